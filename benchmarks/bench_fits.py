@@ -62,7 +62,7 @@ def untold(task: tuple[str, int]) -> dict:
     name, seed = task
     case, lost = unknown_cases(ROWS)[name]
     found = st.fit(case.drawn(seed), type(case.law), case.rig)
-    silent = [n for n in lost if not found[n].told]
+    silent = [n for n in lost if not found[n].message]
     return {"name": name, "seed": seed, "silent": silent}
 
 

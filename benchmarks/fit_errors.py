@@ -18,7 +18,7 @@ def errors_of(found: Any, truth: dict[str, float]) -> dict[str, dict]:
             "relative": abs(found[name].value - true) / abs(true),
             "errors": abs(found[name].value - true) / found[name].error,
             "covered": bool(found[name].low <= true <= found[name].high),
-            "told": found[name].told,
+            "told": found[name].message,
         }
         for name, true in truth.items()
     }

@@ -504,6 +504,16 @@ PARTS: tuple[Grid | Part, ...] = (
         _first_solver,
     ),
     Grid(
+        "friction_problem",
+        "friction",
+        "## Frictional contact problems\n\nSeconds from zero to a residual of 1e-8 in the "
+        "certificate, median of five, one thread. Sweeps and ADMM alone had two seconds, each of "
+        "Siconos' solvers 20.\n\n",
+        "problem | contacts | ours | sweeps alone | ADMM | Siconos | its fastest solver | failed",
+        "{problem} | {contacts} | {ours:time} | {sweeps:time} | {admm:time} | {siconos:time} | "
+        "{siconos_solver} | {siconos_failed}",
+    ),
+    Grid(
         "counts",
         "count",
         "## Counts of work\n\n",
@@ -598,7 +608,7 @@ SCRIPTS = (
     *("accuracy", "scaling", "cli", "cold", "switching", "switching_ensemble", "studies"),
     *("blocks", "two_workers", "strings", "rods", "cosserat", "solid_assembly", "solids"),
     *("solids_space", "solids_cap", "linear_solvers", "counts", "faults", "creep", "seas"),
-    *("fits", "fit_scenarios"),
+    *("friction_problem", "fits", "fit_scenarios"),
 )
 
 

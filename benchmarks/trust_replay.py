@@ -79,18 +79,20 @@ def damages(h: ChainHistory, rng: np.random.Generator) -> dict[str, ChainHistory
         keep = np.arange(len(e.time)) != at
         fields = {f.name: getattr(e, f.name)[keep] for f in dataclasses.fields(e)}
         out["skipped"] = dataclasses.replace(h, events=type(e)(**fields))
-    trail = h.trail
-    moves = np.flatnonzero(trail.mode[:-1].any(axis=1) & (np.diff(trail.time) > 1e-9 * h.time[-1]))
+    trajectory = h.trajectory
+    moves = np.flatnonzero(
+        trajectory.mode[:-1].any(axis=1) & (np.diff(trajectory.time) > 1e-9 * h.time[-1])
+    )
     if moves.size:
         k = int(moves[rng.integers(moves.size)])
-        mode, x, v = trail.mode.copy(), trail.x.copy(), trail.v.copy()
+        mode, x, v = trajectory.mode.copy(), trajectory.x.copy(), trajectory.v.copy()
         i = int(np.flatnonzero(mode[k])[0])
         mode[k, i] *= -1
-        out["sign"] = dataclasses.replace(h, trail=dataclasses.replace(trail, mode=mode))
+        out["sign"] = dataclasses.replace(h, trajectory=dataclasses.replace(trajectory, mode=mode))
         x[k, i] += 1e-6 * np.abs(x).max()
-        out["place"] = dataclasses.replace(h, trail=dataclasses.replace(trail, x=x))
+        out["place"] = dataclasses.replace(h, trajectory=dataclasses.replace(trajectory, x=x))
         v[k, i] += 1e-6 * np.abs(v).max()
-        out["speed"] = dataclasses.replace(h, trail=dataclasses.replace(trail, v=v))
+        out["speed"] = dataclasses.replace(h, trajectory=dataclasses.replace(trajectory, v=v))
     return out
 
 
@@ -115,7 +117,7 @@ def campaign(chains: int = 300, seed: int = 1) -> tuple[str, int]:
         history = kept.pop()
         tally.add("solved" if run.status.ok else "not solved")
         begin = time.perf_counter()
-        found = replay_check(chain, history, history.trail, method.rtol)
+        found = replay_check(chain, history, history.trajectory, method.rtol)
         spent += time.perf_counter() - begin
         if found.ok is False:
             kinds = f"{type(chain.law).__name__}, {type(chain.load).__name__}"
@@ -126,7 +128,7 @@ def campaign(chains: int = 300, seed: int = 1) -> tuple[str, int]:
             tally.most("honest value", found.value)
         for name, wrong in damages(history, rng).items():
             tally.add(f"damaged {name}")
-            held = replay_check(chain, wrong, wrong.trail, method.rtol).ok
+            held = replay_check(chain, wrong, wrong.trajectory, method.rtol).ok
             tally.must(not held, f"held though damaged {name}", q)
     tally.most("seconds of solves", took)
     tally.most("seconds of replays", spent)

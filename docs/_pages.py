@@ -13,20 +13,20 @@ HERE = Path(__file__).resolve().parent
 
 TITLES = {
     "chains": "n masses on a rail",
-    "switching": "flows that switch",
+    "switching": "Filippov flows",
     "rods": "strings and rods in rolling contact",
-    "solids": "bodies that adhere, press and rub",
+    "solids": "adhesive and frictional contact of solids",
     "faults": "sliders and faults under rate-and-state friction",
-    "laws": "what resists",
+    "laws": "friction, tyre and adhesion laws",
     "studies": "many runs",
-    "fits": "from data to law",
-    "fmi": "chains for other simulators",
+    "fits": "identification of laws from data",
+    "fmi": "export of chains to other simulators",
 }
 # modules whose names users meet without asking for them by name
 ALSO = {
     "chains": ["stiction.chains.equilibria"],
     "switching": [
-        "stiction.switching.choosing.exits",
+        "stiction.switching.nonuniqueness.exits",
         "stiction.switching.two_folds.local_flow",
         "stiction.switching.wheel.line",
     ],

@@ -10,7 +10,7 @@ from stiction.core.ledger import COLUMNS
 from stiction.core.run import Request
 from stiction.core.summary import doubts
 from stiction.numerics.jit import mode
-from stiction.studies.keep import Reading, always_of, kept_of
+from stiction.studies.results import Reading, results_of, standard_results
 
 SPAN = (0.0, 6.0)
 REQUEST = Request(*SPAN, np.array(SPAN))
@@ -90,15 +90,15 @@ def check_runs(block, runs, names):
     for k, run in enumerate(runs):
         good = run.status.ok and not doubts(run)
         doubtful += not good
-        # what is not sound goes to single runs, which is always right; the reverse never is
+        # invalid members are repeated as single runs, which is always right; the reverse never is
         assert not (block.sound[k] and not good)
         if not block.sound[k]:
             continue
         sound += 1
-        told = always_of(run)
+        told = standard_results(run)
         assert (told["status"], told["losses"], told["audit_failed"]) == (0, 0, 0)
         assert block.reached[k] == told["reached"]
-        for name, kept in kept_of(run, Reading(tuple(names)), lenient=True).items():
+        for name, kept in results_of(run, Reading(tuple(names)), lenient=True).items():
             # a result that a run does not have is one number there
             values = block.results[name][k]
             wanted = np.broadcast_to(kept.values, values.shape)

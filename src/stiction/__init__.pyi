@@ -38,6 +38,7 @@ from stiction.laws.coulomb import StaticKinetic as StaticKinetic
 from stiction.laws.coulomb import UserFriction as UserFriction
 from stiction.methods import EventDriven as EventDriven
 from stiction.methods import Quasistatic as Quasistatic
+from stiction.numerics.friction_problem.problem import friction_problem as friction_problem
 from stiction.rods.methods import Characteristics as Characteristics
 from stiction.rods.methods import RollingLeapfrog as RollingLeapfrog
 from stiction.rods.model import Rods as Rods

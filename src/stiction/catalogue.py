@@ -563,6 +563,7 @@ _CORE = {
     "Run": "stiction.core.run",
     "load": "stiction.fits.loading",
     "read_scenario": "stiction.io.scenario",
+    "friction_problem": "stiction.numerics.friction_problem.problem",
     "StictionError": "stiction.errors",
     "ModelError": "stiction.errors",
     "ScenarioError": "stiction.errors",

@@ -269,34 +269,34 @@ def test_a_mass_moves_against_its_mode(monkeypatch, method, spoil):
 
 @pytest.mark.fails_audit("chains", "replay_agrees")
 @pytest.mark.parametrize("what", ["late event", "lost event", "sped up"])
-def test_a_run_is_not_what_a_second_look_finds(monkeypatch, what):
-    """No honest run is: the log, or one state on the way, is changed before the audit sees it."""
-    told = []
+def test_the_replay_detects_a_changed_run(monkeypatch, what):
+    """An event or one state of the trajectory is changed before the audit."""
+    expected = []
 
     def change(history):
-        events, trail = history.events, history.trail
+        events, trajectory = history.events, history.trajectory
         at = len(events.time) // 2
         if what == "late event":
             time = events.time.copy()
             time[at] += 1e-6
-            told.append(events.time[at])
+            expected.append(events.time[at])
             return {"events": dataclasses.replace(events, time=time)}
         if what == "lost event":
-            told.append(events.time[at])
+            expected.append(events.time[at])
             left = {
                 f.name: np.delete(getattr(events, f.name), at) for f in dataclasses.fields(events)
             }
             return {"events": dataclasses.replace(events, **left)}
-        row = int(np.flatnonzero(trail.mode.any(axis=1))[2])
-        told.append((trail.time[row - 1], trail.time[row + 1]))
-        v = trail.v.copy()
-        v[row, np.flatnonzero(trail.mode[row])[0]] += 1e-6
-        return {"trail": dataclasses.replace(trail, v=v)}
+        state = int(np.flatnonzero(trajectory.mode.any(axis=1))[2])
+        expected.append((trajectory.time[state - 1], trajectory.time[state + 1]))
+        v = trajectory.v.copy()
+        v[state, np.flatnonzero(trajectory.mode[state])[0]] += 1e-6
+        return {"trajectory": dataclasses.replace(trajectory, v=v)}
 
     with monkeypatch.context() as patch:
         damage(patch, OUTCOME, HISTORY, change)
         run = solved(THREE, st.EventDriven(), (0.0, 4.0))
-    found = check_fails(run, "replay_agrees", limit=1e-8, when=told[0])
+    found = check_fails(run, "replay_agrees", limit=1e-8, when=expected[0])
     assert found.value > 1e-7
     found = check_holds(solved(THREE, st.EventDriven(), (0.0, 4.0)), "replay_agrees")
     assert found.value < 1e-13

@@ -466,13 +466,13 @@ def test_heat_that_comes_back_from_a_plane(monkeypatch):
     run = slipping()
     check_holds(run, "friction_dissipates")
     kernels = importlib.import_module(PLANE_KERNELS)
-    books = jit.py_function(kernels.contact_work)
+    account = jit.py_function(kernels.contact_work)
 
     def cooling(nodes, half):
         before = nodes["heat"].copy()
-        told = books(nodes, half)
+        remainder = account(nodes, half)
         nodes["heat"] = 2.0 * before - nodes["heat"]
-        return told
+        return remainder
 
     monkeypatch.setattr(kernels, "contact_work", cooling)
     cold = in_plain_python(slipping)
@@ -486,15 +486,15 @@ def test_heat_that_comes_back_from_a_plane(monkeypatch):
 def test_friction_on_a_plane_exceeds_its_bound(monkeypatch):
     check_holds(slipping(), "friction_within_bound")
     kernels = importlib.import_module(PLANE_KERNELS)
-    law = jit.py_function(kernels.impulses)
+    law = jit.py_function(kernels.solve_impulses)
 
-    def rubbing(*given):
-        told = law(*given)
+    def excessive(*given):
+        sweeps = law(*given)
         # impulses across the plane, and along both directions of it
         given[5]["impulse"][:, 1:] *= 1.2
-        return told
+        return sweeps
 
-    monkeypatch.setattr(kernels, "impulses", rubbing)
+    monkeypatch.setattr(kernels, "solve_impulses", excessive)
     run = in_plain_python(slipping)
     found = check_fails(run, "friction_within_bound", limit=1e-9, beside={"ledger_closes"})
     # mu N and a fifth of it, over N

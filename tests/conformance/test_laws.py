@@ -453,7 +453,7 @@ def test_what_takes_a_law_without_stick(law):
         stiction.Quasistatic(),
         stiction.chains.RegularizedTheta(1e-3, 1.0, 1e-3),
     ):
-        with pytest.raises(ModelError, match=r"no stick|remembers"):
+        with pytest.raises(ModelError, match=r"no stick|which has internal state"):
             stiction.solve(chain, method, span)
     with pytest.raises(ModelError, match="stick"):
         stiction.solve(stiction.Chain(mass=[1.0], stiffness=1.0), stiction.chains.Radau(), span)

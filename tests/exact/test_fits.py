@@ -23,7 +23,7 @@ def test_noiseless_data_give_the_law_back(name):
         assert estimate.value == pytest.approx(
             case.truth[estimate.name], rel=1e-5, abs=1e-5 * size
         ), estimate.name
-        assert not estimate.told
+        assert not estimate.message
 
 
 @pytest.mark.parametrize(
@@ -91,14 +91,14 @@ def test_a_saw_of_a_slider_without_mass():
     t = np.linspace(0.0, 1.0, 2001)
     curve = Curve(force=np.sin(t), time=t, displacement=SPEED * t, normal_force=NORMAL)
     law = st.StaticKinetic(0.4, 0.25)
-    saw, small = (
+    massless_stick_slip, small = (
         Predictor(curve, rig, st.StaticKinetic)(fields(law), fields(rig)).force
         for rig in (SpringDrive(SPRING), SpringDrive(SPRING, 1e-10))
     )
-    assert saw.max() <= 4.0
-    assert saw[500:].min() >= 1.0 - 1e-9
+    assert massless_stick_slip.max() <= 4.0
+    assert massless_stick_slip[500:].min() >= 1.0 - 1e-9
     # rows within a slip differ
-    assert np.quantile(np.abs(saw - small), 0.97) < 1e-3
+    assert np.quantile(np.abs(massless_stick_slip - small), 0.97) < 1e-3
 
 
 def test_coulomb_without_mass_is_a_play():

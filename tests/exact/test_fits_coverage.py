@@ -41,12 +41,12 @@ def test_intervals_of_a_law_that_contains_the_true_one_cover():
 
 
 @pytest.mark.parametrize("name", sorted(unknown_cases()))
-def test_data_tell_what_they_cannot_fix(name):
+def test_undetermined_parameters_are_found(name):
     case, lost = unknown_cases(200)[name]
     for seed in range(5):
         found = st.fit(case.drawn(seed), type(case.law), case.rig)
         assert set(lost) <= set(found.unknown), found
         for estimate in found.estimates:
             if estimate.name in lost:
-                assert estimate.told
+                assert estimate.message
                 assert not np.isfinite(estimate.high - estimate.low)

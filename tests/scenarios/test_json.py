@@ -77,7 +77,7 @@ def test_verify(stiction, saved, here):
     with (here / saved / "events.csv").open("a") as file:
         file.write("x")
     (found,) = parsed(stiction("verify", saved, "--json"), 2)
-    assert found["wrong"] == {"events.csv": "was changed since it was saved"}
+    assert found["wrong"] == {"events.csv": "was changed after it was saved"}
     assert "DAMAGED" in stiction("verify", saved, "--quiet").out
 
 
@@ -122,7 +122,7 @@ def test_doctor(stiction):
     assert stiction("doctor", "--quiet").out == ""
 
 
-def test_doctor_tells_faults(stiction, monkeypatch):
+def test_doctor_reports_faults(stiction, monkeypatch):
     monkeypatch.setenv("OMP_NUM_THREADS", "many")
     answer = stiction("doctor", "--quiet")
     assert answer.code == 2

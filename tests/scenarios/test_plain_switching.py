@@ -133,7 +133,7 @@ def touching(x0):
     )
 
 
-def test_a_touch():
+def test_a_grazing_event():
     compiled, plain = both(lambda: st.solve(touching([1.0, -2.0]), t_span=(0.0, 3.0)))
     assert list(compiled.event_log.kind) == ["fold"]
     assert_same(compiled, plain)

@@ -159,7 +159,7 @@ def test_enhancement_by_adhesion_is_judged_by_the_papers_percentages(share, word
     assert [row.verdict for row in rows[:2]] == [words, words]
 
 
-def test_points_of_a_figure_are_kept_by_panel_and_curve(tmp_path):
+def test_points_of_a_figure_are_saved_by_panel_and_curve(tmp_path):
     x = np.array([1.0, 2.0])
     first = Panel("u", "F", [Line(x, x, "soft"), Line(x, 2.0 * x, "stiff")])
     second = Panel("u", "A", [Line(x, 3.0 * x), Line(x, 4.0 * x)])

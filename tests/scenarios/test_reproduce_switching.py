@@ -43,7 +43,7 @@ def test_every_item_has_a_comparison(stiction, here):
     across = rows_of(root / "gamma-0")
     assert float(across["difference of both fields there, relative"]["ours"]) < 1e-13
     line = rows_of(root / "line")
-    met = [float(row["ours"]) for what, row in line.items() if what.startswith("share of 4000")]
+    met = [float(row["ours"]) for what, row in line.items() if what.startswith("fraction of 4000")]
     # every exit from the region meets the line, as an ensemble of another code finds
     assert min(met) > 0.99
     along = rows_of(root / "gamma-90")
@@ -87,7 +87,7 @@ def test_what_figure_5_tells_is_counted_in_the_runs():
     count = rows["orbits out of the escaping region that run into the line h = g = 0"]
     assert count == "2 of 3"
     assert rows["sliding runs into the two-fold"] == "yes"
-    assert rows["scaled times of the slip arcs of wheel-leaves-minus"] == "2.0000"
+    assert rows["scaled times of the slip phases of wheel-leaves-minus"] == "2.0000"
     assert [rows[what] for what in rows if what.startswith("arrivals")] == [2.0, 1.0]
 
 

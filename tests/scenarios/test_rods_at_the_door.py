@@ -116,6 +116,6 @@ def test_the_midpoint_rule_refuses_partners_kindly():
         st.solve(system, RollingMidpoint(1e-4), (0.0, 0.01), save=3)
 
 
-def test_a_rod_at_rest_has_no_imbalance():
+def test_a_rod_in_equilibrium_has_no_imbalance():
     run = st.solve(Rods([straight()]), RollingLeapfrog(), (0.0, 0.01), save=3)
     assert run.audit.ok

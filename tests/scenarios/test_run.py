@@ -147,8 +147,8 @@ def test_a_failed_run_replaces_no_solved_one(stiction, here):
     assert answer.code == 1
     written, kept = answer.out.splitlines()[-2:]
     assert written == "written to   out/baseline.failed"
-    assert kept.startswith("kept         out/baseline,")
-    assert "is in out/baseline.failed; out/baseline keeps what it held." in answer.err
+    assert kept.startswith("unchanged    out/baseline,")
+    assert "is in out/baseline.failed; out/baseline is unchanged." in answer.err
     assert (here / "out" / "baseline" / "run.nc").read_bytes() == solved
     assert sorted(p.name for p in (here / "out").iterdir()) == ["baseline", "baseline.failed"]
     table = summary(here / "out" / "baseline.failed")

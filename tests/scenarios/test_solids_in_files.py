@@ -103,7 +103,7 @@ def test_a_file_with_every_condition_runs_and_runs_again(stiction, here):
     assert np.isfinite(told[0]["final"]["reaction_1_moment"])
 
 
-def test_a_run_without_balance_at_its_start_is_kept(stiction, here):
+def test_a_run_without_equilibrium_at_its_start_is_saved(stiction, here):
     """A law too strong for the block: nothing balances, and that is told and saved."""
     (here / "block.toml").write_text(BLOCK.replace("hamaker = 0.0227", "hamaker = 0.3"))
     answer = stiction("run", "block.toml", "--out", "failed", "--no-figures")

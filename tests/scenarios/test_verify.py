@@ -25,7 +25,7 @@ def age(folder):
 def test_exit_codes(stiction, saved, here):
     answer = stiction("verify", "out/a")
     assert (answer.code, answer.err) == (0, "")
-    assert answer.out.startswith("sound        out/a  4 files")
+    assert answer.out.startswith("valid        out/a  4 files")
     # all runs below a folder, hidden ones left alone
     assert stiction("run", "slip-wave", "--no-figures", "--out", "out/b/c").code == 0
     (here / "out" / ".half").mkdir()
@@ -38,7 +38,7 @@ def test_exit_codes(stiction, saved, here):
     edit(saved)
     answer = stiction("verify", "out/b/c", "out/a")
     assert answer.code == 2
-    assert "DAMAGED      out/a/events.csv: was changed since it was saved" in answer.out
+    assert "DAMAGED      out/a/events.csv: was changed after it was saved" in answer.out
     assert stiction("verify", "out/none").code == 2
     assert "no such folder" in stiction("verify", "out/none").out
 
@@ -47,11 +47,11 @@ def test_show_refuses_what_was_changed(stiction, saved):
     edit(saved)
     answer = stiction("show", "out/a")
     assert answer.code == 2
-    assert "events.csv was changed since it was saved" in answer.err
+    assert "events.csv was changed after it was saved" in answer.err
     assert "--unverified" in answer.err
     answer = stiction("show", "out/a", "--unverified")
     assert answer.code == 0
-    assert answer.out.splitlines()[1] == "UNVERIFIED   events.csv was changed since it was saved"
+    assert answer.out.splitlines()[1] == "UNVERIFIED   events.csv was changed after it was saved"
     assert stiction("plot", "out/a").code == 2
     assert not (saved / "figures").exists()
 

@@ -203,7 +203,7 @@ def test_half_a_disc_is_bounded_as_a_whole():
         st.solids.half_disc(1.0, (2, 2), 10**7)
 
 
-def test_the_limit_is_told():
+def test_the_limit_is_reported():
     with pytest.raises(st.ModelError, match=f"{MOST_BYTES >> 30} GiB is the limit"):
         st.rods.CosseratRod(SECTION, AXIS, elements=10**8)
 

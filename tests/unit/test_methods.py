@@ -11,7 +11,7 @@ from stiction.core.method import Method, default_method, method_for, methods_of,
 from stiction.io.scenario import Scenario
 from stiction.io.scenario.writer import write_scenario
 from stiction.numerics.checks import Record
-from stiction.studies import keep
+from stiction.studies import results
 
 METHODS = dict(method_homes())
 FIELDS = {label: {f.name for f in dataclasses.fields(cls)} for label, cls in METHODS.items()}
@@ -130,7 +130,7 @@ def test_defaults_of_others_in_files_of_earlier_versions_are_left_out(name, tmp_
     assert found == getattr(room, type(found).__name__)(**given)
 
 
-def test_a_run_that_is_not_understood_keeps_its_scenario(tmp_path):
+def test_a_run_that_is_not_understood_preserves_its_scenario(tmp_path):
     run = st.solve(ONE, t_span=(0.0, 1.0), save=3)
     folder = run.save(tmp_path / "run")
     file = folder / "scenario.toml"
@@ -217,4 +217,4 @@ def test_measures_are_those_of_the_class_that_is_inherited():
         """Strings of a user."""
 
     run = st.solve(Mine(), st.Characteristics(step=1e-2), (0.0, 1.0), save=3)
-    assert keep._found(run, "measured.lyapunov").meaning
+    assert results._result(run, "measured.lyapunov").meaning

@@ -335,7 +335,7 @@ def test_unknown_key_names_the_nearest():
     ("setting", "place"),
     [("system.law.mu.deep.er=1", "system.law.mu"), ("system.mass.first=1", "system.mass")],
 )
-def test_a_path_through_what_is_no_table_is_told_as_far_as_it_leads(setting, place):
+def test_a_path_through_what_is_no_table_is_reported_as_far_as_it_leads(setting, place):
     got = message_of(DESIGN, setting).split("; needs")[0]
     assert place in got.replace(setting, "")
 
@@ -484,7 +484,7 @@ def test_other_values_that_make_no_sense(setting):
         ("system.mass=top", "a number or a list of numbers"),
     ],
 )
-def test_what_is_needed_is_told(setting, needs):
+def test_missing_keys_are_reported(setting, needs):
     assert f"; needs {needs}.\n" in message_of(DESIGN, setting)
 
 
@@ -648,6 +648,6 @@ def test_keys_of_very_many_parts_are_refused_at_once(key, around):
     parts=some.lists(some.text("ab_-1", min_size=1, max_size=4), min_size=1, max_size=99),
     numbers=some.lists(some.floats(allow_nan=False, allow_infinity=False), max_size=300),
 )
-def test_no_sound_text_counts_as_a_key_of_many_parts(parts, numbers):
+def test_no_valid_text_counts_as_a_key_of_many_parts(parts, numbers):
     text = f"{'.'.join(parts)} = {numbers}"
     assert parse(text, "sound") == tomllib.loads(text)

@@ -114,7 +114,7 @@ def test_a_method_of_ones_own_inherits_a_place(chain):
     assert st.solve(chain, Gentle(), (0.0, 1.0), save=2).method_name == "Gentle"
 
 
-def test_times_that_are_kept(chain):
+def test_times_that_are_saved(chain):
     def kept(save):
         return st.solve(chain, Resting(), (0.0, 2.0), save=save).time.tolist()
 
@@ -124,7 +124,7 @@ def test_times_that_are_kept(chain):
     assert kept(np.array([0.0, 2.0])) == [0.0, 2.0]
 
 
-def test_a_large_system_keeps_fewer_states_by_default():
+def test_a_large_system_saves_fewer_states_by_default():
     large = st.Chain(mass=1.0, n=200_000, stiffness=1.0)
     run = st.solve(large, Resting(), (0.0, 1.0))
     assert 2 <= run.time.size < 100

@@ -38,10 +38,10 @@ NAMED = (
     Named(
         "audit-names-swapped",
         "*/switching/*",
-        'Line("stays_on_surface", found["off"], near, distance, times[0]),\n'
-        '        Line("stays_on_its_side", found',
-        'Line("stays_on_its_side", found["off"], near, distance, times[0]),\n'
-        '        Line("stays_on_surface", found',
+        'Line("stays_on_surface", worst["off"], near, distance, times[0]),\n'
+        '        Line("stays_on_its_side", worst',
+        'Line("stays_on_its_side", worst["off"], near, distance, times[0]),\n'
+        '        Line("stays_on_surface", worst',
     ),
     Named(
         "audit-names-of-wheel-energy-swapped",
@@ -117,7 +117,7 @@ NAMED = (
     ),
     Named(
         "sampling-70-30-on-a-line",
-        "*/choosing/choices.py",
+        "*/nonuniqueness/choices.py",
         "    side = np.where(rng.random(policy.n) < 0.5, 1.0, -1.0)\n    return [",
         "    side = np.where(rng.random(policy.n) < 0.7, 1.0, -1.0)\n    return [",
     ),

@@ -121,8 +121,8 @@ def branches(chain: Chain, force: float, x: npt.ArrayLike) -> BranchSet:
     All of them for the laws of this package, see `certified`; for a user's law, and if two nearly
     coincide, some may be missing.
 
-    C v + N mu(|v|) Sgn(v) contains R = b f - K x. Springs to a plate are taken where the
-    plate is at t = 0; velocities are slip velocities, relative to the belt.
+    C v + N mu(|v|) Sgn(v) contains R = b f - K x. Springs to a plate are taken at t = 0;
+    velocities are slip velocities, relative to the belt.
 
     Parameters
     ----------

@@ -16,8 +16,8 @@ Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 
 NOT_THE_SET = (
-    "The product of these intervals is not the stick set: every state of rest has its "
-    "coordinates in them, but a state with its coordinates in them need not rest. "
+    "The product of these intervals is not the stick set: every equilibrium has its "
+    "coordinates in them, but a state with its coordinates in them need not be one. "
     "Test membership with StickSet.contains."
 )
 
@@ -95,7 +95,7 @@ class Launch(Record):
     Parameters
     ----------
     x : (n,) the state [m]
-    direction : (n,) -1, 0 or 1: where each mass goes; 0 if the load never moves it
+    direction : (n,) -1, 0 or 1: direction of slip of each mass; 0 if the load never moves it
     """
 
     x: Floats

@@ -209,7 +209,7 @@ class PiecewiseLinear(Load):
             raise ModelError(
                 "PiecewiseLinear.time",
                 time.tolist() if time.size < 9 else f"{time.size} times",
-                "times [s] that rise strictly",
+                "times [s] that increase strictly",
                 "a load has one value at each time.",
                 "sort the points; for a jump use two times that differ a little.",
             )
@@ -256,7 +256,7 @@ class SumOf(Load):
         own = [p.function for p in parts if p.function is not None]
 
         def total(t: float) -> float:
-            # a plain loop: Numba makes a function of a generator in a way that Python 3.13 gives up
+            # a loop, because Numba cannot compile a generator here under Python 3.13
             found = 0.0
             for f in own:
                 found += float(f(t))

@@ -62,7 +62,7 @@ _THETA = Finite(
 )
 _SMOOTHING = Positive("m/s", "a sign of no width is not smooth.", "for example 1e-3.")
 _SHAPE = Part("friction is smoothed by it.", "SquareRootSign() or TanhSign().")
-_TOLERANCE = Positive("", "a residual of zero is never met.", "for example 1e-12.")
+_TOLERANCE = Positive("", "a residual is never exactly zero.", "for example 1e-12.")
 _ONSET = Positive("", "every mass creeps from the start.", "for example 10.0.")
 _CHOICE = Part(
     "weakening friction can allow several motions, and the run follows one.",
@@ -235,7 +235,7 @@ class RegularizedTheta(Method):
     as slipping from the first step in which its slip speed exceeds `onset_at` times the
     smoothing (where friction has reached 0.995 of its full value by the default shape);
     a `reverse` is reported when it exceeds it in the other direction. A law with a jump
-    keeps its kinetic value only, which the audit says.
+    keeps its kinetic value only, which the audit reports.
 
     Parameters
     ----------

@@ -272,17 +272,17 @@ class Chain(Declared):
         if self.law.states:
             # the bound of stick depends on time
             return False
-        ride, edge = np.full(self.n_mass, self.belt_speed), np.zeros(1)
+        velocity, edge = np.full(self.n_mass, self.belt_speed), np.zeros(1)
         if self.belt_speed != 0.0 or self.plate_speed != 0.0:
-            pull = np.diff(self.link_stiffness * np.diff(np.concatenate([edge, ride, edge])))
-            if (pull + self.plate_springs * (self.plate_speed - ride)).any():
+            pull = np.diff(self.link_stiffness * np.diff(np.concatenate([edge, velocity, edge])))
+            if (pull + self.plate_springs * (self.plate_speed - velocity)).any():
                 return False
         loaded = self.load_shares != 0.0
         extremes = self.load.bounds_after(t if since is None else since)
         if np.isinf(extremes).any() and loaded.any() and np.isfinite(self.stick_bound).all():
             # an unbounded load exceeds every bound eventually
             return False
-        drive, now = self.drive(t, x, ride), float(self.load.at(t))
+        drive, now = self.drive(t, x, velocity), float(self.load.at(t))
         for extreme in extremes:
             push = drive.copy()
             push[loaded] += self.load_shares[loaded] * (extreme - now)
@@ -303,7 +303,7 @@ class Chain(Declared):
         return (10.0 + 0.25 * fastest * duration + 4.0 * n) * (2.5e-3 + 2e-5 * n)
 
     def critical_force(self) -> Floats | None:
-        """Return the load [N] at which each mass slips if it rises slowly from rest.
+        """Return the load [N] of the onset of slip of each mass, if it rises slowly.
 
         F_i = mu_s sum_{j >= i} N_j plus the force in link i at the start; it does not depend
         on the stiffness. At this load all static bounds are reached: with constant friction it

@@ -75,14 +75,14 @@ def reach(
     Parameters
     ----------
     chain : the chain; its load must be constant unless `force` is given
-    x_star : (n,) a state of rest [m], interior or on the boundary of the stick set
+    x_star : (n,) an equilibrium [m], interior or on the boundary of the stick set
     force : constant load [N] to use instead of the chain's own
     duration : time from the start to the arrival [s]; default half of the time over which
         no mass changes direction, at most half the slowest period
 
     Raises
     ------
-    ModelError : if `x_star` is no state of rest, if nothing could stop there (no friction
+    ModelError : if `x_star` is no equilibrium, if nothing could stop there (no friction
         at all, a belt, a moving plate), or if `duration` is longer than no mass turns.
 
     Source: Axioms 14(4) 299, section 9.2 (the conjecture); formulas sheet, section 7 (its
@@ -154,7 +154,7 @@ def _at_constant_load(chain: Chain, force: float | None) -> Chain:
             "reach.chain",
             f"a load that varies, {type(chain.load).__name__}",
             "a constant load",
-            "a state of rest belongs to one value of the load.",
+            "an equilibrium belongs to one value of the load.",
             "give the load at rest, reach(chain, x_star, force=10.0).",
         )
     return chain
@@ -188,7 +188,7 @@ class _BackwardMotion:
                 "reach.chain",
                 got,
                 "friction on at least one mass, and everything else at rest",
-                "otherwise the chain cannot come to rest there in finite time.",
+                "otherwise the chain cannot reach this equilibrium in finite time.",
                 "give a law with mu > 0, and plate_speed = 0.",
             )
 

@@ -2,7 +2,7 @@
 
     S = { x : |b f - K x|_i <= mu_static N_i for every mass i }
 
-It is the image of a box of friction forces under K^-1: a polytope with 2^n corners. Its
+It is the image of a box of friction forces under K^-1: a polytope with 2^n vertices. Its
 projections on the axes are intervals, and the box they span is larger than S.
 """
 
@@ -102,7 +102,7 @@ class StickSet(Record):
     def contains(self, x: npt.ArrayLike) -> bool:
         """Return whether the chain can stick at `x` [m].
 
-        The bound is exact up to the rounding of R itself: corners computed in floating
+        The bound is exact up to the rounding of R itself: vertices computed in floating
         point count as members.
         """
         x = self._state(x)
@@ -160,7 +160,7 @@ class StickSet(Record):
     def in_intervals(self, x: npt.ArrayLike) -> bool:
         """Return whether each coordinate of `x` [m] lies in its interval (29) of the paper.
 
-        Necessary for rest, not sufficient: see `projections`.
+        Necessary for equilibrium, not sufficient: see `projections`.
 
         Source: Axioms 14(4) 299, Proposition 1 and (29).
         """
@@ -196,7 +196,7 @@ class StickSet(Record):
     # ---- special states
 
     def corners(self) -> tuple[Floats, Floats]:
-        """Return the lower and the upper corner [m]: all R_i = +mu N_i, all R_i = -mu N_i.
+        """Return the lower and the upper vertex [m]: all R_i = +mu N_i, all R_i = -mu N_i.
 
         Both ends of every projection are attained there.
         """
@@ -205,9 +205,9 @@ class StickSet(Record):
     def launch(self, *, rising: bool = True) -> Launch:
         """Return the state from which every change of the load moves all masses at once.
 
-        A rising load finds all masses ready at the corner where friction already resists
-        the coming motion: for a load that pulls all masses to the right this is the LOWER
-        corner. Axioms 14(4) 299, section 5, names the right ends, which is the upper one.
+        Under a rising load all masses are at their threshold at the vertex where friction already
+        opposes the motion: for a load that pulls all masses to the right this is the LOWER
+        vertex. Axioms 14(4) 299, section 5, names the right ends, which is the upper one.
 
         Parameters
         ----------
@@ -221,7 +221,7 @@ class StickSet(Record):
         return Launch(self._elastic.solve(self._pushed - sign * self._bound), sign)
 
     def vertices(self) -> Floats:
-        """Return the (2^n, n) corners [m] of the set.
+        """Return the (2^n, n) vertices [m] of the set.
 
         Raises
         ------
@@ -233,7 +233,7 @@ class StickSet(Record):
                 "StickSet.vertices",
                 f"{n} masses",
                 f"at most {MOST_VERTICES}",
-                f"the set has 2^n corners, here about 1e{int(n * np.log10(2.0))}.",
+                f"the set has 2^n vertices, here about 1e{int(n * np.log10(2.0))}.",
                 "use corners(), projections(), sample() or nearest(), which are cheap.",
             )
         signs = 1.0 - 2.0 * ((np.arange(2**n)[:, None] >> np.arange(n)) & 1)
@@ -276,7 +276,7 @@ class StickSet(Record):
                 f"{n} masses",
                 f"at most {MOST_NEAREST}",
                 "the projection needs dense factorisations of size n.",
-                "use corners() or sample() for states of rest of a long chain.",
+                "use corners() or sample() for equilibria of a long chain.",
             )
         if self.contains(x):
             return Nearest(x.copy(), 0.0, np.zeros(n), 0.0)
@@ -382,7 +382,7 @@ def outside(where: str, margins: Margins) -> str:
     return explain(
         where,
         f"a state at which mass {i + 1} exceeds its friction bound by {-margins.force[i]:.6g} N",
-        "a state of rest, |b f - K x| <= mu_static N for every mass",
+        "an equilibrium, |b f - K x| <= mu_static N for every mass",
         "friction cannot hold the chain there.",
-        "take StickSet.nearest(x).x, the closest state of rest.",
+        "take StickSet.nearest(x).x, the nearest equilibrium.",
     )

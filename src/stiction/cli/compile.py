@@ -1,4 +1,4 @@
-"""`stiction compile`: make the kernels of a system beforehand, on all cores."""
+"""`stiction compile`: compile the kernels of a system ahead of time, on all cores."""
 
 from __future__ import annotations
 
@@ -43,13 +43,13 @@ def compile_systems(names: Sequence[str], *, json: bool = False, quiet: bool = F
     }
     begin = time.perf_counter()
     if not (sys.stderr.isatty() or quiet):
-        # where no bar is shown
+        # if no progress bar is shown
         typer.echo(f"compiling {len(lines)} kernels of {', '.join(names or known)}", err=True)
     with Bar(f"compiling {', '.join(names or known)}", shown=not quiet) as bar:
 
-        def report(share: float) -> None:
-            left = (time.perf_counter() - begin) * (1.0 - share) / max(share, 1e-3)
-            bar(share, f"{left:.0f} s left")
+        def report(fraction: float) -> None:
+            remaining = (time.perf_counter() - begin) * (1.0 - fraction) / max(fraction, 1e-3)
+            bar(fraction, f"{remaining:.0f} s left")
 
         failed = compile_lines(lines, report)
     for error in dict.fromkeys(failed.values()):

@@ -1,4 +1,4 @@
-"""What a shell completes on the command line, beside scenarios: Typer asks for it."""
+"""Shell completion of runs, studies, papers and systems, called by Typer."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ __all__ = ["folders", "one_of", "papers", "studies", "systems"]
 
 
 def one_of(*words: str) -> Callable[[str], list[str]]:
-    """Return what completes one of some words."""
+    """Return a completion function for a fixed list of words."""
     return lambda incomplete: _begin(words, incomplete)
 
 
 def folders(incomplete: str) -> list[str]:
     """Return saved runs, studies and fits below this folder or `out`, else folders."""
     saved = [
-        found.parent.as_posix()
+        file.parent.as_posix()
         for pattern in ("*/summary.json", "out/*/summary.json", "*/study.toml", "out/*/study.toml")
-        for found in sorted(Path().glob(pattern))
+        for file in sorted(Path().glob(pattern))
     ]
     return _begin(dict.fromkeys(saved), incomplete) or paths(incomplete, "")
 

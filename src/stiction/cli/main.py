@@ -82,7 +82,7 @@ def guarded(command: C) -> C:
         except BrokenPipeError:
             silence()
         except (Exception, KeyboardInterrupt) as error:
-            # whatever follows Ctrl-C inside a module that is imported follows from it
+            # errors after Ctrl-C inside an import are consequences of it
             if isinstance(error, KeyboardInterrupt) or times_heard() > before:
                 typer.echo("Interrupted.", err=True)
                 raise typer.Exit(exit_code()) from error
@@ -96,7 +96,7 @@ def guarded(command: C) -> C:
 
 
 def _message(error: BaseException) -> str:
-    """Return what is said of an error that is no fault of ours, or nothing."""
+    """Return the message of an error that is not a bug of the package, or nothing."""
     if isinstance(error, StictionError):
         return str(error)
     if isinstance(error, MemoryError):
@@ -229,12 +229,12 @@ def show(
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print one line.")] = False,
 ) -> None:
     """The one-screen summary of a saved run, study or fit."""
-    from stiction.cli.saved import found, show_run
+    from stiction.cli.saved import existing_folder, show_run
     from stiction.fits.folder import fit_in
     from stiction.studies.command import show_study
     from stiction.studies.store import is_study
 
-    if is_study(found(folder)):
+    if is_study(existing_folder(folder)):
         show_study(folder, put_json if json else put, json=json, quiet=quiet)
     elif (fit := fit_in(folder)) is not None:
         message = str(fit["screen"])
@@ -269,7 +269,7 @@ def sweep(
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
-    """Many runs of a scenario; whatever is killed, the same command goes on."""
+    """Many runs of a scenario; the same command resumes a killed study."""
     from stiction.cli.progress import Bar
     from stiction.studies.command import Asked, sweep_file
 
@@ -293,10 +293,10 @@ def verify(
     ],
     json: Json = False,
     quiet: Annotated[
-        bool, typer.Option("--quiet", "-q", help="Print what is not sound only.")
+        bool, typer.Option("--quiet", "-q", help="Print results that are not valid only.")
     ] = False,
 ) -> None:
-    """Whether saved runs are what was written: exit 0 sound, 2 damaged, 3 without digests."""
+    """Check saved runs against their digests: exit 0 valid, 2 damaged, 3 without digests."""
     from stiction.cli.saved import verify_all
 
     raise typer.Exit(verify_all(saved, json=json, quiet=quiet))
@@ -328,12 +328,12 @@ def plot(
 ) -> None:
     """Draw a saved run or study again: files in DIR/figures."""
     from stiction.cli.plot import check_films, draw
-    from stiction.cli.saved import found
+    from stiction.cli.saved import existing_folder
     from stiction.studies.command import plot_study
     from stiction.studies.store import is_study
 
     looks = (what or (), format_, dpi)
-    if is_study(found(folder)):
+    if is_study(existing_folder(folder)):
         check_films(animate or ())
         paths = plot_study(folder, *looks, animate or ())
     else:

@@ -1,4 +1,4 @@
-"""Printing that a closed pipe does not disturb, and a closed stream does not derail."""
+"""Printing that survives a closed pipe and closed standard streams."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ import typer
 
 __all__ = ["check_stream", "open_streams", "put", "put_json", "silence", "width"]
 
-# where nobody says how wide the screen is, as in a pipe, nothing is cut
+# if the width of the screen is unknown, as in a pipe, lines are not shortened
 _ENDLESS = 10_000
 
 
 def open_streams() -> None:
-    """Open nothing in the place of closed streams, lest a file of ours takes their number."""
+    """Open os.devnull for closed standard streams, so that no file gets their descriptors."""
     while (number := os.open(os.devnull, os.O_RDWR)) < 3:
         pass
     os.close(number)
@@ -58,10 +58,10 @@ def _plain(value: object) -> object:
 
 
 def width() -> int:
-    """Return how many letters a line of the terminal takes."""
+    """Return the width of the terminal in characters."""
     return shutil.get_terminal_size((_ENDLESS, 24)).columns
 
 
 def silence() -> None:
-    """Send standard output nowhere: its reader left, as `head` does, and Python must not care."""
+    """Redirect standard output to os.devnull after its reader closed the pipe, as `head` does."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -31,7 +31,8 @@ class Bar:
 
     def __enter__(self) -> Bar:
         if self._shown:
-            # a thread, because the first call of a kernel compiles for a while and calls nobody
+            # a thread, because the first call of a kernel compiles and reports no progress
+            # meanwhile
             self._timer = threading.Timer(_DELAY, self._open)
             self._timer.daemon = True
             self._timer.start()

@@ -19,7 +19,7 @@ from stiction.core.provenance import provenance
 from stiction.core.run import Run
 from stiction.errors import ModelError
 from stiction.io.staging import claimed
-from stiction.papers.items import watched
+from stiction.papers.items import progress_to
 from stiction.papers.judged import Made, judged, report
 from stiction.papers.making import PAPERS, items_of, key_of, solved, write_item
 from stiction.papers.tables import plain, screen
@@ -33,7 +33,7 @@ _ALL = "all"
 
 @dataclass(frozen=True)
 class Wanted:
-    """What `stiction reproduce` was asked for, as on the command line."""
+    """The arguments of `stiction reproduce`."""
 
     paper: str
     figure: str | None = None
@@ -73,9 +73,9 @@ def reproduce(wanted: Wanted) -> int:
         code, result = 0, {"papers": []}
         for paper in PAPERS:
             out = None if wanted.out is None else str(Path(wanted.out, paper))
-            one, found = _paper(dataclasses.replace(wanted, paper=paper, out=out))
+            one, entry = _paper(dataclasses.replace(wanted, paper=paper, out=out))
             code = max(code, one)
-            result["papers"].append(found)
+            result["papers"].append(entry)
     if wanted.json:
         put_json(result)
     return code
@@ -91,14 +91,14 @@ def _paper(wanted: Wanted) -> tuple[int, dict[str, Any]]:
         some = [key for key, item in items.items() if item.scenarios]
         raise ModelError("--set", got, needs, why, f"take one of {', '.join(some)}.")
     root = Path(wanted.out or Path("out", f"reproduce-{wanted.paper}"))
-    found = judged(wanted.paper)
+    verdicts = judged(wanted.paper)
     runs: dict[str, Run] = {}
     result: dict[str, Any] = {"paper": wanted.paper, "items": []}
     made, begin = [], time.perf_counter()
     say = partial(_say, silent=wanted.quiet or wanted.json)
-    with ExitStack() as held, watched(partial(Bar, shown=not wanted.quiet)):
+    with ExitStack() as stack, progress_to(partial(Bar, shown=not wanted.quiet)):
         over = wanted.overwrite
-        claims = {k: held.enter_context(claimed(root / k, overwrite=over)) for k in keys}
+        claims = {k: stack.enter_context(claimed(root / k, overwrite=over)) for k in keys}
         for key in keys:
             item = items[key]
             for name in item.scenarios:
@@ -110,7 +110,7 @@ def _paper(wanted: Wanted) -> tuple[int, dict[str, Any]]:
             rows = write_item(
                 key, item, runs, claims[key], figures=wanted.figures, changes=wanted.changes
             )
-            verdict = found.item[key]
+            verdict = verdicts.item[key]
             pictures = sorted((root / key).glob(f"{key}*.png"))
             made.append(Made(key, item, rows, pictures))
             words = {"verdict": verdict.verdict, "because": verdict.because}
@@ -123,8 +123,8 @@ def _paper(wanted: Wanted) -> tuple[int, dict[str, Any]]:
             judgement = f"verdict: {words['verdict']}: {words['because']}"
             say(f"{screen(key, item, rows)}\n{judgement}\nwritten to {root / key}\n")
     if wanted.figure is None:
-        versions = {k: v for k, v in provenance(time.perf_counter() - begin).items() if k in _TOLD}
-        text = report(wanted.paper, found, made, versions, full=wanted.full)
+        versions = {k: v for k, v in provenance(time.perf_counter() - begin).items() if k in _FACTS}
+        text = report(wanted.paper, verdicts, made, versions, full=wanted.full)
         result["report"] = str(root / "report.html")
         with written(root / "report.html") as path:
             path.write_text(text, encoding="utf-8")
@@ -132,7 +132,7 @@ def _paper(wanted: Wanted) -> tuple[int, dict[str, Any]]:
     return 0, result
 
 
-_TOLD = (
+_FACTS = (
     "stiction",
     "python",
     "numpy",

@@ -1,4 +1,4 @@
-"""`stiction run`: read, refuse what cannot be, solve, write, summarise."""
+"""The command `stiction run`: reads a scenario, solves it, saves and summarises the run."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from stiction.core.run import Run
 from stiction.core.summary import doubts, screen
 from stiction.errors import Status, StictionError
 from stiction.io.checkpoint_file import EVERY, FileCheckpoint, checkpoint_path
+from stiction.io.final_save import save_run
 from stiction.io.interrupts import Interrupts, exit_code
-from stiction.io.keep import keep
 from stiction.io.scenario import Scenario, read_scenario, write_scenario
 from stiction.io.staging import Claim, claimed
 from stiction.numerics.compiling.choosing import TooSlow, Trial, choose, note_ready, system_of
@@ -42,7 +42,7 @@ _SMALL = (
 
 @dataclass(frozen=True)
 class Job:
-    """What `stiction run` was asked for.
+    """The arguments of `stiction run`.
 
     Parameters
     ----------
@@ -70,12 +70,12 @@ class Job:
 
     @property
     def folder(self) -> Path:
-        """Where the result goes."""
+        """Folder of the result."""
         return Path("out", Path(self.name).stem) if self.out is None else Path(self.out)
 
     @property
     def resume_command(self) -> str:
-        """The command that goes on where this job was interrupted."""
+        """The command that resumes this job."""
         settings = [word for change in self.changes for word in ("--set", change)]
         words = ["stiction", "run", self.name, *settings, "--out", str(self.folder), "--resume"]
         words += ["--overwrite"] * self.overwrite + ["--no-figures"] * (not self.figures)
@@ -90,7 +90,7 @@ def run_job(job: Job) -> int:
 
     Verified by: tests/scenarios/test_run.py::test_exit_codes
     """
-    # whatever is wrong is refused here, before anything is solved or written
+    # every argument is checked here, before anything is solved or written
     if not job.quiet or job.json:
         check_stream()
     check_looks(job.format, job.dpi)
@@ -104,41 +104,42 @@ def _run(job: Job, scenario: Scenario, claim: Claim) -> int:
     path, key = checkpoint_path(claim.path), write_scenario(bare)
     checkpoint = FileCheckpoint(path, key, resume=job.resume, every=job.every, warn=_say)
     if not job.resume and checkpoint.path.exists():
-        _say("A checkpoint of an interrupted run is there; --resume would go on from it.")
+        _say("A checkpoint of an interrupted run exists; --resume continues from it.")
     if job.resume and not checkpoint.path.exists():
-        _say("There is no checkpoint to go on from; the run starts at the beginning.")
+        _say("There is no checkpoint to resume from; the run starts at the beginning.")
     try:
         run = _chosen(job, scenario, checkpoint)
-        # a run that ended early is not drawn: what went wrong may be what a figure stumbles over
+        # a run that ended early is not drawn: its figures might fail
         draw = partial(_draw, run, job) if job.figures and run.status.complete else None
         text = write_scenario(scenario)
-        kept = keep(run, claim, job.folder, checkpoint, scenario=text, draw=draw)
+        saved = save_run(run, claim, job.folder, checkpoint, scenario=text, draw=draw)
     except KeyboardInterrupt:
         return _interrupted(job, checkpoint)
-    if not kept.drawn:
-        _say(f"Interrupted while drawing: {kept.folder} is complete but for its figures.")
+    if not saved.drawn:
+        _say(f"Interrupted while drawing: {saved.folder} is complete but for its figures.")
         return exit_code()
     what = doubts(run) if run.status.ok and job.strict else []
     code = FAILED if not run.status.ok else DOUBTED if what else SOLVED
     if job.json:
-        put_json(saved_summary(kept.folder, exit_code=code))
+        put_json(saved_summary(saved.folder, exit_code=code))
     elif not job.quiet:
-        put(f"{screen(run)}\n{kept}")
+        put(f"{screen(run)}\n{saved}")
     if what:
         _say(f"--strict: {', '.join(what)}.")
     if run.status is Status.UNTRUSTED:
-        _say(f"The run cannot be trusted.\nWhy: {run.reason}\nTry: {run.advice}. {kept.whole}")
+        advice = f"{run.advice}. {saved.complete_text}"
+        _say(f"The run cannot be trusted.\nWhy: {run.reason}\nTry: {advice}")
     elif code == FAILED:
         unit = "" if run.time_unit == "1" else f" {run.time_unit}"
         _say(
             f"The solve stopped at t = {run.t_end:.9g}{unit}, before {scenario.t_end:.9g}{unit}.\n"
-            f"Why: {run.reason}\nTry: {run.advice}. {kept.partial}"
+            f"Why: {run.reason}\nTry: {run.advice}. {saved.partial_text}"
         )
     return code
 
 
 def _chosen(job: Job, scenario: Scenario, checkpoint: FileCheckpoint) -> Run:
-    """Solve with the kernels that suit, and say so where they are not compiled."""
+    """Solve in the mode that `choose` selects; report if the kernels are not compiled."""
     method = scenario.method or default_method(scenario.system)
     place = name_of(method)
     known = getattr(scenario.system, "plain_seconds", None)
@@ -150,12 +151,16 @@ def _chosen(job: Job, scenario: Scenario, checkpoint: FileCheckpoint) -> Run:
     else:
         try:
             run = _solved(job, scenario, checkpoint, Trial(active=True))
-            _tell(job, _SMALL.format(method=type(method).__name__, system=system_of(place)))
+            _say_unless_quiet(
+                job, _SMALL.format(method=type(method).__name__, system=system_of(place))
+            )
         except (TooSlow, ArithmeticError, ValueError) as error:
-            # a law that swallows the sign to stop leaves NaN, which is no whole number
+            # a law that catches the exception leaves NaN, and later errors
             if isinstance(error, StictionError):
                 raise
-            _tell(job, "Plain Python would take longer than compiling: the run begins again.")
+            _say_unless_quiet(
+                job, "Plain Python would take longer than compiling: the run starts again."
+            )
             checkpoint.remove()
             use("compiled")
             run = _solved(job, scenario, checkpoint, Trial(active=False))
@@ -196,13 +201,13 @@ def _draw(run: Run, job: Job, folder: Path) -> None:
 
 def _interrupted(job: Job, checkpoint: FileCheckpoint) -> int:
     if checkpoint.path.exists():
-        _say(f"Interrupted; the last checkpoint is kept. Go on with: {job.resume_command}")
+        _say(f"Interrupted; the last checkpoint is saved. Continue with: {job.resume_command}")
     else:
         _say("Interrupted before the first checkpoint; nothing was written.")
     return exit_code()
 
 
-def _tell(job: Job, text: str) -> None:
+def _say_unless_quiet(job: Job, text: str) -> None:
     if not job.quiet:
         _say(text)
 

@@ -1,4 +1,4 @@
-"""Saved runs and studies that commands are given: found, shown, verified."""
+"""Saved runs and studies on the command line: look up, show, verify."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from typing import Any
 from stiction.cli.output import put, put_json
 from stiction.core.summary import screen
 from stiction.errors import StoreError, nearest
-from stiction.io.contents import MARK
+from stiction.io.contents import SUMMARY
 from stiction.io.staging import whereabouts
 from stiction.io.store import load
-from stiction.io.verify import DAMAGED, SOUND, UNVERIFIED, Verdict, examined
+from stiction.io.verify import DAMAGED, UNVERIFIED, VALID, Verdict, examined
 from stiction.studies.store import is_study
 from stiction.studies.study import verified as verified_study
 
-__all__ = ["found", "saved_summary", "show_run", "verify_all"]
+__all__ = ["existing_folder", "saved_summary", "show_run", "verify_all"]
 
 _OUT = "out"
 
 
-def found(folder: str) -> str:
-    """Return `folder` if something is there, else an error that names what it may mean.
+def existing_folder(folder: str) -> str:
+    """Return `folder` if it exists, else raise an error with the closest names.
 
     Verified by: tests/scenarios/test_show_and_plot.py::test_typos_of_folders
     """
@@ -48,8 +48,8 @@ def _folders(place: Path) -> list[str]:
 
 
 def saved_summary(folder: Path, **more: object) -> dict[str, Any]:
-    """Return what `summary.json` of a saved run holds, after its folder and `more`."""
-    text = (whereabouts(folder) / MARK).read_text(encoding="utf-8")
+    """Return the contents of `summary.json` of a saved run, after its folder and `more`."""
+    text = (whereabouts(folder) / SUMMARY).read_text(encoding="utf-8")
     return {"folder": str(folder), **more, **json_text.loads(text)}
 
 
@@ -64,7 +64,7 @@ def show_run(folder: str, *, unverified: bool, json: bool, quiet: bool) -> None:
 
 
 def verify_all(folders: Sequence[str], *, json: bool, quiet: bool) -> int:
-    """Tell of saved runs and studies whether they are what was written; return the exit code.
+    """Verify saved runs and studies against their digests; return the exit code.
 
     2 where any is damaged or there is none, else 3 where any has no digests, else 0.
 
@@ -88,5 +88,5 @@ def verify_all(folders: Sequence[str], *, json: bool, quiet: bool) -> int:
                 add(kind, path, DAMAGED, str(verdict), wrong={str(path): "no saved run"})
     if json:
         put_json(report)
-    codes = {found["exit_code"] for found in report}
-    return next((code for code in (DAMAGED, UNVERIFIED) if code in codes), SOUND)
+    codes = {entry["exit_code"] for entry in report}
+    return next((code for code in (DAMAGED, UNVERIFIED) if code in codes), VALID)

@@ -1,1 +1,1 @@
-"""What every system shares: the run and its events, ledger, determinism and audit; checkpoints."""
+"""Common to all systems: run, events, energy ledger, determinism, audit, checkpoints."""

@@ -1,4 +1,4 @@
-"""The audit: whether the assumptions of the model held while it was solved."""
+"""The audit: checks of the assumptions of the model during a run."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from stiction.numerics.shown import table_html
 __all__ = ["FAR", "Audit", "Check", "Kind", "Line"]
 
 FAR = 100.0
-"""Beyond so many times its limit a value makes the whole run untrusted."""
+"""Ratio of value and limit beyond which the whole run is untrusted."""
 
 
 class Kind(enum.Enum):
-    """What a check compares, and when its failure makes the whole run untrusted.
+    """Kind of a check, and when its failure makes the whole run untrusted.
 
     `CONVERGENCE`: whether equations were solved; always.
-    `AT_MOST`: a value with the largest it may be; above 100 times that limit.
-    `AT_LEAST`: a value with the smallest it may be; below a hundredth of that limit, or where the
-    limit is negative below 100 times it.
-    `CONDITION`: a count, a sign, a yes or no, which has no ratio; never.
+    `AT_MOST`: upper limit; above 100 times the limit.
+    `AT_LEAST`: lower limit; below a hundredth of the limit, or for a negative limit below 100 times
+    the limit.
+    `CONDITION`: a count, a sign or a condition, without a ratio; never.
     """
 
     CONVERGENCE = "convergence"
@@ -42,11 +42,11 @@ class Check:
     Parameters
     ----------
     check : name of the assumption
-    ok : whether it held; None where it was not made, which `note` says why
-    value, limit : the worst value met and the limit it must keep
-    time : when the worst value was met [s]; None when it concerns the whole run
-    note : what it means with its [unit] where it has one, and what to do when it failed
-    kind : what it compares
+    ok : whether it held; None if it was not checked, for the reason in `note`
+    value, limit : the worst value and its limit
+    time : of the worst value [s]; None if it concerns the whole run
+    note : meaning, with its [unit] if it has one, and what to do on failure
+    kind : of the comparison
     """
 
     check: str
@@ -64,13 +64,13 @@ class Check:
 
     @property
     def unit(self) -> str:
-        """The unit of value and limit, as the note says it; "1" where it says none."""
-        found = re.search(r"\[([^\[\]]{1,16})\]", self.note)
-        return found[1] if found else "1"
+        """The unit of value and limit, from the note; "1" if it has none."""
+        match = re.search(r"\[([^\[\]]{1,16})\]", self.note)
+        return match[1] if match else "1"
 
     @property
     def untrusted(self) -> str:
-        """Why this failure makes the whole run untrusted; "" where it does not.
+        """Why this failure makes the whole run untrusted; "" if it does not.
 
         Verified by: tests/unit/core/test_audit.py::test_a_run_is_untrusted
         """
@@ -82,7 +82,7 @@ class Check:
         if self.value is None or not self.limit:
             return ""
         ratio = self.value / self.limit
-        # a value that is no number is beyond any limit
+        # NaN is beyond any limit
         if self.kind is Kind.AT_LEAST and self.limit > 0.0:
             near, side = ratio >= 1.0 / FAR, "below a hundredth of its limit"
         else:
@@ -92,14 +92,14 @@ class Check:
 
 @dataclass(frozen=True, eq=False)
 class Line:
-    """One assumption about any number of members: a single run and a block have the same formula.
+    """One assumption for a single run or for the members of a block, by the same formula.
 
     Parameters
     ----------
     check, note, kind : as in `Check`
     value, limit : numbers, or (m,) of m members
-    time : when the worst value of a single run was met [s]
-    exempt : where the assumption holds whatever its value is
+    time : of the worst value of a single run [s]
+    exempt : members for which the assumption holds regardless of the value
     """
 
     check: str
@@ -112,10 +112,10 @@ class Line:
 
     @property
     def holds(self) -> npt.NDArray[np.bool_]:
-        """Whether it holds, () or (m,); what is no number does not."""
+        """Whether it holds, () or (m,); NaN does not."""
         value, limit = self.value, self.limit
-        kept = value >= limit if self.kind is Kind.AT_LEAST else value <= limit
-        return np.asarray(np.logical_or(kept, self.exempt))
+        within = value >= limit if self.kind is Kind.AT_LEAST else value <= limit
+        return np.asarray(np.logical_or(within, self.exempt))
 
     def of_run(self) -> Check:
         """Return the check of a single run.
@@ -149,7 +149,7 @@ class Audit:
 
     @property
     def not_checked(self) -> tuple[Check, ...]:
-        """The checks that were not made: nobody knows whether these assumptions held.
+        """The assumptions that were not checked.
 
         Verified by: tests/unit/core/test_verdicts.py::test_what_is_not_checked_is_reported
         """
@@ -157,19 +157,19 @@ class Audit:
 
     @property
     def by_verdict(self) -> tuple[Check, ...]:
-        """The checks that failed, those that were not made, and those that held."""
+        """The checks that failed, that were not made, and that held."""
         return (*self.failed, *self.not_checked, *self.held)
 
     @property
     def untrusted(self) -> str:
-        """Why the numbers of the run cannot be trusted at all; "" where they can."""
+        """Why the whole run is untrusted; "" if it is not."""
         return "; ".join(why for check in self.checks if (why := check.untrusted))
 
     def __iter__(self) -> Iterator[Check]:
         return iter(self.checks)
 
     def __repr__(self) -> str:
-        """Return how many checks held, and which did not or were not made."""
+        """Return the number of checks that held, and the names of the others."""
         parts = [f"{len(self.held)} held"]
         for word, checks in (("FAILED", self.failed), ("not checked", self.not_checked)):
             parts += [f"{word}: {', '.join(check.check for check in checks)}"] if checks else []

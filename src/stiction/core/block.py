@@ -1,4 +1,4 @@
-"""Members of a study that were solved in one call of compiled code, and their energy ledgers.
+"""Members of a study that are solved in one call of compiled code, with their energy ledgers.
 
 The ledgers of all members are computed at once, by the operations of `Ledger` in their order.
 """
@@ -24,17 +24,17 @@ Floats = npt.NDArray[np.float64]
 class Block:
     """Members that were solved together.
 
-    A member is sound if its run would be solved, hold every line of its audit and keep its
-    determinism. What stands here of the others counts for nothing: they are to be solved alone,
-    which says in words what is the matter with them.
+    A member is valid if its run is solved without a failed check and without a loss of determinism.
+    The entries of other members are undefined: they are repeated as single runs, whose status and
+    audit give the reason.
 
     Parameters
     ----------
-    sound : (m,)
+    sound : (m,) whether a member is valid
     reached : (m,) the time that was reached
     events : (m,) number of events
     imbalance : (m,) largest imbalance of the ledger over the largest energy
-    results : {name: (m, ...)} named results, NaN where there is none
+    results : {name: (m, ...)} named results, NaN for missing entries
     """
 
     sound: npt.NDArray[np.bool_]
@@ -45,12 +45,12 @@ class Block:
 
 
 Solve = Callable[[Sequence[Array]], Block]
-"""Takes (m,) values of each field that is varied, and solves the m members."""
+"""Takes (m,) values of each varied field, and solves the m members."""
 
 
 @dataclass(frozen=True, eq=False)
 class Energies:
-    """The ledger of every member at its saved times, (m, rows); `heat` (m, rows, n)."""
+    """The ledger of every member at its saved times, (m, times); `heat` (m, times, n)."""
 
     kinetic: Floats
     stored: Floats
@@ -64,7 +64,7 @@ class Energies:
     algorithmic: Floats
 
     def at_end(self) -> dict[str, Floats]:
-        """Return what the members keep of their ledgers: {energy.COLUMN: (m,)}."""
+        """Return the final ledgers of the members: {energy.COLUMN: (m,)}."""
         none = np.zeros(len(self.kinetic))
         columns = {
             "kinetic": self.kinetic[:, -1],
@@ -81,13 +81,13 @@ class Energies:
 
 
 def ledger_of(sums: Floats, heat: Floats, algorithmic: Floats | None = None) -> Energies:
-    """Return the ledger of many members, as `Ledger` has it of one.
+    """Return the ledgers of many members, by the formulas of `Ledger`.
 
     Parameters
     ----------
-    sums : (m, rows, 4) kinetic and stored energy, work, viscous heat
-    heat : (m, rows, n) of friction
-    algorithmic : (m, rows) what the scheme took; None for nothing
+    sums : (m, times, 4) kinetic and stored energy, work, viscous heat
+    heat : (m, times, n) of friction
+    algorithmic : (m, times) numerical dissipation; None for none
     """
     kinetic, stored, work, viscous = (sums[:, :, k] for k in range(4))
     scheme = np.zeros_like(kinetic) if algorithmic is None else algorithmic

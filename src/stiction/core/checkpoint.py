@@ -1,8 +1,8 @@
-"""Arrays of a checkpoint, checked before a kernel sees them.
+"""Arrays of checkpoints, checked before they are passed to a kernel.
 
-A kernel trusts shapes and counts: it would read beyond an array that is too short, and go on with
-NaN. So each method says once which arrays its state consists of and what may stand in them, as a
-mapping of names to `StateArray`: `pack` copies them, `restore` checks a checkpoint and fills them.
+Kernels do not check shapes and counts: they would read beyond a short array, and continue with NaN.
+Each method therefore declares the arrays of its state and their admissible values, as a mapping of
+names to `StateArray`: `pack` copies them, `restore` checks a checkpoint and fills them.
 """
 
 from __future__ import annotations
@@ -38,17 +38,17 @@ _Places = bool | tuple[int, ...] | tuple[str, ...]
 
 @dataclass(frozen=True)
 class Form:
-    """What an array of a checkpoint must be.
+    """Required shape, type and range of an array of a checkpoint.
 
     Parameters
     ----------
-    shape : length of each axis; a word stands for a length that all axes of that name share
-    dtype : as NumPy writes it, such as "f8", "i8", "i1"; "i" or "f" for any size of numbers, "U"
+    shape : length of each axis; a word names a length that is common to all axes of that name
+    dtype : in NumPy's notation, such as "f8", "i8", "i1"; "i" or "f" for any size of numbers, "U"
         for text of any length; fields such as "time:f8 steps:i8 place:2f8" for a structured array
-    inf, nan : whether infinity, and NaN, may be in it; or the places of the last axis, or the
-        fields, where it may
-    least, most : what its numbers must lie between, of fields the integers; None for anything
-    needed : False for an array that need not be there
+    inf, nan : whether infinity, and NaN, are admissible; or the indices of the last axis, or the
+        fields, where they are
+    least, most : bounds of its numbers, of fields the integers; None for none
+    needed : False for an optional array
     """
 
     shape: tuple[int | str, ...] = ()
@@ -60,7 +60,7 @@ class Form:
     needed: bool = True
 
     def __str__(self) -> str:
-        """Return the form in words."""
+        """Return the form as text."""
         sizes = " x ".join(str(n) for n in self.shape)
         barred = [word for word, may in (("NaN", self.nan), ("infinity", self.inf)) if not may]
         floats = self.dtype.startswith("f") or ":" in self.dtype
@@ -68,7 +68,7 @@ class Form:
         return f"{sizes or 'one'} of {_shortly(self.dtype)}{without}"
 
     def fault(self, array: Array, sizes: dict[str, int]) -> str:
-        """Return what is wrong with an array, "" for nothing; learn the lengths of its axes."""
+        """Return the fault of an array, "" for none; record lengths of named axes in `sizes`."""
         kind = _dtype(array)
         if kind != self.dtype and kind[:1] != self.dtype:
             return f"numbers of type {_shortly(kind)}"
@@ -101,13 +101,13 @@ class Form:
         return ""
 
 
-def _outside(found: npt.NDArray[np.bool_], allowed: _Places) -> bool:
-    """Return whether something was found where it may not be."""
-    if isinstance(allowed, bool) or not found.size:
-        return not allowed and bool(found.any())
-    barred = np.ones(found.shape[-1], dtype=bool)
+def _outside(present: npt.NDArray[np.bool_], allowed: _Places) -> bool:
+    """Return whether an entry is True where it is not allowed."""
+    if isinstance(allowed, bool) or not present.size:
+        return not allowed and bool(present.any())
+    barred = np.ones(present.shape[-1], dtype=bool)
     barred[[int(place) for place in allowed]] = False
-    return bool(found[..., barred].any())
+    return bool(present[..., barred].any())
 
 
 def like(
@@ -118,14 +118,14 @@ def like(
     nan: _Places = False,
     within: tuple[float, float] | None = None,
 ) -> Form:
-    """Return the form of an array that is there.
+    """Return the form of a given array.
 
     Parameters
     ----------
     array : of the right shape and type
-    rows : name of the length of the first axis; "" takes that of `array`
+    rows : name of the length of the first axis; "" for that of `array`
     inf, nan : see `Form`
-    within : what its numbers lie between
+    within : bounds of its numbers
     """
     shape: tuple[int | str, ...] = (rows, *array.shape[1:]) if rows else array.shape
     low, high = (None, None) if within is None else within
@@ -143,20 +143,20 @@ def _dtype(array: Array) -> str:
 
 
 def _shortly(dtype: str) -> str:
-    """Return a type as text for messages: many fields are counted."""
+    """Return a type as text for messages; of a structured type the number of fields."""
     return f"{dtype.count(':')} fields" if ":" in dtype else dtype
 
 
 def check_arrays(
     kept: Mapping[str, Array], forms: Mapping[str, Form], **sizes: int
 ) -> dict[str, int]:
-    """Refuse a checkpoint whose arrays are not those that a method keeps.
+    """Raise an error unless a checkpoint has the arrays of a method.
 
     Parameters
     ----------
-    kept : what `Checkpoint.load` returned
-    forms : what must be there, by name; nothing else may be there
-    sizes : lengths that are known already, by the names that stand in forms
+    kept : arrays from `Checkpoint.load`
+    forms : of all arrays by name; others are an error
+    sizes : known lengths, by their names in the forms
 
     Returns
     -------
@@ -185,40 +185,40 @@ def check_arrays(
 
 
 class Log:
-    """Rows that are appended while a run goes on.
+    """A growing array of records.
 
     Parameters
     ----------
-    rows : the first of them; none in an array of the right shape and type
+    rows : the first records, or an empty array of the right shape and type
     """
 
     def __init__(self, rows: Array) -> None:
         self._parts = [rows]
 
     def add(self, rows: Array) -> None:
-        """Append a copy of some rows."""
+        """Append a copy of some records."""
         if len(rows):
             self._parts.append(rows.copy())
 
     def clear(self) -> None:
-        """Forget all rows."""
+        """Remove all records."""
         self._parts = [self._parts[0][:0]]
 
     def __len__(self) -> int:
-        """Return how many rows there are."""
+        """Return the number of records."""
         return sum(map(len, self._parts))
 
     @property
     def last(self) -> Any:
-        """The last row; there must be one."""
+        """The last record; there must be one."""
         return self._parts[-1][-1]
 
     @property
     def rows(self) -> Array:
-        """All rows, one after the other."""
+        """All records in one array."""
         if len(self._parts) > 1:
             first = self._parts[0]
-            # of that very type: what is joined by NumPy has elements without attributes
+            # of the same type: np.concatenate would lose the attributes of elements
             rows = np.empty((len(self), *first.shape[1:]), first.dtype)
             self._parts = [np.concatenate(self._parts, out=rows)]
         return self._parts[0]
@@ -230,16 +230,16 @@ class Log:
 
 @dataclass(frozen=True)
 class StateArray:
-    """An array of the state of a method, and what may stand in it.
+    """An array of the state of a method, and its admissible values.
 
     Parameters
     ----------
-    array : that a checkpoint holds and a resumed run fills, or a log of rows
-    rows : what the first axis counts, such as "saved", where only a part of it is filled; as many
-        rows are filled of all arrays of that name
-    filled : how many rows are filled now
+    array : that a checkpoint saves and a resumed run restores, or a log
+    rows : name of the number of filled entries of the first axis, such as "saved", if the array is
+        filled in part; arrays with the same name have the same number
+    filled : number of filled entries
     inf, nan : see `Form`
-    within : what its integers lie between
+    within : bounds of its integers
     """
 
     array: Array | Log
@@ -250,19 +250,19 @@ class StateArray:
     within: tuple[float, float] | None = None
 
     def values(self) -> Array:
-        """Return what a checkpoint holds."""
+        """Return the values for a checkpoint."""
         if isinstance(self.array, Log):
             return self.array.rows
         return self.array[: self.filled] if self.rows else self.array
 
     def form(self, name: str) -> Form:
-        """Return the form of what a checkpoint holds."""
+        """Return the form of the values in a checkpoint."""
         rows = name if isinstance(self.array, Log) else self.rows
         array = self.array.rows if isinstance(self.array, Log) else self.array
         return like(array, rows, inf=self.inf, nan=self.nan, within=self.within)
 
     def fill(self, name: str, values: Array) -> None:
-        """Take up what a checkpoint holds; raise StoreError if there is no room for it."""
+        """Restore the values of a checkpoint; raise StoreError if they do not fit."""
         if isinstance(self.array, Log):
             self.array.rows = values
         elif self.rows:
@@ -273,7 +273,7 @@ class StateArray:
 
 
 def pack(state: Mapping[str, StateArray | Array]) -> dict[str, Array]:
-    """Return copies of the arrays of a state, and of arrays that stand beside it."""
+    """Return copies of the arrays of a state, and of further arrays."""
     values = ((k, one.values() if isinstance(one, StateArray) else one) for k, one in state.items())
     return {name: np.array(array) for name, array in values}
 
@@ -285,12 +285,12 @@ def restore(
 
     Parameters
     ----------
-    kept : what `Checkpoint.load` returned
-    others : forms of arrays that stand beside the state, which are only checked
+    kept : arrays from `Checkpoint.load`
+    others : forms of further arrays, which are only checked
 
     Returns
     -------
-    How many rows are filled, by the names of `rows` and of logs.
+    Numbers of filled entries, by the names of `rows` and of logs.
 
     Raises
     ------
@@ -314,13 +314,13 @@ def kept_array(
     nan: bool = False,
     within: tuple[float, float] | None = None,
 ) -> Array:
-    """Return an array of a checkpoint, or refuse it.
+    """Return an array of a checkpoint after a check of its form.
 
     Parameters
     ----------
-    shape : None stands for any length
+    shape : None for any length
     dtype, inf, nan : see `Form`
-    within : what its numbers lie between
+    within : bounds of its numbers
 
     Raises
     ------
@@ -341,7 +341,7 @@ def kept_array(
 def put_back(
     arrays: Mapping[str, Array], kept: Mapping[str, Array], *, inf: bool = False, nan: bool = False
 ) -> None:
-    """Fill `arrays`, in place, with those of the same names of a checkpoint.
+    """Restore `arrays`, in place, from those of the same names in a checkpoint.
 
     Parameters
     ----------
@@ -358,7 +358,7 @@ def put_back(
 
 
 def check_count(name: str, count: int, least: int, most: int) -> int:
-    """Return a number of rows from a checkpoint; refuse one outside its bounds.
+    """Return a count from a checkpoint; raise an error if it is out of bounds.
 
     Raises
     ------
@@ -371,17 +371,17 @@ def check_count(name: str, count: int, least: int, most: int) -> int:
 
 @contextlib.contextmanager
 def unpacking() -> Iterator[None]:
-    """Let what a checkpoint's content runs into, such as text that is no JSON, be a refusal."""
+    """Turn errors of decoding a checkpoint, such as invalid JSON, into a StoreError."""
     try:
         yield
     except (ValueError, LookupError, TypeError, ArithmeticError, RecursionError) as error:
-        got = f"content that does not fit together ({type(error).__name__}: {error})"
+        got = f"inconsistent content ({type(error).__name__}: {error})"
         raise refused("", got.splitlines()[0], "the state of a run of this scenario") from error
 
 
 def refused(name: str, got: str, needs: str) -> StoreError:
     """Return the error for an array of a checkpoint."""
     where = f"checkpoint, array {name!r}" if name else "checkpoint"
-    why = "it is damaged, or was written by another version, and a run from it would go astray."
+    why = "it is damaged, or was written by another version."
     try_ = "leave --resume out to start afresh."
     return StoreError(where, got, needs, why, try_)

@@ -1,4 +1,4 @@
-"""Whether the future was unique; where it was not, and which choice was made."""
+"""Determinism of a run: the losses of uniqueness, and the choices that were made."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ __all__ = ["Determinism", "Loss"]
 
 @dataclass(frozen=True, repr=False)
 class Loss:
-    """One moment at which the model allows more than one future.
+    """A time at which the model has more than one admissible solution.
 
     Parameters
     ----------
     time : [s, or the time unit of the run]
     kind : `quasistatic_branches`, `no_continuation`, `grazing_onset`, `two_fold`,
         `undecided`, `escaping_start`, `codim2_line`, `limit_point`, ...
-    where : what is known of the place: contact, state, forces
-    choice : what the run did there
+    where : contact, state, forces there
+    choice : the continuation that the run took
     units : unit of each number in `where` that has one
     """
 
@@ -40,14 +40,14 @@ class Loss:
 
 @dataclass(frozen=True, repr=False)
 class Determinism:
-    """The losses of a run, in order of time; none means the future was unique.
+    """The losses of determinism of a run, in order of time.
 
     Parameters
     ----------
-    losses : the moments at which the model allows more than one future
-    margin : the smallest distance of the run to a split of futures, over its error; inf
-        where none was near, or where the method knows no such distance
-    unseen : what a loss could have been that the method did not look for; empty for nothing
+    losses : of uniqueness
+    margin : smallest distance of the run to a loss, over its error; inf if none was near, or if the
+        method does not compute it
+    unseen : kinds of losses that the method does not detect; empty for none
     """
 
     losses: Sequence[Loss] = ()
@@ -56,7 +56,7 @@ class Determinism:
 
     @property
     def words(self) -> str:
-        """What no loss means: that the future was unique, or that none was found.
+        """Text for a run without losses: unique future, or no loss detected.
 
         Verified by: tests/unit/core/test_summary.py::test_what_was_not_looked_for_is_reported
         """

@@ -1,4 +1,4 @@
-"""The driver of a run: its times, its method, and the verdict on how it ended."""
+"""The driver of a run: saved times, method, checkpoints, final status."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ AnySystem = TypeVar("AnySystem")
 Ended = TypeVar("Ended")
 
 DEFAULT_SAVES = 1001
-# kept beside every saved state: its time, energies, losses
+# numbers saved with every state: time, energies, losses
 _LEDGER_NUMBERS = 16
 _DEFAULT_BYTES = 256 << 20
 
@@ -38,7 +38,7 @@ class System(Protocol):
 
     @property
     def state_size(self) -> int:
-        """How many numbers one saved state holds; bounds the memory of a run."""
+        """Number of entries of a saved state; it bounds the memory of a run."""
 
 
 def drive(
@@ -58,36 +58,35 @@ def drive(
 
     Parameters
     ----------
-    output : what draws the run and writes it to a folder; None for a run that does neither
+    output : draws the run and writes it to a folder; None for neither
     """
     _check_system(system)
     system = started(system, x0=x0, mode=mode)
     solver = method_for(system, method)
     t_start, t_end = _span(t_span)
-    # some systems take steps that are worth keeping, rather than land on given times
+    # some systems save all steps by default, instead of given times
     steps = save is None and getattr(system, "keeps_steps", False)
     saves = saved_times(2 if steps else save, t_start, t_end, system.state_size)
     request = Request(t_start, t_end, saves, progress or silent, checkpoint, every_step=steps)
     begin, compiling = clock.perf_counter(), spent()
-    # what is infinite or no number ends as a status, not as a warning of NumPy
+    # inf and NaN lead to a status, without warnings of NumPy
     with np.errstate(all="ignore"):
         run = solver.solve(system, request)
     cost = provenance(clock.perf_counter() - begin, spent() - compiling)
-    run = _judged(run.completed(cost, request.save, output))
+    run = _with_final_status(run.completed(cost, request.save, output))
     if throw and not run.status.ok:
         raise SolveError(_message(run, t_end), run)
     return run
 
 
 class Pause(NamedTuple):
-    """Where a method can be left.
+    """A pause of a method, for progress, interrupts and checkpoints.
 
     Parameters
     ----------
     done : fraction of the span that is done [1]
-    note : what is said of it, such as "12 events"
-    state : returns the arrays that a checkpoint needs to go on from here; None where it cannot be
-        left for good
+    note : message, such as "12 events"
+    state : returns the arrays of a checkpoint; None if the run cannot be resumed from here
     """
 
     done: float
@@ -100,13 +99,13 @@ def run_to_end(
     progress: Callable[[float, str], None] = silent,
     checkpoint: Checkpoint | None = None,
 ) -> Ended:
-    """Run the steps of a method from pause to pause, and return what they return at their end.
+    """Run a method from pause to pause; return the value of its generator.
 
     Parameters
     ----------
-    steps : a generator that pauses some times a second
+    steps : a generator that pauses several times a second
     progress : called at every pause
-    checkpoint : takes the state at a pause when it is due; None for nowhere
+    checkpoint : saves the state at a pause when it is due; None for none
 
     Verified by: tests/unit/core/test_driver.py::test_pauses_report_and_keep
     """
@@ -122,7 +121,7 @@ def run_to_end(
 
 
 def _message(run: Run, t_end: float) -> str:
-    """Return what SolveError says of a run."""
+    """Return the message of SolveError."""
     unit = "" if run.time_unit == "1" else f" {run.time_unit}"
     got, what = f"as far as t = {run.t_end:.9g}{unit}", "partial run"
     needs = f"to reach {t_end:.9g}{unit}"
@@ -139,16 +138,16 @@ def started(
     x0: float | Sequence[float] | npt.NDArray[np.float64] | None = None,
     mode: str | None = None,
 ) -> AnySystem:
-    """Return `system` with another start; itself when nothing is given.
+    """Return `system` with another initial state; itself if none is given.
 
     Parameters
     ----------
-    x0 : state at the start, as the field `x0` of the system
-    mode : mode at the start, as its field `mode`
+    x0 : initial state, as the field `x0` of the system
+    mode : initial mode, as its field `mode`
 
     Raises
     ------
-    ModelError : if the system has no such field, or refuses the value.
+    ModelError : if the system has no such field, or does not admit the value.
 
     Verified by: tests/unit/test_solve.py::test_a_run_may_start_elsewhere
     """
@@ -169,11 +168,10 @@ def started(
     return dataclasses.replace(system, **given)  # type: ignore[type-var]
 
 
-def _judged(run: Run) -> Run:
-    """Return the run with the status that its energies and its audit leave it.
+def _with_final_status(run: Run) -> Run:
+    """Return the run with the status that follows from its energies and audit.
 
-    One that is complete is not finite where its energies are not, and untrusted where its audit
-    says so.
+    A complete run with infinite energies is NOT_FINITE; one whose audit is untrusted is UNTRUSTED.
 
     Verified by: tests/unit/test_solve.py::test_untrusted_runs_raise
     """
@@ -190,11 +188,11 @@ def _judged(run: Run) -> Run:
 
 
 def _check_system(system: object) -> None:
-    """Refuse what is no system, classes instead of objects included."""
+    """Raise an error unless `system` is an object of a system."""
     if isinstance(system, type) or not hasattr(system, "default_method"):
         example = "for example solve(Chain(mass=[1.0], stiffness=20.0), t_span=(0.0, 8.0))."
         if hasattr(system, "system"):
-            # a scenario has a method and times of its own
+            # a scenario has its own method and times
             example = "read_scenario(...).solve() solves a scenario."
         needs, why = "a system, such as Chain(...)", "the first argument is what moves."
         raise ModelError("solve.system", repr(system), needs, why, example)
@@ -226,7 +224,7 @@ def saved_times(
     t_end: float,
     size: int,
 ) -> npt.NDArray[np.float64]:
-    """Return the times at which a run keeps its state, first and last included.
+    """Return the saved times of a run, first and last included.
 
     Parameters
     ----------
@@ -236,8 +234,8 @@ def saved_times(
     if save is None:
         count = min(DEFAULT_SAVES, max(2, _DEFAULT_BYTES // (8 * size)))
         return np.linspace(t_start, t_end, count)
-    why = "the state is kept at these times, first and last included."
-    try_ = "give a count >= 2, or rising times inside the time span."
+    why = "the state is saved at these times, first and last included."
+    try_ = "give a count >= 2, or increasing times inside the time span."
     if shape_of(save) == ():
         if isinstance(save, bool) or not isinstance(save, (int, np.integer)) or save < 2:
             raise ModelError("solve.save", repr(save), "a count >= 2", why, try_)
@@ -248,7 +246,7 @@ def saved_times(
     times = numbers("solve.save", save, unit="s", per="saved state", why=why, try_=try_)
     if times[0] < t_start or times[-1] > t_end or not (np.diff(times) > 0.0).all():
         got = f"{times.size} times from {times[0]} to {times[-1]}"
-        needs = f"rising times between {t_start} and {t_end} [s]"
+        needs = f"increasing times between {t_start} and {t_end} [s]"
         raise ModelError("solve.save", got, needs, why, try_)
     _check_memory(times.size, size)
     return np.unique(np.concatenate([[t_start], times, [t_end]]))
@@ -257,12 +255,12 @@ def saved_times(
 def _check_memory(count: int, size: int) -> None:
     from stiction.numerics.checks import MOST_BYTES
 
-    held = 8 * count * (size + _LEDGER_NUMBERS)
-    if held > MOST_BYTES:
+    memory = 8 * count * (size + _LEDGER_NUMBERS)
+    if memory > MOST_BYTES:
         raise ModelError(
             "solve.save",
-            f"{count} states of {size} numbers ({held / 2**30:.1f} GiB with their energies)",
+            f"{count} states of {size} numbers ({memory / 2**30:.1f} GiB with their energies)",
             f"at most {MOST_BYTES >> 30} GiB of saved states",
-            "they are held in memory until the run is written.",
-            "save fewer states; events and the ledger are kept anyway.",
+            "they are in memory until the run is written.",
+            "save fewer states; events and the ledger are saved in any case.",
         )

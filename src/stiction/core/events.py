@@ -1,4 +1,4 @@
-"""The event log: what changed, when, at which contact, and the state on both sides."""
+"""The event log: time, contact, modes before and after, kind, and state of every event."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class EventLog:
-    """Events in order of time. They may be put together when they are first read, see `late`.
+    """Events in order of time; with `late` they are assembled when they are first read.
 
     Parameters
     ----------
     time : (m,) [s, or the time unit of the run]
-    contact : (m,) numbered from 1 as in the papers; 0 for the whole system
+    contact : (m,) numbers from 1 as in the papers; 0 for the whole system
     before, after : (m,) names of the modes
     kind : (m,) names of the kinds
     columns : state columns, each (m,), in the order they are written
@@ -44,9 +44,9 @@ class EventLog:
 
     @classmethod
     def late(cls, count: int, read: Callable[[], EventLog]) -> EventLog:
-        """Return a log of `count` events that `read` puts together when one of them is asked for.
+        """Return a log of `count` events that `read` assembles on first access.
 
-        Millions of events take longer to name than to find, and most are never looked at.
+        Naming millions of events takes longer than locating them, and most are never read.
 
         Verified by: tests/unit/core/test_events.py::test_a_late_log_is_read_once
         """

@@ -1,9 +1,9 @@
-"""Fields that declare what they may hold, in their annotations.
+"""Fields that declare unit, range and error text of their values in annotations.
 
     mass: Annotated[Numbers, Positive("kg", "a massless block has no inertia.", per="mass")]
 
-When an object of a class that derives from `Declared` is made, every declared field is replaced by
-clean numbers in its unit, or refused. What relates several fields stays in `__post_init__`.
+The constructor of a class that derives from `Declared` converts every declared field to numbers in
+its unit, or raises an error. Conditions on several fields are checked in `__post_init__`.
 """
 
 from __future__ import annotations
@@ -43,20 +43,20 @@ Floats = npt.NDArray[np.float64]
 
 _TRY = "leave it out for the default."
 _UNBOUNDED = (None, None, None, None)
-# most numbers that an error shows
+# most numbers that an error lists
 _FEW = 9
-# components in words, by how many there are
+# text of components by their number
 _WRITTEN = {2: "[x, y]", 3: "[x, y, z]"}
 
 
 class Rule(Protocol):
-    """What a field may hold.
+    """Admissible values of a field.
 
-    In the texts of a rule `{0.name}` stands for another field of the same object.
+    In the texts of a rule `{0.name}` is the value of another field of the same object.
     """
 
     def clean(self, where: str, value: Any, owner: Any, hint: Any) -> object:
-        """Return what the field will hold.
+        """Return the value of the field.
 
         Parameters
         ----------
@@ -67,7 +67,7 @@ class Rule(Protocol):
 
         Raises
         ------
-        ModelError : on a value that the field may not hold.
+        ModelError : on a value that is not admissible.
         """
 
 
@@ -78,15 +78,15 @@ class Finite:
     Parameters
     ----------
     unit : "" or "1" for a pure number
-    why, try_ : what an error says
-    per : what there is one number for each of, such as "mass", how many of which `lengths` of the
-        owner says; where the type allows a float, one number stands for all. "" for one number
+    why, try_ : text of an error
+    per : noun of the entries of an array, such as "mass", whose number is in `lengths` of the
+        owner; if the type allows a float, one number applies to all. "" for one number
     size : length of an array whose length is fixed
-    fewest : least length of an array; 0 allows none at all
-    rising : whether the numbers of an array rise strictly
-    least, most : bounds that are allowed themselves
-    above, below : bounds that are not
-    needs : what is needed beyond the bounds, in words; "" names the bounds
+    fewest : smallest length of an array; 0 allows an empty one
+    rising : whether the array is strictly increasing
+    least, most : inclusive bounds
+    above, below : exclusive bounds
+    needs : text of the requirement; "" for the bounds
     """
 
     unit: str
@@ -116,7 +116,7 @@ class Finite:
             texts = {name: text.format(owner) for name, text in texts.items()}
         options = {"rule": self.sign, "unit": self.unit, **texts}
         scalar = shape_of(value) == ()
-        # one number stands for all only where the type says so
+        # one number for all only if the type allows a float
         if not self.per or (scalar and _allows_float(hint)):
             one = number(where, value, **options)
             self._check_bounds(where, one, texts)
@@ -131,7 +131,7 @@ class Finite:
         return array
 
     def _allows(self, value: float) -> bool:
-        """Return whether a float is surely allowed: the quick way for most numbers."""
+        """Return whether a float is admissible without bounds: the fast path."""
         bounded = self.least, self.most, self.above, self.below
         signed = self.sign == "finite" or value > 0.0
         return signed and bounded == _UNBOUNDED and math.isfinite(value)
@@ -139,7 +139,7 @@ class Finite:
     def _check_list(self, where: str, array: Floats, texts: Mapping[str, str]) -> None:
         many = f"at least {self.fewest} " if self.fewest > 1 else ""
         unit = f" [{self.unit}]" if self.unit else ""
-        needs = f"{many}numbers{unit}{' that rise strictly' if self.rising else ''}"
+        needs = f"{many}numbers{unit}{' that increase strictly' if self.rising else ''}"
         if array.size < self.fewest:
             raise ModelError(where, f"{array.size} values", needs, **texts)
         if self.rising and not (np.diff(array) > 0.0).all():
@@ -157,7 +157,7 @@ class Finite:
             raise ModelError(where, value, self.needs or self._bounds(), **texts)
 
     def _bounds(self) -> str:
-        """Return the bounds in words."""
+        """Return the bounds as text."""
         low = self.least if self.above is None else self.above
         high = self.most if self.below is None else self.below
         unit = f" [{self.unit}]" if self.unit else ""
@@ -187,9 +187,9 @@ class Components:
     Parameters
     ----------
     unit : "" or "1" for a pure number
-    why, try_ : what an error says; "" tries as many components as there may be
-    counts : how many there may be
-    direction : whether they give a direction, so that not all are zero
+    why, try_ : text of an error; "" for the possible numbers of components
+    counts : admissible numbers of components
+    direction : whether they are a direction, which is not zero
     """
 
     unit: str
@@ -208,12 +208,12 @@ class Components:
             unit = f" [{self.unit}]" if self.unit else ""
             needs = f"{' or '.join(map(str, self.counts))} finite numbers{unit}, one per component"
             raise ModelError(where, got if shape else repr(value), needs, self.why, try_)
-        found = numbers(where, value, per="component", unit=self.unit, why=self.why, try_=try_)
+        vector = numbers(where, value, per="component", unit=self.unit, why=self.why, try_=try_)
         with np.errstate(over="ignore"):
-            length = float(np.linalg.norm(found))
+            length = float(np.linalg.norm(vector))
         if self.direction and not 0.0 < length < np.inf:
             raise ModelError(where, f"a vector of length {length:g}", "a direction", self.why, try_)
-        return found
+        return vector
 
 
 @dataclasses.dataclass(frozen=True)
@@ -223,9 +223,9 @@ class Count:
     Parameters
     ----------
     least, most : bounds, both allowed
-    why, try_ : what an error says
-    each : memory that each of what is counted takes [bytes]
-    size : how many such numbers there are, whose product is counted then; 0 for one
+    why, try_ : text of an error
+    each : memory for each counted object [bytes]
+    size : number of integers, whose product is limited; 0 for a single one
     """
 
     least: int
@@ -244,9 +244,9 @@ class Count:
             return whole(where, value, **limits, each=self.each, **options)  # type: ignore[arg-type]
         if not isinstance(value, list | tuple | np.ndarray) or len(value) != self.size:
             raise ModelError(where, repr(value), f"{self.size} whole numbers", **options)
-        found = tuple(whole(where, one, **limits, **options) for one in value)  # type: ignore[arg-type]
-        fits(where, math.prod(found), self.each, self.try_)
-        return found
+        counts = tuple(whole(where, one, **limits, **options) for one in value)  # type: ignore[arg-type]
+        fits(where, math.prod(counts), self.each, self.try_)
+        return counts
 
 
 def Limit(least: int = 1, most: int = MOST_WORK, each: float = 0.0) -> Count:
@@ -261,7 +261,7 @@ class Flag:
 
     Parameters
     ----------
-    why, try_ : what an error says
+    why, try_ : text of an error
     """
 
     why: str
@@ -281,7 +281,7 @@ class Choice:
     Parameters
     ----------
     values : that are allowed
-    why, try_ : what an error says
+    why, try_ : text of an error
     """
 
     values: tuple[str | float, ...]
@@ -303,8 +303,8 @@ class Part:
 
     Parameters
     ----------
-    why, try_ : what an error says
-    needs : what is needed, in words; "" names the class
+    why, try_ : text of an error
+    needs : text of the requirement; "" for the class
     """
 
     why: str
@@ -326,8 +326,8 @@ class Parts:
 
     Parameters
     ----------
-    why, try_ : what an error says
-    needs : what is needed, in words; "" names the class
+    why, try_ : text of an error
+    needs : text of the requirement; "" for the class
     least : how many at least
     """
 
@@ -352,7 +352,7 @@ def _with_article(name: str) -> str:
 
 
 class _Field(NamedTuple):
-    """A rule, and the type that it stands beside."""
+    """A rule and the type of its field."""
 
     rule: Rule
     hint: Any
@@ -360,17 +360,17 @@ class _Field(NamedTuple):
 
 @functools.cache
 def _fields_of(cls: type) -> dict[str, _Field]:
-    """Return the declared fields of a class; arrays, whose lengths may follow from others, last."""
-    found: dict[str, _Field] = {}
+    """Return the declared fields of a class, arrays last: their lengths may depend on others."""
+    fields: dict[str, _Field] = {}
     for base in reversed(cls.__mro__):
-        # the annotations of a user's class may name what cannot be found from here
+        # annotations of a user's class may have names that cannot be resolved here
         if not any("Annotated" in str(hint) for hint in inspect.get_annotations(base).values()):
             continue
         for name, hint in inspect.get_annotations(base, eval_str=True).items():
             for rule in getattr(hint, "__metadata__", ()):
                 if hasattr(rule, "clean"):
-                    found[name] = _Field(rule, hint.__origin__)
-    return dict(sorted(found.items(), key=lambda item: bool(getattr(item[1].rule, "per", ""))))
+                    fields[name] = _Field(rule, hint.__origin__)
+    return dict(sorted(fields.items(), key=lambda item: bool(getattr(item[1].rule, "per", ""))))
 
 
 def _alternatives(hint: Any) -> tuple[Any, ...]:
@@ -389,20 +389,20 @@ def _allows_float(hint: Any) -> bool:
 
 @functools.cache
 def _others(hint: Any) -> tuple[type, ...]:
-    """Return the classes that a field of numbers may hold an object of instead."""
+    """Return the classes of objects that a field of numbers also admits."""
     kinds = (one for one in _alternatives(hint) if isinstance(one, type))
     return tuple(kind for kind in kinds if kind not in (float, int, types.NoneType))
 
 
 def _classes(hint: Any) -> tuple[type, ...]:
     """Return the classes in a type; those of the items of a sequence."""
-    found: list[type] = []
+    classes: list[type] = []
     for one in _alternatives(hint):
         if typing.get_origin(one) is not None:
-            found += _classes(typing.get_args(one)[0])
+            classes += _classes(typing.get_args(one)[0])
         elif one is not types.NoneType:
-            found.append(one)
-    return tuple(found)
+            classes.append(one)
+    return tuple(classes)
 
 
 def rules_of(cls: type) -> dict[str, Rule]:
@@ -414,13 +414,13 @@ def rules_of(cls: type) -> dict[str, Rule]:
 
 
 class Declared(Record):
-    """Base of descriptions whose fields declare what they may hold.
+    """Base class of descriptions with declared fields.
 
     Verified by: tests/unit/core/test_fields.py::test_every_rule_refuses
     """
 
     def __post_init__(self) -> None:
-        """Replace every declared field by what it holds, or refuse it."""
+        """Convert every declared field, or raise an error."""
         cls: Any = type(self)
         for name, field in _fields_of(cls).items():
             value = getattr(self, name)
@@ -432,5 +432,5 @@ class Declared(Record):
 
     @property
     def lengths(self) -> Mapping[str, int]:
-        """How many numbers an array has, by what there is one number for each of."""
+        """Lengths of arrays, by the noun of their entries."""
         return {}

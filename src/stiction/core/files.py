@@ -1,10 +1,10 @@
-"""Files: written whole or not at all, and read although they may be damaged.
+"""Atomic writing of files, and safe reading of files that may be damaged.
 
-A file is written under a hidden name, `.NAME.xxxxxxxx.part`, and takes its name in one step.
+A file is written under a temporary name, `.NAME.xxxxxxxx.part`, and renamed atomically.
 
-A damaged file can keep a library busy without end, ask for any amount of memory, or crash the
-process. A file of HDF5 whose digest fits is opened at once; one without a digest, or changed by its
-user, is first read by another process. Meshes are always read by one, which returns their arrays.
+A damaged file can block a library, request any amount of memory, or crash the process. An HDF5 file
+with a valid digest is opened directly; others are first read by a child process. Meshes are always
+read by a child process, which returns their arrays.
 """
 
 from __future__ import annotations
@@ -39,20 +39,20 @@ __all__ = [
 ]
 
 STALE_S = 3600.0
-"""Age beyond which a half-written file was left by a process that was killed [s]."""
+"""Age above which a temporary file belongs to a killed process [s]."""
 
-# beneath the readers of text, JSON, CSV, ZIP and HDF5
+# of the readers of text, JSON, CSV, ZIP and HDF5
 UNREADABLE = (
     *(OSError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError, SyntaxError),
     *(RuntimeError, AssertionError, MemoryError, EOFError, csv.Error, struct.error, zlib.error),
     zipfile.BadZipFile,
 )
-"""What a damaged file can raise."""
+"""Exceptions that a damaged file can raise."""
 
 _LEAST_S, _BYTES_PER_S = 15.0, 10e6
 _SPARE_BYTES = 2 << 30
 
-# what a child prints goes to standard error, so that standard output holds its answer alone
+# output of the child goes to standard error; standard output has its answer only
 _CHILD = """
 import os, sys
 path, spare, seconds = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
@@ -95,7 +95,7 @@ def writing(
     try_: str,
     errors: tuple[type[Exception], ...] = (OSError,),
 ) -> Iterator[None]:
-    """Turn what the system refuses inside a with statement into a StoreError that says why."""
+    """Turn errors of the system in a with statement into a StoreError with a reason."""
     try:
         yield
     except StoreError:
@@ -107,15 +107,15 @@ def writing(
 
 @contextlib.contextmanager
 def atomic_write(path: Path, *, sync: bool = False) -> Iterator[Path]:
-    """Give a hidden name beside `path` to write to; it takes the place of `path` in one step.
+    """Yield a temporary name beside `path`, which is renamed to `path` at the end.
 
-    Folders above `path` are made. Whatever goes wrong, no half-written file is left, and `path`
-    stays as it was. Of two processes that write the same file the last one stays, whole.
+    Missing parent folders are created. After an error the temporary file is removed and `path` is
+    unchanged. Of two processes that write the same file the last one wins.
 
     Parameters
     ----------
     path : the file
-    sync : put the content on disk before it takes the name
+    sync : flush the content to disk before renaming
 
     Verified by: tests/unit/core/test_files.py::test_two_writers_do_not_collide
     """
@@ -132,7 +132,7 @@ def atomic_write(path: Path, *, sync: bool = False) -> Iterator[Path]:
 
 
 def remove_stale(partials: Iterable[Path], age: float = STALE_S) -> None:
-    """Remove half-written files of processes that were killed.
+    """Remove temporary files of killed processes.
 
     Parameters
     ----------
@@ -145,7 +145,7 @@ def remove_stale(partials: Iterable[Path], age: float = STALE_S) -> None:
 
 
 def flush(path: Path) -> None:
-    """Return when a file, or the list of names of a folder, is on disk."""
+    """Flush a file, or the entries of a folder, to disk."""
     if path.is_dir() and os.name == "nt":
         return
     descriptor = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
@@ -156,7 +156,7 @@ def flush(path: Path) -> None:
 
 
 def regular(path: Path) -> bool:
-    """Return whether a file is there: no folder, and no pipe, which would wait for a writer."""
+    """Return whether it is a regular file: no folder, and no pipe, which would block."""
     try:
         return stat.S_ISREG(path.stat().st_mode)
     except (OSError, ValueError):
@@ -164,7 +164,7 @@ def regular(path: Path) -> bool:
 
 
 def regular_bytes(path: Path) -> bytes:
-    """Return the content of a regular file; a pipe of that name would keep its reader waiting.
+    """Return the content of a regular file; a pipe would block the reader.
 
     Raises
     ------
@@ -187,7 +187,7 @@ def check_readable(path: Path) -> None:
     Verified by: tests/unit/io/test_digests.py::test_a_file_that_keeps_hdf5_busy_is_given_up
     """
     if not sys.executable and regular(path):
-        # Python inside another program: there is nothing to start
+        # embedded Python: no child process
         return
     read_in_child(path, _HDF5, "read()", bytes_per_s=_BYTES_PER_S, memory_per_byte=4)
 
@@ -195,15 +195,15 @@ def check_readable(path: Path) -> None:
 def read_in_child(
     path: Path, imports: str, work: str, *, bytes_per_s: float, memory_per_byte: int
 ) -> bytes:
-    """Return what another process makes of a file, within bounds of time and memory.
+    """Read a file in a child process, with bounds on time and memory; return its answer.
 
     Parameters
     ----------
     path : of a regular file
-    imports : Python code that runs before the bounds hold
+    imports : Python code that runs before the bounds apply
     work : an expression of bytes, which may use `path`
-    bytes_per_s : how fast the file must be read, besides 15 s for the start
-    memory_per_byte : how much memory the process may have, besides 2 GiB
+    bytes_per_s : reading rate for the time limit, plus 15 s for the start
+    memory_per_byte : memory limit over the size of the file, plus 2 GiB
 
     Raises
     ------
@@ -229,7 +229,7 @@ def read_in_child(
             check=False,
         )
     except subprocess.TimeoutExpired as error:
-        raise ValueError(f"it kept its reader busy for {limit:.0f} s") from error
+        raise ValueError(f"reading took more than {limit:.0f} s") from error
     if done.returncode != 0:
         message = done.stdout[:1000].decode("utf-8", "replace").strip()
         raise ValueError(message or f"its reader crashed, with code {done.returncode}")

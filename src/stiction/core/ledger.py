@@ -1,4 +1,4 @@
-"""The energy ledger: where every joule came from and where it went."""
+"""The energy ledger: energies, work and dissipation of a run, and their imbalance."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["COLUMNS", "Ledger"]
 
 Floats = npt.NDArray[np.float64]
 
-# of so few rows sums take less time number by number than as arrays
+# number of times below which Python sums are faster than arrays
 _FEW = 8
 
 COLUMNS = {
@@ -38,9 +38,9 @@ def largest(values: Floats) -> float:
 
 
 def _largest(values: list[float]) -> float:
-    """Return what `largest` does of a list that is not empty."""
+    """Return `largest` of a list that is not empty."""
     total = sum(values)
-    # `max` passes over a NaN
+    # `max` ignores NaN
     return max(map(abs, values)) if total == total else largest(np.array(values))
 
 
@@ -55,7 +55,7 @@ class Ledger:
     friction_heat : (t, contact) heat of each contact [J]
     adhesive, viscous_heat, impact_loss, algorithmic : (t,) [J]; None counts as zero
     step_imbalance_rel : largest imbalance of a single step over the size of the energies;
-        None where the method has no exact identity per step
+        None if the method has no exact identity per step
     defined : whether the system has an energy at all; if not, every column is zero
     """
 
@@ -87,7 +87,7 @@ class Ledger:
     @functools.cached_property
     def imbalance(self) -> Floats:
         """(t,) energy now - energy at the start - work + every loss [J]; zero if it closes."""
-        # a run that left floating point has infinite energies, and no balance
+        # after an overflow the energies are infinite, and the imbalance is NaN
         with np.errstate(invalid="ignore", over="ignore"):
             energy = self.kinetic + self.stored + self.adhesive
             losses = self.viscous_heat + self.impact_loss + self.algorithmic
@@ -96,7 +96,7 @@ class Ledger:
 
     @functools.cached_property
     def scale(self) -> float:
-        """Largest energy that appears in the ledger [J]: what the imbalance is compared with."""
+        """Largest energy in the ledger [J], the scale of the imbalance."""
         return self._sizes[0]
 
     @functools.cached_property
@@ -117,7 +117,7 @@ class Ledger:
             return largest(np.concatenate(parts)), largest(self.imbalance)
         columns = [part.tolist() for part in parts]
         size = _largest([value for column in columns for value in column])
-        # a column of one row stands for a constant
+        # a column of one row is a constant
         full = [column * rows if len(column) == 1 else column for column in columns]
         first, off = 0.0, []
         for row, (k, s, a, work, heat, viscous, impact, scheme) in enumerate(
@@ -133,7 +133,7 @@ class Ledger:
     def imbalance_rel(self) -> float:
         """Largest imbalance over `scale`; 0 when nothing moved and nothing was stored."""
         worst = self._sizes[1]
-        # energies below this are lost to underflow, not to a mistake
+        # smaller energies are lost to underflow
         return worst / max(self.scale, 1e-290)
 
     def columns(self) -> dict[str, Floats]:

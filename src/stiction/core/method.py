@@ -1,4 +1,4 @@
-"""What solves a system, how the two meet, and what is done where the future is not unique."""
+"""Methods: their base classes, the choice of a method for a system, policies at bifurcations."""
 
 from __future__ import annotations
 
@@ -38,33 +38,33 @@ __all__ = [
 
 
 class Policy(Declared):
-    """Base of what a run does where the model allows more than one future."""
+    """Base class of policies at a loss of determinism."""
 
 
 class Solver(Protocol):
-    """What solves a system: a method, of the package or of a user."""
+    """Interface of methods, of the package or of a user."""
 
     def solve(self, system: Any, request: Request) -> Run:
         """Return the run of `system`."""
 
 
 class Method(Declared, abc.ABC):
-    """Base of what solves a system: the numbers that say how, and a way to the code that does.
+    """Base class of methods: parameters, and a `solve` that imports the code.
 
-    A class names in `solves` the classes of systems that it takes, and imports its engine in
-    `solve`, so that a method costs nothing before it runs.
+    A class lists in `solves` the classes of systems that it solves. Its engine is imported in
+    `solve` only.
     """
 
     solves: ClassVar[tuple[type, ...]] = ()
 
     def __new__(cls, *_: object, **given: object) -> Any:
-        """Refuse fields that the method does not have, before they are looked at."""
+        """Raise an error for unknown fields, before they are checked."""
         refuse_unknown_fields(cls, given)
         return super().__new__(cls)
 
     @abc.abstractmethod
     def solve(self, system: Any, request: Request) -> Run:
-        """Return the run of `system`; one that ended early carries its status.
+        """Return the run of `system`; a run that ended early has its status.
 
         Parameters
         ----------
@@ -79,7 +79,7 @@ class Method(Declared, abc.ABC):
         paths: Sequence[tuple[str | int, ...]],
         names: Sequence[str],
     ) -> Solve | None:
-        """Return what solves many systems in one call of compiled code; None where nothing does.
+        """Return a function that solves many systems in one compiled call; None if unsupported.
 
         Parameters
         ----------
@@ -90,12 +90,12 @@ class Method(Declared, abc.ABC):
 
 
 def refuse_unknown_fields(cls: type, given: Mapping[str, object]) -> None:
-    """Refuse a field that a method does not have, and name the methods that have it.
+    """Raise an error for a field that a method does not have; it names the methods that have it.
 
     Parameters
     ----------
-    cls : class of the method; one with an `__init__` of its own takes what that takes
-    given : {field: value} as they were given by name
+    cls : class of the method; with its own `__init__` the parameters of that count
+    given : {field: value} of keyword arguments
 
     Raises
     ------
@@ -124,16 +124,16 @@ def refuse_unknown_fields(cls: type, given: Mapping[str, object]) -> None:
 
 def methods_with(field: str, name: str) -> list[str]:
     """Return the labels of all methods that have a field, those called `name` first."""
-    found = [
+    labels = [
         label
         for label, method in method_homes()
         if field in {f.name for f in dataclasses.fields(method)}
     ]
-    return sorted(found, key=lambda label: not label.endswith(f".{name}"))
+    return sorted(labels, key=lambda label: not label.endswith(f".{name}"))
 
 
 class BranchPolicy(Record, abc.ABC):
-    """What a path of equilibria does where another one leaves it."""
+    """Base class of policies at a bifurcation of equilibria."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -156,14 +156,14 @@ class StayOnPath(BranchPolicy):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class FollowBranch(BranchPolicy):
-    """Go over to the branch, along the critical way.
+    """Switch to the bifurcating branch, along the critical mode.
 
-    Where a symmetric body buckles there are two, and nothing in the model prefers one.
+    A symmetric body buckles in two directions, and the model does not prefer either.
 
     Parameters
     ----------
-    side : "+" takes the one on which the place that moves farthest moves along its axis, "-"
-        the other one
+    side : "+" selects the direction in which the largest displacement of the critical mode is
+        positive, "-" the other one
 
     Verified by: tests/unit/solids/equilibria/test_branches.py::test_a_column_follows_the_elastica
     """
@@ -172,20 +172,20 @@ class FollowBranch(BranchPolicy):
 
     def __post_init__(self) -> None:
         if self.side not in ("+", "-"):
-            why, try_ = "it says which of the two branches is taken.", 'give "+".'
+            why, try_ = "it selects one of the two branches.", 'give "+".'
             raise ModelError("FollowBranch.side", repr(self.side), '"+" or "-"', why, try_)
 
 
 class SharedName(Record):
-    """Base of what stands for the method of its name of the system that is solved."""
+    """Base class of shared names: they resolve to the method of that name of the system."""
 
     def __new__(cls, *_: object, **given: object) -> Any:
-        """Refuse fields that not all methods of this name have."""
+        """Raise an error for fields that not all methods of this name have."""
         refuse_unknown_fields(cls, given)
         return super().__new__(cls)
 
     def __post_init__(self) -> None:
-        """Check what is not the default as the first method of this name does."""
+        """Check values other than defaults by the first method of this name."""
         if any(getattr(self, f.name) is not f.default for f in dataclasses.fields(self)):  # type: ignore[arg-type]
             name = self.shared_name()
             self.of(next(cls for _, cls in method_homes() if cls.__name__ == name))
@@ -203,35 +203,35 @@ class SharedName(Record):
 
 
 def methods_of(system: object) -> dict[str, type[Method]]:
-    """Return the methods that stand in the room of a system and take it, by name."""
+    """Return the methods of the subpackage of a system that solve it, by name."""
     room = room_of(type(system).__name__, system)
     if not room:
         return {}
     names: tuple[str, ...] = attribute(f"{room}.methods", "__all__")
-    found = {name: attribute(f"{room}.methods", name) for name in names}
+    methods = {name: attribute(f"{room}.methods", name) for name in names}
     return {
         name: cls
-        for name, cls in found.items()
+        for name, cls in methods.items()
         if isinstance(cls, type) and issubclass(cls, Method) and isinstance(system, cls.solves)
     }
 
 
 def default_method(system: Any) -> Any:
-    """Return the method that a system names as its own, with its defaults."""
+    """Return the default method of a system."""
     known = methods_of(system)
     if system.default_method not in known:
-        needs, why = "a method", "this system names none that stands in its room."
+        needs, why = "a method", "this system has no default method in its subpackage."
         try_ = "give one with solve(system, request)."
         raise ModelError("solve.method", "None", needs, why, try_)
     return known[system.default_method]()
 
 
 def method_for(system: object, method: object) -> Solver:
-    """Return what solves a system: of a shared name the method of the system, else `method`.
+    """Return the method of a system; a shared name is resolved.
 
     Parameters
     ----------
-    method : of a class that takes the system, a shared name, or anything with
+    method : of a class that solves the system, a shared name, or anything with
         ``solve(system, request)``, a user's own method; None for the default of the system
 
     Raises
@@ -241,8 +241,8 @@ def method_for(system: object, method: object) -> Solver:
     Verified by: tests/unit/test_solve.py::test_a_method_for_another_system_is_refused
     """
     if method is None:
-        found: Solver = default_method(system)
-        return found
+        default: Solver = default_method(system)
+        return default
     own = hasattr(method, "solve")
     if isinstance(method, type) or not (own or isinstance(method, SharedName)):
         span = isinstance(method, (tuple, list)) and len(method) == 2
@@ -256,13 +256,13 @@ def method_for(system: object, method: object) -> Solver:
             else "write the method with parentheses, for example EventDriven().",
         )
     known = methods_of(system)
-    takes: tuple[type, ...] = getattr(method, "solves", ())
-    if own and (not takes or isinstance(system, takes)):
+    solves: tuple[type, ...] = getattr(method, "solves", ())
+    if own and (not solves or isinstance(system, solves)):
         return method  # type: ignore[return-value]
     if isinstance(method, SharedName) and method.shared_name() in known:
         return method.of(known[method.shared_name()])
     name, what = label_of(type(method)), type(system).__name__
-    needs = " or ".join(f"a {cls.__name__}" for cls in takes)
+    needs = " or ".join(f"a {cls.__name__}" for cls in solves)
     those = ", ".join(label_of(cls) for cls in known.values())
     raise ModelError(
         name,
@@ -274,9 +274,9 @@ def method_for(system: object, method: object) -> Solver:
 
 
 def label_of(cls: type) -> str:
-    """Return how a class of methods is called with its room, such as "chains.EventDriven"."""
-    _, _, rest = cls.__module__.partition("stiction.")
-    room, _, inside = rest.partition(".")
+    """Return the name of a class of methods with its subpackage, such as "chains.EventDriven"."""
+    _, _, path = cls.__module__.partition("stiction.")
+    room, _, inside = path.partition(".")
     return f"{room}.{cls.__name__}" if inside else cls.__name__
 
 
@@ -287,7 +287,7 @@ def name_of(method: object) -> str:
     """
     for base in type(method).__mro__:
         ours = base.__module__.startswith("stiction.") and base not in (Method, SharedName)
-        # fields of a user's own method come from bases of ours that solve nothing
+        # skip the abstract bases
         if ours and issubclass(base, (Method, SharedName)):
             return f"{base.__module__}.{base.__name__}"
     return ""

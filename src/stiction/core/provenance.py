@@ -1,4 +1,4 @@
-"""Where a result comes from: versions, machine, date and cost; and versions that were tried."""
+"""Provenance of a result: versions, machine, date and cost; and the tested versions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from stiction.numerics.jit import mode
 
 __all__ = ["TRIED", "is_untried", "provenance", "release"]
 
-# written by `python tools/matrix.py` when everything passed with the newest that pip resolves
+# written by `python tools/matrix.py` after all tests passed with the newest versions of pip
 TRIED = {
     "python": "3.13.0",
     "numpy": "2.5.5",
@@ -45,16 +45,16 @@ def is_untried(name: str, version: str) -> bool:
 
 
 def release(version: str) -> tuple[int, ...]:
-    """Return the numbers a version begins with, without zeros at the end."""
-    found = [int(part) for part in re.findall(r"\d+", version.partition("+")[0])]
-    while found and found[-1] == 0:
-        found.pop()
-    return tuple(found)
+    """Return the leading numbers of a version, without zeros at the end."""
+    numbers = [int(part) for part in re.findall(r"\d+", version.partition("+")[0])]
+    while numbers and numbers[-1] == 0:
+        numbers.pop()
+    return tuple(numbers)
 
 
 @functools.cache
 def _versions() -> dict[str, str]:
-    """Return what stays the same for all runs of one process; reading it takes a while."""
+    """Return the versions of this process, cached."""
     libraries = {
         "python": sys.version.split()[0],
         **{name: importlib.metadata.version(name) for name in ("numpy", "numba", "scipy")},
@@ -63,7 +63,7 @@ def _versions() -> dict[str, str]:
         f"{name} {version}" for name, version in libraries.items() if is_untried(name, version)
     ]
     return {
-        # not from the metadata of an installation, which a source tree lacks
+        # a source tree has no installation metadata
         "stiction": __version__,
         **libraries,
         **({"untried": ", ".join(later)} if later else {}),
@@ -78,10 +78,10 @@ def _date(second: int) -> str:
 
 
 def provenance(wall_s: float, compile_s: float = 0.0) -> dict[str, object]:
-    """Return versions, platform, UTC date and what a solve took.
+    """Return versions, platform, UTC date and the cost of a solve.
 
-    `untried` names what decides numbers and is of a later series than any that was tried,
-    `extensions` the packages whose laws and systems were used.
+    `untried` names libraries of a later series than the tested ones, `extensions` the packages
+    whose laws and systems were used.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
-"""A Run: everything that came out of one solve, frozen.
+"""The run: all results of one solve, frozen.
 
-Arrays stay plain NumPy until somebody asks for a table; pandas, xarray and matplotlib
-are imported only when `events`, `data`, `ledger` or `plot` are touched.
+Arrays are plain NumPy; pandas, xarray and matplotlib are imported when `events`, `data`, `ledger`
+or `plot` are first used.
 """
 
 from __future__ import annotations
@@ -53,20 +53,20 @@ RESERVED = frozenset(
 
 
 class Checkpoint(Protocol):
-    """Where a long run leaves what it needs to go on after it was killed."""
+    """Storage for the state of a long run, from which it can be resumed."""
 
     def due(self) -> bool:
         """Return whether enough wall time has passed since the last save."""
 
     def save(self, state: Mapping[str, npt.NDArray[Any]]) -> None:
-        """Keep `state`, replacing the last one in one step."""
+        """Save `state` and replace the last one atomically."""
 
     def load(self) -> dict[str, npt.NDArray[Any]] | None:
-        """Return the last state, or None when the run starts afresh."""
+        """Return the last state, or None for a new run."""
 
 
 class Output(Protocol):
-    """What draws a run and writes it to a folder."""
+    """Draws a run and writes it to a folder."""
 
     def figures(self, run: Run) -> Figures:
         """Return an object whose methods are the figures of the run."""
@@ -81,15 +81,15 @@ def silent(fraction: float, note: str) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Request:
-    """What is asked of a method besides the system: when to start, stop, save and report.
+    """Arguments of a method besides the system: time span, saved times, progress, checkpoint.
 
     Parameters
     ----------
     t_start, t_end : [s]
-    save : (t,) rising times at which the state is kept [s]; first t_start, last t_end
-    progress : called now and then with the fraction done and a short note
-    checkpoint : where to leave the state of a long run; None for nowhere
-    every_step : keep the state at every step of the method as well
+    save : (t,) increasing times at which the state is saved [s]; first t_start, last t_end
+    progress : called repeatedly with the fraction done and a short note
+    checkpoint : storage for the state of a long run; None for none
+    every_step : save the state at every step of the method as well
     """
 
     t_start: float
@@ -116,13 +116,13 @@ class Variable:
 
 @dataclass(frozen=True, eq=False)
 class Quantity:
-    """A named result: a number, a list (None where there is none), or a word.
+    """A named result: a number, a list (None for missing entries), or a word.
 
     Parameters
     ----------
-    value, unit, meaning : what it is
-    absent : what to say where there is none; "" says nothing
-    label : how the summary calls it; "" takes the name
+    value, unit, meaning : of the result
+    absent : text of the summary if there is none; "" for no line
+    label : name in the summary; "" for the name itself
     """
 
     value: Any
@@ -133,7 +133,7 @@ class Quantity:
 
 
 class Quantities(Mapping[str, Quantity]):
-    """The named results of a run: a mapping that shows itself as a table.
+    """The named results of a run: a mapping that is displayed as a table.
 
     Parameters
     ----------
@@ -144,7 +144,7 @@ class Quantities(Mapping[str, Quantity]):
         self._named = dict(named)
 
     def __getitem__(self, name: str) -> Quantity:
-        """Return a result; KeyError names the nearest one that there is."""
+        """Return a result; KeyError names the nearest one."""
         try:
             return self._named[name]
         except KeyError as error:
@@ -176,28 +176,26 @@ class Run:
 
     Parameters
     ----------
-    system, method : what was solved and how; None for a loaded run whose scenario is gone
+    system, method : None for a loaded run without a readable scenario
     system_name, method_name : their class names
-    status : how the run ended; `reason` says why in one line
+    status : of the run; `reason` in one line
     t_end : the time reached [s]
     time : (t,) saved times [s]
     variables : saved arrays by name
-    final : the state at `t_end` by name: arrays, or numbers where a name stands for one
+    final : the state at `t_end` by name: arrays or numbers
     event_log, energy, determinism, audit : see those classes
     quantities : named results
     stats : counts of work (steps, iterations, events)
     provenance : versions, machine, date, cost
     citations : keys for `cite`
-    asked : (s,) times [s] at which the state was asked for, first the start, last the end
-        that was wanted; None when it is not known
+    asked : (s,) requested times [s], first the start, last the requested end; None if unknown
     time_unit : unit of every time above, "1" for a dimensionless system
     energy_unit : unit of every energy: "J", "J/m" in a plane, "1" for a dimensionless system
-    size : how large the system is, in words: "3 masses"
-    unverified : why the files that it was loaded from are not known to be what was saved; ""
-        for a live run, and for one whose digests fit
-    output : what draws the run and writes it to a folder; None where a method was called directly
-    scenario : of a loaded run whose system could not be read, the text that describes it; it is
-        written again as it is
+    size : of the system, such as "3 masses"
+    unverified : why the loaded files are not verified; "" for a live run, and for valid digests
+    output : draws the run and writes it to a folder; None if a method was called directly
+    scenario : text of the scenario of a loaded run whose system could not be read; it is saved
+        unchanged
 
     Examples
     --------
@@ -251,18 +249,18 @@ class Run:
         unseen: str = "",
         loss_units: Mapping[str, str] = MappingProxyType({}),
         stats: Mapping[str, int | float],
-        **rest: Any,
+        **others: Any,
     ) -> Run:
-        """Return the run of what a method computed: the head that all systems share.
+        """Return the run with the results of a method.
 
         Parameters
         ----------
         time : (t,) saved times; the last one is the time reached
         checks, losses : lines of the audit and of determinism
-        margin, unseen : smallest distance to a split of futures over the error, and what was not
-            looked for; see `Determinism`
-        loss_units : unit of each number that locates a loss
-        rest : the other fields of `Run`
+        margin, unseen : smallest distance to a loss of determinism over the error, and losses that
+            the method does not detect; see `Determinism`
+        loss_units : units of the entries of `Loss.where`
+        others : further fields of `Run`
 
         Verified by: tests/unit/test_methods.py::test_a_run_holds_the_method_of_its_system
         """
@@ -281,7 +279,7 @@ class Run:
             ),
             audit=Audit(tuple(checks)),
             stats=stats,
-            **rest,
+            **others,
         )
 
     def completed(
@@ -290,9 +288,9 @@ class Run:
         asked: npt.NDArray[np.float64] | None,
         output: Output | None,
     ) -> Run:
-        """Return this run with its cost and origin, the times asked for, and its output."""
+        """Return this run with its cost and origin, the requested times, and its output."""
         run: Run = object.__new__(type(self))
-        # far cheaper than `dataclasses.replace`, and runs of 0.2 ms are many
+        # much faster than `dataclasses.replace`: runs may take 0.2 ms
         run.__dict__.update(self.__dict__, provenance=provenance, asked=asked, output=output)
         return run
 
@@ -338,7 +336,7 @@ class Run:
 
     @property
     def advice(self) -> str:
-        """What the status means for such a system, and what to try."""
+        """Meaning of the status for such a system, and advice."""
         homes = (kind.names.get(self.system_name, "") for kind in CATALOGUE.values())
         rooms = {home.split(".")[1] for home in homes if home}
         return advice_in(rooms.pop() if len(rooms) == 1 else "", self.status)
@@ -355,7 +353,7 @@ class Run:
         ----------
         path : ends in .html (a page that needs no network), .gif, or .mp4 (needs ffmpeg); None
             for a player, which a notebook shows
-        looks : what `run.plot.animate` takes, such as `seconds`
+        looks : options of `run.plot.animate`, such as `seconds`
         """
         if path is None:
             return self.plot.player(**looks)
@@ -372,19 +370,19 @@ class Run:
 
     def _output(self, asked: str) -> Output:
         if self.output is None:
-            got, needs = "a run that a method returned by itself", "a run of `stiction.solve`"
+            got, needs = "a run that a method returned directly", "a run of `stiction.solve`"
             why, try_ = "a method neither draws nor writes.", "solve(system, method, t_span)."
             raise ModelError(f"Run.{asked}", got, needs, why, try_)
         return self.output
 
     def cite(self) -> str:
-        """Return BibTeX entries of the papers behind this run."""
+        """Return BibTeX entries of the papers of this run."""
         from stiction.core.citations import bibtex
 
         return bibtex(self.citations)
 
     def __repr__(self) -> str:
-        """Return one line: what was solved, how it ended, and whether to trust it."""
+        """Return one line: system, method, status and audit."""
         unit = "" if self.time_unit == "1" else f" {self.time_unit}"
         failed, unknown = len(self.audit.failed), len(self.audit.not_checked)
         parts = [
@@ -400,7 +398,7 @@ class Run:
         return f"<Run: {', '.join(parts)}>"
 
     def _repr_html_(self) -> str:
-        """Return the one-screen summary for notebooks; events and results open below it."""
+        """Return the one-screen summary for notebooks, with foldable events and results."""
         from stiction.core.summary import shown_html
 
         return shown_html(self)
@@ -413,4 +411,4 @@ class Run:
 
 
 Measure = Callable[[Run], Quantity]
-"""Returns a number that a run does not hold, and that may take runs of its own."""
+"""Computes a quantity that is not saved in a run; it may solve further runs."""

@@ -1,4 +1,4 @@
-"""One screen that says what was solved, what happened, and how far to trust it."""
+"""The one-screen summary of a run: status, results, events, ledger, determinism, audit, cost."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["doubts", "screen", "shown_html"]
 
 _WIDTH = 92
-# lines for the last state
+# lines for the final state
 _MOST_OF_STATE = 2
 _MOST_WIDTH = 100
 _MOST_ROWS = 6
@@ -32,7 +32,7 @@ _MOST_FAILED = 2
 _MOST_RESULTS = 4
 _MOST_EVENTS = 20
 _INDENT = "  "
-# counts of a solve that are times
+# statistics that are times
 _TIMES = ("step", "step_limit", "shortest_step", "longest_step")
 
 
@@ -57,16 +57,16 @@ def screen(run: Run) -> str:
 
 
 def shown_html(run: Run) -> str:
-    """Return the summary as HTML: its first line in green, or in red where there is doubt.
+    """Return the summary as HTML: the first line is green, or red if the run has warnings.
 
     The first events, all results and the audit are folded below it. Text is escaped.
 
     Verified by: tests/unit/core/test_summary.py::test_notebooks_show_what_is_folded
     """
-    first, _, rest = screen(run).partition("\n")
-    sound = run.status is Status.SOLVED and not doubts(run)
-    # both are read on white and on black
-    colour = "#1a8754" if sound else "#d6336c"
+    first, _, others = screen(run).partition("\n")
+    valid = run.status is Status.SOLVED and not doubts(run)
+    # legible on white and on black
+    colour = "#1a8754" if valid else "#d6336c"
     log, unit = run.event_log, _unit(run.time_unit)
     rows = [
         (f"{log.time[k]:.9g}{unit}", str(log.contact[k]), log.before[k], log.after[k], log.kind[k])
@@ -83,7 +83,7 @@ def shown_html(run: Run) -> str:
         for what, inside in folded
     )
     head = f'<strong style="color:{colour}">{html.escape(first)}</strong>'
-    return f"<div><pre>{head}\n{html.escape(rest)}</pre>{details}</div>"
+    return f"<div><pre>{head}\n{html.escape(others)}</pre>{details}</div>"
 
 
 def _results(run: Run) -> str:
@@ -92,14 +92,14 @@ def _results(run: Run) -> str:
 
 
 def doubts(run: Run) -> list[str]:
-    """Return what of a finished run is not to be trusted: failed checks, lost determinism.
+    """Return the warnings of a finished run: failed checks, lost determinism.
 
     Verified by: tests/scenarios/test_strict.py::test_strict_runs_exit_with_three
     """
-    found = [f"the audit line {check.check} failed" for check in run.audit.failed]
+    warnings = [f"the audit line {check.check} failed" for check in run.audit.failed]
     if run.determinism.losses:
-        found.append("determinism was lost")
-    return found
+        warnings.append("determinism was lost")
+    return warnings
 
 
 def _head(run: Run) -> list[str]:
@@ -111,8 +111,8 @@ def _head(run: Run) -> list[str]:
     size = f"{run.size}, " if run.size else ""
     what = f"{run.system_name} by {run.method_name}, {size}{span}"
     word = run.status.value.upper().replace("_", " ")
-    # how it was solved and what the audit says are two things
-    head = _cut(f"{word}, audit {'held' if run.audit.ok else 'FAILED'}: {what}")
+    # status and audit are independent
+    head = _truncated(f"{word}, audit {'held' if run.audit.ok else 'FAILED'}: {what}")
     if run.status is Status.SOLVED:
         return [head]
     wanted = ""
@@ -132,7 +132,7 @@ def _clock(run: Run) -> str:
 
 
 def _unverified(run: Run) -> list[str]:
-    """Return a warning for a run from files that are not known to be what was saved."""
+    """Return a warning for a run from files without valid digests."""
     return _wrapped("UNVERIFIED", run.unverified)[:3] if run.unverified else []
 
 
@@ -149,20 +149,20 @@ def _unit(unit: str) -> str:
     return "" if unit in ("", "1") else f" {unit}"
 
 
-def _row(label: str, text: str) -> str:
+def _line(label: str, text: str) -> str:
     return f"{label:<12} {text}".rstrip()
 
 
-def _kept(label: str, text: str) -> list[str]:
-    """Return a list as lines on which a number and its unit stay together."""
-    # a space that does not break keeps them on one line
+def _unbroken(label: str, text: str) -> list[str]:
+    """Return a list as lines that do not separate a number from its unit."""
+    # no-break spaces
     bound = re.sub(r"(?<=[\d.]) (?=[^\d\s])|(?<=[a-z]) (?=[-\d])", "\xa0", text)
     return [line.replace("\xa0", " ") for line in _wrapped(label, bound)]
 
 
 def _wrapped(label: str, text: str) -> list[str]:
-    first, *rest = textwrap.wrap(text, _WIDTH - 13) or [""]
-    return [_row(label, first), *(_row("", line) for line in rest)]
+    first, *others = textwrap.wrap(text, _WIDTH - 13) or [""]
+    return [_line(label, first), *(_line("", line) for line in others)]
 
 
 # ---- the table: one row per mass, contact, ...
@@ -204,7 +204,7 @@ def _table(run: Run) -> list[str]:
 
 
 def _noun(run: Run, count: int) -> str:
-    """Return what the rows are: the numbered axis of the data that has as many members."""
+    """Return the noun of the rows: the numbered axis of the data of that length."""
     sizes = _dims(run)
     return next((dim for dim in NUMBERED if sizes.get(dim) == count), "part")
 
@@ -242,18 +242,18 @@ def _words(run: Run) -> list[str]:
         if isinstance(q.value, (list, tuple)) or (q.value is None and not q.absent):
             continue
         if q.value is None:
-            lines.append(_row(q.label or name, q.absent))
+            lines.append(_line(q.label or name, q.absent))
             continue
         shown = _short(q.value, 9) if isinstance(q.value, int | float) else str(q.value)
         unit = _unit(q.unit)
         meaning = f": {q.meaning}" if q.meaning else ""
         text = f"{shown}{unit}{meaning}" if q.label else f"{name} = {shown}{unit}{meaning}"
-        lines.append(_cut(_row(q.label or "result", text)))
+        lines.append(_truncated(_line(q.label or "result", text)))
     return lines[:_MOST_RESULTS]
 
 
 def _final(run: Run) -> list[str]:
-    """Return the last state where it is a few single numbers."""
+    """Return the final state if it is a few single numbers."""
     single = {
         name: float(np.ravel(values)[-1])
         for name, values in run.final.items()
@@ -275,16 +275,16 @@ def _final(run: Run) -> list[str]:
 
 def _events(run: Run) -> str:
     if not len(run.event_log):
-        return _row("events", "none")
+        return _line("events", "none")
     counts = Counter(run.event_log.kind)
     kinds = ", ".join(f"{count} {kind}" for kind, count in counts.most_common())
-    return _row("events", f"{len(run.event_log)} ({kinds})")
+    return _line("events", f"{len(run.event_log)} ({kinds})")
 
 
 def _ledger(run: Run) -> list[str]:
     energy, unit = run.energy, _unit(run.energy_unit)
     if not energy.defined:
-        return [_row("ledger", "this system has no energy")]
+        return [_line("ledger", "this system has no energy")]
     closes = f"closes to {energy.imbalance_rel:.1e} of {_short(energy.scale)}{unit}"
     if energy.step_imbalance_rel is not None:
         closes += f", each step to {energy.step_imbalance_rel:.1e} of it"
@@ -299,7 +299,7 @@ def _ledger(run: Run) -> list[str]:
         )
         if columns[name][-1] != 0.0
     ]
-    return _kept("ledger", "; ".join([closes, ", ".join(parts)]) if parts else closes)
+    return _unbroken("ledger", "; ".join([closes, ", ".join(parts)]) if parts else closes)
 
 
 def _determinism(run: Run) -> list[str]:
@@ -307,24 +307,24 @@ def _determinism(run: Run) -> list[str]:
     if not losses:
         return _wrapped("determinism", run.determinism.words + _nearest(run))
     times = "once" if len(losses) == 1 else f"{len(losses)} times"
-    lines = [_row("DETERMINISM", f"lost {times}: the model allows more than one future")]
+    lines = [_line("DETERMINISM", f"lost {times}: the model allows more than one future")]
     unit = _clock(run)
     for loss in losses[:_MOST_LOSSES]:
         units = {key: _unit(loss.units.get(key, "")) for key in loss.where}
         places = {key: text + units[key] for key, x in loss.where.items() if (text := _few(x))}
         choice = f"; taken: {loss.choice}" if loss.choice else ""
         what = f"{_INDENT}t = {_short(loss.time)}{unit}  {loss.kind}"
-        # the choice says more than the last place
+        # the choice is more important than the last place
         while len(what + _listing(places) + choice) > _MOST_WIDTH and len(places) > 1:
             places.pop(next(reversed(places)))
-        lines.append(_cut(what + _listing(places) + choice))
+        lines.append(_truncated(what + _listing(places) + choice))
     if len(losses) > _MOST_LOSSES:
         lines.append(f"{_INDENT}... {len(losses) - _MOST_LOSSES} more in summary.json")
     return lines
 
 
 def _nearest(run: Run) -> str:
-    """Return how near the run came to a split of futures, in units of its error."""
+    """Return the smallest distance to a loss of determinism, in units of the error."""
     margin = run.determinism.margin
     return f", splits at least {_short(margin)} errors away" if margin < math.inf else ""
 
@@ -334,7 +334,7 @@ def _listing(places: Mapping[str, str]) -> str:
 
 
 def _few(value: object) -> str:
-    """Return up to four numbers as text; nothing for what is longer or no number."""
+    """Return up to four numbers as text; nothing for longer lists and other values."""
     if isinstance(value, (list, tuple)):
         parts = [_few(entry) for entry in value]
         return " | ".join(parts) if all(parts) and len(parts) <= 4 else ""
@@ -345,7 +345,7 @@ def _audit(run: Run) -> list[str]:
     failed = run.audit.failed
     lines = [line for check in failed[:_MOST_FAILED] for line in _failure(check, _clock(run))]
     if len(failed) > _MOST_FAILED:
-        lines.append(_row("AUDIT FAILED", f"{len(failed) - _MOST_FAILED} more in summary.json"))
+        lines.append(_line("AUDIT FAILED", f"{len(failed) - _MOST_FAILED} more in summary.json"))
     held, unknown = run.audit.held, run.audit.not_checked
     parts = [f"{len(held)} held: {', '.join(check.check for check in held)}"] if held else []
     if unknown:
@@ -353,7 +353,7 @@ def _audit(run: Run) -> list[str]:
         parts.append(f"{len(unknown)} not checked: {why}")
     if parts:
         lines.extend(_wrapped("audit", "; ".join(parts)))
-    return lines or [_row("audit", "nothing was checked")]
+    return lines or [_line("audit", "nothing was checked")]
 
 
 def _failure(check: Check, clock: str) -> list[str]:
@@ -367,23 +367,23 @@ def _failure(check: Check, clock: str) -> list[str]:
 
 def _cost(run: Run) -> list[str]:
     times = {name: _unit(run.time_unit) for name in _TIMES}
-    # what did not happen is left out first: the line has room for some
+    # zero counts are omitted; the line has room for some
     counts = [
         f"{name.replace('_', ' ')} {_short(value)}{times.get(name, '')}"
         for name, value in run.stats.items()
         if value or name in ("events", "steps")
     ]
     given = run.provenance
-    # runs of earlier versions record the wall time alone
+    # runs of earlier versions record the wall time only
     solving, compiling = given.get("solve_s", given.get("wall_s")), given.get("compile_s")
     spent = [f"{_short(solving, 3)} s"] if isinstance(solving, int | float) else []
     if isinstance(compiling, int | float) and compiling >= 0.1:
         spent = [*spent[:1], f"and {_short(compiling, 3)} s to compile"]
     head = "; ".join(part for part in (" ".join(spent), ", ".join(counts)) if part)
-    lines = _kept("cost", head)
+    lines = _unbroken("cost", head)
     while len(lines) > 2:
         counts.pop()
-        lines = _kept("cost", "; ".join([" ".join(spent), ", ".join(counts)]))
+        lines = _unbroken("cost", "; ".join([" ".join(spent), ", ".join(counts)]))
     return lines
 
 
@@ -393,5 +393,5 @@ def _short(value: object, digits: int = 6) -> str:
     return f"{float(value):.{digits}g}"  # type: ignore[arg-type]
 
 
-def _cut(line: str) -> str:
+def _truncated(line: str) -> str:
     return line if len(line) <= _MOST_WIDTH else f"{line[: _MOST_WIDTH - 3]}..."

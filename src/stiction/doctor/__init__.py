@@ -1,4 +1,4 @@
-"""What is there on this machine, whether it works, and what to install for what."""
+"""Checks of the installation: versions, optional packages, compilers, solvers, files, figures."""
 
 from __future__ import annotations
 

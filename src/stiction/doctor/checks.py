@@ -47,11 +47,11 @@ _REQUIREMENT = re.compile(r"^([\w.-]+)\s*(?:\[[\w,.-]*\])?\s*\(?([^;)]*)\)?\s*(?
 
 
 def examine() -> list[Finding]:
-    """Return what was found on this machine, part by part.
+    """Check this machine and return the findings, part by part.
 
-    Nothing is written but temporary files, and nothing is asked of a network.
+    Only temporary files are written, and no network is used.
 
-    Verified by: tests/unit/doctor/test_doctor.py::test_a_sound_machine
+    Verified by: tests/unit/doctor/test_doctor.py::test_a_complete_installation
     """
     findings: list[Finding] = []
     for check in (versions, machine, threads, solvers, kernels, files, figures, extras, extensions):
@@ -64,12 +64,12 @@ def examine() -> list[Finding]:
     return findings
 
 
-def _unless(bad: bool, name: str, value: str, advice: str) -> Row:
+def _fault_if(bad: bool, name: str, value: str, advice: str) -> Row:
     """Return a row that is a note with advice where something is bad."""
     return (name, NOTE, value, advice) if bad else (name, OK, value)
 
 
-def _tried(name: str, attempt: Callable[[], str], advice: str) -> Row:
+def _attempt(name: str, attempt: Callable[[], str], advice: str) -> Row:
     """Return a row with the words of an attempt, a fault where it fails."""
     try:
         return name, OK, attempt()
@@ -86,7 +86,7 @@ def versions() -> Iterator[Row]:
     ours = importlib.metadata.version("stiction")
     yield "stiction", OK, f"{ours} for Python {python}"
     if is_untried("python", python):
-        yield _untried("Python", "python", python)
+        yield _version_status("Python", "python", python)
     yield "installed in", OK, f"{sys.executable}, {_PACKAGE}"
     yield from (_package(name, bound) for name, bound, extra in _requirements() if not extra)
 
@@ -95,11 +95,11 @@ def extras() -> Iterator[Row]:
     """Report every extra that a user may want: whether it is there, what it is for."""
     every = list(_requirements())
     for extra, what in _EXTRAS.items():
-        found = [_package(name, bound) for name, bound, of in every if of == extra]
-        there = found and all(state == OK for _, state, *_ in found)
-        words = ", ".join(f"{name} {value}" for name, _, value, *_ in found)
+        packages = [_package(name, bound) for name, bound, of in every if of == extra]
+        there = packages and all(state == OK for _, state, *_ in packages)
+        words = ", ".join(f"{name} {value}" for name, _, value, *_ in packages)
         value = f"{words if there else 'not installed'}: {what}"
-        yield _unless(not there, extra, value, f'pip install "stiction[{extra}]"')
+        yield _fault_if(not there, extra, value, f'pip install "stiction[{extra}]"')
 
 
 def extensions() -> Iterator[Row]:
@@ -107,15 +107,15 @@ def extensions() -> Iterator[Row]:
     for kind in GROUPS:
         with warnings.catch_warnings(record=True) as said:
             warnings.simplefilter("always", ExtensionWarning)
-            for name, found in sorted(outside(kind).items()):
+            for name, entry in sorted(outside(kind).items()):
                 if module_outside(kind, name):
-                    yield name, OK, f"{CATALOGUE[kind].article} of {found.distribution}"
+                    yield name, OK, f"{CATALOGUE[kind].article} of {entry.distribution}"
         for one in said:
             yield GROUPS[kind], FAULT, str(one.message).partition("\n")[0]
 
 
 def _requirements() -> Iterator[tuple[str, str, str]]:
-    """Yield what the package asks for: (name, bound such as ">=2.0", extra or "")."""
+    """Yield the requirements of the package: (name, bound such as ">=2.0", extra or "")."""
     for line in importlib.metadata.requires("stiction") or ():
         if match := _REQUIREMENT.match(line):
             marker = re.search(r"extra\s*==\s*['\"]([\w-]+)['\"]", match[3] or "")
@@ -129,10 +129,12 @@ def _package(name: str, bound: str) -> Row:
     least = re.search(r">=\s*([\d.]+)", bound)
     if least and release(version) < release(least[1]):
         return name, FAULT, f"{version}, needs {bound}", advice
-    return _untried(name, name, version) if is_untried(name, version) else (name, OK, version)
+    return (
+        _version_status(name, name, version) if is_untried(name, version) else (name, OK, version)
+    )
 
 
-def _untried(name: str, known: str, version: str) -> Row:
+def _version_status(name: str, known: str, version: str) -> Row:
     words = f"{version}, later than any that was tried: {TRIED[known]}"
     return name, NOTE, words, "compare a run that you know, and report what differs"
 
@@ -154,10 +156,10 @@ def machine() -> Iterator[Row]:
     yield "system", OK, f"{platform.platform()}, {processor}"
     if free := 1024 * int(_proc("meminfo", r"MemAvailable:\s*(\d+)") or 0):
         advice = "solids of 10^5 unknowns and studies need more"
-        yield _unless(free < _LEAST_FREE, "free memory", f"{free / 1e9:.1f} GB", advice)
+        yield _fault_if(free < _LEAST_FREE, "free memory", f"{free / 1e9:.1f} GB", advice)
     here = Path.cwd()
     disk, advice = shutil.disk_usage(here).free, "runs of solids and studies need more"
-    yield _unless(disk < _LEAST_FREE, "free disk", f"{disk / 1e9:.1f} GB, here", advice)
+    yield _fault_if(disk < _LEAST_FREE, "free disk", f"{disk / 1e9:.1f} GB, here", advice)
 
     def written() -> str:
         try:
@@ -168,7 +170,7 @@ def machine() -> Iterator[Row]:
             raise OSError(f"{here} cannot be written: {why}") from error
 
     advice = "results go to a folder `out` here; use --out DIR, or another folder"
-    yield _tried("this folder", written, advice)
+    yield _attempt("this folder", written, advice)
 
 
 def _proc(file: str, pattern: str) -> str:
@@ -180,7 +182,7 @@ def _proc(file: str, pattern: str) -> str:
 
 
 def threads() -> Iterator[Row]:
-    """Report cores, and limits on threads that make no sense."""
+    """Report cores, and inconsistent limits on threads."""
     every = os.cpu_count() or 1
     ours = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else every
     yield "cores", OK, f"{ours}" + ("" if ours == every else f", of {every} in this machine")
@@ -210,12 +212,12 @@ def solvers() -> Iterator[Row]:
         ("PARDISO", Pardiso, installed(), fast),
         ("multigrid", Multigrid, _version("pyamg"), large),
     ):
-        tried = _tried(name, partial(_solved, solver), "install it again") if there else ()
+        tried = _attempt(name, partial(_solved, solver), "install it again") if there else ()
         yield tried or (name, NOTE, "not installed", advice)
 
 
 def _solved(solver: Callable[[], Any]) -> str:
-    """Return how well a solver solves a system of 100 unknowns."""
+    """Return the error of a solver on a system of 100 unknowns."""
     import numpy as np
     from scipy.sparse import csr_matrix, diags_array
 
@@ -230,31 +232,31 @@ def _solved(solver: Callable[[], Any]) -> str:
 
 
 def kernels() -> Iterator[Row]:
-    """Report where compiled kernels lie, which are ready, and whether the compiler works."""
+    """Report the cache of compiled kernels, the compiled systems, and a test of the compiler."""
     from stiction.numerics.compiling import folders
 
     source = str(_PACKAGE / "__init__.py")
     if (folder := folders.folder_for(source)) is None:
         advice = "every run compiles anew; set STICTION_CACHE_DIR to a folder of yours"
-        yield "kept in", FAULT, folders.why_unusable(source), advice
+        yield "cached in", FAULT, folders.why_unusable(source), advice
     else:
         size = sum(p.stat().st_size for p in folder.glob("*") if p.is_file())
         words = f"{size / 1e6:.1f} MB" if size >= 1e5 else f"{size / 1e3:.1f} kB"
-        yield "kept in", OK, f"{folder} and beside other sources, {words}"
+        yield "cached in", OK, f"{folder} and beside other sources, {words}"
     if any(folders.PACKAGED.glob("*")):
         yield "packaged", OK, f"came with the package, {folders.PACKAGED}"
     if given := os.environ.get("STICTION_KERNELS"):
         yield "STICTION_KERNELS", OK, given
     for name in folders.systems():
         ready = folders.is_ready(name)
-        words = "compiled" if ready else "not compiled beforehand"
+        words = "compiled" if ready else "not compiled ahead of time"
         advice = f"`stiction compile {name}` does it once, runs do it by themselves"
-        yield _unless(not ready, name, words, advice)
-    yield _tried("compiler", _compiled, "install Numba again")
+        yield _fault_if(not ready, name, words, advice)
+    yield _attempt("compiler", _compiled, "install Numba again")
 
 
 def _compiled() -> str:
-    """Return that Numba makes machine code here that is right."""
+    """Compile a small function with Numba and check its result."""
     import numba
 
     def sum_of_squares(n: int) -> float:
@@ -294,7 +296,7 @@ def files() -> Iterator[Row]:
                     raise ArithmeticError("reads other numbers")
         return f"written and read back, HDF5 {h5py.version.hdf5_version}"
 
-    yield _tried("NetCDF", read_back, "make room in /tmp, or install h5py again")
+    yield _attempt("NetCDF", read_back, "make room in /tmp, or install h5py again")
 
 
 def figures() -> Iterator[Row]:
@@ -307,14 +309,14 @@ def figures() -> Iterator[Row]:
     yield "fonts", OK, f"{name}, of {known} that Matplotlib knows"
     cache = matplotlib.get_cachedir()
     advice = "set MPLCONFIGDIR, or fonts are searched at every start"
-    yield _unless(not os.access(cache, os.W_OK), "font cache", cache, advice)
-    yield _tried("PNG", _drawn, "install Matplotlib again")
+    yield _fault_if(not os.access(cache, os.W_OK), "font cache", cache, advice)
+    yield _attempt("PNG", _drawn, "install Matplotlib again")
     program, advice = shutil.which("ffmpeg"), "only --animate mp4 needs it; html and gif do not"
-    yield _unless(not program, "ffmpeg", program or "not found", advice)
+    yield _fault_if(not program, "ffmpeg", program or "not found", advice)
 
 
 def _drawn() -> str:
-    """Return that a figure made as those of runs are becomes a picture."""
+    """Draw a small figure in the style of runs."""
     from stiction.plot.style import colour_bar, many_colours, new_figure
 
     buffer = io.BytesIO()

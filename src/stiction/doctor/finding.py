@@ -21,14 +21,14 @@ _LABEL, _LEAST_ROOM = 16, 20
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that was looked at.
+    """The result of one check.
 
     Parameters
     ----------
     part : what it belongs to: "machine", "solvers", ...
     name : what was looked at
     state : OK; NOTE for what is absent and not needed; FAULT for what does not work
-    value : what was found
+    value : result of the check, as text
     advice : what to do about it, "" for nothing
     """
 
@@ -46,7 +46,7 @@ class Finding:
             max(width, len(head) + _LEAST_ROOM),
             initial_indent=head,
             subsequent_indent=" " * len(head),
-            # what is to be typed stays in one piece
+            # commands to be typed are not broken across lines
             break_long_words=False,
             break_on_hyphens=False,
         )
@@ -54,13 +54,13 @@ class Finding:
 
 
 def screen(findings: Sequence[Finding], width: int) -> str:
-    """Return all findings as lines, part by part, and what follows from them.
+    """Return all findings as lines, part by part, and a summary.
 
     Verified by: tests/unit/doctor/test_doctor.py::test_the_screen_fits
     """
     lines = []
-    for part, found in itertools.groupby(findings, lambda finding: finding.part):
-        lines += [part, *(line for finding in found for line in finding.lines(width))]
+    for part, group in itertools.groupby(findings, lambda finding: finding.part):
+        lines += [part, *(line for finding in group for line in finding.lines(width))]
     faults = [f"{f.part}: {f.name}" for f in findings if f.state == FAULT]
     count = f"{len(faults)} fault{'s' * (len(faults) > 1)}"
     last = f"{count}: {', '.join(faults)}" if faults else "no fault found"

@@ -1,5 +1,5 @@
-"""A page on this machine in which scenarios are changed by sliders, run, watched and saved.
+"""A local web page to change scenarios by sliders, run them, view and save the results.
 
-`session` is what a page may ask for, free of any server; `hub` keeps the process that solves;
+`session` answers the requests of a page, without a server; `hub` owns the process that solves;
 `server` is Panel's part, an extra. Nothing here is imported before `stiction explore` is called.
 """

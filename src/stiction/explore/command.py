@@ -1,4 +1,4 @@
-"""What `stiction explore` does; Panel is imported when it is called."""
+"""The command `stiction explore`; Panel is imported when it is called."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ def explore_command(
     folder: Annotated[
         str, typer.Option(metavar="DIR", help="The folder that the page may read and write.")
     ] = ".",
-    json: Annotated[bool, typer.Option("--json", help="Tell the address as JSON.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Tell the address alone.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print the address as JSON.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print only the address.")] = False,
 ) -> None:
-    """A page on this machine: choose a system, move sliders, run, watch, save; Ctrl-C ends it."""
+    """A page on this machine: choose a system, move sliders, run, view, save; Ctrl-C ends it."""
     check_panel()
     from stiction.explore.places import WorkingFolder
     from stiction.explore.server import Server
@@ -50,7 +50,7 @@ def explore_command(
 
 
 def check_panel() -> None:
-    """Say what to install where Panel is missing.
+    """Raise an error that names the package to install if Panel is missing.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""How long a changed scenario will take, from what a like one took."""
+"""Estimates of the solve time of a changed scenario, scaled from a measured similar one."""
 
 from __future__ import annotations
 
@@ -17,34 +17,34 @@ from stiction.io.scenario.source import Table
 
 __all__ = ["LIVE_S", "MOST_BYTES", "MOST_S", "Estimate", "Known", "estimate", "known_of"]
 
-# a run that takes less begins as soon as a slider moves
+# a run that takes less starts at every move of a slider
 LIVE_S = 0.2
-# what takes longer is for a terminal
+# a longer run is refused: it belongs to a terminal
 MOST_S = 600.0
 MOST_BYTES = 2 << 30
-# a process that only loads the package; the times of scenarios hold it
+# time of a process that only loads the package; it is part of the measured times
 _START_S = 0.7
 _LEAST_S = 0.02
 _SAVES = 1001
-# numbers kept of each part of a system at each saved time, and beside them
+# numbers saved of each part of a system at each saved time, and additional ones
 _COLUMNS, _BESIDE = 12, 32
 _MOST = 1e15
-# what a method divides time or a program into
+# fields by which a method divides time or a load program
 _INVERSE = re.compile(r"^(step|dt|part)$")
 _WORK = re.compile(r"^(steps|corners)$")
-# whole numbers that change what a system is, not how large
+# integers that select a variant of a system and do not change its size
 _NO_SIZE = re.compile(r"seed|mode_number|order")
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """What a run will take.
+    """The estimated cost of a run.
 
     Parameters
     ----------
-    seconds : of the processor; None where nothing like it was ever timed
+    seconds : processor time; None if no similar scenario was timed
     bytes : of saved states
-    measured : whether a run on this machine stands behind it
+    measured : whether it is scaled from a run on this machine
     """
 
     seconds: float | None
@@ -67,7 +67,7 @@ class Estimate:
         return (self.seconds or 0.0) > MOST_S or self.bytes > MOST_BYTES
 
     def __str__(self) -> str:
-        """Return it in a few words."""
+        """Return the estimate in a few words."""
         if self.bytes > MOST_BYTES:
             return f"about {_size(self.bytes)} of saved states"
         if self.seconds is None:
@@ -113,7 +113,7 @@ class Known:
 
 
 def estimate(table: Table, known: Sequence[Known]) -> Estimate:
-    """Return what a scenario will take, from those of the same system and method that are known.
+    """Estimate the cost of a scenario from measured ones of the same system and method.
 
     Work grows with the time span, with the square of the number of parts, and as steps become
     shorter; what other numbers do to it is not known before a run.
@@ -124,13 +124,13 @@ def estimate(table: Table, known: Sequence[Known]) -> Estimate:
 
     Verified by: tests/unit/explore/test_estimate.py::test_work_grows_with_what_makes_it
     """
-    found = [one for one in known if _kinds(one.table) == _kinds(table)]
-    near = min(found, key=lambda one: abs(math.log(_growth(table, one.table))), default=None)
-    measured = next((one for one in found if one.measured), None)
+    similar = [one for one in known if _kinds(one.table) == _kinds(table)]
+    near = min(similar, key=lambda one: abs(math.log(_growth(table, one.table))), default=None)
+    measured = next((one for one in similar if one.measured), None)
     base = measured or near
     size = 8.0 * _saves(table) * (_COLUMNS * _parts(table) + _BESIDE)
     if base is None:
-        # nothing like it was timed; what is large is so all the same
+        # no similar scenario was timed; a large one is refused all the same
         grown = max(1.0, _parts(table) / 1e4) * max(1.0, _counts(table) / 1e5)
         return Estimate(None if grown <= 1.0 else MOST_S * grown, size)
     grown = base.seconds * _growth(table, base.table) + base.fixed
@@ -139,13 +139,13 @@ def estimate(table: Table, known: Sequence[Known]) -> Estimate:
 
 @functools.cache
 def known_of(name: str = "") -> tuple[Known, ...]:
-    """Return the built-in scenarios whose time is known, one of them first."""
-    found = []
+    """Return the built-in scenarios with a known time, the one called `name` first."""
+    timed = []
     for key, path in built_in().items():
         if key in seconds():
             table = tomllib.loads(path.read_text(encoding="utf-8"))
-            found.append((key != name, Known(table, max(_LEAST_S, seconds()[key] - _START_S))))
-    return tuple(one for _, one in sorted(found, key=lambda pair: pair[0]))
+            timed.append((key != name, Known(table, max(_LEAST_S, seconds()[key] - _START_S))))
+    return tuple(one for _, one in sorted(timed, key=lambda pair: pair[0]))
 
 
 def _kinds(table: Mapping[str, Any]) -> tuple[object, object]:
@@ -153,12 +153,12 @@ def _kinds(table: Mapping[str, Any]) -> tuple[object, object]:
 
 
 def _part(table: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    found = table.get(key)
-    return found if isinstance(found, Mapping) else {}
+    inner = table.get(key)
+    return inner if isinstance(inner, Mapping) else {}
 
 
 def _growth(table: Mapping[str, Any], base: Mapping[str, Any]) -> float:
-    """Return how many times the work of `base` a scenario needs."""
+    """Return the work of a scenario as a multiple of that of `base`."""
     grown = _ratio(_span(table), _span(base)) * _ratio(_parts(table), _parts(base)) ** 2
     mine, its = _part(table, "method"), _part(base, "method")
     for name, value in mine.items():
@@ -180,7 +180,7 @@ def _is_number(value: object) -> bool:
 
 
 def _float(value: Any) -> float:
-    """Return a number, a whole one beyond floating point cut."""
+    """Return a number as a float; integers beyond the range of floats are clipped."""
     return float(min(value, 10**30))
 
 

@@ -19,14 +19,14 @@ from stiction.io.scenario.source import Table
 __all__ = ["Field", "comments", "fields_of", "value_of", "with_values"]
 
 _ROOTS = ("system", "method", "solve")
-# lists longer than this are no parameters but data
+# longer lists are data, not parameters
 _MOST_ENTRIES = 4
 _MOST_FIELDS = 80
 _LARGEST = 1e300
 
-# what is chosen by its power of ten
+# fields with a logarithmic slider
 _BY_POWERS = re.compile(r"(^|_)(rtol|atol|tol|tolerance|step|dt|smoothing|part)$")
-# what begins at zero, and is none of the fields that say so
+# fields that are not negative though they declare no bound
 _ONE_SIDED = ("time", "t_start", "seed")
 _HEAD = re.compile(r"\[([\w.]+)\]\s*(?:#.*)?$")
 _LINE = re.compile(r"([A-Za-z_]\w*)\s*=\s*([^#\"']+?)\s*#\s*(.+)$")
@@ -44,7 +44,7 @@ class Field:
     step : of the slider; of the power of ten where `powers`
     whole : whether it counts something
     powers : whether the slider moves the power of ten
-    words : what the file says behind it: unit and meaning, "" for nothing
+    words : comment behind it in the file: unit and meaning, "" for nothing
     """
 
     path: str
@@ -68,12 +68,12 @@ def fields_of(table: Table, text: str = "") -> list[Field]:
     Verified by: tests/unit/explore/test_fields.py::test_every_number_has_a_range_about_it
     """
     notes, rules = comments(text), dict(_rules(table))
-    found = []
+    fields = []
     for path, value in _numbers({key: table.get(key) for key in _ROOTS}, ""):
         whole = path.partition("[")[0]
         words = notes.get(path, notes.get(whole, ""))
-        found.append(_field(path, value, words, rules.get(whole)))
-    return found[:_MOST_FIELDS]
+        fields.append(_field(path, value, words, rules.get(whole)))
+    return fields[:_MOST_FIELDS]
 
 
 def _rules(table: Table) -> Iterator[tuple[str, Rule]]:
@@ -89,12 +89,12 @@ def _rules(table: Table) -> Iterator[tuple[str, Rule]]:
 
 
 def _classes(name: str, table: Table) -> Iterator[type]:
-    """Give the class of a name; of methods that share it, the one of the system's room."""
-    found = places(name)
-    if len(found) > 1:
+    """Yield the class of a name; among methods of one name, that of the system's package."""
+    modules = places(name)
+    if len(modules) > 1:
         of_system = KINDS["System"].get(str(table.get("system", {}).get("type")), "")
-        found = {place for place in found if place.split(".")[:2] == of_system.split(".")[:2]}
-    for place in found:
+        modules = {place for place in modules if place.split(".")[:2] == of_system.split(".")[:2]}
+    for place in modules:
         yield attribute(place, name)
 
 
@@ -161,15 +161,15 @@ def _round(size: float) -> float:
 def comments(text: str) -> dict[str, str]:
     """Return what stands behind numbers in a TOML file, {path: words}.
 
-    Verified by: tests/unit/explore/test_fields.py::test_comments_tell_units
+    Verified by: tests/unit/explore/test_fields.py::test_comments_give_units
     """
     table, notes = "", {}
     for line in text.splitlines():
         stripped = line.strip()
         if head := _HEAD.match(stripped):
             table = head[1]
-        elif found := _LINE.match(stripped):
-            notes[f"{table}.{found[1]}" if table else found[1]] = found[3].strip()[:80]
+        elif match := _LINE.match(stripped):
+            notes[f"{table}.{match[1]}" if table else match[1]] = match[3].strip()[:80]
     return notes
 
 

@@ -1,4 +1,4 @@
-"""Who may ask the server: whoever knows the token, on this machine, from its own page."""
+"""Access control of the server: a secret token, this machine only, its own pages only."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def new_token() -> str:
 
 @dataclass(frozen=True)
 class Gate:
-    """What is asked of every request, websockets included.
+    """The checks of every request, websockets included.
 
     Parameters
     ----------
@@ -70,8 +70,8 @@ class Gate:
             return "other pages may not ask this server"
         if site not in ("", "none", "same-origin"):
             return "other pages may not ask this server"
-        found = _TOKEN.match(path)
-        if found is None or not hmac.compare_digest(found[1], self.token):
+        match = _TOKEN.match(path)
+        if match is None or not hmac.compare_digest(match[1], self.token):
             return "the address lacks the token that `stiction explore` printed"
         return ""
 

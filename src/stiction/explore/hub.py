@@ -45,7 +45,7 @@ class Job:
 
 
 class Hub:
-    """Keeps a worker busy with the jobs of all pages.
+    """Sends the jobs of all pages to one worker process.
 
     Methods are called from one thread, in which `post` runs what the reading thread has for it.
 

@@ -15,7 +15,7 @@ from stiction.explore.gate import Gate
 
 __all__ = ["HEAD", "Parts", "make"]
 
-# a phone shows pages as wide as it is only if they say so; browsers ask for icons unasked
+# viewport for phones; an empty icon, which browsers would otherwise request
 HEAD = """{% block preamble %}
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <link rel="icon" href="data:,">

@@ -10,14 +10,14 @@ from pathlib import Path
 
 from stiction.core.files import atomic_write, writing
 from stiction.errors import StoreError
-from stiction.io.contents import MARK
+from stiction.io.contents import SUMMARY
 from stiction.studies.store import MANIFEST
 
 __all__ = ["Place", "WorkingFolder"]
 
 _MOST_BYTES = 1 << 20  # of a scenario
 _MOST_DEPTH = 3
-_MOST_FOUND = 300
+_MOST_LISTED = 300
 _MOST_LOOKED_AT = 20_000
 _MOST_LETTERS = 300
 _FILE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_ .+-]{0,80}\.toml")
@@ -60,14 +60,14 @@ class WorkingFolder:
             needs, try_ = "a folder", "name the folder in which the file lies."
             raise StoreError("--folder", repr(str(root)), needs, _WHY, try_)
 
-    def found(self, name: object) -> Path:
+    def resolve(self, name: object) -> Path:
         """Return the path of something in the folder.
 
         Raises
         ------
         StoreError : if it is not there, or a name or a link leads outside.
 
-        Verified by: tests/unit/explore/test_places.py::test_nothing_outside_is_found
+        Verified by: tests/unit/explore/test_places.py::test_nothing_outside_the_folder_is_resolved
         """
         path = self.root / self._checked(name)
         try:
@@ -77,7 +77,7 @@ class WorkingFolder:
             raise StoreError("open", repr(name)[:80], needs, _WHY, try_) from error
         self._inside(real, name)
         if real.is_dir():
-            for inner in _walk(real):
+            for inner in _folders(real):
                 if inner.is_symlink():
                     self._inside(inner.resolve(), name)
         return real
@@ -89,7 +89,7 @@ class WorkingFolder:
         ------
         StoreError : if it cannot be found or read, or is too long for a scenario.
         """
-        path = self.found(name)
+        path = self.resolve(name)
         needs, try_ = "a TOML file in UTF-8 of at most 1 MB", "choose another file."
         # a pipe would wait for a writer
         if not path.is_file() or path.suffix != ".toml" or path.stat().st_size > _MOST_BYTES:
@@ -113,7 +113,7 @@ class WorkingFolder:
         if not _FILE.fullmatch(parts.name):
             needs = "a name of letters, digits and _ - + . that ends in .toml"
             raise StoreError("save", repr(name)[:80], needs, _WHY, "mine.toml.")
-        folder = self.found(parts.parent.as_posix()) if parts.parent != Path(".") else self.root
+        folder = self.resolve(parts.parent.as_posix()) if parts.parent != Path(".") else self.root
         path = folder / parts.name
         if path.is_symlink() or (path.exists() and not path.is_file()):
             needs, try_ = "a plain file, or none", "choose another name."
@@ -132,15 +132,15 @@ class WorkingFolder:
 
         Verified by: tests/unit/explore/test_places.py::test_what_can_be_loaded_is_listed
         """
-        return sorted(self._places(), key=lambda place: (place.kind, place.name))[:_MOST_FOUND]
+        return sorted(self._places(), key=lambda place: (place.kind, place.name))[:_MOST_LISTED]
 
     def _places(self) -> Iterator[Place]:
         looked = 0
         for top, folders, files in os.walk(self.root):
             here = Path(top).relative_to(self.root)
             looked += len(files) + len(folders)
-            mark = {MARK: "run", MANIFEST: "study"}
-            kind = next((kind for file, kind in mark.items() if file in files), "")
+            kinds = {SUMMARY: "run", MANIFEST: "study"}
+            kind = next((kind for file, kind in kinds.items() if file in files), "")
             deep = len(here.parts) >= _MOST_DEPTH or looked > _MOST_LOOKED_AT
             if kind or deep:
                 folders.clear()
@@ -153,24 +153,24 @@ class WorkingFolder:
                     yield Place("scenario", (here / name).as_posix())
 
     def _checked(self, name: object) -> str:
-        """Return a name that stays in the folder as it is written."""
+        """Return a name if, as written, it does not leave the folder."""
         bad = not isinstance(name, str) or not name or len(name) > _MOST_LETTERS
         if not bad:
             assert isinstance(name, str)
             odd = any(ord(letter) < 32 or letter in "\\:\x7f" for letter in name)
             bad = odd or name.startswith(("/", "~")) or ".." in name.split("/")
         if bad:
-            needs = "a path within the working folder, without .."
+            needs = "a path inside the working folder, without .."
             raise StoreError("path", repr(name)[:80], needs, _WHY, "a name of the list.")
         return str(name)
 
     def _inside(self, real: Path, name: object) -> None:
         if not real.is_relative_to(self.root):
-            got, needs = f"{name!r:.80}, which leads outside", "a path within the working folder"
+            got, needs = f"{name!r:.80}, which leads outside", "a path inside the working folder"
             raise StoreError("path", got, needs, _WHY, "start it with another --folder.")
 
 
-def _walk(folder: Path) -> Iterator[Path]:
+def _folders(folder: Path) -> Iterator[Path]:
     """Give everything below a folder, without following links."""
     for top, folders, files in os.walk(folder):
         for name in (*folders, *files):

@@ -1,7 +1,7 @@
 """One page: the requests that it may make, and the messages that it receives. It needs no server.
 
-Whatever a page sends is taken for written by a stranger: names are looked up, numbers checked,
-paths kept within the working folder.
+Requests of a page are untrusted: names are looked up, numbers checked, paths confined to the
+working folder.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Session:
         self._serial = 0
 
     def hear(self, message: object) -> None:
-        """Answer a request of the page; a fault goes back to the page as a message."""
+        """Answer a request of the page; an error is returned to the page as a message."""
         known: dict[str, Callable[[Mapping[str, Any]], None]] = {
             "hello": self._hello,
             "choose": self._choose,
@@ -152,13 +152,13 @@ class Session:
         return estimate(self._changed(), [*self._measured, *known_of(self._name)])
 
     def _send_estimate(self) -> None:
-        found = self._estimate()
+        estimate = self._estimate()
         self._send(
             {
                 "kind": "estimate",
-                "text": str(found),
-                "live": found.live,
-                "too_large": found.too_large,
+                "text": str(estimate),
+                "live": estimate.live,
+                "too_large": estimate.too_large,
             }
         )
 
@@ -231,7 +231,7 @@ class Session:
 
     def _open(self, message: Mapping[str, Any]) -> None:
         name = message.get("name")
-        path = self._folder.found(name)
+        path = self._folder.resolve(name)
         if path.is_file():
             self._take(path.name, self._folder.text_of(name))
             return
@@ -270,7 +270,7 @@ class Session:
 
 
 def _encodable(value: object) -> bool:
-    """Return whether no text is in the way of an answer: half of a surrogate pair has no UTF-8."""
+    """Return whether all text can be encoded: a lone surrogate has no UTF-8."""
     try:
         return not isinstance(value, str) or value.encode() is not None
     except UnicodeEncodeError:

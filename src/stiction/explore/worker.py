@@ -37,13 +37,13 @@ _EVERY_S = 0.1
 # a first run that took less is timed again
 _SOON_S = 3.0
 # runs whose figures may be drawn
-_MOST_KEPT = 4
+_MOST_RECENT = 4
 
 Answer = Callable[[dict[str, Any]], None]
 
 
 class Worker:
-    """Does what it is asked, one after the other.
+    """Runs the jobs of the pages one after the other.
 
     Parameters
     ----------
@@ -54,18 +54,18 @@ class Worker:
 
     def __init__(self, answer: Answer) -> None:
         self._answer = answer
-        self._kept: dict[str, Run] = {}
-        self._met: set[str] = set()
+        self._recent_runs: dict[str, Run] = {}
+        self._solved_kinds: set[str] = set()
         # numbers of what is to be stopped
         self.stopped: set[int] = set()
 
     def do(self, asked: Mapping[str, Any]) -> None:
-        """Do what is asked, and answer: what it was, or why it is refused."""
+        """Run a job and send its result, or the reason of a refusal."""
         number = int(asked["id"])
         try:
             if number in self.stopped:
                 raise KeyboardInterrupt
-            self._answer({"id": number, "done": self._told(asked, number)})
+            self._answer({"id": number, "done": self._result_of(asked, number)})
         except StictionError as error:
             self._answer({"id": number, "error": str(error)})
         except MemoryError:
@@ -73,7 +73,7 @@ class Worker:
         except KeyboardInterrupt:
             self._answer({"id": number, "error": "Stopped.", "stopped": True})
 
-    def _told(self, asked: Mapping[str, Any], number: int) -> dict[str, Any]:
+    def _result_of(self, asked: Mapping[str, Any], number: int) -> dict[str, Any]:
         what = asked["do"]
         if what == "run":
             scenario = scenario_of(asked["table"])
@@ -82,7 +82,7 @@ class Worker:
             return {"text": write_scenario(scenario_of(asked["table"]))}
         if what == "run-folder":
             run = load(Path(asked["path"]))
-            self._keep(str(asked.get("owner", "")), run)
+            self._remember(str(asked.get("owner", "")), run)
             text = "" if run.system is None or run.method is None else _text(run)
             return {**report_of_run(run), "scenario": text}
         if what == "study-folder":
@@ -108,24 +108,24 @@ class Worker:
             # kernels are compiled once, and the first of its kind loads code besides
             compiling: Any = run.provenance.get("compile_s", 0.0)
             begin += float(compiling)
-            if kind in self._met or end - begin > _SOON_S:
+            if kind in self._solved_kinds or end - begin > _SOON_S:
                 break
-            self._met.add(kind)
-        self._met.add(kind)
-        self._keep(owner, run)
+            self._solved_kinds.add(kind)
+        self._solved_kinds.add(kind)
+        self._remember(owner, run)
         return {**message, "seconds": max(solved - begin, 0.0), "fixed": end - solved}
 
-    def _keep(self, owner: str, run: Run) -> None:
-        self._kept.pop(owner, None)
-        self._kept[owner] = run
-        while len(self._kept) > _MOST_KEPT:
-            del self._kept[next(iter(self._kept))]
+    def _remember(self, owner: str, run: Run) -> None:
+        self._recent_runs.pop(owner, None)
+        self._recent_runs[owner] = run
+        while len(self._recent_runs) > _MOST_RECENT:
+            del self._recent_runs[next(iter(self._recent_runs))]
 
     def _figure(self, owner: str, name: str) -> str:
         """Return a figure of the last run as SVG."""
         import io
 
-        run = self._kept.get(owner)
+        run = self._recent_runs.get(owner)
         names = run.plot.NAMES if run is not None else ()
         if run is None or name not in names:
             needs = "one of " + ", ".join(names) if names else "a run before"

@@ -1,4 +1,4 @@
-"""Faults of many cells under rate-and-state friction, loaded by plates that move evenly."""
+"""Faults under rate-and-state friction, loaded by plates at constant speed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fluid injected at a point of a fault: what it needs, and the pore pressure of every cell."""
+"""Fluid that is injected at a point of a fault and raises the pore pressure of its cells."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from stiction.numerics.arrays import Table
 
 __all__ = ["Injection"]
 
-_WHY = "pore pressure is made of it."
+_WHY = "the pore pressure depends on it."
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Injection(Declared):
-    """Fluid injected at an even rate, which diffuses along the fault and raises pore pressure.
+    """Fluid injected at a constant rate, which diffuses along the fault and raises pore pressure.
 
-    It is injected from t = 0 on, along the whole of an unbounded line; what passes the ends of the
-    fault is lost to it.
+    Injection begins at t = 0; the fluid diffuses along an unbounded line, beyond the ends of the
+    fault as well.
 
     Parameters
     ----------
     rate : volume per time and per area of the fault's cross-section [m/s]
-    place : distance of the point from the beginning of the fault [m]
+    place : distance of the point from the start of the fault [m]
     diffusivity : of pore pressure along the fault [m^2/s]
     storage : porosity times the compressibility of fluid and pores [1/Pa]
-    until : when injection stops [s]; None goes on for good
+    until : end of injection [s]; None for no end
 
     Source: Lambert and Dunham 2021, SEAS benchmark BP6-QD, eqs. (20), (26) and (27).
     Verified by: tests/exact/test_injection.py::test_the_pressure_diffuses
@@ -49,7 +49,7 @@ class Injection(Declared):
     until: Annotated[float | None, Positive("s", _WHY)] = None
 
     def fluid(self, width: float) -> Table[Fluid]:
-        """Return what kernels need for cells of this width [m]."""
+        """Return the injection in compiled form, for cells of this width [m]."""
         fluid = Fluid.table()
         it = fluid[0]
         it.source, it.diffusivity = self.rate / self.storage, self.diffusivity

@@ -1,4 +1,4 @@
-"""Sliders of a study one after the other in one set of arrays, each as a run by itself."""
+"""Members of a study: spring sliders integrated one after the other in one set of arrays."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ import numpy.typing as npt
 
 from stiction.faults import stepper_kernels as sk
 from stiction.faults.rate_kernels import Cell
-from stiction.faults.state import Event, March, Progress
-from stiction.faults.stepper_kernels import march_dense
+from stiction.faults.state import Event, MethodState, Progress
+from stiction.faults.stepper_kernels import integrate_dense
 from stiction.numerics.arrays import Table
 from stiction.numerics.jit import kernel
 
-__all__ = ["Found", "Starts", "march_sliders"]
+__all__ = ["BlockResults", "InitialValues", "integrate_sliders"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 
-class Starts(NamedTuple):
-    """What b sliders begin with.
+class InitialValues(NamedTuple):
+    """Initial values of b sliders.
 
-    log_speed, log_age : (b,) of the start
+    log_speed, log_age : (b,) initial ln V and ln theta
     spring, plate : (b,) [Pa/m], [m/s]
     cells : b
-    progress : one element, with which all begin
+    progress : one element, the initial one of all
     """
 
     log_speed: Floats
@@ -37,14 +37,14 @@ class Starts(NamedTuple):
     progress: Table[Progress]
 
 
-class Found(NamedTuple):
-    """What is found of b sliders.
+class BlockResults(NamedTuple):
+    """Results of b sliders.
 
-    done : (b,) 1 where the end was reached, 0 at first; others are left alone
+    done : (b,) 1 if the end was reached, 0 initially; members with other values are skipped
     states : (b, 2, 6) at the start and at the end
-    progress : (b,) of the march at its end
-    first : (b + 1,) where the events of a member begin
-    events : of one member after the other
+    progress : (b,) at the end
+    first : (b + 1,) index of the first event of each member
+    events : of all members in order
     """
 
     done: npt.NDArray[np.int8]
@@ -55,8 +55,8 @@ class Found(NamedTuple):
 
 
 @kernel
-def _begin(m: March, stiffness: Floats, given: Starts, b: int) -> None:
-    """Set the arrays to those of a slider that was just made."""
+def _begin(m: MethodState, stiffness: Floats, given: InitialValues, b: int) -> None:
+    """Set the arrays to the initial values of slider b."""
     m.progress[0] = given.progress[0]
     m.cells[0] = given.cells[b]
     now = m.progress[0]
@@ -66,13 +66,13 @@ def _begin(m: March, stiffness: Floats, given: Starts, b: int) -> None:
             state[j] = 0.0
         state[0], state[1] = given.log_speed[b], given.log_age[b]
     stiffness[0, 0] = -given.spring[b]
-    m.pull[0] = given.cells[b].speed - given.plate[b]
-    m.stress_rate[0] = stiffness[0, 0] * m.pull[0]
+    m.operand[0] = given.cells[b].speed - given.plate[b]
+    m.stress_rate[0] = stiffness[0, 0] * m.operand[0]
 
 
 @kernel
-def _note_events(m: March, events: Table[Event], used: int) -> int:
-    """Take over the events of the buffer; return how many there are then."""
+def _copy_events(m: MethodState, events: Table[Event], used: int) -> int:
+    """Append the events of the buffer; return their new number."""
     for k in range(m.progress[0].events):
         events[used] = m.events[k]
         used += 1
@@ -81,10 +81,15 @@ def _note_events(m: March, events: Table[Event], used: int) -> int:
 
 
 @kernel(allocates=True, nogil=True)
-def march_sliders(
-    m: March, stiffness: Floats, given: Starts, most: int, begin: int, found: Found
+def integrate_sliders(
+    m: MethodState,
+    stiffness: Floats,
+    given: InitialValues,
+    most: int,
+    begin: int,
+    results: BlockResults,
 ) -> int:
-    """March sliders to the end, from one on; return the first for whose events there is no room.
+    """Integrate sliders from index `begin`; return the first whose events exceed the buffer.
 
     Parameters
     ----------
@@ -96,27 +101,27 @@ def march_sliders(
     """
     members, now = given.plate.size, m.progress[0]
     for b in range(begin, members):
-        used = found.first[b]
-        found.first[b + 1] = used
-        if found.done[b] != 0:
+        used = results.first[b]
+        results.first[b + 1] = used
+        if results.done[b] != 0:
             continue
         _begin(m, stiffness, given, b)
         code = sk.PAUSE
         while code == sk.PAUSE and now.steps < most:
             now.left = most - now.steps
-            code = march_dense(m, stiffness)
-            if used + now.events > len(found.events):
+            code = integrate_dense(m, stiffness)
+            if used + now.events > len(results.events):
                 return b
-            used = _note_events(m, found.events, used)
-            # nobody reads the trace of a member
+            used = _copy_events(m, results.events, used)
+            # members have no trace
             now.traced = 0
-        found.first[b + 1] = used
+        results.first[b + 1] = used
         if code != sk.DONE:
             continue
-        found.done[b] = 1
+        results.done[b] = 1
         if now.saved < 2:
-            # the last time may be missed by rounding; the march has ended there
-            m.kept[1] = m.state
-        found.states[b] = m.kept
-        found.progress[b] = m.progress[0]
+            # rounding may skip the last saved time: it is the end of the integration
+            m.saved_states[1] = m.state
+        results.states[b] = m.saved_states
+        results.progress[b] = m.progress[0]
     return members

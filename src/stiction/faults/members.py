@@ -1,4 +1,4 @@
-"""Blocks of sliders on springs that `Cycles` solves in one call, and what is told of them."""
+"""Blocks of spring sliders that `Cycles` solves in one call, with their results and audit."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from stiction.errors import ModelError
 from stiction.faults.model import SpringSlider
 from stiction.faults.outcome import (
     EXTREMES,
-    apart_from_even_sliding,
     balance_line,
     cycles_of,
+    distance_from_steady_sliding,
     is_stable,
     ledger_line,
     start_line,
 )
-from stiction.faults.run import cells_of, march_of, start_of
+from stiction.faults.run import cells_of, method_state_of, start_of
 from stiction.faults.state import Event, Progress
 from stiction.laws.rate_and_state import RateAndState
 from stiction.numerics.jit import mode
 
 if TYPE_CHECKING:
-    from stiction.faults.member_kernels import Found, Starts
+    from stiction.faults.member_kernels import BlockResults, InitialValues
     from stiction.faults.methods import Cycles
 
 __all__ = ["blocks_of"]
@@ -41,7 +41,7 @@ Path = tuple[str | int, ...]
 
 _STATS = ("steps", "rejected")
 _CHECKS = ("ledger_closes", "stress_balances", "starts_apart_from_unstable_sliding")
-# events for which there is room at first, of all members together
+# initial size of the buffer of events of all members
 _ROOM = 4096
 
 
@@ -52,15 +52,15 @@ def blocks_of(
     paths: Sequence[Path],
     names: Sequence[str],
 ) -> Solve | None:
-    """Return what solves many sliders that differ at `paths`; None where it cannot.
+    """Return a function that solves many sliders that differ at `paths`; None if unsupported.
 
-    The numbers are those of `run_cycles`, to the last bit.
+    The results equal those of `run_cycles` to the last bit.
 
     Parameters
     ----------
     request : with two saved states, the first and the last
     paths : fields of the slider that hold a number, and a, b, length and mu0 of its law
-    names : results that will be asked for
+    names : requested results
 
     Verified by: tests/unit/faults/test_members.py::test_the_same_as_single_runs
     """
@@ -75,7 +75,7 @@ def blocks_of(
     known |= {f"audit.{name}" for name in _CHECKS}
     if not all(name in known or name.startswith("events.") for name in names):
         return None
-    return _Crew(system, method, request, paths).solve
+    return _BlockSolver(system, method, request, paths).solve
 
 
 def _fits(system: SpringSlider, path: Path) -> bool:
@@ -86,7 +86,7 @@ def _fits(system: SpringSlider, path: Path) -> bool:
 
 
 class _Sliders(NamedTuple):
-    """Sliders as cells of one law; (b,) speeds and states at the start."""
+    """Sliders as cells of one law; (b,) initial speeds and states."""
 
     each: Sequence[SpringSlider]
     law: RateAndState
@@ -94,37 +94,37 @@ class _Sliders(NamedTuple):
     age: Floats
 
 
-class _Crew:
-    """Arrays of one slider, for one after the other."""
+class _BlockSolver:
+    """Solves a block of sliders in the arrays of one slider."""
 
     def __init__(
         self, system: SpringSlider, method: Cycles, request: Request, paths: Sequence[Path]
     ) -> None:
         self.system, self.method, self.request, self.paths = system, method, request, paths
-        self.march = march_of(system, method, request)
+        self.arrays = method_state_of(system, method, request)
 
     def solve(self, columns: Sequence[Array]) -> Block:
-        """Return what is told of all members."""
-        from stiction.faults.member_kernels import march_sliders
+        """Return the results of all members."""
+        from stiction.faults.member_kernels import integrate_sliders
 
-        rows = zip(*(column.tolist() for column in columns), strict=True)
-        made = [self._member(row) for row in rows]
-        sound = np.array([one is not None for one in made])
+        members = zip(*(column.tolist() for column in columns), strict=True)
+        made = [self._member(values) for values in members]
+        valid = np.array([one is not None for one in made])
         with np.errstate(all="ignore"):
             sliders = _as_cells([one or self.system for one in made])
             given = self._starts(sliders)
-            found = _room(len(made), sound)
+            results = _buffers(len(made), valid)
             stiffness, begin, most = np.zeros((1, 1)), 0, self.method.max_steps
             while begin < len(made):
-                begin = march_sliders(self.march, stiffness, given, most, begin, found)
+                begin = integrate_sliders(self.arrays, stiffness, given, most, begin, results)
                 if begin < len(made):
-                    events = Event.table(2 * len(found.events))
-                    events[: len(found.events)] = found.events
-                    found = found._replace(events=events)
-            return self._block(sliders, given, found)
+                    events = Event.table(2 * len(results.events))
+                    events[: len(results.events)] = results.events
+                    results = results._replace(events=events)
+            return self._block(sliders, given, results)
 
     def _member(self, values: Sequence[float]) -> SpringSlider | None:
-        """Return the slider with these values; None where it is refused."""
+        """Return the slider with these values; None if they are not admissible."""
         pairs = list(zip(self.paths, values, strict=True))
         own: dict[str, Any] = {str(path[0]): value for path, value in pairs if len(path) == 1}
         of_law: dict[str, Any] = {str(path[1]): value for path, value in pairs if len(path) == 2}
@@ -134,11 +134,11 @@ class _Crew:
         except ModelError:
             return None
 
-    def _starts(self, sliders: _Sliders) -> Starts:
-        from stiction.faults.member_kernels import Starts
+    def _starts(self, sliders: _Sliders) -> InitialValues:
+        from stiction.faults.member_kernels import InitialValues
 
         progress = start_of(self.system, self.method, self.request)
-        # nobody reads a trace
+        # members have no trace
         progress[0].apart = np.inf
         each, law, speed, age = sliders
         sigma, eta, spring, plate = np.array(
@@ -148,26 +148,32 @@ class _Crew:
         cells = cells_of(law, sigma, eta)
         cells["stress_start"] = law.coefficient(speed, age) * sigma + eta * speed
         cells["speed"] = speed
-        return Starts(np.log(speed), np.log(age), spring, plate, cells, progress)
+        return InitialValues(np.log(speed), np.log(age), spring, plate, cells, progress)
 
-    def _block(self, sliders: _Sliders, given: Starts, found: Found) -> Block:
-        """Judge the members as the audit does, and name their results."""
+    def _block(self, sliders: _Sliders, given: InitialValues, found: BlockResults) -> Block:
+        """Audit the members as single runs are audited, and name their results."""
         states, progress = found.states, found.progress
         speed, age = (np.exp(np.ascontiguousarray(states[:, :, k])) for k in (0, 1))
-        ahead, eta, sigma = states[:, :, 2], given.cells["eta"], given.cells["sigma"]
+        relative_slip, eta, sigma = states[:, :, 2], given.cells["eta"], given.cells["sigma"]
         friction = sliders.law.coefficient
         mu = np.stack([friction(speed[:, k].copy(), age[:, k].copy()) for k in (0, 1)], axis=1)
         shear = mu * sigma[:, None] + eta[:, None] * speed
-        stress = -given.spring[:, None] * ahead
+        stress = -given.spring[:, None] * relative_slip
         sums = np.zeros((len(progress), 2, 4))
-        sums[:, :, 1] = -((shear[:, :1] + 0.5 * stress) * ahead)
+        sums[:, :, 1] = -((shear[:, :1] + 0.5 * stress) * relative_slip)
         sums[:, :, 2], sums[:, :, 3] = states[:, :, 5], states[:, :, 4]
         energy = ledger_of(sums, states[:, :, 3:4])
         off = np.abs(shear - shear[:, :1] - stress) / sigma[:, None]
         balance = np.maximum(off.max(axis=1), progress["off_balance"])
-        apart = apart_from_even_sliding(sliders.law, given.plate, sliders.speed, sliders.age)
+        distance = distance_from_steady_sliding(
+            sliders.law, given.plate, sliders.speed, sliders.age
+        )
         stable = np.array([is_stable(one) for one in sliders.each])
-        lines = ledger_line(energy.imbalance_rel), balance_line(balance), start_line(apart, stable)
+        lines = (
+            ledger_line(energy.imbalance_rel),
+            balance_line(balance),
+            start_line(distance, stable),
+        )
         holds = found.done == 1
         for line in lines:
             holds &= line.holds
@@ -182,7 +188,7 @@ class _Crew:
         return Block(holds, reached, events, energy.imbalance_rel, results)
 
     def _results(
-        self, given: Starts, found: Found, energy: Energies, final: Floats
+        self, given: InitialValues, found: BlockResults, energy: Energies, final: Floats
     ) -> dict[str, Array]:
         m, progress = len(found.done), found.progress
         onsets, mean, spread = np.zeros(m), np.full(m, np.nan), np.full(m, np.nan)
@@ -215,12 +221,12 @@ def _as_cells(each: Sequence[SpringSlider]) -> _Sliders:
     return _Sliders(each, dataclasses.replace(each[0].law, **lists), speed, age)
 
 
-def _room(m: int, sound: Flags) -> Found:
-    from stiction.faults.member_kernels import Found
+def _buffers(m: int, valid: Flags) -> BlockResults:
+    from stiction.faults.member_kernels import BlockResults
 
-    return Found(
-        # what cannot be a slider is never begun
-        done=np.where(sound, 0, -1).astype(np.int8),
+    return BlockResults(
+        # inadmissible members are skipped
+        done=np.where(valid, 0, -1).astype(np.int8),
         states=np.zeros((m, 2, 6)),
         progress=Progress.table(m),
         first=np.zeros(m + 1, np.int64),

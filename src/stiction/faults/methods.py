@@ -20,23 +20,23 @@ __all__ = ["Cycles"]
 
 _RTOL = Positive(
     "",
-    "steps are as long as this tolerance allows; below, rounding rules.",
+    "it controls the steps; below it rounding dominates.",
     "give 1e-9.",
     least=1e-13,
     most=1e-2,
 )
-_SEISMIC = Positive("m/s", "an event is where the largest speed passes it.", "give 1e-3.")
+_SEISMIC = Positive("m/s", "an event is a crossing of it by the largest speed.", "give 1e-3.")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Cycles(Method):
-    """Runge-Kutta of order 5 in the logarithms of speed and state, with steps by its error.
+    """Runge-Kutta method of order 5 in ln V and ln theta, with adaptive steps.
 
     Parameters
     ----------
     rtol : error of a step in ln V and ln theta [1], of the worst cell; between 1e-13 and 1e-2
-    seismic : speed whose passing is an event, an onset upwards and an arrest downwards [m/s]
-    max_steps, max_events : bounds on the work; a run that meets one ends with WORK_LIMIT
+    seismic : speed whose crossing is an event: upwards an onset, downwards an arrest [m/s]
+    max_steps, max_events : bounds on the work; a run that reaches one ends with WORK_LIMIT
 
     Source: Dormand and Prince 1980, J. Comput. Appl. Math. 6, 19.
     Verified by: tests/exact/test_spring_slider.py::test_the_error_falls_with_the_tolerance
@@ -58,7 +58,7 @@ class Cycles(Method):
 
     @property
     def level(self) -> float:
-        """Logarithm of the speed whose passing is an event."""
+        """Logarithm of the speed whose crossing is an event."""
         return math.log(self.seismic)
 
     def solve(self, system: FaultSystem, request: Request) -> Run:
@@ -74,7 +74,7 @@ class Cycles(Method):
         paths: Sequence[tuple[str | int, ...]],
         names: Sequence[str],
     ) -> Solve | None:
-        """Return what solves many sliders at once; None where it cannot."""
+        """Return a function that solves many sliders at once; None if unsupported."""
         if not isinstance(system, SpringSlider):
             return None
         from stiction.faults.members import blocks_of

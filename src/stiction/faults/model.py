@@ -1,4 +1,4 @@
-"""A slider on one spring, and a fault of many cells: what resists, what stores, what drives."""
+"""Systems under rate-and-state friction: a spring slider, and a fault of many cells."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ __all__ = ["CELLS", "Cells", "Fault", "FaultSystem", "SpringSlider"]
 
 Floats = npt.NDArray[np.float64]
 
-# up to so many cells a dense product in compiled code is faster than three transforms
+# number of cells up to which a dense product is faster than Fourier transforms
 DENSE = 96
 
 _WHY_START = "a run starts from a speed and a state."
-_WHY_STRESS = "the stress of slip is made of it."
+_WHY_STRESS = "the elastic stress depends on it."
 _WHY_BALANCE = "it belongs to the balance of stress."
 _TRY_CELLS = "give one number for all cells, > 0."
-# memory of a cell: its numbers, and what a step keeps
-CELLS = Count(2, "the fault is cut into cells.", "give a number such as 256.", each=8.0 * 80)
+# memory of a cell: its parameters and its part of the stages
+CELLS = Count(2, "the fault is divided into cells.", "give a number such as 256.", each=8.0 * 80)
 _LAW = Part(
     "cells slide under it.",
     "give AgeingLaw(a=0.01, b=0.015, length=1e-5).",
@@ -40,7 +40,7 @@ _LAW = Part(
 _PRESSED = Positive("Pa", "cells are pressed together.", _TRY_CELLS, per="cell")
 _SPEED_START = Positive("m/s", _WHY_START, _TRY_CELLS, per="cell")
 _STATE_START = Positive("s", _WHY_START, _TRY_CELLS, per="cell")
-_SURFACE = Choice(SURFACES, "it decides what slip does to stress.", "leave it out for a free one.")
+_SURFACE = Choice(SURFACES, "it selects the elastic stiffness.", "leave it out for a free one.")
 _POISSON = Finite("", "G / (1 - nu) is stiffness.", "give 0.25.", above=-1.0, below=1.0)
 _INJECTION = Part(
     "it raises the pore pressure of the cells.", "leave it out.", "Injection(...) or None"
@@ -48,13 +48,13 @@ _INJECTION = Part(
 
 
 class FaultSystem(Declared, abc.ABC):
-    """What slides under rate-and-state friction, and what solves it."""
+    """Base class of systems under rate-and-state friction."""
 
     default_method: ClassVar[str] = "Cycles"
 
     @abc.abstractmethod
     def assembled(self) -> Cells:
-        """Return the cells, with all their numbers."""
+        """Return the system as cells with their parameters."""
 
     @property
     def state_size(self) -> int:
@@ -63,14 +63,13 @@ class FaultSystem(Declared, abc.ABC):
 
 
 class Cells(FaultSystem):
-    """What a fault and a slider share: cells under rate-and-state friction, in balance.
+    """Base class of fault and slider: cells under rate-and-state friction, without inertia.
 
-    The shear stress of a cell is sigma mu(V, theta) + eta V: friction, and what waves carry
-    away; sigma is the normal stress less the pore pressure. There is no inertia, and slip never
-    stops.
+    The shear stress of a cell is sigma mu(V, theta) + eta V: friction and radiation damping; sigma
+    is the normal stress less the pore pressure. Slip never stops.
     """
 
-    # what a slip of one metre costs is counted per area of a slider, per length of a line
+    # energies are per area for a slider, per length for a fault
     energy_unit: ClassVar[str]
     # whether the line begins at the surface, so that places along it are depths
     surface: str = "none"
@@ -80,18 +79,18 @@ class Cells(FaultSystem):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        # a law with lists of a wrong length is refused here
+        # raises an error if lists of the law have a wrong length
         self.law.spread(self.n)
 
     @property
     def lengths(self) -> dict[str, int]:
-        """How many cells there are."""
+        """Number of cells."""
         return {"cell": self.n}
 
     @property
     @abc.abstractmethod
     def n(self) -> int:
-        """How many cells there are."""
+        """Number of cells."""
 
     @property
     @abc.abstractmethod
@@ -101,11 +100,11 @@ class Cells(FaultSystem):
     @property
     @abc.abstractmethod
     def damping(self) -> float:
-        """Stress per speed that waves carry away, eta [Pa s/m]."""
+        """Radiation damping, eta [Pa s/m]."""
 
     @abc.abstractmethod
     def stiffness(self) -> Floats | Convolution:
-        """Stress by slip [Pa/m]: a matrix (n, n), or what multiplies as one."""
+        """Stress due to slip [Pa/m]: a matrix (n, n), or a convolution."""
 
     def assembled(self) -> Cells:
         """Return itself."""
@@ -122,19 +121,19 @@ class Cells(FaultSystem):
         return Fluid.table(0)
 
     def pore_pressure(self, time: npt.ArrayLike) -> Floats:
-        """Return mean pore pressures of the cells at times, beyond those before injection [Pa].
+        """Return mean pore pressures of the cells, relative to those before injection [Pa].
 
         Parameters
         ----------
         time : (...) [s]; the pressures have one axis more, (..., n)
         """
         at, fluid = np.asarray(time, dtype=np.float64), self.fluid
-        found = np.zeros((at.size, self.n))
+        pressure = np.zeros((at.size, self.n))
         if len(fluid):
             rate = np.zeros(self.n)
-            for row, t in zip(found, at.ravel().tolist(), strict=True):
-                pressures(t, fluid, row, rate)
-        return found.reshape(*at.shape, self.n)
+            for mean, t in zip(pressure, at.ravel().tolist(), strict=True):
+                pressures(t, fluid, mean, rate)
+        return pressure.reshape(*at.shape, self.n)
 
     def start(self) -> tuple[Floats, Floats]:
         """Return (n,) speeds [m/s] and states [s] at the start."""
@@ -147,7 +146,7 @@ class Cells(FaultSystem):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SpringSlider(Cells):
-    """One cell pulled by a spring whose end moves evenly.
+    """One cell pulled by a spring whose end moves at constant speed.
 
     Parameters
     ----------
@@ -155,9 +154,9 @@ class SpringSlider(Cells):
     normal_stress : [Pa]
     spring : stiffness per area [Pa/m]
     plate_speed : of the end of the spring [m/s]
-    impedance : stress per speed that waves carry away, eta = G / (2 c_s) [Pa s/m]
+    impedance : radiation damping, eta = G / (2 c_s) [Pa s/m]
     speed_start : [m/s]; None takes the plate's
-    state_start : theta at the start [s]; None takes that of even sliding
+    state_start : theta at the start [s]; None takes that of steady sliding
 
     Source: Ruina 1983; Rice 1993 for the damping by radiation.
     Verified by: tests/exact/test_spring_slider.py::test_the_frozen_cycle
@@ -203,9 +202,10 @@ class SpringSlider(Cells):
 
     @property
     def critical_stiffness(self) -> float:
-        """Stiffness below which even sliding is unstable [Pa/m].
+        """Stiffness below which steady sliding is unstable [Pa/m].
 
-        k_c = ((b - a) sigma - eta V) / L for both laws; negative where nothing is unstable.
+        k_c = ((b - a) sigma - eta V) / L for both laws; negative if steady sliding is always
+        stable.
 
         Source: Ruina 1983; Rice and Ruina 1983; with damping by linearisation.
         Verified by: tests/exact/test_spring_slider.py::test_growth_vanishes_at_the_boundary
@@ -217,25 +217,26 @@ class SpringSlider(Cells):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Fault(Cells):
-    """A line of cells in an elastic body whose far sides move evenly apart.
+    """A line of cells in an elastic body whose far sides move at constant relative speed.
 
     Slip is antiplane, or in the plane with `poisson`. Beyond the line the fault slips at the
-    plates' speed, which is 0 where the far sides rest. Waves are left out but for their damping:
-    quasi-dynamic. With `injection`, pore pressure is taken off the normal stress.
+    plates' speed, which is 0 for fixed far sides. Of waves only radiation damping is modelled: the
+    problem is quasi-dynamic. With `injection` the normal stress is reduced by the pore pressure.
 
     Parameters
     ----------
     law : AgeingLaw or SlipLaw; a, b, length, mu0 are numbers, or one per cell
-    cells : how many
+    cells : their number
     length : of the line [m]
     normal_stress : without the pore pressure of an injection [Pa], a number or one per cell
     shear_modulus : [Pa]
-    shear_speed : of shear waves [m/s]; None leaves their damping out
-    plate_speed : [m/s]; 0 where nothing but the stress at the start and injection load the fault
+    shear_speed : of shear waves [m/s]; None for no radiation damping
+    plate_speed : [m/s]; 0 if only the initial stress and injection load the fault
     surface : "free" beside the first cell, "none" in a whole space, or "periodic"
     poisson : Poisson's ratio of slip in the plane [1]; None is antiplane
     speed_start : [m/s], a number or one per cell; None takes the plates'
-    state_start : theta at the start [s]; None takes that of even sliding; a number or one per cell
+    state_start : theta at the start [s]; None takes that of steady sliding; a number or one per
+        cell
     injection : Injection of fluid; None leaves the normal stress constant
 
     Source: Rice 1993, J. Geophys. Res. 98, 9885; Erickson et al. 2020 for the benchmark BP1-QD.
@@ -269,15 +270,15 @@ class Fault(Cells):
         super().__post_init__()
         if self.poisson is not None and self.surface == "free":
             got, needs = "a number beside surface = 'free'", "None, or another surface"
-            why = "an image alone does not free a surface of slip in the plane."
+            why = "an image alone does not make a surface traction-free in plane strain."
             raise ModelError("Fault.poisson", got, needs, why, "leave one of them out.")
         if self.plate_speed == 0.0 and self.speed_start is None:
-            needs, try_ = "a speed where the plates rest", "give 1e-12."
+            needs, try_ = "a speed if the plates are fixed", "give 1e-12."
             raise ModelError("Fault.speed_start", "None", needs, _WHY_START, try_)
 
     @property
     def n(self) -> int:
-        """How many cells there are."""
+        """Number of cells."""
         return self.cells
 
     @property
@@ -303,14 +304,14 @@ class Fault(Cells):
         return self.shear_modulus / (1.0 - (self.poisson or 0.0))
 
     def stiffness(self) -> Floats | Convolution:
-        """Return the stress by slip [Pa/m]: a matrix of few cells, transforms of many."""
+        """Return the stiffness [Pa/m]: a matrix for few cells, a convolution for many."""
         if self.cells <= DENSE:
             return dense(self.cells, self.width, self.modulus, self.surface)
         return Convolution(self.cells, self.width, self.modulus, self.surface)
 
     @functools.cached_property
     def process_zone(self) -> float:
-        """Least length over which strength falls at a front, G L / (b sigma) [m].
+        """Smallest length of the process zone at a rupture front, G L / (b sigma) [m].
 
         Source: Rice 1993; Rubin and Ampuero 2005 (their L_b).
         """

@@ -1,4 +1,4 @@
-"""From the arrays of a march to a Run: the one place that names the results of faults."""
+"""Builds the run of a fault from the arrays of the integration: results, ledger, audit."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 __all__ = [
     "EXTREMES",
     "History",
-    "apart_from_even_sliding",
     "balance_line",
     "build_run",
     "cycles_of",
+    "distance_from_steady_sliding",
     "is_stable",
     "ledger_line",
     "start_line",
@@ -36,13 +36,13 @@ __all__ = [
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
 
-# what a run keeps over steps may drift from the balance that it started with [of the stress]
+# drift of the balance of stress over the normal stress; energy imbalance over the energy
 _BALANCE_LIMIT, _LEDGER_LIMIT = 1e-5, 1e-6
-# closer to even sliding than this, rounding decides when it ends
-_LEAST_APART = 1e-9
+# closer to steady sliding than this, rounding determines when slip becomes unstable
+_LEAST_DISTANCE = 1e-9
 # cells per process zone: three, as Day et al. 2005 and the benchmark's authors advise
 _CELLS_PER_ZONE = 3.0
-# of the fastest cell: least, largest, unit
+# extremes of the fastest cell: fields of `Progress`, unit
 EXTREMES = {
     "slip_speed": ("v_least", "v_most", "m/s"),
     "state": ("age_least", "age_most", "s"),
@@ -52,15 +52,15 @@ EXTREMES = {
 
 @dataclass(frozen=True, eq=False)
 class History:
-    """What a march computed.
+    """Results of the integration.
 
     Parameters
     ----------
     time : (t,) saved times [s]
-    states : (t, 4 n + 2) as `rate_kernels.rates` has them
+    states : (t, 4 n + 2), layout as in `rate_kernels.rates`
     stress : (t, n) elastic stress since the start [Pa]
-    profiles : (p, n) slip beyond the plates' at the first events; none of a slider
-    events, trace, progress : of the march at its end
+    profiles : (p, n) slip less that of the plates at the first events; none for a slider
+    events, trace, progress : at the end
     status, reason : how it ended
     """
 
@@ -76,16 +76,16 @@ class History:
 
 
 def build_run(given: FaultSystem, system: Cells, method: Cycles, h: History) -> Run:
-    """Return the run of what a march computed."""
+    """Return the run with the results of the integration."""
     n = system.n
     speed, age = np.exp(h.states[:, :n]), np.exp(h.states[:, n : 2 * n])
-    ahead, heat = h.states[:, 2 * n : 3 * n], h.states[:, 3 * n : 4 * n]
+    relative_slip, heat = h.states[:, 2 * n : 3 * n], h.states[:, 3 * n : 4 * n]
     mu = system.law.coefficient(speed, age)
     pressure = system.pore_pressure(h.time)
     sigma = system.sigma - pressure
     shear = mu * sigma + system.damping * speed
-    energy = _ledger(system, h, shear, ahead, heat)
-    slip = ahead + system.plate_speed * (h.time - h.time[0])[:, None]
+    energy = _ledger(system, h, shear, relative_slip, heat)
+    slip = relative_slip + system.plate_speed * (h.time - h.time[0])[:, None]
     each = ("time", "contact")
     place = (np.arange(n) + 0.5) * system.width
     where = "depth" if system.surface == "free" else "place along the fault"
@@ -132,7 +132,7 @@ def _pressure(system: Cells, pressure: Floats) -> dict[str, Variable]:
 
 
 def _trace(system: Cells, h: History) -> dict[str, Variable]:
-    """Return what the fastest cell did, with rows wherever it changed: most of it is waiting."""
+    """Return the trace of the fastest cell, sampled where it changes."""
     t, along = h.trace["time"], ("sample",)
     slip = h.trace["slip"] + system.plate_speed * (t - h.time[0])
     return {
@@ -157,14 +157,16 @@ def _profiles(system: Cells, h: History) -> dict[str, Variable]:
     }
 
 
-def _ledger(system: Cells, h: History, shear: Floats, ahead: Floats, heat: Floats) -> Ledger:
-    """Return the ledger: what slip beyond the plates' stores, and the work of the plates.
+def _ledger(
+    system: Cells, h: History, shear: Floats, relative_slip: Floats, heat: Floats
+) -> Ledger:
+    """Return the ledger: energy stored by slip relative to the plates, and the work of the plates.
 
-    With s = slip - plates' slip, tau = tau0 + K s: the stored energy is -(tau0 + K s / 2) . s,
-    and the plates work with tau times their speed.
+    With s the slip less that of the plates and tau = tau0 + K s, the stored energy is
+    -(tau0 + K s / 2) . s, and the power of the plates is tau times their speed.
     """
     n, width = system.n, system.width
-    stored = -((shear[0] + 0.5 * h.stress) * ahead).sum(axis=1) * width
+    stored = -((shear[0] + 0.5 * h.stress) * relative_slip).sum(axis=1) * width
     return Ledger(
         time=h.time,
         kinetic=np.zeros(h.time.size),
@@ -176,21 +178,21 @@ def _ledger(system: Cells, h: History, shear: Floats, ahead: Floats, heat: Float
 
 
 def _events(system: Cells, h: History) -> EventLog:
-    rows = h.events
-    up = rows["up"] == 1
-    slip = rows["slip"] + system.plate_speed * (rows["time"] - h.time[0])
+    events = h.events
+    up = events["up"] == 1
+    slip = events["slip"] + system.plate_speed * (events["time"] - h.time[0])
     return EventLog(
-        time=rows["time"].copy(),
-        contact=rows["cell"] + 1,
+        time=events["time"].copy(),
+        contact=events["cell"] + 1,
         before=["creep" if u else "rupture" for u in up],
         after=["rupture" if u else "creep" for u in up],
         kind=["onset" if u else "arrest" for u in up],
         columns={
-            "slip_speed": rows["speed"].copy(),
-            "friction": rows["friction"].copy(),
-            "state": rows["age"].copy(),
+            "slip_speed": events["speed"].copy(),
+            "friction": events["friction"].copy(),
+            "state": events["age"].copy(),
             "mean_slip": slip,
-            "largest_slip": rows["largest"].copy(),
+            "largest_slip": events["largest"].copy(),
         },
         units={
             "slip_speed": "m/s",
@@ -203,13 +205,13 @@ def _events(system: Cells, h: History) -> EventLog:
 
 
 def ledger_line(imbalance: Any) -> Line:
-    """Return whether the ledger closes, of one run or of many."""
+    """Return the audit line of the energy ledger, for one run or a block."""
     note = "energy imbalance over the energy, at the saved times; a smaller rtol closes it"
     return Line("ledger_closes", imbalance, _LEDGER_LIMIT, note)
 
 
 def balance_line(drift: Any, time: float | None = None) -> Line:
-    """Return whether stresses balance, of one run or of many."""
+    """Return the audit line of the balance of stress, for one run or a block."""
     note = (
         "friction and damping against elastic stress, over the normal stress; a smaller rtol "
         "brings them together"
@@ -217,16 +219,16 @@ def balance_line(drift: Any, time: float | None = None) -> Line:
     return Line("stress_balances", drift, _BALANCE_LIMIT, note, time)
 
 
-def start_line(apart: Any, stable: Any) -> Line:
-    """Return whether a run starts apart from even sliding, where that is unstable."""
+def start_line(distance: Any, stable: Any) -> Line:
+    """Return the audit line of the distance of the start from unstable steady sliding."""
     note = (
-        "distance from even sliding in ln V and ln theta; where that is unstable nothing "
-        "but rounding would end it: give another speed_start"
+        "distance from steady sliding in ln V and ln theta; where that is unstable only "
+        "rounding would end it: give another speed_start"
     )
     return Line(
         "starts_apart_from_unstable_sliding",
-        apart,
-        _LEAST_APART,
+        distance,
+        _LEAST_DISTANCE,
         note,
         kind=Kind.AT_LEAST,
         exempt=stable,
@@ -237,20 +239,20 @@ def _checks(system: Cells, h: History, energy: Ledger, off: Floats) -> tuple[Che
     worst = np.unravel_index(int(np.argmax(off)), off.shape)
     closed, drift = energy.imbalance_rel, float(off[worst])
     at: float | None = float(h.time[worst[0]])
-    # what steps drifted before it was put right
+    # drift before a projection
     between = float(h.progress.off_balance)
     if between > drift:
         drift, at = between, None
     lines = [ledger_line(closed), balance_line(drift, at)]
-    # plates at rest have no even sliding
+    # fixed plates have no steady sliding
     if system.plate_speed > 0.0:
-        each = apart_from_even_sliding(system.law, system.plate_speed, *system.start())
-        apart = float(each.max())
-        lines.append(start_line(apart, apart <= _LEAST_APART and is_stable(system)))
-    found = [line.of_run() for line in lines]
+        each = distance_from_steady_sliding(system.law, system.plate_speed, *system.start())
+        distance = float(each.max())
+        lines.append(start_line(distance, distance <= _LEAST_DISTANCE and is_stable(system)))
+    checks = [line.of_run() for line in lines]
     if isinstance(system, Fault):
         cells = system.process_zone / system.width
-        found.append(
+        checks.append(
             Check(
                 "cells_resolve_process_zone",
                 bool(cells >= _CELLS_PER_ZONE),
@@ -263,32 +265,32 @@ def _checks(system: Cells, h: History, energy: Ledger, off: Floats) -> tuple[Che
         )
         if system.shear_speed is None:
             note = "shear_speed is not given"
-            found.append(Check("slip_below_wave_speed", None, None, 0.01, None, note))
+            checks.append(Check("slip_below_wave_speed", None, None, 0.01, None, note))
         else:
             ratio = float(h.progress.v_most) / system.shear_speed
-            found.append(
+            checks.append(
                 Check(
                     "slip_below_wave_speed",
                     bool(ratio <= 0.01),
                     ratio,
                     0.01,
                     None,
-                    "largest slip speed over that of shear waves, which are left out",
+                    "largest slip speed over that of shear waves, which are not modelled",
                 )
             )
-    return tuple(found)
+    return tuple(checks)
 
 
-def apart_from_even_sliding(
+def distance_from_steady_sliding(
     law: RateAndState, plate: Floats | float, speed: Floats, age: Floats
 ) -> Floats:
-    """Return (n,) distances of speeds and states from even sliding, in ln V and ln theta."""
-    even = law.spread(speed.size)["length"] / speed
-    return np.maximum(np.abs(np.log(speed / plate)), np.abs(np.log(age / even)))
+    """Return (n,) distances of speeds and states from steady sliding, in ln V and ln theta."""
+    steady = law.spread(speed.size)["length"] / speed
+    return np.maximum(np.abs(np.log(speed / plate)), np.abs(np.log(age / steady)))
 
 
 def is_stable(system: Cells) -> bool:
-    """Return whether even sliding is known to be stable: no spring, or no cell, lets it grow."""
+    """Return whether steady sliding is known to be stable: stiff spring, or b <= a everywhere."""
     if isinstance(system, SpringSlider):
         return system.spring > system.critical_stiffness
     p = system.law.spread(system.n)
@@ -296,9 +298,9 @@ def is_stable(system: Cells) -> bool:
 
 
 def cycles_of(events: Array) -> tuple[int, Floats]:
-    """Return how many onsets there are, and the times from onset to onset, from the second on."""
+    """Return the number of onsets, and the recurrence times from the second onset on."""
     onsets = events[events["up"] == 1]
-    # the first cycle remembers the start
+    # the first cycle depends on the initial state
     later = onsets[1:]
     return len(onsets), np.diff(later["time"]) + np.diff(later["time_low"])
 
@@ -307,8 +309,8 @@ def _quantities(system: Cells, h: History) -> dict[str, Quantity]:
     onsets, gaps = cycles_of(h.events)
     recurrence = float(gaps.mean()) if gaps.size else None
     since = "since the second onset" if onsets > 1 else "since the start"
-    found = {
-        "onsets": Quantity(onsets, "1", "times that the largest speed rose to seismic"),
+    quantities = {
+        "onsets": Quantity(onsets, "1", "number of times that the largest speed became seismic"),
         "recurrence": Quantity(
             recurrence,
             "s",
@@ -320,10 +322,10 @@ def _quantities(system: Cells, h: History) -> dict[str, Quantity]:
         ),
     }
     for name, (low, high, unit) in EXTREMES.items():
-        found[f"least_{name}"] = Quantity(
+        quantities[f"least_{name}"] = Quantity(
             float(getattr(h.progress, low)), unit, f"of the fastest cell, {since}"
         )
-        found[f"largest_{name}"] = Quantity(
+        quantities[f"largest_{name}"] = Quantity(
             float(getattr(h.progress, high)), unit, f"of the fastest cell, {since}"
         )
-    return found
+    return quantities

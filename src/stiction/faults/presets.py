@@ -16,7 +16,7 @@ from stiction.laws.rate_and_state import AgeingLaw
 
 __all__ = ["InjectedFault", "StrikeSlipFault"]
 
-# of all benchmarks of the series: friction at the reference speed [m/s]
+# all benchmarks of the series: friction at the reference speed [m/s]
 _MU0, _SPEED0 = 0.6, 1e-6
 _WHY = "the benchmark's numbers are positive."
 
@@ -26,12 +26,12 @@ class StrikeSlipFault(FaultSystem):
     """A vertical fault to 40 km under a free surface: the benchmark BP1-QD.
 
     Friction falls with speed from the surface to `seismic_depth`, rises from `seismic_depth +
-    transition` on, and changes evenly between. The start is sliding at the plates' speed under
-    the stress that the deepest cells need for it.
+    transition` on, and changes linearly between. The initial state is slip at the plates'
+    speed under the stress that the deepest cells need for it.
 
     Parameters
     ----------
-    cells : of the line; 1600 are the benchmark's cells of 25 m
+    cells : their number; 1600 are the benchmark's cells of 25 m
     length : of the line [m]
     seismic_depth, transition : [m]
     a_shallow, a_deep : direct effect above and below [1]
@@ -41,7 +41,7 @@ class StrikeSlipFault(FaultSystem):
     plate_speed : [m/s]
 
     Source: Erickson et al. 2020, Seismol. Res. Lett. 91, 874; its parameters.
-    Verified by: tests/unit/faults/test_cycles.py::test_the_benchmark_starts_in_balance
+    Verified by: tests/unit/faults/test_cycles.py::test_the_benchmark_starts_in_equilibrium
 
     Examples
     --------
@@ -62,7 +62,7 @@ class StrikeSlipFault(FaultSystem):
     plate_speed: Annotated[float, Positive("m/s", _WHY)] = 1e-9
 
     def assembled(self) -> Fault:
-        """Return the fault with a number for every cell."""
+        """Return the fault with parameters for every cell."""
         n, plates, sigma = self.cells, self.plate_speed, self.normal_stress
         depth = (np.arange(n) + 0.5) * self.length / n
         turns = [self.seismic_depth, self.seismic_depth + self.transition]
@@ -84,12 +84,12 @@ class StrikeSlipFault(FaultSystem):
 class InjectedFault(FaultSystem):
     """A fault in a whole space into whose middle fluid is injected: the benchmark BP6-QD-A.
 
-    Friction rises with speed everywhere, so that slip stays slow. The far sides rest. The start
-    is slip at `speed_start` under `stress_start`, alike in all cells.
+    Friction rises with speed everywhere, so that slip remains slow. The far sides are fixed. The
+    initial state is slip at `speed_start` under `stress_start`, equal in all cells.
 
     Parameters
     ----------
-    cells : of the line; 4000 are the benchmark's cells of 10 m
+    cells : their number; 4000 are the benchmark's cells of 10 m
     length : of the line [m]
     a, b : direct effect and effect of the state [1]
     slip_length : slip that renews contacts [m]
@@ -97,7 +97,7 @@ class InjectedFault(FaultSystem):
     stress_start : shear stress without damping at the start [Pa]
     speed_start : [m/s]
     rate : of injection, volume per time and per area of the fault's cross-section [m/s]
-    until : when injection stops [s]
+    until : end of injection [s]
     diffusivity : of pore pressure along the fault [m^2/s]
     storage : porosity times the compressibility of fluid and pores [1/Pa]
 
@@ -126,7 +126,7 @@ class InjectedFault(FaultSystem):
     storage: Annotated[float, Positive("1/Pa", _WHY)] = 1e-9
 
     def assembled(self) -> Fault:
-        """Return the fault with a number for every cell."""
+        """Return the fault with parameters for every cell."""
         need = self.stress_start / self.normal_stress
         age = _state_at(need, self.speed_start, np.array([self.a]), self.b, self.slip_length)
         return Fault(
@@ -151,8 +151,8 @@ class InjectedFault(FaultSystem):
 def _state_at(
     friction: float, speed: float, a: npt.NDArray[np.float64], b: float, length: float
 ) -> npt.NDArray[np.float64]:
-    """Return the state [s] at which friction is so large at this speed [m/s]."""
-    # ln(2 sinh(x)) of an x that may be too large for sinh
+    """Return the state [s] at which the coefficient is `friction` at this speed [m/s]."""
+    # ln(2 sinh(x)) without overflow
     power = friction / a
     log_sinh = power + np.log1p(-np.exp(-2.0 * power))
     log_age = (a * (math.log(_SPEED0 / speed) + log_sinh) - _MU0) / b

@@ -1,10 +1,10 @@
 """Pore pressure of fluid that is injected at one point of a line and diffuses along it.
 
 Volume per area at rate q, from t = 0 on, in pores of storage S = phi beta: dp/dt = alpha
-d2p/dz2 + (q / S) delta(z). A cell has the mean of p over its width, whose rate is finite at all
-times; at the point itself that of p is not. With y = z / sqrt(4 alpha t), the integrals of p and
-dp/dt from z > 0 to infinity are (2 q t / S) i2erfc(y) and (q / 2 S) erfc(y). When injection stops,
-the same fluid is taken out again from then on.
+d2p/dz2 + (q / S) delta(z). The kernels use the mean of p over a cell, whose rate is finite at
+all times; that of p at the point is not. With y = z / sqrt(4 alpha t), the integrals of p and
+dp/dt from z > 0 to infinity are (2 q t / S) i2erfc(y) and (q / 2 S) erfc(y). The end of injection
+is a sink of the same rate from then on.
 
 Source: SEAS benchmark BP6-QD (Lambert and Dunham 2021), eqs. (20), (26) and (27); Carslaw and
 Jaeger 1959, Conduction of Heat in Solids, sec. 2.9 and app. II for the integrals i_n erfc.
@@ -24,17 +24,17 @@ __all__ = ["Fluid", "pressures"]
 
 Floats = npt.NDArray[np.float64]
 
-# from here on erfc is below the least number
+# from here on erfc underflows
 _FAR = 27.3
 
 
 class Fluid(Struct):
-    """An injection, as kernels need it.
+    """Parameters of an injection in compiled form.
 
     source : q / S [m/s Pa]
     diffusivity : alpha [m^2/s]
-    until : when injection stops [s]
-    place : distance of the point from the first cell's beginning [m]
+    until : end of injection [s]
+    place : distance of the point from the start of the first cell [m]
     width : of a cell [m]
     """
 
@@ -59,7 +59,7 @@ def _tails(z: float, t: float, diffusivity: float) -> tuple[float, float]:
 
 @kernel
 def _add_source(t: float, sign: float, fluid: Fluid, pressure: Floats, rate: Floats) -> None:
-    """Add what a source (sign 1) or sink (-1) has done since it began, a time t > 0 ago."""
+    """Add the pressure of a source (sign 1) or sink (-1) that began a time t > 0 ago."""
     width, alpha = fluid.width, fluid.diffusivity
     strength = sign * fluid.source / width
     left = -fluid.place
@@ -68,7 +68,7 @@ def _add_source(t: float, sign: float, fluid: Fluid, pressure: Floats, rate: Flo
         right = (i + 1.0) * width - fluid.place
         volume, flux = _tails(abs(right), t, alpha)
         if left < 0.0 < right:
-            # the cell of the source has all but both tails
+            # the cell of the source: the whole volume less both tails
             pressure[i] += strength * (t - volume_left - volume)
             rate[i] += strength * (1.0 - flux_left - flux)
         elif left < 0.0:
@@ -87,7 +87,7 @@ def pressures(t: float, fluid: Table[Fluid], pressure: Floats, rate: Floats) -> 
     Parameters
     ----------
     fluid : one element
-    pressure, rate : (n,) beyond that before injection [Pa], [Pa/s]
+    pressure, rate : (n,) relative to that before injection [Pa], [Pa/s]
 
     Verified by: tests/exact/test_injection.py::test_the_pressure_diffuses
     """

@@ -1,4 +1,4 @@
-"""March a fault from event to event, keep what was asked for, and go on from a checkpoint."""
+"""Time integration of a fault over earthquake cycles: loop, buffers, checkpoints."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from stiction.faults import stepper_kernels as sk
 from stiction.faults.model import Cells, FaultSystem
 from stiction.faults.outcome import History, build_run
 from stiction.faults.rate_kernels import Cell
-from stiction.faults.state import Event, March, Progress, Sample
+from stiction.faults.state import Event, MethodState, Progress, Sample
 from stiction.laws.rate_and_state import SLIP, RateAndState
 from stiction.numerics.arrays import Table
 from stiction.numerics.checks import MOST_WORK
@@ -25,21 +25,24 @@ from stiction.numerics.checks import MOST_WORK
 if TYPE_CHECKING:
     from stiction.faults.methods import Cycles
 
-__all__ = ["cells_of", "march_of", "run_cycles", "start_of"]
+__all__ = ["cells_of", "method_state_of", "run_cycles", "start_of"]
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
 
-# a call of the kernel lasts a few tenths of a second, so that Ctrl-C and checkpoints wait no longer
+# products in one kernel call: some tenths of a second, after which interrupts are handled
 _PRODUCTS_PER_CALL = 2_000_000
 _BUFFER = 1024
-# rows of the trace: so far apart in ln V or ln theta, and farther when there are too many
-_APART, _MOST_TRACED = 0.05, 50_000
-# slip along the fault is kept at so many of the first events
+# distance of samples of the trace in ln V or ln theta, doubled when there are too many
+_TRACE_DISTANCE, _MOST_TRACED = 0.05, 50_000
+# number of events whose slip profile is saved
 _MOST_PROFILES = 200
 _REASONS = {
-    sk.STEP_TOO_SMALL: (Status.NO_CONTINUATION, "the steps became shorter than time can tell"),
-    sk.NOT_FINITE: (Status.NOT_FINITE, "the state left the range of finite numbers"),
+    sk.STEP_TOO_SMALL: (
+        Status.NO_CONTINUATION,
+        "the steps became shorter than the resolution of time",
+    ),
+    sk.NOT_FINITE: (Status.NOT_FINITE, "the state is not finite"),
     sk.OPENED: (Status.NO_CONTINUATION, "the pore pressure reached the normal stress"),
 }
 
@@ -47,29 +50,29 @@ _REASONS = {
 def run_cycles(system: FaultSystem, method: Cycles, request: Request) -> Run:
     """Return the run of a fault, or of a slider on a spring."""
     cells = system.assembled()
-    walk = _Walk(cells, method, request)
-    walk.go()
-    return build_run(system, cells, method, walk.history())
+    integrator = _Integrator(cells, method, request)
+    integrator.run()
+    return build_run(system, cells, method, integrator.history())
 
 
-class _Walk:
-    """The arrays of a march, and who multiplies by the stiffness."""
+class _Integrator:
+    """The integration of one system: arrays, stiffness, events, trace, checkpoint."""
 
     def __init__(self, system: Cells, method: Cycles, request: Request) -> None:
         self.system, self.method, self.request = system, method, request
         self.stiffness = system.stiffness()
-        self.march = march_of(system, method, request)
+        self.arrays = method_state_of(system, method, request)
         self.events, self.trace = Log(Event.table(0)), Log(Sample.table(0))
         self.profiles = Log(np.zeros((0, system.n)))
         self.status, self.reason = Status.SOLVED, "the end time was reached"
         self._begin()
 
     def _begin(self) -> None:
-        m, n, request = self.march, self.system.n, self.request
+        m, n, request = self.arrays, self.system.n, self.request
         v, theta = self.system.start()
         m.state[:n], m.state[n : 2 * n] = np.log(v), np.log(theta)
         m.trial[:] = m.state
-        m.pull[:] = v - self.system.plate_speed
+        m.operand[:] = v - self.system.plate_speed
         mu = self.system.law.coefficient(v, theta)
         sigma = self.system.sigma - self.system.pore_pressure(request.t_start)
         if not (sigma > 0.0).all():
@@ -79,28 +82,28 @@ class _Walk:
         m.cells["stress_start"] = mu * sigma + self.system.damping * v
         m.progress[0].own_stiffness = abs(self._product(np.eye(1, n)[0])[0])
 
-    def go(self) -> None:
-        """March to the end, or to where it stops."""
+    def run(self) -> None:
+        """Integrate to the end time, or to a failure."""
         code = run_to_end(self._loop(), self.request.progress, self.request.checkpoint)
-        m, now = self.march, self.march.progress[0]
+        m, now = self.arrays, self.arrays.progress[0]
         if code in _REASONS:
             self.status, self.reason = _REASONS[code]
         if self.status is not Status.SOLVED:
             self.reason += f" at t = {now.time:.9g} s"
         elif now.saved < m.saves.size:
-            # the last time may be missed by rounding; the march has ended there
-            m.kept[now.saved :] = m.state
+            # rounding may skip the last saved time: it is the end of the integration
+            m.saved_states[now.saved :] = m.state
             now.saved = m.saves.size
 
     def _loop(self) -> Generator[Pause, None, int]:
-        """March slice after slice, and return why that ended."""
-        m, now, method = self.march, self.march.progress[0], self.method
+        """Integrate slice after slice; return the code of the last kernel call."""
+        m, now, method = self.arrays, self.arrays.progress[0], self.method
         resumed = self._resume()
         cost = self.system.n**2 if isinstance(self.stiffness, np.ndarray) else 50 * self.system.n
         slice_of = max(20, _PRODUCTS_PER_CALL // (cost + 20))
-        # the rate of stress at the start is known before anything is asked
+        # the stress rate of the initial state is the first product
         if not resumed:
-            m.stress_rate[:] = self._product(m.pull)
+            m.stress_rate[:] = self._product(m.operand)
         code = sk.PAUSE
         while code == sk.PAUSE:
             left = method.max_steps - int(now.steps)
@@ -109,12 +112,12 @@ class _Walk:
                 self.status, self.reason = Status.WORK_LIMIT, f"{what} was reached"
                 break
             now.left = min(slice_of, left)
-            code = self._slice()
-            self._drain()
+            code = self._integrate_slice()
+            self._collect()
             begin, end = self.request.t_start, self.request.t_end
             part = float((now.time - begin) / (end - begin))
             note = f"{now.steps} steps, {len(self.events)} events"
-            # the state of a run that ended is none to go on from
+            # a run that has ended leaves no checkpoint
             yield Pause(part, note, self._state if code == sk.PAUSE else None)
         return code
 
@@ -123,19 +126,19 @@ class _Walk:
             return np.asarray(self.stiffness @ slip)
         return self.stiffness(slip)
 
-    def _slice(self) -> int:
-        """March for some steps and return why it stopped."""
-        m = self.march
+    def _integrate_slice(self) -> int:
+        """Integrate some steps; return the code of the kernel."""
+        m = self.arrays
         if isinstance(self.stiffness, np.ndarray):
-            return int(sk.march_dense(m, self.stiffness))
+            return int(sk.integrate_dense(m, self.stiffness))
         code = sk.advance(m)
         while code == sk.NEED:
-            m.stress_rate[:] = self.stiffness(m.pull)
+            m.stress_rate[:] = self.stiffness(m.operand)
             code = sk.advance(m)
         return int(code)
 
-    def _drain(self) -> None:
-        m, now = self.march, self.march.progress[0]
+    def _collect(self) -> None:
+        m, now = self.arrays, self.arrays.progress[0]
         self.events.add(m.events[: now.events])
         if now.events and len(m.events) == 1 and len(self.profiles) < _MOST_PROFILES:
             self.profiles.add(m.cells["event_slip"][None])
@@ -148,54 +151,54 @@ class _Walk:
     # ---- checkpoint
 
     def _state(self) -> dict[str, StateArray]:
-        m, bounds = self.march, (-1, MOST_WORK)
+        m, bounds = self.arrays, (-1, MOST_WORK)
         return {
             "progress": StateArray(m.progress, within=bounds),
             "stages": StateArray(m.stages),
             "state": StateArray(m.state),
             "onset": StateArray(m.cells["onset_slip"]),
-            "kept": StateArray(m.kept, "saved", m.progress[0].saved),
+            "kept": StateArray(m.saved_states, "saved", m.progress[0].saved),
             "events": StateArray(self.events, nan=("largest",), within=bounds),
             "trace": StateArray(self.trace),
             "profiles": StateArray(self.profiles),
         }
 
     def _resume(self) -> bool:
-        """Take up the state of a checkpoint; return whether there was one."""
-        kept = None if self.request.checkpoint is None else self.request.checkpoint.load()
-        if kept is None:
+        """Restore the state of a checkpoint; return whether there was one."""
+        state = None if self.request.checkpoint is None else self.request.checkpoint.load()
+        if state is None:
             return False
-        sizes = restore(self._state(), kept)
-        now, events, trace = self.march.progress[0], self.events.rows, self.trace.rows
+        sizes = restore(self._state(), state)
+        now, events, trace = self.arrays.progress[0], self.events.rows, self.trace.rows
         check_count("progress", now.saved, sizes["saved"], sizes["saved"])
-        # the first step is traced, and every onset is counted
+        # the initial state is traced, and every onset is counted
         check_count("trace", len(trace), 1, MOST_WORK)
         onsets = int((events["up"] == 1).sum())
         check_count("events", onsets, now.onsets, now.onsets)
-        for name, rows in (("events", events), ("trace", trace)):
-            if (np.diff(rows["time"]) < 0.0).any():
-                raise refused(name, "times that fall", "times one after the other")
+        for name, table in (("events", events), ("trace", trace)):
+            if (np.diff(table["time"]) < 0.0).any():
+                raise refused(name, "decreasing times", "increasing times")
         # an onset has no slip yet, and the first arrest may have no onset before it
         if np.isnan(events["largest"][1:][events["up"][1:] == 0]).any():
             raise refused("events", "an arrest without a slip", "the slip of every event")
-        # a checkpoint is left between two steps, with empty buffers
+        # a checkpoint is written between two steps, with empty buffers
         for at, only in (("stage", -1), ("events", 0), ("traced", 0)):
             check_count("progress", int(getattr(now, at)), only, only)
         return True
 
-    # ---- what came out
+    # ---- results
 
     def history(self) -> History:
-        """Return what the march computed."""
-        m, now = self.march, self.march.progress[0]
-        time, states = m.saves[: now.saved], m.kept[: now.saved]
+        """Return the arrays of the integration."""
+        m, now = self.arrays, self.arrays.progress[0]
+        time, states = m.saves[: now.saved], m.saved_states[: now.saved]
         if self.status is not Status.SOLVED and now.time > time[-1]:
             time = np.append(time, now.time)
             states = np.vstack([states, m.state])
         return History(
             time=time,
             states=states,
-            stress=np.array([self._product(row) for row in self._slips(states)]),
+            stress=np.array([self._product(slip) for slip in self._slips(states)]),
             events=self.events.rows,
             trace=self.trace.rows,
             profiles=self.profiles.rows,
@@ -209,10 +212,10 @@ class _Walk:
         return states[:, 2 * n : 3 * n]
 
 
-def march_of(system: Cells, method: Cycles, request: Request) -> March:
-    """Return the arrays of a march, with the numbers of the cells, before its start."""
+def method_state_of(system: Cells, method: Cycles, request: Request) -> MethodState:
+    """Return the arrays of an integration with the parameters of the cells, before its start."""
     n, size, law = system.n, system.state_size, system.law
-    return March(
+    return MethodState(
         progress=start_of(system, method, request),
         stages=np.zeros((7, size)),
         next_stage=np.zeros(size),
@@ -222,22 +225,22 @@ def march_of(system: Cells, method: Cycles, request: Request) -> March:
         cells=cells_of(law, system.sigma, system.damping),
         fluid=system.fluid,
         stress_rate=np.zeros(n),
-        pull=np.zeros(n),
+        operand=np.zeros(n),
         saves=np.array(request.save, dtype=np.float64),
-        kept=np.zeros((len(request.save), size)),
-        # the slip of many cells is kept at every event, before the next one
+        saved_states=np.zeros((len(request.save), size)),
+        # of a fault each event is collected before the next, with its slip profile
         events=Event.table(_BUFFER if n == 1 else 1),
         trace=Sample.table(_BUFFER),
     )
 
 
 def start_of(system: Cells, method: Cycles, request: Request) -> Table[Progress]:
-    """Return the progress of a march at its start."""
+    """Return the progress at the start."""
     progress = Progress.table()
     now = progress[0]
     now.time, now.t_end = request.t_start, request.t_end
     now.rtol, now.level, now.plate_speed = method.rtol, method.level, system.plate_speed
-    now.traced_v, now.traced_age, now.apart = np.inf, np.inf, _APART
+    now.traced_v, now.traced_age, now.apart = np.inf, np.inf, _TRACE_DISTANCE
     now.v_least = now.age_least = now.mu_least = np.inf
     now.v_most = now.age_most = now.mu_most = -np.inf
     return progress
@@ -256,5 +259,5 @@ def cells_of(law: RateAndState, sigma: Floats, eta: Floats | float) -> Table[Cel
 
 
 def _logarithms(values: Floats) -> Floats:
-    """Return ln of every value; NaN of what no cell has."""
+    """Return ln of every value; NaN for values that no cell has."""
     return np.array([math.log(x) if 0.0 < x < math.inf else math.nan for x in values.tolist()])

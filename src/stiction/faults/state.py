@@ -1,4 +1,7 @@
-"""What a march reads and changes: its progress, its stages, and what it records."""
+"""Data of the time integration: progress, stages, events, trace.
+
+Checkpoints save the fields of `Progress`, `Event` and `Sample` by their names.
+"""
 
 from __future__ import annotations
 
@@ -11,33 +14,33 @@ from stiction.faults.pressure_kernels import Fluid
 from stiction.faults.rate_kernels import Cell
 from stiction.numerics.arrays import Struct, Table
 
-__all__ = ["Event", "March", "Progress", "Sample"]
+__all__ = ["Event", "MethodState", "Progress", "Sample"]
 
 Floats = npt.NDArray[np.float64]
 
 
 class Progress(Struct):
-    """Where a march stands, in one element.
+    """State of the step control, in one element.
 
     time + time_low : time of the last accepted state [s]
     t_end : [s]
-    step, trial_step : length of the step of the march, and of the trial [s]
+    step, trial_step : length of the step, and of the trial [s]
     error : of the accepted trial, over the tolerance
     rtol, plate_speed, level : tolerance, speed of the plates [m/s], ln V of an event
-    own_stiffness : stress of a cell by its own slip [Pa/m]
-    low, high, at_low, at_high : bracket of an event, in lengths of steps [s], and values there
-    v_least ... mu_most : extremes of speed, state and friction since they were last reset
+    own_stiffness : stress of a cell due to its own slip [Pa/m]
+    low, high, at_low, at_high : bracket of a root within the step [s], and values at its ends
+    v_least ... mu_most : extremes of speed, state and friction since their reset
     traced_v, traced_age : ln V and ln theta of the last sample of the trace
-    apart : how far apart samples of the trace are in ln V or ln theta
+    apart : distance of samples of the trace in ln V or ln theta
     onset_at : time of the last onset [s]
-    off_balance : the worst distance from balance that was corrected, over the normal stress
+    off_balance : largest residual of the balance before a projection, over the normal stress
     stage : of the trial whose stress rate is needed; -1 between two steps
-    aim, which : what the product is for, and what is located, see `stepper_kernels`
-    turns, side : secants of this bracket, and which end the last one moved
-    saved, events, traced : entries of `kept`, `events`, `trace` that are filled
+    aim, which : purpose of the product, and the located quantity, see `stepper_kernels`
+    turns, side : secants of this bracket, and the end that the last one moved
+    saved, events, traced : filled entries of `saved_states`, `events`, `trace`
     steps, rejected, asked, onsets : counts of steps, products and onsets
     left : steps to the next pause
-    since : steps since friction was last put in balance
+    since : steps since the last projection
     """
 
     time: float
@@ -82,7 +85,7 @@ class Progress(Struct):
 
 
 class Event(Struct):
-    """The largest speed passes the level: when (two parts), where, upwards or not; what is there.
+    """The largest speed crosses the level: time in two parts, cell, direction, state of the cell.
 
     slip, largest : mean over the cells, and the largest since the onset, NaN at an onset [m]
     """
@@ -99,9 +102,9 @@ class Event(Struct):
 
 
 class Sample(Struct):
-    """What the fastest cell did, wherever it has changed enough since the sample before.
+    """State of the fastest cell, sampled when it has changed enough.
 
-    step : length of the step that ended here [s]; until it began there was not enough change
+    step : length of the step that ended here [s]; at its start the change was too small
     """
 
     time: float
@@ -112,8 +115,8 @@ class Sample(Struct):
     slip: float
 
 
-class March(NamedTuple):
-    """What `advance` reads and changes; a state is as `rate_kernels.rates` has it.
+class MethodState(NamedTuple):
+    """Arrays of the integration; the layout of a state is that of `rate_kernels.rates`.
 
     Attributes
     ----------
@@ -122,11 +125,12 @@ class March(NamedTuple):
     state, next_state, trial : (4 n + 2,) the last accepted one, the one after it, and the trial
     cells : n
     fluid : one element, or none where the normal stress is constant
-    stress_rate, pull : (n,) what is asked for [Pa/s], and V - plate speed [m/s] of the trial; for
-        BALANCE the stress [Pa] and the slip [m]
-    saves : (s,) times [s] at which the state is kept
-    kept : (s, 4 n + 2) states at these times
-    events, trace : what is recorded until it is taken away
+    operand : (n,) factor of the stiffness: V - plate speed of the trial [m/s]; for PROJECT the
+        slip [m]
+    stress_rate : (n,) product of stiffness and operand [Pa/s]; for PROJECT the stress [Pa]
+    saves : (s,) saved times [s]
+    saved_states : (s, 4 n + 2) states at these times
+    events, trace : buffers
     """
 
     progress: Table[Progress]
@@ -138,8 +142,8 @@ class March(NamedTuple):
     cells: Table[Cell]
     fluid: Table[Fluid]
     stress_rate: Floats
-    pull: Floats
+    operand: Floats
     saves: Floats
-    kept: Floats
+    saved_states: Floats
     events: Table[Event]
     trace: Table[Sample]

@@ -1,11 +1,13 @@
-"""A Runge-Kutta march that asks for elastic stress whenever it needs it.
+"""Runge-Kutta steps of order 5 with reverse communication for the product with the stiffness.
 
-`advance` goes on until it needs the stress rate of the state on its trial row, and is called again
-once that stands in `stress_rate`. So one march serves a dense stiffness, multiplied in compiled
-code, and one that only a Fourier transform from outside can multiply.
+`advance` returns NEED when it needs the product of stiffness and `operand`, and is called again
+when `stress_rate` holds it. The same stepper thus serves a dense stiffness in compiled code and a
+convolution by fast Fourier transforms in Python.
 
-Events and saved rows are shorter steps from the last accepted state: their states have the order
-of the method, and what is saved changes no step.
+States at events and saved times are shorter steps from the last accepted state: they have the order
+of the method, and saved times do not change the steps.
+
+Source: Dormand and Prince 1980, J. Comput. Appl. Math. 6, 19.
 """
 
 from __future__ import annotations
@@ -15,21 +17,21 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from stiction.faults.balance_kernels import EVERY, put_in_balance
 from stiction.faults.pressure_kernels import pressures
+from stiction.faults.projection_kernels import EVERY, project_equilibrium
 from stiction.faults.rate_kernels import Cell, coefficient, rates
-from stiction.faults.state import March, Progress
+from stiction.faults.state import MethodState, Progress
 from stiction.numerics.arrays import Table
 from stiction.numerics.jit import kernel
 
 Floats = npt.NDArray[np.float64]
 
-# what a product is for: steps, looks inside them, stress of the slip, rates once it is put right
-MARCH, LOCATE, SAVE, BALANCE, AFRESH = range(5)
-# what is watched: the largest speed, and of a single cell the rates of speed, state, friction
+# purpose of a product: a step, a root or saved time within it, the stress, rates after projection
+STEP, LOCATE, SAVE, PROJECT, RESTART = range(5)
+# monitored: the largest speed; of a single cell the rates of speed, state and friction
 FASTEST, SPEED, AGE, FRICTION = range(4)
 
-# ---- what `advance` returns
+# ---- return codes of `advance`
 NEED, DONE, PAUSE, STEP_TOO_SMALL, NOT_FINITE, OPENED = range(6)
 
 # Dormand and Prince 1980, order 5 with an error of order 4
@@ -47,18 +49,18 @@ _A = np.array(
 _C = _A.sum(axis=1)
 _E = np.array([71 / 57600, 0.0, -71 / 16695, 71 / 1920, -17253 / 339200, 22 / 525, -1 / 40])
 _SAFETY, _SHRINK, _GROW = 0.9, 0.2, 5.0
-# steps that the time can tell, which is a sum of two doubles: after 10^4 events of a fault one step
-# of an event is 1e-17 of the time
+# shortest step over the time, a sum of two doubles: after 10^4 events of a fault a step of an event
+# is 1e-17 of the time
 _SHORTEST = 1e-25
-# friction is not put in balance so near to an event in ln V: none is passed over
-_CLEAR = 1.5
-# halvings and secants of one bracket; far fewer are needed
-_MOST_TURNS = 60
+# no projection so close to an event in ln V: the correction might pass over it
+_EVENT_DISTANCE = 1.5
+# bound on secants of one bracket
+_MOST_SECANTS = 60
 
 
 @kernel
 def _add_time(now: Progress, h: float) -> None:
-    """Add h to the time, whose low part keeps what doubles lose over years of short steps."""
+    """Add h to the time by compensated summation; `time_low` holds the rounding error."""
     low = h + now.time_low
     total = now.time + low
     now.time_low = low - (total - now.time)
@@ -66,59 +68,59 @@ def _add_time(now: Progress, h: float) -> None:
 
 
 @kernel
-def set_normal_stress(m: March, t: float) -> None:
+def set_normal_stress(m: MethodState, t: float) -> None:
     """Set the effective normal stress of every cell to that at time t [s]."""
     if len(m.fluid) == 0:
         return
     pressures(t, m.fluid, m.cells["pressure"], m.cells["pressure_rate"])
-    for i in range(m.pull.size):
+    for i in range(m.operand.size):
         cell = m.cells[i]
         cell.sigma = cell.normal_stress - cell.pressure
 
 
 @kernel
-def _ask(m: March) -> int:
-    """Build the trial of the present stage and say that its stress rate is needed."""
-    now, n = m.progress[0], m.pull.size
+def _request_stage(m: MethodState) -> int:
+    """Build the trial state of the present stage; request its stress rate."""
+    now, n = m.progress[0], m.operand.size
     s, h, plate_speed = now.stage, now.trial_step, now.plate_speed
-    # stage after stage, so that the compiler takes several cells at once
+    # y + h sum a_sr k_r, with the cells in the inner loop for vectorisation
     start, trial, size = m.state, m.trial, m.state.size
     for j in range(size):
         trial[j] = 0.0
     for r in range(s):
-        stage, share = m.stages[r], _A[s, r]
+        stage, weight = m.stages[r], _A[s, r]
         for j in range(size):
-            trial[j] += share * stage[j]
+            trial[j] += weight * stage[j]
     for j in range(size):
         trial[j] = start[j] + h * trial[j]
     for i in range(n):
         v = math.exp(trial[i])
-        m.cells[i].speed, m.pull[i] = v, v - plate_speed
+        m.cells[i].speed, m.operand[i] = v, v - plate_speed
     now.asked += 1
     return NEED
 
 
 @kernel
-def _start_step(m: March, aim: int, h: float) -> int:
+def _start_step(m: MethodState, aim: int, h: float) -> int:
     """Start a step of length h from the accepted state, whose first stage is known."""
     now = m.progress[0]
     now.aim, now.stage, now.trial_step = aim, 1, h
-    return _ask(m)
+    return _request_stage(m)
 
 
 @kernel
-def _fastest(row: Floats, n: int) -> int:
+def _fastest(state: Floats, n: int) -> int:
     """Return the cell of the largest speed."""
     best = 0
     for i in range(1, n):
-        if row[i] > row[best]:
+        if state[i] > state[best]:
             best = i
     return best
 
 
 @kernel
-def _watched(now: Progress, cells: Table[Cell], state: Floats, rate: Floats) -> float:
-    """Return what is watched, at a state with its rates."""
+def _monitored(now: Progress, cells: Table[Cell], state: Floats, rate: Floats) -> float:
+    """Return the monitored quantity at a state with its rates."""
     which = now.which
     if which == FASTEST:
         return float(state[_fastest(state, len(cells))] - now.level)
@@ -126,14 +128,14 @@ def _watched(now: Progress, cells: Table[Cell], state: Floats, rate: Floats) -> 
         return float(rate[0])
     if which == AGE:
         return float(rate[1])
-    # mu' = share (a x' + b q')
+    # d(mu)/dt is proportional to a x' + b q'
     return float(cells[0].a * rate[0] + cells[0].b * rate[1])
 
 
 @kernel
-def _note_extremes(m: March, state: Floats) -> None:
-    """Widen the extremes by a state; of many cells the fastest one counts."""
-    now, n = m.progress[0], m.pull.size
+def _update_extremes(m: MethodState, state: Floats) -> None:
+    """Update the extremes by the fastest cell of a state."""
+    now, n = m.progress[0], m.operand.size
     i = _fastest(state, n)
     v, age = math.exp(state[i]), math.exp(state[n + i])
     mu, _ = coefficient(state[i], state[n + i], m.cells[i])
@@ -143,11 +145,11 @@ def _note_extremes(m: March, state: Floats) -> None:
 
 
 @kernel
-def _write_trace(m: March) -> None:
-    """Add a row to the trace if the fastest cell has changed enough since the last one."""
-    row, n, now = m.state, m.pull.size, m.progress[0]
-    i = _fastest(row, n)
-    x, q = row[i], row[n + i]
+def _write_trace(m: MethodState) -> None:
+    """Add a sample to the trace if the fastest cell has changed enough since the last one."""
+    state, n, now = m.state, m.operand.size, m.progress[0]
+    i = _fastest(state, n)
+    x, q = state[i], state[n + i]
     changed = max(abs(x - now.traced_v), abs(q - now.traced_age))
     if changed < now.apart or now.traced >= len(m.trace):
         return
@@ -156,21 +158,21 @@ def _write_trace(m: March) -> None:
     out.time, out.step = now.time, now.step
     out.speed, out.age = math.exp(x), math.exp(q)
     mu, _ = coefficient(x, q, m.cells[i])
-    out.friction, out.slip = mu, row[2 * n + i]
+    out.friction, out.slip = mu, state[2 * n + i]
     now.traced += 1
 
 
 @kernel
-def _error(m: March) -> float:
-    """Return the error of ln V and ln theta of the step over the tolerance; NaN where none is."""
-    now, n = m.progress[0], m.pull.size
+def _error(m: MethodState) -> float:
+    """Return the error of ln V and ln theta of the step over the tolerance; NaN if not finite."""
+    now, n = m.progress[0], m.operand.size
     h, worst = now.trial_step, 0.0
     for j in range(2 * n):
         total = 0.0
         for r in range(7):
             total += _E[r] * m.stages[r, j]
         size = abs(h * total)
-        # a comparison with NaN is false both ways
+        # true for NaN, too
         if not size <= worst:
             worst = size
             if not size < math.inf:
@@ -179,40 +181,40 @@ def _error(m: March) -> float:
 
 
 @kernel
-def _write_event(m: March) -> None:
-    """Record an event: the trial is where the largest speed passes the level."""
-    now, n, row = m.progress[0], m.pull.size, m.trial
-    i, out = _fastest(row, n), m.events[now.events]
+def _write_event(m: MethodState) -> None:
+    """Record an event: in the trial state the largest speed crosses the level."""
+    now, n, state = m.progress[0], m.operand.size, m.trial
+    i, out = _fastest(state, n), m.events[now.events]
     before, low = now.time, now.time_low
     _add_time(now, now.trial_step)
     out.time, out.time_low = now.time, now.time_low
     now.time, now.time_low = before, low
     out.cell, out.up = i, 1 if now.at_high > 0.0 else 0
-    out.speed, out.age = math.exp(row[i]), math.exp(row[n + i])
+    out.speed, out.age = math.exp(state[i]), math.exp(state[n + i])
     total = 0.0
     for j in range(n):
-        total += row[2 * n + j]
+        total += state[2 * n + j]
     out.slip = total / n
     out.largest = math.nan
-    mu, _ = coefficient(row[i], row[n + i], m.cells[i])
+    mu, _ = coefficient(state[i], state[n + i], m.cells[i])
     out.friction = mu
     if out.up == 1:
         _begin_event(m, out.time)
     elif now.onsets > 0:
         most = 0.0
         for j in range(n):
-            most = max(most, row[2 * n + j] - m.cells[j].onset_slip)
-        # to the slip beyond the plates' comes what they moved meanwhile
+            most = max(most, state[2 * n + j] - m.cells[j].onset_slip)
+        # add the displacement of the plates since the onset
         out.largest = most + now.plate_speed * (out.time - now.onset_at)
     for j in range(n):
-        m.cells[j].event_slip = row[2 * n + j]
+        m.cells[j].event_slip = state[2 * n + j]
     now.events += 1
 
 
 @kernel
-def _begin_event(m: March, at: float) -> None:
-    """Remember the slip at an onset; from the second one on extremes are of cycles alone."""
-    now, n = m.progress[0], m.pull.size
+def _begin_event(m: MethodState, at: float) -> None:
+    """Store the slip at an onset; reset the extremes at the second, after the transient."""
+    now, n = m.progress[0], m.operand.size
     for j in range(n):
         m.cells[j].onset_slip = m.trial[2 * n + j]
     now.onset_at = at
@@ -223,12 +225,12 @@ def _begin_event(m: March, at: float) -> None:
 
 
 @kernel
-def _locate_next(m: March) -> int:
-    """Look for the next change of sign within the accepted step; then for saved times."""
-    now, most = m.progress[0], 4 if m.pull.size == 1 else 1
+def _locate_next(m: MethodState) -> int:
+    """Bracket the next sign change of a monitored quantity; then compute saved times."""
+    now, most = m.progress[0], 4 if m.operand.size == 1 else 1
     while now.which < most:
-        a = _watched(now, m.cells, m.state, m.stages[0])
-        b = _watched(now, m.cells, m.next_state, m.next_stage)
+        a = _monitored(now, m.cells, m.state, m.stages[0])
+        b = _monitored(now, m.cells, m.next_state, m.next_stage)
         if (a > 0.0) != (b > 0.0):
             now.low, now.high, now.at_low, now.at_high = 0.0, now.step, a, b
             now.turns = now.side = 0
@@ -239,19 +241,19 @@ def _locate_next(m: March) -> int:
 
 @kernel
 def _secant(now: Progress) -> float:
-    """Return where the line between the ends of the bracket is zero, kept inside it."""
+    """Return the root of the secant of the bracket, limited to its inside."""
     low, high = now.low, now.high
     part = now.at_low / (now.at_low - now.at_high)
     return float(low + (high - low) * min(max(part, 1e-3), 1.0 - 1e-3))
 
 
 @kernel
-def _narrow(m: March) -> int:
-    """Narrow the bracket by the trial; write the event when it is found."""
+def _update_bracket(m: MethodState) -> int:
+    """Update the bracket by the trial; write the event when it has converged."""
     now = m.progress[0]
-    h, value = now.trial_step, _watched(now, m.cells, m.trial, m.stages[6])
+    h, value = now.trial_step, _monitored(now, m.cells, m.trial, m.stages[6])
     now.turns += 1
-    # Illinois: an end that stays twice counts half
+    # Illinois variant of regula falsi: halve the value of an end that is retained twice
     if (value > 0.0) == (now.at_low > 0.0):
         now.low, now.at_low = h, value
         now.at_high *= 0.5 if now.side == 1 else 1.0
@@ -261,22 +263,22 @@ def _narrow(m: March) -> int:
         now.at_low *= 0.5 if now.side == 2 else 1.0
         now.side = 2
     is_event = now.which == FASTEST
-    # an extreme is flat: half the digits of its place give all of its value
+    # at an extremum half the digits of the time give all digits of the value
     narrow = now.high - now.low <= (4e-16 if is_event else 1e-8) * now.step
     flat = abs(value) <= (1e-15 if is_event else 0.0)
-    if not (narrow or flat or now.turns >= _MOST_TURNS):
+    if not (narrow or flat or now.turns >= _MOST_SECANTS):
         return _start_step(m, LOCATE, _secant(now))
     if now.which == FASTEST:
         _write_event(m)
     else:
-        _note_extremes(m, m.trial)
+        _update_extremes(m, m.trial)
     now.which += 1
     return _locate_next(m)
 
 
 @kernel
-def _save_next(m: March) -> int:
-    """Make the state at the next saved time within the accepted step; then accept it."""
+def _save_next(m: MethodState) -> int:
+    """Compute the state at the next saved time within the step; then accept the step."""
     now = m.progress[0]
     while now.saved < m.saves.size:
         h = (m.saves[now.saved] - now.time) - now.time_low
@@ -284,27 +286,27 @@ def _save_next(m: March) -> int:
             break
         if h > 0.0:
             return _start_step(m, SAVE, h)
-        _keep(m, m.state)
+        _save_state(m, m.state)
     return _accept(m)
 
 
 @kernel
-def _keep(m: March, state: Floats) -> None:
-    """Keep a state as that of the next saved time."""
+def _save_state(m: MethodState, state: Floats) -> None:
+    """Store a state as that of the next saved time."""
     now = m.progress[0]
     for j in range(state.size):
-        m.kept[now.saved, j] = state[j]
+        m.saved_states[now.saved, j] = state[j]
     now.saved += 1
 
 
 @kernel
-def _accept(m: March) -> int:
-    """Go on from the next state, with the step that the error allows."""
+def _accept(m: MethodState) -> int:
+    """Accept the step; choose the next step from the error, of order 4."""
     now = m.progress[0]
     for j in range(m.state.size):
         m.state[j], m.stages[0, j] = m.next_state[j], m.next_stage[j]
     _add_time(now, now.step)
-    _note_extremes(m, m.state)
+    _update_extremes(m, m.state)
     _write_trace(m)
     now.steps += 1
     now.left -= 1
@@ -312,49 +314,49 @@ def _accept(m: March) -> int:
     now.step *= min(_GROW, max(_SHRINK, _SAFETY * error**-0.2))
     now.since += 1
     if now.since >= EVERY:
-        n = m.pull.size
-        if abs(m.state[_fastest(m.state, n)] - now.level) > _CLEAR:
-            return _ask_balance(m)
-    return _go_on(m)
+        n = m.operand.size
+        if abs(m.state[_fastest(m.state, n)] - now.level) > _EVENT_DISTANCE:
+            return _request_stress(m)
+    return _after_step(m)
 
 
 @kernel
-def _ask_balance(m: March) -> int:
-    """Ask for the stress of the slip."""
-    now, n = m.progress[0], m.pull.size
+def _request_stress(m: MethodState) -> int:
+    """Request the stress, the product of stiffness and slip."""
+    now, n = m.progress[0], m.operand.size
     for i in range(n):
-        m.pull[i] = m.state[2 * n + i]
-    now.aim, now.since = BALANCE, 0
+        m.operand[i] = m.state[2 * n + i]
+    now.aim, now.since = PROJECT, 0
     now.asked += 1
     return NEED
 
 
 @kernel
-def _put_in_balance(m: March) -> int:
-    """Correct the speeds by the stress that was asked for, and ask for its rate."""
-    state, now, n = m.state, m.progress[0], m.pull.size
+def _project(m: MethodState) -> int:
+    """Project the speeds onto the balance of stress; request the stress rate of the result."""
+    state, now, n = m.state, m.progress[0], m.operand.size
     own, plate_speed, largest = now.own_stiffness, now.plate_speed, 0.0
     for i in range(n):
         start = m.cells[i].stress_start
-        largest = max(largest, abs(start), own * abs(m.pull[i]))
+        largest = max(largest, abs(start), own * abs(m.operand[i]))
         m.stress_rate[i] += start
-    off = put_in_balance(state, m.stress_rate, m.cells, now.rtol, largest)
+    off = project_equilibrium(state, m.stress_rate, m.cells, now.rtol, largest)
     now.off_balance = max(now.off_balance, off)
     for j in range(m.state.size):
         m.trial[j] = state[j]
     for i in range(n):
         v = math.exp(state[i])
-        m.cells[i].speed, m.pull[i] = v, v - plate_speed
-    now.aim = AFRESH
+        m.cells[i].speed, m.operand[i] = v, v - plate_speed
+    now.aim = RESTART
     now.asked += 1
     return NEED
 
 
 @kernel
-def _go_on(m: March) -> int:
-    """After an accepted step: the end, a pause, or the next step."""
+def _after_step(m: MethodState) -> int:
+    """Decide after an accepted step: end, pause, or next step."""
     now = m.progress[0]
-    # whoever calls again starts a step
+    # the next call starts a step
     now.stage = -1
     if (now.t_end - now.time) - now.time_low <= 0.0:
         return DONE
@@ -365,25 +367,25 @@ def _go_on(m: March) -> int:
 
 
 @kernel
-def _next_step(m: March) -> int:
-    """Start the next step of the march, not beyond the end."""
+def _next_step(m: MethodState) -> int:
+    """Start the next step, limited by the end time."""
     now = m.progress[0]
-    rest = (now.t_end - now.time) - now.time_low
-    now.step = min(now.step, rest)
-    if now.step <= _SHORTEST * abs(now.time) and now.step < rest:
+    remaining = (now.t_end - now.time) - now.time_low
+    now.step = min(now.step, remaining)
+    if now.step <= _SHORTEST * abs(now.time) and now.step < remaining:
         return STEP_TOO_SMALL
     now.which = 0
-    return _start_step(m, MARCH, now.step)
+    return _start_step(m, STEP, now.step)
 
 
 @kernel
-def _judge(m: March) -> int:
-    """Take the step of the march, or try a shorter one."""
+def _accept_or_reject(m: MethodState) -> int:
+    """Accept the step if its error is within the tolerance, else try a shorter one."""
     now = m.progress[0]
     error = _error(m)
     if error <= 1.0:
-        # the normal stress is that of the end of the step
-        for i in range(m.pull.size):
+        # `sigma` is that at the end of the step
+        for i in range(m.operand.size):
             if m.cells[i].sigma <= 0.0:
                 return OPENED
         now.error = error
@@ -401,63 +403,63 @@ def _judge(m: March) -> int:
 
 
 @kernel
-def _first_step(m: March) -> float:
-    """Return a step in which no logarithm changes by more than a thousandth."""
+def _first_step(m: MethodState) -> float:
+    """Return an initial step in which no logarithm changes by more than 1e-3."""
     fastest = 0.0
-    for j in range(2 * m.pull.size):
+    for j in range(2 * m.operand.size):
         fastest = max(fastest, abs(m.stages[0, j]))
     return 1e-3 / fastest if fastest > 0.0 else 1.0
 
 
 @kernel
-def advance(m: March) -> int:
-    """Go on until a stress rate is needed, or there is something to tell.
+def advance(m: MethodState) -> int:
+    """Continue until a product with the stiffness is needed, or the slice ends.
 
     Returns
     -------
     int : NEED, DONE, PAUSE after `left` steps or full buffers, STEP_TOO_SMALL, NOT_FINITE, or
-        OPENED where the pore pressure has reached the normal stress
+        OPENED if the pore pressure has reached the normal stress
     """
     now = m.progress[0]
     s, aim, h = now.stage, now.aim, now.trial_step
     if s < 0:
         return _next_step(m)
-    ahead = _C[s] * h if aim < BALANCE else 0.0
-    set_normal_stress(m, now.time + (now.time_low + ahead))
-    if aim == BALANCE:
-        return _put_in_balance(m)
-    if aim == AFRESH:
+    offset = _C[s] * h if aim < PROJECT else 0.0
+    set_normal_stress(m, now.time + (now.time_low + offset))
+    if aim == PROJECT:
+        return _project(m)
+    if aim == RESTART:
         s = 0
     elif s == 0:
-        for i in range(m.pull.size):
+        for i in range(m.operand.size):
             m.cells[i].speed = math.exp(m.trial[i])
     rates(m.trial, m.stress_rate, m.cells, now.plate_speed, m.stages[s])
-    if aim == AFRESH:
-        return _go_on(m)
+    if aim == RESTART:
+        return _after_step(m)
     if s == 0:
         now.step = _first_step(m)
         return _next_step(m)
     if s < 6:
         now.stage = s + 1
-        return _ask(m)
-    if aim == MARCH:
-        return _judge(m)
+        return _request_stage(m)
+    if aim == STEP:
+        return _accept_or_reject(m)
     if aim == LOCATE:
-        return _narrow(m)
-    _keep(m, m.trial)
+        return _update_bracket(m)
+    _save_state(m, m.trial)
     return _save_next(m)
 
 
 @kernel(separate=True)
-def march_dense(m: March, stiffness: Floats) -> int:
-    """March with a dense stiffness (n, n) [Pa/m] until there is something to tell."""
+def integrate_dense(m: MethodState, stiffness: Floats) -> int:
+    """Integrate with a dense stiffness (n, n) [Pa/m] until the slice ends; return the code."""
     code = advance(m)
     while code == NEED:
-        n = m.pull.size
+        n = m.operand.size
         for i in range(n):
             total = 0.0
             for j in range(n):
-                total += stiffness[i, j] * m.pull[j]
+                total += stiffness[i, j] * m.operand[j]
             m.stress_rate[i] = total
         code = advance(m)
     return code

@@ -1,9 +1,9 @@
-"""What slip of one cell does to the stress of another, on a line of cells in an elastic body.
+"""Elastic stiffness of a line of cells: shear stress on each cell due to slip of another.
 
 Slip of one metre on a cell between x1 and x2, in antiplane shear, changes the shear stress on
 its plane by (G / 2 pi) (1 / (x - x2) - 1 / (x - x1)): two screw dislocations. In plane strain the
-edge dislocations have G / (1 - nu) for G. Midpoints of even cells make a matrix that depends on
-i - j alone, and a free surface adds the image of every cell. So products take two transforms.
+edge dislocations have G / (1 - nu) for G. At midpoints of equal cells the
+matrix is Toeplitz, and a free surface adds the image of every cell: products are convolutions.
 
 Source: Rice 1993, J. Geophys. Res. 98, 9885; Segall 2010, Earthquake and Volcano Deformation,
 ch. 2.
@@ -25,7 +25,7 @@ SURFACES = ("free", "none", "periodic")
 
 
 def influence(distance: npt.ArrayLike, width: float, modulus: float) -> Floats:
-    """Return stress [Pa] at midpoints so many cells away from one that slips by 1 m.
+    """Return the stress [Pa] at a distance in cells from one that slips by 1 m.
 
     Verified by: tests/unit/faults/test_stiffness.py::test_a_uniform_stress_drop
     """
@@ -34,7 +34,7 @@ def influence(distance: npt.ArrayLike, width: float, modulus: float) -> Floats:
 
 
 def dense(n: int, width: float, modulus: float, surface: str) -> Floats:
-    """Return the stiffness (n, n) [Pa/m]: stress of row i by slip of column j.
+    """Return the stiffness (n, n) [Pa/m]: stress of cell i (row) due to slip of cell j (column).
 
     Parameters
     ----------
@@ -46,11 +46,11 @@ def dense(n: int, width: float, modulus: float, surface: str) -> Floats:
     if surface == "periodic":
         return Convolution(n, width, modulus, surface).matrix()
     i = np.arange(n)
-    found = influence(i[:, None] - i[None, :], width, modulus)
+    matrix = influence(i[:, None] - i[None, :], width, modulus)
     if surface == "free":
         # the image of cell j lies at -(j + 1)
-        found += influence(i[:, None] + i[None, :] + 1, width, modulus)
-    return found
+        matrix += influence(i[:, None] + i[None, :] + 1, width, modulus)
+    return matrix
 
 
 class Convolution:
@@ -73,17 +73,17 @@ class Convolution:
             self._spectrum = -0.5 * modulus * k
             return
         if surface == "free":
-            # cells and their images are an even sequence, whose transform is one of cosines; what
-            # lies 2 size - 1 away is the image of an image, and stands beyond all cells
+            # cells and images form an even sequence: a cosine transform; the padding moves images
+            # of images beyond all cells
             self._size = scipy.fft.next_fast_len(2 * n, real=True)
             even = influence(np.arange(self._size + 1), width, modulus)
             self._spectrum = scipy.fft.dct(even, type=1)[: self._size]
             return
-        # outputs on n cells: no index wraps around onto another
+        # padding: the n outputs are free of circular wrap-around
         self._size = scipy.fft.next_fast_len(2 * n - 1, real=True)
         lags = np.zeros(self._size)
-        apart = np.arange(-(n - 1), n)
-        lags[apart % self._size] = influence(apart, width, modulus)
+        offsets = np.arange(-(n - 1), n)
+        lags[offsets % self._size] = influence(offsets, width, modulus)
         self._spectrum = scipy.fft.rfft(lags)
 
     def __call__(self, slip: Floats) -> Floats:
@@ -98,4 +98,4 @@ class Convolution:
 
     def matrix(self) -> Floats:
         """Return the matrix of these products (n, n) [Pa/m]."""
-        return np.column_stack([self(row) for row in np.eye(self.n)])
+        return np.column_stack([self(unit) for unit in np.eye(self.n)])

@@ -1,4 +1,4 @@
-"""What `stiction fit` does."""
+"""The command `stiction fit`: reads curves, fits laws, prints and saves the results."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ __all__ = ["Asked", "fit_command", "fit_file"]
 
 @dataclasses.dataclass(frozen=True)
 class Asked:
-    """What `stiction fit` was asked for.
+    """Arguments of `stiction fit`.
 
     Parameters
     ----------
     data : files, each a curve
     laws : names of laws
-    scenario, force_of, along : in place of a law, fields of a scenario are fitted; what of its run
-        is compared
+    scenario, force_of, along : a scenario whose fields are fitted in place of a law, and the saved
+        quantities that are compared
     stiffness, mass : of a rig with a spring: a number, or "free"; no stiffness for imposed slip
     """
 
@@ -57,9 +57,9 @@ class Asked:
 
 
 def fit_file(asked: Asked, put: Callable[[str], None]) -> int:
-    """Fit laws to files, print what was found and write folders; return the exit code.
+    """Fit laws to files, print the summaries and write folders; return the exit code.
 
-    0 fitted; 1 where the audit of a fit says that it cannot be trusted. All are written.
+    0 fitted; 1 where the audit of a fit failed in its convergence or conditions. All are written.
 
     Verified by: tests/scenarios/test_fit.py::test_a_fit_from_the_command_line
     """
@@ -77,30 +77,30 @@ def fit_file(asked: Asked, put: Callable[[str], None]) -> int:
         decimal=asked.decimal,
     )
     curves = [read(path) for path in asked.data]
-    found = []
-    told: list[dict[str, Any]] = []
+    fits = []
+    summaries: list[dict[str, Any]] = []
     base = Path("out", Path(asked.data[0]).stem) if asked.out is None else Path(asked.out)
     for name, one in _fits(asked, curves):
-        found.append(one)
+        fits.append(one)
         folder = base if len(asked.laws) < 2 else base / name
         one.save(folder, overwrite=asked.overwrite, figures=asked.figures)
-        told.append({"folder": str(folder), **(fit_in(folder) or {})})
+        summaries.append({"folder": str(folder), **(fit_in(folder) or {})})
         if not (asked.quiet or asked.json):
             put(f"{one!r}\nfolder            {folder}\n")
-    compared = compare_fits(found) if len(found) > 1 else None
+    compared = compare_fits(fits) if len(fits) > 1 else None
     if asked.json:
         # through pandas, which writes null for what is not finite
         rows = (
             [] if compared is None else json.loads(compared.reset_index().to_json(orient="records"))
         )
-        put(json.dumps({"fits": told, "comparison": rows}, indent=2, ensure_ascii=False))
+        put(json.dumps({"fits": summaries, "comparison": rows}, indent=2, ensure_ascii=False))
     elif compared is not None and not asked.quiet:
         put(compared.to_string(float_format=lambda v: f"{v:.6g}"))
-    return 1 if any(one.audit.untrusted for one in found) else 0
+    return 1 if any(one.audit.untrusted for one in fits) else 0
 
 
 def _check_what(asked: Asked) -> None:
-    """Refuse what is neither a law nor a scenario, or both."""
+    """Raise an error unless either laws or a scenario are given."""
     if bool(asked.laws) == (asked.scenario is not None):
         got = "both" if asked.laws else "neither"
         why = "a law is fitted by itself, or fields of a whole scenario."
@@ -109,7 +109,7 @@ def _check_what(asked: Asked) -> None:
     if asked.scenario is None:
         return
     if asked.force_of is None:
-        why = "a run saves many things."
+        why = "a run saves many quantities."
         try_ = "--force-of F_x, or the place of a mass, --force-of 'x[0]'."
         raise ModelError("--force-of", "nothing", "what the force is", why, try_)
     if asked.stiffness is not None or asked.mass is not None or asked.fixed:
@@ -119,12 +119,12 @@ def _check_what(asked: Asked) -> None:
 
 
 def _fits(asked: Asked, curves: Sequence[Any]) -> Iterator[tuple[str, Fit]]:
-    """Yield the fits that were asked for, by the names of their laws."""
+    """Yield the requested fits with the names of their laws."""
     from stiction.fits.fitting import fit
     from stiction.fits.intervals import Bootstrap, Profile
     from stiction.fits.parameters import OF_LAWS
 
-    how = Bootstrap(resamples=asked.bootstrap) if asked.bootstrap else Profile()
+    method = Bootstrap(resamples=asked.bootstrap) if asked.bootstrap else Profile()
     if asked.scenario is not None:
         from stiction.fits.rigs import Simulated
         from stiction.fits.simulated import fit_scenario
@@ -136,7 +136,7 @@ def _fits(asked: Asked, curves: Sequence[Any]) -> Iterator[tuple[str, Fit]]:
             offset=_value(asked.offset, "--offset"),
             drift=_value(asked.drift, "--drift"),
         )
-        yield "", fit_scenario(curves, run, list(asked.free), intervals=how, seed=asked.seed)
+        yield "", fit_scenario(curves, run, list(asked.free), intervals=method, seed=asked.seed)
         return
     rig = _rig(asked)
     for name in asked.laws:
@@ -144,12 +144,12 @@ def _fits(asked: Asked, curves: Sequence[Any]) -> Iterator[tuple[str, Fit]]:
         free = [f for f in asked.free or OF_LAWS[name] if f not in known]
         yield (
             name,
-            fit(curves, law, rig, free=free, known=known, intervals=how, seed=asked.seed),
+            fit(curves, law, rig, free=free, known=known, intervals=method, seed=asked.seed),
         )
 
 
 def _law(name: str, asked: Asked) -> tuple[Any, dict[str, float]]:
-    """Return a law's class, and the numbers that are known of it."""
+    """Return a law's class, and the values of its fixed fields."""
     from stiction.catalogue import attribute, homes
     from stiction.fits.parameters import OF_LAWS
 
@@ -193,14 +193,14 @@ def _float(text: str, option: str) -> float:
 
 
 def _pairs(given: Sequence[str], option: str) -> dict[str, str]:
-    found = {}
+    pairs = {}
     for text in given:
-        name, mark, value = text.partition("=")
-        if not (mark and name.strip() and value.strip()):
-            needs, why = "NAME=VALUE", "it says what is meant by what."
+        name, equals, value = text.partition("=")
+        if not (equals and name.strip() and value.strip()):
+            needs, why = "NAME=VALUE", "it assigns a value to a name."
             raise ModelError(option, repr(text), needs, why, f"{option} force=mN")
-        found[name.strip()] = value.strip()
-    return found
+        pairs[name.strip()] = value.strip()
+    return pairs
 
 
 # ---- the command line
@@ -217,10 +217,10 @@ def fit_command(
         str | None, typer.Option(metavar="FILE", help="Fit fields of it, by --free law.mu.")
     ] = None,
     force_of: Annotated[
-        str | None, typer.Option(metavar="NAME", help="What of its run the force is, as x[0].")
+        str | None, typer.Option(metavar="NAME", help="Saved quantity that is the force, as x[0].")
     ] = None,
     along: Annotated[
-        str, typer.Option(metavar="NAME", help="What of its run the displacement is.")
+        str, typer.Option(metavar="NAME", help="Saved quantity that is the displacement.")
     ] = "time",
     normal_force: Annotated[
         float | None, typer.Option(metavar="N", help="Normal force, if no column holds it.")
@@ -234,10 +234,10 @@ def fit_command(
     offset: Annotated[str, typer.Option(metavar="N|free", help="Of the force.")] = "free",
     drift: Annotated[str, typer.Option(metavar="N/s|free", help="Of the force.")] = "free",
     free: Annotated[
-        list[str] | None, typer.Option(metavar="FIELD", help="What is fitted. Default: all.")
+        list[str] | None, typer.Option(metavar="FIELD", help="Fields to be fitted. Default: all.")
     ] = None,
     fix: Annotated[
-        list[str] | None, typer.Option(metavar="FIELD=VALUE", help="What is known of the law.")
+        list[str] | None, typer.Option(metavar="FIELD=VALUE", help="Fixed field of the law.")
     ] = None,
     unit: Annotated[
         list[str] | None, typer.Option(metavar="force=mN", help="Where the header says none.")
@@ -251,14 +251,14 @@ def fit_command(
     bootstrap: Annotated[
         int, typer.Option(metavar="N", min=0, help="Resamples. Default: profile likelihood.")
     ] = 0,
-    seed: Annotated[int, typer.Option(help="Of the places where searches begin.")] = 1,
+    seed: Annotated[int, typer.Option(help="Of the starting points.")] = 1,
     out: Annotated[str | None, typer.Option(metavar="DIR", help="Default: out/DATA.")] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a saved fit.")] = False,
     no_figures: Annotated[bool, typer.Option("--no-figures", help="Draw nothing.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print no summary.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print what was found as JSON.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the results as JSON.")] = False,
 ) -> None:
-    """A law's parameters from measured curves, with intervals, and what data cannot tell."""
+    """Parameters of a law from measured curves, with confidence intervals and warnings."""
     asked = Asked(
         data, law or (), rig_stiffness, rig_mass, normal_force, offset, drift, free or (),
         fix or (), unit or (), column or (), bootstrap, seed, out, overwrite, not no_figures,

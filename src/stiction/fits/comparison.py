@@ -1,4 +1,8 @@
-"""Which of several laws the data ask for: Akaike's weights, and rows that were left out."""
+"""Comparison of fitted laws: information criteria, Akaike weights and cross-validation.
+
+Each law is fitted again to the rows that all laws use. Cross-validation leaves blocks of
+neighbouring rows out, since neighbours are correlated.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +16,7 @@ from stiction.errors import ModelError
 from stiction.fits.outcome import Fit, criteria
 from stiction.fits.parameters import law_name
 from stiction.fits.problem import Problem
-from stiction.fits.search import polished
+from stiction.fits.search import minimised
 from stiction.numerics.checks import whole
 
 if TYPE_CHECKING:
@@ -25,17 +29,17 @@ Bools = npt.NDArray[np.bool_]
 
 
 def compare_fits(fits: Sequence[Fit], *, folds: int = 5) -> pd.DataFrame:
-    """Return a table of fits to the same curves, the one that data ask for most first.
+    """Return a table of fits to the same curves, that of the lowest AIC first.
 
     Parameters
     ----------
     fits : of the same rows
-    folds : blocks of rows, each of which is predicted by a fit to the others; 0 leaves this out
+    folds : blocks of rows, each of which is predicted by a fit to the others; 0 omits this
 
     Returns
     -------
     By law: `parameters`, `noise`, `aic`, `bic`, `weight` (Akaike's, of all laws compared),
-    `left_out` (root mean square of what rows left out differ by), `told` (parameters unknown).
+    `left_out` (root mean square error of cross-validation), `told` (undetermined parameters).
 
     Raises
     ------
@@ -54,24 +58,27 @@ def compare_fits(fits: Sequence[Fit], *, folds: int = 5) -> pd.DataFrame:
             map(np.array_equal, one.problem.data, fits[0].problem.data)
         )
         if not same:
-            got, why = f"{law_name(one.law)} of other curves", "their likelihoods say nothing."
+            got, why = (
+                f"{law_name(one.law)} of other curves",
+                "likelihoods of different data cannot be compared.",
+            )
             try_ = "fit all laws to the same curves."
             raise ModelError("compare_fits", got, "the same curves", why, try_)
         # a law without speeds has a force at reversals, where others have none
         common = [a & b for a, b in zip(common, one.used, strict=True)]
     import pandas as pd
 
-    told = [_told(one, common, folds) for one in fits]
-    table = pd.DataFrame(told, index=pd.Index([law_name(one.law) for one in fits], name="law"))
+    rows = [_row(one, common, folds) for one in fits]
+    table = pd.DataFrame(rows, index=pd.Index([law_name(one.law) for one in fits], name="law"))
     weight = np.exp(-0.5 * (table["aic"] - table["aic"].min()))
     table.insert(4, "weight", weight / weight.sum())
     return table.sort_values("aic", kind="stable")
 
 
-def _told(one: Fit, common: Sequence[Bools], folds: int) -> dict[str, object]:
-    """Return the row of a fit, of the rows that count in all of them."""
-    problem = one.problem.only(common)
-    top = polished(problem, _place(one))
+def _row(one: Fit, common: Sequence[Bools], folds: int) -> dict[str, object]:
+    """Return the row of the table for one fit, from the data rows that all fits use."""
+    problem = one.problem.restricted_to(common)
+    top = minimised(problem, _place(one))
     aic, bic = criteria(problem, top.rss)
     free = max(problem.rows - len(one.estimates), 1)
     return {
@@ -89,14 +96,14 @@ def _place(one: Fit) -> Floats:
 
 
 def _left_out(problem: Problem, start: Floats, folds: int) -> float:
-    """Return the root mean square of rows that were left out of the fit [N]."""
+    """Return the root mean square error of cross-validation [N]."""
     if folds < 2:
         return float("nan")
     total, count = 0.0, 0
     for k in range(folds):
-        # blocks apart, since neighbours tell each other's force
+        # five blocks in each fold: neighbouring forces are correlated
         blocks = [(np.arange(m.size) * 5 * folds // m.size) % folds != k for m in problem.masks]
-        found = polished(problem.only(blocks), start)
-        r = problem.only([~b for b in blocks]).residuals(found.y)
+        trained = minimised(problem.restricted_to(blocks), start)
+        r = problem.restricted_to([~b for b in blocks]).residuals(trained.y)
         total, count = total + float(r @ r), count + r.size
     return float(np.sqrt(total / max(count, 1)))

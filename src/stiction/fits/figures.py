@@ -25,7 +25,7 @@ __all__ = ["FitFigures"]
 Floats = npt.NDArray[np.float64]
 
 _DATA, _LAW = style.GREY, style.BLUE
-# of profiles, above which nobody looks
+# largest drop of 2 ln L that profiles show
 _TOP = 24.0
 
 
@@ -43,7 +43,7 @@ class FitFigures:
     NAMES = ("data", "residuals", "profiles", "correlation")
 
     def data(self) -> PaperFigure:
-        """Return measured forces and those of the law: over what drives, and over time or rows."""
+        """Return measured and fitted forces over the displacement, and over time or rows."""
         fit = self.fit
         figure = style.new_figure(style.PAGE, 2.7)
         left, right = style.grid(
@@ -62,7 +62,7 @@ class FitFigures:
         return figure
 
     def residuals(self) -> PaperFigure:
-        """Return residuals over time, over what drives, and how they are spread."""
+        """Return residuals over time and over the imposed displacement, and their histogram."""
         fit = self.fit
         figure = style.new_figure(style.PAGE, 2.5)
         axes = style.grid(figure, margins=(0.65, 0.16, 0.45, 0.2), columns=3, gaps=(0.75, 0.1))[0]
@@ -71,8 +71,8 @@ class FitFigures:
             clock, seconds = self._clock(k)
             colour = style.MASS_COLOURS[k % len(style.MASS_COLOURS)]
             for ax, at in ((axes[0], curve.clock - curve.clock[0]), (axes[1], x)):
-                keep = style.thin(at, r)
-                ax.plot(at[keep], r[keep], ".", ms=1.6, color=colour)
+                shown = style.thin(at, r)
+                ax.plot(at[shown], r[shown], ".", ms=1.6, color=colour)
         every = np.concatenate([r[np.isfinite(r)] for r in fit.residuals])
         axes[2].hist(every, bins=30, color=_DATA, density=True)
         size = max(float(every.std()), 1e-300)
@@ -90,7 +90,7 @@ class FitFigures:
         return figure
 
     def profiles(self) -> PaperFigure:
-        """Return 2 ln L below its top along each parameter, the others at their best."""
+        """Return the drop of 2 ln L along each parameter, with the others fitted again."""
         shown = self.fit.estimates
         columns = min(len(shown), 3)
         rows = -(-len(shown) // columns)
@@ -104,7 +104,7 @@ class FitFigures:
         return figure
 
     def correlation(self) -> PaperFigure:
-        """Return the correlation of the parameters; grey where data do not fix one."""
+        """Return the correlation of the parameters; grey where the data do not determine one."""
         fit = self.fit
         names = [e.name for e in fit.estimates]
         n = len(names)
@@ -126,7 +126,7 @@ class FitFigures:
         """Write figures into a folder, all of them when none is named; return their paths."""
         for name in what:
             if name not in self.NAMES:
-                needs, why = "one of " + ", ".join(self.NAMES), "these a fit has."
+                needs, why = "one of " + ", ".join(self.NAMES), "a fit has these figures."
                 try_ = nearest(name, self.NAMES)
                 raise ModelError("figure", repr(name), needs, why, try_)
         paths = []
@@ -149,11 +149,11 @@ class FitFigures:
         return ("row", "") if self.fit.curves[k].time is None else ("time", "s")
 
     def _pair(self, ax: Axes, x: Floats, data: Floats, law: Floats, *, first: bool) -> None:
-        keep = style.thin(x, data)
+        shown = style.thin(x, data)
         dots: dict[str, Any] = {"ms": 2.0, "mew": 0.0, "color": _DATA}
-        ax.plot(x[keep], data[keep], "o", label="measured" if first else None, **dots)
-        keep = style.thin(x, law)
-        ax.plot(x[keep], law[keep], "-", lw=1.0, color=_LAW, label="law" if first else None)
+        ax.plot(x[shown], data[shown], "o", label="measured" if first else None, **dots)
+        shown = style.thin(x, law)
+        ax.plot(x[shown], law[shown], "-", lw=1.0, color=_LAW, label="law" if first else None)
 
     def _profile(self, ax: Axes, estimate: Estimate) -> None:
         from scipy.interpolate import PchipInterpolator
@@ -162,7 +162,7 @@ class FitFigures:
         x, first = np.unique(places[:, 0], return_index=True)
         drop = places[first, 1]
         if x.size > 1:
-            # roots of the drop are nearly straight
+            # the square root of the drop is nearly linear: interpolate it
             root = np.sqrt(drop) * np.sign(x - estimate.value)
             fine = np.linspace(x[0], x[-1], 801)
             smooth = PchipInterpolator(x, root)(fine) ** 2

@@ -1,4 +1,10 @@
-"""The one question: which law, with which numbers and how surely, these curves come from."""
+"""Fit a friction law to measured curves: least squares, confidence intervals and audit.
+
+`fit` minimises the residuals from many starting points (`search`), computes standard errors from
+the Jacobian at the minimum, and intervals by the profile likelihood or by a block bootstrap
+(`intervals`). The audit checks convergence, agreement of the searches and whiteness of the
+residuals.
+"""
 
 from __future__ import annotations
 
@@ -13,25 +19,33 @@ import numpy.typing as npt
 from stiction.core.audit import Audit, Check, Kind
 from stiction.errors import ModelError
 from stiction.fits.curves.curve import Curve
-from stiction.fits.intervals import KNOWN, Bootstrap, Ends, Intervals, Profile, drawn, profiles
+from stiction.fits.intervals import (
+    KNOWN_DROP,
+    Bootstrap,
+    Ends,
+    Intervals,
+    Profile,
+    profiles,
+    resampled,
+)
 from stiction.fits.outcome import Estimate, Fit
 from stiction.fits.parameters import Law, Parameter
 from stiction.fits.problem import Problem
 from stiction.fits.rigs import ImposedSlip, Rig
-from stiction.fits.search import ALIKE, Found, agreeing, best
+from stiction.fits.search import WHITE_NOISE_LIMIT, Minimum, best, count_agreeing
 from stiction.numerics.checks import MOST_SEED, whole
 
 __all__ = ["checked", "fit", "fitted"]
 
 Floats = npt.NDArray[np.float64]
 
-# a direction whose effect is so much smaller than the largest has none
-_NO_EFFECT = 1e-7
-# profiles begin again from a better fit so often at most
+# singular values of the scaled Jacobian below this fraction of the largest count as zero
+_NULL_DIRECTION = 1e-7
+# restarts of the profiles from a better minimum
 _MOST_RESTARTS = 20
 _DISAGREE = "no interval is stated: searches disagree"
-# searches ended at two places where a coordinate differs by this share of its size
-_ELSEWHERE = 0.1
+# minima are distinct where a coordinate differs by this part of its typical size
+_DISTINCT = 0.1
 
 
 def fit(
@@ -44,26 +58,26 @@ def fit(
     intervals: Intervals | None = None,
     seed: int = 1,
 ) -> Fit:
-    """Return the law of this kind that is nearest to measured curves, and how sure it is.
+    """Return the least-squares fit of a friction law to measured curves, with intervals.
 
     Parameters
     ----------
     curves : one test, or several with the same law and rig
-    law : a law's class, searched from places that the data suggest; or a law whose numbers are
-        one start, and stay where they are not fitted
-    rig : how it was measured; None for `ImposedSlip()`
+    law : a law's class, with starting points from the data; or a law whose values are the start,
+        and fixed where they are not fitted
+    rig : how friction was measured; None for `ImposedSlip()`
     free : fields of the law that are fitted; None for all it has
-    known : of a law's class, numbers of fields that are not fitted
+    known : values of fields that are not fitted, for a law's class
     intervals : `Profile()`, the default, or `Bootstrap()`
-    seed : of the places where searches begin
+    seed : of the starting points
 
     Returns
     -------
-    Parameters with intervals, what data cannot tell, residuals, figures, and a scenario.
+    Parameters with intervals, warnings, residuals, figures, and a scenario.
 
     Raises
     ------
-    ModelError : where data and law do not fit together, or nothing can be found.
+    ModelError : where the data lack what the law needs, or do not determine its parameters.
 
     Source: Gauss 1809; Levenberg 1944; Marquardt 1963; trust regions of scipy.optimize.
     Verified by: tests/exact/test_fits.py::test_noiseless_data_give_the_law_back
@@ -74,7 +88,7 @@ def fit(
 
 
 def checked(curves: Curve | Sequence[Curve]) -> list[Curve]:
-    """Return the curves as a list; refuse what holds none."""
+    """Return the curves as a list; raise an error if there are none."""
     given = [curves] if isinstance(curves, Curve) else list(curves)
     if not given or not all(isinstance(curve, Curve) for curve in given):
         needs, why = "a Curve, or a list of them", "a law is found from measured curves."
@@ -85,12 +99,12 @@ def checked(curves: Curve | Sequence[Curve]) -> list[Curve]:
 
 def fitted(problem: Problem, intervals: Intervals | None, seed: int) -> Fit:
     """Return the best fit of a problem, with intervals and audit."""
-    why, try_ = "it makes a search that can be repeated.", "leave it out."
+    why, try_ = "the same seed repeats the search.", "leave it out."
     whole("fit.seed", seed, least=0, most=MOST_SEED, why=why, try_=try_)
-    how = Profile() if intervals is None else intervals
-    search = _searched(problem, seed, how.level)
+    method = Profile() if intervals is None else intervals
+    search = _searched(problem, seed, method.level)
     top, spread = search.top, search.spread
-    estimates = _estimates(problem, search, how)
+    estimates = _estimates(problem, search, method)
     values = problem.coordinates.physical(top.y)
     forces, _ = problem.forces(values)
     checks = _checks(problem, search, forces, estimates)
@@ -109,7 +123,7 @@ def fitted(problem: Problem, intervals: Intervals | None, seed: int) -> Fit:
         forces=tuple(forces),
         used=tuple(problem.masks),
         audit=Audit(tuple(checks)),
-        intervals=how,
+        intervals=method,
         evaluations=problem.evaluations,
         problem=problem,
     )
@@ -117,20 +131,20 @@ def fitted(problem: Problem, intervals: Intervals | None, seed: int) -> Fit:
 
 @dataclass(frozen=True)
 class _Search:
-    """The best fit, and what its surroundings and its profiles say.
+    """The best minimum, with variance, standard errors and profile intervals.
 
     Parameters
     ----------
-    top : the best fit
-    agree, followed : how many searches ended at it, of how many
+    top : the best minimum
+    agree, n_searches : searches that ended at it, and all
     spread : variance of the residuals, and its degrees of freedom
-    errors, correlation : of the parameters, as of a linear law
+    errors, correlation : of the parameters, by the law linearised at the minimum
     ends : intervals along the profiles
     """
 
-    top: Found
+    top: Minimum
     agree: int
-    followed: int
+    n_searches: int
     spread: tuple[float, int]
     errors: Floats
     correlation: Floats
@@ -138,85 +152,86 @@ class _Search:
 
     @property
     def agreed(self) -> bool:
-        """Whether two searches ended at the best fit, where there were two."""
-        return self.agree >= min(2, self.followed)
+        """Whether two searches ended at the best minimum, or one if there was only one."""
+        return self.agree >= min(2, self.n_searches)
 
 
 def _searched(problem: Problem, seed: int, level: float) -> _Search:
-    """Return the best fit and its profiles, begun again from each better fit that one passes."""
+    """Return the best minimum and its profiles; restart where a profile finds a better one."""
     from scipy.stats import chi2, f
 
-    top, agree, found = best(problem, seed)
+    top, agree, minima = best(problem, seed)
     for _ in range(_MOST_RESTARTS):
         spread = _variance(problem, top)
         errors, correlation = _errors(problem, top, spread[0])
         limit = chi2.ppf(level, 1) if problem.known_noise else f.ppf(level, 1, spread[1])
-        # where searches disagree no interval is stated; profiles look for better fits alone
-        others = _others(problem, top, found) if agree >= min(2, len(found)) else []
+        # where searches disagree the profiles serve to find a better minimum only
+        others = _others(problem, top, minima) if agree >= min(2, len(minima)) else []
         ends = profiles(problem, top, errors, spread[0], float(limit), others)
-        if not isinstance(ends, Found):
+        if not isinstance(ends, Minimum):
             break
         top = ends
-        found = [top, *found]
-        agree = agreeing(problem, found)
+        minima = [top, *minima]
+        agree = count_agreeing(problem, minima)
     else:
-        # the last fit has no profile
+        # too many restarts: the last minimum has no profile
         values = problem.coordinates.physical(top.y)
         ends = [Ends(v, v, False, False, np.array([(v, 0.0)])) for v in values.tolist()]
         agree = 0
-    return _Search(top, agree, len(found), spread, errors, correlation, ends)
+    return _Search(top, agree, len(minima), spread, errors, correlation, ends)
 
 
-def _others(problem: Problem, top: Found, found: Sequence[Found]) -> list[Floats]:
-    """Return where searches ended elsewhere, and the simpler law whose friction does not fall."""
-    size = problem.spread(top.y)
-    others = [end.y for end in found if np.max(np.abs(end.y - top.y) / size) > _ELSEWHERE]
-    even = problem.coordinates.even(top.y)
-    return others if even is None else [*others, even]
+def _others(problem: Problem, top: Minimum, minima: Sequence[Minimum]) -> list[Floats]:
+    """Return distinct minima, and the fit without weakening, as further starts of profiles."""
+    size = problem.typical_sizes(top.y)
+    others = [end.y for end in minima if np.max(np.abs(end.y - top.y) / size) > _DISTINCT]
+    flat = problem.coordinates.without_weakening(top.y)
+    return others if flat is None else [*others, flat]
 
 
-def _variance(problem: Problem, top: Found) -> tuple[float, int]:
+def _variance(problem: Problem, top: Minimum) -> tuple[float, int]:
     """Return the variance of the residuals and its degrees of freedom."""
     r = problem.residuals(top.y)
-    # rows at rest that are within what stick carries say nothing of the noise
+    # residuals that are zero in stick do not estimate the noise
     freedom = int(np.count_nonzero(r)) - len(problem.parameters)
     if problem.known_noise:
         return 1.0, max(freedom, 1)
     if freedom >= max(4, problem.rows // 10):
-        return max(top.rss / freedom, _least(problem)), freedom
-    # nothing slips: noise is what neighbours differ by
+        return max(top.rss / freedom, _smallest_size(problem)), freedom
+    # no slip: the noise by second differences and the median absolute deviation
     rough = [np.diff(d, 2) / math.sqrt(6.0) for d in problem.data]
     size = 1.4826 * float(np.median(np.abs(np.concatenate(rough))))
-    return max(size * size, _least(problem)), max(freedom, 1)
+    return max(size * size, _smallest_size(problem)), max(freedom, 1)
 
 
-def _least(problem: Problem) -> float:
-    """Return a variance below which numbers are equal."""
+def _smallest_size(problem: Problem) -> float:
+    """Return the variance of rounding errors of the data."""
     return float(max(np.ptp(d) for d in problem.data) * 1e-12) ** 2
 
 
-def _errors(problem: Problem, top: Found, variance: float) -> tuple[Floats, Floats]:
+def _errors(problem: Problem, top: Minimum, variance: float) -> tuple[Floats, Floats]:
     """Return standard errors of the values, and their correlations."""
     jac = problem.jacobian(top.y)
-    size = problem.spread(top.y)
+    size = problem.typical_sizes(top.y)
     _, sigma, v = np.linalg.svd(jac * size, full_matrices=False)
-    kept = sigma > _NO_EFFECT * sigma.max(initial=0.0)
-    inverse = np.where(kept, 1.0 / np.where(kept, sigma, 1.0), 0.0)
-    turned = _turned(problem, top.y)
-    root = turned @ (size[:, None] * v.T * inverse)
+    determined = sigma > _NULL_DIRECTION * sigma.max(initial=0.0)
+    inverse = np.where(determined, 1.0 / np.where(determined, sigma, 1.0), 0.0)
+    to_values = _value_jacobian(problem, top.y)
+    root = to_values @ (size[:, None] * v.T * inverse)
     covariance = variance * root @ root.T
-    # what lies in a direction without effect has no error at all
-    lost = (np.abs(v[~kept]) > 1e-3).any(axis=0) if (~kept).any() else np.zeros(size.size, bool)
+    # a parameter with a part in an undetermined direction has an infinite error
+    null = np.abs(v[~determined]) > 1e-3
+    lost = null.any(axis=0) if (~determined).any() else np.zeros(size.size, bool)
     errors = np.sqrt(np.diag(covariance))
     scale = np.where(errors > 0.0, errors, 1.0)
     correlation = covariance / np.outer(scale, scale)
     np.fill_diagonal(correlation, 1.0)
-    lost = (np.abs(turned) @ lost) > 0.0
+    lost = (np.abs(to_values) @ lost) > 0.0
     correlation[lost] = correlation[:, lost] = np.nan
     return np.where(lost, np.inf, errors), correlation
 
 
-def _turned(problem: Problem, y: Floats) -> Floats:
+def _value_jacobian(problem: Problem, y: Floats) -> Floats:
     """Return d values / d coordinates."""
     made = np.empty((y.size, y.size))
     for i in range(y.size):
@@ -244,19 +259,19 @@ def _estimates(problem: Problem, search: _Search, how: Intervals) -> list[Estima
             error=float(search.errors[i]),
             low=end.low,
             high=end.high,
-            told=_told(q, end) if search.agreed else _DISAGREE,
+            message=_message(q, end) if search.agreed else _DISAGREE,
             places=end.places,
         )
         for i, (q, end) in enumerate(zip(problem.parameters, ends, strict=True))
     ]
 
 
-def _resampled(problem: Problem, top: Found, how: Bootstrap, ends: list[Ends]) -> list[Ends]:
-    """Return intervals by the bootstrap, open where the profile says that data give no end."""
-    block = how.block or _memory(problem, top)
-    made = drawn(problem, top, how, block)
+def _resampled(problem: Problem, top: Minimum, how: Bootstrap, ends: list[Ends]) -> list[Ends]:
+    """Return bootstrap intervals; infinite where the profile is not bounded by the data."""
+    block = how.block or _block_length(problem, top)
+    values = resampled(problem, top, how, block)
     tails = [0.5 - 0.5 * how.level, 0.5 + 0.5 * how.level]
-    low, high = np.quantile(made, tails, axis=0)
+    low, high = np.quantile(values, tails, axis=0)
     return [
         Ends(
             float(low[i]) if end.low_known else end.low,
@@ -269,19 +284,19 @@ def _resampled(problem: Problem, top: Found, how: Bootstrap, ends: list[Ends]) -
     ]
 
 
-def _memory(problem: Problem, top: Found) -> int:
-    """Return the rows over which residuals remember: a block of the bootstrap."""
-    alike = problem.alikeness(problem.residuals(top.y))
-    if alike <= 2.0 / math.sqrt(problem.rows):
+def _block_length(problem: Problem, top: Minimum) -> int:
+    """Return the block length of the bootstrap, from the autocorrelation of the residuals."""
+    rho = problem.autocorrelation(problem.residuals(top.y))
+    if rho <= 2.0 / math.sqrt(problem.rows):
         return 1
-    # of a first-order process; its mean square error is least for blocks of this length
-    rho = min(alike, 0.99)
+    # length of least mean square error for a first-order autoregressive process
+    rho = min(rho, 0.99)
     best = (2.0 * rho / (1.0 - rho * rho)) ** (2.0 / 3.0) * problem.rows ** (1.0 / 3.0)
     return int(max(2.0, min(math.ceil(best), problem.rows / 4)))
 
 
-def _told(q: Parameter, end: Ends) -> str:
-    """Return what data cannot tell of a parameter; nothing where they tell it."""
+def _message(q: Parameter, end: Ends) -> str:
+    """Return the warning for a parameter that the data do not bound; empty if they do."""
     if end.low_known and end.high_known:
         return ""
     if end.low_known and not (q.low == end.low and q.may_vanish):
@@ -291,7 +306,7 @@ def _told(q: Parameter, end: Ends) -> str:
     return f"data do not fix {q.name}"
 
 
-# ---- whether all this may be believed
+# ---- audit
 
 
 def _checks(
@@ -302,51 +317,51 @@ def _checks(
     top, variance = search.top, search.spread[0]
     r = problem.residuals(top.y)
     n, size = r.size, float(np.max(np.abs(r))) / math.sqrt(variance)
-    alike, most = problem.alikeness(r), ALIKE / math.sqrt(n)
-    exact = variance <= 4.0 * _least(problem)
+    correlated, most = problem.autocorrelation(r), WHITE_NOISE_LIMIT / math.sqrt(n)
+    exact = variance <= 4.0 * _smallest_size(problem)
     checks = [
         Check(
             "search_ended",
             top.converged,
             float(top.converged),
             1.0,
-            note="it came to rest",
+            note="the best search converged",
             kind=Kind.CONVERGENCE,
         ),
         Check(
             "starts_agree",
             search.agreed,
             float(search.agree),
-            float(min(2, search.followed)),
-            note="searches that end at the best place; one alone may have missed a better one",
+            float(min(2, search.n_searches)),
+            note="searches that end at the best minimum; a single one may miss a better minimum",
             kind=Kind.CONDITION,
         ),
         Check(
             "residuals_white",
-            exact or alike <= most,
-            alike,
+            exact or correlated <= most,
+            correlated,
             most,
-            note="residuals that are alike: the law or the rig is not quite this one, or noise is "
-            "no white one; Bootstrap() gives intervals that allow for it",
+            note="autocorrelation of the residuals: the law or the rig has an error, or the noise "
+            "is not white; Bootstrap() gives intervals that allow for it",
         ),
         Check(
             "no_outliers",
             exact or size <= float(norm.isf(5e-4 / n)),
             size,
             float(norm.isf(5e-4 / n)),
-            note="the largest residual over the noise; single rows that no law explains",
+            note="the largest residual over the noise; single rows that the law does not explain",
         ),
     ]
     if not problem.known_noise:
-        note = "noise is not given: it is taken from the misfit itself"
+        note = "noise is not given: it is estimated from the residuals"
         checks.append(Check("misfit_is_noise", None, None, None, note=note))
     else:
         ratio = top.rss / max(n - len(problem.parameters), 1)
         limit = 1.0 + 4.0 * math.sqrt(2.0 / n)
         note = "square of the residuals over that of the noise you gave"
         checks.append(Check("misfit_is_noise", ratio <= limit, ratio, limit, note=note))
-    unknown = sum(bool(e.told) for e in estimates)
-    note = f"parameters that data do not fix: 2 ln L falls by less than {KNOWN:g} to one side"
+    unknown = sum(bool(e.message) for e in estimates)
+    note = f"parameters that data do not fix: 2 ln L falls by less than {KNOWN_DROP:g} to one side"
     checks.append(
         Check("parameters_known", not unknown, float(unknown), 0.0, note=note, kind=Kind.CONDITION)
     )

@@ -15,8 +15,7 @@ from stiction._version import __version__
 from stiction.core.audit import Audit
 from stiction.errors import StoreError
 from stiction.fits.parameters import law_name
-from stiction.io.contents import DATA
-from stiction.io.contents import FIT as MARK
+from stiction.io.contents import DATA, FIT
 from stiction.io.digests import sealed
 from stiction.io.staging import staged
 from stiction.numerics.shown import table_html
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
     from stiction.fits.outcome import Fit
     from stiction.plot.figure import PaperFigure
 
-__all__ = ["MARK", "fit_in", "save_fit"]
+__all__ = ["fit_in", "save_fit"]
 
 
 def save_fit(fit: Fit, folder: Path, *, overwrite: bool, figures: bool) -> Path:
@@ -34,10 +33,10 @@ def save_fit(fit: Fit, folder: Path, *, overwrite: bool, figures: bool) -> Path:
         text = _scenario_text(fit)
         (place / "scenario.toml").write_text(text, encoding="utf-8")
         (place / "law.toml").write_text(_law_text(text), encoding="utf-8")
-        _write_rows(fit, place / "residuals.csv")
+        _write_residuals(fit, place / "residuals.csv")
         (place / "report.html").write_text(report(fit), encoding="utf-8")
-        told = sealed(_summary(fit), place, DATA[MARK])
-        (place / MARK).write_text(json.dumps(told, indent=2) + "\n", encoding="utf-8")
+        summary = sealed(_summary(fit), place, DATA[FIT])
+        (place / FIT).write_text(json.dumps(summary, indent=2) + "\n", encoding="utf-8")
         if figures:
             fit.plot.write(place / "figures")
     return folder
@@ -74,7 +73,8 @@ def _summary(fit: Fit) -> dict[str, object]:
             "low": _number(e.low),
             "high": _number(e.high),
             "unit": e.unit,
-            "told": e.told,
+            # the key is older than the name of the attribute
+            "told": e.message,
         }
         for e in fit.estimates
     }
@@ -114,7 +114,7 @@ def _finite(value: float | None) -> float | str | None:
     return None if value is None else _number(float(value))
 
 
-def _write_rows(fit: Fit, path: Path) -> None:
+def _write_residuals(fit: Fit, path: Path) -> None:
     with path.open("w", newline="", encoding="utf-8") as file:
         out = csv.writer(file)
         out.writerow(["curve", "time [s]", "measured [N]", "fitted [N]", "residual [N]", "counted"])
@@ -128,7 +128,7 @@ def _write_rows(fit: Fit, path: Path) -> None:
 
 
 def report(fit: Fit) -> str:
-    """Return one page of HTML that needs nothing beside it.
+    """Return one page of HTML that needs no other file.
 
     Verified by: tests/unit/fits/test_outcome.py::test_the_report_holds_what_was_found
     """
@@ -140,18 +140,18 @@ def report(fit: Fit) -> str:
             f"{e.low:.6g}",
             f"{e.high:.6g}",
             e.unit,
-            e.told,
+            e.message,
         )
         for e in fit.estimates
     ]
-    head = ("parameter", "value", "standard error", "low", "high", "unit", "what data do not tell")
+    head = ("parameter", "value", "standard error", "low", "high", "unit", "undetermined")
     level = f"{100 * fit.intervals.level:g} % intervals by {type(fit.intervals).__name__}"
     parts = [table_html(head, rows, title=level)]
-    told = [*fit.warnings, *(line for curve in fit.curves for line in curve.cleaned)]
-    if told:
-        parts.append("<ul>" + "".join(f"<li>{html.escape(t)}</li>" for t in told) + "</ul>")
+    warnings = [*fit.warnings, *(line for curve in fit.curves for line in curve.cleaned)]
+    if warnings:
+        parts.append("<ul>" + "".join(f"<li>{html.escape(t)}</li>" for t in warnings) + "</ul>")
     numbers = (
-        ("rows that counted", str(fit.rows)),
+        ("rows that were used", str(fit.rows)),
         ("noise", f"{fit.noise:.4g} {'of that given' if fit.known_noise else 'N'}"),
         ("AIC", f"{fit.aic:.6g}"),
         ("BIC", f"{fit.bic:.6g}"),
@@ -183,24 +183,24 @@ def _image(figure: PaperFigure, name: str) -> str:
     return f'<img alt="{name}" src="data:image/png;base64,{data}">'
 
 
-# ---- folders that were written
+# ---- saved fits
 
 
 def fit_in(folder: str | Path) -> dict[str, Any] | None:
-    """Return what fit.json holds, None where there is none.
+    """Return the contents of fit.json; None where there is none.
 
     Raises
     ------
     StoreError : if it is there and cannot be read.
     """
-    path = Path(folder) / MARK
+    path = Path(folder) / FIT
     if not path.is_file():
         return None
     try:
-        told = json.loads(path.read_text(encoding="utf-8"))
-        if not isinstance(told, dict) or told.get("kind") != "fit":
+        summary = json.loads(path.read_text(encoding="utf-8"))
+        if not isinstance(summary, dict) or summary.get("kind") != "fit":
             raise ValueError("it is no fit")
-        return told
+        return summary
     except (ValueError, OSError) as error:
         why, try_ = "it is damaged, or of another program.", "fit again."
         raise StoreError(str(path), str(error), "a saved fit", why, try_) from error

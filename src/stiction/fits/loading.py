@@ -1,4 +1,4 @@
-"""What was saved: a run, or a fit whose law goes on in another scenario."""
+"""Loads a saved run or a saved fit; the law of a fit can be used in other scenarios."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ __all__ = ["SavedFit", "load"]
 
 @dataclass(frozen=True, eq=False)
 class SavedFit:
-    """A fit that was saved: its law, its numbers and what is doubted, without the curves.
+    """A saved fit: its law, estimates and warnings, without the curves.
 
     Parameters
     ----------
     folder : where it is
     status : "fitted" or "untrusted"
     estimates : the parameters, without their profiles
-    warnings : what data cannot tell, and which parameters go together
-    summary : all that fit.json holds
+    warnings : undetermined parameters, estimates at a bound, pairs that are nearly collinear
+    summary : the contents of fit.json
 
     Examples
     --------
@@ -41,11 +41,11 @@ class SavedFit:
     >>> import numpy as np
     >>> import stiction as st
     >>> speed = np.linspace(-0.1, 0.1, 20)
-    >>> told = st.fits.Curve(force=0.3 * np.sign(speed), velocity=speed, noise=0.01)
+    >>> curve = st.fits.Curve(force=0.3 * np.sign(speed), velocity=speed, noise=0.01)
     >>> with tempfile.TemporaryDirectory() as place:
-    ...     folder = st.fit(told, st.Coulomb).save(place + "/fit", figures=False)
-    ...     found = st.load(folder)
-    ...     isinstance(found, st.fits.SavedFit), round(float(found.law.mu), 6)
+    ...     folder = st.fit(curve, st.Coulomb).save(place + "/fit", figures=False)
+    ...     fit = st.load(folder)
+    ...     isinstance(fit, st.fits.SavedFit), round(float(fit.law.mu), 6)
     (True, 0.3)
     """
 
@@ -65,12 +65,12 @@ class SavedFit:
 
     @functools.cached_property
     def law(self) -> Any:
-        """The law with the best numbers; a law like any other."""
+        """The law with the fitted values."""
         system: Any = self.scenario().system
         return getattr(system, "law", getattr(system, "model", system))
 
     def scenario(self) -> Scenario:
-        """Return the scenario in which this law slides as it was measured, to run on."""
+        """Return the scenario that slides under this law as in the test, to be simulated."""
         return read_scenario(self.folder / "scenario.toml")
 
 
@@ -78,7 +78,7 @@ def load(path: str | Path, *, unverified: bool = False) -> Run | Any:
     """Return the run that was saved in the folder `path`, or the fit, a `SavedFit`.
 
     The digests of its files are compared before anything is read. `system` and `method` of a run
-    are built from its scenario.toml; they are None when that names what only Python can hold.
+    are built from its scenario.toml; they are None if it names an object that only Python can hold.
 
     Parameters
     ----------
@@ -104,7 +104,8 @@ def load(path: str | Path, *, unverified: bool = False) -> Run | Any:
         Estimate(
             name=name,
             unit=one["unit"],
-            told=one["told"],
+            # the key of the file is older than the name of the attribute
+            message=one["told"],
             places=np.empty((0, 2)),
             # JSON has no infinities and no NaN
             **{k: float("nan" if one[k] is None else one[k]) for k in numbers},

@@ -1,4 +1,4 @@
-"""What a fit found: a law, its numbers with intervals, and whether to believe them."""
+"""The result of a fit: parameters with intervals, audit, information criteria and summary."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ __all__ = ["Estimate", "Fit", "criteria", "screen"]
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
 
-# parameters that go together so closely are named
-_TOGETHER = 0.98
-# an estimate is at an edge that is nearer than this share of its size, or of its interval
-_EDGE = 1e-3
+# correlation of two parameters from which a warning is given
+_CORRELATED = 0.98
+# an estimate is at a bound that is nearer than this part of its typical size or interval
+_AT_BOUND = 1e-3
 
 
 @dataclass(frozen=True)
@@ -44,11 +44,12 @@ class Estimate:
     Parameters
     ----------
     name, unit : of the law's field, or the rig's
-    value : the best one
-    error : standard error, of the law as a straight one near the best fit
-    low, high : ends of the interval; infinite where data give none
-    told : what data cannot tell of it; empty where they tell it
-    places : (m, 2) values along its profile, and 2 ln L below the top
+    value : at the minimum
+    error : standard error, by the law linearised at the minimum
+    low, high : ends of the interval; infinite where the data give none
+    message : the bounds that the data do not determine; empty where they determine both.
+        Files and tables call it `told`
+    places : (m, 2) values along its profile likelihood, and the drop of 2 ln L there
     """
 
     name: str
@@ -57,41 +58,41 @@ class Estimate:
     error: float
     low: float
     high: float
-    told: str
+    message: str
     places: Floats = field(repr=False)
 
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """A law that was found from curves.
+    """A law that was fitted to curves.
 
     Parameters
     ----------
-    law : with the best numbers; a law like any other
-    rig : with the best numbers; of offsets and drifts those of the first curve
-    curves : what was measured
+    law : with the fitted values
+    rig : with the fitted values; offset and drift of the first curve
+    curves : the measured curves
     estimates : the parameters
-    correlation : (n, n) of the parameters; NaN where data do not fix one
-    noise : standard deviation of a row [N]; over the given noise where that is known
+    correlation : (n, n) of the parameters; NaN where the data do not determine one
+    noise : standard deviation of the residuals [N]; over the given noise where that is known
     known_noise : whether the noise was given
-    rows : that counted
+    rows : number of rows that were used
     rss : sum of squared residuals
-    freedom : rows that say something of the noise, less the parameters
+    freedom : degrees of freedom: residuals that are not zero, less the parameters
     forces : of the law at the rows of each curve [N]
-    used : rows of each curve that counted
-    audit : whether this may be believed
-    intervals : how intervals were found
-    evaluations : how often curves were predicted
-    problem : what was solved
+    used : which rows of each curve were used
+    audit : checks of the fit
+    intervals : method of the intervals
+    evaluations : number of predictions of all curves
+    problem : the least-squares problem
 
     Examples
     --------
     >>> import numpy as np
     >>> import stiction as st
     >>> speed = np.linspace(-0.1, 0.1, 20)
-    >>> told = st.fits.Curve(force=0.3 * np.sign(speed), velocity=speed, noise=0.01)
-    >>> found = st.fit(told, st.Coulomb)
-    >>> isinstance(found, st.fits.Fit), round(float(found.law.mu), 6)
+    >>> curve = st.fits.Curve(force=0.3 * np.sign(speed), velocity=speed, noise=0.01)
+    >>> fit = st.fit(curve, st.Coulomb)
+    >>> isinstance(fit, st.fits.Fit), round(float(fit.law.mu), 6)
     (True, 0.3)
     """
 
@@ -114,8 +115,7 @@ class Fit:
 
     def __getitem__(self, name: str) -> Estimate:
         """Return the estimate of one parameter."""
-        found = {e.name: e for e in self.estimates}
-        return found[name]
+        return {e.name: e for e in self.estimates}[name]
 
     def __repr__(self) -> str:
         """Return the one-screen summary."""
@@ -123,31 +123,31 @@ class Fit:
 
     def _repr_html_(self) -> str:
         """Return the parameters as a table, for notebooks."""
-        rows = [(e.name, e.value, e.low, e.high, e.unit, e.told) for e in self.estimates]
+        rows = [(e.name, e.value, e.low, e.high, e.unit, e.message) for e in self.estimates]
         head = ("parameter", "value", "low", "high", "unit", "")
         return table_html(head, rows, title=law_name(self.law), bad=not self.audit.ok)
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What data cannot tell, what lies at an edge, and which parameters go together."""
-        found = list(dict.fromkeys(e.told for e in self.estimates if e.told))
-        found += [f"{name} lies at the edge of its interval" for name in _at_edges(self)]
+        """Undetermined parameters, estimates at a bound, and pairs that are nearly collinear."""
+        warnings = list(dict.fromkeys(e.message for e in self.estimates if e.message))
+        warnings += [f"{name} lies at the edge of its interval" for name in _at_bounds(self)]
         for i, one in enumerate(self.estimates):
             for j in range(i):
                 size = self.correlation[i, j]
-                if abs(size) >= _TOGETHER:
+                if abs(size) >= _CORRELATED:
                     other = self.estimates[j].name
-                    found.append(f"{other} and {one.name} go together: correlation {size:.3f}")
-        return tuple(found)
+                    warnings.append(f"{other} and {one.name} go together: correlation {size:.3f}")
+        return tuple(warnings)
 
     @property
     def unknown(self) -> tuple[str, ...]:
-        """Names of the parameters that data do not fix."""
-        return tuple(e.name for e in self.estimates if e.told)
+        """Names of the parameters that the data do not determine."""
+        return tuple(e.name for e in self.estimates if e.message)
 
     @property
     def aic(self) -> float:
-        """Akaike's criterion for few rows; the noise counts as a parameter where it was found."""
+        """Akaike's criterion for small samples; noise that is estimated is a parameter."""
         return criteria(self.problem, self.rss)[0]
 
     @property
@@ -157,17 +157,19 @@ class Fit:
 
     @property
     def residuals(self) -> list[Floats]:
-        """Measured less fitted force of each curve [N]; NaN in rows that did not count."""
+        """Measured less fitted force of each curve [N]; NaN in rows that were not used."""
         rows = zip(self.problem.data, self.forces, self.used, strict=True)
         return [np.where(used, data - force, np.nan) for data, force, used in rows]
 
     @functools.cached_property
     def table(self) -> pd.DataFrame:
-        """The parameters: value, standard error, interval, unit, what data cannot tell."""
+        """The parameters: value, standard error, interval, unit and message (column `told`)."""
         import pandas as pd
 
         columns = ("value", "error", "low", "high", "unit", "told")
-        rows = {e.name: [getattr(e, c) for c in columns] for e in self.estimates}
+        rows = {
+            e.name: [e.value, e.error, e.low, e.high, e.unit, e.message] for e in self.estimates
+        }
         return pd.DataFrame.from_dict(rows, orient="index", columns=list(columns))
 
     @property
@@ -178,11 +180,11 @@ class Fit:
         return FitFigures(self)
 
     def scenario(self) -> Scenario:
-        """Return a scenario in which this law slides as it was measured, to run on.
+        """Return a scenario that slides under this law as in the test, to be simulated.
 
         Verified by: tests/unit/fits/test_outcome.py::test_a_fit_runs_on
         """
-        from stiction.fits.handing_on import scenario_of_fit
+        from stiction.fits.fitted_scenario import scenario_of_fit
 
         return scenario_of_fit(self)
 
@@ -198,24 +200,24 @@ class Fit:
         return save_fit(self, Path(folder), overwrite=overwrite, figures=figures)
 
 
-def _at_edges(fit: Fit) -> Iterator[str]:
-    """Yield the names of parameters at an end of their interval, or of what the law admits."""
+def _at_bounds(fit: Fit) -> Iterator[str]:
+    """Yield the names of parameters at an end of their interval, or at a bound of the law."""
     coordinates = fit.problem.coordinates
     y = coordinates.coordinates(np.array([e.value for e in fit.estimates]))
-    size = _EDGE * fit.problem.spread(y)
+    size = _AT_BOUND * fit.problem.typical_sizes(y)
     low, high = coordinates.bounds()
     bounded = (y <= low + size) | (y >= high - size)
     for e, at_bound in zip(fit.estimates, bounded, strict=True):
-        close = _EDGE * min(e.error, e.high - e.low)
+        close = _AT_BOUND * min(e.error, e.high - e.low)
         close = close if math.isfinite(close) else 0.0
         if at_bound or not e.low + close < e.value < e.high - close:
             yield e.name
 
 
 def criteria(problem: Problem, rss: float) -> tuple[float, float]:
-    """Return Akaike's and Schwarz's criterion of a misfit.
+    """Return Akaike's and Schwarz's criterion of a sum of squares.
 
-    Source: Hurvich and Tsai 1989, Biometrika 76, 297, for few rows; Schwarz 1978.
+    Source: Hurvich and Tsai 1989, Biometrika 76, 297, for small samples; Schwarz 1978.
     Verified by: tests/unit/fits/test_comparison.py::test_the_true_law_wins
     """
     n, turn = problem.rows, math.log(2.0 * math.pi)
@@ -242,7 +244,7 @@ def screen(fit: Fit) -> str:
         f"{e.name:<18}{e.value:>13.6g}  {e.low:.6g} to {e.high:.6g} {e.unit}" for e in fit.estimates
     ]
     lines.append(f"{'noise':<18}{fit.noise:>13.4g}  {unit}; AIC {fit.aic:.6g}")
-    lines += [f"told              {line}" for line in fit.warnings]
+    lines += [f"warning           {line}" for line in fit.warnings]
     for check in fit.audit.failed:
         if check.check != "parameters_known":
             lines.append(f"FAILED            {check.check}: {check.value:.3g}, {check.note}")

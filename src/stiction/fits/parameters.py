@@ -1,7 +1,8 @@
-"""What is fitted: names, units, bounds, and coordinates in which laws stay laws.
+"""Fitted parameters: names, units, bounds, and the coordinates of the search.
 
-A search moves freely in coordinates: logarithms of what is positive, the excess of a static
-coefficient over the kinetic one, the ratio of gamma to beta. Every point of them is a law.
+Coordinates are logarithms of positive parameters, the excess of the static coefficient over the
+kinetic one, and the ratio of gamma to beta (Bouc-Wen). Each point within their bounds is a valid
+law.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ __all__ = ["OF_LAWS", "Coordinates", "Law", "Parameter", "law_name", "parameters
 Floats = npt.NDArray[np.float64]
 Law = Friction | RateAndState
 
-# of each law its fields that may be fitted, those left out stay as given
+# fields of each law that may be fitted; others keep their given values
 OF_LAWS: Mapping[str, Mapping[str, str]] = {
     "Coulomb": {"mu": "1"},
     "StaticKinetic": {"mu_static": "1", "mu_kinetic": "1"},
@@ -47,12 +48,12 @@ _LOGARITHMIC = frozenset(
 )
 _SIGNED = frozenset(("gamma", "offset", "drift", "force_start"))
 _MAY_VANISH = frozenset(("viscous", "sigma1", "sigma2", "growth", "b"))
-# of a pair the first is told by its excess over the second, or its ratio to it
+# coordinate of the first: its excess over the second, or its ratio to the second
 _EXCESS = {"mu_static": "mu_kinetic"}
 _RATIO = {"gamma": "beta"}
 _OF_RIGS = {"stiffness": "N/m", "mass": "kg", "force_start": "N", "offset": "N", "drift": "N/s"}
 OF_CURVES = ("offset", "drift")
-# of what must be positive and has no logarithm
+# lower bound of positive parameters that are not logarithmic
 _LEAST = 1e-6
 
 
@@ -80,21 +81,21 @@ class Parameter:
 
     @functools.cached_property
     def field(self) -> str:
-        """The field it stands for."""
+        """Name of the field of the law or rig."""
         if self.of_scenario:
             return self.name
         return self.name.removeprefix("rig.").partition("[")[0]
 
     @functools.cached_property
     def logarithmic(self) -> bool:
-        """Whether it is searched over decades."""
+        """Whether its coordinate is the logarithm."""
         if self.of_scenario:
             return self.low >= 0.0 and (self.start or 0.0) > 0.0
         return self.field in _LOGARITHMIC and self.low >= 0.0
 
     @property
     def may_vanish(self) -> bool:
-        """Whether its lower bound is a value like others, at which nothing is lost."""
+        """Whether zero, its lower bound, is an admissible value."""
         return self.field in _MAY_VANISH or (self.owner != "law" and self.low != 0.0)
 
     @property
@@ -111,7 +112,7 @@ def law_name(law: Law | type[Law]) -> str:
 def parameters_of(
     law: Law | type[Law], rig: Rig, curves: int, free: Sequence[str] | None
 ) -> list[Parameter]:
-    """Return what is to be fitted, those of the law first.
+    """Return the parameters to be fitted, those of the law first.
 
     Parameters
     ----------
@@ -123,7 +124,7 @@ def parameters_of(
     ------
     ModelError : on fields that the law does not have, or cannot be fitted.
     """
-    found = [
+    made = [
         Parameter(name, unit, "law", -math.inf if name in _SIGNED else 0.0, math.inf, start)
         for name, unit, start in _of_law(law, free)
     ]
@@ -136,8 +137,8 @@ def parameters_of(
         for k in range(curves if field in OF_CURVES else 1):
             name = f"rig.{field}[{k + 1}]" if several else f"rig.{field}"
             owner = str(k) if field in OF_CURVES else "-1"
-            found.append(Parameter(name, unit, owner, low, given.high, given.start))
-    return found
+            made.append(Parameter(name, unit, owner, low, given.high, given.start))
+    return made
 
 
 def _of_law(
@@ -160,7 +161,7 @@ def _of_law(
             needs, why = "one of " + ", ".join(known), f"these of {name} can be fitted."
             raise ModelError("fit.free", repr(field), needs, why, nearest(field, known))
     if not chosen:
-        needs, why = "at least one field of the law", "there would be nothing to find."
+        needs, why = "at least one field of the law", "no parameter would be fitted."
         raise ModelError("fit.free", "none", needs, why, "leave it out for all.")
     given = not isinstance(law, type)
     for field in known if given else ():
@@ -172,7 +173,7 @@ def _of_law(
 
 
 class Coordinates:
-    """Where a search moves, and what it means.
+    """Coordinates of a search, and their map to values.
 
     Parameters
     ----------
@@ -189,7 +190,7 @@ class Coordinates:
         self._pairs: list[tuple[int, int, float, bool]] = []
         for table, ratio in ((_EXCESS, False), (_RATIO, True)):
             for one, other in table.items():
-                # rows of the pair; a partner that is not fitted is a number
+                # indices of the pair; a partner that is not fitted is a constant
                 if one in names:
                     j = names.index(other) if other in names else -1
                     self._pairs.append((names.index(one), j, fixed.get(other, 0.0), ratio))
@@ -198,14 +199,14 @@ class Coordinates:
         self.most: tuple[int, float] | None = getattr(self, "_most", None)
         self._log = np.array([q.logarithmic for q in self.parameters])
 
-    def physical(self, y: Floats, held: tuple[int, float] | None = None) -> Floats:
-        """Return the values at coordinates `y`, where one may be held at its value."""
+    def physical(self, y: Floats, profiled: tuple[int, float] | None = None) -> Floats:
+        """Return the values at coordinates `y`, where `profiled` fixes one of them."""
         values = np.array(y, dtype=np.float64)
         values[self._log] = np.exp(np.clip(values[self._log], -690.0, 690.0))
-        if held is not None:
-            values[held[0]] = held[1]
+        if profiled is not None:
+            values[profiled[0]] = profiled[1]
         for i, j, alone, ratio in self._pairs:
-            if held is not None and held[0] == i:
+            if profiled is not None and profiled[0] == i:
                 continue
             partner = values[j] if j >= 0 else alone
             values[i] = partner * y[i] if ratio else partner + y[i]
@@ -220,32 +221,32 @@ class Coordinates:
             y[i] = values[i] / partner if ratio else max(values[i] - partner, 0.0)
         return y
 
-    def even(self, y: Floats) -> Floats | None:
-        """Return `y` without excess of a static coefficient; None where none is fitted."""
-        rows = [i for i, _, _, ratio in self._pairs if not ratio]
-        if not rows:
+    def without_weakening(self, y: Floats) -> Floats | None:
+        """Return `y` with mu_static = mu_kinetic; None where mu_static is not fitted."""
+        excess = [i for i, _, _, ratio in self._pairs if not ratio]
+        if not excess:
             return None
         made = y.copy()
-        made[rows] = 0.0
+        made[excess] = 0.0
         return made
 
-    def bounds(self, held: tuple[int, float] | None = None) -> tuple[Floats, Floats]:
-        """Return the bounds of the coordinates, where one may be held at its value."""
+    def bounds(self, profiled: tuple[int, float] | None = None) -> tuple[Floats, Floats]:
+        """Return the bounds of the coordinates, where `profiled` fixes one of them."""
         low = np.array([q.low for q in self.parameters])
         high = np.array([q.high for q in self.parameters])
         with np.errstate(divide="ignore"):
             low[self._log] = np.maximum(np.log(np.maximum(low[self._log], 0.0)), -600.0)
             high[self._log] = np.minimum(np.log(high[self._log]), 600.0)
-        # a coefficient of friction is none where it is nothing
+        # a coefficient of friction is positive
         some = ~self._log & (low == 0.0) & np.array([not q.may_vanish for q in self.parameters])
         low[some] = _LEAST
         for i, j, _, ratio in self._pairs:
             low[i], high[i] = (_LEAST - 1.0, 1.0) if ratio else (0.0, math.inf)
-            if held is not None and held[0] == i and j >= 0:
+            if profiled is not None and profiled[0] == i and j >= 0:
                 if ratio:
-                    low[j] = math.log(max(abs(held[1]), 1e-260))
+                    low[j] = math.log(max(abs(profiled[1]), 1e-260))
                 else:
-                    high[j] = max(held[1], 1e-300)
+                    high[j] = max(profiled[1], 1e-300)
         if self.most is not None:
             high[self.most[0]] = self.most[1]
         return low, high

@@ -1,4 +1,11 @@
-"""The misfit of a law to curves: residuals, their derivatives, and the laws in between."""
+"""Nonlinear least squares of a friction law on measured curves: residuals and their Jacobian.
+
+Residuals are predicted less measured forces, over the noise where it is known. A search moves in
+unconstrained coordinates (`parameters.Coordinates`); `Problem` maps them to a law and a rig,
+predicts the force of each curve, and forms the residuals. The Jacobian is taken by finite
+differences whose sides have the same number of stick-slip events, since the residuals jump where
+that number changes.
+"""
 
 from __future__ import annotations
 
@@ -17,48 +24,47 @@ from stiction.fits.parameters import OF_CURVES, Coordinates, Law, law_name, para
 from stiction.fits.predicting.models import Predictor
 from stiction.fits.rigs import ImposedSlip, Rig
 
-__all__ = ["Held", "Problem", "noise_known"]
+__all__ = ["Problem", "Profiled", "noise_is_known"]
 
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
-# a parameter by its place, held at a value
-Held = tuple[int, float] | None
+# index and value of the parameter that a profile likelihood fixes
+Profiled = tuple[int, float] | None
 
-# fields of laws that a class alone does not say
-_USUAL: Mapping[str, Mapping[str, float]] = {"BoucWen": {"a": 1.0}}
-# what a set of parameters that cannot be followed counts
-_LOST = 1e6
+# values of fields that a law's class leaves open and that are not fitted
+_DEFAULTS: Mapping[str, Mapping[str, float]] = {"BoucWen": {"a": 1.0}}
+# residual over the size of the data where a set of parameters has no solution
+_FAILED_RESIDUAL = 1e6
 
 
-def noise_known(curves: Sequence[Curve]) -> bool:
-    """Return whether the noise of all curves is given; refuse where it is that of some."""
-    told = [curve.noise is not None for curve in curves]
-    if any(told) and not all(told):
+def noise_is_known(curves: Sequence[Curve]) -> bool:
+    """Return whether the noise of all curves is given; raise an error where some have it."""
+    given = [curve.noise is not None for curve in curves]
+    if any(given) and not all(given):
         got, why = "noise of some curves", "they are weighed against each other."
         raise ModelError("Curve.noise", got, "noise of all or none", why, "give all.")
-    return all(told)
+    return all(given)
 
 
 class Problem:
-    """A law to be found on curves.
+    """A friction law whose parameters are fitted to curves.
 
     Parameters
     ----------
-    law : laws of its class are searched; numbers of an object are a start, those that are not
-        fitted stay
+    law : its class; the values of an instance are the start, and fixed where they are not fitted
     rig : how the curves were measured
     curves : what was measured
     free : fields of the law that are fitted; None for all it has
-    known : of a class, numbers of fields that are not fitted
+    known : values of fields that are not fitted, for a class
     """
 
-    # differences by coordinates are taken over this, of the size of the coordinate
-    apart: float = 2e-5
-    # starts that are looked at, and how many of the best are followed to their end
-    looked_at, followed = 64, 5
-    # of evolution, where searches in a problem with events do not agree
+    # step of finite differences over the typical size of the coordinate
+    relative_step: float = 2e-5
+    # starting points whose misfit is computed, and local searches from the best of them
+    n_candidates, n_searches = 64, 5
+    # of differential evolution, where searches in a problem with events disagree
     generations = 150
-    # of the misfit: where a search ends, and by how much ends of searches at one place differ
+    # relative: change of the misfit at which a search ends; difference of the same minimum
     tolerance, agreement = 1e-11, 1e-6
 
     def __init__(
@@ -76,46 +82,49 @@ class Problem:
         self.parameters = parameters_of(law, rig, len(self.curves), free)
         self._rig = {f.name: getattr(rig, f.name) for f in dataclasses.fields(cast(Any, rig))}
         self.of_law = [q.field for q in self.parameters if q.owner == "law"]
-        self._fixed = self._rest_of_law()
+        self._fixed = self._unfitted_fields()
         self.coordinates = Coordinates(self.parameters, self._fixed)
         self.predictors = [Predictor(curve, rig, self.cls) for curve in self.curves]
         self.data = [np.asarray(curve.force, dtype=np.float64) for curve in self.curves]
-        self.known_noise = noise_known(self.curves)
+        self.known_noise = noise_is_known(self.curves)
         self.scales = [
             np.asarray(c.noise) if c.noise is not None else np.ones(c.rows) for c in self.curves
         ]
         self.masks = [p.used.copy() for p in self.predictors]
         self.evaluations = 0
         if self.rows <= len(self.parameters):
-            got, needs = f"{self.rows} rows that count", f"more than {len(self.parameters)}"
-            why = "as many numbers cannot be found, and noise not told from them."
+            got, needs = f"{self.rows} rows that are used", f"more than {len(self.parameters)}"
+            why = "fewer rows do not determine the parameters and the noise."
             raise ModelError("fit", got, needs, why, "fit fewer, or measure more.")
 
-    def _rest_of_law(self) -> dict[str, float]:
+    def _unfitted_fields(self) -> dict[str, float]:
         cls: Any = self.cls
         fields = [f for f in dataclasses.fields(cls) if f.name not in self.of_law]
         if not isinstance(self.law, type):
             values = {f.name: getattr(self.law, f.name) for f in fields}
         else:
-            usual = {**_USUAL.get(self.name, {}), **self.known}
+            usual = {**_DEFAULTS.get(self.name, {}), **self.known}
             self._check_known([f.name for f in fields])
-            lacks = [
+            missing = [
                 f.name
                 for f in fields
                 if f.default is dataclasses.MISSING
                 and f.default_factory is dataclasses.MISSING
                 and f.name not in usual
             ]
-            if lacks:
-                got, why = f"the class {self.name} alone", "what is not fitted needs a number."
-                needs = f"numbers for {', '.join(lacks)}"
+            if missing:
+                got, why = (
+                    f"the class {self.name} alone",
+                    "a field that is not fitted needs a value.",
+                )
+                needs = f"numbers for {', '.join(missing)}"
                 raise ModelError("fit.law", got, needs, why, "give a law, not its class.")
             values = {f.name: usual.get(f.name, f.default) for f in fields}
-        self._kept = {k: v for k, v in values.items() if v is not dataclasses.MISSING}
-        return {k: float(v) for k, v in self._kept.items() if isinstance(v, int | float)}
+        self._unfitted = {k: v for k, v in values.items() if v is not dataclasses.MISSING}
+        return {k: float(v) for k, v in self._unfitted.items() if isinstance(v, int | float)}
 
     def _check_known(self, fields: Sequence[str]) -> None:
-        """Refuse numbers of fields that the law does not have, or that are fitted."""
+        """Raise an error for values of fields that the law does not have, or that are fitted."""
         for name in self.known:
             if name not in fields:
                 needs, why = "one of " + ", ".join(fields), f"these of {self.name} are not fitted."
@@ -123,11 +132,11 @@ class Problem:
 
     @property
     def rows(self) -> int:
-        """How many rows count."""
+        """Number of rows that are used."""
         return int(sum(mask.sum() for mask in self.masks))
 
-    def only(self, masks: Sequence[Bools]) -> Problem:
-        """Return the same problem where some rows do not count."""
+    def restricted_to(self, masks: Sequence[Bools]) -> Problem:
+        """Return the same problem with fewer rows: those that `masks` excludes are not used."""
         made = copy.copy(self)
         made.masks = [old & new for old, new in zip(self.masks, masks, strict=True)]
         return made
@@ -145,8 +154,8 @@ class Problem:
         mine = {q.field: float(v) for q, v in zip(self.parameters, values, strict=True)}
         fields = {name: mine[name] for name in self.of_law}
         cls: Any = self.cls
-        found: Law = cls(**{**self._kept, **fields})
-        return found
+        law: Law = cls(**{**self._unfitted, **fields})
+        return law
 
     def rig_at(self, values: Floats) -> Rig:
         """Return the rig with these values; of offsets and drifts those of the first curve."""
@@ -154,34 +163,34 @@ class Problem:
         for q, v in zip(self.parameters, values, strict=True):
             if q.owner != "law":
                 fields.setdefault(q.field, float(v))
-        found: Rig = dataclasses.replace(cast(Any, self.rig), **fields)
-        return found
+        rig: Rig = dataclasses.replace(cast(Any, self.rig), **fields)
+        return rig
 
     # ---- misfit
 
     def checks(self, values: Floats) -> list[Check]:
-        """Return what else must hold of a fit that found these values."""
+        """Return further checks for the audit of a fit with these values."""
         return []
 
     def forces(self, values: Floats) -> tuple[list[Floats], int]:
-        """Return the forces of all curves as they would be measured, and how many events."""
-        fields, rig = dict(self._kept), dict(self._rig)
+        """Return the predicted forces of all curves, with offset and drift; number of events."""
+        fields, rig = dict(self._unfitted), dict(self._rig)
         for q, v in zip(self.parameters, values.tolist(), strict=True):
             (fields if q.owner == "law" else rig)[q.field] = v
-        found, events = [], 0
+        forces, events = [], 0
         self.evaluations += 1
         for k, predict in enumerate(self.predictors):
-            told = predict(fields, rig)
+            predicted = predict(fields, rig)
             base = self._base(k, values, predict.since)
-            force = told.force + base
-            if told.bound is not None:
-                # a row at rest is met by any force within the bound
-                stuck = np.isfinite(told.bound)
-                inside = np.clip(self.data[k] - base, -told.bound, told.bound)
+            force = predicted.force + base
+            if predicted.bound is not None:
+                # in stick any force up to the bound agrees with the law: residual zero inside it
+                stuck = np.isfinite(predicted.bound)
+                inside = np.clip(self.data[k] - base, -predicted.bound, predicted.bound)
                 force = np.where(stuck, base + inside, force)
-            found.append(force)
-            events += told.events
-        return found, events
+            forces.append(force)
+            events += predicted.events
+        return forces, events
 
     def _base(self, k: int, values: Floats, since: Floats) -> Floats:
         own = {field: self._rig[field] for field in OF_CURVES}
@@ -190,24 +199,24 @@ class Problem:
                 own[q.field] = float(v)
         return np.asarray(own["offset"] + own["drift"] * since)
 
-    def residuals(self, y: Floats, held: Held = None) -> Floats:
-        """Return how far the law is from the data, over the noise where it is known."""
-        return self._residuals(y, held)[0]
+    def residuals(self, y: Floats, profiled: Profiled = None) -> Floats:
+        """Return predicted less measured forces, over the noise where it is known."""
+        return self._residuals(y, profiled)[0]
 
-    def _residuals(self, y: Floats, held: Held) -> tuple[Floats, int]:
-        values = self.coordinates.physical(y, held)
+    def _residuals(self, y: Floats, profiled: Profiled) -> tuple[Floats, int]:
+        values = self.coordinates.physical(y, profiled)
         try:
             forces, events = self.forces(values)
         except (ModelError, OverflowError, ZeroDivisionError):
-            # a corner that no law reaches
-            return np.full(self.rows, _LOST * self._size), 0
+            # no law has these values: a residual larger than any other
+            return np.full(self.rows, _FAILED_RESIDUAL * self._size), 0
         parts = [
             ((f - d) / s)[mask]
             for f, d, s, mask in zip(forces, self.data, self.scales, self.masks, strict=True)
         ]
         r = np.concatenate(parts)
         if not np.isfinite(r).all():
-            return np.full(self.rows, _LOST * self._size), 0
+            return np.full(self.rows, _FAILED_RESIDUAL * self._size), 0
         return r, events
 
     @property
@@ -216,26 +225,26 @@ class Problem:
 
     @property
     def exact(self) -> float:
-        """Return a sum of squared residuals of data without noise."""
+        """Sum of squared residuals below which the data are fitted exactly."""
         return self.rows * (1e-7 * self._size) ** 2
 
     @property
     def has_events(self) -> bool:
-        """Whether stick and slip begin and end as the numbers of the law say, not as imposed."""
+        """Whether the parameters change the times of stick and slip; imposed slip fixes them."""
         return self.generations > 0 and not isinstance(self.rig, ImposedSlip)
 
-    def alikeness(self, r: Floats) -> float:
-        """Return the correlation of residuals with their neighbours in time."""
-        total, alike, begin = 0.0, 0.0, 0
+    def autocorrelation(self, r: Floats) -> float:
+        """Return the lag-one autocorrelation of residuals `r`, over all curves."""
+        total, lagged, begin = 0.0, 0.0, 0
         for mask in self.masks:
             part = r[begin : begin + int(mask.sum())]
             begin += part.size
-            alike += float(part[1:] @ part[:-1])
+            lagged += float(part[1:] @ part[:-1])
             total += float(part @ part)
-        return alike / total if total > 0.0 else 0.0
+        return lagged / total if total > 0.0 else 0.0
 
-    def spread(self, y: Floats) -> Floats:
-        """Return the size of each coordinate, over which differences and steps are counted."""
+    def typical_sizes(self, y: Floats) -> Floats:
+        """Return the typical size of each coordinate, which scales differences and steps."""
         values = self.coordinates.physical(y)
         size = np.abs(y)
         for i, q in enumerate(self.parameters):
@@ -244,13 +253,13 @@ class Problem:
             elif q.owner != "law" and q.signed:
                 size[i] = max(size[i], 0.02 * self._force_size(), abs(values[i]))
                 if q.field == "drift":
-                    lasts = max(float(np.ptp(c.clock)) for c in self.curves)
-                    size[i] = max(abs(y[i]), 0.02 * self._force_size() / lasts)
+                    duration = max(float(np.ptp(c.clock)) for c in self.curves)
+                    size[i] = max(abs(y[i]), 0.02 * self._force_size() / duration)
             else:
-                size[i] = max(size[i], self._least(q.field))
+                size[i] = max(size[i], self._smallest_size(q.field))
         return size
 
-    def _least(self, field: str) -> float:
+    def _smallest_size(self, field: str) -> float:
         """Return a size of a coordinate that may be zero."""
         if field in ("viscous", "sigma1", "sigma2"):
             fast = max(float(np.nanmax(np.abs(c.speeds()))) for c in self.curves)
@@ -264,33 +273,35 @@ class Problem:
         pairs = zip(self.data, self.predictors, strict=True)
         return float(max(np.max(np.abs(d / p.normal)) for d, p in pairs))
 
-    def jacobian(self, y: Floats, held: Held = None) -> Floats:
-        """Return d residuals / d coordinates, by differences between like orders of events."""
-        base, events = self._residuals(y, held)
-        low, high = self.coordinates.bounds(held)
-        size = self.spread(y)
+    def jacobian(self, y: Floats, profiled: Profiled = None) -> Floats:
+        """Return d residuals / d coordinates, by differences across which no event appears."""
+        base, events = self._residuals(y, profiled)
+        low, high = self.coordinates.bounds(profiled)
+        size = self.typical_sizes(y)
         made = np.zeros((base.size, y.size))
         for i in range(y.size):
-            if held is not None and held[0] == i:
+            if profiled is not None and profiled[0] == i:
                 continue
-            h = self.apart * size[i]
-            made[:, i] = self._slope(y, held, i, h, (low[i], high[i]), base, events)
+            h = self.relative_step * size[i]
+            made[:, i] = self._difference(y, profiled, i, h, (low[i], high[i]), base, events)
         return made
 
-    def _slope(
+    def _difference(
         self,
         y: Floats,
-        held: Held,
+        profiled: Profiled,
         i: int,
         h: float,
         bounds: tuple[float, float],
         base: Floats,
         events: int,
     ) -> Floats:
+        # the residuals jump where the number of events changes: a side with the same number is
+        # used alone; central differences are of order 2, so are three points on one side
         def at(step: float) -> tuple[Floats, int]:
             moved = y.copy()
             moved[i] += step
-            return self._residuals(moved, held)
+            return self._residuals(moved, profiled)
 
         up = y[i] + h <= bounds[1]
         down = y[i] - h >= bounds[0]

@@ -1,4 +1,8 @@
-"""How friction was measured: what is moved, what is felt, and what of it is not known."""
+"""Rigs: how friction was measured, and which of their numbers are fitted as well.
+
+Imposed slip, a slider behind a spring, or a whole simulated scenario. A field that holds `Free` is
+a parameter of the fit.
+"""
 
 from __future__ import annotations
 
@@ -14,11 +18,13 @@ from stiction.io.scenario import Scenario, read_scenario
 
 __all__ = ["PLACE", "Free", "ImposedSlip", "Rig", "Simulated", "SpringDrive"]
 
-# a name, or a place in what stands under it
+# a name, or a name with an index
 PLACE = re.compile(r"(\w+)(?:\[(\d+)\])?")
 
 _WHY, _TRY = "it belongs to the rig.", "give a number, or Free() to fit it."
-_ROWS = Count(10, "the force is straight between them.", "leave it out.", most=100_000)
+_STATE_LAWS = Count(
+    10, "the force is interpolated linearly between them.", "leave it out.", most=100_000
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -27,8 +33,8 @@ class Free(Declared):
 
     Parameters
     ----------
-    start : where the search begins; None finds a place from the data
-    low, high : bounds it must keep
+    start : starting value of the search; None takes it from the data
+    low, high : its bounds
     """
 
     start: Annotated[float | None, Finite("", "a search begins there.")] = None
@@ -41,14 +47,14 @@ class Free(Declared):
             got, why = f"{self.low:g} to {self.high:g}", "nothing lies between these bounds."
             raise ModelError("Free.low", got, "low < high", why, "leave them out.")
         if self.start is not None and not self.low <= self.start <= self.high:
-            needs, why = f"from {self.low:g} to {self.high:g}", "it must keep its own bounds."
+            needs, why = f"from {self.low:g} to {self.high:g}", "a start lies within its bounds."
             raise ModelError("Free.start", self.start, needs, why, "leave it out.")
 
 
 class Rig(Declared):
-    """What all rigs share: the measured force has an offset, and drifts.
+    """Base class: offset and drift of the measured force.
 
-    `offset` and `drift` are fitted unless a number is given, each with a value of its own for each
+    `offset` and `drift` are fitted unless a number is given, with one value for each
     curve.
     """
 
@@ -58,7 +64,7 @@ class Rig(Declared):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ImposedSlip(Rig):
-    """The slip itself is imposed and measured; the force is that of friction.
+    """The slip is imposed and measured; the force is that of friction.
 
     A velocity-step test on a stiff machine, a sliding block on a driven stage, a loop of force
     against displacement, friction against velocity.
@@ -67,8 +73,8 @@ class ImposedSlip(Rig):
     ----------
     offset : of the force [N]
     drift : of the force [N/s]; per row where no time was measured
-    rest : speed below which a row counts as stick [m/s]. Such a row bounds what stick carries
-        from below, and says nothing else
+    rest : speed below which a row counts as stick [m/s]. Its force is a lower bound of the static
+        friction, and nothing more
 
     Verified by: tests/exact/test_fits.py::test_noiseless_data_give_the_law_back
     """
@@ -85,8 +91,8 @@ class SpringDrive(Rig):
     Parameters
     ----------
     stiffness : of the spring, or of the whole rig [N/m]
-    mass : of what slides [kg]; 0 where it is too small to matter
-    impedance : force per slip speed that waves carry away [N s/m], for rate and state
+    mass : of the slider [kg]; 0 where it is negligible
+    impedance : radiation damping, force per slip speed [N s/m], for rate and state
     force_start : of the spring at the first row [N]
     offset : of the measured force [N]
     drift : of the measured force [N/s]
@@ -99,10 +105,10 @@ class SpringDrive(Rig):
     >>> import stiction as st
     >>> time, mu = np.linspace(0.0, 0.5, 26), 0.3
     >>> end = 0.1 * time  # of the spring [m]
-    >>> pull = np.minimum(10.0 * end, mu)  # it loads the slider, which then slides evenly
-    >>> told = st.fits.Curve(force=pull, time=time, displacement=end, noise=0.01)
+    >>> pull = np.minimum(10.0 * end, mu)  # it loads the slider, which then slides steadily
+    >>> curve = st.fits.Curve(force=pull, time=time, displacement=end, noise=0.01)
     >>> rig = st.fits.SpringDrive(stiffness=10.0, offset=0.0, drift=0.0)
-    >>> round(float(st.fit(told, st.Coulomb, rig).law.mu), 3)
+    >>> round(float(st.fit(curve, st.Coulomb, rig).law.mu), 3)
     0.3
     """
 
@@ -116,16 +122,16 @@ class SpringDrive(Rig):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Simulated(Rig):
-    """A run of a scenario stands for the test: a strip that is peeled, a cap that is sheared.
+    """The test is simulated by a scenario, such as the peeling of a strip or the shear of a cap.
 
     Parameters
     ----------
-    scenario : whose fields are fitted, by its name, its file, or itself; its numbers are where
-        searches begin
-    force : what the run saves that the curve's force is: a name, or a place in it as in "x[0]"
-    along : what the run saves that the curve's displacement is, and that rises without turning;
-        "time" for the curve's time
-    rows : times of the run, evenly apart, between which the force is taken as straight
+    scenario : whose fields are fitted: its name, its file, or a `Scenario`; its values are the
+        starting point
+    force : saved quantity of the run that is compared with the curve's force, as "x[0]"
+    along : saved quantity of the run that is the curve's displacement, monotonic; "time" for the
+        curve's time
+    rows : number of saved times, evenly spaced; the force is interpolated linearly
     offset : of the measured force [N]
     drift : of the measured force [N/s]; per row where no time was measured
 
@@ -135,7 +141,7 @@ class Simulated(Rig):
     scenario: Scenario | str | Path
     force: str
     along: str = "time"
-    rows: Annotated[int, _ROWS] = 400
+    rows: Annotated[int, _STATE_LAWS] = 400
     offset: float | Free = field(default_factory=Free)
     drift: float | Free = field(default_factory=Free)
 
@@ -147,5 +153,5 @@ class Simulated(Rig):
             given = getattr(self, name)
             if not (isinstance(given, str) and PLACE.fullmatch(given)):
                 where, needs = f"Simulated.{name}", "a name, or a place such as x[0]"
-                why = "it is read from what a run saves."
+                why = "it names a saved quantity of the run."
                 raise ModelError(where, repr(given), needs, why, 'try "x[0]".')

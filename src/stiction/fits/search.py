@@ -1,4 +1,9 @@
-"""Least squares from many starts, and along profiles."""
+"""Nonlinear least squares from many starting points, with one parameter fixed or none.
+
+A Latin hypercube of starting points is ranked by the misfit; trust-region searches run from the
+best. Where stick-slip events make the misfit discontinuous and the searches disagree, differential
+evolution continues from their minima.
+"""
 
 from __future__ import annotations
 
@@ -10,35 +15,35 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from stiction.fits.problem import Held, Problem
+from stiction.fits.problem import Problem, Profiled
 from stiction.fits.starts import candidates
 
-__all__ = ["ALIKE", "Found", "agreeing", "best", "polished"]
+__all__ = ["WHITE_NOISE_LIMIT", "Minimum", "best", "count_agreeing", "minimised"]
 
 Floats = npt.NDArray[np.float64]
 
-# residuals that are as alike as this are no white noise [1/sqrt(rows)]
-ALIKE = 4.0
-# of the misfit, of searches from many places
-_ROUGH = 1e-7
+# autocorrelation above which residuals are not white [1/sqrt(rows)]
+WHITE_NOISE_LIMIT = 4.0
+# relative tolerance of the misfit in the searches from many points
+_COARSE_TOLERANCE = 1e-7
 _MOST_ITERATIONS = 200
-# evolution: members for each parameter, from how many ends they begin, how far from them over the
-# size of a coordinate (decades, of each round), and where it ends
-_MEMBERS, _ENDS, _SETTLED = 8, 3, 1e-6
-_FAR = (-3.0, -1.0), (-3.0, -1.0), (-2.0, -0.5), (-2.0, -0.5)
-# ends are at one place where their misfits differ by less than this of one row's
+# differential evolution: members for each parameter; minima from which they start; their distance
+# over the size of a coordinate (decades, in each round); tolerance at which a round ends
+_MEMBERS, _CENTRES, _EVOLUTION_TOLERANCE = 8, 3, 1e-6
+_DISTANCES = (-3.0, -1.0), (-3.0, -1.0), (-2.0, -0.5), (-2.0, -0.5)
+# two minima are the same where their misfits differ by less than this part of one row's
 _SAME = 0.01
 
 
 @dataclass(frozen=True)
-class Found:
-    """Where a search ended.
+class Minimum:
+    """A local minimum of the sum of squared residuals.
 
     Parameters
     ----------
     y : coordinates
     rss : sum of squared residuals
-    converged : whether it came to rest
+    converged : whether the search met its tolerance
     """
 
     y: Floats
@@ -46,34 +51,34 @@ class Found:
     converged: bool
 
 
-def polished(
+def minimised(
     problem: Problem,
     y: Floats,
-    held: Held = None,
+    profiled: Profiled = None,
     most: int = _MOST_ITERATIONS,
     tolerance: float | None = None,
-) -> Found:
-    """Return the least misfit near `y`, where one parameter may be held.
+) -> Minimum:
+    """Return the local minimum near `y`; `profiled` fixes one parameter at a value.
 
     Verified by: tests/unit/fits/test_search.py::test_a_search_ends_where_the_gradient_vanishes
     """
     from scipy.optimize import least_squares
 
-    low, high = problem.coordinates.bounds(held)
-    free = np.array([held is None or held[0] != i for i in range(y.size)])
+    low, high = problem.coordinates.bounds(profiled)
+    free = np.array([profiled is None or profiled[0] != i for i in range(y.size)])
     free &= high > low
     whole = np.clip(y, low, np.maximum(high, low))
     if not free.any():
-        r = problem.residuals(whole, held)
-        return Found(whole, float(r @ r), True)
-    size = problem.spread(whole)[free]
+        r = problem.residuals(whole, profiled)
+        return Minimum(whole, float(r @ r), True)
+    size = problem.typical_sizes(whole)[free]
 
     def full(x: Floats) -> Floats:
         made = whole.copy()
         made[free] = x
         return made
 
-    # a search by interior points may not begin on a bound
+    # the trust-region reflective method starts strictly inside the bounds
     room = 1e-9 * size
     least, largest = low[free], high[free]
     inside = np.clip(whole[free], least + np.minimum(room, 0.25 * (largest - least)), None)
@@ -81,12 +86,12 @@ def polished(
     bounded = np.isfinite(least).any() or np.isfinite(largest).any()
 
     def misfit(x: Floats) -> Floats:
-        return problem.residuals(full(x), held)
+        return problem.residuals(full(x), profiled)
 
     def slopes(x: Floats) -> Floats:
-        return np.asarray(problem.jacobian(full(x), held)[:, free])
+        return np.asarray(problem.jacobian(full(x), profiled)[:, free])
 
-    # far from the data a law may be beyond what numbers hold; the search turns back there
+    # far from the data a law may overflow; such a step is rejected
     with np.errstate(over="ignore", invalid="ignore"):
         result: Any = least_squares(
             misfit,
@@ -99,54 +104,55 @@ def polished(
             gtol=1e-15,
             max_nfev=most,
         )
-    return Found(full(result.x), 2.0 * float(result.cost), bool(result.status > 0))
+    return Minimum(full(result.x), 2.0 * float(result.cost), bool(result.status > 0))
 
 
-def best(problem: Problem, seed: int) -> tuple[Found, int, list[Found]]:
-    """Return the best of many searches, how many agree with it, and all that ended.
+def best(problem: Problem, seed: int) -> tuple[Minimum, int, list[Minimum]]:
+    """Return the best minimum, the number of searches that agree with it, and all minima.
 
     Verified by: tests/unit/fits/test_search.py::test_many_starts_find_the_same
     """
-    count = problem.looked_at
+    count = problem.n_candidates
     places = candidates(problem.parameters, problem.coordinates, problem.curves, count, seed)
     misfits = []
     for y in places:
         r = problem.residuals(y)
         misfits.append(float(r @ r))
-    # the first is what the user gave, where anything was given
+    # the first point holds the start that the user gave
     order = np.argsort(misfits, kind="stable")
     given = any(q.start is not None for q in problem.parameters)
-    chosen = list(dict.fromkeys(([0] if given else []) + order[: problem.followed].tolist()))
-    rough = max(_ROUGH, problem.tolerance)
-    ends = [polished(problem, places[i], most=60, tolerance=rough) for i in chosen]
+    chosen = list(dict.fromkeys(([0] if given else []) + order[: problem.n_searches].tolist()))
+    rough = max(_COARSE_TOLERANCE, problem.tolerance)
+    ends = [minimised(problem, places[i], most=60, tolerance=rough) for i in chosen]
     ends.sort(key=lambda end: end.rss)
-    ends = _evolved(problem, ends, rough, seed)
+    ends = _differential_evolution(problem, ends, rough, seed)
     if problem.tolerance < rough:
-        last = polished(problem, ends[0].y)
+        last = minimised(problem, ends[0].y)
         if last.rss <= ends[0].rss:
             ends[0] = last
-    return ends[0], agreeing(problem, ends), ends
+    return ends[0], count_agreeing(problem, ends), ends
 
 
-def agreeing(problem: Problem, ends: Sequence[Found]) -> int:
-    """Return how many searches ended at the best place; they are sorted."""
+def count_agreeing(problem: Problem, ends: Sequence[Minimum]) -> int:
+    """Return how many of the sorted minima equal the best one."""
     close = ends[0].rss * (1.0 + max(problem.agreement, _SAME / problem.rows)) + problem.exact
     return sum(end.rss <= close for end in ends)
 
 
-def _doubtful(problem: Problem, ends: Sequence[Found]) -> bool:
-    """Return whether a better place is likely: one search alone, or what looks like no noise."""
+def _better_minimum_likely(problem: Problem, ends: Sequence[Minimum]) -> bool:
+    """Return whether a better minimum is likely: no two agree, or the residuals are not white."""
     r = problem.residuals(ends[0].y)
-    alike = problem.alikeness(r) > ALIKE / math.sqrt(r.size)
-    return alike or agreeing(problem, ends) < 2
+    correlated = problem.autocorrelation(r) > WHITE_NOISE_LIMIT / math.sqrt(r.size)
+    return correlated or count_agreeing(problem, ends) < 2
 
 
-def _evolved(problem: Problem, ends: Sequence[Found], tolerance: float, seed: int) -> list[Found]:
-    """Return these ends, and where differential evolution came to from around them, sorted.
+def _differential_evolution(
+    problem: Problem, ends: Sequence[Minimum], tolerance: float, seed: int
+) -> list[Minimum]:
+    """Return these minima and those of differential evolution around them, sorted.
 
-    Where events come and go, as stick and slip of a spring-driven slider do, valleys of the misfit
-    end in cliffs, which no derivative sees. Each round begins without what another found, so that
-    two that agree say something.
+    The misfit jumps where stick-slip events appear or vanish, and derivatives do not show the jump.
+    Each round starts from the given minima alone, so that two rounds that agree are independent.
 
     Source: Storn and Price, J. Global Optimization 11, 1997, 341.
     """
@@ -156,18 +162,18 @@ def _evolved(problem: Problem, ends: Sequence[Found], tolerance: float, seed: in
         r = problem.residuals(y)
         return float(r @ r)
 
-    found = list(ends)
+    minima = list(ends)
     if not problem.has_events:
-        return found
+        return minima
     low, high = problem.coordinates.bounds()
-    for k, decades in enumerate(_FAR):
-        if not _doubtful(problem, found):
+    for k, decades in enumerate(_DISTANCES):
+        if not _better_minimum_likely(problem, minima):
             break
         rng = np.random.default_rng([seed, k])
-        size = problem.spread(ends[0].y)
+        size = problem.typical_sizes(ends[0].y)
         box = np.maximum(low, ends[0].y - 0.5 * size), np.minimum(high, ends[0].y + 0.5 * size)
         far = 10.0 ** rng.uniform(*decades, (_MEMBERS * size.size, 1))
-        around = [ends[i % min(_ENDS, len(ends))].y for i in range(far.size)]
+        around = [ends[i % min(_CENTRES, len(ends))].y for i in range(far.size)]
         members = np.clip(around + far * size * rng.normal(size=(far.size, size.size)), *box)
         with np.errstate(over="ignore", invalid="ignore"):
             made: Any = differential_evolution(
@@ -175,10 +181,10 @@ def _evolved(problem: Problem, ends: Sequence[Found], tolerance: float, seed: in
                 Bounds(*box),
                 init=members,
                 maxiter=problem.generations,
-                tol=_SETTLED,
+                tol=_EVOLUTION_TOLERANCE,
                 rng=rng,
                 polish=False,
             )
-        found.append(polished(problem, made.x, most=60, tolerance=tolerance))
-        found.sort(key=lambda end: end.rss)
-    return found
+        minima.append(minimised(problem, made.x, most=60, tolerance=tolerance))
+        minima.sort(key=lambda end: end.rss)
+    return minima

@@ -1,4 +1,8 @@
-"""A whole scenario as the rig: fields of it are found for which its run follows the curves."""
+"""Fits fields of a scenario: least squares of the run's force on the measured curves.
+
+Each evaluation of the residuals is one run, and runs are cached by the values of the fields. The
+force of the run is interpolated at the curve's times or displacements.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +23,7 @@ from stiction.fits.fitting import checked, fitted
 from stiction.fits.intervals import Intervals
 from stiction.fits.outcome import Fit
 from stiction.fits.parameters import OF_CURVES, Coordinates, Parameter
-from stiction.fits.problem import Problem, noise_known
+from stiction.fits.problem import Problem, noise_is_known
 from stiction.fits.rigs import PLACE, Free, Simulated
 from stiction.io.scenario import Scenario
 from stiction.studies.fields import Place, changed, current, place_of, unit_of
@@ -28,8 +32,8 @@ __all__ = ["RunProblem", "fit_scenario"]
 
 Floats = npt.NDArray[np.float64]
 
-# runs whose forces are remembered, since searches come back to where they were
-_REMEMBERED = 256
+# number of cached runs: searches return to the same values
+_CACHED = 256
 
 
 def fit_scenario(
@@ -40,23 +44,23 @@ def fit_scenario(
     intervals: Intervals | None = None,
     seed: int = 1,
 ) -> Fit:
-    """Return the fields of a scenario for which its run is nearest to measured curves.
+    """Return the least-squares fit of fields of a scenario to measured curves.
 
-    Any system and law can be fitted so, contacts of solids with `DI` or `EA` among them. Every
-    set of values is a run, so that it takes some hundred runs: begin with a coarse scenario.
+    Any system and law can be fitted, contacts of solids with `DI` or `EA` included. A fit takes
+    about a hundred runs: begin with a coarse scenario.
 
     Parameters
     ----------
     curves : one test, or several of the same scenario
-    rig : the scenario, and what of its run is compared
-    free : paths of the fields, as in studies: "law.mu", "model.s_cut", "mass[2]"; with bounds
-        and starts if they are keys. A start is the scenario's own number where none is given
+    rig : the scenario, and the saved quantities that are compared
+    free : paths of the fields, as in studies: "law.mu", "model.s_cut", "mass[2]"; a mapping
+        to `Free` gives bounds and starts. The default start is the scenario's own value
     intervals : `Profile()`, the default, or `Bootstrap()`
-    seed : of the places where searches begin
+    seed : of the starting points
 
     Raises
     ------
-    ScenarioError : on paths that lead nowhere; ModelError on names that no run saves.
+    ScenarioError : on unknown paths; ModelError on quantities that the run does not save.
 
     Verified by: tests/unit/fits/test_simulated.py::test_a_chain_gives_its_numbers_back
     """
@@ -64,21 +68,21 @@ def fit_scenario(
 
 
 class RunProblem(Problem):
-    """Fields of a scenario to be found on curves.
+    """Least squares for fields of a scenario.
 
     Parameters
     ----------
-    curves : what was measured
-    rig : the scenario, and what of its run is compared
-    free : paths of the fields, with bounds where they are keys
+    curves : the measured curves
+    rig : the scenario, and the saved quantities that are compared
+    free : paths of the fields, or a mapping of paths to `Free`
     """
 
-    # runs end within their tolerance: differences are taken over more than that
-    apart = 2e-3
-    looked_at, followed = 8, 3
-    # each member would be a run
+    # runs have errors of their tolerance: the step of differences is larger
+    relative_step = 2e-3
+    n_candidates, n_searches = 8, 3
+    # no differential evolution: each member would be a run
     generations = 0
-    # less than noise makes of it at one row in a hundred
+    # smaller than the effect of noise in one row of a hundred
     tolerance, agreement = 1e-6, 0.01
 
     def __init__(
@@ -86,17 +90,17 @@ class RunProblem(Problem):
     ) -> None:
         assert isinstance(rig.scenario, Scenario)
         if isinstance(free, str) or not len(free):
-            needs, why = "paths of fields of the scenario", "they are what is found."
+            needs, why = "paths of fields of the scenario", "these fields are fitted."
             raise ModelError("fit.free", repr(free), needs, why, 'try ["law.mu"].')
         self.scenario = rig.scenario
         self.rig: Simulated = rig
-        self.curves, self.known_noise = tuple(curves), noise_known(curves)
+        self.curves, self.known_noise = tuple(curves), noise_is_known(curves)
         self.name = type(self.scenario.system).__name__
         self.places = [place_of(self.scenario, path) for path in free]
         bounds = free if isinstance(free, Mapping) else {path: Free() for path in free}
         self.parameters = [
             *(_parameter(self.scenario, p, bounds[p.path]) for p in self.places),
-            *self._of_curves(),
+            *self._curve_parameters(),
         ]
         self.coordinates = Coordinates(self.parameters, {})
         self.data = [np.asarray(curve.force, dtype=np.float64) for curve in self.curves]
@@ -111,7 +115,7 @@ class RunProblem(Problem):
         self._check_rows()
         self._forces_of_run(np.array([q.start for q in self.parameters[: len(self.places)]]))
 
-    def _of_curves(self) -> list[Parameter]:
+    def _curve_parameters(self) -> list[Parameter]:
         made = []
         for field, unit in (("offset", "N"), ("drift", "N/s")):
             given = getattr(self.rig, field)
@@ -124,7 +128,7 @@ class RunProblem(Problem):
     def _check_rows(self) -> None:
         if self.rows <= len(self.parameters):
             got, needs = f"{self.rows} rows", f"more than {len(self.parameters)}"
-            why = "as many numbers cannot be found, and noise not told from them."
+            why = "fewer rows do not determine the parameters and the noise."
             raise ModelError("fit", got, needs, why, "fit fewer, or measure more.")
 
     # ---- from values to objects
@@ -150,15 +154,15 @@ class RunProblem(Problem):
     # ---- misfit
 
     def checks(self, values: Floats) -> list[Check]:
-        """Return whether the run that was found may be believed itself."""
+        """Return a check that the run with the fitted values is valid itself."""
         run = self.scenario_at(values).solve(save=self.rig.rows, throw=False)
-        found = doubts(run)
-        note = "; ".join(found) or "its audit held, and its future was unique"
+        warnings = doubts(run)
+        note = "; ".join(warnings) or "its audit held, and its future was unique"
         return [
             Check(
                 "run_can_be_trusted",
-                not found,
-                float(len(found)),
+                not warnings,
+                float(len(warnings)),
                 0.0,
                 note=note,
                 kind=Kind.CONDITION,
@@ -166,28 +170,28 @@ class RunProblem(Problem):
         ]
 
     def forces(self, values: Floats) -> tuple[list[Floats], int]:
-        """Return the forces of all curves as they would be measured, and how many events."""
-        told, events = self._forces_of_run(values[: len(self.places)])
-        found = []
-        for k, force in enumerate(told):
+        """Return the predicted forces of all curves, with offset and drift; number of events."""
+        simulated, events = self._forces_of_run(values[: len(self.places)])
+        forces = []
+        for k, force in enumerate(simulated):
             own = {field: getattr(self.rig, field) for field in OF_CURVES}
             for q, v in zip(self.parameters, values, strict=True):
                 if q.owner == str(k):
                     own[q.field] = float(v)
             clock = self.curves[k].clock
-            found.append(force + own["offset"] + own["drift"] * (clock - clock[0]))
-        return found, events
+            forces.append(force + own["offset"] + own["drift"] * (clock - clock[0]))
+        return forces, events
 
     def _forces_of_run(self, values: Floats) -> tuple[list[Floats], int]:
         key = np.ascontiguousarray(values).tobytes()
         if key not in self._seen:
-            if len(self._seen) >= _REMEMBERED:
+            if len(self._seen) >= _CACHED:
                 del self._seen[next(iter(self._seen))]
             self._seen[key] = self._run(values)
         return self._seen[key]
 
     def _run(self, values: Floats) -> tuple[list[Floats], int]:
-        """Return the run's force at the rows of every curve, and how many events it had."""
+        """Return the run's force at the rows of every curve, and its number of events."""
         scenario = self.scenario_at(values)
         self.evaluations += 1
         try:
@@ -195,38 +199,38 @@ class RunProblem(Problem):
         except SolveError as error:
             why = "its run failed: " + str(error).partition("\n")[0]
             raise ModelError("scenario", "these values", "a run", why, "") from error
-        force = _saved(run, self.rig.force)
-        x = run.time if self.rig.along == "time" else _saved(run, self.rig.along)
-        x, force = _rising(np.asarray(x, dtype=np.float64), force, self.rig.along)
-        found = []
+        force = _saved_values(run, self.rig.force)
+        x = run.time if self.rig.along == "time" else _saved_values(run, self.rig.along)
+        x, force = _monotonic(np.asarray(x, dtype=np.float64), force, self.rig.along)
+        forces = []
         for at in self._abscissas:
             room = 1e-9 * (x[-1] - x[0])
             if at[0] < x[0] - room or at.max() > x[-1] + room or at.min() < x[0] - room:
                 got = f"data from {at.min():.6g} to {at.max():.6g}"
-                needs = f"within {x[0]:.6g} to {x[-1]:.6g}, where the run leads"
-                why, try_ = "nothing is known of the force beyond.", "let the scenario go farther."
+                needs = f"within {x[0]:.6g} to {x[-1]:.6g}, the range of the run"
+                why, try_ = "the run has no force beyond.", "extend the program of the scenario."
                 raise ModelError("Simulated.along", got, needs, why, try_)
-            found.append(np.interp(at, x, force))
-        return found, len(run.event_log)
+            forces.append(np.interp(at, x, force))
+        return forces, len(run.event_log)
 
-    def _least(self, field: str) -> float:
-        """Return a size of a coordinate that may be zero: it has bounds."""
+    def _smallest_size(self, field: str) -> float:
+        """Return the typical size of a coordinate that may be zero, from its bounds."""
         (q,) = [q for q in self.parameters if q.field == field]
         return 0.1 * (q.high - q.low)
 
 
 def _parameter(scenario: Scenario, place: Place, free: Free) -> Parameter:
-    """Return a field of the scenario as something to be found."""
+    """Return the fitted parameter for a field of the scenario."""
     value = current(scenario, place)
     if free.start is not None:
         value = free.start
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        needs, why = "a field that holds one number", "it is where the search begins."
+        needs, why = "a field that holds one number", "it is the starting point."
         try_ = "give the number in the scenario, or a Free(start=...)."
         raise ScenarioError(f"fit.free {place.path}", repr(value), needs, why, try_)
     low = 0.0 if value > 0.0 and free.low == -math.inf else free.low
     if value <= 0.0 and not math.isfinite(free.high - low):
-        needs, why = "bounds", "a search from there must know how far it may go."
+        needs, why = "bounds", "zero or a negative start gives the search no scale."
         try_ = "give Free(low=..., high=...)."
         raise ScenarioError(f"fit.free {place.path}", f"{value:g}", needs, why, try_)
     unit = unit_of(scenario, place)
@@ -245,13 +249,13 @@ def _abscissa(curve: Curve, along: str) -> Floats:
     return np.asarray(curve.displacement, dtype=np.float64)
 
 
-def _saved(run: Run, name: str) -> Floats:
-    """Return one number a row of what a run saved."""
+def _saved_values(run: Run, name: str) -> Floats:
+    """Return a saved quantity of the run, one number for each saved time."""
     match = PLACE.fullmatch(name)
     assert match is not None
     known = {n: v for n, v in run.variables.items() if v.dims[:1] == ("time",) and len(v.dims) <= 2}
     if match[1] not in known:
-        needs, why = "one of " + ", ".join(known), "these a run of this scenario saves."
+        needs, why = "one of " + ", ".join(known), "a run of this scenario saves these."
         raise ModelError("Simulated", repr(name), needs, why, nearest(match[1], known))
     values = np.asarray(known[match[1]].values, dtype=np.float64)
     if values.ndim == 1 and match[2] is None:
@@ -260,19 +264,19 @@ def _saved(run: Run, name: str) -> Floats:
         needs = (
             match[1] if values.ndim == 1 else f"{match[1]}[0] to {match[1]}[{values.shape[1] - 1}]"
         )
-        why = "the curve has one force a row."
+        why = "the curve has one force in each row."
         raise ModelError("Simulated", repr(name), needs, why, f"try {needs.split()[0]}.")
     return values[:, int(match[2])]
 
 
-def _rising(x: Floats, force: Floats, along: str) -> tuple[Floats, Floats]:
-    """Return the rows with `x` rising; refuse a run that turns."""
+def _monotonic(x: Floats, force: Floats, along: str) -> tuple[Floats, Floats]:
+    """Return `x` in increasing order with its force; raise an error where `x` reverses."""
     steps = np.diff(x)
     if (steps < 0.0).all() and steps.size:
         return x[::-1], force[::-1]
     if (steps < 0.0).any():
-        why = "two forces would stand at one place."
-        needs, try_ = "what rises from row to row", 'compare by along="time".'
-        raise ModelError("Simulated.along", f"{along}, which turns", needs, why, try_)
-    keep = np.r_[True, steps > 0.0]
-    return x[keep], force[keep]
+        why = "two forces would belong to one value."
+        needs, try_ = "a monotonic quantity", 'compare by along="time".'
+        raise ModelError("Simulated.along", f"{along}, which reverses", needs, why, try_)
+    distinct = np.r_[True, steps > 0.0]
+    return x[distinct], force[distinct]

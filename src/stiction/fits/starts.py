@@ -1,4 +1,4 @@
-"""Where searches begin: places that the data themselves suggest, and others around them."""
+"""Starting points of the searches: a Latin hypercube over ranges estimated from the data."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def candidates(
     count: int,
     seed: int,
 ) -> Floats:
-    """Return (count, n) coordinates: the first from what was given, others spread around.
+    """Return (count, n) starting points: the given start, then a Latin hypercube.
 
     Verified by: tests/unit/fits/test_starts.py::test_starts_lie_within_the_bounds
     """
@@ -58,10 +58,10 @@ def _between(span: Span, u: float, logarithmic: bool) -> float:
 
 
 def _dependent(parameters: Sequence[Parameter], values: Floats, draw: Floats) -> None:
-    """Set what is known from the others: the level of a loop, the mass of a vibration."""
+    """Set beta and gamma of Bouc-Wen, whose ranges depend on sigma0."""
     place = {q.field: i for i, q in enumerate(parameters)}
     if "beta" in place and parameters[place["beta"]].start is None and "gamma" in place:
-        # the level was put into beta for sigma0 = 1 by `_spans`
+        # `_spans` gives beta for sigma0 = 1
         i, g = place["beta"], place["gamma"]
         if "sigma0" in place:
             values[i] *= values[place["sigma0"]]
@@ -71,16 +71,16 @@ def _dependent(parameters: Sequence[Parameter], values: Floats, draw: Floats) ->
 
 def _spans(parameters: Sequence[Parameter], curves: Sequence[Curve]) -> Mapping[str, Span]:
     """Return the range of each parameter over which searches begin."""
-    told = _told(curves)
-    found = {}
+    estimated = _ranges(curves)
+    spans = {}
     for q in parameters:
         if q.start is not None:
-            found[q.name] = _around(q)
+            spans[q.name] = _around(q)
             continue
-        span = told.get(q.field, (0.0, 1.0))
+        span = estimated.get(q.field, (0.0, 1.0))
         low, high = max(span[0], q.low), min(span[1], q.high)
-        found[q.name] = (low, high) if low < high else (max(q.low, -1e300), min(q.high, 1e300))
-    return found
+        spans[q.name] = (low, high) if low < high else (max(q.low, -1e300), min(q.high, 1e300))
+    return spans
 
 
 def _around(q: Parameter) -> Span:
@@ -91,8 +91,8 @@ def _around(q: Parameter) -> Span:
     return max(start - wide, q.low), min(start + wide, q.high)
 
 
-def _told(curves: Sequence[Curve]) -> dict[str, Span]:
-    """Return what the data say of the size of every field."""
+def _ranges(curves: Sequence[Curve]) -> dict[str, Span]:
+    """Return the range of every field as estimated from the data."""
     ratio = np.concatenate([_ratio(c) for c in curves])
     size = np.abs(ratio)
     top, usual, mean = np.quantile(size, 0.97), np.quantile(size, 0.6), float(np.mean(ratio))
@@ -103,12 +103,12 @@ def _told(curves: Sequence[Curve]) -> dict[str, Span]:
     slow, fast = (np.quantile(moving, 0.02), moving.max()) if moving.size else (1e-3, 1.0)
     steps = np.concatenate([np.abs(c.steps()[1:]) for c in curves])
     fine = float(np.median(steps[steps > 0.0])) if (steps > 0.0).any() else 1e-6
-    # where nothing moved, some length: data say nothing of what depends on it
+    # without motion any length will do: the data do not depend on it
     path = max(float(np.ptp(np.cumsum(c.steps()))) for c in curves) or fine
-    lasts = max(float(np.ptp(c.clock)) for c in curves)
+    duration = max(float(np.ptp(c.clock)) for c in curves)
     tick = min(float(np.min(np.diff(c.clock))) for c in curves)
     stiff = _stiffness(curves)
-    drift = float(np.ptp(force)) / lasts
+    drift = float(np.ptp(force)) / duration
     return {
         "mu": (0.4 * usual, 1.3 * top),
         "mu0": (0.7 * usual, 1.2 * top),
@@ -125,10 +125,10 @@ def _told(curves: Sequence[Curve]) -> dict[str, Span]:
         "gamma": (-0.5 / top, 0.5 / top),
         "a": (0.002 * top, 0.05 * top),
         "b": (0.002 * top, 0.05 * top),
-        "time": (tick, lasts),
+        "time": (tick, duration),
         "length": (2.0 * fine, 0.3 * path),
         "stiffness": (0.5 * stiff, 2.0 * stiff),
-        "mass": (stiff * (tick / _DECADE) ** 2, stiff * (lasts / 30.0) ** 2),
+        "mass": (stiff * (tick / _DECADE) ** 2, stiff * (duration / 30.0) ** 2),
         "offset": (mean * normal - 0.1 * np.ptp(force), mean * normal + 0.1 * np.ptp(force)),
         "drift": (-0.2 * drift, 0.2 * drift),
         "force_start": (force[0] - 0.1 * np.ptp(force), force[0] + 0.1 * np.ptp(force)),
@@ -136,20 +136,20 @@ def _told(curves: Sequence[Curve]) -> dict[str, Span]:
 
 
 def _ratio(curve: Curve) -> Floats:
-    """Return the force over the normal force, its middle taken out where it has both signs."""
+    """Return the force over the normal force, less its midrange where it has both signs."""
     ratio = np.asarray(curve.force) / np.asarray(curve.normal_force)
     low, high = np.quantile(ratio, [0.02, 0.98])
     return np.asarray(ratio - 0.5 * (low + high) if low * high < 0.0 else ratio)
 
 
 def _stiffness(curves: Sequence[Curve]) -> float:
-    """Return the steepest rise of the force over the displacement that lasts [N/m]."""
-    found = 0.0
+    """Return the 95 % quantile of the slope of force over displacement [N/m]."""
+    stiffness = 0.0
     for curve in curves:
         x, f = np.cumsum(curve.steps()), np.asarray(curve.force)
         wide = max(2, curve.rows // 100)
-        rise, way = f[wide:] - f[:-wide], x[wide:] - x[:-wide]
-        moved = np.abs(way) > 1e-9 * max(float(np.ptp(x)), 1e-300)
+        rise, travel = f[wide:] - f[:-wide], x[wide:] - x[:-wide]
+        moved = np.abs(travel) > 1e-9 * max(float(np.ptp(x)), 1e-300)
         if moved.any():
-            found = max(found, float(np.quantile(rise[moved] / way[moved], 0.95)))
-    return found if found > 0.0 else 1.0
+            stiffness = max(stiffness, float(np.quantile(rise[moved] / travel[moved], 0.95)))
+    return stiffness if stiffness > 0.0 else 1.0

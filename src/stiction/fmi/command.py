@@ -1,4 +1,4 @@
-"""What `stiction export` does."""
+"""The command `stiction export`: a chain as an FMI 3 unit."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ def export_fmu(scenario: Scenario | str | Path, path: str | Path) -> Path:
     Notes
     -----
     The unit holds the scenario and calls this package: it runs where Python finds stiction, and
-    says so by `needsExecutionTool`.
+    declares this by `needsExecutionTool`.
 
     Source: Functional Mock-up Interface 3.0.1, sections 2 and 4.
     Verified by: tests/unit/fmi/test_unit.py::test_fmpy_agrees_with_a_run
@@ -80,7 +80,7 @@ def export_fmu(scenario: Scenario | str | Path, path: str | Path) -> Path:
     with tempfile.TemporaryDirectory() as folder:
         from stiction.fmi.unit import SCENARIO
 
-        # two units in one process must not share a module
+        # two units in one process must not use the same module
         script = Path(folder) / f"{name.lower()}_{digest}.py"
         title = (made.title or "A chain under friction").replace("\\", "/").replace('"', "'")
         script.write_text(_SCRIPT.format(name=name, title=title.rstrip(".")), encoding="utf-8")

@@ -30,7 +30,7 @@ def unit_of_parameter(scenario: Scenario, name: str) -> str:
 
 
 def with_parameters(scenario: Scenario, values: Mapping[str, float]) -> Scenario:
-    """Return the scenario with these numbers; objects without another number stay.
+    """Return the scenario with these numbers; objects without a changed number are reused.
 
     Raises
     ------
@@ -63,8 +63,8 @@ def _numbers(owner: Any, path: str) -> Iterator[tuple[str, float]]:
 
 
 def _from_zero(path: str) -> str:
-    head, bracket, rest = path.partition("[")
+    head, bracket, remainder = path.partition("[")
     if not bracket:
         return path
-    index, _, tail = rest.partition("]")
+    index, _, tail = remainder.partition("]")
     return f"{head}[{int(index) - 1}]{_from_zero(tail)}"

@@ -1,4 +1,4 @@
-"""State of a unit that another program runs: a chain that advances on request.
+"""A co-simulation unit (FMI 3): a chain that advances by the steps of another program.
 
 It is mixed into the class `Fmi3Slave` of PythonFMU3, which stands in the unit itself; nothing of
 that package is imported before a unit runs.
@@ -20,7 +20,7 @@ from stiction.io.scenario import Scenario, read_scenario
 
 __all__ = ["SCENARIO", "ChainUnit"]
 
-# file of the unit that says what is solved
+# scenario file inside the unit
 SCENARIO = "scenario.toml"
 # steps that do not begin where the last one ended are refused beyond this, relative
 _ROUNDING = 1e-12
@@ -52,18 +52,18 @@ class ChainUnit:
         super().__init__(instance_name=instance_name, resources=resources, **more)  # type: ignore[call-arg]
         self._scenario: Scenario = read_scenario(Path(resources) / SCENARIO)
         self._given = parameters_of(self._scenario)
-        self._held: ChainStepper | None = None
+        self._stepper: ChainStepper | None = None
         self._force, self._begin, self._runs = 0.0, self._scenario.t_start, False
         self._describe()
 
-    # ---- what a simulator calls
+    # ---- calls of the simulator
 
     def setup_experiment(self, start_time: float) -> None:
-        """Take the time at which the simulator begins [s]."""
-        self._begin, self._held = float(start_time), None
+        """Set the start time [s]."""
+        self._begin, self._stepper = float(start_time), None
 
     def exit_initialization_mode(self) -> None:
-        """Make the chain of the parameters that were given, which stay from now on."""
+        """Build the chain; from here on its parameters are fixed."""
         self._chain()
         self._runs = True
 
@@ -81,21 +81,21 @@ class ChainUnit:
             return Fmi3StepResult(status=Fmi3Status.error)
         return Fmi3StepResult()
 
-    # ---- what it shows
+    # ---- parameters, input and outputs
 
     def _chain(self) -> ChainStepper:
-        if self._held is None:
+        if self._stepper is None:
             scenario = with_parameters(self._scenario, self._given)
             span = scenario.t_end - scenario.t_start
-            self._held = ChainStepper(scenario.system, scenario.method, self._begin, span)
-        return self._held
+            self._stepper = ChainStepper(scenario.system, scenario.method, self._begin, span)
+        return self._stepper
 
     def _set(self, name: str, value: float) -> None:
         if self._runs:
             why, try_ = "it describes what already moves.", "set it before the simulation begins."
             raise ModelError(name, f"{value!r} on the way", "no change", why, try_)
         self._given[name] = float(value)
-        self._held = None
+        self._stepper = None
 
     def _describe(self) -> None:
         from pythonfmu3 import DefaultExperiment, Unit
@@ -181,7 +181,7 @@ class ChainUnit:
 
 
 def _continued(stands: float, time: float, step: float) -> float:
-    """Return the end of a step, which begins where the chain stands."""
+    """Return the end of a step; refuse one that does not begin at the present time."""
     close = _ROUNDING * max(abs(stands), abs(time), abs(step))
     if not (np.isfinite(step) and step > 0.0 and abs(time - stands) <= max(close, 1e-300)):
         got = f"a step of {step!r} from {time!r}"

@@ -1,1 +1,1 @@
-"""Files: scenarios in TOML, and saved runs, which are written completely or not at all."""
+"""Files: scenarios in TOML, and saved runs, which are written atomically."""

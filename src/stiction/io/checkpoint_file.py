@@ -1,4 +1,4 @@
-"""A checkpoint on disk: what a long run needs to go on after it was killed."""
+"""Checkpoint files: the state of a long run, from which it can be resumed."""
 
 from __future__ import annotations
 
@@ -33,18 +33,18 @@ _DAMAGED = "it is damaged."
 
 
 def checkpoint_path(folder: Path) -> Path:
-    """Return where the checkpoint of a run lies that will be saved as `folder`."""
+    """Return the path of the checkpoint of a run that will be saved as `folder`."""
     return folder.with_name(f".{folder.name}.checkpoint")
 
 
 class FileCheckpoint:
-    """Keeps the state of a run in one file, replaced in one step.
+    """Saves the state of a run in one file, which is replaced atomically.
 
     Parameters
     ----------
     path : the file
-    scenario : text that identifies the problem; a checkpoint of another one is refused
-    resume : whether `load` gives back what is there
+    scenario : text that identifies the problem; a checkpoint of another one is an error
+    resume : whether `load` returns an existing state
     every : wall time between two saves [s]
     warn : receives one message if the file cannot be written, and the run continues; without it
         a write that fails is an error
@@ -74,7 +74,7 @@ class FileCheckpoint:
         return clock.monotonic() - self._last >= self.every
 
     def save(self, state: Mapping[str, npt.NDArray[Any]]) -> None:
-        """Keep `state`, replacing the last one in one step.
+        """Save `state` and replace the last one atomically.
 
         Raises
         ------
@@ -82,12 +82,12 @@ class FileCheckpoint:
         """
         if bad := [name for name, value in state.items() if np.asarray(value).dtype.hasobject]:
             raise ValueError(f"{', '.join(bad)}: objects would have to be pickled")
-        kept: dict[str, Any] = {_KEY: self._key, _KERNELS: np.array(mode()), **state}
+        arrays: dict[str, Any] = {_KEY: self._key, _KERNELS: np.array(mode()), **state}
         try:
-            with atomic_write(self.path, sync=True) as fresh, fresh.open("x+b") as file:
+            with atomic_write(self.path, sync=True) as partial, partial.open("x+b") as file:
                 mark_in_use(file.fileno())
-                # NumPy 2.0 takes a word such as `allow_pickle` for the name of an array
-                np.savez(file, **kept)
+                # in NumPy 2.0 a keyword such as `allow_pickle` is the name of an array
+                np.savez(file, **arrays)
                 # the digest of all bytes before it is the comment of the ZIP file
                 file.seek(-2, os.SEEK_END)
                 file.write(_SEAL.to_bytes(2, "little"))
@@ -96,18 +96,18 @@ class FileCheckpoint:
                 file.write(_LABEL + digest.encode("ascii"))
         except OSError as error:
             got, needs = error.strerror or str(error), "a file that can be written"
-            why = "a long run leaves its state there, so that it can go on after a kill."
+            why = "the state of a long run is saved there, so that it can be resumed."
             if self._warn is None:
-                try_ = "make room on the disk; --resume goes on from the last checkpoint."
+                try_ = "make room on the disk; --resume continues from the last checkpoint."
                 raise StoreError(str(self.path), got, needs, why, try_) from error
             if not self._failed:
-                try_ = "make room meanwhile: the run goes on, and tries again."
+                try_ = "make room meanwhile: the run continues, and tries again."
                 self._warn(explain(str(self.path), got, needs, why, try_))
             self._failed = True
         self._last = clock.monotonic()
 
     def load(self) -> dict[str, npt.NDArray[Any]] | None:
-        """Return the last state, or None when the run starts afresh.
+        """Return the last state, or None for a new run.
 
         Raises
         ------
@@ -119,7 +119,7 @@ class FileCheckpoint:
         key, kernels = str(state.pop(_KEY)), str(state.pop(_KERNELS))
         if key != str(self._key):
             got = "the checkpoint of another problem"
-            why = "a run goes on only from a state of the same scenario and version."
+            why = "a run continues only from a state of the same scenario and version."
             raise self._refused(got, why)
         if kernels != mode():
             got = f"the checkpoint of a run with {kernels} kernels"
@@ -128,22 +128,22 @@ class FileCheckpoint:
         return state
 
     def kernels(self) -> Mode | None:
-        """Return the mode of the kernels that left the file; None for no file, or a damaged one."""
+        """Return the kernel mode of the run that wrote the file; None without a valid file."""
         if not self.resume or not os.path.lexists(self.path):
             return None
         with contextlib.suppress(StoreError):
-            kept = str(self._arrays()[_KERNELS])
-            return cast(Mode, kept) if kept in ("compiled", "plain") else None
+            recorded = str(self._arrays()[_KERNELS])
+            return cast(Mode, recorded) if recorded in ("compiled", "plain") else None
         return None
 
     def remove(self) -> None:
-        """Remove the file, if there is one, and what killed runs left half-written."""
+        """Remove the file, if there is one, and temporary files of killed runs."""
         self.path.unlink(missing_ok=True)
-        halves = self.path.parent.glob(glob.escape(f".{self.path.name.lstrip('.')}") + ".*.part")
-        remove_stale((half for half in halves if not in_use(half)), age=0.0)
+        partials = self.path.parent.glob(glob.escape(f".{self.path.name.lstrip('.')}") + ".*.part")
+        remove_stale((partial for partial in partials if not in_use(partial)), age=0.0)
 
     def _arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """Return all arrays of the file, whose digest is compared before anything is unpacked."""
+        """Return all arrays of the file, after a check of its digest."""
         try:
             raw = regular_bytes(self.path)
             content, seal = memoryview(raw)[:-_SEAL], raw[-_SEAL:]
@@ -153,15 +153,15 @@ class FileCheckpoint:
             if seal != _LABEL + hashlib.sha256(content).hexdigest().encode("ascii"):
                 raise self._refused("a file that cannot be read (another digest)", _DAMAGED)
             with np.load(io.BytesIO(raw), allow_pickle=False) as file:
-                found = {name: file[name] for name in file.files}
+                arrays = {name: file[name] for name in file.files}
         except StoreError:
             raise
         except UNREADABLE as error:
             got = f"a file that cannot be read ({type(error).__name__})"
             raise self._refused(got, _DAMAGED) from error
-        if not {_KEY, _KERNELS} <= found.keys():
+        if not {_KEY, _KERNELS} <= arrays.keys():
             raise self._refused("a file that cannot be read (no key)", _DAMAGED)
-        return found
+        return arrays
 
     def _refused(self, got: str, why: str) -> StoreError:
         needs = "a checkpoint of this run"

@@ -1,7 +1,7 @@
 """Digests of the files of a result, in its `summary.json`, `fit.json` or `study.json`.
 
-`files` holds the SHA-256 of every data file; `digest` that of `summary.json` itself, of everything
-in it but this field, in a canonical form, so that another layout of the same content is the same.
+`files` has the SHA-256 of every data file, `digest` that of `summary.json` itself without this
+field, in a canonical form that does not depend on the layout of the file.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ def digest_of(summary: Mapping[str, object]) -> str:
 
     Notes
     -----
-    Of the JSON text with sorted keys, no spaces, ASCII alone, and the shortest digits that give
-    back each number.
+    The canonical form is JSON with sorted keys, without spaces, in ASCII, with the shortest digits
+    that reproduce each number.
 
     Verified by: tests/unit/io/test_digests.py::test_the_canonical_form_is_written_out
     """
-    rest = {key: value for key, value in summary.items() if key != DIGEST}
-    text = json.dumps(rest, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    content = {key: value for key, value in summary.items() if key != DIGEST}
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
     return hashlib.sha256(text.encode("ascii")).hexdigest()
 
 
@@ -51,14 +51,14 @@ def file_digest(path: Path) -> str:
 def sealed(
     content: Mapping[str, object], folder: Path | None = None, names: Iterable[str] = ()
 ) -> dict[str, object]:
-    """Return `content` with the digests of files that lie in `folder`, and with its own."""
+    """Return `content` with the digests of files in `folder`, and with its own."""
     if folder is not None:
         content = {**content, FILES: {name: file_digest(folder / name) for name in names}}
     return {**content, DIGEST: digest_of(content)}
 
 
 def read_sealed(path: Path) -> dict[str, Any]:
-    """Return the content of a JSON file that holds its own digest.
+    """Return the content of a JSON file with a digest of its own.
 
     Raises
     ------

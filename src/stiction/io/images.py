@@ -1,8 +1,8 @@
-"""Files of HDF5, which does not survive a full disk: it never meets one here.
+"""HDF5 files that survive a full disk.
 
-A refused write leaves HDF5 with a file that it can neither finish nor close, and the process
-crashes when it ends. So HDF5 writes to the disk through an object that remembers the first refusal
-and goes on in appearance.
+After a failed write HDF5 can neither finish nor close its file, and the process crashes at its end.
+Therefore HDF5 writes through a file object that records the first error and simulates success
+afterwards.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from typing import Any
 
 from stiction.io.interrupts import uninterrupted
 
-__all__ = ["Sink", "put_down"]
+__all__ = ["Sink", "hdf5_file"]
 
-# what HDF5 may read again is small: its own tables, never the arrays
+# blocks that HDF5 may read again: its tables, never the arrays [bytes]
 _SMALL = 2**16
 
 
 @contextlib.contextmanager
-def put_down(path: Path) -> Iterator[Sink]:
-    """Give an object for HDF5 to write into; afterwards the file `path` holds it.
+def hdf5_file(path: Path) -> Iterator[Sink]:
+    """Yield a file object for HDF5 that writes to `path`.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ def put_down(path: Path) -> Iterator[Sink]:
 
 
 class Sink(io.RawIOBase):
-    """A file on disk to which every write seems to succeed; `error` is the first that did not.
+    """A file on disk on which every write seems to succeed; `error` is the first failure.
 
     Parameters
     ----------
@@ -61,14 +61,14 @@ class Sink(io.RawIOBase):
         self._late: list[tuple[int, bytes]] = []
 
     def write(self, data: Any) -> int:
-        """Write all of `data`; after a refusal keep in memory what is small enough."""
+        """Write all of `data`; after a failure store small blocks in memory."""
         with memoryview(data) as view, view.cast("B") as block:
             if self.error is None:
                 try:
                     self._file.seek(self._at)
                     done = 0
                     while done < len(block):
-                        # a disk that fills up takes a part first
+                        # a disk that fills up writes a part first
                         done += self._file.write(block[done:]) or 0
                 except OSError as error:
                     self.error = error
@@ -78,12 +78,12 @@ class Sink(io.RawIOBase):
             return len(block)
 
     def readinto(self, buffer: Any) -> int:
-        """Read what was written, zeros where nothing was."""
+        """Read written bytes, and zeros where there are none."""
         with memoryview(buffer) as view, view.cast("B") as block:
             size = len(block)
             self._file.seek(self._at)
-            found = self._file.read(size) or b""
-            block[:] = found + bytes(size - len(found))
+            content = self._file.read(size) or b""
+            block[:] = content + bytes(size - len(content))
             for begin, data in self._late:
                 first, last = max(begin, self._at), min(begin + len(data), self._at + size)
                 if first < last:
@@ -102,7 +102,7 @@ class Sink(io.RawIOBase):
         return self._at
 
     def truncate(self, size: int | None = None) -> int:
-        """Give the file its size."""
+        """Set the size of the file."""
         size = self._at if size is None else size
         if self.error is None:
             try:
@@ -112,11 +112,11 @@ class Sink(io.RawIOBase):
         return size
 
     def seekable(self) -> bool:
-        """Return that any byte can be reached."""
+        """Return that it is seekable."""
         return True
 
     def readable(self) -> bool:
-        """Return that what was written can be read."""
+        """Return that written bytes can be read."""
         return True
 
     def writable(self) -> bool:

@@ -1,7 +1,7 @@
-"""Ctrl-C, and SIGTERM which ends a run in the same way, wherever they come.
+"""Handling of Ctrl-C and SIGTERM, which end a run in the same way.
 
-A KeyboardInterrupt raised inside a callback of the compiler, of HDF5, or of a module that is
-imported is dropped there or comes back as another error. This keeps in mind that there was one.
+A KeyboardInterrupt that is raised in a callback of the compiler or of HDF5, or during an import,
+may be lost there or become another error. This module records the interrupt and raises it again.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ _heard: list[int] = []
 class _Interrupt(KeyboardInterrupt):
     """Ctrl-C or SIGTERM.
 
-    Where a KeyboardInterrupt itself, and none of its kinds, passes through `exec` of a text,
-    CPython ends the process by the signal at last, although it was caught and the exit code is 130.
+    After a KeyboardInterrupt, but not a subclass, has passed through `exec` of a text, CPython ends
+    the process by the signal, even if it was caught.
     """
 
 
 def end_at_once() -> None:
-    """Let Ctrl-C and SIGTERM end this process on the spot, unless they are ignored.
+    """Let Ctrl-C and SIGTERM end this process immediately, unless they are ignored.
 
-    So it is while a command has not begun, and when all is done: an exception that modules throw
-    while they are imported, or Python while it ends, is a traceback.
+    It applies before a command begins and after it has ended: an exception during imports or
+    finalisation would print a traceback.
 
     Verified by: tests/scenarios/test_kill.py::test_ctrl_c_in_imports_leaves_no_traceback
     """
@@ -51,7 +51,7 @@ def end_at_once() -> None:
 
 @contextlib.contextmanager
 def hearing() -> Iterator[None]:
-    """While entered, what would end this process at once is a KeyboardInterrupt.
+    """Context in which signals raise KeyboardInterrupt instead of ending the process.
 
     Verified by: tests/scenarios/test_kill.py::test_interrupted_runs_say_how_to_go_on
     """
@@ -73,7 +73,7 @@ def _end(number: int, frame: FrameType | None) -> None:
 
 
 def times_heard() -> int:
-    """Return how often this process was interrupted."""
+    """Return the number of interrupts of this process."""
     return len(_heard)
 
 
@@ -88,7 +88,7 @@ def _raise(number: int, frame: FrameType | None) -> None:
 
 
 class Interrupts:
-    """While entered, whatever error follows a Ctrl-C is a KeyboardInterrupt.
+    """Context in which errors after Ctrl-C become a KeyboardInterrupt.
 
     Verified by: tests/unit/cli/test_interrupt.py::test_another_error_becomes_the_interrupt
     """
@@ -100,14 +100,14 @@ class Interrupts:
 
     def __enter__(self) -> Interrupts:
         for number in _SIGNALS if _in_main_thread() else ():
-            # in a background job Ctrl-C is ignored, and stays so
+            # in a background job Ctrl-C remains ignored
             if signal.getsignal(number) in (signal.default_int_handler, _raise):
                 self._before[number] = signal.signal(number, self._catch)
         self._hook, sys.unraisablehook = sys.unraisablehook, self._unraisable
         return self
 
     def check(self) -> None:
-        """Raise KeyboardInterrupt if Ctrl-C was pressed and dropped since."""
+        """Raise KeyboardInterrupt if one was lost."""
         if self._caught:
             raise KeyboardInterrupt
 
@@ -129,7 +129,7 @@ class Interrupts:
 
 @contextlib.contextmanager
 def uninterrupted() -> Iterator[None]:
-    """Put off Ctrl-C: raised in a call from HDF5 it would be lost, and the file with it."""
+    """Defer Ctrl-C: raised in a call from HDF5 it would be lost, and the file with it."""
     before: dict[int, Callable[[int, FrameType | None], Any]] = {}
     for number in _SIGNALS if _in_main_thread() else ():
         handler = signal.getsignal(number)

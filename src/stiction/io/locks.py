@@ -1,8 +1,8 @@
-"""A lock file beside a folder, so that one process at a time writes there.
+"""Lock files beside folders, so that one process at a time writes there.
 
-What counts is the kernel's lock on the file, which ends with its process however that ends: a
-file that a killed process left is taken over by the next. Where the file system has no such
-locks the presence of the file counts, and the message says to remove it.
+The lock of the operating system on the file counts; it ends with its process, and the next process
+reuses the file of a killed one. On file systems without locks the presence of the file counts, and
+the error asks to remove it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from stiction.io.interrupts import uninterrupted
 from stiction.numerics.compiling.file_lock import TAKEN as _TAKEN
 from stiction.numerics.compiling.file_lock import kernel_lock as _kernel_lock
 
-__all__ = ["Busy", "Lock", "held_for", "in_use", "mark_in_use", "take"]
+__all__ = ["Busy", "Lock", "acquire", "in_use", "locked_for", "mark_in_use"]
 
 _HOLDER = re.compile(r"process \d+ on .+, since \d[\d: -]+")
 _READ_FOR_S = 0.5
@@ -36,8 +36,8 @@ class Busy(Exception):
 
     Parameters
     ----------
-    holder : which, and since when, in words
-    sure : whether it holds it for certain; otherwise its file may be a leftover
+    holder : the process and the time of its lock, as text
+    sure : whether it holds the lock; otherwise the file may be left over
     """
 
     def __init__(self, holder: str, *, sure: bool = True) -> None:
@@ -55,21 +55,21 @@ class Lock:
 
     @property
     def held(self) -> bool:
-        """Whether the file is still there and ours: its folder may have been removed."""
+        """Whether the lock file still exists and is ours: its folder may have been removed."""
         return self._descriptor is not None and _is_file(self._descriptor, self.path)
 
     def release(self) -> None:
-        """Remove the file; nobody can have taken it before it is gone."""
+        """Remove the lock file while the lock is held."""
         ours = self.held
         if ours:
             _unlink(self.path)
         self.forget()
         if ours and sys.platform == "win32":
-            # where open files cannot be removed
+            # Windows cannot remove open files
             _unlink(self.path)
 
     def forget(self) -> None:
-        """Let go of what a forked child inherited, or it would hold the lock of a dead parent."""
+        """Close the inherited descriptor of a forked child, which would otherwise hold the lock."""
         if self._descriptor is not None:
             os.close(self._descriptor)
             self._descriptor = None
@@ -87,7 +87,7 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork)
 
 
-def take(path: Path) -> Lock:
+def acquire(path: Path) -> Lock:
     """Return the lock whose file is `path`.
 
     Raises
@@ -108,13 +108,13 @@ def take(path: Path) -> Lock:
                 os.close(descriptor)
                 raise Busy(_holder(path), sure=error.errno in _TAKEN) from error
         if not _is_file(descriptor, path):
-            # the file of another one, which ended in between
+            # removed by a process that ended in between
             os.close(descriptor)
             continue
         lock = Lock(path, descriptor)
         since = time.strftime("%Y-%m-%d %H:%M:%S")
         with contextlib.suppress(OSError):
-            # a lock without a name, as on a full disk, is one nevertheless
+            # on a full disk the lock is valid without a text
             os.ftruncate(descriptor, 0)
             words = f"process {os.getpid()} on {platform.node()}, since {since}\n"
             os.write(descriptor, words.encode())
@@ -122,7 +122,7 @@ def take(path: Path) -> Lock:
 
 
 def _opened(path: Path) -> tuple[int | None, bool]:
-    """Return an open lock file, None if it is gone again, and whether it was made here."""
+    """Return an open lock file, None if it was removed, and whether it was created here."""
     with contextlib.suppress(FileExistsError):
         return os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666), True
     with contextlib.suppress(FileNotFoundError):
@@ -131,30 +131,30 @@ def _opened(path: Path) -> tuple[int | None, bool]:
 
 
 @contextlib.contextmanager
-def held_for(folder: Path, lock: Callable[[], Lock]) -> Iterator[Lock]:
-    """Hold a lock beside `folder`, whose parents are made; those that stay empty are removed.
+def locked_for(folder: Path, lock: Callable[[], Lock]) -> Iterator[Lock]:
+    """Hold a lock beside `folder`; create its parents, and remove those that remain empty.
 
     Parameters
     ----------
-    lock : takes the lock
+    lock : acquires the lock
 
     Verified by: tests/unit/io/test_staging.py::test_a_claim_leaves_no_folders
     """
     with contextlib.ExitStack() as ended:
-        # interrupted in between, it would leave the lock and the folders made for it
+        # an interrupt in between would leave the lock and its folders
         with uninterrupted():
             for _ in range(_MOST_TRIES):
                 made = [p for p in folder.parents if not p.exists()]
                 with contextlib.suppress(FileNotFoundError):
                     folder.parent.mkdir(parents=True, exist_ok=True)
                     ended.callback(_remove_empty, made)
-                    # the parent is gone again where another run made it, and was refused since
-                    taken = lock()
+                    # another run may have removed the parent in between
+                    acquired = lock()
                     break
             else:
                 raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), folder.parent)
-            ended.callback(taken.release)
-        yield taken
+            ended.callback(acquired.release)
+        yield acquired
 
 
 def _remove_empty(folders: list[Path]) -> None:
@@ -164,15 +164,15 @@ def _remove_empty(folders: list[Path]) -> None:
 
 
 def mark_in_use(descriptor: int) -> None:
-    """Let other processes see that this one writes to an open file."""
+    """Mark an open file as in use by this process."""
     with contextlib.suppress(OSError):
         _kernel_lock(descriptor)
 
 
 def in_use(path: Path) -> bool:
-    """Return whether a process holds the lock on the file `path`, which is a leftover if not."""
+    """Return whether a process holds the lock on the file `path`, which is left over otherwise."""
     try:
-        # a pipe of that name would wait for a writer
+        # a pipe would block
         descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
     except OSError:
         return False
@@ -186,7 +186,7 @@ def in_use(path: Path) -> bool:
 
 
 def _holder(path: Path) -> str:
-    """Return who holds the lock; its file is empty for a moment before it says so."""
+    """Return the holder of the lock; its file is empty for a moment at first."""
     end = time.monotonic() + _READ_FOR_S
     while True:
         if regular(path):

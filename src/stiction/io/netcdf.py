@@ -15,7 +15,7 @@ import numpy as np
 from stiction.core.events import NUMBERED
 from stiction.core.ledger import COLUMNS, Ledger
 from stiction.core.run import Run, Variable
-from stiction.io.images import put_down
+from stiction.io.images import hdf5_file
 
 __all__ = ["read_netcdf", "write_netcdf"]
 
@@ -27,21 +27,21 @@ def write_netcdf(run: Run, path: Path, details: Mapping[str, object]) -> None:
 
     Parameters
     ----------
-    run : what to write
+    run : the run
     path : the file
-    details : what other files of a saved run have no place for; kept as one JSON attribute
+    details : data without a place in other files; saved as one JSON attribute
 
     Verified by: tests/unit/io/test_store.py::test_netcdf_opens_in_xarray
     """
     import h5netcdf
 
-    with put_down(path) as sink, h5netcdf.File(sink, "w") as file:
+    with hdf5_file(path) as sink, h5netcdf.File(sink, "w") as file:
         _put(file, "time", ("time",), run.time, run.time_unit, "time", axis="T")
         for name, variable in run.variables.items():
             _put(file, name, variable.dims, variable.values, variable.unit, variable.meaning)
         _put_ledger(file, run)
         if run.asked is not None and not np.array_equal(run.asked, run.time):
-            _put(file, "asked", ("asked",), run.asked, run.time_unit, "times asked for")
+            _put(file, "asked", ("asked",), run.asked, run.time_unit, "requested times")
         for dim, size in file.dimensions.items():
             if dim in NUMBERED and dim not in file.variables:
                 meaning = f"number of the {dim}, from 1"
@@ -77,7 +77,7 @@ def read_netcdf(path: Path) -> tuple[dict[str, Variable], Ledger, dict[str, Any]
                 unit, meaning = str(stored.attrs["units"]), str(stored.attrs["long_name"])
                 variables[name] = Variable(stored[...], tuple(stored.dimensions), unit, meaning)
         details = json.loads(file.attrs["details"])
-        # runs saved before there were other systems than chains do not name these
+        # early runs, of chains, do not have these
         details["time_unit"] = str(file.attrs.get("time_unit", "s"))
         stored = file.variables["kinetic"].attrs["units"]
         details["energy_unit"] = str(file.attrs.get("energy_unit", stored))
@@ -102,7 +102,7 @@ def _put_ledger(file: Any, run: Run) -> None:
         _put(file, name, (axis,), values, unit, COLUMNS[name], group=_LEDGER)
     each, meaning = energy.friction_heat, "heat of friction of each contact since the start"
     contacts = file.dimensions.get("contact")
-    # a ledger may keep one heat for all contacts together
+    # a ledger may have one heat for all contacts together
     fits = contacts is None or contacts.size == each.shape[1]
     dims = (axis, "contact" if fits else "ledger_contact")
     _put(file, "friction_heat_each", dims, each, unit, meaning, group=_LEDGER)

@@ -1,4 +1,4 @@
-"""What a run gets where it is solved or loaded: the way to its figures and to a folder."""
+"""Output of runs: figures, and saving to a folder."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Folders that appear complete or not at all, written by one process at a time.
+"""Atomic writing of result folders, by one process at a time.
 
-A process claims the folder of its result before it begins. The result is written into a hidden
-sibling and put in place when everything is on disk. A killed run leaves the sibling, which the
-next run of the same name removes.
+A process locks the folder of its result before it begins. The result is written into a temporary
+folder beside it, which is renamed when everything is on disk. The temporary folder of a killed run
+is removed by the next run of the same name.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from pathlib import Path
 
 from stiction.core.files import flush, writing
 from stiction.errors import StoreError
-from stiction.io.contents import MARK, is_result, strangers
-from stiction.io.locks import Busy, Lock, held_for, take
+from stiction.io.contents import SUMMARY, foreign_files, is_result
+from stiction.io.locks import Busy, Lock, acquire, locked_for
 
 __all__ = ["Claim", "check_target", "claimed", "put_in_place", "staged", "whereabouts"]
 
 _NEEDS = "a folder that can be written"
-_WHY = "results are kept on disk."
-_WHY_NEW = "a result never mixes with what is there already."
+_WHY = "results are saved on disk."
+_WHY_NEW = "a result has a folder of its own."
 _TRY_NEW = "give another folder with --out, or replace this one with --overwrite."
 _TRY_OTHER = "give another folder with --out."
 _MOST_NAMED = 5
@@ -35,53 +35,53 @@ _MOST_NAMED = 5
 
 @dataclass
 class Claim:
-    """The right of this process to write the folder `path`; see `claimed`."""
+    """The lock of this process on the folder `path`; see `claimed`."""
 
     path: Path
     overwrite: bool
     lock: Lock
 
     def renew(self) -> None:
-        """Take the lock again if its folder was removed meanwhile."""
+        """Acquire the lock again if its folder was removed."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
         if not self.lock.held:
-            fresh = _take(self.path)
+            renewed = _acquire(self.path)
             self.lock.release()
-            self.lock = fresh
+            self.lock = renewed
 
 
 @contextlib.contextmanager
 def claimed(path: Path, *, overwrite: bool = False) -> Iterator[Claim]:
-    """Keep other processes from writing to `path` until the end of the context.
+    """Lock `path` against other processes until the end of the context.
 
     Parameters
     ----------
-    path : the folder that will hold the result
-    overwrite : replace a result that is there
+    path : folder of the result
+    overwrite : replace an existing result
 
     Raises
     ------
-    StoreError : if something is there already, nothing can be written there, or another process
-        is about to; the message names it.
+    StoreError : if the folder exists, cannot be written, or is locked by another process, which
+        the message names.
 
     Verified by: tests/unit/io/test_staging.py::test_the_second_of_two_runs_is_refused
     """
     path = check_target(path, overwrite=overwrite)
     with contextlib.ExitStack() as ended:
         with writing(path, _NEEDS, _WHY, _TRY_OTHER):
-            lock = ended.enter_context(held_for(path, partial(_take, path)))
+            lock = ended.enter_context(locked_for(path, partial(_acquire, path)))
             claim = Claim(path, overwrite, lock)
             ended.callback(lambda: claim.lock.release())
-            _remove_leftovers(path)
-            # another run may have ended since it was looked for
+            _remove_stale(path)
+            # another run may have ended in between
             _check_present(path, overwrite)
         yield claim
 
 
-def _take(path: Path) -> Lock:
+def _acquire(path: Path) -> Lock:
     file = path.with_name(f".{path.name}.lock")
     try:
-        return take(file)
+        return acquire(file)
     except Busy as busy:
         got = f"a folder that {busy.holder} is about to write"
         why = "of two runs with one folder, one result would be lost."
@@ -92,54 +92,54 @@ def _take(path: Path) -> Lock:
         raise StoreError(str(path), got, needs, why, try_) from busy
 
 
-def _remove_leftovers(path: Path) -> None:
-    """Remove what killed runs of the same name left; give back a result that one set aside.
+def _remove_stale(path: Path) -> None:
+    """Remove files of killed runs of the same name; restore a result that one had renamed.
 
-    Only who holds the claim may do so: nobody else writes there.
+    Only the holder of the lock may do so.
     """
     if (aside := whereabouts(path)) != path:
         os.rename(aside, path)
     # no dots: `.run.old-1.checkpoint` belongs to a run called run.old-1
     name = re.compile(rf"\.{re.escape(path.name)}\.((old|partial)-\w+|checkpoint\.\w+\.part)")
-    for found in path.parent.iterdir():
-        if name.fullmatch(found.name):
-            if found.is_dir():
-                shutil.rmtree(found, ignore_errors=True)
+    for left in path.parent.iterdir():
+        if name.fullmatch(left.name):
+            if left.is_dir():
+                shutil.rmtree(left, ignore_errors=True)
             else:
-                found.unlink(missing_ok=True)
+                left.unlink(missing_ok=True)
 
 
 # ---- what may be replaced
 
 
 def check_target(path: Path, *, overwrite: bool = False) -> Path:
-    """Return the absolute folder that a result may be written to; nothing is left behind.
+    """Check that a result may be written to a folder; return its absolute path.
 
     Raises
     ------
-    StoreError : if something is there already, or nothing can be written there.
+    StoreError : if the folder exists, or cannot be written.
 
     Verified by: tests/unit/io/test_staging.py::test_refusals_leave_nothing_behind
     """
     if not str(path).strip() or str(path) == ".":
         why = "a result is a folder of its own."
         raise StoreError("--out", repr(str(path)), "a folder's name", why, _TRY_OTHER)
-    # a name may hold what no name of a file can
+    # the name may be invalid for a file
     with writing(path, _NEEDS, _WHY, _TRY_OTHER, (OSError, ValueError)):
         path = Path(os.path.abspath(path))
         _check_present(path, overwrite)
         there = next(parent for parent in path.parents if os.path.lexists(parent))
-        # as long as the longest of the names that a run may need
+        # as long as the longest temporary name
         probe = there / f".{path.name}.partial-{secrets.token_hex(8)}"
         probe.mkdir()
         with contextlib.suppress(FileNotFoundError):
-            # the one who holds the claim may have taken it for a leftover
+            # the holder of the lock may have removed it
             probe.rmdir()
     return path
 
 
 def _check_present(path: Path, overwrite: bool) -> None:
-    """Raise StoreError if something is there that must not be replaced."""
+    """Raise StoreError if `path` exists and must not be replaced."""
     if not os.path.lexists(path):
         return
     where = str(path)
@@ -156,10 +156,10 @@ def _check_present(path: Path, overwrite: bool) -> None:
     if not any(path.iterdir()):
         return
     if not is_result(path):
-        got, needs = "a folder with other things in it", f"a saved run (with {MARK}) to replace"
+        got, needs = "a folder with other files", f"a saved run (with {SUMMARY}) to replace"
         why = "--overwrite removes the whole folder."
         raise StoreError(where, got, needs, why, _TRY_OTHER)
-    if foreign := strangers(path):
+    if foreign := foreign_files(path):
         more = f" and {len(foreign) - _MOST_NAMED} more" if len(foreign) > _MOST_NAMED else ""
         got = f"a saved run with files of yours in it: {', '.join(foreign[:_MOST_NAMED])}{more}"
         why = "--overwrite removes the whole folder, and would remove them too."
@@ -172,18 +172,18 @@ def _check_present(path: Path, overwrite: bool) -> None:
 
 @contextlib.contextmanager
 def staged(target: Path | Claim, *, overwrite: bool = False) -> Iterator[Path]:
-    """Give a hidden folder to write into; it takes the place of the target in the end.
+    """Yield a temporary folder, which is renamed to the target at the end.
 
-    After an error nothing of it is left, and the target stays as it was.
+    After an error it is removed, and the target is unchanged.
 
     Parameters
     ----------
-    target : the folder that will hold the result, or the claim to it
-    overwrite : replace a result that is there; a claim says so itself
+    target : folder of the result, or the claim to it
+    overwrite : replace an existing result; a claim has its own flag
 
     Raises
     ------
-    StoreError : if it cannot be written, or something is there that must not be replaced.
+    StoreError : if it cannot be written, or exists and must not be replaced.
 
     Verified by: tests/unit/io/test_staging.py::test_folder_appears_complete_or_not_at_all
     """
@@ -201,7 +201,7 @@ def staged(target: Path | Claim, *, overwrite: bool = False) -> Iterator[Path]:
             for place, _, names in os.walk(folder):
                 for name in ("", *names):
                     flush(Path(place, name))
-            # checked again: it may have appeared, or got other files, while the run was solved
+            # again: the target may have changed during the run
             _check_present(path, target.overwrite)
             put_in_place(folder, path)
         finally:
@@ -209,9 +209,9 @@ def staged(target: Path | Claim, *, overwrite: bool = False) -> Iterator[Path]:
 
 
 def put_in_place(folder: Path, path: Path) -> None:
-    """Rename `folder` to `path`; what was there is called `folder` in the end.
+    """Exchange the names of `folder` and `path`, if `path` exists.
 
-    Between the renames it has the name that `whereabouts` finds.
+    Between the renames the old result has a name that `whereabouts` finds.
 
     Verified by: tests/unit/io/test_staging.py::test_a_kill_hides_nothing
     """
@@ -224,14 +224,14 @@ def put_in_place(folder: Path, path: Path) -> None:
         with contextlib.suppress(OSError):
             os.rename(aside, path)
         raise
-    # the one that was there may be removed when nothing can bring its name back any more
+    # the old result may be removed once the new name is on disk
     flush(path.parent)
     if replaces:
         os.rename(aside, folder)
 
 
 def whereabouts(path: Path) -> Path:
-    """Return where the result called `path` lies: there, unless a kill left it between renames."""
+    """Return the place of the result `path`; a kill may have left it between two renames."""
     if not os.path.lexists(path) and path.name:
         with contextlib.suppress(OSError):
             asides = path.parent.glob(glob.escape(f".{path.name}.old-") + "?" * 8)

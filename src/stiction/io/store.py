@@ -1,10 +1,9 @@
-"""A saved run: one folder, written completely or not at all, read back as a Run.
+"""Saved runs: a folder that is written atomically, and loaded as a `Run`.
 
-`summary.json` holds status, final state, energies, determinism, audit, quantities and cost;
-`events.csv` the events; `run.nc` the trajectory and the ledger; `scenario.toml` what was run
-(running it again gives the same numbers); `figures/` what was drawn. Deformed bodies are also in
-`snapshots.vtkhdf`, for ParaView; nothing here reads it. `summary.json` keeps the digests of all but
-the figures.
+`summary.json` has status, final state, energies, determinism, audit, quantities and cost;
+`events.csv` the events; `run.nc` the trajectory and the ledger; `scenario.toml` the scenario, which
+reproduces the run; `figures/` the figures; `snapshots.vtkhdf` deformed bodies for ParaView.
+`summary.json` has the digests of all files except figures.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ from stiction.core.files import UNREADABLE, check_readable, regular
 from stiction.core.ledger import Ledger
 from stiction.core.run import Quantity, Run, Variable
 from stiction.errors import Status, StictionError, StoreError, explain
-from stiction.io.contents import FIGURES, MARK, SNAPSHOTS, holds_good
+from stiction.io.contents import FIGURES, SNAPSHOTS, SUMMARY, holds_valid
 from stiction.io.digests import sealed
 from stiction.io.netcdf import read_netcdf, write_netcdf
 from stiction.io.output import OUTPUT
@@ -44,11 +43,11 @@ _HEAD = ("time", "contact", "from", "to", "kind")
 
 
 class FiguresError(StoreError):
-    """The numbers of a run are saved, its figures could not be written."""
+    """The run is saved, but its figures could not be written."""
 
 
 class DrawingInterrupted(KeyboardInterrupt):
-    """Ctrl-C cost the figures of a run; its numbers are saved in the folder, the argument."""
+    """Ctrl-C interrupted the figures of a run, which is saved in the folder, the argument."""
 
 
 def save(
@@ -61,17 +60,17 @@ def save(
 ) -> Path:
     """Write `run` to the folder `path` and return the folder.
 
-    A run that failed never replaces one that did not: it is written beside it, to a folder
-    whose name ends in `.failed`, and that one is returned.
+    A failed run does not replace a valid one: it is written to a folder beside it whose name ends
+    in `.failed`, and that one is returned.
 
     Parameters
     ----------
-    run : what to write
+    run : the run
     path : a folder that does not exist yet, or the claim to one
-    overwrite : replace a saved run that is there; a claim says so itself
-    scenario : TOML text of what was run; made from the run when None
-    draw : writes figures into the folder it is given. If it fails the run is saved
-        without figures, and its error goes on.
+    overwrite : replace an existing result; a claim has its own flag
+    scenario : TOML text of the scenario; derived from the run if None
+    draw : writes figures into a folder. If it fails the run is saved without figures, and the
+        error is raised.
 
     Raises
     ------
@@ -89,7 +88,7 @@ def save(
         with claimed(path, overwrite=overwrite) as claim:
             return save(run, claim, scenario=scenario, draw=draw)
     summary = _summary(run)
-    if not run.status.ok and holds_good(path.path):
+    if not run.status.ok and holds_valid(path.path):
         with _beside(path) as claim:
             _write(run, claim, {**summary, "instead_of": path.path.name}, scenario, draw)
             return claim.path
@@ -99,21 +98,21 @@ def save(
 
 @contextlib.contextmanager
 def _beside(claim: Claim) -> Iterator[Claim]:
-    """Give the claim to a folder beside the good result, which a failed run may take."""
+    """Yield the claim to a folder for a failed run beside a valid result."""
     for number in range(1, _MOST_FAILED + 1):
         name = f"{claim.path.name}.failed" + (f"-{number}" if number > 1 else "")
-        with contextlib.ExitStack() as held:
+        with contextlib.ExitStack() as stack:
             try:
-                taken = held.enter_context(claimed(claim.path.with_name(name), overwrite=True))
+                beside = stack.enter_context(claimed(claim.path.with_name(name), overwrite=True))
             except StoreError:
                 if number == _MOST_FAILED:
                     raise
                 continue
-            if not holds_good(taken.path):
-                yield taken
+            if not holds_valid(beside.path):
+                yield beside
                 return
     got, needs = "other results under every such name", f"a folder such as {claim.path.name}.failed"
-    why = "a run that failed does not replace one that did not."
+    why = "a failed run does not replace a valid one."
     raise StoreError(str(claim.path), got, needs, why, "remove results that you do not need.")
 
 
@@ -133,14 +132,14 @@ def _write(
         if has_snapshots(run):
             write_vtkhdf(run, folder / SNAPSHOTS)
             names.append(SNAPSHOTS)
-        # the digest is that of the text: what is read back, not what it was made from
+        # the digest of the content as it is loaded from the text
         text = _json(sealed(json.loads(_json(summary)), folder, names))
-        (folder / MARK).write_text(text + "\n", encoding="utf-8")
+        (folder / SUMMARY).write_text(text + "\n", encoding="utf-8")
         try:
             if draw is not None:
                 draw(folder / FIGURES)
         except BaseException as error:  # noqa: BLE001 - raised when the numbers are saved
-            # whatever a drawing runs into, Ctrl-C included, must not cost the numbers
+            # an error of drawing, Ctrl-C included, must not lose the run
             undrawn = error
             shutil.rmtree(folder / FIGURES, ignore_errors=True)
     if isinstance(undrawn, OSError):
@@ -152,9 +151,9 @@ def _write(
 
 
 def _undrawn(path: Path, error: OSError) -> FiguresError:
-    found = error.__cause__ if isinstance(error.__cause__, OSError) else error
-    got = f"no figures ({found.strerror or found})".partition("\n")[0]
-    why = "the numbers are saved, and complete."
+    cause = error.__cause__ if isinstance(error.__cause__, OSError) else error
+    got = f"no figures ({cause.strerror or cause})".partition("\n")[0]
+    why = "the run is saved, and complete."
     try_ = f"make room, then draw them: stiction plot {shlex.quote(str(path))}."
     return FiguresError(explain(str(path), got, "a folder that can be written", why, try_))
 
@@ -163,12 +162,12 @@ def load(path: str | Path, *, unverified: bool = False) -> Run:
     """Return the run that was saved in the folder `path`.
 
     The digests of its files are compared before anything is read. `system` and `method` are built
-    from its scenario.toml; they are None when that names what only Python can hold.
+    from its scenario.toml; they are None if it names an object that only Python can hold.
 
     Parameters
     ----------
     path : the folder
-    unverified : read files that were changed since they were saved, as far as they can be read;
+    unverified : read files that were changed after they were saved, as far as possible;
         the field `unverified` of the run names them
 
     Raises
@@ -188,18 +187,20 @@ def load(path: str | Path, *, unverified: bool = False) -> Run:
         else:
             if _stamp(folder) == before:
                 return run
-    got = "a run that was replaced again and again while it was read"
+    got = "a run that was replaced repeatedly while it was read"
     why = "its files must be those of one run."
-    raise StoreError(str(path), got, "a saved run that stays", why, "wait, and try again.")
+    raise StoreError(
+        str(path), got, "a saved run that does not change", why, "wait, and try again."
+    )
 
 
 def _stamp(folder: Path) -> tuple[int, ...]:
-    """Return what changes when another run takes the place of this one."""
+    """Return values that change if the run is replaced."""
     try:
-        found = (folder / MARK).stat()
+        status = (folder / SUMMARY).stat()
     except (OSError, ValueError):
         return ()
-    return found.st_ino, found.st_mtime_ns, found.st_size
+    return status.st_ino, status.st_mtime_ns, status.st_size
 
 
 def _load(folder: Path, unverified: bool) -> Run:
@@ -209,7 +210,7 @@ def _load(folder: Path, unverified: bool) -> Run:
     verdict = examine(folder)
     if verdict.summary is None or (verdict.suspect and not unverified):
         raise refusal(verdict)
-    summary, file = verdict.summary, MARK
+    summary, file = verdict.summary, SUMMARY
     try:
         check_summary(summary)
         file = _ARRAYS
@@ -218,7 +219,7 @@ def _load(folder: Path, unverified: bool) -> Run:
         variables, energy, details = read_netcdf(folder / file)
         file = _EVENTS
         log = _read_events(folder / file, details["event_units"])
-        file = MARK
+        file = SUMMARY
         doubt = verdict.doubt or str(summary.get("unverified", ""))
         return _run_of(summary, (variables, energy, details), log, _objects(folder), doubt)
     except UNREADABLE as error:
@@ -227,7 +228,7 @@ def _load(folder: Path, unverified: bool) -> Run:
             str(folder / file),
             f"a file that cannot be read ({name})",
             "a saved run as it was written",
-            "the file is missing, cut short or was changed.",
+            "the file is missing, truncated or changed.",
             f"run it again: stiction run {shlex.quote(str(folder / _SCENARIO))} "
             "--out another folder.",
         ) from error
@@ -240,7 +241,7 @@ def _run_of(
     objects: tuple[object | None, object | None, str],
     doubt: str,
 ) -> Run:
-    """Return the run from what its files hold."""
+    """Return the run from the contents of its files."""
     variables, energy, details = arrays
     time = variables.pop("time").values
     asked = variables.pop("asked").values if "asked" in variables else time
@@ -288,7 +289,7 @@ def _run_of(
 
 
 def _objects(folder: Path) -> tuple[object | None, object | None, str]:
-    """Return the system and the method of a saved run; where they cannot be read their text."""
+    """Return the system and method of a saved run; if they cannot be read, their text."""
     path = folder / _SCENARIO
     if not regular(path):
         return None, None, ""
@@ -297,7 +298,7 @@ def _objects(folder: Path) -> tuple[object | None, object | None, str]:
     try:
         scenario = read_scenario(path)
     except (StictionError, *UNREADABLE):
-        # the numbers can be read and drawn without the objects that made them
+        # results can be loaded and drawn without them
         return None, None, path.read_text("utf-8", "replace")
     return scenario.system, scenario.method, ""
 
@@ -347,7 +348,7 @@ def _summary(run: Run) -> dict[str, object]:
 
 
 def _details(run: Run) -> dict[str, object]:
-    """Return what the contract of summary.json has no key for."""
+    """Return data without a key in summary.json."""
     return {
         "reason": run.reason,
         "citations": list(run.citations),
@@ -367,22 +368,22 @@ def _details(run: Run) -> dict[str, object]:
 
 
 def _determinism(summary: Mapping[str, Any], details: Mapping[str, Any]) -> Determinism:
-    found = summary["determinism"]
+    saved = summary["determinism"]
     # runs of earlier versions have no units there
-    units = details.get("loss_units", [{}] * len(found["losses"]))
-    pairs = zip(found["losses"], units, strict=True)
+    units = details.get("loss_units", [{}] * len(saved["losses"]))
+    pairs = zip(saved["losses"], units, strict=True)
     losses = tuple(Loss(**loss, units=unit) for loss, unit in pairs)
-    margin, unseen = float(found.get("margin", math.inf)), str(details.get("unseen", ""))
+    margin, unseen = float(saved.get("margin", math.inf)), str(details.get("unseen", ""))
     return Determinism(losses, margin, unseen)
 
 
 def _margin(margin: float) -> dict[str, float]:
-    """Return the smallest margin under its name; nothing where no split came near."""
+    """Return the smallest margin under its name; nothing if it is infinite."""
     return {"margin": margin} if math.isfinite(margin) else {}
 
 
 def _number_or_array(saved: object) -> Any:
-    """Return a last state as it was: a number, or an array; what is not finite was kept as None."""
+    """Return a final state, a number or an array; None means values that are not finite."""
     values = np.array(saved, dtype=np.float64)
     return values if values.ndim else float(values)
 
@@ -429,7 +430,7 @@ def _write_events(log: EventLog, path: Path) -> None:
 
 
 def _cells(column: Any) -> list[object]:
-    # an empty cell is what every reader takes for a missing number
+    # an empty cell for a missing number
     return ["" if value != value else value for value in column.tolist()]
 
 
@@ -441,10 +442,10 @@ def _read_events(path: Path, units: Mapping[str, str]) -> EventLog:
     if tuple(head[: len(_HEAD)]) != _HEAD:
         raise ValueError(f"unexpected columns {head}")
     cells = list(zip(*rows, strict=True)) if rows else [()] * len(head)
-    time, contact, before, after, kind, *rest = cells
+    time, contact, before, after, kind, *states = cells
     columns = {
         name: np.array([float(cell or "nan") for cell in column])
-        for name, column in zip(head[len(_HEAD) :], rest, strict=True)
+        for name, column in zip(head[len(_HEAD) :], states, strict=True)
     }
     return EventLog(
         np.array([float(t) for t in time]),

@@ -1,4 +1,4 @@
-"""What summary.json must hold, as types: the contract that scripts rely on."""
+"""The schema of summary.json, as types."""
 
 from __future__ import annotations
 
@@ -50,15 +50,15 @@ class _Summary(msgspec.Struct):
 
 
 def check_summary(summary: object) -> None:
-    """Raise ValueError where summary.json holds another type than this package writes.
+    """Raise ValueError if summary.json has another type than this package writes.
 
     Verified by: tests/unit/io/test_store.py::test_changed_summaries_are_refused
     """
     try:
-        held = msgspec.convert(summary, _Summary)
+        content = msgspec.convert(summary, _Summary)
     except msgspec.ValidationError as error:
         raise ValueError(str(error)) from error
-    for name, quantity in held.quantities.items():
+    for name, quantity in content.quantities.items():
         parts = quantity.value if isinstance(quantity.value, list) else [quantity.value]
         if quantity.unit and any(isinstance(part, str) for part in parts):
             raise ValueError(f"{name} is a word and has the unit {quantity.unit!r}")

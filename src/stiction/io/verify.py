@@ -1,7 +1,7 @@
-"""Whether a saved run is what was written, found out before anything in it is opened.
+"""Verification of saved runs and fits by their digests, before any file is opened.
 
-Nothing here trusts a file: what is not text, no JSON, too deep or too large is damage, and a file
-of HDF5 is hashed, not opened, because a damaged one can keep its reader busy without end.
+Files are not trusted: invalid text or JSON, deep nesting and large sizes count as damage. HDF5
+files are hashed and not opened, because a damaged one can block its reader.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from typing import Any
 
 from stiction.core.files import UNREADABLE, regular
 from stiction.errors import StoreError, nearest
-from stiction.io.contents import DATA, FIT, MARK, MOST_OF_SUMMARY, SNAPSHOTS
+from stiction.io.contents import DATA, FIT, MOST_OF_SUMMARY, SNAPSHOTS, SUMMARY
 from stiction.io.digests import DIGEST, FILES, digest_of, file_digest
 from stiction.io.staging import whereabouts
 
-__all__ = ["DAMAGED", "SOUND", "UNVERIFIED", "Verdict", "examine", "examined", "refusal"]
+__all__ = ["DAMAGED", "UNVERIFIED", "VALID", "Verdict", "examine", "examined", "refusal"]
 
-SOUND, DAMAGED, UNVERIFIED = 0, 2, 3
+VALID, DAMAGED, UNVERIFIED = 0, 2, 3
 """Exit codes of `stiction verify`."""
 
 _NO_DIGESTS = "it has no digests: it was saved by an earlier version"
@@ -31,15 +31,15 @@ _NO_DIGESTS = "it has no digests: it was saved by an earlier version"
 
 @dataclass(frozen=True)
 class Verdict:
-    """What the digests of a saved run or fit say.
+    """Result of the verification of a saved run or fit.
 
     Parameters
     ----------
     folder : of the run
-    summary : what `summary.json` or `fit.json` holds; None if it cannot be read
-    wrong : name of each file that is not what was saved, and what is wrong with it
-    sealed : whether the run has digests at all
-    size : bytes of the files that were checked
+    summary : content of `summary.json` or `fit.json`; None if it cannot be read
+    wrong : the faults of files that differ from the saved ones, by name
+    sealed : whether the run has digests
+    size : of the checked files [bytes]
     """
 
     folder: Path
@@ -50,18 +50,18 @@ class Verdict:
 
     @property
     def code(self) -> int:
-        """The exit code: sound, damaged or unverified."""
-        return DAMAGED if self.wrong else SOUND if self.sealed else UNVERIFIED
+        """The exit code: valid, damaged or unverified."""
+        return DAMAGED if self.wrong else VALID if self.sealed else UNVERIFIED
 
     @property
     def suspect(self) -> dict[str, str]:
-        """The wrong files from which a reader could take wrong numbers."""
+        """The wrong files that affect loaded numbers."""
         absent = (SNAPSHOTS, _MISSING)
         return {name: what for name, what in self.wrong.items() if (name, what) != absent}
 
     @property
     def doubt(self) -> str:
-        """Why what is read is not verified, in a line; "" if it is."""
+        """Why the files are not verified, in a line; "" if they are."""
         if self.suspect:
             return ", ".join(f"{name} {what}" for name, what in self.suspect.items())
         return "" if self.sealed else _NO_DIGESTS
@@ -69,8 +69,8 @@ class Verdict:
     def __str__(self) -> str:
         """Return the line of `stiction verify`, one more for each wrong file."""
         count = len(self.summary[FILES]) + 1 if self.summary and self.sealed else 0
-        if self.code == SOUND:
-            return f"sound        {_shown(self.folder)}  {count} files, {_bytes(self.size)}"
+        if self.code == VALID:
+            return f"valid        {_shown(self.folder)}  {count} files, {_bytes(self.size)}"
         if self.code == UNVERIFIED:
             return f"UNVERIFIED   {_shown(self.folder)}: {_NO_DIGESTS}"
         return "\n".join(
@@ -79,12 +79,12 @@ class Verdict:
         )
 
 
-def examine(folder: Path, mark: str = MARK) -> Verdict:
-    """Return what the digests of the run in `folder` say; damage is no error here.
+def examine(folder: Path, key_file: str = SUMMARY) -> Verdict:
+    """Verify the digests of the run in `folder`; damage is no error here.
 
     Parameters
     ----------
-    mark : the file that holds them: MARK of a run, FIT of a fit
+    key_file : with the digests: SUMMARY of a run, FIT of a fit
 
     Raises
     ------
@@ -92,30 +92,30 @@ def examine(folder: Path, mark: str = MARK) -> Verdict:
 
     Verified by: tests/unit/io/test_digests.py::test_every_damage_is_reported
     """
-    if not regular(folder / mark):
-        got = f"no {mark}" if folder.is_dir() else "no such folder"
+    if not regular(folder / key_file):
+        got = f"no {key_file}" if folder.is_dir() else "no such folder"
         why = "`stiction run` and `run.save` write such folders."
-        try_ = f"{_near(folder)}{_TRY_LOAD}"
+        try_ = f"{_similar_folders(folder)}{_TRY_LOAD}"
         raise StoreError(str(folder), got, "the folder of a saved run", why, try_)
     wrong: dict[str, str] = {}
     try:
-        size = (folder / mark).stat().st_size
+        size = (folder / key_file).stat().st_size
         if size > MOST_OF_SUMMARY:
             raise ValueError("too large")
-        summary = json.loads((folder / mark).read_text("utf-8"))
+        summary = json.loads((folder / key_file).read_text("utf-8"))
         if not isinstance(summary, dict):
             raise ValueError("no table")
-        # either of them says that there were digests: damage to one must not pass for none
-        marked = DIGEST in summary or FILES in summary
-        if marked and summary.get(DIGEST) != digest_of(summary):
-            wrong[mark] = _CHANGED
+        # either key shows that there were digests: a missing one is damage
+        has_digests = DIGEST in summary or FILES in summary
+        if has_digests and summary.get(DIGEST) != digest_of(summary):
+            wrong[key_file] = _CHANGED
     except UNREADABLE as error:
-        return Verdict(folder, None, {mark: f"cannot be read ({_short(error)})"}, True)
-    if not marked:
+        return Verdict(folder, None, {key_file: f"cannot be read ({_short(error)})"}, True)
+    if not has_digests:
         return Verdict(folder, summary, {}, False, size)
     digests = summary.get(FILES)
     digests = digests if isinstance(digests, dict) else {}
-    for name in dict.fromkeys([*digests, *DATA[mark]]):
+    for name in dict.fromkeys([*digests, *DATA[key_file]]):
         path = folder / name
         if name not in digests:
             if os.path.lexists(path) and not wrong:
@@ -126,62 +126,66 @@ def examine(folder: Path, mark: str = MARK) -> Verdict:
             try:
                 size += path.stat().st_size
                 if file_digest(path) != digests[name]:
-                    wrong[name] = _CHANGED if mark not in wrong else f"is not what {mark} says"
+                    wrong[name] = (
+                        _CHANGED if key_file not in wrong else f"is not what {key_file} says"
+                    )
             except OSError as error:
                 wrong[name] = f"cannot be read ({_short(error)})"
     return Verdict(folder, summary, wrong, True, size)
 
 
 _MISSING = "is missing"
-_CHANGED = "was changed since it was saved"
+_CHANGED = "was changed after it was saved"
 
 
-def _near(folder: Path) -> str:
-    """Return a question for a folder beside, where one is called nearly so."""
+def _similar_folders(folder: Path) -> str:
+    """Return a question for a folder of a similar name."""
     with contextlib.suppress(OSError):
-        near = [str(path) for path in sorted(folder.parent.iterdir()) if (path / MARK).is_file()]
+        near = [str(path) for path in sorted(folder.parent.iterdir()) if (path / SUMMARY).is_file()]
         asked = nearest(str(folder), near) if near and not folder.is_dir() else ""
         return f"{asked} Or " if asked.startswith("did you mean") else ""
     return ""
 
 
-_TRY_LOAD = f"check the path; a folder that holds {MARK} is a saved run."
+_TRY_LOAD = f"check the path; a folder that holds {SUMMARY} is a saved run."
 
 
 def refusal(verdict: Verdict) -> StoreError:
-    """Return the error for a run whose files are not what was saved."""
+    """Return the error for a run whose files differ from the saved ones."""
     names = list(verdict.suspect)
     where = ", ".join(str(verdict.folder / name) for name in names)
     got = verdict.doubt
-    why = "a damaged file can hold wrong numbers that look right, so nothing of it is read."
-    try_ = "take it from a backup, or run it again."
+    why = "a damaged file can contain plausible wrong numbers, so it is not read."
+    try_ = "restore it from a backup, or run it again."
     if "scenario.toml" not in names:
         again = shlex.quote(str(verdict.folder / "scenario.toml"))
-        try_ = f"take it from a backup, or run it again: stiction run {again} --out another folder."
+        try_ = (
+            f"restore it from a backup, or run it again: stiction run {again} --out another folder."
+        )
     if verdict.summary is not None:
         try_ += " If you changed it yourself, --unverified (load(..., unverified=True)) reads it."
     return StoreError(where, got, "the files of a run as they were saved", why, try_)
 
 
 def examined(path: str | Path) -> Iterator[tuple[str, Path, Verdict | StoreError]]:
-    """Give the kind and folder of every run and fit in or below a folder, and what is said of it.
+    """Yield kind, folder and verdict of every run and fit in or below a folder.
 
-    That is a verdict, or the error that says that there is none.
+    In place of a verdict there may be the error that there is no result.
 
     Verified by: tests/scenarios/test_verify.py::test_exit_codes
     """
     path = whereabouts(Path(path))
-    kinds = {MARK: "run", FIT: "fit"}
-    found = [(path, mark) for mark in kinds if regular(path / mark)]
-    for root, folders, names in () if found else os.walk(path):
-        # hidden ones are being written, or are what a kill left
+    kinds = {SUMMARY: "run", FIT: "fit"}
+    results = [(path, key_file) for key_file in kinds if regular(path / key_file)]
+    for root, folders, names in () if results else os.walk(path):
+        # hidden folders are temporary
         folders[:] = [name for name in folders if not name.startswith(".")]
-        found += [(Path(root), mark) for mark in kinds if mark in names]
-    for folder, mark in sorted(found) or [(path, MARK)]:
+        results += [(Path(root), key_file) for key_file in kinds if key_file in names]
+    for folder, key_file in sorted(results) or [(path, SUMMARY)]:
         try:
-            yield kinds[mark], folder, examine(folder, mark)
+            yield kinds[key_file], folder, examine(folder, key_file)
         except StoreError as error:
-            yield kinds[mark], folder, error
+            yield kinds[key_file], folder, error
 
 
 def _short(error: BaseException) -> str:
@@ -190,7 +194,7 @@ def _short(error: BaseException) -> str:
 
 
 def _shown(path: Path) -> str:
-    """Return a path on one line, whatever is in its name: each line is about one run."""
+    """Return a path on one line, whatever is in its name: one line for each run."""
     return str(path) if str(path).isprintable() else ascii(str(path))
 
 

@@ -1,6 +1,6 @@
 """Snapshots of deformed bodies or lines as one VTKHDF file, which ParaView opens with its time.
 
-The cells are written once; points and point data follow each other step by step.
+The cells are written once, points and point data for every step.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.core.run import Run
-from stiction.io.images import put_down
+from stiction.io.images import hdf5_file
 
 __all__ = ["has_snapshots", "write_vtkhdf"]
 
-_DRAWN = {
+_BODY_VARIABLES = {
     "snapshot_time": ("snapshot",),
     "drawn_position": ("snapshot", "drawn", "axis"),
     "drawn_cell": ("cell", "corner"),
 }
-_LINES = {"position": ("time", "node", "axis"), "nodes_of_element": ("element", "side")}
+_LINE_VARIABLES = {"position": ("time", "node", "axis"), "nodes_of_element": ("element", "side")}
 # corners: number of line, triangle and quadrilateral in VTK
 _TYPES = {2: 3, 3: 5, 4: 9}
 _VERSION = (2, 0)
@@ -37,7 +37,7 @@ class _Grid:
     times : (s,)
     places : (s, points, axes)
     cells : (cells, corners) points, from 0
-    point, cell : arrays by name, (s, members, ...) where they change and (members, ...) where not
+    point, cell : arrays by name, (s, members, ...) if they change and (members, ...) if not
     """
 
     times: npt.NDArray[np.float64]
@@ -49,8 +49,8 @@ class _Grid:
 
 def has_snapshots(run: Run) -> bool:
     """Return whether a run holds bodies or lines that `write_vtkhdf` can write."""
-    return _has(run, _LINES) or (
-        _has(run, _DRAWN) and run.variables["drawn_cell"].values.shape[1] in _TYPES
+    return _has(run, _LINE_VARIABLES) or (
+        _has(run, _BODY_VARIABLES) and run.variables["drawn_cell"].values.shape[1] in _TYPES
     )
 
 
@@ -83,9 +83,9 @@ def write_vtkhdf(run: Run, path: Path) -> None:
     """
     import h5py
 
-    grid = _lines(run) if _has(run, _LINES) else _bodies(run)
+    grid = _lines(run) if _has(run, _LINE_VARIABLES) else _bodies(run)
     places, cells = grid.places, grid.cells
-    with put_down(path) as sink, h5py.File(sink, "w") as file:
+    with hdf5_file(path) as sink, h5py.File(sink, "w") as file:
         root = file.create_group("VTKHDF")
         root.attrs["Version"] = np.array(_VERSION, dtype=np.int64)
         root.attrs["Type"] = np.bytes_("UnstructuredGrid")
@@ -110,7 +110,7 @@ def write_vtkhdf(run: Run, path: Path) -> None:
 def _bodies(run: Run) -> _Grid:
     known = run.variables
     cells = np.asarray(known["drawn_cell"].values, dtype=np.int64)
-    found = {
+    point = {
         name: np.asarray(variable.values, dtype=np.float64)
         for name, variable in known.items()
         if variable.dims[:2] == ("snapshot", "drawn") and name != "drawn_position"
@@ -122,7 +122,7 @@ def _bodies(run: Run) -> _Grid:
         cell["body"] = body[cells[:, 0]]
     times = np.asarray(known["snapshot_time"].values, dtype=np.float64)
     places = np.asarray(known["drawn_position"].values, dtype=np.float64)
-    return _Grid(times, places, cells, found, cell)
+    return _Grid(times, places, cells, point, cell)
 
 
 def _lines(run: Run) -> _Grid:
@@ -130,7 +130,7 @@ def _lines(run: Run) -> _Grid:
         return {
             name: np.asarray(variable.values, dtype=np.float64)
             for name, variable in run.variables.items()
-            if name not in _LINES and part in variable.dims[:2]
+            if name not in _LINE_VARIABLES and part in variable.dims[:2]
             if variable.dims[0] == part or variable.dims[:2] == ("time", part)
         }
 
@@ -141,7 +141,7 @@ def _lines(run: Run) -> _Grid:
 
 
 def _put(group: Any, name: str, values: npt.NDArray[Any], moving: tuple[int, ...]) -> None:
-    """Write what changes with the step, as vectors where it has axes, or what stays."""
+    """Write an array that changes with the step (as vectors if it has axes), or a constant one."""
     if values.shape[:2] != moving:
         group.create_dataset(name, data=values)
     elif values.ndim == 3 and values.shape[2] <= 3:
@@ -156,17 +156,17 @@ def _put_vectors(
     values: npt.NDArray[np.float64],
     since: npt.NDArray[np.float64] | None = None,
 ) -> None:
-    """Write (s, p, d) vectors as (s p, 3), a step at a time, so that memory stays small."""
+    """Write (s, p, d) vectors as (s p, 3), a step at a time, to save memory."""
     steps, points, axes = values.shape
     stored = group.create_dataset(name, (steps * points, 3), dtype="f8")
-    row = np.zeros((points, 3))
+    vectors = np.zeros((points, 3))
     for k in range(steps):
-        row[:, :axes] = values[k] if since is None else values[k] - since
-        stored[k * points : (k + 1) * points] = row
+        vectors[:, :axes] = values[k] if since is None else values[k] - since
+        stored[k * points : (k + 1) * points] = vectors
 
 
 def _put_steps(root: Any, grid: _Grid) -> None:
-    """Write where the data of each step begin; cells and what belongs to them stay."""
+    """Write the offsets of the data of each step; cells and constant data have offset zero."""
     count, points = grid.places.shape[:2]
     each, still = np.arange(count, dtype=np.int64), np.zeros(count, dtype=np.int64)
     steps = root.create_group("Steps")

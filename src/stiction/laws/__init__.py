@@ -1,4 +1,4 @@
-"""What resists: friction and adhesion laws, pure in slip, gap and history."""
+"""Friction and adhesion laws, pure functions of slip, gap and state."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
-"""Van der Waals adhesion between two surfaces: traction against the gap, with its potential.
+"""Van der Waals adhesion between two surfaces: traction over the gap, with its potential.
 
-A law is pure in the gap: it knows no mesh and no clock. Tractions are positive in pressure
-and negative in tension.
+A law is a pure function of the gap. Tractions are positive in pressure and negative in tension.
 """
 
 from __future__ import annotations
@@ -33,18 +32,18 @@ _TRY_CONSTANTS = (
     "solids in air have 1e-20 to 1e-18 J and a few 1e-10 m; or use "
     "LennardJones.from_strength(max_tension, work_of_adhesion)."
 )
-_HAMAKER = Positive("J", "surfaces that attract nothing need no adhesion.", _TRY_CONSTANTS)
+_HAMAKER = Positive("J", "without attraction there is no adhesion.", _TRY_CONSTANTS)
 _R0 = Positive("m", "the attraction acts over this length.", _TRY_CONSTANTS)
 _GAP_REG = Positive(
     "m",
-    "beyond gap_max the curve rises with the gap, and its tangent would attract for ever.",
+    "beyond gap_max the tangent would attract at any distance.",
     "leave it out: then it is gap_eq.",
 )
-_ADHESIVE = Flag("False leaves out all tension.", "to weaken adhesion, lower `hamaker`.")
+_ADHESIVE = Flag("False removes all tension.", "to weaken adhesion, lower `hamaker`.")
 
 
 class Adhesion(Declared, abc.ABC):
-    """Base of normal laws with adhesion: traction, stiffness and potential at a gap.
+    """Base class of normal laws with adhesion: traction, stiffness and potential at a gap.
 
     Examples
     --------
@@ -67,11 +66,11 @@ class Adhesion(Declared, abc.ABC):
         """Return the work [J/m^2] of the traction from `gap` to infinity."""
 
     def table(self) -> Floats:
-        """Return the constants as kernels read them, in a fresh array.
+        """Return the constants for kernels, in a new array.
 
         Raises
         ------
-        ModelError : for a law made of Python functions, which kernels cannot read.
+        ModelError : for a law of Python functions, which kernels cannot call.
         """
         raise ModelError(
             type(self).__name__,
@@ -84,7 +83,7 @@ class Adhesion(Declared, abc.ABC):
     @property
     @abc.abstractmethod
     def length(self) -> float:
-        """Length [m] over which the traction changes; sharpness is measured against it."""
+        """Length scale of the traction [m]; `sharpness` is relative to it."""
 
     @property
     @abc.abstractmethod
@@ -107,21 +106,21 @@ class LennardJones(Adhesion):
     """Lennard-Jones attraction and repulsion, integrated over a half space.
 
     T(g) = T0 [(r0/g)^9 / 45 - (r0/g)^3 / 3] with T0 = A_H / (2 pi r0^3), continued by its
-    tangent for g <= gap_reg. So tractions stay finite and gaps may become negative.
+    tangent for g <= gap_reg, so that tractions are finite for negative gaps.
 
     Parameters
     ----------
     hamaker : A_H, Hamaker constant [J], > 0
     r0 : length of the Lennard-Jones potential [m], > 0
-    gap_reg : gap [m] below which the curve is straight, between 0 and `gap_max`;
+    gap_reg : gap [m] below which the law is linear, between 0 and `gap_max`;
         None means `gap_eq`, as in the paper
-    adhesive : False leaves out all tension; the constants keep the values of the adhesive
+    adhesive : False removes all tension; the constants have the values of the adhesive
         curve, so that friction can be compared with and without adhesion
 
     Notes
     -----
-    Any consistent units do: with tractions in E and lengths in L0, `hamaker` is in E L0^3.
-    At `gap_eq` of a curve without tension the stiffness jumps; its value there is 0.
+    Any consistent units are admissible: with tractions in E and lengths in L0, `hamaker` is in E
+    L0^3. At `gap_eq` of a curve without tension the stiffness jumps; its value there is 0.
 
     Source: Mergel, Scheibert, Sauer 2021, eqs (10), (41); formulas sheet, section 1.
     Verified by: tests/exact/test_adhesion.py::test_constants_in_closed_form
@@ -185,10 +184,10 @@ class LennardJones(Adhesion):
         gap_reg: float | None = None,
         adhesive: bool = True,
     ) -> LennardJones:
-        """Return the law that comes closest to measured tractions, in least squares.
+        """Return the least-squares fit of the law to measured tractions.
 
-        T = p / g^9 - q / g^3 is linear in p and q, so that the best pair is unique and needs
-        no start: r0^6 = 15 p / q and T0 = 3 q / r0^3.
+        T = p / g^9 - q / g^3 is linear in p and q, so that the solution is unique: r0^6 = 15 p / q
+        and T0 = 3 q / r0^3.
 
         Parameters
         ----------
@@ -210,7 +209,7 @@ class LennardJones(Adhesion):
         w = numbers(
             "LennardJones.fit.weight", weight, size=g.size, rule="positive", why=why, try_=try_
         )
-        # columns in units of the closest datum, so that the powers stay comparable
+        # scaled by the smallest gap, so that the powers are comparable
         x = float(g.min()) / g
         columns = np.column_stack([x**9, -(x**3)]) * w[:, None]
         (p, q), _, rank, _ = np.linalg.lstsq(columns, t * w, rcond=None)
@@ -259,12 +258,12 @@ class LennardJones(Adhesion):
 
     @property
     def linear_below(self) -> float:
-        """Gap [m] below which the curve is straight: `gap_reg`, or `gap_eq` without one."""
+        """Gap [m] below which the law is linear: `gap_reg`, or `gap_eq` without one."""
         return self.gap_eq if self.gap_reg is None else self.gap_reg
 
     @property
     def linear_stiffness(self) -> float:
-        """k_reg = -dT/dg [Pa/m] of the straight part; 2 15^(2/3) T0 / r0 from `gap_eq`."""
+        """k_reg = -dT/dg [Pa/m] of the linear part; 2 15^(2/3) T0 / r0 from `gap_eq`."""
         x = self.r0 / self.linear_below
         return self.traction_scale / self.r0 * (x**10 / 5.0 - x**4)
 
@@ -279,7 +278,7 @@ class LennardJones(Adhesion):
         """Work [J/m^2] of the regularised tension from `gap_zero` to infinity.
 
         It is `work_of_adhesion` unless `gap_reg` lies above `gap_eq`. A law without tension
-        keeps the value of the adhesive one.
+        has the value of the adhesive one.
 
         Verified by: tests/exact/test_adhesion.py::test_regularised_work
         """
@@ -288,16 +287,16 @@ class LennardJones(Adhesion):
 
     @cached_property
     def _constants(self) -> Floats:
-        """T0, r0, and gap, traction, stiffness, end, potential of the straight part."""
+        """T0, r0, and gap, traction, stiffness, end, potential of the linear part."""
         t0, gap = self.traction_scale, self.linear_below
         x = self.r0 / gap
-        # exactly zero at gap_eq, so that equilibrium is equilibrium to the last bit
+        # exactly zero at gap_eq, without rounding
         traction = 0.0 if self.gap_reg is None else t0 * (x**9 / 45.0 - x**3 / 3.0)
         psi = t0 * self.r0 * (x**8 / 360.0 - x**2 / 6.0)
         return np.array([t0, self.r0, gap, traction, self.linear_stiffness, np.inf, psi, 0.0])
 
     def table(self) -> Floats:
-        """Return the constants as kernels read them, in a fresh array.
+        """Return the constants for kernels, in a new array.
 
         Verified by: tests/unit/laws/test_adhesion.py::test_array_form_is_the_law
         """
@@ -312,7 +311,7 @@ class LennardJones(Adhesion):
         Parameters
         ----------
         gap : normal gap, open > 0 [m]
-        stretch : J, surface stretch of the partner at the nearest point [1]
+        stretch : J, surface stretch of the partner at the closest point [1]
 
         Raises
         ------
@@ -325,7 +324,7 @@ class LennardJones(Adhesion):
         x = _ratio(g, c)
         curve = c[0] * (x**9 / 45.0 - x**3 / 3.0)
         line = c[3] + c[4] * (c[2] - g)
-        return _pieces(g, line, curve, c) / _stretch(stretch)
+        return _by_range(g, line, curve, c) / _stretch(stretch)
 
     def stiffness(self, gap: npt.ArrayLike, stretch: npt.ArrayLike = 1.0) -> Floats:
         """Return dT/dg / J [Pa/m], negative where a larger gap lowers the pressure.
@@ -336,7 +335,7 @@ class LennardJones(Adhesion):
         c, g = self.table(), _gaps(gap)
         x = _ratio(g, c)
         curve = -c[0] / c[1] * (x**10 / 5.0 - x**4)
-        return _pieces(g, np.full_like(g, -c[4]), curve, c) / _stretch(stretch)
+        return _by_range(g, np.full_like(g, -c[4]), curve, c) / _stretch(stretch)
 
     def potential(self, gap: npt.ArrayLike) -> Floats:
         """Return the work [J/m^2] of T from `gap` to infinity; T is minus its derivative.
@@ -348,13 +347,13 @@ class LennardJones(Adhesion):
         x = _ratio(g, c)
         curve = c[0] * c[1] * (x**8 / 360.0 - x**2 / 6.0) - c[7]
         d = np.where(g <= c[2], c[2] - g, 0.0)
-        return _pieces(g, c[6] - c[7] + d * (c[3] + 0.5 * c[4] * d), curve, c)
+        return _by_range(g, c[6] - c[7] + d * (c[3] + 0.5 * c[4] * d), curve, c)
 
     def stored_energy(self, pressure: npt.ArrayLike) -> tuple[Floats, Floats]:
         """Return the energy [J/m^2] stored under `pressure` [Pa] >= 0: true and regularised.
 
-        Both count from the gap without traction. The straight part is softer than the curve
-        and stores more; the difference says how far to trust energies under pressure.
+        Both are relative to the gap without traction. The linear part is softer than the curve and
+        stores more; the difference bounds the error of energies under pressure.
 
         Source: formulas sheet, section 1.
         Verified by: tests/exact/test_adhesion.py::test_energy_under_pressure
@@ -365,7 +364,7 @@ class LennardJones(Adhesion):
                 "LennardJones.stored_energy",
                 "a pressure that is negative or not finite",
                 "numbers >= 0 [Pa]",
-                "in tension a traction belongs to two gaps.",
+                "in tension the gap is not a unique function of the traction.",
                 "use `potential` with the gap itself.",
             )
         t0 = self.traction_scale
@@ -414,5 +413,5 @@ def _ratio(g: Floats, c: Floats) -> Floats:
     return np.asarray(c[1] / np.maximum(g, c[2]))
 
 
-def _pieces(g: Floats, line: Floats, curve: Floats, c: Floats) -> Floats:
+def _by_range(g: Floats, line: Floats, curve: Floats, c: Floats) -> Floats:
     return np.asarray(np.where(g >= c[5], 0.0, np.where(g <= c[2], line, curve)))

@@ -1,8 +1,8 @@
-"""Friction under adhesion: how much tangential traction an interface carries at a gap.
+"""Friction laws under adhesion: the sliding threshold of an interface as a function of the gap.
 
-A law gives a threshold for sliding, s(g) >= 0; below it the interface sticks. The threshold
-need not vanish under tension, so that friction acts where surfaces pull on each other. What
-happens at the threshold is in `stiction.laws.return_mapping`.
+A law gives a sliding threshold s(g) >= 0; below it the interface sticks. The threshold may be
+positive under tension, so that friction acts in adhesive contact. The return map to the threshold
+is in `stiction.laws.return_mapping`.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ _WHY_MU = "a negative threshold would push the body along and create energy."
 _TRY_MU = "give a number >= 0, or use Frictionless()."
 _MU = NonNegative("1", _WHY_MU, _TRY_MU)
 _WHY_CUT = (
-    "below, friction would begin only under a very large pressure; above, it would act far outside "
+    "below, friction would need a very large pressure; above, it would act far outside "
     "the contact area, or be negative."
 )
 _TRY_CUT = "give 1 for the whole contact area, 0 for pressure alone, -0.001 for a little less."
 _SHARPNESS = Positive(
-    "1", "it is the length r0 over the width in which friction ends.", "give 80, as in the paper."
+    "1", "it is r0 over the width in which friction vanishes.", "give 80, as in the paper."
 )
 _PROBE = Finite(
     "m",
-    "functions are tried at gaps that occur.",
+    "functions are checked at gaps of the run.",
     "give (0.5 * gap_eq, 2 * gap_max) of the adhesion law.",
     per="end",
     size=2,
@@ -123,11 +123,11 @@ class Frictionless(AdhesiveFriction):
         return 0.0 * adhesion.traction(gap, stretch)
 
     def gap_cut(self, adhesion: Adhesion) -> float:
-        """Return minus infinity: friction acts at no gap."""
+        """Return minus infinity: no friction at any gap."""
         return -np.inf
 
     def table(self, adhesion: Adhesion) -> Floats:
-        """Return the constants as kernels read them."""
+        """Return the constants for kernels."""
         return np.array([0.0, 0.0, -np.inf, 0.0, 0.0])
 
 
@@ -141,13 +141,13 @@ class DI(AdhesiveFriction):
     Parameters
     ----------
     mu : tau over the largest tension of the adhesion law [1], >= 0
-    s_cut : where friction ends [1]: 0 at `gap_eq`, 1 at `gap_max`, between -1 and 10
-    sharpness : how fast it ends [1], > 0; the width is r0 / sharpness
+    s_cut : parameter of the cut-off gap [1]: 0 at `gap_eq`, 1 at `gap_max`, between -1 and 10
+    sharpness : of the cut-off [1], > 0; its width is r0 / sharpness
 
     Notes
     -----
     At `gap_cut` the threshold is exactly tau / 2. Without tension in the adhesion law tau
-    keeps its value, and friction acts where the normal traction is zero.
+    has the same value, and friction acts where the normal traction is zero.
 
     Source: Mergel, Scheibert, Sauer 2021, eqs (13), (14), (59).
     Verified by: tests/unit/laws/test_adhesive_friction.py::test_di_values
@@ -172,7 +172,7 @@ class DI(AdhesiveFriction):
 
     @property
     def per_current_area(self) -> bool:
-        """Whether thresholds count per current area: yes."""
+        """Whether the threshold is per current area: yes."""
         return True
 
     def tau(self, adhesion: Adhesion) -> float:
@@ -181,13 +181,13 @@ class DI(AdhesiveFriction):
 
     def gap_cut(self, adhesion: Adhesion) -> float:
         """Return g_cut [m]."""
-        return _cut(self.s_cut, adhesion)
+        return _gap_cut(self.s_cut, adhesion)
 
     def threshold(
         self, gap: npt.ArrayLike, adhesion: Adhesion, stretch: npt.ArrayLike = 1.0
     ) -> Floats:
         """Return the sliding threshold [Pa] per current area, between 0 and tau."""
-        e = self._fall(gap, adhesion, stretch)
+        e = self._exponential(gap, adhesion, stretch)
         return np.asarray(self.tau(adhesion) / (1.0 + e))
 
     def slope(self, gap: npt.ArrayLike, adhesion: Adhesion, stretch: npt.ArrayLike = 1.0) -> Floats:
@@ -196,13 +196,15 @@ class DI(AdhesiveFriction):
         Source: Mergel, Scheibert, Sauer 2021, eq. (59).
         Verified by: tests/unit/laws/test_adhesive_friction.py::test_slopes
         """
-        e = self._fall(gap, adhesion, stretch)
+        e = self._exponential(gap, adhesion, stretch)
         k = self.sharpness / adhesion.length
         with np.errstate(invalid="ignore"):
-            share = np.where(np.isinf(e), 0.0, e / (1.0 + e))
-        return np.asarray(-k * self.tau(adhesion) / (1.0 + e) * share)
+            logistic = np.where(np.isinf(e), 0.0, e / (1.0 + e))
+        return np.asarray(-k * self.tau(adhesion) / (1.0 + e) * logistic)
 
-    def _fall(self, gap: npt.ArrayLike, adhesion: Adhesion, stretch: npt.ArrayLike) -> Floats:
+    def _exponential(
+        self, gap: npt.ArrayLike, adhesion: Adhesion, stretch: npt.ArrayLike
+    ) -> Floats:
         """Return exp(k (g - g_cut)), infinite in the tail."""
         # the normal law checks gaps and stretches; its values broadcast the two
         g = np.asarray(gap, dtype=np.float64) + 0.0 * adhesion.traction(gap, stretch)
@@ -210,21 +212,21 @@ class DI(AdhesiveFriction):
         return np.asarray(np.where(z > _TAIL, np.inf, np.exp(np.minimum(z, _TAIL))))
 
     def table(self, adhesion: Adhesion) -> Floats:
-        """Return the constants as kernels read them."""
+        """Return the constants for kernels."""
         k = self.sharpness / adhesion.length
         return np.array([1.0, self.tau(adhesion), self.gap_cut(adhesion), k, 0.0])
 
     def matching_ea(self, adhesion: Adhesion, s_cut: float = 1.0) -> EA:
         """Return the EA law that has the same threshold at `gap_eq`, without stretch.
 
-        mu_EA = mu_DI T_max / |T(g_cut)| with the cut of EA. Away from `gap_eq` and under
+        mu_EA = mu_DI T_max / |T(g_cut)| with g_cut of EA. Away from `gap_eq` and under
         stretch the two models differ.
 
         Source: Mergel, Scheibert, Sauer 2021, eq. (36).
         Verified by: tests/exact/test_adhesion.py::test_matched_models
         """
-        share = _tension_at_cut(s_cut, adhesion) / adhesion.max_tension
-        return EA(self.mu / share, s_cut)
+        ratio = _tension_at_gap_cut(s_cut, adhesion) / adhesion.max_tension
+        return EA(self.mu / ratio, s_cut)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -238,14 +240,14 @@ class EA(AdhesiveFriction):
     Parameters
     ----------
     mu : friction parameter [1], >= 0; a coefficient only for s_cut = 0
-    s_cut : where friction ends [1], from -1 to 1. Slightly negative values, such as -0.001,
-        ask for some pressure before friction begins
+    s_cut : parameter of the cut-off gap [1], from -1 to 1. With slightly negative values, such as
+        -0.001, friction begins at a small pressure
 
     Notes
     -----
     The slope jumps at g_cut unless s_cut = 1. With an adhesion law without tension
-    T(g_cut) = 0 for s_cut >= 0, so that only pressure causes friction. If the straight part
-    of the normal law reaches past g_cut, T is taken from it.
+    T(g_cut) = 0 for s_cut >= 0, so that only pressure causes friction. If the linear part
+    of the normal law extends beyond g_cut, T is that of the linear part.
 
     Source: Mergel, Scheibert, Sauer 2021, eqs (15), (16), (60), (61); section 3.3 for
     negative s_cut.
@@ -257,21 +259,21 @@ class EA(AdhesiveFriction):
 
     @property
     def per_current_area(self) -> bool:
-        """Whether thresholds count per current area: no."""
+        """Whether the threshold is per current area: no."""
         return False
 
     def gap_cut(self, adhesion: Adhesion) -> float:
         """Return g_cut [m]."""
-        return _cut(self.s_cut, adhesion)
+        return _gap_cut(self.s_cut, adhesion)
 
     def threshold(
         self, gap: npt.ArrayLike, adhesion: Adhesion, stretch: npt.ArrayLike = 1.0
     ) -> Floats:
         """Return the sliding threshold [Pa] per reference area."""
         cut = self.gap_cut(adhesion)
-        # the traction of a rigid partner, stretched afterwards: checks, and broadcasts, both
+        # the traction of a rigid partner; the second term checks and broadcasts the stretch
         above = adhesion.traction(gap) + 0.0 * adhesion.traction(cut, stretch)
-        above = np.maximum(above - adhesion.traction(cut), 0.0)  # below zero only by rounding
+        above = np.maximum(above - adhesion.traction(cut), 0.0)  # negative by rounding only
         j = np.asarray(stretch, dtype=np.float64)
         return np.asarray(np.where(np.asarray(gap) < cut, self.mu * above / j, 0.0))
 
@@ -285,20 +287,20 @@ class EA(AdhesiveFriction):
         return np.asarray(np.where(inside, self.mu * adhesion.stiffness(gap, stretch), 0.0))
 
     def table(self, adhesion: Adhesion) -> Floats:
-        """Return the constants as kernels read them."""
+        """Return the constants for kernels."""
         cut = self.gap_cut(adhesion)
         return np.array([2.0, self.mu, cut, 0.0, float(adhesion.traction(cut))])
 
     def matching_di(self, adhesion: Adhesion, sharpness: float = 80.0) -> DI:
-        """Return the DI law with the same threshold at `gap_eq`, cut at `gap_max`.
+        """Return the DI law with the same threshold at `gap_eq` and its cut-off at `gap_max`.
 
         mu_DI = mu_EA |T(g_cut)| / T_max. Away from `gap_eq` and under stretch they differ.
 
         Source: Mergel, Scheibert, Sauer 2021, eq. (36).
         Verified by: tests/exact/test_adhesion.py::test_matched_models
         """
-        share = _tension_at_cut(self.s_cut, adhesion) / adhesion.max_tension
-        return DI(self.mu * share, 1.0, sharpness)
+        ratio = _tension_at_gap_cut(self.s_cut, adhesion) / adhesion.max_tension
+        return DI(self.mu * ratio, 1.0, sharpness)
 
 
 def amontons(mu: float) -> EA:
@@ -329,13 +331,13 @@ class UserThreshold(AdhesiveFriction):
     function : takes a gap [m], returns s [Pa] >= 0; plain Python on floats
     slope_function : its derivative by the gap [Pa/m]; checked against differences
     probe : gaps [m], lowest and highest, between which both are checked here
-    current : True if s counts per current area, False if per reference area
+    current : True if s is per current area, False if per reference area
 
     Raises
     ------
     ModelError : if s is negative or not finite, or the derivative disagrees.
 
-    Source: Mergel, Scheibert, Sauer 2021, eq. (12): any non-negative threshold will do.
+    Source: Mergel, Scheibert, Sauer 2021, eq. (12): any non-negative threshold is admissible.
     Verified by: tests/unit/laws/test_adhesive_friction.py::test_user_threshold
 
     Examples
@@ -353,7 +355,7 @@ class UserThreshold(AdhesiveFriction):
     function: Callable[[float], float]
     slope_function: Callable[[float], float]
     probe: Annotated[Sequence[float], _PROBE]
-    current: Annotated[bool, Flag("thresholds count per one area or the other.")] = True
+    current: Annotated[bool, Flag("a threshold refers to one of the areas.")] = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -381,7 +383,7 @@ class UserThreshold(AdhesiveFriction):
         differences = np.array(rise) / (2.0 * step)
         scale = max(float(values.max()) / (high - low), float(np.abs(slopes).max()))
         off = ~(np.abs(differences - slopes) <= 1e-3 * scale)
-        # a threshold may have a kink, which one probe in 24 may hit
+        # one probe in 24 may hit a kink
         if off.sum() > 1:
             bad = int(np.argmax(off))
             raise ModelError(
@@ -394,11 +396,11 @@ class UserThreshold(AdhesiveFriction):
 
     @property
     def per_current_area(self) -> bool:
-        """Whether thresholds count per current area: as the user said."""
+        """Whether the threshold is per current area, by the user's choice."""
         return self.current
 
     def gap_cut(self, adhesion: Adhesion) -> float:
-        """Return infinity: the function may reach as far as it likes."""
+        """Return infinity: the function has no cut-off."""
         return np.inf
 
     def threshold(
@@ -412,10 +414,10 @@ class UserThreshold(AdhesiveFriction):
         return _mapped(self.slope_function, gap, adhesion, stretch)
 
     def sampled(self, count: int = 4001) -> Floats:
-        """Return samples between the gaps of `probe` as kernels read them, in a fresh array.
+        """Return samples between the gaps of `probe` for kernels, in a new array.
 
-        Between the samples a cubic takes values and slopes from both sides, with an error of the
-        fourth order in their distance for smooth functions; beyond them s stays as it is.
+        Kernels interpolate by cubic Hermite polynomials, with an error of fourth order in the
+        spacing for smooth functions; beyond the samples s is constant.
 
         Verified by: tests/unit/laws/test_adhesive_friction.py::test_sampled_threshold
         """
@@ -434,18 +436,18 @@ class UserThreshold(AdhesiveFriction):
         return np.concatenate([[3.0, low, (high - low) / (count - 1)], values, slopes])
 
 
-def _cut(s_cut: float, adhesion: Adhesion) -> float:
+def _gap_cut(s_cut: float, adhesion: Adhesion) -> float:
     return s_cut * adhesion.gap_max + (1.0 - s_cut) * adhesion.gap_eq
 
 
-def _tension_at_cut(s_cut: float, adhesion: Adhesion) -> float:
+def _tension_at_gap_cut(s_cut: float, adhesion: Adhesion) -> float:
     tension = -float(adhesion.traction(EA(1.0, s_cut).gap_cut(adhesion)))
     if tension > 0.0:
         return tension
     raise ModelError(
         "s_cut",
-        f"{s_cut!r} with the normal traction {-tension:.6g} Pa at the cut",
-        "a cut in tension: an adhesive law and 0 < s_cut <= 1",
+        f"{s_cut!r} with the normal traction {-tension:.6g} Pa at the cut-off gap",
+        "a cut-off gap in tension: an adhesive law and 0 < s_cut <= 1",
         "the two models are matched by the friction at the equilibrium gap, where model "
         "EA has none otherwise.",
         "raise s_cut, or compare peak forces instead.",
@@ -453,7 +455,7 @@ def _tension_at_cut(s_cut: float, adhesion: Adhesion) -> float:
 
 
 def _probe(function: object, gap: float) -> float:
-    """Return function(gap), NaN for whatever is no function of a gap."""
+    """Return function(gap), NaN if it is no function of a gap."""
     if not callable(function):
         return np.nan
     try:

@@ -1,4 +1,4 @@
-"""From a friction law to what kernels read: addresses of its formulas, rows of its contacts."""
+"""Friction laws for kernels: addresses of their formulas, and a table with a row per contact."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _VALUE = f"float64(float64, {_POINTER}, {_POINTER})"
 _FILL = f"void(float64, {_POINTER}, {_POINTER}, {_POINTER})"
 _SHARE = f"float64(int64, float64, float64, {_POINTER}, int64, {_POINTER}, {_POINTER})"
 _C_KIND = {_VALUE: lk.C_VALUE, _FILL: lk.C_FILL, _SHARE: lk.C_SHARE}
-# which formulas return a number; the others fill what they are given
+# formulas that return a number; the others fill an array
 _VALUES = ("mu", "slope", "static")
 _OF_STATES = ("by_state", "rate", "rate_by_speed", "rate_by_state", "jump")
 # in the order of the header of `law_kernels`, from MU on
@@ -42,25 +42,25 @@ _IN_STATE = {"mu": lk.mu_in_state, "slope": lk.slope_in_state, "static": lk.stat
 
 
 class CompiledLaw:
-    """A law written out for the contacts of a run, as kernels read it.
+    """A friction law for the contacts of a run, in the form of kernels.
 
     Attributes
     ----------
-    rows : (n, width) table of `law_kernels`, with the states at the start; empty for a law
-        from which no formula was asked
-    start, step : address of the first row, and bytes from row to row; keep this object alive
-    mu, slope, static : addresses for `law_value`; 0 where it was not asked
-    commit : address for `law_value` that moves the state of a contact over a step
-    event : address for `law_value` that changes the state of a contact by an event, whose
-        number stands for the speed; 0 where no event does
-    share : address for `share_term`; 0 where the law has no such formula
-    n_state, first_state : how many states a contact has, and the column of the first
+    rows : (n, width) table of `law_kernels`, with the initial states; empty if no formula is
+        requested
+    start, step : address of the first row, and stride in bytes, valid while this object exists
+    mu, slope, static : addresses for `law_value`; 0 if not requested
+    commit : address for `law_value` that commits the state of a contact after a step
+    event : address for `law_value` that applies the state jump of an event, whose number is
+        passed as the speed; 0 if there is none
+    share : address for `share_term`; 0 if the law has no such formula
+    n_state, first_state : number of states of a contact, and the column of the first
 
     Parameters
     ----------
     table : the law for n contacts
     asked : names of the formulas that kernels call
-    theta, h : the scheme by which states are integrated, and its step [s]; not needed without
+    theta, h : parameter and step [s] of the scheme for states
     """
 
     def __init__(
@@ -69,7 +69,7 @@ class CompiledLaw:
         law = table.law
         plain = law.plain() if asked else None
         self._name, self._error = type(law).__name__, cast("BaseException | None", None)
-        self._kept: list[Any] = []
+        self._references: list[Any] = []
         self._own: list[Callback] = []
         parameters: list[Floats] = table.parameters if asked else []
         if plain is not None:
@@ -112,20 +112,20 @@ class CompiledLaw:
         for own in self._own:
             own.check()
         if self._error is not None and not isinstance(self._error, Exception):
-            raise self._error  # Ctrl-C, for one, is no error of the law
+            raise self._error  # such as Ctrl-C, which is no error of the law
         if self._error is not None:
             error, self._error = self._error, None
             raise ModelError(
                 f"{self._name}.formulas",
                 f"{type(error).__name__}: {error}",
                 "formulas that return finite numbers for every speed and state",
-                "one was called during the solve and failed there.",
+                "one was called during the run and failed.",
                 "call it by hand with the numbers of the run.",
             ) from error
 
     @property
     def failed(self) -> bool:
-        """Whether a formula raised, which leaves the present step half made."""
+        """Whether a formula raised, so that the present step is invalid."""
         return self._error is not None or any(own.error is not None for own in self._own)
 
     def _address(self, function: Formula | None, name: str) -> int:
@@ -137,17 +137,17 @@ class CompiledLaw:
             return 0
         if made is None:
             made = self._python(function, kind)
-            self._kept.append(made)
+            self._references.append(made)
         return int(made.address)
 
     def _python(self, function: Formula, kind: str) -> PythonFunction:
-        """Return a formula that has to stay in Python, behind an address."""
+        """Return a formula that runs in Python, with an address."""
         value = kind != _FILL
-        # numbers that divide as in compiled code, for a function that would be compiled there
+        # numbers with the arithmetic of compiled code, in plain mode
         plain = mode() == "plain" and not _may_raise(function)
         first: Any = np.float64 if plain else float
         if plain and not _is_ours(function):
-            # our own formulas divide by nothing that can be zero
+            # our own formulas do not divide by zero
             function = as_compiled(function)
         speed = 1 if kind == _SHARE else 0
 
@@ -158,7 +158,7 @@ class CompiledLaw:
                     out = function(*before, first(v), *after)
                     return float(out) if value else 0.0
                 except BaseException as error:  # noqa: BLE001
-                    # an exception cannot pass through compiled code: keep it for `check`
+                    # an exception cannot pass through compiled code: store it for `check`
                     self._error = error
             return math.nan
 
@@ -173,36 +173,36 @@ class CompiledLaw:
     def _together(
         self, k: int, v: Floats, factor: Floats, w: Floats, e: Floats, at: npt.NDArray[np.int64]
     ) -> Any:
-        """Return coefficient k of the shares of the contacts `at`, for plain kernels."""
+        """Return Taylor coefficient k of the contacts `at`, for plain kernels."""
         assert self._shares is not None
         try:
             return self._shares(k, v, factor, w, e, [row[at] for row in self._parameters])
         except Exception as error:  # noqa: BLE001
-            # `check` reports what a user's formula raises; no compiled code stands between
+            # stored for `check`, as exceptions in compiled code
             self._error = error
             return np.full(at.size, np.nan)
 
 
 def addresses(*formulas: Formula | None) -> tuple[list[Any], list[int]]:
-    """Return what holds formulas (x, s, p, out) of a law without stick, and their addresses."""
-    kept = [address_of(cast(Formula, formula)) for formula in formulas]
-    return kept, [int(one.address) for one in kept]
+    """Return references and addresses of formulas (x, s, p, out) of a law without stick."""
+    references = [address_of(cast(Formula, formula)) for formula in formulas]
+    return references, [int(one.address) for one in references]
 
 
 def _compiled(function: Formula, kind: str) -> Any:
-    """Return `function` as a C function, None when it has to stay in Python."""
+    """Return `function` as a C function, None if it must run in Python."""
     if _may_raise(function):
-        # compiled code would swallow what it raises
+        # compiled code would lose its exceptions
         return None
     from stiction.numerics.compiling.digest import digest_of
 
-    # what a user's formula refers to may change between runs
+    # references of a user's formula may change between runs
     return _made(function, kind, "" if _is_ours(function) else digest_of(function))
 
 
 @functools.cache
 def _made(function: Formula, kind: str, digest: str) -> Any:
-    """Return `function` as a C function, once for what it is now; None when that cannot be."""
+    """Return `function` as a C function, cached by its digest; None if it cannot be compiled."""
     from numba.core.errors import NumbaError
 
     try:
@@ -216,12 +216,11 @@ def _is_ours(function: Formula) -> bool:
 
 
 def _may_raise(function: Formula) -> bool:
-    """Return whether a formula has to stay in Python for what it may raise."""
+    """Return whether a formula must run in Python because it may raise."""
     return not isinstance(function, FunctionType) or may_raise(function)
 
 
-# ---- a law made of a user's functions of one float: their addresses, and a factor, stand
-# as its parameters
+# ---- laws of a user's functions of one float: parameters are their addresses and a factor
 
 
 def _own_mu(v: float, z: Any, p: Any) -> float:

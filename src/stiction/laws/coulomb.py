@@ -1,7 +1,6 @@
-"""Set-valued Coulomb friction on a line: what a contact can carry at rest and in slip.
+"""Set-valued Coulomb friction in one dimension: laws without internal state.
 
-What a law is, and how one with a memory is written, stands in `stiction.laws.friction`. None
-of these has one: the same slip gives the same answer, always.
+The base classes, and laws with states, are described in `stiction.laws.friction`.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ __all__ = [
 ]
 
 Floats = npt.NDArray[np.float64]
-# e to this power is near the largest number
+# exponent of the largest number
 _LARGEST = 700.0
 
 _WHY_MU = "a negative coefficient would push a body along and create energy."
@@ -47,7 +46,7 @@ _SEED = Count(
     most=MOST_SEED,
 )
 _CORRELATION = NonNegative(
-    "1", "neighbours are alike over so many masses.", "leave it out for independent masses."
+    "1", "it is a correlation length in masses.", "leave it out for independent masses."
 )
 _V_SCALE = Positive(
     "m/s",
@@ -56,7 +55,7 @@ _V_SCALE = Positive(
     per="contact",
 )
 
-# the fields in their order, as formulas read them
+# indices of the parameters in formulas
 STATIC, KINETIC, SCALE = 0, 1, 2
 
 
@@ -74,7 +73,7 @@ def _flat(v: Any, z: Any, p: Any) -> Any:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Coulomb(Friction):
-    """Coulomb's law with one coefficient, the same at rest and in slip.
+    """Coulomb's law with one coefficient for stick and slip.
 
     Parameters
     ----------
@@ -101,7 +100,7 @@ class Coulomb(Friction):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RandomCoulomb(Friction):
-    """Coulomb's law with a coefficient drawn per contact, uniform in mean +- spread.
+    """Coulomb's law with a random coefficient of each contact, uniform in mean +- spread.
 
     The same seed gives the same coefficients for the same number of contacts.
 
@@ -110,8 +109,8 @@ class RandomCoulomb(Friction):
     mu_mean : mean coefficient [1]
     mu_spread : half width of the uniform distribution [1], at most `mu_mean`
     seed : whole number >= 0
-    correlation : number of masses over which neighbours are alike, >= 0: draws so far apart
-        correlate by 1/e. Each coefficient alone stays uniform
+    correlation : length in masses over which the correlation decays to 1/e, >= 0. The distribution
+        of each coefficient remains uniform
 
     Source: Axioms 14(4) 299, section 10 names randomness in friction as future work.
     Verified by: tests/unit/laws/test_coulomb.py::test_random_is_seeded
@@ -137,7 +136,7 @@ class RandomCoulomb(Friction):
 
     @classmethod
     def examples(cls) -> Sequence[Friction]:
-        """Return one law; it has a coefficient for any number of contacts."""
+        """Return one law."""
         return (cls(0.3, 0.1, seed=7),)
 
     @property
@@ -146,35 +145,35 @@ class RandomCoulomb(Friction):
         return Formulas(mu=_first, slope=_flat)
 
     def parameters(self, n: int) -> list[Floats]:
-        """Return the coefficients of `n` contacts; mass 1 takes the first draw."""
+        """Return the coefficients of `n` contacts; mass 1 has the first draw."""
         source = np.random.Generator(np.random.PCG64(self.seed))
-        draws = source.random(n) if self.correlation == 0.0 else self._alike(source, n)
+        draws = source.random(n) if self.correlation == 0.0 else self._correlated_draws(source, n)
         return [self.mu_mean + self.mu_spread * (2.0 * draws - 1.0)]
 
-    def _alike(self, source: np.random.Generator, n: int) -> Floats:
-        """Return (n,) uniform draws behind which a Gauss-Markov sequence stands."""
+    def _correlated_draws(self, source: np.random.Generator, n: int) -> Floats:
+        """Return (n,) correlated uniform draws, by a Gauss-Markov sequence."""
         from scipy.signal import lfilter
         from scipy.special import ndtr
 
-        keeps = math.exp(-1.0 / self.correlation)
+        rho = math.exp(-1.0 / self.correlation)
         noise = source.standard_normal(n)
-        noise[1:] *= math.sqrt(1.0 - keeps * keeps)
-        return np.asarray(ndtr(lfilter([1.0], [1.0, -keeps], noise)))
+        noise[1:] *= math.sqrt(1.0 - rho * rho)
+        return np.asarray(ndtr(lfilter([1.0], [1.0, -rho], noise)))
 
     def given(self) -> list[npt.NDArray[Any]]:
-        """Return the mean coefficient: no single contact is asked for."""
+        """Return the mean coefficient."""
         return [np.asarray(self.mu_mean)]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class StaticKinetic(Friction):
-    """A static coefficient at rest and a lower kinetic one in slip, with a jump at v = 0.
+    """A static coefficient in stick and a lower kinetic one in slip, with a jump at v = 0.
 
-    Between the two the bare inclusion allows both stick and slip; this law sticks as long
-    as it can. The audit of a run says how far that rule was needed
-    (quantity `stick_above_kinetic`), and where it fails to decide, because the drive touches
-    the static bound and turns back, `determinism` has a line `grazing_onset`; where a slip rate
-    touches zero, `grazing_slip`. There `SlipAtTouch` takes the other future.
+    Between the two the inclusion admits stick and slip; this law sticks as long as it can. The
+    quantity `stick_above_kinetic` of a run shows how far that rule was needed. Where it is not
+    sufficient, because the drive grazes the static bound, `determinism` has a loss
+    `grazing_onset`; where a slip rate grazes zero, `grazing_slip`. `SlipAtTouch` selects the other
+    solution there.
 
     Parameters
     ----------
@@ -202,7 +201,7 @@ class StaticKinetic(Friction):
 
     @property
     def formulas(self) -> Formulas:
-        """The kinetic coefficient, and the static one at rest."""
+        """The kinetic and the static coefficient."""
         return Formulas(mu=_second, slope=_flat, static=_first)
 
 
@@ -212,8 +211,8 @@ class ExponentialWeakening(Friction):
 
     Parameters
     ----------
-    mu_static, mu_kinetic : coefficients [1] at rest and at high speed, numbers or one per
-        contact; mu_static >= mu_kinetic
+    mu_static, mu_kinetic : coefficients [1], the latter the limit at high speed, numbers or one
+        per contact; mu_static >= mu_kinetic
     v_scale : speed [m/s] at which the difference has fallen to 1/e; > 0
 
     Source: Axioms 14(4) 299, section 8 (formula lost; the formulas sheet has this form).
@@ -252,34 +251,34 @@ class ExponentialWeakening(Friction):
         return self._spread("v_scale", n)
 
     def slowed(self, times: float) -> float:
-        """Return log(times): the slope falls as the difference does."""
+        """Return log(times): the slope decays like the difference."""
         return math.log(times)
 
 
 @native("numpy:exp")
 def _exp(x: Any) -> Any:
-    """Return e to the power x: of one number by the C library, as compiled code does."""
+    """Return e to the power x: for one number by the C library, as in compiled code."""
     if np.ndim(x) > 0:
         return np.exp(x)
     return math.exp(x) if x < _LARGEST else np.exp(x)
 
 
-def _fading(v: Any, p: Any) -> Any:
+def _decay(v: Any, p: Any) -> Any:
     return _exp(-v / p[SCALE])
 
 
 def _weakening(v: Any, z: Any, p: Any) -> Any:
-    return p[KINETIC] + (p[STATIC] - p[KINETIC]) * _fading(v, p)
+    return p[KINETIC] + (p[STATIC] - p[KINETIC]) * _decay(v, p)
 
 
 def _weakening_slope(v: Any, z: Any, p: Any) -> Any:
-    return -(p[STATIC] - p[KINETIC]) / p[SCALE] * _fading(v, p)
+    return -(p[STATIC] - p[KINETIC]) / p[SCALE] * _decay(v, p)
 
 
 def _share(k: Any, v: Any, factor: Any, w: Any, step: Any, e: Any, p: Any) -> Any:
     """Return coefficient k of exp(-v(t) / v_scale), from e' = -v' e / v_scale."""
     if k == 0:
-        return _fading(v, p)
+        return _decay(v, p)
     total = 0.0
     for j in range(1, k + 1):
         total += j * (j + 1) * w[j * step] * e[k - j]
@@ -289,10 +288,10 @@ def _share(k: Any, v: Any, factor: Any, w: Any, step: Any, e: Any, p: Any) -> An
 def _shares(k: int, v: Floats, factor: Floats, w: Floats, e: Floats, p: list[Floats]) -> Any:
     """Return `_share` of many contacts at once, without a loop in Python."""
     if k == 0:
-        return _fading(v, p)
+        return _decay(v, p)
     j = np.arange(1, k + 1)[:, None]
     terms = j * (j + 1) * w[1 : k + 1] * e[k - 1 :: -1][:k]
-    # in turn, as in `_share`: a sum of NumPy may go in pairs
+    # summed in the order of `_share`; NumPy's sum is pairwise
     return -factor / p[SCALE] * np.add.accumulate(terms, axis=0)[-1] / k
 
 
@@ -303,9 +302,9 @@ class UserFriction(Friction):
     Parameters
     ----------
     function : takes a slip speed >= 0 [m/s] and returns mu [1]; plain Python on floats,
-        compiled with Numba when it can be and run as it is otherwise
+        compiled with Numba if possible
     slope_function : its derivative d mu / d|v| [s/m]; checked against differences of
-        `function` here, so that a wrong sign is found before a run
+        `function` here, to detect a wrong sign before a run
     factor : of both functions [1], a number or one per contact, >= 0
 
     Raises
@@ -313,7 +312,7 @@ class UserFriction(Friction):
     ModelError : if mu is negative or not finite, or the derivative disagrees.
 
     Source: Axioms 14(4) 299, section 2: mu bounded, positive, continuous. An infinite
-    slope at v = 0 would lose uniqueness (formulas sheet, section 1b), so it is refused.
+    slope at v = 0 would lose uniqueness (formulas sheet, section 1b), so it is an error.
     Verified by: tests/unit/laws/test_coulomb.py::test_user_derivative_is_checked
     """
 
@@ -330,7 +329,7 @@ class UserFriction(Friction):
                     "UserFriction",
                     f"mu = {mu!r} with slope {slope!r} at v = {v} m/s",
                     "a finite mu >= 0 with a finite slope at every speed",
-                    "negative friction creates energy, and an infinite slope at rest "
+                    "negative friction creates energy, and an infinite slope at zero speed "
                     "makes the motion non-unique.",
                     "bound the function, for example mu0 - a*v/(v + v0) instead of a root.",
                 )
@@ -351,7 +350,7 @@ class UserFriction(Friction):
 
     @classmethod
     def examples(cls) -> Sequence[Friction]:
-        """Return friction that weakens, and friction that grows with speed."""
+        """Return velocity-weakening and velocity-strengthening friction."""
         weak = cls(lambda v: 0.2 + 0.1 / (1.0 + v), lambda v: -0.1 / (1.0 + v) ** 2)
         grows = cls(lambda v: 0.2 + 0.01 * v, lambda v: 0.01)
         each = cls(lambda v: 0.2 + 0.01 * v, lambda v: 0.01, [1.0, 0.5, 2.0])
@@ -359,7 +358,7 @@ class UserFriction(Friction):
 
     @property
     def formulas(self) -> Formulas:
-        """The user's functions, called for one speed after the other."""
+        """The user's functions, called for each speed."""
         function, slope = self.function, self.slope_function
         return Formulas(
             mu=lambda v, z, p: p[0] * _mapped(function, v),
@@ -371,7 +370,7 @@ class UserFriction(Friction):
         return self.function, self.slope_function
 
     def parameters(self, n: int) -> list[Floats]:
-        """Return the factor of each contact: the functions hold the rest."""
+        """Return the factor of each contact."""
         return [self._spread("factor", n)]
 
     def given(self) -> list[npt.NDArray[Any]]:
@@ -380,7 +379,7 @@ class UserFriction(Friction):
 
 
 def _probe(function: object, v: float) -> float:
-    """Return function(v), NaN for whatever is no function of a speed."""
+    """Return function(v), NaN if it is no function of a speed."""
     if not callable(function):
         return np.nan
     try:
@@ -392,7 +391,7 @@ def _probe(function: object, v: float) -> float:
 def _mapped(function: Callable[[float], float], v: npt.ArrayLike) -> Floats:
     speed = np.abs(np.asarray(v, dtype=np.float64))
     if speed.size > 1 and (speed == speed.flat[0]).all():
-        # thousands of contacts at rest ask one question
+        # equal speeds, as of many contacts in stick: one call
         return np.full(speed.shape, float(function(float(speed.flat[0]))))
     return np.array([float(function(float(s))) for s in speed.ravel()]).reshape(speed.shape)
 
@@ -404,6 +403,6 @@ def _check_pair(static: Numbers, kinetic: Numbers, name: str) -> None:
             f"{name}.mu_static",
             f"{static!r} beside mu_kinetic = {kinetic!r}",
             "mu_static >= mu_kinetic for every contact, in lists of one length",
-            "a contact at rest that carries less than one in slip could never stick.",
+            "a contact with a lower static coefficient could never stick.",
             "swap the two, or use UserFriction for friction that strengthens with speed.",
         )

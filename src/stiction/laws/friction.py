@@ -1,13 +1,13 @@
-"""What a friction law is: coefficients that depend on slip speed and on the law's own state.
+"""Base classes of friction laws: coefficients as functions of slip speed and internal state.
 
 The friction force on a body that slips with velocity v over its surface is
 ``-mu(|v|, z) N sign(v)``; at v = 0 it is any force of size at most ``mu_static(z) N``. The
 state z (n_state numbers per contact, often none) obeys ``dz/dt = state_rate(|v|, z)`` between
 events, and an event may change it at once, to ``state_jump(event, z)``.
 
-A law is pure: its formulas are plain functions of speed, state and parameters. It holds no
-state itself. The method that solves holds it, integrates it and commits it when it accepts a
-step, so a rejected step, a line search or a finite difference can never change the physics.
+A law is pure: its formulas are plain functions of speed, state and parameters. The method stores
+the state, integrates it, and commits it with an accepted step, so that rejected steps, line
+searches and finite differences do not change it.
 """
 
 from __future__ import annotations
@@ -37,23 +37,23 @@ __all__ = [
 ]
 
 Floats = npt.NDArray[np.float64]
-# a formula is plain arithmetic on v, z[j] and p[k]: compiled, these are numbers behind pointers;
-# called from Python, arrays over contacts. So it is written once and typed by neither.
+# a formula is plain arithmetic on v, z[j] and p[k]: numbers behind pointers in compiled code,
+# arrays over contacts in Python
 Formula = Callable[..., Any]
-# events of a contact: a formula `jump` receives the index in this list
+# events of a contact; the formula `jump` receives the index
 EVENTS = ("stick", "slip", "reverse")
 
 
 @dataclass(frozen=True)
 class StateVariable:
-    """One number that a contact remembers.
+    """One internal state variable of a contact.
 
     Parameters
     ----------
-    name : what it is called in `run.data`; the law has a field `<name>_start` beside it
-    unit : its unit, "1" for none
-    label : what it is, in words
-    low, high : range that it cannot leave
+    name : in `run.data`; the law has a field `<name>_start`
+    unit : "1" for none
+    label : its meaning
+    low, high : its range
     """
 
     name: str
@@ -74,23 +74,23 @@ class Formulas:
     ----------
     mu : (v, z, p) -> coefficient [1]; at v = 0 the limit from slip
     slope : (v, z, p) -> d mu / dv [s/m]; at v = 0 from the right
-    static : (v, z, p) -> the coefficient that bounds stick [1], v = 0; None stands for `mu`
+    static : (v, z, p) -> the static coefficient [1], v = 0; None for `mu`
     by_state : (v, z, p, out), out[j] = d mu / dz_j; only for a law with states, as are
     rate : (v, z, p, out), out[j] = dz_j/dt
     rate_by_speed : (v, z, p, out), out[j] = d rate_j / dv
     rate_by_state : (v, z, p, out), out[j * n_state + k] = d rate_j / dz_k
-    jump : (event, z, p, out), out[j] = z_j just after an event, a place in `EVENTS`: the contact
-        begins to stick, to slip, or turns round in slip. What it does not write stays as it is.
-        None: events change no state
+    jump : (event, z, p, out), out[j] = z_j just after an event, an index of `EVENTS`: the contact
+        begins to stick, to slip, or reverses. Entries that are not written are unchanged.
+        None: events do not change the state
     share : (k, v, factor, w, step, e, p) -> Taylor coefficient k in time of e(t), where
-        mu = mu_kinetic + (mu_static - mu_kinetic) e, for methods made of series. The slip
+        mu = mu_kinetic + (mu_static - mu_kinetic) e, for Taylor series methods. The slip
         speed starts at v and has coefficients factor (j + 1) w[j * step] for j > 0; e[0] to
-        e[k - 1] are known. None: such a method fits mu by its values.
+        e[k - 1] are known. None: such methods fit mu by its values.
     shares : (k, v, factor, w, e, p), the same from Python for (n,) contacts at once, with w[j]
         and e[j] arrays over contacts
     answer : (x, s, p, out) of a `ForceLaw`, and of no other: out[j] = entry j of a `Response` to
         the slip velocity x[0] and the state x[1], with the signs s
-    switches : (x, s, p, out), out[j] = function j of those whose signs s are
+    switches : (x, s, p, out), out[j] = switching function j, whose sign is s[j]
     """
 
     mu: Formula
@@ -108,17 +108,17 @@ class Formulas:
 
 
 class Friction(Declared, abc.ABC):
-    """A friction law: a bound for stick, a coefficient for slip, and perhaps a memory.
+    """A friction law: a static coefficient, a kinetic coefficient, and optional states.
 
     Attributes
     ----------
-    states : what a contact remembers; empty for a law without memory
+    states : internal state variables; empty for a law without memory
     constant : whether mu in slip depends neither on the speed nor on a state
-    has_jump : whether stick carries more than slip at speed zero, a set of its own at rest
-    sticks : whether there is a set of forces at rest; without one every force moves the contact,
-        if only a little, and the law is a `ForceLaw`
-    convex : whether mu falls with speed from mu_static to mu_kinetic along a convex curve,
-        at rest by (mu_static - mu_kinetic) / v_scale; `slowed` is then known in closed form
+    has_jump : whether the static coefficient exceeds the kinetic one at speed zero
+    sticks : whether the law is set-valued at v = 0; without a set every force causes slip, and the
+        law is a `ForceLaw`
+    convex : whether mu decreases from mu_static to mu_kinetic along a convex curve, with the slope
+        (mu_static - mu_kinetic) / v_scale at zero speed; `slowed` then has a closed form
 
     Examples
     --------
@@ -146,10 +146,10 @@ class Friction(Declared, abc.ABC):
     def examples(cls) -> Sequence[Friction]:
         """Return some laws of this class, on which every law is tested."""
 
-    # ---- what a law may say differently
+    # ---- defaults that a law may override
 
     def parameters(self, n: int) -> list[Floats]:
-        """Return p, (n,) each, for `n` contacts: the fields in their order.
+        """Return p, (n,) each, for `n` contacts: the fields in order.
 
         Raises
         ------
@@ -158,33 +158,33 @@ class Friction(Declared, abc.ABC):
         return [self._spread(name, n) for name in self._fields()]
 
     def fast_coefficient(self, n: int) -> Floats:
-        """Return the coefficient [1] of each of `n` contacts that mu tends to in fast slip.
+        """Return the limit [1] of mu at high slip speed, for each of `n` contacts.
 
-        A law that cannot name one gives mu at speed zero.
+        The default is mu at speed zero.
         """
         return self.table(n).mu(np.zeros(n))
 
     def speed_scale(self, n: int) -> Floats:
-        """Return the slip speed [m/s] over which mu changes; 1 for a law that names none."""
+        """Return the slip speed [m/s] over which mu changes; 1 by default."""
         return np.ones(n)
 
     def slowed(self, times: float) -> float:
-        """Return the speed, over v_scale, at which mu falls `times` more slowly than at rest."""
+        """Return the speed over v_scale at which the slope of mu is 1 / `times` of that at zero."""
         raise NotImplementedError(f"{type(self).__name__} is not convex")
 
     def plain(self) -> tuple[Callable[[float], float], Callable[[float], float]] | None:
-        """Return mu and its slope as functions of one float that need not compile, if it has."""
+        """Return mu and its slope as Python functions of one float; None if there are none."""
         return None
 
     def given(self) -> list[npt.NDArray[Any]]:
-        """Return p as given: a number where one stands for all contacts."""
+        """Return p as given: a number if it applies to all contacts."""
         return [np.asarray(getattr(self, name)) for name in self._fields()]
 
-    # ---- what every law has
+    # ---- common to all laws
 
     @property
     def n_state(self) -> int:
-        """How many numbers a contact remembers."""
+        """Number of states of a contact."""
         return len(self.states)
 
     def coefficient(self, v: npt.ArrayLike, state: npt.ArrayLike | None = None) -> Floats:
@@ -196,7 +196,7 @@ class Friction(Declared, abc.ABC):
         Parameters
         ----------
         v : slip velocity [m/s]
-        state : (..., n_state); default the state at the start
+        state : (..., n_state); default the initial state
         """
         return self._evaluated(self.formulas.mu, v, state)
 
@@ -205,7 +205,7 @@ class Friction(Declared, abc.ABC):
         return self._evaluated(self.formulas.slope, v, state)
 
     def static(self, state: npt.ArrayLike | None = None) -> Floats:
-        """Return the coefficient [1] that bounds stick in this state."""
+        """Return the static coefficient [1] in this state."""
         return self._evaluated(self.formulas.static or self.formulas.mu, 0.0, state)
 
     def state_rate(self, v: npt.ArrayLike, state: npt.ArrayLike | None = None) -> Floats:
@@ -217,12 +217,12 @@ class Friction(Declared, abc.ABC):
         return np.stack(np.broadcast_arrays(*rates), axis=-1)
 
     def state_jump(self, event: str, state: npt.ArrayLike | None = None) -> Floats:
-        """Return (..., n_state) states just after an event, which methods commit with it.
+        """Return (..., n_state) states just after an event.
 
         Parameters
         ----------
-        event : "stick", "slip" or "reverse": what the contact begins to do
-        state : (..., n_state) just before; default the state at the start
+        event : "stick", "slip" or "reverse": the event of the contact
+        state : (..., n_state) just before; default the initial state
         """
         if event not in EVENTS:
             needs, why = " or ".join(map(repr, EVENTS)), "these are the events of a contact."
@@ -238,14 +238,14 @@ class Friction(Declared, abc.ABC):
         return np.stack(rows, axis=-1).astype(np.float64)
 
     def state_start(self, n: int) -> Floats:
-        """Return (n_state, n) states at the start: the fields `<name>_start`."""
+        """Return (n_state, n) initial states: the fields `<name>_start`."""
         rows = [self._spread(f"{s.name}_start", n) for s in self.states]
         return np.array(rows).reshape(self.n_state, n)
 
     def table(self, n: int) -> FrictionTable:
-        """Return the law written out for `n` contacts; raise ModelError on a wrong length."""
+        """Return the law for `n` contacts; raise ModelError on a wrong length."""
         made = FrictionTable(self, n)
-        # a wrong length is refused here, and not in the middle of a run
+        # raises an error for a wrong length before the run
         made.parameters  # noqa: B018
         return made
 
@@ -276,19 +276,19 @@ class Friction(Declared, abc.ABC):
 
 
 class Response(NamedTuple):
-    """What contacts without stick answer to a slip velocity w and their state z, (...,) each.
+    """Response of contacts without stick to a slip velocity w and their state z, (...,) each.
 
     Parameters
     ----------
-    coefficient : friction force over normal force [1], with the sign of what it resists
+    coefficient : friction force over normal force [1], with the sign of the slip it resists
     by_speed : its derivative by w [s/m]
     by_state : its derivative by z
     rate : dz/dt
     rate_by_speed : d rate / dw
     rate_by_state : d rate / dz
     stored : elastic energy over the normal force [m]
-    storing : the rate of `stored` as the state goes on [m/s]
-    plastic : the slip velocity that does not come back when the load does [m/s]
+    storing : the rate of `stored` [m/s]
+    plastic : the irreversible part of the slip velocity [m/s]
     """
 
     coefficient: Floats
@@ -303,31 +303,29 @@ class Response(NamedTuple):
 
 
 class ForceLaw(Friction):
-    """Friction without a set of stick states: a force that slip and states determine.
+    """Friction without set-valued stick: the force is a function of slip velocity and state.
 
-    The contact answers -N phi(w, z), with dz/dt = rate(w, z). Both are smooth but for |w|, |z|
-    and the like, whose signs change where one of `switches` does; a method freezes these signs
-    as `sides` within a step and ends the step where one changes. At rest friction can hold a
-    load only as far as its states do, so a contact may creep under a load that stick would carry:
-    the run reports how far.
+    The force is -N phi(w, z), with dz/dt = rate(w, z). Both are piecewise smooth; the pieces are
+    selected by the signs of the switching functions `switches`, which a method fixes as `sides`
+    within a step, and it ends the step where one changes. A contact may creep under a load that
+    stick would carry; the run reports the creep.
 
-    `formulas` holds `answer` and `switches`, and what a law with stick has instead: the coefficient
-    of steady slip, and the one at which a contact breaks away. Such a law has one state. Methods
-    for laws with stick refuse these laws.
+    `formulas` has `answer` and `switches`, and for comparison the coefficients of steady slip and
+    of onset. Such a law has one state. Methods for laws with stick do not accept it.
     """
 
     sticks: ClassVar[bool] = False
     n_switch: ClassVar[int] = 1
 
     def range_of_fall(self, n: int) -> Floats | None:
-        """Return (n,) slip speeds [m/s] by which friction has fallen from that at rest, or None.
+        """Return (n,) slip speeds [m/s] above which velocity weakening is complete, or None.
 
-        Steps begin and end at them, because one that passes them sees nothing of the fall.
+        Steps begin and end there, since a longer step would not resolve the weakening.
         """
         return None
 
     def switches(self, w: Floats, z: Floats, p: Sequence[Floats]) -> Floats:
-        """Return (n_switch, ...) functions whose signs select a smooth piece of the law."""
+        """Return (n_switch, ...) switching functions; their signs select a smooth branch."""
         return np.stack(_answered(self.formulas.switches, w, z, (), p, self.n_switch))
 
     def response(self, w: Floats, z: Floats, sides: Floats, p: Sequence[Floats]) -> Response:
@@ -337,14 +335,14 @@ class ForceLaw(Friction):
         ----------
         w : (..., n) slip velocities [m/s], signed
         z : (1, ..., n) states
-        sides : (n_switch, n) signs of `switches`, 1 or -1, as they stand for this step
+        sides : (n_switch, n) signs of `switches`, 1 or -1, fixed for this step
         p : parameters, (n,) each
         """
         count = len(Response._fields)
         return Response(*_answered(self.formulas.answer, w, z, sides, p, count))
 
     def creep_length(self, p: Sequence[Floats]) -> Floats | None:
-        """Return the slip [m] over which contacts yield; None where they always creep."""
+        """Return the slip [m] over which contacts yield; None if they always creep."""
         return None
 
     @abc.abstractmethod
@@ -352,7 +350,7 @@ class ForceLaw(Friction):
         """Return the slip [m] over which friction changes."""
 
     def state_scale(self, p: Sequence[Floats]) -> Floats:
-        """Return (n,) sizes of the state, from which tolerances are counted."""
+        """Return (n,) sizes of the state, for tolerances."""
         return np.ones_like(p[0])
 
     def least_speed(self, p: Sequence[Floats]) -> Floats | float:
@@ -363,7 +361,7 @@ class ForceLaw(Friction):
 def _answered(
     formula: Formula | None, w: Floats, z: Floats, sides: Any, p: Any, size: int
 ) -> list[Floats]:
-    """Return what `answer` or `switches` writes for arrays of contacts."""
+    """Evaluate `answer` or `switches` for arrays of contacts."""
     assert formula is not None
     out: list[Any] = [0.0] * size
     formula((np.asarray(w), z[0]), sides, p, out)
@@ -371,7 +369,7 @@ def _answered(
 
 
 def with_stick(law: Friction, where: str) -> None:
-    """Raise ModelError if `law` has no stick, in a method that is made of it."""
+    """Raise ModelError if `law` has no stick, in a method that needs stick."""
     if not law.sticks:
         raise ModelError(
             where,
@@ -383,7 +381,7 @@ def with_stick(law: Friction, where: str) -> None:
 
 
 def filled(formula: Formula | None, v: object, z: Any, p: Any, size: int) -> list[Any]:
-    """Return what a formula with an `out` writes to it, from Python."""
+    """Evaluate a formula with an argument `out` in Python."""
     assert formula is not None
     out: list[Any] = [0.0] * size
     formula(v, z, p, out)
@@ -392,7 +390,7 @@ def filled(formula: Formula | None, v: object, z: Any, p: Any, size: int) -> lis
 
 @dataclass(frozen=True, eq=False)
 class FrictionTable:
-    """A law written out for n contacts, as methods and kernels read it.
+    """A law for n contacts, for methods and kernels.
 
     Parameters
     ----------
@@ -405,24 +403,24 @@ class FrictionTable:
 
     @functools.cached_property
     def parameters(self) -> list[Floats]:
-        """(n,) each, in the order in which formulas read them."""
+        """(n,) each, in the order of the formulas."""
         return self.law.parameters(self.n)
 
     @functools.cached_property
     def start(self) -> Floats:
-        """(n_state, n) states at the start."""
+        """(n_state, n) initial states."""
         return self.law.state_start(self.n)
 
     @functools.cached_property
     def mu_static(self) -> Floats:
-        """(n,) coefficients that bound stick [1], in the state at the start."""
+        """(n,) static coefficients [1], in the initial state."""
         return self.static(self.start)
 
     @functools.cached_property
     def mu_kinetic(self) -> Floats:
-        """(n,) coefficients that mu tends to in fast slip [1]."""
+        """(n,) limits of mu at high slip speed [1]."""
         if type(self.law).fast_coefficient is Friction.fast_coefficient:
-            # what a law without a limit of its own says, by this table instead of another
+            # the default of `fast_coefficient`, with this table
             return self.mu(np.zeros(self.n))
         return self.law.fast_coefficient(self.n)
 
@@ -433,17 +431,17 @@ class FrictionTable:
 
     @property
     def may_weaken(self) -> bool:
-        """Whether slip may resist less than stick."""
+        """Whether the kinetic coefficient may be below the static one."""
         return self.law.has_jump or not self.law.constant
 
     def static(self, z: Floats) -> Floats:
-        """Return the (..., n) coefficients that bound stick in states (n_state, ..., n)."""
+        """Return the (..., n) static coefficients in states (n_state, ..., n)."""
         formulas = self.law.formulas
         value = (formulas.static or formulas.mu)(np.zeros(self.n), z, self.parameters)
         return np.asarray(np.add(value, np.zeros(self.n)))
 
     def mu(self, v: Floats) -> Floats:
-        """Return mu(|v|) in slip for velocities (n,) or (n, m), in the state at the start."""
+        """Return mu(|v|) in slip for velocities (n,) or (n, m), in the initial state."""
         return self._slipping(self.law.formulas.mu, v)
 
     def slope(self, v: Floats) -> Floats:
@@ -456,7 +454,7 @@ class FrictionTable:
         return np.asarray(np.add(self.law.formulas.mu(np.abs(v), z, p), 0.0 * v))
 
     def probed(self, speeds: Floats) -> tuple[Floats, Floats]:
-        """Return mu and its slope at (m,) speeds, (1, m) or (n, m): one row if all are alike."""
+        """Return mu and its slope at (m,) speeds, (n, m); (1, m) if all contacts are equal."""
         law = self.law
         p = [value if value.ndim == 0 else value[:, None] for value in law.given()]
         z = self.start[:, :1] if self.n else self.start
@@ -481,7 +479,7 @@ def without_memory(law: Friction, where: str, why: str, try_: str) -> None:
         names = ", ".join(s.name for s in law.states)
         raise ModelError(
             where,
-            f"{type(law).__name__}, which remembers {names}",
+            f"{type(law).__name__}, which has internal state ({names})",
             "a law without memory",
             why,
             try_,

@@ -1,18 +1,20 @@
-"""Derivatives of the tractions at points of contact, exact with their own projection.
+"""Consistent linearisation of the contact tractions, closest-point projection included.
 
-A point x_k of one body sees its nearest point x_p(xi) on the surface of a partner. Moving
-either moves the projection, the normal, the gap and the surface stretch. These functions
-give what a tangent matrix needs, for m = 1 coordinate in a plane or m = 2 in space (d = m + 1):
+A point x_k of one body has the closest point x_p(xi) on the surface of a partner. The displacement
+of either changes the projection, the normal, the gap and the surface stretch. These functions give
+the derivatives for the tangent matrix, with m = 1 surface coordinate in a plane, m = 2 in space (d
+= m + 1):
 
     d traction = K d x_k + P N(xi_p) du + S N(xi_s) du + sum_b Q[b] N_,b(xi_p) du,
 
 where u are the nodes of the partner and N its shape functions, one block per node. For the
-normal traction P = -K and S = 0. A rigid partner at rest needs K alone, with stretch 1 and no
-change of it.
+normal traction P = -K and S = 0. A fixed rigid partner needs K alone, with a constant
+stretch of 1.
 
-Vectors lie in named rows of one array, `s` of shape (SURFACE, 3, ...), and derivatives in
-(BLOCKS, 3, 3, ...): the points, any number of them, come last. In a plane the last column stays
-empty, and rows of a second coordinate too. Sums go in the order in which they are written.
+Vectors are named rows of one array `s` of shape (SURFACE, 3, ...), derivatives of one of shape
+(BLOCKS, 3, 3, ...); the last axes are the points. In a plane the third components and the rows of
+the second coordinate are unused. Sums are evaluated in the written order, so that results are
+reproducible.
 """
 
 from __future__ import annotations
@@ -48,10 +50,10 @@ __all__ = [
 
 Floats = npt.NDArray[np.float64]
 
-# most coordinates of a surface
+# largest number of surface coordinates
 _MOST = 2
-# rows of the partner's surface at one point: unit normal n, tangents a_a, their changes a_{a,b}
-# at TURN + 2 a + b, the same of the reference surface, and the change of the stretch J_,a
+# rows of the partner's surface at one point: unit normal n, tangents a_a, their derivatives a_{a,b}
+# at TURN + 2 a + b, the same of the reference surface, and the derivative of the stretch J_,a
 NORMAL, TANGENT, TURN, REFERENCE, REFERENCE_TURN, STRETCHING = 0, 1, 3, 7, 9, 13
 # rows filled in by `projected_surface`: [a_ab - gap b_ab]^-1, the dual vectors a^a, d n / d x_k
 INVERSE, DUAL, BEND = 14, 16, 18
@@ -70,7 +72,7 @@ def _sum(terms: Floats) -> Any:
 
 
 def _outer(a: Floats, b: Floats) -> Floats:
-    """Return the products of all entries of one vector with all of another."""
+    """Return the dyadic product of two vectors."""
     return a[:, None] * b
 
 
@@ -93,7 +95,7 @@ def _invert(metric: Floats, s: Floats) -> Any:
 
 
 def projected_surface(gap: Floats | float, m: int, s: Floats) -> Any:
-    """Fill in how the projection moves with the point: d xi^a / d x_k = c^{ab} a_b.
+    """Compute the derivative of the closest-point projection: d xi^a / d x_k = c^{ab} a_b.
 
     Parameters
     ----------
@@ -101,7 +103,7 @@ def projected_surface(gap: Floats | float, m: int, s: Floats) -> Any:
     m : coordinates of the surface, 1 or 2
     s : (SURFACE, 3, ...) with NORMAL, TANGENT and TURN; filled with INVERSE, c = [a_ab - gap
         b_ab]^-1 (m, m), DUAL (m, d), and BEND, d n / d x_k (d, d), as -c^{ab} b_{ag} a^g (x)
-        a_b: this form has no 1/gap, and a gap of zero is no exception
+        a_b: this form has no 1/gap and holds for zero gap
 
     Returns
     -------
@@ -133,18 +135,19 @@ def projected_surface(gap: Floats | float, m: int, s: Floats) -> Any:
 
 
 def surface_stretch(m: int, s: Floats) -> Any:
-    """Return the surface stretch J and fill in its change J_,a along the coordinates.
+    """Return the surface stretch J and compute its derivatives J_,a.
 
     Parameters
     ----------
     m : coordinates of the surface, 1 or 2
     s : (SURFACE, 3, ...) with TANGENT, TURN, REFERENCE and REFERENCE_TURN; STRETCHING is filled
-        in. INVERSE is used on the way, so that `projected_surface` comes after
+        in. INVERSE is overwritten: call `projected_surface` afterwards
 
     Source: Mergel, Scheibert, Sauer 2021, eqs (11), (43).
     Verified by: tests/unit/laws/test_interface_rates.py::test_stretch_and_its_change
     """
     d = m + 1
+    # J^2 = det(metric) / det(reference metric); J_,a = J/2 times the difference of log-derivatives
     areas = []
     changes = s[STRETCHING, :m]
     changes[...] = 0.0
@@ -169,7 +172,7 @@ def normal_derivatives(
     s: Floats,
     blocks: Floats,
 ) -> None:
-    """Fill in the derivatives of the normal traction vector T n / J.
+    """Compute the derivatives of the normal traction vector T n / J.
 
     Parameters
     ----------
@@ -179,25 +182,25 @@ def normal_derivatives(
     m : coordinates of the surface, 1 or 2
     s : (SURFACE, 3, ...), filled by `projected_surface`, with STRETCHING of the partner
     blocks : (BLOCKS, 3, 3, ...), filled with K by x_k in BY_POINT and Q by the partner's
-        N_,b du in BY_RATE; P = -K and S = 0 are left out
+        N_,b du in BY_RATE; P = -K and S = 0 are not stored
 
     Source: Mergel, Scheibert, Sauer 2021, eqs (40), (43), (46).
     Verified by: tests/unit/laws/test_interface_rates.py::test_normal_traction
     """
     d = m + 1
-    share = traction / stretch
+    pressure = traction / stretch
     normal = s[NORMAL, :d]
     tangents, inverse = s[TANGENT : TANGENT + m, :d], s[INVERSE : INVERSE + m, :m]
     by_point = blocks[BY_POINT, :d, :d]
-    bends = share * s[BEND : BEND + d, :d]
+    bends = pressure * s[BEND : BEND + d, :d]
     by_point[...] = _outer(slope / stretch * normal, normal) + bends
     for b in range(m):
         along = _sum(s[STRETCHING, :m] / stretch * inverse[:, b])
-        by_point -= _outer(share * normal * along, tangents[b])
+        by_point -= _outer(pressure * normal * along, tangents[b])
         term = _outer(normal, s[DUAL + b, :d]) + _outer(gap * along * normal, normal)
         for i in range(m):
             term = term + _outer(inverse[i, b] * tangents[i], normal)
-        blocks[BY_RATE + b, :d, :d] = -share * term
+        blocks[BY_RATE + b, :d, :d] = -pressure * term
 
 
 def tangential_derivatives(
@@ -210,9 +213,9 @@ def tangential_derivatives(
     slide: Floats,
     blocks: Floats,
 ) -> None:
-    """Fill in the derivatives of the tangential traction, in stick or in slip.
+    """Compute the derivatives of the tangential traction, in stick or in slip.
 
-    The trial traction is penalty (x(xi_p) - x(xi_s)), with the origin of slip xi_s held.
+    The trial traction is penalty (x(xi_p) - x(xi_s)), with a constant origin of slip xi_s.
 
     Parameters
     ----------
@@ -221,7 +224,7 @@ def tangential_derivatives(
     stretch : J of the partner [1]
     m : coordinates of the surface, 1 or 2
     s : (SURFACE, 3, ...), filled by `projected_surface`, with STRETCHING of the partner
-    slide : what `return_map_points` filled in; the direction is zero in stick
+    slide : results of `return_map_points`; the direction is zero in stick
     blocks : (BLOCKS, 3, 3, ...), filled with K by x_k, P and S by N(xi_p) du and N(xi_s) du,
         and Q by N_,b(xi_p) du
 
@@ -234,9 +237,9 @@ def tangential_derivatives(
     modulus = slide[MODULUS : MODULUS + d, :d]
     by_point = blocks[BY_POINT, :d, :d]
     by_point[...] = 0.0
-    # what the trial does, times the tangent of the return map over the penalty; the shift of
-    # the threshold adds direction (x) its gradient
-    thins = direction * threshold_by_stretch
+    # derivative of the trial traction times the tangent of the return map over the penalty; the
+    # threshold contributes direction (x) its gradient
+    by_stretch = direction * threshold_by_stretch
     for b in range(m):
         along = _sum(s[STRETCHING, :m] * inverse[:, b])
         moved = np.zeros_like(direction)
@@ -244,9 +247,9 @@ def tangential_derivatives(
             for q in range(d):
                 moved += modulus[:, q] * inverse[i, b] * tangents[i, q]
         by_point += _outer(moved, tangents[b])
-        by_point += _outer(thins * along, tangents[b])
-        turned = stretch * s[DUAL + b, :d] + gap * along * normal
-        blocks[BY_RATE + b, :d, :d] = _outer(moved * gap, normal) + _outer(thins, turned)
+        by_point += _outer(by_stretch * along, tangents[b])
+        rotated = stretch * s[DUAL + b, :d] + gap * along * normal
+        blocks[BY_RATE + b, :d, :d] = _outer(moved * gap, normal) + _outer(by_stretch, rotated)
     by_point += _outer(direction * threshold_by_gap, normal)
     blocks[BY_ORIGIN, :d, :d] = -modulus
     blocks[BY_PARTNER, :d, :d] = modulus - by_point

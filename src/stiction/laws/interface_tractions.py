@@ -1,8 +1,8 @@
-"""Adhesion, sliding threshold and return map at points of an interface, all at once.
+"""Adhesion, sliding threshold and return map at the points of an interface, vectorised.
 
-Functions of numbers or of arrays of them, one per point: no mesh, no clock, no history of their
-own. The constants come from `LennardJones.table()` and `AdhesiveFriction.table(adhesion)`, small
-float arrays whose entries are named below.
+Pure functions of numbers or arrays, one entry per point. The constants come from
+`LennardJones.table()` and `AdhesiveFriction.table(adhesion)`, small float arrays whose entries are
+named below.
 """
 
 from __future__ import annotations
@@ -43,13 +43,13 @@ KIND, STRENGTH, GAP_CUT, SHARPNESS, T_CUT = range(5)
 FRICTIONLESS, DISTANCE_INDEPENDENT, EXTENDED_AMONTONS, SAMPLED = range(4)
 # entries of the table of a sampled threshold: kind, lowest gap, spacing, then values and slopes
 _LOW, _SPACING, _VALUES = 1, 2, 3
-# what decides between stick and slip in the return map: the criterion, or a frozen state
+# selection of stick or slip in the return map: the criterion, or a fixed state
 DECIDE, STICK, SLIP = -1, 0, 1
-# rows of what slides at one point: trial traction, traction, slip increment, direction of slip,
-# and the tangent of the return map in as many rows as there are components
+# rows of the return map at a point: trial traction, traction, slip increment, direction of slip,
+# and the tangent in as many rows as there are components
 TRIAL, TRACTION, INCREMENT, DIRECTION, MODULUS = range(5)
 SLIDE = 7
-# exp(-40) is below rounding beside 1: the tail of model DI ends there
+# exp(-40) is negligible against 1: the cut-off of model DI
 _TAIL = 40.0
 
 
@@ -85,7 +85,7 @@ def adhesion_potential(gap: Floats | float, c: Floats) -> Floats:
 
 
 def _one_of(far: object, wall: object, at_wall: object, between: Floats) -> Floats:
-    """Return zero far away, and what holds at the wall and in between."""
+    """Return zero beyond the end, else the linear part or the curve."""
     return np.asarray(np.where(far, 0.0, np.where(wall, at_wall, between)))  # type: ignore[call-overload]
 
 
@@ -101,8 +101,8 @@ def slide_threshold(
     Parameters
     ----------
     gap : normal gap, open > 0 [m]
-    traction, slope : what `adhesion(gap, ...)` returned, without any stretch
-    stretch : J, surface stretch of the partner [1]; only model EA feels it
+    traction, slope : of `adhesion(gap, ...)`, without stretch
+    stretch : J, surface stretch of the partner [1]; it affects model EA only
     c : table of the friction law
 
     Source: Mergel, Scheibert, Sauer 2021, eqs (14), (16), (59)-(61).
@@ -121,7 +121,7 @@ def slide_threshold(
         near = gap < c[GAP_CUT]
         factor = c[STRENGTH] / stretch
         above = np.asarray(traction - c[T_CUT])
-        s = factor * np.where(above < 0.0, 0.0, above)  # below zero only by rounding
+        s = factor * np.where(above < 0.0, 0.0, above)  # negative by rounding only
         found = (s, factor * slope, -s / stretch)
         return cast(Three, tuple(np.where(near, one, 0.0) for one in found))
     if c[KIND] == SAMPLED:
@@ -130,7 +130,7 @@ def slide_threshold(
 
 
 def _sampled(gap: Floats, c: Floats) -> Pair:
-    """Return a cubic through samples and slopes, and its slope; constant beyond the samples."""
+    """Return a cubic Hermite interpolant and its slope; constant beyond the samples."""
     count = (c.size - _VALUES) // 2
     x = (gap - c[_LOW]) / c[_SPACING]
     before, after = ~(x > 0.0), x >= count - 1
@@ -141,7 +141,7 @@ def _sampled(gap: Floats, c: Floats) -> Pair:
     p, q = 3.0 * (b - a) - 2.0 * da - db, 2.0 * (a - b) + da + db
     s = a + x * (da + x * (p + x * q))
     ds = (da + x * (2.0 * p + 3.0 * x * q)) / c[_SPACING]
-    # a cubic may dip below zero beside a kink
+    # a cubic may be negative beside a kink
     s, ds = np.where(s > 0.0, s, 0.0), np.where(s > 0.0, ds, 0.0)
     ends = np.where(before, c[_VALUES], c[_VALUES + count - 1])
     return np.where(before | after, ends, s), np.where(before | after, 0.0, ds)
@@ -150,7 +150,7 @@ def _sampled(gap: Floats, c: Floats) -> Pair:
 def return_map_points(
     slide: Floats, n: int, threshold: Floats | float, penalty: float, wanted: Ints | int
 ) -> npt.NDArray[np.bool_]:
-    """Fill in traction, slip increment, tangent and direction; return which points slip.
+    """Compute traction, slip increment, tangent and direction; return which points slip.
 
     Parameters
     ----------
@@ -160,7 +160,7 @@ def return_map_points(
         sticks, for which DIRECTION is set to zero
     threshold : of sliding [Pa]
     penalty : tangential stiffness [Pa/m]
-    wanted : DECIDE, or a state held fixed while Newton iterates: STICK or SLIP
+    wanted : DECIDE, or a fixed state during Newton iterations: STICK or SLIP
 
     Source: Mergel, Scheibert, Sauer 2021, eqs (27)-(32), (52), (53).
     Verified by: tests/unit/laws/test_return_mapping.py::test_points_are_the_map
@@ -173,12 +173,12 @@ def return_map_points(
     sticks = (wanted == STICK) | ((wanted == DECIDE) & (size < threshold))
     moves = size > 0.0
     length = np.where(moves, size, 1.0)
-    share = np.where(moves, threshold / length, 0.0)
+    scaling = np.where(moves, threshold / length, 0.0)
     direction = np.where(moves, trial / length, 0.0)
     slide[DIRECTION, :n] = np.where(sticks, 0.0, direction)
     slide[TRACTION, :n] = np.where(sticks, trial, threshold * direction)
     slide[INCREMENT, :n] = np.where(sticks, 0.0, (size - threshold) / penalty * direction)
     unit = np.eye(n).reshape(n, n, *(1,) * (slide.ndim - 2))
-    bends = penalty * share * (unit - direction[:, None] * direction)
+    bends = penalty * scaling * (unit - direction[:, None] * direction)
     slide[MODULUS : MODULUS + n, :n] = np.where(sticks, penalty * unit, bends)
     return np.asarray(~sticks)

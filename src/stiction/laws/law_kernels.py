@@ -1,15 +1,13 @@
-"""Friction laws in compiled code: formulas behind addresses, and the state inside one step.
+"""Friction laws in compiled code: formulas called by address, and the implicit update of states.
 
-A kernel is compiled once for all laws: it calls their formulas by address. What a formula
-reads of one contact lies in one row of a table, which is its parameters p and, for a law with
-states,
+A kernel is compiled once for all laws and calls their formulas by address. The data of one contact
+are one row of a table: the parameters p and, for a law with states,
 
     header | p | z | z_theta | z_old | z' | dz_theta/dv | dmu/dz | dz'/dz
 
-z is the state at the start of the step, which the method commits, z_theta the one that a trial
-slip leads to. A method sees nothing of this: it calls `mu`, `slope` and `static` by their
-addresses for any law, `commit` when it has accepted a step, and `event`
-for every contact that then sticks, slips or turns round. Nothing else writes to z.
+z is the state at the start of the step, which the method commits, z_theta that of a trial slip. A
+method calls `mu`, `slope` and `static` by their addresses for any law, `commit` after an accepted
+step, and `event` for every contact that sticks, slips or reverses. Nothing else writes to z.
 """
 
 from __future__ import annotations
@@ -42,13 +40,13 @@ BY_STATE, RATE, RATE_BY_SPEED, RATE_BY_STATE, JUMP, HEADER = range(7, 13)
 # blocks of n_state after the parameters
 Z, Z_THETA, OLD, CHANGE, ALONG, ACROSS, MATRIX = range(7)
 
-# relative change of the state at which Newton's method ends; a few roundings
-_SETTLED = 1e-15
-_MOST_ROUNDS = 50
+# relative change of the state at which Newton's method ends
+_STATE_TOLERANCE = 1e-15
+_MOST_ITERATIONS = 50
 
 
 def width_of(n_parameter: int, n_state: int) -> int:
-    """Return how many columns the row of one contact has."""
+    """Return the number of columns of the table."""
     if n_state == 0:
         return max(n_parameter, 1)
     return HEADER + n_parameter + MATRIX * n_state + n_state * n_state
@@ -62,7 +60,7 @@ def place_of(n_parameter: int, n_state: int) -> int:
 # ---- calls by address
 
 
-# the same functions as plain Python finds them: numbers at whole addresses are pointers
+# the same functions in plain Python: integer addresses are pointers
 _C_POINTER = ctypes.POINTER(ctypes.c_double)
 C_VALUE = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double, _C_POINTER, _C_POINTER)
 C_FILL = ctypes.CFUNCTYPE(None, ctypes.c_double, _C_POINTER, _C_POINTER, _C_POINTER)
@@ -74,7 +72,7 @@ C_SHARE = ctypes.CFUNCTYPE(
 
 
 def _pointer(place: Any) -> Any:
-    """Return what a formula reads numbers from."""
+    """Return the pointer, or array, of an argument."""
     return place if isinstance(place, np.ndarray) else ctypes.cast(int(place), _C_POINTER)
 
 
@@ -100,7 +98,7 @@ def _share_at(
 
 
 def shares_at(address: int) -> Callable[..., Any] | None:
-    """Return the formula that gives a share of many contacts at once, if plain Python has it.
+    """Return the vectorised formula of `share` in plain Python, or None.
 
     It takes (k, v, factor, w, e, contacts): numbers of the contacts i at v[i], with w and e as
     in `Formulas.shares`.
@@ -112,8 +110,8 @@ def shares_at(address: int) -> Callable[..., Any] | None:
 def law_value(address: int, v: float, row: int) -> float:
     """Return a formula of a contact at slip speed v; for a law with states, in a trial state.
 
-    `row` is the address of the contact's row. A matrix handed to so small a function would
-    have its references counted at every call, which costs more than a formula.
+    `row` is the address of the contact's row. A matrix argument would cost a reference
+    count at every call, which takes longer than a formula.
     """
     return _value_at(address, v, row, row)
 
@@ -122,45 +120,48 @@ def law_value(address: int, v: float, row: int) -> float:
 def share_term(
     address: int, k: int, v: float, factor: float, x: Matrix, e: Matrix, i: int, row: int
 ) -> float:
-    """Return Taylor coefficient k of the share e of contact i.
+    """Return Taylor coefficient k of e(t), the term of contact i in `share`.
 
     Parameters
     ----------
     v : slip speed at the start [m/s]
     factor : the speed has coefficients factor (j + 1) x[j + 1, i + 1]
     x : (order + 1, n + 2) coefficients of the displacement, with a ghost at both ends
-    e : (n, order + 1) coefficients of the share, known below k
+    e : (n, order + 1) coefficients of e(t), known below k
     row : address of the contact's row
     """
     w = entry_at(x, 1, i + 1)
     return _share_at(address, k, v, factor, w, x.shape[1], row_at(e, i), row)
 
 
-# ---- a law with states, seen as one without; these become C functions of (v, z, p)
+# ---- formulas of a law with states as functions of (v, z, p): C functions
 
 
 def mu_in_state(v: float, z: Any, p: Any) -> float:
-    """Return mu in the state that a slip at this speed leads to; p is the whole row."""
+    """Return mu at the trial state for slip speed v; p is the whole row."""
     row = _row(p)
-    return _formula(row, MU, v) if _settled(row, v) else np.nan
+    return _formula(row, MU, v) if _solve_state(row, v) else np.nan
 
 
 def slope_in_state(v: float, z: Any, p: Any) -> float:
     """Return the derivative of `mu_in_state` with respect to the speed."""
     row = _row(p)
-    if not _settled(row, v):
+    if not _solve_state(row, v):
         return np.nan
     return _formula(row, SLOPE, v) + _slope_of_state(row, v)
 
 
 def static_in_state(v: float, z: Any, p: Any) -> float:
-    """Return the coefficient that bounds stick in the state that rest leads to."""
+    """Return the static coefficient at the trial state for v = 0."""
     row = _row(p)
-    return _formula(row, STATIC, 0.0) if _settled(row, 0.0) else np.nan
+    return _formula(row, STATIC, 0.0) if _solve_state(row, 0.0) else np.nan
 
 
 def commit(v: float, z: Any, p: Any) -> float:
-    """Move the state of a row over a step just accepted, with slip speed v; return 0."""
+    """Commit the state of a row after an accepted step with slip speed v; return 0.
+
+    theta = 0: explicit Euler. Else z_new = z + (z_theta - z) / theta, the theta scheme.
+    """
     row = _row(p)
     s, theta, h = int(row[N_STATE]), row[THETA], row[STEP]
     now, then, change = _block(row, Z), _block(row, Z_THETA), _block(row, CHANGE)
@@ -169,7 +170,7 @@ def commit(v: float, z: Any, p: Any) -> float:
         for j in range(s):
             row[now + j] += h * row[change + j]
         return 0.0
-    if not _settled(row, v):
+    if not _solve_state(row, v):
         return np.nan
     for j in range(s):
         row[now + j] += (row[then + j] - row[now + j]) / theta
@@ -177,10 +178,10 @@ def commit(v: float, z: Any, p: Any) -> float:
 
 
 def jumped(v: float, z: Any, p: Any) -> float:
-    """Change the state of a row as event number v does, a place in `friction.EVENTS`; return 0.
+    """Apply the state jump of event number v, an index of `friction.EVENTS`; return 0.
 
-    What was kept as the state before the step changes with it: a row that is saved inside the
-    step shows the mode after the event, and so the state after it.
+    The state before the step is set as well: samples saved within the step show the mode, and so
+    the state, after the event.
     """
     row = _row(p)
     s, now, old, change = int(row[N_STATE]), _block(row, Z), _block(row, OLD), _block(row, CHANGE)
@@ -200,7 +201,7 @@ def _row(p: Any) -> Vector:
 
 @kernel
 def _block(row: Vector, number: int) -> int:
-    """Return where a block of the row begins."""
+    """Return the column at which a block begins."""
     return HEADER + int(row[N_PARAMETER]) + number * int(row[N_STATE])
 
 
@@ -214,41 +215,42 @@ def _formula(row: Vector, entry: int, v: float) -> float:
 
 @kernel
 def _fill_block(row: Vector, entry: int, v: float, state: int, out: int) -> None:
-    """Write what the formula at `entry` makes of one block to another."""
+    """Evaluate the formula at `entry` at one block and write its result to another."""
     start = row.ctypes.data
     z, p = start + 8 * _block(row, state), start + 8 * HEADER
     _fill_at(int(row[entry]), v, z, p, start + 8 * _block(row, out))
 
 
 @kernel
-def _settled(row: Vector, v: float) -> bool:
-    """Solve z_theta = z + theta h z'(v, z_theta) by Newton's method; return whether it ended.
+def _solve_state(row: Vector, v: float) -> bool:
+    """Solve z_theta = z + theta h z'(v, z_theta) by Newton's method; return whether it converged.
 
-    So the state is a function of the slip, and a step stays one equation per contact.
+    The trial state is thus a function of the slip, and a step has one equation per contact.
     """
     s, span = int(row[N_STATE]), row[THETA] * row[STEP]
     now, then, change = _block(row, Z), _block(row, Z_THETA), _block(row, CHANGE)
     for j in range(s):
         row[then + j] = row[now + j]
-    for _ in range(_MOST_ROUNDS):
+    for _ in range(_MOST_ITERATIONS):
         _fill_block(row, RATE, v, Z_THETA, CHANGE)
         _fill_block(row, RATE_BY_STATE, v, Z_THETA, MATRIX)
         for j in range(s):
             row[change + j] = row[then + j] - row[now + j] - span * row[change + j]
         _solve(row, s, span, change)
+        # Newton step, and its size relative to the state
         changed, size = 0.0, 0.0
         for j in range(s):
             row[then + j] -= row[change + j]
             changed += abs(row[change + j])
             size += abs(row[then + j])
-        if changed <= _SETTLED * size:
+        if changed <= _STATE_TOLERANCE * size:
             return True
     return False
 
 
 @kernel
 def _slope_of_state(row: Vector, v: float) -> float:
-    """Return dmu/dz . dz_theta/dv at the z_theta just settled."""
+    """Return dmu/dz . dz_theta/dv at z_theta, by the implicit function theorem."""
     s, span = int(row[N_STATE]), row[THETA] * row[STEP]
     along, across = _block(row, ALONG), _block(row, ACROSS)
     _fill_block(row, BY_STATE, v, Z_THETA, ACROSS)
@@ -265,7 +267,7 @@ def _slope_of_state(row: Vector, v: float) -> float:
 
 @kernel
 def _solve(row: Vector, s: int, span: float, right: int) -> None:
-    """Solve (1 - span dz'/dz) x = row[right:] in place, by elimination with pivots."""
+    """Solve (1 - span dz'/dz) x = row[right:] in place, by elimination with partial pivoting."""
     a = _block(row, MATRIX)
     for j in range(s):
         for c in range(s):
@@ -287,6 +289,7 @@ def _solve(row: Vector, s: int, span: float, right: int) -> None:
             for c in range(j, s):
                 row[a + m * s + c] -= factor * row[a + j * s + c]
             row[right + m] -= factor * row[right + j]
+    # backward substitution
     for j in range(s - 1, -1, -1):
         total = row[right + j]
         for c in range(j + 1, s):

@@ -1,8 +1,8 @@
-"""Presliding laws: contacts that deflect like springs before they slip, and never quite stick.
+"""Presliding laws: bristles that deflect elastically before they slip, without set-valued stick.
 
-The state z [m] is the deflection of a contact, the force is N (sigma0 z + ...). There is no set of
-forces at rest. Dahl's and Bouc's contacts and those of LuGre creep under loads that vary, even
-far below what slip resists; those of Dupont and others do not, below a deflection of their own.
+The state z [m] is the deflection of a contact, the force is N (sigma0 z + ...). Contacts of Dahl,
+Bouc-Wen and LuGre creep under varying loads far below the friction force; those of the
+elasto-plastic model do not, below a given deflection.
 """
 
 from __future__ import annotations
@@ -41,22 +41,22 @@ def _no_slope(v: Any, z: Any, p: Any) -> Any:
 
 
 class _Deflecting(ForceLaw):
-    """What the four laws share: one state, a stiffness, and a level at which contacts yield."""
+    """Base class of the four laws: one state, a stiffness, a level of yielding."""
 
     states: ClassVar[tuple[StateVariable, ...]] = _DEFLECTION
 
     def creep_length(self, p: Sequence[Floats]) -> Floats | None:
-        """Return the deflection at which the contacts break away [m]."""
+        """Return the deflection at the onset of slip [m]."""
         formulas = self.formulas
         level = (formulas.static or formulas.mu)(0.0 * p[0], None, p)
         return np.asarray(level / p[0])
 
     def slip_scale(self, p: Sequence[Floats]) -> Floats:
-        """Return the deflection at which the contacts break away [m]."""
+        """Return the deflection at the onset of slip [m]."""
         return np.asarray(self.creep_length(p))
 
     def state_scale(self, p: Sequence[Floats]) -> Floats:
-        """Return the deflection at which the contacts break away [m]."""
+        """Return the deflection at the onset of slip [m]."""
         return np.asarray(self.creep_length(p))
 
 
@@ -92,14 +92,14 @@ class Dahl(_Deflecting):
     """Dahl's law: dz/dt = w (1 - sigma0 z sgn(w) / mu)^power, friction N sigma0 z.
 
     The force is a function of slip alone, not of time: the law has no viscosity and no
-    Stribeck effect. It tends to N mu and never reaches it.
+    Stribeck effect. It approaches N mu asymptotically.
 
     Parameters
     ----------
     sigma0 : stiffness of the contacts over the normal force [1/m], a number or one per contact
-    mu : coefficient that slip tends to [1]
-    power : 1 (the usual one) or 2; with any other the force has a branch point at mu
-    deflection_start : z at the start [m]; |sigma0 z| <= mu
+    mu : coefficient of steady slip [1]
+    power : 1 (the usual one) or 2; others have a branch point at mu
+    deflection_start : initial z [m]; |sigma0 z| <= mu
 
     Source: Dahl 1968, TOR-0158(3107-18).
     Verified by: tests/unit/laws/test_presliding.py::test_dahl_against_its_closed_form
@@ -121,12 +121,12 @@ class Dahl(_Deflecting):
 
     @property
     def formulas(self) -> Formulas:
-        """The coefficient that slip tends to."""
+        """The coefficient of steady slip."""
         return Formulas(mu=_dahl_level, slope=_no_slope, answer=_dahl, switches=_switch_of_slip)
 
 
 def _within(law: Any, most: Floats) -> None:
-    """Refuse contacts that start beyond the deflection at which they slip."""
+    """Raise an error if the initial deflection exceeds that of steady slip."""
     start = np.abs(np.asarray(law.deflection_start))
     if np.any(start > most * (1.0 + 1e-12)):
         where = f"{type(law).__name__}.deflection_start"
@@ -135,7 +135,7 @@ def _within(law: Any, most: Floats) -> None:
         raise ModelError(where, law.deflection_start, needs, why, "leave it out.")
 
 
-# ---- LuGre, and Dupont's law, which share Stribeck's curve
+# ---- LuGre and the elasto-plastic model, with a Stribeck curve
 
 
 def _curve(v: Any, p: Any) -> Any:
@@ -199,14 +199,14 @@ def _elasto_plastic(x: Any, s: Any, p: Any, out: Any) -> None:
 
 
 def _elastic_switches(x: Any, s: Any, p: Any, out: Any) -> None:
-    """Write w, z, and how far |z| is beyond the elastic and the full deflection."""
+    """Write the switching functions: w, z, |z| relative to the elastic and the full deflection."""
     out[0], out[1] = x[0], x[1]
     out[2] = np.abs(x[1]) - p[BREAK] * p[KINETIC] / p[SIGMA]
     out[3] = np.abs(x[1]) - _curve(np.abs(x[0]), p)[0] / p[SIGMA]
 
 
 class _Bristles(_Deflecting):
-    """What both laws of bristles share: phi = sigma0 z + sigma1 dz/dt + sigma2 w."""
+    """Base class of both bristle laws: phi = sigma0 z + sigma1 dz/dt + sigma2 w."""
 
     sigma0: Numbers
     mu_static: Numbers
@@ -229,14 +229,15 @@ class _Bristles(_Deflecting):
         return self._spread("v_scale", n)
 
     def range_of_fall(self, n: int) -> Floats | None:
-        """Return where Stribeck's curve has fallen to exp(-25) of its height [m/s]."""
+        """Return the speed at which the Stribeck curve has decayed to exp(-25) [m/s]."""
         gaussian = self._spread("power", n) == 2.0
         return np.where(gaussian, 5.0, 25.0) * self._spread("v_scale", n)
 
     def passive_below(self) -> float:
-        """Return (sigma1 (mu_s/mu_k - 1) - sigma2), at most 0 where no motion creates energy.
+        """Return (sigma1 (mu_s/mu_k - 1) - sigma2), at most 0 if the law is passive.
 
-        Bristles that were bent by more than slip now holds can give back more than they took,
+        Bristles that are deflected beyond the level of the present speed can release more energy
+        than was stored,
         w^2 (sigma1 (sigma0 |z| / g - 1) - sigma2) > |w| g (sigma0 z / g)^2, which cannot be if
         sigma1 (mu_static / mu_kinetic - 1) <= sigma2.
 
@@ -250,7 +251,7 @@ class _Bristles(_Deflecting):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LuGre(_Bristles):
-    """The law of Lund and Grenoble: bristles that bend, are damped, and slip by Stribeck's curve.
+    """The LuGre law (Lund, Grenoble): damped elastic bristles with a Stribeck curve.
 
     dz/dt = w - sigma0 |w| z / g(w), g = mu_k + (mu_s - mu_k) exp(-|w / v_scale|^power), friction
     N (sigma0 z + sigma1 dz/dt + sigma2 w).
@@ -258,12 +259,12 @@ class LuGre(_Bristles):
     Parameters
     ----------
     sigma0 : stiffness of the bristles over the normal force [1/m], a number or one per contact
-    sigma1 : their damping [s/m]
+    sigma1 : damping of the bristles [s/m]
     sigma2 : viscous friction [s/m]
     mu_static, mu_kinetic : coefficients [1]
     v_scale : Stribeck's speed [m/s]
     power : 2, the Gaussian curve, or 1
-    deflection_start : z at the start [m]
+    deflection_start : initial z [m]
 
     Source: Canudas de Wit, Olsson, Astrom, Lischinsky 1995, IEEE Trans. Autom. Control 40, 419.
     Verified by: tests/unit/laws/test_presliding.py::test_lugre_at_constant_speed
@@ -280,7 +281,7 @@ class LuGre(_Bristles):
 
     @classmethod
     def examples(cls) -> Sequence[Friction]:
-        """Return the numbers of its paper, for a kilogram, and three contacts of their own."""
+        """Return the parameters of its paper, for a kilogram, and three different contacts."""
         paper = cls(1e4, 31.6, 0.04, 0.15, 0.1, 1e-3)
         each = cls([1e4, 3e4, 1e3], 10.0, 0.1, [0.3, 0.2, 0.4], 0.2, 0.01, 1, [0.0, 1e-6, -1e-4])
         return paper, each
@@ -293,11 +294,11 @@ class LuGre(_Bristles):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ElastoPlastic(_Bristles):
-    """The law of Dupont and others: LuGre's bristles that do not creep below a deflection.
+    """The elasto-plastic law of Dupont et al.: LuGre without creep below an elastic deflection.
 
     dz/dt = w (1 - alpha(z, w) sigma0 z sgn(w) / g(w)). alpha is 0 where |z| is below
     `elastic_share` of the deflection of steady slip, 1 beyond it, half a sine between, and 0
-    where bristles are being unbent.
+    on unloading.
 
     Parameters
     ----------
@@ -323,7 +324,7 @@ class ElastoPlastic(_Bristles):
 
     @classmethod
     def examples(cls) -> Sequence[Friction]:
-        """Return the numbers of LuGre's paper, and three contacts of their own."""
+        """Return the parameters of LuGre's paper, and three different contacts."""
         paper = cls(1e4, 31.6, 0.04, 0.15, 0.1, 1e-3)
         each = cls([1e4, 3e4, 1e3], 10.0, 0.1, [0.3, 0.2, 0.4], 0.2, 0.01, 1, [0.5, 0.7, 0.9])
         return paper, each
@@ -347,12 +348,12 @@ def _bouc_wen(x: Any, s: Any, p: Any, out: Any) -> None:
     w, z, side, r = x[0], x[1], s[0], s[1]
     sigma, a, beta, gamma, power = p[0], p[1], p[2], p[3], p[4]
     size = r * z
-    # |z|^(power-1) z and |z|^power by their frozen signs
+    # |z|^(power-1) z and |z|^power with fixed signs
     odd, odd_z = r * size**power, power * size ** (power - 1.0)
     rate = a * w - beta * side * w * odd - gamma * w * r * odd
     by_speed = a - beta * side * odd - gamma * r * odd
     derivatives = 0.0 * w, sigma, rate, by_speed, -(beta * side + gamma * r) * w * odd_z
-    # |gamma| <= beta makes heat of what is not stored
+    # |gamma| <= beta: the dissipation is not negative
     _put(
         out, (sigma * z, *derivatives, 0.5 * sigma * z * z / a, sigma * z * rate / a, w - rate / a)
     )
@@ -364,17 +365,17 @@ def _switches_of_both(x: Any, s: Any, p: Any, out: Any) -> None:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class BoucWen(_Deflecting):
-    """Bouc's law as Wen wrote it: dz/dt = a w - beta |w| |z|^(power-1) z - gamma w |z|^power.
+    """Bouc-Wen law: dz/dt = a w - beta |w| |z|^(power-1) z - gamma w |z|^power.
 
     Friction is N sigma0 z. z tends to (a / (beta + gamma))^(1/power) in steady slip.
 
     Parameters
     ----------
     sigma0 : stiffness over the normal force [1/m], a number or one per contact
-    a : share of the slip that deflects contacts at z = 0 [1]
+    a : dz/dw at z = 0 [1]
     beta, gamma : shape of the loop [1/m^power]; |gamma| <= beta, or a loop creates energy
-    power : 1 or 2; larger ones are near a spring with a Coulomb slider
-    deflection_start : z at the start [m]
+    power : 1 or 2; larger ones approach a spring with a Coulomb slider
+    deflection_start : initial z [m]
 
     Source: Bouc 1967; Wen 1976, J. Eng. Mech. Div. 102, 249; Erlicher, Point 2004 for |gamma|.
     Verified by: tests/unit/laws/test_presliding.py::test_bouc_wen_against_its_closed_form
@@ -411,7 +412,7 @@ class BoucWen(_Deflecting):
 
     @property
     def formulas(self) -> Formulas:
-        """The coefficient that slip tends to."""
+        """The coefficient of steady slip."""
         return Formulas(
             mu=_bouc_level, slope=_no_slope, answer=_bouc_wen, switches=_switches_of_both
         )

@@ -1,13 +1,13 @@
-"""Rate-and-state friction: what rocks do at speeds from a plate's to an earthquake's.
+"""Rate-and-state friction of rocks, from plate velocity to seismic slip.
 
 The coefficient depends on the slip speed V and on a state theta, the age of the contacts:
 
     mu = a arsinh(V / (2 V0) exp((mu0 + b ln(V0 theta / L)) / a))
 
 which away from V = 0 is mu0 + a ln(V / V0) + b ln(V0 theta / L), Dieterich's and Ruina's form.
-There is no stick: at rest the force is zero, and under a small one contacts creep slowly. Every
-direct effect a > 0 makes friction rise with speed at once; whether it falls in the end, and
-with it whether even sliding can be unstable, depends on b - a.
+There is no stick: at zero speed the force is zero, and under a small force contacts creep. The
+direct effect a > 0 increases friction with speed immediately; steady-state weakening, and with it
+instability of steady sliding, depends on b - a.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ __all__ = ["AgeingLaw", "RateAndState", "RateAndStateFriction", "SlipLaw"]
 
 Floats = npt.NDArray[np.float64]
 
-# how the state goes on, as kernels read it
+# codes of the evolution laws in kernels
 AGEING, SLIP = 0, 1
 
 _WHY, _TRY = "friction of cells is made of it.", "leave it out."
@@ -40,14 +40,14 @@ _VISCOUS = NonNegative("s/m", "waves carry energy away.", _TRY, per="mass")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RateAndState(Declared):
-    """What both laws share; they differ in how the state goes on.
+    """Base class of the two laws, which differ in the evolution of the state.
 
     Parameters
     ----------
     a : direct effect [1], a number or one per cell, > 0
     b : effect of the state [1], a number or one per cell, >= 0
     length : slip L over which contacts are renewed [m], a number or one per cell
-    mu0 : coefficient of even sliding at `speed0` [1]
+    mu0 : coefficient of steady sliding at `speed0` [1]
     speed0 : reference speed V0 [m/s]
     regularised : whether mu is the arsinh above, which is odd in V; else its logarithm
 
@@ -64,7 +64,7 @@ class RateAndState(Declared):
     regularised: Annotated[bool, Flag("mu is one form or the other.", _TRY)] = True
 
     def spread(self, n: int) -> dict[str, Floats]:
-        """Return a, b, length and mu0 as (n,) arrays for so many cells.
+        """Return a, b, length and mu0 as (n,) arrays for n cells.
 
         Raises
         ------
@@ -104,7 +104,7 @@ class RateAndState(Declared):
         raise NotImplementedError
 
     def steady_state(self, v: npt.ArrayLike) -> Floats:
-        """Return theta = L / V [s], which even sliding tends to."""
+        """Return theta = L / V [s] of steady sliding."""
         return np.asarray(np.asarray(self.length) / np.abs(np.asarray(v, dtype=np.float64)))
 
     def state_after(self, v: float, theta: npt.ArrayLike, t: npt.ArrayLike) -> Floats:
@@ -114,7 +114,7 @@ class RateAndState(Declared):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class AgeingLaw(RateAndState):
-    """Contacts age while they rest: d theta / dt = 1 - V theta / L.
+    """Ageing law: d theta / dt = 1 - V theta / L; contacts age in stick.
 
     Source: Dieterich 1979; the name and form after Ruina 1983.
     Verified by: tests/unit/laws/test_rate_and_state.py::test_velocity_steps
@@ -123,7 +123,7 @@ class AgeingLaw(RateAndState):
     --------
     >>> import stiction as st
     >>> law = st.laws.AgeingLaw(length=1e-5)
-    >>> float(law.state_rate(0.0, 1.0))  # contacts at rest age with the clock
+    >>> float(law.state_rate(0.0, 1.0))  # at V = 0 the age grows with time
     1.0
     """
 
@@ -135,7 +135,7 @@ class AgeingLaw(RateAndState):
         return np.asarray(1.0 - speed * np.asarray(theta) / length)
 
     def state_after(self, v: float, theta: npt.ArrayLike, t: npt.ArrayLike) -> Floats:
-        """Return L/V + (theta - L/V) exp(-V t / L), and theta + t at rest."""
+        """Return L/V + (theta - L/V) exp(-V t / L), and theta + t at V = 0."""
         start, t = np.asarray(theta, dtype=np.float64), np.asarray(t, dtype=np.float64)
         if v == 0.0:
             return np.asarray(start + t)
@@ -145,7 +145,7 @@ class AgeingLaw(RateAndState):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SlipLaw(RateAndState):
-    """Contacts change only while they slip: d theta / dt = -(V theta / L) ln(V theta / L).
+    """Slip law: d theta / dt = -(V theta / L) ln(V theta / L); the state changes in slip only.
 
     Source: Ruina 1983.
     Verified by: tests/unit/laws/test_rate_and_state.py::test_velocity_steps
@@ -154,20 +154,20 @@ class SlipLaw(RateAndState):
     --------
     >>> import stiction as st
     >>> law = st.laws.SlipLaw(length=1e-5)
-    >>> round(float(law.steady_state(1e-6)), 9)  # L / V, in which nothing changes
+    >>> round(float(law.steady_state(1e-6)), 9)  # L / V
     10.0
     """
 
     evolution: ClassVar[int] = SLIP
 
     def state_rate(self, v: npt.ArrayLike, theta: npt.ArrayLike) -> Floats:
-        """Return -(V theta / L) ln(V theta / L) [1]; nothing at rest."""
+        """Return -(V theta / L) ln(V theta / L) [1]; zero at V = 0."""
         speed, length = np.abs(np.asarray(v, dtype=np.float64)), np.asarray(self.length)
         part = speed * np.asarray(theta, dtype=np.float64) / length
         return np.asarray(-part * np.log(np.where(part > 0.0, part, 1.0)))
 
     def state_after(self, v: float, theta: npt.ArrayLike, t: npt.ArrayLike) -> Floats:
-        """Return L/V (V theta / L)^exp(-V t / L), and theta at rest."""
+        """Return L/V (V theta / L)^exp(-V t / L), and theta at V = 0."""
         start, t = np.asarray(theta, dtype=np.float64), np.asarray(t, dtype=np.float64)
         if v == 0.0:
             return np.asarray(start + 0.0 * t)
@@ -177,18 +177,18 @@ class SlipLaw(RateAndState):
         )
 
 
-# ---- the same laws on chains
+# ---- the same laws for chains
 
 
-# rows of the parameters that formulas read
+# indices of the parameters in formulas
 A, B, LENGTH, MU0, SPEED0, VISCOUS, SLIPS = range(7)
-# e to this power is near the largest number
+# exponent of the largest number
 _MOST = 690.0
 _LEAST_SPEED = 1e-300
 
 
 def _answer(x: Any, s: Any, p: Any, out: Any) -> None:
-    """Write the arsinh and how the state goes on; no energy is stored, and no slip comes back."""
+    """Write the coefficient and the state rate; no energy is stored, all slip is plastic."""
     w, log_age, side = x[0], x[1], s[0]
     level = p[MU0] + p[B] * (np.log(p[SPEED0] / p[LENGTH]) + log_age)
     lift = np.exp(_bounded(level / p[A])) / (2.0 * p[SPEED0])
@@ -236,13 +236,13 @@ class RateAndStateFriction(ForceLaw):
 
     Parameters
     ----------
-    law : AgeingLaw or SlipLaw, regularised at rest
-    age_start : theta at the start [s], a number or one per mass; None for L / V0, even sliding
-        at the reference speed
-    viscous : what waves carry away, over the normal force [s/m]; >= 0. Of a fault it is the
-        impedance G / (2 c) over the normal stress
+    law : AgeingLaw or SlipLaw, regularised at V = 0
+    age_start : theta at the start [s], a number or one per mass; None for L / V0, steady
+        sliding at the reference speed
+    viscous : radiation damping over the normal force [s/m]; >= 0. For a fault it is the impedance
+        G / (2 c) over the normal stress
 
-    Source: Dieterich 1979; Ruina 1983; Rice 1993 for what waves carry away.
+    Source: Dieterich 1979; Ruina 1983; Rice 1993 for radiation damping.
     Verified by: tests/unit/chains/regularised/test_rate_and_state.py::test_slider_against_the_fault
 
     Examples
@@ -276,11 +276,11 @@ class RateAndStateFriction(ForceLaw):
 
     @property
     def formulas(self) -> Formulas:
-        """The coefficient of even slip, and the one at the reference speed."""
+        """The coefficient of steady slip, and that at the reference speed."""
         return Formulas(_even, _even_slope, _reference, answer=_answer, switches=_switch)
 
     def parameters(self, n: int) -> list[Floats]:
-        """Return a, b, L, mu0, V0, the viscous part and whether states change by slip alone."""
+        """Return a, b, L, mu0, V0, the viscous part and whether the slip law holds."""
         spread = self.law.spread(n)
         rows = [spread[name] for name in ("a", "b", "length", "mu0")]
         slips = float(self.law.evolution == SLIP)
@@ -288,7 +288,7 @@ class RateAndStateFriction(ForceLaw):
         return rows
 
     def given(self) -> list[npt.NDArray[Any]]:
-        """Return the parameters, a number where one stands for all contacts."""
+        """Return the parameters, numbers if they apply to all contacts."""
         law = self.law
         rows = [np.asarray(getattr(law, name)) for name in ("a", "b", "length", "mu0", "speed0")]
         return [*rows, np.asarray(self.viscous), np.asarray(float(law.evolution == SLIP))]
@@ -302,7 +302,7 @@ class RateAndStateFriction(ForceLaw):
         return np.full(n, self.law.speed0)
 
     def state_start(self, n: int) -> Floats:
-        """Return (1, n) logarithms of the age at the start."""
+        """Return (1, n) logarithms of the initial age."""
         if self.age_start is None:
             return np.log(self.law.spread(n)["length"] / self.law.speed0)[None]
         return np.log(self._spread("age_start", n))[None]

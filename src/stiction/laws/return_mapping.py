@@ -1,8 +1,8 @@
-"""Stick or slide: the tangential traction from a gap and a history, and nothing else.
+"""Return map of friction with a penalty: the tangential traction from gap and slip history.
 
-Predictor: the interface sticks and carries penalty times (tangential gap - slip). Corrector:
-if that is more than the threshold, it slides just so far that the traction is the threshold.
-History goes in and new history comes out; who calls decides whether it counts.
+Elastic predictor: in stick the traction is penalty times (tangential gap - slip). Corrector: if it
+exceeds the threshold, the slip grows until the traction equals the threshold. The function returns
+the new history; the caller commits it.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ Bools = npt.NDArray[np.bool_]
 
 
 class Tangential(NamedTuple):
-    """What the return map gives for n points with d components each.
+    """Result of the return map for n points with d components each.
 
     Parameters
     ----------
-    traction : tangential traction [Pa], (n, d); along the relative motion, so that it acts
-        on the partner; the body that moves feels its negative
+    traction : tangential traction [Pa], (n, d); along the relative motion: it acts on the
+        partner, its negative on the moving body
     slip : new slip, the history of the next step [m], (n, d)
     increment : slip of this step [m], (n, d)
     slides : whether a point slides, (n,)
-    dissipation : traction times increment [J/m^2], (n,); >= 0 unless a point that would
-        stick is held in slip
+    dissipation : traction times increment [J/m^2], (n,); negative only for a point
+        in stick that `held` sets to slip
     by_tangential_gap : d traction / d tangential gap [Pa/m], (n, d, d)
     by_normal_gap : d traction / d normal gap [Pa/m], (n, d)
     direction : of sliding [1], (n, d), zero where a point sticks; d traction / d q =
-        direction * d threshold / d q for whatever else moves the threshold
+        direction * d threshold / d q for other variables q of the threshold
     """
 
     traction: Floats
@@ -61,16 +61,16 @@ def return_map(
 
     Parameters
     ----------
-    tangential_gap : how far the body has moved along its partner [m], (n, d); d = 1 in a
+    tangential_gap : tangential displacement of the body along its partner [m], (n, d); d = 1 in a
         plane, 2 on a surface, or 3 for vectors in space
     slip : slip at the end of the last step [m], (n, d)
     threshold : sliding threshold [Pa], (n,) or one number, >= 0
     slope : its derivative by the normal gap [Pa/m], (n,) or one number
     penalty : tangential stiffness of the interface in stick [Pa/m], > 0; per current area for
         model DI, per reference area for model EA
-    held : states held fixed while Newton iterates, True slides, False sticks, (n,); None lets
-        the criterion decide. A held point that would stick may dissipate a negative amount;
-        a step must not be accepted before the criterion has decided
+    held : fixed states during Newton iterations, True slides, False sticks, (n,); None for the
+        slip criterion. A fixed state may violate the criterion and dissipate a negative amount;
+        a step must be accepted with the criterion
 
     Raises
     ------
@@ -87,31 +87,33 @@ def return_map(
     Source: Mergel, Scheibert, Sauer 2021, eqs (27)-(32), (52)-(57).
     Verified by: tests/unit/laws/test_return_mapping.py::test_tangent_against_differences
     """
+    # predictor
     gap, old, s, ds, eps = _checked(tangential_gap, slip, threshold, slope, penalty)
     trial = eps * (gap - old)
-    # hypot-like: the largest component comes out first, so that squares cannot underflow
+    # norm with the largest component factored out, so that squares cannot underflow
     largest = np.abs(trial).max(axis=1)
     unit = np.where(largest > 0.0, largest, 1.0)
     size = unit * np.sqrt(((trial / unit[:, None]) ** 2).sum(axis=1))
-    slides = size >= s if held is None else _held(held, size.size)
+    slides = size >= s if held is None else _checked_states(held, size.size)
     pulled = slides & (size > 0.0)
     safe = np.where(pulled, size, 1.0)
     direction = np.where(pulled[:, None], trial / safe[:, None], 0.0)
+    # corrector: slip of the excess over the penalty
     amount = np.where(pulled, (size - s) / eps, 0.0)
     increment = amount[:, None] * direction
     traction = np.where(slides[:, None], s[:, None] * direction, trial)
-    # without friction the slip is the gap itself, free of rounding
+    # without friction the slip equals the gap, without rounding
     free = slides & (s == 0.0)
     new = np.where(free[:, None], gap, old + increment)
     across = np.eye(gap.shape[1]) - direction[:, :, None] * direction[:, None, :]
-    share = np.where(slides, np.where(pulled, s / safe, 0.0), 1.0)
+    ratio = np.where(slides, np.where(pulled, s / safe, 0.0), 1.0)
     return Tangential(
         traction=traction,
         slip=new,
         increment=increment,
         slides=slides,
         dissipation=s * amount,
-        by_tangential_gap=eps * share[:, None, None] * across,
+        by_tangential_gap=eps * ratio[:, None, None] * across,
         by_normal_gap=direction * ds[:, None],
         direction=direction,
     )
@@ -191,14 +193,14 @@ def _checked(
     return g, old, np.broadcast_to(s, (n,)), np.broadcast_to(ds, (n,)), eps
 
 
-def _held(held: npt.ArrayLike, n: int) -> Bools:
+def _checked_states(held: npt.ArrayLike, n: int) -> Bools:
     states = np.asarray(held)
     if states.dtype.kind != "b" or states.shape != (n,):
         raise ModelError(
             "return_map.held",
             f"an array of shape {states.shape} and type {states.dtype}",
             f"{n} values True (slides) or False (sticks)",
-            "every point is held in one state.",
+            "every point has one fixed state.",
             "pass `slides` of an earlier result, or None.",
         )
     return states

@@ -1,7 +1,7 @@
-"""Smoothed signs: friction that never sticks, for comparison with the set-valued law.
+"""Regularised signs: friction without stick, for comparison with the set-valued law.
 
-A contact under a smoothed law creeps with v ~ eps R / sqrt((mu N)^2 - R^2) where a real
-one rests. These shapes exist so that the difference can be measured.
+A contact under a regularised law creeps with v ~ eps R / sqrt((mu N)^2 - R^2) where a set-valued
+one sticks.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Floats = npt.NDArray[np.float64]
 
 
 class SmoothSign(Declared, abc.ABC):
-    """A smooth stand-in for the set-valued sign; its width is a field of the method.
+    """Base class of regularised signs; the width is a field of the method.
 
     Examples
     --------

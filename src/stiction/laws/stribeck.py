@@ -1,4 +1,4 @@
-"""Laws by the names they have in tribology: Stribeck's curve, and contacts that age at rest."""
+"""Friction laws of tribology: the Stribeck curve, and ageing of contacts in stick."""
 
 from __future__ import annotations
 
@@ -19,28 +19,28 @@ from stiction.numerics.jit import native
 __all__ = ["AgeingCoulomb", "RestingCoulomb", "Stribeck"]
 
 Floats = npt.NDArray[np.float64]
-# e to this power is near the least number
+# exponent of the smallest number
 _LEAST = -700.0
 
 _TRY, _WHY_MU = "give one number.", "it is a coefficient of friction, which takes energy out."
 _MU = NonNegative("1", _WHY_MU, _TRY, per="contact")
 _V_SCALE = Positive("m/s", "friction falls over this slip speed.", _TRY, per="contact")
 _VISCOUS = NonNegative("s/m", "a film resists more when it is faster.", _TRY, per="contact")
-_WHY_POWER = "any other power has no series at rest, where its derivatives have no bound."
+_WHY_POWER = "other powers have no Taylor series at zero speed."
 _POWER = Choice((1.0, 2.0), _WHY_POWER, "give 2.")
-_GROWTH = NonNegative("1", "contacts that rest hold no less.", _TRY, per="contact")
-_TIME = Positive("s", "a logarithm needs a time to begin at.", _TRY, per="contact")
-_RESTED = NonNegative("s", "contacts have rested for so long.", _TRY, per="contact")
+_GROWTH = NonNegative("1", "contacts do not weaken in stick.", _TRY, per="contact")
+_TIME = Positive("s", "a logarithm needs a time scale.", _TRY, per="contact")
+_RESTED = NonNegative("s", "it is the age of the contacts at the start.", _TRY, per="contact")
 
-# the fields in their order, as formulas read them
+# indices of the parameters in formulas
 STATIC, KINETIC, SCALE, POWER, VISCOUS = range(5)
-KEPT, GROWTH, TIME, LENGTH = range(4)
+FRESH, GROWTH, TIME, LENGTH = range(4)
 SLIDING, HELD, RISE, SINCE = range(4)
 
 
 @native("numpy:exp")
 def _exp(x: Any) -> Any:
-    """Return e to the power x: of one number by the C library, as compiled code does."""
+    """Return e to the power x: for one number by the C library, as in compiled code."""
     if np.ndim(x) > 0:
         return np.exp(x)
     return math.exp(x) if x > _LEAST else 0.0
@@ -48,7 +48,7 @@ def _exp(x: Any) -> Any:
 
 @native("numpy:log1p")
 def _log1p(x: Any) -> Any:
-    """Return ln(1 + x): of one number by the C library, as compiled code does."""
+    """Return ln(1 + x): for one number by the C library, as in compiled code."""
     return np.log1p(x) if np.ndim(x) > 0 else math.log1p(x)
 
 
@@ -77,8 +77,8 @@ def _mu_static(v: Any, z: Any, p: Any) -> Any:
 class Stribeck(Friction):
     """Stribeck's curve: mu_k + (mu_s - mu_k) exp(-(|v| / v_scale)^power) + viscous |v|.
 
-    Friction falls from its static value as a film forms, and rises with its viscosity. Stick is
-    exact: at rest the coefficient is mu_static.
+    Friction decreases as a lubricant film forms, and increases with its viscosity. Stick is exact,
+    with the coefficient mu_static.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ class Stribeck(Friction):
         super().__post_init__()
         if np.any(np.asarray(self.mu_static) < np.asarray(self.mu_kinetic)):
             got, needs = f"{self.mu_static} below {self.mu_kinetic}", "mu_static >= mu_kinetic"
-            why = "Stribeck's curve falls from rest."
+            why = "the Stribeck curve decreases from the static coefficient."
             raise ModelError("Stribeck.mu_static", got, needs, why, "exchange them.")
 
     @classmethod
@@ -112,7 +112,7 @@ class Stribeck(Friction):
 
     @property
     def formulas(self) -> Formulas:
-        """The curve and its slope; methods of series fit it by its values."""
+        """The curve and its slope; Taylor methods fit its values."""
         return Formulas(mu=_mu, slope=_mu_slope, static=_mu_static)
 
     def speed_scale(self, n: int) -> Floats:
@@ -120,11 +120,11 @@ class Stribeck(Friction):
         return self._spread("v_scale", n)
 
 
-# ---- contacts that age at rest
+# ---- ageing in stick and slip
 
 
 def _aged(v: Any, z: Any, p: Any) -> Any:
-    return p[KEPT] + p[GROWTH] * _log1p(z[0] / p[TIME])
+    return p[FRESH] + p[GROWTH] * _log1p(z[0] / p[TIME])
 
 
 def _flat(v: Any, z: Any, p: Any) -> Any:
@@ -149,27 +149,27 @@ def _age_rate_by_age(v: Any, z: Any, p: Any, out: Any) -> None:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class AgeingCoulomb(Friction):
-    """Coulomb friction whose coefficient grows with the logarithm of the time of rest.
+    """Coulomb friction with a coefficient that grows with the logarithm of the age of contacts.
 
     mu = mu_fresh + growth ln(1 + theta / time), d theta / dt = 1 - |v| theta / length: theta is the
-    age of the contacts. Stick is exact, and the longer it lasts the more it carries.
+    age of the contacts. Stick is exact, and its bound grows with its duration.
 
     Parameters
     ----------
     mu_fresh : coefficient of fresh contacts [1], a number or one per contact
     growth : of the coefficient per e-fold of time [1]; >= 0
-    time : of rest from which on it grows [s]; > 0
-    length : slip that renews the contacts [m]; > 0
+    time : scale of ageing [s]; > 0
+    length : slip over which contacts are renewed [m]; > 0
     age_start : theta at the start [s]; >= 0
 
     Source: Dieterich 1972; Rabinowicz 1958 for the length of slip.
-    Verified by: tests/unit/laws/test_stribeck.py::test_longer_rest_carries_more
+    Verified by: tests/unit/laws/test_stribeck.py::test_longer_stick_carries_more
 
     Examples
     --------
     >>> import stiction as st
     >>> law = st.laws.AgeingCoulomb(mu_fresh=0.3, growth=0.02, time=1.0, length=1e-5)
-    >>> round(float(law.static([9.0])), 4)  # after 9 s of rest: 0.3 + 0.02 ln 10
+    >>> round(float(law.static([9.0])), 4)  # after 9 s of stick: 0.3 + 0.02 ln 10
     0.3461
     """
 
@@ -185,7 +185,7 @@ class AgeingCoulomb(Friction):
 
     @classmethod
     def examples(cls) -> Sequence[Friction]:
-        """Return fresh contacts, and three that have rested for different times."""
+        """Return a law for fresh contacts, and one for three contacts of different age."""
         return cls(0.3, 0.02, 0.1, 1e-3), cls([0.3, 0.2, 0.1], 0.05, 1.0, 0.01, [0.0, 1.0, 50.0])
 
     @property
@@ -201,19 +201,19 @@ class AgeingCoulomb(Friction):
         )
 
 
-# ---- contacts that are strengthened by rest, and weak again when they slip
+# ---- ageing in stick alone, reset by slip
 
 
 def _sliding(v: Any, z: Any, p: Any) -> Any:
     return p[SLIDING]
 
 
-def _held(v: Any, z: Any, p: Any) -> Any:
+def _static_at_age(v: Any, z: Any, p: Any) -> Any:
     return p[HELD] + p[RISE] * _log1p(z[0] / p[SINCE])
 
 
 def _by_rest(v: Any, z: Any, p: Any, out: Any) -> None:
-    # of friction in slip, which does not know how long the contact had rested
+    # the kinetic coefficient does not depend on the duration of stick
     out[0] = 0.0
 
 
@@ -226,24 +226,24 @@ def _no_rate(v: Any, z: Any, p: Any, out: Any) -> None:
 
 
 def _over(event: Any, z: Any, p: Any, out: Any) -> None:
-    # a new rest begins, or one has ended
+    # stick begins or ends: reset its duration
     out[0] = 0.0
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RestingCoulomb(Friction):
-    """Coulomb friction whose stick carries more with the logarithm of its own duration.
+    """Coulomb friction with a static coefficient that grows with the duration of stick.
 
-    mu_static = mu_held + growth ln(1 + rest / time), with the rest of this stick alone: any slip
-    ends it at once. Slip has the coefficient mu_kinetic. Stick is exact.
+    mu_static = mu_held + growth ln(1 + rest / time), where `rest` is the duration of the present
+    stick; slip resets it. The coefficient in slip is mu_kinetic. Stick is exact.
 
     Parameters
     ----------
     mu_kinetic : coefficient in slip [1], a number or one per contact
-    mu_held : of stick that has just begun [1]; >= mu_kinetic
+    mu_held : static coefficient at the start of stick [1]; >= mu_kinetic
     growth : of the static coefficient per e-fold of time [1]; >= 0
-    time : of rest from which on it grows [s]; > 0
-    rest_start : rest before the start [s]; >= 0
+    time : scale of ageing [s]; > 0
+    rest_start : duration of stick before the start [s]; >= 0
 
     Source: Rabinowicz 1958; Dieterich 1972 for the logarithm.
     Verified by: tests/unit/laws/test_state_jump.py::test_stick_and_slip_in_closed_form
@@ -271,12 +271,12 @@ class RestingCoulomb(Friction):
         super().__post_init__()
         if np.any(np.asarray(self.mu_held) < np.asarray(self.mu_kinetic)):
             got, needs = f"{self.mu_held} below {self.mu_kinetic}", "mu_held >= mu_kinetic"
-            why = "what stick cannot hold slips, against less friction."
+            why = "the static coefficient is at least the kinetic one."
             raise ModelError("RestingCoulomb.mu_held", got, needs, why, "exchange them.")
 
     @classmethod
     def examples(cls) -> Sequence[Friction]:
-        """Return contacts alike, and three that differ."""
+        """Return a law for equal contacts, and one for three different ones."""
         return cls(0.2, 0.3, 0.02, 0.1), cls([0.3, 0.2, 0.1], [0.3, 0.3, 0.2], 0.05, 1.0, 2.0)
 
     @property
@@ -285,7 +285,7 @@ class RestingCoulomb(Friction):
         return Formulas(
             mu=_sliding,
             slope=_flat,
-            static=_held,
+            static=_static_at_age,
             by_state=_by_rest,
             rate=_rest_rate,
             rate_by_speed=_no_rate,

@@ -1,7 +1,7 @@
-"""Tyre laws: lateral force and aligning moment of a rolling wheel against its slip.
+"""Tyre laws: lateral force and aligning moment of a rolling wheel as functions of slip.
 
 Angles are slip angles: tan(phi) is lateral over rolling velocity. Laws are odd in the angle
-and know no history; `stiction.switching.wheel.dynamic_tyre` has the tyre that remembers.
+and have no state; `stiction.switching.wheel.dynamic_tyre` has the dynamic tyre.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _FACTOR = Finite("", "the formula has four numbers.", "use Pacejka.fit_to(law.fo
 
 
 class TyreLaw(Declared, abc.ABC):
-    """Base of tyre laws that a wheel can carry: force and moment at slip velocities.
+    """Base class of tyre laws: force and moment at slip velocities.
 
     Examples
     --------
@@ -114,11 +114,11 @@ class StretchedString(TyreLaw):
         return np.asarray(np.clip(a + self.relaxation - reach, -a, a))
 
     def displacement(self, x: npt.ArrayLike, slip_angle: npt.ArrayLike) -> Floats:
-        """Return q [m], how far the tread at `x` lags behind the wheel's middle line.
+        """Return q [m], the lateral deflection of the tread at `x` from the wheel's plane.
 
         Parameters
         ----------
-        x : place in the patch [m], -half_length to half_length; broadcast with `slip_angle`
+        x : position in the patch [m], -half_length to half_length; broadcast with `slip_angle`
 
         Source: formulas sheet, section 2.
         Verified by: tests/unit/laws/test_tyre.py::test_slip_begins_at_the_largest_pressure
@@ -200,7 +200,7 @@ class StretchedString(TyreLaw):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SimplifiedTyre(TyreLaw):
-    """The tyre of the wheel on a turntable: the steep rise from zero replaced by a jump.
+    """The tyre of the wheel on a turntable: with a jump in place of the steep rise at zero.
 
     It is the string with k = delta = 1 / (3 kappa), rho = 2/3, sigma = 0, a = 3 kappa, of
     which the angles between psi0 = arccot(6 kappa) and pi/2 are stretched over 0 to pi/2.
@@ -310,7 +310,7 @@ class Pacejka(Declared):
         curve : y at an array of slip angles [rad]
         slip_angle : where to compare [rad]; 200 angles up to 1.4 when left out
 
-        Source: none; a plain least-squares fit from several starts, the best one kept.
+        Source: none; the best least-squares fit from several starts.
         Verified by: tests/unit/laws/test_tyre.py::test_pacejka_fit_finds_its_own_numbers
         """
         from scipy.optimize import least_squares
@@ -369,7 +369,7 @@ def _halves(slip_angle: npt.ArrayLike) -> tuple[Floats, Floats]:
 
 
 def _tan(angle: Floats) -> Floats:
-    """Return tan, never zero, so that its inverse stays a number; the sign makes y zero."""
+    """Return tan, bounded away from zero for its inverse; the sign makes y zero."""
     return np.asarray(np.maximum(np.tan(angle), 1e-150))
 
 

@@ -1,4 +1,4 @@
-"""Tyre laws as functions of numbers, for kernels that integrate a wheel."""
+"""Tyre laws as scalar functions, for the kernels of the wheel."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ def simplified(side: float, h: float, g: float, kappa: float, mu: float) -> tupl
         psi = psi0 + (1 - 2 psi0 / pi) atan2(side h, |g|),   cot psi0 = 6 kappa,
         F = mu side (4/3 - cot(psi) / (18 kappa)),   M = mu side sgn(g) cot(psi) / 6.
 
-    For side = sgn(h) this is the law itself. A solver that looks for h = 0 also evaluates
-    it a little beyond, where it stays smooth: atan2 is odd in h. On h = 0 a friction
+    For side = sgn(h) this is the law itself. A solver that locates h = 0 also evaluates
+    it slightly beyond, where it is smooth: atan2 is odd in h. On h = 0 a friction
     multiplier lam in [-1, 1] mixes both sides, (1 + lam) / 2 of +1 and (1 - lam) / 2 of -1.
 
     Parameters
@@ -37,16 +37,16 @@ def simplified(side: float, h: float, g: float, kappa: float, mu: float) -> tupl
 
 @kernel
 def squeezed(
-    side: float, h: float, g: float, kappa: float, mu: float, psi0: float, share: float
+    side: float, h: float, g: float, kappa: float, mu: float, psi0: float, fraction: float
 ) -> tuple[float, float]:
-    """Return what `simplified` does, with psi0 and its factor 1 - 2 psi0 / pi handed in.
+    """Return the result of `simplified` for given psi0 and factor 1 - 2 psi0 / pi.
 
-    Both depend on kappa alone, so that a kernel that runs often need not find them again.
+    Both depend on kappa alone and are computed once.
 
     Source: as for `simplified`.
     Verified by: tests/unit/laws/test_tyre.py::test_kernel_is_the_law
     """
-    psi = psi0 + share * math.atan2(side * h, abs(g))
+    psi = psi0 + fraction * math.atan2(side * h, abs(g))
     cot = 1.0 / math.tan(psi)
     force = mu * side * (4.0 / 3.0 - cot / (18.0 * kappa))
     return force, mu * side * math.copysign(cot / 6.0, g * cot)
@@ -84,7 +84,7 @@ def stretched(
         ) * k * tan
     tan = lateral / rolling
     reach = delta * rolling / (k * lateral)
-    # the place where slip begins parts the patch: what sticks is linear, what slips constant
+    # the start of slip divides the patch: deflection linear in stick, constant in slip
     stuck = reach - sigma
     slips = 2.0 * a - stuck
     force = 0.5 * k * tan * (reach + sigma) * stuck + rho * delta * slips

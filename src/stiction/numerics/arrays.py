@@ -1,8 +1,8 @@
-"""Types of the arrays in kernels: mypy knows that one entry is a number and one row a vector.
+"""Types of the arrays in kernels, with their dimension: an entry is a number, a row a vector.
 
-NumPy's own types say nothing of dimensions and call a single entry of any array `Any`, so that
-a scalar function may return anything. These protocols say what a kernel uses of an array; every
-NumPy array of the same kind of number fits them. Elements of structured arrays have attributes.
+NumPy's own types have no dimension, and a single entry of an array has type `Any`. These protocols
+declare the operations of kernels on arrays; NumPy arrays of the same kind of number satisfy them.
+Elements of structured arrays have attributes.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ __all__ = ["Integers", "Matrix", "Stack", "Struct", "Table", "Vector"]
 
 
 class _Sized(Protocol):
-    """What arrays of all dimensions have."""
+    """Attributes of arrays of all dimensions."""
 
     @property
     def shape(self) -> tuple[int, ...]: ...
@@ -153,7 +153,7 @@ class Struct(_Element):
     """An element of a structured array; a subclass annotates its fields as float or int.
 
     Fields may be arrays: `Annotated[Vector, 3]`, `Annotated[Matrix, 2, 4]`. An element is a view:
-    what is written to it stands in the array. Compiled code reads and writes the same attributes.
+    writing to it changes the array. Compiled code reads and writes the same attributes.
     Those of NumPy's own `np.record` take five times as long in plain Python.
 
     Verified by: tests/unit/numerics/test_structured_arrays.py::test_both_modes_write_the_same
@@ -183,14 +183,14 @@ class Struct(_Element):
 
     @classmethod
     def joined(cls: type[_S], parts: Sequence[Table[_S]]) -> Table[_S]:
-        """Return structured arrays one after the other; NumPy's own loses their attributes."""
+        """Concatenate structured arrays; NumPy's function loses their attributes."""
         table = cls.table(sum(map(len, parts)))
         np.concatenate([table[:0], *parts], out=table)
         return table
 
 
 def _field(name: str, kind: Any) -> tuple[Any, ...]:
-    """Return a field as NumPy describes it, with the shape that an annotation of an array says."""
+    """Return the NumPy description of a field, with the shape of an annotated array."""
     if get_origin(kind) is Annotated:
         return name, _FORMATS[kind.__origin__], kind.__metadata__
     return name, _FORMATS[kind]

@@ -1,7 +1,7 @@
-"""B-splines: functions, knot insertion, and their pieces as Bernstein polynomials.
+"""B-splines: basis functions, knot insertion, Bezier extraction.
 
-Everything is a polar form: a polynomial of degree p is a symmetric function of p arguments,
-affine in each, whose values at p successive knots are the control points. Functions,
+All use the polar form (blossom): a polynomial of degree p is a symmetric function of p arguments,
+affine in each, whose values at p successive knots are the control points. Basis functions,
 derivatives and Bezier extraction are its values at other arguments.
 """
 
@@ -45,21 +45,21 @@ def open_knots(breaks: Floats, degree: int, multiplicity: int = 1) -> Floats:
 
     Parameters
     ----------
-    breaks : (s + 1,) rising ends of the s pieces
+    breaks : (s + 1,) increasing ends of the s knot spans
     degree : of the spline
-    multiplicity : of the knots between pieces; the spline is C^(degree - multiplicity) there
+    multiplicity : of interior knots; the spline is C^(degree - multiplicity) there
 
     Raises
     ------
-    ModelError : if the breaks do not rise, or the multiplicity is not from 1 to the degree.
+    ModelError : if the breaks do not increase, or the multiplicity is not from 1 to the degree.
     """
     t = np.asarray(breaks, dtype=np.float64)
     if t.ndim != 1 or t.size < 2 or not np.isfinite(t).all() or not (np.diff(t) > 0.0).all():
-        why, try_ = "pieces lie between the breaks.", "sort them and give each once."
-        got = f"{t.size} values that do not rise" if t.ndim == 1 else f"an array {t.shape}"
-        raise ModelError("open_knots.breaks", got, "two or more rising numbers", why, try_)
+        why, try_ = "knot spans lie between the breaks.", "sort them and give each once."
+        got = f"{t.size} values that do not increase" if t.ndim == 1 else f"an array {t.shape}"
+        raise ModelError("open_knots.breaks", got, "two or more increasing numbers", why, try_)
     if not 1 <= multiplicity <= degree:
-        why = "a knot counted more often than the degree tears the curve apart."
+        why = "a knot of higher multiplicity than the degree makes the curve discontinuous."
         needs = f"a whole number from 1 to {degree}"
         raise ModelError("open_knots.multiplicity", multiplicity, needs, why, "give 1.")
     inner = np.repeat(t[1:-1], multiplicity)
@@ -69,8 +69,8 @@ def open_knots(breaks: Floats, degree: int, multiplicity: int = 1) -> Floats:
 def greville(knots: Floats, degree: int) -> Floats:
     """Return the Greville abscissae: the coordinates of the control points of a straight line."""
     count = knots.size - degree - 1
-    rows = np.arange(count)[:, None] + np.arange(1, degree + 1)
-    return np.asarray(knots[rows].mean(axis=1))
+    indices = np.arange(count)[:, None] + np.arange(1, degree + 1)
+    return np.asarray(knots[indices].mean(axis=1))
 
 
 def basis(knots: Floats, degree: int, x: Floats) -> tuple[Ints, Floats, Floats]:
@@ -80,7 +80,7 @@ def basis(knots: Floats, degree: int, x: Floats) -> tuple[Ints, Floats, Floats]:
     ----------
     knots : (k,) open knot vector
     degree : p
-    x : (q,) inside the knots; at a knot the piece to the right is taken, at the end the last
+    x : (q,) inside the knots; at a knot the span to its right counts, at the end the last one
 
     Returns
     -------
@@ -100,12 +100,12 @@ def basis(knots: Floats, degree: int, x: Floats) -> tuple[Ints, Floats, Floats]:
 
 
 def bezier_extraction(knots: Floats, degree: int) -> tuple[Ints, Floats]:
-    """Return the first function (s,) of each piece and the extraction (s, p + 1, p + 1).
+    """Return the first function (s,) of each span and the extraction (s, p + 1, p + 1).
 
-    On piece e, function first[e] + a equals sum_b extraction[e, a, b] B_b, with the Bernstein
-    polynomials B_b of the piece.
+    On span e, function first[e] + a equals sum_b extraction[e, a, b] B_b, with the Bernstein
+    polynomials B_b of the span.
 
-    Source: Borden, Scott, Evans, Hughes 2011; here by polar forms, all pieces at once.
+    Source: Borden, Scott, Evans, Hughes 2011; here by polar forms, for all spans at once.
     Verified by: tests/unit/numerics/test_bsplines.py::test_extraction_reproduces_the_basis
     """
     span = np.flatnonzero(np.diff(knots) > 0.0)
@@ -119,7 +119,7 @@ def bezier_extraction(knots: Floats, degree: int) -> tuple[Ints, Floats]:
 def insert_knot(
     knots: Floats, degree: int, points: Floats, x: float, times: int = 1
 ) -> tuple[Floats, Floats]:
-    """Return knots and control points (n + times, ...) of the same curve with a knot more.
+    """Return knots and control points (n + times, ...) of the same curve with a further knot.
 
     Source: Boehm 1980.
     Verified by: tests/unit/numerics/test_bsplines.py::test_inserted_knots_keep_the_curve
@@ -129,12 +129,12 @@ def insert_knot(
         count = points.shape[0]
         low, high = knots[: count + 1], knots[degree : degree + count + 1]
         wide = high > low
-        share = np.where(low >= x, 0.0, 1.0)
-        np.divide(x - low, high - low, out=share, where=wide)
-        share = np.clip(share, 0.0, 1.0).reshape(-1, *[1] * (points.ndim - 1))
+        weight = np.where(low >= x, 0.0, 1.0)
+        np.divide(x - low, high - low, out=weight, where=wide)
+        weight = np.clip(weight, 0.0, 1.0).reshape(-1, *[1] * (points.ndim - 1))
         before = np.concatenate([points[:1], points])
         after = np.concatenate([points, points[-1:]])
-        points = (1.0 - share) * before + share * after
+        points = (1.0 - weight) * before + weight * after
         knots = np.insert(knots, int(np.searchsorted(knots, x, side="right")), x)
     return knots, points
 
@@ -142,9 +142,9 @@ def insert_knot(
 def _polar(
     knots: Floats, degree: int, span: Ints, arguments: list[Floats], direction: bool = False
 ) -> Floats:
-    """Return the polar form of each of the p + 1 functions of a piece, (q, p + 1).
+    """Return the polar form of each of the p + 1 functions of a span, (q, p + 1).
 
-    With `direction` the first argument is the unit direction instead of a place.
+    With `direction` the first argument is the unit direction instead of a point.
     """
     d = np.broadcast_to(np.eye(degree + 1), (span.size, degree + 1, degree + 1)).copy()
     for level in range(1, degree + 1):
@@ -153,6 +153,6 @@ def _polar(
             if direction and level == 1:
                 d[:, i] = (d[:, i] - d[:, i - 1]) / (right - left)[:, None]
             else:
-                share = ((arguments[level - 1] - left) / (right - left))[:, None]
-                d[:, i] = (1.0 - share) * d[:, i - 1] + share * d[:, i]
+                weight = ((arguments[level - 1] - left) / (right - left))[:, None]
+                d[:, i] = (1.0 - weight) * d[:, i - 1] + weight * d[:, i]
     return d[:, degree]

@@ -1,8 +1,8 @@
 """A user's functions with the arithmetic of compiled code, for runs without a compiler.
 
-Where Python refuses (``1.0 / 0.0``, ``math.log(0.0)``, ``math.exp(1e3)``), compiled code goes on
-with inf or NaN, as C does. Here a function is copied with numbers of NumPy for the floats that it
-refers to, and with functions of `math` that go on. Where `math` gives a number, it is that one.
+Where Python raises (``1.0 / 0.0``, ``math.log(0.0)``, ``math.exp(1e3)``), compiled code continues
+with inf or NaN, as C does. This module copies a function with NumPy numbers for its float constants
+and with functions of `math` that return inf or NaN instead of raising.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ Call = Callable[..., Any]
 
 
 def may_raise(function: Call) -> bool:
-    """Return whether a function has to stay in Python: compiled code would swallow what it raises.
+    """Return whether a function must run in Python, since it raises or handles exceptions.
 
-    One that handles a kind of exceptions is not compiled either, and waits for what Python raises.
+    Compiled code would lose its exceptions.
     """
     function = getattr(function, "py_func", function)
     code = getattr(function, "__code__", None)
-    kept = ("RAISE_VARARGS", "CHECK_EXC_MATCH")
-    return code is None or any(op.opname in kept for op in dis.get_instructions(code))
+    raising = ("RAISE_VARARGS", "CHECK_EXC_MATCH")
+    return code is None or any(op.opname in raising for op in dis.get_instructions(code))
 
 
 def as_compiled(function: Call) -> Call:
@@ -41,24 +41,24 @@ def as_compiled(function: Call) -> Call:
     if may_raise(function):
         return function
     usual = _copied(function, False, {})
-    rest: list[Call] = []
+    with_integers: list[Call] = []
 
     @functools.wraps(function)
     def going_on(*arguments: Any) -> Any:
         try:
             return usual(*arguments)
         except ZeroDivisionError:
-            # whole numbers are left alone until they are in the way
-            if not rest:
-                rest.append(_copied(function, True, {}))
+            # integers become NumPy numbers after a first division by zero only
+            if not with_integers:
+                with_integers.append(_copied(function, True, {}))
             with np.errstate(all="ignore"):
-                return rest[0](*arguments)
+                return with_integers[0](*arguments)
 
     return going_on
 
 
 def _copied(function: Any, whole: bool, made: dict[int, Call]) -> Call:
-    """Return a copy in which the numbers are NumPy's, the whole ones too if it is said."""
+    """Return a copy with NumPy floats, and NumPy integers if `whole`."""
     plain = getattr(function, "py_func", function)
     if not isinstance(plain, types.FunctionType) or may_raise(plain):
         return cast(Call, plain)
@@ -68,7 +68,7 @@ def _copied(function: Any, whole: bool, made: dict[int, Call]) -> Call:
     cells = tuple(types.CellType() for _ in plain.__closure__ or ())
     code = _with_numbers(plain.__code__, whole)
     copy = types.FunctionType(code, scope, plain.__name__, None, cells or None)
-    # known before what it refers to is looked at: it may call itself
+    # registered before its references are copied: it may be recursive
     made[id(plain)] = copy
     if whole:
         scope["int"] = np.int64
@@ -78,7 +78,7 @@ def _copied(function: Any, whole: bool, made: dict[int, Call]) -> Call:
     for cell, old in zip(cells, plain.__closure__ or (), strict=True):
         try:
             cell.cell_contents = _replaced(old.cell_contents, whole, made)
-        except ValueError:  # a cell that is empty still
+        except ValueError:  # an empty cell
             continue
     copy.__defaults__ = _replaced(plain.__defaults__, whole, made)
     given = plain.__kwdefaults__ or {}
@@ -112,7 +112,7 @@ def _number(value: Any, whole: bool) -> Any:
 
 
 def _replaced(value: Any, whole: bool, made: dict[int, Call]) -> Any:
-    """Return what stands for something that a function refers to."""
+    """Return the replacement for a referenced object."""
     if value is math:
         return _MATH
     if isinstance(value, types.BuiltinFunctionType) and value.__module__ == "math":
@@ -126,7 +126,7 @@ def _replaced(value: Any, whole: bool, made: dict[int, Call]) -> Any:
     return _number(value, whole)
 
 
-# ---- functions of `math` that go on
+# ---- functions of `math` without exceptions
 
 
 def _gamma(x: float) -> float:
@@ -147,7 +147,7 @@ def _lgamma(x: float) -> float:
 
 
 def _going_on(exact: Call, beyond: Call) -> Call:
-    """Return `exact` where it has an answer, else that of NumPy's function."""
+    """Return a function that calls `exact`, and NumPy's function where that raises."""
 
     def call(*arguments: Any) -> Any:
         try:
@@ -155,7 +155,7 @@ def _going_on(exact: Call, beyond: Call) -> Call:
         except (ValueError, OverflowError):
             with np.errstate(all="ignore"):
                 return np.float64(beyond(*arguments))
-        # what comes out is divided by, too
+        # NumPy floats, so that division by the result does not raise
         return np.float64(found) if type(found) is float else found
 
     return call
@@ -168,7 +168,7 @@ def _log(x: float, *base: float) -> Any:
 
 
 def _made() -> Any:
-    """Return what stands for the module `math`."""
+    """Return a replacement of the module `math`, with C arithmetic."""
     found = types.SimpleNamespace(**vars(math))
     same: tuple[str, ...] = (
         "sqrt",

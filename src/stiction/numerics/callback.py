@@ -1,10 +1,9 @@
-"""Call a user's functions from kernels, whether Numba understands them or not.
+"""Calls a user's functions from kernels, compiled by Numba or called back in Python.
 
-Kernels see two kinds of functions, a scalar one and ``f(x, s, p, out)``: arrays in, an array
-filled. Both are passed by address, so a kernel is compiled once and cached for every system
-there is. A function is compiled when Numba can compile it and called back into Python when it
-cannot; what it raises there is kept and raised again by `check`. Plain kernels go by the same
-addresses, and find the Python function behind one without leaving Python.
+Kernels call two kinds of functions by address: scalar ones, and ``f(x, s, p, out)`` with arrays. A
+kernel is thus compiled once and cached for all systems. A function that Numba cannot compile is
+called back in Python; an exception there is stored and raised by `check` after the kernel has
+returned. Kernels without a compiler look up the Python function of an address directly.
 """
 
 from __future__ import annotations
@@ -36,8 +35,8 @@ from stiction.numerics.jit import kernel, mode, native
 __all__ = [
     "ArrayCallback",
     "Callback",
+    "CallbackArguments",
     "PythonFunction",
-    "Taken",
     "address_of",
     "at",
     "call",
@@ -82,13 +81,13 @@ _PYTHON: weakref.WeakValueDictionary[int, PythonFunction] = weakref.WeakValueDic
 
 
 def python_at(address: int, kind: Any) -> Callable[..., Any]:
-    """Return the function at an address, for plain kernels: the one that stands there, or C."""
-    found = _PYTHON.get(address)
-    return found.call if found is not None else kind(int(address))
+    """Return the function at an address, for plain kernels: a Python function, or one of C."""
+    registered = _PYTHON.get(address)
+    return registered.call if registered is not None else kind(int(address))
 
 
 def compiled_function(function: Callable[..., object], signature: str) -> Any:
-    """Return `function` as a C function, compiled by Numba and kept on disk; has an `address`."""
+    """Return `function` as a C function, compiled by Numba and cached; it has an `address`."""
     from numba.core import sigutils
 
     from stiction.numerics.compiling.linking import c_function
@@ -97,13 +96,13 @@ def compiled_function(function: Callable[..., object], signature: str) -> Any:
 
 
 class _UserFunction:
-    """An address that kernels can call, and what the function behind it raised.
+    """A user's function behind an address, with the exception that it raised.
 
     Attributes
     ----------
-    address : what kernels call; 0 for none
+    address : for calls by kernels; 0 for none
     compiled : whether Numba compiled it
-    error : what it raised, kept for `check`
+    error : exception that it raised, for `check`
     """
 
     _needs = "a function that returns a finite number for every argument"
@@ -114,26 +113,26 @@ class _UserFunction:
         self.error: BaseException | None = None
         self.address = 0
         self.compiled = False
-        self._keep: Any = None
-        # whether arithmetic that Python refuses gives NaN, as in compiled code
-        self._forgives = False
+        self._reference: Any = None
+        # whether errors of arithmetic give NaN, as in compiled code
+        self._ignores_arithmetic = False
 
     def _put(self, compiled: Any, kind: Any, python: Callable[..., object]) -> None:
         """Set the address: of `compiled`, or of `python` as a C function of this kind for None."""
         self.compiled = compiled is not None
-        self._keep = PythonFunction(python, kind) if compiled is None else compiled
-        self.address = int(self._keep.address)
+        self._reference = PythonFunction(python, kind) if compiled is None else compiled
+        self.address = int(self._reference.address)
 
     def _guarded(self, action: Callable[[], None]) -> bool:
-        """Return whether the action went well; after an exception none is begun until `check`."""
+        """Run the action unless an exception waits for `check`; return whether it succeeded."""
         if self.error is not None:
             return False
         try:
             action()
         except BaseException as error:  # noqa: BLE001
             arithmetic = isinstance(error, ArithmeticError) or "math domain" in str(error)
-            if not (self._forgives and arithmetic):
-                # an exception cannot pass through compiled code: keep it for `check`
+            if not (self._ignores_arithmetic and arithmetic):
+                # an exception cannot pass through compiled code: store it for `check`
                 self.error = error
             return False
         return True
@@ -141,14 +140,14 @@ class _UserFunction:
     def check(self) -> None:
         """Raise ModelError if the function raised while compiled code was calling it."""
         if self.error is not None and not isinstance(self.error, Exception):
-            raise self.error  # Ctrl-C, for one, is no error of the function
+            raise self.error  # such as Ctrl-C, which is no error of the function
         if self.error is not None:
             error, self.error = self.error, None
             raise ModelError(
                 self.name,
                 f"{type(error).__name__}: {error}",
                 self._needs,
-                "it was called during the solve and failed there.",
+                "it was called during the run and failed.",
                 self._try,
             ) from error
 
@@ -159,14 +158,14 @@ class Callback(_UserFunction):
     Parameters
     ----------
     function : takes and returns one float; None gives the address 0
-    name : field it came from, for messages
+    name : its field, for messages
     """
 
     def __init__(self, function: Callable[[float], float] | None, name: str) -> None:
         super().__init__(name)
         if function is None:
             return
-        # plain kernels give what divides by zero as compiled code does, unless it says otherwise
+        # in plain kernels division by zero gives inf or NaN, as in compiled code
         plain = mode() == "plain" and not may_raise(function)
         self._function = as_compiled(function) if plain else function
         self._number: Callable[[float], float] = np.float64 if plain else float
@@ -184,16 +183,16 @@ class Callback(_UserFunction):
 
 
 @dataclass(frozen=True)
-class Taken:
-    """What the parts of an `ArrayCallback` take beside x, and where their results go.
+class CallbackArguments:
+    """Arguments of the parts of an `ArrayCallback`, and the places of their results.
 
     Parameters
     ----------
-    arguments : for each part the names of what it takes, of "t", "x", "s" and "p", in order
-    clock : whether the time stands behind the state
-    parameters : a class of named tuples, made of the numbers at p; or how many numbers p has
-    slots : for each part the entries of `out` that it fills; one after the other when None
-    fixed : further entries of `out` and what they are
+    arguments : for each part the names of its arguments in order, of "t", "x", "s" and "p"
+    clock : whether the time follows the state in x
+    parameters : a class of named tuples for the numbers at p; or the number of parameters
+    slots : for each part the entries of `out` that it fills; consecutive ones if None
+    fixed : further entries of `out` and their values
     """
 
     arguments: tuple[tuple[str, ...], ...]
@@ -204,7 +203,7 @@ class Taken:
 
     @property
     def n_parameters(self) -> int:
-        """How many numbers stand at p."""
+        """Number of parameters at p."""
         count = self.parameters
         return count if isinstance(count, int) else len(getattr(count, "_fields", ()))
 
@@ -214,22 +213,22 @@ class ArrayCallback(_UserFunction):
 
     Parameters
     ----------
-    parts : functions of x alone, or of (x, s) where `signed`, or as `taken` says; each returns
-        a number or a sequence; their results stand one after the other in `out`
-    counts : how many numbers each part returns
+    parts : functions of x alone, or of (x, s) where `signed`, or by `layout`; each returns
+        a number or a sequence; `out` holds their results in order
+    counts : number of results of each part
     n, n_signs : lengths of x and s
     name : field they came from, for messages
     signed : whether the parts take the signs as a second argument
-    choose : whether s[0] > 0 picks part 0 and anything else part 1
-    taken : what the parts take where that is more than x and s
+    choose : whether s[0] > 0 selects part 0 and other values part 1
+    layout : arguments of the parts if they are not x and s
 
     Attributes
     ----------
-    cost : seconds per call where it is plain Python, else 0
-    culprit : what keeps it plain Python, in a few words
+    cost : seconds per call in Python; 0 if compiled
+    culprit : why it is not compiled, in a few words
     """
 
-    _needs = "a function that returns finite numbers wherever the flow goes"
+    _needs = "a function that returns finite numbers for every state of the run"
     _try = "call it by hand with the state of the run."
 
     def __init__(
@@ -242,27 +241,29 @@ class ArrayCallback(_UserFunction):
         name: str,
         signed: bool = False,
         choose: bool = False,
-        taken: Taken | None = None,
+        layout: CallbackArguments | None = None,
     ) -> None:
         super().__init__(name)
         self.cost, self.culprit = 0.0, ""
         self._parts, self._counts, self._choose = tuple(parts), tuple(counts), choose
         usual = ("x", "s") if signed else ("x",)
-        self._taken = Taken((usual,) * len(self._parts)) if taken is None else taken
-        self._slots = self._taken.slots or self._in_a_row()
+        self._layout = CallbackArguments((usual,) * len(self._parts)) if layout is None else layout
+        self._slots = self._layout.slots or self._consecutive_slots()
         used = [slot for slots in self._slots for slot in slots]
-        used += [slot for slot, _ in self._taken.fixed]
+        used += [slot for slot, _ in self._layout.fixed]
         self._shape = (n, n_signs, 1 + max(used))
-        self._forgives = mode() == "plain" and not any(map(may_raise, self._parts))
-        # what runs without a compiler
-        self._called = tuple(map(as_compiled, self._parts)) if self._forgives else self._parts
+        self._ignores_arithmetic = mode() == "plain" and not any(map(may_raise, self._parts))
+        # functions with the arithmetic of compiled code
+        self._called = (
+            tuple(map(as_compiled, self._parts)) if self._ignores_arithmetic else self._parts
+        )
         made, self.culprit = _as_c_function(_ARRAYS, self._parts, lambda: self._wrapper(fast=True))
         if made is None:
             made, self.culprit = _as_c_function(_ARRAYS, self._parts, self._wrapper)
         self._put(made, _C_ARRAYS, self._python)
 
-    def _in_a_row(self) -> tuple[tuple[int, ...], ...]:
-        """Return the entries of `out` for results that stand one after the other."""
+    def _consecutive_slots(self) -> tuple[tuple[int, ...], ...]:
+        """Return consecutive entries of `out` for the results of the parts."""
         ends = np.cumsum(self._counts) if not self._choose else np.array(self._counts)
         both = zip(ends.tolist(), self._counts, strict=True)
         return tuple(tuple(range(end - count, end)) for end, count in both)
@@ -280,26 +281,26 @@ class ArrayCallback(_UserFunction):
 
     def _python(self, x_at: Any, s_at: Any, p_at: Any, out_at: Any) -> None:
         n, n_signs, n_out = self._shape
-        out, taken = carray(out_at, (n_out,)), self._taken
+        out, layout = carray(out_at, (n_out,)), self._layout
 
         def action() -> None:
-            state = np.array(carray(x_at, (n + taken.clock,)))
+            state = np.array(carray(x_at, (n + layout.clock,)))
             s = np.array(carray(s_at, (n_signs,)))
             given: dict[str, Any] = {"x": state[:n], "s": s}
-            if taken.clock:
+            if layout.clock:
                 given["t"] = float(state[n])
-            if taken.n_parameters or not isinstance(taken.parameters, int):
-                given["p"] = np.array(carray(p_at, (taken.n_parameters,)))
-                if not isinstance(taken.parameters, int):
-                    given["p"] = taken.parameters(*given["p"].tolist())
+            if layout.n_parameters or not isinstance(layout.parameters, int):
+                given["p"] = np.array(carray(p_at, (layout.n_parameters,)))
+                if not isinstance(layout.parameters, int):
+                    given["p"] = layout.parameters(*given["p"].tolist())
             for i in self._picked(s):
-                names = taken.arguments[i]
+                names = layout.arguments[i]
                 values = self._called[i](*(given.get(name, _NOTHING) for name in names))
-                found = np.asarray(values, dtype=np.float64).reshape(-1)
-                # too few numbers, or too many: as where it is compiled
-                good = found.size == self._counts[i]
-                cast("npt.NDArray[Any]", out)[list(self._slots[i])] = found if good else math.nan
-            for slot, value in taken.fixed:
+                results = np.asarray(values, dtype=np.float64).reshape(-1)
+                # a wrong number of results gives NaN, as in compiled code
+                good = results.size == self._counts[i]
+                cast("npt.NDArray[Any]", out)[list(self._slots[i])] = results if good else math.nan
+            for slot, value in layout.fixed:
                 out[slot] = value
 
         if not self._guarded(action):
@@ -309,15 +310,15 @@ class ArrayCallback(_UserFunction):
         return [0 if s[0] > 0.0 else 1] if self._choose else range(len(self._parts))
 
     def _wrapper(self, *, fast: bool = False) -> Callable[..., None]:
-        """Return f(x, s, p, out) that calls the parts, written out entry by entry.
+        """Return f(x, s, p, out) that calls the parts and copies their results entry by entry.
 
-        A tuple of numbers of different types can only be indexed by constants in compiled
-        code, so the body is generated for these counts. A result of another length fills
-        `out` with NaN. `fast` has lists returned as tuples, which not all functions allow.
+        Compiled code can index tuples of mixed types by constants only, so the source is
+        generated for these counts. A result of another length fills `out` with NaN. `fast`
+        makes functions return tuples for lists, which not all of them allow.
         """
         n, n_signs, n_out = self._shape
-        taken, used = self._taken, {name for names in self._taken.arguments for name in names}
-        n_p, named = taken.n_parameters, not isinstance(taken.parameters, int)
+        layout, used = self._layout, {name for names in self._layout.arguments for name in names}
+        n_p, named = layout.n_parameters, not isinstance(layout.parameters, int)
         lines = [
             "def wrapper(x_at, s_at, p_at, out_at):",
             f"    x = carray(x_at, ({n},))",
@@ -341,7 +342,7 @@ class ArrayCallback(_UserFunction):
             if self._choose:
                 lines.append(f"    {'if s[0] > 0.0' if i == 0 else 'else'}:")
                 indent = "        "
-            lines.append(f"{indent}r{i} = part{i}({', '.join(taken.arguments[i])})")
+            lines.append(f"{indent}r{i} = part{i}({', '.join(layout.arguments[i])})")
             lines += [f"{indent}{name}[{c}] = {name}_{c}" for name, c in kept]
             if count == 1 and not self._choose:
                 lines.append(f"{indent}out[{slots[0]}] = r{i}")
@@ -351,30 +352,30 @@ class ArrayCallback(_UserFunction):
                     f"{indent}out[{slot}] = r{i}[{j}] if good else nan"
                     for j, slot in enumerate(slots)
                 ]
-        lines += [f"    out[{slot}] = {float(value)!r}" for slot, value in taken.fixed]
+        lines += [f"    out[{slot}] = {float(value)!r}" for slot, value in layout.fixed]
         made: dict[int, Any] = {}
         parts = [returning_tuples(part) if fast else part for part in self._parts]
         scope: dict[str, Any] = {f"part{i}": compiled_user(p, made) for i, p in enumerate(parts)}
-        scope |= {"nan": math.nan, "carray": carray, "Parameters": taken.parameters}
+        scope |= {"nan": math.nan, "carray": carray, "Parameters": layout.parameters}
         exec("\n".join(lines), scope)
         return cast(Callable[..., None], scope["wrapper"])
 
 
-# what stands for parameters where there are none
+# parameters of a function without parameters
 _NOTHING = np.empty(0)
 
 
 def _as_c_function(
     signature: str, parts: Sequence[Callable[..., object]], function: Callable[[], Any]
 ) -> tuple[Any, str]:
-    """Return `function()` as a C function and "", or None and what keeps it in Python."""
+    """Return `function()` as a C function and "", or None and why it remains in Python."""
     if mode() == "plain":
         return None, ""
     if any(map(may_raise, parts)):
         return None, culprit(parts)
     import numba
 
-    # a user's function is compiled anew: what it closes over may change between runs
+    # a user's function is compiled for every run: its closure may change between runs
     try:
         return numba.cfunc(signature, error_model="numpy")(function()), ""
     except (numba.core.errors.NumbaError, NotImplementedError, TypeError, ValueError) as error:
@@ -382,10 +383,10 @@ def _as_c_function(
 
 
 def address_of(function: Callable[..., None]) -> Any:
-    """Return what holds the address of a kernel ``f(x, s, p, out)`` of ours, made once.
+    """Return an object with the `address` of a kernel ``f(x, s, p, out)`` of ours, cached.
 
-    `function` takes four places and makes arrays of them with `carray`; `.address` of what is
-    returned is what kernels call. Keep it alive.
+    `function` takes four addresses and makes arrays of them with `carray`. The address is valid
+    while the object exists.
     """
     if len(inspect.signature(function).parameters) != 4:
         raise TypeError("a kernel behind an address takes (x, s, p, out)")
@@ -399,29 +400,29 @@ def _made(function: Callable[..., None], mode_: str) -> Any:
     return compiled_function(function, _ARRAYS)
 
 
-# ---- what kernels write
+# ---- functions for kernels
 
 
 @native("numba:carray")
 def carray(place: Any, shape: tuple[int]) -> Vector:
-    """Return the numbers at a place as an array, also those after it."""
+    """Return an array of this shape at an address."""
     if isinstance(place, np.ndarray):
-        found = place if place.ndim == 1 else place.reshape(-1)
-        return cast(Vector, found if found.size == shape[0] else found[: shape[0]])
+        flat = place if place.ndim == 1 else place.reshape(-1)
+        return cast(Vector, flat if flat.size == shape[0] else flat[: shape[0]])
     given = place if isinstance(place, ctypes._Pointer) else int(place)
     address = ctypes.cast(given, ctypes.c_void_p).value or 0
-    found = _row_type(shape[0]).from_address(address)
-    return cast(Vector, np.frombuffer(found, dtype=np.float64))
+    memory = _array_type(shape[0]).from_address(address)
+    return cast(Vector, np.frombuffer(memory, dtype=np.float64))
 
 
 @functools.cache
-def _row_type(count: int) -> Any:
+def _array_type(count: int) -> Any:
     return ctypes.c_double * count
 
 
 @native("stiction.numerics.compiling.native:pointer_to")
 def pointer_to(dtype: Any, place: Any) -> Any:
-    """Return the place of numbers as that of an element of `dtype`, for `carray`."""
+    """Return the address of numbers as that of an element of `dtype`, for `carray`."""
     return carray(place, (dtype.itemsize // 8,)).view(dtype)
 
 
@@ -433,10 +434,10 @@ def call(address: int, argument: float) -> float:
 
 @native("stiction.numerics.compiling.native:call_arrays")
 def _call_arrays(address: int, x: Any, s: Any, p: Any, out: Any) -> None:
-    """Call the function at `address` with four places."""
-    found = _PYTHON.get(address)
-    if found is not None:
-        found.call(x, s, p, out)
+    """Call the function at `address` with four addresses."""
+    registered = _PYTHON.get(address)
+    if registered is not None:
+        registered.call(x, s, p, out)
     else:
         places = (a if isinstance(a, int) else a.ctypes.data for a in (x, s, p, out))
         _C_ARRAYS(int(address))(*places)
@@ -450,29 +451,29 @@ def call_arrays(address: int, x: Vector, s: Vector, p: Vector, out: Vector | Mat
 
 @kernel(plain=_call_arrays)
 def call_at(address: int, x: int, s: int, p: int, out: int) -> None:
-    """Call the function at `address` with four places, from `at`, `row_at` and `entry_at`.
+    """Call the function at `address` with four addresses, from `at`, `row_at` and `entry_at`.
 
-    Views of arrays cost compiled code more than such a call; plain kernels pass the arrays.
+    In compiled code addresses are cheaper than views of arrays; plain kernels pass arrays.
     """
     _call_arrays(address, x, s, p, out)
 
 
 @kernel(plain=lambda a: a)
 def at(a: Vector | Matrix | Integers | Table[Any]) -> int:
-    """Return the place of a contiguous array."""
+    """Return the address of a contiguous array."""
     start: int = a.ctypes.data
     return start
 
 
 @kernel(plain=lambda a, row: a[row])
 def row_at(a: Matrix, row: int) -> int:
-    """Return the place of a row of a contiguous matrix."""
+    """Return the address of a row of a contiguous matrix."""
     start: int = a.ctypes.data
     return start + row * a.shape[1] * 8
 
 
 @kernel(plain=lambda a, row, column: a.reshape(-1)[row * a.shape[1] + column :])
 def entry_at(a: Matrix, row: int, column: int) -> int:
-    """Return the place of an entry of a contiguous matrix, and of what follows it."""
+    """Return the address of an entry of a contiguous matrix."""
     start: int = a.ctypes.data
     return start + (row * a.shape[1] + column) * 8

@@ -1,4 +1,4 @@
-"""Checks at the door: turn what a user gave into clean numbers or a clear error."""
+"""Checks of arguments: converts them to numbers, or raises an error with a reason."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ __all__ = [
 
 Floats = npt.NDArray[np.float64]
 
-# what a user may give for a field with one value per member: a number stands for all
+# type of a field with one value per member, or one for all
 Numbers = float | Sequence[float] | Floats
 
 # memory that a system, a method or the saved states of a run may take, by estimate [bytes]
 MOST_BYTES = 4 << 30
-# no count is larger: at a microsecond each, so many of anything take a day
+# largest count: at a microsecond each a day of work
 MOST_WORK = 100_000_000_000
 MOST_SEED = (1 << 63) - 1
-# a row of the log of events, with what is kept beside it while it grows
+# an entry of the event log, with its spare memory
 BYTES_OF_EVENT = 100
 
 _RULES: dict[str, tuple[Callable[[Any], Any], str]] = {
@@ -58,12 +58,12 @@ class Record:
         """Compare class and fields; arrays count as equal when every entry is."""
         if type(self) is not type(other):
             return NotImplemented
-        # fields alone: what is cached on an object is no part of its description
+        # fields alone, without cached properties
         names = [f.name for f in dataclasses.fields(self)]  # type: ignore[arg-type]
         return all(_same(getattr(self, name), getattr(other, name)) for name in names)
 
     def __repr__(self) -> str:
-        """Return the description as it would be written, defaults left out."""
+        """Return the description as Python source, without defaults."""
         return record_text(self)
 
     def _repr_html_(self) -> str:
@@ -168,11 +168,11 @@ def whole(
 
     Parameters
     ----------
-    each : what each of them takes of the memory [bytes], see `fits`
+    each : memory of each of them [bytes], see `fits`
 
     Raises
     ------
-    ModelError : if it is no integer, too small, or beyond reason.
+    ModelError : if it is no integer, too small, or too large.
 
     Verified by: tests/unit/test_bounds.py::test_every_count_is_bounded
     """
@@ -189,10 +189,9 @@ def whole(
 
 
 def fits(where: str, count: int, each: float, try_: str, limit: int = MOST_BYTES) -> None:
-    """Refuse `count` things of `each` bytes that together exceed `limit` bytes.
+    """Raise an error if `count` objects of `each` bytes exceed `limit` bytes.
 
-    Called before anything of that size is made, so that a slip of the keyboard ends in a
-    message and not in a machine without memory.
+    Called before the memory is allocated.
 
     Raises
     ------
@@ -206,7 +205,7 @@ def fits(where: str, count: int, each: float, try_: str, limit: int = MOST_BYTES
 
 
 def memory_of_machine() -> int:
-    """Return the memory that this machine has [bytes], 16 GiB where it does not say.
+    """Return the memory that this machine has [bytes], 16 GiB if unknown.
 
     Verified by: tests/unit/numerics/test_checks.py::test_memory_of_this_machine
     """
@@ -220,10 +219,9 @@ _NOT_NUMBERS = (bool, np.bool_, str, bytes, dict, set, frozenset)
 
 
 def _plain(value: object, unit: str) -> object:
-    """Return what NumPy may turn into floats; raise TypeError for what only looks like it.
+    """Return a value that NumPy converts to floats; raise TypeError for flags, text and mappings.
 
-    A quantity, as of pint, is converted to `unit`; where a field names none, to a pure number, so
-    that nothing with a unit is taken for a number in another.
+    A quantity, as of pint, is converted to `unit`, or to a pure number if the field has none.
 
     Verified by: tests/unit/numerics/test_quantities.py::test_quantities_are_converted
     """
@@ -256,7 +254,7 @@ def _magnitude(value: Any, unit: str) -> object:
 
 
 def shape_of(value: object) -> tuple[int, ...]:
-    """Return the shape of what a user gave; ragged lists count as two-dimensional."""
+    """Return the shape of an argument; ragged lists count as two-dimensional."""
     if isinstance(value, (dict, set, frozenset)):
         return (len(value),)
     if isinstance(value, (list, tuple)) and any(_has_unit(entry) for entry in value):

@@ -1,8 +1,9 @@
-"""Follow a curve of solutions of G(u) = 0, one unknown more than equations, around limit points.
+"""Pseudo-arclength continuation of G(u) = 0 with one unknown more than equations.
 
-Steps are measured along the curve (pseudo-arclength), so that a limit point of the parameter is
-nothing special. The unknowns may be a vector or anything that a scaled step can move, such as
-places and frames of a rod; the work is bounded and the end of a curve has a reason.
+A step predicts along the tangent and corrects by Newton's method at a fixed projection on the
+tangent, so that limit points of the parameter are regular points of the curve. The unknowns are a
+vector or any object that a scaled step can change, such as positions and frames of a rod. Steps are
+halved where the correction fails, and the number of points is bounded.
 
 Source: Keller 1977 (pseudo-arclength continuation).
 """
@@ -45,7 +46,7 @@ _GROWTH = 1.4
 # cosine of the largest angle between the tangents at both ends of a step
 _TURN = 0.9
 _MOST_HALVINGS = 60
-# relative size of a test function, or of the last move, that ends the search for its zero
+# relative size of a test function, or of the last change, that ends the search for its root
 _NOTHING = 1e-13
 
 
@@ -60,10 +61,10 @@ class Linear(Protocol):
 
 
 class Problem(Protocol[U]):
-    """What is followed."""
+    """The equations G(u) = 0."""
 
     def residual(self, u: U) -> Floats:
-        """Return (q,) G(u) over its sizes; ModelError where it is not defined."""
+        """Return (q,) G(u), scaled; ModelError where it is not defined."""
 
     def tolerance(self, u: U) -> float:
         """Return the largest entry of a residual that counts as solved; 0 for none."""
@@ -81,7 +82,7 @@ class VectorProblem(Problem[Floats], Protocol):
     Parameters
     ----------
     scale : (q + 1,) sizes of the unknowns
-    limits : (index of an unknown, lowest, highest, name) of what ends the curve
+    limits : (index of an unknown, lowest, highest, name) at which the curve ends
     """
 
     scale: Floats
@@ -105,14 +106,14 @@ class Dense(NamedTuple):
 
 
 class Place(NamedTuple, Generic[U]):
-    """A point of a curve, and the unit tangent there in scaled unknowns."""
+    """A point of the curve with its unit tangent in scaled unknowns."""
 
     u: U
     tangent: Floats
 
 
 class Step(NamedTuple, Generic[U]):
-    """A point off another one, the scaled step to it, and the iterations that it took."""
+    """A corrected point, the scaled step to it, and the number of Newton iterations."""
 
     u: U
     step: Floats
@@ -128,29 +129,28 @@ def bordered(both: Floats, row: Floats, corner: float, wanted: float) -> tuple[F
 
     Raises
     ------
-    LinAlgError : where the row does not feel y.
+    LinAlgError : if the Schur complement of y vanishes.
     """
-    across = corner - inner(row, both[:, 1])
-    if across == 0.0:
+    # Schur complement of the border
+    schur = corner - inner(row, both[:, 1])
+    if schur == 0.0:
         raise np.linalg.LinAlgError
-    y = (wanted - inner(row, both[:, 0])) / across
+    y = (wanted - inner(row, both[:, 0])) / schur
     return both[:, 0] - y * both[:, 1], y
 
 
 def place_at(problem: Problem[U], u: U, before: Floats | None = None) -> Place[U]:
-    """Return the place at a solution, its tangent on the side of `before`."""
+    """Return a solution with its tangent, oriented like `before`."""
     return Place(u, problem.linearised(u).tangent(before))
 
 
 def corrected(problem: Problem[U], place: Place[U], row: Floats, guess: Floats) -> Step[U] | None:
-    """Return the solution a step away that keeps row . step of the guess; None if there is none.
-
-    Newton's method.
+    """Return the solution with the same row . step as the guess, by Newton's method; or None.
 
     Parameters
     ----------
-    row : (q + 1,) what of the step is kept
-    guess : (q + 1,) scaled step to begin with
+    row : (q + 1,) functional of the step that is fixed
+    guess : (q + 1,) predicted scaled step
     """
     step, wanted = guess.copy(), float(row @ guess)
     u, before = problem.moved(place.u, step), np.inf
@@ -165,7 +165,7 @@ def corrected(problem: Problem[U], place: Place[U], row: Floats, guess: Floats) 
             move = linear.solve(row, np.append(-residual, wanted - float(row @ step)))
             u, step = problem.moved(u, move), step + move
             size = float(np.abs(move).max())
-            # what shrinks no more is as exact as the derivatives in G allow
+            # stagnation: the derivatives of G admit no better accuracy
             if size <= _CONVERGED or 0.1 * before < size <= _NOISE:
                 return Step(u, step, iteration + 1)
             before = size
@@ -177,26 +177,26 @@ def corrected(problem: Problem[U], place: Place[U], row: Floats, guess: Floats) 
 def advance(
     problem: Problem[U], place: Place[U], length: float, *, longest: float
 ) -> tuple[Place[U], Step[U], float] | None:
-    """Return the next place of a curve, the step to it, and how long the next one may be.
+    """Return the next point of the curve, the step to it, and the length of the next step.
 
-    A step that finds no solution, leads far beside its tangent, or ends with another one, is
-    halved; None where it has become too short.
+    A step is halved if the correction fails, is far from the prediction, or turns the tangent too
+    much; None if it becomes too short.
 
     Parameters
     ----------
-    length : of the first try along the tangent
-    longest : step allowed
+    length : of the first prediction along the tangent
+    longest : largest step
     """
     while length >= _SHORTEST * longest:
-        found = stepped(problem, place, length)
-        if found is not None:
-            return *found, min(longest, _GROWTH * length)
+        new = stepped(problem, place, length)
+        if new is not None:
+            return *new, min(longest, _GROWTH * length)
         length *= 0.5
     return None
 
 
 def stepped(problem: Problem[U], place: Place[U], length: float) -> tuple[Place[U], Step[U]] | None:
-    """Return the place a length further along the tangent; None where that is too long."""
+    """Return the point after a step of this length; None where it is too long."""
     new = corrected(problem, place, place.tangent, length * place.tangent)
     if new is None or float(np.linalg.norm(new.step)) > 2.0 * length:
         return None
@@ -205,7 +205,7 @@ def stepped(problem: Problem[U], place: Place[U], length: float) -> tuple[Place[
     except (ModelError, np.linalg.LinAlgError):
         return None
     turned = float(there.tangent @ place.tangent)
-    # written so that what is no number does not hold
+    # false for NaN
     return (there, new) if turned >= _TURN else None
 
 
@@ -216,33 +216,33 @@ def located(
     test: Callable[[U], float],
     ends: tuple[float, float],
 ) -> tuple[float, U] | None:
-    """Return where on a step a test function vanishes: share of the step, and solution there.
+    """Locate the root of a test function on a step: fraction of the step, and solution there.
 
     Parameters
     ----------
-    step : from the place to a later one
-    test : changes its sign on the step
+    step : from `place` to a later point
+    test : function with a change of sign on the step
     ends : its values at both ends
 
-    Source: Illinois method.
+    Source: the Illinois variant of regula falsi.
     """
     low, high, (at_low, at_high) = 0.0, 1.0, ends
     best: tuple[float, U] | None = None
     nothing = _NOTHING * max(abs(at_low), abs(at_high))
     for _ in range(_MOST_HALVINGS):
-        share = (low * at_high - high * at_low) / (at_high - at_low)
-        found = corrected(problem, place, place.tangent, share * step)
-        if found is None:
+        fraction = (low * at_high - high * at_low) / (at_high - at_low)
+        solution = corrected(problem, place, place.tangent, fraction * step)
+        if solution is None:
             return best
-        now = test(found.u)
-        moved = 1.0 if best is None else abs(share - best[0])
-        best = share, found.u
+        now = test(solution.u)
+        moved = 1.0 if best is None else abs(fraction - best[0])
+        best = fraction, solution.u
         if abs(now) <= nothing or moved <= _NOTHING:
             return best
         if (now > 0.0) == (at_high > 0.0):
-            high, at_high, at_low = share, now, 0.5 * at_low
+            high, at_high, at_low = fraction, now, 0.5 * at_low
         else:
-            low, at_low, at_high = share, now, 0.5 * at_high
+            low, at_low, at_high = fraction, now, 0.5 * at_high
     return best
 
 
@@ -257,10 +257,10 @@ def solved_nearby(problem: VectorProblem, guess: Floats) -> Floats | None:
             linear: Any = problem.linearised(u)
             move = np.linalg.lstsq(linear.jacobian, -residual, rcond=1e-12)[0]
             size = float(np.linalg.norm(move))
-            # far away a full step would leave the domain
+            # damping: a full step from far away may leave the domain
             u = problem.moved(u, move * min(1.0, 0.25 / max(size, 1e-300)))
             if size <= 100.0 * _CONVERGED:
-                # where derivatives vanish nothing moves, solved or not
+                # a small step at vanishing derivatives is no solution
                 return u if float(np.abs(residual).max()) <= _NOISE else None
     except (ModelError, np.linalg.LinAlgError):
         return None
@@ -283,16 +283,16 @@ def trace(
     place = place._replace(tangent=sense * _oriented(place.tangent))
     first = place.tangent
     while len(points) < most:
-        # before a step: beyond a limit there may be no problem
-        landed = _landed(problem, place, length * place.tangent)
+        # limits first: beyond them G may be undefined
+        landed = _limit_on_step(problem, place, length * place.tangent)
         new = None if landed is not None else advance(problem, place, length, longest=step)
         if new is not None:
-            landed = _landed(problem, place, new[1].step)
+            landed = _limit_on_step(problem, place, new[1].step)
         if landed is not None:
             points.append(landed[0])
             return points, landed[1]
         if new is None:
-            return points, "no point of the curve was found further on"
+            return points, "no further point of the curve was found"
         place, (_, last, _), length = new
         points.append(place.u)
         gap = float(np.linalg.norm((place.u - start) / problem.scale))
@@ -304,27 +304,27 @@ def trace(
 
 
 def _oriented(tangent: Floats) -> Floats:
-    """Return the tangent along which the last unknown grows: the same on every machine."""
+    """Return the tangent along which the last unknown increases: a unique orientation."""
     last = int(np.flatnonzero(np.abs(tangent) > 1e-9)[-1])
     return tangent if tangent[last] > 0.0 else -tangent
 
 
-def _landed(
+def _limit_on_step(
     problem: VectorProblem, place: Place[Floats], step: Floats
 ) -> tuple[Floats, str] | None:
-    """Return the point on the limit that a step passes, if it passes one."""
-    u, best, found = place.u, 1.0, None
+    """Return the point at the first limit that a step crosses; None if it crosses none."""
+    u, best, crossed = place.u, 1.0, None
     new = u + problem.scale * step
     for index, low, high, name in problem.limits:
         for bound in (low, high):
-            ahead, behind = new[index] - bound, u[index] - bound
-            beyond = ahead >= 0.0 if bound == high else ahead <= 0.0
-            share = behind / (behind - ahead) if behind != ahead else 1.0
-            if beyond and 0.0 <= share <= best:
-                best, found = share, (index, bound, name)
-    if found is None:
+            after, before = new[index] - bound, u[index] - bound
+            beyond = after >= 0.0 if bound == high else after <= 0.0
+            fraction = before / (before - after) if before != after else 1.0
+            if beyond and 0.0 <= fraction <= best:
+                best, crossed = fraction, (index, bound, name)
+    if crossed is None:
         return None
-    index, bound, name = found
+    index, bound, name = crossed
     guess = best * step
     guess[index] = (bound - u[index]) / problem.scale[index]
     row = np.zeros(u.size)

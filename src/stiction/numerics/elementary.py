@@ -1,6 +1,6 @@
-"""Functions of one number that give inf and nan where Python's own raise, in both modes.
+"""Scalar functions that give inf and NaN where those of Python raise, in both modes.
 
-Compiled code calls the C library, which never raises; so do these, with the same bits.
+Compiled code calls the C library, which never raises; these return the same bits.
 """
 
 from __future__ import annotations
@@ -44,5 +44,5 @@ def cos(x: float) -> float:
 
 @native("math:hypot")
 def hypot(x: float, y: float) -> float:
-    """Return the length of (x, y), by the C library: Python has a rounding of its own."""
+    """Return the length of (x, y), by the C library; that of Python rounds differently."""
     return float(np.hypot(x, y))

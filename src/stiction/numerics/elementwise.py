@@ -1,4 +1,4 @@
-"""Functions of every number of an array, rounded as in compiled kernels."""
+"""Elementwise functions of arrays, rounded as in compiled kernels."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ Floats = npt.NDArray[np.float64]
 
 
 def _each(function: Callable[..., float], *arguments: Floats) -> Floats:
-    """Return the function of all numbers, by the C library.
+    """Apply a function of the C library to all entries.
 
-    NumPy has its own, which are faster and differ in the last digit from machine to machine;
-    compiled kernels call those of the C library, as Python does.
+    NumPy's own functions are faster, but their last digit depends on the machine; compiled kernels
+    call the C library, as Python does.
     """
     first = np.asarray(arguments[0])
     lists = [np.asarray(a, dtype=np.float64).ravel().tolist() for a in arguments]
-    found = np.fromiter(map(function, *lists), np.float64, first.size)
-    return found.reshape(first.shape)
+    result = np.fromiter(map(function, *lists), np.float64, first.size)
+    return result.reshape(first.shape)
 
 
 def log(x: Floats) -> Floats:
@@ -31,15 +31,15 @@ def log(x: Floats) -> Floats:
     x = np.asarray(x)
     if (x > 0.0).all():
         return _each(math.log, x)
-    found = _each(math.log, np.where(x > 0.0, x, 1.0))
-    return np.where(x > 0.0, found, np.where(x == 0.0, -np.inf, np.nan))
+    result = _each(math.log, np.where(x > 0.0, x, 1.0))
+    return np.where(x > 0.0, result, np.where(x == 0.0, -np.inf, np.nan))
 
 
 def exp(x: Floats) -> Floats:
     """Return the exponential; inf beyond the largest number."""
     x = np.asarray(x)
-    found = _each(math.exp, np.where(x > _LARGEST, 0.0, x))
-    return np.where(x > _LARGEST, np.inf, found)
+    result = _each(math.exp, np.where(x > _LARGEST, 0.0, x))
+    return np.where(x > _LARGEST, np.inf, result)
 
 
 _LARGEST = math.log(np.finfo(np.float64).max)
@@ -50,10 +50,10 @@ def power(x: Floats, exponent: float) -> Floats:
     x = np.asarray(x)
     good = x > 0.0
     positive = x if good.all() else np.where(good, x, 1.0)
-    found = np.fromiter(
+    result = np.fromiter(
         map(math.pow, positive.ravel().tolist(), itertools.repeat(exponent)), np.float64, x.size
     ).reshape(x.shape)
-    return found if positive is x else np.where(good, found, np.nan)
+    return result if positive is x else np.where(good, result, np.nan)
 
 
 def cos(x: Floats) -> Floats:

@@ -1,10 +1,10 @@
-"""The first root of an event function on a step, found for certain or excluded for certain.
+"""Event localisation: the first root of a monitored polynomial on a step, with certainty.
 
-An event function is a polynomial on [0, 1]: a Taylor series (`first_root`), or what samples at
-Chebyshev points determine (`first_fall`). In Bernstein form it lies in the hull of its
-coefficients, and it has at most as many roots as they have changes of sign (Descartes). So a step
-whose coefficients have one sign holds no event, and halving separates roots that lie close
-together: two crossings inside one step cannot hide from each other.
+The monitored function is a polynomial on [0, 1]: a Taylor series (`first_root`), or the interpolant
+of samples at Chebyshev points (`first_fall`). In Bernstein form it lies in the convex hull of its
+coefficients and has at most as many roots as they have changes of sign (Descartes). Coefficients of
+one sign exclude an event; bisection by de Casteljau's algorithm isolates close roots, so that two
+crossings within one step are both found.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ Floats = npt.NDArray[np.float64]
 
 NODES = 9
 NONE = 2.0
-# halvings at most: pairs of roots that lie closer count as a touch and are passed over
+# largest number of bisections: closer pairs of roots count as grazing, without an event
 DEPTH = 48
-# in so many pieces a polynomial is searched for its minima
-_PIECES = 16
+# intervals in which a polynomial is searched for minima
+_INTERVALS = 16
 
 
 @functools.cache
@@ -65,8 +65,7 @@ def bernstein_from_samples() -> Floats:
 def tail_from_samples() -> Floats:
     """Return (2, NODES): the last two Chebyshev coefficients from the samples.
 
-    They show whether the samples resolve the function: those of a smooth function on a
-    short enough step are tiny.
+    They are an error estimate of the interpolant: small if the samples resolve the function.
     """
     basis = np.polynomial.chebyshev.chebvander(2.0 * nodes() - 1.0, NODES - 1)
     return np.ascontiguousarray(np.linalg.inv(basis)[-2:])
@@ -74,7 +73,7 @@ def tail_from_samples() -> Floats:
 
 @kernel
 def horner(c: Floats, count: int, s: float) -> float:
-    """Return c[0] + c[1] s + ... + c[count-1] s^(count-1)."""
+    """Return c[0] + c[1] s + ... + c[count-1] s^(count-1), by Horner's rule."""
     value = 0.0
     for k in range(count - 1, -1, -1):
         value = value * s + c[k]
@@ -83,7 +82,10 @@ def horner(c: Floats, count: int, s: float) -> float:
 
 @kernel
 def value_and_slope(b: Vector, s: float, work: Vector) -> tuple[float, float]:
-    """Return the polynomial with Bernstein coefficients `b` and its slope at s in [0, 1]."""
+    """Return the polynomial with Bernstein coefficients `b` and its slope at s in [0, 1].
+
+    De Casteljau's algorithm; the slope is degree times the last difference.
+    """
     count = b.size
     for i in range(count):
         work[i] = b[i]
@@ -107,12 +109,13 @@ def first_fall(b: Vector, work: Matrix) -> float:
 
     Notes
     -----
-    Pairs of roots closer than 2^-48 of the step count as a touch and are passed over.
+    Pairs of roots closer than 2^-48 of the step count as grazing, without an event.
     Verified by: tests/unit/numerics/test_event_localisation.py::test_first_fall_matches_numpy
     """
     count = b.size
     if b[0] <= 0.0:
         return 0.0
+    # convex hull: positive coefficients exclude a root
     least = b[0]
     for i in range(count):
         work[0, i] = b[i]
@@ -137,13 +140,14 @@ def first_root(c: Floats, count: int, work: Floats) -> float:
 
     Notes
     -----
-    Pairs of roots closer than 2^-48 of the step count as a touch and are passed over.
+    Pairs of roots closer than 2^-48 of the step count as grazing, without an event.
     Verified by: tests/unit/numerics/test_event_localisation.py::test_first_root_matches_numpy
     """
-    swing = 0.0
+    # c[0] above the sum of all other terms excludes a root
+    total = 0.0
     for k in range(1, count):
-        swing += abs(c[k])
-    if c[0] > swing:
+        total += abs(c[k])
+    if c[0] > total:
         return NONE
     _to_bernstein(c, count, work[0])
     low, width = isolate(work, count)
@@ -154,15 +158,15 @@ def first_root(c: Floats, count: int, work: Floats) -> float:
 
 @kernel
 def isolate(work: Any, count: int) -> tuple[float, float]:
-    """Return the interval (low end, width) that holds the first root, and no other; NONE if none.
+    """Return an interval (low end, width) that isolates the first root; NONE if there is none.
 
-    A width of zero says that the root is at the low end.
+    A width of zero means that the root is at the low end.
 
     Parameters
     ----------
-    work : (>= DEPTH + 1, >= count + 2) Bernstein coefficients in row 0, b[0] > 0; the other rows
+    work : (>= DEPTH + 1, >= count + 2) Bernstein coefficients in row 0, b[0] > 0; the rows
         become a stack of intervals, the leftmost on top, with their coefficients
-    count : number of coefficients; the two columns behind them hold low end and width
+    count : number of coefficients; the next two columns hold low end and width
     """
     work[0, count], work[0, count + 1] = 0.0, 1.0
     top = 0
@@ -188,17 +192,17 @@ def isolate(work: Any, count: int) -> tuple[float, float]:
 
 @kernel
 def first_dip(b: Vector, begin: float, level: float, work: Vector) -> tuple[float, float]:
-    """Return the first minimum behind `begin` with a value of at most `level`, and the value.
+    """Return the first local minimum after `begin` with a value of at most `level`, and the value.
 
-    Both are NONE where there is none. A minimum at an end of [begin, 1] does not count, nor
-    do pairs of extrema within a sixteenth of it.
+    Both are NONE if there is none. Minima at the ends of [begin, 1] do not count, nor do pairs
+    of extrema within a sixteenth of it.
     """
     low, slope = begin, value_and_slope(b, begin, work)[1]
-    width = (1.0 - begin) / _PIECES
-    for c in range(_PIECES):
+    width = (1.0 - begin) / _INTERVALS
+    for c in range(_INTERVALS):
         high = begin + (c + 1) * width
-        ahead = value_and_slope(b, high, work)[1]
-        if slope < 0.0 <= ahead:
+        next_slope = value_and_slope(b, high, work)[1]
+        if slope < 0.0 <= next_slope:
             left, right = low, high
             for _ in range(45):
                 s = 0.5 * (left + right)
@@ -209,13 +213,13 @@ def first_dip(b: Vector, begin: float, level: float, work: Vector) -> tuple[floa
             value = value_and_slope(b, left, work)[0]
             if value <= level:
                 return left, value
-        low, slope = high, ahead
+        low, slope = high, next_slope
     return NONE, NONE
 
 
 @kernel
 def _refine_bernstein(b: Vector, low: float, high: float, work: Vector) -> float:
-    """Return the one root in [low, high], positive at low: Newton kept inside a bracket."""
+    """Return the one root in [low, high], positive at low: Newton's method within a bracket."""
     s = 0.5 * (low + high)
     for _ in range(60):
         value, slope = value_and_slope(b, s, work)
@@ -224,7 +228,7 @@ def _refine_bernstein(b: Vector, low: float, high: float, work: Vector) -> float
         else:
             high = s
         step = s - value / slope if slope != 0.0 else NONE
-        # before the bracket is asked: s has just become an end of it
+        # before the test of the bracket, of which s is an end now
         if value == 0.0 or abs(step - s) <= 2e-16:
             return s
         if not (low < step < high):
@@ -235,6 +239,7 @@ def _refine_bernstein(b: Vector, low: float, high: float, work: Vector) -> float
 
 @kernel
 def _to_bernstein(c: Floats, count: int, b: Floats) -> None:
+    """Write the Bernstein coefficients of a polynomial in powers of s."""
     degree = count - 1
     binomial = 1.0
     for j in range(count):
@@ -247,6 +252,7 @@ def _to_bernstein(c: Floats, count: int, b: Floats) -> None:
 
 @kernel
 def _sign_changes(b: Floats, count: int) -> int:
+    """Return the number of sign changes of the coefficients, from a positive first one."""
     changes = 0
     last = 1.0
     for i in range(count):
@@ -258,7 +264,7 @@ def _sign_changes(b: Floats, count: int) -> int:
 
 @kernel
 def _halve(b: Floats, left: Floats, count: int) -> None:
-    """Split by de Casteljau at the middle: the left half into `left`, the right stays in b."""
+    """Subdivide at the middle by de Casteljau's algorithm: left half in `left`, right half in b."""
     left[0] = b[0]
     for level in range(1, count):
         for i in range(count - level):
@@ -268,7 +274,7 @@ def _halve(b: Floats, left: Floats, count: int) -> None:
 
 @kernel
 def _refine(c: Floats, count: int, low: float, high: float) -> float:
-    """Return the one root in [low, high], positive at low: Newton kept inside a bracket."""
+    """Return the one root in [low, high], positive at low: Newton's method within a bracket."""
     s = 0.5 * (low + high)
     for _ in range(100):
         value, slope = 0.0, 0.0

@@ -1,8 +1,8 @@
-"""One decorator for kernels, which run compiled or as the plain Python they are written in.
+"""The decorator `kernel`: functions that run compiled by Numba, or as plain Python.
 
-A process runs all kernels in one mode, "compiled" unless it says otherwise. Plain kernels need no
-compiler, nor Numba at all; what exists only in compiled code has a plain body beside it. Numba
-sees a kernel as the dispatcher that it stands for.
+A process runs all kernels in one mode, by default "compiled". Plain mode needs neither a compiler
+nor Numba; intrinsics of compiled code have a plain body as well. For Numba a kernel has the type of
+its dispatcher.
 """
 
 from __future__ import annotations
@@ -36,20 +36,20 @@ G = TypeVar("G", bound=Callable[..., object])
 Mode = Literal["compiled", "plain"]
 
 _VARIABLE = "STICTION_KERNELS"
-# every kernel that was made, in order
+# all kernels, in order of definition
 KERNELS: list[Kernel] = []
 
 
 class Kernel:
-    """A function that runs compiled or plain, as the process says.
+    """A function that runs compiled or plain, by the mode of the process.
 
     Attributes
     ----------
-    py_func : the function as it is written, which is what Numba compiles
-    plain : what runs without a compiler; the same, unless another body was given
+    py_func : the Python function that Numba compiles
+    plain : the function of plain mode; `py_func` unless another one was given
     views : whether Python always runs the plain one
-    separate : whether those that call it jump to one machine code
-    options : more for ``numba.njit``
+    separate : whether callers jump to one separate object of machine code
+    options : further options of ``numba.njit``
 
     Verified by: tests/unit/numerics/test_jit.py::test_both_modes_give_the_same
     """
@@ -86,21 +86,21 @@ class Kernel:
 
     @functools.cached_property
     def compiled(self) -> Any:
-        """What compiles at its first call from Python, and keeps the code on disk."""
+        """Dispatcher for calls from Python: compiles at the first call, and caches the code."""
         from stiction.numerics.compiling.linking import outer
 
         return outer(self)
 
     @functools.cached_property
     def _numba_type_(self) -> Any:
-        """What Numba takes this object for when a kernel calls it."""
+        """Numba type of this object in kernels that call it."""
         from stiction.numerics.compiling.linking import inner
 
         return inner(self)._numba_type_
 
 
 class _Native:
-    """Something that only compiled code can do, with a plain body for when there is none."""
+    """An intrinsic of compiled code, with a plain body."""
 
     def __init__(self, plain: Callable[..., Any], name: str) -> None:
         functools.update_wrapper(self, plain)
@@ -116,7 +116,7 @@ class _Native:
 
         module, _, name = self.native_name.partition(":")
         found = getattr(importlib.import_module(module), name)
-        # what was imported just now is registered, and not yet known
+        # make the typing context aware of the imported intrinsic
         cpu_target.typing_context.refresh()
         return cpu_target.typing_context.resolve_value_type(found)
 
@@ -148,17 +148,16 @@ def kernel(
 
     Parameters
     ----------
-    plain : another body for runs without a compiler, to the same answer
-    nogil : whether compiled code lets other threads run
-    allocates : whether it makes arrays, returns one, or draws at random. Such a kernel counts
-        references to all its arrays, which can take longer than its work; any other one borrows
-        what its caller holds
-    inline : whether its code is put into every kernel that calls it: for a few lines in a loop
-        that take less time than a call
-    views : whether it returns parts of the arrays it is given, for kernels that borrow. Its code
-        is put into these; Python runs it as it is written
-    separate : whether it is made into machine code once and all that call it jump there: for what
-        several kernels reach and takes long to compile
+    plain : another function for plain mode, with the same results
+    nogil : whether compiled code releases the GIL
+    allocates : whether it creates or returns arrays, or uses random numbers. Such a kernel counts
+        references to all its arrays, which can take longer than its work; in all others array
+        arguments are borrowed references
+    inline : whether it is inlined into its callers: for a few lines in a loop
+    views : whether it returns views of its arguments. It is inlined into kernels without reference
+        counting; Python always runs it plain
+    separate : whether it is compiled to a separate object to which callers jump: for kernels with
+        several callers that take long to compile
     """
     options = {"_nrt": allocates}
     if nogil:
@@ -188,10 +187,10 @@ def py_function(compiled: F) -> F:
 
 
 def _given_mode() -> Mode | None:
-    """Return what the user's environment asks for."""
+    """Return the mode of the environment variable; None if it is not set."""
     given = os.environ.get(_VARIABLE, "").strip().lower()
     if given not in ("", "auto", "compiled", "plain"):
-        shown = f"{_VARIABLE}={given}: expected auto, compiled or plain; it is left aside."
+        shown = f"{_VARIABLE}={given}: expected auto, compiled or plain; it is ignored."
         warnings.warn(shown, stacklevel=2)
     if given in ("compiled", "plain"):
         return cast(Mode, given)
@@ -227,5 +226,5 @@ def running(wanted: Mode) -> Iterator[None]:
 
 
 def quiet() -> contextlib.AbstractContextManager[object]:
-    """Return a context in which arithmetic warns of inf and nan as little as compiled code."""
+    """Return a context without warnings of arithmetic, as in compiled code."""
     return np.errstate(all="ignore") if _now == "plain" else contextlib.nullcontext()

@@ -1,12 +1,12 @@
 """Sparse linear systems, solved directly: SuperLU and PARDISO.
 
-A `LinearSolver` describes a solver; `start()` gives the `Workspace` of one run, which keeps
-what matrices of the same pattern share (the order of elimination, storage) and turns each
-matrix into `Factors`. Several right-hand sides share one factorisation.
+A `LinearSolver` describes a solver; `start()` gives the `Workspace` of one run, which reuses the
+order of elimination and the storage for matrices of the same pattern, and returns the `Factors` of
+each matrix. Factors solve for several right-hand sides.
 
-The pattern counts as the same when `matrix.indptr` and `matrix.indices` are the very arrays
-of the call before; their entries are not compared. Whoever writes new numbers into
-`matrix.data` between calls is safe: factors keep their own copy.
+The pattern is the same if `matrix.indptr` and `matrix.indices` are the arrays of the previous call;
+their entries are not compared. `matrix.data` may be overwritten between calls, since factors hold a
+copy.
 
 Measured with 85 000 unknowns in two dimensions: `benchmarks/bench_linear_solvers.py`.
 """
@@ -37,7 +37,7 @@ __all__ = [
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LinearSolver(Record, abc.ABC):
-    """How sparse linear systems are solved."""
+    """Base class of solvers of sparse linear systems."""
 
     @abc.abstractmethod
     def start(self) -> Workspace:
@@ -46,7 +46,7 @@ class LinearSolver(Record, abc.ABC):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SuperLU(LinearSolver):
-    """SuperLU, which comes with SciPy, set up for patterns that are nearly symmetric.
+    """SuperLU of SciPy, with options for nearly symmetric patterns.
 
     Parameters
     ----------
@@ -89,15 +89,15 @@ class SuperLU(LinearSolver):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Pardiso(LinearSolver):
-    """PARDISO of Intel's MKL, on several threads; the extra `pardiso` brings the library.
+    """PARDISO of Intel's MKL, on several threads; the extra `pardiso` installs it.
 
     Parameters
     ----------
-    threads : how many threads; None leaves it to MKL, at most the cores this process may use
+    threads : their number; None for the default of MKL, limited by the cores of this process
 
     Notes
     -----
-    Pivots stay within a dense block of the factors; where none is large enough it is replaced
+    Pivoting is restricted to dense blocks of the factors; a pivot that is too small is replaced
     and the solution refined. Results may differ in the last digits between machines and
     numbers of threads.
 
@@ -137,9 +137,9 @@ class Pardiso(LinearSolver):
 def _check_iterative(
     solver: LinearSolver, tolerance: float, direct: object, usual: str, why_direct: str
 ) -> None:
-    """Check the fields that solvers by iteration share, and write the tolerance as a number."""
+    """Check the common fields of iterative solvers; store the tolerance as a number."""
     name = type(solver).__name__
-    where, why = f"{name}.tolerance", "iterations go on until the residual is below it"
+    where, why = f"{name}.tolerance", "iterations continue until the residual is below it"
     value = number(where, tolerance, rule="positive", why=why, try_=f"give {usual}")
     if not 1e-14 <= value <= 1e-2:
         needs = "a number between 1e-14 and 1e-2"
@@ -157,15 +157,16 @@ class Multigrid(LinearSolver):
     Parameters
     ----------
     tolerance : residual over the right-hand side [1]; solutions are refined below 1e-10
-    max_iterations : of one solution; then the hierarchy is made anew, and at last factors
-    direct : the solver of small matrices, of the layer of contact and where iteration fails;
-        None takes the fastest at hand
+    max_iterations : of one solution; then the hierarchy is rebuilt, and at last the matrix is
+        factorised
+    direct : the solver of small matrices, of the contact layer, and where iteration fails;
+        None takes the fastest one that is installed
     direct_below : number of unknowns below which matrices are small
 
     Notes
     -----
-    The layer of contact, where the matrix is unsymmetric or indefinite, is solved directly
-    inside the preconditioner. Signs of determinants and of eigenvalues take factors.
+    The contact layer, where the matrix is unsymmetric or indefinite, is solved directly
+    in the preconditioner. Signs of determinants and of eigenvalues need factors.
 
     Source: Vanek, Mandel, Brezina 1996 (smoothed aggregation); Saad, Schultz 1986 (GMRES);
     Bell, Olson, Schroder 2022 (pyamg).
@@ -185,7 +186,7 @@ class Multigrid(LinearSolver):
 
     def __post_init__(self) -> None:
         """Check the fields."""
-        _check_iterative(self, self.tolerance, self.direct, "1e-10", "it factorises what is small")
+        _check_iterative(self, self.tolerance, self.direct, "1e-10", "it factorises small matrices")
         for name, least, most in (("max_iterations", 1, 10_000), ("direct_below", 0, 10**8)):
             where, why = f"Multigrid.{name}", "iterations and unknowns are counted"
             value = whole(
@@ -203,20 +204,20 @@ class Multigrid(LinearSolver):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CachedFactors(LinearSolver):
-    """GMRES on the factors of an earlier matrix, which are made anew where they are worn.
+    """GMRES, preconditioned by the factors of an earlier matrix, which are renewed when needed.
 
     Parameters
     ----------
-    tolerance : residual over the right-hand side [1]; Newton's method goes on from what is left
+    tolerance : residual over the right-hand side [1]; Newton's method reduces the remainder
     max_iterations : of one solution; a matrix that takes more is factorised
     worn : iterations of one solution, after which the next matrix is factorised
-    direct : the solver that factorises; None takes the fastest at hand
+    direct : the solver that factorises; None takes the fastest one that is installed
 
     Notes
     -----
-    For large problems in space, where one factorisation takes as long as tens of solutions. Paths
-    are the same to the tolerance of Newton's method, not to the last bit: a run that goes on from a
-    checkpoint has other factors at hand.
+    For large three-dimensional problems, where a factorisation takes as long as tens of solutions.
+    Paths agree to the tolerance of Newton's method, not to the last bit: a run that is resumed from
+    a checkpoint has other factors.
 
     Source: Saad, Schultz 1986 (GMRES); Dembo, Eisenstat, Steihaug 1982 (inexact Newton).
     Verified by: tests/unit/numerics/test_cached.py::test_paths_are_the_same
@@ -235,7 +236,7 @@ class CachedFactors(LinearSolver):
 
     def __post_init__(self) -> None:
         """Check the fields."""
-        _check_iterative(self, self.tolerance, self.direct, "1e-6", "its factors are kept")
+        _check_iterative(self, self.tolerance, self.direct, "1e-6", "its factors are cached")
         for name in ("max_iterations", "worn"):
             where, why = f"CachedFactors.{name}", "iterations are counted"
             count = getattr(self, name)

@@ -1,7 +1,7 @@
-"""Vectors and quaternions of all slots at once, in rows, for runs without a compiler.
+"""Vector and quaternion operations on arrays (3, n) and (4, n), for runs without a compiler.
 
-Each does the operations of compiled loops in the same order, sums included, so that its numbers
-are theirs.
+Each does the operations of the compiled loops in the same order, sums included, with the same
+result to the last bit.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ Floats = npt.NDArray[np.float64]
 
 
 def sum_in_order(terms: Floats) -> float:
-    """Return the sum of all terms, from the first to the last: NumPy's own adds in pairs."""
+    """Return the sum of all terms, from first to last; NumPy's sum is pairwise."""
     return float(np.add.accumulate(terms.ravel())[-1]) if terms.size else 0.0
 
 
@@ -69,7 +69,7 @@ def between(q: Floats) -> tuple[Floats, Floats]:
 
 
 def in_space(q: Floats, k: Floats) -> Floats:
-    """Return vectors k, given in frames q, in space."""
+    """Rotate vectors k from frames q to space."""
     w, x, y, z = q
     a, b, c = cross(q[1:], k)
     turn = np.stack([w * a + y * c - z * b, w * b + z * a - x * c, w * c + x * b - y * a])

@@ -1,4 +1,4 @@
-"""Objects in few words: for `repr`, for notebooks, for messages."""
+"""Short texts of objects: for `repr`, notebooks and messages."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ def plural(noun: str) -> str:
 
 
 def counted(size: int, noun: str) -> str:
-    """Return a number of things in words: "1 mass", "3 masses"."""
+    """Return a count with its noun: "1 mass", "3 masses"."""
     return f"{size} {noun if size == 1 else plural(noun)}"
 
 
 def brief(value: object) -> str:
-    """Return a value in a few words: numbers with six digits, long arrays by their ends.
+    """Return a short text of a value: numbers with six digits, long arrays by their ends.
 
     Verified by: tests/unit/numerics/test_shown.py::test_values_in_few_words
     """
@@ -58,7 +58,7 @@ def _same(a: object, b: object) -> bool:
 
 
 def record_text(record: object) -> str:
-    """Return a description as it would be written, fields at their defaults left out.
+    """Return a description as Python source, without fields at their defaults.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ def record_text(record: object) -> str:
 def _fields(record: object) -> Iterable[tuple[str, object]]:
     """Yield the fields of a dataclass that differ from their defaults."""
     for field in dataclasses.fields(record):  # type: ignore[arg-type]
-        # half-made objects are shown too, in tracebacks and debuggers
+        # incomplete objects appear in tracebacks and debuggers
         if not field.init or not field.repr or not hasattr(record, field.name):
             continue
         value, default = getattr(record, field.name), field.default
@@ -90,14 +90,14 @@ def _fields(record: object) -> Iterable[tuple[str, object]]:
 def table_html(
     head: Sequence[str], rows: Iterable[Sequence[object]], *, title: str = "", bad: bool = False
 ) -> str:
-    """Return a table for notebooks; text is escaped, strings stand as they are.
+    """Return a table for notebooks; with escaped text.
 
     Parameters
     ----------
     head : titles of the columns
     rows : cells, shown by `brief` where they are no strings
-    title : what stands above
-    bad : whether the title warns
+    title : above the table
+    bad : whether the title is a warning
     """
     colour = ' style="color:#b00020"' if bad else ""
     above = f"<strong{colour}>{html.escape(title)}</strong>" if title else ""

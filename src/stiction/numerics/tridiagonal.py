@@ -1,16 +1,15 @@
-"""Symmetric tridiagonal M-matrices: factors without cancellation, solves in O(n).
+"""Symmetric tridiagonal M-matrices: factorisation without cancellation, solution in O(n).
 
-The matrix is given by what keeps it regular, not by its diagonal:
+The matrix is given by its row sums and couplings instead of its diagonal:
 
     (A w)_i = excess_i w_i + coupling_i (w_i - w_{i-1}) + coupling_{i+1} (w_i - w_{i+1})
 
-with w = 0 beyond both ends and in rows that are pinned. The elimination then works like
-springs in series: only sums, products and quotients of positive numbers, so a stiff
-coupling costs no digits of a small excess, which a stored diagonal would.
+with w = 0 beyond both ends and for pinned unknowns. The elimination then combines springs in
+series: sums, products and quotients of positive numbers only, so that a stiff coupling causes no
+cancellation in a small excess, as a stored diagonal would.
 
-A system is the first six rows of a table with at least n + 1 columns, which `system_of` names. One
-table instead of six arrays, because handing over arrays costs more than solving for three
-unknowns.
+A system is the first six rows of a table with at least n + 1 columns, named by `system_of`: passing
+six arrays would take longer than the solution of three unknowns.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from stiction.numerics.jit import kernel
 __all__ = ["System", "factorise", "solve_factored", "system_of"]
 
 Floats = npt.NDArray[np.float64]
-Marks = npt.NDArray[np.int8]
+Flags = npt.NDArray[np.int8]
 
 
 class System(NamedTuple):
@@ -34,9 +33,9 @@ class System(NamedTuple):
     Attributes
     ----------
     excess : row sums > 0
-    coupling : (n + 1,) >= 0, to the unknown before
+    coupling : (n + 1,) >= 0, to the previous unknown
     rhs : right-hand side
-    inverse, lower : inverse pivots, 0 where pinned, and multipliers of the unknown before
+    inverse, lower : inverse pivots, 0 where pinned, and multipliers of the previous unknown
     solution : w
     """
 
@@ -55,7 +54,7 @@ def system_of(table: Floats) -> System:
 
 
 @kernel
-def factorise(n: int, table: Floats, free: Marks) -> None:
+def factorise(n: int, table: Floats, free: Flags) -> None:
     """Write the factors of A; unknown i is pinned at zero where `free[i]` is zero.
 
     Parameters
@@ -69,14 +68,15 @@ def factorise(n: int, table: Floats, free: Marks) -> None:
     Verified by: tests/unit/numerics/test_tridiagonal.py::test_solves_like_a_dense_matrix
     """
     system = system_of(table)
+    # `ground`: stiffness of the eliminated unknowns, seen from the next one
     ground, before = system.coupling[0], 0.0
     for i in range(n):
         system.lower[i] = system.coupling[i] * before
-        held = system.excess[i] + ground
+        to_ground = system.excess[i] + ground
         after = system.coupling[i + 1]
         if free[i] != 0:
-            before = 1.0 / (held + after)
-            ground = after * held * before
+            before = 1.0 / (to_ground + after)
+            ground = after * to_ground * before
         else:
             before = 0.0
             ground = after
@@ -90,6 +90,7 @@ def solve_factored(n: int, table: Floats) -> None:
     Verified by: tests/unit/numerics/test_tridiagonal.py::test_solves_like_a_dense_matrix
     """
     system = system_of(table)
+    # forward and backward substitution (Thomas algorithm)
     value = 0.0
     for i in range(n):
         value = system.rhs[i] + system.lower[i] * value

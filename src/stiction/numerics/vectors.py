@@ -1,8 +1,8 @@
 """Products of long vectors on one thread.
 
-BLAS takes several threads for more than about ten thousand numbers. On cores that others use,
-too, those threads wait for each other a thousand times longer than they count, and the last
-digits of a sum hang on how many there are.
+BLAS takes several threads for more than about ten thousand numbers. On shared
+cores the synchronisation of these threads takes a thousand times longer than the product, and the
+last digits of a sum depend on their number.
 """
 
 from __future__ import annotations

@@ -69,8 +69,8 @@ def _table_1(runs: Runs) -> list[Row]:
 
 def _figure_2(runs: Runs) -> list[Row]:
     run = runs["stick-set"]
-    rest = _stick_set(run)
-    intervals = rest.projections()
+    stick_set = _stick_set(run)
+    intervals = stick_set.projections()
     ends = zip(intervals.lower, intervals.upper, strict=True)
     return [
         *(Row(f"(29) x_{i} [m]", LOST, f"[{a:.7g}, {b:.7g}]") for i, (a, b) in _numbered(ends)),
@@ -78,35 +78,35 @@ def _figure_2(runs: Runs) -> list[Row]:
         Row(
             "ends from which every increase of f moves all masses",
             "the right ends",
-            rest.launch(rising=True).corner,
+            stick_set.launch(rising=True).corner,
         ),
-        Row("the run ends in the stick set", "", _yes(rest.contains(run.final["x"]))),
+        Row("the run ends in the stick set", "", _yes(stick_set.contains(run.final["x"]))),
     ]
 
 
 def _figure_3(runs: Runs) -> list[Row]:
     run = runs["baseline"]
     onset, stop = _quantity(run, "onset_time"), _quantity(run, "stop_time")
-    rest = _stick_set(run)
+    stick_set = _stick_set(run)
     return [
         Row("the loaded mass starts at t [s]", "at once", float(onset[-1])),
         *(Row(f"first slip of mass {i} [s]", LOST, t) for i, t in _numbered(onset[:-1])),
         Row("all masses rest from t [s]", LOST, stop),
-        Row("the state of rest satisfies (29)", "yes", _yes(rest.contains(run.final["x"]))),
+        Row("the state of rest satisfies (29)", "yes", _yes(stick_set.contains(run.final["x"]))),
         *(Row(f"x_{i} at rest [m]", LOST, float(x)) for i, x in _numbered(run.final["x"])),
     ]
 
 
 def _figure_4(runs: Runs) -> list[Row]:
     run = runs["baseline"]
-    turns = [
+    reversals = [
         sum(c == i and k == "reverse" for c, k in _events(run))
         for i in range(1, run.final["x"].size + 1)
     ]
     return [
         Row("rest is reached in finite time", "yes", _yes(_quantity(run, "stop_time") is not None)),
         Row("at t [s]", LOST, _quantity(run, "stop_time")),
-        *(Row(f"reversals of mass {i}", "a figure", turn) for i, turn in _numbered(turns)),
+        *(Row(f"reversals of mass {i}", "a figure", count) for i, count in _numbered(reversals)),
     ]
 
 
@@ -171,7 +171,7 @@ def _figure_10(runs: Runs) -> list[Row]:
     rows = []
     for name in ("energy-balance", *_THETAS):
         columns = runs[name].energy.columns()
-        # (35) knows no energy taken out by the scheme itself
+        # (35) has no term for numerical dissipation
         gap = float(np.abs(columns["imbalance"] - columns["algorithmic"]).max())
         closed = float(np.abs(columns["imbalance"]).max())
         rows.append(Row(f"{name}: uniform difference of the sides of (35) [J]", LOST, gap))

@@ -1,4 +1,4 @@
-"""What a figure or table of a paper is: scenarios, a comparison, a drawing, curves."""
+"""A figure or table of a paper: its scenarios, its comparison with our runs, a drawing, curves."""
 
 from __future__ import annotations
 
@@ -10,48 +10,48 @@ from pathlib import Path
 
 from stiction.core.run import Run
 
-__all__ = ["LOST", "Item", "Row", "Runs", "Watch", "text", "watch", "watched"]
+__all__ = ["LOST", "Item", "Progress", "Row", "Runs", "progress_to", "report_progress", "text"]
 
 LOST = "lost in the text"
 
 Runs = Mapping[str, Run]
-# gives, for the title of a solve, a function that receives the fraction done and a short note
-Watch = Callable[[str], contextlib.AbstractContextManager[Callable[[float, str], None]]]
+# from the title of a solve to a function that receives the fraction done and a short note
+Progress = Callable[[str], contextlib.AbstractContextManager[Callable[[float, str], None]]]
 
 
 @contextlib.contextmanager
-def _unseen(title: str) -> Iterator[Callable[[float, str], None]]:
+def _silent(title: str) -> Iterator[Callable[[float, str], None]]:
     yield lambda fraction, note: None
 
 
-_WATCH: ContextVar[Watch] = ContextVar("watch", default=_unseen)
+_PROGRESS: ContextVar[Progress] = ContextVar("progress", default=_silent)
 
 
 @contextlib.contextmanager
-def watched(by: Watch) -> Iterator[None]:
-    """Let solves of papers report their progress while the context lasts."""
-    token = _WATCH.set(by)
+def progress_to(receiver: Progress) -> Iterator[None]:
+    """Send the progress of the solves of papers to `receiver` inside this context."""
+    token = _PROGRESS.set(receiver)
     try:
         yield
     finally:
-        _WATCH.reset(token)
+        _PROGRESS.reset(token)
 
 
-def watch(title: str) -> contextlib.AbstractContextManager[Callable[[float, str], None]]:
+def report_progress(title: str) -> contextlib.AbstractContextManager[Callable[[float, str], None]]:
     """Return the context in which the solve called `title` reports its progress."""
-    return _WATCH.get()(title)
+    return _PROGRESS.get()(title)
 
 
 @dataclass(frozen=True)
 class Row:
-    """One line of a comparison: a quantity, what the paper says, what we find.
+    """One line of a comparison: a quantity, the paper's value, ours.
 
     Parameters
     ----------
     what : the quantity, with its unit
     paper : number or statement of the paper; LOST where its text lost it
     ours : number or statement of the run
-    verdict : whether a statement of the paper holds, where that is judged
+    verdict : whether a statement of the paper holds, where it is assessed
     """
 
     what: str

@@ -1,4 +1,4 @@
-"""Make a figure or table of a paper: solve what it needs, write its folder."""
+"""Make a figure or table of a paper: solve its scenarios, write runs, comparison and figure."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from stiction.io.contents import TABLE
 from stiction.io.scenario import read_scenario, write_scenario
 from stiction.io.staging import Claim, staged
 from stiction.io.store import save
-from stiction.papers.items import Item, Row, watch
+from stiction.papers.items import Item, Row, report_progress
 from stiction.papers.tables import markdown, write_csv
 from stiction.solve import solve
 
@@ -34,7 +34,7 @@ def items_of(paper: str, *, full: bool = False) -> dict[str, Item]:
 
     Raises
     ------
-    ModelError : if there is no such paper, or it has one size only and `full` is asked for.
+    ModelError : if there is no such paper, or it has one size only and `full` is set.
     """
     if paper not in PAPERS:
         raise ModelError(
@@ -56,7 +56,7 @@ def items_of(paper: str, *, full: bool = False) -> dict[str, Item]:
 
 
 def key_of(figure: str, items: Mapping[str, Item]) -> str:
-    """Return the key that a user means by "5", "Fig. 5" or "table-2".
+    """Return the key for a user's "5", "Fig. 5" or "table-2".
 
     Raises
     ------
@@ -83,7 +83,7 @@ def key_of(figure: str, items: Mapping[str, Item]) -> str:
 def solved(name: str, changes: Sequence[str] = ()) -> Run:
     """Return the run of a built-in scenario with changes, whatever its status."""
     scenario = read_scenario(name, changes)
-    with watch(name) as report, np.errstate(all="ignore"):
+    with report_progress(name) as report, np.errstate(all="ignore"):
         return solve(
             scenario.system,
             scenario.method,

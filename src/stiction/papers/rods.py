@@ -81,20 +81,22 @@ def _draw_field(runs: Runs, path: Path) -> None:
 
 def _lines(runs: Runs) -> list[Row]:
     run = runs[_FIGURE]
-    found = _spectrum(run)
-    peak = float(found.omega[np.argmax(found.density)])
-    high = found.omega > 1.5 * float(found.free or 1.0)
-    share = float(found.density[high].sum() / found.density.sum())
-    free = _free_share(run, found)
+    result = _spectrum(run)
+    peak = float(result.omega[np.argmax(result.density)])
+    high = result.omega > 1.5 * float(result.free or 1.0)
+    high_fraction = float(result.density[high].sum() / result.density.sum())
+    free = _free_high_fraction(run, result)
     return [
-        Row("frequency of the string without contact [rad per time]", 1.0, float(found.free or 0)),
+        Row("frequency of the string without contact [rad per time]", 1.0, float(result.free or 0)),
         Row("mode of fixed ends that is called the first harmonic", "first", "second"),
         Row("frequency of the highest peak", LOST, peak),
-        Row("share of the power within four resolutions of that line", LOST, found.share_of_line),
-        Row("share of the power above 1.5 times its frequency", LOST, share),
+        Row(
+            "fraction of the power within four resolutions of that line", LOST, result.share_of_line
+        ),
+        Row("fraction of the power above 1.5 times its frequency", LOST, high_fraction),
         Row("the same without contact, from the window alone", 0.0, free),
-        Row("high overtones persist", "yes", _yes(share > 1e3 * max(free, 1e-12))),
-        Row("flatness of the spectrum; 0 for lines, 0.56 for noise", LOST, found.flatness),
+        Row("high overtones persist", "yes", _yes(high_fraction > 1e3 * max(free, 1e-12))),
+        Row("flatness of the spectrum; 0 for lines, 0.56 for noise", LOST, result.flatness),
     ]
 
 
@@ -104,13 +106,13 @@ def _spectrum(run: Run) -> Spectrum:
     return spectrum(run, "u1")
 
 
-def _free_share(run: Run, found: Spectrum) -> float:
-    """Return the share of power above 1.5 times the line of cos(omega t) in the same window."""
-    signal = np.cos(float(found.free or 1.0) * run.time)
+def _free_high_fraction(run: Run, result: Spectrum) -> float:
+    """Return the fraction of power above 1.5 times the line of cos(omega t) in the same window."""
+    signal = np.cos(float(result.free or 1.0) * run.time)
     weights = np.hanning(signal.size)
     signal = (signal - np.average(signal, weights=weights)) * weights
     power = np.abs(np.fft.rfft(signal))[1:] ** 2
-    return float(power[found.omega > 1.5 * float(found.free or 1.0)].sum() / power.sum())
+    return float(power[result.omega > 1.5 * float(result.free or 1.0)].sum() / power.sum())
 
 
 def _draw_lines(runs: Runs, path: Path) -> None:
@@ -124,11 +126,11 @@ def _ring(runs: Runs) -> list[Row]:
     run = runs[_RING]
     x, t = _values(run, "x"), run.time[:, None]
     free = np.sin(x) * np.cos(t) + 0.5 * np.cos(2.0 * x) * np.cos(2.0 * t)
-    apart = float(np.abs(_values(run, "u") + _values(run, "v") - free).max())
+    difference = float(np.abs(_values(run, "u") + _values(run, "v") - free).max())
     parts = [_values(run, name) for name in ("energy_P", "energy_M")]
     change = max(float(np.abs(part / part[0] - 1.0).max()) for part in parts)
     return [
-        Row("u + v is a free wave: largest difference from it", 0.0, apart),
+        Row("u + v is a free wave: largest difference from it", 0.0, difference),
         Row("energies of u + v and u - v: largest relative change", 0.0, change),
         Row("contact point at t = 100", LOST, float(_values(run, "s1")[-1])),
         Row("factor of lambda in the equation of u - v", 2.0, -2.0),
@@ -181,13 +183,13 @@ def _growths(runs: Runs) -> dict[str, Growth]:
 
 def _chaos(runs: Runs) -> list[Row]:
     rows = []
-    for word, found in _growths(runs).items():
+    for word, one in _growths(runs).items():
         rows += [
-            Row(f"{word}: factor by which two runs part", "grows", found.factor),
-            Row(f"{word}: exponent of the fit exp(rate t)", "positive", found.rate),
-            Row(f"{word}: its misfit in the logarithm", "none given", found.misfit_rate),
-            Row(f"{word}: misfit of the best power of t", "none given", found.misfit_power),
-            Row(f"{word}: compared up to", "none given", found.linear_until),
+            Row(f"{word}: growth factor of the difference of two runs", "grows", one.factor),
+            Row(f"{word}: exponent of the fit exp(rate t)", "positive", one.rate),
+            Row(f"{word}: its misfit in the logarithm", "none given", one.misfit_rate),
+            Row(f"{word}: misfit of the best power of t", "none given", one.misfit_power),
+            Row(f"{word}: compared up to", "none given", one.linear_until),
         ]
     return rows
 
@@ -195,16 +197,16 @@ def _chaos(runs: Runs) -> list[Row]:
 def _draw_chaos(runs: Runs, path: Path) -> None:
     from stiction.rods.figures.strings.over_time import growths
 
-    found = _growths(runs).items()
-    growths({word: (one.time, one.distance) for word, one in found}).savefig(path, dpi=200)
+    fits = _growths(runs).items()
+    growths({word: (one.time, one.distance) for word, one in fits}).savefig(path, dpi=200)
 
 
 ITEMS = {
     "figure-2-left": Item(
-        "one string over place and time, the contact in red", (_FIGURE,), _field, _draw_field
+        "one string over x and time, the contact point in red", (_FIGURE,), _field, _draw_field
     ),
     "figure-2-right": Item("spectrum of the lead harmonic", (_FIGURE,), _lines, _draw_lines),
     "periodic": Item("rings of string: the sum of both waves is free", (_RING,), _ring, _draw_ring),
     "symmetric": Item("equal contact points: a closed form", (_SAME,), _same, _draw_same),
-    "chaos": Item("how two runs part that start 1e-7 apart", (_FIGURE, _SAME), _chaos, _draw_chaos),
+    "chaos": Item("growth of an initial difference of 1e-7", (_FIGURE, _SAME), _chaos, _draw_chaos),
 }

@@ -56,27 +56,25 @@ def _two_fold(runs: Runs) -> TwoFold:
 
 
 def _figure_3(runs: Runs) -> list[Row]:
-    found = _two_fold(runs)
+    fold = _two_fold(runs)
     names = ("K++", "K+-", "K-+", "K--")
-    values = (found.Kpp, found.Kpm, found.Kmp, found.Kmm)
-    first, second = found.eigenvalues
-    weak, strong = found.eigenvectors
+    values = (fold.Kpp, fold.Kpm, fold.Kmp, fold.Kmm)
+    first, second = fold.eigenvalues
+    weak, strong = fold.eigenvectors
     return [
         *(
             Row(f"{name} [m/s per scaled time squared]", LOST, v)
             for name, v in _pairs(names, values)
         ),
-        Row("J1", LOST, float(found.J1 or np.nan)),
-        Row("J2", LOST, float(found.J2 or np.nan)),
+        Row("J1", LOST, float(fold.J1 or np.nan)),
+        Row("J2", LOST, float(fold.J2 or np.nan)),
         Row("lambda1", LOST, first),
         Row("lambda2", LOST, second),
-        Row("case", 1.0, float(found.case or 0)),
-        Row("both folds are invisible", "yes", _yes(found.kind == "invisible-invisible")),
+        Row("case", 1.0, float(fold.case or 0)),
+        Row("both folds are invisible", "yes", _yes(fold.kind == "invisible-invisible")),
         Row("first eigenvector points into sliding", "yes", _yes(weak[0] * weak[1] > 0.0)),
         Row("second eigenvector points into crossing", "yes", _yes(strong[0] * strong[1] < 0.0)),
-        Row(
-            "sticking passes through without a unique future", "yes", _yes(not found.deterministic)
-        ),
+        Row("sticking passes through without a unique future", "yes", _yes(not fold.deterministic)),
     ]
 
 
@@ -88,11 +86,11 @@ def _draw_3(runs: Runs, path: Path) -> None:
     from stiction.switching.figures.local import local_flow
     from stiction.switching.portraits import local_arcs, local_sticking
 
-    found = _two_fold(runs)
-    j1, j2 = float(found.J1 or np.nan), float(found.J2 or np.nan)
+    fold = _two_fold(runs)
+    j1, j2 = float(fold.J1 or np.nan), float(fold.J2 or np.nan)
     across = np.linspace(-1.0, 1.0, 120)
     xi, eta = np.meshgrid(across, across)
-    eigenvalues = np.array(found.eigenvalues)
+    eigenvalues = np.array(fold.eigenvalues)
     directions = np.stack([eigenvalues - j2, np.ones(2)], axis=-1)
     sliding = []
     for start in ((1.0, 0.25), (1.0, 0.6), (0.7, 1.0), (0.3, 1.0)):
@@ -102,15 +100,15 @@ def _draw_3(runs: Runs, path: Path) -> None:
         for line in (into, -into):
             inside = np.abs(line).max(axis=1) <= 1.0
             sliding.append(np.stack([0.0 * s, *line.T])[:, inside])
-    arcs = []
+    orbits = []
     for start, side in (((-0.10, -0.08), 1), ((-0.16, -0.13), -1)):
-        arcs += local_arcs(j1, j2, start, side, 2)
+        orbits += local_arcs(j1, j2, start, side, 2)
     figure = local_flow(
         (across, across),
         local_sticking(j1, j2, xi, eta),
         directions,
         eigenvalues.tolist(),
-        arcs,
+        orbits,
         sliding,
     )
     figure.savefig(path, dpi=150)
@@ -165,8 +163,8 @@ def _draw_4(runs: Runs, path: Path) -> None:
 
 
 def _figure_5(runs: Runs) -> list[Row]:
-    found = _two_fold(runs)
-    r, v, omega = (float(x) for x in found.x)
+    fold = _two_fold(runs)
+    r, v, omega = (float(x) for x in fold.x)
     recurrent = runs["wheel-recurrent"]
     kinds = list(recurrent.event_log.kind)
     leaves = runs["wheel-leaves-minus"]
@@ -183,16 +181,16 @@ def _figure_5(runs: Runs) -> list[Row]:
         ),
         Row("at scaled time", LOST, runs["wheel-into-two-fold"].t_end),
         Row(
-            "scaled times of the slip arcs of wheel-leaves-minus",
+            "scaled times of the slip phases of wheel-leaves-minus",
             "they wind outward",
-            _arcs(leaves),
+            _slip_times(leaves),
         ),
         Row(
             "orbits out of the escaping region that run into the line h = g = 0",
             "not mentioned",
             f"{len(at_line)} of 3",
         ),
-        Row("scaled time at which wheel-leaves-minus meets it", "not mentioned", leaves.t_end),
+        Row("scaled time at which wheel-leaves-minus reaches it", "not mentioned", leaves.t_end),
         Row(
             "all such trajectories find their way back into the singularity",
             "yes",
@@ -211,8 +209,8 @@ def _ended(run: Run, kind: str) -> str:
     return _yes(run.determinism.losses and run.determinism.losses[-1].kind == kind)
 
 
-def _arcs(run: Run) -> str:
-    """Return the time of each slip arc between two crossings."""
+def _slip_times(run: Run) -> str:
+    """Return the durations of the slip phases between crossings."""
     log = run.event_log
     crossings = log.time[np.array(log.kind) == "cross"]
     return ", ".join(f"{length:.4f}" for length in np.diff(crossings))
@@ -221,17 +219,17 @@ def _arcs(run: Run) -> str:
 def _draw_5(runs: Runs, path: Path) -> None:
     from stiction.switching.figures.surface import recurrence
 
-    found = _two_fold(runs)
+    fold = _two_fold(runs)
     wheel = _wheel(runs["wheel-into-two-fold"])
     r, omega = np.linspace(0.13, 0.25, _GRID), np.linspace(-1.12, -0.99, _GRID)
     surface = _surface(wheel, r, omega)
     flow = surface.sticking
-    weak = found.directions[0][[0, 2]]
+    weak = fold.directions[0][[0, 2]]
     figure = recurrence(
         (r, omega),
         surface.region,
         (flow[..., 0], flow[..., 2]),
-        found.x.tolist(),
+        fold.x.tolist(),
         weak.tolist(),
         {name: runs[name] for name in ("wheel-into-two-fold", *_THROUGH)},
         {name: runs[name] for name in ("wheel-leaves-minus", *_THROUGH[:2], "wheel-recurrent")},
@@ -292,12 +290,12 @@ def _draw_8(runs: Runs, path: Path) -> None:
 
 def _gamma_0(runs: Runs) -> list[Row]:
     wheel = _wheel(runs["wheel-gamma-0"])
-    found = wheel.two_fold_state()
-    state = found.states[0]
+    folds = wheel.two_fold_state()
+    state = folds.states[0]
     jump = np.abs(wheel.field(state, 1.0) - wheel.field(state, -1.0)).max()
     size = np.abs(wheel.field(state, 1.0)).max()
     return [
-        Row("number of two-folds", 1.0, float(found.r.size)),
+        Row("number of two-folds", 1.0, float(folds.r.size)),
         Row(
             "r* [m]; the paper writes kappa and, two lines later, -kappa",
             wheel.kappa,
@@ -306,7 +304,7 @@ def _gamma_0(runs: Runs) -> list[Row]:
         Row("omega* [rad/s]", wheel.omega0, float(state[2])),
         Row("v* [m/s]", LOST, float(state[1])),
         Row("difference of both fields there, relative", 0.0, float(jump / size)),
-        Row("loss of determinism at the two-fold", "no", _yes(found.case[0] == 1)),
+        Row("loss of determinism at the two-fold", "no", _yes(folds.case[0] == 1)),
     ]
 
 
@@ -373,8 +371,8 @@ def _line_maps(wheel: WheelOnTurntable) -> dict[str, tuple[Floats, Floats]]:
     from stiction.switching.wheel.return_map import LineWay, line_return
 
     r = np.linspace(0.15, 0.19, 801)
-    ways = {"slip to h < 0": LineWay.SLIP_MINUS, "slide": LineWay.SLIDE}
-    return {word: (r, line_return(wheel, r, way).r) for word, way in ways.items()}
+    rules = {"slip to h < 0": LineWay.SLIP_MINUS, "slide": LineWay.SLIDE}
+    return {word: (r, line_return(wheel, r, rule).r) for word, rule in rules.items()}
 
 
 def _line_times(wheel: WheelOnTurntable) -> dict[str, Floats]:
@@ -397,15 +395,19 @@ def _line(runs: Runs) -> list[Row]:
     rows = []
     for word, times in _line_times(wheel).items():
         rows += [
-            Row(f"share of 4000 exits that meet the line, {word}", "not mentioned", _share(times)),
+            Row(
+                f"fraction of 4000 exits that reach the line, {word}",
+                "not mentioned",
+                _finite_fraction(times),
+            ),
             Row(f"longest scaled time to it, {word}", "not mentioned", float(np.nanmax(times))),
         ]
     for word, (r, after) in _line_maps(wheel).items():
         rows += [
             Row(
-                f"share of r from 0.15 to 0.19 m that return, {word}",
+                f"fraction of r from 0.15 to 0.19 m that return, {word}",
                 "not mentioned",
-                _share(after),
+                _finite_fraction(after),
             ),
             Row(
                 f"largest r less next r [m], {word}",
@@ -416,7 +418,7 @@ def _line(runs: Runs) -> list[Row]:
     return rows
 
 
-def _share(values: Floats) -> float:
+def _finite_fraction(values: Floats) -> float:
     return float(np.isfinite(values).mean())
 
 
@@ -437,16 +439,16 @@ def _futures(runs: Runs) -> Funnel:
 
 
 def _funnel(runs: Runs) -> list[Row]:
-    found = _futures(runs)
+    futures = _futures(runs)
     rows = [
-        Row("futures on a grid of exits", "none computed", float(len(found))),
-        Row("longest time of dwelling found [scaled time]", "none", float(found.dwell.max())),
+        Row("futures on a grid of exits", "none computed", float(len(futures))),
+        Row("longest time at the two-fold [scaled time]", "none", float(futures.dwell.max())),
     ]
     for hazard in (0.5, 2.0):
-        times, weights = found.return_times("codim2_line", hazard)
+        times, weights = futures.return_times("codim2_line", hazard)
         mean = float(weights @ times / weights.sum())
         word = f"leaving at rate {hazard:g} per scaled time"
-        rows.append(Row(f"{word}: share at the line by 10", "none", float(weights.sum())))
+        rows.append(Row(f"{word}: fraction at the line by 10", "none", float(weights.sum())))
         rows.append(Row(f"{word}: mean time to the line [scaled time]", "none", mean))
     return rows
 
@@ -464,16 +466,16 @@ def _study() -> SmoothingStudy:
 
 
 def _smoothing(runs: Runs) -> list[Row]:
-    found = _study()
+    study = _study()
     rows = [
         Row(f"{shape}: order in the width before the two-fold", "none", float(order))
-        for shape, order in zip(found.shapes, found.order, strict=True)
+        for shape, order in zip(study.shapes, study.order, strict=True)
     ]
     rows.append(
         Row(
             "very sensitive to the form of the smoothing and to rounding (section VII)",
             "yes",
-            _yes(float(found.spread[:, -1].min()) > 1e6),
+            _yes(float(study.spread[:, -1].min()) > 1e6),
         )
     )
     return rows
@@ -506,6 +508,6 @@ ITEMS = {
     ),
     "funnel": Item("the futures of the two-fold", ("wheel-into-two-fold",), _funnel, _draw_funnel),
     "smoothing": Item(
-        "smooth signs beside the set-valued answer", ("normal-form",), _smoothing, _draw_smoothing
+        "smoothed signs beside the set-valued law", ("normal-form",), _smoothing, _draw_smoothing
     ),
 }

@@ -14,7 +14,7 @@ _HEAD = ("quantity", "paper", "ours", "difference")
 
 
 def table(rows: Sequence[Row]) -> list[tuple[str, ...]]:
-    """Return head and lines; a column of verdicts only where there are any."""
+    """Return the header and the lines; a column of verdicts if any row has one."""
     if not any(row.verdict for row in rows):
         return [_HEAD, *(row.cells for row in rows)]
     return [(*_HEAD, "verdict"), *((*row.cells, row.verdict) for row in rows)]
@@ -42,8 +42,8 @@ def plain(item: Item, rows: Sequence[Row]) -> dict[str, object]:
 
 def markdown(key: str, item: Item, rows: Sequence[Row]) -> str:
     """Return the comparison as a page in Markdown."""
-    head, *rest = table(rows)
-    lines = [head, ("---",) * len(head), *rest]
+    head, *body_lines = table(rows)
+    lines = [head, ("---",) * len(head), *body_lines]
     body = "\n".join(f"| {' | '.join(line)} |" for line in lines)
     needs = ", ".join(item.scenarios) or "none"
     return f"# {key}\n\n{item.title}\n\nScenarios: {needs}\n\n{body}\n"

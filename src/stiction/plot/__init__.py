@@ -1,4 +1,4 @@
-"""The kit of all figures: style, panels, pictures, films, and writing files; it names no system.
+"""Parts of all figures: style, panels, movies, writing files; nothing here knows a system.
 
 ``run.plot`` is ``figures_of(run)``: an object whose methods are the figures of the run's
 system (``run.plot.phase(mass=3)``). ``write_figures`` writes files.

@@ -1,4 +1,4 @@
-"""The energy of a run and its ledger: where it came from, where it went, what is missing."""
+"""Figures of the energy ledger: energies, work and heats stacked, and the imbalance."""
 
 from __future__ import annotations
 
@@ -31,19 +31,19 @@ _PARTS = {
     "impact_loss": ("impacts", style.INDIGO),
     "algorithmic": ("time scheme", style.GREY),
 }
-_SILENT = 1e-14  # share of the energy scale below which a column is not drawn
-_THIN = 1e-4  # share of the largest column that is thinner than a line on the page
+_SILENT = 1e-14  # fraction of the energy scale below which a column is not drawn
+_THIN = 1e-4  # fraction of the largest column that is thinner than a line on the page
 _PUT_IN = (0, (4, 2))
 
 
 def energy(data: RunData) -> PaperFigure:
-    """Return three panels: energies, the ledger as stacked shares, and the imbalance.
+    """Return three panels: energies, the ledger as stacked terms, and the imbalance.
 
-    In the ledger the coloured shares add up to what was put in, the dashed line: energy at
+    In the ledger the coloured terms add up to the energy put in, the dashed line: energy at
     the start plus work. What they miss is the imbalance, drawn below on a logarithmic axis.
 
     Source: Axioms 14(4) 299, Fig. 10 and equation (26).
-    Verified by: tests/unit/plot/test_energy.py::test_shares_add_up_to_what_was_put_in
+    Verified by: tests/unit/plot/test_energy.py::test_terms_add_up_to_the_energy_put_in
     """
     handles = ledger_handles(data.run, lines=True)
     top = 0.1 + 0.155 * -(-len(handles) // 3)
@@ -69,33 +69,33 @@ def energy(data: RunData) -> PaperFigure:
 def energy_panel(ax: Axes, run: Run) -> None:
     """Draw kinetic and elastic energy on their sum, which shows on both sides of a line."""
     ledger = run.energy
-    shares = _shares(ledger)
-    lines = {_PARTS[part]: shares[part] for part in ("kinetic", "stored") if part in shares}
+    terms = _terms(ledger)
+    lines = {_PARTS[part]: terms[part] for part in ("kinetic", "stored") if part in terms}
     total = style.finite(ledger.kinetic + ledger.stored + ledger.adhesive)
     for (word, colour), values in {("sum", style.INK): total, **lines}.items():
-        keep = style.thin(values)
+        shown = style.thin(values)
         width = 2.0 if word == "sum" else 0.9
-        ax.plot(ledger.time[keep], values[keep], color=colour, lw=width, label=word)
+        ax.plot(ledger.time[shown], values[shown], color=colour, lw=width, label=word)
     style.room(ax.set_ylim, np.append(total, 0.0))
     style.scale_axis(ax.yaxis, "energy", run.energy_unit)
 
 
 def ledger_panel(ax: Axes, run: Run) -> None:
-    """Draw stored energy, heats and losses on top of each other, and what was put in.
+    """Draw stored energy, heats and losses on top of each other, and the energy put in.
 
-    A share below zero (a scheme that creates energy) cannot be stacked: then lines are drawn.
+    A negative term (a scheme that creates energy) cannot be stacked: then lines are drawn.
     """
     ledger = run.energy
-    parts = _shares(ledger)
+    parts = _terms(ledger)
     put_in = _put_in(ledger)
     size = max((style.largest(values) for values in parts.values()), default=0.0)
     stackable = all(np.nanmin(values) >= -_THIN * size for values in parts.values())
-    keep = style.thin(*parts.values(), put_in) if parts else np.arange(ledger.time.size)
-    time = ledger.time[keep]
+    shown = style.thin(*parts.values(), put_in) if parts else np.arange(ledger.time.size)
+    time = ledger.time[shown]
     if parts and stackable:
         ax.stackplot(
             time,
-            [values[keep] for values in parts.values()],
+            [values[shown] for values in parts.values()],
             colors=[_PARTS[name][1] for name in parts],
             labels=[_PARTS[name][0] for name in parts],
             lw=0.0,
@@ -103,8 +103,8 @@ def ledger_panel(ax: Axes, run: Run) -> None:
     else:
         for name, values in parts.items():
             word, colour = _PARTS[name]
-            ax.plot(time, values[keep], color=colour, lw=0.9, label=word)
-    ax.plot(time, put_in[keep], color=style.INK, lw=0.9, ls=_PUT_IN, label="put in")
+            ax.plot(time, values[shown], color=colour, lw=0.9, label=word)
+    ax.plot(time, put_in[shown], color=style.INK, lw=0.9, ls=_PUT_IN, label="put in")
     tops = [np.sum(list(parts.values()), axis=0)] if stackable and parts else parts.values()
     every = np.concatenate([put_in, [0.0], *tops])
     style.room(ax.set_ylim, every)
@@ -119,10 +119,10 @@ def imbalance_panel(ax: Axes, run: Run) -> None:
     parts = (values for name, values in ledger.columns().items() if name != "imbalance")
     scale = max(map(style.largest, parts)) or 1.0
     size = np.abs(style.finite(ledger.imbalance)) / scale
-    keep = style.thin(size)
-    # a logarithm has no place for an exact zero: such times get no dot
-    drawn = np.where(size[keep] > 0.0, size[keep], np.nan)
-    ax.semilogy(ledger.time[keep], drawn, color=style.INK, ls="", marker=".", ms=1.4, mew=0.0)
+    shown = style.thin(size)
+    # exact zeros have no logarithm: no dot at these times
+    drawn = np.where(size[shown] > 0.0, size[shown], np.nan)
+    ax.semilogy(ledger.time[shown], drawn, color=style.INK, ls="", marker=".", ms=1.4, mew=0.0)
     ax.set_ylabel("rel. imbalance")
     finite = drawn[np.isfinite(drawn)]
     worst = float(finite.max()) if finite.size else 1e-17
@@ -154,15 +154,15 @@ def ledger_handles(run: Run, *, lines: bool) -> list[Any]:
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
-    parts = _shares(run.energy)
-    shares: list[Any] = [Patch(facecolor=_PARTS[p][1], label=_PARTS[p][0]) for p in parts]
+    parts = _terms(run.energy)
+    patches: list[Any] = [Patch(facecolor=_PARTS[p][1], label=_PARTS[p][0]) for p in parts]
     if lines:
-        shares.append(Line2D([], [], color=style.INK, lw=2.0, label="sum"))
-    return [*shares, Line2D([], [], color=style.INK, lw=0.9, ls=_PUT_IN, label="put in")]
+        patches.append(Line2D([], [], color=style.INK, lw=2.0, label="sum"))
+    return [*patches, Line2D([], [], color=style.INK, lw=0.9, ls=_PUT_IN, label="put in")]
 
 
-def _shares(ledger: Ledger) -> dict[str, Floats]:
-    """Return the columns that hold or have taken energy, without those that stay at zero."""
+def _terms(ledger: Ledger) -> dict[str, Floats]:
+    """Return stored energies and dissipated heats, without columns that are zero throughout."""
     columns = {name: style.finite(values) for name, values in ledger.columns().items()}
     size = {name: style.largest(values) for name, values in columns.items()}
     least = _SILENT * max(size.values())
@@ -170,6 +170,6 @@ def _shares(ledger: Ledger) -> dict[str, Floats]:
 
 
 def _put_in(ledger: Ledger) -> Floats:
-    """Return energy at the start plus work [J]."""
+    """Return the initial energy plus work [J]."""
     start = ledger.kinetic[0] + ledger.stored[0] + ledger.adhesive[0]
     return style.finite(start + ledger.external_work)

@@ -1,4 +1,4 @@
-"""Which figures a run has, and writing them to files.
+"""The figures of a run, and writing them to files.
 
 Each system has a folder `figures` with a function ``figures_of(run)``. What it returns inherits
 `Figures`: its methods are the figures, ``NAMES`` lists them, ``default`` says which of them are
@@ -31,7 +31,7 @@ __all__ = ["Animated", "Figures", "figure_names", "figures_of", "unknown_figure"
 
 
 class Animated(abc.ABC):
-    """What has a movie."""
+    """Base of the classes with a movie."""
 
     # how long an animation plays [s], and its frames per second
     SECONDS: ClassVar[float] = 12.0
@@ -95,7 +95,7 @@ class Figures(Animated):
     @property
     @abc.abstractmethod
     def default(self) -> tuple[str, ...]:
-        """The figures written when none are named: those that say something for this run."""
+        """The figures written when none are named: those that apply to this run."""
 
     def movie(self, count: int) -> Movie:
         """Return the movie of this run with about so many frames.
@@ -200,7 +200,7 @@ def _write(figure: PaperFigure, path: Path, dpi: float) -> None:
     """Write one figure; the suffix of the path is the format."""
     import matplotlib
 
-    # text stays text in vector files, so that it can be searched and edited
+    # text is not converted to paths in vector files, so that it can be searched and edited
     looks = matplotlib.rc_context({"pdf.fonttype": 42, "svg.fonttype": "none"})
     with looks, written(path) as partial:
         figure.savefig(partial, format=path.suffix[1:], dpi=dpi)

@@ -1,4 +1,4 @@
-"""Files that are complete or not there."""
+"""Figures are written atomically: a file is complete or it does not exist."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MOST_DPI = 2400.0
 
 
 def check_looks(format: str, dpi: float | None = None) -> float:
-    """Return the dots per inch with which a figure is drawn, both words checked.
+    """Return the dots per inch with which a figure is drawn, both arguments checked.
 
     Parameters
     ----------
@@ -49,7 +49,8 @@ def written(path: Path) -> Iterator[Path]:
 
     What drawings of the same figure left that were killed is removed, once it is old.
 
-    Verified by: tests/unit/plot/test_files.py::test_what_killed_drawings_left_goes_when_it_is_old
+    Verified by:
+    tests/unit/plot/test_files.py::test_old_temporary_files_of_killed_drawings_are_removed
     """
     remove_stale(path.parent.glob(glob.escape(f".{path.name}.") + "*part"))
     with atomic_write(path) as partial:

@@ -1,4 +1,4 @@
-"""Panels of curves side by side: families of lines in one look, with a key."""
+"""Panels of curves side by side: families of lines in one style, with a legend."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def panels(shown: Sequence[Panel], columns: int = 2) -> PaperFigure:
 
 
 def _columns(panel: Panel, beside: int) -> int:
-    """Return how many words of a key stand in a row as wide as the panel."""
+    """Return the number of legend entries in a row as wide as the panel."""
     longest = max(len(line.label.replace("$", "")) for line in panel.lines)
     room = 44 if beside > 1 else 92
     return max(1, min(4, room // (longest + 6)))
@@ -90,10 +90,10 @@ def _draw(ax: Axes, panel: Panel) -> None:
     colours = style.many_colours()
     for line in panel.lines:
         colour = style.GREY if line.shade is None else colours(line.shade)
-        keep = style.thin(line.x, line.y)
+        shown = style.thin(line.x, line.y)
         label = line.label or "_nolegend_"
         if line.dash:
-            ax.plot(line.x[keep], line.y[keep], line.dash, color=colour, lw=0.9, label=label)
+            ax.plot(line.x[shown], line.y[shown], line.dash, color=colour, lw=0.9, label=label)
         else:
             ax.plot(line.x, line.y, "o", ms=2.6, mew=0.0, color=colour, label=label)
     if panel.logarithmic:

@@ -1,4 +1,4 @@
-"""What figures of every family read of a run: its times, and the check that it holds enough."""
+"""The saved history of a run as figures read it: its times, and the check for enough states."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class RunData:
 
     run: Run
 
-    # variables that a run of the family holds, and what its figures are of
+    # variables in a run of the family, and the subject of its figures
     NEEDED: ClassVar[tuple[str, ...]] = ()
     FAMILY: ClassVar[str] = "a run"
 
@@ -52,7 +52,7 @@ class RunData:
 
     @property
     def time_word(self) -> str:
-        """How time is called: dimensionless where the run has no unit of time."""
+        """The label of time: dimensionless if the run has no unit of time."""
         return style.DIMENSIONLESS_TIME if self.run.time_unit == "1" else "time"
 
     def time_axis(self, ax: Axes, span: tuple[float, float] | None = None) -> None:

@@ -1,9 +1,9 @@
-"""The looks of every figure: sizes, colours, axes, units, and how much is drawn.
+"""The style of every figure: sizes, colours, axes, units, and thinning of long series.
 
 Sizes are those of a two-column paper. Every line has a contrast of 3 or more to white paper. The
-six `MASS_COLOURS` stay apart for colour-blind readers: three of Okabe and Ito, darker ones for
+six `MASS_COLOURS` are distinct for colour-blind readers: three of Okabe and Ito, darker ones for
 those of theirs that are too pale for a line. A scale of many colours grows lighter evenly, so
-that grey print keeps it.
+that it is visible in grey print.
 """
 
 from __future__ import annotations
@@ -143,7 +143,7 @@ def grid(
 
 
 def dress(ax: Axes) -> Axes:
-    """Give axes thin spines, small ticks and the house font size; return them."""
+    """Give axes thin spines, small ticks and the font size of all figures; return them."""
     ax.spines[["top", "right"]].set_visible(False)
     ax.spines[["left", "bottom"]].set(linewidth=0.6, color=INK)
     ax.tick_params(labelsize=FONT, width=0.6, length=2.5, color=INK, labelcolor=INK, pad=2.0)
@@ -213,7 +213,7 @@ def key(
 def end_labels(
     ax: Axes, values: Sequence[float] | Floats, words: Sequence[str], colours: Sequence[str]
 ) -> None:
-    """Write `words` to the right of the axes at the heights of `values`, moved apart."""
+    """Write `words` to the right of the axes at the heights of `values`, without overlap."""
     low, high = ax.get_ylim()
     height = ax.get_position().height * _root(ax).get_figheight()
     least = 1.25 * FONT / 72.0 / height
@@ -232,11 +232,11 @@ def end_labels(
 
 
 def spread(places: Floats, least: float) -> Floats:
-    """Return `places` in [0, 1] moved as little as needed to be `least` apart, order kept."""
+    """Return `places` in [0, 1] with gaps of `least`, order unchanged, by the smallest shift."""
     order = np.argsort(np.nan_to_num(places, nan=0.5), kind="stable")
     moved = np.clip(np.nan_to_num(places, nan=0.5)[order], 0.0, 1.0)
     steps = least * np.arange(moved.size)
-    # groups that would overlap share the mean of their places: pool adjacent violators
+    # pool adjacent violators: groups that would overlap are centred on the mean of their places
     groups: list[list[float]] = []
     for value in moved - steps:
         groups.append([value, 1.0])
@@ -316,25 +316,25 @@ def few(count: int, most: int) -> Ints:
 
 
 def thin(*values: Floats, most: int = MOST_POINTS) -> Ints:
-    """Return the indices to draw of series of one length: all, or those that shape the line.
+    """Return the indices of samples to draw: all, or the extremes of each bin.
 
-    Where there are more than `most`, every stretch keeps the places of its smallest and
+    Where there are more than `most`, every bin keeps the indices of its smallest and
     largest value of each series, so that no peak is lost.
 
-    Verified by: tests/unit/plot/test_style.py::test_thinning_keeps_the_peaks
+    Verified by: tests/unit/plot/test_style.py::test_thinning_preserves_the_peaks
     """
     count = values[0].size
     if count <= most:
         return np.arange(count)
-    stretch = -(-count // max(1, (most - 2) // (2 * len(values))))
-    begins = np.arange(0, count, stretch)
-    kept = [np.array([0, count - 1])]
+    width = -(-count // max(1, (most - 2) // (2 * len(values))))
+    begins = np.arange(0, count, width)
+    picked = [np.array([0, count - 1])]
     for series in values:
         clean = np.nan_to_num(series, nan=0.0)
-        full = np.append(clean, np.full(begins.size * stretch - count, clean[-1]))
-        parts = full.reshape(begins.size, stretch)
-        kept += [begins + parts.argmin(axis=1), begins + parts.argmax(axis=1)]
-    return np.unique(np.minimum(np.concatenate(kept), count - 1))
+        full = np.append(clean, np.full(begins.size * width - count, clean[-1]))
+        parts = full.reshape(begins.size, width)
+        picked += [begins + parts.argmin(axis=1), begins + parts.argmax(axis=1)]
+    return np.unique(np.minimum(np.concatenate(picked), count - 1))
 
 
 def finite(values: Floats) -> Floats:

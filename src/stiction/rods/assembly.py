@@ -47,9 +47,9 @@ __all__ = [
     "clamp_frame",
     "end_distances",
     "end_lengths",
-    "end_shares",
     "first_frames",
     "third_directors",
+    "tributary_lengths",
 ]
 
 Floats = npt.NDArray[np.float64]
@@ -147,10 +147,10 @@ class Flat:
 def assemble(rods: Rods) -> Flat:
     """Return the flat arrays of all rods at the start."""
     counts = np.array([rod.elements for rod in rods.rods], dtype=np.int64)
-    before = np.array([holds_section(rod.left) for rod in rods.rods], dtype=np.int64)
+    before = np.array([supports_section(rod.left) for rod in rods.rods], dtype=np.int64)
     first = np.concatenate([[0], np.cumsum(counts + 1 + before)[:-1]]).astype(np.int64) + before
     # loops over joints leave out the last slot of all
-    slots = int(np.sum(counts + 1 + before)) + int(holds_section(rods.rods[-1].right))
+    slots = int(np.sum(counts + 1 + before)) + int(supports_section(rods.rods[-1].right))
     bodies = [partner.points for partner in rods.partners]
     more = np.array([len(points) for points in bodies], dtype=np.int64)
     behind = (slots + np.cumsum(more) - more).astype(np.int64)
@@ -212,8 +212,8 @@ def _shape(partner: RodPartner) -> int:
 
 def _spacings(bodies: list[Floats]) -> list[float]:
     """Return how far the points of partners stand apart; 1 for those of a sphere."""
-    apart = [float(np.linalg.norm(points[1] - points[0])) for points in bodies]
-    return [ds if ds > 0.0 else 1.0 for ds in apart]
+    lengths = [float(np.linalg.norm(points[1] - points[0])) for points in bodies]
+    return [ds if ds > 0.0 else 1.0 for ds in lengths]
 
 
 def _place_partner(flat: Flat, partner: RodPartner, points: Floats, start: int) -> list[Drive]:
@@ -299,8 +299,8 @@ def _quaternion(matrix: Floats) -> Floats:
     skew = matrix - matrix.T
     sums = matrix + matrix.T
     if k == 0:
-        rest = np.array([skew[2, 1], skew[0, 2], skew[1, 0]]) / (4.0 * big)
-        return np.array([big, *rest])
+        vector = np.array([skew[2, 1], skew[0, 2], skew[1, 0]]) / (4.0 * big)
+        return np.array([big, *vector])
     a, b, c = (k - 1, k % 3, (k + 1) % 3)
     q = np.empty(4)
     q[0] = skew[c, b] / (4.0 * big)
@@ -328,7 +328,7 @@ def _stiffen(flat: Flat, rod: CosseratRod, start: int) -> None:
     n, section = rod.elements, rod.section
     ds = rod.rest_length / n
     elements, nodes = slice(start, start + n), slice(start, start + n + 1)
-    shares = end_shares(rod)
+    weights = tributary_lengths(rod)
     rows, drags = flat.material, flat.drags
     rows.length[elements], rows.inverse_length[elements] = ds, 1.0 / ds
     rows.shear[elements], rows.axial[elements] = section.shear_stiffness, section.axial_stiffness
@@ -341,13 +341,13 @@ def _stiffen(flat: Flat, rod: CosseratRod, start: int) -> None:
         (rod.left, start - 1, start, start + 1),
         (rod.right, start + n, start + n - 1, start + n - 2),
     ):
-        if holds_section(end):
+        if supports_section(end):
             flat.q[:, slot] = clamp_frame(flat.q[:, inner], flat.q[:, other])
             # no element, but one with a length
             rows.length[slot], rows.inverse_length[slot] = ds, 1.0 / ds
-    if holds_section(rod.left):
+    if supports_section(rod.left):
         flat.r[:, start - 1] = 2.0 * flat.r[:, start] - flat.r[:, start + 1]
-    if holds_section(rod.right) and start + n + 2 == flat.r.shape[1]:
+    if supports_section(rod.right) and start + n + 2 == flat.r.shape[1]:
         flat.r[:, start + n + 1] = flat.r[:, start + n]
     if rod.natural_curvature is None:
         for i in start + there:
@@ -356,18 +356,18 @@ def _stiffen(flat: Flat, rod: CosseratRod, start: int) -> None:
         turns = np.outer(rod.natural_curvature, ds * end_distances(rod)[there])
         rows.angle[:, start + there] = turns
     # they add up to the length: the whole rod weighs what it should
-    rows.mass[nodes] = section.line_density * ds * shares
+    rows.mass[nodes] = section.line_density * ds * weights
     rows.inertia[elements] = section.line_inertia * ds
     rows.free[nodes] = 1.0 / rows.mass[nodes]
     rows.turns[elements] = 1.0 / rows.inertia[elements]
-    drags.node[nodes] = rod.drag * ds * shares
+    drags.node[nodes] = rod.drag * ds * weights
     drags.element[elements] = rod.rotational_drag * ds
     drags.retardation[elements] = rod.internal_damping
-    if holds_section(rod.right):
+    if supports_section(rod.right):
         drags.retardation[start + n] = rod.internal_damping
 
 
-def holds_section(end: RodEnd) -> bool:
+def supports_section(end: RodEnd) -> bool:
     """Return whether an end is a clamp that is joined to the first frame."""
     return isinstance(end, Clamped | Driven | Turned) and end.hold == "section"
 
@@ -379,7 +379,7 @@ def end_lengths(rod: CosseratRod) -> Floats:
     """
     lengths = end_distances(rod)
     for end, weights in ((rod.left, lengths), (rod.right, lengths[::-1])):
-        if holds_section(end):
+        if supports_section(end):
             weights[: END_WEIGHTS.size] += END_WEIGHTS
     return lengths
 
@@ -387,24 +387,24 @@ def end_lengths(rod: CosseratRod) -> Floats:
 def end_distances(rod: CosseratRod) -> Floats:
     """Return (n + 1,) how far the frames beside nodes are apart, in elements; 0 at free ends."""
     distances = np.ones(rod.elements + 1)
-    distances[0] = 0.5 if holds_section(rod.left) else 0.0
-    distances[-1] = 0.5 if holds_section(rod.right) else 0.0
+    distances[0] = 0.5 if supports_section(rod.left) else 0.0
+    distances[-1] = 0.5 if supports_section(rod.right) else 0.0
     return distances
 
 
-def end_shares(rod: CosseratRod) -> Floats:
+def tributary_lengths(rod: CosseratRod) -> Floats:
     """Return (n + 1,) lengths of rod that the nodes carry, in elements."""
-    shares = np.ones(rod.elements + 1)
-    shares[[0, -1]] = 0.5
+    lengths = np.ones(rod.elements + 1)
+    lengths[[0, -1]] = 0.5
     if rod.end_correction is not None:
-        for weights in (shares, shares[::-1]):
+        for weights in (lengths, lengths[::-1]):
             weights[: END_WEIGHTS.size] += rod.end_correction * _OF_MOMENT_ONE
-        return shares
-    ends = ((rod.left, rod.right, shares), (rod.right, rod.left, shares[::-1]))
+        return lengths
+    ends = ((rod.left, rod.right, lengths), (rod.right, rod.left, lengths[::-1]))
     for end, other, weights in ends:
-        if isinstance(end, Free) and (holds_section(other) or isinstance(other, Pinned)):
+        if isinstance(end, Free) and (supports_section(other) or isinstance(other, Pinned)):
             weights[: END_WEIGHTS.size] += END_WEIGHTS
-    return shares
+    return lengths
 
 
 def clamp_frame(inner: Floats, other: Floats) -> Floats:
@@ -433,12 +433,12 @@ def _hold(
         return _turn(flat, end, node, start - 1 if at_start else start + n, history)
     if not isinstance(end, Clamped | Driven):
         return []
-    held = [(node, flat.r[:, node]), (inner, flat.r[:, inner]), (element, flat.q[:, element])]
+    fixed = [(node, flat.r[:, node]), (inner, flat.r[:, inner]), (element, flat.q[:, element])]
     _fix_node(flat, node)
     if end.hold == "section":
         # the frame of the clamp, which nothing turns
         frame = start - 1 if at_start else start + n
-        held = [held[0], (frame, flat.q[:, frame])]
+        fixed = [fixed[0], (frame, flat.q[:, frame])]
     else:
         _fix_node(flat, inner)
         flat.material.turns[element] = 0.0
@@ -446,7 +446,7 @@ def _hold(
     if isinstance(end, Clamped):
         return []
     rows = []
-    for slot, first in held:
+    for slot, first in fixed:
         # the time at which it starts is that of the run
         drive = Drive.table()[0]
         drive.slot, drive.is_frame, drive.rise = slot, int(first.size == 4), end.rise
@@ -493,8 +493,8 @@ def _load(
         history[1].extend(load.factors)
         end = len(history[0])
         if isinstance(load, LineForce):
-            share = ds * end_shares(rod)
-            targets = [(k, 0.0, share[k] * np.asarray(load.force)) for k in range(n + 1)]
+            node_lengths = ds * tributary_lengths(rod)
+            targets = [(k, 0.0, node_lengths[k] * np.asarray(load.force)) for k in range(n + 1)]
         elif isinstance(load, PointForce):
             targets = [(round(load.at * n), 0.0, np.asarray(load.force))]
         elif isinstance(load, PointMoment):

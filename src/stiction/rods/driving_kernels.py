@@ -311,7 +311,7 @@ def load_slope(times: Vector, factors: Vector, first: int, last: int, t: float) 
 
 
 @kernel
-def way_of(d: Drive, times: Vector, factors: Vector, late: float) -> float:
+def profile_of(d: Drive, times: Vector, factors: Vector, late: float) -> float:
     """Return by what the motion of a clamp is multiplied `late` after its start."""
     if d.last > d.first:
         return load_factor(times, factors, d.first, d.last, late)
@@ -331,7 +331,7 @@ def rate_of(d: Drive, times: Vector, factors: Vector, late: float) -> tuple[floa
 
 
 @kernel
-def keep_along(d: Drive, rows: Matrix, i: int) -> None:
+def project_on_axis(d: Drive, rows: Matrix, i: int) -> None:
     """Project rows[:, i] on the axis of a sliding clamp."""
     along = d.spin[0] * rows[0, i] + d.spin[1] * rows[1, i] + d.spin[2] * rows[2, i]
     for a in range(3):
@@ -344,7 +344,7 @@ def hold_slides(v: Matrix, driven: Table[Drive]) -> None:
     for k in range(driven.shape[0]):
         d = driven[k]
         if d.slides == 1:
-            keep_along(d, v, d.slot)
+            project_on_axis(d, v, d.slot)
 
 
 @kernel
@@ -369,7 +369,7 @@ def follow_clamps(
         if d.slides == 1:
             continue
         late = now - d.since + h
-        tau = way_of(d, times, factors, late)
+        tau = profile_of(d, times, factors, late)
         wx, wy, wz = d.spin[0] * tau, d.spin[1] * tau, d.spin[2] * tau
         angle = math.sqrt(wx * wx + wy * wy + wz * wz)
         c, s = cos(0.5 * angle), 0.5
@@ -389,7 +389,7 @@ def follow_clamps(
         else:
             rate = 1.0 if late >= rise else (late - 0.5 * h) / rise
             if d.last > d.first:
-                rate = (tau - way_of(d, times, factors, late - h)) / h
+                rate = (tau - profile_of(d, times, factors, late - h)) / h
             ax = 2.0 * (q[1, i] * q[3, i] + q[0, i] * q[2, i])
             ay = 2.0 * (q[2, i] * q[3, i] - q[0, i] * q[1, i])
             az = 1.0 - 2.0 * (q[1, i] * q[1, i] + q[2, i] * q[2, i])
@@ -409,7 +409,7 @@ def place_frames(
         if d.is_frame == 0:
             continue
         i = d.slot
-        tau = way_of(d, times, factors, now - d.since)
+        tau = profile_of(d, times, factors, now - d.since)
         wx, wy, wz = d.spin[0] * tau, d.spin[1] * tau, d.spin[2] * tau
         angle = math.sqrt(wx * wx + wy * wy + wz * wz)
         c, s = cos(0.5 * angle), 0.5
@@ -479,7 +479,7 @@ def clamp_velocities(
         if d.slides == 1:
             continue
         i, late = d.slot, now - d.since
-        tau = way_of(d, times, factors, late)
+        tau = profile_of(d, times, factors, late)
         rate, _ = rate_of(d, times, factors, late)
         wx, wy, wz = rate * d.spin[0], rate * d.spin[1], rate * d.spin[2]
         if d.is_frame == 0:
@@ -511,9 +511,9 @@ def clamp_rates(
         d = driven[k]
         i, late = d.slot, now - d.since
         if d.slides == 1:
-            keep_along(d, av, i)
+            project_on_axis(d, av, i)
             continue
-        tau = way_of(d, times, factors, late)
+        tau = profile_of(d, times, factors, late)
         rate, grow = rate_of(d, times, factors, late)
         if d.is_frame == 0:
             sx, sy, sz = d.spin[0], d.spin[1], d.spin[2]

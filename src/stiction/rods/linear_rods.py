@@ -285,7 +285,7 @@ def _matrices(rods: CrossedRods) -> tuple[Floats, Floats, npt.NDArray[np.intp]]:
     block = spacing * (strain.T @ np.diag(stiff) @ strain + pair)
     joint = np.kron(np.array([[1.0, -1.0], [-1.0, 1.0]]), np.diag(bend / spacing))
     size = 6 * (n + 1) + 6 * n
-    stiffness, held = np.zeros((size, size)), np.zeros(size, dtype=bool)
+    stiffness, fixed = np.zeros((size, size)), np.zeros(size, dtype=bool)
     for rod in range(2):
         for e in range(n):
             at = np.r_[_node(rods, rod, e), _node(rods, rod, e + 1), _frame(rods, rod, e)]
@@ -294,11 +294,11 @@ def _matrices(rods: CrossedRods) -> tuple[Floats, Floats, npt.NDArray[np.intp]]:
             at = np.r_[_frame(rods, rod, e - 1), _frame(rods, rod, e)]
             stiffness[np.ix_(at, at)] += joint
         for k in (0, 1, n - 1, n):
-            held[_node(rods, rod, k)] = True
+            fixed[_node(rods, rod, k)] = True
         for e in (0, n - 1):
-            held[_frame(rods, rod, e)] = True
+            fixed[_frame(rods, rod, e)] = True
     mass = spacing * np.concatenate([np.full(6 * (n + 1), line), np.tile(turn, 2 * n)])
-    return mass, stiffness, np.flatnonzero(~held)
+    return mass, stiffness, np.flatnonzero(~fixed)
 
 
 def _rolling(rods: CrossedRods) -> Floats:
@@ -309,11 +309,11 @@ def _rolling(rods: CrossedRods) -> Floats:
     for rod, t in enumerate(rods.directions):
         to_space, place = _axes(t).T, rods.contact[rod] / spacing
         sign = 1.0 if rod == 0 else -1.0
-        for k, share in enumerate(_spline(place - np.arange(n + 1.0))):
-            roll[:, _node(rods, rod, k)] = sign * share * to_space
+        for k, weight in enumerate(_spline(place - np.arange(n + 1.0))):
+            roll[:, _node(rods, rod, k)] = sign * weight * to_space
         # both halves of the arm point the same way: 1/2 w x D for rod 1, and again for rod 2
-        for e, share in enumerate(_spline(place - np.arange(float(n)) - 0.5)):
-            roll[:, _frame(rods, rod, e)] = -0.5 * share * arm @ to_space
+        for e, weight in enumerate(_spline(place - np.arange(float(n)) - 0.5)):
+            roll[:, _frame(rods, rod, e)] = -0.5 * weight * arm @ to_space
     return roll
 
 
@@ -327,10 +327,10 @@ def _contact_places(rods: CrossedRods, x: Floats) -> Floats:
         in_space = nodes[:, rod] @ _axes(t)
         moved.append(np.einsum("k,tki->ti", _spline(place), in_space))
         tilt.append(np.einsum("k,tki->ti", _spline_slope(place) / spacing, in_space))
-    apart = moved[1] - moved[0]
+    relative = moved[1] - moved[0]
     uneven = np.stack(
         [
-            along * (apart @ t) + 2.0 * rods.radius * lean[:, 2]
+            along * (relative @ t) + 2.0 * rods.radius * lean[:, 2]
             for t, lean in zip(rods.directions, tilt, strict=True)
         ],
         axis=1,

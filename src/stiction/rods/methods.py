@@ -34,12 +34,12 @@ _PLANE_STEP = Positive("s", _WHY_STEP, "leave it out for a quarter of the limit.
 _WHY_PART = "beyond the limit the fastest wave of the elements grows without bound."
 _PART = Positive("1", _WHY_PART, "give 0.5.", most=1.0)
 _PLANE_PART = Positive("1", _WHY_PART, "give 0.25.", most=1.0)
-_SHAKE = Flag("gaps are held or not.", "give True.")
+_SHAKE = Flag("gaps are constrained or not.", "give True.")
 _STEP = Positive("s", "time goes forward.", "for example 1e-3.")
 _RESIDUAL = Positive("1", "a step is solved to this tolerance.", "for example 1e-11.")
 _TRY = "leave the default."
 _ADVANCE = Positive("1", "time goes forward.", _TRY)
-_BEND = Positive("1", "steps are cut where the path bends more.", _TRY)
+_BEND = Positive("1", "steps are shortened where the path bends more.", _TRY)
 _MARGIN = Positive("1", "steps shrink with the distance to the end, without a limit.", _TRY)
 _CHECK = Flag("the second solve is made or not.")
 _BUMP = Positive("1", "a bump is wide.", _TRY)
@@ -54,9 +54,9 @@ class RollingLeapfrog(Method):
 
     v+ = v- + h M^-1 (f + J^T l) with J (v+ + v-) = 0 while all contacts roll whatever happens; then
     all elements move as free rotors, exactly. Contacts that may slip or open take two half kicks a
-    step, with the forces of Coulomb's law at its start and impulses that bring what rolls to rest
-    at its end, and steps are cut where they change. Order 2, in the times of events too; linear
-    and angular momentum of free rods are kept to rounding, the energy error is O(h^2) and does
+    step, with the forces of Coulomb's law at its start and impulses that stop the slip of rolling
+    contacts at its end; steps end at changes of mode. Order 2, in the times of events too; linear
+    and angular momentum of free rods are conserved to rounding, the energy error is O(h^2) and does
     not grow.
 
     Parameters
@@ -93,7 +93,7 @@ class RollingMidpoint(Method):
 
     2 M (u / h - v) / h = f(middle) + J^T l and J u = 0, u the change of place and angle over a
     step. Order 2, no limit on the step: waves shorter than a step are slowed, not damped.
-    Linear and angular momentum of free rods are kept to the tolerance of the iteration. The
+    Linear and angular momentum of free rods are conserved to the tolerance of the iteration. The
     explicit leapfrog is faster wherever its limit h ~ a sqrt(rho / (k G)) does not hurt.
 
     Parameters
@@ -119,7 +119,7 @@ class RollingMidpoint(Method):
     max_iterations: Annotated[int, Limit(2, 10_000)] = 30
 
     def as_leapfrog(self) -> RollingLeapfrog:
-        """Return what the march that both share reads: the step and a bound on the work."""
+        """Return the parameters of the shared stepper: the step and a bound on the work."""
         return RollingLeapfrog(self.step, shake=False)
 
     def solve(self, system: RodSystem, request: Request) -> Run:
@@ -174,7 +174,7 @@ class Characteristics(Method):
     ----------
     step : longest step [1]; shorter ones near the ends
     tolerance : largest third difference of s'/c in a step [1]; where the path bends more,
-        steps are cut, to step/256 at most
+        steps are shortened, to step/256 at least
     corners : about how many corners steps land on
     check : solve again with twice the step, and say in the audit how far the paths differ
     end_margin : the run ends where a contact point is nearer to a fixed end, over the length
@@ -233,7 +233,7 @@ class BumpStrands(Method):
     """Strands in their normal modes, joined by a Gaussian instead of at a point.
 
     The error is of first order in the width of the bump; use `Characteristics` for numbers, and
-    this method to check them, for drag, and for strands that touch over a width. Energy is
+    this method to check them, for drag, and for contact over a width. Energy is
     conserved at every width up to the time steps, which are of order 4.
 
     Parameters

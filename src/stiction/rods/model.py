@@ -1,4 +1,4 @@
-"""Several rods and how they touch: the system that the methods of rods solve."""
+"""Several rods and their contacts: the system of the methods for rods."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from stiction.rods.contact.model import ContactSearch, RollingContact
 from stiction.rods.contact.partners import CylinderPartner, RodPartner
 from stiction.rods.rod import GRAVITY, CosseratRod
 from stiction.rods.section import CircularSection
-from stiction.rods.state.size import OF_A_CONTACT, numbers_kept
+from stiction.rods.state.size import NUMBERS_PER_CONTACT, saved_numbers
 
 __all__ = ["RodSystem", "Rods"]
 
@@ -59,7 +59,7 @@ class RodSystem(Declared, abc.ABC):
         slots = sum(rod.elements + 1 for rod in rods.rods)
         most = len(rods.contacts) if rods.search is None else rods.search.most
         partners = len(rods.partners)
-        return OF_A_CONTACT * most + numbers_kept(slots, 2 * len(rods.rods), partners)
+        return NUMBERS_PER_CONTACT * most + saved_numbers(slots, 2 * len(rods.rods), partners)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -72,8 +72,8 @@ class Rods(RodSystem):
     contacts : known contacts, numbered from 1
     search : finds contacts while the rods move; None keeps to the known ones
     gravity : acceleration on every rod [m/s^2]
-    partners : rigid bodies that rods touch, numbered behind the rods; a contact with one has the
-        rod first
+    partners : rigid bodies in contact with rods, numbered after the rods; in a contact with one
+        the rod is first
     contact_curve : the axis that contacts see. "spline", the cubic B-spline of the nodes, lies
         ds^2/6 times the curvature inside them;
         "fitted" lies nearer to them by two orders of ds, and costs more
@@ -121,7 +121,7 @@ class Rods(RodSystem):
             if number > bodies:
                 why = "rods are numbered from 1."
                 if self.partners:
-                    why = "rods are numbered from 1, partners come after them and touch as second."
+                    why = "rods are numbered from 1, then partners, which are second in a contact."
                 try_ = f"give {which} = {bodies} or less."
                 needs = f"one of the {bodies} rods"
                 raise ModelError(f"{where}.{which}", number, needs, why, try_)
@@ -132,7 +132,7 @@ class Rods(RodSystem):
                 label = "s1" if which == "first" else "s2"
                 raise ModelError(f"{where}.{label}", f"{s} m", needs, why, "move the contact.")
         if contact.second > len(self.rods) and contact.project:
-            why, try_ = "a rigid partner stays where it is.", "move the rod."
+            why, try_ = "a rigid partner is fixed at the start.", "move the rod."
             raise ModelError(f"Rods.contacts[{i}].project", True, "False for a partner", why, try_)
 
     def _length(self, number: int) -> float:

@@ -16,7 +16,7 @@ from stiction.rods.contact.overlap import MOST, body_name
 from stiction.rods.contact.state import wave_speed
 from stiction.rods.leapfrog import impact_kernels as ik
 from stiction.rods.state import extremes_kernels as xk
-from stiction.rods.state.slides import lost_by_slides
+from stiction.rods.supports.sliding_ends import check_sliding_ends
 
 if TYPE_CHECKING:
     from stiction.rods.leapfrog.history import RodHistory
@@ -50,7 +50,7 @@ _UNITS = {
     "second_body": ("1", "number of the rod, or of the partner behind all rods"),
     "contact_impact_loss": ("J", "lost in impacts with this contact, in all"),
     "contact_impulse": ("N s", "of impacts on the first rod, in all"),
-    "contact_point": ("m", "where the surfaces touch, one radius of each rod from its axis"),
+    "contact_point": ("m", "contact of the surfaces, one radius of each rod from its axis"),
 }
 
 
@@ -94,7 +94,7 @@ def _variables(rods: Rods, history: RodHistory, single: bool) -> dict[str, Varia
         [np.full(rod.elements + 1, b, dtype=np.int64) for b, rod in enumerate(rods.rods, 1)]
     )
     radius = np.array([rod.section.radius for rod in rods.rods])[number - 1]
-    found = {
+    results = {
         "position": Variable(history.position, ("time", "node", "axis"), "m", "nodes of the axes"),
         "rod_of_node": Variable(number, ("node",), "1", "number of the rod"),
         "radius_of_node": Variable(radius, ("node",), "m", "radius of the rod"),
@@ -103,16 +103,16 @@ def _variables(rods: Rods, history: RodHistory, single: bool) -> dict[str, Varia
             history.momentum[:, 3:], ("time", "axis"), "kg m^2/s", "of all rods about the origin"
         ),
     }
-    found |= history.state
+    results |= history.state
     if not history.contact["s1"].shape[1]:
-        return found
+        return results
     for name, (unit, meaning) in _UNITS.items():
         values = history.contact[name]
         dims: tuple[str, ...] = ("time", "contact") + (("axis",) if values.ndim == 3 else ())
         if single:
             values, dims = values[:, 0], ("time", *dims[2:])
-        found[name] = Variable(values, dims, unit, meaning)
-    return found
+        results[name] = Variable(values, dims, unit, meaning)
+    return results
 
 
 def _event_log(history: RodHistory) -> EventLog:
@@ -142,7 +142,7 @@ def _event_log(history: RodHistory) -> EventLog:
 def _checks(rods: Rods, history: RodHistory, energy: Ledger) -> list[Check]:
     limit = 1e-5
     closed = energy.imbalance_rel
-    # strains are known to rounding, and energies of rods at rest are made of it
+    # strains have rounding errors; energies of rods at rest are rounding
     noise = 1e-26 * sum(rod.section.axial_stiffness * rod.rest_length for rod in rods.rods)
     if closed * energy.scale <= noise:
         closed = 0.0
@@ -150,19 +150,19 @@ def _checks(rods: Rods, history: RodHistory, energy: Ledger) -> list[Check]:
         "largest energy imbalance over the largest energy, at the saved times; falls as the step "
         "squared"
     )
-    found = [Check("ledger_closes", bool(closed <= limit), closed, limit, None, note)]
+    results = [Check("ledger_closes", bool(closed <= limit), closed, limit, None, note)]
     contact = history.contact
-    found.extend(_overlap(rods, history))
+    results.extend(_overlap(rods, history))
     if not contact["s1"].shape[1]:
-        return found
+        return results
     gained = float(np.max(-np.diff(energy.friction_heat, axis=0), initial=0.0))
     gained, small = max(gained, history.given), 1e-8 * energy.scale
     note = "work that friction did on what slips [J], in all steps, where it should only take some"
-    found.append(Check("friction_dissipates", bool(gained <= small), gained, small, None, note))
+    results.append(Check("friction_dissipates", bool(gained <= small), gained, small, None, note))
     pull = _worst(history, "pull")
     note = "normal force of a contact [N]; a positive one pulls, as only a bilateral contact can"
     noise = 1e-12 * max(rod.section.axial_stiffness for rod in rods.rods)
-    found.append(
+    results.append(
         Check(
             "normal_force_compressive",
             pull[0] <= noise,
@@ -177,9 +177,9 @@ def _checks(rods: Rods, history: RodHistory, energy: Ledger) -> list[Check]:
     if history.parallel[0] < -sine[0] or (sine[1] is None and history.parallel[0] < 1.0):
         sine = -float(history.parallel[0]), float(history.parallel[1])
     least = float(np.sin(np.deg2rad(10.0)))
-    note = "sine of the angle at single points; below ten degrees rods touch along a line"
+    note = "sine of the angle at single points; below ten degrees rods are in contact along a line"
     if sine[1] is None:
-        found.append(
+        results.append(
             Check(
                 "rods_not_parallel",
                 None,
@@ -192,38 +192,38 @@ def _checks(rods: Rods, history: RodHistory, energy: Ledger) -> list[Check]:
         )
     else:
         ok = bool(-sine[0] >= least)
-        found.append(
+        results.append(
             Check("rods_not_parallel", ok, -sine[0], least, sine[1], note, kind=Kind.AT_LEAST)
         )
     depth, when = _worst(history, "depth")
     gap = (depth, when) if depth > 0.0 else (0.0, None)
     reach = 2.0 * min(rod.section.radius for rod in rods.rods)
     note = "deepest interpenetration [m]"
-    found.append(
+    results.append(
         Check("no_interpenetration", gap[0] <= 1e-3 * reach, gap[0], 1e-3 * reach, gap[1], note)
     )
-    found.append(_subsonic(rods, history))
+    results.append(_subsonic(rods, history))
     note = "largest slip velocity of a contact that rolls [m/s], of all steps"
     speed = max(1.0, float(np.sqrt(2.0 * energy.scale / _mass(rods))))
     slow, limit = history.rolling, 1e-12 * speed
-    found.append(Check("rolls_without_slip", bool(slow <= limit), slow, limit, None, note))
+    results.append(Check("rolls_without_slip", bool(slow <= limit), slow, limit, None, note))
     if any(rod.slides for rod in rods.rods):
-        found.append(lost_by_slides(history))
+        results.append(check_sliding_ends(history))
     mu = _coefficients(rods, contact["s1"].shape[1])
     if np.isfinite(mu).any():
-        found.append(_bounded(mu, history))
-    return found
+        results.append(_bounded(mu, history))
+    return results
 
 
 def _overlap(rods: Rods, history: RodHistory) -> list[Check]:
     """Return the check of all pairs that have a shape, and which rods have none."""
     bare = [str(b) for b, rod in enumerate(rods.rods, 1) if not rod.section.radius > 0.0]
-    found = []
+    results = []
     if bare:
         several = len(bare) > 1
         which = f"rod{'s' if several else ''} {', '.join(bare)}"
         note = f"{which}: {'sections' if several else 'a section'} without a radius"
-        found.append(Check("no_overlap", None, None, MOST, None, note))
+        results.append(Check("no_overlap", None, None, MOST, None, note))
     if len(bare) < len(rods.rods):
         depth, when, a, b = history.overlap.tolist()
         note = (
@@ -234,8 +234,8 @@ def _overlap(rods: Rods, history: RodHistory) -> list[Check]:
             pair = " and ".join(body_name(int(n), len(rods.rods)) for n in (a, b))
             note += f"; {pair}"
         time = when if depth > 0.0 else None
-        found.append(Check("no_overlap", depth <= MOST, depth, MOST, time, note))
-    return found
+        results.append(Check("no_overlap", depth <= MOST, depth, MOST, time, note))
+    return results
 
 
 def _coefficients(rods: Rods, slots: int) -> Floats:
@@ -292,9 +292,9 @@ def _worst(
 
 def _quantities(history: RodHistory) -> dict[str, Quantity]:
     note = "kinetic energy that the rolling condition took out of the given velocities"
-    found = {"energy_projected": Quantity(history.projected, "J", note)}
+    results = {"energy_projected": Quantity(history.projected, "J", note)}
     if history.contact["s1"].shape[1]:
         force = np.linalg.norm(history.contact["contact_force"], axis=2)
         largest = float(np.nanmax(force)) if np.isfinite(force).any() else 0.0
-        found["largest_contact_force"] = Quantity(largest, "N", "over the saved times")
-    return found
+        results["largest_contact_force"] = Quantity(largest, "N", "over the saved times")
+    return results

@@ -1,4 +1,4 @@
-"""Rods in contact as ready systems: crossed rods, a net, a braid, a knot in one rod."""
+"""Ready systems of rods in frictional contact: crossed rods, a net, a braid, a knot."""
 
 from __future__ import annotations
 
@@ -45,20 +45,20 @@ __all__ = ["Braid", "CrossedRods", "RodNet", "RodOnFixedRod", "TighteningKnot"]
 Floats = npt.NDArray[np.float64]
 Vector = Sequence[float] | Floats
 
-# the whole last element is held: the numbers of the reference case belong to this convention
-HELD = Clamped(hold="element")
+# the reference case fixes the whole last element
+CLAMPED = Clamped(hold="element")
 
 
 _LENGTH = Positive("m", "it is the rest length of every rod.")
-_STRETCH = Positive("1", "the clamps hold the rods at this stretch.")
-_PLACE = Finite("1", "0 is the start of the rod, 1 its end.", above=0.0, below=1.0)
+_STRETCH = Positive("1", "the clamps stretch the rods to it.")
+_FRACTION = Finite("1", "0 is the start of the rod, 1 its end.", above=0.0, below=1.0)
 _CLAMPS = Finite("m/s", "the clamps at the end move with it.")
-_ROOM = "the contact spreads over four nodes and needs several between it and each end."
+_ROOM = "the contact acts on four nodes and needs several between it and each end."
 _ELEMENTS = Count(2 * LEAST_MARGIN + 4, _ROOM, each=BYTES_OF_ELEMENT)
 # crossed rods
 _ANGLE = Finite(
     "rad",
-    "rods touch in one point only where they cross.",
+    "only rods that cross have one contact point.",
     above=math.radians(10.0),
     below=math.radians(170.0),
 )
@@ -74,21 +74,21 @@ _SLOPE = Finite(
 )
 _OFFSET = Finite("m", "the free rod tips to its longer side.")
 _VELOCITY = Components("m/s", "it is the velocity of the whole free rod.")
-_GRAVITY = Finite("m/s^2", "it presses the rods together.")
+_GRAVITY = Finite("m/s^2", "it is the load.")
 # nets
 _LINES = Count(1, "a net has rods in both directions.", each=BYTES_OF_ELEMENT)
 _CELL = Positive("m", "it is the distance between neighbours.")
-_WOVEN = Flag("columns go over and under in turn or lie on the rows.")
+_WOVEN = Flag("columns pass over and under in turn or lie on the rows.")
 _THROW = Finite("m/s", "the middle of the net starts with it.")
-_FOUND = Flag("contacts are found or declared.")
+_SEARCH = Flag("a search finds the contacts or each crossing has one.")
 _CELL_ELEMENTS = Count(LEAST_MARGIN + 1, _ROOM, each=BYTES_OF_ELEMENT)
 # braids and knots
-_STRANDS = Choice((2, 3), "these are the patterns that are known here.")
-_PERIODS = Positive("1", "the pattern repeats so often.")
+_STRANDS = Choice((2, 3), "only these patterns exist.")
+_PERIODS = Positive("1", "it is the number of repetitions.")
 _PITCH = Positive("m", "it is the length of one period.")
 _WIDTH = Positive("m", "without it the rods do not cross.")
-_CLEARANCE = Positive("1", "rods start apart, not inside each other.")
-# every point of a strand is compared with every point of another one
+_CLEARANCE = Positive("1", "rods start with a gap, not in penetration.")
+# memory: the distances of all points of two strands
 _STRAND_ELEMENTS = Count(4 * LEAST_MARGIN, _ROOM, most=5000, each=3 * BYTES_OF_ELEMENT)
 _SIZE = Positive("m", "it scales the knot.")
 _ARM = Positive("1", "the ends are pulled along it.")
@@ -97,26 +97,27 @@ _KNOT_ELEMENTS = Count(8 * LEAST_MARGIN, _ROOM, each=BYTES_OF_ELEMENT)
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CrossedRods(RodSystem):
-    """Two stretched rods between clamps that cross, touch in one point, and are plucked.
+    """Two stretched rods between clamps that cross in contact at one point, and are plucked.
 
-    Rod 1 lies along x, rod 2 above it at an `angle` in the plane; they touch in the middle. Rod 1
-    is pulled aside by `pluck`, thrown with a half and a whole wave, and spun about its axis.
+    Rod 1 lies along x, rod 2 above it at an `angle` in the plane, with the contact in the middle.
+    Rod 1 has an initial deflection `pluck`, a transverse velocity of a half and a whole wave, and
+    a spin about its axis.
 
     Parameters
     ----------
     angle : between the rods [rad]
     stretch : length between the clamps over rest length [1]
-    pluck : how far rod 1 is pulled aside at `pluck_at` before the start [m]
-    pluck_at : place of the pluck along rod 1 [1], 0 its start and 1 its end
+    pluck : initial deflection of rod 1 at `pluck_at` [m]
+    pluck_at : position of the pluck along rod 1 [1], 0 its start and 1 its end
     half_wave, whole_wave : velocities sin(pi x) and sin(2 pi x) along rod 1 [m/s]; the axes are
         x along rod 1, y aside, z towards rod 2
-    spin : rate of rod 1 about its axis in its middle, falling to zero at the ends [rad/s]
-    friction : Coulomb's law; None rolls perfectly, in tension too
+    spin : angular velocity of rod 1 about its axis in its middle, zero at the ends [rad/s]
+    friction : Coulomb's law; None for perfect rolling, in tension too
     radius, length : of both rods [m]
     young, poisson, density : of the material [Pa], [1], [kg/m^3]
     elements : of each rod
     drag : external damping of both rods [N s/m^2]
-    contact_curve : the axis that contacts see, "spline" or "fitted"; see `Rods`
+    contact_curve : the contact curve, "spline" or "fitted"; see `Rods`
 
     Source: Gay-Balmaz and Putkaradze 2012, Fig. 1; the defaults are the reference case of the
     formulas sheet of the rods paper, section 6.
@@ -126,7 +127,7 @@ class CrossedRods(RodSystem):
     angle: Annotated[float, _ANGLE] = math.pi / 3.0
     stretch: Annotated[float, _STRETCH] = 1.02
     pluck: Annotated[float, _PLUCK] = 0.0
-    pluck_at: Annotated[float, _PLACE] = 0.25
+    pluck_at: Annotated[float, _FRACTION] = 0.25
     half_wave: Annotated[Vector, _WAVE] = (0.0, 0.5, 1.0)
     whole_wave: Annotated[Vector, _WAVE] = (0.0, 0.7, 0.0)
     spin: Annotated[float, _SPIN] = 2.0
@@ -153,7 +154,7 @@ class CrossedRods(RodSystem):
         part = np.linspace(0.0, 1.0, self.elements + 1)
         line = np.outer(2.0 * part - 1.0, [half, 0.0, 0.0])
         line[:, 1] = self.pluck * np.minimum(part / self.pluck_at, (1 - part) / (1 - self.pluck_at))
-        # where the lower rod, seen from above, passes under the upper one
+        # crossing of both rods in projection on the plane
         beside = line @ np.array([-along[1], along[0], 0.0])
         k = int(np.argmax(np.diff(np.sign(beside)) != 0.0))
         s1 = (k + beside[k] / (beside[k] - beside[k + 1])) / self.elements
@@ -163,8 +164,8 @@ class CrossedRods(RodSystem):
             Curve(line) if self.pluck else Straight(line[0], line[-1]),
             length=self.length,
             elements=self.elements,
-            left=HELD,
-            right=HELD,
+            left=CLAMPED,
+            right=CLAMPED,
             motion=[
                 SineVelocity(1, self.half_wave),
                 SineVelocity(2, self.whole_wave),
@@ -177,17 +178,17 @@ class CrossedRods(RodSystem):
             Straight(above - half * along, above + half * along),
             length=self.length,
             elements=self.elements,
-            left=HELD,
-            right=HELD,
+            left=CLAMPED,
+            right=CLAMPED,
             drag=self.drag,
         )
-        touch = RollingContact(s1 * self.length, s2 * self.length, friction=self.friction)
-        return Rods([lower, upper], [touch], contact_curve=self.contact_curve)
+        contact = RollingContact(s1 * self.length, s2 * self.length, friction=self.friction)
+        return Rods([lower, upper], [contact], contact_curve=self.contact_curve)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RodOnFixedRod(RodSystem):
-    """A free rod that lies across a clamped one, and rolls, slips or lifts under gravity.
+    """A free rod across a clamped one that rolls, slips or lifts off under gravity.
 
     Rod 1 lies along x between clamps; rod 2 lies on it across, along y. Gravity points down and
     along x, as on a slope. A stiff free rod rolls down with 2/3 g sin(slope) if
@@ -196,18 +197,18 @@ class RodOnFixedRod(RodSystem):
     Parameters
     ----------
     slope : of rod 1 [rad]
-    friction : Coulomb's law; None rolls perfectly, in tension too
-    at : place of the contact along rod 1 [1], 0 its start and 1 its end
-    offset : how far the free rod reaches more to one side than to the other, halved [m]; it tips
+    friction : Coulomb's law; None for perfect rolling, in tension too
+    at : contact point along rod 1 [1], 0 its start and 1 its end
+    offset : of the middle of the free rod from the contact [m]; it tips
     velocity : of the free rod at the start [m/s]; x along rod 1, z up
-    restitution : when the free rod falls back [1]
+    restitution : coefficient of the impact when the free rod falls back [1]
     gravity : [m/s^2]
     radius, length : of the free rod [m]
     fixed_radius, fixed_length : of the clamped rod [m]
     young, density : of both rods [Pa], [kg/m^3]
     elements : of each rod
     internal_damping : retardation time of the material [s]
-    contact_curve : the axis that contacts see, "spline" or "fitted"; see `Rods`
+    contact_curve : the contact curve, "spline" or "fitted"; see `Rods`
 
     Source: a rigid cylinder on a slope; formulas sheet of the rods paper, section 4.
     Verified by: tests/unit/rods/test_presets.py::test_a_stiff_rod_rolls_and_slips_down_a_slope
@@ -215,7 +216,7 @@ class RodOnFixedRod(RodSystem):
 
     slope: Annotated[float, _SLOPE] = 0.3
     friction: Annotated[Coulomb | None, FRICTION] = None
-    at: Annotated[float, _PLACE] = 0.3
+    at: Annotated[float, _FRACTION] = 0.3
     offset: Annotated[float, _OFFSET] = 0.0
     velocity: Annotated[Vector, _VELOCITY] = (0.0, 0.0, 0.0)
     restitution: Annotated[float, RESTITUTION] = 0.0
@@ -237,14 +238,14 @@ class RodOnFixedRod(RodSystem):
     def assembled(self) -> Rods:
         """Return the clamped rod, the free rod, and their contact."""
         shape = (self.young, 0.5, self.density)
-        place = self.at * self.fixed_length
+        position = self.at * self.fixed_length
         above = self.radius + self.fixed_radius
         fixed = CosseratRod(
             CircularSection(self.fixed_radius, *shape),
-            Straight((-place, 0.0, 0.0), (self.fixed_length - place, 0.0, 0.0)),
+            Straight((-position, 0.0, 0.0), (self.fixed_length - position, 0.0, 0.0)),
             elements=self.elements,
-            left=HELD,
-            right=HELD,
+            left=CLAMPED,
+            right=CLAMPED,
             internal_damping=self.internal_damping,
         )
         reach = 0.5 * self.length
@@ -257,38 +258,38 @@ class RodOnFixedRod(RodSystem):
             motion=[RigidMotion(self.velocity)],
             internal_damping=self.internal_damping,
         )
-        touch = RollingContact(
-            place, reach - self.offset, friction=self.friction, restitution=self.restitution
+        contact = RollingContact(
+            position, reach - self.offset, friction=self.friction, restitution=self.restitution
         )
         down = (math.sin(self.slope), 0.0, -math.cos(self.slope))
         gravity = tuple(self.gravity * d for d in down)
-        return Rods([fixed, free], [touch], gravity=gravity, contact_curve=self.contact_curve)
+        return Rods([fixed, free], [contact], gravity=gravity, contact_curve=self.contact_curve)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RodNet(RodSystem):
-    """A net of stretched rods between clamps: rows along x, columns along y, held at the border.
+    """A net of stretched rods between clamps: rows along x, columns along y.
 
     The rods of a woven net pass over and under each other in turn; otherwise all columns lie on
-    the rows. The net is thrown like a drum, sin(pi x) sin(pi y), at right angles to its plane.
+    the rows. The initial velocity normal to its plane is sin(pi x) sin(pi y).
 
     Parameters
     ----------
     rows, columns : numbers of rods; rows are rods 1, 2, ..., columns come after them
     cell : distance between neighbours [m]
     woven : over and under in turn; False lays the columns on the rows
-    throw : velocity of the middle at the start [m/s]
+    throw : initial velocity of the middle [m/s]
     stretch : length between the clamps over rest length [1]
-    friction : Coulomb's law; None rolls perfectly
-    found : let a search find the contacts while the net moves; False declares one per crossing
+    friction : Coulomb's law; None for perfect rolling
+    found : a search finds the contacts while the net moves; False gives each crossing one
     radius : of the rods [m]
     young, density : of the material [Pa], [kg/m^3]
     cell_elements : elements per cell
     drag : external damping [N s/m^2]
-    contact_curve : the axis that contacts see, "spline" or "fitted"; see `Rods`
+    contact_curve : the contact curve, "spline" or "fitted"; see `Rods`
 
     Source: several contacts, formulas sheet of the rods paper, section 4.
-    Verified by: tests/unit/rods/test_presets.py::test_a_net_touches_at_every_crossing
+    Verified by: tests/unit/rods/test_presets.py::test_a_net_has_a_contact_at_every_crossing
     """
 
     rows: Annotated[int, _LINES] = 3
@@ -298,7 +299,7 @@ class RodNet(RodSystem):
     throw: Annotated[float, _THROW] = 0.5
     stretch: Annotated[float, _STRETCH] = 1.1
     friction: Annotated[Coulomb | None, FRICTION] = None
-    found: Annotated[bool, _FOUND] = False
+    found: Annotated[bool, _SEARCH] = False
     radius: Annotated[float, RADIUS] = 0.005
     young: Annotated[float, YOUNG] = 1e6
     density: Annotated[float, DENSITY] = 1000.0
@@ -312,7 +313,7 @@ class RodNet(RodSystem):
         fits("RodNet", cells * self.cell_elements, BYTES_OF_ELEMENT, "take a smaller net.")
         most = 0.25 * self.cell
         if self.radius >= most:
-            needs, why = f"a number below {most:.6g} [m]", "rods beside each other must not touch."
+            needs, why = f"a number below {most:.6g} [m]", "parallel rods must not be in contact."
             raise ModelError("RodNet.radius", self.radius, needs, why, "take a larger cell.")
         self.assembled()
 
@@ -323,7 +324,7 @@ class RodNet(RodSystem):
         if self.found:
             search = ContactSearch(friction=self.friction, self_contact=False)
             return Rods(rods, search=search, contact_curve=self.contact_curve)
-        touches = [
+        contacts = [
             RollingContact(
                 j / (self.columns + 1) * rods[i - 1].rest_length,
                 i / (self.rows + 1) * rods[self.rows + j - 1].rest_length,
@@ -334,10 +335,10 @@ class RodNet(RodSystem):
             for i in range(1, self.rows + 1)
             for j in range(1, self.columns + 1)
         ]
-        return Rods(rods, touches, contact_curve=self.contact_curve)
+        return Rods(rods, contacts, contact_curve=self.contact_curve)
 
     def _rod(self, number: int, crossings: int, lines: int, across: int) -> CosseratRod:
-        """Return one rod; `across` is 0 for rows and 1 for columns, `lines` how many there are."""
+        """Return one rod; `across` is 0 for rows and 1 for columns, `lines` their number."""
         elements = self.cell_elements * (crossings + 1)
         part = np.linspace(0.0, crossings + 1.0, elements + 1)
         points = np.zeros((elements + 1, 3))
@@ -349,16 +350,16 @@ class RodNet(RodSystem):
         else:
             points[:, 2] = side * self.radius
         nodes = curve_nodes(points, self.contact_curve)
-        long = float(np.linalg.norm(np.diff(nodes, axis=0), axis=1).sum())
-        lift = self.throw * math.sin(math.pi * number / (lines + 1))
+        arclength = float(np.linalg.norm(np.diff(nodes, axis=0), axis=1).sum())
+        velocity = self.throw * math.sin(math.pi * number / (lines + 1))
         return CosseratRod(
             CircularSection(self.radius, self.young, 0.5, self.density),
             Curve(nodes),
-            length=long / self.stretch,
+            length=arclength / self.stretch,
             elements=elements,
-            left=HELD,
-            right=HELD,
-            motion=[SineVelocity(1, (0.0, 0.0, lift))],
+            left=CLAMPED,
+            right=CLAMPED,
+            motion=[SineVelocity(1, (0.0, 0.0, velocity))],
             drag=self.drag,
         )
 
@@ -367,26 +368,25 @@ class RodNet(RodSystem):
 class Braid(RodSystem):
     """Two twisted or three plaited rods between clamps that are pulled apart.
 
-    Seen from above the rods are sine waves that cross and take turns to be on top. They start
-    without strain, just apart, and press on each other as they straighten; contacts are found
-    while they move.
+    In projection the rods are sine waves that cross and alternate on top. They start without strain
+    and with a small gap, and come into contact as they straighten; a search finds the contacts.
 
     Parameters
     ----------
     strands : 2, twisted about each other, or 3, plaited
-    periods : how often the pattern repeats
+    periods : number of repetitions of the pattern
     pitch : length of one period along x [m]
-    width : amplitude of the waves, seen from above [m]
+    width : amplitude of the waves in projection [m]
     pull : velocity of the clamps at the end, along x [m/s]
-    rise : time in which it grows from zero [s]
-    friction : Coulomb's law; None rolls perfectly while it presses
+    rise : time over which the pull grows from zero [s]
+    friction : Coulomb's law; None for perfect rolling under compression
     clearance : gap at the start, in radii [1]
     radius : of the rods [m]
     young, density : of the material [Pa], [kg/m^3]
     elements : of each rod
     drag : external damping [N s/m^2]
     internal_damping : retardation time of the material [s]
-    contact_curve : the axis that contacts see, "spline" or "fitted"; see `Rods`
+    contact_curve : the contact curve, "spline" or "fitted"; see `Rods`
 
     Source: several contacts, formulas sheet of the rods paper, section 4.
     Verified by: tests/unit/rods/test_presets.py::test_strands_of_a_braid_start_just_apart
@@ -421,19 +421,19 @@ class Braid(RodSystem):
     def assembled(self) -> Rods:
         """Return the strands and the search for their contacts."""
         unit = [self._wave(i, 1.0) for i in range(self.strands)]
-        # heights scale so that no two strands come nearer than the clearance
-        wanted = (2.0 + self.clearance) * self.radius
-        height = 1.25 * wanted
+        # scale the height so that the least gap of two strands is the clearance
+        distance = (2.0 + self.clearance) * self.radius
+        height = 1.25 * distance
         for _ in range(8):
             unit = [self._wave(i, height) for i in range(self.strands)]
-            height *= wanted / _nearest(unit[0], unit[1])
+            height *= distance / _least_distance(unit[0], unit[1])
         section = CircularSection(self.radius, self.young, 0.5, self.density)
         rods = [
             CosseratRod(
                 section,
-                Curve(curve_nodes(evenly(points, self.elements + 1), self.contact_curve)),
+                Curve(curve_nodes(resample(points, self.elements + 1), self.contact_curve)),
                 elements=self.elements,
-                left=HELD,
+                left=CLAMPED,
                 right=Driven((self.pull, 0.0, 0.0), rise=self.rise, hold="element"),
                 natural_curvature=None,
                 drag=self.drag,
@@ -456,25 +456,25 @@ class Braid(RodSystem):
 class TighteningKnot(RodSystem):
     """An overhand knot in one rod, whose clamped ends are pulled apart along y.
 
-    The rod starts without strain on an open trefoil, touching nowhere; it meets itself as the
-    loop closes. Contacts are found while it moves.
+    The rod starts without strain on an open trefoil, without contact; self-contact begins as the
+    loop closes. A search finds the contacts.
 
     Parameters
     ----------
     size : length unit of the trefoil, which is about 6 wide and 38 long [m]
     arm : straight part at each end, in units of `size` [1]
     pull : velocity of each end, outwards [m/s]
-    rise : time in which it grows from zero [s]
-    friction : Coulomb's law; None rolls perfectly while it presses
+    rise : time over which the pull grows from zero [s]
+    friction : Coulomb's law; None for perfect rolling under compression
     radius : of the rod [m]
     young, density : of the material [Pa], [kg/m^3]
     elements : of the rod
     drag : external damping [N s/m^2]
     internal_damping : retardation time of the material [s]
-    contact_curve : the axis that contacts see, "spline" or "fitted"; see `Rods`
+    contact_curve : the contact curve, "spline" or "fitted"; see `Rods`
 
     Source: self-contact, formulas sheet of the rods paper, section 4; the curve is the torus
-    knot (2, 3), cut where it is outermost.
+    knot (2, 3), opened at its outermost point.
     Verified by: tests/unit/rods/test_presets.py::test_a_knot_tightens_against_friction
 
     Examples
@@ -504,7 +504,7 @@ class TighteningKnot(RodSystem):
 
     def assembled(self) -> Rods:
         """Return the rod and the search for its self-contacts."""
-        points = evenly(self.size * self._overhand(), self.elements + 1)
+        points = resample(self.size * self._overhand(), self.elements + 1)
         rod = CosseratRod(
             CircularSection(self.radius, self.young, 0.5, self.density),
             Curve(curve_nodes(points, self.contact_curve)),
@@ -519,7 +519,7 @@ class TighteningKnot(RodSystem):
         return Rods([rod], search=search, contact_curve=self.contact_curve)
 
     def _overhand(self) -> Floats:
-        """Return points of the knot: a cut torus knot and two arms, with corners rounded."""
+        """Return points of the knot: an opened torus knot and two arms, smoothed."""
         turn = np.linspace(0.5, 2.0 * np.pi - 0.5, 1200)
         wide = 2.0 + np.cos(3.0 * turn)
         knot = np.column_stack(
@@ -527,38 +527,38 @@ class TighteningKnot(RodSystem):
         )
         end, bend = knot[0], 1.5
         quarter = np.linspace(0.0, 0.5 * np.pi, 100)[1:]
-        out = np.concatenate([end[0] + bend * np.sin(quarter), np.full(300, end[0] + bend)])
+        x = np.concatenate([end[0] + bend * np.sin(quarter), np.full(300, end[0] + bend)])
         up = bend * (1.0 - np.cos(quarter))
         up = end[1] + np.concatenate([up, up[-1] + self.arm * np.linspace(0.0, 1.0, 301)[1:]])
-        # both arms come down to one line, on which they are pulled
-        gone = np.concatenate([bend * quarter, 0.5 * np.pi * bend + (up[99:] - up[98])])
-        part = np.clip(gone / (0.7 * gone[-1]), 0.0, 1.0)
-        arm = np.column_stack([out, up, end[2] * (1.0 - part**2 * (3.0 - 2.0 * part))])
-        # the knot is its own image in a half turn about x
-        points = evenly(np.vstack([arm[::-1], knot, arm * (1.0, -1.0, -1.0)]), 4001)
+        # both arms descend to one line, the direction of the pull
+        arclength = np.concatenate([bend * quarter, 0.5 * np.pi * bend + (up[99:] - up[98])])
+        part = np.clip(arclength / (0.7 * arclength[-1]), 0.0, 1.0)
+        arm = np.column_stack([x, up, end[2] * (1.0 - part**2 * (3.0 - 2.0 * part))])
+        # the knot is symmetric under a half turn about x
+        points = resample(np.vstack([arm[::-1], knot, arm * (1.0, -1.0, -1.0)]), 4001)
         return _rounded(points, 50)
 
 
-def evenly(points: Floats, count: int) -> Floats:
-    """Return `count` points on a polygon, at even distances along it."""
-    gone = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(points, axis=0), axis=1))])
-    at = np.linspace(0.0, gone[-1], count)
-    return np.column_stack([np.interp(at, gone, points[:, a]) for a in range(3)])
+def resample(points: Floats, count: int) -> Floats:
+    """Return `count` points of a polygon at equal arclengths."""
+    arclength = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(points, axis=0), axis=1))])
+    at = np.linspace(0.0, arclength[-1], count)
+    return np.column_stack([np.interp(at, arclength, points[:, a]) for a in range(3)])
 
 
 def _rounded(points: Floats, width: int) -> Floats:
-    """Return a polygon smoothed by a Gaussian of `width` points; straight ends stay."""
+    """Return a polygon smoothed by a Gaussian of `width` points, extended straight at its ends."""
     reach = 3 * width
     weights = np.exp(-0.5 * (np.arange(-reach, reach + 1) / width) ** 2)
-    more = np.arange(1, reach + 1)[:, None]
-    before = points[0] + (points[0] - points[1]) * more[::-1]
-    after = points[-1] + (points[-1] - points[-2]) * more
-    long = np.vstack([before, points, after])
-    columns = [np.convolve(long[:, a], weights / weights.sum(), mode="valid") for a in range(3)]
+    beyond = np.arange(1, reach + 1)[:, None]
+    before = points[0] + (points[0] - points[1]) * beyond[::-1]
+    after = points[-1] + (points[-1] - points[-2]) * beyond
+    extended = np.vstack([before, points, after])
+    columns = [np.convolve(extended[:, a], weights / weights.sum(), mode="valid") for a in range(3)]
     return np.column_stack(columns)
 
 
-def _nearest(first: Floats, second: Floats) -> float:
+def _least_distance(first: Floats, second: Floats) -> float:
     """Return the least distance between the points of two curves."""
-    rows = (np.linalg.norm(second - point, axis=1).min() for point in first[::4])
-    return float(min(rows))
+    distances = (np.linalg.norm(second - point, axis=1).min() for point in first[::4])
+    return float(min(distances))

@@ -336,7 +336,7 @@ def _integrated(
     from scipy.integrate import solve_ivp
 
     times = numbers("times", times, unit="s", why="the motion is kept there.", try_="0 to 1.")
-    found = solve_ivp(
+    solution = solve_ivp(
         rate,
         (times[0], times[-1]),
         y0,
@@ -345,23 +345,25 @@ def _integrated(
         rtol=1e-10 if stiff else _RTOL,
         atol=1e-12 if stiff else 1e-13,
     )
-    if not found.success:
+    if not solution.success:
         raise SolveError(
             explain(
                 type(body).__name__,
-                f"no step at t = {found.t[-1]:.6g} s",
+                f"no step at t = {solution.t[-1]:.6g} s",
                 "a condition of full rank",
-                str(found.message),
+                str(solution.message),
                 "end the motion earlier.",
             )
         )
     n = body.masses.size
-    q, v = found.y[:n], found.y[n : 2 * n]
+    q, v = solution.y[:n], solution.y[n : 2 * n]
     pairs = list(zip(q.T, v.T, strict=True))
     energy = [0.5 * (body.masses * w) @ w + body.potential(x) for x, w in pairs]
     slip = [np.linalg.norm(body.condition(x) @ w) for x, w in pairs]
-    multiplier = found.y[2 * n :] if k else np.zeros((len(body.condition(q[:, 0])), len(found.t)))
-    return Motion(found.t, q, v, multiplier, np.array(energy), np.array(slip))
+    multiplier = (
+        solution.y[2 * n :] if k else np.zeros((len(body.condition(q[:, 0])), len(solution.t)))
+    )
+    return Motion(solution.t, q, v, multiplier, np.array(energy), np.array(slip))
 
 
 def _start(body: RollingBody, q: Numbers, v: Numbers) -> tuple[Floats, Floats]:

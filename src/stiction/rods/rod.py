@@ -1,4 +1,4 @@
-"""A Cosserat rod: section, axis, how its ends are held, what loads and damps it, how it moves."""
+"""A geometrically exact rod: section, axis, supports, loads, damping and initial motion."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ _WHY_TURN = "they say how far the clamp has turned when."
 _TRY_TURN = "give as many as rising times, at least two."
 _TIMES = Finite("s", _WHY_TURN, _TRY_TURN, per="point", fewest=2, rising=True)
 _ANGLES = Finite("rad", _WHY_TURN, _TRY_TURN, per="time")
-_SLIDES = Flag("the end slides along the axis or is held.", "give True.")
+_SLIDES = Flag("the end slides along the axis or is fixed.", "give True.")
 _MODE = Count(1, "it counts half waves along the rod.", "give 1.", most=1_000_000)
 _WHY_WAVE = "it is the amplitude of the wave."
 _WHY_RIGID = "the rod moves as a rigid body."
@@ -95,7 +95,7 @@ _ELEMENTS = Count(
 _LENGTH = Positive(
     "m", "it is the rest length of the axis.", "leave it out for an unstretched rod."
 )
-_WHY_DAMPING, _TRY_DAMPING = "damping takes energy out.", "leave it out for none."
+_WHY_DAMPING, _TRY_DAMPING = "damping dissipates energy.", "leave it out for none."
 DRAG = NonNegative("N s/m^2", _WHY_DAMPING, _TRY_DAMPING)
 DAMPING = NonNegative("s", _WHY_DAMPING, _TRY_DAMPING)
 _ROTATIONAL_DRAG = NonNegative("N s", _WHY_DAMPING, _TRY_DAMPING)
@@ -111,7 +111,7 @@ _CORRECTION = NonNegative(
 
 
 class RodEnd(Declared):
-    """Base of how an end is held."""
+    """Base of the supports of a rod end."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -121,12 +121,12 @@ class Free(RodEnd):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Pinned(RodEnd):
-    """The end node stays where it is; the frame beside it turns freely."""
+    """The end node is fixed; the frame next to it rotates freely."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Clamped(RodEnd):
-    """The section at the end stays as it is.
+    """The section at the end is fixed.
 
     Parameters
     ----------
@@ -419,7 +419,7 @@ class CosseratRod(Declared):
     centreline : where the nodes start
     length : rest length [m]; None takes that of the centreline, so that it starts unstretched
     elements : how many of equal rest length
-    left, right : how the ends are held
+    left, right : supports of the ends
     natural_curvature : strain (k1, k2, twist) of the unloaded rod in its frames [1/m]; None,
         [] in a file, takes that of the centreline, so that the rod starts unbent
     motion : velocities at the start; parts add up
@@ -430,7 +430,7 @@ class CosseratRod(Declared):
     first_director : of the first frame, made normal to the axis; None chooses one
     end_correction : c, with which the last three nodes at each end carry 1/2 - 3c/2, 1 + 2c and
         1 - c/2 elements of mass, weight and drag [1]: 1/12 is Gregory's rule, 0 the trapezoidal;
-        None takes 1/18 at a free end of a rod held elsewhere, and 0 at all others
+        None takes 1/18 at a free end of a supported rod, and 0 at all others
 
     Source: Gay-Balmaz and Putkaradze 2012, equations (1)-(8) as corrected in the formulas
     sheet of the rods paper, sections 1 and 3.

@@ -26,10 +26,10 @@ def _asin() -> list[Fraction]:
 
 def _root() -> list[Fraction]:
     """sqrt(1 - s^2) in powers of s^2."""
-    found = [Fraction(1)]
+    coefficients = [Fraction(1)]
     for n in range(1, _TERMS):
-        found.append(found[-1] * Fraction(2 * n - 3, 2 * n))
-    return found
+        coefficients.append(coefficients[-1] * Fraction(2 * n - 3, 2 * n))
+    return coefficients
 
 
 def _tangent() -> list[Fraction]:

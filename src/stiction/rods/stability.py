@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.errors import ModelError
-from stiction.rods.assembly import end_lengths, end_shares
+from stiction.rods.assembly import end_lengths, tributary_lengths
 from stiction.rods.rod import Clamped, CosseratRod, Driven, Free, RodEnd, Turned
 
 __all__ = ["fastest_frequency", "step_limit"]
@@ -17,7 +17,7 @@ __all__ = ["fastest_frequency", "step_limit"]
 Floats = npt.NDArray[np.float64]
 
 # elements of the pieces at the ends of a longer rod
-_PIECE = 20
+_END_ELEMENTS = 20
 
 
 def fastest_frequency(rod: CosseratRod) -> float:
@@ -81,10 +81,10 @@ def _fastest(rod: CosseratRod) -> float:
 def _at_ends(rod: CosseratRod, scale: Floats, bend: float) -> float:
     """Return the largest squared frequency of the ends of a straight rod, in units of `scale`.
 
-    A long rod is cut at a node. The joint there turns by the difference of two frames, whose square
-    is at most twice the sum of theirs: so with half of the node, and a joint of half the length
-    to a fixed frame, each piece is stiffer than in the rod, and the rod is not faster than the
-    fastest piece. The piece between is half of a ring, and no faster than waves.
+    A long rod is divided at a node. The joint there turns by the difference of two frames, whose
+    square is at most twice the sum of theirs: so with half of the node, and a joint of half the
+    length to a fixed frame, each part is stiffer than in the rod, and the rod is not faster than
+    the fastest part. The part between is half of a ring, and no faster than waves.
 
     Parameters
     ----------
@@ -92,40 +92,43 @@ def _at_ends(rod: CosseratRod, scale: Floats, bend: float) -> float:
     bend : of a joint
     """
     n = rod.elements
-    shares, lengths, ends = end_shares(rod), end_lengths(rod), (rod.left, rod.right)
-    if n <= 2 * _PIECE:
-        return _fastest_of_piece(shares, lengths, ends, scale, bend)
-    found = []
-    for end, share, long in ((ends[0], shares, lengths), (ends[1], shares[::-1], lengths[::-1])):
-        share, long = share[: _PIECE + 1].copy(), long[: _PIECE + 1].copy()
-        share[-1] = long[-1] = 0.5
-        found.append(_fastest_of_piece(share, long, (end, Free()), scale, bend))
-    return max(found)
+    tributary, lengths, ends = tributary_lengths(rod), end_lengths(rod), (rod.left, rod.right)
+    if n <= 2 * _END_ELEMENTS:
+        return _fastest_of_part(tributary, lengths, ends, scale, bend)
+    frequencies = []
+    for end, weights, long in (
+        (ends[0], tributary, lengths),
+        (ends[1], tributary[::-1], lengths[::-1]),
+    ):
+        weights, long = weights[: _END_ELEMENTS + 1].copy(), long[: _END_ELEMENTS + 1].copy()
+        weights[-1] = long[-1] = 0.5
+        frequencies.append(_fastest_of_part(weights, long, (end, Free()), scale, bend))
+    return max(frequencies)
 
 
-def _fastest_of_piece(
-    shares: Floats, lengths: Floats, ends: tuple[RodEnd, RodEnd], scale: Floats, bend: float
+def _fastest_of_part(
+    tributary: Floats, lengths: Floats, ends: tuple[RodEnd, RodEnd], scale: Floats, bend: float
 ) -> float:
-    """Return the largest squared frequency of a piece; joints of its ends are with what stays."""
-    n = len(shares) - 1
+    """Return the largest squared frequency of a part of a rod, with the joints at its ends."""
+    n = len(tributary) - 1
     (stretch, shear), (couple, turn) = scale
-    apart = np.diff(np.eye(n + 1), axis=0) / np.sqrt(shares)
+    difference = np.diff(np.eye(n + 1), axis=0) / np.sqrt(tributary)
     # between each frame and the one before, none of those outside the piece moves
     joint = np.diff(np.vstack([np.zeros(n), np.eye(n), np.zeros(n)]), axis=0)
     stiff = np.divide(bend, lengths, out=np.zeros(n + 1), where=lengths > 0.0)
     along, across = np.ones(n + 1, dtype=bool), np.ones(2 * n + 1, dtype=bool)
     for end, nodes, frame in zip(ends, ((0, 1), (n, n - 1)), (0, n - 1), strict=True):
         whole = isinstance(end, Clamped | Driven) and end.hold == "element"
-        held = list(nodes[: 2 if whole else 1])
+        fixed = list(nodes[: 2 if whole else 1])
         if not isinstance(end, Free):
-            across[held] = False
-            along[held] = isinstance(end, Turned) and end.slides
+            across[fixed] = False
+            along[fixed] = isinstance(end, Turned) and end.slides
         if whole:
             across[n + 1 + frame] = False
     by_turn = turn * np.eye(n) + joint.T @ (stiff[:, None] * joint)
-    by_shear, both = shear * apart.T @ apart, couple * apart.T
+    by_shear, both = shear * difference.T @ difference, couple * difference.T
     waves = np.block([[by_shear, -both], [-both.T, by_turn]])[np.ix_(across, across)]
-    lengthwise = (stretch * apart.T @ apart)[np.ix_(along, along)]
+    lengthwise = (stretch * difference.T @ difference)[np.ix_(along, along)]
     return float(max(np.linalg.eigvalsh(waves)[-1], np.linalg.eigvalsh(lengthwise)[-1]))
 
 

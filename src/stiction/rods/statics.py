@@ -1,8 +1,13 @@
-"""Rods at rest under dead loads: load steps, and paths of equilibria through limit points.
+"""Static equilibria of geometrically exact rods under dead loads, and continuation of their path.
 
-The rod is that of the dynamic methods but for a sixteenth of an element in the joints at its
-clamps: half an element joins a clamp to the first frame, so that errors fall with the square of the
-element length and can be extrapolated. Dynamics move a sixteenth of it to the next joint.
+Loads grow in steps, each solved by Newton's method with a banded tangent; or pseudo-arclength
+continuation follows the path through limit points.
+
+The discrete rod is that of dynamics except for the joints at clamps: half an element joins a clamp
+to the first frame, so that errors fall with the square of the element length and can be
+extrapolated. Dynamics move a sixteenth of it to the next joint.
+
+Source: formulas sheet of the rods paper, section 3, without inertia.
 """
 
 from __future__ import annotations
@@ -28,10 +33,9 @@ from stiction.rods.assembly import (
     clamp_frame,
     end_distances,
     end_lengths,
-    end_shares,
     first_frames,
+    tributary_lengths,
 )
-from stiction.rods.resting.ends import TurnedEnds, refuse_loose, rotate
 from stiction.rods.rod import (
     Clamped,
     CosseratRod,
@@ -41,18 +45,19 @@ from stiction.rods.rod import (
     PointMoment,
     Turned,
 )
+from stiction.rods.supports.rotating_ends import RotatingEnds, check_supports, rotate
 
 __all__ = ["Equilibrium", "Path", "equilibrium", "follow_path"]
 
 Floats = npt.NDArray[np.float64]
 
 _BAND = 11
-_BALANCE = "forces are balanced by Newton's method to this tolerance."
+_BALANCE = "Newton's method balances the forces to this tolerance."
 
 
 @dataclass(frozen=True, eq=False)
 class Equilibrium:
-    """A rod at rest.
+    """A static equilibrium of a rod.
 
     Parameters
     ----------
@@ -60,8 +65,8 @@ class Equilibrium:
     position : (elements + 1, 3) nodes [m]
     frame : (elements, 4) quaternions of the frames, w first
     energy : elastic energy [J]
-    residual : largest force that is not balanced, over the largest load [1]
-    iterations : of Newton's method, for this state
+    residual : largest unbalanced force, over the largest load [1]
+    iterations : of Newton's method
     softest : smallest eigenvalue of the tangent stiffness [N/m, with angles times an element]
     stiffest : largest entry of its diagonal, the scale of its rounding
     conservative : whether the loads have an energy; dead moments have none in space
@@ -79,9 +84,9 @@ class Equilibrium:
 
     @property
     def stable(self) -> bool | None:
-        """Whether the energy has a minimum there, None under moments, which have no energy.
+        """Whether the energy has a minimum; None under moments, which have no energy.
 
-        A direction that costs nothing, such as turning a bent round column about its axis,
+        A direction of zero stiffness, such as rotation of a bent round column about its axis,
         counts as stable.
         """
         if not self.conservative:
@@ -91,13 +96,13 @@ class Equilibrium:
 
 @dataclass(frozen=True, eq=False)
 class Path:
-    """Equilibria in the order in which they were found, and where the path turned back.
+    """Equilibria along a path of loads, and its limit points.
 
     Parameters
     ----------
     states : equilibria
-    losses : limit points, at which a slow load has no equilibrium nearby to go on with; `time`
-        is the load factor
+    losses : limit points, where a slowly rising load has no equilibrium nearby; `time` is the load
+        factor
     """
 
     states: Sequence[Equilibrium]
@@ -123,22 +128,22 @@ def equilibrium(
     max_iterations: int = 40,
     checkpoint: Checkpoint | None = None,
 ) -> Equilibrium:
-    """Return the rod at rest under its full loads, which grow in `steps` load steps.
+    """Return the equilibrium of a rod under its full loads, reached in `steps` load steps.
 
-    So does the natural curvature, from that of the centreline: a slender rod that is naturally a
-    ring is far from the straight line in which it may be given.
+    The natural curvature grows with the loads, from that of the given centreline: a slender rod
+    that is naturally a ring may be given as a straight line.
 
     Parameters
     ----------
-    rod : its loads act at factor 1, whatever their history in time; ends that are `Turned` have
-        turned by their last angle there, and by parts of it before
+    rod : its loads act at factor 1, independent of their history in time; ends that are `Turned`
+        have the last angle of theirs, times the factor
     start : where Newton's method starts, at full load; None grows the load from zero
     tolerance : of the unbalanced force over the largest load
-    checkpoint : where to leave the state between load steps; None for nowhere
+    checkpoint : stores the state between load steps; None for no checkpoint
 
     Raises
     ------
-    ModelError : if the rod is not held, or nothing loads it.
+    ModelError : if supports allow a rigid motion, or there are no loads.
     SolveError : if a load step does not converge even after it was halved ten times.
 
     Source: formulas sheet of the rods paper, section 3, without inertia.
@@ -147,42 +152,42 @@ def equilibrium(
     number("equilibrium.tolerance", tolerance, rule="positive", why=_BALANCE, try_="give 1e-9.")
     where, most = "equilibrium.max_iterations", 10_000
     whole(where, max_iterations, least=2, most=most, why=_BALANCE, try_="give 40.")
-    solver = _Solver(rod, tolerance, max_iterations)
+    static = _StaticRod(rod, tolerance, max_iterations)
     why = "loads grow in steps."
     whole("equilibrium.steps", steps, least=1, most=1_000_000, why=why, try_="give 10.")
     if start is not None:
-        solver.take(start)
-        if not solver.newton(1.0):
+        static.set_state(start)
+        if not static.newton(1.0):
             raise _unconverged(1.0)
-        return solver.state(1.0)
-    # half a radian at once at most, so that no turn is lost
-    turn = max(solver.turned.angle, solver.natural_turn, 0.5)
-    factor, step, halvings = 0.0, min(1.0 / steps, 0.5 / turn), 0
-    left = None if checkpoint is None else checkpoint.load()
-    if left is not None:
-        factor, step, halvings = solver.take_up(left)
-    run_to_end(_load_steps(solver, factor, step, halvings), checkpoint=checkpoint)
-    return solver.state(1.0)
+        return static.state(1.0)
+    # at most half a radian in a load step: larger rotations could converge to another branch
+    rotation = max(static.ends.angle, static.natural_turn, 0.5)
+    factor, step, halvings = 0.0, min(1.0 / steps, 0.5 / rotation), 0
+    stored = None if checkpoint is None else checkpoint.load()
+    if stored is not None:
+        factor, step, halvings = static.resume(stored)
+    run_to_end(_load_steps(static, factor, step, halvings), checkpoint=checkpoint)
+    return static.state(1.0)
 
 
 def _load_steps(
-    solver: _Solver, factor: float, step: float, halvings: int
+    static: _StaticRod, factor: float, step: float, halvings: int
 ) -> Generator[Pause, None, None]:
-    """Load a rod from a factor of its loads to all of them."""
+    """Increase the load factor to 1; halve the step where Newton's method fails."""
     while factor < 1.0 - 1e-12:
-        pack = functools.partial(solver.pack, factor, step, halvings)
+        pack = functools.partial(static.pack, factor, step, halvings)
         yield Pause(factor, f"{100.0 * factor:.3g} % of the load", pack)
-        kept = solver.keep()
-        wanted = min(1.0, factor + step)
-        solver.curve(wanted)
-        if solver.newton(wanted):
-            factor = wanted
+        saved = static.copy_state()
+        target = min(1.0, factor + step)
+        static.set_natural_curvature(target)
+        if static.newton(target):
+            factor = target
             continue
-        solver.restore(kept)
+        static.restore(saved)
         step *= 0.5
         halvings += 1
         if halvings > 10:
-            raise _unconverged(wanted)
+            raise _unconverged(target)
 
 
 def follow_path(
@@ -202,8 +207,8 @@ def follow_path(
     arc : length of a step; displacement over rest length, angles and load factor all count
     most : equilibria at most
     largest_factor : the path ends where the load factor leaves [-largest, largest]
-    start : equilibrium it starts from; None starts without loads
-    checkpoint : where to leave what was found between two steps; None for nowhere
+    start : first equilibrium; None starts without loads
+    checkpoint : stores the path between steps; None for no checkpoint
 
     Raises
     ------
@@ -215,57 +220,59 @@ def follow_path(
     number("follow_path.tolerance", tolerance, rule="positive", why=_BALANCE, try_="give 1e-9.")
     why, each = "every loop is bounded.", 200.0 * (rod.elements + 1)
     whole("follow_path.most", most, least=1, each=each, why=why, try_="give 200.")
-    solver = _Solver(rod, tolerance, 40)
+    static = _StaticRod(rod, tolerance, 40)
     factor = 0.0
     if start is not None:
-        solver.take(start)
+        static.set_state(start)
         factor = start.factor
-    curve = _LoadPath(solver)
-    upward = np.append(np.zeros(solver.size), 1.0)
-    left = None if checkpoint is None else checkpoint.load()
-    if left is not None:
-        states, tangent, losses = _taken_up(solver, left)
-        factor, size, _ = solver.take_up(left)
+    load_path = _LoadPath(static)
+    upward = np.append(np.zeros(static.size), 1.0)
+    stored = None if checkpoint is None else checkpoint.load()
+    if stored is not None:
+        states, tangent, losses = _resumed_path(static, stored)
+        factor, size, _ = static.resume(stored)
     else:
-        if not (solver.newton(factor) if start is not None else solver.release(factor)):
+        if not (
+            static.newton(factor) if start is not None else static.solve_as_curvature_grows(factor)
+        ):
             raise _unconverged(factor)
-        states, losses = [solver.state(factor)], []
+        states, losses = [static.state(factor)], []
         size, tangent = arc, upward
-    place = place_at(curve, _Shape(*solver.keep(), factor), tangent)
+    point = place_at(load_path, _Configuration(*static.copy_state(), factor), tangent)
 
     def pack() -> dict[str, Any]:
-        solver.restore(place.u[:2])
-        kept = _packed(states, place.tangent, losses)
-        return {**solver.pack(place.u.factor, size, 0), **kept}
+        static.restore(point.u[:2])
+        saved = _path_arrays(states, point.tangent, losses)
+        return {**static.pack(point.u.factor, size, 0), **saved}
 
-    def arcs() -> Generator[Pause, None, None]:
-        nonlocal place, size
-        while len(states) < most and abs(place.u.factor) <= largest_factor:
+    def continuation() -> Generator[Pause, None, None]:
+        nonlocal point, size
+        while len(states) < most and abs(point.u.factor) <= largest_factor:
             yield Pause(len(states) / most, f"{len(states)} equilibria", pack)
-            found = advance(curve, place, size, longest=arc)
-            if found is None:
-                raise _unconverged(place.u.factor)
-            before, (place, step, size) = place, found
-            solver.iterations = step.iterations
-            states.append(curve.state(place.u))
-            rises = before.tangent[-1], place.tangent[-1]
+            result = advance(load_path, point, size, longest=arc)
+            if result is None:
+                raise _unconverged(point.u.factor)
+            before, (point, step, size) = point, result
+            static.iterations = step.iterations
+            states.append(load_path.state(point.u))
+            rises = before.tangent[-1], point.tangent[-1]
             if (rises[0] > 0.0) != (rises[1] > 0.0):
-                rise = functools.partial(curve.rise, tangent=before.tangent)
-                limit = located(curve, before, step.step, rise, rises)
-                # where none is found between, the last one before is as near as it is known
-                losses.append(curve.limit_point(before.u if limit is None else limit[1]))
+                load_rate = functools.partial(load_path.load_rate, tangent=before.tangent)
+                limit = located(load_path, before, step.step, load_rate, rises)
+                # without a root between, the last equilibrium approximates the limit point
+                losses.append(load_path.limit_point(before.u if limit is None else limit[1]))
 
-    run_to_end(arcs(), checkpoint=checkpoint)
+    run_to_end(continuation(), checkpoint=checkpoint)
     return Path(tuple(states), tuple(losses))
 
 
 _NUMBERS = ("factor", "energy", "residual", "iterations", "softest", "stiffest")
 
 
-def _packed(
+def _path_arrays(
     states: Sequence[Equilibrium], tangent: Floats, losses: Sequence[Loss]
 ) -> dict[str, npt.NDArray[Any]]:
-    """Return what of a path a checkpoint keeps."""
+    """Return the arrays of a path for a checkpoint."""
     return {
         "position": np.array([state.position for state in states]),
         "frame": np.array([state.frame for state in states]),
@@ -275,26 +282,26 @@ def _packed(
     }
 
 
-def _taken_up(
-    solver: _Solver, left: Mapping[str, npt.NDArray[Any]]
+def _resumed_path(
+    static: _StaticRod, stored: Mapping[str, npt.NDArray[Any]]
 ) -> tuple[list[Equilibrium], Floats, list[Loss]]:
     """Return equilibria, the last tangent and limit points of a checkpoint, as `_packed`."""
-    found = kept_array(left, "found", (None, len(_NUMBERS)))
-    position = kept_array(left, "position", (len(found), solver.slots - 1, 3))
-    frame = kept_array(left, "frame", (len(found), *left["frame"].shape[1:]))
-    conservative = not bool(solver.torque.any())
+    numbers = kept_array(stored, "found", (None, len(_NUMBERS)))
+    position = kept_array(stored, "position", (len(numbers), static.slots - 1, 3))
+    frame = kept_array(stored, "frame", (len(numbers), *stored["frame"].shape[1:]))
+    conservative = not bool(static.torque.any())
     states = []
-    for place, turn, row in zip(position, frame, found.tolist(), strict=True):
-        given = {**dict(zip(_NUMBERS, row, strict=True)), "iterations": int(row[3])}
-        states.append(Equilibrium(position=place, frame=turn, conservative=conservative, **given))
-    tangent = kept_array(left, "tangent", (solver.size + 1,))
-    lost = kept_array(left, "lost", (None, 4)).tolist()
-    return states, tangent, [_loss(tuple(row[1:]), row[0]) for row in lost]
+    for nodes, frames, values in zip(position, frame, numbers.tolist(), strict=True):
+        given = {**dict(zip(_NUMBERS, values, strict=True)), "iterations": int(values[3])}
+        states.append(Equilibrium(position=nodes, frame=frames, conservative=conservative, **given))
+    tangent = kept_array(stored, "tangent", (static.size + 1,))
+    lost = kept_array(stored, "lost", (None, 4)).tolist()
+    return states, tangent, [_loss(tuple(tip), factor) for factor, *tip in lost]
 
 
 def _loss(tip: tuple[float, ...], factor: float) -> Loss:
     where = {"tip": tip, "load_factor": factor}
-    return Loss(factor, "limit_point", where, "the path was followed by its length")
+    return Loss(factor, "limit_point", where, "the path was followed by its arclength")
 
 
 def _unconverged(factor: float) -> SolveError:
@@ -305,14 +312,14 @@ def _unconverged(factor: float) -> SolveError:
     )
 
 
-class _Solver:
-    """Arrays of one rod with a slot before and behind it for its clamps."""
+class _StaticRod:
+    """State and equations of one rod, with a slot before and after it for its clamps."""
 
     def __init__(self, rod: CosseratRod, tolerance: float, max_iterations: int) -> None:
         self.rod, self.tolerance, self.max_iterations = rod, tolerance, max_iterations
         n = rod.elements
-        refuse_loose(rod)
-        self.turned = TurnedEnds(rod)
+        check_supports(rod)
+        self.ends = RotatingEnds(rod)
         self.slots = n + 2
         self.size = 6 * self.slots
         nodes = rod.nodes()
@@ -324,21 +331,21 @@ class _Solver:
         self.q = np.zeros((4, self.slots))
         self.q[0] = 1.0
         self.q[:, 1:-1] = frames
-        self.turned.into(self.r, self.q)
+        self.ends.to_solution(self.r, self.q)
         self.mat = self._table()
-        self.turned.take(self.q)
+        self.ends.set_initial_frames(self.q)
         self.force, self.torque = self._loads()
         largest = float(np.abs(self.force).max())
         self.scale = max(largest, float(np.abs(self.torque).max()) / rod.rest_length)
-        # what turning an end does to the rod
-        bends = self.turned.angle * rod.section.bending_stiffness / rod.rest_length**2
+        # scale of the bending forces under rotation of an end
+        bends = self.ends.angle * rod.section.bending_stiffness / rod.rest_length**2
         self.scale = max(self.scale, bends)
         if self.scale == 0.0:
             raise ModelError(
                 "equilibrium.rod",
                 "a rod without loads",
                 "LineForce, PointForce or PointMoment on it, or a Turned end",
-                "without loads it stays where it is.",
+                "without loads the given shape is the equilibrium.",
                 "give loads = [PointForce([0, 0, -1])].",
             )
         # rounding of strains as a force
@@ -347,7 +354,7 @@ class _Solver:
         rows = rk.material_of(self.mat)
         movable = np.array([rows.free, rows.turns]) > 0.0
         self.free = np.repeat(movable, 3, axis=0).T.ravel()
-        self.turned.hold(self.free)
+        self.ends.fix_sliding_nodes(self.free)
 
     def _table(self) -> Floats:
         rod, section, n = self.rod, self.rod.section, self.rod.elements
@@ -374,7 +381,7 @@ class _Solver:
         rows.angle[:] = self.natural_angles
         rows.free[1:], rows.turns[1 : n + 1] = 1.0, 1.0
         for end, node, beside, frame in ((rod.left, 1, 2, 1), (rod.right, n + 1, n, n)):
-            if isinstance(end, Clamped | Pinned | Turned) and node not in self.turned.sliding:
+            if isinstance(end, Clamped | Pinned | Turned) and node not in self.ends.sliding:
                 rows.free[node] = 0.0
             if isinstance(end, Clamped) and end.hold == "element":
                 rows.free[beside], rows.turns[frame] = 0.0, 0.0
@@ -385,40 +392,40 @@ class _Solver:
         force, torque = np.zeros((3, self.slots)), np.zeros((3, self.slots))
         for load in self.rod.loads:
             if isinstance(load, LineForce):
-                force[:, 1:] += np.outer(load.force, ds * end_shares(self.rod))
+                force[:, 1:] += np.outer(load.force, ds * tributary_lengths(self.rod))
             elif isinstance(load, PointForce):
                 force[:, 1 + round(load.at * n)] += load.force
             elif isinstance(load, PointMoment):
                 torque[:, 1 + min(int(load.at * n), n - 1)] += load.moment
-        return rotate(self.turned.way, force), rotate(self.turned.way, torque)
+        return rotate(self.ends.rotation, force), rotate(self.ends.rotation, torque)
 
     # ---- states
 
-    def keep(self) -> tuple[Floats, Floats]:
+    def copy_state(self) -> tuple[Floats, Floats]:
         """Return a copy of the state."""
         return self.r.copy(), self.q.copy()
 
-    def restore(self, kept: tuple[Floats, Floats]) -> None:
-        """Take back a state that `keep` returned."""
-        self.r[:], self.q[:] = kept
+    def restore(self, saved: tuple[Floats, Floats]) -> None:
+        """Set a state that `copy_state` returned."""
+        self.r[:], self.q[:] = saved
 
-    def take(self, start: Equilibrium) -> None:
-        """Start from an equilibrium of a rod with as many elements."""
+    def set_state(self, start: Equilibrium) -> None:
+        """Set the state to an equilibrium of a rod with as many elements."""
         if len(start.position) != self.rod.elements + 1:
             needs = f"{self.rod.elements + 1} nodes"
             why, try_ = "Newton's method starts from its nodes.", "start from the same rod."
             got = f"{len(start.position)} nodes"
             raise ModelError("equilibrium.start", got, needs, why, try_)
         self.r[:, 1:], self.q[:, 1:-1] = start.position.T, start.frame.T
-        self.turned.into(self.r[:, 1:], self.q[:, 1:-1])
+        self.ends.to_solution(self.r[:, 1:], self.q[:, 1:-1])
 
     def state(self, factor: float) -> Equilibrium:
         """Return the present state."""
         right = self.unbalanced(factor)
-        # behind the last slot, where the joint of a clamp is, the sum wants another one
+        # the energy of the joint of the last clamp needs one more slot
         r, q = (np.pad(x, ((0, 0), (0, 1)), mode="edge") for x in (self.r, self.q))
         energy = rk.stored_energy(r, q, np.pad(self.mat, ((0, 0), (0, 1))))
-        position, frame = self.turned.back(self.r[:, 1:], self.q[:, 1:-1])
+        position, frame = self.ends.from_solution(self.r[:, 1:], self.q[:, 1:-1])
         return Equilibrium(
             factor=factor,
             position=np.ascontiguousarray(position.T),
@@ -426,7 +433,7 @@ class _Solver:
             energy=float(energy),
             residual=float(np.abs(right).max()) / self.scale,
             iterations=self.iterations,
-            softest=self.softest(),
+            softest=self.smallest_eigenvalue(),
             stiffest=float(np.abs(self.stiffness()[_BAND]).max()),
             conservative=not bool(self.torque.any()),
         )
@@ -436,37 +443,37 @@ class _Solver:
     # ---- checkpoint
 
     def pack(self, *numbers: float) -> dict[str, npt.NDArray[Any]]:
-        """Return the state and three numbers: load factor, step, how often it was halved."""
+        """Return the state and three numbers: load factor, step, number of halvings."""
         return {"r": self.r, "q": self.q, "numbers": np.array(numbers)}
 
-    def take_up(self, left: Mapping[str, npt.NDArray[Any]]) -> tuple[float, float, int]:
-        """Take up a state; return load factor, step, how often it was halved."""
-        put_back({"r": self.r, "q": self.q}, left)
-        factor, step, halvings = kept_array(left, "numbers", (3,)).tolist()
+    def resume(self, stored: Mapping[str, npt.NDArray[Any]]) -> tuple[float, float, int]:
+        """Restore a state; return load factor, step, number of halvings."""
+        put_back({"r": self.r, "q": self.q}, stored)
+        factor, step, halvings = kept_array(stored, "numbers", (3,)).tolist()
         return factor, step, int(halvings)
 
     # ---- natural curvature
 
     @property
     def natural_turn(self) -> float:
-        """How far the natural curvature turns one end against the other [rad]."""
+        """Rotation of one end relative to the other by the natural curvature [rad]."""
         return float(np.linalg.norm(self.natural_angles - self.given_angles, axis=0).sum())
 
-    def curve(self, part: float) -> None:
-        """Set natural angles of the joints, from those of the given shape to those of the rod."""
+    def set_natural_curvature(self, part: float) -> None:
+        """Set natural angles of the joints, from the given shape (0) to those of the rod (1)."""
         angles = self.given_angles + part * (self.natural_angles - self.given_angles)
         rk.material_of(self.mat).angle[:] = angles
 
-    def release(self, factor: float) -> bool:
-        """Find balance at a load factor while the natural curvature grows; return whether so."""
+    def solve_as_curvature_grows(self, factor: float) -> bool:
+        """Solve at a load factor as the natural curvature grows; return success."""
         part, step = 0.0, 0.5 / max(self.natural_turn, 0.5)
         while part < 1.0 - 1e-12:
-            kept, wanted = self.keep(), min(1.0, part + step)
-            self.curve(wanted)
+            saved, target = self.copy_state(), min(1.0, part + step)
+            self.set_natural_curvature(target)
             if self.newton(factor):
-                part = wanted
+                part = target
                 continue
-            self.restore(kept)
+            self.restore(saved)
             step *= 0.5
             if step < 1e-6:
                 return False
@@ -475,9 +482,9 @@ class _Solver:
     # ---- equations
 
     def unbalanced(self, factor: float) -> Floats:
-        """Return forces and torques of free unknowns, six per slot."""
+        """Return unbalanced forces and torques of free unknowns, six per slot."""
         n, m, f, t = (self.scratch[3 * k : 3 * k + 3] for k in range(4))
-        self.turned.turn(self.q, factor)
+        self.ends.rotate_clamps(self.q, factor)
         with quiet():
             rk.elastic(self.r, self.q, self.mat, n, m, f, t)
         total = np.vstack([f + factor * self.force, t + factor * self.torque])
@@ -494,13 +501,13 @@ class _Solver:
             table = difference_forces(
                 self.r, self.q, self.mat, self.work[0], flags, zero, 1.0, self.scratch, self.work
             )
-            # the table differentiates by unknowns that count half
+            # `difference_forces` differentiates by half of each unknown
             matrix = np.asarray(banded(2.0 * table, self.mat, self.q, 1.0))
-        self.turned.hold_rows(matrix, _BAND)
+        self.ends.constrain_matrix(matrix, _BAND)
         return matrix
 
-    def softest(self) -> float:
-        """Return the smallest eigenvalue of the symmetric part of the tangent, angles scaled."""
+    def smallest_eigenvalue(self) -> float:
+        """Return the smallest eigenvalue of the symmetric part of the tangent, angles times ds."""
         from scipy.linalg import eigvals_banded
 
         matrix, ds = self.stiffness(), float(rk.material_of(self.mat).length[0])
@@ -511,11 +518,11 @@ class _Solver:
             below = matrix[_BAND + k, : self.size - k]
             pair = 0.5 * (above + below) / (unit[k:] * unit[: self.size - k])
             lower[k, : self.size - k] = pair
-        # held unknowns have a one there, which must not count as soft
+        # fixed unknowns have a unit diagonal: replace it by a large stiffness
         lower[0, ~self.free] = float(np.abs(lower[0]).max())
         return float(eigvals_banded(lower, lower=True, select="i", select_range=(0, 0))[0])
 
-    def move(self, step: Floats) -> None:
+    def apply_increment(self, step: Floats) -> None:
         """Add an increment of all unknowns to the state."""
         from stiction.rods.midpoint.kernels import turned
 
@@ -523,42 +530,42 @@ class _Solver:
         self.r += change[:, :3].T
         turned(self.q.copy(), change, 1.0, self.q)
 
-    def tolerated(self, factor: float) -> float:
-        """Return the force that counts as balanced: the tolerance, or rounding."""
+    def force_tolerance(self, factor: float) -> float:
+        """Return the largest residual of an equilibrium: the tolerance, or rounding."""
         return max(self.tolerance * self.scale * max(abs(factor), 1.0), self.rounding)
 
     def newton(self, factor: float) -> bool:
-        """Bring the state into balance at a load factor; return whether that worked."""
+        """Solve for equilibrium at a load factor by Newton's method; return success."""
         from scipy.linalg import solve_banded
 
         for iteration in range(self.max_iterations):
             right = self.unbalanced(factor)
             if not np.isfinite(right).all():
                 return False
-            if iteration > 0 and np.abs(right).max() <= self.tolerated(factor):
+            if iteration > 0 and np.abs(right).max() <= self.force_tolerance(factor):
                 self.iterations = iteration
                 return True
             try:
                 step = solve_banded((_BAND, _BAND), self.stiffness(), right, check_finite=False)
             except np.linalg.LinAlgError:
                 return False
-            self.move(_limited(step))
+            self.apply_increment(_limited(step))
         return False
 
-    def load_at(self, factor: float) -> Floats:
-        """Return what a change of the load factor adds to forces and torques, over the change."""
+    def load_vector(self, factor: float) -> Floats:
+        """Return the derivative of forces and torques by the load factor."""
         load = np.vstack([self.force, self.torque]).T.ravel() * self.free
-        if self.turned.angle > 0.0:
-            # elastic forces that follow the clamps, by a difference
-            small = 1e-5 / self.turned.angle
-            ahead, behind = self.unbalanced(factor + small), self.unbalanced(factor - small)
-            load = (ahead - behind) / (2.0 * small)
-            self.turned.turn(self.q, factor)
+        if self.ends.angle > 0.0:
+            # rotating clamps change elastic forces: central difference
+            small = 1e-5 / self.ends.angle
+            forward, backward = self.unbalanced(factor + small), self.unbalanced(factor - small)
+            load = (forward - backward) / (2.0 * small)
+            self.ends.rotate_clamps(self.q, factor)
         return load
 
 
-class _Shape(NamedTuple):
-    """Places (3, slots) and frames (4, slots) of a rod, and its load factor."""
+class _Configuration(NamedTuple):
+    """Positions (3, slots) and frames (4, slots) of a rod, and its load factor."""
 
     r: Floats
     q: Floats
@@ -566,7 +573,7 @@ class _Shape(NamedTuple):
 
 
 class _Stiffness(NamedTuple):
-    """The stiffness of a rod and its load, by unknowns scaled with `weight`, and the factor."""
+    """The tangent of the path: stiffness and load vector, in unknowns scaled by `weight`."""
 
     matrix: Floats
     load: Floats
@@ -574,69 +581,69 @@ class _Stiffness(NamedTuple):
 
     def tangent(self, before: Floats | None) -> Floats:
         """Return the unit step along the path, on the side of `before`."""
-        along = np.append(self.weight * self._solved(self.load), 1.0)
+        along = np.append(self.weight * self._solve(self.load), 1.0)
         along /= np.linalg.norm(along)
         return -along if before is not None and float(along @ before) < 0.0 else along
 
     def solve(self, row: Floats, right: Floats) -> Floats:
-        """Return the step that takes a residual away, and has this part along the row."""
-        both = self.weight[:, None] * self._solved(np.column_stack([right[:-1], -self.load]))
+        """Solve the bordered system: the residual, and one further equation `row`."""
+        both = self.weight[:, None] * self._solve(np.column_stack([right[:-1], -self.load]))
         return np.append(*bordered(both, row[:-1], float(row[-1]), float(right[-1])))
 
-    def _solved(self, right: Floats) -> Floats:
+    def _solve(self, right: Floats) -> Floats:
         from scipy.linalg import solve_banded
 
         return np.asarray(solve_banded((_BAND, _BAND), self.matrix, right, check_finite=False))
 
 
 class _LoadPath:
-    """The equilibria of a rod under its loads times a factor, as `numerics.continuation` asks.
+    """Equilibria of a rod under its loads times a factor, for `numerics.continuation`.
 
-    Displacements count over the rest length, angles and the load factor as they are.
+    The arclength scales displacements by the rest length, angles and the load factor by 1.
     """
 
-    def __init__(self, solver: _Solver) -> None:
-        self.solver = solver
-        length, slots = solver.rod.rest_length, solver.slots
+    def __init__(self, static: _StaticRod) -> None:
+        self.static = static
+        length, slots = static.rod.rest_length, static.slots
         self.weight = np.tile([1.0 / length] * 3 + [1.0] * 3, slots) / np.sqrt(slots)
 
-    def residual(self, u: _Shape) -> Floats:
-        """Return forces and torques that are not balanced, with the sign of the stiffness."""
-        self.solver.restore(u[:2])
-        return -self.solver.unbalanced(u.factor)
+    def residual(self, u: _Configuration) -> Floats:
+        """Return unbalanced forces and torques, with the sign of the stiffness."""
+        self.static.restore(u[:2])
+        return -self.static.unbalanced(u.factor)
 
-    def tolerance(self, u: _Shape) -> float:
-        """Return the force that counts as balanced."""
-        return self.solver.tolerated(u.factor)
+    def tolerance(self, u: _Configuration) -> float:
+        """Return the largest residual of an equilibrium."""
+        return self.static.force_tolerance(u.factor)
 
-    def linearised(self, u: _Shape) -> _Stiffness:
-        """Return the stiffness at a shape."""
-        self.solver.restore(u[:2])
-        load = self.solver.load_at(u.factor)
-        return _Stiffness(self.solver.stiffness(), load, self.weight)
+    def linearised(self, u: _Configuration) -> _Stiffness:
+        """Return stiffness and load vector at a configuration."""
+        self.static.restore(u[:2])
+        load = self.static.load_vector(u.factor)
+        return _Stiffness(self.static.stiffness(), load, self.weight)
 
-    def moved(self, u: _Shape, step: Floats) -> _Shape:
-        """Return the shape after a scaled step."""
-        self.solver.restore(u[:2])
-        self.solver.move(step[:-1] / self.weight)
-        return _Shape(*self.solver.keep(), u.factor + float(step[-1]))
+    def moved(self, u: _Configuration, step: Floats) -> _Configuration:
+        """Return the configuration after a scaled step."""
+        self.static.restore(u[:2])
+        self.static.apply_increment(step[:-1] / self.weight)
+        return _Configuration(*self.static.copy_state(), u.factor + float(step[-1]))
 
-    def state(self, u: _Shape) -> Equilibrium:
-        """Return the equilibrium of a shape."""
-        self.solver.restore(u[:2])
-        return self.solver.state(u.factor)
+    def state(self, u: _Configuration) -> Equilibrium:
+        """Return the equilibrium of a configuration."""
+        self.static.restore(u[:2])
+        return self.static.state(u.factor)
 
-    def rise(self, u: _Shape, tangent: Floats) -> float:
-        """Return how the load factor changes along the path, on the side of a tangent."""
+    def load_rate(self, u: _Configuration, tangent: Floats) -> float:
+        """Return the derivative of the load factor by the arclength, oriented by a tangent."""
         return float(self.linearised(u).tangent(tangent)[-1])
 
-    def limit_point(self, u: _Shape) -> Loss:
+    def limit_point(self, u: _Configuration) -> Loss:
         """Return a limit point of the load."""
-        tip = self.solver.turned.back(u.r[:, -1:], u.q[:, -2:-1])[0][:, 0]
+        tip = self.static.ends.from_solution(u.r[:, -1:], u.q[:, -2:-1])[0][:, 0]
         return _loss(tuple(float(x) for x in tip), u.factor)
 
 
 def _limited(step: Floats) -> Floats:
-    """Return a Newton step with no rotation above half a radian."""
+    """Return a Newton step scaled to rotations of half a radian at most."""
     largest = float(np.abs(step.reshape(-1, 6)[:, 3:]).max(initial=0.0))
     return step * min(1.0, 0.5 / largest) if largest > 0.0 else step

@@ -1,4 +1,4 @@
-"""What `stiction sweep` does, and `show` and `plot` with the folder of a study."""
+"""The command `stiction sweep`, and `show` and `plot` for the folder of a study."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _EVERY_S = 30.0
 
 @dataclass(frozen=True)
 class Asked:
-    """What `stiction sweep` was asked for; see `Sweep.run`."""
+    """Arguments of `stiction sweep`; see `Sweep.run`."""
 
     source: str
     out: str | None = None
@@ -39,7 +39,7 @@ class Asked:
 
     @property
     def folder(self) -> Path:
-        """Where the study goes."""
+        """Folder of the study."""
         return Path("out", Path(self.source).stem) if self.out is None else Path(self.out)
 
 
@@ -48,7 +48,7 @@ def sweep_file(
 ) -> int:
     """Solve a study that a file describes; return the exit code.
 
-    0 all members are done; 1 not one of them was solved. Members that fail are told.
+    0 all members are done; 1 none of them was solved. The summary reports members that fail.
 
     Verified by: tests/scenarios/test_sweep.py::test_a_sweep_from_the_command_line
     """
@@ -56,7 +56,7 @@ def sweep_file(
     shard = None if asked.shard is None else _shard(asked.shard)
     last = time.monotonic()
 
-    def told(progress: Progress) -> None:
+    def report(progress: Progress) -> None:
         nonlocal last
         interrupts.check()
         bar(progress.done / max(progress.members, 1), str(progress))
@@ -74,10 +74,10 @@ def sweep_file(
                 engine=asked.engine,
                 address=asked.address,
                 shard=shard,
-                progress=told,
+                progress=report,
             )
     except KeyboardInterrupt:
-        words = f"Interrupted. The same command goes on: what is done is in {asked.folder}.\n"
+        words = f"Interrupted. The same command continues; complete chunks are in {asked.folder}.\n"
         sys.stderr.write(words)
         raise
     if asked.json:

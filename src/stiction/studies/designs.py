@@ -1,4 +1,4 @@
-"""Which members a study has: grids, pairs, and samples of a box by quasi-random numbers."""
+"""Designs of experiments: grids, pairs, Latin hypercubes, Sobol sequences, Saltelli samples."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ _BYTES_OF_MEMBER = 100.0
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Range(Record):
-    """Values between two ends: evenly spread where `count` is given, else the side of a box.
+    """Values between two ends: evenly spaced if `count` is given, else the side of a box.
 
     Parameters
     ----------
     low, high : the ends
-    count : how many values; None for a side of the box that a design samples
-    log : spread evenly in the logarithm
+    count : number of values; None for a side of the box that a design samples
+    log : evenly spaced in the logarithm
 
     Verified by: tests/unit/studies/test_designs.py::test_ranges_are_spread
     """
@@ -56,7 +56,7 @@ class Range(Record):
 
     @property
     def values(self) -> Floats:
-        """(count,) the values; the ends are among them."""
+        """(count,) the values, ends included."""
         if self.count is None:
             got, needs = "a Range without a count", "a count"
             why = "this design takes given values."
@@ -66,15 +66,15 @@ class Range(Record):
             return np.geomspace(self.low, self.high, self.count)
         return np.linspace(self.low, self.high, self.count)
 
-    def within(self, share: Floats) -> Floats:
-        """Return what lies at shares in [0, 1] of the way from `low` to `high`."""
+    def within(self, fraction: Floats) -> Floats:
+        """Interpolate between `low` and `high` at fractions in [0, 1]."""
         if self.log:
-            return np.asarray(self.low * (self.high / self.low) ** share)
-        return np.asarray(self.low + (self.high - self.low) * share)
+            return np.asarray(self.low * (self.high / self.low) ** fraction)
+        return np.asarray(self.low + (self.high - self.low) * fraction)
 
 
 class Design(Record, abc.ABC):
-    """Base of what makes members out of the values of each field."""
+    """Base class of designs, which combine the values of fields to members."""
 
     extends = True
 
@@ -140,7 +140,7 @@ class _Sample(Design):
     def __post_init__(self) -> None:
         name, why = type(self).__name__, "it counts members."
         whole(f"{name}.members", self.members, least=1, why=why, try_="for example 1024.")
-        why = "it fixes the sample."
+        why = "the same seed repeats the sample."
         whole(f"{name}.seed", self.seed, least=0, most=MOST_SEED, why=why, try_="for example 1.")
         fits(f"{name}.members", self.members, _BYTES_OF_MEMBER, "take fewer members.")
 
@@ -152,23 +152,23 @@ class _Sample(Design):
                 why = f"{type(self).__name__} samples the box between two ends of each field."
                 try_ = "take Grid() or Paired() for given values."
                 raise ScenarioError(f"fields.{path}", _brief(given), needs, why, try_)
-        shares = self._shares(len(fields))
+        points = self._unit_sample(len(fields))
         pairs = enumerate(fields.items())
-        return {p: r.within(shares[:, k]) for k, (p, r) in pairs if isinstance(r, Range)}
+        return {p: r.within(points[:, k]) for k, (p, r) in pairs if isinstance(r, Range)}
 
     @abc.abstractmethod
-    def _shares(self, size: int) -> Floats:
-        """Return (members, size) places in the unit cube."""
+    def _unit_sample(self, size: int) -> Floats:
+        """Return (members, size) points of the unit cube."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LatinHypercube(_Sample):
-    """A sample of a box in which each of so many slices of each side holds one member.
+    """A sample of a box with one member in each of `members` equal slices of every side.
 
     Parameters
     ----------
-    members : how many
-    seed : fixes the sample
+    members : their number
+    seed : of the random numbers
 
     Verified by: tests/unit/studies/test_designs.py::test_samples_fill_the_box
 
@@ -183,21 +183,21 @@ class LatinHypercube(_Sample):
 
     extends = False
 
-    def _shares(self, size: int) -> Floats:
+    def _unit_sample(self, size: int) -> Floats:
         from scipy.stats import qmc
 
-        found = qmc.LatinHypercube(size, rng=np.random.default_rng(self.seed)).random(self.members)
-        return np.asarray(found)
+        sampler = qmc.LatinHypercube(size, rng=np.random.default_rng(self.seed))
+        return np.asarray(sampler.random(self.members))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Sobol(_Sample):
-    """The first members of a scrambled Sobol sequence in a box; more of them go on with it.
+    """The first members of a scrambled Sobol sequence in a box; more members continue it.
 
     Parameters
     ----------
-    members : how many; powers of two are the most even
-    seed : fixes the scrambling
+    members : their number; powers of two are the most uniform
+    seed : of the scrambling
 
     Verified by: tests/unit/studies/test_designs.py::test_samples_fill_the_box
 
@@ -209,7 +209,7 @@ class Sobol(_Sample):
     [0, 1, 2, 3, 4, 5, 6, 7]
     """
 
-    def _shares(self, size: int) -> Floats:
+    def _unit_sample(self, size: int) -> Floats:
         return _sobol(size, self.members, self.seed)
 
 
@@ -223,7 +223,7 @@ class Saltelli(_Sample):
     Parameters
     ----------
     members : size of A, a power of two
-    seed : fixes the scrambling of the sequence
+    seed : of the scrambling
 
     Source: Saltelli et al., Comput. Phys. Commun. 181 (2010) 259.
     Verified by: tests/unit/studies/test_sensitivity.py::test_indices_of_a_known_function
@@ -234,10 +234,10 @@ class Saltelli(_Sample):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.members & (self.members - 1):
-            needs, why = "a power of two", "a Sobol sequence is even there alone."
+            needs, why = "a power of two", "a Sobol sequence is balanced only then."
             raise ScenarioError("Saltelli.members", self.members, needs, why, "take 256.")
 
-    def _shares(self, size: int) -> Floats:
+    def _unit_sample(self, size: int) -> Floats:
         both = _sobol(2 * size, self.members, self.seed)
         a, b = both[:, :size], both[:, size:]
         mixed = []
@@ -254,7 +254,7 @@ def _sobol(size: int, members: int, seed: int) -> Floats:
     from scipy.stats import qmc
 
     with warnings.catch_warnings():
-        # a number that is no power of two is allowed, and less even
+        # other numbers than powers of two are allowed, and less uniform
         warnings.simplefilter("ignore", UserWarning)
         sampler = qmc.Sobol(size, rng=np.random.default_rng(seed))
         return np.asarray(sampler.random(members))
@@ -265,7 +265,7 @@ def columns(design: Design, fields: Mapping[str, object]) -> dict[str, Column]:
 
     Raises
     ------
-    ScenarioError : on no fields, or values that the design cannot use.
+    ScenarioError : if there are no fields, or the design cannot use the values.
     """
     if not fields:
         why, try_ = "a study is many runs.", 'for example {"law.mu": [0.1, 0.2]}.'
@@ -274,11 +274,11 @@ def columns(design: Design, fields: Mapping[str, object]) -> dict[str, Column]:
 
 
 def _values(path: str, given: object) -> Column:
-    """Return the values of a field as an array; objects and lists stay what they are."""
+    """Return the values of a field as an array; objects and lists become an array of objects."""
     if isinstance(given, Range):
         return given.values
     if isinstance(given, np.ndarray) and given.ndim == 1 and given.size:
-        # of many members a list of objects would take longer than what is done with it
+        # fast path: arrays of numbers are not converted to lists
         if given.dtype.kind == "f" and given.dtype.itemsize <= 8:
             return given.astype(np.float64)
         if given.dtype.kind == "i":
@@ -297,9 +297,9 @@ def _values(path: str, given: object) -> Column:
             return np.array(plain)
         except OverflowError:
             pass
-    found = np.empty(len(plain), dtype=object)
-    found[:] = plain
-    return found
+    objects = np.empty(len(plain), dtype=object)
+    objects[:] = plain
+    return objects
 
 
 def _brief(value: object) -> str:

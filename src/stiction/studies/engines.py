@@ -1,7 +1,7 @@
-"""Who solves the chunks: processes of this machine, or a Dask cluster.
+"""Engines that solve the chunks of a study: processes of this machine, or a Dask cluster.
 
-An engine yields what became of each chunk. The workers put their chunks into the store themselves;
-what comes back is counts alone.
+The workers write their chunks to the store themselves; an engine yields the number of members and
+of invalid members of each chunk.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import Any
 
 from stiction.errors import StoreError, explain
 from stiction.numerics.jit import mode, use
-from stiction.studies.members import Job, died, solve_alone, solve_chunk
+from stiction.studies.members import Job, solve_alone, solve_chunk, store_after_death
 
 __all__ = ["in_processes", "most_workers", "on_dask", "one_thread"]
 
@@ -40,17 +40,17 @@ _SETTERS = (
     "openblas_set_num_threads",
     "MKL_Set_Num_Threads",
 )
-# what a worker needs beside what it shares with its parent, at least [bytes]
+# memory of a worker that it does not share with its parent, at least [bytes]
 _LEAST_MEMORY = 150 << 20
 _POLL_S = 0.5
 
 
 class _Orphan(Exception):
-    """The parent is gone: whoever comes next does the work."""
+    """The parent process has ended; the worker stops."""
 
 
 def most_workers(wanted: int | None, chunks: int) -> int:
-    """Return how many processes to start: as asked, or as many as cores and memory allow."""
+    """Return the number of processes: as requested, or as cores and memory allow."""
     if wanted is not None:
         return max(1, min(wanted, chunks))
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
@@ -62,7 +62,7 @@ def most_workers(wanted: int | None, chunks: int) -> int:
 
 
 def _memory() -> tuple[int, int]:
-    """Return the memory that is free and what this process takes [bytes]; 0 if nobody says."""
+    """Return the free memory and that of this process [bytes]; 0 where unknown."""
     try:
         text = Path("/proc/meminfo").read_text()
         free = int(re.search(r"MemAvailable:\s+(\d+)", text)[1]) << 10  # type: ignore[index]
@@ -73,7 +73,7 @@ def _memory() -> tuple[int, int]:
 
 
 def one_thread() -> None:
-    """Let libraries that are loaded, or will be, take one thread each."""
+    """Limit numerical libraries, loaded now or later, to one thread each."""
     for name in _THREADS:
         os.environ[name] = "1"
     with contextlib.suppress(OSError):
@@ -93,9 +93,9 @@ def one_thread() -> None:
 def in_processes(job: Job, chunks: Sequence[int], workers: int) -> Iterator[tuple[int, Counts]]:
     """Yield (chunk, counts) as chunks are done by processes of this machine.
 
-    The workers are copies of this process, kernels and all, where the system can copy processes.
-    A worker that dies takes its chunk with it: its members are then solved one by one, each in a
-    process of its own, and those whose process dies again are told as such.
+    The workers are forks of this process where the system has fork, with its compiled kernels. If a
+    worker dies, the members of its chunk are solved again, each in a process of its own; those
+    whose process dies again have the status "died".
 
     Raises
     ------
@@ -103,15 +103,15 @@ def in_processes(job: Job, chunks: Sequence[int], workers: int) -> Iterator[tupl
 
     Verified by: tests/unit/studies/test_kills.py::test_a_worker_that_dies
     """
-    left = list(reversed(chunks))
+    remaining = list(reversed(chunks))
     with contextlib.ExitStack() as ended:
-        crew: list[_Worker] = []
-        ended.callback(_stop, crew)
-        crew.extend(_Worker(job) for _ in range(workers))
-        for worker in crew:
-            worker.give(left)
-        while any(worker.chunk is not None for worker in crew):
-            busy = [w for w in crew if w.chunk is not None]
+        pool: list[_Worker] = []
+        ended.callback(_stop, pool)
+        pool.extend(_Worker(job) for _ in range(workers))
+        for worker in pool:
+            worker.give(remaining)
+        while any(worker.chunk is not None for worker in pool):
+            busy = [w for w in pool if w.chunk is not None]
             ready = wait([*(w.pipe for w in busy), *(w.process.sentinel for w in busy)])
             for worker in busy:
                 if worker.pipe not in ready and worker.process.sentinel not in ready:
@@ -121,21 +121,21 @@ def in_processes(job: Job, chunks: Sequence[int], workers: int) -> Iterator[tupl
                 answer = worker.answer()
                 if answer is None:
                     worker.stop()
-                    crew[crew.index(worker)] = worker = _Worker(job)
+                    pool[pool.index(worker)] = worker = _Worker(job)
                     answer = _one_by_one(job, chunk)
                 if isinstance(answer, str):
                     raise StoreError(answer)
-                worker.give(left)
+                worker.give(remaining)
                 yield chunk, answer
 
 
-def _stop(crew: Sequence[_Worker]) -> None:
-    for worker in crew:
+def _stop(pool: Sequence[_Worker]) -> None:
+    for worker in pool:
         worker.stop()
 
 
 class _Worker:
-    """A process that solves the chunks it is given."""
+    """A process that solves chunks on request."""
 
     def __init__(self, job: Job, target: Callable[..., None] | None = None) -> None:
         context: Any = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
@@ -147,16 +147,16 @@ class _Worker:
         theirs.close()
         self.chunk: int | None = None
 
-    def give(self, left: list[int]) -> None:
-        """Give the next chunk, if there is one."""
-        self.chunk = left.pop() if left else None
+    def give(self, remaining: list[int]) -> None:
+        """Send the next chunk, if there is one."""
+        self.chunk = remaining.pop() if remaining else None
         if self.chunk is not None:
-            # a worker that is dead already is found when its answer is waited for
+            # a worker that is dead already is detected at its answer
             with contextlib.suppress(OSError):
                 self.pipe.send(self.chunk)
 
     def answer(self) -> Any:
-        """Return what the worker says; None if it died."""
+        """Return the answer of the worker; None if it died."""
         try:
             return self.pipe.recv()
         except (EOFError, OSError):
@@ -171,7 +171,7 @@ class _Worker:
 
 @contextlib.contextmanager
 def _own_signals() -> Iterator[None]:
-    """Let a copied process leave Ctrl-C to its parent from the first moment on."""
+    """Ignore SIGINT while a process is forked: the parent handles it."""
     try:
         before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     except ValueError:
@@ -185,8 +185,8 @@ def _own_signals() -> Iterator[None]:
 
 
 def _work(job: Job, pipe: Connection, parent: int, kernels: Any) -> None:
-    """Solve chunks until the parent has no more, or is gone."""
-    _settle(kernels)
+    """Solve chunks until the parent has no more, or has ended."""
+    _initialise_worker(kernels)
 
     def check() -> None:
         if os.getppid() != parent:
@@ -199,15 +199,15 @@ def _work(job: Job, pipe: Connection, parent: int, kernels: Any) -> None:
             pipe.send(_answer(solve_chunk, job, pipe.recv(), check))
 
 
-def _settle(kernels: Any) -> None:
-    """Make a process a worker: default signals, one thread, kernels as those of its parent."""
+def _initialise_worker(kernels: Any) -> None:
+    """Initialise a worker: default signals, one thread, the kernel mode of its parent."""
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     one_thread()
     use(kernels)
 
 
 def _answer(function: Callable[..., Any], *arguments: Any) -> Any:
-    """Return what a function returns, or the message of a store that cannot be written."""
+    """Return the result of a function, or the message if the store cannot be written."""
     try:
         return function(*arguments)
     except StoreError as error:
@@ -216,7 +216,7 @@ def _answer(function: Callable[..., Any], *arguments: Any) -> Any:
 
 def _one_by_one(job: Job, chunk: int) -> Counts | str:
     """Solve the members of a chunk whose worker died, each in a process of its own."""
-    begin, end = job.held.span(chunk)
+    begin, end = job.manifest.span(chunk)
     solved: dict[int, Any] = {}
     notes: list[Any] = []
     for member in range(begin, end):
@@ -229,7 +229,7 @@ def _one_by_one(job: Job, chunk: int) -> Counts | str:
             solved[member] = answer[0]
             notes += answer[1]
     lost = end - begin - len(solved)
-    words = _answer(died, job, chunk, solved, notes)
+    words = _answer(store_after_death, job, chunk, solved, notes)
     if isinstance(words, str):
         return words
     kinds = [note.kind for note in notes]
@@ -238,7 +238,7 @@ def _one_by_one(job: Job, chunk: int) -> Counts | str:
 
 
 def _work_alone(job: Job, pipe: Connection, parent: int, kernels: Any) -> None:
-    _settle(kernels)
+    _initialise_worker(kernels)
     with contextlib.suppress(EOFError, OSError):
         pipe.send(solve_alone(job, *pipe.recv()))
 
@@ -253,12 +253,12 @@ def on_dask(
 
     Parameters
     ----------
-    workers : of the cluster that is started here, without an address
+    workers : of the local cluster, if no address is given
     address : of a scheduler, such as tcp://host:8786; None starts a cluster of this machine
 
     Raises
     ------
-    StoreError : if Dask is not installed, nobody answers, or the cluster goes away.
+    StoreError : if Dask is not installed, the scheduler does not answer, or the cluster is lost.
 
     Verified by: tests/unit/studies/test_dask.py::test_same_data_as_processes
     """
@@ -278,7 +278,7 @@ def on_dask(
                 address = cluster.scheduler_address
             client = ended.enter_context(distributed.Client(address, timeout="5s"))
         except OSError as error:
-            raise _gone(f"no scheduler at {address}") from error
+            raise _cluster_lost(f"no scheduler at {address}") from error
         shared = client.scatter(job, broadcast=True, hash=False)
         futures = {
             client.submit(_on_worker, shared, chunk, mode(), pure=False, retries=2): chunk
@@ -293,11 +293,11 @@ def on_dask(
         except (OSError, TimeoutError, distributed.CancelledError) as error:
             if isinstance(error, StoreError):
                 raise
-            raise _gone(f"a cluster that went away ({type(error).__name__})") from error
+            raise _cluster_lost(f"a cluster that was lost ({type(error).__name__})") from error
 
 
 def _dask_answer(job: Job, chunk: int, future: Any) -> Any:
-    """Return the counts of a chunk; one that killed worker after worker is solved here."""
+    """Return the counts of a chunk; one whose workers were killed repeatedly is solved here."""
     import distributed
 
     try:
@@ -316,7 +316,7 @@ def _on_worker(job: Job, chunk: int, kernels: Any) -> Any:
     return _answer(solve_chunk, job, chunk)
 
 
-def _gone(got: str) -> StoreError:
-    why = "chunks that are done are kept; the others were not."
-    try_ = "start the cluster, and the same command again: it goes on."
+def _cluster_lost(got: str) -> StoreError:
+    why = "complete chunks are saved; the others were not solved."
+    try_ = "start the cluster, and the same command again: it continues."
     return StoreError("--engine dask", got, "a Dask scheduler that answers", why, try_)

@@ -1,7 +1,6 @@
 """Fields of a scenario by path: `law.mu`, `load.rate`, `mass[2]`, `method.rtol`, `solve.t_end`.
 
-A path begins at the system; `system.`, `method.` and `solve.` may stand before it. Places in lists
-are counted from 0, as everywhere in Python.
+A path begins at the system, or with `system.`, `method.` or `solve.`. Indices of lists start at 0.
 """
 
 from __future__ import annotations
@@ -31,12 +30,12 @@ _EXAMPLE = "for example law.mu, load.rate, mass[2], method.rtol or solve.t_end."
 
 @dataclass(frozen=True)
 class Place:
-    """Where a value stands in a scenario.
+    """The place of a field in a scenario.
 
     Parameters
     ----------
     path : as the user wrote it
-    steps : names of fields and places in lists (from 0); the first is a field of `Scenario`
+    steps : names of fields and indices of lists (from 0); the first is a field of `Scenario`
     """
 
     path: str
@@ -44,23 +43,23 @@ class Place:
 
 
 def place_of(scenario: Scenario, path: str) -> Place:
-    """Return where `path` leads.
+    """Return the place of the field `path`.
 
     Raises
     ------
-    ScenarioError : if it leads nowhere; the message names the nearest field.
+    ScenarioError : if there is no such field; the message names the nearest.
 
     Verified by: tests/unit/studies/test_fields.py::test_paths_lead_to_fields
     """
     if not _PATH.fullmatch(str(path)):
-        needs, why = "a dotted path of fields", "it says which number is swept."
+        needs, why = "a dotted path of fields", "it names the swept field."
         raise ScenarioError("fields", repr(path), needs, why, _EXAMPLE)
     words = [int(w[1:-1]) if w[0] == "[" else w for w in _STEP.findall(path)]
     if words[0] not in _ROOTS or len(words) == 1:
         words = ["system", *words]
     if words[0] == "solve":
         if len(words) != 2 or words[1] not in _OF_SOLVE:
-            raise _lost(path, str(words[1]), _OF_SOLVE, "solve")
+            raise _unknown_step(path, str(words[1]), _OF_SOLVE, "solve")
         words = [words[1]]
     place = Place(path, tuple(words))
     current(scenario, place)
@@ -68,22 +67,22 @@ def place_of(scenario: Scenario, path: str) -> Place:
 
 
 def current(scenario: Scenario, place: Place) -> Any:
-    """Return the value that stands at a place of a scenario."""
-    found: Any = scenario
+    """Return the value of a field of a scenario."""
+    value: Any = scenario
     owner = "scenario"
     for step in place.steps:
         if isinstance(step, int):
-            found = _entry(place.path, found, step, owner)
+            value = _entry(place.path, value, step, owner)
             continue
-        known = _known(found)
+        known = _known(value)
         if step not in known:
-            raise _lost(place.path, step, known, owner)
-        found, owner = getattr(found, step), step
-    return found
+            raise _unknown_step(place.path, step, known, owner)
+        value, owner = getattr(value, step), step
+    return value
 
 
 def unit_of(scenario: Scenario, place: Place) -> str:
-    """Return the unit of the value at a place, as its owner declares it; "" for none.
+    """Return the unit of a field as its class declares it; "" for none.
 
     Verified by: tests/unit/studies/test_fields.py::test_units_are_those_of_the_fields
     """
@@ -98,11 +97,11 @@ def unit_of(scenario: Scenario, place: Place) -> str:
     declared = str(getattr(rules_of(type(owner)).get(names[-1]), "unit", ""))
     if declared not in ("", "1"):
         return declared
-    # where lengths are ratios the docstring says to what
+    # dimensionless fields: the docstring names the reference
     for kind in type(owner).__mro__:
-        told = _units_told(inspect.cleandoc(kind.__doc__ or ""))
-        if names[-1] in told:
-            return told[names[-1]]
+        documented = _documented_units(inspect.cleandoc(kind.__doc__ or ""))
+        if names[-1] in documented:
+            return documented[names[-1]]
     return declared
 
 
@@ -110,26 +109,26 @@ _DESCRIBED = re.compile(r"^(\w+(?:, \w+)*) : ((?:.*)(?:\n {4,}.*)*)", re.MULTILI
 _IN_BRACKETS = re.compile(r"\[([^\[\]]+)\]")
 
 
-def _units_told(doc: str) -> dict[str, str]:
-    """Return the units of the parameters that a docstring describes, by name."""
-    found: dict[str, str] = {}
+def _documented_units(doc: str) -> dict[str, str]:
+    """Return the units in the parameter section of a docstring, by name."""
+    documented: dict[str, str] = {}
     for names, text in _DESCRIBED.findall(doc):
         several = [name.strip() for name in names.split(",")]
         units = _IN_BRACKETS.findall(text)
         # one for each name in turn, or one for all
         if units:
             each = units if len(units) == len(several) else units[:1] * len(several)
-            found.update(zip(several, each, strict=True))
-    return found
+            documented.update(zip(several, each, strict=True))
+    return documented
 
 
 def changed(scenario: Scenario, places: Sequence[Place], values: Sequence[object]) -> Scenario:
-    """Return the scenario with other values; each object on the way is made once.
+    """Return the scenario with other values; each enclosing object is built once.
 
     Raises
     ------
     ScenarioError : if a value has the wrong type.
-    ModelError : if an object refuses a value.
+    ModelError : if an object does not admit a value.
 
     Verified by: tests/unit/studies/test_fields.py::test_values_are_put_in_place
     """
@@ -167,7 +166,7 @@ def _rebuilt(owner: Any, tree: Mapping[Any, Any]) -> Any:
 
 
 def _plain(value: object) -> Any:
-    """Return a value of NumPy as one of Python."""
+    """Return a NumPy value as a Python value."""
     return value.tolist() if isinstance(value, np.generic | np.ndarray) else value
 
 
@@ -182,21 +181,21 @@ def _known(owner: object) -> list[str]:
     )
 
 
-def _entry(path: str, found: Any, place: int, owner: str) -> Any:
-    if not isinstance(found, list | tuple | np.ndarray):
-        what = f"[{place}] of {owner}, which is {found!r}"
-        needs, why = "a list with that place", "one value stands for all there."
+def _entry(path: str, values: Any, place: int, owner: str) -> Any:
+    if not isinstance(values, list | tuple | np.ndarray):
+        what = f"[{place}] of {owner}, which is {values!r}"
+        needs, why = "a list with that index", "this field is one value."
         try_ = f"give {owner} as a list in the scenario, or sweep {owner} itself."
         raise ScenarioError(f"fields.{path}", what, needs, why, try_)
-    if place >= len(found):
-        needs = f"a place from 0 to {len(found) - 1}"
-        why = f"{owner} has {len(found)} entries; places in lists are counted from 0."
+    if place >= len(values):
+        needs = f"an index from 0 to {len(values) - 1}"
+        why = f"{owner} has {len(values)} entries; places in lists are count_notes from 0."
         raise ScenarioError(f"fields.{path}", place, needs, why, "take one of them.")
-    return found[place]
+    return values[place]
 
 
-def _lost(path: str, step: str, known: Sequence[str], owner: str) -> ScenarioError:
+def _unknown_step(path: str, step: str, known: Sequence[str], owner: str) -> ScenarioError:
     fields = ", ".join(known) or "none: it holds a value"
     near = nearest(step, known) if known else "shorten the path."
-    needs, why = f"a field of {owner}: {fields}", "a field that nobody reads would sweep nothing."
+    needs, why = f"a field of {owner}: {fields}", "an unknown field would be swept without effect."
     return ScenarioError(f"fields.{path}", f"{step!r}", needs, why, f"{near} {_EXAMPLE}")

@@ -24,7 +24,7 @@ from stiction.plot.style import (
     new_figure,
     scale_axis,
 )
-from stiction.studies.keep import ABSENT, ALWAYS, STATUSES
+from stiction.studies.results import ABSENT, STANDARD, STATUSES
 
 if TYPE_CHECKING:
     from stiction.plot.figure import PaperFigure
@@ -42,7 +42,7 @@ _MARGINS = (0.6, 0.75, 0.45, 0.3)
 
 @dataclass(frozen=True, eq=False)
 class StudyFigures(Animated):
-    """The figures of a study; each method draws one kept result over the swept fields.
+    """The figures of a study; each method draws one saved result over the swept fields.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ class StudyFigures(Animated):
     def map(self, name: str | None = None) -> PaperFigure:
         """Return a heat map of a result over the first two swept fields.
 
-        Where several members share a cell, as with seeds, their mean is drawn.
+        Where several members belong to a cell, as with seeds, their mean is drawn.
         """
         return self._map(name or self._first(), many_colours())
 
@@ -74,10 +74,10 @@ class StudyFigures(Animated):
         return self._map("events", many_colours())
 
     def phase(self, name: str | None = None) -> PaperFigure:
-        """Return a phase diagram: which of a few values a result has, or whether there is one.
+        """Return a phase diagram: the values of a discrete result, or whether it exists.
 
-        Left to itself: how the members ended where they ended in different ways; else whether
-        the first kept result exists.
+        The default is the status of the members if it differs; else whether the first saved
+        result exists.
         """
         words, place = self._phases(name)
         figure = new_figure(COLUMN, 2.7)
@@ -86,7 +86,9 @@ class StudyFigures(Animated):
         for k, word in enumerate(words):
             these = place == k
             colour = MASS_COLOURS[k % len(MASS_COLOURS)]
-            ax.plot(x[these], y[these], "s", ms=self._mark(axes), color=colour, label=word, mew=0)
+            ax.plot(
+                x[these], y[these], "s", ms=self._marker_size(axes), color=colour, label=word, mew=0
+            )
         self._label(ax, axes)
         key(ax, columns=min(len(words), 3), markers=1.5)
         return figure
@@ -101,8 +103,8 @@ class StudyFigures(Animated):
         places = np.unique(x)
         columns = values.reshape(len(values), -1)
         for k in range(min(columns.shape[1], len(MASS_COLOURS))):
-            rows = [columns[(x == p) & np.isfinite(columns[:, k]), k] for p in places]
-            bands = np.array([_band(row) for row in rows])
+            groups = [columns[(x == p) & np.isfinite(columns[:, k]), k] for p in places]
+            bands = np.array([_band(group) for group in groups])
             colour = MASS_COLOURS[k]
             label = f"{k + 1}" if columns.shape[1] > 1 else None
             ax.plot(places, bands[:, 1], "-", lw=1.0, color=colour, label=label)
@@ -116,7 +118,7 @@ class StudyFigures(Animated):
         return figure
 
     def distribution(self, name: str | None = None) -> PaperFigure:
-        """Return how a result is distributed over all members."""
+        """Return the histogram of a result over all members."""
         name = name or self._first()
         values = self._result(name).ravel()
         values = values[np.isfinite(values)]
@@ -125,7 +127,7 @@ class StudyFigures(Animated):
         if values.size:
             bins = int(np.clip(np.sqrt(values.size), 5, 60))
             low, high = float(values.min()), float(values.max())
-            # values that differ by rounding are one value
+            # values that differ by rounding only count as equal
             if high - low <= 1e-12 * max(abs(low), abs(high)):
                 low, high = low - 0.5 * (abs(low) or 1.0), high + 0.5 * (abs(high) or 1.0)
             ax.hist(values, bins=bins, range=(low, high), color=MASS_COLOURS[0])
@@ -134,7 +136,7 @@ class StudyFigures(Animated):
         return figure
 
     def movie(self, count: int) -> Movie:
-        """Return a movie in which the first swept field slides, whatever `count` is."""
+        """Return a movie that varies the first swept field; `count` is not used."""
         from stiction.studies.player import movie_of
 
         swept = [p for p in self._numeric() if len(np.unique(self._values(p))) > 1]
@@ -142,10 +144,10 @@ class StudyFigures(Animated):
             self._plane()
             swept = list(self._numeric())
         over = next((p for p in swept[1:] if not p.endswith("seed")), None)
-        return movie_of(self, swept[0], over, [*self._kept(), "events"])
+        return movie_of(self, swept[0], over, [*self._result_names(), "events"])
 
     def __getattr__(self, name: str) -> Any:
-        """Say which figures there are when an unknown one is asked for."""
+        """Raise an error that lists the figures, for an unknown name."""
         if name.startswith("_"):
             raise AttributeError(name)
         raise AttributeError(_unknown(name))
@@ -155,43 +157,43 @@ class StudyFigures(Animated):
     def _numeric(self) -> list[str]:
         """Return the swept fields that hold numbers, those of more values first."""
         table = self.study.table
-        found = [p for p in self.study.fields if table[p].dtype.kind in "fiu"]
-        sizes = {p: len(np.unique(table[p])) for p in found}
-        return sorted(found, key=lambda p: sizes[p] == 1)
+        numeric = [p for p in self.study.fields if table[p].dtype.kind in "fiu"]
+        sizes = {p: len(np.unique(table[p])) for p in numeric}
+        return sorted(numeric, key=lambda p: sizes[p] == 1)
 
     def _values(self, path: str) -> Array:
         return np.asarray(self.study.table[path], dtype=np.float64)
 
-    def _kept(self) -> list[str]:
-        skip = (*self.study.fields, *ALWAYS)
-        variables = self.study.held.variables
+    def _result_names(self) -> list[str]:
+        skip = (*self.study.fields, *STANDARD)
+        variables = self.study.manifest.variables
         named = [n for n in variables if n not in skip and variables[n].dims[:1] != ("row",)]
-        # what no member has is drawn last
+        # results that no member has come last
         table = self.study.table
         return sorted(
             named, key=lambda n: (not np.isfinite(table[n]).any(), len(variables[n].shape))
         )
 
     def _first(self) -> str:
-        return (self._kept() or ["events"])[0]
+        return (self._result_names() or ["events"])[0]
 
     def _result(self, name: str) -> Array:
-        known = [*self._kept(), *ALWAYS]
+        known = [*self._result_names(), *STANDARD]
         if name not in known:
-            needs, why = "one of " + ", ".join(known), "these were kept of each member."
+            needs, why = "one of " + ", ".join(known), "these were saved for each member."
             raise ModelError("plot", repr(name), needs, why, nearest(name, known))
-        found = np.asarray(self.study.table[name], dtype=np.float64)
+        values = np.asarray(self.study.table[name], dtype=np.float64)
         absent = self.study.table["status"] == ABSENT
-        found[absent] = np.nan
-        return found
+        values[absent] = np.nan
+        return values
 
     def unit(self, name: str) -> str:
         """Return the unit of a field or a result, "" for none."""
-        unit = self.study.held.variables[name].unit
+        unit = self.study.manifest.variables[name].unit
         return "" if unit == "1" else unit
 
     def _plane(self) -> tuple[Array, Array, list[str]]:
-        """Return where the members lie over one or two swept fields."""
+        """Return the coordinates of the members over one or two swept fields."""
         axes = self._numeric()[:2]
         if not axes:
             needs, why = "a swept field that holds numbers", "it is drawn along an axis."
@@ -202,7 +204,7 @@ class StudyFigures(Animated):
         return x, y, axes
 
     def _phases(self, name: str | None) -> tuple[list[str], Array]:
-        """Return the words of the phases and which of them each member is in; -1 for none."""
+        """Return the labels of the phases and the phase of each member; -1 for none."""
         status = self.study.table["status"]
         if name is None and len(np.unique(status[status != ABSENT])) > 1:
             codes = [int(c) for c in np.unique(status) if c != ABSENT]
@@ -224,17 +226,17 @@ class StudyFigures(Animated):
         x, y, axes = self._plane()
         values = self._result(name)
         values = values.reshape(len(values), -1)
-        # of several numbers the largest
+        # the largest entry of a result that is a list
         with np.errstate(all="ignore"):
-            found = np.where(
+            drawn = np.where(
                 np.isfinite(values).any(axis=1),
                 np.nanmax(np.where(np.isfinite(values), values, -np.inf), axis=1),
                 np.nan,
             )
         figure = new_figure(COLUMN, 2.7)
         ax = grid(figure, margins=_MARGINS)[0][0]
-        good = np.isfinite(found)
-        limits = (float(found[good].min()), float(found[good].max())) if good.any() else (0.0, 1.0)
+        good = np.isfinite(drawn)
+        limits = (float(drawn[good].min()), float(drawn[good].max())) if good.any() else (0.0, 1.0)
         if limits[0] == limits[1]:
             limits = (limits[0] - 0.5, limits[1] + 0.5)
         scale: dict[str, Any] = {"cmap": colours, "vmin": limits[0], "vmax": limits[1]}
@@ -242,18 +244,18 @@ class StudyFigures(Animated):
         ys, j = np.unique(y, return_inverse=True)
         if len(xs) * len(ys) <= 4 * len(x):
             total, count = np.zeros((len(ys), len(xs))), np.zeros((len(ys), len(xs)))
-            np.add.at(total, (j[good], i[good]), found[good])
+            np.add.at(total, (j[good], i[good]), drawn[good])
             np.add.at(count, (j[good], i[good]), 1.0)
             with np.errstate(all="ignore"):
                 ax.pcolormesh(_edges(xs), _edges(ys), total / count, rasterized=True, **scale)
         else:
-            ax.scatter(x[good], y[good], c=found[good], s=6, lw=0, **scale)
+            ax.scatter(x[good], y[good], c=drawn[good], s=6, lw=0, **scale)
         self._label(ax, axes)
         colour_bar(ax, colours, limits, _words(name), self.unit(name))
         return figure
 
-    def _mark(self, axes: list[str]) -> float:
-        """Return the size of marks that fill a grid [pt]."""
+    def _marker_size(self, axes: list[str]) -> float:
+        """Return the size of markers that fill a grid [pt]."""
         most = max(len(np.unique(self._values(path))) for path in axes)
         return float(np.clip(150.0 / most, 1.0, 8.0))
 
@@ -303,7 +305,7 @@ def write_study_figures(
 
     Parameters
     ----------
-    what : names of figures, or NAME:RESULT such as map:stop_time; those that fit by default
+    what : names of figures, or NAME:RESULT such as map:stop_time; () for the default set
     format : "png", "pdf" or "svg"
     dpi : dots per inch of PNG; None for 150
 
@@ -325,7 +327,7 @@ def write_study_figures(
                 figure.savefig(partial, format=format, dpi=dpi)
         except OSError as error:
             got, needs = error.strerror or str(error), "a folder that can be written"
-            why, try_ = "every figure becomes a file there.", "make room, or change permissions."
+            why, try_ = "every figure is a file there.", "make room, or change permissions."
             raise StoreError(str(folder), got, needs, why, try_) from error
         paths.append(path)
     return paths

@@ -17,5 +17,5 @@ def ready() -> dict[str, Path]:
 
 
 def ready_entries() -> list[Entry]:
-    """Return what the ready studies say about themselves, without building any of them."""
+    """Return the descriptions of the ready studies without building them."""
     return [entry_of(path, "studies") for path in ready().values()]

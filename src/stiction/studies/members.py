@@ -1,4 +1,4 @@
-"""Solving the members of a chunk: arrays of what is kept, and why a member is doubtful."""
+"""Solves the members of a chunk: arrays of their results, and notes on invalid members."""
 
 from __future__ import annotations
 
@@ -16,61 +16,61 @@ from stiction.io.scenario import Scenario
 from stiction.numerics.jit import mode
 from stiction.studies.blocks import block_of
 from stiction.studies.fields import Place, changed
-from stiction.studies.keep import (
-    ALWAYS,
+from stiction.studies.results import (
+    STANDARD,
     STATUSES,
-    Kept,
     Reading,
-    always_of,
-    kept_of,
+    Result,
+    results_of,
+    standard_results,
     trajectories_of,
 )
-from stiction.studies.store import Held, Note, Store, Stored
+from stiction.studies.store import Manifest, Note, Store, Stored
 
 __all__ = [
     "Job",
-    "counted",
-    "died",
+    "compile_block",
+    "count_notes",
     "labels_of",
     "probe",
     "solve_alone",
     "solve_chunk",
     "solve_member",
+    "store_after_death",
     "time_in_a_block",
     "variables_of",
-    "warm",
 ]
 
 Array = npt.NDArray[Any]
 
-_MOST_TRIES = 5
-# members whose time is taken in a block, and what none of them may take alone [s]
+_MOST_PROBES = 5
+# members of a timed block, and duration of a single run above which no block is timed [s]
 _TIMED, _SLOW_S = 32, 0.02
 _MOST_REASON = 300
 
 
 @dataclass(frozen=True, eq=False)
 class Job:
-    """What a worker needs to solve chunks of a study.
+    """The data with which a worker solves chunks of a study.
 
     Parameters
     ----------
     folder : of the study
-    held : the manifest
-    scenario : what is changed
-    places : where the swept values stand
+    manifest : the manifest
+    scenario : whose fields are changed
+    places : of the swept fields
     columns : of each batch, {path: (members,) values}
-    reading : what is kept
-    rows : rows of time of each trajectory; 0 keeps none
+    reading : the results that are saved
+    n_times : saved times of each trajectory; 0 for none
     """
 
     folder: str
-    held: Held
+    manifest: Manifest
     scenario: Scenario
     places: tuple[Place, ...]
     columns: tuple[Mapping[str, Array], ...]
     reading: Reading
-    rows: int
+    n_times: int
 
     def values(self, batch: int, member: int) -> list[Any]:
         """Return the swept values of a member of a batch."""
@@ -80,117 +80,117 @@ class Job:
 def solve_member(job: Job, values: Sequence[Any]) -> Run:
     """Return the run of one member."""
     scenario = changed(job.scenario, job.places, values)
-    save: Any = job.rows or scenario.save
+    save: Any = job.n_times or scenario.save
     if save is None:
-        # times at which nobody looks are not kept, where the results do not depend on them
+        # save few times where the results do not depend on them
         save = getattr(scenario.system, "fewest_saves", None)
     return scenario.solve(save=save, throw=False)
 
 
-def probe(job: Job) -> dict[str, Kept]:
-    """Return what the members keep, from the first that have it; kernels are compiled on the way.
+def probe(job: Job) -> dict[str, Result]:
+    """Return the results of the first members that have them; this compiles the kernels.
 
     Raises
     ------
-    StictionError : if none of those tried can be solved, or has one of the results.
+    StictionError : if none of the tried members can be solved, or has a result.
     """
     size = len(next(iter(job.columns[-1].values())))
-    found: dict[str, Kept] = {}
+    results: dict[str, Result] = {}
     failure: StictionError | None = None
-    for member in _spread(size, _MOST_TRIES):
+    for member in _spread(size, _MOST_PROBES):
         try:
             run = solve_member(job, job.values(-1, member))
-            for name, kept in _kept(job, run).items():
-                if name not in found or not found[name].values.shape:
-                    found[name] = kept
-            kept_of(run, job.reading)
+            for name, result in _results_of_member(job, run).items():
+                if name not in results or not results[name].values.shape:
+                    results[name] = result
+            results_of(run, job.reading)
         except StictionError as error:
             failure = failure or error
             continue
-        return found
-    # each name by itself may be a result of another member
-    if found and set(job.reading.names) <= set(found):
-        return found
+        return results
+    # no member has all results, but each result has a member
+    if results and set(job.reading.names) <= set(results):
+        return results
     assert failure is not None
     raise failure
 
 
 def _spread(size: int, most: int) -> list[int]:
-    """Return at most so many places, the first and the last among them."""
+    """Return at most `most` indices, evenly spaced, with the first and the last."""
     return list(dict.fromkeys(int(k) for k in np.linspace(0, size - 1, min(size, most))))
 
 
-def _kept(job: Job, run: Run) -> dict[str, Kept]:
-    found = kept_of(run, job.reading, lenient=True)
-    if job.rows:
-        found.update(trajectories_of(run, job.rows))
-    return found
+def _results_of_member(job: Job, run: Run) -> dict[str, Result]:
+    results = results_of(run, job.reading, lenient=True)
+    if job.n_times:
+        results.update(trajectories_of(run, job.n_times))
+    return results
 
 
 def variables_of(
-    kept: Mapping[str, Kept], columns: Mapping[str, Array], units: Mapping[str, str], unit: str
+    results: Mapping[str, Result], columns: Mapping[str, Array], units: Mapping[str, str], unit: str
 ) -> dict[str, Stored]:
-    """Return what is stored of each member: swept values, what is always kept, what was asked for.
+    """Return the stored variables: swept values, standard results, requested results.
 
     Parameters
     ----------
     units : of the swept fields
     unit : of time
     """
-    found = {}
+    variables = {}
     for path, values in columns.items():
         kind = values.dtype.kind
         dtype = {"f": "float64", "i": "int64", "u": "int64", "b": "int8"}.get(kind, "int32")
         labels = tuple(labels_of(values)) if kind in "UO" else ()
-        found[path] = Stored((), (), dtype, units.get(path, ""), f"swept: {path}", labels)
-    for name, (dtype, its_unit, meaning) in ALWAYS.items():
+        variables[path] = Stored((), (), dtype, units.get(path, ""), f"swept: {path}", labels)
+    for name, (dtype, its_unit, meaning) in STANDARD.items():
         labels = STATUSES if name == "status" else ()
-        found[name] = Stored((), (), dtype, its_unit or unit, meaning, labels)
-    for name, value in kept.items():
-        if name not in found:
+        variables[name] = Stored((), (), dtype, its_unit or unit, meaning, labels)
+    for name, value in results.items():
+        if name not in variables:
             shape = np.shape(value.values)
-            found[name] = Stored(shape, value.dims, "float64", value.unit, value.meaning)
-    return found
+            variables[name] = Stored(shape, value.dims, "float64", value.unit, value.meaning)
+    return variables
 
 
 def labels_of(values: Array) -> list[str]:
-    """Return the distinct values of a field that holds no numbers, as words."""
+    """Return the distinct values of a field without numbers, as text."""
     return list(dict.fromkeys(str(v) for v in values))
 
 
 def solve_chunk(job: Job, chunk: int, check: Callable[[], object] | None = None) -> dict[str, int]:
-    """Solve the members of a chunk, put them in the store, and return how many are doubtful.
+    """Solve the members of a chunk, store them, and return the number of invalid ones.
 
     Parameters
     ----------
-    check : called before each member; raises to give up
+    check : called before each member; raises an exception to stop
 
     Verified by: tests/unit/studies/test_sweep.py::test_same_as_single_runs
     """
-    batch = job.held.batch_of(chunk)
-    begin, end = job.held.span(chunk)
+    batch = job.manifest.batch_of(chunk)
+    begin, end = job.manifest.span(chunk)
     arrays = _empty(job, batch, begin, end)
     notes: list[Note] = []
-    for member in _in_a_block(job, batch, begin, end, arrays):
+    for member in _solve_block(job, batch, begin, end, arrays):
         if check is not None:
             check()
-        _one(job, batch, member, arrays, notes, chunk * job.held.chunk)
-    Store(job.folder).write_chunk(job.held, chunk, arrays, notes)
-    return {"members": end - begin, **counted(notes)}
+        _solve_into(job, batch, member, arrays, notes, chunk * job.manifest.chunk)
+    Store(job.folder).write_chunk(job.manifest, chunk, arrays, notes)
+    return {"members": end - begin, **count_notes(notes)}
 
 
-def warm(job: Job) -> None:
-    """Solve one member in a block, where that can be: workers are copies that need not compile."""
+def compile_block(job: Job) -> None:
+    """Solve one member in a block, if possible: forked workers then need not compile."""
     if mode() == "compiled":
-        _in_a_block(job, len(job.columns) - 1, 0, 1, _empty(job, len(job.columns) - 1, 0, 1))
+        _solve_block(job, len(job.columns) - 1, 0, 1, _empty(job, len(job.columns) - 1, 0, 1))
 
 
 def time_in_a_block(job: Job, alone: float) -> float | None:
-    """Return what a member takes in a block, of the processor [s]; None where some go alone.
+    """Return the processor time of a member in a block [s]; None if some are solved singly.
 
     Parameters
     ----------
-    alone : what a member takes by itself [s]; of slow ones no block is tried
+    alone : duration of a single run [s]; slow ones are not timed in a block
 
     Verified by: tests/unit/studies/test_blocks.py::test_chunks_are_as_long_as_blocks_take
     """
@@ -203,12 +203,12 @@ def time_in_a_block(job: Job, alone: float) -> float | None:
         begin = time.process_time()
         done = fill(columns, _empty(job, -1, 0, members))
         spent = time.process_time() - begin
-    # of what goes one by one nothing is known here
+    # members that are solved singly were not timed
     return spent / count if done.all() else None
 
 
-def _in_a_block(job: Job, batch: int, begin: int, end: int, arrays: dict[str, Array]) -> list[int]:
-    """Solve members at once where that can be; return those that are left."""
+def _solve_block(job: Job, batch: int, begin: int, end: int, arrays: dict[str, Array]) -> list[int]:
+    """Solve members in one block if possible; return those that remain."""
     fill, every = block_of(job), list(range(begin, end))
     if fill is None:
         return every
@@ -216,55 +216,55 @@ def _in_a_block(job: Job, batch: int, begin: int, end: int, arrays: dict[str, Ar
     return [member for member, is_done in zip(every, done.tolist(), strict=True) if not is_done]
 
 
-def died(
+def store_after_death(
     job: Job, chunk: int, solved: Mapping[int, Mapping[str, Array]], notes: Sequence[Note]
 ) -> None:
-    """Put a chunk in place of which each member was solved in a process of its own.
+    """Store a chunk whose members were solved in a process each, after a worker died.
 
     Parameters
     ----------
-    solved : {member of the batch: its row}; the processes of the others died
+    solved : {member of the batch: its arrays}; the processes of the others died
     """
-    batch = job.held.batch_of(chunk)
-    begin, end = job.held.span(chunk)
+    batch = job.manifest.batch_of(chunk)
+    begin, end = job.manifest.span(chunk)
     arrays = _empty(job, batch, begin, end)
     every = list(notes)
     for member in range(begin, end):
         if member in solved:
-            for name, row in solved[member].items():
-                arrays[name][member - begin] = row[0]
+            for name, values in solved[member].items():
+                arrays[name][member - begin] = values[0]
         else:
             arrays["status"][member - begin] = STATUSES.index("died")
-            slot = chunk * job.held.chunk + member - begin
+            slot = chunk * job.manifest.chunk + member - begin
             every.append(Note(slot, "failed", "died: the process that solved it came to an end"))
-    Store(job.folder).write_chunk(job.held, chunk, arrays, every)
+    Store(job.folder).write_chunk(job.manifest, chunk, arrays, every)
 
 
 def solve_alone(job: Job, chunk: int, member: int) -> tuple[dict[str, Array], list[Note]]:
-    """Return the row of one member of a chunk, and what is doubtful about it."""
-    batch = job.held.batch_of(chunk)
-    begin, _ = job.held.span(chunk)
+    """Return the arrays of one member of a chunk, and its notes."""
+    batch = job.manifest.batch_of(chunk)
+    begin, _ = job.manifest.span(chunk)
     arrays = _empty(job, batch, member, member + 1)
     notes: list[Note] = []
-    first = chunk * job.held.chunk + member - begin
-    _one(job, batch, member, arrays, notes, first, begin=member)
+    first = chunk * job.manifest.chunk + member - begin
+    _solve_into(job, batch, member, arrays, notes, first, begin=member)
     return arrays, notes
 
 
-def counted(notes: Sequence[Note]) -> dict[str, int]:
-    """Return how many notes there are of each kind."""
+def count_notes(notes: Sequence[Note]) -> dict[str, int]:
+    """Return the number of notes of each kind."""
     kinds = [note.kind for note in notes]
     return {kind: kinds.count(kind) for kind in ("failed", "audit", "determinism")}
 
 
 def _empty(job: Job, batch: int, begin: int, end: int) -> dict[str, Array]:
-    """Return arrays for members of a batch, with the swept values in place."""
+    """Return arrays for members of a batch that hold the swept values."""
     made: dict[str, Array] = {}
-    for name, stored in job.held.variables.items():
+    for name, stored in job.manifest.variables.items():
         made[name] = np.full((end - begin, *stored.shape), stored.fill, stored.dtype)
     for path, values in job.columns[batch].items():
         part = values[begin:end]
-        labels = job.held.variables[path].labels
+        labels = job.manifest.variables[path].labels
         if labels:
             part = np.array([labels.index(str(v)) for v in part])
         made[path][:] = part
@@ -274,7 +274,7 @@ def _empty(job: Job, batch: int, begin: int, end: int) -> dict[str, Array]:
     return made
 
 
-def _one(
+def _solve_into(
     job: Job,
     batch: int,
     member: int,
@@ -283,28 +283,28 @@ def _one(
     first: int,
     begin: int | None = None,
 ) -> None:
-    """Solve one member into its row; whatever goes wrong is its status and a note."""
-    start = job.held.span(first // job.held.chunk)[0] if begin is None else begin
-    row = member - start
-    slot = first + row
+    """Solve one member and write its entries; an error becomes its status and a note."""
+    start = job.manifest.span(first // job.manifest.chunk)[0] if begin is None else begin
+    index = member - start
+    slot = first + index
     try:
         values = job.values(batch, member)
         run = solve_member(job, values)
-        found = _kept(job, run)
+        results = _results_of_member(job, run)
     except (KeyboardInterrupt, MemoryError):
         raise
     except Exception as error:  # noqa: BLE001 - of a user's law or function: one member, not the study
         refused = isinstance(error, ModelError)
-        arrays["status"][row] = STATUSES.index("refused" if refused else "error")
+        arrays["status"][index] = STATUSES.index("refused" if refused else "error")
         words = str(error).partition("\n")[0] or type(error).__name__
         kind = "refused" if refused else type(error).__name__
         notes.append(Note(slot, "failed", f"{kind}: {words}"[:_MOST_REASON]))
         return
-    for name, number in always_of(run).items():
-        arrays[name][row] = number
-    for name, kept in found.items():
-        if name in job.held.variables and name not in ALWAYS:
-            _fill(arrays[name][row : row + 1], kept.values)
+    for name, number in standard_results(run).items():
+        arrays[name][index] = number
+    for name, result in results.items():
+        if name in job.manifest.variables and name not in STANDARD:
+            _fill(arrays[name][index : index + 1], result.values)
     if not run.status.ok:
         text = f"{run.status.value}: {run.reason}"
         notes.append(Note(slot, "failed", text[:_MOST_REASON]))
@@ -318,12 +318,12 @@ def _one(
         notes.append(Note(slot, "determinism", text))
 
 
-def _fill(row: Array, values: Array) -> None:
-    """Put an array into a row of another length: what is missing stays NaN, the rest is cut."""
-    if row.shape[1:] == values.shape:
-        row[0] = values
+def _fill(entry: Array, values: Array) -> None:
+    """Copy an array into an entry of another shape: pad with NaN, truncate the excess."""
+    if entry.shape[1:] == values.shape:
+        entry[0] = values
         return
-    if row.ndim - 1 != values.ndim:
+    if entry.ndim - 1 != values.ndim:
         return
-    part = tuple(slice(0, min(a, b)) for a, b in zip(row.shape[1:], values.shape, strict=True))
-    row[0][part] = values[part]
+    part = tuple(slice(0, min(a, b)) for a, b in zip(entry.shape[1:], values.shape, strict=True))
+    entry[0][part] = values[part]

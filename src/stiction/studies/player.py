@@ -1,4 +1,4 @@
-"""The movie of a study: a swept parameter slides, and what was kept of the members follows."""
+"""The movie of a study: frames are the values of one swept field, views show saved results."""
 
 from __future__ import annotations
 
@@ -22,64 +22,64 @@ _MOST_VIEWS = 2
 _MOST_POINTS = 400
 
 
-def movie_of(figures: StudyFigures, slid: str, over: str | None, names: list[str]) -> m.Movie:
+def movie_of(figures: StudyFigures, varied: str, over: str | None, names: list[str]) -> m.Movie:
     """Return the movie of a study; each frame is one value of a swept field.
 
-    Of members that share a place, as with seeds, the median is shown; a result of several
-    numbers shows its largest.
+    Members with equal values, as with seeds, are shown by their median; a result that is a list by
+    its largest entry.
 
     Parameters
     ----------
-    slid : the field that slides
-    over : the field along the axis; None for the one that slides
-    names : kept results, each a view, as far as there is room
+    varied : the field that changes from frame to frame
+    over : the field along the axis; None for `varied`
+    names : saved results; the first become views
 
     Raises
     ------
-    ModelError : if no field has two values, or nothing that was kept is a number.
+    ModelError : if no field has two values, or no saved result is a number.
 
     Verified by: tests/unit/studies/test_player.py::test_frames_are_the_members
     """
     table = figures.study.table
-    places = np.asarray(table[slid], dtype=np.float64)
+    places = np.asarray(table[varied], dtype=np.float64)
     values = np.unique(places)
     if values.size > _MOST_FRAMES:
         values = values[np.unique(np.linspace(0, values.size - 1, _MOST_FRAMES).astype(int))]
-    found = {name: scalar(np.asarray(table[name], dtype=np.float64)) for name in names}
-    found = {name: numbers for name, numbers in found.items() if np.isfinite(numbers).any()}
-    if values.size < 2 or not found:
-        got = "a study in which nothing slides"
-        needs = "a swept number of two values or more, and a kept number"
+    results = {name: scalar(np.asarray(table[name], dtype=np.float64)) for name in names}
+    results = {name: numbers for name, numbers in results.items() if np.isfinite(numbers).any()}
+    if values.size < 2 or not results:
+        got = "a study without a varied number"
+        needs = "a swept number of two values or more, and a saved number"
         why, try_ = "a frame is one value of a parameter.", "draw the distribution."
         raise ModelError("animate", got, needs, why, try_)
     at = np.asarray(table[over], dtype=np.float64) if over else places
     views = [
-        _view(figures, name, found[name], (slid, places, values), (over, at))
-        for name in list(found)[:_MOST_VIEWS]
+        _view(figures, name, results[name], (varied, places, values), (over, at))
+        for name in list(results)[:_MOST_VIEWS]
     ]
     readings = [
         m.Reading(name.replace("_", " "), figures.unit(name), _medians(numbers, places, values))
-        for name, numbers in found.items()
+        for name, numbers in results.items()
     ]
-    # a frame of which no member has a number shows none
-    kept = [r for r in readings if np.isfinite(r.values).all()][:4]
+    # only results with a number in every frame
+    complete = [r for r in readings if np.isfinite(r.values).all()][:4]
     return m.Movie(
         title=figures.study.title or "a study",
-        notes=f"{slid} slides through the {values.size} values that were run; "
+        notes=f"{varied} slides through the {values.size} values that were run; "
         f"grey: all members, {figures.study.members} of them"
         + (f"; blue: along {over} at the value shown" if over else ""),
         time=values,
-        unit=figures.unit(slid),
+        unit=figures.unit(varied),
         views=views,
-        readings=kept,
+        readings=complete,
         keys=[(m.BLUE, "at the value shown"), (m.GREY, "all members")],
         even=True,
-        clock=slid,
+        clock=varied,
     )
 
 
 def scalar(numbers: Floats) -> Floats:
-    """Return one number of each member: of several the largest, NaN where there is none."""
+    """Return one number for each member: the largest of a list, NaN where there is none."""
     flat = numbers.reshape(len(numbers), -1)
     with np.errstate(all="ignore"):
         most = np.max(np.where(np.isfinite(flat), flat, -np.inf), axis=1, initial=-np.inf)
@@ -87,8 +87,8 @@ def scalar(numbers: Floats) -> Floats:
 
 
 def _medians(numbers: Floats, places: Floats, values: Floats) -> Floats:
-    rows = [numbers[(places == value) & np.isfinite(numbers)] for value in values]
-    return np.array([np.median(row) if row.size else np.nan for row in rows])
+    groups = [numbers[(places == value) & np.isfinite(numbers)] for value in values]
+    return np.array([np.median(group) if group.size else np.nan for group in groups])
 
 
 def _view(
@@ -99,7 +99,7 @@ def _view(
     along: tuple[str | None, Floats],
 ) -> m.View:
     """Return all members in grey, and those at the value shown in blue."""
-    slid, places, values = slides
+    varied, places, values = slides
     over, at = along
     good = np.flatnonzero(np.isfinite(numbers))
     some = good[np.unique(np.linspace(0, good.size - 1, _MOST_POINTS).astype(int))]
@@ -107,13 +107,13 @@ def _view(
     layers: list[m.Layer] = [m.Dots(every, np.full((1, some.size), m.GREY), 2.0)]
     if over:
         axis = np.unique(at)
-        alike = [places == value for value in values]
-        rows = [np.column_stack([axis, _medians(numbers[k], at[k], axis)]) for k in alike]
-        shown = np.stack(rows)
+        at_value = [places == value for value in values]
+        curves = [np.column_stack([axis, _medians(numbers[k], at[k], axis)]) for k in at_value]
+        shown = np.stack(curves)
     else:
         shown = np.column_stack([values, _medians(numbers, places, values)])[:, None]
-    # where a member has no number it is hidden below the picture
-    low, high = _corners(at[good], numbers[good])
+    # members without a number are placed below the view
+    low, high = _limits(at[good], numbers[good])
     hidden = ~np.isfinite(shown[..., 1])
     shown[..., 1] = np.where(hidden, low[1] - 10.0 * (high[1] - low[1]), shown[..., 1])
     if over and not hidden.any():
@@ -121,13 +121,13 @@ def _view(
     layers.append(m.Dots(shown, np.where(hidden, m.HIDDEN, m.BLUE), 4.0))
     unit = figures.unit(name)
     label = name.replace("_", " ") + (f" ({unit})" if unit else "")
-    across = over or slid
+    across = over or varied
     unit = figures.unit(across)
     axes = (across + (f" ({unit})" if unit else ""), label)
     return m.View(f"{label} over {across}", layers, low, high, axes, False, 0.6)
 
 
-def _corners(x: Any, y: Any) -> tuple[Floats, Floats]:
+def _limits(x: Any, y: Any) -> tuple[Floats, Floats]:
     low = np.array([x.min(), y.min()], dtype=np.float64)
     high = np.array([x.max(), y.max()], dtype=np.float64)
     spare = np.where(high > low, 0.06 * (high - low), 0.5 * np.maximum(np.abs(high), 1.0))

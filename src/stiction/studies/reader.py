@@ -8,7 +8,7 @@
     keep = ["stop_time", "max(onset_force)"]
     trajectories = 0
 
-    [design]                          # left out: a grid
+    [design]                          # default: a grid
     type = "Grid"
 
     [fields]
@@ -57,7 +57,7 @@ def read_study(source: str | Path) -> Sweep:
             why = "a name without .toml is looked up among the ready studies."
             try_ = f"{nearest(str(source), ready())} `stiction list` shows all of them."
             if str(source) in built_in():
-                why = "this is a scenario: it says nothing of fields to sweep."
+                why = "this is a scenario: it has no fields to sweep."
                 try_ = f'write a file with scenario = "{source}" and [fields].'
             raise ScenarioError("study", repr(str(source)), needs, why, try_)
     table = parse(str(source), "study") if text else read_table(path)
@@ -66,14 +66,14 @@ def read_study(source: str | Path) -> Sweep:
         scenario=_scenario(table, path.parent),
         fields=_fields(table),
         design=build("Design", table["design"], "design") if "design" in table else Grid(),
-        keep=_keep(table.get("keep", [])),
+        keep=_saved(table.get("keep", [])),
         trajectories=_whole(table.get("trajectories", 0)),
         title=str(table.get("title", "")).strip(),
     )
 
 
 def _scenario(table: Table, beside: Path) -> Any:
-    """Return the scenario that a study names, or holds itself."""
+    """Return the scenario that a study names or contains."""
     inside = {key: table[key] for key in _TABLES if key in table}
     changes = table.get("set", [])
     if not isinstance(changes, list) or not all(isinstance(c, str) for c in changes):
@@ -82,7 +82,7 @@ def _scenario(table: Table, beside: Path) -> Any:
     if "scenario" not in table:
         if not inside:
             needs = "scenario = ..., or [system] and [solve]"
-            why, try_ = "it is what the members have in common.", 'scenario = "slip-wave".'
+            why, try_ = "the members are runs of it.", 'scenario = "slip-wave".'
             raise ScenarioError("study", "no scenario", needs, why, try_)
         return scenario_of(inside, changes)
     if inside:
@@ -91,7 +91,7 @@ def _scenario(table: Table, beside: Path) -> Any:
         raise ScenarioError("study", got, "one of the two", why, try_)
     name = table["scenario"]
     if not isinstance(name, str):
-        why = "it is what the members have in common."
+        why = "the members are runs of it."
         raise ScenarioError("scenario", repr(name), "a name or a file", why, "in quotes.")
     if name.endswith(".toml") and not Path(name).is_absolute():
         return read_scenario(beside / name, changes)
@@ -102,23 +102,23 @@ def _fields(table: Table) -> dict[str, Any]:
     given = table.get("fields")
     if not isinstance(given, Mapping) or not given:
         got, needs = repr(given) if given else "nothing", "a table [fields] of paths and values"
-        why, try_ = "it says what is swept.", '"law.mu" = { from = 0.1, to = 0.4, count = 31 }'
+        why, try_ = "it names the swept fields.", '"law.mu" = { from = 0.1, to = 0.4, count = 31 }'
         raise ScenarioError("fields", got, needs, why, f"for example {try_}.")
     return dict(_flat(given, ""))
 
 
 def _flat(given: Mapping[str, Any], before: str) -> list[tuple[str, Any]]:
     """Return (path, values): dotted keys of TOML are tables in tables."""
-    found: list[tuple[str, Any]] = []
+    pairs: list[tuple[str, Any]] = []
     for key, value in given.items():
         path = f"{before}{key}"
         if isinstance(value, Mapping) and not {"from", "to", "count"} & set(value):
-            found += _flat(value, f"{path}.")
+            pairs += _flat(value, f"{path}.")
         elif isinstance(value, Mapping):
-            found.append((path, _range(value, path)))
+            pairs.append((path, _range(value, path)))
         else:
-            found.append((path, value))
-    return found
+            pairs.append((path, value))
+    return pairs
 
 
 def _range(value: Mapping[str, Any], path: str) -> Range:
@@ -129,16 +129,16 @@ def _range(value: Mapping[str, Any], path: str) -> Range:
             raise ScenarioError(f"fields.{path}.{key}", "nothing", "a number", why, try_)
     log = value.get("log", False)
     if not isinstance(log, bool):
-        why = "it spreads values evenly in the logarithm."
+        why = "it spaces values evenly in the logarithm."
         where = f"fields.{path}.log"
         raise ScenarioError(where, repr(log), "true or false", why, "leave it out.")
     return Range(value["from"], value["to"], value.get("count"), log)
 
 
-def _keep(given: object) -> list[str]:
+def _saved(given: object) -> list[str]:
     names = [given] if isinstance(given, str) else given
     if not isinstance(names, list) or not all(isinstance(n, str) for n in names):
-        needs, why = "names of results", "they are kept of each member."
+        needs, why = "names of results", "they are saved for each member."
         try_ = 'for example keep = ["stop_time"]; functions are given from Python.'
         raise ScenarioError("keep", repr(given), needs, why, try_)
     return names
@@ -146,9 +146,9 @@ def _keep(given: object) -> list[str]:
 
 def _whole(given: object) -> int:
     if isinstance(given, bool) or not isinstance(given, int):
-        why = "so many rows of time are kept of each member."
+        why = "it counts the saved times of each member."
         needs = "a whole number"
-        raise ScenarioError("trajectories", repr(given), needs, why, "0 keeps none.")
+        raise ScenarioError("trajectories", repr(given), needs, why, "0 saves none.")
     return given
 
 
@@ -156,5 +156,5 @@ def _known(given: Mapping[str, Any], known: tuple[str, ...], where: str) -> None
     for key in given:
         if key not in known:
             got, needs = f"the unknown key {key!r}", "keys: " + ", ".join(known)
-            why = "a key that nobody reads would change nothing, silently."
+            why = "an unknown key would be ignored silently."
             raise ScenarioError(where, got, needs, why, nearest(key, known))

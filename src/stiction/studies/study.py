@@ -1,4 +1,4 @@
-"""A study that was solved, or is being solved: one dataset, what failed, pictures."""
+"""A study in a folder, complete or not: its dataset, notes on invalid members, summary."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.errors import StoreError
-from stiction.studies.keep import ABSENT, ALWAYS, STATUSES
-from stiction.studies.store import Held, Note, Store
+from stiction.studies.results import ABSENT, STANDARD, STATUSES
+from stiction.studies.store import Manifest, Note, Store
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -37,7 +37,7 @@ class Study:
 
     Parameters
     ----------
-    folder : where it lies
+    folder : its path
 
     Raises
     ------
@@ -49,34 +49,34 @@ class Study:
     def __init__(self, folder: str | Path) -> None:
         self.folder = Path(folder)
         self._store = Store(self.folder)
-        self.held: Held = self._store.read()
-        self.done: dict[int, list[Note]] = self._store.done(self.held)
+        self.manifest: Manifest = self._store.read()
+        self.done: dict[int, list[Note]] = self._store.done(self.manifest)
         self.damaged: list[int] = self._store.damaged(self.done)
 
     @property
     def fields(self) -> tuple[str, ...]:
         """Paths of the swept fields."""
-        return tuple(self.held.told["fields"])
+        return tuple(self.manifest.description["fields"])
 
     @property
     def title(self) -> str:
-        """One line that says what is to be seen."""
-        return str(self.held.told.get("title", ""))
+        """Title, one line."""
+        return str(self.manifest.description.get("title", ""))
 
     @property
     def members(self) -> int:
-        """How many members there are, solved or not."""
-        return self.held.members
+        """Number of members, solved or not."""
+        return self.manifest.members
 
     @property
     def solved(self) -> int:
-        """How many members are done, in whatever way they ended."""
-        return sum(b - a for a, b in map(self.held.span, self.done))
+        """Number of members that are done, whatever their status."""
+        return sum(b - a for a, b in map(self.manifest.span, self.done))
 
     @property
     def complete(self) -> bool:
         """Whether every member is done."""
-        return len(self.done) == self.held.chunks
+        return len(self.done) == self.manifest.chunks
 
     @functools.cached_property
     def table(self) -> dict[str, Array]:
@@ -85,21 +85,24 @@ class Study:
         Members that are not done yet have NaN, and the status -1.
         """
         slots = self._slots()
-        found = {}
-        for name in self.held.variables:
-            values = self._store.values(self.held, name, list(self.done))[slots]
-            found[name] = values
-        # swept values are known for members that are not done, too
+        table = {}
+        for name in self.manifest.variables:
+            values = self._store.values(self.manifest, name, list(self.done))[slots]
+            table[name] = values
+        # swept values are known before a member is solved
         for path in self.fields:
-            parts = [self._store.columns(self.held, k)[path] for k in range(len(self.held.batches))]
-            found[path] = np.concatenate(parts)
-        return found
+            parts = [
+                self._store.columns(self.manifest, k)[path]
+                for k in range(len(self.manifest.batches))
+            ]
+            table[path] = np.concatenate(parts)
+        return table
 
     @functools.cached_property
     def data(self) -> xr.Dataset:
         """All members as one dataset, swept fields as coordinates.
 
-        Over the fields themselves where the members fill a grid; else over `member`, from 0.
+        The axes are the fields where the members form a grid, else `member`, from 0.
         """
         import xarray as xr
 
@@ -115,7 +118,7 @@ class Study:
             front = self.fields
             for path, (values, _) in axes.items():
                 coords[path] = ((path,), values, self._attributes(path))
-        for name, stored in self.held.variables.items():
+        for name, stored in self.manifest.variables.items():
             if name in self.fields:
                 continue
             values = table[name]
@@ -125,37 +128,37 @@ class Study:
                 full[tuple(place for _, place in axes.values())] = values
                 values = full
             variables[name] = ((*front, *stored.dims), values, self._attributes(name))
-        attributes = {"title": self.title, "stiction": self.held.told["version"]}
+        attributes = {"title": self.title, "stiction": self.manifest.description["version"]}
         return xr.Dataset(variables, coords=coords, attrs=attributes)
 
     @functools.cached_property
     def notes(self) -> list[Note]:
-        """Why members are doubtful: their places count members from 0."""
+        """Notes on invalid members, which are numbered from 0."""
         place = {int(slot): k for k, slot in enumerate(self._slots())}
         every = (note for notes in self.done.values() for note in notes)
-        found = [Note(place[n.member], n.kind, n.reason) for n in every if n.member in place]
-        return sorted(found, key=lambda n: (n.member, n.kind))
+        notes = [Note(place[n.member], n.kind, n.reason) for n in every if n.member in place]
+        return sorted(notes, key=lambda n: (n.member, n.kind))
 
     @functools.cached_property
     def failures(self) -> pd.DataFrame:
-        """The doubtful members: their number from 0, swept values, kind and reason."""
+        """The invalid members: their number from 0, swept values, kind and reason."""
         import pandas as pd
 
-        rows = [n.member for n in self.notes]
-        made: dict[str, Any] = {"member": rows}
+        members = [n.member for n in self.notes]
+        made: dict[str, Any] = {"member": members}
         for path in self.fields:
-            made[path] = self.table[path][rows]
+            made[path] = self.table[path][members]
         made["kind"] = [n.kind for n in self.notes]
         made["reason"] = [n.reason for n in self.notes]
         return pd.DataFrame(made)
 
     def counts(self) -> dict[str, int]:
-        """Return how many members failed, failed their audit, or lost determinism."""
+        """Return the numbers of members that failed, failed their audit, or lost determinism."""
         kinds = Counter(kind for kind, _ in {(n.kind, n.member) for n in self.notes})
         return {kind: kinds[kind] for kind in _KINDS}
 
     def run(self, member: int) -> Any:
-        """Return the run of one member, solved again.
+        """Solve one member again and return its run.
 
         Parameters
         ----------
@@ -164,7 +167,7 @@ class Study:
         from stiction.io.scenario import read_scenario
         from stiction.studies.fields import changed, place_of
 
-        scenario = read_scenario(str(self.held.told["scenario"]))
+        scenario = read_scenario(str(self.manifest.description["scenario"]))
         places = [place_of(scenario, path) for path in self.fields]
         values = [self.table[path][member] for path in self.fields]
         return changed(scenario, places, values).solve(throw=False)
@@ -177,12 +180,12 @@ class Study:
         return StudyFigures(self)
 
     def animate(self, path: str | Path | None = None, **looks: Any) -> Any:
-        """Return a player in which a parameter slides, or write it and return its path.
+        """Return a player that varies a parameter, or write it and return its path.
 
         Parameters
         ----------
         path : ends in .html, .gif or .mp4; None for a player, which a notebook shows
-        looks : what `study.plot.animate` takes, such as `seconds`
+        looks : options of `study.plot.animate`, such as `seconds`
         """
         return self.plot.player(**looks) if path is None else self.plot.animate(path, **looks)
 
@@ -191,81 +194,85 @@ class Study:
         return screen(self)
 
     def __repr__(self) -> str:
-        """Return one line: what was swept, how much is done, and what is doubtful."""
+        """Return one line: swept fields, members done, invalid members."""
         parts = [f"{self.solved:,} of {self.members:,} members"]
         parts += [f"{n:,} {_KINDS[kind]}" for kind, n in self.counts().items() if n]
         return f"<Study of {', '.join(self.fields)}: {', '.join(parts)}>"
 
     def _slots(self) -> Array:
-        """Return (members,) places of the members in the store."""
-        size = self.held.chunk
-        parts = [np.arange(b.members) + b.first * size for b in self.held.batches]
+        """Return (members,) indices of the members in the store."""
+        size = self.manifest.chunk
+        parts = [np.arange(b.members) + b.first * size for b in self.manifest.batches]
         return np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64)
 
     def _grid(self, table: dict[str, Array]) -> dict[str, tuple[Array, Array]] | None:
-        """Return distinct values of each field and the place of each member; None for no grid."""
-        if self.held.told["design"] != "Grid":
+        """Return the distinct values of each field and the indices of members; None if no grid."""
+        if self.manifest.description["design"] != "Grid":
             return None
         axes = {p: np.unique(table[p], return_inverse=True) for p in self.fields}
         cells = int(np.prod([len(v) for v, _ in axes.values()]))
-        # values added to a grid may leave holes, but not a mostly empty one
+        # added values may leave empty cells; a mostly empty grid becomes a list of members
         return axes if cells <= 4 * self.members else None
 
     def _attributes(self, name: str) -> dict[str, Any]:
-        stored = self.held.variables[name]
-        found: dict[str, Any] = {"units": stored.unit, "long_name": stored.meaning}
+        stored = self.manifest.variables[name]
+        attributes: dict[str, Any] = {"units": stored.unit, "long_name": stored.meaning}
         if name == "status":
-            found["flag_values"] = list(range(len(STATUSES)))
-            found["flag_meanings"] = " ".join(STATUSES)
-        return found
+            attributes["flag_values"] = list(range(len(STATUSES)))
+            attributes["flag_meanings"] = " ".join(STATUSES)
+        return attributes
 
 
 def screen(study: Study) -> str:
     """Return the one-screen summary of a study.
 
-    Verified by: tests/unit/studies/test_show.py::test_the_screen_tells_everything
+    Verified by: tests/unit/studies/test_show.py::test_the_summary_is_complete
     """
-    told = study.held.told
+    inputs = study.manifest.description
     lines = [f"Study: {study.title or 'many runs'}", ""]
-    lines += [_row("members", _members(study))]
+    lines += [_line("members", _members(study))]
     for path in study.fields:
-        lines.append(_row(path, _swept(study.table[path])))
+        lines.append(_line(path, _swept(study.table[path])))
     status = study.table["status"]
     for code, count in sorted(Counter(status.tolist()).items(), key=lambda pair: -pair[1]):
         word = "not done" if code == ABSENT else STATUSES[code]
-        lines.append(_row("ended" if code != ABSENT else "left", f"{count:,} {word}"))
-    for name, stored in study.held.variables.items():
-        if name in study.fields or (name in ALWAYS and name not in ("events", "imbalance")):
+        lines.append(_line("ended" if code != ABSENT else "left", f"{count:,} {word}"))
+    for name, stored in study.manifest.variables.items():
+        if name in study.fields or (name in STANDARD and name not in ("events", "imbalance")):
             continue
         if stored.dims and stored.dims[0] == "row":
             continue
-        lines.append(_row(name, _spread(study.table[name], status, stored.unit)))
-    lines += _doubtful(study)
+        lines.append(_line(name, _spread(study.table[name], status, stored.unit)))
+    lines += _invalid(study)
     if study.damaged:
-        text = f"{len(study.damaged)} chunks changed since; the same sweep solves them again"
-        lines.append(_row("DAMAGED", text))
+        text = f"{len(study.damaged)} chunks were changed; the same sweep solves them again"
+        lines.append(_line("DAMAGED", text))
     lines.append(
-        _row("code", f"stiction {told['version']}, {told['code'][:12]}, {told['kernels']} kernels")
+        _line(
+            "code",
+            f"stiction {inputs['version']}, {inputs['code'][:12]}, {inputs['kernels']} kernels",
+        )
     )
     return "\n".join(lines)
 
 
 def table_of(study: Study) -> dict[str, object]:
-    """Return what the screen tells of a study as plain values, for JSON.
+    """Return the content of the summary as plain values, for JSON.
 
     Verified by: tests/scenarios/test_json.py::test_a_study
     """
     status = Counter(study.table["status"].tolist())
     words = {"not done" if c == ABSENT else STATUSES[c]: n for c, n in sorted(status.items())}
-    kept = {}
-    for name, stored in study.held.variables.items():
+    results = {}
+    for name, stored in study.manifest.variables.items():
         values = study.table[name]
         single = values.ndim == 1 and values.dtype.kind in "fiub" and name not in study.fields
-        found = np.asarray(values[study.table["status"] != ABSENT], float) if single else values[:0]
-        if single and (found := found[np.isfinite(found)]).size:
-            low, middle, high = float(found.min()), float(np.median(found)), float(found.max())
+        solved = study.table["status"] != ABSENT
+        known = np.asarray(values[solved], float) if single else values[:0]
+        if single and (known := known[np.isfinite(known)]).size:
+            low, middle, high = float(known.min()), float(np.median(known)), float(known.max())
             spread = {"least": low, "median": middle, "largest": high}
-            kept[name] = {"unit": stored.unit, "members": int(found.size), **spread}
+            results[name] = {"unit": stored.unit, "members": int(known.size), **spread}
     return {
         "folder": str(study.folder),
         "title": study.title,
@@ -276,14 +283,14 @@ def table_of(study: Study) -> dict[str, object]:
         "doubtful": study.counts(),
         "damaged_chunks": list(study.damaged),
         "fields": {path: np.unique(study.table[path]).tolist() for path in study.fields},
-        "results": kept,
+        "results": results,
     }
 
 
 def _members(study: Study) -> str:
     if study.complete:
         return f"{study.members:,}, all done"
-    return f"{study.members:,}, {study.solved:,} done: the same sweep goes on with the others"
+    return f"{study.members:,}, {study.solved:,} done: the same sweep continues with the others"
 
 
 def _swept(values: Array) -> str:
@@ -296,24 +303,24 @@ def _swept(values: Array) -> str:
 
 
 def _spread(values: Array, status: Array, unit: str) -> str:
-    kept = np.asarray(values[status != ABSENT], dtype=np.float64)
-    kept = kept[np.isfinite(kept)]
-    if not kept.size:
+    known = np.asarray(values[status != ABSENT], dtype=np.float64)
+    known = known[np.isfinite(known)]
+    if not known.size:
         return "none"
     unit = "" if unit in ("", "1") else f" {unit}"
-    low, middle, high = kept.min(), np.median(kept), kept.max()
+    low, middle, high = known.min(), np.median(known), known.max()
     return f"{low:.6g} ... {high:.6g}{unit}, median {middle:.6g}"
 
 
-def _doubtful(study: Study) -> list[str]:
+def _invalid(study: Study) -> list[str]:
     counts = study.counts()
     if not any(counts.values()):
-        return [_row("trust", "no member failed, failed its audit, or lost determinism")]
+        return [_line("trust", "no member failed, failed its audit, or lost determinism")]
     lines = []
     for kind, count in counts.items():
         if not count:
             continue
-        lines.append(_row(kind.upper(), f"{count:,} {_KINDS[kind]}"))
+        lines.append(_line(kind.upper(), f"{count:,} {_KINDS[kind]}"))
         words = Counter(
             n.reason.partition(" at ")[0].partition(" (limit")[0]
             for n in study.notes
@@ -327,23 +334,23 @@ def _doubtful(study: Study) -> list[str]:
     return lines
 
 
-def _row(label: str, text: str) -> str:
+def _line(label: str, text: str) -> str:
     return textwrap.shorten(text, _WIDTH - 24, placeholder="...").join([f"{label:<24}", ""])
 
 
 def verified(folder: str | Path) -> tuple[int, str]:
-    """Return the exit code and the line of `stiction verify` for a study: 0 sound, 2 damaged."""
+    """Return the exit code and the line of `stiction verify` for a study: 0 valid, 2 damaged."""
     try:
         study = Study(folder)
     except StoreError as error:
         return 2, f"DAMAGED      {folder}: {str(error).partition(chr(10))[0]}"
     if study.damaged:
         words = ", ".join(str(k) for k in study.damaged[:5])
-        return 2, f"DAMAGED      {folder}: chunks {words} were changed since they were saved"
-    return 0, f"sound        {folder}  {study.solved:,} of {study.members:,} members"
+        return 2, f"DAMAGED      {folder}: chunks {words} were changed after they were saved"
+    return 0, f"valid        {folder}  {study.solved:,} of {study.members:,} members"
 
 
-def no_such(name: str, known: list[str]) -> StoreError:
+def unknown_variable(name: str, known: list[str]) -> StoreError:
     """Return the error for a variable that a study does not have."""
-    needs, why = "one of " + ", ".join(known), "these were kept of each member."
-    return StoreError("study", repr(name), needs, why, "sweep again, and keep it.")
+    needs, why = "one of " + ", ".join(known), "these were saved for each member."
+    return StoreError("study", repr(name), needs, why, "sweep again, and save it.")

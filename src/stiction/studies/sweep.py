@@ -1,4 +1,9 @@
-"""A sweep: a scenario, the fields that are varied, and what is kept of each member."""
+"""A parameter sweep: a scenario, the fields that are varied, the results that are saved.
+
+`Sweep.run` divides the members into chunks, solves them in processes or on a Dask cluster, and
+stores each chunk atomically, so that an interrupted study continues from the chunks that are
+complete. A study is identified by a digest of scenario, code, fields and saved results.
+"""
 
 from __future__ import annotations
 
@@ -26,40 +31,40 @@ from stiction.numerics.jit import mode
 from stiction.studies.designs import Design, Grid, columns
 from stiction.studies.engines import in_processes, most_workers, on_dask
 from stiction.studies.fields import Place, changed, place_of, unit_of
-from stiction.studies.keep import Reading
 from stiction.studies.members import (
     Job,
+    compile_block,
     labels_of,
     probe,
     time_in_a_block,
     variables_of,
-    warm,
 )
-from stiction.studies.store import Held, Store, is_study
+from stiction.studies.results import Reading
+from stiction.studies.store import Manifest, Store, is_study
 from stiction.studies.study import Study
 
 __all__ = ["Progress", "Sweep", "code_digest"]
 
 Array = npt.NDArray[Any]
 
-# each end of this many fields is tried before anything is written
+# number of values of a field that are checked before anything is written
 _MOST_TRIED = 200
-# a chunk takes about this long [s], and every worker gets several
+# duration of a chunk [s]; number of chunks for each worker
 _CHUNK_S = 1.0
-_CHUNKS_EACH = 16
+_CHUNKS_PER_WORKER = 16
 _MOST_IN_CHUNK = 4096
 _MOST_BYTES_OF_CHUNK = 64 << 20
 
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a study is.
+    """Progress of a study.
 
     Parameters
     ----------
-    done, members : how many are done, of how many
+    done, members : number of members done, and in all
     rate : members per second since the start; 0 before the first
-    doubtful : members that failed, failed their audit, or lost determinism, among those done now
+    doubtful : number of members that failed, failed their audit, or lost determinism
     """
 
     done: int
@@ -68,16 +73,16 @@ class Progress:
     doubtful: Mapping[str, int]
 
     def __str__(self) -> str:
-        """Return it in words."""
+        """Return it as text."""
         words = [f"{self.done:,} of {self.members:,}"]
         if self.rate > 0.0:
-            left = (self.members - self.done) / self.rate
-            words += [f"{self.rate:,.3g}/s", f"{_span(left)} left"]
-        words += [f"{count:,} {_TOLD[kind]}" for kind, count in self.doubtful.items() if count]
+            remaining = (self.members - self.done) / self.rate
+            words += [f"{self.rate:,.3g}/s", f"{_span(remaining)} left"]
+        words += [f"{count:,} {_WORDS[kind]}" for kind, count in self.doubtful.items() if count]
         return ", ".join(words)
 
 
-_TOLD = {"failed": "failed", "audit": "failed their audit", "determinism": "lost determinism"}
+_WORDS = {"failed": "failed", "audit": "failed their audit", "determinism": "lost determinism"}
 
 
 def _span(seconds: float) -> str:
@@ -94,23 +99,23 @@ class Sweep(Record):
     ----------
     scenario : a built-in name, a file, a `Scenario`, or a system with `t_span`
     fields : {path: values}, such as {"law.mu": [0.1, 0.2], "mass[2]": Range(1, 3, 5)}; a path
-        leads through the fields of the system, or begins with `method.` or `solve.`; places in
-        lists are counted from 0. Values are numbers, words, lists or objects; a Range is spread
-        evenly, or is the side of a box that a design samples
-    design : how values make members: Grid(), Paired(), LatinHypercube(...), Sobol(...),
+        names a field of the system, or begins with `method.` or `solve.`; indices of lists start
+        at 0. Values are numbers, words, lists or objects; a Range is evenly spaced, or a side of
+        the box that a design samples
+    design : how values are combined to members: Grid(), Paired(), LatinHypercube(...), Sobol(...),
         Saltelli(...)
-    keep : names of results, or functions of a run that return {name: number or array}; () keeps
-        every result that is a number. `max(NAME)` and min, mean, sum, first, last, count make one
-        number of a list; `final.x`, `energy.friction_heat`, `events.slip`, `stats.steps` and
-        `audit.CHECK` name the rest
-    trajectories : rows of time to keep of each member; 0 keeps none
-    t_span, method : for a system: start and end [time unit], and how it is solved
-    title : one line that says what is to be seen
+    keep : names of results, or functions of a run that return {name: number or array}; () saves
+        every result that is a number. `max(NAME)` and min, mean, sum, first, last, count reduce a
+        list to a number; `final.x`, `energy.friction_heat`, `events.slip`, `stats.steps` and
+        `audit.CHECK` name other results
+    trajectories : number of times at which the state of each member is saved; 0 for none
+    t_span, method : for a system: start and end [time unit], and the method
+    title : one line
 
     Raises
     ------
-    ScenarioError : on paths that lead nowhere and values of a wrong type.
-    ModelError : on values that a system refuses.
+    ScenarioError : on unknown paths and values of a wrong type.
+    ModelError : on values that a system does not admit.
 
     Verified by: tests/unit/studies/test_sweep.py::test_same_as_single_runs
     """
@@ -127,22 +132,22 @@ class Sweep(Record):
     def __post_init__(self) -> None:
         object.__setattr__(self, "scenario", _scenario(self))
         if self.trajectories != 0:
-            why, try_ = "so many rows of time are kept.", "for example 200; 0 keeps none."
+            why, try_ = "it counts saved times.", "for example 200; 0 saves none."
             each = 8.0 * (self.scenario.system.state_size + 1)
             where = "Sweep.trajectories"
             whole(where, self.trajectories, least=2, each=each, why=why, try_=try_)
         given: tuple[object, object] = (self.design, self.fields)
         if not isinstance(given[0], Design):
-            needs, why = "a design, such as Grid()", "it makes members of the values."
+            needs, why = "a design, such as Grid()", "it combines the values to members."
             try_ = "Grid(), Paired(), LatinHypercube(members=256), Sobol(members=256)."
             raise ScenarioError("Sweep.design", repr(self.design), needs, why, try_)
         if not isinstance(given[1], Mapping):
-            needs, why = "a dictionary {path: values}", "it says what is swept."
+            needs, why = "a dictionary {path: values}", "it names the swept fields."
             try_ = 'for example {"law.mu": [0.1, 0.2]}.'
             raise ScenarioError("Sweep.fields", repr(self.fields), needs, why, try_)
         places = tuple(place_of(self.scenario, path) for path in self.fields)
         Reading.of(self.keep)
-        _try_ends(self.scenario, places, self._columns)
+        _check_extremes(self.scenario, places, self._columns)
 
     @functools.cached_property
     def _columns(self) -> dict[str, Array]:
@@ -151,7 +156,7 @@ class Sweep(Record):
 
     @property
     def members(self) -> int:
-        """How many members there are."""
+        """Number of members."""
         return len(next(iter(self._columns.values())))
 
     def run(
@@ -165,10 +170,10 @@ class Sweep(Record):
         chunk: int | None = None,
         progress: Callable[[Progress], object] | None = None,
     ) -> Study:
-        """Solve what is not in `folder` yet, and return the study.
+        """Solve the members that are not in `folder` yet, and return the study.
 
-        Whatever is killed, at most the chunks in flight are lost: the same call goes on. Other
-        values of the same fields are added to what is there.
+        An interruption loses the chunks in progress only: the same call continues. Other values
+        of the same fields add members to the study.
 
         Parameters
         ----------
@@ -176,67 +181,71 @@ class Sweep(Record):
         engine : "local" or "dask"
         address : of a Dask scheduler; None starts one here
         shard : (i, n): solve the i-th of n parts alone, from 1
-        chunk : members solved and stored together; None for about a second's work
+        chunk : members that are solved and stored together; None for about a second
         progress : called after every chunk
 
         Raises
         ------
-        StoreError : if the folder holds another study, cannot be written, or is being filled.
+        StoreError : if the folder holds another study, cannot be written, or another process fills
+            it.
 
         Verified by: tests/unit/studies/test_sweep.py::test_same_as_single_runs
         """
         _check_run(workers, engine, shard, chunk)
         store = Store(folder)
-        with store.claimed(shard):
+        with store.locked(shard):
             job = self._job(store, chunk, workers)
-            done = store.done(job.held)
-            left = [k for k in range(job.held.chunks) if k not in done]
+            done = store.done(job.manifest)
+            remaining = [k for k in range(job.manifest.chunks) if k not in done]
             if shard is not None:
-                left = [k for k in left if k % shard[1] == shard[0] - 1]
-            if left:
-                crew = most_workers(workers, len(left))
-                warm(job)
+                remaining = [k for k in remaining if k % shard[1] == shard[0] - 1]
+            if remaining:
+                pool = most_workers(workers, len(remaining))
+                compile_block(job)
                 if engine == "dask":
-                    found = on_dask(job, left, crew, address)
+                    results = on_dask(job, remaining, pool, address)
                 else:
-                    found = in_processes(job, left, crew)
-                _follow(job, left, found, progress)
+                    results = in_processes(job, remaining, pool)
+                _report(job, remaining, results, progress)
         return Study(folder)
 
     def _job(self, store: Store, chunk: int | None, workers: int | None) -> Job:
-        """Return the work on a study that is there, or is made now."""
+        """Return the job of a study that exists, or is created here."""
         reading = Reading.of(self.keep)
         places = tuple(place_of(self.scenario, path) for path in self.fields)
         values = self._columns
-        told, inputs = self._told()
+        description, inputs = self._description()
         if is_study(store.folder):
-            held = store.read()
-            _same_study(store.folder, held, told, inputs)
+            manifest = store.read()
+            _check_same_study(store.folder, manifest, description, inputs)
         else:
             if store.folder.exists() and any(store.folder.iterdir()):
-                needs, why = "a folder that does not exist, or a study", "nothing is mixed."
-                got = "a folder with other things in it"
+                needs, why = (
+                    "a folder that does not exist, or a study",
+                    "a study has a folder of its own.",
+                )
+                got = "a folder with other files"
                 try_ = "give another folder with --out."
                 raise StoreError(str(store.folder), got, needs, why, try_)
-            first = Held(inputs, told, {}, 1, ())
+            first = Manifest(inputs, description, {}, 1, ())
             job = Job("", first, self.scenario, places, (values,), reading, self.trajectories)
             probe(job)
-            # the second time nothing is compiled any more; others may use this processor, too
+            # second run: without compilation, in processor time
             begin = clock.process_time()
-            kept = probe(job)
+            results = probe(job)
             each = clock.process_time() - begin
             unit = getattr(self.scenario.system, "time_unit", "")
             units = {place.path: unit_of(self.scenario, place) for place in places}
-            variables = variables_of(kept, values, units, unit)
-            told_of = Held(inputs, told, variables, 1, ())
-            each = time_in_a_block(dataclasses.replace(job, held=told_of), each) or each
+            variables = variables_of(results, values, units, unit)
+            measured = Manifest(inputs, description, variables, 1, ())
+            each = time_in_a_block(dataclasses.replace(job, manifest=measured), each) or each
             size = chunk or _chunk_of(each, self.members, workers, variables)
-            held = Held(inputs, told, variables, size, ())
-            store.begin(held)
-        held, every = _added(store, held, values, self.design)
+            manifest = Manifest(inputs, description, variables, size, ())
+            store.begin(manifest)
+        manifest, every = _add_members(store, manifest, values, self.design)
         job = Job(
             str(Path(store.folder).resolve()),
-            held,
+            manifest,
             self.scenario,
             places,
             every,
@@ -245,13 +254,13 @@ class Sweep(Record):
         )
         return job
 
-    def _told(self) -> tuple[dict[str, Any], str]:
-        """Return what the numbers depend on, in words, and its digest."""
+    def _description(self) -> tuple[dict[str, Any], str]:
+        """Return the inputs of the study as text, and their digest."""
         reading = Reading.of(self.keep)
         bare = dataclasses.replace(self.scenario, title="", paper="", figure="", note="")
         text = write_scenario(bare)
-        # at their first values, so that the same fields of the same scenario are the same study
-        told = {
+        # without the swept values: other values of the same fields belong to the same study
+        description = {
             "title": self.title or self.scenario.title,
             "scenario": text,
             "fields": list(self.fields),
@@ -264,21 +273,21 @@ class Sweep(Record):
         }
         functions = [*_functions(bare), *reading.functions]
         prints = [repr(fingerprint(f)) for f in functions]
-        counted = {key: value for key, value in told.items() if key != "title"}
-        every = repr((sorted(counted.items()), prints))
-        return told, hashlib.sha256(every.encode()).hexdigest()
+        digested = {key: value for key, value in description.items() if key != "title"}
+        every = repr((sorted(digested.items()), prints))
+        return description, hashlib.sha256(every.encode()).hexdigest()
 
 
 def _scenario(sweep: Sweep) -> Scenario:
-    """Return the scenario behind whatever a user gave."""
+    """Return the scenario from a name, a file, a `Scenario` or a system."""
     given = sweep.scenario
     if isinstance(given, str | Path):
-        found = read_scenario(given)
+        scenario = read_scenario(given)
     elif isinstance(given, Scenario):
-        found = given
+        scenario = given
     elif hasattr(given, "default_method") and not isinstance(given, type):
         if sweep.t_span is None:
-            why = "a system alone does not say when a run ends."
+            why = "a system has no end time."
             try_ = "for example t_span=(0.0, 8.0)."
             raise ScenarioError("Sweep.t_span", "nothing", "start and end", why, try_)
         start, end = sweep.t_span
@@ -286,16 +295,20 @@ def _scenario(sweep: Sweep) -> Scenario:
         return Scenario(given, method, float(end), float(start))
     else:
         needs = "a name, a file, a Scenario or a system"
-        why, try_ = "it is what the members have in common.", 'for example Sweep("slip-wave", ...).'
+        why, try_ = "the members are runs of it.", 'for example Sweep("slip-wave", ...).'
         raise ScenarioError("Sweep.scenario", repr(given), needs, why, try_)
     if sweep.t_span is not None:
         start, end = sweep.t_span
-        found = dataclasses.replace(found, t_end=float(end), t_start=float(start))
-    return found if sweep.method is None else dataclasses.replace(found, method=sweep.method)
+        scenario = dataclasses.replace(scenario, t_end=float(end), t_start=float(start))
+    if sweep.method is None:
+        return scenario
+    return dataclasses.replace(scenario, method=sweep.method)
 
 
-def _try_ends(scenario: Scenario, places: Sequence[Place], values: Mapping[str, Array]) -> None:
-    """Make, of each field, the systems of its extreme values: bad ones are refused at once."""
+def _check_extremes(
+    scenario: Scenario, places: Sequence[Place], values: Mapping[str, Array]
+) -> None:
+    """Build the systems at the extreme values of each field: invalid values raise an error here."""
     size = len(next(iter(values.values())))
     first = [column[0] for column in values.values()]
     changed(scenario, places, first)
@@ -318,7 +331,7 @@ def _check_run(
         why, try_ = "it counts members.", "leave it out."
         whole("chunk", chunk, least=1, most=1_000_000, why=why, try_=try_)
     if engine not in ("local", "dask"):
-        needs, why = '"local" or "dask"', "it says who solves the members."
+        needs, why = '"local" or "dask"', "it names the engine."
         raise ScenarioError("engine", repr(engine), needs, why, 'take "local".')
     if shard is not None and not 1 <= shard[0] <= shard[1]:
         got, needs = f"{shard[0]}/{shard[1]}", "i/n with i from 1 to n"
@@ -327,112 +340,118 @@ def _check_run(
 
 
 def _chunk_of(each: float, members: int, workers: int | None, variables: Mapping[str, Any]) -> int:
-    """Return how many members make a chunk: a second's work, several chunks for each worker."""
-    crew = most_workers(workers, members)
+    """Return the size of a chunk: about a second of work, several chunks for each worker."""
+    pool = most_workers(workers, members)
     by_time = int(_CHUNK_S / max(each, 1e-6))
-    by_share = -(-members // (_CHUNKS_EACH * crew))
+    by_count = -(-members // (_CHUNKS_PER_WORKER * pool))
     size = sum(8 * int(np.prod(v.shape, initial=1)) for v in variables.values())
     by_memory = _MOST_BYTES_OF_CHUNK // max(size, 1)
-    return max(1, min(by_time, by_share, by_memory, _MOST_IN_CHUNK))
+    return max(1, min(by_time, by_count, by_memory, _MOST_IN_CHUNK))
 
 
-def _same_study(folder: Path, held: Held, told: Mapping[str, Any], inputs: str) -> None:
-    """Refuse a folder that holds other numbers than these."""
-    if held.inputs == inputs:
+def _check_same_study(
+    folder: Path, manifest: Manifest, description: Mapping[str, Any], inputs: str
+) -> None:
+    """Raise an error if the folder holds a study with other inputs."""
+    if manifest.inputs == inputs:
         return
     words = {
         "version": "another version of stiction",
         "code": "other code of stiction",
         "kernels": "kernels that round differently (compiled, plain)",
         "fields": "other fields",
-        "keep": "other kept results",
+        "keep": "other saved results",
         "design": "another design",
         "trajectories": "other trajectories",
         "scenario": "another scenario",
     }
-    other = [text for key, text in words.items() if held.told.get(key) != told[key]]
+    other = [
+        text for key, text in words.items() if manifest.description.get(key) != description[key]
+    ]
     got = f"a study of {' and '.join(other) or 'another function'}"
-    needs, why = "the same study, or no folder yet", "nothing is mixed in one study."
+    needs, why = "the same study, or no folder yet", "all members of a study have the same inputs."
     raise StoreError(str(folder), got, needs, why, "give another folder with --out.")
 
 
-def _added(
-    store: Store, held: Held, values: Mapping[str, Array], design: Design
-) -> tuple[Held, tuple[dict[str, Array], ...]]:
-    """Return the manifest with the members that are new, and the columns of every batch."""
-    every = [store.columns(held, k) for k in range(len(held.batches))]
-    plain = {path: _written(column) for path, column in values.items()}
+def _add_members(
+    store: Store, manifest: Manifest, values: Mapping[str, Array], design: Design
+) -> tuple[Manifest, tuple[dict[str, Array], ...]]:
+    """Add the new members; return the manifest and the columns of every batch."""
+    every = [store.columns(manifest, k) for k in range(len(manifest.batches))]
+    plain = {path: _as_stored(column) for path, column in values.items()}
     if not every and len(plain) == 1 and all(c.dtype.kind in "fi" for c in plain.values()):
-        # one field of a new study: the first of equal members, in order
+        # fast path for one numeric field of a new study: distinct members in their order
         (only,) = plain.values()
         first = np.sort(np.unique(only, return_index=True)[1])
-        held = store.add(_labelled(held, values), {p: c[first] for p, c in plain.items()})
-        return held, (dict.fromkeys(plain, only[first]),)
-    rows = list(zip(*(column.tolist() for column in plain.values()), strict=True))
-    known = {row for old in every for row in zip(*(c.tolist() for c in old.values()), strict=True)}
-    fresh = [k for k, row in enumerate(rows) if row not in known]
-    if known and fresh and not design.extends:
+        manifest = store.add(_labelled(manifest, values), {p: c[first] for p, c in plain.items()})
+        return manifest, (dict.fromkeys(plain, only[first]),)
+    members = list(zip(*(column.tolist() for column in plain.values()), strict=True))
+    known = {
+        member for old in every for member in zip(*(c.tolist() for c in old.values()), strict=True)
+    }
+    added = [k for k, member in enumerate(members) if member not in known]
+    if known and added and not design.extends:
         name = type(design).__name__
         got, needs = f"a {name} of other members", "the same one"
-        why = f"members added to a {name} make no {name}."
-        try_ = "take Sobol, which goes on, or give another folder with --out."
+        why = f"a {name} with added members is no {name}."
+        try_ = "take Sobol, which can be extended, or give another folder with --out."
         raise StoreError(str(store.folder), got, needs, why, try_)
-    if fresh:
-        # of two equal members one is enough
-        if len(set(rows)) < len(rows):
+    if added:
+        # equal members are solved once
+        if len(set(members)) < len(members):
             seen: set[tuple[Any, ...]] = set()
-            fresh = [k for k in fresh if not (rows[k] in seen or seen.add(rows[k]))]  # type: ignore[func-returns-value]
-        held = store.add(_labelled(held, values), {p: c[fresh] for p, c in plain.items()})
-        every.append(store.columns(held, len(held.batches) - 1))
+            added = [k for k in added if not (members[k] in seen or seen.add(members[k]))]  # type: ignore[func-returns-value]
+        manifest = store.add(_labelled(manifest, values), {p: c[added] for p, c in plain.items()})
+        every.append(store.columns(manifest, len(manifest.batches) - 1))
     objects = {path: {str(v): v for v in c} for path, c in values.items() if c.dtype.kind == "O"}
-    return held, tuple(_read_back(old, objects) for old in every)
+    return manifest, tuple(_with_objects(old, objects) for old in every)
 
 
-def _labelled(held: Held, values: Mapping[str, Array]) -> Held:
-    """Return the manifest with words for values that are no numbers, old ones first."""
-    variables = dict(held.variables)
+def _labelled(manifest: Manifest, values: Mapping[str, Array]) -> Manifest:
+    """Return the manifest with labels for values that are not numbers, old ones first."""
+    variables = dict(manifest.variables)
     for path, column in values.items():
         if column.dtype.kind in "UO":
             words = dict.fromkeys([*variables[path].labels, *labels_of(column)])
             variables[path] = dataclasses.replace(variables[path], labels=tuple(words))
-    return dataclasses.replace(held, variables=variables)
+    return dataclasses.replace(manifest, variables=variables)
 
 
-def _written(column: Array) -> Array:
-    """Return a column as files hold it: objects and lists as words."""
+def _as_stored(column: Array) -> Array:
+    """Return a column as it is stored: objects and lists as text."""
     return np.array([str(v) for v in column]) if column.dtype.kind == "O" else column
 
 
-def _read_back(
+def _with_objects(
     stored: Mapping[str, Array], objects: Mapping[str, Mapping[str, Any]]
 ) -> dict[str, Array]:
-    """Return the columns of a batch with the objects that their words stand for."""
-    found: dict[str, Array] = {}
+    """Return the columns of a batch with objects in place of their text."""
+    columns: dict[str, Array] = {}
     for path, column in stored.items():
         known = objects.get(path)
         if known is None:
-            found[path] = column
+            columns[path] = column
             continue
         made = np.empty(len(column), dtype=object)
         for k, word in enumerate(column.tolist()):
             made[k] = known.get(word, word)
-        found[path] = made
-    return found
+        columns[path] = made
+    return columns
 
 
-def _follow(
+def _report(
     job: Job,
-    left: Sequence[int],
-    found: Iterator[tuple[int, dict[str, int]]],
+    chunks: Sequence[int],
+    results: Iterator[tuple[int, dict[str, int]]],
     progress: Callable[[Progress], object] | None,
 ) -> None:
-    """Take in what the engine tells, and pass it on."""
-    every = sum(b - a for a, b in map(job.held.span, left))
-    total = job.held.members
+    """Report the progress of an engine after each chunk."""
+    every = sum(b - a for a, b in map(job.manifest.span, chunks))
+    total = job.manifest.members
     before = total - every
     done, doubtful = 0, {"failed": 0, "audit": 0, "determinism": 0}
     begin = clock.perf_counter()
-    for _, counts in found:
+    for _, counts in results:
         done += counts["members"]
         for kind in doubtful:
             doubtful[kind] += counts[kind]
@@ -442,9 +461,9 @@ def _follow(
 
 
 def code_digest(scenario: str) -> str:
-    """Return the SHA-256 of the code that numbers come from: all but commands and pictures.
+    """Return the SHA-256 of the code that computes results: all but commands and figures.
 
-    What other packages add to the scenario, a text in TOML, belongs to it.
+    Packages that extend the scenario, a text in TOML, are included.
     """
     package = Path(__file__).resolve().parents[1]
     digest = hashlib.sha256()
@@ -461,7 +480,7 @@ def code_digest(scenario: str) -> str:
 
 
 def _functions(owner: object, depth: int = 6) -> Iterator[Callable[..., Any]]:
-    """Yield the user's functions that stand in the fields of an object."""
+    """Yield the user's functions in the fields of an object, recursively."""
     if depth and dataclasses.is_dataclass(owner) and not isinstance(owner, type):
         for f in dataclasses.fields(owner):
             value = getattr(owner, f.name)

@@ -1,7 +1,8 @@
-"""The event-driven method for piecewise-smooth flows: the loop around the kernels.
+"""The event-driven method for piecewise-smooth flows.
 
-Kernels carry the state from event to event (`_flow.advance`). They stop where nothing in
-the model decides how it goes on; what happens there is the choice of a policy.
+Kernels integrate from event to event (`flow.advance`). They return where the solution is not
+unique; a policy then chooses one of the admissible continuations.
+Source: Filippov 1988; Szalai, Jeffrey 2014.
 """
 
 from __future__ import annotations
@@ -23,15 +24,25 @@ from stiction.core.run import Request, Run, Variable
 from stiction.errors import ModelError, SolveError, Status
 from stiction.numerics.arrays import Struct
 from stiction.numerics.callback import call_arrays
-from stiction.switching.choosing.choices import Place, Start, starts, undecided_ways
-from stiction.switching.choosing.exits import dwell_time
-from stiction.switching.choosing.intersections import directions_of, leave, rests_at, starts_at
-from stiction.switching.choosing.refusing import check_normals, refuse_mode, seed
-from stiction.switching.choosing.starting import start_sides
 from stiction.switching.flow import records as r
 from stiction.switching.flow.state import Event
 from stiction.switching.flow.trajectory import Tolerance, Trajectory
 from stiction.switching.model import MODES, SwitchingSystem
+from stiction.switching.nonuniqueness.choices import (
+    LossPoint,
+    Start,
+    starts,
+    undecided_continuations,
+)
+from stiction.switching.nonuniqueness.exits import dwell_time
+from stiction.switching.nonuniqueness.initial_modes import start_sides
+from stiction.switching.nonuniqueness.intersections import (
+    directions_of,
+    equilibrium_at_intersection,
+    leave,
+    starts_at,
+)
+from stiction.switching.nonuniqueness.validation import check_normals, refuse_mode, seed
 from stiction.switching.outcome import FlowHistory, build_run
 from stiction.switching.policies import ByKind, Leave, Sample, Stop
 
@@ -42,8 +53,8 @@ __all__ = ["solve_event_driven"]
 
 Floats = npt.NDArray[np.float64]
 
-# a call of the kernel lasts a few hundredths of a second, so that Ctrl-C is heard
-_STEPS_PER_CALL, _EVENT_ROWS = 5000, 512
+# a kernel call takes a few hundredths of a second, the longest delay of Ctrl-C
+_STEPS_PER_CALL, _MOST_STORED_EVENTS = 5000, 512
 _KINDS = {"two_fold": r.TWO_FOLD, "codim2_line": r.CODIM2, "escaping_start": r.ESCAPING}
 _STOP = Stop()
 
@@ -53,39 +64,39 @@ def solve_event_driven(system: SwitchingSystem, method: EventDriven, request: Re
 
     Raises
     ------
-    ModelError : if the start is no start, or a user's function fails.
+    ModelError : if the start is not admissible, or a user's function fails.
 
     Verified by: tests/exact/test_wheel_runs.py::test_reference_trajectories
     """
-    return _Solver(method, system, request).run()
+    return _Integrator(method, system, request).run()
 
 
-class Leaving(Struct):
-    """When an escaping region is left, infinity for never; to which side; of which surface."""
+class DelayedExit(Struct):
+    """A chosen exit from an escaping region: time (infinity for none), side and surface."""
 
     at: float
     side: float
     surface: int
 
 
-class _Solver:
-    """One solve: the trajectory, the losses of determinism, and the report."""
+class _Integrator:
+    """The integrator of one run: trajectory, losses of determinism, futures."""
 
     def __init__(self, method: EventDriven, system: SwitchingSystem, request: Request) -> None:
         self.method, self.system, self.request = method, system, request
         longest = np.inf if method.max_step is None else float(method.max_step)
         self.tolerance = Tolerance(method.rtol, method.atol, longest)
-        # kernels stop when the rows are full: no more of them than events are allowed
-        rows = min(_EVENT_ROWS, max(method.max_events, 3) + 1)
-        self.path = Trajectory(system, self.tolerance, request.save, events=rows, energies=True)
+        # kernels return when the event records are full
+        stored = min(_MOST_STORED_EVENTS, max(method.max_events, 3) + 1)
+        self.path = Trajectory(system, self.tolerance, request.save, events=stored, energies=True)
         self.policy: Policy = _STOP if method.policy is None else method.policy
         self.events, self.states = Log(Event.table(0)), Log(np.zeros((0, system.compiled.n)))
         self.losses: list[Loss] = []
         self.reason = ""
-        self.leaving = Leaving.table()
+        self.leaving = DelayedExit.table()
         self.leave = self.leaving[0]
         self.leave.at = np.inf
-        self.futures: list[tuple[Place, Start]] = []
+        self.futures: list[tuple[LossPoint, Start]] = []
 
     @functools.cached_property
     def rng(self) -> np.random.Generator:
@@ -101,43 +112,47 @@ class _Solver:
     def _from_start(self) -> Status:
         path, t = self.path, self.request.t_start
         x = self.system.start_state(t)
-        sides, near, directions, found = start_sides(self.system, path, t, x)
+        sides, near, directions, continuations = start_sides(self.system, path, t, x)
         if directions:
             first, second = np.flatnonzero(near).tolist()
             return self._start_at_intersection(first, second, directions)
         for i in np.flatnonzero(near).tolist():
             probe = sides.copy()
             probe[i] = 0.0
-            if sides.size > 1 or i not in found:
+            if sides.size > 1 or i not in continuations:
                 path.place(t, x, probe)
-            here = found[i] if sides.size == 1 and i in found else path.landing(i)
+            options = (
+                continuations[i]
+                if sides.size == 1 and i in continuations
+                else path.continuations_at(i)
+            )
             gap = path.at_two_fold(i)
             if gap and self.system.mode is None:
                 path.place(t, x, probe)
-                return self._after(self._lost("two_fold", i))
-            if here.escaping:
+                return self._after(self._at_loss("two_fold", i))
+            if options.escaping:
                 path.place(t, x, probe if self.system.mode is None else sides)
                 if self.system.mode is None:
-                    return self._after(self._lost("escaping_start", i))
+                    return self._after(self._at_loss("escaping_start", i))
                 choice = f"mode {self.system.mode!r} as the start says"
                 self._note_loss("escaping_start", i, choice)
-        self._place(t, x, sides)
+        self._place_state(t, x, sides)
         return self._loop()
 
     def _start_at_intersection(self, i: int, j: int, directions: int) -> Status:
-        """Start where two surfaces meet, on the only way or on that of the policy."""
+        """Start at an intersection, in the only exit direction or in that of the policy."""
         path, mode = self.path, self.system.mode
-        found = directions_of(directions)
-        meant = [way for way in found if mode is None or i > 0 or way.signs[0] == MODES[mode]]
-        if not meant:
-            refuse_mode(self.system, path.x, found)
-        if len(found) > 1 and (mode is None or len(meant) > 1):
-            return self._after(self._lost("intersection", i, j, directions))
-        if len(found) > 1:
+        exits = directions_of(directions)
+        chosen = [way for way in exits if mode is None or i > 0 or way.signs[0] == MODES[mode]]
+        if not chosen:
+            refuse_mode(self.system, path.x, exits)
+        if len(exits) > 1 and (mode is None or len(chosen) > 1):
+            return self._after(self._at_loss("intersection", i, j, directions))
+        if len(exits) > 1:
             self._note_loss("intersection", i, f"mode {mode!r} as the start says")
         sides = path.sides
-        sides[[i, j]] = meant[0].signs
-        path.place(path.t, path.x, sides, branch=meant[0].branch if len(found) > 1 else 0)
+        sides[[i, j]] = chosen[0].signs
+        path.place(path.t, path.x, sides, branch=chosen[0].branch if len(exits) > 1 else 0)
         return self._loop()
 
     # ---- the loop
@@ -156,8 +171,8 @@ class _Solver:
             end = min(request.t_end, self.leave.at)
             code = path.advance(end, max(room, 1), self._report)
             self._check_functions()
-            self._drain()
-            status = self._act(code)
+            self._store_events()
+            status = self._handle(code)
             if status is not None:
                 return status
             if int(path.flow.progress.steps) >= self.method.steps_allowed():
@@ -169,44 +184,44 @@ class _Solver:
             yield Pause(self._done(), f"{len(self.events)} events", self._pack)
 
     def _done(self) -> float:
-        """Return the fraction of the span that is done."""
+        """Return the fraction of the time span that is complete."""
         request = self.request
         return (self.path.t - request.t_start) / (request.t_end - request.t_start)
 
     def _report(self) -> None:
-        """Say how far the run is, within a call that takes long."""
+        """Report progress within a long call."""
         self.request.progress(self._done(), f"{len(self.events)} events")
 
-    def _act(self, code: int) -> Status | None:
-        """Return how the run ends, or None when it goes on."""
+    def _handle(self, code: int) -> Status | None:
+        """Handle the code of a kernel; return the status of the end, or None to continue."""
         path = self.path
         if code == r.DONE:
             if path.t >= self.request.t_end:
                 return Status.SOLVED
-            self._leave_now()
+            self._exit_now()
         elif code == r.TWO_FOLD_HIT:
-            return self._lost("two_fold", self._slides_on())
+            return self._at_loss("two_fold", self._slides_on())
         elif code == r.LINE_HIT:
-            return self._lost("codim2_line", 0)
-        elif code == r.PILED_UP:
+            return self._at_loss("codim2_line", 0)
+        elif code == r.EVENTS_ACCUMULATE:
             self._extrapolate()
-            if self._spirals_to_rest():
+            if self._spirals_to_equilibrium():
                 return None
             surface = int(self._last_event().surface)
             if self._move_to_two_fold(surface):
-                return self._lost("two_fold", surface)
-            self.reason = f"infinitely many events pile up at t = {path.t:.9g}"
+                return self._at_loss("two_fold", surface)
+            self.reason = f"infinitely many events accumulate at t = {path.t:.9g}"
             return Status.ACCUMULATION
         elif code == r.SPLIT:
-            return self._split()
+            return self._at_split()
         elif code == r.SEVERAL_DIRECTIONS:
-            return self._lost("intersection", *path.crossroads(), margin=path.margin_beside())
+            return self._at_loss("intersection", *path.crossroads(), margin=path.margin_beside())
         elif code == r.UNDECIDED:
             return self._undecided()
         elif code == r.NO_DIRECTION:
             check_normals(self.system, path.x)
             self.reason = (
-                f"three surfaces meet, or no combination of two goes on, at t = {path.t:.9g}"
+                f"three surfaces intersect, or two without an exit direction, at t = {path.t:.9g}"
             )
             return Status.NO_CONTINUATION
         elif code == r.NOT_FINITE:
@@ -215,60 +230,60 @@ class _Solver:
             return Status.NOT_FINITE
         elif code == r.STALLED:
             self.reason = (
-                f"time does not pass at t = {path.t:.9g}: steps or events shrink to nothing"
+                f"time does not advance at t = {path.t:.9g}: steps or intervals of events vanish"
             )
             return Status.WORK_LIMIT
         return None
 
     def _slides_on(self) -> int:
-        """Return the surface the state slides on, from 0."""
+        """Return the sliding surface, from 0."""
         return int(np.argmin(np.abs(self.path.sides)))
 
     def _extrapolate(self) -> None:
-        """Put a state whose events pile up where they do: they shrink geometrically."""
+        """Extrapolate a state to the accumulation point of its events, by Aitken's formula."""
         events, states = self.events.rows, self.states.rows
         crossings = np.flatnonzero(events["kind"] == r.CROSS)
         if not crossings.size:
             return
-        like, last = crossings, crossings[-1]
+        alike, last = crossings, crossings[-1]
         for name in ("surface", "before", "after"):
-            like = like[events[name][like] == events[name][last]]
-        if len(like) < 3:
+            alike = alike[events[name][alike] == events[name][last]]
+        if len(alike) < 3:
             return
         n, flow = self.system.compiled.n, self.path.flow
-        a, b, c = (np.append(states[i], events["time"][i]) for i in like[-3:])
-        bend = (c - b) - (b - a)
-        share = np.where(np.abs(bend) > 0.0, bend, np.inf)
-        limit = c - (c - b) ** 2 / share
+        a, b, c = (np.append(states[i], events["time"][i]) for i in alike[-3:])
+        second_difference = (c - b) - (b - a)
+        denominator = np.where(np.abs(second_difference) > 0.0, second_difference, np.inf)
+        limit = c - (c - b) ** 2 / denominator
         if float(np.max(np.abs(limit - c))) <= 1e-5 * max(1.0, float(np.max(np.abs(c)))):
             flow.y[:n], flow.y[n] = limit[:n], max(limit[n], c[n])
 
     def _move_to_two_fold(self, surface: int) -> bool:
-        """Put a state that spirals in by ever shorter crossings on a two-fold, if it is one.
+        """Move a state at an accumulation of crossings to the two-fold there, if there is one.
 
-        A point where the crossings pile up and nothing slides, such as rest after Fuller's
-        switching, is no two-fold.
+        Crossings may also accumulate without sliding, such as at an equilibrium after Fuller's
+        switching.
         """
         from stiction.switching.two_folds.finding import two_fold
 
         path, x = self.path, self.path.x
         try:
-            found = np.asarray(two_fold(self.system, x, surface=surface).x)
+            point = np.asarray(two_fold(self.system, x, surface=surface).x)
         except (ModelError, SolveError):
             return False
-        near = np.abs(found - x) / np.asarray(self.system.compiled.scale)
+        near = np.abs(point - x) / np.asarray(self.system.compiled.scale)
         if not float(np.max(near)) < 1e-4:
             return False
-        path.flow.y[: x.size] = found
+        path.flow.y[: x.size] = point
         return True
 
-    def _spirals_to_rest(self) -> bool:
-        """Let a state that spirals in where two surfaces meet stay there, if that is all it can."""
+    def _spirals_to_equilibrium(self) -> bool:
+        """Start codimension-2 sliding at an accumulation of crossings, if nothing else is open."""
         path, system = self.path, self.system
-        found = rests_at(system, path.x, self.events.rows)
-        if found is None:
+        intersection = equilibrium_at_intersection(system, path.x, self.events.rows)
+        if intersection is None:
             return False
-        x, i, j = found
+        x, i, j = intersection
         before, sides = path.sides, path.sides
         sides[[i, j]] = 0.0
         path.place(path.t, x, sides)
@@ -279,35 +294,35 @@ class _Solver:
             path.log(r.SLIDE, k, float(before[k]), 0.0)
         return True
 
-    def _leave_now(self) -> None:
-        """Leave the escaping region at the time that was chosen."""
+    def _exit_now(self) -> None:
+        """Leave the escaping region at the chosen time."""
         path = self.path
         leave(self.system, path, self.leave.surface, self.leave.side)
         if self.system.compiled.m == 1:
-            self._place(path.t, path.x, path.sides)
+            self._place_state(path.t, path.x, path.sides)
         self.leave.at, self.leave.side = np.inf, 0.0
 
-    def _place(self, t: float, x: Floats, sides: Floats) -> None:
-        """Go on from a state with these signs; hops that kernels cannot see are made here."""
+    def _place_state(self, t: float, x: Floats, sides: Floats) -> None:
+        """Place the trajectory; hops too small for the kernels are computed separately."""
         path = self.path
         path.place(t, x, sides)
         if not path.hops_unseen():
             return
         from stiction.switching.two_folds.following import follow_hops
 
-        follow_hops(self.system, path, self.request.t_end, self._drain)
+        follow_hops(self.system, path, self.request.t_end, self._store_events)
 
     def _check_sizes(self) -> None:
-        """Look whether a function that returns too few or too many numbers is behind NaN."""
+        """Check whether a function with a wrong number of values causes NaN."""
         x, signs = self.path.x, np.where(self.path.sides == 0.0, 1.0, self.path.sides)
         rate = self.system.field(x, signs)
-        for ahead in (0.0, 1e-9, 1e-6, 1e-3):
-            there = x + ahead * rate
+        for elapsed in (0.0, 1e-9, 1e-6, 1e-3):
+            there = x + elapsed * rate
             if np.isfinite(there).all():
                 self.system.check_at(there)
 
-    def _split(self) -> Status | None:
-        """A fold, or a meeting of surfaces, from which more than one way goes on."""
+    def _at_split(self) -> Status | None:
+        """Choose at a grazing fold from which two solutions start."""
         path, kind = self.path, "fold"
         policy = self.policy.fold if isinstance(self.policy, ByKind) else self.policy
         surface = int(self._last_event().surface)
@@ -317,23 +332,23 @@ class _Solver:
             self.reason = "a fold from which the state may leave to either side"
             return Status.STOPPED
         if isinstance(policy, Leave):
-            wanted = 1.0 if policy.side == "+" else -1.0
+            target_side = 1.0 if policy.side == "+" else -1.0
         elif isinstance(policy, Sample):
-            wanted = 1.0 if self.rng.random() < 0.5 else -1.0
+            target_side = 1.0 if self.rng.random() < 0.5 else -1.0
         else:
-            wanted = side
-        if side == 0.0 or wanted == side:
+            target_side = side
+        if side == 0.0 or target_side == side:
             self._note_loss(kind, surface, "it goes on in its mode")
             return None
-        self._note_loss(kind, surface, f"leave to {'+' if wanted > 0.0 else '-'}")
+        self._note_loss(kind, surface, f"leave to {'+' if target_side > 0.0 else '-'}")
         sides = path.sides
-        sides[surface] = wanted
-        path.log(r.CROSS, surface, side, wanted)
-        self._place(path.t, path.x, sides)
+        sides[surface] = target_side
+        path.log(r.CROSS, surface, side, target_side)
+        self._place_state(path.t, path.x, sides)
         return None
 
     def _undecided(self) -> Status | None:
-        """So near to a split of futures that the error of the run hides which is the right one."""
+        """Choose where two solutions are possible within the error of the run."""
         path, event, policy = self.path, self._last_event(), self.policy
         fold, surface = event.kind == r.FOLD, int(event.surface)
         margin = float(event.margin)
@@ -346,15 +361,15 @@ class _Solver:
                 f"a split of futures at t = {path.t:.9g}, only {margin:.2g} times the error away"
             )
             return Status.STOPPED
-        place = Place("undecided", path.t, path.x, path.sides, surface)
-        found = undecided_ways(policy, place, self.rng)
-        if len(found) > 1:
-            self.futures += [(place, start) for start in found]
-        self._note_loss("undecided", surface, found[0].note, more)
-        before, after = float(place.sides[surface]), float(found[0].sides[surface])
+        loss = LossPoint("undecided", path.t, path.x, path.sides, surface)
+        options = undecided_continuations(policy, loss, self.rng)
+        if len(options) > 1:
+            self.futures += [(loss, start) for start in options]
+        self._note_loss("undecided", surface, options[0].note, more)
+        before, after = float(loss.sides[surface]), float(options[0].sides[surface])
         if after != before:
             path.log(r.CROSS, surface, before, after)
-            self._place(path.t, path.x, found[0].sides)
+            self._place_state(path.t, path.x, options[0].sides)
         return None
 
     # ---- where determinism is lost
@@ -372,49 +387,49 @@ class _Solver:
             sides = self.path.sides
             before = float(sides[surface])
             self.path.log(_KINDS[kind], surface, before, before)
-            self._drain()
+            self._store_events()
 
-    def _lost(
+    def _at_loss(
         self, kind: str, surface: int, other: int = -1, directions: int = 0, margin: float = np.inf
     ) -> Status | None:
         path = self.path
-        place = Place(kind, path.t, path.x, path.sides, surface, other, directions)
+        loss = LossPoint(kind, path.t, path.x, path.sides, surface, other, directions)
         if len(self.losses) >= self.method.max_events:
-            self.reason = "determinism is lost over and over at the same moment"
+            self.reason = "determinism is lost repeatedly at the same time"
             return Status.WORK_LIMIT
         policy = self.policy
-        horizon = 0.5 * (self.request.t_end - place.t)
+        horizon = 0.5 * (self.request.t_end - loss.t)
         if kind == "intersection":
-            found, why = starts_at(self.system, policy, place, self.rng, self.tolerance)
+            options, why = starts_at(self.system, policy, loss, self.rng, self.tolerance)
         else:
-            found, why = starts(self.system, policy, place, self.rng, self.tolerance, horizon)
-        told, more = kind, {}
+            options, why = starts(self.system, policy, loss, self.rng, self.tolerance, horizon)
+        kind_of_loss, more = kind, {}
         if margin < 1.0:
-            # it may pass the place on either side
-            told, more = "undecided", {"margin": margin, "of": kind, "sides": ["+", "-"]}
-        if not found:
-            self._note_loss(told, surface, why, more)
-            self.reason = f"{kind} at t = {place.t:.9g}: {why}"
+            # within the error it may pass the intersection on either side
+            kind_of_loss, more = "undecided", {"margin": margin, "of": kind, "sides": ["+", "-"]}
+        if not options:
+            self._note_loss(kind_of_loss, surface, why, more)
+            self.reason = f"{kind} at t = {loss.t:.9g}: {why}"
             return Status.STOPPED
-        self._note_loss(told, surface, found[0].note, more)
-        self.futures += [(place, start) for start in found]
-        return self._follow(place, found[0])
+        self._note_loss(kind_of_loss, surface, options[0].note, more)
+        self.futures += [(loss, start) for start in options]
+        return self._continue_from(loss, options[0])
 
-    def _follow(self, place: Place, start: Start) -> Status | None:
-        """Go on from a start; what lies between the place and it is filled in."""
-        path, t = self.path, place.t + start.wait
+    def _continue_from(self, loss: LossPoint, start: Start) -> Status | None:
+        """Continue from a start; save the states between the loss and it."""
+        path, t = self.path, loss.t + start.wait
         if start.rest:
-            self._fill_rest(place)
+            self._fill_equilibrium(loss)
             return Status.SOLVED
         if start.through is not None:
-            self._fill_through(place, start)
+            self._fill_passage(loss, start)
             if t > self.request.t_end:
                 return Status.SOLVED
         path.place(t, start.x, start.sides, branch=start.branch)
         if start.through is None and start.wait > 0.0:
             self._add_energies(start)
-        for k in (place.surface,) if place.other < 0 else (place.surface, place.other):
-            before, after = float(place.sides[k]), float(start.sides[k])
+        for k in (loss.surface,) if loss.other < 0 else (loss.surface, loss.other):
+            before, after = float(loss.sides[k]), float(start.sides[k])
             if start.through is not None:
                 path.log(r.LEAVE, k, 0.0, after)
             elif after != before:
@@ -422,11 +437,11 @@ class _Solver:
                 path.log(kind, k, before, after)
         if start.dwell > 0.0:
             self.leave.at, self.leave.side = t + start.dwell, start.side
-            self.leave.surface = place.surface if start.surface is None else start.surface
+            self.leave.surface = loss.surface if start.surface is None else start.surface
         return None
 
     def _add_energies(self, start: Start) -> None:
-        """Count what went in and out on the straight way from a line to the start."""
+        """Add the energies of the straight motion from a line to the start."""
         flow, c = self.path.flow, self.system.compiled
         if flow.progress.q:
             spent = np.empty(3)
@@ -434,38 +449,38 @@ class _Solver:
             call_arrays(c.power, start.x.copy(), signs, c.params, spent)
             flow.y[c.n + 1 :] += start.wait * spent
 
-    def _fill_rest(self, place: Place) -> None:
-        """Keep the state where it is until the end."""
+    def _fill_equilibrium(self, loss: LossPoint) -> None:
+        """Save the constant state of an equilibrium until the end."""
         flow = self.path.flow
         n = self.system.compiled.n
         states = flow.saved_states[int(flow.progress.saves) :]
-        states[:, 1 : n + 1] = place.x
+        states[:, 1 : n + 1] = loss.x
         states[:, n + 1 :] = flow.y[n + 1 :]
         flow.progress.saves = flow.save.size
         flow.y[n] = self.request.t_end
 
-    def _fill_through(self, place: Place, start: Start) -> None:
-        """Save the way from a two-fold to an exit, which is computed backward."""
+    def _fill_passage(self, loss: LossPoint, start: Start) -> None:
+        """Save the motion from a two-fold to an exit, integrated backward from the exit."""
         flow, n = self.path.flow, self.system.compiled.n
-        t_exit = place.t + start.wait
+        t_exit = loss.t + start.wait
         first, saved = int(flow.progress.saves), flow.saved_states
         last = int(np.searchsorted(flow.save, min(t_exit, self.request.t_end), side="right"))
         times = flow.save[first:last] - t_exit
-        at = place.sides.copy()
-        at[place.surface] = 0.0
+        at = loss.sides.copy()
+        at[loss.surface] = 0.0
         back = dwell_time(self.system, start.x, self.tolerance, save=times[::-1], sides=at)[2]
-        rows, found = min(int(back.flow.progress.saves), times.size), back.flow.saved_states
+        count, passage = min(int(back.flow.progress.saves), times.size), back.flow.saved_states
         origin = back.flow.y[n + 1 :].copy()
         for j in range(times.size):
-            row, source = first + j, times.size - 1 - j
-            if source < rows:
-                saved[row, 1 : n + 1] = found[source, 1 : n + 1]
-                spent = found[source, n + 1 :] - origin
-                saved[row, n + 1 :] = flow.y[n + 1 :] + spent
-                flow.saved_signs[row] = back.flow.saved_signs[source]
+            sample, source = first + j, times.size - 1 - j
+            if source < count:
+                saved[sample, 1 : n + 1] = passage[source, 1 : n + 1]
+                spent = passage[source, n + 1 :] - origin
+                saved[sample, n + 1 :] = flow.y[n + 1 :] + spent
+                flow.saved_signs[sample] = back.flow.saved_signs[source]
             else:
-                saved[row, 1 : n + 1] = place.x
-                saved[row, n + 1 :] = flow.y[n + 1 :]
+                saved[sample, 1 : n + 1] = loss.x
+                saved[sample, n + 1 :] = flow.y[n + 1 :]
         flow.progress.saves = last
         flow.y[n + 1 :] -= origin
         if t_exit > self.request.t_end:
@@ -479,20 +494,20 @@ class _Solver:
             return {}
         n = self.system.compiled.n
         exits, ends, times, sides, kinds = [], [], [], [], []
-        for place, start in self.futures:
+        for loss, start in self.futures:
             path = Trajectory(self.system, self.tolerance, np.empty(0), events=64)
-            t = place.t + start.wait
+            t = loss.t + start.wait
             path.place(t, start.x, start.sides, branch=start.branch)
             code = r.DONE
             if start.dwell > 0.0:
                 code = path.advance(min(t + start.dwell, self.request.t_end), 20_000)
                 if code == r.DONE and path.t < self.request.t_end:
-                    surface = place.surface if start.surface is None else start.surface
+                    surface = loss.surface if start.surface is None else start.surface
                     leave(self.system, path, surface, start.side)
             if code == r.DONE and not start.rest and path.t < self.request.t_end:
                 code = path.advance(self.request.t_end, 20_000)
             exits.append([t, *start.x])
-            sides.append(start.sides[place.surface])
+            sides.append(start.sides[loss.surface])
             ends.append(path.x)
             times.append(path.t)
             kinds.append(code)
@@ -512,8 +527,8 @@ class _Solver:
             if hasattr(callback, "check"):
                 callback.check()
 
-    def _drain(self) -> None:
-        """Move the events out of the kernel's rows."""
+    def _store_events(self) -> None:
+        """Move events from the records of the kernels to the log."""
         flow = self.path.flow
         self.events.add(flow.records.events[: flow.progress.events])
         self.states.add(flow.records.states[: flow.progress.events])
@@ -528,14 +543,14 @@ class _Solver:
         }
 
     def _pack(self) -> dict[str, StateArray | npt.NDArray[Any]]:
-        # what was done since the kernel came back may have left an event in its rows
-        self._drain()
+        # handling the last code may have logged an event
+        self._store_events()
         n, m = self.system.compiled.n, self.system.compiled.m
         lost = [[loss.time, *loss.where["state"]] for loss in self.losses]  # type: ignore[misc]
         words = [[loss.kind, str(loss.where["contact"]), loss.choice] for loss in self.losses]
         futures = [
-            [place.t, place.surface, start.wait, start.rest, start.branch, *start.x, *start.sides]
-            for place, start in self.futures
+            [loss.t, loss.surface, start.wait, start.rest, start.branch, *start.x, *start.sides]
+            for loss, start in self.futures
         ]
         return {
             **self._state(),
@@ -547,13 +562,13 @@ class _Solver:
         }
 
     def _resume(self) -> bool:
-        kept = self.request.checkpoint.load() if self.request.checkpoint is not None else None
-        if kept is None:
+        checkpoint = self.request.checkpoint.load() if self.request.checkpoint is not None else None
+        if checkpoint is None:
             return False
         n, m = self.system.compiled.n, self.system.compiled.m
         restore(
             self._state(),
-            kept,
+            checkpoint,
             lost_where=Form((), "U"),
             lost=Form(("losses", 1 + n), nan=True),
             lost_words=Form(("losses", 3), "U"),
@@ -562,11 +577,11 @@ class _Solver:
         )
         self._check_state()
         with unpacking():
-            self._unpack(kept)
+            self._restore_losses(checkpoint)
         return True
 
     def _check_state(self) -> None:
-        """Refuse counts and events that are not those of a run of this flow."""
+        """Refuse counts and events that do not belong to a run of this flow."""
         flow, events = self.path.flow, self.events.rows
         now, m = flow.progress, self.system.compiled.m
         check_count("progress", int(now.saves), 0, flow.saved.shape[0])
@@ -579,18 +594,22 @@ class _Solver:
         if not ((steps >= 0.0).all() or (steps <= 0.0).all()):
             raise refused("events", "events out of order", "events one after the other")
 
-    def _unpack(self, kept: dict[str, npt.NDArray[Any]]) -> None:
-        """Take up losses, futures and the place in the random numbers."""
-        places = json.loads(str(kept["lost_where"]))
-        for row, words, where in zip(kept["lost"], kept["lost_words"], places, strict=True):
-            self.losses.append(Loss(float(row[0]), str(words[0]), where, str(words[2])))
+    def _restore_losses(self, checkpoint: dict[str, npt.NDArray[Any]]) -> None:
+        """Restore losses, futures and the state of the random generator."""
+        places = json.loads(str(checkpoint["lost_where"]))
+        for values, words, where in zip(
+            checkpoint["lost"], checkpoint["lost_words"], places, strict=True
+        ):
+            self.losses.append(Loss(float(values[0]), str(words[0]), where, str(words[2])))
         n = self.system.compiled.n
-        for row in kept["futures"]:
-            x, sides = row[5 : 5 + n].copy(), row[5 + n :].copy()
-            place = Place("", float(row[0]), x, sides, int(row[1]))
-            start = Start(x, sides, wait=float(row[2]), rest=bool(row[3]), branch=int(row[4]))
-            self.futures.append((place, start))
-        self.rng.bit_generator.state = json.loads(str(kept["rng"]))
+        for values in checkpoint["futures"]:
+            x, sides = values[5 : 5 + n].copy(), values[5 + n :].copy()
+            loss = LossPoint("", float(values[0]), x, sides, int(values[1]))
+            start = Start(
+                x, sides, wait=float(values[2]), rest=bool(values[3]), branch=int(values[4])
+            )
+            self.futures.append((loss, start))
+        self.rng.bit_generator.state = json.loads(str(checkpoint["rng"]))
 
     def _last_event(self) -> Event:
         event: Event = self.events.last
@@ -598,12 +617,12 @@ class _Solver:
 
     def _history(self, status: Status) -> FlowHistory:
         flow, c = self.path.flow, self.system.compiled
-        self._drain()
+        self._store_events()
         futures = self._other_futures()
-        rows, events, states = int(flow.progress.saves), self.events.rows, self.states.rows
-        saved, signs = flow.saved_states[:rows], flow.saved_signs[:rows]
-        if not rows or (saved[-1, 0] < self.path.t and np.isfinite(flow.y).all()):
-            # the state in which the run ended belongs to it
+        count, events, states = int(flow.progress.saves), self.events.rows, self.states.rows
+        saved, signs = flow.saved_states[:count], flow.saved_signs[:count]
+        if not count or (saved[-1, 0] < self.path.t and np.isfinite(flow.y).all()):
+            # the last sample is the state at the end
             last = np.concatenate([[self.path.t], flow.y[: c.n], flow.y[c.n + 1 :]])
             saved = np.vstack([saved, last])
             signs = np.vstack([signs, self.path.sides])

@@ -1,9 +1,8 @@
-"""The set of futures of a two-fold: every exit from its escaping region, and what follows.
+"""The set of futures of a two-fold, parametrised by the exits from its escaping region.
 
-A state that slides into a two-fold of case 1 slides on into the escaping region and may
-leave it anywhere, to either side. The set is parametrised by the exit point p: backward from
-p the state returns to the two-fold, which gives the time of dwelling; forward from p the
-future is unique until determinism is lost again.
+A state that slides into a two-fold of case 1 continues in the escaping region and may leave it at
+any point p, to either side. Backward integration from p to the two-fold gives the dwell time;
+forward from p the future is unique up to the next loss of determinism.
 
 Source: formulas sheet of the paper on switching, section 5 (funnel).
 """
@@ -21,11 +20,11 @@ import numpy.typing as npt
 from stiction.core.method import SharedName
 from stiction.errors import ModelError
 from stiction.numerics.checks import Record, fits, number, numbers, whole
-from stiction.switching.choosing.exits import EscapingWedge, Exit, dwell_time
 from stiction.switching.flow import records as r
 from stiction.switching.flow.trajectory import Tolerance, Trajectory
 from stiction.switching.methods import EventDriven, event_driven
 from stiction.switching.model import SwitchingSystem
+from stiction.switching.nonuniqueness.exits import EscapingWedge, Exit, dwell_time
 
 __all__ = ["Funnel", "futures"]
 
@@ -39,7 +38,7 @@ _ENDS = {
     r.LINE_HIT: "codim2_line",
     r.SPLIT: "fold",
     r.UNDECIDED: "undecided",
-    r.PILED_UP: "accumulation",
+    r.EVENTS_ACCUMULATE: "accumulation",
 }
 
 
@@ -52,12 +51,11 @@ class Funnel(Record):
     x_star : (n,) the two-fold
     names : names of the states
     units : of the states and, last, of time
-    horizon : the time up to which futures are followed [time unit]
-    exits : (f, n) points where they leave the surface; where they are at the horizon if
-        they still slide then
-    dwell : (f,) times of leaving [time unit]
-    angle, ray : (f,) direction of the exit from the two-fold, and which ray it lies on
-    cell : (f, 2) times of dwelling between which the exit stands for its ray
+    horizon : end time of the futures [time unit]
+    exits : (f, n) points at which they leave the surface; at the horizon if they still slide then
+    dwell : (f,) times of the exits [time unit]
+    angle, ray : (f,) direction of the exit from the two-fold, and its ray
+    cell : (f, 2) interval of dwell times of its ray that the exit represents
     side : (f,) 1 and -1 for the side it leaves to, 0 for one that slides to the horizon
     time : (t,) grid of times
     states : (f, t, n) states; NaN after the end of a future
@@ -83,7 +81,7 @@ class Funnel(Record):
     edge: Floats
 
     def __str__(self) -> str:
-        """Return a few lines: how many futures, how long they dwell, how they end."""
+        """Return a few lines: number, dwell times and ends of the futures."""
         kinds = sorted(set(self.end_kind))
         ends = ", ".join(f"{self.end_kind.count(kind)} at {kind}" for kind in kinds)
         where = ", ".join(f"{n} = {v:.6g}" for n, v in zip(self.names, self.x_star, strict=True))
@@ -98,37 +96,37 @@ class Funnel(Record):
         return int(self.dwell.size)
 
     def boundary(self) -> Floats:
-        """Return (e, n) the border of the exits found: outermost rays, and farthest exits."""
+        """Return (e, n) the boundary of the exits: outermost rays, and farthest exits."""
         return self.edge.copy()
 
     def at(self, t: float) -> Floats:
         """Return (f, n) the states at time t, between grid times by linear interpolation."""
-        i, share = self._place(t)
-        states: Floats = (1.0 - share) * self.states[:, i] + share * self.states[:, i + 1]
+        i, fraction = self._interval_of(t)
+        states: Floats = (1.0 - fraction) * self.states[:, i] + fraction * self.states[:, i + 1]
         return states
 
     def bounds(self, t: float) -> tuple[Floats, Floats, Floats]:
         """Return lower and upper ends of every state over the futures that still run at t.
 
-        A future that has met the next loss of determinism before t has a whole set of states
-        then and is left out; `running` says how probable the others are.
+        A future with a loss of determinism before t is a set of states and is left out; `running`
+        gives the probability of the others.
 
         Returns
         -------
         low, high : (n,) [state units]
-        doubt : (n,) how much they change when every second ray is left out [state units]:
-            an estimate of what the grid of exits misses
+        doubt : (n,) their change if every second ray is left out [state units], an estimate of the
+            error of the grid of exits
 
         Verified by: tests/unit/switching/test_funnel.py::test_bounds_settle_as_the_grid_grows
         """
         states = self.at(t)
-        good = np.isfinite(states).all(axis=1)
-        if not good.any():
+        running = np.isfinite(states).all(axis=1)
+        if not running.any():
             empty = np.full(len(self.names), np.nan)
             return empty, empty.copy(), empty.copy()
-        low, high = states[good].min(axis=0), states[good].max(axis=0)
-        half = good & (self.ray % 2 == 0)
-        part = states[half] if half.any() else states[good]
+        low, high = states[running].min(axis=0), states[running].max(axis=0)
+        half = running & (self.ray % 2 == 0)
+        part = states[half] if half.any() else states[running]
         doubt = np.maximum(part.min(axis=0) - low, high - part.max(axis=0))
         return low, high, doubt
 
@@ -146,10 +144,10 @@ class Funnel(Record):
         return np.asarray(points[ConvexHull(points).vertices])
 
     def weights(self, hazard: float) -> Floats:
-        """Return (f,) probabilities of the futures when the state leaves at random.
+        """Return (f,) probabilities of the futures for random exits.
 
-        Directions and sides are equally likely, and the time of dwelling is exponential
-        with rate `hazard` [1 / time unit], cut off where a ray ends.
+        Directions and sides are equally likely, and the dwell time is exponential with rate
+        `hazard` [1 / time unit], truncated at the end of a ray.
 
         Verified by: tests/unit/switching/test_funnel.py::test_weights_are_a_probability
         """
@@ -164,31 +162,31 @@ class Funnel(Record):
         mass = np.where(self.side == 0.0, mass, 0.5 * mass)
         total = np.zeros(int(self.ray.max()) + 1)
         np.add.at(total, self.ray, mass)
-        found: Floats = mass / total[self.ray] / np.unique(self.ray).size
-        return found
+        weights: Floats = mass / total[self.ray] / np.unique(self.ray).size
+        return weights
 
     def mean(self, t: float, hazard: float) -> Floats:
         """Return (n,) the mean state at time t of the futures that still run."""
         states, weights = self.at(t), self.weights(hazard)
-        good = np.isfinite(states).all(axis=1)
-        return np.asarray(weights[good] @ states[good] / weights[good].sum())
+        running = np.isfinite(states).all(axis=1)
+        return np.asarray(weights[running] @ states[running] / weights[running].sum())
 
     def quantiles(self, t: float, hazard: float, q: Sequence[float]) -> Floats:
         """Return (q, n) quantiles of every state at time t of the futures that still run."""
         states, weights = self.at(t), self.weights(hazard)
-        good = np.isfinite(states).all(axis=1)
-        found = np.empty((len(q), len(self.names)))
+        running = np.isfinite(states).all(axis=1)
+        result = np.empty((len(q), len(self.names)))
         for j in range(len(self.names)):
-            order = np.argsort(states[good, j])
-            share = np.cumsum(weights[good][order])
-            places = np.searchsorted(share, np.asarray(q) * share[-1])
-            found[:, j] = states[good, j][order][np.minimum(places, order.size - 1)]
-        return found
+            order = np.argsort(states[running, j])
+            cumulative = np.cumsum(weights[running][order])
+            positions = np.searchsorted(cumulative, np.asarray(q) * cumulative[-1])
+            result[:, j] = states[running, j][order][np.minimum(positions, order.size - 1)]
+        return result
 
     def return_times(self, kind: str, hazard: float) -> tuple[Floats, Floats]:
-        """Return when the futures that end in `kind` do so, and their probabilities."""
-        picked = np.array([end == kind for end in self.end_kind])
-        return self.end_time[picked], self.weights(hazard)[picked]
+        """Return the end times of the futures that end in `kind`, and their probabilities."""
+        chosen = np.array([end == kind for end in self.end_kind])
+        return self.end_time[chosen], self.weights(hazard)[chosen]
 
     def plot(self) -> Any:
         """Return a figure: the region of exits, and the futures over time."""
@@ -196,7 +194,7 @@ class Funnel(Record):
 
         return funnel_figure(self)
 
-    def _place(self, t: float) -> tuple[int, float]:
+    def _interval_of(self, t: float) -> tuple[int, float]:
         if not 0.0 <= t <= self.horizon:
             raise ModelError(
                 "Funnel",
@@ -241,24 +239,24 @@ def futures(
     x = _checked(system, x_star, horizon)
     for name, value in (("angles", angles), ("distances", distances), ("times", times)):
         whole(f"futures.{name}", value, least=2, why="it is a grid.", try_="leave it out.")
-    # both sides of every exit are followed and kept at all times
+    # memory: both futures of every exit at all times
     each = 2.0 * 8.0 * system.compiled.n
     fits("futures", angles * distances * times, each, "give a coarser grid.")
     tolerance = Tolerance(method.rtol, method.atol)
     wedge = EscapingWedge(system, x, tolerance)
     grid = np.linspace(0.0, horizon, times)
-    rows: list[dict[str, Any]] = []
-    rim: list[Floats] = []
+    records: list[dict[str, Any]] = []
+    farthest: list[Floats] = []
     for ray, angle in enumerate((np.arange(angles) + 0.5) / angles * math.pi / 2):
         last = _last_exit(wedge, float(angle), horizon)
         if last is None:
             continue
-        rim.append(last.x)
-        rows += _ray(wedge, last, ray, distances, grid, horizon, tolerance)
-    if not rows:
-        # says why, in the words of the wedge
+        farthest.append(last.x)
+        records += _ray(wedge, last, ray, distances, grid, horizon, tolerance)
+    if not records:
+        # raises the error of the wedge
         wedge.longest(math.pi / 4)
-    return _gathered(system, x, horizon, grid, rows, _edge(rows, rim, x))
+    return _funnel_of(system, x, horizon, grid, records, _edge(records, farthest, x))
 
 
 def _checked(system: SwitchingSystem, x_star: Sequence[float] | Floats, horizon: float) -> Floats:
@@ -275,7 +273,7 @@ def _checked(system: SwitchingSystem, x_star: Sequence[float] | Floats, horizon:
         "futures.horizon",
         horizon,
         rule="positive",
-        why="futures are followed for some time.",
+        why="it is the end time of the futures.",
         try_="give a time such as 10.0.",
     )
     normal = system.gradient(x)[0]
@@ -286,13 +284,13 @@ def _checked(system: SwitchingSystem, x_star: Sequence[float] | Floats, horizon:
         rate = system.field(x, signs)
         speed = float(np.linalg.norm(normal) * np.linalg.norm(rate))
         worst = max(worst, abs(float(normal @ rate)) / max(speed, 1e-300))
-    off = abs(float(system.surfaces_at(x)[0]))
-    if not (worst <= 1e-6 and off <= 1e-8 * (1.0 + float(np.abs(x).max()))):
+    distance = abs(float(system.surfaces_at(x)[0]))
+    if not (worst <= 1e-6 and distance <= 1e-8 * (1.0 + float(np.abs(x).max()))):
         raise ModelError(
             "futures.x_star",
-            f"{x.tolist()}, where h = {off:.3g} and |L| is {worst:.3g} of its size",
+            f"{x.tolist()}, where h = {distance:.3g} and |L| is {worst:.3g} of its size",
             "a two-fold: h = L+ = L- = 0",
-            "only there does one state have a whole set of futures.",
+            "only there one state has a set of futures.",
             "give two_fold(system, guess).x.",
         )
     return np.array(x)
@@ -317,7 +315,7 @@ def _ray(
     tolerance: Tolerance,
 ) -> list[dict[str, Any]]:
     """Return the futures whose exits lie on one ray."""
-    rows: list[dict[str, Any]] = []
+    records: list[dict[str, Any]] = []
     edges = [0.0]
     exits: list[Exit] = []
     for b in range(distances):
@@ -329,19 +327,19 @@ def _ray(
         exits.append(middle)
         edges.append(end.dwell)
     for b, exit_ in enumerate(exits):
-        before = _dwelling(wedge, exit_, grid, tolerance)
+        before = _before_exit(wedge, exit_, grid, tolerance)
         for side in (1.0, -1.0):
             states = before.copy()
-            kind, t = _onward(wedge, exit_, side, grid, horizon, states, tolerance)
+            kind, t = _after_exit(wedge, exit_, side, grid, horizon, states, tolerance)
             cell = (edges[b], edges[b + 1])
-            rows.append(_row(exit_, ray, cell, side, states, kind, t))
+            records.append(_record(exit_, ray, cell, side, states, kind, t))
     if last.dwell >= horizon * (1.0 - 1e-9):
-        states = _dwelling(wedge, last, grid, tolerance)
-        rows.append(_row(last, ray, (last.dwell, math.inf), 0.0, states, "horizon", horizon))
-    return rows
+        states = _before_exit(wedge, last, grid, tolerance)
+        records.append(_record(last, ray, (last.dwell, math.inf), 0.0, states, "horizon", horizon))
+    return records
 
 
-def _row(
+def _record(
     exit_: Exit,
     ray: int,
     cell: tuple[float, float],
@@ -363,22 +361,22 @@ def _row(
     }
 
 
-def _dwelling(wedge: EscapingWedge, exit_: Exit, grid: Floats, tolerance: Tolerance) -> Floats:
-    """Return (t, n) the states before the exit, which are computed backward from it."""
+def _before_exit(wedge: EscapingWedge, exit_: Exit, grid: Floats, tolerance: Tolerance) -> Floats:
+    """Return (t, n) the states before the exit, by backward integration from it."""
     n = exit_.x.size
     states = np.full((grid.size, n), np.nan)
-    # the horizon is a time of the grid, and the last exit meets it to rounding
+    # the horizon is a grid time, equal to the last exit up to rounding
     count = int(np.searchsorted(grid, exit_.dwell * (1.0 + 1e-9), side="right"))
     save = np.minimum(grid[:count] - exit_.dwell, 0.0)[::-1]
     back = dwell_time(wedge.system, exit_.x, tolerance, save=save)[2]
-    rows = int(back.flow.progress.saves)
-    states[count - rows : count] = back.flow.saved[:rows, 1 : n + 1][::-1]
-    # what is left is nearer to the two-fold than the way back was followed
-    states[: count - rows] = wedge.x
+    count_saved = int(back.flow.progress.saves)
+    states[count - count_saved : count] = back.flow.saved[:count_saved, 1 : n + 1][::-1]
+    # earlier states are nearer to the two-fold than the end of the backward integration
+    states[: count - count_saved] = wedge.x
     return states
 
 
-def _onward(
+def _after_exit(
     wedge: EscapingWedge,
     exit_: Exit,
     side: float,
@@ -387,7 +385,7 @@ def _onward(
     states: Floats,
     tolerance: Tolerance,
 ) -> tuple[str, float]:
-    """Fill the states after the exit; return how and when the future ends."""
+    """Fill the states after the exit; return kind and time of the end."""
     n = exit_.x.size
     first = int(np.searchsorted(grid, exit_.dwell * (1.0 + 1e-9), side="right"))
     path = Trajectory(wedge.system, tolerance, grid[first:])
@@ -395,29 +393,31 @@ def _onward(
     sides[0] = side
     path.place(exit_.dwell, exit_.x, sides)
     code = path.advance(horizon, _STEPS)
-    rows = int(path.flow.progress.saves)
-    states[first : first + rows] = path.flow.saved[:rows, 1 : n + 1]
+    count_saved = int(path.flow.progress.saves)
+    states[first : first + count_saved] = path.flow.saved[:count_saved, 1 : n + 1]
     return _ENDS.get(code, "failed"), path.t
 
 
-def _edge(rows: list[dict[str, Any]], rim: list[Floats], x: Floats) -> Floats:
-    """Return the border: out along the first ray, over the farthest exits, back on the last."""
-    if not rows:
+def _edge(records: list[dict[str, Any]], farthest: list[Floats], x: Floats) -> Floats:
+    """Return the boundary: out along the first ray, over the farthest exits, back on the last."""
+    if not records:
         return x[None, :]
-    rays = sorted({row["ray"] for row in rows})
-    first, last = ([row["exits"] for row in rows if row["ray"] == k] for k in (rays[0], rays[-1]))
-    return np.array([x, *first, *rim, *last[::-1], x])
+    rays = sorted({record["ray"] for record in records})
+    first, last = (
+        [record["exits"] for record in records if record["ray"] == k] for k in (rays[0], rays[-1])
+    )
+    return np.array([x, *first, *farthest, *last[::-1], x])
 
 
-def _gathered(
+def _funnel_of(
     system: SwitchingSystem,
     x: Floats,
     horizon: float,
     grid: Floats,
-    rows: list[dict[str, Any]],
+    records: list[dict[str, Any]],
     edge: Floats,
 ) -> Funnel:
-    columns = {name: [row[name] for row in rows] for name in rows[0]}
+    columns = {name: [record[name] for record in records] for name in records[0]}
     return Funnel(
         x_star=x,
         names=system.state_names,

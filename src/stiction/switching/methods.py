@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["EventDriven", "event_driven"]
 
-# steps that take some ten seconds
+# steps of about ten seconds
 _STEPS = 800_000
 
 _RTOL = Positive(
@@ -39,7 +39,7 @@ _POLICY = Part(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class EventDriven(Method):
-    """From event to event: modes are exact, events are located, stick does not creep.
+    """Event-driven integration: exact modes, located events, stick without creep.
 
     Between events a Runge-Kutta pair of order 8 with dense output follows the flow.
 
@@ -91,14 +91,14 @@ class EventDriven(Method):
         paths: Sequence[tuple[str | int, ...]],
         names: Sequence[str],
     ) -> Solve | None:
-        """Return what solves many members at once; None where it cannot."""
+        """Return a solver of many members at once; None if there is none."""
         from stiction.switching.ensembles.members import blocks_of
 
         return blocks_of(system, self, request, paths, names)
 
 
 def event_driven(flow: SwitchingSystem, method: EventDriven | SharedName) -> EventDriven:
-    """Return the `EventDriven` of flows that a user gave, or gave by its shared name.
+    """Return the `EventDriven` method of a flow, also for a shared name of the method.
 
     Raises
     ------

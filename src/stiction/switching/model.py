@@ -32,7 +32,7 @@ __all__ = ["MODES", "Compiled", "LineExit", "PiecewiseSmooth", "SwitchingSystem"
 
 Floats = npt.NDArray[np.float64]
 
-# what a scenario writes for the mode at one surface, and the sign it stands for
+# names of modes at one surface in scenarios, and their signs
 MODES = {"+": 1.0, "-": -1.0, "slide": 0.0}
 _MODE = Choice(
     tuple(MODES),
@@ -43,7 +43,7 @@ _MODE = Choice(
 
 @dataclass(frozen=True, eq=False)
 class Compiled:
-    """What kernels need of a system: addresses of functions f(x, s, p, out), and sizes.
+    """The compiled functions of a system, by address f(x, s, p, out), and its sizes.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ class Compiled:
     scale : (n,) sizes of the states, for differences and tolerances
     parallel : whether several threads may call the functions at once
     stiff : whether steps are implicit
-    keep : objects that own the code behind the addresses
+    keep : objects that own the code at the addresses
     """
 
     field: int
@@ -83,7 +83,7 @@ class Compiled:
 
     @functools.cached_property
     def sizes_and_normals(self) -> tuple[Floats, Floats]:
-        """(n,) sizes of the states and (m n,) gradients, NaN where they may change, to be read."""
+        """(n,) sizes of the states and (m n,) constant gradients, NaN for none; read only."""
         sure = self.plane is not None and self.plane_is_sure
         normals = np.array(self.plane).reshape(-1) if sure else np.full(self.m * self.n, np.nan)
         return np.array(self.scale, dtype=np.float64), normals
@@ -91,7 +91,7 @@ class Compiled:
 
 @dataclass(frozen=True)
 class LineExit:
-    """One way to go on from a point of a codimension-2 line.
+    """An admissible continuation from a point of a codimension-2 line.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ class SwitchingSystem(Declared, abc.ABC):
     """
 
     default_method: ClassVar[str] = "EventDriven"
-    fewest_saves: ClassVar[int] = 2  # results do not depend on when states are kept
+    fewest_saves: ClassVar[int] = 2  # results do not depend on the saving times
 
     x0: Sequence[float] | None
     mode: Annotated[str | None, _MODE]
@@ -131,7 +131,7 @@ class SwitchingSystem(Declared, abc.ABC):
 
     @property
     def usual_start(self) -> Sequence[float] | Floats | None:
-        """The start of a system that is given none; None where it has to be given."""
+        """The default start; None where it must be given."""
         return None
 
     @property
@@ -163,10 +163,10 @@ class SwitchingSystem(Declared, abc.ABC):
         """The compiled functions of this system."""
         return self.compile()
 
-    # ---- what a system may add
+    # ---- optional properties of a system
 
     def energies(self, x: Floats) -> tuple[Floats, Floats] | None:
-        """Return kinetic and stored energy for states (t, n), None where there is none."""
+        """Return kinetic and stored energy for states (t, n); None for no energy."""
         return None
 
     def outputs(self, x: Floats, s: Floats) -> dict[str, tuple[Floats, str, str]]:
@@ -180,24 +180,24 @@ class SwitchingSystem(Declared, abc.ABC):
         return {}
 
     def line_exits(self, x: Floats) -> tuple[LineExit, ...]:
-        """Return the ways out of a codimension-2 line at the point x of it."""
+        """Return the exit directions at a point x of a codimension-2 line."""
         return ()
 
     def line_point(self, x: Floats) -> Floats:
         """Return the point of the codimension-2 line h_1 = g_1 = 0 nearest to `x`."""
-        found, c = np.array(x, dtype=np.float64), self.compiled
+        point, c = np.array(x, dtype=np.float64), self.compiled
         scale = np.asarray(c.scale)
         for _ in range(8):
-            values = np.array([self.surfaces_at(found)[0], self.kinks_at(found)[0]])
-            rows = np.empty((2, c.n))
-            rows[0] = self.gradient(found)[0] * scale
+            values = np.array([self.surfaces_at(point)[0], self.kinks_at(point)[0]])
+            normals = np.empty((2, c.n))
+            normals[0] = self.gradient(point)[0] * scale
             for j in range(c.n):
                 step = np.zeros(c.n)
                 step[j] = 1e-3 * scale[j]
-                ahead, behind = self.kinks_at(found + step)[0], self.kinks_at(found - step)[0]
-                rows[1, j] = (ahead - behind) / 2e-3
-            found -= scale * (np.linalg.pinv(rows) @ values)
-        return found
+                forward, backward = self.kinks_at(point + step)[0], self.kinks_at(point - step)[0]
+                normals[1, j] = (forward - backward) / 2e-3
+            point -= scale * (np.linalg.pinv(normals) @ values)
+        return point
 
     @property
     def smooth_field(self) -> int:
@@ -208,26 +208,26 @@ class SwitchingSystem(Declared, abc.ABC):
         return 0
 
     def check_at(self, x: Floats) -> None:
-        """Raise ModelError if a function of the system is to blame for a failure at `x`."""
+        """Raise ModelError if a function of the system causes a failure at `x`."""
 
-    # ---- one point at a time, for analysis and checks
+    # ---- evaluation at one point
 
     def full_state(self, x: npt.ArrayLike, t: float = 0.0) -> Floats:
-        """Return states (..., n) as kernels take them: with the clock, where there is one."""
+        """Return states (..., n) with the clock, if the system has one."""
         return np.array(x, dtype=np.float64, order="C")
 
     def start_state(self, t: float = 0.0) -> Floats:
-        """Return (n,) the start as kernels take it, for a run that starts at `t`."""
+        """Return (n,) the start of a run at time `t`, with the clock."""
         return self.full_state(() if self.x0 is None else self.x0, t)
 
     @property
     def start_names(self) -> tuple[str, ...]:
-        """Names of the states that a start gives."""
+        """Names of the states of a start, without the clock."""
         return self.state_names
 
     @property
     def state_size(self) -> int:
-        """How many numbers one saved state holds."""
+        """Number of values in one saved state."""
         return len(self.state_names) + 5
 
     def surfaces_at(self, x: Floats) -> Floats:
@@ -259,10 +259,10 @@ class SwitchingSystem(Declared, abc.ABC):
         return out.reshape(c.m, c.n)
 
     def _check_together(self) -> None:
-        """Refuse fields that do not go together; what follows may rely on them."""
+        """Refuse fields that contradict each other."""
 
     def _check_start(self) -> None:
-        """Refuse a start of a wrong size."""
+        """Refuse a start of the wrong size."""
         name, n = type(self).__name__, len(self.start_names)
         if self.x0 is not None:
             x0 = numbers(
@@ -314,7 +314,7 @@ class PiecewiseSmooth(SwitchingSystem):
     f : f(x, s) with the signs s_1 .. s_m of the switching functions; or f(t, x, s, p)
     kinks : functions whose zeros are kinks of the field; crossing one is an event
     x0 : start; the dimension of the flow is its length
-    mode : at a start on the surface "+", "-" or "slide"; None takes what is forced
+    mode : at a start on the surface "+", "-" or "slide"; None takes the only one
     names : names of the states; x1, x2, ... when left out
     h_gradient : gradient of h (of each h one after the other); differences of order 8
         when left out, exact for a plane
@@ -381,7 +381,7 @@ class PiecewiseSmooth(SwitchingSystem):
                 name,
                 f"f_plus and f_minus with {len(self.surfaces)} surfaces",
                 "f(x, s), with one sign per surface",
-                "two fields cannot tell four or more regions apart.",
+                "two fields cannot distinguish four or more regions.",
                 "give f=lambda x, s: ... .",
             )
         if self.x0 is None:
@@ -418,25 +418,25 @@ class PiecewiseSmooth(SwitchingSystem):
         self.functions.check_at(self.start_state(), finite=True)
         self.functions.check_gradient(self.start_state(), self._full_scale)
         if mode() == "compiled":
-            # what cannot be compiled is told where the model is made
+            # functions that cannot be compiled are reported when the model is made
             _ = self.compiled
 
     def _check_names(self) -> None:
-        """Refuse names that other columns of the results have already."""
+        """Refuse names of other columns of the results."""
         from stiction.core.run import RESERVED
 
         given = self.state_names
-        taken = [
+        reserved = [
             word
             for i, word in enumerate(given)
             if word in RESERVED | {"mode", "multiplier"}
             or str(word).startswith("future_")
             or word in given[:i]
         ]
-        if taken:
+        if reserved:
             raise ModelError(
                 "PiecewiseSmooth.names",
-                repr(taken[0]),
+                repr(reserved[0]),
                 "names that nothing else in the results has, each once",
                 "they are the columns of the results, beside time, mode, energies and others.",
                 "for example 'clock' where the time is a state.",
@@ -449,7 +449,7 @@ class PiecewiseSmooth(SwitchingSystem):
 
     @functools.cached_property
     def functions(self) -> UserFunctions:
-        """The functions, with what they take."""
+        """The functions, with their arguments."""
         parts = {"h": self.surfaces, "kinks": tuple(self.kinks)}
         for label in ("f_plus", "f_minus", "f", "h_gradient"):
             part = getattr(self, label)
@@ -460,12 +460,12 @@ class PiecewiseSmooth(SwitchingSystem):
 
     @property
     def state_names(self) -> tuple[str, ...]:
-        """Names of the states, in order; the last is the clock where a function takes the time."""
+        """Names of the states, in order; the last is the clock if a function depends on time."""
         return (*self.start_names, CLOCK) if self.functions.clocked else self.start_names
 
     @property
     def start_names(self) -> tuple[str, ...]:
-        """Names of the states that a start gives: all but the clock."""
+        """Names of the states of a start, without the clock."""
         if self.names is not None:
             return tuple(self.names)
         return tuple(f"x{i + 1}" for i in range(len(_sized(self.x0))))
@@ -552,10 +552,10 @@ class PiecewiseSmooth(SwitchingSystem):
         )
 
     def _functions(self) -> list[tuple[str, Any]]:
-        found = [("h", part) for part in self.surfaces]
-        found += [("kinks", part) for part in self.kinks]
+        entries = [("h", part) for part in self.surfaces]
+        entries += [("kinks", part) for part in self.kinks]
         optional = ("f_plus", "f_minus", "f", "h_gradient")
-        return found + [(n, v) for n in optional if (v := getattr(self, n)) is not None]
+        return entries + [(n, v) for n in optional if (v := getattr(self, n)) is not None]
 
     def check_at(self, x: Floats) -> None:
         """Raise ModelError if a function gives a wrong number of values at `x`."""
@@ -567,18 +567,18 @@ def _planes(surface: int, p: Floats, scale: Floats, start: Floats, m: int, k: in
     from stiction.switching.flow.geometry import gradients
 
     rng, n = np.random.default_rng(0), start.size
-    work, found = np.empty((2, m + k + n)), []
+    work, entries = np.empty((2, m + k + n)), []
     for _ in range(5):
         out = np.empty(m * n)
         at = start + scale * rng.uniform(-3.0, 3.0, n)
         gradients(surface, 0, m, n, p.ctypes.data, scale, at, out, work)
-        found.append(out.reshape(m, n))
-    # what varies less than the rounding of the differences is a plane; drop that rounding
-    spread = np.max(np.abs(np.array(found) - found[0]))
-    size = float(np.max(np.abs(found[0])))
+        entries.append(out.reshape(m, n))
+    # a variation below the rounding of the differences is that of a plane; drop the rounding
+    spread = np.max(np.abs(np.array(entries) - entries[0]))
+    size = float(np.max(np.abs(entries[0])))
     if size == 0.0 or not spread <= 1e-11 * size:
         return None
-    return np.where(np.abs(found[0]) < 1e-13 * size, 0.0, np.round(found[0] / size, 13) * size)
+    return np.where(np.abs(entries[0]) < 1e-13 * size, 0.0, np.round(entries[0] / size, 13) * size)
 
 
 def _sized(x0: Sequence[float] | None) -> Sequence[float]:

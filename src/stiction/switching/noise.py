@@ -1,4 +1,4 @@
-"""The flow with additive noise: how it chooses an exit where the future is not unique.
+"""Flows with additive noise, and the exits that noise selects where solutions are not unique.
 
 dx = f(x; sgn h) dt + level scale dW by the scheme of Euler and Maruyama, which keeps the drift
 discontinuous: a sliding state chatters across the surface within a step. Where the surface repels,
@@ -28,19 +28,19 @@ __all__ = ["NoiseStudy", "UnresolvedWarning", "noise_study"]
 Floats = npt.NDArray[np.float64]
 
 _MOST_STEPS = 2_000_000_000
-# a step takes this share of a time that must be resolved
-_SHARE = 0.02
-# steps of a path beside those of full length
+# a step over a time that must be resolved
+_STEP_FRACTION = 0.02
+# steps of a path in addition to those of full length
 _MORE_STEPS = 1_000_000
 
 
 class UnresolvedWarning(UserWarning):
-    """Noise so weak that no step resolves what it decides."""
+    """Noise too weak for its effect on the exits to be resolved by the steps."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class NoiseStudy(Record):
-    """When and to which side noisy paths leave the surface after determinism is lost.
+    """Exit times and sides of noisy paths after a loss of determinism.
 
     Parameters
     ----------
@@ -48,8 +48,8 @@ class NoiseStudy(Record):
     lost : when the flow without noise loses determinism
     dwell : (l, paths) time from there until the last visit to the surface where it repels; NaN
         for a path that has not left
-    travel : (l, paths) time from there until |h| is `away`, most of it on the way
-    side : (l, paths) 1 or -1; 0 for one that stays
+    travel : (l, paths) time from there until |h| is `away`
+    side : (l, paths) 1 or -1; 0 for no exit
     final : (l, paths, n) states at the end
     layer : (l,) time in which the noise decides, as a formula has it
     resolved : (l,) whether the steps resolve that time
@@ -68,7 +68,7 @@ class NoiseStudy(Record):
     def mean_dwell(self) -> Floats:
         """(l,) mean time at the surface of the paths that leave, NaN if none does [time unit].
 
-        Paths that stay until the end are left out: run long enough that few do.
+        Paths without an exit are left out: take an end time at which they are few.
         """
         gone = [row[np.isfinite(row)] for row in self.dwell]
         return np.array([row.mean() if row.size else np.nan for row in gone])
@@ -80,13 +80,13 @@ class NoiseStudy(Record):
 
     @property
     def to_plus(self) -> Floats:
-        """(l,) share of the paths that leave to h > 0."""
+        """(l,) fraction of the paths that leave to h > 0."""
         gone = self.side != 0.0
         return np.asarray((self.side > 0.0).sum(axis=1) / np.maximum(gone.sum(axis=1), 1))
 
     @property
     def exponent(self) -> float:
-        """Exponent with which the mean time at the surface grows with the level."""
+        """Exponent of the mean time at the surface as a power of the level."""
         return float(np.polyfit(np.log(self.levels), np.log(self.mean_dwell), 1)[0])
 
     def __str__(self) -> str:
@@ -112,7 +112,7 @@ def noise_study(
     away: float = 0.05,
     seed: int = 0,
 ) -> NoiseStudy:
-    """Return exit times and sides of noisy paths behind the first loss of determinism.
+    """Return exit times and sides of noisy paths after the first loss of determinism.
 
     Parameters
     ----------
@@ -159,7 +159,7 @@ def noise_study(
         noise = Noise(
             float(strength),
             spread,
-            *(float(step), _SHARE, least, float(t_end), lost, float(layers[i])),
+            *(float(step), _STEP_FRACTION, least, float(t_end), lost, float(layers[i])),
             float(away * reach),
             100 * steps + _MORE_STEPS,
         )
@@ -191,9 +191,9 @@ def _layer(system: SwitchingSystem, x: Floats, spread: float) -> float:
 
     mean = 0.5 * (system.field(x, 1.0) + system.field(x, -1.0))
     size = float(np.max(np.abs(mean) / np.asarray(system.compiled.scale)))
-    ahead = 1e-4 / size if size > 0.0 else 1.0
+    duration = 1e-4 / size if size > 0.0 else 1.0
     now = float(np.max(np.abs(speeds(x))))
-    grows = float(np.max(np.abs(speeds(x + ahead * mean) - speeds(x)))) / ahead
+    grows = float(np.max(np.abs(speeds(x + duration * mean) - speeds(x)))) / duration
     if now == 0.0 and grows == 0.0:
         return np.inf
     low, high = 1e-40, 1e40
@@ -209,7 +209,7 @@ def _layer(system: SwitchingSystem, x: Floats, spread: float) -> float:
 def _checked(
     levels: Sequence[float], t_end: float, paths: int, step: float, seed: int
 ) -> tuple[Floats, int]:
-    """Return the levels and how many steps there are; refuse what cannot be followed."""
+    """Return the levels and the number of steps; refuse those that cannot be computed."""
     level = numbers(
         "noise_study.levels",
         levels,
@@ -230,14 +230,14 @@ def _checked(
             "noise_study",
             f"{steps} steps for {paths} paths and {level.size} levels",
             f"at most {_MOST_STEPS:.0e} steps in all",
-            "they are all taken.",
+            "all of them are computed.",
             "take a longer step or fewer paths.",
         )
     return level, steps
 
 
 def _first_loss(system: SwitchingSystem, t_end: float) -> tuple[float, Floats]:
-    """Return when and where the flow without noise loses determinism."""
+    """Return time and state of the loss of determinism without noise."""
     c, ends = system.compiled, np.array([0.0, t_end])
     run = EventDriven(rtol=1e-10).solve(system, Request(0.0, t_end, ends))
     if c.m != 1 or not run.determinism.losses:

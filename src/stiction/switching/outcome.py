@@ -1,4 +1,4 @@
-"""From the arrays of a flow to a Run: the one place that names results."""
+"""Results of flows: from the arrays of the method to variables, events, ledger and audit."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ Floats = npt.NDArray[np.float64]
 _NAMES = {1.0: "+", -1.0: "-", 0.0: "slide"}
 # two states this close, relative to the scale, belong to the same point of a cycle
 CYCLE = 1e-6
-# limits of checks follow the tolerance no further than this: energy that is missing, distances
-# over the size of the state, and a multiplier beyond its bound
+# largest limits of checks, which are proportional to the tolerance: energy imbalance, distances
+# over the size of the state, excess of a multiplier over its bound
 _ENERGY_MOST, _OFF_MOST, _BEYOND_MOST = 1e-2, 1e-4, 1e-2
 
 
 @dataclass(frozen=True, eq=False)
 class FlowHistory:
-    """What the event-driven method computed.
+    """Results of the event-driven method.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ class FlowHistory:
     sliding : (t, m) whether the state slides on the surface
     energy : (t, 3) external work, friction heat, viscous heat; None without energies
     events, states : (e,) events, see `flow.state`, and (e, n) the states there
-    futures : what other choices led to, by name
+    futures : results of other choices, by name
     margin : smallest distance to a split of futures over the error of the run
     """
 
@@ -68,8 +68,8 @@ def build_run(system: SwitchingSystem, method: object, history: FlowHistory) -> 
     """Return the Run of a flow history."""
     names, energy = system.state_names, _ledger(system, history)
     rtol = float(getattr(method, "rtol", 1e-12))
-    plain = system.time_unit == "1" and set(system.state_units) <= {"1"}
-    unit = "1" if plain else "J"
+    dimensionless = system.time_unit == "1" and set(system.state_units) <= {"1"}
+    unit = "1" if dimensionless else "J"
     lines = _lines(system, history, energy, unit, rtol)
     checks = (*(line.of_run() for line in lines), *history.checks)
     return Run.of(
@@ -83,7 +83,7 @@ def build_run(system: SwitchingSystem, method: object, history: FlowHistory) -> 
         event_log=_event_log(system, history),
         energy=energy,
         losses=history.losses,
-        loss_units={} if plain else {"state": " | ".join(system.state_units)},
+        loss_units={} if dimensionless else {"state": " | ".join(system.state_units)},
         margin=history.margin,
         checks=checks,
         quantities=_quantities(system, history),
@@ -96,25 +96,25 @@ def build_run(system: SwitchingSystem, method: object, history: FlowHistory) -> 
 
 
 def _variables(system: SwitchingSystem, history: FlowHistory) -> dict[str, Variable]:
-    found = {}
+    results = {}
     for j, (name, unit) in enumerate(zip(system.state_names, system.state_units, strict=True)):
-        found[name] = Variable(history.x[:, j], ("time",), unit, f"state {name}")
-    # where nothing slides a sign is +1 or -1
+        results[name] = Variable(history.x[:, j], ("time",), unit, f"state {name}")
+    # without sliding a sign is +1 or -1
     mode = np.where(history.sliding, 0.0, history.signs).astype(np.int8)
-    found["mode"] = Variable(mode, ("time", "contact"), "1", "-1 h < 0, 0 slide, 1 h > 0")
+    results["mode"] = Variable(mode, ("time", "contact"), "1", "-1 h < 0, 0 slide, 1 h > 0")
     meaning = "sign of h, the multiplier in [-1, 1] while sliding"
-    found["multiplier"] = Variable(history.signs, ("time", "contact"), "1", meaning)
+    results["multiplier"] = Variable(history.signs, ("time", "contact"), "1", meaning)
     for name, (values, unit, meaning) in system.outputs(history.x, history.signs).items():
         dims = ("time",) if values.ndim == 1 else ("time", "contact")
-        found[name] = Variable(values, dims, unit, meaning)
-    return {**found, **history.futures}
+        results[name] = Variable(values, dims, unit, meaning)
+    return {**results, **history.futures}
 
 
 def _event_log(system: SwitchingSystem, history: FlowHistory) -> EventLog:
     events, states = history.events, history.states.T
     units = _units_of_events(system.state_names, system.state_units)
     multipliers = (events["multiplier_before"], events["multiplier_after"], events["margin"])
-    # the state is continuous: both sides of an event differ in the multiplier alone
+    # the state is continuous: only the multiplier may jump at an event
     values = (*states.copy(), *states.copy(), *np.stack(multipliers))
     return EventLog(
         events["time"].copy(),
@@ -131,8 +131,7 @@ def _event_log(system: SwitchingSystem, history: FlowHistory) -> EventLog:
 def _units_of_events(names: tuple[str, ...], units: tuple[str, ...]) -> dict[str, str]:
     """Return the columns of an event log in order, and their units.
 
-    The margin is how far the split of futures was over the error of the run, inf where none is
-    near.
+    The margin is the distance to a split of futures over the error of the run; inf for none near.
     """
     unit = dict(zip(names, units, strict=True))
     after = {f"{name}_after": u for name, u in unit.items()}
@@ -155,53 +154,53 @@ def _ledger(system: SwitchingSystem, history: FlowHistory) -> Ledger:
 
 
 def limits(rtol: float) -> tuple[float, float, float]:
-    """Return what may be off at most: energy, distances over sizes, a multiplier."""
+    """Return limits of the audit: energy imbalance, distances over sizes, multiplier."""
     energy = min(max(1e-9, 1e3 * rtol), _ENERGY_MOST)
     near = min(max(1e-9, 10.0 * rtol), _OFF_MOST)
     return energy, near, 1.0 + min(max(1e-6, 1e3 * rtol), _BEYOND_MOST)
 
 
 def energy_lines(imbalance: Any, scale: Any, given: Any, rtol: float, unit: str) -> list[Line]:
-    """Return whether energy closes and friction only takes, of one run or of many.
+    """Return the checks of energy balance and of dissipation, for one run or many.
 
     Parameters
     ----------
     imbalance : of the ledger, over the largest energy `scale`
-    given : largest heat that friction gave back between saved states
+    given : largest negative friction heat between saved states
     unit : of energies
     """
     bound = limits(rtol)[0]
-    taken = f"largest heat that friction gave back between saved states [{unit}]"
+    heat_note = f"largest negative friction heat between saved states [{unit}]"
     note = "largest energy imbalance over the largest energy, at the saved times"
     return [
         Line("ledger_closes", imbalance, bound, note),
-        Line("friction_dissipates", given, bound * scale, taken),
+        Line("friction_dissipates", given, bound * scale, heat_note),
     ]
 
 
-def state_lines(found: Any, rtol: float, times: Sequence[float | None]) -> list[Line]:
-    """Return whether the saved states are those of a Filippov solution, of one run or of many.
+def state_lines(worst: Any, rtol: float, times: Sequence[float | None]) -> list[Line]:
+    """Return the checks that saved states belong to a Filippov solution, for one run or many.
 
     Parameters
     ----------
-    found : `flow.inspection.Inspection`, one element or one of each member
-    times : when the worst values were met
+    worst : `flow.inspection.Inspection`, one element or one of each member
+    times : of the worst values
     """
     _, near, most = limits(rtol)
-    distance = "distance from the surface while sliding, over the size of the state, when saved"
-    other = "how far h has the other sign than its mode, over the size of the state, when saved"
-    bound = "multiplier while sliding, when saved: within [-1, 1] for a Filippov solution"
+    distance = "distance from the surface in sliding, over the size of the state, when saved"
+    other = "|h| with the wrong sign for its mode, over the size of the state, when saved"
+    bound = "multiplier in sliding, when saved: within [-1, 1] for a Filippov solution"
     return [
-        Line("stays_on_surface", found["off"], near, distance, times[0]),
-        Line("stays_on_its_side", found["wrong_side"], near, other, times[1]),
-        Line("multiplier_within_bound", found["multiplier"], most, bound, times[2]),
+        Line("stays_on_surface", worst["off"], near, distance, times[0]),
+        Line("stays_on_its_side", worst["wrong_side"], near, other, times[1]),
+        Line("multiplier_within_bound", worst["multiplier"], most, bound, times[2]),
     ]
 
 
 def _lines(
     system: SwitchingSystem, history: FlowHistory, energy: Ledger, unit: str, rtol: float
 ) -> list[Line]:
-    """Return what can be verified of the saved states without trusting the solver."""
+    """Return the audit of the saved states, evaluated independently of the solver."""
     from stiction.switching.flow.inspection import Inspection, inspect_states
 
     lines = []
@@ -210,7 +209,7 @@ def _lines(
         given = (-(heat[1:] - heat[:-1])).max(initial=0.0)
         lines = energy_lines(energy.imbalance_rel, energy.scale, given, rtol, unit)
     c = system.compiled
-    found = Inspection.table()
+    worst = Inspection.table()
     inspect_states(
         c.surface,
         c.gradient,
@@ -219,15 +218,15 @@ def _lines(
         c.k,
         np.ascontiguousarray(history.x),
         np.ascontiguousarray(history.signs),
-        found,
+        worst,
         0,
     )
-    rows = list(found.tolist()[0][3:])
-    return lines + state_lines(found[0], rtol, history.time[rows].tolist())
+    samples = list(worst.tolist()[0][3:])
+    return lines + state_lines(worst[0], rtol, history.time[samples].tolist())
 
 
 def _cost(system: SwitchingSystem) -> dict[str, int | float]:
-    """Return how many functions of the user run as plain Python, and the cost of a call [s]."""
+    """Return the number of user functions that run as Python, and the cost of a call [s]."""
     functions = [c for c in system.compiled.keep if hasattr(c, "cost")]
     if not functions:
         return {}
@@ -243,7 +242,7 @@ def _quantities(system: SwitchingSystem, history: FlowHistory) -> dict[str, Quan
     first: dict[str, float] = {}
     for loss in history.losses:
         first.setdefault(loss.kind, loss.time)
-    found = {
+    results = {
         f"first_{kind}": Quantity(t, unit, "first time determinism is lost in this way")
         for kind, t in first.items()
     }
@@ -251,5 +250,5 @@ def _quantities(system: SwitchingSystem, history: FlowHistory) -> dict[str, Quan
     events: Any = history.events
     period = float(period_of(events, history.states, len(events), cycle))
     if period == period:
-        found["period"] = Quantity(period, unit, "time between the last two equal events")
-    return found
+        results["period"] = Quantity(period, unit, "time between the last two equal events")
+    return results

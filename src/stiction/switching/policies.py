@@ -1,4 +1,4 @@
-"""What a run does where the model allows more than one future."""
+"""Policies: the choice among admissible futures where the solution is not unique."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a switching surface looks like: regions, sticking flow, and the flow near a two-fold.
+"""Portraits of a discontinuity surface: regions, sliding field, and the flow near a two-fold.
 
 Plain arrays for figures and tables; nothing here integrates.
 """
@@ -119,7 +119,7 @@ def local_sticking(j1: float, j2: float, xi: Floats, eta: Floats) -> tuple[Float
     Source: Szalai, Jeffrey 2014, (30); formulas sheet, section 5.
     Verified by: tests/unit/switching/test_portraits.py::test_local_sticking
     """
-    # time runs against the desingularised flow where xi + eta changes its sign
+    # the desingularised time is reversed where xi + eta changes its sign
     sense = np.where(xi * eta > 0.0, np.sign(xi + eta) * np.sign(j1 * j2 - 1.0), np.nan)
     return sense * (j1 * xi + eta), sense * (xi + j2 * eta)
 

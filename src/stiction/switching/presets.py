@@ -93,18 +93,18 @@ class BeltOscillator(SwitchingSystem):
 
     Parameters
     ----------
-    mu0 : friction at rest over stiffness [1]
+    mu0 : static friction over stiffness [1]
     alpha : weakening per slip speed [1]; negative strengthens. Beyond a slip of mu0/alpha
         the force would drive the block, so stay below.
     belt_speed : vb [1]
     x0 : x, v; by default stick at x = 0, which is on the cycle
-    mode : at a start on the surface "+", "-" or "slide"; None takes what is forced
+    mode : at a start on the surface "+", "-" or "slide"; None takes the only one
 
     Source: reference problem `belt`; closed form in `stiction.exact.switching.belt_cycle`.
     Verified by: tests/unit/switching/test_presets.py::test_belt_cycle_by_quadrature
     """
 
-    mu0: Annotated[float, Positive("1", "without friction at rest nothing sticks.")] = 1.0
+    mu0: Annotated[float, Positive("1", "without static friction nothing sticks.")] = 1.0
     alpha: Annotated[float, Finite("1", "it is the slope of friction over slip.")] = 0.1
     belt_speed: Annotated[float, Finite("1", _WHY_BELT)] = 0.5
     x0: Sequence[float] | None = None
@@ -152,7 +152,7 @@ class RelayFeedback(SwitchingSystem):
     matrix : A row by row, n^2 numbers
     input, output : b and c, n numbers each
     x0 : n states; by default where c x = |c|, off the surface
-    mode : at a start on the surface "+", "-" or "slide"; None takes what is forced
+    mode : at a start on the surface "+", "-" or "slide"; None takes the only one
 
     Source: closed form of the cycle in `stiction.exact.switching.relay_half_period`.
     Verified by: tests/unit/switching/test_presets.py::test_relay_half_period
@@ -187,7 +187,7 @@ class RelayFeedback(SwitchingSystem):
 
     @property
     def usual_start(self) -> Floats:
-        """A place off the surface."""
+        """A point off the surface."""
         c = self.plant[2]
         return np.asarray(c / np.linalg.norm(c))
 
@@ -216,7 +216,7 @@ class RelayFeedback(SwitchingSystem):
         output = numbers("RelayFeedback.output", self.output, per="state", why=why, try_=try_)
         n = output.size
         input_ = numbers("RelayFeedback.input", self.input, size=n, per="state", why=why, try_=try_)
-        why, try_ = "A is written row by row.", "give n^2 numbers for n outputs."
+        why, try_ = "A is given row by row.", "give n^2 numbers for n outputs."
         matrix = numbers(
             "RelayFeedback.matrix",
             self.matrix,
@@ -266,7 +266,7 @@ class RelayFeedback(SwitchingSystem):
         return _compiled("relay", params, c[None, :].copy(), np.ones(c.size), power=False)
 
     def outputs(self, x: Floats, s: Floats) -> Outputs:
-        """Return what the relay sees and what it answers."""
+        """Return input and output of the relay."""
         return {
             "y": (x @ self.plant[2], "1", "output of the plant"),
             "u": (-s[:, 0], "1", "input of the plant"),
@@ -286,14 +286,14 @@ class NormalForm(SwitchingSystem):
     ----------
     J1, J2 : numbers of the two-fold [1]
     x0 : x, y, z; by default a sliding point
-    mode : at a start on the surface "+", "-" or "slide"; None takes what is forced
+    mode : at a start on the surface "+", "-" or "slide"; None takes the only one
 
     Source: Szalai, Jeffrey 2014, (30) with the scaling mended; formulas sheet, section 5.
     Verified by: tests/unit/switching/test_presets.py::test_normal_form_fields
     """
 
-    J1: Annotated[float, Finite("1", "it turns one field against the other.")]
-    J2: Annotated[float, Finite("1", "it turns one field against the other.")]
+    J1: Annotated[float, Finite("1", "it is the slope of one field relative to the other.")]
+    J2: Annotated[float, Finite("1", "it is the slope of one field relative to the other.")]
     x0: Sequence[float] | None = (0.0, 0.3, 0.1)
     mode: str | None = None
 
@@ -327,7 +327,7 @@ class TwoBlockStickSlip(SwitchingSystem):
     v_scale : slip speed over which friction drops [m/s]
     belt_speed : vb [m/s]
     x0 : x1, x2, v1, v2; by default at rest on the belt, springs relaxed
-    mode : at a start on a surface "+", "-" or "slide"; None takes what is forced
+    mode : at a start on a surface "+", "-" or "slide"; None takes the only one
 
     Notes
     -----
@@ -418,7 +418,7 @@ class StaticJumpOscillator(SwitchingSystem):
     damping : of the block [N s/m]
     v_scale : slip speed over which friction drops [m/s]
     x0 : x, v; by default stick with a relaxed spring
-    mode : at a start on the surface "+", "-" or "slide"; None takes what is forced
+    mode : at a start on the surface "+", "-" or "slide"; None takes the only one
 
     Notes
     -----
@@ -446,7 +446,7 @@ class StaticJumpOscillator(SwitchingSystem):
     belt_speed: Annotated[float, Finite("m/s", _WHY_BELT)] = 0.2
     mass: Annotated[float, Positive("kg", _WHY_MASS)] = 1.0
     normal_force: Annotated[float, _PRESS] = 1.0
-    damping: Annotated[float, NonNegative("N s/m", "a damper takes energy out.")] = 0.0
+    damping: Annotated[float, NonNegative("N s/m", "a damper dissipates energy.")] = 0.0
     v_scale: Annotated[float, _DROP] = 1e-2
     x0: Sequence[float] | None = None
     mode: str | None = None
@@ -496,7 +496,7 @@ class StaticJumpOscillator(SwitchingSystem):
 
 
 def _sizes(mass: float, stiffness: float, force: float, speed: float) -> tuple[float, float]:
-    """Return usual sizes of position and velocity; 1 where nothing sets them."""
+    """Return scales of position and velocity; 1 where the system has none."""
     rate = np.sqrt(stiffness / mass)
     length = force / stiffness if stiffness > 0.0 else 0.0
     fast = abs(speed) + length * rate

@@ -1,4 +1,4 @@
-"""The flow with a smooth sign, and the flow with noise: kernels."""
+"""Regularised flows, and stochastic flows by the scheme of Euler and Maruyama: kernels."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ __all__ = ["Noise", "noisy_paths", "smooth_rates"]
 
 
 class Noise(NamedTuple):
-    """How noisy paths are followed and watched.
+    """Parameters of noisy paths and of their exits.
 
     level : of the noise, in units of the scale per square root of the time unit
-    spread : what it does to h, in units of h per square root of the time unit
+    spread : standard deviation of h, in units of h per square root of the time unit
     step : longest step
-    share : of a time that is resolved which a step may take
+    share : longest step over a time that must be resolved
     least : shortest step
     t_end, lost : end of the paths, and when determinism is lost
     layer : time after the loss in which the noise decides [time unit]
@@ -52,7 +52,7 @@ def smooth_rates(
     out: Vector,
     work: Matrix,
 ) -> None:
-    """Fill out[n] with x' for sgn(h_1) replaced by a smooth sign of the given width.
+    """Fill out[n] with x' for a regularised sgn(h_1) of the given width.
 
     So is sgn(g_1) where the field jumps with it, and |g_1| by the integral of that sign.
 
@@ -78,7 +78,7 @@ def smooth_rates(
 
 @kernel
 def _smooth_sign(h: float, tanh: bool, width: float) -> tuple[float, float]:
-    """Return the smooth sign of h, and its integral, which is a smooth |h|."""
+    """Return the regularised sign of h, and its integral, a regularised |h|."""
     if tanh:
         ratio = abs(h) / width
         return math.tanh(h / width), abs(h) + width * math.log1p(math.exp(-2.0 * ratio))
@@ -88,7 +88,7 @@ def _smooth_sign(h: float, tanh: bool, width: float) -> tuple[float, float]:
 
 @kernel
 def _step_length(noise: Noise, t: float, h: float, up: float, down: float) -> float:
-    """Return the length of the next step, and resolve what decides the side.
+    """Return the length of the next step, which resolves the choice of the side.
 
     Near a surface that repels, with L+ = `up` > 0 > L- = `down`, that is the layer in which the
     noise outweighs the drift: spread^2 / L wide, and crossed in spread^2 / L^2. Far from it a step
@@ -107,7 +107,7 @@ def _step_length(noise: Noise, t: float, h: float, up: float, down: float) -> fl
 
 @kernel
 def _touches(before: float, after: float, variance: float, rng: np.random.Generator) -> bool:
-    """Return whether h was zero within a step, as often as a Brownian bridge is."""
+    """Return whether h was zero within a step, with the probability of a Brownian bridge."""
     if before * after <= 0.0:
         return True
     exponent = 2.0 * before * after / variance
@@ -170,7 +170,7 @@ def noisy_paths(
     steps.
     """
     of = addresses[0]
-    n, signs, row, rate, steep = x0.size, work[0, :1], work[1], work[3, : x0.size], work[4]
+    n, signs, values, rate, steep = x0.size, work[0, :1], work[1], work[3, : x0.size], work[4]
     flat, missed, unfinished = slope[0] == slope[0], math.inf, 0
     for c in range(n):
         steep[c] = slope[c]
@@ -178,8 +178,8 @@ def noisy_paths(
         x, t, visit = final[i], 0.0, math.nan
         x[:] = x0
         exits[0, i], exits[1, i], exits[2, i] = math.nan, math.nan, 0.0
-        call_arrays(of.surface, x, signs, p, row)
-        h = row[0]
+        call_arrays(of.surface, x, signs, p, values)
+        h = values[0]
         for j in range(noise.most):
             far = abs(h) > noise.away
             if far and exits[2, i] == 0.0 and t > noise.lost:
@@ -201,9 +201,9 @@ def noisy_paths(
             root, before = noise.level * math.sqrt(step), h
             for c in range(n):
                 x[c] += step * rate[c] + root * scale[c] * rng.standard_normal()
-            call_arrays(of.surface, x, signs, p, row)
-            t, h = t + step, row[0]
-            # where both sides point the same way the surface is crossed, and holds nobody
+            call_arrays(of.surface, x, signs, p, values)
+            t, h = t + step, values[0]
+            # where both fields point to the same side the surface is crossed
             watched = exits[2, i] == 0.0 and t > noise.lost and up >= 0.0 >= down
             if watched and _touches(before, h, noise.spread * noise.spread * step, rng):
                 visit = max(t - 0.5 * step, noise.lost)

@@ -1,4 +1,4 @@
-"""The same flow with a smooth sign: right before a two-fold, one arbitrary answer behind it.
+"""Regularised flows: accurate before a two-fold, one arbitrary solution after it.
 
 sgn(h) is replaced by a smooth sign of h over a width, and so is sgn(g) where the field jumps with
 the sign of a kink g too, as the wheel's moment does. Where the future is unique the
@@ -29,7 +29,7 @@ __all__ = ["SmoothingStudy", "smoothed_run", "smoothing_study"]
 
 Floats = npt.NDArray[np.float64]
 
-# errors are compared up to this share of the time at which determinism is lost
+# errors are compared up to this fraction of the time of the loss of determinism
 _BEFORE = 0.8
 _SIGNS = (TanhSign(), SquareRootSign())
 _MOST_CALLS = 5_000_000
@@ -37,7 +37,7 @@ _MOST_CALLS = 5_000_000
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SmoothingStudy(Record):
-    """Smooth answers at several widths beside the set-valued one.
+    """Regularised solutions at several widths, with the set-valued one.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ class SmoothingStudy(Record):
 
     @property
     def order(self) -> Floats:
-        """(s,) exponent with which the error before the loss falls with the width."""
+        """(s,) exponent of the error before the loss as a power of the width."""
         logs = np.log(self.widths)
         slopes = [np.polyfit(logs, np.log(row), 1)[0] for row in self.error]
         return np.array(slopes)
@@ -90,7 +90,7 @@ class SmoothingStudy(Record):
         return "\n".join(lines)
 
     def plot(self) -> Any:
-        """Return a figure: the smooth answers over the set-valued one."""
+        """Return a figure: regularised solutions over the set-valued one."""
         from stiction.switching.figures.smoothing import smoothing_figure
 
         return smoothing_figure(self)
@@ -105,7 +105,7 @@ def smoothed_run(
     x0: Sequence[float] | Floats | None = None,
     rtol: float = 1e-9,
 ) -> Floats:
-    """Return (t, n) the states of the flow with a smooth sign, by SciPy's LSODA.
+    """Return (t, n) the states of the regularised flow, by SciPy's LSODA.
 
     Parameters
     ----------
@@ -182,7 +182,7 @@ def smoothing_study(
     nudge: float = 1e-12,
     rtol: float = 1e-9,
 ) -> SmoothingStudy:
-    """Return smooth answers at a series of widths beside the set-valued one.
+    """Return regularised solutions at several widths, with the set-valued one.
 
     Parameters
     ----------
@@ -214,9 +214,9 @@ def smoothing_study(
     run = EventDriven(rtol=1e-11).solve(system, Request(0.0, float(t_end), time))
     lost = run.determinism.losses[0].time if run.determinism.losses else np.inf
     exact = np.full((time.size, system.compiled.n), np.nan)
-    rows = int(np.searchsorted(time, min(lost, t_end), side="right"))
+    count = int(np.searchsorted(time, min(lost, t_end), side="right"))
     for j, name in enumerate(system.state_names):
-        exact[:rows, j] = np.interp(time[:rows], run.time, run.variables[name].values)
+        exact[:count, j] = np.interp(time[:count], run.time, run.variables[name].values)
     scale = np.asarray(system.compiled.scale)
     early = time <= _BEFORE * min(lost, t_end)
     reach = float((np.abs(system.gradient(system.start_state()))[0] * scale).sum())
@@ -253,7 +253,7 @@ def smoothing_study(
 def _leaving(
     system: SwitchingSystem, time: Floats, x: Floats, lost: float, away: float
 ) -> tuple[float, float]:
-    """Return when and to which side a run leaves the surface after `lost`."""
+    """Return time and side of the exit of a run from the surface after `lost`."""
     for row in np.flatnonzero(time > lost):
         h = float(system.surfaces_at(x[row])[0])
         if abs(h) > away:

@@ -1,4 +1,4 @@
-"""An L-stable step for stiff flows: Radau IIA of order 5, behind an address.
+"""An L-stable step for stiff flows: Radau IIA of order 5, called by its address.
 
 The three stages solve Z = h (A x I) F(y + Z) by Newton's method with one Jacobian, by differences,
 and one factorisation for the step. The error is the embedded one of order 3, filtered by
@@ -31,7 +31,7 @@ _WEIGHTS = ((-13.0 - 7.0 * _ROOT) / 3.0, (-13.0 + 7.0 * _ROOT) / 3.0, -1.0 / 3.0
 _ITERATIONS, _CONVERGED, _EPS = 12, 1e-2, 2.220446049250313e-16
 # differences for the Jacobian, over the size of a state
 _DIFFERENCE = 1.5e-8
-# what is said of a step whose equations Newton's method does not solve: a tenth is tried next
+# error of a step whose equations Newton's method does not solve: the next is a tenth as long
 _FAILED = 1e12
 _PROGRESS = Progress.fields_type
 
@@ -75,24 +75,24 @@ def _solve(m: Matrix, pivots: Integers, b: Vector) -> None:
 @kernel
 def _jacobian(w: Workspace, jac: Matrix) -> None:
     """Fill jac[n, n] with the derivatives of the rates by the state, by differences."""
-    now, a = w.progress[0], w.rows
+    now, a = w.progress[0], w.vectors
     n = now.n
     for c in range(n + 1 + now.q):
         a[TRIAL, c] = a[Y, c]
     for j in range(n):
         d = _DIFFERENCE * max(abs(a[Y, j]), a[SCALE, j])
-        ahead = a[Y, j] + d
-        a[TRIAL, j] = ahead
+        shifted = a[Y, j] + d
+        a[TRIAL, j] = shifted
         rates(w, TRIAL, STAGE + 1)
         a[TRIAL, j] = a[Y, j]
         for i in range(n):
-            jac[i, j] = (a[STAGE + 1, i] - a[STAGE, i]) / (ahead - a[Y, j])
+            jac[i, j] = (a[STAGE + 1, i] - a[STAGE, i]) / (shifted - a[Y, j])
 
 
 @kernel(allocates=True)
 def _newton(w: Workspace, h: float, jac: Matrix, size: Vector, z: Vector) -> bool:
-    """Fill z[3 n] with what the stages add to the state, rows STAGE + 1 .. 3 with their rates."""
-    now, a = w.progress[0], w.rows
+    """Fill z[3 n] with the increments of the stages, STAGE + 1 .. 3 with their rates."""
+    now, a = w.progress[0], w.vectors
     n = now.n
     big, pivots = np.empty((3 * n, 3 * n)), np.empty(3 * n, dtype=np.int64)
     for s in range(3):
@@ -125,7 +125,7 @@ def _newton(w: Workspace, h: float, jac: Matrix, size: Vector, z: Vector) -> boo
                 z[s * n + i] += b[s * n + i]
                 norm += (b[s * n + i] / size[i]) ** 2
         norm = math.sqrt(norm / (3 * n))
-        # at the level of rounding it goes no further down
+        # increments no longer decrease at the level of rounding
         if not norm < 1e300 or (k > 1 and norm > last and last > 1.0):
             return False
         if k > 2 and norm > 0.5 * last and norm < 1.0:
@@ -136,14 +136,14 @@ def _newton(w: Workspace, h: float, jac: Matrix, size: Vector, z: Vector) -> boo
 
 @kernel(allocates=True)
 def stiff_step(w: Workspace, h: float) -> float:
-    """Fill row TRIAL with y after a step of length h; return its error over the tolerance, squared.
+    """Fill TRIAL with y after a step of length h; return its error over the tolerance, squared.
 
-    Row STAGE must hold the rates at y; rows STAGE + 1 .. 3 hold those of the stages afterwards, row
+    STAGE must hold the rates at y; STAGE + 1 .. 3 hold those of the stages afterwards, vector
     STAGE + AT_END those at the end. The square is for a controller that expects order 8.
 
     Verified by: tests/unit/switching/test_stiff.py::test_order_and_stiffness
     """
-    now, a = w.progress[0], w.rows
+    now, a = w.progress[0], w.vectors
     n = now.n
     width, jac, size = n + 1 + now.q, np.empty((n, n)), np.empty(n)
     for c in range(n):

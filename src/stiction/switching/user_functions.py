@@ -1,4 +1,4 @@
-"""The functions that a user gives for a flow: what they take, their first call, their code.
+"""User functions of a flow: their arguments, validation by a first call, compilation.
 
 A field may be f(x), f(t, x, p), or f(x, s) and f(t, x, s, p) with the signs of several surfaces; of
 t, s and p those that are left out are not handed over. Where a function takes the time, the time
@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.errors import ModelError, PlainFunctionWarning
-from stiction.numerics.callback import ArrayCallback, Taken
+from stiction.numerics.callback import ArrayCallback, CallbackArguments
 from stiction.numerics.checks import number, numbers
 from stiction.numerics.compiling.user_functions import fingerprint
 from stiction.numerics.jit import mode
@@ -29,22 +29,22 @@ __all__ = ["CLOCK", "UserFunctions", "checked_parameters", "taken_by", "values_o
 Floats = npt.NDArray[np.float64]
 Parameters = Mapping[str, float] | Sequence[float] | Floats | None
 
-# the name of the state that carries the time
+# name of the state that equals the time
 CLOCK = "clock"
-# how many compiled functions are kept for models that come again
-_KEPT = 128
+# largest number of cached compiled functions
+_MOST_CACHED = 128
 _COMPILED: OrderedDict[object, ArrayCallback] = OrderedDict()
-# what a function may take, by the number of its arguments; two or three are told apart by name
+# arguments of a function by their number; two or three are distinguished by name
 _USUAL = {1: ("x",), 3: ("t", "x", "p")}
 _SIGNED = {2: ("x", "s"), 4: ("t", "x", "s", "p")}
 
 
 def taken_by(where: str, function: Callable[..., Any], *, signed: bool) -> tuple[str, ...]:
-    """Return the names of what a function takes, of "t", "x", "s" and "p", in order.
+    """Return the names of the arguments of a function, of "t", "x", "s" and "p", in order.
 
     Raises
     ------
-    ModelError : if that cannot be told.
+    ModelError : if they are not determined.
 
     Verified by: tests/unit/switching/test_user_functions.py::test_what_functions_take
     """
@@ -60,14 +60,14 @@ def taken_by(where: str, function: Callable[..., Any], *, signed: bool) -> tuple
     if len(names) in known:
         return known[len(names)]
     every = known[max(known)]
-    rest = iter(every)
-    if "x" in names and all(name in rest for name in names):
+    remaining = iter(every)
+    if "x" in names and all(name in remaining for name in names):
         return names
     raise ModelError(
         where,
         f"a function of ({', '.join(names)})",
         " or ".join(f"f({', '.join(one)})" for one in known.values()),
-        "what it takes is told by the number of its arguments, or by their names where one "
+        "its arguments are identified by their number, or by their names where one "
         f"of {', '.join(every)} is left out.",
         f"write it as a function of ({', '.join(every)}).",
     )
@@ -92,7 +92,7 @@ def checked_parameters(where: str, given: Parameters) -> Mapping[str, float] | F
 
 
 def values_of(parameters: Parameters) -> Floats:
-    """Return the numbers that kernels hand on as p; one zero where there are none."""
+    """Return the array p of the kernels; one zero for no parameters."""
     if parameters is None or len(parameters) == 0:
         return np.zeros(1)
     values = parameters.values() if isinstance(parameters, Mapping) else parameters
@@ -124,13 +124,13 @@ class UserFunctions:
     parameters: Parameters = None
 
     def taken(self, label: str) -> tuple[tuple[str, ...], ...]:
-        """Return what each function of a field takes."""
+        """Return the arguments of each function of a field."""
         where = f"{self.owner}.{label}"
         return tuple(taken_by(where, part, signed=label == "f") for part in self.parts[label])
 
     @functools.cached_property
     def clocked(self) -> bool:
-        """Whether a function takes the time."""
+        """Whether a function depends on time."""
         return any("t" in names for label in self.parts for names in self.taken(label))
 
     @functools.cached_property
@@ -139,13 +139,13 @@ class UserFunctions:
 
     @property
     def gradient_size(self) -> int:
-        """How many numbers `h_gradient` returns for each h: one for the time, if h takes it."""
+        """Number of components of `h_gradient` for each h, with the time if h depends on it."""
         return self.n + (1 if self._clocked_surfaces else 0)
 
-    # ---- one call at a time
+    # ---- evaluation at one point
 
     def call(self, label: str, i: int, state: Floats, signs: Floats) -> Any:
-        """Return what function i of a field gives at a state, with the clock behind it."""
+        """Return the value of function i of a field at a state that ends with the clock."""
         given: dict[str, Any] = {"x": state[: self.n].copy(), "s": signs.copy(), "p": self._given_p}
         if self.clocked:
             given["t"] = float(state[self.n])
@@ -153,7 +153,7 @@ class UserFunctions:
         return self.parts[label][i](*(given[name] for name in names))
 
     def rate(self, state: Floats, signs: Floats) -> Floats:
-        """Return x' at a state, with that of the clock behind it, by the functions as they are."""
+        """Return x' at a state, then that of the clock, by the Python functions."""
         label = "f" if "f" in self.parts else "f_plus" if signs[0] > 0.0 else "f_minus"
         given = np.asarray(self.call(label, 0, state, signs), dtype=np.float64).reshape(-1)
         return np.append(given, np.ones(1 if self.clocked else 0))
@@ -209,7 +209,7 @@ class UserFunctions:
     # ---- code
 
     def compile(self) -> tuple[ArrayCallback, ArrayCallback, ArrayCallback | None]:
-        """Return field, surfaces with kinks, and gradient, as what kernels can call."""
+        """Return field, surfaces with kinks, and gradient, as callbacks of the kernels."""
         n, clock = self.n, ((self.n, 1.0),) if self.clocked else ()
         if "f" in self.parts:
             field_ = self._made(("f",), [n], signed=True, fixed=clock)
@@ -234,17 +234,17 @@ class UserFunctions:
         slots: tuple[int, ...] | None = None,
         fixed: tuple[tuple[int, float], ...] = (),
     ) -> ArrayCallback:
-        """Return a callback: the one that was made before for the same code, or a new one."""
-        here = [label for label in labels if label in self.parts]
-        parts = [part for label in here for part in self.parts[label]]
-        taken = Taken(
-            tuple(names for label in here for names in self.taken(label)),
+        """Return a callback: a cached one for the same code, or a new one."""
+        present = [label for label in labels if label in self.parts]
+        parts = [part for label in present for part in self.parts[label]]
+        layout = CallbackArguments(
+            tuple(names for label in present for names in self.taken(label)),
             clock=self.clocked,
             parameters=self._kind_of_p,
             slots=None if slots is None else (slots,),
             fixed=fixed,
         )
-        sizes = (self.n, self.m, tuple(counts), signed, choose, taken, mode())
+        sizes = (self.n, self.m, tuple(counts), signed, choose, layout, mode())
         key = (sizes, tuple(fingerprint(part) for part in parts))
         known = _COMPILED.get(key) if None not in key[1] else None
         if known is not None:
@@ -258,17 +258,19 @@ class UserFunctions:
             name=f"{self.owner}.{', '.join(labels)}",
             signed=signed,
             choose=choose,
-            taken=taken,
+            layout=layout,
         )
         if callback.compiled and None not in key[1]:
             _COMPILED[key] = callback
-            if len(_COMPILED) > _KEPT:
+            if len(_COMPILED) > _MOST_CACHED:
                 _COMPILED.popitem(last=False)
         elif callback.culprit:
-            told = f"{callback.name} runs as plain Python, slowly: Numba cannot compile it because "
-            told += f"of {callback.culprit}. Results are the same."
-            # the line where the model is made
-            warnings.warn(told, PlainFunctionWarning, stacklevel=7)
+            message = (
+                f"{callback.name} runs as plain Python, slowly: Numba cannot compile it because "
+            )
+            message += f"of {callback.culprit}. Results are the same."
+            # the line of the caller that makes the model
+            warnings.warn(message, PlainFunctionWarning, stacklevel=7)
         return callback
 
     @property
@@ -283,7 +285,7 @@ def _check_value(where: str, call: Callable[[], Any], n: int, *, finite: bool) -
     why = "it is called at the start x0 before anything is solved."
     try_ = "call it by hand with x0; a constant must be written as a number of its own."
     try:
-        # what is not finite is refused below, which says more than a warning of NumPy
+        # values that are not finite are refused below, with a better message than NumPy's warning
         with np.errstate(all="ignore"):
             value = np.asarray(call(), dtype=np.float64)
     except (ArithmeticError, LookupError, TypeError, ValueError, AttributeError) as error:

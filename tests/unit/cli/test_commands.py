@@ -43,7 +43,7 @@ def call(monkeypatch):
         (typer.Exit(7), 7, ""),
     ],
 )
-def test_errors_are_told(monkeypatch, capsys, error, code, told):
+def test_errors_are_reported(monkeypatch, capsys, error, code, told):
     monkeypatch.setattr(main, "hearing", contextlib.nullcontext)
 
     @main.guarded
@@ -220,7 +220,7 @@ def test_doctor_prints_faults(monkeypatch, call, states, flag):
 @pytest.mark.parametrize("flag", ["", "--json", "--quiet"])
 def test_plot_draws_what_is_saved(monkeypatch, call, study, flag):
     seen = []
-    monkeypatch.setattr(saved, "found", lambda folder: folder)
+    monkeypatch.setattr(saved, "existing_folder", lambda folder: folder)
     monkeypatch.setattr("stiction.studies.store.is_study", lambda folder: study)
     monkeypatch.setattr(
         "stiction.studies.command.plot_study", lambda *given: seen.append(given) or [Path("s")]
@@ -253,7 +253,7 @@ def test_plot_draws_what_is_saved(monkeypatch, call, study, flag):
 )
 def test_show_takes_what_is_there(monkeypatch, call, kind, flag, told):
     seen = []
-    monkeypatch.setattr(saved, "found", lambda folder: folder)
+    monkeypatch.setattr(saved, "existing_folder", lambda folder: folder)
     monkeypatch.setattr("stiction.studies.store.is_study", lambda folder: kind == "study")
     monkeypatch.setattr("stiction.fits.folder.fit_in", lambda folder: None)
     monkeypatch.setattr(
@@ -273,7 +273,7 @@ def test_show_takes_what_is_there(monkeypatch, call, kind, flag, told):
     ("flag", "told"), [("", "one\ntwo\n"), ("--quiet", "one\n"), ("--json", '"screen"')]
 )
 def test_show_prints_a_fit(monkeypatch, call, flag, told):
-    monkeypatch.setattr(saved, "found", lambda folder: folder)
+    monkeypatch.setattr(saved, "existing_folder", lambda folder: folder)
     monkeypatch.setattr("stiction.studies.store.is_study", lambda folder: False)
     monkeypatch.setattr("stiction.fits.folder.fit_in", lambda folder: {"screen": "one\ntwo"})
     answer = call("show", "f", *([flag] if flag else []))
@@ -358,7 +358,7 @@ def test_nothing_is_ready_if_a_kernel_fails(kernels, capsys):
     assert kernels.ready == []
 
 
-def test_failures_are_told_one_by_one(kernels, capsys):
+def test_failures_are_reported_one_by_one(kernels, capsys):
     kernels.failed = {"a (f8)": "no type", "b (i8)": "no name"}
     assert compiling.compile_systems(["chains"], json=True, quiet=True) == 2
     out, err = capsys.readouterr()
@@ -375,7 +375,7 @@ def test_quiet_prints_nothing(kernels, capsys):
     assert kernels.ready == ["rods"]
 
 
-def test_where_nothing_can_be_kept_nothing_is_compiled(kernels):
+def test_where_nothing_can_be_cached_nothing_is_compiled(kernels):
     kernels.folder = None
     with pytest.raises(ModelError, match=r"compile: got no .*; needs a folder of yours"):
         compiling.compile_systems([])
@@ -504,9 +504,9 @@ def test_folders_that_are_not_there_are_guessed(monkeypatch, tmp_path):
         ("here/slob", "did you mean 'here/slop'"),
     ):
         with pytest.raises(StoreError, match="no such folder") as caught:
-            saved.found(given)
+            saved.existing_folder(given)
         assert hint in str(caught.value)
-    assert saved.found("here/slop") == "here/slop"
+    assert saved.existing_folder("here/slop") == "here/slop"
     assert saved._folders(tmp_path) == [str(tmp_path / "here"), str(tmp_path / "out")]
     assert saved._folders(tmp_path / "none") == []
 

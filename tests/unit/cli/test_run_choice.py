@@ -105,7 +105,7 @@ def test_a_plain_run_that_is_too_slow_begins_again_compiled(chosen, capsys, faul
     told = [("use", "plain"), ("solved", True), ("use", "compiled"), ("solved", False)]
     assert chosen.log[1:] == told
     assert checkpoint.removed == 1
-    assert "the run begins again" in capsys.readouterr().err
+    assert "the run starts again" in capsys.readouterr().err
 
 
 def test_a_refusal_of_a_plain_run_is_a_refusal(chosen):
@@ -142,7 +142,7 @@ class Outcome:
     def __init__(self, status, reason="it broke", drawn=True, unit="s"):
         self.status, self.reason, self.advice, self.drawn = status, reason, "shorter steps", drawn
         self.t_end, self.time_unit, self.folder = 1.25, unit, "out/x"
-        self.whole, self.partial = "All of it is kept.", "A part is kept."
+        self.complete_text, self.partial_text = "All of it is saved.", "A part is saved."
 
     def __str__(self):
         return "written to out/x"
@@ -155,12 +155,12 @@ def ended(monkeypatch, tmp_path):
     def run_of(job, outcome, doubts=()):
         seen = SimpleNamespace(put=[], json=[], draw=None)
 
-        def keep(run, claim, folder, checkpoint, *, scenario, draw):
+        def save_run(run, claim, folder, checkpoint, *, scenario, draw):
             seen.draw, seen.text = draw, scenario
             return outcome
 
         monkeypatch.setattr(cli_run, "_chosen", lambda *_: outcome)
-        monkeypatch.setattr(cli_run, "keep", keep)
+        monkeypatch.setattr(cli_run, "save_run", save_run)
         monkeypatch.setattr(cli_run, "doubts", lambda run: list(doubts))
         monkeypatch.setattr(cli_run, "screen", lambda run: "SCREEN")
         monkeypatch.setattr(cli_run, "put", seen.put.append)
@@ -195,10 +195,12 @@ def test_exit_codes_and_what_is_printed(ended, capsys, status, strict, doubts, c
         0: "",
         3: "--strict: audit, determinism.\n",
         1: "The solve stopped at t = 1.25 s, before 8 s.\nWhy: it broke\n"
-        "Try: shorter steps. A part is kept.\n",
+        "Try: shorter steps. A part is saved.\n",
     }[code]
     if status is Status.UNTRUSTED:
-        told = "The run cannot be trusted.\nWhy: it broke\nTry: shorter steps. All of it is kept.\n"
+        told = (
+            "The run cannot be trusted.\nWhy: it broke\nTry: shorter steps. All of it is saved.\n"
+        )
     assert capsys.readouterr().err == told
 
 
@@ -220,7 +222,7 @@ def test_other_ways_to_print(ended, capsys):
 
 
 @pytest.mark.parametrize("there", [True, False])
-def test_checkpoints_that_are_there_or_not_are_told(ended, tmp_path, capsys, there):
+def test_checkpoints_that_exist_or_not_are_reported(ended, tmp_path, capsys, there):
     scenario = cli_run.read_scenario("slip-wave", ())
     path = cli_run.checkpoint_path(tmp_path / "x")
     assert scenario.t_end == 8.0
@@ -228,9 +230,9 @@ def test_checkpoints_that_are_there_or_not_are_told(ended, tmp_path, capsys, the
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(b"")
     ended(Job("slip-wave"), Outcome(Status.SOLVED))
-    assert ("--resume would go on" in capsys.readouterr().err) is there
+    assert ("--resume continues from it" in capsys.readouterr().err) is there
     ended(Job("slip-wave", resume=True), Outcome(Status.SOLVED))
-    assert ("There is no checkpoint to go on from" in capsys.readouterr().err) is not there
+    assert ("There is no checkpoint to resume from" in capsys.readouterr().err) is not there
 
 
 @pytest.mark.parametrize("there", [True, False])
@@ -240,9 +242,9 @@ def test_an_interrupt_says_how_to_go_on(tmp_path, capsys, there):
         path.write_bytes(b"")
     assert cli_run._interrupted(Job("slip-wave"), Checkpoint(path)) == 130
     err = capsys.readouterr().err
-    told = "Go on with: stiction run slip-wave --out out/slip-wave --resume"
+    command = "Continue with: stiction run slip-wave --out out/slip-wave --resume"
     assert err == (
-        f"Interrupted; the last checkpoint is kept. {told}\n"
+        f"Interrupted; the last checkpoint is saved. {command}\n"
         if there
         else "Interrupted before the first checkpoint; nothing was written.\n"
     )

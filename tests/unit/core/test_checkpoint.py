@@ -48,7 +48,7 @@ def arrays():
     }
 
 
-def test_right_arrays_pass_and_tell_their_lengths():
+def test_valid_arrays_pass_and_give_their_lengths():
     assert check_arrays(arrays(), FORMS) == {"n": 4}
     assert check_arrays({**arrays(), "maybe": np.array([np.nan, 1.0])}, FORMS) == {"n": 4}
 
@@ -111,7 +111,7 @@ def test_counts_have_bounds():
 
 @pytest.mark.parametrize("error", [ValueError, KeyError, IndexError, TypeError, OverflowError])
 def test_content_that_does_not_fit_is_a_refusal(error):
-    with pytest.raises(StoreError, match="does not fit together"), unpacking():
+    with pytest.raises(StoreError, match="inconsistent content"), unpacking():
         raise error("x")
 
 

@@ -45,7 +45,7 @@ def test_pauses_report_and_keep():
     assert kept.asked == 4
 
 
-def test_a_way_may_go_without_both():
+def test_a_method_may_omit_both():
     assert run_to_end(counting(3)) == 3
 
 
@@ -54,7 +54,7 @@ def test_interrupts_pass_through():
         run_to_end(counting(2, ends_badly=True))
 
 
-def test_an_error_of_progress_ends_the_way():
+def test_an_error_of_progress_ends_the_run():
     class Slow(Exception):
         pass
 

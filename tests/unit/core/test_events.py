@@ -31,7 +31,7 @@ def test_a_late_log_is_read_once():
         _ = EventLog.late(2, lambda: LOG).nothing
 
 
-def test_a_late_log_is_kept_whole():
+def test_a_late_log_is_saved_completely():
     again = pickle.loads(pickle.dumps(EventLog.late(2, lambda: LOG)))
     assert again.table().equals(LOG.table())
     assert again.units == LOG.units

@@ -109,7 +109,7 @@ def test_fields_hold_clean_values():
         ({"places": [1.0]}, "needs 2 values"),
         ({"axis": [1.0, 2.0]}, "needs 3 values"),
         ({"ratios": [1.0, 6.0]}, "Cart.ratios: got 6.0; needs at most 5"),
-        ({"times": [2.0, 1.0]}, "Cart.times: got [2.0, 1.0]; needs numbers [s] that rise strictly"),
+        ({"times": [2.0, 1.0]}, "got [2.0, 1.0]; needs numbers [s] that increase strictly"),
         ({"times": np.zeros(20)}, "Cart.times: got 20 numbers that do not; needs numbers [s]"),
         ({"levels": [1.0]}, "Cart.levels: got 1 values; needs at least 2 numbers.\nWhy"),
         ({"levels": []}, "Cart.levels: got 0 values; needs at least one value"),

@@ -136,7 +136,7 @@ def test_the_screen_speaks_of_no_masses(flow):
     assert f"  t = 7.5  {choice}" in lines
 
 
-def test_the_screen_keeps_numbers_beside_their_units(flow):
+def test_the_summary_shows_numbers_beside_their_units(flow):
     names = ("angle", "distance", "elongation", "rotation")
     variables = {name: Variable(np.zeros(5), ("time",), "rad/s", "x") for name in names}
     final = {name: np.array([-0.123456789]) for name in names}

@@ -92,7 +92,7 @@ def test_every_column_is_reported_in_the_unit_of_energy(unit):
 BLOCK = {"mass": [2.0], "stiffness": 50.0, "x0": [0.2], "law": st.Coulomb(0.1)}
 
 
-def test_heat_of_a_block_is_reported_in_joules_with_the_rest():
+def test_heat_of_a_block_is_reported_in_joules_with_the_other_energies():
     # 1.962 N over 0.49368 m; let go with 1 J in the spring
     run = st.solve(st.Chain(**BLOCK), t_span=(0.0, 3.0), save=31)
     for name in ("friction_heat", "friction_heat_each", "stored", "imbalance"):
@@ -129,7 +129,7 @@ def check(run, name):
     return found
 
 
-def test_the_audit_of_a_block_tells_each_value_under_its_name():
+def test_the_audit_of_a_block_reports_each_value_under_its_name():
     # drawn by 0.2 m it turns five times, each time 0.03924 m nearer, and sticks at 0.0038 m, where
     # 100 N/m pull with 0.38 N of 1.962 N; 2 J were in the spring
     run = st.solve(st.Chain(**{**BLOCK, "stiffness": 100.0}), t_span=(0.0, 3.0), save=31)

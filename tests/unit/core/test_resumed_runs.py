@@ -75,7 +75,7 @@ def test_scenarios_go_on(name):
     check_same_bits(lambda kept: scenario.solve(throw=False, checkpoint=kept), every)
 
 
-def test_states_between_saved_times_are_kept(monkeypatch):
+def test_states_between_saved_times_are_saved(monkeypatch):
     monkeypatch.setattr("stiction.rods.plane.run._NODE_STEPS_PER_CALL", 10)
     monkeypatch.setattr("stiction.rods.strings.characteristics._STEPS_PER_CALL", 2000)
     plane = st.read_scenario("rod-on-plane", ["solve.t_end=0.03", "solve.save=2"])
@@ -129,7 +129,7 @@ def numbers(state):
     return [*single, *state.position.ravel(), *state.frame.ravel()]
 
 
-def test_rods_at_rest_go_on():
+def test_rods_in_equilibrium_continue():
     rod = arch(-5.0)
     whole = numbers(st.rods.equilibrium(rod))
     memory = Memory(last=4)

@@ -150,8 +150,8 @@ def test_an_attempt_is_ok_or_a_fault_with_its_first_line():
     def fails():
         raise StictionError("no\nmore")
 
-    assert checks._tried("it", lambda: "works", "mend it") == ("it", OK, "works")
-    assert checks._tried("it", fails, "mend it") == ("it", FAULT, "no", "mend it")
+    assert checks._attempt("it", lambda: "works", "repair it") == ("it", OK, "works")
+    assert checks._attempt("it", fails, "repair it") == ("it", FAULT, "no", "mend it")
 
 
 @pytest.mark.parametrize("factor", [1.0, 1.0 + 1e-12, 1.0 + 1e-9, np.nan])
@@ -189,7 +189,7 @@ def test_solvers_that_are_absent_are_noted(monkeypatch):
 @pytest.mark.parametrize(
     ("size", "words"), [(99_900, "99.9 kB"), (100_000, "0.1 MB"), (2_500_000, "2.5 MB")]
 )
-def test_kernels_are_told_with_their_size_and_state(monkeypatch, tmp_path, size, words):
+def test_kernels_are_listed_with_their_size_and_state(monkeypatch, tmp_path, size, words):
     kept = tmp_path / "kept"
     (kept / "folder").mkdir(parents=True)
     (kept / "a").write_bytes(b"\0" * 900)
@@ -202,10 +202,10 @@ def test_kernels_are_told_with_their_size_and_state(monkeypatch, tmp_path, size,
     monkeypatch.delenv("STICTION_KERNELS", raising=False)
     found = rows(checks.kernels)
     assert found == {
-        "kept in": (OK, f"{kept} and beside other sources, {words}"),
+        "cached in": (OK, f"{kept} and beside other sources, {words}"),
         "chains": (
             NOTE,
-            "not compiled beforehand",
+            "not compiled ahead of time",
             "`stiction compile chains` does it once, runs do it by themselves",
         ),
         "rods": (OK, "compiled"),
@@ -277,13 +277,13 @@ def test_what_is_asked_for_extras_is_no_part_of_the_package(monkeypatch):
     assert found["installed in"] == (OK, f"{checks.sys.executable}, {home}")
 
 
-def test_a_release_that_is_too_new_is_told_by_its_name(monkeypatch):
+def test_a_release_that_is_too_new_is_named(monkeypatch):
     monkeypatch.setitem(checks.TRIED, "other", "1.4")
     monkeypatch.setattr(checks, "_version", lambda name: "1.5")
     told = "1.5, later than any that was tried: 1.4"
     advice = "compare a run that you know, and report what differs"
     assert checks._package("other", ">=1.0") == ("other", NOTE, told, advice)
-    assert checks._untried("Other", "other", "1.5") == ("Other", NOTE, told, advice)
+    assert checks._version_status("Other", "other", "1.5") == ("Other", NOTE, told, advice)
 
 
 @pytest.mark.parametrize(

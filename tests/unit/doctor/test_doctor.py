@@ -26,7 +26,7 @@ def found_by(check):
     return [Finding(check.__name__, *row) for row in check()]
 
 
-def test_a_sound_machine(findings):
+def test_a_complete_installation(findings):
     assert [finding for finding in findings if finding.state == FAULT] == []
     parts = list(dict.fromkeys(finding.part for finding in findings))
     assert parts == [
@@ -148,7 +148,7 @@ def test_folders_that_cannot_be_written_are_faults(monkeypatch, tmp_path):
     assert found.value.endswith(" cannot be written: Permission denied")
     assert "--out" in found.advice
     monkeypatch.setattr(folders, "folder_for", lambda source: None)
-    assert named(found_by(checks.kernels), "kept in").state == FAULT
+    assert named(found_by(checks.kernels), "cached in").state == FAULT
 
 
 @pytest.mark.parametrize(("value", "state"), [("two", FAULT), ("0", FAULT), ("100000", NOTE)])

@@ -63,7 +63,7 @@ def test_ranges_know_what_a_number_means():
     assert started["system.n"].low == 1.0
 
 
-def test_comments_tell_units():
+def test_comments_give_units():
     message = comments(WAVE)
     assert message["system.stiffness"] == "N/m, every spring"
     assert message["solve.t_end"] == "s"

@@ -84,7 +84,7 @@ def test_other_origins_are_refused(origin):
 
 
 @pytest.mark.parametrize("site", ["cross-site", "same-site", "x"])
-def test_other_pages_are_refused_by_what_browsers_tell(site):
+def test_other_pages_are_refused_by_what_browsers_report(site):
     # a page on another port of this machine is of the same site, not of the same origin
     assert "other pages" in refusal(site=site)
 

@@ -17,7 +17,7 @@ def test_a_message_is_one_line():
     assert len(_Line().format(record("x" * 500))) == len("stiction explore: ") + 200
 
 
-def test_an_error_is_told_with_its_place():
+def test_an_error_is_reported_with_its_place():
     def fails():
         raise ValueError("a stranger's words")
 

@@ -195,7 +195,7 @@ def test_files_are_saved_and_loaded(tab, served):
     tab.until(lambda: "which is there" in tab.text(".fault"))
     tab.page.get_by_label("file", exact=True).fill("../out.toml")
     tab.page.get_by_role("button", name="Save as TOML").click()
-    tab.until(lambda: "within the working folder" in tab.text(".fault"))
+    tab.until(lambda: "inside the working folder" in tab.text(".fault"))
     assert not (folder.parent / "out.toml").exists()
     tab.page.get_by_label("load", exact=True).select_option("wave")
     count = tab.results()

@@ -46,9 +46,9 @@ OUTSIDE = [
 
 
 @pytest.mark.parametrize("name", OUTSIDE)
-def test_nothing_outside_is_found(folder, name):
+def test_nothing_outside_the_folder_is_resolved(folder, name):
     for act in (folder.found, folder.text_of):
-        with pytest.raises(StoreError, match=r"within the working folder|that is there"):
+        with pytest.raises(StoreError, match=r"inside the working folder|that is there"):
             act(name)
 
 
@@ -66,7 +66,7 @@ def test_links_that_lead_outside_are_refused(folder, tmp_path):
     (root / "away").symlink_to(tmp_path)
     for name in ("link.toml", "away", "away/secret.toml"):
         with pytest.raises(StoreError, match="leads outside"):
-            folder.found(name)
+            folder.resolve(name)
     with pytest.raises(StoreError, match="plain file"):
         folder.write("link.toml", "x = 1\n", overwrite=True)
     with pytest.raises(StoreError, match="leads outside"):
@@ -79,10 +79,10 @@ def test_links_that_lead_outside_are_refused(folder, tmp_path):
 
 
 def test_a_saved_run_with_a_link_outside_is_refused(folder, tmp_path):
-    assert folder.found("out/wave").is_dir()
+    assert folder.resolve("out/wave").is_dir()
     (folder.root / "out" / "wave" / "run.nc").symlink_to(tmp_path / "secret.toml")
     with pytest.raises(StoreError, match="leads outside"):
-        folder.found("out/wave")
+        folder.resolve("out/wave")
 
 
 def test_what_is_no_scenario_is_not_read(folder):

@@ -353,7 +353,7 @@ def test_three_levels_of_folders_are_listed(tmp_path):
     ["", "/a", "~a", "..", "a/../b", "a\\b", "a:b", "a\nb", "a\x7fb", "a" * 301, None, 3],
 )
 def test_names_that_lead_elsewhere_are_refused(tmp_path, name):
-    with pytest.raises(StoreError, match=r"path: got .*; needs a path within the working folder"):
+    with pytest.raises(StoreError, match=r"path: got .*; needs a path inside the working folder"):
         WorkingFolder(tmp_path)._checked(name)
 
 

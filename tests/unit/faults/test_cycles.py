@@ -42,7 +42,7 @@ def rising(n, **change):
 
 
 def test_a_fault_that_slips_as_one_is_a_slider():
-    # on a periodic line even slip changes no stress: cells of one start stay alike
+    # on a periodic line even slip changes no stress: cells of one start remain equal
     fault = Fault(
         LAW,
         cells=4,
@@ -142,7 +142,7 @@ def test_a_killed_run_goes_on_to_the_same_bits(system, monkeypatch):
     assert np.array_equal(whole.energy.friction_heat, again.energy.friction_heat)
 
 
-def test_the_benchmark_starts_in_balance():
+def test_the_benchmark_starts_in_equilibrium():
     fault = StrikeSlipFault(cells=50).assembled()
     v, theta = fault.start()
     stress = fault.law.coefficient(v, theta) * fault.sigma

@@ -109,7 +109,7 @@ def test_energy_and_balance_hold_while_the_normal_stress_changes():
     assert run.determinism.status
     names = {check.check for check in run.audit}
     assert {"ledger_closes", "stress_balances"} <= names
-    # plates at rest have no even sliding to start from, and do no work
+    # fixed plates have no steady sliding to start from, and do no work
     assert "starts_apart_from_unstable_sliding" not in names
     assert not run.energy.external_work.any()
     assert run.energy.imbalance_rel < 1e-9

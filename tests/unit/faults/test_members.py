@@ -90,7 +90,7 @@ def test_other_fields(field):
 @needs_compiler
 def test_blocks_of_any_size_and_order():
     rng = np.random.default_rng(9)
-    # some are refused, some begin on even sliding
+    # some are refused, some begin on steady sliding
     columns = [rng.uniform(-0.2e9, 4e9, 64), rng.uniform(0.008, 0.02, 64)]
     paths = [("spring",), ("law", "a")]
     solve = blocks_of(SLIDER, Cycles(rtol=1e-6), request_of((0.0, 900.0)), paths, NAMES)
@@ -116,7 +116,7 @@ def test_what_is_refused_or_stops_is_left_to_single_runs():
     springs, a = np.array([2e9, -1.0, np.nan, 2e9, 2e9]), np.array([0.01, 0.01, 0.01, 0.0, np.inf])
     assert solve([springs, a]).sound.tolist() == [True, False, False, False, False]
     springs = np.linspace(1e9, 3e9, 12)
-    # too little work, too many events, a tolerance whose audit fails, starts on even sliding
+    # too little work, too many events, a tolerance whose audit fails, starts on steady sliding
     few = Cycles(rtol=1e-6, max_steps=400)
     sound, doubtful = compared(SLIDER, [("spring",)], [springs], few)
     assert doubtful > 0

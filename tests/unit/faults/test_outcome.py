@@ -11,9 +11,9 @@ from stiction.faults.model import Cells
 from stiction.faults.outcome import (
     History,
     _checks,
-    apart_from_even_sliding,
     build_run,
     cycles_of,
+    distance_from_steady_sliding,
     is_stable,
 )
 from stiction.faults.state import Event, Sample
@@ -252,7 +252,7 @@ def test_cells_resolve_the_process_zone(cells, ok):
 @pytest.mark.parametrize(
     ("change", "ok"),
     [
-        # at even sliding, which is unstable, nothing begins
+        # at steady sliding, which is unstable, nothing begins
         ({}, False),
         ({"speed_start": 1.5e-3}, True),
         ({"speed_start": 1e-3, "state_start": 0.02}, True),
@@ -264,15 +264,15 @@ def test_a_run_starts_apart_from_unstable_sliding(change, ok):
     assert lines_of(Fault(**given | change))["starts_apart_from_unstable_sliding"].ok is ok
 
 
-def test_plates_at_rest_have_no_even_sliding():
+def test_fixed_plates_have_no_steady_sliding():
     fault = Fault(LAW, cells=2, length=3.0, plate_speed=0.0, speed_start=1e-9, surface="none")
     assert "starts_apart_from_unstable_sliding" not in lines_of(fault)
 
 
 def test_the_distance_from_even_sliding():
     speed, age = np.array([2e-3, 1e-3]), np.array([5e-3, 0.03])
-    # ages of even sliding: 1e-5 m over the speed, 5 ms and 10 ms
-    found = apart_from_even_sliding(LAW, PLATE, speed, age)
+    # ages of steady sliding: 1e-5 m over the speed, 5 ms and 10 ms
+    found = distance_from_steady_sliding(LAW, PLATE, speed, age)
     assert found == pytest.approx([np.log(2.0), np.log(3.0)])
 
 

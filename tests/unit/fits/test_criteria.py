@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from stiction.fits import comparison
-from stiction.fits.outcome import Fit, _at_edges, criteria
+from stiction.fits.outcome import Fit, _at_bounds, criteria
 
 
 def problem(n, p, scales=None):
@@ -51,14 +51,14 @@ class Rows:
         self.rows, self.parameters, self.known_noise = int(mask.sum()), [0], False
         self.scales = [np.ones(data.size)]
 
-    def only(self, masks):
+    def restricted_to(self, masks):
         return Rows(self.data, self.masks[0] & masks[0])
 
     def residuals(self, y):
         return self.data[self.masks[0]] - y[0]
 
 
-def polished(problem, start):
+def minimised(problem, start):
     y = np.array([problem.data[problem.masks[0]].mean()])
     r = problem.residuals(y)
     return SimpleNamespace(y=y, rss=float(r @ r))
@@ -66,13 +66,13 @@ def polished(problem, start):
 
 @pytest.mark.parametrize("folds", [0, 1, 2, 3, 5])
 def test_rows_that_are_left_out_are_predicted_by_the_others(monkeypatch, folds):
-    monkeypatch.setattr(comparison, "polished", polished)
+    monkeypatch.setattr(comparison, "minimised", minimised)
     data = np.random.default_rng(1).normal(size=40)
     found = comparison._left_out(Rows(data, np.ones(40, dtype=bool)), np.zeros(1), folds)
     if folds < 2:
         assert math.isnan(found)
         return
-    # five stretches of each fold, dealt in turn
+    # five blocks in each fold, in turn
     fold = (np.arange(40) * 5 * folds // 40) % folds
     squares = [(data[fold == k] - data[fold != k].mean()) ** 2 for k in range(folds)]
     assert found == pytest.approx(math.sqrt(np.concatenate(squares).mean()))
@@ -80,7 +80,7 @@ def test_rows_that_are_left_out_are_predicted_by_the_others(monkeypatch, folds):
 
 @pytest.mark.parametrize("free", [1, 4])
 def test_the_noise_is_that_of_the_rows_less_the_parameters(monkeypatch, free):
-    monkeypatch.setattr(comparison, "polished", polished)
+    monkeypatch.setattr(comparison, "minimised", minimised)
     monkeypatch.setattr(comparison, "_place", lambda one: np.zeros(1))
     data = np.random.default_rng(2).normal(size=10)
     estimates = [SimpleNamespace(value=0.0)] * free
@@ -88,7 +88,7 @@ def test_the_noise_is_that_of_the_rows_less_the_parameters(monkeypatch, free):
         problem=Rows(data, np.ones(10, dtype=bool)), estimates=estimates, unknown=("a", "b")
     )
     common = [np.arange(10) < 8]
-    row = comparison._told(one, common, 2)
+    row = comparison._row(one, common, 2)
     rss = float(((data[:8] - data[:8].mean()) ** 2).sum())
     assert row["parameters"] == free
     assert row["noise"] == pytest.approx(math.sqrt(rss / (8 - free)))
@@ -97,8 +97,8 @@ def test_the_noise_is_that_of_the_rows_less_the_parameters(monkeypatch, free):
     assert row["told"] == "a, b"
 
 
-def estimate(name, value=0.5, low=0.4, high=0.6, error=0.05, told=""):
-    return SimpleNamespace(name=name, value=value, low=low, high=high, error=error, told=told)
+def estimate(name, value=0.5, low=0.4, high=0.6, error=0.05, message=""):
+    return SimpleNamespace(name=name, value=value, low=low, high=high, error=error, message=message)
 
 
 class Coordinates:
@@ -115,7 +115,7 @@ def fit_of(estimates, correlation=None):
     n = len(estimates)
     class_ = Coordinates()
     class_.bounds = lambda: (np.zeros(n), np.ones(n))
-    made = SimpleNamespace(coordinates=class_, spread=lambda y: np.ones(y.size))
+    made = SimpleNamespace(coordinates=class_, typical_sizes=lambda y: np.ones(y.size))
     correlation = np.eye(n) if correlation is None else np.array(correlation)
     return SimpleNamespace(problem=made, estimates=estimates, correlation=correlation)
 
@@ -139,11 +139,15 @@ def fit_of(estimates, correlation=None):
     ],
 )
 def test_estimates_at_an_edge_are_named(at, edge):
-    assert list(_at_edges(fit_of([estimate("mu", **at)]))) == ["mu"] * edge
+    assert list(_at_bounds(fit_of([estimate("mu", **at)]))) == ["mu"] * edge
 
 
 def test_warnings_say_what_is_unknown_and_what_goes_together():
-    estimates = [estimate("a", told="no speed"), estimate("b", told="no speed"), estimate("c")]
+    estimates = [
+        estimate("a", message="no speed"),
+        estimate("b", message="no speed"),
+        estimate("c"),
+    ]
     correlation = [[1.0, 0.5, -0.985], [0.5, 1.0, 0.979], [-0.985, 0.979, 1.0]]
     made = fit_of(estimates, correlation)
     assert Fit.warnings.fget(made) == ("no speed", "a and c go together: correlation -0.985")

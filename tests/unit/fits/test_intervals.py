@@ -11,7 +11,7 @@ from stiction.errors import ModelError
 from stiction.fits import Bootstrap, Curve, Free, ImposedSlip, Profile
 from stiction.fits.intervals import profiles
 from stiction.fits.problem import Problem
-from stiction.fits.search import Found, best
+from stiction.fits.search import Minimum, best
 from stiction.laws import Dahl, LuGre
 
 RIG = ImposedSlip(offset=Free(), drift=Free())
@@ -68,7 +68,7 @@ def test_stick_fixes_the_static_coefficient_from_below_alone():
     curve = Curve(force=force, time=t, velocity=v, normal_force=10.0)
     found = st.fit(curve, st.StaticKinetic, ImposedSlip(0.0, 0.0))
     assert found.unknown == ("mu_static",)
-    assert "only from below" in found["mu_static"].told
+    assert "only from below" in found["mu_static"].message
     assert found["mu_static"].low == pytest.approx(0.25, rel=0.05)  # reason: noise of 1 %
     assert found["mu_static"].high == np.inf
     assert found["mu_kinetic"].value == pytest.approx(0.2, rel=0.01)
@@ -78,7 +78,7 @@ def test_a_film_without_viscosity_ends_at_nothing():
     case = cases(200)["ExponentialWeakening"]
     found = st.fit(case.drawn(1), st.laws.Stribeck, RIG, free=None, known={"power": 1.0})
     viscous = found["viscous"]
-    assert viscous.told == ""
+    assert viscous.message == ""
     assert viscous.low >= 0.0
     assert viscous.low <= 1e-6 or viscous.value < 3.0 * viscous.error
 
@@ -112,11 +112,11 @@ def test_profiles_return_a_better_fit():
     problem = Problem(Dahl, RIG, [case.drawn(0)], None, {})
     top, _, _ = best(problem, 1)
     variance, errors = top.rss / 76, np.full(4, np.inf)
-    assert not isinstance(profiles(problem, top, errors, variance, 4.0), Found)
+    assert not isinstance(profiles(problem, top, errors, variance, 4.0), Minimum)
     beside = top.y + np.array([0.05, 0.0, 0.0, 0.0])
     r = problem.residuals(beside)
-    better = profiles(problem, Found(beside, float(r @ r), True), errors, variance, 4.0)
-    assert isinstance(better, Found)
+    better = profiles(problem, Minimum(beside, float(r @ r), True), errors, variance, 4.0)
+    assert isinstance(better, Minimum)
     assert better.rss == pytest.approx(top.rss, rel=1e-6)
 
 

@@ -8,7 +8,7 @@ from fit_cases import cases
 import stiction as st
 from stiction.errors import ModelError, StoreError
 from stiction.fits.folder import fit_in, report
-from stiction.io.verify import DAMAGED, SOUND, examined
+from stiction.io.verify import DAMAGED, VALID, examined
 
 
 @pytest.fixture(scope="module")
@@ -74,8 +74,8 @@ def test_a_saved_fit_is_loaded(tmp_path, dahl):
     assert repr(found) == repr(dahl)
     assert found.warnings == dahl.warnings
     for one, other in zip(found.estimates, dahl.estimates, strict=True):
-        assert [one.name, one.value, one.low, one.high, one.told] == [
-            other.name, other.value, other.low, other.high, other.told,
+        assert [one.name, one.value, one.low, one.high, one.message] == [
+            other.name, other.value, other.low, other.high, other.message,
         ]  # fmt: skip
     assert found["mu"].error == dahl["mu"].error
     # its law goes on in another scenario
@@ -106,10 +106,10 @@ def test_a_scenario_names_what_is_invented(name, words, dahl):
         assert f"{found.scenario().system.mass[0]:.4g} kg" in note
 
 
-def test_damage_is_told(tmp_path, dahl):
+def test_damage_is_reported(tmp_path, dahl):
     folder = dahl.save(tmp_path / "fit", figures=False)
     # the folder itself, or one above it
-    assert verified(folder).code == verified(tmp_path).code == SOUND
+    assert verified(folder).code == verified(tmp_path).code == VALID
     text = (folder / "law.toml").read_text()
     (folder / "law.toml").write_text(text + "\n")
     assert verified(folder).code == DAMAGED

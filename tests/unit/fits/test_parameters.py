@@ -37,7 +37,7 @@ def test_coordinates_turn_back(name):
         assert held[i] == 1.1 * values[i]
 
 
-def test_a_held_excess_bounds_its_partner():
+def test_a_profiled_excess_bounds_its_partner():
     asked, _ = problem("Stribeck")
     i = [q.name for q in asked.parameters].index("mu_static")
     j = [q.name for q in asked.parameters].index("mu_kinetic")
@@ -66,7 +66,7 @@ def test_odd_questions_are_refused(law, options, words):
     [
         (LuGre, SpringDrive(1e3), "weigh the slider"),
         (st.laws.AgeingLaw, SpringDrive(1e3, 1.0), "without inertia"),
-        (st.laws.AgeingCoulomb, SpringDrive(1e3), "followed on a spring"),
+        (st.laws.AgeingCoulomb, SpringDrive(1e3), "integrated behind a spring"),
     ],
 )
 def test_rigs_that_cannot_be_are_refused(law, rig, words):

@@ -11,7 +11,7 @@ from stiction.fits.problem import Problem
 def parabola(events=lambda y: 0, bounds=(-9.0, 9.0)):
     """A problem whose residuals are y^2 and 3 y."""
 
-    def residuals(y, held):
+    def residuals(y, profiled):
         return np.array([y[0] ** 2, 3.0 * y[0]]), events(y[0])
 
     return SimpleNamespace(_residuals=residuals)
@@ -19,7 +19,7 @@ def parabola(events=lambda y: 0, bounds=(-9.0, 9.0)):
 
 def slope(problem, y, h, bounds, events=0):
     base = np.array([y**2, 3.0 * y])
-    return Problem._slope(problem, np.array([y]), None, 0, h, bounds, base, events)
+    return Problem._difference(problem, np.array([y]), None, 0, h, bounds, base, events)
 
 
 WIDE = (-9.0, 9.0)
@@ -50,7 +50,7 @@ def test_at_a_bound_differences_go_inside_and_are_of_second_order(bounds):
 def test_a_step_to_the_bound_itself_is_taken(bounds):
     seen = []
     problem = SimpleNamespace(
-        _residuals=lambda y, held: (seen.append(float(y[0])) or np.array([y[0], 0.0]), 0)
+        _residuals=lambda y, profiled: (seen.append(float(y[0])) or np.array([y[0], 0.0]), 0)
     )
     slope(problem, 2.0, 0.1, bounds)
     assert seen == pytest.approx([2.1, 1.9])
@@ -62,24 +62,24 @@ def test_neighbours_are_compared_within_a_curve():
     problem = SimpleNamespace(masks=masks)
     r = np.array([1.0, 2.0, 3.0, -1.0, 4.0])
     wanted = (1.0 * 2.0 + 2.0 * 3.0 - 1.0 * 4.0) / (1.0 + 4.0 + 9.0 + 1.0 + 16.0)
-    assert Problem.alikeness(problem, r) == pytest.approx(wanted)
-    assert Problem.alikeness(problem, np.zeros(5)) == 0.0
+    assert Problem.autocorrelation(problem, r) == pytest.approx(wanted)
+    assert Problem.autocorrelation(problem, np.zeros(5)) == 0.0
 
 
-def test_derivatives_leave_out_what_is_held():
+def test_derivatives_omit_the_profiled_parameter():
     problem = SimpleNamespace(
-        apart=0.01,
-        coordinates=SimpleNamespace(bounds=lambda held: (np.full(2, -9.0), np.full(2, 9.0))),
-        spread=lambda y: np.array([2.0, 4.0]),
-        _residuals=lambda y, held: (np.array([y[0] * y[1], y[1] ** 2]), 0),
+        relative_step=0.01,
+        coordinates=SimpleNamespace(bounds=lambda profiled: (np.full(2, -9.0), np.full(2, 9.0))),
+        typical_sizes=lambda y: np.array([2.0, 4.0]),
+        _residuals=lambda y, profiled: (np.array([y[0] * y[1], y[1] ** 2]), 0),
     )
     steps = []
 
-    def slope(y, held, i, h, bounds, base, events):
+    def slope(y, profiled, i, h, bounds, base, events):
         steps.append((i, h))
-        return Problem._slope(problem, y, held, i, h, bounds, base, events)
+        return Problem._difference(problem, y, profiled, i, h, bounds, base, events)
 
-    problem._slope = slope
+    problem._difference = slope
     found = Problem.jacobian(problem, np.array([3.0, 5.0]))
     assert found == pytest.approx(np.array([[5.0, 3.0], [0.0, 10.0]]))
     assert steps == [(0, 0.02), (1, 0.04)]
@@ -111,10 +111,10 @@ def test_sizes_of_coordinates():
         predictors=[SimpleNamespace(normal=2.0), SimpleNamespace(normal=5.0)],
         curves=[curve],
     )
-    for name in ("_force_size", "_ratio_size", "_least"):
+    for name in ("_force_size", "_ratio_size", "_smallest_size"):
         setattr(problem, name, getattr(Problem, name).__get__(problem))
     # the largest span of a force is 4, the largest ratio 3 / 2
-    small = Problem.spread(problem, np.array([-7.0, 0.0, 1e-9, 0.0, 0.0, 0.0, 0.0]))
+    small = Problem.typical_sizes(problem, np.array([-7.0, 0.0, 1e-9, 0.0, 0.0, 0.0, 0.0]))
     assert small == pytest.approx([1.0, 0.08, 0.02, 0.1, 0.06, 0.03, 0.03])
-    large = Problem.spread(problem, np.array([-7.0, -0.5, -3.0, -2.0, 4.0, -0.5, 0.25]))
+    large = Problem.typical_sizes(problem, np.array([-7.0, -0.5, -3.0, -2.0, 4.0, -0.5, 0.25]))
     assert large == pytest.approx([1.0, 5.0, 3.0, 2.0, 4.0, 0.5, 0.25])

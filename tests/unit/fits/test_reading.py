@@ -75,7 +75,7 @@ def test_netcdf(tmp_path):
     np.testing.assert_array_equal(read_curve(tmp_path / "a.nc").force, F)
 
 
-def test_missing_values_are_left_out_and_told(tmp_path):
+def test_missing_values_are_left_out_and_reported(tmp_path):
     rows = table()
     rows[4][2] = ""
     curve = read_curve(written(tmp_path / "a.csv", rows=rows))
@@ -83,7 +83,7 @@ def test_missing_values_are_left_out_and_told(tmp_path):
     assert "1 rows with missing values were left out (row 5" in curve.cleaned[0]
 
 
-def test_unsorted_rows_are_sorted_and_told(tmp_path):
+def test_unsorted_rows_are_sorted_and_reported(tmp_path):
     rows = table()
     rows[3], rows[9] = rows[9], rows[3]
     curve = read_curve(written(tmp_path / "a.csv", rows=rows))
@@ -286,7 +286,7 @@ def _short(rows):
     [
         (_many_missing, "5 of 21 rows with missing values"),
         (_text, "'overload' in row 7 of column 'force"),
-        (_twice, "times twice"),
+        (_twice, "repeated times"),
         (_short, "at least 8"),
     ],
 )
@@ -303,9 +303,9 @@ def test_bad_rows_are_refused(tmp_path, spoil, words):
         ("time [s],displacement [um],force [m]", "no unit of force"),
         ("time [s],displacement [um],force", "without a unit"),
         ("time [s],displacement [um],voltage [V]", r"voltage \[V\]; needs a column of force"),
-        ("time [s],force [N],F [mN]", "both may be meant"),
+        ("time [s],force [N],F [mN]", "either may be meant"),
         ("0.0,1.0,2.0", "a header"),
-        ("time [s] displacement force", "columns apart"),
+        ("time [s] displacement force", "columns separated"),
         ("a,b,c", "columns such as time"),
     ],
 )
@@ -325,7 +325,7 @@ def test_what_is_no_table_is_refused(tmp_path):
         read_curve(tmp_path / "b.nc")
 
 
-def test_many_rows_are_thinned_and_told(tmp_path):
+def test_many_rows_are_thinned_and_reported(tmp_path):
     n = 450_000
     t = np.arange(n) * 1e-3
     path = tmp_path / "long.csv"
@@ -335,4 +335,4 @@ def test_many_rows_are_thinned_and_told(tmp_path):
     curve = read_curve(path)
     assert time.process_time() - begin < 20.0
     assert curve.rows == 150_000
-    assert curve.cleaned == (f"of {n} rows every 3th was kept",)
+    assert curve.cleaned == (f"of {n} rows every 3th was used",)

@@ -6,7 +6,7 @@ from fit_cases import cases
 
 from stiction.fits import Free
 from stiction.fits.problem import Problem
-from stiction.fits.search import best, polished
+from stiction.fits.search import best, minimised
 from stiction.laws import StaticKinetic
 
 
@@ -19,8 +19,8 @@ def problem(name, rows=120, seed=0):
 def test_a_search_ends_where_the_gradient_vanishes(name):
     asked, case = problem(name)
     values = np.array([case.truth[q.name] for q in asked.parameters])
-    found = polished(asked, asked.coordinates.coordinates(values))
-    jac = asked.jacobian(found.y) * asked.spread(found.y)
+    found = minimised(asked, asked.coordinates.coordinates(values))
+    jac = asked.jacobian(found.y) * asked.typical_sizes(found.y)
     r = asked.residuals(found.y)
     steepest = np.abs(jac.T @ r) / (np.linalg.norm(jac, axis=0) * np.linalg.norm(r))
     assert steepest.max() < 1e-4
@@ -32,7 +32,7 @@ def test_derivatives_are_those_of_wider_differences(name):
     values = 1.01 * np.array([case.truth[q.name] for q in asked.parameters])
     y = asked.coordinates.coordinates(values)
     made = asked.jacobian(y)
-    size = asked.spread(y)
+    size = asked.typical_sizes(y)
     for i in range(y.size):
         h = 2e-4 * size[i]
         up, down = y.copy(), y.copy()
@@ -67,7 +67,7 @@ def stick_slip(unit=1.0):
     asked = Problem(StaticKinetic, dataclasses.replace(case.rig, **free), [curve], None, {})
     per = [1.0 if q.owner == "law" else unit for q in asked.parameters]
     values = np.array([case.truth[q.name] for q in asked.parameters]) / per
-    return asked, polished(asked, asked.coordinates.coordinates(values))
+    return asked, minimised(asked, asked.coordinates.coordinates(values))
 
 
 def test_evolution_finds_the_valley_of_the_truth():
@@ -97,7 +97,7 @@ def test_evolution_finds_the_same_valley_in_other_units_of_force():
 def test_searches_that_agree_on_noise_are_followed_by_nothing():
     asked, _ = problem("pulled Coulomb")
     assert asked.has_events
-    assert len(best(asked, 1)[2]) <= asked.followed + 1
+    assert len(best(asked, 1)[2]) <= asked.n_searches + 1
 
 
 def test_imposed_slip_has_no_events_to_find():

@@ -46,7 +46,7 @@ def test_a_chain_gives_its_numbers_back(chain):
         found = chain[name]
         assert abs(found.value - truth) <= 4.0 * found.error
         assert found.low < truth < found.high
-        assert not found.told
+        assert not found.message
     assert chain["law.mu"].error < 0.01 * 0.21
     assert (chain["law.mu"].unit, chain["stiffness"].unit) == ("1", "N/m")
     assert chain.audit.ok
@@ -59,7 +59,7 @@ def test_what_was_found_runs_on(chain, tmp_path):
     assert "mu = 0.2" in (tmp_path / "fit/law.toml").read_text()
 
 
-def test_what_data_do_not_tell_is_told():
+def test_undetermined_parameters_are_reported():
     # the load is given alone: mass does not matter where nothing moves
     still = dataclasses.replace(CHAIN, t_end=1.0)
     run = still.solve(save=50)
@@ -103,7 +103,7 @@ def test_what_cannot_be_compared_is_refused(rig, free, words):
 
 def test_data_beyond_the_run_are_refused():
     curve = Curve(force=np.sin(T), time=2.0 * T, displacement=T)
-    with pytest.raises(ModelError, match="where the run leads"):
+    with pytest.raises(ModelError, match="the range of the run"):
         fit_scenario(curve, Simulated(CHAIN, force="x[2]", **ALONE), ["law.mu"])
 
 

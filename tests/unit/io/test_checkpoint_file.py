@@ -129,7 +129,9 @@ def test_what_is_cut_short_leaves_no_file(path, monkeypatch):
 
 
 @pytest.mark.parametrize("name", [".run.checkpoint", "long.checkpoint"])
-def test_halves_of_killed_runs_are_removed_those_of_others_kept(tmp_path, name, monkeypatch):
+def test_partial_files_of_killed_runs_are_removed_those_of_others_preserved(
+    tmp_path, name, monkeypatch
+):
     def refused(*_):
         raise OSError(5, "Input/output error")
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from stiction.io import netcdf
-from stiction.io.images import Sink, put_down
+from stiction.io.images import Sink, hdf5_file
 from stiction.io.netcdf import write_netcdf
 
 SIZES = [0, 1, 4000, 50_000, 200_000]
@@ -56,7 +56,7 @@ def fill(image, rng, sizes=SIZES):
 
 
 def test_what_is_put_down_reads_back(tmp_path):
-    with put_down(tmp_path / "a.h5") as image:
+    with hdf5_file(tmp_path / "a.h5") as image:
         fill(image, np.random.default_rng(0))
     rng = np.random.default_rng(0)
     with h5py.File(tmp_path / "a.h5") as file:
@@ -67,7 +67,7 @@ def test_what_is_put_down_reads_back(tmp_path):
 def test_the_file_is_that_which_hdf5_builds_in_memory(run, tmp_path, monkeypatch):
     write_netcdf(run, tmp_path / "one.nc", {})
     memory = io.BytesIO()
-    monkeypatch.setattr(netcdf, "put_down", lambda path: contextlib.nullcontext(memory))
+    monkeypatch.setattr(netcdf, "hdf5_file", lambda path: contextlib.nullcontext(memory))
     write_netcdf(run, tmp_path / "two.nc", {})
     assert (tmp_path / "one.nc").read_bytes() == memory.getvalue()
 
@@ -81,7 +81,7 @@ def test_a_full_disk_is_an_error(tmp_path, monkeypatch):
             "open",
             lambda path, *a, room=room, **k: Full(opened(path, *a, **k), room),
         )
-        with pytest.raises(OSError, match="No space left"), put_down(tmp_path / "a") as image:
+        with pytest.raises(OSError, match="No space left"), hdf5_file(tmp_path / "a") as image:
             fill(image, np.random.default_rng(0))
 
 
@@ -90,7 +90,7 @@ def test_what_hdf5_makes_of_a_refusal_is_the_refusal(tmp_path, monkeypatch):
     monkeypatch.setattr(type(tmp_path), "open", lambda p, *a, **k: Full(opened(p, *a, **k), 1))
 
     def write():
-        with put_down(tmp_path / "a") as image:
+        with hdf5_file(tmp_path / "a") as image:
             image.write(b"more")
             raise RuntimeError("address of object past end of allocation")
 
@@ -117,7 +117,7 @@ def test_a_sink_gives_back_what_was_refused(tmp_path):
 
 
 def test_another_error_goes_through(tmp_path):
-    with pytest.raises(ZeroDivisionError), put_down(tmp_path / "a"):
+    with pytest.raises(ZeroDivisionError), hdf5_file(tmp_path / "a"):
         raise ZeroDivisionError
 
 
@@ -131,7 +131,7 @@ def heard():
 
 def test_an_interrupt_waits_until_the_file_is_closed(tmp_path, heard):
     def press():
-        with put_down(tmp_path / "a") as image:
+        with hdf5_file(tmp_path / "a") as image:
             os.kill(os.getpid(), signal.SIGINT)
             fill(image, np.random.default_rng(0))
 

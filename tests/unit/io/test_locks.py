@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from stiction.io import locks
-from stiction.io.locks import Busy, in_use, take
+from stiction.io.locks import Busy, acquire, in_use
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="processes by POSIX signals")
 
@@ -34,20 +34,20 @@ HOLDER = f"process {os.getpid()} on {platform.node()}, since 2"
 
 
 def test_a_lock_is_held_once(path, way):
-    lock = take(path)
+    lock = acquire(path)
     with pytest.raises(Busy) as caught:
-        take(path)
+        acquire(path)
     assert str(caught.value).startswith(HOLDER)
     assert caught.value.sure is (way == "kernel")
     lock.release()
     assert not path.exists()
-    take(path).release()
+    acquire(path).release()
     assert not path.exists()
 
 
 def test_the_file_of_a_dead_process_is_taken_over(path):
     path.write_text("process 1 on nowhere, since 1999-12-31 23:59:59, and more\n" * 9)
-    lock = take(path)
+    lock = acquire(path)
     assert path.read_text().startswith(HOLDER)
     assert path.read_text().count("\n") == 1
     lock.release()
@@ -59,7 +59,7 @@ def test_without_locks_the_file_is_believed(path, way):
     words = "process 1 on elsewhere, since 1999-12-31 23:59:59"
     path.write_text(words)
     with pytest.raises(Busy) as caught:
-        take(path)
+        acquire(path)
     assert (caught.value.holder, caught.value.sure) == (words, False)
     assert path.read_text() == words
 
@@ -72,7 +72,7 @@ def test_of_many_one_takes_a_lock(path, way, leftover):
 
         def attempt(_):
             try:
-                return take(path)
+                return acquire(path)
             except Busy:
                 return None
 
@@ -84,7 +84,7 @@ def test_of_many_one_takes_a_lock(path, way, leftover):
 
 
 def test_a_forked_child_neither_holds_nor_releases(path):
-    lock = take(path)
+    lock = acquire(path)
     pid = os.fork()
     if pid == 0:
         lock.release()
@@ -96,10 +96,10 @@ def test_a_forked_child_neither_holds_nor_releases(path):
 
 
 def test_a_lock_whose_folder_was_removed_is_lost(path):
-    lock = take(path)
+    lock = acquire(path)
     path.unlink()
     assert not lock.held
-    other = take(path)
+    other = acquire(path)
     lock.release()
     # what another process made since then is not ours to remove
     assert other.held
@@ -108,11 +108,11 @@ def test_a_lock_whose_folder_was_removed_is_lost(path):
 
 def test_nonsense_in_the_file_is_nobody(path, monkeypatch):
     monkeypatch.setattr(locks, "_READ_FOR_S", 0.05)
-    holder = take(path)
+    holder = acquire(path)
     for nonsense in (b"\xff" * 9, b"process many", b"x" * 10_000):
         path.write_bytes(nonsense)
         with pytest.raises(Busy, match=r"^another process$"):
-            take(path)
+            acquire(path)
     holder.release()
 
 
@@ -120,7 +120,7 @@ def test_what_nobody_holds_is_not_in_use(path):
     assert not in_use(path)
     path.write_text("of a process that was killed")
     assert not in_use(path)
-    lock = take(path)
+    lock = acquire(path)
     assert in_use(path)
     lock.release()
     assert not in_use(path)
@@ -134,12 +134,12 @@ def test_a_file_that_was_replaced_is_no_lock(path, monkeypatch):
         if not others:
             others.append(None)
             path.unlink()
-            others[0] = take(path)
+            others[0] = acquire(path)
         real(descriptor)
 
     monkeypatch.setattr(locks, "_kernel_lock", delayed)
     with pytest.raises(Busy, match=HOLDER):
-        take(path)
+        acquire(path)
     assert others[0].held
     others[0].release()
     assert not path.exists()
@@ -157,7 +157,7 @@ def test_a_file_that_is_gone_again_is_made_anew(path, monkeypatch):
         return real(file, flags, *mode)
 
     monkeypatch.setattr(os, "open", late)
-    lock = take(path)
+    lock = acquire(path)
     assert len(opened) == 3
     assert lock.held
     lock.release()

@@ -12,11 +12,11 @@ import pytest
 
 from stiction.errors import StoreError
 from stiction.io import staging
-from stiction.io.contents import MARK, TABLE
-from stiction.io.locks import take
+from stiction.io.contents import SUMMARY, TABLE
+from stiction.io.locks import acquire
 from stiction.io.staging import check_target, claimed, staged, whereabouts
 
-WRITTEN = ["run", "run/run.nc", f"run/{MARK}"]
+WRITTEN = ["run", "run/run.nc", f"run/{SUMMARY}"]
 STEPS = ("rename", "fsync", "unlink", "rmdir")
 
 
@@ -26,22 +26,22 @@ def listing(folder):
 
 def write(path, text="new", overwrite=False):
     with staged(path, overwrite=overwrite) as folder:
-        (folder / MARK).write_text(text)
+        (folder / SUMMARY).write_text(text)
         (folder / "run.nc").write_text(text * 2)
 
 
 def test_folder_appears_complete_or_not_at_all(tmp_path):
     with staged(tmp_path / "a" / "b") as folder:
-        (folder / MARK).write_text("1")
+        (folder / SUMMARY).write_text("1")
         assert not (tmp_path / "a" / "b").exists()
         assert folder.parent == tmp_path / "a"
-    assert listing(tmp_path) == ["a", "a/b", f"a/b/{MARK}"]
+    assert listing(tmp_path) == ["a", "a/b", f"a/b/{SUMMARY}"]
 
 
 def test_an_error_leaves_nothing(tmp_path):
     def fail():
         with staged(tmp_path / "run") as folder:
-            (folder / MARK).write_text("1")
+            (folder / SUMMARY).write_text("1")
             raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
@@ -54,13 +54,13 @@ def test_ctrl_c_while_a_folder_is_claimed_leaves_nothing(tmp_path, monkeypatch, 
     def taken(path):
         if when == "before":
             signal.raise_signal(signal.SIGINT)
-        lock = take(path)
+        lock = acquire(path)
         if when == "after":
             signal.raise_signal(signal.SIGINT)
         return lock
 
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    monkeypatch.setattr(staging, "take", taken)
+    monkeypatch.setattr(staging, "acquire", taken)
     try:
         with pytest.raises(KeyboardInterrupt), claimed(tmp_path / "a" / "run"):
             pytest.fail("the folder was claimed")
@@ -82,7 +82,7 @@ def test_result_is_as_readable_as_other_files(tmp_path):
         (lambda p: p.write_text(""), False, "a file or link"),
         (lambda p: p.write_text(""), True, "a file or link"),
         (lambda p: p.symlink_to("nowhere"), True, "a file or link"),
-        (lambda p: (p.mkdir(), (p / "thesis.tex").write_text("")), True, "other things in it"),
+        (lambda p: (p.mkdir(), (p / "thesis.tex").write_text("")), True, "other files"),
         (lambda p: p.parent.joinpath("f").write_text(""), False, "Not a directory"),
     ],
 )
@@ -136,13 +136,13 @@ def test_overwriting_swaps(tmp_path):
     (run / "figures").mkdir()
     with pytest.raises(ZeroDivisionError), staged(run, overwrite=True):
         raise ZeroDivisionError
-    assert (run / MARK).read_text() == "old"
+    assert (run / SUMMARY).read_text() == "old"
     write(run, "new", overwrite=True)
     assert listing(tmp_path) == WRITTEN
-    assert (run / MARK).read_text() == "new"
+    assert (run / SUMMARY).read_text() == "new"
 
 
-def test_a_folder_that_appears_meanwhile_is_kept(tmp_path):
+def test_a_folder_that_appears_meanwhile_is_preserved(tmp_path):
     run = tmp_path / "run"
 
     def race():
@@ -189,13 +189,13 @@ def test_the_second_of_two_runs_is_refused(tmp_path):
 
 def test_a_run_that_ended_meanwhile_is_not_replaced(tmp_path, monkeypatch):
     """It ends between the look at the folder and the lock."""
-    taken = staging._take
+    taken = staging._acquire
 
     def late(path):
         path.mkdir()
         return taken(path)
 
-    monkeypatch.setattr(staging, "_take", late)
+    monkeypatch.setattr(staging, "_acquire", late)
     with pytest.raises(StoreError, match="a folder that exists"), claimed(tmp_path / "run"):
         raise AssertionError
     assert listing(tmp_path) == ["run"]
@@ -208,7 +208,7 @@ def test_a_claim_leaves_no_folders(tmp_path):
 
 
 def test_a_parent_that_another_run_removed_is_made_again(tmp_path, monkeypatch):
-    taken, tries = staging._take, []
+    taken, tries = staging._acquire, []
 
     def late(path):
         tries.append(path)
@@ -216,7 +216,7 @@ def test_a_parent_that_another_run_removed_is_made_again(tmp_path, monkeypatch):
             path.parent.rmdir()
         return taken(path)
 
-    monkeypatch.setattr(staging, "_take", late)
+    monkeypatch.setattr(staging, "_acquire", late)
     with claimed(tmp_path / "a" / "run"):
         assert listing(tmp_path) == ["a", "a/.run.lock"]
     assert len(tries) == 2
@@ -227,8 +227,8 @@ def test_a_folder_that_vanished_is_made_again(tmp_path):
     with claimed(tmp_path / "a" / "run") as claim:
         shutil.rmtree(tmp_path / "a")
         with staged(claim) as folder:
-            (folder / MARK).write_text("1")
-    assert listing(tmp_path) == ["a", "a/run", f"a/run/{MARK}"]
+            (folder / SUMMARY).write_text("1")
+    assert listing(tmp_path) == ["a", "a/run", f"a/run/{SUMMARY}"]
 
 
 def test_a_claim_that_another_took_meanwhile_is_lost(tmp_path):
@@ -273,7 +273,7 @@ def test_files_of_the_user_are_named(tmp_path, names, warn):
     assert listing(tmp_path) == before
 
 
-def test_files_that_appear_meanwhile_are_kept(tmp_path):
+def test_files_that_appear_meanwhile_are_preserved(tmp_path):
     run = tmp_path / "run"
     write(run, "old")
 
@@ -326,7 +326,7 @@ def test_an_older_result_set_aside_is_found_and_given_back(tmp_path):
 
 def read(path):
     folder = whereabouts(path)
-    text = (folder / MARK).read_text()
+    text = (folder / SUMMARY).read_text()
     assert (folder / "run.nc").read_text() == text * 2
     return text
 
@@ -351,7 +351,7 @@ def killed_after(step, path):
 
     try:
         with staged(path, overwrite=True) as folder:
-            (folder / MARK).write_text("new")
+            (folder / SUMMARY).write_text("new")
             (folder / "run.nc").write_text("newnew")
             for name in STEPS:
                 setattr(os, name, counted(getattr(os, name)))

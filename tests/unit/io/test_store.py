@@ -174,7 +174,7 @@ def test_netcdf_has_dimension_scales(run, tmp_path):
         assert file["time"].is_scale
 
 
-def test_ledger_of_another_length_is_kept(make_run, tmp_path):
+def test_ledger_of_another_length_is_saved(make_run, tmp_path):
     run = make_run()
     coarse = dataclasses.replace(
         run.energy,
@@ -341,7 +341,7 @@ def test_a_run_without_its_scenario_still_loads(run, tmp_path):
     shutil.rmtree(again)
 
 
-def test_heat_is_kept_by_the_contacts_of_the_run(make_run, tmp_path):
+def test_heat_is_saved_for_the_contacts_of_the_run(make_run, tmp_path):
     import h5netcdf
 
     run = make_run(3, 7)

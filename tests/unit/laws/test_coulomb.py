@@ -87,7 +87,7 @@ def test_user_derivative_is_checked():
         st.UserFriction(mu, lambda v: 0.1 / (1.0 + v) ** 2)
 
 
-def test_infinite_slope_at_rest_is_refused():
+def test_infinite_slope_at_zero_speed_is_refused():
     """mu = mu_s - sqrt(v) makes even one mass non-unique, so it is not accepted."""
     with pytest.raises(st.ModelError, match="non-unique"):
         st.UserFriction(

@@ -17,7 +17,7 @@ def test_the_two_forms_agree():
     assert smooth == pytest.approx(AgeingLaw(regularised=False).coefficient(v, theta), rel=1e-12)
 
 
-def test_the_arsinh_is_odd_and_passes_through_rest():
+def test_the_arsinh_is_odd_and_passes_through_zero():
     law = AgeingLaw(a=0.3, b=0.01, length=1e-5, mu0=0.1)
     v = np.array([-1e-6, -1e-9, 0.0, 1e-9, 1e-6])
     mu = law.coefficient(v, 1.0)
@@ -53,7 +53,7 @@ def test_velocity_steps(law):
         assert made.state_rate(v, made.steady_state(v)) == pytest.approx(0.0, abs=1e-15)
 
 
-def test_rest_ages_one_and_not_the_other():
+def test_stick_ages_one_law_and_not_the_other():
     assert AgeingLaw().state_after(0.0, 2.0, 3.0) == 5.0
     assert SlipLaw().state_after(0.0, 2.0, 3.0) == 2.0
     assert SlipLaw().state_rate(0.0, 2.0) == 0.0

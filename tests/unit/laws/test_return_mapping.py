@@ -134,7 +134,7 @@ def test_without_friction_slip_is_the_gap():
     assert not still.direction.any()
 
 
-def test_held_states():
+def test_constant_states():
     gap, slip, s, ds = sample(40, 2)
     free = return_map(gap, slip, s, ds, EPS)
     same = return_map(gap, slip, s, ds, EPS, held=free.slides)

@@ -33,7 +33,7 @@ def test_a_sliding_mass_against_another_integrator(power):
     assert run.audit.ok
 
 
-def test_longer_rest_carries_more():
+def test_longer_stick_carries_more():
     """A slow ramp breaks stick where the load meets mu_fresh + growth ln(1 + t / time)."""
     law = AgeingCoulomb(0.3, 0.05, 0.1, 1e-3)
     found = []

@@ -105,7 +105,7 @@ def test_greville_points_make_a_straight_line_the_identity():
     "breaks", [[0.0, 1.0, 1.0], [0.0], [1.0, 0.0], [0.0, np.nan], [[0.0, 1.0]]]
 )
 def test_breaks_must_rise(breaks):
-    with pytest.raises(ModelError, match="rising"):
+    with pytest.raises(ModelError, match="increasing"):
         open_knots(np.array(breaks), 2)
 
 

@@ -67,7 +67,7 @@ def test_what_numba_cannot_compile_runs_as_python_with_a_cost():
     assert called(callback, [1.0, 7.0], [1.0], 2).tolist() == [7.0, -2.0]
 
 
-def test_an_exception_is_kept_and_raised_later():
+def test_an_exception_is_stored_and_raised_later():
     def part(x):
         if x[0] > 1.0:
             raise ValueError("too far")
@@ -133,7 +133,7 @@ def test_a_plain_function_of_a_number_is_called_back():
 
 
 @pytest.mark.parametrize("kind", [ValueError, ZeroDivisionError])
-def test_what_a_function_of_a_number_raises_is_kept(kind):
+def test_an_exception_of_a_scalar_function_is_stored(kind):
     def load(t):
         if t > 1.0:
             raise kind("too late")

@@ -88,7 +88,7 @@ def test_where_nothing_is_found_the_curve_ends():
             return super().residual(u)
 
     points, end = trace(Torn(), np.array([1.0, 0.0]), 1.0, step=0.2, most=200)
-    assert end == "no point of the curve was found further on"
+    assert end == "no further point of the curve was found"
     assert points[-1][1] == pytest.approx(0.5, abs=1e-3)
     place = place_at(Torn(), np.array([np.sqrt(0.75), 0.5]), np.array([0.0, 1.0]))
     assert advance(Torn(), place, 0.2, longest=0.2) is None

@@ -117,7 +117,7 @@ def test_two_near_roots_are_seen(gap):
     assert abs(first(values) - (middle - gap / 2)) < 1e-9 / gap**0.5
 
 
-def test_a_touch_from_above_is_passed_over():
+def test_a_grazing_root_from_above_is_no_event():
     assert first((nodes() - 0.37) ** 2 + 1e-6) == NONE
 
 
@@ -147,7 +147,7 @@ def test_value_and_slope_of_a_polynomial():
         assert slope == pytest.approx(poly.deriv()(s), abs=1e-10)
 
 
-def test_tail_tells_what_the_samples_resolve():
+def test_the_tail_shows_what_the_samples_resolve():
     tail = tail_from_samples()
     slow, fast = np.cos(nodes()), np.cos(40.0 * nodes())
     assert np.abs(tail @ slow).max() < 1e-7

@@ -106,7 +106,7 @@ def test_small_matrices_are_factorised():
 
 
 @needs_pyamg
-def test_a_run_tells_memory_and_iterations():
+def test_a_run_reports_memory_and_iterations():
     system = st.CapSliding(cells=(30, 4), normal_force=0.5, u_end=0.1)
     direct = st.solve(system, st.solids.Quasistatic(steps=2, solver=SuperLU()))
     solver = Multigrid(direct=SuperLU(), direct_below=0)

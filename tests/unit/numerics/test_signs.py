@@ -6,7 +6,7 @@ import scipy.sparse as sp
 
 from stiction.numerics.direct import pardiso
 from stiction.numerics.direct.factors import Pattern
-from stiction.numerics.direct.signs import parted, sign_of_parts
+from stiction.numerics.direct.signs import sign_of_parts, unsymmetric_rows
 from stiction.numerics.linear_solvers import Pardiso
 
 needs_mkl = pytest.mark.skipif(
@@ -41,14 +41,14 @@ def test_rows_that_are_not_symmetric():
     rows = np.array([3, 4, 5, 11, 12])
     pattern = Pattern(sp.csr_matrix(rubbed(40, rows, 0)))
     data = pattern.values(sp.csr_matrix(rubbed(40, rows, 0)))
-    assert np.array_equal(parted(pattern, data), rows)
+    assert np.array_equal(unsymmetric_rows(pattern, data), rows)
     # more than a quarter of them are many
     many = np.arange(20)
     matrix = sp.csr_matrix(rubbed(40, many, 0))
-    assert parted(Pattern(matrix), matrix.data) is None
+    assert unsymmetric_rows(Pattern(matrix), matrix.data) is None
     # entries without a mirrored one
     matrix = sp.csr_matrix(np.triu(rubbed(8, [], 0)))
-    assert parted(Pattern(matrix), matrix.data) is None
+    assert unsymmetric_rows(Pattern(matrix), matrix.data) is None
 
 
 @pytest.mark.parametrize("shift", [0.0, 3.0, 5.0])
@@ -58,7 +58,7 @@ def test_sign_is_the_dense_one(shift):
         dense = rubbed(40, np.arange(10, 17), seed, shift)
         matrix = sp.csr_matrix(dense)
         pattern = Pattern(matrix)
-        rows = parted(pattern, matrix.data)
+        rows = unsymmetric_rows(pattern, matrix.data)
         # more rows than are unsymmetric will do
         for chosen in (rows, np.union1d(rows, [1, 30])):
             left, negative = cut(dense, chosen)
@@ -68,7 +68,7 @@ def test_sign_is_the_dense_one(shift):
     assert signs == {1, -1}
 
 
-def test_a_singular_rest_has_no_sign():
+def test_a_singular_remainder_has_no_sign():
     dense = rubbed(12, [4, 5], 1)
     matrix = sp.csr_matrix(dense)
     rows = np.array([4, 5])

@@ -115,7 +115,7 @@ def rest_of(monkeypatch, inside=True):
 
 
 @pytest.mark.parametrize("inside", [True, False])
-def test_stick_regions_and_rest(monkeypatch, inside):
+def test_stick_regions_and_equilibrium(monkeypatch, inside):
     rest_of(monkeypatch, inside)
     word = "yes" if inside else "no"
     assert told(chains._figure_2({"stick-set": made(x=[[0.0, 0.0]])})) == [

@@ -151,10 +151,10 @@ def test_friction_reduces_negative_forces(least, top, verdicts):
 )
 def test_the_surface_stretch_hardly_matters(dx, dy, verdict):
     study = MadeStudy({"cylinders-ea-0.5": sine(2.0, up=3.0)})
-    assert cylinders._stretch(study) == []
+    assert cylinders._surface_stretch(study) == []
     other = np.linspace(0.0, 2.0, 4001)
     study["cylinders-ea-0.5-stretch"] = sine(2.0 * (1 + dx), up=3.0 * (1 + dy), u=other)
-    (row,) = cylinders._stretch(study)
+    (row,) = cylinders._surface_stretch(study)
     assert row.ours == f"force_x: {abs(dx):.3f}, force_y: {abs(dy):.3f}"
     assert row.verdict == verdict
 
@@ -180,7 +180,7 @@ def stressed(stress, u=(0.0, 0.5, 0.9, 1.5, 2.0), base=None):
 def test_stress_at_the_trailing_corner(stress, verdict, ours):
     study = MadeStudy({"cylinders-ea-0.9": stressed(stress), "cylinders-di-0.9": stressed(stress)})
     study["cylinders-ea-0"] = sine(1.0)
-    rows = cylinders._corner(study)
+    rows = cylinders._trailing_stress(study)
     assert [row.what.partition(":")[0] for row in rows] == ["EA 0.9", "DI 0.9"]
     assert [row.ours for row in rows] == [ours, ours]
     assert [row.verdict for row in rows] == [verdict, ""]
@@ -195,7 +195,7 @@ def test_stress_along_the_base():
     assert row.ours == "+0.1000 left, +0.2000 right, least -0.5000 at x = +0.25 R"
 
 
-def test_all_statements_are_told():
+def test_all_statements_are_reported():
     study = MadeStudy({"cylinders-ea-0": sine(2.0), "cylinders-ea-0.5": sine(4.0)})
     rows = cylinders.cylinder_rows(study)
     assert one(rows, "frictionless: largest F_x").ours == pytest.approx(2.0)

@@ -72,7 +72,7 @@ def test_verdicts_are_reported(tmp_path, verdict):
     # in the counts, at the figure and at the statement
     assert len(re.findall(rf"<span class='badge \w+'>\S+ {verdict}</span>", text)) == 3
     # a row that the verdict does not know of is told
-    assert "Not known to this verdict: other differ from the paper." in text
+    assert "Not covered by this verdict: other differ from the paper." in text
 
 
 def test_rows_that_are_known_to_differ_raise_no_alarm(tmp_path):
@@ -80,7 +80,7 @@ def test_rows_that_are_known_to_differ_raise_no_alarm(tmp_path):
     rows = [Row("theta-0: Newton iterations per step", 7.0, 0.0)]
     made = [Made("figure-8", Item("differences", [], lambda runs: []), rows)]
     text = report("chains", found, made, {}, full=True)
-    assert "Not known to this verdict" not in text
+    assert "Not covered by this verdict" not in text
     assert "<tr class=other>" in text
     assert "figure-8 --full" in text
 

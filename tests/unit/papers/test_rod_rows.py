@@ -54,7 +54,7 @@ def test_the_spectrum_of_figure_2(monkeypatch, high, persist):
         share_of_line=0.75, flatness=0.25,
     )  # fmt: skip
     monkeypatch.setattr(rods, "_spectrum", lambda run: found)
-    monkeypatch.setattr(rods, "_free_share", lambda run, found: 1e-6)
+    monkeypatch.setattr(rods, "_free_high_fraction", lambda run, found: 1e-6)
     rows = rods._lines({"string-figure-2": run()})
     share = high / (0.5 + high)
     peak = 2.0 if high else 1.0
@@ -68,11 +68,11 @@ def test_the_window_alone_leaves_little_above_the_line():
     time = np.arange(256) * (2.0 * np.pi / 32.0)
     omega = np.arange(1, 129) * 32.0 / 256.0
     found = SimpleNamespace(free=1.0, omega=omega)
-    made = rods._free_share(SimpleNamespace(time=time), found)
+    made = rods._free_high_fraction(SimpleNamespace(time=time), found)
     assert made < 1e-4
     # all of it where the line is counted too: only the mean is taken away
     low = SimpleNamespace(free=1.0, omega=omega + 100.0)
-    assert rods._free_share(SimpleNamespace(time=time), low) == pytest.approx(1.0)
+    assert rods._free_high_fraction(SimpleNamespace(time=time), low) == pytest.approx(1.0)
     signal = (np.cos(time) - np.average(np.cos(time), weights=np.hanning(256))) * np.hanning(256)
     power = np.abs(np.fft.rfft(signal))[1:] ** 2
     assert made == pytest.approx(power[omega > 1.5].sum() / power.sum())
@@ -103,7 +103,7 @@ def test_equal_contact_points_have_a_closed_form(strings):
     assert strings.s1 == 2.0
 
 
-def test_growth_is_told_for_both_starts(monkeypatch):
+def test_growth_is_reported_for_both_starts(monkeypatch):
     growth = SimpleNamespace(
         factor=2.0, rate=0.5, misfit_rate=0.25, misfit_power=0.125, linear_until=7.0
     )

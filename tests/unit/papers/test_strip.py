@@ -326,10 +326,10 @@ def test_forces_of_both_models(dx, dy, verdict):
 def test_where_the_law_is_cut(change, half, other):
     base = forced(1.0, 2.0)
     study = MadeStudy({"strip-ea-0.01": base})
-    assert strip._cuts(study) == []
+    assert strip._other_cutoffs(study) == []
     for cut in ("0.5", "-0.001"):
         study[f"strip-ea-0.01-cut-{cut}"] = forced(1.0 + change, 2.0)
-    rows = strip._cuts(study)
+    rows = strip._other_cutoffs(study)
     assert [row.what.partition(" instead")[0] for row in rows] == ["s_cut = 0.5", "s_cut = -0.001"]
     assert {row.ours for row in rows} == {f"force_x {100 * abs(change):.1f}, force_y 0.0"}
     assert [row.verdict.partition(":")[0] for row in rows] == [half, other]

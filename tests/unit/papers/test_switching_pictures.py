@@ -136,7 +136,7 @@ def test_arcs_of_slip_lie_between_crossings():
     made = SimpleNamespace(
         event_log=log((0.5, "cross"), (1.0, "slide"), (1.75, "cross"), (2.0, "cross"))
     )
-    assert switching._arcs(made) == "1.2500, 0.2500"
+    assert switching._slip_times(made) == "1.2500, 0.2500"
 
 
 @pytest.mark.parametrize(

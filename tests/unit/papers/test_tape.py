@@ -64,7 +64,9 @@ def test_forces_are_compared_while_both_stick(made):
         runs[DI, 0.05] = run(runs[EA, 0.05].variables["force_x"].values, late)
         # the largest force so far is 2 * 6.36
         largest = 2.0 * U[np.sqrt(2.0) * U <= 9.0][-1]
-        assert tape._apart(0.05, "force_y", False) == pytest.approx(apart * 5.0 / largest)
+        assert tape._largest_difference(0.05, "force_y", False) == pytest.approx(
+            apart * 5.0 / largest
+        )
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ def curve(ax, label):
     return next(line for line in ax.get_lines() if line.get_label() == label)
 
 
-def test_shares_add_up_to_what_was_put_in(baseline):
+def test_terms_add_up_to_the_energy_put_in(baseline):
     ledger = baseline.energy
     panel = figures_of(baseline).energy().axes[1]
     at = baseline.time[::100]
@@ -61,7 +61,7 @@ def test_a_scheme_that_creates_energy_is_drawn_as_lines(baseline):
     assert np.array_equal(curve(panel, "time scheme").get_ydata(), made)
 
 
-def test_a_chain_at_rest_has_an_energy_figure(make_run):
+def test_a_chain_in_equilibrium_has_an_energy_figure(make_run):
     from stiction.chains import Chain
 
     run = make_run(Chain([1.0], 20.0), 1.0, 10, 1)

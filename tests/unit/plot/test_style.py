@@ -69,7 +69,7 @@ def test_ticks_of_an_axis_have_equal_decimals():
     assert {len(text.partition(".")[2]) for text in texts} == {1}
 
 
-def test_thinning_keeps_the_peaks():
+def test_thinning_preserves_the_peaks():
     time = np.linspace(0.0, 1.0, 123_457)
     series = np.sin(40.0 * time)
     series[77_777] = 5.0
@@ -104,7 +104,7 @@ def test_labels_with_room_stay_where_they_are():
     assert style.spread(np.array([0.5, 0.5]), 0.1) == pytest.approx([0.45, 0.55])
 
 
-def test_few_keeps_both_ends():
+def test_few_includes_both_ends():
     assert style.few(3, 10).tolist() == [0, 1, 2]
     chosen = style.few(10_000, 50)
     assert chosen.size == 50

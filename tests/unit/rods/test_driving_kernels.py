@@ -91,7 +91,7 @@ LATE = [-0.1, 0.1, 0.3, 0.5, 1.5, 3.0, 5.0]
 def test_paths_and_rates(late, history):
     d = drives(history)[0]
     tau, rate, grow = path(d, late)
-    assert kernels.way_of(d, TIMES, FACTORS, late) == pytest.approx(tau)
+    assert kernels.profile_of(d, TIMES, FACTORS, late) == pytest.approx(tau)
     assert kernels.rate_of(d, TIMES, FACTORS, late) == pytest.approx((rate, grow))
 
 

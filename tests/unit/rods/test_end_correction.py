@@ -30,7 +30,7 @@ from stiction.rods import (
     fastest_frequency,
     step_limit,
 )
-from stiction.rods.assembly import assemble, end_shares
+from stiction.rods.assembly import assemble, tributary_lengths
 from stiction.rods.leapfrog.run import LeapfrogStepper
 from stiction.rods.section import GivenSection
 
@@ -142,7 +142,7 @@ def test_a_run_swings_as_the_masses_say():
 @pytest.mark.parametrize("correction", [GREGORY, NAMED, LARGEST])
 @pytest.mark.parametrize("elements", [4, 5, 44])
 def test_shares_keep_weight_and_centre_and_gregory_the_moment_of_inertia(elements, correction):
-    shares = end_shares(free_rod(elements=elements, end_correction=correction))
+    shares = tributary_lengths(free_rod(elements=elements, end_correction=correction))
     places = np.arange(elements + 1.0) - 0.5 * elements
     assert shares.min() > 0.0
     assert shares.sum() == pytest.approx(elements, rel=1e-14)
@@ -155,7 +155,7 @@ def test_the_trapezoid_by_name_is_what_free_rods_have():
     for ends in ((Free(), Free()), (Clamped(), Clamped())):
         named = free_rod(left=ends[0], right=ends[1], end_correction=0.0)
         without = free_rod(left=ends[0], right=ends[1])
-        np.testing.assert_array_equal(end_shares(named), end_shares(without))
+        np.testing.assert_array_equal(tributary_lengths(named), tributary_lengths(without))
         assert step_limit(named) == step_limit(without)
 
 
@@ -218,11 +218,11 @@ def run_at(name, part, elements, steps=1500):
     system = Rods([local(name, LARGEST, "free", elements, motion)])
     h = part * step_limit(system.rods[0])
     save = h * np.linspace(0.0, steps, 11)
-    marcher = LeapfrogStepper(
+    stepper = LeapfrogStepper(
         system, RollingLeapfrog(h), Request(0.0, save[-1], save), limited=False
     )
-    marcher.go()
-    kinetic = marcher.history().energy[:, 0]
+    stepper.integrate()
+    kinetic = stepper.history().energy[:, 0]
     return np.nan_to_num(kinetic[1:] / kinetic[0], nan=np.inf).max()
 
 
@@ -257,7 +257,7 @@ def test_momenta_and_energy_are_kept_through_contact():
     assert run.energy.imbalance_rel < 1e-6
 
 
-def test_a_free_rod_falls_as_one_piece():
+def test_a_free_rod_falls_rigidly():
     line = Straight((0.0, 0.0, 0.0), (0.3, 0.4, 0.0))
     section = CircularSection(0.01, 1e6)
     given = {"left": Free(), "right": Free(), "elements": 8, "end_correction": NAMED}
@@ -277,7 +277,7 @@ def test_a_rod_at_rest_hangs_with_its_whole_weight():
         still = equilibrium(CosseratRod(section, line, **given))
         long = np.linalg.norm(np.diff(still.position, axis=0), axis=1)
         pull = section.axial_stiffness * (10.0 * long[0] - 1.0)
-        first = end_shares(CosseratRod(section, line, **given))[0]
+        first = tributary_lengths(CosseratRod(section, line, **given))[0]
         weight = G * section.line_density
         assert pull == pytest.approx(weight * (1.0 - 0.1 * first), rel=1e-9)
 

@@ -182,7 +182,7 @@ def test_a_strand_moves_with_its_own_columns(periodic):
     first = state.samples.rows[0]
     assert first.u_mean == pytest.approx(0.9 * first.v_mean, abs=1e-12)
     # over a step of no length the free flow does nothing
-    assert state.go(1, 1e-12, 0.0) == 1e-12
+    assert state.advance(1, 1e-12, 0.0) == 1e-12
     assert_allclose(state.flow.aa, 1.0, atol=1e-9)
     assert_allclose(state.flow.pp, 1.0, atol=1e-9)
     assert_allclose(state.flow.ap, 5e-13, rtol=1e-6)

@@ -228,7 +228,7 @@ def check(run, name):
     return found
 
 
-def test_the_audit_of_crossed_rods_tells_each_value_under_its_name(crossed):
+def test_the_audit_of_crossed_rods_reports_each_value_under_its_name(crossed):
     data = {name: crossed.data[name].to_numpy() for name in crossed.data.data_vars}
     rates = np.maximum(np.abs(data["s1_rate"]), np.abs(data["s2_rate"]))
     # an open contact is no contact

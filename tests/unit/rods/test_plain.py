@@ -198,7 +198,7 @@ def test_rods_with_everything_that_drives_and_damps_them():
     assert "bounce" in list(compiled.event_log.kind)
 
 
-def test_rods_side_by_side_touch_along_a_line():
+def test_rods_side_by_side_have_a_line_contact():
     one = rod([0.0, 0.0, 0.0], [1.0, 0.0, 0.0], left=Clamped(), right=Clamped())
     two = rod([0.1, 0.0, 0.041], [0.9, 0.02, 0.041], motion=[RigidMotion([0.0, 0.0, -2.0])])
     system = st.Rods(rods=(one, two), search=ContactSearch(st.Coulomb(mu=0.3), most=40))

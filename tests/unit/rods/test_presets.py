@@ -183,7 +183,7 @@ def test_rolling_on_an_elastic_rod_is_off_by_one_over_its_stiffness(fixed_radius
 
 
 @pytest.mark.parametrize("woven", [True, False])
-def test_a_net_touches_at_every_crossing(woven):
+def test_a_net_has_a_contact_at_every_crossing(woven):
     law = st.Coulomb(0.3)
     nets = [st.rods.RodNet(2, 3, woven=woven, friction=law, found=found) for found in (False, True)]
     declared, found = (st.solve(net, t_span=(0.0, 0.02), save=3) for net in nets)

@@ -49,9 +49,9 @@ def run_at(name, part, steps=2000):
     h = part * step_limit(system.rods[0])
     save = h * np.linspace(0.0, steps, 11)
     request = Request(0.0, save[-1], save)
-    marcher = LeapfrogStepper(system, RollingLeapfrog(h), request, limited=False)
-    marcher.go()
-    kinetic = marcher.history().energy[:, 0]
+    stepper = LeapfrogStepper(system, RollingLeapfrog(h), request, limited=False)
+    stepper.integrate()
+    kinetic = stepper.history().energy[:, 0]
     return kinetic[1:].max() / kinetic[0]
 
 

@@ -13,7 +13,7 @@ from stiction.core.audit import Line
 from stiction.core.method import Method
 from stiction.numerics.jit import mode
 from stiction.studies import Paired
-from stiction.studies.keep import parted, reduced
+from stiction.studies.results import reduce_members, split_reduction
 from stiction.studies.store import Store
 from stiction.switching.ensembles import members
 
@@ -38,7 +38,8 @@ def both_ways(sweep, folder, monkeypatch, chunk=40, room=event_driven):
     with monkeypatch.context() as changed:
         changed.setattr(room, "blocks_of", counted)
         blocks = sweep.run(folder / "blocks", workers=1, chunk=chunk)
-    # workers are copies of this process: what is counted here is the member that it warms up with
+    # workers are copies of this process: the call that is counted here is the member that it warms
+    # up with
     assert counts, "no block was tried"
     with monkeypatch.context() as changed:
         changed.setattr(type(sweep.scenario.method), "blocks", Method.blocks)
@@ -50,8 +51,8 @@ def check_same(one, two):
     assert set(one.table) == set(two.table)
     for name, values in one.table.items():
         assert np.array_equal(values, two.table[name], equal_nan=True), name
-    told = [[(n.member, n.kind, n.reason) for n in study.notes] for study in (one, two)]
-    assert told[0] == told[1]
+    notes = [[(n.member, n.kind, n.reason) for n in study.notes] for study in (one, two)]
+    assert notes[0] == notes[1]
 
 
 KEEP = (
@@ -85,12 +86,12 @@ def test_the_same_as_one_by_one(chain, tmp_path, monkeypatch):
     assert (blocks.table["status"] == 0).all()
 
 
-def test_every_result_is_kept_by_default(chain, tmp_path, monkeypatch):
+def test_every_result_is_saved_by_default(chain, tmp_path, monkeypatch):
     sweep = st.Sweep(chain, {"law.mu": np.linspace(0.1, 0.4, 60)}, t_span=(0.0, 8.0))
     check_same(*both_ways(sweep, tmp_path, monkeypatch))
 
 
-def test_doubtful_members_are_told_as_ever(chain, tmp_path, monkeypatch):
+def test_invalid_members_are_reported(chain, tmp_path, monkeypatch):
     # no work left for some, determinism lost by one, and one that the law refuses
     shaken = dataclasses.replace(chain, load=st.chains.Sine(8.0, 3.0))
     method = st.EventDriven(max_events=12)
@@ -112,7 +113,7 @@ def test_doubtful_members_are_told_as_ever(chain, tmp_path, monkeypatch):
         st.Sweep(block, pair, design=Paired(), t_span=(0.0, 6.0))
 
 
-def test_members_whose_audit_fails_are_told_as_ever(chain, tmp_path, monkeypatch):
+def test_members_whose_audit_fails_are_reported(chain, tmp_path, monkeypatch):
     # a second look that agrees with nothing
     from stiction.chains.replay import compare
 
@@ -170,16 +171,16 @@ def test_reductions_are_those_of_one_run(how):
             values.reshape(5, -1)[1, 0] = np.inf
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            found = reduced(how, values)
+            found = reduce_members(how, values)
             one = [REDUCED[how](np.asarray(row)) for row in values]
-            alone = [reduced(how, row[None])[0] for row in values]
+            alone = [reduce_members(how, row[None])[0] for row in values]
         assert np.array_equal(alone, one, equal_nan=True), shape
         assert np.array_equal(found, one, equal_nan=True), shape
 
 
 def test_names_are_parted():
-    assert parted(" max( onset_force ) ") == ("max", "onset_force")
-    assert parted("energy.stored") == (None, "energy.stored")
+    assert split_reduction(" max( onset_force ) ") == ("max", "onset_force")
+    assert split_reduction("energy.stored") == (None, "energy.stored")
 
 
 def test_wheels_that_stop_among_wheels_that_do_not(tmp_path, monkeypatch):
@@ -201,5 +202,5 @@ def test_chunks_are_as_long_as_blocks_take(chain, tmp_path, monkeypatch):
         monkeypatch.setattr(EventDriven, "blocks", blocks)
         fields = {"law.mu": np.linspace(0.1, 0.4, 200_000)}
         sweep = st.Sweep(chain, fields, t_span=(0.0, 8.0), keep="final.x")
-        sizes[name] = sweep._job(Store(tmp_path / name), None, 1).held.chunk
+        sizes[name] = sweep._job(Store(tmp_path / name), None, 1).manifest.chunk
     assert sizes["blocks"] > 2 * sizes["alone"]

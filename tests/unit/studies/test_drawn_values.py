@@ -7,7 +7,7 @@ import pytest
 
 from stiction.errors import ModelError
 from stiction.studies.figures import StudyFigures, _band, _edges, write_study_figures
-from stiction.studies.keep import ABSENT, STATUSES
+from stiction.studies.results import ABSENT, STATUSES
 
 NAN = np.nan
 
@@ -27,7 +27,7 @@ def study(fields, results, *, status=None, units=None, shapes=None, rows=()):
         for name in table
     }
     made = SimpleNamespace(
-        fields=list(fields), table=table, held=SimpleNamespace(variables=variables)
+        fields=list(fields), table=table, manifest=SimpleNamespace(variables=variables)
     )
     made.plot = StudyFigures(made)
     return made
@@ -177,7 +177,7 @@ def test_phases_are_whether_a_result_exists():
     found = marks(made.plot.phase("y"))
     assert [x for x, _ in found["no y"]] == [2.0, 5.0]
     assert [x for x, _ in found["y"]] == [0, 1, 3, 4, 6, 7, 8, 9, 10]
-    # eight values are told apart, nine are not
+    # eight values are distinguished, nine are not
     for count in (8, 9):
         made = study({"a": np.arange(9.0)}, {"y": np.minimum(np.arange(9.0), count - 1)})
         assert len(marks(made.plot.phase("y"))) == (8 if count == 8 else 2)
@@ -211,7 +211,7 @@ def test_results_that_nobody_has_come_last():
         shapes={"list": (1,), "path": (1,)},
         rows=("path",),
     )
-    assert made.plot._kept() == ["one", "list", "none"]
+    assert made.plot._result_names() == ["one", "list", "none"]
     assert made.plot._first() == "one"
     assert study({"a": [1.0]}, {}).plot._first() == "events"
     assert made.plot.unit("one") == ""
@@ -267,4 +267,4 @@ def test_the_colours_of_a_map_are_those_of_its_scale(places, top, limits):
 @pytest.mark.parametrize(("count", "size"), [(2, 8.0), (30, 5.0), (300, 1.0)])
 def test_marks_fill_the_grid(count, size):
     made = study({"a": np.arange(float(count)), "b": [1.0] * count}, {"y": [1.0] * count})
-    assert made.plot._mark(["a", "b"]) == size
+    assert made.plot._marker_size(["a", "b"]) == size

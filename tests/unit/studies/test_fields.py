@@ -50,8 +50,8 @@ def test_an_object_may_be_a_value():
     [
         ("law.mue", "did you mean 'mu'"),
         ("lod.rate", "did you mean 'load'"),
-        ("mass[7]", "a place from 0 to 2"),
-        ("stiffness[0]", "one value stands for all"),
+        ("mass[7]", "an index from 0 to 2"),
+        ("stiffness[0]", "this field is one value"),
         ("law.mu.x", "it holds a value"),
         ("solve.t_ende", "did you mean 't_end'"),
         ("law mu", "a dotted path"),

@@ -36,7 +36,7 @@ def test_a_curve_has_a_band(study):
     assert len(ax.collections) == 1
 
 
-def test_phases_are_told_apart(study):
+def test_phases_are_distinguished(study):
     figure = study.plot.phase("events")
     words = [text.get_text() for text in figure.axes[0].get_legend().get_texts()]
     assert len(words) == len(np.unique(study.table["events"]))

@@ -7,7 +7,7 @@ import pytest
 
 from stiction.errors import ModelError, StictionError
 from stiction.studies import members
-from stiction.studies.keep import ALWAYS, STATUSES, Kept, Reading
+from stiction.studies.results import STANDARD, STATUSES, Reading, Result
 from stiction.studies.store import Note
 
 
@@ -41,7 +41,7 @@ def test_arrays_are_cut_or_filled(shape, values, row):
 
 def test_notes_are_counted_by_kind():
     notes = [Note(0, "failed", ""), Note(1, "audit", ""), Note(1, "audit", "")]
-    assert members.counted(notes) == {"failed": 1, "audit": 2, "determinism": 0}
+    assert members.count_notes(notes) == {"failed": 1, "audit": 2, "determinism": 0}
 
 
 def test_variables_have_the_types_of_what_they_hold():
@@ -53,8 +53,8 @@ def test_variables_have_the_types_of_what_they_hold():
         "w": np.array(["x", "y", "x"]),
     }
     kept = {
-        "force": Kept(np.zeros(3), ("mass",), "N", "of masses"),
-        "events": Kept(np.zeros(()), (), "1"),
+        "force": Result(np.zeros(3), ("mass",), "N", "of masses"),
+        "events": Result(np.zeros(()), (), "1"),
     }
     found = members.variables_of(kept, columns, {"f": "kg"}, "s")
     types = {name: found[name].dtype for name in columns}
@@ -62,15 +62,15 @@ def test_variables_have_the_types_of_what_they_hold():
     assert (found["f"].unit, found["i"].unit) == ("kg", "")
     assert found["f"].meaning == "swept: f"
     assert (found["w"].labels, found["f"].labels) == (("x", "y"), ())
-    for name, (dtype, unit, meaning) in ALWAYS.items():
+    for name, (dtype, unit, meaning) in STANDARD.items():
         labels = STATUSES if name == "status" else ()
-        told = (found[name].dtype, found[name].unit, found[name].meaning, found[name].labels)
-        assert told == (dtype, unit or "s", meaning, labels)
+        entry = (found[name].dtype, found[name].unit, found[name].meaning, found[name].labels)
+        assert entry == (dtype, unit or "s", meaning, labels)
     assert (found["force"].shape, found["force"].dims) == ((3,), ("mass",))
     assert (found["force"].dtype, found["force"].unit) == ("float64", "N")
 
 
-class Held:
+class Manifest:
     """A manifest of chunks of four members in one batch of six."""
 
     chunk = 4
@@ -79,7 +79,7 @@ class Held:
         self.variables = {n: members.Stored((), (), "float64", "1", "") for n in names}
         self.variables |= {
             name: members.Stored((), (), dtype, unit, meaning)
-            for name, (dtype, unit, meaning) in ALWAYS.items()
+            for name, (dtype, unit, meaning) in STANDARD.items()
         }
         self.variables["w"] = members.Stored((), (), "int32", "", "", ("x", "y"))
 
@@ -94,8 +94,8 @@ def job(**given):
     columns = {"a": np.arange(6.0), "w": np.array(["y", "x", "x", "y", "y", "x"])}
     places = tuple(SimpleNamespace(path=path) for path in columns)
     base = {
-        "folder": "nowhere", "held": Held(["a", "y"]), "scenario": None, "places": places,
-        "columns": (columns,), "reading": Reading(("y",)), "rows": 0,
+        "folder": "nowhere", "manifest": Manifest(["a", "y"]), "scenario": None, "places": places,
+        "columns": (columns,), "reading": Reading(("y",)), "n_times": 0,
     }  # fmt: skip
     return members.Job(**base | given)
 
@@ -142,15 +142,17 @@ def solved(monkeypatch):
         def __init__(self, folder):
             written.append(folder)
 
-        def write_chunk(self, held, chunk, arrays, notes):
+        def write_chunk(self, manifest, chunk, arrays, notes):
             written.append((chunk, arrays, list(notes)))
 
     monkeypatch.setattr(members, "solve_member", solve_member)
     monkeypatch.setattr(members, "Store", Store)
     monkeypatch.setattr(members, "block_of", lambda job: None)
-    monkeypatch.setattr(members, "always_of", lambda run: {"status": 0, "events": 7})
+    monkeypatch.setattr(members, "standard_results", lambda run: {"status": 0, "events": 7})
     monkeypatch.setattr(
-        members, "kept_of", lambda run, reading, lenient=False: {"y": Kept(np.array(run.y), (), "")}
+        members,
+        "results_of",
+        lambda run, reading, lenient=False: {"y": Result(np.array(run.y), (), "")},
     )
     return runs, written
 
@@ -176,7 +178,7 @@ def test_a_chunk_says_what_became_of_its_members(solved):
     ]
 
 
-def test_members_that_are_refused_or_fail_are_told(solved):
+def test_members_that_are_refused_or_fail_are_reported(solved):
     runs, written = solved
     runs[0] = ModelError("Chain.mass", 0, "> 0", "inertia.", "1.")
     runs[1] = ZeroDivisionError("no\nmore")
@@ -211,7 +213,7 @@ def test_one_member_is_solved_into_a_row_of_its_own(solved):
 def test_members_whose_process_died(solved):
     _, written = solved
     rows = {4: {"y": np.array([8.0]), "status": np.array([0])}}
-    members.died(job(), 1, rows, [Note(4, "audit", "x")])
+    members.store_after_death(job(), 1, rows, [Note(4, "audit", "x")])
     _, (chunk, arrays, notes) = written
     assert chunk == 1
     assert arrays["y"][0] == 8.0
@@ -229,10 +231,10 @@ def test_members_of_a_block_are_left_where_it_was_not_sure(monkeypatch):
         return np.array([True, False])
 
     monkeypatch.setattr(members, "block_of", lambda job: fill)
-    assert members._in_a_block(job(), 0, 4, 6, {}) == [5]
+    assert members._solve_block(job(), 0, 4, 6, {}) == [5]
     assert seen == [[[4.0, 5.0], ["y", "x"]]]
     monkeypatch.setattr(members, "block_of", lambda job: None)
-    assert members._in_a_block(job(), 0, 4, 6, {}) == [4, 5]
+    assert members._solve_block(job(), 0, 4, 6, {}) == [4, 5]
 
 
 @pytest.mark.parametrize("sure", [True, False])
@@ -256,41 +258,41 @@ def test_the_time_of_a_member_of_a_block(monkeypatch, sure):
     assert members.time_in_a_block(job(), 0.01) is None
 
 
-def test_what_is_kept_is_that_of_the_first_that_has_it(monkeypatch):
+def test_results_are_those_of_the_first_member_that_has_them(monkeypatch):
     """A number of one member makes room for a list of another; the first that has all ends it."""
     found = {
-        0: {"y": Kept(np.array(1.0), (), "")},
-        2: {"y": Kept(np.array([1.0, 2.0]), ("m",), "")},
-        4: {"y": Kept(np.array([5.0]), ("m",), "")},
+        0: {"y": Result(np.array(1.0), (), "")},
+        2: {"y": Result(np.array([1.0, 2.0]), ("m",), "")},
+        4: {"y": Result(np.array([5.0]), ("m",), "")},
     }
     monkeypatch.setattr(members, "_spread", lambda size, most: [0, 2, 4])
     monkeypatch.setattr(members, "solve_member", lambda job, values: int(values[0]))
-    monkeypatch.setattr(members, "_kept", lambda job, run: found[run])
+    monkeypatch.setattr(members, "_results_of_member", lambda job, run: found[run])
 
     first = {"with_all": 0}
 
-    def kept_of(run, reading):
+    def results_of(run, reading):
         if run < first["with_all"]:
             raise StictionError(f"member {run} has no z")
 
-    monkeypatch.setattr(members, "kept_of", kept_of)
+    monkeypatch.setattr(members, "results_of", results_of)
     for first["with_all"], shape in ((0, ()), (2, (2,)), (4, (2,)), (9, (2,))):
         assert members.probe(job())["y"].values.shape == shape
-    # where nobody has a name, the first failure is told
+    # where nobody has a name, the first failure is reported
     with pytest.raises(StictionError, match="member 0 has no z"):
         members.probe(job(reading=Reading(("z",))))
 
 
 @pytest.mark.parametrize(
-    ("rows", "save", "fewest", "told"),
+    ("n_times", "save", "fewest", "expected"),
     [(0, 5, None, 5), (7, 5, None, 7), (0, None, 2, 2), (0, None, None, None)],
 )
-def test_rows_are_saved_where_somebody_looks(monkeypatch, rows, save, fewest, told):
+def test_times_are_saved_where_results_need_them(monkeypatch, n_times, save, fewest, expected):
     seen = []
     system = SimpleNamespace(**({} if fewest is None else {"fewest_saves": fewest}))
     scenario = SimpleNamespace(
         system=system, save=save, solve=lambda save, throw: seen.append((save, throw)) or "run"
     )
     monkeypatch.setattr(members, "changed", lambda scenario, places, values: scenario)
-    assert members.solve_member(job(scenario=scenario, rows=rows), [1.0]) == "run"
-    assert seen == [(told, False)]
+    assert members.solve_member(job(scenario=scenario, n_times=n_times), [1.0]) == "run"
+    assert seen == [(expected, False)]

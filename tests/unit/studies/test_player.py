@@ -49,8 +49,8 @@ def test_one_field_moves_a_dot_along_its_curve(chain, tmp_path):
     assert np.array_equal(dots.points[:, 0, 1], most)
 
 
-def test_nothing_slides(chain, tmp_path):
+def test_no_field_varies(chain, tmp_path):
     sweep = st.Sweep(chain, {"law.mu": [0.2]}, keep=("final.x",), t_span=(0.0, 1.0))
     study = sweep.run(tmp_path / "none", workers=1)
-    with pytest.raises(st.ModelError, match="nothing slides"):
+    with pytest.raises(st.ModelError, match="without a varied number"):
         study.animate()

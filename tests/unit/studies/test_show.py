@@ -1,10 +1,10 @@
-"""What is told of a study on one screen, and in one line."""
+"""The one-screen summary of a study, and its one line."""
 
 import stiction as st
 from stiction.studies import Study
 
 
-def test_the_screen_tells_everything(sweep, tmp_path):
+def test_the_summary_is_complete(sweep, tmp_path):
     study = sweep(9, title="Friction, varied").run(tmp_path / "study", workers=1)
     text = str(study)
     for words in ("Friction, varied", "9, all done", "law.mu", "9 solved", "onset_force", " N"):
@@ -20,7 +20,7 @@ def test_an_unfinished_study_says_so(sweep, tmp_path):
     assert "3 not done" in text
 
 
-def test_doubts_are_told(tmp_path):
+def test_warnings_are_reported(tmp_path):
     sweep = st.Sweep("wheel-into-two-fold", {"method.rtol": [1e-10, 1e-9]})
     text = str(sweep.run(tmp_path / "study", workers=1))
     assert "2 lost determinism" in text

@@ -44,28 +44,28 @@ def test_damage_is_found(sweep, place):
     assert sweep(8).run(place, workers=1).data.identical(whole)
     for path in ("study.json", "batches/0.npz"):
         flip(place / path)
-        with pytest.raises(st.StoreError, match=r"changed since it was written|cannot be read"):
+        with pytest.raises(st.StoreError, match=r"changed after it was written|cannot be read"):
             sweep(8).run(place)
         flip(place / path)
 
 
 def test_the_second_process_ends_at_once(sweep, place):
     with (
-        Study(place)._store.claimed(),
+        Study(place)._store.locked(),
         pytest.raises(st.StoreError, match=f"being filled by process {os.getpid()}"),
     ):
         sweep(8).run(place)
-    with Study(place)._store.claimed((1, 2)):
+    with Study(place)._store.locked((1, 2)):
         with pytest.raises(st.StoreError, match="a shard"):
             sweep(8).run(place)
         with pytest.raises(st.StoreError, match="being filled"):
             sweep(8).run(place, shard=(1, 2))
         sweep(8).run(place, shard=(2, 2))
-    with Study(place)._store.claimed(), pytest.raises(st.StoreError, match="fills all of it"):
+    with Study(place)._store.locked(), pytest.raises(st.StoreError, match="fills all of it"):
         sweep(8).run(place, shard=(1, 2))
 
 
-def test_a_full_disk_is_told(sweep, tmp_path, monkeypatch):
+def test_a_full_disk_is_reported(sweep, tmp_path, monkeypatch):
     put, room = stores._put, [20]
 
     def small(path, raw, **options):
@@ -85,7 +85,7 @@ def test_a_full_disk_is_told(sweep, tmp_path, monkeypatch):
     assert not list((tmp_path / "study").rglob(".*.part"))
 
 
-def test_a_folder_that_cannot_be_made_is_told(sweep, tmp_path):
+def test_a_folder_that_cannot_be_made_is_reported(sweep, tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(st.StoreError, match="a folder that can be written"):
         sweep(2).run(tmp_path / "file" / "study")
@@ -101,7 +101,7 @@ def test_half_written_pieces_are_removed(sweep, place):
 def test_what_a_killed_worker_leaves_is_removed_at_the_end(place):
     """Nobody else comes to a study that is complete."""
     left = place / "members.zarr" / "status" / ".7.0123abcd.part"
-    with stores.Store(place).claimed():
+    with stores.Store(place).locked():
         left.write_bytes(b"half of a piece")
     assert not left.exists()
     assert Study(place).complete
@@ -111,13 +111,13 @@ def test_the_store_is_zarr(place):
     """Read it by the specification of format 3 alone."""
     group = json.loads((place / "members.zarr" / "zarr.json").read_text())
     assert (group["zarr_format"], group["node_type"]) == (3, "group")
-    told = json.loads((place / "members.zarr" / "final.x" / "zarr.json").read_text())
-    assert told == group["consolidated_metadata"]["metadata"]["final.x"]
-    assert told["dimension_names"] == ["member", "mass"]
-    assert told["chunk_grid"]["configuration"]["chunk_shape"] == [3, 3]
-    assert (told["data_type"], told["attributes"]["units"]) == ("float64", "m")
+    metadata = json.loads((place / "members.zarr" / "final.x" / "zarr.json").read_text())
+    assert metadata == group["consolidated_metadata"]["metadata"]["final.x"]
+    assert metadata["dimension_names"] == ["member", "mass"]
+    assert metadata["chunk_grid"]["configuration"]["chunk_shape"] == [3, 3]
+    assert (metadata["data_type"], metadata["attributes"]["units"]) == ("float64", "m")
     pieces = [(place / "members.zarr" / "final.x" / f"{k}.0").read_bytes() for k in range(3)]
-    values = np.frombuffer(b"".join(pieces), "<f8").reshape(told["shape"])
+    values = np.frombuffer(b"".join(pieces), "<f8").reshape(metadata["shape"])
     assert np.array_equal(values[:8], Study(place).table["final.x"])
     assert np.isnan(values[8]).all()
 

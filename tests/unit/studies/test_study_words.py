@@ -7,7 +7,7 @@ import pytest
 
 from stiction.errors import StoreError
 from stiction.studies import study as module
-from stiction.studies.keep import ABSENT, STATUSES
+from stiction.studies.results import ABSENT, STATUSES
 from stiction.studies.store import Note
 
 
@@ -29,11 +29,16 @@ def made(notes=(), **change):
         "list": np.arange(12.0).reshape(6, 2),
         "path": np.zeros((6, 2)),
     }
-    told = {"version": "1.2", "code": "abcdefghijklmnop", "kernels": "compiled", "design": "Grid"}
+    description = {
+        "version": "1.2",
+        "code": "abcdefghijklmnop",
+        "kernels": "compiled",
+        "design": "Grid",
+    }
     found = SimpleNamespace(
         title="", fields=("mu",), members=6, solved=5, complete=False, damaged=(), folder="f",
         table=table, notes=list(notes),
-        held=SimpleNamespace(variables=variables, told=told, members=6),
+        manifest=SimpleNamespace(variables=variables, description=description, members=6),
     )  # fmt: skip
     for name, value in change.items():
         setattr(found, name, value)
@@ -55,21 +60,21 @@ def test_doubts_are_counted_by_reason():
     counts = module.Study.counts(made(NOTES))
     # two lines of one member are one member
     assert counts == {"failed": 2, "audit": 2, "determinism": 1}
-    lines = module._doubtful(made(NOTES))
+    lines = module._invalid(made(NOTES))
     assert lines == [
-        module._row("FAILED", "2 failed"),
+        module._line("FAILED", "2 failed"),
         "2 times work_limit: too many",
-        module._row("AUDIT", "2 failed their audit"),
+        module._line("AUDIT", "2 failed their audit"),
         # the value differs from member to member, and the limit does not
         "2 times ledger_closes",
         "1 times other",
-        module._row("DETERMINISM", "1 lost determinism"),
+        module._line("DETERMINISM", "1 lost determinism"),
         "1 times two_fold",
     ]
-    (line,) = module._doubtful(made())
+    (line,) = module._invalid(made())
     assert line.endswith("no member failed, failed its audit, or lost determinism")
     many = [Note(k, "failed", f"reason {k % 6}") for k in range(12)]
-    assert len(module._doubtful(made(many))) == 1 + 4
+    assert len(module._invalid(made(many))) == 1 + 4
 
 
 @pytest.mark.parametrize(
@@ -99,7 +104,7 @@ def test_the_screen_of_a_study():
     lines = module.screen(made(NOTES, damaged=(3, 4))).splitlines()
     assert lines[:2] == ["Study: many runs", ""]
     rows = {line[:24].strip(): line[24:] for line in lines[2:]}
-    assert rows["members"] == "6, 5 done: the same sweep goes on with the others"
+    assert rows["members"] == "6, 5 done: the same sweep continues with the others"
     assert rows["mu"] == "0.1, 0.2"
     assert rows["left"] == "1 not done"
     ended = [line[24:] for line in lines if line.startswith("ended")]
@@ -108,7 +113,7 @@ def test_the_screen_of_a_study():
     assert rows["force"] == "1 ... 5 N, median 2.5"
     assert rows["list"] == "0 ... 11 m, median 4.5"
     assert "path" not in rows
-    assert rows["DAMAGED"] == "2 chunks changed since; the same sweep solves them again"
+    assert rows["DAMAGED"] == "2 chunks were changed; the same sweep solves them again"
     assert rows["code"] == "stiction 1.2, abcdefghijkl, compiled kernels"
     whole = made(title="mine", complete=True)
     assert module.screen(whole).splitlines()[0] == "Study: mine"
@@ -140,22 +145,22 @@ def test_one_line_of_a_study():
 def test_a_grid_may_have_holes_and_not_be_mostly_empty():
     rng = np.arange(6.0)
     fields = {"a": rng, "b": rng}
-    told = made(fields=("a", "b"), members=6)
+    study = made(fields=("a", "b"), members=6)
     # thirty-six cells for six members, and twenty-four
-    assert module.Study._grid(told, fields) is None
-    axes = module.Study._grid(told, {"a": rng, "b": np.minimum(rng, 3.0)})
+    assert module.Study._grid(study, fields) is None
+    axes = module.Study._grid(study, {"a": rng, "b": np.minimum(rng, 3.0)})
     assert [len(v) for v, _ in axes.values()] == [6, 4]
     assert axes["b"][1].tolist() == [0, 1, 2, 3, 3, 3]
-    told.held.told["design"] = "Paired"
-    assert module.Study._grid(told, {"a": rng, "b": np.minimum(rng, 3.0)}) is None
+    study.manifest.description["design"] = "Paired"
+    assert module.Study._grid(study, {"a": rng, "b": np.minimum(rng, 3.0)}) is None
 
 
 @pytest.mark.parametrize(
     ("damaged", "code", "words"),
     [
-        ((), 0, "sound        f  5 of 6 members"),
-        ((1, 2), 2, "DAMAGED      f: chunks 1, 2 were changed since they were saved"),
-        (tuple(range(9)), 2, "DAMAGED      f: chunks 0, 1, 2, 3, 4 were changed since"),
+        ((), 0, "valid        f  5 of 6 members"),
+        ((1, 2), 2, "DAMAGED      f: chunks 1, 2 were changed after they were saved"),
+        (tuple(range(9)), 2, "DAMAGED      f: chunks 0, 1, 2, 3, 4 were changed after"),
     ],
 )
 def test_a_study_is_verified(monkeypatch, damaged, code, words):
@@ -173,7 +178,7 @@ def test_a_study_is_verified(monkeypatch, damaged, code, words):
 
 def test_places_of_members_in_the_store():
     batches = [SimpleNamespace(members=3, first=0), SimpleNamespace(members=2, first=1)]
-    one = SimpleNamespace(held=SimpleNamespace(chunk=4, batches=batches))
+    one = SimpleNamespace(manifest=SimpleNamespace(chunk=4, batches=batches))
     assert module.Study._slots(one).tolist() == [0, 1, 2, 4, 5]
-    one.held.batches = []
+    one.manifest.batches = []
     assert module.Study._slots(one).size == 0

@@ -1,4 +1,4 @@
-"""Sweeps: the same numbers as single runs, more values, other studies refused, failures told."""
+"""Sweeps: the results of single runs, more values, other studies refused, failures reported."""
 
 import dataclasses
 
@@ -7,7 +7,7 @@ import pytest
 
 import stiction as st
 from stiction.studies import Grid, Paired, Range, Sobol, Study
-from stiction.studies.keep import STATUSES
+from stiction.studies.results import STATUSES
 from stiction.studies.study import screen
 
 
@@ -53,7 +53,7 @@ def test_values_are_added(sweep, tmp_path):
     few = sweep(5).run(place, workers=1, chunk=2)
     before = few.table["final.x"]
     more = sweep(9).run(place, workers=1)
-    assert (few.members, more.members, len(more.held.batches)) == (5, 9, 2)
+    assert (few.members, more.members, len(more.manifest.batches)) == (5, 9, 2)
     assert np.array_equal(more.table["final.x"][:5], before)
     # in the order of the values, and the same as at one go
     whole = sweep(9).run(tmp_path / "whole", workers=1)
@@ -75,7 +75,7 @@ def test_another_study_is_refused(sweep, tmp_path):
     place = tmp_path / "study"
     sweep(3).run(place, workers=1)
     for other, words in (
-        (sweep(3, keep="stop_time"), "other kept results"),
+        (sweep(3, keep="stop_time"), "other saved results"),
         (sweep(3, t_span=(0.0, 4.0)), "another scenario"),
         (sweep(3, trajectories=5), "other trajectories"),
         (sweep(3, design=Paired()), "another design"),
@@ -100,7 +100,7 @@ def test_a_changed_function_is_refused(sweep, tmp_path):
 
 def test_a_strange_folder_is_refused(sweep, tmp_path):
     (tmp_path / "mine.txt").write_text("mine")
-    with pytest.raises(st.StoreError, match="other things in it"):
+    with pytest.raises(st.StoreError, match="other files"):
         sweep(2).run(tmp_path)
     assert [p.name for p in tmp_path.iterdir()] == ["mine.txt"]
 
@@ -152,7 +152,7 @@ def test_old_places_of_statuses_stay():
     )
 
 
-def test_refused_members_are_told(chain, tmp_path):
+def test_refused_members_are_reported(chain, tmp_path):
     # each end by itself makes a system, both together do not
     fields = {"mass": [[1.0, 1.0, 1.0], [1.0, 2.0]], "x0": [0.0, [0.0, 0.0, 0.1]]}
     sweep = st.Sweep(chain, fields, keep="stop_time", t_span=(0.0, 1.0))
@@ -161,7 +161,7 @@ def test_refused_members_are_told(chain, tmp_path):
     assert study.failures["reason"][0].startswith("refused: ")
 
 
-def test_trajectories_are_kept(sweep, tmp_path):
+def test_trajectories_are_saved(sweep, tmp_path):
     study = sweep(3, trajectories=5).run(tmp_path / "study", workers=1)
     assert study.data["x_over_time"].dims == ("law.mu", "row", "mass")
     assert study.data["time"][0].values.tolist() == [0.0, 2.0, 4.0, 6.0, 8.0]

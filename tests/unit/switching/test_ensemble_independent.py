@@ -48,7 +48,7 @@ def test_those_that_arrive_in_time_do(found, arrivals):
     np.testing.assert_array_equal(np.isnan(found.return_times("two_fold")), ~early)
 
 
-def test_shares_have_the_error_of_a_count(found):
+def test_fractions_have_the_error_of_a_count(found):
     # p = 0.6 of 300: sqrt(p (1 - p) / n) = 0.02828
     by_name = {ending.end: ending for ending in found.statistics()}
     assert [ending.end for ending in found.statistics()] == ["two_fold", "time"]

@@ -45,7 +45,7 @@ def moves(run):
     return list(zip(frame["kind"], frame["from"], frame["to"], strict=True))
 
 
-def test_a_touch_from_outside_is_a_fold():
+def test_a_grazing_from_outside_is_a_fold():
     run = st.solve(parabola(0.0), t_span=(0.0, 3.0))
     assert moves(run) == [("fold", "+", "+")]
     assert run.events["time"].iloc[0] == pytest.approx(1.0, abs=1e-9)
@@ -352,7 +352,7 @@ def test_a_policy_decides_at_a_fold_that_lets_go_to_both_sides():
 
 
 @pytest.mark.parametrize("step", [None, 1.0, 0.3, 0.1, 0.03])
-def test_a_touch_is_found_whatever_the_step(step):
+def test_a_grazing_is_located_for_every_step(step):
     system = PiecewiseSmooth(
         h=lambda x: 1.0 - x[0],
         f_plus=lambda x: (-x[1], x[0]),

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from stiction.errors import ModelError
-from stiction.switching.choosing.exits import EscapingWedge, dwell_time
 from stiction.switching.flow.trajectory import Tolerance
+from stiction.switching.nonuniqueness.exits import EscapingWedge, dwell_time
 from stiction.switching.presets import NormalForm
 
 J1, J2 = -1.2, -1.5

@@ -124,6 +124,6 @@ def test_figure_shows_every_future(funnel):
     assert "Funnel of" in str(funnel)
 
 
-def test_running_share_falls_from_one(funnel):
+def test_running_fraction_decreases_from_one(funnel):
     assert funnel.running(0.0, 1.0) == pytest.approx(1.0, rel=1e-12)
     assert funnel.running(3.0, 1.0) == pytest.approx(1.0, rel=1e-12)

@@ -9,10 +9,10 @@ import pytest
 import stiction as st
 from stiction.errors import ModelError, Status
 from stiction.exact.corners import CORNERS, ways_out
-from stiction.switching.choosing.intersections import directions_of
 from stiction.switching.flow.intersections.bilinear import Bilinear, root
 from stiction.switching.flow.trajectory import Tolerance, Trajectory
 from stiction.switching.methods import EventDriven
+from stiction.switching.nonuniqueness.intersections import directions_of
 from stiction.switching.policies import ByKind, Enumerate, Leave, Sample
 
 
@@ -77,7 +77,7 @@ def counted(path, f):
     return sorted((way.kind, way.signs) for way in directions_of(path.directions(0, 1)))
 
 
-def test_ways_are_those_of_exact_arithmetic():
+def test_exit_directions_in_exact_arithmetic():
     path = Trajectory(flow(corner_field, 15), Tolerance(1e-12), np.empty(0))
     many = 0
     for f in random_fields(300, 1):
@@ -122,7 +122,7 @@ def test_roots_are_those_of_the_quadratic():
                 )
 
 
-def test_a_start_with_three_ways_is_told():
+def test_a_start_with_three_exit_directions_is_reported():
     run = relay(SADDLE)
     assert run.status is Status.STOPPED
     assert [(loss.time, loss.kind) for loss in run.determinism.losses] == [(0.0, "intersection")]
@@ -130,7 +130,7 @@ def test_a_start_with_three_ways_is_told():
         assert words in run.reason
 
 
-def test_an_arrival_with_three_ways_is_told():
+def test_an_arrival_with_three_exit_directions_is_reported():
     run = relay(SADDLE, (0.3, 0.3))
     assert run.determinism.losses[0].kind == "intersection"
     assert run.determinism.losses[0].time == pytest.approx(0.1, abs=1e-12)
@@ -169,7 +169,7 @@ def test_a_spiral_into_an_intersection_goes_on_there():
     assert np.asarray(run.data["mode"])[-1].tolist() == [0, 0]
 
 
-def test_both_sliding_vectors_are_found_and_followed():
+def test_both_sliding_vectors_are_solved_and_followed():
     stopped = st.solve(flow(two_roots_field, 4), t_span=(0.0, 4.0))
     assert stopped.reason.count("stay") == 2
     run = st.solve(
@@ -246,7 +246,7 @@ def test_a_spiral_out_keeps_its_shape():
 
 
 @pytest.mark.parametrize(("mode", "sign"), [("+", 1.0), ("-", -1.0), ("slide", 0.0)])
-def test_a_mode_chooses_among_the_ways(mode, sign):
+def test_a_mode_selects_an_exit_direction(mode, sign):
     system = st.PiecewiseSmooth(
         h=PLANES,
         f=lambda x, s: (-s[0] - 2.0 * s[1], -2.0 * s[0] - s[1]),
@@ -258,7 +258,7 @@ def test_a_mode_chooses_among_the_ways(mode, sign):
     assert run.determinism.losses[0].choice == f"mode {mode!r} as the start says"
 
 
-def test_a_mode_that_no_way_has_is_refused():
+def test_a_mode_without_an_exit_direction_is_refused():
     system = st.PiecewiseSmooth(h=PLANES, f=lambda x, s: (-s[0], -s[1]), x0=[0.0, 0.0], mode="+")
     with pytest.raises(ModelError, match="one of stay"):
         st.solve(system, t_span=(0.0, 1.0))
@@ -278,7 +278,7 @@ def test_curved_surfaces_in_other_units_meet_alike(factor, k, status):
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_an_arrival_that_only_rounding_misses_is_told(seed):
+def test_an_arrival_missed_by_rounding_is_reported(seed):
     # both surfaces are reached at t = 0.1 along ways that round differently; then the saddle
     rng = np.random.default_rng(seed)
     rate, bend = rng.uniform(0.5, 3.0, 2), rng.uniform(0.5, 2.0, 2)
@@ -311,7 +311,7 @@ def parting():
 
 @pytest.mark.parametrize("rtol", [1e-12, 1e-8, 1e-5])
 @pytest.mark.parametrize("side", [1.0, -1.0])
-def test_passing_a_corner_beside_a_split_has_a_margin(parting, rtol, side):
+def test_passing_an_intersection_near_a_split_has_a_margin(parting, rtol, side):
     def after(tolerances):
         return st.solve(
             parting, EventDriven(rtol=rtol), (0.0, 2.0), x0=[1.0, 1.0 + side * tolerances * rtol]
@@ -337,7 +337,7 @@ def test_passing_a_corner_beside_a_split_has_a_margin(parting, rtol, side):
     assert far.determinism.margin == np.inf
 
 
-def test_either_side_of_a_corner_can_be_had(parting):
+def test_either_quadrant_of_an_intersection_can_be_chosen(parting):
     ends = set()
     for side in "+-":
         run = st.solve(

@@ -80,7 +80,7 @@ def test_a_run_is_right_or_says_that_it_is_undecided(rtol, side):
 
 @pytest.mark.parametrize("u", [0.0, -1.0, -0.3, -1.1, 0.3, -2.7])
 @pytest.mark.parametrize("rtol", [1e-11, 1e-6, 1e-3])
-def test_no_touch_hides_between_samples(u, rtol):
+def test_no_grazing_is_missed_between_samples(u, rtol):
     found = run(0.0, rtol, t_end=4.5, u=u)
     assert found.determinism.status == "lost"
     assert found.t_end == pytest.approx(1.0 - u, abs=1e-6)
@@ -98,7 +98,7 @@ def test_the_margin_stands_in_the_event_and_the_smallest_in_the_run():
     assert run(1e-3).determinism.margin > 1e6
 
 
-def test_an_undecided_run_tells_how_near_and_of_what():
+def test_an_undecided_run_reports_its_margin_and_kind():
     (loss,) = run(-1e-12).determinism.losses
     assert loss.kind == "undecided"
     assert loss.where["of"] == "fold"
@@ -173,7 +173,7 @@ def test_every_slip_of_a_block_at_its_limit_is_found(excess, rtol):
 
 @pytest.mark.parametrize("rtol", [1e-11, 1e-6])
 @pytest.mark.parametrize("excess", [-1e-3, -1e-9, -1e-12, 0.0, 1e-15, 1e-14, 1e-13, 2e-13])
-def test_a_touch_of_the_limit_is_no_stop(excess, rtol):
+def test_a_grazing_of_the_limit_does_not_end_sliding(excess, rtol):
     found = block(1.0 + excess, rtol)
     assert found.status == st.Status.SOLVED
     assert found.final["x2"] == pytest.approx(0.0, abs=1e-15)

@@ -83,7 +83,10 @@ def test_refused_at_the_door(changes, words):
     [
         ({"mode": "slide"}, "off the surface"),
         ({"h": lambda x: 0.0 * x[0]}, "gradient"),
-        ({"x0": [0.125, 0.5], "mode": "-", "f_minus": lambda x: (2.0, 0.0)}, "let the state go"),
+        (
+            {"x0": [0.125, 0.5], "mode": "-", "f_minus": lambda x: (2.0, 0.0)},
+            "mode must be admissible",
+        ),
     ],
 )
 def test_refused_at_the_start(changes, words):

@@ -48,7 +48,7 @@ def test_weak_noise_follows_the_slide():
     assert np.abs(quiet.final).max() < 0.05
 
 
-def test_what_no_step_resolves_is_told():
+def test_what_no_step_resolves_is_reported():
     with pytest.warns(UnresolvedWarning, match="1e-20 is not resolved"):
         study = noise_study(START, [1e-20, 1e-3], 1.3, paths=2, step=1e-2)
     assert study.resolved.tolist() == [False, True]

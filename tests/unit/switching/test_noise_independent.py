@@ -62,7 +62,7 @@ def mean_time(up, down, level, count=4001):
     return float(solve_banded((1, 1), bands, right)[count // 2])
 
 
-def test_the_two_ways_to_the_mean_time_agree():
+def test_two_evaluations_of_the_mean_time_agree():
     # with equal drifts it is (a - s^2/2b (1 - exp(-2 b a / s^2))) / b
     closed = REACH - 0.125 * (1.0 - np.exp(-8.0 * REACH))
     assert mean_time(1.0, 1.0, 0.5) == pytest.approx(closed, rel=1e-5)
@@ -71,7 +71,7 @@ def test_the_two_ways_to_the_mean_time_agree():
 
 
 @pytest.mark.parametrize(("up", "down"), [(3.0, 1.0), (1.0, 3.0)])
-def test_the_stronger_drift_takes_its_share_of_the_exits(up, down):
+def test_the_stronger_drift_has_its_fraction_of_the_exits(up, down):
     level = 0.5
     study = noise_study(repelled(up, down), [level], 1.6, paths=2000, step=2e-4, away=REACH)
     expected = share_to_plus(up, down, level)

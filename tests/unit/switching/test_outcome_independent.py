@@ -21,7 +21,7 @@ def check(run, name):
     return found
 
 
-def test_the_audit_of_the_wheel_tells_each_value_under_its_name(wheel):
+def test_the_audit_of_the_wheel_reports_each_value_under_its_name(wheel):
     data = {name: wheel.data[name].to_numpy() for name in wheel.data.data_vars}
     slides = data["mode"][:, 0] == 0
     r, v, turn = data["r"], data["v"], data["omega"] + 1.0

@@ -28,7 +28,7 @@ def test_leave_a_two_fold(side):
     assert left["to"] == side
 
 
-def test_the_way_to_an_exit_is_saved_as_the_sliding_field_goes():
+def test_the_motion_to_an_exit_follows_the_sliding_field():
     # the field is A w / (y + z), with w = (y, z): t = (1, 1) A^-1 w from the two-fold
     clock = np.linalg.solve(np.array([[-1.5, 1.0], [1.0, -1.2]]).T, np.ones(2))
     method = EventDriven(policy=Leave("-", 0.5))

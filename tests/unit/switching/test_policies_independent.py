@@ -27,8 +27,8 @@ def public(name):
 
 def private():
     """Return what has no public name: where a policy is asked, and its arguments."""
-    choices = importlib.import_module("stiction.switching.choosing.choices")
-    return choices.Place, choices.starts, choices.Tolerance
+    choices = importlib.import_module("stiction.switching.nonuniqueness.choices")
+    return choices.LossPoint, choices.starts, choices.Tolerance
 
 
 def sampled(system, t_end, hazard, seed=5):
@@ -77,7 +77,7 @@ def test_sampled_exits_behind_a_two_fold_are_fair_even_and_exponential():
     np.testing.assert_allclose(x[flies, 0], expected[flies], rtol=1e-7, atol=1e-9)
 
 
-def test_sampled_ways_out_of_a_line_are_alike_and_escapes_are_fair():
+def test_sampled_exits_of_a_line_are_equally_likely():
     # at r = 0.15 m: slip to h < 0, sliding on g < 0, and sliding in the escaping region on g > 0;
     # formula sheet of switching, section 7
     place, starts, tolerance = private()
@@ -98,7 +98,7 @@ def test_sampled_ways_out_of_a_line_are_alike_and_escapes_are_fair():
     assert kstest(dwell, "expon", args=(0.0, 0.5)).pvalue > 1e-3
 
 
-def test_rest_on_a_line_is_a_way_that_is_never_drawn():
+def test_an_equilibrium_on_a_line_is_never_drawn():
     # at r = 0.05 m the spring is too weak to move what friction holds: it may rest, and slide
     place, starts, tolerance = private()
     wheel, x = st.WheelOnTurntable(), np.array([0.05, 0.0, -1.0])
@@ -113,7 +113,7 @@ def test_rest_on_a_line_is_a_way_that_is_never_drawn():
     assert sorted(start.rest for start in every) == [False, True]
 
 
-def test_sampled_ways_on_from_a_fold_are_fair():
+def test_sampled_continuations_from_a_fold_are_equally_likely():
     # a circle touches x1 = 1 from inside at pi / 2, where f- leads away from it too
     flow = st.PiecewiseSmooth(
         h=lambda x: 1.0 - x[0],
@@ -135,7 +135,7 @@ def test_sampled_ways_on_from_a_fold_are_fair():
     raises=AssertionError,
     reason="told are the start of the dwelling and 0, not the exit and its side",
 )
-def test_exits_of_an_escaping_region_are_told_as_such():
+def test_exits_of_an_escaping_region_have_their_kind():
     run = sampled(public("NormalForm")(-1.2, -1.5, x0=[0.0, -0.3, -0.2]), 0.05, 200.0)
     x, side = (run.variables[name].values for name in ("future_state", "future_side"))
     assert np.array_equal(side, np.sign(x[:, 0]))

@@ -34,7 +34,7 @@ def test_drawn_exits_are_even_over_points_and_fair_over_sides():
     assert abs(np.corrcoef(side, place[:, 0])[0, 1]) < 4.0 / math.sqrt(20_000)
 
 
-def test_a_random_way_takes_each_way_alike_and_leaves_fairly():
+def test_random_exits_are_equally_likely_and_leave_to_both_sides():
     return_map, _ = private()
     escape = return_map.LineWay.ESCAPE.value
     count = 20_000

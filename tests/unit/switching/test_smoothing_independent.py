@@ -62,7 +62,7 @@ def test_it_creeps_where_a_real_block_sticks(shape):
     assert v[-1] - 0.5 == pytest.approx(creep, rel=1e-2)
 
 
-def test_its_error_is_the_way_it_crept():
+def test_its_error_is_the_distance_of_creep():
     # from x = -0.9 to -0.1 in 1.6 on the belt: the drift is the integral of width arctanh(-x) dt
     belt = st.BeltOscillator(x0=[-0.9, 0.5])
     time = np.linspace(0.0, 1.6, 17)

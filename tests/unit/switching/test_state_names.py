@@ -17,7 +17,7 @@ def flow(*names):
 
 
 @pytest.mark.parametrize("name", sorted(RESERVED | {"mode", "multiplier", "future_exit", "twice"}))
-def test_names_that_are_taken(name):
+def test_names_that_are_reserved(name):
     with pytest.raises(st.ModelError, match=r"PiecewiseSmooth.names: got .*; needs names that"):
         flow("twice", name)
 

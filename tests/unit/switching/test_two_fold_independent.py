@@ -37,7 +37,7 @@ def pair(apart):
 
 
 @pytest.mark.parametrize("apart", [0.1, 1e-3])
-def test_two_that_are_close_are_told_apart(apart):
+def test_two_that_are_close_are_distinguished(apart):
     flow = pair(apart)
     found = all_two_folds(flow, (-1.0, -1.0, -1.0), (1.0, 1.0, 1.0), n=24, seed=2)
     places = np.array([point.x for point in found])

@@ -81,7 +81,7 @@ def test_what_functions_take(function, signed, names):
 @pytest.mark.parametrize(
     "function", [lambda y, z: y, lambda p, x: x, lambda: 1.0, lambda a, b, c, d: a]
 )
-def test_what_cannot_be_told_is_refused(function):
+def test_undetermined_arguments_are_refused(function):
     with pytest.raises(ModelError, match="told by the number"):
         taken_by("f", function, signed=False)
 

@@ -110,6 +110,7 @@ def solve_motions(
         records.stop_state[b, :] = np.nan
         at_rest = -1
         code = ALL_STUCK
+        # the kernel returns when all masses stick, and continues to the end
         while code == ALL_STUCK and now.steps < most[0]:
             left = most[0] - now.steps
             code = advance(q, state, saved, events, s, span[1], left, most[1])
@@ -122,6 +123,7 @@ def solve_motions(
             records.stop_state[b, :] = np.nan
         good = code == DONE and (now.touch_rows == 0)
         records.done[b] = 1 if good else 0
+        # chains with recorded grazing are solved again by single runs
         if good:
             _record(state, events, records, b)
             replay(q, state, saved, events, replay_work, records.replayed, b)
@@ -228,6 +230,7 @@ def _record(state: State, events: Events, records: Records, b: int) -> None:
     kinds = records.kinds[b]
     kinds.slip = kinds.stick = kinds.reverse = 0
     records.onset[b, :] = np.nan
+    # counts by kind, and first onsets of slip
     for e in range(now.events):
         i = events.mass[e]
         if events.before[e] == 0:

@@ -189,6 +189,7 @@ def _aligned(columns: type[_C], rows: int) -> Table[_C]:
 def enter_member(group: Group, j: int, work: Work, progress: Floats) -> None:
     """Copy the state of a chain to member j; `progress` has its numbers by position."""
     segments, sines, f, m, now = work.segments, work.sines, work.f, work.m, work.progress[0]
+    # column j of every mass
     for i in range(f.shape[1]):
         for row in range(f.shape[0]):
             group.of_masses[i + 1, row, j] = f[row, i]
@@ -231,6 +232,7 @@ def clear_member(group: Group, j: int) -> None:
 def pull_group(p: Problem, group: Group, t: float) -> None:
     """Write the load at time t, the end of a step, and its value at theta."""
     chain = group.chains[0]
+    # linear part of the load; the sines follow
     for j in range(WIDTH):
         since = t - chain.segment_time[j]
         chain.new_load[j] = chain.segment_offset[j] + chain.segment_rate[j] * since
@@ -252,6 +254,7 @@ def solve_group(p: Problem, group: Group, t: float) -> int:
     `theta.unchanged_kernels`.
     """
     n, chain = p.n, group.chains[0]
+    # forward substitution: forces of links, load, plate and inertia
     for i in range(1, n + 1):
         left, here, right = group.masses[i - 1], group.masses[i], group.masses[i + 1]
         for j in range(WIDTH):
@@ -266,6 +269,7 @@ def solve_group(p: Problem, group: Group, t: float) -> int:
             here.solution[j] = slips + here.lower[j] * left.solution[j]
     for j in range(WIDTH):
         chain.size[j] = 0.0
+    # backward substitution
     for i in range(n, 0, -1):
         here, right = group.masses[i], group.masses[i + 1]
         for j in range(WIDTH):
@@ -277,6 +281,7 @@ def solve_group(p: Problem, group: Group, t: float) -> int:
     for i in range(1, n + 1):
         left, here, right = group.masses[i - 1], group.masses[i], group.masses[i + 1]
         for j in range(WIDTH):
+            # complementarity, without a branch
             mode, stuck = here.mode[j], here.mode[j] == 0.0
             drive = here.force[j] + here.coupling[j] * left.solution[j]
             drive += right.coupling[j] * right.solution[j]
@@ -304,6 +309,7 @@ def move_group(p: Problem, group: Group) -> None:
         chain.step_spread[j] = chain.step_inertia[j] = chain.step_heat[j] = 0.0
         chain.step_pushed[j] = chain.step_stopped[j] = 0.0
         chain.plate_stored[j] = chain.plate_spread[j] = 0.0
+    # link i joins masses i - 1 and i; the last one ends at the wall
     for i in range(1, n + 2):
         left, here = group.masses[i - 1], group.masses[i]
         if i <= n:
@@ -324,6 +330,7 @@ def slide(p: Problem, here: MassColumns, chain: ChainColumns) -> None:
         w, mass, stuck = here.solution[j], here.mass[j], here.mode[j] == 0.0
         du = (w - here.slip_rate[j]) * p.rate
         u = here.slip_rate[j] + du
+        # a stuck mass gets zero velocity; its kinetic energy counts as numerical dissipation
         ringing = u if stuck else 0.0
         u = 0.0 if stuck else u
         here.slip_rate[j] = u
@@ -353,6 +360,7 @@ def close_ledger(p: Problem, chain: ChainColumns) -> None:
         dissipated = (p.theta - 0.5) * (chain.step_inertia[j] + h * h * spread)
         dissipated += 0.5 * chain.step_stopped[j]
         heat, change = chain.step_heat[j], kinetic - chain.kinetic[j] + (stored - chain.stored[j])
+        # energy identity of the step, as in `theta.step_kernels.balance`
         off = abs(change - work + heat + viscous + dissipated)
         chain.kinetic[j], chain.stored[j], chain.load[j] = kinetic, stored, chain.new_load[j]
         chain.work[j], chain.work_low[j] = added(chain.work[j], chain.work_low[j], work)

@@ -110,7 +110,7 @@ def replay(
         k.zero[i] = p.normal[i] * p.mu_kinetic[i]
         for r in range(n_saved):
             k.sliding[r, i] = k.zero[i]
-    held = SavedSamples(
+    compared = SavedSamples(
         k.sample[:n_saved],
         k.before[:n_saved],
         saved.time,
@@ -122,7 +122,7 @@ def replay(
     )
     spans, segment, end = k.time[:total], k.segment[:total], k.end[:total]
     start, goal, modes = k.start[:total], k.goal[:total], k.mode[:total]
-    gather(p.segment_time, states, held, k.steps[:count], spans, segment, start, modes, goal)
+    gather(p.segment_time, states, compared, k.steps[:count], spans, segment, start, modes, goal)
     linear_ends(p, reach, spans, segment, start, modes, end, k.work, k.weight)
     worst = _end_difference(end, goal, place, speed)
     model = Model(
@@ -141,7 +141,7 @@ def replay(
         p.sine_phase,
     )
     sizes = Sizes(k.bound, k.hold, speed, place, unit)
-    check_states(model, states, held, sizes, k.drive, k.worst[:6])
+    check_states(model, states, compared, sizes, k.drive, k.worst[:6])
     worst = _worse(worst, k.worst, 6)
     log = _log(events, k, state.progress[0].events)
     if check_log(model, states, log, sizes, k.drive, k.worst):
@@ -208,6 +208,7 @@ def _sizes(p: Problem, states: States, rate: float, k: ReplayWork) -> tuple[floa
     """Return the scales of velocity and displacement; write bounds and scales of forces."""
     n, rows = p.mass.size, states.time.size
     speed = place = 0.0
+    # scales as in `compare._set_scales`
     for s in range(rows):
         for i in range(n):
             speed, place = max(speed, abs(states.v[s, i])), max(place, abs(states.x[s, i]))
@@ -216,6 +217,7 @@ def _sizes(p: Problem, states: States, rate: float, k: ReplayWork) -> tuple[floa
         speed = 1.0
     place += speed / rate
     late, load = 0.0, 0.0
+    # largest load of linear parts and sines
     for e in range(2):
         t = states.time[0] if e == 0 else states.time[rows - 1]
         late = max(late, abs(t))
@@ -237,12 +239,12 @@ def _sizes(p: Problem, states: States, rate: float, k: ReplayWork) -> tuple[floa
     # the angle of a fast sine is rounded at late times
     turns *= 0.25 * late
     most_force = most_hold = push = 0.0
-    damped, held = False, True
+    damped, compared = False, True
     for i in range(n + 1):
         damped = damped or p.link_c[i] != 0.0
     for i in range(n):
         k.bound[i] = p.mu_static[i] * p.normal[i]
-        held = held and k.bound[i] != 0.0
+        compared = compared and k.bound[i] != 0.0
         force = (2.0 * place) * max(p.link_k[i + 1], p.link_k[i])
         force += abs(p.load_vector[i]) * load + k.bound[i]
         if damped:
@@ -253,7 +255,7 @@ def _sizes(p: Problem, states: States, rate: float, k: ReplayWork) -> tuple[floa
         push = max(push, force / p.mass[i])
     for i in range(n):
         hold = k.bound[i]
-        if not held and not hold > 0.0:
+        if not compared and not hold > 0.0:
             # a bound of zero is replaced by a fraction of the forces
             hold = max(most_hold, 1e-3 * most_force)
         k.hold[i] = hold + (16.0 * _EPS / _LIMIT) * (k.hold[i] + abs(p.load_vector[i]) * turns)

@@ -140,18 +140,18 @@ class Stack:
 
         Verified by: tests/unit/chains/blocks/test_stack.py::test_the_same_as_chains
         """
-        ride = np.repeat(self.belt_speed[:, None], x.shape[1], axis=1)
+        velocity = np.repeat(self.belt_speed[:, None], x.shape[1], axis=1)
         edge = np.zeros((self.members, 1))
         moving = (self.belt_speed != 0.0) | (self.plate_speed != 0.0)
-        elongation = np.diff(np.concatenate([edge, ride, edge], axis=1), axis=1)
+        elongation = np.diff(np.concatenate([edge, velocity, edge], axis=1), axis=1)
         pull = np.diff(self.link_stiffness * elongation, axis=1)
-        pull += self.plate_springs * (self.plate_speed[:, None] - ride)
+        pull += self.plate_springs * (self.plate_speed[:, None] - velocity)
         stays_stuck = ~(moving & pull.any(axis=1))
         loaded = self.load_shares != 0.0
         bound, extremes = self.stick_bound, self.bounds_after(t)
         endless = np.isinf(extremes[0]) | np.isinf(extremes[1])
         stays_stuck &= ~(endless & loaded.any(axis=1) & np.isfinite(bound).all(axis=1))
-        drive, now = self.drive(t, x, ride), self.load_at(t)
+        drive, now = self.drive(t, x, velocity), self.load_at(t)
         for extreme in extremes:
             change = (extreme - now)[:, None]
             with np.errstate(invalid="ignore"):

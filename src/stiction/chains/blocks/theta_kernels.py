@@ -93,6 +93,7 @@ def solve_steps(p: Problem, ensemble: Ensemble, group: Group) -> None:
     Verified by: tests/unit/chains/blocks/test_theta.py::test_the_same_as_single_runs
     """
     count = ensemble.code.size
+    # one group of WIDTH chains after the other
     for first in range(0, count, WIDTH):
         members = min(WIDTH, count - first)
         going = 0
@@ -114,6 +115,7 @@ def solve_steps(p: Problem, ensemble: Ensemble, group: Group) -> None:
                 bad = solve_group(p, group, t)
             if bad > 0 or last:
                 _leave(ensemble, group, first, members, step, last)
+            # members with a mode change were read before, so that moving them has no effect
             if bad < WIDTH and not last:
                 move_group(p, group)
             if bad > 0 or last:
@@ -163,6 +165,7 @@ def _one(p: Problem, ensemble: Ensemble, b: int) -> None:
     x, v, mode, friction = every.x[b], every.v[b], every.mode[b], every.friction[b]
     saved = Saved(every.time, x, v, mode, friction, every.heat[b], every.sums[b], every.state[b])
     made = now.events
+    # one step by the kernels of a single run
     code = advance_exact(p, work, saved, Events(ensemble.values, ensemble.changes, made), 1)
     count = now.events - made
     events = Events(ensemble.values[:count], ensemble.changes[:count], made)
@@ -195,6 +198,7 @@ def stays_stuck(p: Problem, work: Work) -> bool:
     since, t = progress.rest_since, time_after(p, progress.step - 1)
     segments, swing = work.segments, 0.0
     at = now_at = 0
+    # extremes of the load from the last mode change on
     for k in range(len(segments)):
         at = k if segments[k].time <= since else at
         now_at = k if segments[k].time <= t else now_at
@@ -213,6 +217,7 @@ def stays_stuck(p: Problem, work: Work) -> bool:
     low = -np.inf if rate < 0.0 else low
     high = np.inf if rate > 0.0 else high
     masses, x = masses_of(work.f), motion_of(work.f).x
+    # |R| at both extremes of the load within the static bound
     for i in range(n):
         left = masses.stiffness[i] * (x[i] - (x[i - 1] if i > 0 else 0.0))
         right = masses.stiffness[i + 1] * ((x[i + 1] if i + 1 < n else 0.0) - x[i])

@@ -96,11 +96,13 @@ def _stop_of(p: Problem, state: State, s: Scratch, i: int, tau: float, t: float)
         lead = leading_zeros(poly, lead, size, tau)
         if lead == size:
             return
+    # divide by tau^lead: the zero at the start is no event
     size = scaled_terms(poly, lead, size, tau)
     if lead > 0 and stays_positive(poly, size):
         return
     load = load_at(p, t, state.progress[0].piece)
     force = force_size(p, state.x, state.v, load, t, i)
+    # error of the slip rate: rounding of velocities and of time
     low = _ROUNDING * speed_size(p, state.x, state.v, force, t + tau / p.rate, i)
     low += 4e-16 * abs(t) * p.rate * _total(poly, size)
     _localise(s, i, size, tau, low, low, state.band[i] == 1 or (lead == 0 and poly[1] < 0.0))
@@ -122,6 +124,7 @@ def _release_of(
 ) -> None:
     """Locate the release of a stuck mass in one direction: the first root of its reserve."""
     poly, count, bound, lead = s.poly, p.order - 1, p.mu_static[i] * p.normal[i], 0
+    # reserve mu_s N -+ R in direction `sign`
     for k in range(count):
         poly[k] = -sign * s.drive[k, i]
     if state.lead[i] > 0 and sign == state.side[i]:
@@ -143,6 +146,7 @@ def _release_of(
         return
     load = load_at(p, t, state.progress[0].piece)
     force = force_size(p, state.x, state.v, load, t, i)
+    # error of the reserve
     low = THRESHOLD * bound + _ROUNDING * force
     high = max(low, _GRAZING_DISTANCE * bound) if jumps(p, i) else low
     before = s.root[i]

@@ -41,6 +41,7 @@ Ints = npt.NDArray[np.int64]
 def column(table: Floats, i: int, size: int, tau: float) -> float:
     """Return the value at `tau` of the polynomial in column `i` of a table of coefficients."""
     value = 0.0
+    # Horner's rule
     for k in range(size - 1, -1, -1):
         value = value * tau + table[k, i]
     return value
@@ -56,6 +57,7 @@ def drive_at(p: Problem, state: State, t: float, i: int) -> float:
 def drive_of(p: Problem, x: Vector, v: Vector, load: float, t: float, i: int) -> float:
     """Return the force on mass `i` from its links, the plate and the load, without friction [N]."""
     c = i + 1
+    # link forces first, then their difference (docs/decisions/08)
     left = p.link_k[i] * (x[c] - x[c - 1]) + p.link_c[i] * (v[c] - v[c - 1])
     right = p.link_k[c] * (x[c + 1] - x[c]) + p.link_c[c] * (v[c + 1] - v[c])
     plate = p.plate_k[i] * (p.plate_speed * t - x[c])
@@ -66,6 +68,7 @@ def drive_of(p: Problem, x: Vector, v: Vector, load: float, t: float, i: int) ->
 @kernel
 def friction_of(p: Problem, mode: int, drive: float, v: float, i: int) -> float:
     """Return the friction force on mass `i` in its mode [N]."""
+    # in stick friction is the reaction to R
     if mode == 0:
         return -drive
     mu = p.mu_kinetic[i]
@@ -108,6 +111,7 @@ def save_until(
         sample = now.saved
         time = saved.time[sample]
         tau = (time - t) * p.rate
+        # start from the state at the beginning of the step; inactive masses keep it
         for c in range(s.xs.size):
             s.xs[c] = state.x[c]
             s.vs[c] = state.v[c]

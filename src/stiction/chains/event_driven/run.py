@@ -198,7 +198,7 @@ class EventDrivenIntegrator:
                 self.reason = f"the load is not finite after t = {t:.9g} s"
                 return Status.NOT_FINITE
             if code == ek.STALLED:
-                self.reason = f"time does not pass at t = {t:.9g} s: events follow each other"
+                self.reason = f"time does not advance at t = {t:.9g} s: events follow each other"
                 if self.load_call.address:
                     self.reason += f", or UserLoad.function jumps there; {_NAME_JUMPS}"
                 return Status.WORK_LIMIT
@@ -211,9 +211,9 @@ class EventDrivenIntegrator:
             when, checked = self.checked
             if self._progress_is_too_slow(t):
                 self.reason = (
-                    f"{now.steps - checked:.0f} steps led from {when:.9g} s to {t:.9g} "
-                    "s, and this span would take far too many; look for masses, springs or a load "
-                    "of another size than the rest"
+                    f"{now.steps - checked:.0f} steps advanced from {when:.9g} s to {t:.9g} "
+                    "s, and this span would need far too many; look for a mass, a spring or a load "
+                    "of very different magnitude"
                 )
                 if self.load_call.address:
                     self.reason += ", or a pole of UserLoad.function"
@@ -239,9 +239,9 @@ class EventDrivenIntegrator:
 
     def _is_loaded_after(self, t: float) -> bool:
         """Return whether the load is finite at times just after `t`."""
-        ahead = self.problem.longest_fit / self.problem.rate * 10.0 ** -np.arange(4.0, 12.0)
-        looks = np.append(t + ahead, [t, np.nextafter(t, np.inf)])
-        return bool(np.isfinite(self.chain.load.at(looks)).all())
+        intervals = self.problem.longest_fit / self.problem.rate * 10.0 ** -np.arange(4.0, 12.0)
+        times = np.append(t + intervals, [t, np.nextafter(t, np.inf)])
+        return bool(np.isfinite(self.chain.load.at(times)).all())
 
     def _progress_is_too_slow(self, t: float) -> bool:
         """Return whether the run would need far more steps than allowed at its recent rate."""

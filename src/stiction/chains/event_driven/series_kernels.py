@@ -106,6 +106,7 @@ def expand(
     share_of, fitted, rows, step = p.share_address, p.fitted, p.law_start, p.law_step
     link_k, link_c, weight, plate_k = p.link_k, p.link_c, p.load_vector, p.plate_k
     mass, normal, low = p.mass, p.normal, p.mu_kinetic
+    # coefficient k of the forces gives coefficient k + 2 of the displacements
     for k in range(p.order - 1):
         rate = omega * (k + 1)
         scale = 1.0 / (omega * omega * (k + 1) * (k + 2))
@@ -117,6 +118,7 @@ def expand(
         for a in range(count):
             i = active[a]
             c = i + 1
+            # coefficient k of the link forces, springs and dampers
             left = link_k[i] * (x[k, c] - x[k, c - 1])
             right = link_k[c] * (x[k, c + 1] - x[k, c])
             left += link_c[i] * rate * (x[k + 1, c] - x[k + 1, c - 1])
@@ -133,6 +135,7 @@ def expand(
             elif fitted:
                 term = mu[i, k] if k < FIT else 0.0
             force -= mode[i] * normal[i] * term
+            # leading zeros of the slip rate are exact
             if k + 1 < lead[i]:
                 force = 0.0
             x[k + 2, c] = force / mass[i] * scale
@@ -260,6 +263,7 @@ def evaluate(
     for a in range(count):
         c = active[a] + 1
         place, speed = 0.0, 0.0
+        # Horner's rule for displacement and velocity
         for k in range(p.order, 0, -1):
             place = (place + s.x[k, c]) * tau
             speed = speed * tau + k * s.x[k, c]
@@ -282,6 +286,7 @@ def power_series(p: Problem, t: float, active: Ints, count: int, mode: Ints, s: 
     damped = False
     for link in range(p.link_c.size):
         damped = damped or p.link_c[link] > 0.0
+    # work of load, plate and belt, and friction heat, by products of series
     for a in range(count):
         i = active[a]
         c = i + 1
@@ -298,6 +303,7 @@ def power_series(p: Problem, t: float, active: Ints, count: int, mode: Ints, s: 
                 for k in range(order - 1):
                     work[k + 1] -= s.drive[k, i] * p.belt / (omega * (k + 1))
             continue
+        # friction power sigma N mu(w) w, with the coefficients of mu
         weight = mode[i] * p.normal[i]
         if p.share_address != 0:
             terms, factor, first = order - 1, p.mu_static[i] - p.mu_kinetic[i], p.mu_kinetic[i]
@@ -331,6 +337,7 @@ def _link_power(x: Floats, viscous: Floats, link: int, order: int, factor: float
     """Add the heat of one damper; `factor` is its damping times the rate of tau."""
     if factor == 0.0:
         return
+    # integral of c (v_{l+1} - v_l)^2: a product of two series
     for j in range(1, order + 1):
         one = factor * j * (x[j, link + 1] - x[j, link])
         if one == 0.0:
@@ -367,6 +374,7 @@ def _friction_power(
             continue
         for k in range(1, order + 1):
             heat[j + k, i] += one * k * x[k, c] / (j + k)
+        # the slip rate is v - V: subtract the motion of the belt
         heat[j + 1, i] -= one * belt / (j + 1)
         work[j + 1] -= one * belt / (j + 1)
 

@@ -200,6 +200,7 @@ def _finish(
     _record_grazing(p, state, s, count, tau, last_grouped, events)
     now.gap = max(tau, 1e-3)
     t_new = limit if tau >= reach else t + tau / p.rate
+    # energies before the state changes
     power_series(p, t, s.active, count, state.mode, s)
     save_until(p, state, saved, s, count, t, t_new)
     track_step(p, state, events.track, s, count, t, tau)
@@ -209,6 +210,7 @@ def _finish(
         return STALLED
     now.time = t_new
     now.steps += 1
+    # leading zeros hold at the start of a step only
     for i in range(n):
         s.started[i] = 1 if state.mode[i] != 0 and state.lead[i] > 0 else 0
         s.decision[i] = 0
@@ -249,6 +251,7 @@ def _active(p: Problem, state: State, s: Scratch) -> int:
     load_varies = load_varies or p.load_address != 0
     count = 0
     for i in range(n):
+        # a series is constant unless the mass, a neighbour, the belt, the load or the plate moves
         varies = state.mode[i] != 0 or p.belt != 0.0
         varies = varies or (i > 0 and state.mode[i - 1] != 0)
         varies = varies or (i + 1 < n and state.mode[i + 1] != 0)
@@ -376,6 +379,7 @@ def _reach_of_series(p: Problem, s: Scratch, count: int, reach: float, fitted: f
         reach = min(reach, fitted)
     top = p.order
     norm = s.norm
+    # largest coefficient of each order over all masses
     _norms(s.x, s.active, count, top, norm)
     load_size = 0.0
     for k in range(p.order):
@@ -476,6 +480,7 @@ def _apply_events(p: Problem, state: State, s: Scratch, count: int, t: float, gr
         i = s.active[a]
         if s.root[i] <= group and state.mode[i] != 0:
             state.v[i + 1] = p.belt
+    # all stopped masses have the belt speed now: drives are those after the event
     load = load_at(p, t, state.progress[0].piece)
     for a in range(count):
         i = s.active[a]

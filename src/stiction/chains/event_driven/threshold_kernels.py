@@ -103,6 +103,7 @@ def mark_at_threshold(p: Problem, state: State, t: float) -> int:
             # the scale of rounding is needed near the bound only
             if abs(drive) >= 0.999 * p.mu_static[i] * p.normal[i]:
                 set_mode_at_rest(p, state, i, drive, force_size(p, state.x, state.v, load, t, i))
+        # stuck, with |R| equal to its bound within rounding
         degenerate += state.mode[i] == 0 and state.lead[i] == 1
     return degenerate
 
@@ -161,10 +162,12 @@ def decide_degenerate(p: Problem, state: State, s: Scratch, t: float, fit_error:
     _load_errors(p, s, t, fit_error, now.tau)
     for i in range(n):
         s.decision[i] = 0
+    # a round releases at least one mass under a law with a jump, or is the last
     for _ in range(n + 1):
         left = 0
         now.expansions += 1
         _clear_series(p, state, s)
+        # errors and values of coefficient k of R, decisions, then coefficient k + 2 of x
         for k in range(p.order - 1):
             _errors_of_term(p, state, s, k, t)
             for i in range(n):
@@ -255,6 +258,7 @@ def _errors_of_term(p: Problem, state: State, s: Scratch, k: int, t: float) -> N
             size = force_size(p, state.x, state.v, s.load[0], t, i)
             if state.mode[i] != 0 and state.lead[i] == 0:
                 error[1, i] = THRESHOLD * speed_size(p, state.x, state.v, size, t, i) / omega
+    # R_k by the stencil; its error is rounding of the terms plus propagated errors
     for i in range(n):
         c = i + 1
         before, after = max(i - 1, 0), min(i + 1, n - 1)

@@ -70,7 +70,7 @@ def phase_panel(ax: Axes, data: ChainData, i: int, colour: str, shadow: Shadow |
     finite = x[np.isfinite(x)]
     low, high = (finite.min(), finite.max()) if finite.size else (0.0, 0.0)
     if shadow is not None:
-        # a stick interval far wider than the path is cut, or the path could not be seen
+        # clip a stick interval far wider than the orbit, so that the orbit remains visible
         spare = high - low if high > low else np.inf
         low, high = min(low, max(low - spare, ends[0])), max(high, min(high + spare, ends[1]))
     style.room(ax.set_xlim, np.array([low, high]))

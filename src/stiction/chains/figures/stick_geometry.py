@@ -1,6 +1,6 @@
 """The stick set of a chain, and its projections on pairs of masses.
 
-At rest the force left for friction is R = b f + p - K x, with |R_i| <= mu_s N_i. As x is an
+In equilibrium the stick force is R = b f + p - K x, with |R_i| <= mu_s N_i. Because x is an
 affine image of the box of all such R, the stick set is a zonotope: its projection on two
 masses is a polygon whose edges are the columns of K^-1, sorted by their angle.
 """
@@ -74,7 +74,7 @@ class Shadow:
 
     @functools.cached_property
     def centre(self) -> Floats:
-        """(n,) displacements [m] at which friction has nothing to carry."""
+        """(n,) displacements [m] of equilibrium without friction."""
         return self._solve(self._push)
 
     @functools.cached_property
@@ -86,7 +86,7 @@ class Shadow:
         return self._solve(self._bound)
 
     def polygon(self, i: int, j: int) -> Floats:
-        """Return the (k, 2) corners [m] of the projection on masses `i` and `j` (from 0)."""
+        """Return the (k, 2) vertices [m] of the projection on masses `i` and `j` (from 0)."""
         rows = np.stack([self._solve(_unit(self.data.n_mass, q)) for q in (i, j)])
         edges = (rows * self._bound).T
         edges = edges[(edges != 0.0).any(axis=1)]

@@ -34,7 +34,7 @@ def stick_set(
 
     Left, the sharp interval of every displacement; then, for pairs of masses, the true
     projection inside the box that the two intervals span. The box is never full: the
-    intervals are necessary for rest, not sufficient.
+    intervals are necessary for equilibrium, not sufficient.
 
     Parameters
     ----------

@@ -357,7 +357,7 @@ class Recorder:
     # ---- inner parts
 
     def _integrals(self, span: Span, points: Floats) -> Floats:
-        """Return (cuts - 1, n + 2) gains of work, viscous heat and friction heats."""
+        """Return (points - 1, n + 2) gains of work, viscous heat and friction heats."""
         node, weight = np.polynomial.legendre.leggauss(span.nodes)
         out = np.zeros((points.size - 1, self.frame.n + 2))
         each = max(1, _CHUNK // (span.nodes * self.frame.n))

@@ -2,8 +2,8 @@
 
 Between two events the set of slipping masses and their directions are fixed. The motion is then a
 smooth segment, and the next event is the first root of a slip rate or of a stick reserve, the
-bound less the stick force. At an event the active set is decided anew. Laws differ in how the
-active set is decided and in how slip goes on, which `SlipMotion` states. A segment on which all
+bound less the stick force. At an event the active set is decided again. Laws differ in the
+selection of the active set and in the motion during slip, see `SlipMotion`. A segment on which all
 masses stick is the same for all laws.
 """
 

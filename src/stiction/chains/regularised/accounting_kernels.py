@@ -22,6 +22,7 @@ def account(now: Progress, contacts: Table[Contact], done: Vector, t: float) -> 
     for i in range(n):
         contact = contacts[i]
         contact.heat += done[i]
+        # heat below its maximum has been returned by friction
         if contact.heat >= contact.most_heat:
             contact.most_heat, contact.most_heat_time = contact.heat, t
         if contact.most_heat - contact.heat > given:
@@ -87,6 +88,7 @@ def creep(
     """
     start, period = model.numbers[0].t_start, model.numbers[0].cycle
     for i in range(contacts.size):
+        # first time of gross slip, by linear interpolation between samples
         if math.isnan(contacts[i].broken_time):
             fraction = _broken(fractions, force, i, model.masses[i].full)
             if fraction < math.inf:
@@ -102,6 +104,7 @@ def creep(
         for i in range(contacts.size):
             contact, full = contacts[i], model.masses[i].full
             contact.pending += h * (_slip(plastic, i, weight[1]) - _slip(plastic, i, weight[0]))
+            # gross slip within the cycle: its slip is not creep
             for j in range(fractions.size):
                 if begin <= fractions[j] <= until and abs(force[j, i]) >= full:
                     contact.quiet = 0

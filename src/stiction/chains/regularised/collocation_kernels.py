@@ -2,8 +2,8 @@
 
 The step solves Y_i = y + h sum_j a_ij f(t + c_j h, Y_j) by Newton's method with the derivative of
 f at the start of the step; y at its end is Y_5. The error is estimated by an embedded formula of
-order 5, smoothed by (1 - h g df/dy)^-1, which keeps it small for stiff parts that have died
-out (Hairer, Wanner, Solving Ordinary Differential Equations II, sections IV.5 and IV.8).
+order 5, filtered by (1 - h g df/dy)^-1, which keeps it small for stiff components that have
+decayed (Hairer, Wanner, Solving Ordinary Differential Equations II, sections IV.5 and IV.8).
 """
 
 from __future__ import annotations
@@ -79,20 +79,20 @@ _SMOOTHER = np.array([[_GAMMA]])
 NODES = np.concatenate([[0.0], _C])
 _BARY = np.array([1.0 / np.prod([a - b for b in NODES if b != a]) for a in NODES])
 _VANDER = np.linalg.inv((NODES[:, None] ** np.arange(STAGES + 1)).T)
-# over a whole step the stages alone are of order 9
+# weights of a whole step: the stages alone are of order 9
 WHOLE = np.concatenate([[0.0], _A[-1]])
 
 
 class Step(NamedTuple):
-    """One step, and the room that it is made in.
+    """Values and work arrays of one step.
 
     Parameters
     ----------
     values, slopes : (STAGES + 1, size) y and dy/dt at the start and at the stages
-    error, floor : (size,) estimated error of y at the end, and sizes from which errors are counted
+    error, floor : (size,) estimated error of y at the end, and its absolute tolerance
     jac : (n, WIDTH, 3 WIDTH) derivatives of dy/dt at the start
-    band, pivots, b : of Newton's method, and of what smooths the error
-    answer : of one contact
+    band, pivots, b : banded matrix, pivots and right-hand side of Newton's method and of the filter
+    answer : work array of one contact
     """
 
     values: Matrix
@@ -107,7 +107,7 @@ class Step(NamedTuple):
 
 
 def room(n: int) -> Step:
-    """Return room for steps of n masses."""
+    """Return the arrays of steps of n masses."""
     size = n * WIDTH
     return Step(
         np.zeros((STAGES + 1, size)),
@@ -122,14 +122,14 @@ def room(n: int) -> Step:
 
 
 def room_for_newton(unknowns: int, stages: int) -> tuple[Floats, Ints]:
-    """Return room for the matrix of `factorise_newton`, and for its pivots."""
+    """Return arrays for the matrix of `factorise_newton` and for its pivots."""
     width = 3 * py_function(_reach)(unknowns, stages) + 1
     return np.zeros((unknowns, width)), np.zeros(unknowns, dtype=np.int64)
 
 
 @kernel
 def _reach(unknowns: int, stages: int) -> int:
-    """Return how far a row of the matrix reaches: masses act on the speeds of their neighbours."""
+    """Return the half bandwidth of the matrix: masses act on the velocities of neighbours."""
     return min((WIDTH + 2) * stages, unknowns) - 1
 
 
@@ -171,7 +171,7 @@ def between(values: Matrix, weight: Vector, out: Matrix, row: int) -> None:
 
 @kernel
 def factorise_newton(jac: Stack, h: float, a: Matrix, band: Matrix, pivots: Integers) -> bool:
-    """Factorise 1 - h a (x) df/dy, unknown after unknown, stages together; return if it can be."""
+    """Factorise 1 - h a (x) df/dy, ordered by unknowns, then stages; return if it is regular."""
     s = a.shape[0]
     n = jac.shape[0] * WIDTH * s
     reach = _reach(n, s)
@@ -202,22 +202,25 @@ def solve_newton(jac: Stack, a: Matrix, band: Matrix, pivots: Integers, b: Vecto
 def collocate(
     m: Model, sides: Matrix, w: Step, t: float, h: float, last: float, tolerance: float
 ) -> int:
-    """Solve for a step of length h whose first row of values and guess of the others are given.
+    """Solve for the stages of a step of length h, by a simplified Newton method.
+
+    `values` holds y at the start, and initial guesses of the stages.
 
     Parameters
     ----------
-    t, last : start of the step, and the last moment before the load may jump [s]
-    tolerance : on the change of a stage over `floor`, at which Newton's method ends
+    t, last : start of the step, and the last time before a jump of the load [s]
+    tolerance : of the change of a stage over `floor`
 
     Returns
     -------
-    Iterations of Newton's method; 0 where it did not converge, with an infinite error.
+    The number of Newton iterations; 0 without convergence, with an infinite error.
     """
     size, before = w.values.shape[1], math.inf
     good = factorise_newton(w.jac, h, _A, w.band, w.pivots)
     for k in range(1, _MOST_ROUNDS + 1):
         for r in range(1, STAGES + 1):
             rates(m, sides, min(t + NODES[r] * h, last), w.values, r, w.slopes, w.answer)
+        # residual of the collocation equations, ordered by unknowns, then stages
         for c in range(size):
             for r in range(1, STAGES + 1):
                 total = 0.0
@@ -232,9 +235,9 @@ def collocate(
                 w.values[r, c] -= w.b[c * STAGES + r - 1]
                 most = max(most, abs(w.values[r, c]))
                 change = max(change, abs(w.b[c * STAGES + r - 1]))
-            # what rounding makes of a state is no failure to converge
+            # changes by rounding do not prevent convergence
             off = change / max(w.floor[c] * tolerance, _ROUNDING * most)
-            # NaN is never below
+            # the comparison is false for NaN, which therefore counts as the largest
             measure = measure if off <= measure or measure != measure else off
         if not good or not measure < math.inf or (measure > 1.0 and measure > 2.0 * before):
             break
@@ -248,9 +251,10 @@ def collocate(
 
 @kernel
 def _estimate(m: Model, sides: Matrix, w: Step, t: float, h: float, last: float) -> None:
-    """Fill in the slopes of a step that was solved, and its error."""
+    """Write the slopes of a converged step, and its error estimate."""
     for r in range(STAGES + 1):
         rates(m, sides, min(t + NODES[r] * h, last), w.values, r, w.slopes, w.answer)
+    # embedded formula of lower order
     for c in range(w.error.size):
         w.error[c] = 0.0
         for r in range(STAGES + 1):

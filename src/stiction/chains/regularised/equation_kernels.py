@@ -62,6 +62,7 @@ def read_sides(m: Model, y: Matrix, row: int, sides: Matrix, answer: Vector) -> 
 def load_at(m: Model, t: float) -> float:
     """Return the load [N] at time t [s]."""
     segment, beyond = 0, m.segments.shape[0]
+    # segment of the load at time t, by bisection
     while beyond - segment > 1:
         middle = (segment + beyond) // 2
         if m.segments[middle, 0] <= t:
@@ -97,6 +98,7 @@ def rates(
 ) -> None:
     """Fill the same row of `slopes` with dy/dt."""
     run, load, left = m.numbers[0], load_at(m, t), _tension(m, y, row, 0)
+    # mass by mass; the force of the link on the left is that of the last mass on its right
     for i in range(sides.shape[0]):
         a, mass = WIDTH * i, m.masses[i]
         answer_of(m, sides, y, row, i, answer)
@@ -114,12 +116,14 @@ def rates(
 def jacobian(m: Model, sides: Matrix, y: Matrix, row: int, jac: Stack, answer: Vector) -> None:
     """Fill jac (n, WIDTH, 3 WIDTH), derivatives by the mass on the left, its own, on the right."""
     n = sides.shape[0]
+    # block row: derivatives by the left neighbour, the mass itself, the right neighbour
     for i in range(n):
         answer_of(m, sides, y, row, i, answer)
         mass, right = m.masses[i], m.masses[i + 1]
         k, c, load = mass.stiffness, mass.damping, mass.normal / mass.mass
         for j in range(3 * WIDTH):
             jac[i, 0, j] = jac[i, 1, j] = jac[i, 2, j] = 0.0
+        # x' = w + V
         jac[i, 0, WIDTH + 1] = 1.0
         jac[i, 1, WIDTH] = -(k + right.stiffness + mass.plate) / mass.mass
         jac[i, 1, WIDTH + 1] = -(c + right.damping) / mass.mass - load * answer[_BY_SPEED]
@@ -129,6 +133,7 @@ def jacobian(m: Model, sides: Matrix, y: Matrix, row: int, jac: Stack, answer: V
         if i < n - 1:
             jac[i, 1, 2 * WIDTH] = right.stiffness / mass.mass
             jac[i, 1, 2 * WIDTH + 1] = right.damping / mass.mass
+        # z' depends on the slip rate and the state of the same contact
         jac[i, 2, WIDTH + 1] = answer[_RATE_BY_SPEED]
         jac[i, 2, WIDTH + 2] = answer[_RATE_BY_STATE]
 
@@ -161,12 +166,14 @@ def powers(
     for i in range(n):
         a, mass = WIDTH * i, m.masses[i]
         answer_of(m, sides, y, row, i, answer)
+        # the law stores a part of the friction power in its states
         force, stored = mass.normal * answer[_COEFFICIENT], mass.normal * answer[_STORING]
         pull = mass.plate * (run.plate_speed * t - y[row, a])
         power[row, n] += load * (y[row, a + 1] + run.belt) * mass.load_vector
         power[row, n] += pull * run.plate_speed - force * run.belt
         storing += stored
         power[row, i], plastic[row, i] = force * y[row, a + 1] - stored, answer[_PLASTIC]
+    # damping power of all links, walls included
     for j in range(n + 1):
         power[row, n + 1] += m.masses[j].damping * _across(y, row, j, 1, run.belt) ** 2
     return storing
@@ -185,6 +192,7 @@ def energies(
         kinetic += 0.5 * mass.mass * (y[row, a + 1] + run.belt) ** 2
         elastic += 0.5 * mass.plate * (run.plate_speed * t - y[row, a]) ** 2
         stored_by_law += mass.normal * answer[_STORED]
+    # elastic energy of all links, walls included
     for j in range(n + 1):
         elastic += 0.5 * m.masses[j].stiffness * _across(y, row, j, 0, 0.0) ** 2
     return kinetic, elastic + stored_by_law, stored_by_law

@@ -72,6 +72,6 @@ class RadauIntegrator(Integrator):
         self.equations.load_call.check()
         events.add(self.events[: now.events - len(events)])
         if failed == sk.STUCK:
-            self._end(Status.NO_CONTINUATION, "steps became shorter than time can tell")
+            self._end(Status.NO_CONTINUATION, "steps became shorter than the rounding of time")
         elif failed == sk.NOT_FINITE:
             self._end(Status.NOT_FINITE, "the state left the range of finite numbers")

@@ -62,7 +62,7 @@ def _short_enough(where: str, chain: Chain) -> None:
             where,
             f"{chain.n_mass} masses",
             f"at most {MOST_MASSES} under a law without stick",
-            "every step factors a matrix with two rows and more per mass.",
+            "every step factorises a matrix with fifteen unknowns per mass.",
             "take fewer masses, or a law with stick and ThetaStepper(step=...).",
         )
 
@@ -181,13 +181,13 @@ def _checks(law: ForceLaw, integrator: base.Integrator, creep: base.Floats) -> I
         yield from _step_checks(integrator)
     lengths = law.creep_length(integrator.equations.p)
     if lengths is None:
-        note = "the law creeps under any load, and names no deflection at which it breaks away"
+        note = "the law creeps under any load, and has no breakaway deflection"
         yield Check("rest_does_not_drift", None, None, 1.0, None, note)
         return
     if np.isnan(creep).all():
         note = (
-            f"no contact stayed below {ALMOST:g} of what slip resists for a whole cycle of the "
-            "load after the first; let the run hold two cycles"
+            f"no contact stayed below {ALMOST:g} of steady-state friction for a whole cycle of the "
+            "load after the first; run two cycles"
         )
         yield Check("rest_does_not_drift", None, None, 1.0, None, note)
         return
@@ -200,9 +200,9 @@ def _checks(law: ForceLaw, integrator: base.Integrator, creep: base.Floats) -> I
         float(ratio[worst]),
         1.0,
         None,
-        f"how far a contact crept over {over} under loads below {ALMOST:g} of what slip "
-        f"resists, over the deflection at which it breaks away: {abs(float(creep[worst])):.3g} m "
-        f"of mass {worst + 1}, which stick would have held; ElastoPlastic does not creep",
+        f"creep of a contact over {over} under forces below {ALMOST:g} of steady-state "
+        f"friction, over its breakaway deflection: {abs(float(creep[worst])):.3g} m "
+        f"of mass {worst + 1}, which would stick; ElastoPlastic does not creep",
     )
 
 
@@ -224,13 +224,13 @@ def _quantities(
     times = integrator.tables.contacts["broken_time"]
     onset = [None if np.isnan(t) else float(t) for t in times]
     force = [None if t is None else float(chain.load.at(t)) for t in onset]
-    near = f"friction came within {100 * (1 - ALMOST):.0f} % of what slip resists"
+    near = f"friction first came within {100 * (1 - ALMOST):.0f} % of steady-state friction"
     quantities = {
         "onset_time": Quantity(onset, "s", f"when {near}, mass 1 first", absent="never slipped"),
         "onset_force": Quantity(force, "N", f"load when {near}"),
     }
     if law.creep_length(integrator.equations.p) is not None:
-        meaning = "slip of each mass that did not come back, under loads that stick would have held"
+        meaning = "irreversible slip of each mass, under forces below steady-state friction"
         values = [None if np.isnan(c) else float(c) for c in creep]
         quantities["creep"] = Quantity(values, "m", meaning, absent="no whole cycle to compare")
     return quantities

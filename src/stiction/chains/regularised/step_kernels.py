@@ -117,6 +117,7 @@ def _advance(w: Work, first: int) -> int:
             stop = w.model.segments[j, 0]
     # at the end of the step take the value of the load before a jump
     last = float(np.nextafter(stop, t))
+    # signs of the switching functions at the first step
     if now.fresh == 1:
         _read_signs(w, t, stop)
     _set_floor(w)
@@ -173,6 +174,7 @@ def _controlled_step(w: Work, t: float, stop: float, last: float) -> tuple[float
         if t + 1.1 * h >= stop:
             h = stop - t
         _collocated(w, t, h, last)
+        # standard step control of order 6: factor 0.9 err^(-1/6)
         off = _size_of_error(step)
         if off <= 1.0:
             _evaluate_samples(w)
@@ -250,6 +252,7 @@ def _collocated(w: Work, t: float, h: float, last: float) -> None:
 def _set_floor(w: Work) -> None:
     """Write the absolute tolerances of all components of y."""
     now, run, y, floor = w.progress[0], w.model.numbers[0], w.step.values, w.step.floor
+    # scales of displacements and slip rates grow with the run
     fastest, resolved = abs(run.belt), False
     for i in range(w.contacts.size):
         contact, a = w.contacts[i], WIDTH * i
@@ -317,6 +320,7 @@ def _shorten_to_switch(w: Work, t: float, h: float, last: float) -> float:
     Roots of the others are infinite. A length of 0 means that signs were wrong at the start.
     """
     n, count = w.sides.shape
+    # the first root over all contacts and switching functions
     for i in range(n):
         for k in range(count):
             w.roots[i, k] = math.inf
@@ -426,6 +430,7 @@ def _accept(w: Work, t: float, h: float, stop: float, last: float) -> None:
         at = min(t + NODES[r] * h, last)
         powers(m, w.sides, at, step.values, r, w.power, w.plastic, step.answer)
     _save(w, t, h, end)
+    # integrals over the step by the weights of the collocation
     for j in range(STAGES + 1):
         w.weight[0, j] = h * WHOLE[j]
     for c in range(w.done.size):

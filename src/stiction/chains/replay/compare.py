@@ -316,7 +316,7 @@ class _Replay:
 
     def _integrate(self, intervals: Intervals, x1: Floats, v1: Floats) -> None:
         """Integrate, compare with the states at the ends, and halve steps where they differ."""
-        # stuck masses rest, or move with the belt
+        # stuck masses are at rest, or move with the belt
         x, v = intervals.x + intervals.v * (intervals.t1 - intervals.t0), intervals.v
         moving = np.flatnonzero(intervals.mode.any(axis=0))
         if moving.size == 0:

@@ -149,6 +149,7 @@ def gather(
     goal : (s, 2, n) states of the run at the ends
     """
     n, first = states.x.shape[1], steps.size
+    # from each state to the next one, or to a saved sample
     for s in range(time.shape[0]):
         at = steps[s] if s < first else saved.before[s - first]
         time[s, 0] = states.time[at]
@@ -202,6 +203,7 @@ def _drive(p: Model, x: Floats, v: Floats, sample: int, i: int, t: float, load: 
     left_v = v[sample, i - 1] if i > 0 else 0.0
     right_x = x[sample, i + 1] if i < last else 0.0
     right_v = v[sample, i + 1] if i < last else 0.0
+    # link forces first, then their difference
     left = p.link_k[i] * (x[sample, i] - left_x) + p.link_c[i] * (v[sample, i] - left_v)
     right = p.link_k[i + 1] * (right_x - x[sample, i]) + p.link_c[i + 1] * (right_v - v[sample, i])
     plate = p.plate_k[i] * (p.plate_speed * t - x[sample, i])
@@ -239,6 +241,7 @@ def check_states(
         for i in range(n):
             force, slip = _drive(p, states.x, v, s, i, t, load), v[s, i] - p.belt
             drive[s, i] = force
+            # at an event the inclusion holds with the modes before and after it
             for back in range(2):
                 if back == 1 and (s == 0 or not states.follows[s]):
                     continue
@@ -249,6 +252,7 @@ def check_states(
                 _record_worst(worst, 2 * back, excess, t)
                 wrong = abs(slip) if mode == 0 else -mode * slip
                 _record_worst(worst, 2 * back + 1, wrong / sizes.speed, t)
+    # saved samples: mode, and friction against the law or the balance
     for q in range(saved.sample.size):
         sample, at = saved.sample[q], saved.before[q]
         t = saved.time[sample]
@@ -286,6 +290,7 @@ def check_log(
     for kind in range(worst.shape[0]):
         worst[kind, 0], worst[kind, 1] = 0.0, 0.0
     for s in range(states.time.size):
+        # a missing interval: mode changes are unknown
         if s > 0 and not states.follows[s]:
             continue
         for i in range(n):
@@ -321,6 +326,7 @@ def _check_event(
     s, i, e = place
     t, slip = states.time[s], states.v[s, i] - p.belt
     after, before = states.mode[s, i], _mode_before(p, states, s, i)
+    # kinds 0 to 3: mass and modes, time, displacement, velocity
     other = log.mass[e] != i or log.before[e] != before or log.after[e] != after
     _record_worst(worst, 0, 1.0 if other else 0.0, t)
     _record_worst(worst, 1, abs(log.time[e] - t) * sizes.rate, t)

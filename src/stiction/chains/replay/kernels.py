@@ -57,6 +57,7 @@ def linear_ends(
     Verified by: tests/unit/chains/replay/test_linear.py::test_kernel_and_arrays_agree
     """
     for s in range(time.shape[0]):
+        # intervals of stick need no series
         if _sticks(time, start, mode, s, end):
             continue
         tau = rate * (time[s, 1] - time[s, 0])
@@ -67,6 +68,7 @@ def linear_ends(
         for c in range(n + 2):
             work[6, c] = weight[0] * work[0, c]
             work[7, c] = weight[0] * work[1, c]
+        # three rows of x and v rotate: P_{k-1}, P_k, P_{k+1}
         old, now, new = 4, 0, 2
         for k in range(top):
             _next_polynomial(p, rate, k, old, now, new, work, weight)
@@ -75,6 +77,7 @@ def linear_ends(
                 work[6, c] += w * work[new, c]
                 work[7, c] += w * work[new + 1, c]
             old, now, new = now, new, old
+        # the series sums x - x0 and v / R
         for i in range(n):
             end[s, 0, i] = start[s, 0, i] + work[6, i + 1]
             end[s, 1, i] = rate * work[7, i + 1]
@@ -110,6 +113,7 @@ def _first_polynomial(
     for r in range(11):
         for c in range(n + 2):
             work[r, c] = 0.0
+    # P_0 of (x - x0, v / R) is (0, v / R)
     for i in range(n):
         work[11, i + 1] = start[s, 0, i]
         work[1, i + 1] = start[s, 1, i] / rate
@@ -120,6 +124,7 @@ def _first_polynomial(
         c = i + 1
         if mode[s, i] == 0:
             continue
+        # stuck masses have no acceleration: their gain stays zero
         gain = 1.0 / (p.mass[i] * rate * rate)
         left = p.link_k[i] * (work[11, c] - work[11, c - 1])
         right = p.link_k[c] * (work[11, c + 1] - work[11, c])
@@ -144,10 +149,12 @@ def _next_polynomial(
 ) -> None:
     """Write the polynomial of order k + 1 from those of orders k and k - 1."""
     n = p.mass.size
+    # P_1 = B P_0, then P_{k+1} = 2 B P_k + P_{k-1}
     times = 1.0 if k == 0 else 2.0
     steady = times if k % 2 == 0 else 0.0
     rising = times * k if k % 2 == 1 else 0.0
     load = _waves(p, rate, times, weight)
+    # apply B: links, dampers, plate springs and load to the polynomial of order k
     for i in range(n):
         c = i + 1
         left = p.link_k[i] * (work[now, c] - work[now, c - 1])
@@ -169,6 +176,7 @@ def _waves(p: Problem, rate: float, times: float, weight: Floats) -> float:
     """Return the contribution of sines to the load of this order, and advance to the next order."""
     load = 0.0
     first = weight.size - 4 * p.sine_amplitude.size
+    # the pair (sin, cos) follows the same recurrence, with B the generator of a rotation
     for j in range(p.sine_amplitude.size):
         a = first + 4 * j
         load += p.sine_amplitude[j] * weight[a]
@@ -196,6 +204,7 @@ def _bessel(tau: float, top: int, weight: Floats) -> None:
 
     The upward recurrence would amplify rounding. J_0 + 2 J_2 + 2 J_4 + ... = 1 normalises.
     """
+    # first terms of the power series
     if tau < 1e-9:
         for k in range(top + 1):
             weight[k] = 0.0
@@ -209,6 +218,7 @@ def _bessel(tau: float, top: int, weight: Floats) -> None:
             weight[k - 1] = 2.0 * below
         if k % 2 == 1:
             total += 2.0 * below if k > 1 else below
+        # rescale, so that the recurrence does not overflow
         if abs(here) > 1e200:
             above, here, total = above * 1e-250, here * 1e-250, total * 1e-250
             for j in range(k - 1, top + 1):
@@ -252,11 +262,13 @@ def smooth_ends(
         for i in range(n):
             work[0, i + 1] = start[s, 0, i]
             work[1, i + 1] = start[s, 1, i]
+        # fixed steps: the caller halves them until results agree
         for part in range(parts[s]):
             t = time[s, 0] + part * h
             for j in range(_N_STAGES):
                 _stage(p, convex, t, h, segment[s], (time[s, 0], time[s, 1]), j, mode, s, work)
             for c in range(1, n + 1):
+                # x and v at the end: weighted sums of the stages
                 place, speed = work[0, c], work[1, c]
                 for j in range(_N_STAGES):
                     w = h * _WEIGHTS[j]
@@ -299,6 +311,7 @@ def _stage(
         # at a jump at either end take the value inside the interval
         within = max(now, first + 4.5e-16 * abs(first))
         load += call(p.load_address, min(within, last - 4.5e-16 * abs(last)))
+    # x' = v; v' = (R - sigma N mu) / m for slipping masses
     for i in range(n):
         c = i + 1
         work[4 + 2 * j, c] = work[3, c]

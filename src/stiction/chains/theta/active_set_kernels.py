@@ -76,34 +76,37 @@ def substitute_and_correct(
     Verified by: tests/unit/chains/theta/test_active_set.py::test_parts_make_no_difference
     """
     modes = modes_of(m)
-    n, ride, far = p.n, p.theta * p.h * p.belt, abs(p.plate_speed * p.t_end)
+    n, belt_shift, far = p.n, p.theta * p.h * p.belt, abs(p.plate_speed * p.t_end)
     belt, plates, plate = p.belt, p.plates, p.plate_speed * (p.t_start + (step + p.theta) * p.h)
-    grounded, left, most, size, last = True, 0, 1, 0.0, 0
+    all_fit, left, most, size, last = True, 0, 1, 0.0, 0
+    # parts end at a stuck mass, whose slip rate is known
     while last < n:
         first = last
         last = min(first + PART, n)
         while last < n and modes.trial[last - 1] != 0:
             last += 1
-        forward_substitution(n, f, m, pull, ride, belt, plates, plate, first, last)
+        forward_substitution(n, f, m, pull, belt_shift, belt, plates, plate, first, last)
         fits, count, part = backward_substitution(n, f, m, lists, pull, far, first, last)
-        grounded = grounded and fits
+        all_fit = all_fit and fits
         size += part
         rounds = 1
         until = last if last == n else last - 1
+        # resolve a part while it is in the caches
         while count > 0 and rounds < _PART_ROUNDS and not p.jump:
             count, part = resolve_around(n, f, m, lists, pull, far, count, first, until)
             size += part
             rounds += 1
         most = max(most, rounds)
+        # now both neighbours of the stuck mass before this part are known
         if first > 0:
             fits, left = correct_between_parts(n, f, m, lists, pull, far, first - 1, left)
-            grounded = grounded and fits
+            all_fit = all_fit and fits
         for q in range(count):
             lists[left].later = lists[q].changed
             left += 1
     for q in range(left):
         lists[q].changed = lists[q].later
-    return grounded, left, most, size
+    return all_fit, left, most, size
 
 
 @kernel
@@ -133,7 +136,7 @@ def forward_substitution(
     f: Floats,
     m: ModeArray,
     pull: float,
-    ride: float,
+    belt_shift: float,
     belt: float,
     plates: bool,
     plate: float,
@@ -146,24 +149,25 @@ def forward_substitution(
 
     Parameters
     ----------
-    ride : displacement of the belt in the fraction theta of a step
+    belt_shift : displacement of the belt in the fraction theta of a step
     plate : displacement of the plate, if there are `plates`
     """
     system, masses, motion, trial = system_of(f), masses_of(f), motion_of(f), trial_of(f)
     modes = modes_of(m)
     if first == 0:
-        left = masses.stiffness[0] * (motion.x[0] + ride) + masses.damping[0] * belt
+        left = masses.stiffness[0] * (motion.x[0] + belt_shift) + masses.damping[0] * belt
     else:
         left = masses.stiffness[first] * (motion.x[first] - motion.x[first - 1])
+    # Thomas algorithm: y_i = q_i - sigma mu N + l_i y_{i-1}
     value = 0.0
     for i in range(first, last):
         if i + 1 < n:
             right = masses.stiffness[i + 1] * (motion.x[i + 1] - motion.x[i])
         else:
-            right = -masses.stiffness[n] * (motion.x[i] + ride) - masses.damping[n] * belt
+            right = -masses.stiffness[n] * (motion.x[i] + belt_shift) - masses.damping[n] * belt
         force = (right - left) + masses.load_vector[i] * pull
         if plates:
-            force += masses.plate_stiffness[i] * (plate - motion.x[i] - ride)
+            force += masses.plate_stiffness[i] * (plate - motion.x[i] - belt_shift)
         force += masses.inertia[i] * motion.slip_rate[i]
         trial.force[i] = force
         value = (force - modes.trial[i] * trial.resistance[i]) + system.lower[i] * value
@@ -349,6 +353,7 @@ def solve_around(
         if i <= last:
             continue
         first = i
+        # extend the interval to the next stuck mass on both sides
         while first - 1 > last and modes.trial[first - 1] != 0:
             first -= 1
         last = i
@@ -371,6 +376,7 @@ def solve_interval(f: Floats, m: ModeArray, first: int, last: int) -> float:
     for i in range(first, last + 1):
         mode = modes.trial[i]
         lower = system.coupling[i] * before
+        # pivots by sums of positive numbers: `ground` is the coupling to the left, condensed
         grounded = system.excess[i] + ground
         after = system.coupling[i + 1]
         if mode != 0:
@@ -419,6 +425,7 @@ def cross_zero(n: int, f: Floats, m: ModeArray, lists: Table[Listed], theta: flo
             continue
         before = system.solution[i - 1] if i > 0 else 0.0
         after = system.solution[i + 1] if i + 1 < n else 0.0
+        # all forces without inertia, the mass stuck
         drive = trial.force[i] - masses.inertia[i] * motion.slip_rate[i]
         drive += system.coupling[i] * before + system.coupling[i + 1] * after
         sticks, slips = abs(drive) <= masses.stick_bound[i], modes.trial[i] != 0

@@ -83,8 +83,11 @@ def join_at_once(
     order = np.argsort(changes[:, 0], kind="stable")
     which, before, after = changes[order].T
     time = values[order, 0]
+    # successive events of one mass within NEAR steps
     near = (which[1:] == which[:-1]) & (time[1:] - time[:-1] < NEAR * h)
+    # slip, stick, reversed slip
     turned = (after[:-1] == 0) & (after[1:] == -before[:-1])
+    # slip, reversed slip, stick
     arrested = (after[:-1] == -before[:-1]) & (after[1:] == 0)
     pairs = np.flatnonzero(near & (before[:-1] != 0) & (turned | arrested))
     # an event that ends a pair does not begin another one: of adjacent pairs take every second
@@ -137,6 +140,7 @@ def join(
                 modes[1, at], columns[4, at] = after, friction
                 last[i] = -1
                 continue
+        # a separate event
         columns[0, made], columns[4, made] = time, friction
         for k in range(1, 4):
             columns[k, made] = events.values[row, k]
@@ -172,6 +176,7 @@ def count_joined(
                 kinds.reverse += 1 if turned else -1
                 kinds.stick -= 1 if turned else -1
                 continue
+        # a separate event
         time[i], modes[0, i], modes[1, i] = now, before, after
         if before == 0:
             kinds.slip += 1

@@ -75,9 +75,11 @@ def advance_exact(p: Problem, work: Work, saved: Saved, events: Events, steps: i
     now = progress[0]
     room = events.first + events.changes.shape[0] - p.n
     n, far = p.n, abs(p.plate_speed * p.t_end)
+    # factorise once; later steps refactorise only around mode changes
     prepare(p, f, m)
     made = 0
     while made < steps:
+        # steps of short chains without a mode change
         if n <= FEW:
             made += steps_with_unchanged_modes(p, segments, sines, f, m, now, steps - made)
             if made >= steps:
@@ -91,6 +93,7 @@ def advance_exact(p: Problem, work: Work, saved: Saved, events: Events, steps: i
         pull = now.load
         if not p.steady:
             pull = begin_step(p, segments, sines, now)
+        # semismooth Newton: solve, test all modes, and solve again around the corrected ones
         unchanged, count, most, size = substitute_and_correct(p, f, m, lists, pull, now.step)
         now.solves += most
         for _ in range(_PLAIN_ROUNDS):
@@ -105,6 +108,7 @@ def advance_exact(p: Problem, work: Work, saved: Saved, events: Events, steps: i
         now.most_solves = max(now.most_solves, now.solves - solves)
         if not size < LARGEST:
             return NOT_FINITE
+        # a jump in the law: decide masses whose velocity passes zero within the step
         crossed = cross_zero(n, f, m, lists, p.theta) if p.jump else 0
         unchanged = unchanged and crossed == 0
         due = now.save_at <= time_after(p, now.step)
@@ -117,6 +121,7 @@ def advance_exact(p: Problem, work: Work, saved: Saved, events: Events, steps: i
             bound_changed(f, m, events, noted, now.events)
         if due:
             save_samples(p, f, m, law, now, saved)
+        # all masses stick: the integrator tests whether for good
         if now.slipping == 0 and (changed or segment != now.piece):
             return ALL_STUCK
     return PAUSE
@@ -138,12 +143,15 @@ def advance_weakening(p: Problem, work: Work, saved: Saved, events: Events, step
         pull = now.load
         if not p.steady:
             pull = begin_step(p, segments, sines, now)
+        # q = F + M u / (theta h)
         forces(p, f, now.step, pull)
         add_inertia(p.n, f)
+        # bounds of stick at the contact states after this step
         if p.n_state > 0:
             bound_in_state(p, f)
         if p.jump:
             write_stick_bounds(p, f, m)
+        # modes and mu(w) together
         newton_active_set(p, f, m, now, pull)
         now.most_solves = max(now.most_solves, now.solves - solves)
         if not slip_squared(p.n, f) < LARGEST:
@@ -205,6 +213,7 @@ def write_stick_bounds(p: Problem, f: Floats, m: ModeArray) -> None:
     """
     masses, trial, modes = masses_of(f), trial_of(f), modes_of(m)
     for i in range(p.n):
+        # static bound mu_s N
         trial.hold[i] = masses.stick_bound[i]
         if p.jump and modes.now[i] != 0:
             trial.hold[i] = masses.normal_force[i] * mu_of(p, masses.mu_kinetic, i, 0.0)
@@ -231,6 +240,7 @@ def solve_modes(p: Problem, f: Floats, m: ModeArray, now: Progress) -> bool:
     system, trial, modes = system_of(f), trial_of(f), modes_of(m)
     n = p.n
     now.solves += 1
+    # right-hand side q - sigma (mu N - slope |w|): the slope of mu is part of the matrix
     for i in range(n):
         system.rhs[i] = trial.force[i] - modes.trial[i] * trial.resistance[i]
     solve_factored(n, f)
@@ -239,6 +249,7 @@ def solve_modes(p: Problem, f: Floats, m: ModeArray, now: Progress) -> bool:
     for i in range(n):
         w, mode = system.solution[i], modes.trial[i]
         if mode == 0:
+            # drive = A-row of the neighbours: with w_i = 0 the stick force balances it
             after = system.solution[i + 1] if i + 1 < n else 0.0
             drive = trial.force[i] + system.coupling[i] * before + system.coupling[i + 1] * after
             trial.friction[i] = -drive
@@ -260,10 +271,12 @@ def correct(p: Problem, f: Floats, m: ModeArray, side: int) -> int:
     count = 0
     for i in range(p.n):
         mode = modes.trial[i]
+        # slip: sigma w > 0, otherwise stick
         if mode != 0:
             if mode * system.solution[i] <= 0.0 and side * mode >= 0:
                 modes.trial[i] = 0
                 count += 1
+        # stick: |R| <= bound, otherwise slip in the direction of R
         elif abs(trial.friction[i]) > trial.hold[i] + trial.slack[i]:
             push = 1 if trial.friction[i] < 0.0 else -1
             if side * push >= 0:
@@ -346,6 +359,7 @@ def linearise(p: Problem, f: Floats, m: ModeArray) -> float:
         if mode == 0:
             continue
         speed = max(mode * system.solution[i], 0.0)
+        # value and slope of mu N at the present slip rate
         friction = masses.normal_force[i] * mu_of(p, masses.mu_kinetic, i, speed)
         off = abs(friction - (trial.resistance[i] + trial.slope[i] * speed))
         # friction that grows from zero has no static bound as a scale
@@ -353,6 +367,7 @@ def linearise(p: Problem, f: Floats, m: ModeArray) -> float:
         if off > worst * size:
             worst = off / size
         slope = masses.normal_force[i] * slope_of(p, i, speed)
+        # limit negative slopes, so that the matrix stays an M-matrix
         trial.slope[i] = max(slope, (_LEAST_PIVOT - 1.0) * masses.pivot[i])
         trial.resistance[i] = friction - trial.slope[i] * speed
         system.excess[i] = masses.pivot[i] + trial.slope[i]
@@ -374,6 +389,7 @@ def rescue(p: Problem, f: Floats, m: ModeArray, now: Progress) -> bool:
     """
     trial, modes = trial_of(f), modes_of(m)
     last = now.solves + p.most
+    # start from the modes of the last step, with static bounds
     for i in range(p.n):
         modes.trial[i] = modes.now[i]
         trial.resistance[i] = trial.hold[i]
@@ -440,6 +456,7 @@ def secant(p: Problem, f: Floats) -> float:
         return worst
     for i in range(p.n):
         speed = abs(system.solution[i])
+        # secant of mu N between 0 and |w|; at w = 0 the tangent
         if speed > 0.0:
             friction = masses.normal_force[i] * mu_of(p, masses.mu_kinetic, i, speed)
             slope = (friction - trial.resistance[i]) / speed
@@ -463,6 +480,7 @@ def nested(p: Problem, f: Floats, m: ModeArray, now: Progress, last: int) -> boo
     because every round is monotone for an M-matrix.
     Verified by: tests/exact/test_theta_references.py::test_a_cycle_of_the_active_set_is_settled
     """
+    # inner round: all changes between stick and slip+; outer: those between stick and slip-
     while now.solves < last:
         while now.solves < last:
             solve_again(p, f, m, now)

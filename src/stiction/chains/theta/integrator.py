@@ -203,8 +203,8 @@ class ThetaIntegrator:
         self.stopped[0] = since
         if chain.belt_speed != 0.0:
             return False
-        ride = np.full(chain.n_mass, chain.belt_speed)
-        self._save_equilibrium(chain.drive(t, x, ride), float(chain.load.at(t)))
+        velocity = np.full(chain.n_mass, chain.belt_speed)
+        self._save_equilibrium(chain.drive(t, x, velocity), float(chain.load.at(t)))
         return True
 
     def _save_equilibrium(self, drive: Floats, now: float) -> None:

@@ -81,10 +81,12 @@ def advance_smooth(p: Problem, work: Work, saved: Saved, events: Events, steps: 
         pull = now.load
         if not p.steady:
             pull = begin_step(p, segments, sines, now)
+        # forces at theta with the velocity of the belt
         forces(p, f, now.step, pull)
         if p.theta == 0.0:
             explicit(p, f)
         else:
+            # a residual above its tolerance is counted, and the step accepted
             off = newton(p, f, m, now)
             if not off <= 1.0:
                 record_unconverged(p, now, off * p.tolerance)
@@ -117,6 +119,7 @@ def trial_modes(p: Problem, f: Floats, m: ModeArray) -> tuple[float, bool]:
     for i in range(p.n):
         w = system.solution[i]
         size += w * w + trial.rate_change[i] * trial.rate_change[i]
+        # a mass counts as slipping above the onset speed; below it keeps its mode
         if abs(w) > p.creep:
             modes.trial[i] = 1 if w > 0.0 else -1
         changed = changed or modes.trial[i] != modes.now[i]
@@ -157,6 +160,7 @@ def newton(p: Problem, f: Floats, m: ModeArray, now: Progress) -> float:
     for i in range(p.n):
         system.solution[i] = motion.slip_rate[i]
     off = residual(p, f)
+    # Newton: J dw = -G with the tridiagonal J = A + N (mu phi)'
     for _ in range(p.most):
         if off <= 1.0:
             break
@@ -164,6 +168,7 @@ def newton(p: Problem, f: Floats, m: ModeArray, now: Progress) -> float:
         factorise(p.n, f, modes_of(m).free)
         solve_factored(p.n, f)
         now.solves += 1
+        # descent rate -G.dw of the potential
         fall = 0.0
         for i in range(p.n):
             trial.rate_change[i] = system.solution[i]
@@ -179,6 +184,7 @@ def tangent(p: Problem, f: Floats) -> None:
     """Write the linear system of one Newton iteration, and copy its point to `best`."""
     system, masses, trial = system_of(f), masses_of(f), trial_of(f)
     for i in range(p.n):
+        # J differs from A on the diagonal only
         trial.best[i] = system.solution[i]
         system.excess[i] = masses.pivot[i] + friction_slope(p, f, i, system.solution[i])
         system.rhs[i] = -system.rhs[i]
@@ -232,6 +238,7 @@ def residual(p: Problem, f: Floats) -> float:
     for i in range(n):
         w = system.solution[i]
         after = system.solution[i + 1] if i + 1 < n else 0.0
+        # G_i = m (w - u) / (theta h) + B w - F + N mu(|w|) phi(w / eps)
         inertia = masses.inertia[i] * (w - motion.slip_rate[i])
         left = system.coupling[i] * (w - before)
         right = system.coupling[i + 1] * (after - w)
@@ -241,6 +248,7 @@ def residual(p: Problem, f: Floats) -> float:
         inner = left - right + plate * masses.plate_stiffness[i] * w
         system.rhs[i] = inertia + inner - trial.force[i] + friction
         size = abs(left) + abs(right) + abs(trial.force[i]) + abs(friction)
+        # rounding of w in the largest terms
         noise = masses.inertia[i] * (abs(w) + abs(motion.slip_rate[i]))
         noise += system.coupling[i] * (abs(w) + abs(before))
         noise += system.coupling[i + 1] * (abs(w) + abs(after))
@@ -258,6 +266,7 @@ def friction_slope(p: Problem, f: Floats, i: int, w: float) -> float:
     masses = masses_of(f)
     shape, width = p.shape, p.width
     mu = mu_of(p, masses.mu_kinetic, i, abs(w))
+    # product rule: mu phi' + mu' |phi|
     slope = mu * smooth_slope(shape, width, p.sign_slope_address, w)
     if not p.constant:
         sign = smooth_sign(shape, width, p.sign_address, w)
@@ -269,6 +278,7 @@ def friction_slope(p: Problem, f: Floats, i: int, w: float) -> float:
 @kernel
 def smooth_sign(shape: int, width: float, address: int, w: float) -> float:
     """Return the smoothed sign of w; `address` is that of a user's shape."""
+    # the square-root shape: phi is w over sqrt(w^2 + eps^2)
     if shape == SQUARE_ROOT:
         return w / hypot(w, width)
     if shape == TANH:
@@ -280,6 +290,7 @@ def smooth_sign(shape: int, width: float, address: int, w: float) -> float:
 def smooth_slope(shape: int, width: float, address: int, w: float) -> float:
     """Return the derivative of the smoothed sign; `address` is that of a user's."""
     if shape == SQUARE_ROOT:
+        # its derivative: eps^2 over (w^2 + eps^2)^(3/2)
         size = hypot(w, width)
         fraction = width / size
         return fraction * fraction / size

@@ -73,6 +73,7 @@ def commit_states(p: Problem, f: Floats, now: Progress) -> None:
     At 1 the diagonal of the tangent vanishes and the slip of the step is not unique.
     """
     system, masses = system_of(f), masses_of(f)
+    # the law commits its states here only, so that rejected trials do not change them
     for i in range(p.n):
         # a stuck mass has no slip, unless it stopped within this step
         speed = abs(system.solution[i])
@@ -109,6 +110,7 @@ def load_at(
     """Return the load [N] at time t, on the given segment."""
     line = segments[segment]
     pull = line.offset + line.rate * (t - line.time)
+    # sines act on all segments
     for j in range(len(sines)):
         sine = sines[j]
         pull += sine.amplitude * sin(sine.frequency * t + sine.phase)
@@ -125,6 +127,7 @@ def begin_step(
     t = time_after(p, now.step)
     while now.piece + 1 < len(segments) and segments[now.piece + 1].time <= t:
         now.piece += 1
+    # f_theta = theta f(t_{l+1}) + (1 - theta) f(t_l)
     before = now.load
     now.load = load_at(segments, sines, p.load_address, t, now.piece)
     return p.theta * now.load + (1.0 - p.theta) * before
@@ -135,19 +138,20 @@ def forces(p: Problem, f: Floats, step: int, pull: float) -> None:
     """Write `force`: all forces but inertia and friction, with velocities equal to the belt's."""
     masses, motion, trial = masses_of(f), motion_of(f), trial_of(f)
     n = p.n
-    ride = p.theta * p.h * p.belt
-    left = masses.stiffness[0] * (motion.x[0] + ride) + masses.damping[0] * p.belt
+    belt_shift = p.theta * p.h * p.belt
+    # link forces first, then their differences: K x would cancel digits (docs/decisions/08)
+    left = masses.stiffness[0] * (motion.x[0] + belt_shift) + masses.damping[0] * p.belt
     for i in range(n):
         if i + 1 < n:
             right = masses.stiffness[i + 1] * (motion.x[i + 1] - motion.x[i])
         else:
-            right = -masses.stiffness[n] * (motion.x[i] + ride) - masses.damping[n] * p.belt
+            right = -masses.stiffness[n] * (motion.x[i] + belt_shift) - masses.damping[n] * p.belt
         trial.force[i] = (right - left) + masses.load_vector[i] * pull
         left = right
     if p.plates:
         plate = p.plate_speed * (p.t_start + (step + p.theta) * p.h)
         for i in range(n):
-            trial.force[i] += masses.plate_stiffness[i] * (plate - motion.x[i] - ride)
+            trial.force[i] += masses.plate_stiffness[i] * (plate - motion.x[i] - belt_shift)
 
 
 @kernel
@@ -177,6 +181,7 @@ def commit(
     """
     n = p.n
     kinetic = stored = viscous = spread = inertia = heat = pushed = ridden = stopped = 0.0
+    # partial sums of BLOCK masses
     for first in range(0, n, BLOCK):
         sums = sweep(p, f, m, now, first, min(first + BLOCK, n), time_after(p, now.step))
         kinetic += sums[0]
@@ -204,6 +209,7 @@ def close_ledger(p: Problem, f: Floats, now: Progress, pull: float, sums: Sums) 
     n, h, belt = p.n, p.h, p.belt
     kinetic, stored, viscous, spread, inertia, heat, pushed, ridden, stopped = sums
     rate, elongation = system.solution[n - 1] + belt, motion.x[n - 1]
+    # the link on the right of the last mass
     stored += masses.stiffness[n] * elongation * elongation
     viscous += masses.damping[n] * rate * rate
     spread += masses.stiffness[n] * rate * rate
@@ -213,6 +219,7 @@ def close_ledger(p: Problem, f: Floats, now: Progress, pull: float, sums: Sums) 
         stored += plate_stored
         spread += plate_spread
         work += plate_work
+    # (theta - 1/2) (|dv|_M^2 + |dx|_K^2), and the kinetic energy removed from stuck masses
     dissipated = (p.theta - 0.5) * (inertia + h * h * spread) + 0.5 * stopped
     t = time_after(p, now.step)
     balance(now, t, 0.5 * kinetic, 0.5 * stored, work, h * viscous, dissipated, heat)
@@ -231,6 +238,7 @@ def sweep(
     rate_before = system.solution[first - 1] + belt if first > 0 else 0.0
     x_before = motion.x[first - 1] if first > 0 else 0.0
     for i in range(first, last):
+        # mass by mass: link i needs the displacement and rate of mass i - 1
         w, mass = system.solution[i], masses.mass[i]
         force, du = trial.friction[i], trial.rate_change[i]
         rate = w + belt
@@ -249,10 +257,12 @@ def sweep(
             u = 0.0
         motion.slip_rate[i] = u
         kinetic += mass * (u + belt) * (u + belt)
+        # twice the energies of the link on the left, and its damping power
         spin, elongation = rate - rate_before, x - x_before
         stored += masses.stiffness[i] * elongation * elongation
         spread += masses.stiffness[i] * spin * spin
         viscous += masses.damping[i] * spin * spin
+        # friction heat -h F w with friction and slip rate at theta
         gain = -h * force * w
         heat += gain
         if gain < 0.0:
@@ -293,6 +303,7 @@ def plate_sums(p: Problem, f: Floats, step: int) -> tuple[float, float, float]:
         elongation = place - motion.x[i]
         # the elongation at theta
         mean = elongation - (1.0 - p.theta) * p.h * rate
+        # twice the stored energy; the work of the plate is its force at theta times V_p h
         stored += masses.plate_stiffness[i] * elongation * elongation
         spread += masses.plate_stiffness[i] * rate * rate
         work += masses.plate_stiffness[i] * mean
@@ -317,6 +328,7 @@ def balance(
     """
     change = (kinetic - now.kinetic) + (stored - now.stored)
     off = abs(change - work + heat + viscous + dissipated)
+    # sums of many steps are compensated, so that the imbalance of a step stays visible
     now.kinetic, now.stored = kinetic, stored
     now.work, now.work_low = added(now.work, now.work_low, work)
     now.viscous, now.viscous_low = added(now.viscous, now.viscous_low, viscous)
@@ -348,6 +360,7 @@ def save_step_start(p: Problem, f: Floats, law: Floats, now: Progress) -> None:
         trial.slip_rate_before[i] = motion.slip_rate[i]
     now.kinetic_before, now.stored_before, now.work_before = now.kinetic, now.stored, now.work
     now.viscous_before, now.algorithmic_before = now.viscous, now.algorithmic
+    # states of the law before the step
     old = p.first_state + OLD * p.n_state
     for i in range(p.n if p.n_state > 0 else 0):
         for j in range(p.n_state):
@@ -368,6 +381,7 @@ def save_samples(
     t, old = time_after(p, now.step - 1), p.first_state + OLD * p.n_state
     sample = now.saved
     while sample < saved.time.size and saved.time[sample] <= t + _SAME * p.h:
+        # fraction of the step that has elapsed at the save time
         back = (t - saved.time[sample]) / p.h
         new_part = 1.0 if back < _SAME else max(1.0 - back, 0.0)
         old_part = 1.0 - new_part
@@ -384,6 +398,7 @@ def save_samples(
                 )
             if p.n_state > 0:
                 saved.state[sample, i, p.n_state] = masses.stick_bound[i]
+        # the columns of the ledger are interpolated in the same way
         sums = saved.sums[sample]
         sums[0] = old_part * now.kinetic_before + new_part * now.kinetic
         sums[1] = old_part * now.stored_before + new_part * now.stored
@@ -419,6 +434,7 @@ def record_mode_changes(
             events.changes[sample, 0] = i
             events.changes[sample, 1] = modes.now[i]
             events.changes[sample, 2] = modes.trial[i]
+            # update the number of slipping masses, |mode| is 1 in slip
             now.slipping += abs(int(modes.trial[i])) - abs(int(modes.now[i]))
             modes.now[i] = modes.trial[i]
             now.events += 1

@@ -51,19 +51,21 @@ def steps_with_unchanged_modes(
 
     Verified by: tests/unit/chains/theta/test_active_set.py::test_unchanged_modes_make_no_difference
     """
-    n, ride = p.n, p.theta * p.h * p.belt
+    n, belt_shift = p.n, p.theta * p.h * p.belt
     ends = segments[now.piece + 1].time if now.piece + 1 < len(segments) else np.inf
     pull = load = now.load
     made = 0
     while made < steps and now.step < p.n_step:
         t = time_after(p, now.step)
+        # the general kernels handle save times and breakpoints of the load
         if now.save_at <= t or ends <= t:
             break
         if not p.steady:
             load = load_at(segments, sines, p.load_address, t, now.piece)
             pull = p.theta * load + (1.0 - p.theta) * now.load
         plate = p.plate_speed * (p.t_start + (now.step + p.theta) * p.h)
-        forward_substitution(n, f, m, pull, ride, p.belt, p.plates, plate, 0, n)
+        # factors are valid, because no mode changes
+        forward_substitution(n, f, m, pull, belt_shift, p.belt, p.plates, plate, 0, n)
         if not modes_persist(n, f, m, p.theta, p.jump):
             break
         now.load = load
@@ -85,6 +87,7 @@ def modes_persist(n: int, f: Floats, m: ModeArray, theta: float, jump: bool) -> 
     for i in range(n - 1, -2, -1):
         value = 0.0
         if i >= 0:
+            # backward substitution; mode i + 1 is tested once w_i is known
             value = (system.solution[i] + system.coupling[i + 1] * after) * system.inverse[i]
             system.solution[i] = value
             size += value * value
@@ -110,6 +113,7 @@ def slide(n: int, f: Floats, m: ModeArray, belt: float, h: float, rate: float) -
     for i in range(n):
         w, mass, force = system.solution[i], masses.mass[i], trial.friction[i]
         motion.friction[i] = force
+        # velocity change: v_theta = u + theta du
         du = (w - motion.slip_rate[i]) * rate
         speed = w + belt
         step = h * speed - motion.x_low[i]

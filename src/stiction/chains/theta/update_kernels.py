@@ -63,6 +63,7 @@ def update_state(
     n, t, before = p.n, time_after(p, now.step), now.events
     done = 0
     kinetic = stored = viscous = spread = inertia = heat = pushed = ridden = stopped = 0.0
+    # the same partial sums as in `step_kernels.commit`
     for first in range(0, n, BLOCK):
         last = min(first + BLOCK, n)
         sums = move(f, m, now, first, last, t, p.belt, p.h, p.rate)
@@ -121,6 +122,7 @@ def move(
     x_before = motion.x[first - 1] if first > 0 else 0.0
     for i in range(first, last):
         w, mass, force = system.solution[i], masses.mass[i], trial.friction[i]
+        # velocity change: v_theta = u + theta du
         du = (w - motion.slip_rate[i]) * rate
         speed = w + belt
         # compensated (Kahan) summation, because steps in x are small beside x
@@ -142,6 +144,7 @@ def move(
         lost += mass * ringing
         motion.slip_rate[i] = u
         kinetic += mass * (u + belt) * (u + belt)
+        # energies of the link on the left
         spin, elongation = speed - speed_before, x - x_before
         stored += masses.stiffness[i] * elongation * elongation
         spread += masses.stiffness[i] * spin * spin

@@ -19,7 +19,7 @@ __all__ = ["FaultFigures", "figures_of"]
 Floats = npt.NDArray[np.float64]
 
 _MOST_LINES = 100  # of slip along a fault
-_MOST_ONSETS = 60  # more would run together
+_MOST_ONSETS = 60  # more would overlap
 _START, _RUPTURE = style.BLUE, style.VERMILION
 _MARGINS = (0.56, 0.16, 0.42, 0.28)  # with a key above the axes [in]
 
@@ -45,17 +45,16 @@ class FaultFigures(Figures):
         return np.asarray(self.run.variables[f"trace_{name}"].values, dtype=np.float64)
 
     def cycles(self) -> PaperFigure:
-        """Return speed and friction of the fastest cell over time, onsets of ruptures marked.
+        """Return speed and friction of the fastest cell over time, with the onsets of ruptures.
 
-        A sample of the trace holds until the step begins at whose end speed or state had changed
-        enough for the next one.
+        A sample of the trace is constant until the step whose end is the next sample.
 
         Verified by: tests/unit/faults/test_figures.py::test_a_sample_holds_until_the_next_step
         """
         figure = style.new_figure(style.PAGE, 3.4)
         (top,), (low,) = style.grid(figure, rows=2, margins=(0.72, *_MARGINS[1:]), share_time=True)
         time, speed, mu = self._trace("time"), self._trace("speed"), self._trace("friction")
-        # older folders hold no steps
+        # older runs saved no steps
         saved = "trace_step" in self.run.variables
         step = self._trace("step")[1:] if saved else np.diff(time)
         ends = np.append(np.repeat(time, 2)[1:], self.run.t_end)
@@ -97,9 +96,9 @@ class FaultFigures(Figures):
         return movie_of(self.run, times_of(self.run, count))
 
     def slip(self) -> PaperFigure:
-        """Return slip along the fault: lines coloured by time, and bands that ruptures swept.
+        """Return slip along the fault: lines coloured by time, and bands of ruptures.
 
-        Lines are states saved and those at events, about evenly apart in slip, not in time.
+        Lines are saved states and states at events, about equally spaced in slip, not in time.
 
         Verified by: tests/unit/faults/test_figures.py::test_a_rupture_is_a_band
         """
@@ -121,9 +120,9 @@ class FaultFigures(Figures):
             time = np.append(time, values["event_time"].values)
             order = np.argsort(time, kind="stable")
             time, slip = time[order], np.concatenate([slip, at])[order]
-        apart = np.cumsum(np.abs(np.diff(slip, axis=0, prepend=slip[:1])).max(axis=1))
-        some = np.unique(np.searchsorted(apart, np.linspace(0.0, apart[-1], _MOST_LINES)))
-        lines = [np.column_stack([row, place]) for row in slip[some]]
+        distance = np.cumsum(np.abs(np.diff(slip, axis=0, prepend=slip[:1])).max(axis=1))
+        some = np.unique(np.searchsorted(distance, np.linspace(0.0, distance[-1], _MOST_LINES)))
+        lines = [np.column_stack([profile, place]) for profile in slip[some]]
         colours, span = style.many_colours(), (time[0], max(time[-1], np.nextafter(time[0], 1.0)))
         tints = colours((time[some] - span[0]) / (span[1] - span[0]))
         ax.add_collection(LineCollection(lines, colors=tints, linewidths=0.6))

@@ -15,7 +15,7 @@ __all__ = ["is_depth", "movie_of", "times_of"]
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
 
-_FAST = 1e-3  # speed from which a cell is drawn as in a rupture [m/s]
+_FAST = 1e-3  # speed from which a cell is drawn as rupturing [m/s]
 _MOST_CELLS = 200
 _MOST_STRIPES = 40
 _MOST_TRAIL = 4000
@@ -23,9 +23,9 @@ _YEAR = 365.25 * 86400.0
 
 
 def times_of(run: Run, count: int) -> Floats:
-    """Return times of frames: saved states, and of a slider those where its speed had changed.
+    """Return times of frames: saved states; for a slider the samples of its trace.
 
-    A fault waits for centuries and ruptures in seconds, so frames are not even in time.
+    Centuries of creep alternate with ruptures of seconds: frames are not equally spaced in time.
     """
     if _cells(run) > 1:
         known = np.union1d(run.time, _values(run, "event_time") if _has(run) else run.time[:0])
@@ -56,8 +56,8 @@ def movie_of(run: Run, time: Floats) -> m.Movie:
         run,
         time,
         views,
-        "frames are states as they were computed, so time runs unevenly: most of it is "
-        "waiting; straight lines in the logarithm of the speed between them",
+        "frames are computed states, not equally spaced in time: most of the time is "
+        "waiting; the logarithm of the speed is interpolated linearly",
         readings=[
             *([m.Reading("time", "years", time / _YEAR)] if time[-1] > 2.0 * _YEAR else []),
             m.Reading("log₁₀ of the largest speed in m/s:", "", np.log10(np.maximum(speed, 1e-30))),
@@ -90,7 +90,7 @@ def _trace(run: Run, name: str) -> tuple[Floats, Floats]:
 
 
 def _fast(run: Run, time: Floats) -> Bools:
-    """Return (f, cell) what ruptures: by speed at saved states, by slip from onset to arrest."""
+    """Return (f, cell) whether a cell ruptures: by saved speeds, by slip within events."""
     cells = style.few(_cells(run), _MOST_CELLS)
     logs = np.log10(np.maximum(_values(run, "slip_speed")[:, cells], 1e-30))
     fast = np.asarray(between(time, run.time, logs) > np.log10(_FAST))
@@ -104,7 +104,7 @@ def _fast(run: Run, time: Floats) -> Bools:
 
 
 def _along(run: Run, time: Floats, fast: Bools) -> m.View:
-    """Return slip along the fault, beside the lines it had at the events before."""
+    """Return slip along the fault, with the profiles at earlier events."""
     slip, place = _values(run, "slip"), _values(run, "place") / 1e3
     knots = run.time
     if _has(run):
@@ -141,13 +141,15 @@ def _block(run: Run, time: Floats, fast: Bools) -> m.View:
     slip = between(time, *_trace(run, "slip"))
     size = float(np.ptp(slip)) or 1.0
     half = 0.06 * size
-    rows = np.full(slip.shape, half)
-    place = np.column_stack([slip, rows])[:, None]
+    heights = np.full(slip.shape, half)
+    place = np.column_stack([slip, heights])[:, None]
     # the far end moves with the mean speed of the cycles, as the plate does
     end = (
         slip[0] + 6.0 * half + (slip[-1] - slip[0]) * (time - time[0]) / (time[-1] - time[0] or 1.0)
     )
-    ends = np.stack([np.column_stack([slip + half, rows]), np.column_stack([end, rows])], axis=1)
+    ends = np.stack(
+        [np.column_stack([slip + half, heights]), np.column_stack([end, heights])], axis=1
+    )
     layers: list[m.Layer] = [
         m.Ground(np.zeros((1, 1, 1)), 0.0, 0.5 * half),
         m.Springs(ends),
@@ -162,12 +164,12 @@ def _cycle(run: Run, time: Floats) -> m.View:
     knots, speed = _trace(run, "speed")
     mu = _trace(run, "friction")[1]
     logs = np.log10(np.maximum(speed, 1e-30))
-    keep = style.few(knots.size, _MOST_TRAIL)
+    shown = style.few(knots.size, _MOST_TRAIL)
     places = np.column_stack([logs, mu])
     now = np.column_stack([between(time, knots, logs), between(time, knots, mu)])
     colour = np.where(speed > _FAST, m.ORANGE, m.BLUE)
     layers: list[m.Layer] = [
-        m.Trail(places[keep], knots[keep], colour[keep]),
+        m.Trail(places[shown], knots[shown], colour[shown]),
         m.Dots(now[:, None], np.full((1, 1), m.INK), 5.0),
     ]
     low, high = places.min(axis=0), places.max(axis=0)

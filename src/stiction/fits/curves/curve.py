@@ -1,4 +1,4 @@
-"""A measured curve: columns in SI units, what was cleaned, and what may not be in it."""
+"""A measured curve: columns in SI units, checked; slip speeds and steps derived from them."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ _COLUMNS = {"force": "N", "time": "s", "displacement": "m", "velocity": "m/s", "
 class Curve(Record):
     """One test: measured force against time, displacement or velocity.
 
-    The displacement is that of what drives: of the slider itself where slip is imposed, of the
-    end of the spring where there is one. Its errors must be small beside those of the force,
-    which alone are taken for noise.
+    The displacement is that of the slider where slip is imposed, and that of the spring's end
+    behind a spring. Its errors must be small compared with those of the force, the only ones that
+    count as noise.
 
     Parameters
     ----------
     force : (n,) measured [N]; a coefficient of friction where `normal_force` is 1
-    time : (n,) [s], rising; None where neither speed nor time matters
+    time : (n,) [s], increasing; None if the law depends on neither speed nor time
     displacement, velocity : (n,) [m], [m/s]; at least one of them
     normal_force : (n,) or one number [N], > 0
     noise : (n,) or one number, standard deviation of the force [N]; None to estimate one number
-    title : what the curve is called
-    cleaned : what was done to the rows before, a line each
+    title : of the curve
+    cleaned : changes that were made to the rows, a line each
 
     Raises
     ------
@@ -66,7 +66,7 @@ class Curve(Record):
         object.__setattr__(self, "force", clean)
         n = clean.size
         if n < FEWEST:
-            why = "a law has several parameters, and noise must be told from them."
+            why = "fewer rows do not determine the parameters and the noise."
             needs = f"at least {FEWEST}"
             raise ModelError("Curve.force", f"{n} rows", needs, why, "measure more.")
         for name in ("time", "displacement", "velocity", "normal_force", "noise"):
@@ -93,8 +93,8 @@ class Curve(Record):
             steps = np.diff(np.asarray(self.time))
             if not (steps > 0.0).all():
                 bad = int(np.argmin(steps > 0.0)) + 2
-                got, needs = f"a time that does not rise at row {bad}", "rising times"
-                why = "what a contact remembers depends on the order."
+                got, needs = f"a time that does not increase at row {bad}", "increasing times"
+                why = "the state of a contact depends on the order."
                 raise ModelError("Curve.time", got, needs, why, "sort the rows by time.")
         force = np.asarray(self.force)
         if not np.ptp(force) > 0.0:
@@ -104,7 +104,7 @@ class Curve(Record):
 
     @property
     def rows(self) -> int:
-        """How many rows there are."""
+        """Number of rows."""
         return int(np.size(self.force))
 
     @property
@@ -125,12 +125,12 @@ class Curve(Record):
         before, after = np.r_[rate[0], rate], np.r_[rate, rate[-1]]
         speed = 0.5 * (before + after)
         speed[before * after < 0.0] = np.nan
-        # rest on one side only: motion begins or ends between rows
+        # zero on one side only: motion begins or ends between rows
         speed[(before == 0.0) ^ (after == 0.0)] = np.nan
         return np.asarray(speed)
 
     def steps(self) -> Floats:
-        """(n,) displacement since the row before [m]; 0 at the first."""
+        """(n,) displacement since the previous row [m]; 0 at the first."""
         if self.displacement is not None:
             return np.asarray(np.r_[0.0, np.diff(np.asarray(self.displacement))])
         v, dt = np.asarray(self.velocity), np.diff(self.clock)

@@ -1,4 +1,8 @@
-"""Curves from files: text and NetCDF, units from headers, and what was cleaned, said aloud."""
+"""Reads measured curves from CSV and NetCDF files: columns, units, cleaning of rows.
+
+The header gives the quantity and unit of each column. Rows are cleaned, and each change is recorded
+in `Curve.cleaned`; a file that can be read in two ways is an error.
+"""
 
 from __future__ import annotations
 
@@ -21,8 +25,8 @@ __all__ = ["read_curve"]
 
 Floats = npt.NDArray[np.float64]
 
-# what columns are called, in small letters without their unit
-_CALLED: Mapping[str, str] = {
+# names of columns in lower case, without their unit
+_ALIASES: Mapping[str, str] = {
     **dict.fromkeys(("time", "t", "zeit", "temps"), "time"),
     **dict.fromkeys(("displacement", "disp", "x", "position", "slip", "travel"), "displacement"),
     **dict.fromkeys(("velocity", "speed", "v", "vel", "slip velocity"), "velocity"),
@@ -34,7 +38,7 @@ _CALLED: Mapping[str, str] = {
 _HEADER = re.compile(
     r"\s*(?P<name>[^\[\](/]*?)\s*(?:[\[(]\s*(?P<unit>[^\])]+)\s*[\])]|/\s*(?P<slash>\S+))?\s*"
 )
-# more rows are thinned to these: a law is no better known from more
+# longer curves are thinned to this: more rows do not improve the estimates
 MOST_ROWS = 200_000
 _MOST_BAD = 0.05
 
@@ -50,22 +54,22 @@ def read_curve(
     """Return the curve in a CSV or NetCDF file, in SI units.
 
     Rows with missing values are left out, rows out of order are sorted by time, and of more than
-    200,000 rows every k-th is kept: `Curve.cleaned` says so. What could mean two things is refused:
-    a row longer or shorter than the header, two columns of one quantity, and a column of which
-    every number is another one with a decimal comma than with a decimal point.
+    200,000 rows every k-th is used: `Curve.cleaned` records it. An ambiguous file is an error: a
+    row longer or shorter than the header, two columns of one quantity, and a column of which every
+    number is another one with a decimal comma than with a decimal point.
 
     Parameters
     ----------
     path : a .csv, .txt or .tsv file with a header, or a .nc file
-    units : of quantities whose column says none, or a wrong one: {"force": "mN"}
-    columns : names of columns, where they are not clear: {"force": "Fx"}
+    units : of quantities whose header has none, or a wrong one: {"force": "mN"}
+    columns : names of columns, where they are ambiguous: {"force": "Fx"}
     normal_force : [N], where no column holds it
-    decimal : the decimal mark of the numbers in a text file, "." or ","; None where they show it
+    decimal : the decimal mark of the numbers in a text file, "." or ","; None to infer it
 
     Raises
     ------
-    ModelError : on text among numbers, unknown units, missing columns, too many missing values, and
-        on what could mean two things.
+    ModelError : on text among numbers, unknown units, missing columns, too many missing values,
+        and ambiguous files.
 
     Verified by: tests/unit/fits/test_reading.py::test_files_become_curves
     """
@@ -82,7 +86,7 @@ def read_curve(
     netcdf = place.suffix in (".nc", ".h5", ".netcdf")
     table = _netcdf(place) if netcdf else open_table(place, decimal)
     roles = _roles(table.names, columns or {})
-    told = {**{role: unit for role, (_, unit) in roles.items() if unit}, **(units or {})}
+    known = {**{role: unit for role, (_, unit) in roles.items() if unit}, **(units or {})}
     for quantity in units or {}:
         if quantity not in DIMENSIONS:
             needs, why = "one of " + ", ".join(DIMENSIONS), "a unit belongs to a quantity."
@@ -90,19 +94,19 @@ def read_curve(
             raise ModelError("--unit", repr(quantity), needs, why, try_)
     made = dict(zip(roles, table.columns([k for k, _ in roles.values()]), strict=True))
     for role in made:
-        if role not in told and DIMENSIONS[role][1] != "1":
+        if role not in known and DIMENSIONS[role][1] != "1":
             got, needs = f"a column {table.names[roles[role][0]]!r} without a unit", "its unit"
             why, shown = "numbers alone may be mN or kN.", DIMENSIONS[role][1]
             try_ = f"write {role} [{shown}] in the header, or give --unit {role}={shown}."
             raise ModelError("data", got, needs, why, try_)
-        made[role] = made[role] * factor_of(told.get(role, "1"), role, f"unit of {role}")
+        made[role] = made[role] * factor_of(known.get(role, "1"), role, f"unit of {role}")
     return _made(made, normal_force, place.stem, table.names)
 
 
 def _made(
     made: dict[str, Floats], normal_force: float | None, title: str, names: Sequence[str]
 ) -> Curve:
-    """Return the curve after its rows were cleaned."""
+    """Return the curve of the cleaned rows."""
     cleaned: list[str] = []
     made = _complete(made, cleaned)
     made = _in_order(made, cleaned)
@@ -128,8 +132,8 @@ def _made(
 
 
 def _roles(names: Sequence[str], columns: Mapping[str, str]) -> dict[str, tuple[int, str]]:
-    """Return the place of the column and the unit in its header of each quantity."""
-    found: dict[str, tuple[int, str]] = {}
+    """Return for each quantity the index of its column and the unit in its header."""
+    roles: dict[str, tuple[int, str]] = {}
     parsed = [_parts(name) for name in names]
     for role, wanted in columns.items():
         if role not in DIMENSIONS:
@@ -142,24 +146,24 @@ def _roles(names: Sequence[str], columns: Mapping[str, str]) -> dict[str, tuple[
             needs, why = "one of " + ", ".join(names), "these columns are in the file."
             raise ModelError("--column", repr(wanted), needs, why, nearest(wanted, names))
         if len(match) > 1:
-            _refuse_two(role, *(names[k] for k in match[:2]))
-        found[role] = match[0], parsed[match[0]][1]
-    taken = {place for place, _ in found.values()}
+            _raise_ambiguous(role, *(names[k] for k in match[:2]))
+        roles[role] = match[0], parsed[match[0]][1]
+    assigned = {index for index, _ in roles.values()}
     for k, (word, unit) in enumerate(parsed):
-        role = _CALLED.get(" ".join(word.lower().replace("_", " ").split()), "")
-        if not role or k in taken or role in columns:
+        role = _ALIASES.get(" ".join(word.lower().replace("_", " ").split()), "")
+        if not role or k in assigned or role in columns:
             continue
-        if role in found:
-            _refuse_two(role, names[found[role][0]], names[k])
-        found[role] = k, unit
-    if not found:
+        if role in roles:
+            _raise_ambiguous(role, names[roles[role][0]], names[k])
+        roles[role] = k, unit
+    if not roles:
         got, needs = ", ".join(names) or "no columns", "columns such as time, displacement, force"
         raise ModelError("data", got, needs, WHY_HEADER, TRY_HEADER)
-    return found
+    return roles
 
 
-def _refuse_two(role: str, one: str, other: str) -> NoReturn:
-    got, why = f"{one!r} and {other!r}", "both may be meant."
+def _raise_ambiguous(role: str, one: str, other: str) -> NoReturn:
+    got, why = f"{one!r} and {other!r}", "either may be meant."
     try_ = f"name one by --column {role}=NAME."
     if one == other:
         try_ = "give one of them another name in the file."
@@ -210,18 +214,18 @@ def _netcdf(path: Path) -> _Variables:
                 arrays.append(variable[()])
                 _check_unpacked(name, variable.attrs)
     except OSError as error:
-        why, try_ = "NetCDF-4 is what is read.", "export the data as CSV."
+        why, try_ = "the reader needs NetCDF-4.", "export the data as CSV."
         raise ModelError("data", path.name, "NetCDF-4", why, try_) from error
     return _Variables(names, arrays)
 
 
 def _check_unpacked(name: str, attributes: Mapping[str, Any]) -> None:
-    """Refuse what stands for other numbers: a scale, an offset, a number for "missing"."""
+    """Raise an error for packed variables: a scale, an offset, or a fill value."""
     fill = np.asarray(attributes.get("_FillValue", np.nan))
     packed = {"scale_factor", "add_offset"} & {*attributes}
     if packed or not (fill.dtype.kind == "f" and np.isnan(fill).all()):
         got = f"{name!r} with {', '.join(sorted(packed)) or '_FillValue'}"
-        why, try_ = "its numbers stand for others.", "export numbers in floating point, or CSV."
+        why, try_ = "its numbers are encoded.", "export numbers in floating point, or CSV."
         raise ModelError("data", got, "numbers as they are", why, try_)
 
 
@@ -232,13 +236,16 @@ def _complete(made: dict[str, Floats], cleaned: list[str]) -> dict[str, Floats]:
     good = np.all([np.isfinite(values) for values in made.values()], axis=0)
     n, bad = good.size, int(good.size - good.sum())
     if n - bad < FEWEST:
-        got, why = f"{n - bad} complete rows of {n}", "noise must be told from the law."
+        got, why = (
+            f"{n - bad} complete rows of {n}",
+            "fewer rows do not determine the parameters and the noise.",
+        )
         try_ = "look at the file: a column may be empty."
         raise ModelError("data", got, f"at least {FEWEST}", why, try_)
     if bad > max(1.0, _MOST_BAD * n):
         got, needs = f"{bad} of {n} rows with missing values", f"at most {_MOST_BAD:.0%}"
-        why = "so many are no accident, and what was lost may have mattered."
-        raise ModelError("data", got, needs, why, "cut the part without values away.")
+        why = "so many missing values may hide a part of the test."
+        raise ModelError("data", got, needs, why, "remove the part without values.")
     if bad:
         rows = ", ".join(str(k + 1) for k in np.flatnonzero(~good)[:3])
         cleaned.append(f"{bad} rows with missing values were left out (row {rows}...)")
@@ -257,7 +264,7 @@ def _in_order(made: dict[str, Floats], cleaned: list[str]) -> dict[str, Floats]:
     twice = np.diff(sorted_["time"]) <= 0.0
     if twice.any():
         t = float(sorted_["time"][:-1][twice][0])
-        got, needs = f"{int(twice.sum())} times twice, the first {t:g} s", "each time once"
+        got, needs = f"{int(twice.sum())} repeated times, the first {t:g} s", "each time once"
         why = "two forces at one time cannot both be right."
         raise ModelError("data", got, needs, why, "give more digits of the time.")
     cleaned.append(f"rows were sorted by time: {int((steps < 0.0).sum())} times went back")
@@ -269,5 +276,5 @@ def _thinned(made: dict[str, Floats], cleaned: list[str]) -> dict[str, Floats]:
     every = -(-n // MOST_ROWS)
     if every <= 1:
         return made
-    cleaned.append(f"of {n} rows every {every}th was kept")
+    cleaned.append(f"of {n} rows every {every}th was used")
     return {role: np.ascontiguousarray(values[::every]) for role, values in made.items()}

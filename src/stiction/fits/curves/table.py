@@ -1,7 +1,7 @@
-"""Tables in text files: as many cells in each row as in the header, each a number in one way only.
+"""Tables in text files: infers delimiter, encoding and decimal mark, or raises an error.
 
-`1,234` is 1.234 where commas are decimal marks and 1234 where they stand between thousands. Every
-column is read with both decimal marks until a cell allows one of them alone.
+`1,234` is 1.234 if the comma is the decimal mark, and 1234 if it separates thousands. Every column
+is parsed with both decimal marks until a cell admits only one of them.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ __all__ = ["TextTable", "open_table"]
 
 Floats = npt.NDArray[np.float64]
 
-WHY_HEADER = "the first line says what the columns are, and their units."
+WHY_HEADER = "the first line names the columns and their units."
 TRY_HEADER = "for example: time [s],displacement [um],force [mN]."
 
-_BETWEEN = (";", "\t", ",")
-_HEAD = 65536
-# in small letters, without sign
+_DELIMITERS = (";", "\t", ",")
+_SNIFF_BYTES = 65536
+# missing values in lower case, without sign
 _MISSING = frozenset(
     (
         "",
@@ -47,12 +47,12 @@ _MISSING = frozenset(
         "1.#inf",
     )
 )
-# signs and spaces of typography: no-break, figure, thin and narrow spaces, apostrophe, minus
-_PLAIN = str.maketrans("\u00a0\u2007\u2009\u202f\u2019\u2212", "    '-")
+# typographic characters: no-break, figure, thin and narrow spaces, apostrophe, minus
+_TYPOGRAPHY = str.maketrans("\u00a0\u2007\u2009\u202f\u2019\u2212", "    '-")
 
 
-def _forms(decimal: str, other: str) -> re.Pattern[str]:
-    """Return what a number looks like; thousands are marked throughout or not at all."""
+def _number_pattern(decimal: str, other: str) -> re.Pattern[str]:
+    """Return the pattern of a number; thousands are separated throughout or not at all."""
     thousands = (
         rf"[1-9]\d{{0,2}}(?P<mark>[{other} '])\d{{3}}(?:(?P=mark)\d{{3}})*(?:[{decimal}]\d*)?"
     )
@@ -60,14 +60,14 @@ def _forms(decimal: str, other: str) -> re.Pattern[str]:
     return re.compile(rf"[+-]?(?:{digits}|{thousands})", re.ASCII)
 
 
-_FORMS = {".": _forms(".", ","), ",": _forms(",", ".")}
-# most numbers of most files, at a third of the cost
-_SIMPLE = {mark: re.compile(rf"-?\d+(?:[{mark}]\d+)?", re.ASCII) for mark in ".,"}
+_NUMBER = {".": _number_pattern(".", ","), ",": _number_pattern(",", ".")}
+# fast path for plain numbers, at a third of the cost
+_PLAIN_NUMBER = {mark: re.compile(rf"-?\d+(?:[{mark}]\d+)?", re.ASCII) for mark in ".,"}
 
 
 def _value(cell: str, decimal: str) -> float | None:
     """Return the number in a cell, or None where there is none with this decimal mark."""
-    match = _FORMS[decimal].fullmatch(cell)
+    match = _NUMBER[decimal].fullmatch(cell)
     if match is None:
         return None
     if match["mark"]:
@@ -79,15 +79,15 @@ def _value(cell: str, decimal: str) -> float | None:
 
 
 class _Column:
-    """Numbers of one column, with both decimal marks until a cell shows which it is."""
+    """Numbers of one column, parsed with both decimal marks until a cell determines it."""
 
     def __init__(self, name: str, decimal: str | None) -> None:
         self.name = name
         self.values = {mark: array("d") for mark in (decimal or ".,")}
-        # the first cell that is a number with one of the marks alone, and where it stands
+        # the first cell that is a number with one decimal mark only, and its line
         self.decided = ""
-        # the first cell with a mark that is another number with the other decimal mark
-        self.open: dict[str, str] = {}
+        # the first cell with each mark that is another number with the other mark
+        self.ambiguous: dict[str, str] = {}
 
     @property
     def mark(self) -> str:
@@ -95,48 +95,48 @@ class _Column:
         return next(iter(self.values)) if len(self.values) == 1 else ""
 
     def add(self, cell: str, line: int) -> None:
-        """Read one cell more; refuse text, and what contradicts a cell before."""
+        """Append one cell; raise an error for text, and for a second decimal mark."""
         if len(self.values) == 1:
             ((mark, values),) = self.values.items()
-            if _SIMPLE[mark].fullmatch(cell):
+            if _PLAIN_NUMBER[mark].fullmatch(cell):
                 values.append(float(cell.replace(",", ".")))
                 return
-        cell = (cell if cell.isascii() else cell.translate(_PLAIN)).strip()
-        found: dict[str, float | None] = {mark: _value(cell, mark) for mark in self.values}
-        if None in found.values():
-            found = self._weighed(cell, line)
-        elif len(found) > 1 and found["."] != found[","]:
-            self.open.setdefault("," if "," in cell else ".", f"{cell!r} in line {line}")
+        cell = (cell if cell.isascii() else cell.translate(_TYPOGRAPHY)).strip()
+        parsed: dict[str, float | None] = {mark: _value(cell, mark) for mark in self.values}
+        if None in parsed.values():
+            parsed = self._with_one_mark(cell, line)
+        elif len(parsed) > 1 and parsed["."] != parsed[","]:
+            self.ambiguous.setdefault("," if "," in cell else ".", f"{cell!r} in line {line}")
         for mark, values in self.values.items():
-            values.append(cast(float, found[mark]))
+            values.append(cast(float, parsed[mark]))
 
-    def _weighed(self, cell: str, line: int) -> dict[str, float | None]:
-        """Return what a cell says that is no number with a mark that was possible until now."""
+    def _with_one_mark(self, cell: str, line: int) -> dict[str, float | None]:
+        """Return the values of a cell that excludes one of the decimal marks, or is missing."""
         if cell.lower().lstrip("+-") in _MISSING:
             return dict.fromkeys(self.values, np.nan)
-        found = {mark: value for mark in ".," if (value := _value(cell, mark)) is not None}
+        parsed = {mark: value for mark in ".," if (value := _value(cell, mark)) is not None}
         here = f"{cell!r} in line {line}"
-        if self.decided and found:
+        if self.decided and parsed:
             got, needs = f"{self.decided} and {here} of column {self.name!r}", "one decimal mark"
             why, try_ = "one of them would be another number.", "write a column's numbers alike."
             raise ModelError("data", got, needs, why, try_)
-        if self.mark or not found:
+        if self.mark or not parsed:
             row = len(next(iter(self.values.values()))) + 1
             got = f"{cell!r} in row {row} of column {self.name!r} (line {line})"
-            needs = f"a number with the decimal mark {self.mark!r}" if found else "a number"
-            why, try_ = "text among numbers may mean anything.", "mend the file, or empty the cell."
+            needs = f"a number with the decimal mark {self.mark!r}" if parsed else "a number"
+            why, try_ = "text between numbers has no value.", "correct the file, or empty the cell."
             raise ModelError("data", got, needs, why, try_)
         self.decided = here
-        self.values = {mark: self.values[mark] for mark in found}
-        return {**found}
+        self.values = {mark: self.values[mark] for mark in parsed}
+        return {**parsed}
 
     def numbers(self, otherwise: str) -> Floats:
-        """Return all cells, read as those that decide; `otherwise` where none does."""
-        mark = self.mark or ("" if self.open else ".")
-        if "," not in self.open:
+        """Return all cells; `otherwise` is the decimal mark if no cell determines it."""
+        mark = self.mark or ("" if self.ambiguous else ".")
+        if "," not in self.ambiguous:
             mark = mark or otherwise
         if not mark:
-            got = f"{next(iter(self.open.values()))} of column {self.name!r}"
+            got = f"{next(iter(self.ambiguous.values()))} of column {self.name!r}"
             needs = "a cell in this column that shows its decimal mark"
             why = "1,234 may be 1.234 or 1234, and all cells are of that kind."
             try_ = "--decimal , or --decimal . on the command line, decimal=',' or '.' in Python."
@@ -155,7 +155,7 @@ class TextTable:
     ----------
     path : of the file
     names : of the columns, as the header has them
-    between : the mark between cells
+    delimiter : character between cells
     decimal : the decimal mark, if it is known
 
     Verified by: tests/properties/test_curve_files.py::test_files_are_read_right_or_refused
@@ -163,7 +163,7 @@ class TextTable:
 
     path: Path
     names: Sequence[str]
-    between: str
+    delimiter: str
     decimal: str | None
 
     def columns(self, wanted: Sequence[int]) -> list[Floats]:
@@ -174,20 +174,20 @@ class TextTable:
         ModelError : on a row longer or shorter than the header, on text, and on numbers that can be
             read in two ways.
         """
-        found = [_Column(self.names[place], self.decimal) for place in wanted]
-        rows = _records(self.path, self.between)
+        selected = [_Column(self.names[place], self.decimal) for place in wanted]
+        rows = _records(self.path, self.delimiter)
         next(rows)
         for line, cells in rows:
             if len(cells) != len(self.names):
                 got = f"a row of {len(cells)} in line {line} under a header of {len(self.names)}"
-                why = "it cannot be known which cell belongs to which column."
-                try_ = "mend the line; between numbers with decimal commas, write ; or tabs."
+                why = "the cells cannot be assigned to columns."
+                try_ = "correct the line; separate numbers with decimal commas by ; or tabs."
                 raise ModelError("data", got, "as many cells as names", why, try_)
-            for column, place in zip(found, wanted, strict=True):
+            for column, place in zip(selected, wanted, strict=True):
                 column.add(cells[place], line)
-        # between commas, 1.234 has a decimal point, unless numbers in quotes have decimal commas
-        points = self.between == "," and not any(column.mark == "," for column in found)
-        return [column.numbers("." if points else "") for column in found]
+        # with "," as delimiter 1.234 has a decimal point, unless quoted numbers have decimal commas
+        points = self.delimiter == "," and not any(column.mark == "," for column in selected)
+        return [column.numbers("." if points else "") for column in selected]
 
 
 def open_table(path: Path, decimal: str | None = None) -> TextTable:
@@ -208,21 +208,21 @@ def open_table(path: Path, decimal: str | None = None) -> TextTable:
         got = f"{1 if head else 0} lines"
         raise ModelError("data", got, "a header and rows", WHY_HEADER, TRY_HEADER)
     bare = re.sub(r'"[^"]*"', "", head)
-    between = next((mark for mark in _BETWEEN if mark in bare), None)
-    if between is None:
-        got, needs = repr(head.rstrip()[:60]), "columns apart by , ; or tabs"
+    delimiter = next((mark for mark in _DELIMITERS if mark in bare), None)
+    if delimiter is None:
+        got, needs = repr(head.rstrip()[:60]), "columns separated by , ; or tabs"
         raise ModelError("data", got, needs, WHY_HEADER, TRY_HEADER)
-    names = [" ".join(name.split()) for name in next(_records(path, between))[1]]
+    names = [" ".join(name.split()) for name in next(_records(path, delimiter))[1]]
     if all(any(_value(name, mark) is not None for mark in ".,") for name in names if name):
         got = f"numbers in the first line: {head.rstrip()[:60]!r}"
         raise ModelError("data", got, "a header", WHY_HEADER, TRY_HEADER)
-    return TextTable(path, names, between, decimal)
+    return TextTable(path, names, delimiter, decimal)
 
 
 def _encoding(path: Path) -> str:
-    """Return UTF-8, UTF-16 where a mark at the beginning says so, or what Windows writes."""
+    """Return the encoding: UTF-16 by its byte order mark, UTF-8, or else Windows-1252."""
     with path.open("rb") as file:
-        head = file.read(_HEAD)
+        head = file.read(_SNIFF_BYTES)
     if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return "utf-16"
     if b"\0" in head:
@@ -236,15 +236,15 @@ def _encoding(path: Path) -> str:
 
 
 def _lines(path: Path) -> Iterator[str]:
-    """Yield all lines; comments as empty ones, so that the numbers of lines stay."""
+    """Yield all lines; comments as empty ones, so that line numbers remain valid."""
     with path.open(encoding=_encoding(path), errors="replace", newline="") as file:
         for line in file:
             yield "\n" if line.lstrip().startswith("#") else line
 
 
-def _records(path: Path, between: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield the cells of each row that has any, and the number of its line."""
-    rows = csv.reader(_lines(path), delimiter=between, skipinitialspace=True, strict=True)
+def _records(path: Path, delimiter: str) -> Iterator[tuple[int, list[str]]]:
+    """Yield the line number and cells of each row that is not empty."""
+    rows = csv.reader(_lines(path), delimiter=delimiter, skipinitialspace=True, strict=True)
     header, last = True, 0
     why, try_ = "rows may hide in it.", "look at the quotes in this line."
     try:

@@ -1,4 +1,4 @@
-"""Units of columns: what stands in a header, as a factor to SI and a dimension."""
+"""Units of columns: the factor to SI and the dimension of a unit in a header."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ _OTHERS: dict[str, tuple[float, Dimension]] = {
 }
 _PREFIXES = {"n": 1e-9, "u": 1e-6, "m": 1e-3, "c": 1e-2, "d": 1e-1, "k": 1e3, "M": 1e6, "G": 1e9}
 _MICRO = str.maketrans({"\u00b5": "u", "\u03bc": "u", "\u00b7": "*", "\u22c5": "*"})
-_PART = re.compile(r"([A-Za-z%1-]+?)(?:\^?(-?[1-9]))?")
+_STEP_FRACTION = re.compile(r"([A-Za-z%1-]+?)(?:\^?(-?[1-9]))?")
 
 
 def factor_of(unit: str, quantity: str, where: str) -> float:
@@ -99,7 +99,7 @@ def _parsed(unit: str) -> tuple[float, Dimension] | None:
         if part in ("*", "/"):
             over = part == "/"
             continue
-        match = _PART.fullmatch(part)
+        match = _STEP_FRACTION.fullmatch(part)
         one = None if match is None else _single(match[1])
         if match is None or one is None:
             return None

@@ -1,1 +1,1 @@
-"""What laws say of curves: forces at the rows, in kernels."""
+"""Forces that friction laws predict for measured curves, in compiled kernels."""

@@ -1,7 +1,9 @@
-"""Laws as kernels see them: a code, a row of parameters, one number that remembers.
+"""Friction laws with one state variable in compiled form: rates, coefficients, exact updates.
 
-At constant speed every state has a closed form, so that slip that is imposed row by row is
-followed without an error of integration.
+A law is a code, a vector of parameters and one state: bristle deflection z (Dahl, LuGre),
+hysteretic variable (Bouc-Wen), contact age, or ln(theta) (rate and state). At constant slip speed
+each state equation has a closed solution; imposed slip is integrated by it without truncation
+error.
 """
 
 from __future__ import annotations
@@ -18,15 +20,15 @@ __all__ = [
     "LUGRE",
     "RATE_STATE",
     "STRIBECK",
-    "after",
     "coefficient",
     "kinetic",
-    "level",
+    "state_after",
     "state_rate",
+    "stribeck_level",
 ]
 
-# kinds of laws, and their parameters in the order of `law.parameters`
-# top and foot of the curve, v_scale, power, viscous, and what bounds stick
+# codes of the laws; the comment names their parameters in order
+# mu_static, mu_kinetic, v_scale, power, viscous, bound of stick
 STRIBECK = 0
 # sigma0, mu, power
 DAHL = 1
@@ -42,15 +44,15 @@ AGEING_COULOMB = 5
 
 @kernel
 def kinetic(p: Vector, v: float) -> float:
-    """Return Stribeck's curve at a slip speed v >= 0."""
+    """Return the Stribeck curve mu_k + (mu_s - mu_k) exp(-(v/v_s)^power) + viscous v, v >= 0."""
     x = v / p[2]
     y = x if p[3] == 1.0 else x * x
     return p[1] + (p[0] - p[1]) * math.exp(-y) + p[4] * v
 
 
 @kernel
-def level(p: Vector, v: float) -> float:
-    """Return g of the bristles at a slip speed v >= 0."""
+def stribeck_level(p: Vector, v: float) -> float:
+    """Return g(v) of LuGre, the Stribeck curve of the steady bristle force, v >= 0."""
     x = v / p[5]
     y = x if p[6] == 1.0 else x * x
     return p[4] + (p[3] - p[4]) * math.exp(-y)
@@ -58,12 +60,17 @@ def level(p: Vector, v: float) -> float:
 
 @kernel
 def state_rate(code: int, p: Vector, w: float, z: float, s: float) -> float:
-    """Return dz/dt of a presliding law at slip velocity w, whose sign is held at s."""
+    """Return dz/dt of a presliding law at slip velocity w, with sgn(w) replaced by s.
+
+    Source: Dahl 1968; Canudas de Wit et al. 1995, eq. (2), for LuGre; Wen 1976 for Bouc-Wen.
+    """
     if code == DAHL:
+        # (1 - sigma0 z s / mu)^power, the distance from the steady force
         left = 1.0 - s * p[0] * z / p[1]
         return w * left if p[2] == 1.0 else w * left * abs(left)
     if code == LUGRE:
-        return w - p[0] * s * w * z / level(p, s * w)
+        return w - p[0] * s * w * z / stribeck_level(p, s * w)
+    # Bouc-Wen: a w - beta |w| z |z|^(n-1) - gamma w |z|^n
     r = 1.0 if z >= 0.0 else -1.0
     odd = z if p[4] == 1.0 else z * abs(z)
     return p[1] * w - p[2] * s * w * odd - p[3] * w * r * odd
@@ -79,26 +86,32 @@ def coefficient(code: int, p: Vector, w: float, z: float) -> float:
         return p[0] * z + p[1] * state_rate(code, p, w, z, s) + p[2] * w
     if code == AGEING_COULOMB:
         return s * (p[0] + p[1] * math.log1p(z / p[2]))
-    # rate and state; z is the logarithm of theta
+    # rate and state, z = ln(theta): a ln(v/v0) + mu0 + b ln(theta v0 / L)
     grown = p[3] + p[1] * (z + math.log(p[4] / p[2]))
     if w == 0.0:
         return 0.0
     lift = math.log(abs(w) / p[4])
     if p[6] == 0.0:
         return s * (p[0] * lift + grown)
+    # regularised: a arcsinh(v / (2 v0) exp((mu0 + b ln(theta v0 / L)) / a))
     power = lift + grown / p[0] - math.log(2.0)
     if power > 0.0:
+        # arcsinh(e^x) = x + ln(1 + sqrt(1 + e^-2x)): the exponential may overflow
         return s * p[0] * (power + math.log1p(math.sqrt(1.0 + math.exp(-2.0 * power))))
     return s * p[0] * math.asinh(math.exp(power))
 
 
 @kernel
-def _bouc_wen_after(p: Vector, q: float, length: float) -> float:
-    """Return q, the deflection in the direction of slip, after a slip of `length`."""
+def _bouc_wen_state_after(p: Vector, q: float, length: float) -> float:
+    """Return q, the hysteretic variable along the slip, after a slip of `length`.
+
+    dq/dx = a - (beta - gamma) |q|^n on unloading (q < 0), a - (beta + gamma) q^n on loading:
+    exponentials for n = 1, tangents for n = 2.
+    """
     a, unloading, loading = p[1], p[2] - p[3], p[2] + p[3]
     left = length
     if q < 0.0:
-        # up to q = 0 the loop is the one of unloading
+        # unloading until q = 0, over the slip `full`
         if p[4] == 1.0:
             x = -unloading * q / a
             full = -q / a if x < 1e-12 else math.log1p(x) / unloading
@@ -113,10 +126,11 @@ def _bouc_wen_after(p: Vector, q: float, length: float) -> float:
                 if root == 0.0:
                     return q + a * left
                 t = math.tan(root * left)
-                # tangents of a sum
+                # tan(x + y), with tan(x) = q root / a
                 return (q + a / root * t) / (1.0 - q * root / a * t)
         left -= full
         q = 0.0
+    # loading from q >= 0
     if p[4] == 1.0:
         e = math.exp(-loading * left)
         return q * e + a * (1.0 - e) / loading
@@ -127,24 +141,26 @@ def _bouc_wen_after(p: Vector, q: float, length: float) -> float:
 
 
 @kernel
-def after(code: int, p: Vector, z: float, dx: float, dt: float) -> float:
-    """Return the state after slip dx at constant speed within dt."""
+def state_after(code: int, p: Vector, z: float, dx: float, dt: float) -> float:
+    """Return the state after slip dx at constant speed within dt: the exact solution."""
     s = 1.0 if dx >= 0.0 else -1.0
     length = s * dx
     if code == RATE_STATE:
         if length == 0.0:
+            # stick: the slip law does not age, the ageing law has d(theta)/dt = 1
             if p[5] == 1.0:
                 return z
             return z + math.log1p(dt * math.exp(-z))
+        # theta relaxes towards L/v over the slip L; slip law: ln(theta) does
         fade = math.exp(-length / p[2])
         steady = math.log(p[2] * dt / length)
         if p[5] == 1.0:
             return steady + (z - steady) * fade
         more = z - steady
         if more > 30.0:
-            # the age that is left is far above the steady one
-            share = fade + (1.0 - fade) * math.exp(-more)
-            return z + math.log(share) if share > 0.0 else steady
+            # theta far above its steady value: exp(more) would overflow
+            ratio = fade + (1.0 - fade) * math.exp(-more)
+            return z + math.log(ratio) if ratio > 0.0 else steady
         return steady + math.log1p(math.expm1(more) * fade)
     if code == AGEING_COULOMB:
         if length == 0.0:
@@ -155,12 +171,13 @@ def after(code: int, p: Vector, z: float, dx: float, dt: float) -> float:
     if length == 0.0:
         return z
     if code == DAHL:
+        # distance from the steady deflection mu / sigma0 decays with the slip
         full = p[1] / p[0]
         left = 1.0 - s * z / full
         x = length / full
         left = left * math.exp(-x) if p[2] == 1.0 else left / (1.0 + x * abs(left))
         return s * full * (1.0 - left)
     if code == LUGRE:
-        full = level(p, length / dt) / p[0]
+        full = stribeck_level(p, length / dt) / p[0]
         return s * full + (z - s * full) * math.exp(-length / full)
-    return s * _bouc_wen_after(p, s * z, length)
+    return s * _bouc_wen_state_after(p, s * z, length)

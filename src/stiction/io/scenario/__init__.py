@@ -1,7 +1,7 @@
 """Scenario files: TOML to objects and back, one to one.
 
 `type` names a class, the other keys are its fields. A class's module is imported only
-when a file asks for it, so that listing scenarios costs nothing.
+when a file names it, so that listing scenarios costs nothing.
 """
 
 from stiction.io.scenario.built_in import Entry, built_in, entries

@@ -42,12 +42,12 @@ def built_in() -> dict[str, Path]:
 
 
 def entries() -> list[Entry]:
-    """Return what the built-in scenarios say about themselves, without building any of them."""
+    """Return title, system and paper of the built-in scenarios, without building any."""
     return [entry_of(path, path.parents[1].name) for path in built_in().values()]
 
 
 def entry_of(path: Path, system: str) -> Entry:
-    """Return what one file says about itself."""
+    """Return title, system and paper of one file."""
     table = tomllib.loads(path.read_text(encoding="utf-8"))
     title, paper, figure = (str(table.get(key, "")) for key in ("title", "paper", "figure"))
     return Entry(path.stem, title, paper, figure, system, seconds().get(path.stem))
@@ -55,7 +55,7 @@ def entry_of(path: Path, system: str) -> Entry:
 
 @functools.cache
 def seconds() -> Mapping[str, float]:
-    """Return what runs and studies take, {name: seconds of the processor}.
+    """Return the processor time of runs and studies, {name: seconds}.
 
     Written by `tools/time_scenarios.py`.
     """

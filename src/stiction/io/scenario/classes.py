@@ -11,7 +11,7 @@ __all__ = ["ARTICLES", "KINDS", "find", "find_among", "is_writable", "known_for"
 
 KINDS = {kind: k.in_files for kind, k in CATALOGUE.items() if k.written}
 ARTICLES = {kind: CATALOGUE[kind].article for kind in KINDS}
-# what `MovingSolid` gives mass to
+# systems that `MovingSolid` extends by inertia
 _SOLIDS = "stiction.solids.presets.plane"
 KINDS["SolidSystem"] = {n: place for n, place in KINDS["System"].items() if place == _SOLIDS}
 ARTICLES["SolidSystem"] = "a solid"
@@ -23,7 +23,7 @@ def is_writable(name: str) -> bool:
 
 
 def places(name: str) -> set[str]:
-    """Return the modules of what files call `name`; of other packages, where none is ours."""
+    """Return the modules of the classes called `name`; those of other packages if none is ours."""
     found = {names[name] for names in KINDS.values() if name in names}
     return found or {module for kind in KINDS if (module := module_outside(kind, name))}
 

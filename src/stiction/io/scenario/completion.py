@@ -1,4 +1,4 @@
-"""What a shell completes of scenarios: names, files, and the keys of `--set`."""
+"""Shell completion of scenarios: names, files, and the keys of `--set`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def scenarios(incomplete: str) -> list[str]:
 
 
 def settings(ctx: typer.Context, incomplete: str) -> list[str]:
-    """Return the keys of the scenario that begin so, with what they are now: `system.mass=1.0`.
+    """Return the keys of the scenario that begin so, with their present values: `system.mass=1.0`.
 
     Verified by: tests/scenarios/test_completion.py::test_bash_completes
     """

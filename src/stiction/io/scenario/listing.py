@@ -1,4 +1,4 @@
-"""What there is to run as a table that fits the terminal: by system, with times."""
+"""The table of `stiction list`: scenarios and studies by system, as wide as the terminal."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["chosen", "duration", "table"]
 
 _PACKAGE = Path(__file__).resolve().parents[2]
 _GAP = 2
-# letters of the column of papers; where fewer are left there is none
+# width of the column of papers; it is dropped if less is available
 _LEAST_SOURCE, _MOST_SOURCE = 24, 120
 
 
@@ -44,7 +44,7 @@ def table(every: Sequence[Entry], width: int) -> str:
     for entry in sorted(every, key=lambda e: (e.system == "studies", e.system)):
         groups.setdefault(entry.system, []).append(entry)
     times = max((len(duration(entry.seconds)) for entry in every), default=0)
-    # papers stand in one column where all titles leave room for them
+    # one column of papers, if all titles leave room for it
     titles = max((len(entry.title) for entry in every), default=0)
     before = max((len(entry.name) for entry in every), default=0) + times + 3 * _GAP
     source = min(width - before - titles - _GAP, _MOST_SOURCE)
@@ -68,7 +68,7 @@ def _longest(group: Sequence[Entry]) -> int:
 
 
 def duration(seconds: float | None) -> str:
-    """Return a time in few letters: 1.4 s, 25 s, 3 min; nothing where it is not known."""
+    """Return a time in short form: 1.4 s, 25 s, 3 min; empty if it is unknown."""
     if seconds is None:
         return ""
     if seconds < 9.95:
@@ -90,7 +90,7 @@ def _source(entry: Entry) -> str:
 
 
 def _headed(system: str, width: int) -> str:
-    """Return the heading of a group: what its room says in its first line, as far as it fits."""
+    """Return the heading of a group: the first line of its package's docstring, shortened."""
     path = _PACKAGE / system / "__init__.py"
     first = (ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or "").partition("\n")[
         0

@@ -1,4 +1,4 @@
-"""From a table to objects: `type` is the class, other keys are its fields, nothing is guessed."""
+"""Objects from a TOML table: `type` names the class, all other keys are its fields."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def scenario_of(table: Table, changes: Iterable[str] = (), /, **fields: object) 
                 "a run needs something that moves and a time span.",
                 'add [system] with type = "Chain".' if key == "system" else "add t_end = 8.0.",
             )
-    # what reads fields only needs neither NumPy nor a system
+    # reading fields alone needs neither NumPy nor a system
     from stiction.core.driver import started
     from stiction.core.method import default_method
 
@@ -173,7 +173,7 @@ def _build(known: Mapping[str, str], article: str, table: object, where: str) ->
 
 
 def field_value(cls: type, name: str, value: object, where: str) -> Any:
-    """Return a value as the field `name` of a class wants it; what is an object stays as it is.
+    """Return a value in the type of the field `name` of a class; objects are returned unchanged.
 
     Raises
     ------
@@ -185,7 +185,7 @@ def field_value(cls: type, name: str, value: object, where: str) -> Any:
         return value
     hint = _hints(cls)[name]
     if isinstance(value, float) and value.is_integer() and "float" not in _slot(hint).scalars:
-        # numbers that were spread evenly are floats, though all may be whole
+        # members of an evenly spaced grid are floats, even if all are integers
         value = int(value)
     return _convert(value, hint, where)
 
@@ -201,7 +201,7 @@ def _made(cls: Any, given: dict[str, Any], where: str) -> Any:
         return _returned(cls, given, where)
     fields = {f.name: f for f in dataclasses.fields(cls) if f.init}
     _refuse_unknown(given, fields, where, cls.__name__)
-    # where no parts is the default, an empty list says the same
+    # if the default is "no parts", an empty list means the same
     given = {k: v for k, v in given.items() if not (v == [] and fields[k].default == ())}
     missing = [name for name, f in fields.items() if name not in given and _required(f)]
     if missing:
@@ -218,7 +218,7 @@ def _made(cls: Any, given: dict[str, Any], where: str) -> Any:
 
 
 def _returned(maker: Callable[..., Any], given: dict[str, Any], where: str) -> Any:
-    """Return what a function makes of its parameters as plain values."""
+    """Call a function with its parameters given as plain values."""
     known = inspect.signature(maker).parameters
     name = maker.__name__
     _refuse_unknown(given, known, where, name)
@@ -242,7 +242,7 @@ def _construct(cls: Callable[..., Any], values: dict[str, Any], where: str) -> A
     except StictionError:
         raise
     except (TypeError, ValueError, ArithmeticError) as error:
-        # a class that lets a wrong value through its own checks must not end in a traceback
+        # a class whose own checks miss a wrong value must not end in a traceback
         raise ScenarioError(
             where,
             f"values that {cls.__name__} refuses ({error})",
@@ -273,12 +273,12 @@ def _solve(table: object) -> dict[str, Any]:
 
 
 def _start(table: Mapping[str, object]) -> dict[str, Any]:
-    """Return where a run starts, if [solve] says so; it goes before what [system] says."""
+    """Return the initial state in [solve], if any; it overrides that of [system]."""
     hints = {"x0": float | Sequence[float], "mode": str}
     return {k: _convert(table[k], h, f"solve.{k}") for k, h in hints.items() if k in table}
 
 
-# what scripts and other programs call keys of files
+# names of keys in scripts and other programs
 _ELSEWHERE = {
     ("solve", "t_span"): "write t_start and t_end.",
     ("scenario", "run"): "write [solve], with t_end.",
@@ -310,7 +310,7 @@ def _required(field: dataclasses.Field[Any]) -> bool:
 
 @dataclasses.dataclass(frozen=True)
 class _Slot:
-    """What the type of a field allows: a kind of object, one class, scalars, lists."""
+    """The values that the type of a field allows: a kind of object, one class, scalars, lists."""
 
     kind: str | None
     listed: bool
@@ -366,7 +366,7 @@ def _members(hint: object) -> Iterator[object]:
 
 
 def _convert(value: object, hint: object, where: str) -> Any:
-    """Return `value` as the type of the field wants it; ScenarioError when it is another."""
+    """Return `value` in the type of the field; ScenarioError if it has another type."""
     slot = _slot(hint)
     if slot.single is not None:
         return _single(slot.single, value, slot, where)

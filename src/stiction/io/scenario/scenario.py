@@ -1,4 +1,4 @@
-"""A scenario: a system, a method, a time span, and where it comes from."""
+"""A scenario: a system, a method, a time span, and its source."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["Scenario"]
 
 @dataclass(frozen=True)
 class Scenario:
-    """Everything a run needs, and the words that say what it is.
+    """All inputs of a run, with its title and description.
 
     `s.solve()` is `stiction.solve(s.system, s.method, s.t_span, save=s.save)`.
 
@@ -24,7 +24,7 @@ class Scenario:
     system : what moves
     method : how it is solved
     t_end, t_start : [s]
-    save : times [s] at which the state is kept, or how many; None for the default
+    save : times [s] at which the state is saved, or their number; None for the default
     title : one line that says what is to be seen
     paper, figure : where it was published
     note : what a reader must know, for example that the paper's numbers are lost

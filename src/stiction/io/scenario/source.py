@@ -1,4 +1,4 @@
-"""From a name, a file or a text to a table of plain values; every failure is a clear error."""
+"""TOML tables from a built-in name, a file or a text; every failure is a ScenarioError."""
 
 from __future__ import annotations
 

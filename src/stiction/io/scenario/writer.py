@@ -1,4 +1,4 @@
-"""From objects to TOML: every field is written, numbers in full precision."""
+"""TOML from objects: every field is written, numbers with full precision."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["scenario_text", "write_scenario"]
 
-# a type beside which stands what the field may hold
+# union types: `None` beside the type of the field
 _DECLARED = re.compile(r"^Annotated\[([^,]+),.*$", re.DOTALL)
 _NUMBERS = re.compile(r"\[\n((?: +[-+.\w]+,\n)+) *\]")
 
@@ -25,7 +25,7 @@ def write_scenario(scenario: Scenario) -> str:
     """Return the TOML text that reads back as `scenario` and runs to the same numbers.
 
     Defaults are written too, so that a later version with other defaults changes nothing.
-    What holds a Python function cannot be written; the text then says so, and reading it
+    An object with a Python function cannot be written; a comment marks it, and reading it
     back is refused.
 
     Verified by: tests/unit/test_scenario.py::test_round_trip
@@ -72,7 +72,7 @@ def _write(words: Mapping[str, str], tables: Mapping[str, object]) -> str:
 
 
 def _plain(value: object, where: str, unwritable: list[str], declared: str = "") -> Any:
-    """Return `value` as TOML can hold it; note in `unwritable` what it cannot.
+    """Return `value` as a TOML value; paths that have none are added to `unwritable`.
 
     `declared` is the type that the field was declared with, as it was written.
     """

@@ -1,4 +1,4 @@
-"""Compile many kernels at once, on all cores; see `listing` for what names them."""
+"""Ahead-of-time compilation of kernels in a pool of processes; `listing` gives their names."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures.process import BrokenProcessPool
 
 from stiction.numerics.compiling import clock
-from stiction.numerics.compiling.folders import CANNOT_KEEP, reported
+from stiction.numerics.compiling.folders import CANNOT_CACHE, reported
 from stiction.numerics.compiling.listing import compile_line, size_of_line
 
 __all__ = ["compile_lines"]
 
-# lines that a worker has begun, and how many leave some fifty megabytes of garbage
+# lines that a worker has started; lines after which it collects garbage, some 50 MB
 _COUNTED = itertools.count(1)
 _LINES_PER_COLLECTION = 8
 _BLOCKED, _OPEN = getattr(signal, "SIG_BLOCK", 0), getattr(signal, "SIG_UNBLOCK", 0)
-_KILLED = "the process that compiled it was ended from outside"
+_KILLED = "the process that compiled it was killed"
 
 
 def compile_lines(lines: Iterable[str], report: Callable[[float], None]) -> dict[str, str]:
-    """Compile what lines name, or find it on disk; return what went wrong, by line.
+    """Compile the kernels of lines, unless they are cached; return the errors by line.
 
     Parameters
     ----------
-    report : called with the share that is done
+    report : called with the fraction that is done
     """
     sizes = {line: size_of_line(line) for line in lines}
     waiting = sorted(sizes, key=lambda line: -sizes[line])
@@ -46,20 +46,20 @@ def compile_lines(lines: Iterable[str], report: Callable[[float], None]) -> dict
         report(sum(sizes[one] for one in ended) / total)
 
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    doubtful = _in_a_pool(waiting, cores or 1, end)
-    # where memory is short the system ends a process, and all others of its pool go with it:
-    # what they were at is tried again, alone
-    for line in doubtful:
-        if _in_a_pool([line], 1, end):
+    interrupted = _compile_in_pool(waiting, cores or 1, end)
+    # if memory is short the system kills a process, which breaks the pool: the lines in progress
+    # are compiled again, one at a time
+    for line in interrupted:
+        if _compile_in_pool([line], 1, end):
             end(line, _KILLED)
     while waiting:
-        for line in _in_a_pool(waiting, 1, end):
+        for line in _compile_in_pool(waiting, 1, end):
             end(line, _KILLED)
     return failed
 
 
-def _in_a_pool(waiting: list[str], cores: int, end: Callable[[str, str], None]) -> list[str]:
-    """Compile lines, taking them out of `waiting`; return what ran when a process was killed."""
+def _compile_in_pool(waiting: list[str], cores: int, end: Callable[[str, str], None]) -> list[str]:
+    """Compile lines and remove them from `waiting`; return those that a kill interrupted."""
     running: dict[concurrent.futures.Future[str], str] = {}
     if not waiting:
         return []
@@ -76,7 +76,7 @@ def _in_a_pool(waiting: list[str], cores: int, end: Callable[[str, str], None]) 
                     error = future.result()
                     end(running.pop(future), error)
         except BrokenProcessPool:
-            # a line that could not even be handed over runs no more than the others
+            # the line that was being submitted is lost as well
             return list({*running.values(), line})
         except KeyboardInterrupt:
             pool.shutdown(wait=False, cancel_futures=True)
@@ -86,10 +86,10 @@ def _in_a_pool(waiting: list[str], cores: int, end: Callable[[str, str], None]) 
 
 @contextlib.contextmanager
 def _ctrl_c(how: int) -> Iterator[None]:
-    """Block Ctrl-C or let it through.
+    """Block or unblock Ctrl-C.
 
-    A worker inherits that it is blocked and lets it through while it compiles: anywhere else,
-    as in its imports, it would print a traceback beside what the caller says.
+    A worker inherits the blocked signal and unblocks it while it compiles: elsewhere, as in its
+    imports, an interrupt would print a traceback.
     """
     if not hasattr(signal, "pthread_sigmask"):
         yield
@@ -102,9 +102,9 @@ def _ctrl_c(how: int) -> Iterator[None]:
 
 
 def _next(waiting: list[str], running: Iterable[str]) -> str:
-    """Take the largest line of a system of which nothing runs, else the largest.
+    """Take the largest line of a system without a running line, else the largest.
 
-    Kernels of a system share what they call, and what one has compiled the next finds.
+    Kernels of a system have common callees, which are then cached.
     """
     busy = {_system(line) for line in running}
     line = next((line for line in waiting if _system(line) not in busy), waiting[0])
@@ -118,31 +118,30 @@ def _system(line: str) -> str:
 
 @functools.cache
 def _silent() -> None:
-    """Make this process a worker.
+    """Initialise a worker: no messages of single kernels, rare garbage collection.
 
-    It says nothing of single kernels: the caller reports the progress of all. It looks for
-    garbage now and then only, since all that was compiled would be looked through each time.
+    The caller reports the progress. A collection would scan all compiled objects each time.
     """
     clock.hush()
     gc.disable()
 
 
 def _compile_one(line: str) -> str:
-    """Compile one line; return what went wrong, or nothing. Runs in a worker."""
+    """Compile one line in a worker; return the error, or nothing."""
     _silent()
     if next(_COUNTED) % _LINES_PER_COLLECTION == 0:
         gc.collect()
-        # what is left stays: the next look goes through what is new alone
+        # exclude the remaining objects from later collections
         gc.freeze()
     try:
         with _ctrl_c(_OPEN):
             compile_line(line)
-        cannot = reported(CANNOT_KEEP)
+        cannot = reported(CANNOT_CACHE)
         if cannot is not None:
-            return f"{CANNOT_KEEP} ({cannot})"
+            return f"{CANNOT_CACHE} ({cannot})"
     except KeyboardInterrupt:
         return "interrupted"
     except Exception as error:  # noqa: BLE001
-        # one kernel that does not compile must not cost the others
+        # the other kernels are compiled nevertheless
         return f"{type(error).__name__}: {next(iter(str(error).splitlines()), '')}"
     return ""

@@ -1,15 +1,14 @@
-"""Compiled kernels on disk, each under a name that says all that went into it.
+"""Cache of compiled kernels on disk; the name of an entry is a digest of all its inputs.
 
-Numba dates a cached function by its own file alone: a caller goes on running callees that were
-edited since. Here the name of an entry is a digest of the kernel, of every kernel it can reach, of
-the constants they freeze, of the types of the arguments, of the versions of Python, Numba, llvmlite
-and NumPy, and of the processor. So an entry is right or it is not found, two processes that compile
-the same kernel write the same file, and what is edited is compiled again while the rest is not.
+Numba's own cache checks the file of a function alone, and misses edits of its callees. Here the
+name of an entry is a digest of the kernel, of all kernels it can reach and their constants, of the
+types of the arguments, of the versions of Python, Numba, llvmlite and NumPy, and of the processor.
+An entry is thus never stale, concurrent processes write identical files, and an edit recompiles
+only the kernels that depend on it.
 
-An entry is a short head (a word, a checksum) and Numba's own pickle. The checksum covers the name,
-so a file under the name of another entry is a damaged one. Loading an entry runs code, so only
-folders are read that nobody but the user or root can write to. A package may bring entries for a
-kind of processor, which every such processor reads.
+An entry is a header (magic word, checksum) and Numba's pickle. The checksum includes the name, so a
+renamed entry counts as damaged. Loading an entry executes code: only folders that nobody but the
+user or root can write to are read. A package may contain entries for a kind of processor.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ from numba.core.registry import cpu_target
 from stiction.numerics.compiling import clock
 from stiction.numerics.compiling.digest import digest_of, plain_function, size_of, text_of_type
 from stiction.numerics.compiling.folders import (
-    CANNOT_KEEP,
+    CANNOT_CACHE,
     PACKAGED,
     alone,
     folder_for,
@@ -49,16 +48,16 @@ from stiction.numerics.compiling.folders import (
 
 __all__ = ["TARGETS", "KernelCache"]
 
-_MARK = b"stiction kernel 9\n"
+_MAGIC = b"stiction kernel 9\n"
 _SUFFIX, _INNER = ".kernel", ".inner"
-# how many entries one kernel may have; those go that were used longest ago
+# largest number of entries of a kernel; the least recently used are removed
 _MOST_ENTRIES = 24
-# age at which a file that was never finished is left over from a process that was killed [s]
+# age of a temporary file above which its process was killed [s]
 _ABANDONED = 600.0
 _DAY = 86400.0
-# what a process that compiles for a package calls its processor
+# environment variable: processor for which a package is compiled
 _TARGET = "STICTION_TARGET"
-# kinds of processors a package can bring kernels for, and what they must be able to do
+# kinds of processors of packaged kernels, with their required features
 TARGETS = {
     "x86-64-v3": ("avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe"),
     "arm64": ("neon",),
@@ -69,7 +68,7 @@ TARGETS = {
 
 @contextlib.contextmanager
 def _loading(generator: Any, loaded: Callable[[Any, Any], Any]) -> Iterator[None]:
-    """Let the generator make libraries by `loaded`, from what they kept; may be nested."""
+    """Make the generator restore libraries by `loaded`; may be nested."""
     before = generator.unserialize_library
     generator.unserialize_library = functools.partial(loaded, generator)
     try:
@@ -81,13 +80,15 @@ def _loading(generator: Any, loaded: Callable[[Any, Any], Any]) -> Iterator[None
 @functools.cache
 def _versions() -> str:
     tags = (sys.implementation.cache_tag, numba.__version__, llvmlite.__version__, np.__version__)
-    return " ".join([*map(str, tags), platform.system(), platform.machine(), *_asked_for()])
+    return " ".join(
+        [*map(str, tags), platform.system(), platform.machine(), *_environment_options()]
+    )
 
 
-def _asked_for() -> list[str]:
-    """Return what the environment asks of the compiler beyond the default, such as bounds checks.
+def _environment_options() -> list[str]:
+    """Return options of the compiler from the environment, such as bounds checks.
 
-    Code with such checks is kept apart: it is slower, and code without them checks nothing.
+    Code with other options has separate entries.
     """
     wanted = {"BOUNDSCHECK": (None, 0), "OPT": (3,), "DEBUGINFO_DEFAULT": (0,)}
     given = {name: getattr(config, name, usual[0]) for name, usual in wanted.items()}
@@ -95,16 +96,16 @@ def _asked_for() -> list[str]:
 
 
 def _processor(generator: Any) -> object:
-    """Return what code of a generator runs on: this processor, or the kind a package is for."""
+    """Return the processor of a generator: this one, or the kind of a package."""
     return os.environ.get(_TARGET) or generator.magic_tuple()
 
 
 @functools.cache
 def _packaged_target() -> str | None:
-    """Return the kind of processor whose kernels the package brought and this one can run."""
+    """Return the kind of packaged kernels that this processor can run; None if there is none."""
     given = vars(config).get("CPU_NAME")
     for target, needs in TARGETS.items():
-        # a user who names a processor gets code for that one
+        # not if the user selects a processor
         if given is not None or os.environ.get(_TARGET) or not is_safe(PACKAGED / target):
             continue
         can = llvm.get_host_cpu_features()
@@ -114,20 +115,20 @@ def _packaged_target() -> str | None:
 
 
 def _checksum(name: str, body: bytes | memoryview) -> bytes:
-    """Return what binds an entry to its name: the code of another kernel ends a process."""
+    """Return the checksum of an entry with its name: code of another kernel would crash."""
     digest = hashlib.sha256(name.encode() + b"\0")
     digest.update(body)
     return digest.digest()
 
 
 def _by_age(paths: Iterable[Path]) -> list[tuple[float, Path]]:
-    """Return when files were last written or used, and the files, the oldest first."""
-    found = []
+    """Return (time of last use, path), the oldest first."""
+    times = []
     for path in paths:
         # another process may remove it meanwhile
         with contextlib.suppress(OSError):
-            found.append((path.stat().st_mtime, path))
-    return sorted(found)
+            times.append((path.stat().st_mtime, path))
+    return sorted(times)
 
 
 def _remove(path: Path) -> None:
@@ -136,13 +137,13 @@ def _remove(path: Path) -> None:
 
 
 class KernelCache:
-    """What Numba asks for compiled code of one kernel, and gives it to keep.
+    """Cache of one kernel, with the interface that Numba expects.
 
     Parameters
     ----------
     function : the plain function
-    options : what it is compiled with besides
-    library : class of the library that holds the code, of `linking`; Numba's own by default
+    options : of the compiler
+    library : class of its code library, of `linking`; Numba's own by default
 
     Verified by: tests/unit/numerics/compiling/test_cache.py::test_kernels_are_compiled_once
     """
@@ -155,7 +156,7 @@ class KernelCache:
 
     @functools.cached_property
     def _digest(self) -> str:
-        # when a kernel is first called: modules are complete, callees can be found
+        # at the first call of a kernel: by then all modules are loaded
         return digest_of(self._function)
 
     @functools.cached_property
@@ -163,7 +164,7 @@ class KernelCache:
         source = self._function.__code__.co_filename
         folder = folder_for(source)
         if folder is None:
-            text = "no folder can keep compiled kernels; they are compiled again in every process"
+            text = "compiled kernels cannot be cached; they are compiled again in every process"
             report_once(text, why_unusable(source))
         return folder
 
@@ -174,13 +175,13 @@ class KernelCache:
 
     def name(self, signature: object, processor: object) -> str:
         """Return the name of the entry for a signature on a processor."""
-        key = (_MARK, self._digest, self._options, text_of_type(signature), _versions(), processor)
+        key = (_MAGIC, self._digest, self._options, text_of_type(signature), _versions(), processor)
         digest = hashlib.sha256(repr(key).encode()).hexdigest()[:40]
         return f"{self._short}-{digest}{self._suffix}"
 
     @property
     def _suffix(self) -> str:
-        # linked libraries have names of their own: a package brings none of them
+        # inner libraries have another suffix and are not packaged
         return _SUFFIX if getattr(self._library, "emits", True) else _INNER
 
     @property
@@ -188,7 +189,7 @@ class KernelCache:
         return self._function.__qualname__.replace("<", "").replace(">", "")[-40:]
 
     def _places(self, signature: object, generator: Any) -> Iterator[Path]:
-        """Yield the files that may hold the kernel: the user's, then what the package brought."""
+        """Yield the possible files of the kernel: those of the user, then the packaged one."""
         for folder in folders_to_read(self._function.__code__.co_filename):
             yield folder / self.name(signature, _processor(generator))
         target = _packaged_target()
@@ -206,13 +207,13 @@ class KernelCache:
         """Return the compiled kernel, or None when it has to be compiled."""
         with clock.compiling():
             if self._library is None or not self._library.emits:
-                # what is linked needs all that Numba knows; machine code does not
+                # linking needs all registered types of Numba; machine code does not
                 target.refresh()
             for path in self._places(signature, target.codegen()):
-                found = self._load(path, target)
-                if found is not None:
-                    self._name(found.library, signature)
-                    return found
+                result = self._load(path, target)
+                if result is not None:
+                    self._name(result.library, signature)
+                    return result
         if getattr(self._library, "emits", False) and not clock.nested():
             name = self._function.__name__
             clock.announce(self._function.__module__, name, size_of(self._function))
@@ -223,45 +224,45 @@ class KernelCache:
             data = path.read_bytes()
         except OSError:
             return None
-        head = len(_MARK) + 32
+        head = len(_MAGIC) + 32
         body = memoryview(data)[head:]
-        if not data.startswith(_MARK) or _checksum(path.name, body) != data[len(_MARK) : head]:
+        if not data.startswith(_MAGIC) or _checksum(path.name, body) != data[len(_MAGIC) : head]:
             report_once("a damaged kernel is compiled again", path.name)
             return None
         try:
-            found = self._rebuilt(target, pickle.loads(body))
+            result = self._rebuilt(target, pickle.loads(body))
         except Exception as error:  # noqa: BLE001
-            # whatever hinders it, compiling is the way out
+            # on any error: compile again
             report_once("a kernel cannot be loaded and is compiled again", f"{path.name}: {error}")
             return None
         with contextlib.suppress(OSError):
-            # what is used stays: the oldest go first
+            # renew the time of last use: the oldest entries are removed first
             if time.time() - path.stat().st_mtime > _DAY:
                 os.utime(path)
-        return found
+        return result
 
-    def _rebuilt(self, target: Any, kept: Any) -> Any:
+    def _rebuilt(self, target: Any, state: Any) -> Any:
         if self._library is None:
-            return compiler.CompileResult._rebuild(target, *kept)
+            return compiler.CompileResult._rebuild(target, *state)
         with _loading(target.codegen(), self._library.loaded):
-            return compiler.CompileResult._rebuild(target, *kept)
+            return compiler.CompileResult._rebuild(target, *state)
 
     def _name(self, library: Any, signature: object) -> None:
-        """Tell an inner library where it is found again."""
+        """Set the origin of an inner library, by which other processes find it."""
         plain, given = self._function, cast(Any, getattr(signature, "args", signature))
         if hasattr(library, "origin") and "<" not in plain.__qualname__:
             library.origin = plain.__module__, plain.__qualname__, tuple(given)
 
     def save_overload(self, signature: object, result: Any) -> None:
-        """Keep a compiled kernel; a disk that is full or closed costs time later, nothing now."""
+        """Save a compiled kernel; a full disk is reported, and the run continues."""
         self._name(result.library, signature)
         cannot = any(not part.can_cache for part in result.lifted)
         cannot |= any(one.origin is None for one in getattr(result.library, "callees", ()))
-        # what exec made could not be found again
+        # functions made by exec have no origin
         cannot |= self._function.__module__ not in sys.modules
         if self._folder is None or cannot or result.library.has_dynamic_globals:
             return
-        # the source with a type at each name is for people to read, and takes long to write
+        # without the annotated source, which is slow to write
         body = serialize.dumps(result._replace(type_annotation="")._reduce())
         path = self._folder / self.name(signature, _processor(result.codegen))
         partial = None
@@ -269,13 +270,13 @@ class KernelCache:
             self._folder.mkdir(parents=True, exist_ok=True)
             handle, partial = tempfile.mkstemp(prefix=f".{self._short[:20]}", dir=self._folder)
             with os.fdopen(handle, "wb") as file:
-                file.write(_MARK + _checksum(path.name, body) + body)
-                # all may read what root compiles; who may write is up to the folder
+                file.write(_MAGIC + _checksum(path.name, body) + body)
+                # readable for all users, as for kernels compiled by root
                 if hasattr(os, "fchmod"):
                     os.fchmod(file.fileno(), 0o644)
             os.replace(partial, path)
         except OSError as error:
-            report_once(CANNOT_KEEP, str(error.strerror or error))
+            report_once(CANNOT_CACHE, str(error.strerror or error))
             if partial is not None:
                 with contextlib.suppress(OSError):
                     os.unlink(partial)
@@ -283,7 +284,7 @@ class KernelCache:
             self._forget_old(self._folder)
 
     def _forget_old(self, folder: Path) -> None:
-        """Remove the oldest entries of this kernel, and what a process left that was killed."""
+        """Remove the oldest entries of this kernel, and temporary files of killed processes."""
         now = time.time()
         for age, partial in _by_age(folder.glob(f".{self._short[:20]}*")):
             if now - age > _ABANDONED:
@@ -293,7 +294,7 @@ class KernelCache:
             _remove(entry)
 
     def enable(self) -> None:
-        """Do nothing: it always is."""
+        """Do nothing: the cache is always enabled."""
 
     def disable(self) -> None:
         """Do nothing."""

@@ -1,8 +1,8 @@
-"""Which kernels a run takes: compiled where they are ready, else plain Python while it is small.
+"""Chooses the mode of a run: compiled if its kernels are cached, else plain Python if it is short.
 
-Compiling costs seconds, once per machine; a small run in plain Python is over before. Whether it
-is small is found out by beginning it: a plain run that would take longer than compiling is given
-up and begun again compiled. So every result is of one mode throughout, and says of which.
+Compiling takes seconds, once per machine; a short run in plain Python ends before. The run is tried
+in plain mode; if it would take longer than compiling, it is stopped and started again in compiled
+mode. Every result has one mode, which is recorded.
 """
 
 from __future__ import annotations
@@ -17,34 +17,34 @@ from stiction.numerics.jit import GIVEN, Mode
 
 __all__ = ["TooSlow", "Trial", "choose", "note_ready", "system_of"]
 
-# seconds of the processor after which a plain run is judged, and which it may take
+# processor time after which a plain run is assessed, and its limit [s]
 _FIRST_LOOK = 3.0
 _BUDGET = 10.0
-# what is over before compiled kernels are loaded
+# duration of a run that ends before compiled kernels are loaded [s]
 _AT_ONCE = 0.25
 
 
 class TooSlow(BaseException):
     """A plain run takes longer than compiling would.
 
-    Like Ctrl-C it may come at any moment, also inside a user's function, and is no error of it.
+    Like Ctrl-C it may be raised anywhere, also in a user's function.
     """
 
 
-def choose(runner: str, kept: Mode | None, seconds: float | None = None) -> tuple[Mode, bool]:
+def choose(runner: str, resumed: Mode | None, seconds: float | None = None) -> tuple[Mode, bool]:
     """Return the mode of a run, and whether it may be changed once the run has begun.
 
-    A run that a system says to be over at once is plain on every machine: loading compiled
-    kernels would take longer, and its bits are always the same.
+    A run with a very short estimate is plain on every machine: loading compiled kernels would
+    take longer.
 
     Parameters
     ----------
     runner : "module:function" that solves, "" for a user's own method
-    kept : mode of the checkpoint from which the run goes on
-    seconds : what the system says that plain Python takes [s]; None if it does not know
+    resumed : mode of the checkpoint from which the run is resumed
+    seconds : estimated duration in plain Python [s]; None if unknown
     """
-    if kept is not None:
-        return kept, False
+    if resumed is not None:
+        return resumed, False
     if GIVEN is not None:
         return GIVEN, False
     if seconds is not None and seconds < _AT_ONCE:
@@ -55,7 +55,7 @@ def choose(runner: str, kept: Mode | None, seconds: float | None = None) -> tupl
 
 
 def note_ready(runner: str) -> None:
-    """Note that what this runner calls has been compiled on this machine."""
+    """Record that the kernels of this runner are compiled on this machine."""
     if runner.startswith("stiction."):
         mark_ready(runner)
 
@@ -70,7 +70,7 @@ def system_of(runner: str) -> str:
 
 
 class Trial:
-    """While entered, a run that turns out to be long is given up by TooSlow.
+    """Context in which a long plain run is stopped by TooSlow.
 
     Verified by: tests/unit/numerics/compiling/test_choosing.py::test_a_long_run_is_given_up
     """
@@ -94,13 +94,13 @@ class Trial:
             signal.signal(signal.SIGPROF, self._before)  # type: ignore[arg-type]
 
     def report(self, fraction: float) -> None:
-        """Take note of how far the run is; raise TooSlow if it will take too long."""
+        """Set the progress of the run; raise TooSlow if it will take too long."""
         self._fraction = fraction
         spent = time.process_time() - self._begin
         if self._active and spent > _FIRST_LOOK and spent > fraction * _BUDGET:
             raise TooSlow
 
     def _alarm(self, number: int, frame: FrameType | None) -> None:
-        # a run that is nearly over may end
+        # a run that has nearly ended continues
         if time.process_time() - self._begin > 2.0 * _BUDGET or self._fraction < 0.7:
             raise TooSlow

@@ -1,4 +1,4 @@
-"""The clock of compiling: how long it took, and a word before it takes long."""
+"""Time spent in compilation, and a message before a long one."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 __all__ = ["announce", "compiling", "hush", "nested", "silent", "spent"]
 
-# compiling an instruction of Python takes as long as this many turns of an empty loop
+# duration of compiling one Python instruction, in iterations of an empty loop
 _TURNS_PER_INSTRUCTION = 75_000
 _TURNS = 50_000
 _WORTH_A_WORD = 2.0
@@ -31,7 +31,7 @@ _CLOCK = _Clock()
 
 @contextlib.contextmanager
 def compiling() -> Iterator[None]:
-    """Count the time inside as compiling; what is nested counts once."""
+    """Count the time of the block as compilation; nested blocks count once."""
     begin = time.perf_counter()
     _CLOCK.depth += 1
     try:
@@ -43,12 +43,12 @@ def compiling() -> Iterator[None]:
 
 
 def nested() -> bool:
-    """Return whether this is said within another compilation, which was announced as a whole."""
+    """Return whether this is within another compilation, which was announced."""
     return _CLOCK.depth > 0
 
 
 def hush() -> None:
-    """Report no progress in this process: another one does."""
+    """Disable messages in this process; another one reports the progress."""
     _CLOCK.quiet = True
 
 
@@ -63,7 +63,7 @@ def spent() -> float:
 
 
 def _turn() -> float:
-    """Return how long a turn of an empty loop takes on this machine [s]."""
+    """Return the duration of an iteration of an empty loop on this machine [s]."""
     best = math.inf
     for _ in range(3):
         begin = time.perf_counter()
@@ -74,12 +74,12 @@ def _turn() -> float:
 
 
 def announce(module: str | None, name: str, instructions: int) -> None:
-    """Say that a kernel is being compiled with all that it calls, if that takes long."""
-    # what `exec` makes may have no module
-    module = module or "what exec made"
+    """Announce that a kernel is compiled with its callees, if that takes long."""
+    # functions made by `exec` may have no module
+    module = module or "functions made by exec"
     part = ".".join(module.split(".")[1:2]) or module
     seconds = instructions * _TURNS_PER_INSTRUCTION * _turn()
-    # many small kernels take as long as a large one
+    # many small kernels add up
     _CLOCK.unsaid += seconds
     if _CLOCK.unsaid > _WORTH_A_WORD and not _CLOCK.quiet and sys.stderr is not None:
         again = "more of " if part in _CLOCK.announced else ""

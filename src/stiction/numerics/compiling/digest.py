@@ -1,4 +1,4 @@
-"""What went into a kernel, as one digest: its code, all kernels it can reach, their constants."""
+"""Digests of kernels: their code, all kernels they can reach, their constants, types."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-# their versions are part of what names an entry
+# libraries whose versions are part of a cache key
 LIBRARIES = ("llvmlite", "math", "numba", "numpy", "scipy")
 
 __all__ = [
@@ -34,7 +34,7 @@ def digest_of(function: Callable[..., object]) -> str:
     """Return a digest of a plain function, of all kernels it can reach and of their constants.
 
     Names of variables, comments, docstrings and line numbers do not count; those of arguments do,
-    because calls may use them, and so does how a kernel is to be compiled.
+    because calls may use them, and so do the options of compilation.
 
     Verified by: tests/unit/numerics/compiling/test_digest.py::test_what_counts
     """
@@ -43,16 +43,16 @@ def digest_of(function: Callable[..., object]) -> str:
     digest = hashlib.sha256()
     for plain in reached:
         body, callees = _body(plain)
-        # which kernel stands behind which name: two may have one name and close over other values
+        # which callee belongs to which name: closures of equal name may differ
         digest.update(body + repr([place[callee] for callee in callees]).encode())
     return digest.hexdigest()
 
 
 def text_of_type(kind: Any) -> str:
-    """Return a type of Numba, or several, as text with all that code can depend on.
+    """Return a type of Numba, or several, as text that determines the code.
 
-    The names of its fields are no part of the name of a named tuple, nor is its module; a function
-    is named by where it lies in memory.
+    Numba's own text of a named tuple omits its fields and module, and that of a function has its
+    memory address.
 
     Verified by: tests/unit/numerics/compiling/test_digest.py::test_types_are_distinguished
     """
@@ -73,7 +73,7 @@ def text_of_type(kind: Any) -> str:
 
 
 def size_of(function: Callable[..., object]) -> int:
-    """Return how many instructions a kernel has with all that it can reach."""
+    """Return the number of instructions of a kernel with all that it can reach."""
     return sum(len(plain.__code__.co_code) // 2 for plain in reached_by(function))
 
 
@@ -92,20 +92,20 @@ def reached_by(function: Callable[..., object]) -> list[types.FunctionType]:
 def _body(plain: types.FunctionType) -> tuple[bytes, tuple[types.FunctionType, ...]]:
     """Return a digest of one function and what it uses, and the kernels that it calls.
 
-    What a user's function refers to may change between runs; ours stay as they are.
+    References of a user's function may change between runs; ours do not.
     """
     ours = str(plain.__module__).startswith("stiction.")
-    return _kept_body(plain) if ours else _body_now(plain)
+    return _cached_body(plain) if ours else _body_now(plain)
 
 
 @functools.cache
-def _kept_body(plain: types.FunctionType) -> tuple[bytes, tuple[types.FunctionType, ...]]:
+def _cached_body(plain: types.FunctionType) -> tuple[bytes, tuple[types.FunctionType, ...]]:
     return _body_now(plain)
 
 
 def _body_now(plain: types.FunctionType) -> tuple[bytes, tuple[types.FunctionType, ...]]:
     callees: list[types.FunctionType] = []
-    # what `exec` makes may have no module
+    # functions made by `exec` may have no module
     parts = [str(plain.__module__).encode(), plain.__qualname__.encode(), *code_parts(plain)]
     for name, value in _outer_values(plain):
         inner = _inner_function(value)
@@ -128,7 +128,7 @@ def _inner_function(value: object) -> types.FunctionType | None:
     """Return the Python function behind a kernel or an intrinsic of ours; None for others."""
     native = getattr(value, "native_name", None)
     if isinstance(native, str):
-        # its plain body is not what is compiled
+        # the intrinsic is compiled, not its plain body
         module, _, name = native.partition(":")
         value = getattr(importlib.import_module(module), name)
     for attribute in ("py_func", "_defn", "_pyfunc"):
@@ -142,7 +142,7 @@ def _inner_function(value: object) -> types.FunctionType | None:
 
 
 def code_parts(function: types.FunctionType) -> Iterator[bytes]:
-    """Yield what a body does: its instructions, names and constants."""
+    """Yield the instructions, names and constants of a body."""
     yield bytes_of(function.__defaults__ or ())
     yield bytes_of(sorted((function.__kwdefaults__ or {}).items()))
     for code in codes(function.__code__):
@@ -152,7 +152,7 @@ def code_parts(function: types.FunctionType) -> Iterator[bytes]:
         count = code.co_argcount + code.co_kwonlyargcount
         kinds = (code.co_posonlyargcount, code.co_argcount, code.co_flags)
         yield repr((code.co_varnames[:count], *kinds)).encode()
-        # a docstring is the first constant and says nothing
+        # skip the docstring, the first constant
         first = code.co_consts[0] if code.co_consts else None
         skipped = code is function.__code__ and isinstance(first, str) and first == function.__doc__
         for value in code.co_consts[skipped:]:
@@ -161,15 +161,15 @@ def code_parts(function: types.FunctionType) -> Iterator[bytes]:
 
 
 def _outer_values(function: types.FunctionType) -> Iterator[tuple[str, object]]:
-    """Yield the globals and closed-over values that a function uses, and of modules what it names.
+    """Yield the globals and closure values of a function, and the attributes of modules it names.
 
-    A name that is both an attribute of a module and of something else counts for both: more than
-    is used costs a compilation now and then, less would leave something stale.
+    A name may match attributes of several modules, and all count: a surplus costs a compilation, an
+    omission would leave a stale entry.
     """
     for cell_name, cell in zip(
         function.__code__.co_freevars, function.__closure__ or (), strict=True
     ):
-        with contextlib.suppress(ValueError):  # a cell that is empty still
+        with contextlib.suppress(ValueError):  # an empty cell
             yield cell_name, cell.cell_contents
     for code in codes(function.__code__):
         for name in code.co_names:
@@ -205,7 +205,7 @@ def bytes_of(value: object) -> bytes:
         fields = value.dtype.descr if value.dtype.names else value.dtype.str
         return str((fields, value.shape)).encode() + np.ascontiguousarray(value).tobytes()
     if isinstance(value, np.generic):
-        # Numba freezes them as it does numbers
+        # frozen by Numba like numbers
         return f"{value.dtype.str} ".encode() + value.tobytes()
     if isinstance(value, slice):
         return b"slice" + bytes_of((value.start, value.stop, value.step))
@@ -224,5 +224,5 @@ def bytes_of(value: object) -> bytes:
         return f"{value.__module__}.{value.__qualname__}{fields}".encode()
     if isinstance(value, bool | int | float | complex | str | bytes | None):
         return f"{type(value).__name__} {value!r}".encode()
-    # functions of libraries, ufuncs, types of Numba: their versions are part of the key
+    # library functions, ufuncs, types of Numba: their versions are in the key
     return str(getattr(value, "__qualname__", type(value).__qualname__)).encode()

@@ -1,4 +1,4 @@
-"""One process at a time: the kernel's lock on an open file, of POSIX and of Windows."""
+"""File locks of the operating system (POSIX, Windows), for one process at a time."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["TAKEN", "kernel_lock"]
 
 # error numbers of a lock that another process holds
 TAKEN = (errno.EWOULDBLOCK, errno.EACCES, errno.EAGAIN, errno.EDEADLK)
-# on Windows nobody can read what is locked, so a byte far behind any text is
+# on Windows locked bytes cannot be read: lock one far behind the text
 _FAR = 1 << 30
 
 

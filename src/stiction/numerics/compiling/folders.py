@@ -1,4 +1,4 @@
-"""Where compiled kernels are kept, and which folders code may be read from."""
+"""Folders of the kernel cache, and their safety: code is read from trusted folders only."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from stiction.numerics.compiling import clock
 from stiction.numerics.compiling.file_lock import TAKEN, kernel_lock
 
 __all__ = [
-    "CANNOT_KEEP",
+    "CANNOT_CACHE",
     "PACKAGED",
     "alone",
     "folder_for",
@@ -36,9 +36,9 @@ __all__ = [
 ]
 
 _FOLDER = "STICTION_CACHE_DIR"
-# what is said when a kernel could not be written
-CANNOT_KEEP = "compiled kernels cannot be kept; runs go on"
-# kernels that came with the package, one folder for each kind of processor
+# message if a kernel cannot be written
+CANNOT_CACHE = "compiled kernels cannot be cached; runs continue"
+# packaged kernels, a folder for each kind of processor
 _PACKAGE = Path(__file__).parents[2]
 PACKAGED = _PACKAGE / "_kernels"
 _LIST = "kernels.txt"
@@ -47,8 +47,8 @@ _LIST = "kernels.txt"
 def is_safe(folder: Path) -> bool:
     """Return whether nobody but the user or root can have put code into `folder`.
 
-    It must belong to one of the two and not be writable for others; for its group only where
-    that is the user's own.
+    It must belong to one of them and not be writable by others, nor by its group unless that is the
+    user's own.
 
     Verified by: tests/unit/numerics/compiling/test_cache.py::test_code_is_read_from_safe_folders
     """
@@ -78,18 +78,18 @@ def _private_groups() -> tuple[int, ...]:
 
 
 def folder_for(source: str) -> Path | None:
-    """Return the folder in which kernels of a source file are kept; None where there is none.
+    """Return the cache folder for kernels of a source file; None if there is none.
 
-    It is ``$STICTION_CACHE_DIR`` or ``$NUMBA_CACHE_DIR`` when one is set, `__pycache__` beside the
-    source where that can be written, else a folder of the user's.
+    It is ``$STICTION_CACHE_DIR`` or ``$NUMBA_CACHE_DIR`` if set, `__pycache__` beside the source if
+    it is writable, else a folder in the user's home.
     """
     return next((place for place in _places(source) if not _fault(place)), None)
 
 
 def folders_to_read(source: str) -> list[Path]:
-    """Return the folders in which kernels of a source file may lie.
+    """Return the folders from which kernels of a source file are read.
 
-    Beside the folder in which they are kept these are such as root has filled for all users.
+    These are the cache folder and folders that root has filled for all users.
 
     Verified by: tests/unit/numerics/compiling/test_folders.py::test_what_root_has_compiled_is_read
     """
@@ -97,7 +97,7 @@ def folders_to_read(source: str) -> list[Path]:
 
 
 def why_unusable(source: str) -> str:
-    """Return why no folder can keep the kernels of a source file, in a few words."""
+    """Return why there is no cache folder for a source file."""
     return "; ".join(f"{place} {_fault(place)}" for place in _places(source)[-1:])
 
 
@@ -110,14 +110,14 @@ def _places(source: str) -> list[Path]:
     except RuntimeError:
         home = Path(tempfile.gettempdir(), f"stiction-{getattr(os, 'getuid', int)()}")
     own = Path(os.environ.get("XDG_CACHE_HOME") or home / ".cache") / "stiction"
-    # what is typed in or made by `exec` lies beside nothing
+    # interactive code and `exec` have no source file
     beside = [] if source.startswith("<") else [Path(source).parent / "__pycache__"]
     return [*beside, own]
 
 
 @functools.cache
 def _fault(folder: Path) -> str:
-    """Return why kernels cannot be kept in a folder, which is made if need be; else nothing."""
+    """Return why a folder cannot be a cache folder, or nothing; it is created if missing."""
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         # for the user alone, whatever else the umask allows; `__pycache__` is the installation's
@@ -130,15 +130,14 @@ def _fault(folder: Path) -> str:
 
 
 def systems() -> dict[str, Path]:
-    """Return the rooms that have kernels, each with the list of what Python calls of them."""
+    """Return the subpackages with kernels, each with the list of its outer kernels."""
     return {path.parent.name: path for path in sorted(_PACKAGE.glob(f"*/{_LIST}"))}
 
 
 def is_ready(what: str) -> bool:
-    """Return whether it is noted that the kernels of a system or a method are compiled here.
+    """Return whether the kernels of a system or method are recorded as compiled here.
 
-    A hint, not a promise: sources may have been edited since, or the folder have come from a
-    machine with another processor. Then they are compiled again.
+    It is a hint: after edits, or on another processor, they are compiled again.
     """
     name = _ready_name(what)
     own = folders_to_read(str(_PACKAGE / "__init__.py"))
@@ -147,15 +146,15 @@ def is_ready(what: str) -> bool:
 
 
 def mark_ready(what: str) -> None:
-    """Note that the kernels of a system or a method are compiled on this machine."""
+    """Record that the kernels of a system or method are compiled on this machine."""
     folder = folder_for(str(_PACKAGE / "__init__.py"))
-    if folder is None or CANNOT_KEEP in _reported:
+    if folder is None or CANNOT_CACHE in _reported:
         return
     name = folder / _ready_name(what)
     try:
         name.write_text(what, encoding="utf-8")
     except OSError:
-        # a full disk leaves an empty file, and that would be a note, too
+        # a full disk leaves an empty file, which would count as a record
         with contextlib.suppress(OSError):
             name.unlink()
 
@@ -175,9 +174,9 @@ def reported(text: str) -> str | None:
 
 
 def report_once(text: str, about: str = "") -> None:
-    """Say on stderr what costs time; the same text once a process, about the first."""
+    """Write a message to stderr, once per process and text."""
     if text not in _reported:
-        # an error may have many lines, and a program without a console has no stderr
+        # the first line only; a program without a console has no stderr
         first = next(iter(about.splitlines()), "")[:160]
         _reported[text] = first
         if sys.stderr is not None and not clock.silent():
@@ -186,10 +185,10 @@ def report_once(text: str, about: str = "") -> None:
 
 @contextlib.contextmanager
 def alone(path: Path, patience: float = 600.0) -> Iterator[None]:
-    """Wait until no other process holds `path`, then hold it inside a with statement.
+    """Lock `path` in a with statement; wait while another process holds the lock.
 
-    A process that ends, however it does, lets go of what it held. Where files cannot be
-    held, or after `patience` [s], it goes on: work may be done twice then, and nothing is wrong.
+    The lock ends with its process. Without file locks, or after `patience` [s], the block runs
+    unlocked: work may then be done twice.
     """
     file = None
     with contextlib.suppress(OSError):
@@ -208,11 +207,11 @@ def alone(path: Path, patience: float = 600.0) -> Iterator[None]:
         yield
     finally:
         if file is not None:
-            _let_go(file, path)
+            _release(file, path)
 
 
-def _let_go(file: IO[str], path: Path) -> None:
-    """Remove and close a file that was held; Windows removes no open files."""
+def _release(file: IO[str], path: Path) -> None:
+    """Remove and close a locked file; Windows cannot remove open files."""
     if os.name != "nt":
         path.unlink(missing_ok=True)
     file.close()

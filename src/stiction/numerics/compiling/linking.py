@@ -1,13 +1,13 @@
-"""How kernels are compiled: each is lowered once, and optimised once with all that it calls.
+"""Compilation of kernels: each is lowered once, and optimised once together with its callees.
 
-Numba optimises every function with everything below it and makes machine code of the whole, so a
-kernel at depth d is optimised and written out d times, of which all but one are thrown away. Here
-a kernel that others call (an inner one) is lowered and no more; one that Python calls (an outer
-one) links the inner ones it reaches, each once, and is optimised as a whole. Arithmetic is the
-same to the last bit: nothing here may reorder it.
+Numba optimises and emits every function with all its callees, so that a kernel at depth d of the
+call graph is optimised d times. Here an inner kernel, called by kernels, is lowered to LLVM IR
+only; an outer kernel, called by Python, links the inner kernels it reaches, each once, and is
+optimised as a whole. No option permits a reordering of arithmetic: results are the same to the last
+bit.
 
-Symbols are named by digests, so that inner kernels kept on disk by one process can be linked by
-another. Imported only when something is compiled or loaded.
+Symbols are named by digests, so that inner kernels in the cache of one process can be linked by
+another. This module is imported only when a kernel is compiled or loaded.
 """
 
 from __future__ import annotations
@@ -47,14 +47,14 @@ __all__ = [
 ]
 
 
-# what Numba takes for an address that is good in this process alone
-_NOT_TO_KEEP = '@"numba.dynamic.globals.apart" = weak_odr constant i8 0'
-# every C function that was made in this process, with its types
+# marks a library as valid in this process only
+_NOT_CACHEABLE = '@"numba.dynamic.globals.apart" = weak_odr constant i8 0'
+# all C functions of this process, with their types
 C_FUNCTIONS: list[tuple[Any, Any]] = []
 
 
 class _Silent:
-    """A code generator that leaves out what can only be done to machine code."""
+    """A code generator without the operations on machine code."""
 
     def __init__(self, real: Any) -> None:
         self._real = real
@@ -63,18 +63,18 @@ class _Silent:
         return getattr(self._real, name)
 
     def set_env(self, name: str, env: object) -> None:
-        """Do nothing: there is no code yet that has an environment."""
+        """Do nothing: there is no machine code."""
 
 
 class InnerLibrary(codegen.JITCodeLibrary):
-    """The code of one kernel that others call, as it was lowered.
+    """The LLVM IR of one inner kernel, not optimised.
 
     Attributes
     ----------
     callees : libraries of the kernels that it calls
     origin : module and name of the kernel and the types of its arguments, by which another
         process finds it
-    emits : whether machine code is made of it
+    emits : whether machine code is emitted
     """
 
     emits = False
@@ -88,11 +88,11 @@ class InnerLibrary(codegen.JITCodeLibrary):
 
     @property
     def codegen(self) -> Any:
-        """What makes code."""
+        """The code generator."""
         return self._silent
 
     def finalize(self) -> None:
-        """Link what is not an inner kernel; neither optimise nor emit."""
+        """Link libraries other than kernels; neither optimise nor emit."""
         self._raise_if_finalized()
         for library in dict.fromkeys(self._linking_libraries):
             if isinstance(library, InnerLibrary | SeparateLibrary):
@@ -108,26 +108,26 @@ class InnerLibrary(codegen.JITCodeLibrary):
         return 0
 
     def own(self) -> Any:
-        """Return the code of this kernel alone, in a form that may be linked many times."""
+        """Return the code of this kernel alone, for repeated linking."""
         self._ensure_finalized()
         if self._own is None:
             self._own = _shared(self._final_module.clone())
         return self._own
 
     def reached(self) -> list[InnerLibrary | SeparateLibrary]:
-        """Return this library and all below it, each once; of what is apart nothing below."""
-        found: dict[InnerLibrary | SeparateLibrary, None] = {}
+        """Return this library and all callees, each once; without the callees of separate ones."""
+        reached: dict[InnerLibrary | SeparateLibrary, None] = {}
         waiting: list[InnerLibrary | SeparateLibrary] = [self]
         while waiting:
             library = waiting.pop()
-            if library not in found:
+            if library not in reached:
                 library._ensure_finalized()
-                found[library] = None
+                reached[library] = None
                 waiting += library.callees if isinstance(library, InnerLibrary) else []
-        return list(found)
+        return list(reached)
 
     def _get_module_for_linking(self) -> Any:
-        """Return all the code below, for a library that knows nothing of this one."""
+        """Return the code with all callees, for libraries of Numba."""
         if self._shared_module is None:
             module = self._final_module.clone()
             for library in self.reached()[1:]:
@@ -141,12 +141,12 @@ class InnerLibrary(codegen.JITCodeLibrary):
     # ---- on disk
 
     def serialize_using_object_code(self) -> Any:
-        """Return the code of this kernel alone, and where those that it calls are found."""
+        """Return the code of this kernel alone, and the origins of its callees."""
         return "inner", self.own().as_bitcode(), tuple(one.origin for one in self.callees)
 
     @classmethod
     def loaded(cls, generator: Any, state: Any) -> InnerLibrary:
-        """Return what `serialize_using_object_code` kept."""
+        """Restore a library from the state of `serialize_using_object_code`."""
         _, code, origins = state
         self = cls(generator, "inner")
         self._final_module = self._own = llvm.parse_bitcode(code)
@@ -156,21 +156,21 @@ class InnerLibrary(codegen.JITCodeLibrary):
 
 
 def _found_again(origins: Any) -> list[Any]:
-    """Return the libraries of kernels that others call, compiled where nothing is kept of them."""
-    found = []
+    """Return the libraries of kernels by their origins; compile those that are not cached."""
+    libraries = []
     for module, name, given in origins:
         dispatcher = inner(getattr(importlib.import_module(module), name))
         dispatcher.compile(given)
-        found.append(dispatcher.overloads[given].library)
-    return found
+        libraries.append(dispatcher.overloads[given].library)
+    return libraries
 
 
 class OuterLibrary(codegen.JITCodeLibrary):
-    """The code of a kernel that Python calls, with every kernel below it but those apart.
+    """The machine code of an outer kernel, with all its callees except separate ones.
 
     Attributes
     ----------
-    callees : libraries of the kernels that stay apart, which it jumps to
+    callees : libraries of separate kernels, to which it jumps
     """
 
     emits = True
@@ -178,26 +178,26 @@ class OuterLibrary(codegen.JITCodeLibrary):
     def __init__(self, generator: Any, name: str) -> None:
         super().__init__(generator, name)
         self.callees: list[SeparateLibrary] = []
-        # functions that were in no other library
+        # functions defined in this library
         self._own_names: list[str] = []
 
     def finalize(self) -> None:
-        """Link every library once, optimise the whole, and make machine code of it."""
+        """Link every library once, optimise the module, emit machine code."""
         self._raise_if_finalized()
         modules: dict[Any, Callable[[], Any]] = {}
-        apart: dict[SeparateLibrary, None] = {}
+        separate: dict[SeparateLibrary, None] = {}
         for library in self._linking_libraries:
             below: list[Any] = [library]
             if isinstance(library, InnerLibrary):
                 below = [*library.reached()]
             for one in below:
                 if isinstance(one, SeparateLibrary):
-                    apart[one] = None
+                    separate[one] = None
                 elif isinstance(one, InnerLibrary):
                     modules[one] = one.own
                 else:
                     modules[one] = one._get_module_for_linking
-        self.callees = list(apart)
+        self.callees = list(separate)
         self._own_names = [one.name for one in self._final_module.functions if _made_here(one)]
         for module in modules.values():
             self._final_module.link_in(module(), preserve=True)
@@ -206,7 +206,7 @@ class OuterLibrary(codegen.JITCodeLibrary):
         self._finalize_final_module()
 
     def serialize_using_object_code(self) -> Any:
-        """Return machine code, the names in it, and those that it needs: nobody links it."""
+        """Return the machine code, its defined symbols, and its undefined ones."""
         self._ensure_finalized()
         module = self._final_module
         values = (*module.functions, *module.global_variables)
@@ -218,13 +218,13 @@ class OuterLibrary(codegen.JITCodeLibrary):
 
     @classmethod
     def loaded(cls, generator: Any, state: Any) -> OuterLibrary:
-        """Return what `serialize_using_object_code` kept."""
+        """Restore a library from the state of `serialize_using_object_code`."""
         _, code, names, foreign, called = state
         callees = _found_again(called)
         target = cpu_target.target_context
         rtsys.initialize(target)
         if any(llvm.address_of_symbol(name) is None for name in foreign):
-            # what Numba brings along for numbers at random, linear algebra, ... takes long to load
+            # Numba's own helpers (random numbers, linear algebra, ...) are slow to load: on demand
             target.refresh()
         self = cls(generator, "outer")
         self.callees = callees
@@ -236,7 +236,7 @@ class OuterLibrary(codegen.JITCodeLibrary):
 
 
 class SeparateLibrary(OuterLibrary):
-    """The machine code of a kernel that others jump to, with what it calls that is not apart.
+    """The machine code of a separate kernel, with all its callees except separate ones.
 
     Attributes
     ----------
@@ -248,7 +248,7 @@ class SeparateLibrary(OuterLibrary):
         self.origin: tuple[str, str, Any] | None = None
 
     def finalize(self) -> None:
-        """Make machine code, and let all code from now on find it by its name."""
+        """Emit machine code, and publish its symbols."""
         super().finalize()
         self._publish()
 
@@ -257,19 +257,19 @@ class SeparateLibrary(OuterLibrary):
             llvm.add_symbol(name, self.get_pointer_to_function(name))
 
     def _get_module_for_linking(self) -> Any:
-        """Return a mark for a library that knows nothing of this one: it must not be kept.
+        """Return a marker that makes libraries of Numba not cacheable.
 
-        In another process it would jump to what is not there, and that ends a process.
+        In another process they would jump to a missing symbol and crash.
         """
-        return llvm.parse_assembly(_NOT_TO_KEEP)
+        return llvm.parse_assembly(_NOT_CACHEABLE)
 
     def serialize_using_object_code(self) -> Any:
-        """Return what any library of machine code keeps, and the names that others jump to."""
+        """Return the state of an outer library, and the published symbols."""
         return *super().serialize_using_object_code(), self._own_names
 
     @classmethod
     def loaded(cls, generator: Any, state: Any) -> SeparateLibrary:
-        """Return what `serialize_using_object_code` kept."""
+        """Restore a library from the state of `serialize_using_object_code`."""
         *whole, names = state
         self = super().loaded(generator, whole)
         assert isinstance(self, cls)
@@ -283,7 +283,7 @@ def _made_here(function: Any) -> bool:
 
 
 def _shared(module: Any) -> Any:
-    """Let definitions stand in many modules, and be dropped where nothing calls them."""
+    """Allow definitions in many modules, removed where they are not called."""
     for function in module.functions:
         if not function.is_declaration and function.linkage == llvm.Linkage.external:
             function.linkage = "linkonce_odr"
@@ -295,7 +295,7 @@ def _shared(module: Any) -> Any:
 
 @contextlib.contextmanager
 def _no_collection() -> Iterator[None]:
-    """Compile without looking for garbage, of which there is little: a fifth of the time."""
+    """Disable garbage collection while compiling, which saves a fifth of the time."""
     was = gc.isenabled()
     gc.disable()
     try:
@@ -308,7 +308,7 @@ def _no_collection() -> Iterator[None]:
 def _symbol(name: str, given: Any, *, abi_tags: Any = (), uid: Any = None) -> str:
     """Return the symbol of a function, the same in every process.
 
-    Numba counts types of structured arrays as a process meets them, and names symbols so.
+    Numba numbers types of structured arrays by their order in a process.
     """
     types = hashlib.sha256(text_of_type(given).encode()).hexdigest()[:16]
     symbol: str = default_mangler(f"{name}_{types}", (), abi_tags=abi_tags, uid=uid)
@@ -340,7 +340,7 @@ class _Pipeline(compiler.Compiler):
         """Return the compiled function."""
         with clock.compiling(), _no_collection():
             identity = bytecode.FunctionIdentity.from_function(func)
-            # Numba's own names of types do not distinguish all of them
+            # Numba's own type names are not unique
             whole = f"{digest_of(func)} {text_of_type(self.state.args)}"
             digest = hashlib.sha256(whole.encode()).hexdigest()[:24]
             kind = self.library_class.__name__[0]
@@ -379,8 +379,8 @@ def outer(kernel: Any) -> Any:
 
 @functools.cache
 def _dispatcher(kernel: Any, library: Any) -> Any:
-    """Return what Numba calls: with wrappers for Python alone, no fast-math, division as in C."""
-    # references are counted or not as each kernel says, not as its caller does
+    """Return the dispatcher: without fast-math, with division as in C."""
+    # reference counting is an option of each kernel, independent of its caller
     options = {"error_model": "numpy", "no_cfunc_wrapper": True, **kernel.options}
     if library is InnerLibrary:
         options["no_cpython_wrapper"] = True
@@ -394,7 +394,7 @@ def _dispatcher(kernel: Any, library: Any) -> Any:
 
 
 def _compile_in_turn(dispatcher: Any, given: Any) -> Any:
-    """Compile a kernel that many need, or wait for a worker beside this one that is at it."""
+    """Compile a separate kernel, or wait for another worker that compiles it."""
     if isinstance(given, tuple) and given in dispatcher.overloads:
         return dispatcher.overloads[given].entry_point
     with dispatcher._cache.turn(given):
@@ -402,13 +402,13 @@ def _compile_in_turn(dispatcher: Any, given: Any) -> Any:
 
 
 def _call_template(dispatcher: Any, arguments: Any, keywords: Any) -> Any:
-    """Return how kernels call this one: compiled once for all whole numbers, constants too."""
+    """Return the call template: one compilation for all integers, literals included."""
     template = type(dispatcher).get_call_template
     general = tuple(kinds.unliteral(kind) for kind in arguments)
     try:
         return template(dispatcher, general, keywords)
     except errors.TypingError:
-        # a constant that must stay one, such as the place in a tuple
+        # a literal that must remain one, such as an index of a tuple
         return template(dispatcher, arguments, keywords)
 
 
@@ -425,7 +425,7 @@ def c_function(function: Callable[..., object], kind: Any) -> Any:
 
 
 def _allow_helpers(function: FunctionType) -> None:
-    """Let compiled code call the plain functions of the same file that `function` calls."""
+    """Register the plain functions of the same file that `function` calls."""
     for name in function.__code__.co_names:
         helper = function.__globals__.get(name)
         if isinstance(helper, FunctionType) and helper.__module__ == function.__module__:

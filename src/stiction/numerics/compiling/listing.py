@@ -1,4 +1,4 @@
-"""Lists of kernels with the types they are called with, as text: what to compile beforehand.
+"""Lists of kernels with the types of their arguments, as text, for ahead-of-time compilation.
 
 A line is "module:name types", types separated by blanks: ``i8``, ``f8``, ``b1``; an array is its
 entries, a colon, its dimensions and layout (``f8:2C``), a structured one, here with a vector in it,
@@ -45,26 +45,26 @@ _TOKEN = re.compile(r"[\w.]+:\w+\(|[\w.=,]+(?::\d\w?!?)?|\*|[() ]")
 
 def lines() -> list[str]:
     """Return a line for every kernel and C function that Python has called in this process."""
-    found = set()
+    made = set()
     for one in jit.KERNELS:
         name = _name_of(one) if "compiled" in vars(one) else None
         if name is None:
             continue
         for given in one.compiled.signatures:
-            # what takes a generator of numbers, for one, is left to its first call
+            # types without a text, such as random generators, are compiled at the first call
             with contextlib.suppress(ValueError):
-                found.add(f"{name} {' '.join(map(type_text, given))}")
+                made.add(f"{name} {' '.join(map(type_text, given))}")
     for function, (arguments, result) in C_FUNCTIONS:
         if "<" not in function.__qualname__:
             given = " ".join(map(type_text, arguments))
-            found.add(f"{_name(function)} {given} -> {type_text(result)}")
-    return sorted(found)
+            made.add(f"{_name(function)} {given} -> {type_text(result)}")
+    return sorted(made)
 
 
 def compile_line(line: str) -> None:
-    """Compile what a line names, or load it where that was done before."""
+    """Compile the kernel of a line, or load it from the cache."""
     name, _, given = line.partition(" ")
-    function = _found(name)
+    function = _resolve(name)
     if " -> " in given:
         given, _, result = given.partition(" -> ")
         c_function(function, (tuple(_types(given)), type_of_text(result)))
@@ -73,8 +73,8 @@ def compile_line(line: str) -> None:
 
 
 def size_of_line(line: str) -> int:
-    """Return how many instructions of Python a line compiles."""
-    return size_of(_found(line.partition(" ")[0]))
+    """Return the number of Python instructions of a line."""
+    return size_of(_resolve(line.partition(" ")[0]))
 
 
 def _name(function: Any) -> str:
@@ -84,14 +84,14 @@ def _name(function: Any) -> str:
 def _name_of(kernel: Any) -> str | None:
     """Return the name of a kernel, or "module:factory(1,2)" of one that a function makes.
 
-    The function takes whole numbers, which its kernel uses; None where that is not so.
+    The factory takes integers that its kernel uses; None for other factories.
     """
     plain = kernel.py_func
     factory, inside, _ = plain.__qualname__.partition(".<locals>.")
     if not inside:
         return _name(plain)
     made_by = vars(importlib.import_module(plain.__module__)).get(factory)
-    # one that takes nothing is no factory, and may do anything
+    # a function without parameters is no factory
     if made_by is None or not inspect.signature(made_by).parameters:
         return None
     cells = zip(plain.__code__.co_freevars, plain.__closure__ or (), strict=True)
@@ -102,11 +102,11 @@ def _name_of(kernel: Any) -> str | None:
     return f"{plain.__module__}:{factory}({','.join(map(str, given))})"
 
 
-def _found(name: str) -> Any:
+def _resolve(name: str) -> Any:
     module, _, attribute = name.partition(":")
     factory, _, given = attribute.rstrip(")").partition("(")
-    found = getattr(importlib.import_module(module), factory)
-    return found(*map(int, given.split(","))) if given else found
+    value = getattr(importlib.import_module(module), factory)
+    return value(*map(int, given.split(","))) if given else value
 
 
 # ---- types as text
@@ -142,8 +142,8 @@ def type_text(kind: Any) -> str:
 
 def type_of_text(text: str) -> Any:
     """Return the type behind `type_text`."""
-    (found,) = _types(text)
-    return found
+    (kind,) = _types(text)
+    return kind
 
 
 def _types(text: str) -> list[Any]:
@@ -162,7 +162,7 @@ def _read(tokens: Iterator[str]) -> Iterator[Any]:
             yield types.Tuple(tuple(_read(tokens)))
         elif token.endswith("("):
             inside = tuple(_read(tokens))
-            yield _named(inside, _found(token[:-1]))
+            yield _named(inside, _resolve(token[:-1]))
         elif ":" in token:
             entries, _, shape = token.partition(":")
             write = not shape.endswith("!")
@@ -185,9 +185,9 @@ def _entries(text: str) -> Any:
 
 
 def _named(inside: tuple[Any, ...], made: type) -> Any:
-    alike = len(set(inside)) == 1
+    uniform = len(set(inside)) == 1
     return (
         types.NamedUniTuple(inside[0], len(inside), made)
-        if alike
+        if uniform
         else types.NamedTuple(inside, made)
     )

@@ -1,4 +1,4 @@
-"""What only compiled code can do: calls of C functions by address. Imported when it is compiled."""
+"""Intrinsics of compiled code: calls of C functions by address. Imported on compilation."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _I, _F = types.int64, types.float64
 
 
 def _called(context: Any, builder: Any, arguments: Sequence[Any], result: Any, kinds: Any) -> Any:
-    """Return the call of the C function at arguments[0]; whole numbers may be pointers."""
+    """Return the call of the C function at arguments[0]; integers may be pointers."""
     function = builder.inttoptr(arguments[0], ir.FunctionType(result, kinds).as_pointer())
     given = [
         builder.inttoptr(value, kind) if isinstance(kind, ir.PointerType) else value

@@ -1,9 +1,9 @@
-"""Functions of a user for the compiler: with the plain functions they call, or who is in the way.
+"""Compiles a user's functions together with the plain functions they call.
 
-Numba compiles no plain Python function that a function refers to. Here a function is copied with
-its globals and closure cells, in which plain functions are replaced by compiled ones, and so on
-downwards; modules that hold such functions are copied too, and a list stands as a tuple. As
-everywhere in Numba, what is referred to is frozen as it is when the function is compiled.
+Numba does not compile plain Python functions that a function refers to. This module copies a
+function with its globals and closure cells, and recursively replaces plain functions by compiled
+ones; modules with such functions are copied, and lists become tuples. As always in Numba, globals
+are frozen at compilation. `culprit` gives the reason if a function cannot be compiled.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ def _loaded(code: types.CodeType) -> tuple[str, ...]:
 
 
 def outer_values(function: types.FunctionType) -> Iterator[tuple[str, object]]:
-    """Yield the globals and closed-over values that a function uses, and what of modules."""
+    """Yield the globals and closure values of a function, and named attributes of modules."""
     cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
     for name, cell in cells:
-        with contextlib.suppress(ValueError):  # a cell that is empty still
+        with contextlib.suppress(ValueError):  # an empty cell
             yield name, cell.cell_contents
     for code in codes(function.__code__):
         for name in _loaded(code):
@@ -50,17 +50,17 @@ def outer_values(function: types.FunctionType) -> Iterator[tuple[str, object]]:
 
 
 def may_raise(function: Callable[..., object]) -> bool:
-    """Return whether it must stay in Python: compiled code would swallow its exceptions."""
+    """Return whether it must run in Python: compiled code would lose its exceptions."""
     return _raising(function) is not None
 
 
 def _raising(function: Callable[..., object]) -> Any:
-    """Return the first function below that raises or has no code of its own; None for none."""
+    """Return the first reached function that raises or has no Python code; else None."""
     for plain in _reached(function):
         if not isinstance(plain, types.FunctionType):
             return plain
         ops = (op for code in codes(plain.__code__) for op in dis.get_instructions(code))
-        # one that handles a kind of exceptions waits for what Python raises
+        # a handler of exceptions depends on those of Python
         if any(op.opname in ("RAISE_VARARGS", "CHECK_EXC_MATCH") for op in ops):
             return plain
     return None
@@ -68,12 +68,12 @@ def _raising(function: Callable[..., object]) -> Any:
 
 def _reached(function: Callable[..., object]) -> Iterator[Any]:
     """Yield a function and all plain ones that it can reach, each once."""
-    waiting, found = [getattr(function, "py_func", function)], set()
+    waiting, seen = [getattr(function, "py_func", function)], set()
     while waiting:
         plain = waiting.pop()
-        if id(plain) in found:
+        if id(plain) in seen:
             continue
-        found.add(id(plain))
+        seen.add(id(plain))
         yield plain
         if isinstance(plain, types.FunctionType):
             inner = (getattr(v, "py_func", v) for _, v in outer_values(plain))
@@ -81,7 +81,7 @@ def _reached(function: Callable[..., object]) -> Iterator[Any]:
 
 
 def _is_users(value: object) -> bool:
-    """Return whether it is a plain function that Numba does not know by itself."""
+    """Return whether it is a plain function, of no library of Numba."""
     if not isinstance(value, types.FunctionType):
         return False
     return (value.__module__ or "").partition(".")[0] not in LIBRARIES
@@ -95,11 +95,11 @@ def _name(value: object) -> str:
 
 
 def compiled_user(function: Callable[..., object], made: dict[int, Any] | None = None) -> Any:
-    """Return a dispatcher for `function` in which all plain functions that it reaches are too.
+    """Return a dispatcher for `function`, with all plain functions it reaches compiled.
 
     Parameters
     ----------
-    made : dispatchers by the id of their functions, shared by functions that go together
+    made : dispatchers by the id of their functions, shared between functions
 
     Verified by: tests/unit/numerics/compiling/test_user_functions.py::test_helpers_are_compiled_too
     """
@@ -115,7 +115,7 @@ def compiled_user(function: Callable[..., object], made: dict[int, Any] | None =
     name = function.__name__ if function.__name__.isidentifier() else "function"
     copy = types.FunctionType(function.__code__, scope, name, function.__defaults__, cells or None)
     copy.__kwdefaults__, copy.__module__ = function.__kwdefaults__, function.__module__
-    # known before what it refers to is looked at: it may call itself
+    # registered before its references are copied: it may be recursive
     made[id(function)] = numba.njit(error_model="numpy")(copy)
     given = function.__globals__
     names = {name for code in codes(function.__code__) for name in code.co_names}
@@ -126,16 +126,16 @@ def compiled_user(function: Callable[..., object], made: dict[int, Any] | None =
     for cell, old in zip(cells, function.__closure__ or (), strict=True):
         try:
             cell.cell_contents = _replaced(old.cell_contents, names, made)
-        except ValueError:  # a cell that is empty still
+        except ValueError:  # an empty cell
             continue
     return made[id(function)]
 
 
 def returning_tuples(function: Callable[..., object]) -> Callable[..., object]:
-    """Return `function` with each list that it makes to return it at once made a tuple.
+    """Return `function` with returned list displays as tuples.
 
-    Compiled code keeps a tuple in registers and asks for memory for a list, which takes longer
-    than a field of a few states.
+    In compiled code a tuple is in registers and a list is allocated, which takes longer than a
+    field of a few states.
 
     Verified by: tests/unit/numerics/compiling/test_user_functions.py::test_a_list_that_is_returned
     """
@@ -161,7 +161,7 @@ def returning_tuples(function: Callable[..., object]) -> Callable[..., object]:
 
 
 def _replaced(value: Any, names: set[str], made: dict[int, Any], depth: int = 3) -> Any:
-    """Return what stands for a value that a function refers to."""
+    """Return the replacement for a referenced value."""
     if _is_users(value):
         return compiled_user(value, made)
     if isinstance(value, list) and value and all(isinstance(v, _CONSTANTS) for v in value):
@@ -171,21 +171,21 @@ def _replaced(value: Any, names: set[str], made: dict[int, Any], depth: int = 3)
     if isinstance(value, types.ModuleType) and depth > 0:
         if value.__name__.partition(".")[0] in LIBRARIES or value.__name__ == "builtins":
             return value
-        held = vars(value)
-        new = {n: _replaced(held[n], names, made, depth - 1) for n in names if n in held}
-        if any(new[n] is not held[n] for n in new):
+        contents = vars(value)
+        new = {n: _replaced(contents[n], names, made, depth - 1) for n in names if n in contents}
+        if any(new[n] is not contents[n] for n in new):
             copy = types.ModuleType(value.__name__)
-            vars(copy).update(held)
+            vars(copy).update(contents)
             vars(copy).update(new)
             return copy
     return value
 
 
-# ---- what a function is, to know it again
+# ---- fingerprints
 
 
 def fingerprint(function: Callable[..., object]) -> tuple[object, ...] | None:
-    """Return what the code and all it refers to are, for comparisons; None if unknown.
+    """Return the code and all references of a function, for comparison; None if unknown.
 
     Two functions with the same fingerprint compile to the same code.
 
@@ -223,7 +223,7 @@ def _is_plain_data(value: object) -> bool:
 
 
 def _is_of_library(value: object) -> bool:
-    """Return whether Numba may know it: a part of NumPy or of the language, or a namedtuple."""
+    """Return whether Numba may support it: part of NumPy or the language, or a named tuple."""
     if isinstance(value, type) and issubclass(value, tuple):
         return True
     module = getattr(value, "__module__", None) or ""
@@ -231,22 +231,22 @@ def _is_of_library(value: object) -> bool:
     return known and module.partition(".")[0] in (*LIBRARIES, "builtins") and callable(value)
 
 
-# ---- who is in the way
+# ---- reasons
 
 
 def culprit(parts: Sequence[Callable[..., object]], error: BaseException | None = None) -> str:
-    """Return in a few words what keeps one of `parts` from being compiled.
+    """Return in a few words why one of `parts` cannot be compiled.
 
     Parameters
     ----------
-    error : what Numba said, for what cannot be seen from outside
+    error : of Numba, where the reason is not visible in the code
 
     Verified by: tests/unit/numerics/compiling/test_user_functions.py::test_culprits_have_names
     """
     for part in parts:
         plain = _raising(part)
         if isinstance(plain, types.FunctionType):
-            return f"{_name(plain)}, which raises exceptions that compiled code would swallow"
+            return f"{_name(plain)}, which raises exceptions that compiled code would lose"
         if plain is not None:
             return f"{_name(plain)}, {_kind(plain)}"
         first = getattr(part, "py_func", part)
@@ -271,7 +271,7 @@ def _kind(value: object) -> str:
 
 
 def _first_line(error: BaseException | None) -> str:
-    """Return what Numba found in the way, and where, without what surrounds it."""
+    """Return Numba's message and its place, without the surrounding text."""
     if error is None:
         return "its code"
     skip = ("Failed in", "During:", "Invalid use", "There are", "- Of which", "Overload")

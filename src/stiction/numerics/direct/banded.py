@@ -18,12 +18,12 @@ __all__ = ["factorise", "solve_factorised"]
 
 
 def _by_lapack(m: Matrix, n: int, reach: int, pivots: Integers) -> bool:
-    """Return what `factorise` does: plain loops over entries are slow."""
+    """Factorise by LAPACK, for runs without a compiler."""
     from scipy.linalg.lapack import dgbtrf
 
     columns = np.asarray(m)[:n, : 3 * reach + 1]
-    found, exchanged, info = dgbtrf(columns.T, reach, reach)
-    columns[:], np.asarray(pivots)[:n] = found.T, exchanged
+    factors, exchanged, info = dgbtrf(columns.T, reach, reach)
+    columns[:], np.asarray(pivots)[:n] = factors.T, exchanged
     return bool(info == 0)
 
 
@@ -33,16 +33,17 @@ def factorise(m: Matrix, n: int, reach: int, pivots: Integers) -> bool:
 
     Parameters
     ----------
-    m : columns of the band; may have more rows and columns than are used
+    m : columns of the band; may be larger than n
     n, reach : unknowns, and diagonals on each side of the main one
     pivots : (n,) filled in for `solve_factorised`
 
     Verified by: tests/unit/numerics/test_banded.py::test_bands_are_solved_as_full_matrices_are
     """
-    # the last column that rows above have entries in
+    # last column of the row of U: it grows with exchanges
     edge, main = 0, 2 * reach
     for c in range(n):
         last = min(c + reach, n - 1) - c + main
+        # partial pivoting
         best = main
         for i in range(main + 1, last + 1):
             if abs(m[c, i]) > abs(m[c, best]):
@@ -65,7 +66,7 @@ def factorise(m: Matrix, n: int, reach: int, pivots: Integers) -> bool:
 
 
 def _solve_by_lapack(m: Matrix, n: int, reach: int, pivots: Integers, b: Vector) -> None:
-    """Do what `solve_factorised` does."""
+    """Solve by LAPACK, for runs without a compiler."""
     from scipy.linalg.lapack import dgbtrs
 
     columns, right = np.asarray(m)[:n, : 3 * reach + 1], np.asarray(b)
@@ -76,6 +77,7 @@ def _solve_by_lapack(m: Matrix, n: int, reach: int, pivots: Integers, b: Vector)
 def solve_factorised(m: Matrix, n: int, reach: int, pivots: Integers, b: Vector) -> None:
     """Replace b by the solution for a matrix that `factorise` has factorised."""
     main = 2 * reach
+    # forward substitution with the exchanges of rows
     for c in range(n):
         best = pivots[c]
         value = b[best]
@@ -83,6 +85,7 @@ def solve_factorised(m: Matrix, n: int, reach: int, pivots: Integers, b: Vector)
         b[c] = value
         for i in range(c + 1, min(c + reach, n - 1) + 1):
             b[i] -= value * m[c, i - c + main]
+    # backward substitution
     for c in range(n - 1, -1, -1):
         value = b[c] / m[c, main]
         b[c] = value

@@ -1,4 +1,4 @@
-"""What every direct solver has in common: the pattern of a matrix, workspace, factors."""
+"""Base classes of direct solvers: sparsity pattern, workspace of a run, factors of a matrix."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ __all__ = [
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.integer[Any]]
 
-# relative residual from which on a solution is refined, and how often
+# relative residual above which a solution is refined; number of refinements
 REFINE_ABOVE, MOST_REFINEMENTS = 1e-10, 2
-# largest residual over |A| |x| + |b| that counts as solved
+# largest admissible residual over |A| |x| + |b|
 BACKWARD_ERROR = 1e-8
-# |A| |x| / |b| from which on the matrix is singular to working precision: with clean
-# pivots, and with pivots that the solver had to replace by 1e-13 of the largest entry
+# |A| |x| / |b| above which the matrix is singular to working precision: with regular pivots, and
+# with pivots that the solver replaced by 1e-13 of the largest entry
 GROWTH, GROWTH_OF_REPLACED = 1e14, 1e11
-# entries that differ by this fraction of the largest one still mirror each other
+# relative difference of mirrored entries of a symmetric matrix
 MIRRORED = 1e-9
 
 
@@ -43,13 +43,13 @@ class LinearSolveError(SolveError):
 
 
 class Layout(NamedTuple):
-    """What the unknowns of a matrix stand for.
+    """Meaning of the unknowns of a matrix, for algebraic multigrid.
 
     Parameters
     ----------
-    places : (n, d) where each unknown is [m]
-    components : (n,) which component of a displacement it is
-    layer : (n,) whether it takes part in contact
+    places : (n, d) position of each unknown [m]
+    components : (n,) its component of the displacement
+    layer : (n,) whether it belongs to a node in contact
     """
 
     places: Floats
@@ -74,10 +74,10 @@ class Layout(NamedTuple):
 
 
 class Pattern:
-    """Where the entries of a matrix are; made once, used while the arrays are the same ones.
+    """Sparsity pattern of a matrix, valid while its index arrays are the same objects.
 
-    `indptr` and `indices` have 32 bits and sorted rows; `gather` brings the values into that
-    order, None where they are in it already.
+    `indptr` and `indices` have 32 bits and sorted rows; `gather` permutes values into that order,
+    None if they are in it.
     """
 
     def __init__(self, matrix: csr_matrix) -> None:
@@ -102,8 +102,8 @@ class Pattern:
     def is_of(self, matrix: csr_matrix) -> bool:
         """Return whether this is the pattern of `matrix`: the same arrays, not equal ones.
 
-        SciPy wraps arrays it is given, so memory is compared. It is not used for anything else
-        meanwhile, as the arrays are held here.
+        SciPy wraps given arrays, so their memory is compared. The references here keep it from
+        reuse.
         """
         return all(
             old is new or (_memory(old) == _memory(new))
@@ -121,7 +121,7 @@ class Pattern:
         return csr_matrix((data, self.indices, self.indptr), shape=(self.n, self.n))
 
     def permuted(self, order: Ints) -> tuple[Pattern, Ints]:
-        """Return the pattern with rows and columns in another order, and where values go.
+        """Return the pattern with permuted rows and columns, and the permutation of values.
 
         Row i of the new matrix is row `order[i]` of this one; its values are `data[where]`.
         """
@@ -129,7 +129,7 @@ class Pattern:
 
         place = np.empty(self.n, dtype=np.int32)
         place[order] = np.arange(self.n)
-        # the places of values travel as if they were the values; linear in time
+        # permute the indices of the values in place of the values, in linear time
         places = csr_matrix(
             (np.arange(self.indices.size), self.indices, self.indptr), shape=(self.n, self.n)
         )[order]
@@ -140,7 +140,7 @@ class Pattern:
 
     @cached_property
     def transposition(self) -> Ints | None:
-        """Return where the value of each mirrored entry is; None for an unsymmetric pattern."""
+        """Return the index of each mirrored entry; None for an unsymmetric pattern."""
         where = np.lexsort((self.rows, self.indices)).astype(np.int32)
         mirrored = np.array_equal(self.rows[where], self.indices)
         return where if mirrored and np.array_equal(self.indices[where], self.rows) else None
@@ -169,17 +169,17 @@ def _check_matrix(matrix: object) -> None:
         raise ModelError(_bad_matrix(got, f"{matrix.indices.size} of float64"))
     bad = matrix.data.size - np.count_nonzero(np.isfinite(matrix.data))
     if bad:
-        why = "an overflow or an undefined operation made the matrix useless"
-        hint = "take a smaller step from a state that was good"
+        why = "an overflow or an undefined operation occurred in its entries"
+        hint = "take a smaller step from the last valid state"
         got = f"{bad} entries that are NaN or infinite"
         raise LinearSolveError(explain("Workspace.factorise", got, "finite numbers", why, hint))
 
 
 def singular(where: str, got: str) -> LinearSolveError:
     """Return the error for a matrix without an inverse."""
-    why = "some combination of the unknowns meets no resistance, or two equations are the same"
+    why = "some combination of the unknowns has no stiffness, or two equations are the same"
     hint = (
-        "hold rigid motions, give every unknown an equation, or at a limit point solve the "
+        "constrain rigid motions, give every unknown an equation, or at a limit point solve the "
         "bordered system"
     )
     needs = "a matrix that is regular to working precision"
@@ -194,9 +194,9 @@ class Workspace(abc.ABC):
 
     Attributes
     ----------
-    analyses : how often a pattern was analysed
-    factorisations : how many matrices were factorised
-    backward : largest error of a solution that was taken: residual over |A| |x| + |b| [1]
+    analyses : number of symbolic analyses
+    factorisations : number of factorised matrices
+    backward : largest backward error of an accepted solution: residual over |A| |x| + |b| [1]
     """
 
     def __init__(self) -> None:
@@ -206,12 +206,12 @@ class Workspace(abc.ABC):
         self._pattern: Pattern | None = None
 
     def factorise(self, matrix: csr_matrix) -> Factors:
-        """Return the factors of `matrix`; those of the matrix before may become invalid.
+        """Return the factors of `matrix`; those of the previous matrix may become invalid.
 
         Parameters
         ----------
-        matrix : square, float64, each place stored once; `indptr` and `indices` are not to be
-            changed in place, new values in `data` are welcome
+        matrix : square, float64, each entry stored once; `data` may be changed in place, `indptr`
+            and `indices` may not
 
         Raises
         ------
@@ -230,7 +230,7 @@ class Workspace(abc.ABC):
     def inertia(self, matrix: csr_matrix) -> tuple[int, int] | None:
         """Return how many eigenvalues of a symmetric matrix are positive and negative.
 
-        It takes a factorisation of its own. None where that is too inaccurate to decide.
+        It takes a separate factorisation. None if that is too inaccurate.
 
         Raises
         ------
@@ -248,7 +248,7 @@ class Workspace(abc.ABC):
         return self._inertia(pattern, data)
 
     def sign(self, matrix: csr_matrix) -> int:
-        """Return the sign of the determinant of a matrix, which may not need all of its factors.
+        """Return the sign of the determinant of a matrix, possibly without all factors.
 
         Raises
         ------
@@ -258,16 +258,16 @@ class Workspace(abc.ABC):
         return self.factorise(matrix).sign
 
     def describe(self, layout: Layout) -> None:
-        """Note what unknowns stand for."""
-        del layout  # direct solvers have no use for it
+        """Set the meaning of the unknowns."""
+        del layout  # unused by direct solvers
 
     def report(self) -> dict[str, int | float]:
         """Return counts of the solver for the statistics of a run, by name."""
         return {}
 
     def spare(self) -> None:
-        """Free the memory of factors, if it is worth it; they become invalid."""
-        return  # smaller ones than PARDISO's go with the objects that hold them
+        """Free the memory of large factors, which become invalid."""
+        return  # other factors are freed with their objects
 
     def close(self) -> None:
         """Free all memory; the workspace may be used again afterwards."""
@@ -335,18 +335,18 @@ class Factors(abc.ABC):
         right = self._right(b)
         largest = _largest(right)
         x = self.apply(right)
-        rest = right - self.times(x)
+        residual = right - self.times(x)
         for _ in range(MOST_REFINEMENTS):
-            error = _largest(rest)
-            # an infinite x is reported below; refining it would only make NaN of it
+            error = _largest(residual)
+            # an infinite x is reported below; refinement would give NaN
             if not np.any(error > REFINE_ABOVE * largest) or not np.isfinite(x).all():
                 break
-            better = x + self.apply(rest)
-            rest_of_better = right - self.times(better)
-            if not np.all(_largest(rest_of_better) <= error):
+            refined = x + self.apply(residual)
+            refined_residual = right - self.times(refined)
+            if not np.all(_largest(refined_residual) <= error):
                 break
-            x, rest = better, rest_of_better
-        self._check_solution(x, right, rest)
+            x, residual = refined, refined_residual
+        self._check_solution(x, right, residual)
         return x
 
     def _right(self, b: npt.ArrayLike) -> Floats:
@@ -357,8 +357,8 @@ class Factors(abc.ABC):
         if right.ndim not in (1, 2) or right.shape[0] != self.n or right.size == 0:
             raise ModelError(self._bad_right(f"an array of shape {right.shape}"))
         if not np.isfinite(right).all():
-            why = "an overflow or an undefined operation made the right-hand side useless"
-            hint = "take a smaller step from a state that was good"
+            why = "an overflow or an undefined operation occurred in its entries"
+            hint = "take a smaller step from the last valid state"
             got = "NaN or infinite entries"
             raise LinearSolveError(explain("Factors.solve", got, "finite numbers", why, hint))
         return right
@@ -368,21 +368,21 @@ class Factors(abc.ABC):
         needs = f"shape ({self.n},) or ({self.n}, k)"
         return explain("Factors.solve", got, needs, why, "write several ones as columns")
 
-    def _check_solution(self, x: Floats, right: Floats, rest: Floats) -> None:
+    def _check_solution(self, x: Floats, right: Floats, residual: Floats) -> None:
         largest = _largest(right)
-        if not (np.isfinite(x).all() and np.isfinite(rest).all()):
+        if not (np.isfinite(x).all() and np.isfinite(residual).all()):
             raise singular("Factors.solve", "a solution that is not finite")
         longest = self._size * _largest(x)
         self.check_size(x, right)
         sizes = longest + largest
-        if np.any(_largest(rest) > BACKWARD_ERROR * sizes):
-            raise singular("Factors.solve", "a residual that refinement does not make small")
+        if np.any(_largest(residual) > BACKWARD_ERROR * sizes):
+            raise singular("Factors.solve", "a residual that refinement does not reduce")
         if self.space is not None:
-            errors = _largest(rest) / np.maximum(sizes, np.finfo(np.float64).tiny)
+            errors = _largest(residual) / np.maximum(sizes, np.finfo(np.float64).tiny)
             self.space.backward = max(self.space.backward, float(np.max(errors)))
 
     def check_size(self, x: Floats, right: Floats) -> None:
-        """Refuse a solution so large that its matrix is singular to working precision.
+        """Raise an error for a solution so large that its matrix is singular to working precision.
 
         Raises
         ------
@@ -392,7 +392,7 @@ class Factors(abc.ABC):
             self._check_growth(x, right)
 
     def _check_growth(self, x: Floats, right: Floats) -> None:
-        # measured anew with equations of equal size, as their units say nothing
+        # again with equations scaled to equal size: their units are arbitrary
         sizes = abs(self._matrix).max(axis=1).toarray().reshape(-1, *[1] * (x.ndim - 1))
         with np.errstate(divide="ignore", invalid="ignore"):
             growth = np.abs(x).max(axis=0) / np.abs(right / sizes).max(axis=0)
@@ -401,10 +401,10 @@ class Factors(abc.ABC):
             raise singular("Factors.solve", got if np.all(sizes) else "an equation of zeros")
 
     def times(self, x: Floats) -> Floats:
-        """Return A x, with the matrix as it was when it was factorised."""
+        """Return A x, with the factorised matrix."""
         if x.ndim == 1:
             return np.asarray(self._matrix @ x)
-        # column by column: SciPy takes longer for two at once than for one after the other
+        # column by column, which is faster in SciPy
         return np.stack([self._matrix @ column for column in x.T], axis=1)
 
     @abc.abstractmethod
@@ -422,19 +422,19 @@ class Factors(abc.ABC):
         """Natural logarithm of the size of the determinant."""
 
     def solves(self) -> bool:
-        """Return whether a right-hand side at random comes out right, without refinement."""
-        b, x, rest = self._probe()
+        """Return whether a random right-hand side is solved accurately without refinement."""
+        b, x, residual = self._probe()
         size = self._size * np.abs(x).max() + np.abs(b).max()
-        return bool(np.abs(rest).max() <= BACKWARD_ERROR * size)
+        return bool(np.abs(residual).max() <= BACKWARD_ERROR * size)
 
-    def tells_signs(self) -> bool:
+    def signs_are_reliable(self) -> bool:
         """Return whether the factors are accurate enough for the signs of all eigenvalues.
 
-        The solution for a random right-hand side holds the eigenvector nearest to zero, so
-        its residual compares the error of the factors with the smallest eigenvalue.
+        The solution for a random right-hand side is dominated by the eigenvector of the
+        smallest eigenvalue, so its residual compares the error of the factors with that eigenvalue.
         """
-        b, _, rest = self._probe()
-        return bool(np.abs(rest).max() < 1e-3 * np.abs(b).max())
+        b, _, residual = self._probe()
+        return bool(np.abs(residual).max() < 1e-3 * np.abs(b).max())
 
     def _probe(self) -> tuple[Floats, Floats, Floats]:
         b = np.random.default_rng(0).standard_normal(self.n)
@@ -444,7 +444,7 @@ class Factors(abc.ABC):
 
 def _largest(columns: Floats) -> Any:
     """Return the largest absolute entry of a vector, or of each column."""
-    # columns are taken one by one: NumPy is slow along the first of two axes
+    # one column at a time: NumPy is slow along the first of two axes
     if columns.ndim == 1:
         return np.abs(columns).max(initial=0.0)
     return np.array([np.abs(column).max(initial=0.0) for column in columns.T])

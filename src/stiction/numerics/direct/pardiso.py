@@ -1,7 +1,7 @@
-"""PARDISO of MKL, called through pypardiso, with the analysis kept between matrices.
+"""PARDISO of MKL, called through pypardiso; the symbolic analysis is reused between matrices.
 
 `PyPardisoSolver.factorize` analyses the pattern for every matrix, and `solve` compares the whole
-matrix with a copy. So phases are set here, and `_call_pardiso` runs them.
+matrix with a copy. This module therefore sets the phases itself and calls `_call_pardiso`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from stiction.numerics.direct.factors import (
     Workspace,
     singular,
 )
-from stiction.numerics.direct.signs import parted, sign_of_parts
+from stiction.numerics.direct.signs import sign_of_parts, unsymmetric_rows
 from stiction.numerics.direct.superlu import SuperLUWorkspace
 
 if TYPE_CHECKING:
@@ -37,18 +37,18 @@ __all__ = ["PardisoFactors", "PardisoWorkspace", "installed"]
 
 ANALYSE, ANALYSE_AND_FACTORISE, FACTORISE, SOLVE = 11, 12, 22, 33
 UNSYMMETRIC, SYMMETRIC = 11, -2
-# places in the list of settings, counted from zero
+# indices into the settings, from zero
 REPLACED, POSITIVE, NEGATIVE, TWO_LEVELS = 13, 21, 22, 23
 ORDER, SCALED, MATCHED, PARTS = 4, 10, 12, 35
 _SETTINGS = {
-    0: 1,  # every setting is given here
+    0: 1,  # no default settings
     1: 3,  # nested dissection on all threads
     4: 2,  # return the order of elimination
     10: 1,  # scale rows and columns
-    12: 1,  # bring large entries to the diagonal, needed where it holds zeros
+    12: 1,  # matching: large entries on the diagonal, needed where it has zeros
     20: 1,  # pivots of one or two rows, symmetric matrices only
 }
-# unknowns from which on signs come from the symmetric part, which takes less time and memory
+# unknowns above which signs are computed from the symmetric part, which takes less time and memory
 _LARGE = 10_000
 
 
@@ -64,7 +64,7 @@ def installed() -> bool:
 
 
 def _library() -> Any:
-    """Return the solver of pypardiso, which found MKL when it was imported."""
+    """Return the solver of pypardiso, which loads MKL at import."""
     where, needs = "Pardiso", "pypardiso and MKL with 32-bit integers"
     if "ILP64" in os.environ.get("MKL_INTERFACE_LAYER", ""):
         why = "MKL reads all integers with 64 bits when MKL_INTERFACE_LAYER says ILP64"
@@ -85,7 +85,7 @@ def _library() -> Any:
 
 @contextlib.contextmanager
 def _threads(library: Any, wanted: int | None) -> Iterator[None]:
-    """Let MKL use so many threads in this block, whatever others set before."""
+    """Set the number of MKL threads within this block."""
     if wanted is None:
         affinity = getattr(os, "sched_getaffinity", None)
         cores = len(affinity(0)) if affinity is not None else os.cpu_count() or 1
@@ -101,20 +101,20 @@ def _threads(library: Any, wanted: int | None) -> Iterator[None]:
 
 
 class _Handle:
-    """What PARDISO keeps for one pattern; freed with the object at the latest."""
+    """Memory of PARDISO for one pattern; freed with the object at the latest."""
 
     def __init__(self, kind: int, indptr: Ints, indices: Ints, threads: int | None) -> None:
         self.solver, self.threads = copy.copy(_library()), threads
         self.n, self.indptr, self.indices = indptr.size - 1, indptr, indices
-        # whether scaling and matching suit values like the latest; counts matrices
+        # whether scaling and matching suit the latest values; number of matrices
         self.fits, self.generation = True, 0
         self.settings = np.zeros(64, np.int32)
         for place, value in _SETTINGS.items():
             self.settings[place] = value
         unsymmetric = kind == UNSYMMETRIC
         self.settings[9] = 13 if unsymmetric else 8  # replace pivots below 10 to the minus this
-        # Elimination in two levels is a third faster, but only safe with nested dissection:
-        # with minimum degree and two threads MKL 2026.2 gave wrong solutions without a word.
+        # two-level elimination is a third faster, but reliable with nested dissection only: with
+        # minimum degree and two threads MKL 2026.2 gave wrong solutions without an error
         self.settings[TWO_LEVELS] = 10 if unsymmetric else 0
         # the order of elimination, numbered from one
         self.perm = np.zeros(self.n, np.int32)
@@ -144,27 +144,27 @@ class _Handle:
         except PyPardisoError as error:
             raise _failure(error.value) from error
 
-    def without(self, rows: Ints, data: Floats) -> Floats | None:
-        """Eliminate all but some rows of a symmetric matrix, and return what that leaves, dense.
+    def schur_complement(self, rows: Ints, data: Floats) -> Floats | None:
+        """Return the dense Schur complement of some rows of a symmetric matrix.
 
-        Nothing else is kept, except the numbers of positive and negative pivots.
+        Of the factors only the numbers of positive and negative pivots are saved.
         """
         if self.generation == 0:
             for place, value in ((ORDER, 0), (SCALED, 0), (MATCHED, 0), (PARTS, 1)):
                 self.settings[place] = value
-            # here the library reads which rows to leave
+            # `perm` marks the rows of the Schur complement
             self.perm[:] = 0
             self.perm[rows] = 1
         phase = FACTORISE if self.generation else ANALYSE_AND_FACTORISE
         try:
-            left = self._call(phase, data, np.zeros((rows.size, rows.size)))
+            schur = self._call(phase, data, np.zeros((rows.size, rows.size)))
         except (LinearSolveError, MemoryError):
             return None
         complete = self.settings[POSITIVE] + self.settings[NEGATIVE] == self.n - rows.size
-        return left if complete and self.settings[REPLACED] == 0 else None
+        return schur if complete and self.settings[REPLACED] == 0 else None
 
-    def drop(self) -> None:
-        """Free the factors; what was found of the pattern stays, for the next matrix."""
+    def free_factors(self) -> None:
+        """Free the factors; the symbolic analysis remains for the next matrix."""
         self.generation += 1
         self.solver.free_memory()
 
@@ -173,8 +173,8 @@ class _Handle:
         self._finalizer()
 
 
-class _GaveUp(LinearSolveError):
-    """The library failed; it says nothing about the matrix."""
+class _LibraryError(LinearSolveError):
+    """An error of the library, not of the matrix."""
 
 
 _MEANING = {
@@ -197,8 +197,8 @@ def _failure(code: int) -> LinearSolveError | MemoryError:
         return MemoryError(f"PARDISO: {got}")
     if code in (-4, -6, -7):
         return singular("PARDISO", got)
-    why, hint = "PARDISO gave up", "use SuperLU() for this matrix, and report it please"
-    return _GaveUp(explain("PARDISO", got, "a matrix it can factorise", why, hint))
+    why, hint = "PARDISO failed", "use SuperLU() for this matrix, and report it please"
+    return _LibraryError(explain("PARDISO", got, "a matrix it can factorise", why, hint))
 
 
 def _invalid(how: str) -> str:
@@ -223,22 +223,22 @@ class PardisoWorkspace(Workspace):
         self._parts: tuple[Pattern, _Handle, Ints, Ints] | None = None
 
     def _factorise(self, pattern: Pattern, data: Floats) -> PardisoFactors:
-        with contextlib.suppress(_GaveUp):
+        with contextlib.suppress(_LibraryError):
             if self._general is not None and self._general.fits:
                 factors = self._run(self._general, pattern, data)
-                # Scaling and matching come from the values that were analysed. Pivots that
-                # had to be replaced may mean that they are out of date.
+                # scaling and matching belong to the analysed values: replaced pivots may mean that
+                # they are out of date
                 if factors.replaced == 0:
                     return factors
-            factors = self._anew(pattern, data, two_levels=True)
-            # wrong factors without an error were seen; one solution per analysis checks them
+            factors = self._analyse(pattern, data, two_levels=True)
+            # check one solution per analysis: wrong factors without an error have occurred
             if factors.solves():
                 return factors
-        factors = self._anew(pattern, data, two_levels=False)
+        factors = self._analyse(pattern, data, two_levels=False)
         factors.handle.fits = factors.replaced == 0 and factors.solves()
         return factors
 
-    def _anew(self, pattern: Pattern, data: Floats, *, two_levels: bool) -> PardisoFactors:
+    def _analyse(self, pattern: Pattern, data: Floats, *, two_levels: bool) -> PardisoFactors:
         if self._general is not None:
             self._general.close()
             self._general = None
@@ -248,7 +248,7 @@ class PardisoWorkspace(Workspace):
         handle.run(ANALYSE, data)
         factors = self._run(handle, pattern, data)
         self._general = handle
-        # its dissection halves the factors of SuperLU in space, which signs are taken from
+        # nested dissection halves the factors of SuperLU, which gives the signs
         self.superlu.order_by(pattern.matrix(data), handle.perm - 1)
         return factors
 
@@ -260,20 +260,22 @@ class PardisoWorkspace(Workspace):
     def _inertia(self, pattern: Pattern, data: Floats) -> tuple[int, int] | None:
         known = self._symmetric
         if known is not None:
-            factors = self._half(known, pattern, data)
+            factors = self._factorise_upper(known, pattern, data)
             if factors.replaced == 0:
-                return _told(factors)
+                return _inertia_of(factors)
             known[0].close()
             self._symmetric = None
         indptr, indices, where = _upper_half(pattern)
         known = _Handle(SYMMETRIC, indptr, indices, self._threads), where
         self.analyses += 1
         known[0].run(ANALYSE, np.append(data, 0.0)[where])
-        factors = self._half(known, pattern, data)
+        factors = self._factorise_upper(known, pattern, data)
         self._symmetric = known
-        return _told(factors)
+        return _inertia_of(factors)
 
-    def _half(self, known: tuple[_Handle, Ints], pattern: Pattern, data: Floats) -> PardisoFactors:
+    def _factorise_upper(
+        self, known: tuple[_Handle, Ints], pattern: Pattern, data: Floats
+    ) -> PardisoFactors:
         handle, where = known
         self.factorisations += 1
         upper = np.append(data, 0.0)[where]
@@ -283,28 +285,28 @@ class PardisoWorkspace(Workspace):
         return made
 
     def sign(self, matrix: csr_matrix) -> int:
-        """Return the sign of a determinant, of large ones by their symmetric part."""
+        """Return the sign of a determinant, for large matrices by their symmetric part."""
         pattern = self._pattern_of(matrix)
-        found = self.sign_of(pattern, pattern.values(matrix))
-        return super().sign(matrix) if found is None else found
+        sign = self.sign_of(pattern, pattern.values(matrix))
+        return super().sign(matrix) if sign is None else sign
 
     def sign_of(self, pattern: Pattern, data: Floats) -> int | None:
-        """Return the sign of a determinant by its symmetric part, None where that does not decide.
+        """Return the sign of a determinant by the symmetric part; None if that is not possible.
 
         Parameters
         ----------
-        pattern, data : of a large matrix, of which few rows are unsymmetric
+        pattern, data : of a large matrix with few unsymmetric rows
         """
-        rows = parted(pattern, data) if pattern.n >= _LARGE else None
+        rows = unsymmetric_rows(pattern, data) if pattern.n >= _LARGE else None
         if rows is None:
             return None
         if not rows.size:
             signs = self._inertia(pattern, data)
             return None if signs is None else (-1 if signs[1] % 2 else 1)
         if self._parts is not None:
-            of, handle, _, kept = self._parts
-            few = kept.size <= 2 * rows.size and np.isin(rows, kept, assume_unique=True).all()
-            if of is not pattern or not few:
+            of, handle, _, old = self._parts
+            reusable = old.size <= 2 * rows.size and np.isin(rows, old, assume_unique=True).all()
+            if of is not pattern or not reusable:
                 handle.close()
                 self._parts = None
         if self._parts is None:
@@ -312,16 +314,16 @@ class PardisoWorkspace(Workspace):
             handle = _Handle(SYMMETRIC, indptr, indices, self._threads)
             self._parts = pattern, handle, where, rows
         _, handle, where, rows = self._parts
-        left = handle.without(rows, np.append(data, 0.0)[where])
-        handle.drop()
-        if left is None:
+        schur = handle.schur_complement(rows, np.append(data, 0.0)[where])
+        handle.free_factors()
+        if schur is None:
             return None
-        return sign_of_parts(pattern, data, rows, left, int(handle.settings[NEGATIVE]))
+        return sign_of_parts(pattern, data, rows, schur, int(handle.settings[NEGATIVE]))
 
     def spare(self) -> None:
-        """Free the factors; what was found of the pattern stays, for the next matrix."""
+        """Free the factors; the symbolic analysis remains for the next matrix."""
         if self._general is not None:
-            self._general.drop()
+            self._general.free_factors()
 
     def _forget(self) -> None:
         if self._general is not None:
@@ -334,18 +336,18 @@ class PardisoWorkspace(Workspace):
         self.superlu.close()
 
 
-def _told(factors: PardisoFactors) -> tuple[int, int] | None:
-    """Return the inertia, and free the factors: others may be kept beside them."""
+def _inertia_of(factors: PardisoFactors) -> tuple[int, int] | None:
+    """Return the inertia, and free the factors."""
     try:
         return factors.inertia()
     finally:
-        factors.handle.drop()
+        factors.handle.free_factors()
 
 
 def _upper_half(pattern: Pattern) -> tuple[Ints, Ints, Ints]:
-    """Return the pattern of the upper half with a full diagonal, and where values come from.
+    """Return the pattern of the upper triangle with a full diagonal, and the indices of its values.
 
-    Diagonal entries that are not stored take the value behind the last one.
+    Diagonal entries that are not stored have the index behind the last value.
     """
     rows, columns = pattern.rows, pattern.indices
     upper = np.flatnonzero(columns >= rows)
@@ -372,18 +374,18 @@ class PardisoFactors(Factors):
         self._pattern, self._workspace = pattern, workspace
         self._signs = int(handle.settings[POSITIVE]), int(handle.settings[NEGATIVE])
 
-    def _held(self) -> _Handle:
+    def _current_handle(self) -> _Handle:
         if self.handle.generation != self._generation:
             raise ModelError(_invalid("replaced by those of another matrix"))
         return self.handle
 
     def apply(self, b: Floats) -> Floats:
         """Return the solution by the factors alone, neither refined nor checked."""
-        return self._held().run(SOLVE, self.data, b)
+        return self._current_handle().run(SOLVE, self.data, b)
 
     @cached_property
     def _of_superlu(self) -> Factors:
-        # PARDISO keeps its row exchanges and scaling to itself
+        # PARDISO does not return its permutations and scaling
         return self._workspace.superlu.factorise(self._matrix)
 
     @cached_property
@@ -392,8 +394,8 @@ class PardisoFactors(Factors):
 
         Verified by: tests/unit/numerics/test_linear_solvers.py::test_determinant
         """
-        found = self._workspace.sign_of(self._pattern, self._matrix.data)
-        return self._of_superlu.sign if found is None else found
+        sign = self._workspace.sign_of(self._pattern, self._matrix.data)
+        return self._of_superlu.sign if sign is None else sign
 
     @property
     def log_det(self) -> float:
@@ -405,4 +407,4 @@ class PardisoFactors(Factors):
 
     def inertia(self) -> tuple[int, int] | None:
         """Return the numbers of positive and negative pivots, None if they are unreliable."""
-        return self._signs if self.replaced == 0 and self.tells_signs() else None
+        return self._signs if self.replaced == 0 and self.signs_are_reliable() else None

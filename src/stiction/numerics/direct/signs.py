@@ -1,12 +1,12 @@
 """Signs of determinants of matrices that are symmetric but for a few rows and columns.
 
-With friction the tangent of a solid is unsymmetric, where it touches. Split into the rest b and
-these rows c,
+With friction the tangent of a solid is unsymmetric at nodes in contact. With these rows c and the
+remaining rows b,
 
     det K = det K_bb det (K_cc - K_cb K_bb^-1 K_bc),
 
-the rest is symmetric: the signs of its pivots are those of its eigenvalues, half of the factors
-will do, and none of them is kept. What is left is small and dense. PARDISO gives both in one call.
+and K_bb is symmetric: the signs of its pivots are those of its eigenvalues (Sylvester). The Schur
+complement is small and dense. PARDISO computes both in one call without storing the factors.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ import numpy as np
 
 from stiction.numerics.direct.factors import Floats, Ints, Pattern
 
-__all__ = ["parted", "sign_of_parts"]
+__all__ = ["sign_of_parts", "unsymmetric_rows"]
 
-# part of the largest entry up to which mirrored ones are the same
+# relative difference of mirrored entries that counts as symmetric
 _MIRRORED = 1e-12
-# unsymmetric rows at most: alone, and as a part of all
-_MOST, _SHARE = 12_000, 0.25
+# largest number of unsymmetric rows, and largest fraction of all rows
+_MOST, _FRACTION = 12_000, 0.25
 
 
-def parted(pattern: Pattern, data: Floats) -> Ints | None:
-    """Return the rows with entries that differ from their mirrored ones, None if they are many.
+def unsymmetric_rows(pattern: Pattern, data: Floats) -> Ints | None:
+    """Return the rows with entries that differ from their mirrored ones; None if they are many.
 
     Parameters
     ----------
@@ -35,24 +35,23 @@ def parted(pattern: Pattern, data: Floats) -> Ints | None:
     where = pattern.transposition
     if where is None:
         return None
-    apart = np.abs(data - data[where]) > _MIRRORED * np.abs(data).max(initial=0.0)
-    # of two mirrored entries both are found, so rows are columns
-    rows = np.unique(pattern.rows[apart])
-    return rows if rows.size <= min(_MOST, _SHARE * pattern.n) else None
+    unsymmetric = np.abs(data - data[where]) > _MIRRORED * np.abs(data).max(initial=0.0)
+    # both of two mirrored entries are marked: the rows are the columns
+    rows = np.unique(pattern.rows[unsymmetric])
+    return rows if rows.size <= min(_MOST, _FRACTION * pattern.n) else None
 
 
 def sign_of_parts(
     pattern: Pattern, data: Floats, rows: Ints, dense: Floats, negative: int
 ) -> int | None:
-    """Return the sign of a determinant, None where it is undecided.
+    """Return the sign of a determinant; None if it is undecided.
 
     Parameters
     ----------
     pattern, data : of the matrix
-    rows : (k,) sorted numbers of rows, of which all unsymmetric ones are some
-    dense : (k, k) what elimination of the others leaves, with the upper half of the matrix
-        mirrored; changed
-    negative : pivots of the others that are negative
+    rows : (k,) sorted rows, which include all unsymmetric ones
+    dense : (k, k) Schur complement for the matrix with its upper triangle mirrored; overwritten
+    negative : number of negative pivots of the other rows
 
     Verified by: tests/unit/numerics/test_signs.py::test_sign_is_the_dense_one
     """
@@ -69,7 +68,7 @@ def sign_of_parts(
     if rows.size:
         from scipy.linalg.lapack import dgetrf
 
-        # in place: the matrix may be as large as the factors it was made with
+        # in place: the matrix may be as large as the factors
         pivots, exchanged, failed = dgetrf(dense.T, overwrite_a=True)
         if failed:
             return None

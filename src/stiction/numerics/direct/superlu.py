@@ -1,4 +1,4 @@
-"""SuperLU with the order of elimination kept between matrices of one pattern."""
+"""SuperLU; the order of elimination is reused for matrices of one pattern."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ if TYPE_CHECKING:
 __all__ = ["SuperLUFactors", "SuperLUWorkspace"]
 
 _Order = Literal["NATURAL", "MMD_AT_PLUS_A"]
-# columns that are worked on together: where factors are thin, as in strips, single columns are a
-# tenth faster than eight; in three dimensions they can take three times as long
+# columns of a panel: for sparse factors, as of strips, single columns are a tenth faster than
+# eight; in three dimensions they can take three times as long
 _PANEL, _THIN_PANEL = 8, 1
-# entries of the factors per unknown below which they are thin
+# entries of the factors per unknown below which they are sparse
 _THIN = 100
 
 
 @dataclasses.dataclass(frozen=True)
 class _Ordered:
-    """The order unknowns are eliminated in, the pattern in it, and where values come from."""
+    """Order of elimination, permuted pattern, and permutation of the values."""
 
     order: Ints
     pattern: Pattern
@@ -42,8 +42,8 @@ class _Ordered:
 class SuperLUWorkspace(Workspace):
     """Workspace of SuperLU.
 
-    SuperLU orders the columns anew for every matrix. Here the order found for the first
-    matrix is kept, and later ones are handed over in that order.
+    SuperLU reorders the columns for every matrix. This workspace stores the order of the first
+    matrix and permutes later ones by it.
     """
 
     def __init__(self, pivot_threshold: float) -> None:
@@ -54,7 +54,7 @@ class SuperLUWorkspace(Workspace):
         self._panel = _PANEL
 
     def order_by(self, matrix: csr_matrix, order: Ints) -> None:
-        """Take the order of elimination of another solver for matrices of this pattern.
+        """Use the order of elimination of another solver for matrices of this pattern.
 
         Verified by: tests/unit/numerics/test_linear_solvers.py::test_order_of_another_solver
         """
@@ -75,7 +75,7 @@ class SuperLUWorkspace(Workspace):
             self._order = np.argsort(lu.perm_c)
             self._panel = _THIN_PANEL if lu.nnz < _THIN * pattern.n else _PANEL
             return SuperLUFactors(own, lu, None)
-        # put off until now, as the pattern may have lasted for one matrix only
+        # at the second matrix: the pattern may belong to one matrix only
         if self._ordered is None:
             self._ordered = _Ordered(self._order, *pattern.permuted(self._order))
         own = self._ordered.pattern.matrix(np.take(data, self._ordered.where))
@@ -83,8 +83,8 @@ class SuperLUWorkspace(Workspace):
         return SuperLUFactors(own, lu, self._order)
 
     def _inertia(self, pattern: Pattern, data: Floats) -> tuple[int, int] | None:
-        # a threshold of zero keeps every pivot on the diagonal unless it is zero; then
-        # L U is L D L^T, and the signs in D are those of the eigenvalues
+        # with a threshold of zero every nonzero pivot is on the diagonal; then L U = L D L^T, and
+        # the signs of D are those of the eigenvalues
         return self._with_threshold(pattern, data, 0.0).inertia()
 
     def _forget(self) -> None:
@@ -92,9 +92,9 @@ class SuperLUWorkspace(Workspace):
 
 
 class SuperLUFactors(Factors):
-    """Factors of the transpose, which is what CSR arrays are when read as CSC.
+    """Factors of the transpose: CSR arrays read as CSC.
 
-    The rows and columns of `matrix` stand in `order`; None means as they were given.
+    `order` is the permutation of the rows and columns of `matrix`; None for none.
     """
 
     def __init__(self, matrix: csr_matrix, lu: Any, order: Ints | None) -> None:
@@ -110,7 +110,7 @@ class SuperLUFactors(Factors):
         return x
 
     def times(self, x: Floats) -> Floats:
-        """Return A x, with the matrix as it was when it was factorised."""
+        """Return A x, with the factorised matrix."""
         if self._order is None:
             return super().times(x)
         product = np.empty_like(x)
@@ -140,7 +140,7 @@ class SuperLUFactors(Factors):
 
     def inertia(self) -> tuple[int, int] | None:
         """Return the numbers of positive and negative pivots, None if they are unreliable."""
-        if not np.array_equal(self._lu.perm_r, self._lu.perm_c) or not self.tells_signs():
+        if not np.array_equal(self._lu.perm_r, self._lu.perm_c) or not self.signs_are_reliable():
             return None
         return int(np.sum(self._pivots > 0.0)), int(np.sum(self._pivots < 0.0))
 
@@ -163,9 +163,9 @@ def _splu(matrix: csr_matrix, threshold: float, order: _Order, panel: int) -> An
 
 
 def _parity(first: Ints, second: Ints) -> int:
-    """Return the sign of the permutation that takes one into the other."""
+    """Return the sign of the permutation between two orders."""
     moved = np.flatnonzero(first != second)
-    # where both agree nothing moves, so only cycles among the others are walked
+    # count the cycles of the entries that differ
     inverse = dict(zip(second[moved].tolist(), moved.tolist(), strict=True))
     target = {int(i): inverse[int(first[i])] for i in moved}
     sign = 1

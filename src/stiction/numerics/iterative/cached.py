@@ -1,8 +1,8 @@
 """GMRES, preconditioned by the factors of an earlier matrix of the same run.
 
-From one Newton iteration to the next a tangent changes where points touch, stick or slide, and
-little elsewhere. With the factors F of an earlier tangent, A F^-1 is the identity but for a part of
-low rank, and a few products with it solve for A. Where they become many, A is factorised itself.
+Between Newton iterations a tangent changes mainly at points whose contact opens, sticks or slides.
+With the factors F of an earlier tangent, A F^-1 is the identity plus a matrix of low rank, and
+GMRES converges in a few iterations. If it takes many, A itself is factorised.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 
 __all__ = ["CachedFactorsWorkspace", "OnCachedFactors", "gmres"]
 
-# unknowns from which on cached factors are freed before a sign, which takes as much memory
+# unknowns above which cached factors are freed before the sign of a determinant is computed
 _LARGE = 100_000
-# the true residual may exceed the one that SciPy estimates by this factor, through rounding
+# admissible ratio of the true residual to the estimate of SciPy
 _ROUNDED = 2.0
 
 
@@ -44,7 +44,7 @@ def gmres(
     Parameters
     ----------
     matrix : A
-    factors : of a matrix near to it
+    factors : of a similar matrix
     b : (n,)
     tolerance : residual over the right-hand side, Euclidean [1]
     most : iterations
@@ -69,9 +69,9 @@ def gmres(
         callback_type="pr_norm",
     )
     x = factors.apply(np.asarray(y))
-    # where the matrix is singular to working precision, rounding leaves more than SciPy estimates
-    left = float(np.linalg.norm(b - matrix @ x))
-    return x, len(residuals), left <= _ROUNDED * tolerance * float(np.linalg.norm(b))
+    # true residual: larger than the estimate if the matrix is singular to working precision
+    residual = float(np.linalg.norm(b - matrix @ x))
+    return x, len(residuals), residual <= _ROUNDED * tolerance * float(np.linalg.norm(b))
 
 
 class CachedFactorsWorkspace(Workspace):
@@ -88,10 +88,10 @@ class CachedFactorsWorkspace(Workspace):
     def __init__(self, tolerance: float, most: int, worn: int, direct: LinearSolver) -> None:
         super().__init__()
         self.tolerance, self.most, self.worn = tolerance, most, worn
-        # signs have a workspace of their own, so that they leave the cached factors valid
+        # a separate workspace for signs leaves the cached factors valid
         self._direct, self._for_signs = direct.start(), direct.start()
         self.cached: Factors | None = None
-        # how often cached factors were freed to make room
+        # number of times that cached factors were freed for memory
         self.spared = 0
         self.iterations = self.solutions = 0
 
@@ -116,66 +116,66 @@ class CachedFactorsWorkspace(Workspace):
             self._direct.spare()
 
     def sign(self, matrix: csr_matrix) -> int:
-        """Return the sign of a determinant; what is cached stays, unless it is large."""
+        """Return the sign of a determinant; cached factors remain unless they are large."""
         self.make_room(matrix)
         return self._for_signs.sign(matrix)
 
     def log_det(self, matrix: csr_matrix) -> float:
-        """Return the logarithm of the size of a determinant; what is cached stays."""
+        """Return the logarithm of the size of a determinant; cached factors remain."""
         return self._for_signs.factorise(matrix).log_det
 
     def report(self) -> dict[str, int | float]:
-        """Return how many iterations and solutions there were."""
+        """Return the numbers of iterations and solutions."""
         return {"linear_iterations": self.iterations, "linear_solutions": self.solutions}
 
     def _inertia(self, pattern: Pattern, data: Floats) -> tuple[int, int] | None:
         return self._for_signs.inertia(pattern.matrix(data))
 
     def _forget(self) -> None:
-        # new patterns come with new points that touch
+        # a new pattern invalidates all factors
         self.cached = None
         self._direct.close()
         self._for_signs.close()
 
 
 class OnCachedFactors(Factors):
-    """A matrix that is solved on factors of its own, or of an earlier one."""
+    """A matrix that is solved by its own factors, or by GMRES on those of an earlier one."""
 
     def __init__(self, matrix: csr_matrix, space: CachedFactorsWorkspace) -> None:
         super().__init__(matrix)
-        self._home = space
+        self._space = space
         self._own: Factors | None = None
         self._of = 0
 
     def factorise(self) -> Factors:
-        """Return factors of this matrix itself, which are cached from here on."""
-        self._own, self._of = self._home.renew(self._matrix), self._home.spared
+        """Factorise this matrix, and cache its factors."""
+        self._own, self._of = self._space.renew(self._matrix), self._space.spared
         return self._own
 
     def apply(self, b: Floats) -> Floats:
         """Return the solution to the tolerance of the workspace."""
         if b.ndim > 1:
             return np.stack([self.apply(column) for column in b.T], axis=1)
-        home = self._home
-        home.solutions += 1
-        if self._of != home.spared:
+        space = self._space
+        space.solutions += 1
+        if self._of != space.spared:
             self._own = None
-        if self._own is None and home.cached is not None:
-            x = self._iterated(home.cached, b)
+        if self._own is None and space.cached is not None:
+            x = self._iterated(space.cached, b)
             if x is not None:
                 return x
         return (self._own or self.factorise()).apply(b)
 
     def _iterated(self, factors: Factors, b: Floats) -> Floats | None:
-        """Return the solution by iteration on factors, None where it takes too many."""
-        home = self._home
+        """Return the solution by iteration on cached factors; None if it takes too many."""
+        space = self._space
         try:
-            x, count, converged = gmres(self._matrix, factors, b, home.tolerance, home.most)
+            x, count, converged = gmres(self._matrix, factors, b, space.tolerance, space.most)
         except LinearSolveError:
             return None
-        home.iterations += count
-        if converged and count > home.worn:
-            home.cached = None
+        space.iterations += count
+        if converged and count > space.worn:
+            space.cached = None
         return x if converged else None
 
     def solve(self, b: npt.ArrayLike) -> Floats:
@@ -198,9 +198,9 @@ class OnCachedFactors(Factors):
     @property
     def sign(self) -> int:
         """Sign of the determinant, 1 or -1."""
-        return self._home.sign(self._matrix)
+        return self._space.sign(self._matrix)
 
     @property
     def log_det(self) -> float:
         """Natural logarithm of the size of the determinant."""
-        return self._home.log_det(self._matrix)
+        return self._space.log_det(self._matrix)

@@ -1,13 +1,13 @@
-"""GMRES, preconditioned by algebraic multigrid on the whole and factors of a layer.
+"""GMRES, preconditioned by algebraic multigrid and by factors of the contact layer.
 
 One application of the preconditioner P to r is
 
     x = V r,   x += E L^-1 E^T (r - A x),
 
-with a V-cycle V of smoothed aggregation of the symmetric part of A, and the factors L of the
-rows and columns of the layer, where friction makes A unsymmetric and adhesion makes it
-indefinite; E puts the layer in its place. The hierarchy is kept while the pattern and its
-success last; factors of the layer are new with every matrix.
+with a V-cycle V of smoothed aggregation of the symmetric part of A, and L the rows and columns of
+the contact layer, where friction makes A unsymmetric and adhesion makes it indefinite; E embeds the
+layer. The hierarchy is reused while the pattern is the same and it converges well; the layer is
+factorised for every matrix.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ if TYPE_CHECKING:
 
 __all__ = ["MultigridFactors", "MultigridWorkspace"]
 
-# iterations over those with a fresh hierarchy, from which on it is made anew
+# iterations over those with a new hierarchy, above which it is rebuilt
 _WORN = 1.7
-# part of the tolerance that is asked for in the Euclidean norm: solutions are judged entry by entry
+# factor of the tolerance in the Euclidean norm: solutions are checked entry by entry
 _SAFE = 0.2
-# rows of GMRES that are kept before it begins again
+# restart length of GMRES
 _RESTART = 60
-# how far from the layer its factors reach, in couplings
+# width of the factorised layer around contact, in couplings
 _REACH = 1
 
 
@@ -66,12 +66,12 @@ class MultigridWorkspace(Workspace):
         self.fresh = self.iterations = self.fallbacks = self.most_bytes = 0
 
     def describe(self, layout: Layout) -> None:
-        """Note what the unknowns stand for."""
+        """Set the meaning of the unknowns."""
         self.layout = layout
         self.hierarchy = None
 
     def factorise(self, matrix: csr_matrix) -> Factors:
-        """Return what solves with `matrix`; see `Workspace.factorise`."""
+        """Return the solver of `matrix`; see `Workspace.factorise`."""
         if matrix.shape[0] >= self.direct_below:
             return super().factorise(matrix)
         made = self._small.factorise(matrix)
@@ -84,8 +84,8 @@ class MultigridWorkspace(Workspace):
         return self._small.inertia(matrix)
 
     @property
-    def bytes_kept(self) -> int:
-        """Memory of hierarchy and Krylov space [bytes]; zero while only factors were used."""
+    def bytes_used(self) -> int:
+        """Memory of hierarchy and Krylov space [bytes]; zero if only factors were used."""
         if self.hierarchy is None:
             return 0
         total = 0
@@ -105,7 +105,7 @@ class MultigridWorkspace(Workspace):
         return MultigridFactors(matrix, self)
 
     def rebuild(self, matrix: csr_matrix) -> bool:
-        """Make the hierarchy of a matrix; return whether it has one, far from definite ones not.
+        """Build the hierarchy of a matrix; return False if it fails, as for indefinite ones.
 
         Raises
         ------
@@ -118,8 +118,8 @@ class MultigridWorkspace(Workspace):
         modes = None if self.layout is None else self.layout.rigid_motions()
         if modes is not None and modes.shape[0] != matrix.shape[0]:
             modes = None
-        # pyamg draws starting vectors from NumPy's own stream: give it one and put it back
-        kept = np.random.get_state()  # noqa: NPY002
+        # pyamg takes random vectors from NumPy's global generator: fix the seed, then restore it
+        state = np.random.get_state()  # noqa: NPY002
         np.random.seed(0)  # noqa: NPY002
         try:
             self.hierarchy = pyamg.smoothed_aggregation_solver(
@@ -135,12 +135,12 @@ class MultigridWorkspace(Workspace):
         except (RuntimeError, ValueError, np.linalg.LinAlgError):
             self.hierarchy = None
         finally:
-            np.random.set_state(kept)  # noqa: NPY002
-        self.most_bytes = max(self.most_bytes, self.bytes_kept)
+            np.random.set_state(state)  # noqa: NPY002
+        self.most_bytes = max(self.most_bytes, self.bytes_used)
         return self.hierarchy is not None
 
     def report(self) -> dict[str, int | float]:
-        """Return iterations, memory, and how often factors had to help; nothing if small."""
+        """Return iterations, memory and number of fallbacks; nothing for small matrices."""
         if not self.iterations and not self.fallbacks:
             return {}
         return {
@@ -178,7 +178,7 @@ def _pyamg() -> Any:
 
 
 class MultigridFactors(Factors):
-    """A matrix and its preconditioner; factors only where signs are asked for."""
+    """A matrix with its preconditioner; factorised for signs only."""
 
     def __init__(self, matrix: csr_matrix, space: MultigridWorkspace) -> None:
         super().__init__(matrix)
@@ -194,7 +194,7 @@ class MultigridFactors(Factors):
         self.worst = 0
 
     def _members(self) -> Ints:
-        """Return the layer and what it is coupled to."""
+        """Return the contact layer and the unknowns that are coupled to it."""
         layout = self._space.layout
         if layout is None or np.shape(layout.layer) != (self.n,):
             return np.zeros(0, dtype=np.int64)
@@ -211,20 +211,20 @@ class MultigridFactors(Factors):
         return x
 
     def apply(self, b: Floats) -> Floats:
-        """Return the solution, by iteration where no factors are there."""
+        """Return the solution, by iteration unless the matrix was factorised."""
         if b.ndim == 2:
             return np.stack([self.apply(column) for column in b.T], axis=1)
         if self._direct is not None:
             return self._direct.apply(b)
-        x = self._tried(b)
-        # a hierarchy of another matrix may be worn: one more, made of this one
+        x = self._iterate_or_none(b)
+        # the hierarchy of an earlier matrix may be unsuitable: rebuild it
         if x is None and self._space.rebuild(self._matrix):
             self._cycle = self._space.hierarchy.aspreconditioner(cycle="V")
-            x = self._tried(b)
+            x = self._iterate_or_none(b)
         return x if x is not None else self._factors().apply(b)
 
-    def _tried(self, b: Floats) -> Floats | None:
-        """Return the solution by iteration; None where it is not found."""
+    def _iterate_or_none(self, b: Floats) -> Floats | None:
+        """Return the solution by iteration; None if it fails."""
         try:
             return self._iterate(b)
         except (RuntimeError, ValueError, np.linalg.LinAlgError):
@@ -235,14 +235,14 @@ class MultigridFactors(Factors):
         from scipy.sparse.linalg import LinearOperator, gmres
 
         space, residuals = self._space, list[float]()
-        way = LinearOperator((self.n, self.n), matvec=self._precondition)
+        preconditioner = LinearOperator((self.n, self.n), matvec=self._precondition)
         x, info = gmres(
             self._matrix,
             b,
             rtol=_SAFE * space.tolerance,
             restart=_RESTART,
             maxiter=-(-space.most // _RESTART),
-            M=way,
+            M=preconditioner,
             callback=residuals.append,
             callback_type="pr_norm",
         )
@@ -254,7 +254,7 @@ class MultigridFactors(Factors):
         if not space.fresh:
             space.fresh = max(count, 1)
         elif count > _WORN * space.fresh + 5:
-            # still good for this one; the next matrix gets a new one
+            # converged, but slowly: rebuild for the next matrix
             space.hierarchy = None
         return np.asarray(x)
 

@@ -79,20 +79,20 @@ class Fit:
 
 def loads(study: Study, start: str) -> dict[float, Curves]:
     """Return the runs whose name is this and a normal force, by normal force."""
-    found = {}
+    curves = {}
     for name in study.names(start):
         match = re.fullmatch(re.escape(start) + r"(-?[\d.]+)", name)
         if match is not None:
-            found[float(match[1])] = study[name]
-    return dict(sorted(found.items()))
+            curves[float(match[1])] = study[name]
+    return dict(sorted(curves.items()))
 
 
 def _fits(study: Study, start: str) -> dict[float, Fit]:
     return {force: Fit(curves) for force, curves in loads(study, start).items()}
 
 
-def _kept(fits: dict[float, Fit]) -> dict[float, Fit]:
-    """Return the cases that keep contact until all of it slides."""
+def _in_contact(fits: dict[float, Fit]) -> dict[float, Fit]:
+    """Return the cases that are still in contact when all of it slides."""
     return {force: f for force, f in fits.items() if f.slid and f.end > 0.0}
 
 
@@ -161,7 +161,7 @@ def _shrinks(fits: dict[float, Fit]) -> list[Row]:
     begins = {force: f.start for force, f in fits.items()}
     lost = {force: 100.0 * (1.0 - f.end / f.start) for force, f in fits.items()}
     rises = max(f.rises for f in fits.values())
-    level = {force: f.force / (T_MAX * f.end) for force, f in _kept(fits).items()}
+    level = {force: f.force / (T_MAX * f.end) for force, f in _in_contact(fits).items()}
     worst = max(abs(v - 1.0) for v in level.values())
     return [
         Row("contact length before shear [L0]", "figure", _text(begins)),
@@ -181,11 +181,11 @@ def _shrinks(fits: dict[float, Fit]) -> list[Row]:
 
 
 def _small_loads(fits: dict[float, Fit]) -> list[Row]:
-    kept = _kept(fits)
-    lost = sorted(set(fits) - set(kept))
+    in_contact = _in_contact(fits)
+    lost = sorted(set(fits) - set(in_contact))
     least = {force: float(fits[force].length.min()) for force in sorted(fits)[:3]}
     words = ", ".join(f"{f:g}" for f in lost) or "none"
-    below = min(f.length.min() for f in kept.values()) < 0.99 * DETACH
+    below = min(f.length.min() for f in in_contact.values()) < 0.99 * DETACH
     return [
         Row(
             "the two shortest contacts vanish before full sliding",
@@ -194,7 +194,7 @@ def _small_loads(fits: dict[float, Fit]) -> list[Row]:
             verdict(len(lost) == 2, len(lost) == 1),
         ),
         Row(
-            "common lower limit of the contact length [L0]; least met at the smallest loads",
+            "common lower limit of the contact length [L0]; smallest at the smallest loads",
             DETACH,
             _text(least, "{:.2f}"),
             verdict(not below, False, "contact slides on below it" if below else ""),
@@ -203,10 +203,10 @@ def _small_loads(fits: dict[float, Fit]) -> list[Row]:
 
 
 def _quadratic(fits: dict[float, Fit]) -> list[Row]:
-    kept = _kept(fits)
-    spread = {force: 100.0 * f.xi_spread for force, f in kept.items()}
-    xi = {force: f.xi for force, f in kept.items()}
-    beta, misfit = fit(kept)
+    in_contact = _in_contact(fits)
+    spread = {force: 100.0 * f.xi_spread for force, f in in_contact.items()}
+    xi = {force: f.xi for force, f in in_contact.items()}
+    beta, misfit = fit(in_contact)
     return [
         Row(
             "L_c = L_c0 - xi F_t^2 fits: root mean square misfit over the loss, in %",
@@ -229,7 +229,7 @@ def _dry(dry: dict[float, Fit]) -> list[Row]:
         return []
     lost = {force: 100.0 * (1.0 - f.end / f.start) for force, f in dry.items()}
     start = {force: f.start for force, f in dry.items()}
-    beta, misfit = fit(_kept(dry))
+    beta, misfit = fit(_in_contact(dry))
     return [
         Row("no adhesion: contact length before shear [L0]", "figure", _text(start)),
         Row(
@@ -248,12 +248,12 @@ def _dry(dry: dict[float, Fit]) -> list[Row]:
 
 
 def _enhancement(adhesive: dict[float, Fit], dry: dict[float, Fit]) -> list[Row]:
-    kept, none = _kept(adhesive), _kept(dry)
-    if len(kept) < 2 or len(none) < 2:
+    in_contact, none = _in_contact(adhesive), _in_contact(dry)
+    if len(in_contact) < 2 or len(none) < 2:
         return []
     rows = []
     for long, said in ((8.5, 163.0), (15.0, 24.0), (17.0, "negligible")):
-        with_, without = xi_at(kept, long), xi_at(none, long)
+        with_, without = xi_at(in_contact, long), xi_at(none, long)
         more = 100.0 * (with_ / without - 1.0)
         if isinstance(said, float):
             words = verdict(abs(more / said - 1.0) < 0.2, more > 0.4 * said)
@@ -299,13 +299,13 @@ def _control(study: Study, dry: dict[float, Fit]) -> list[Row]:
 
 def figure_14(study: Study) -> list[Row]:
     """Return the statements on the exponent eta."""
-    kept = loads(study, "cap-")
-    fits = {force: Fit(c) for force, c in kept.items()}
-    good = _kept(fits)
+    in_contact = loads(study, "cap-")
+    fits = {force: Fit(c) for force, c in in_contact.items()}
+    good = _in_contact(fits)
     eta = {force: f.eta for force, f in good.items()}
-    upper = {force: Fit(kept[force], 0.3).eta for force in good}
+    upper = {force: Fit(in_contact[force], 0.3).eta for force in good}
     near = max(abs(v - 2.0) for v in eta.values())
-    falls = [bool(np.all(np.diff(list(found.values())) < 0.0)) for found in (eta, upper)]
+    falls = [bool(np.all(np.diff(list(values.values())) < 0.0)) for values in (eta, upper)]
     spread = {force: f.eta_spread for force, f in good.items()}
     said = {(True, True): "", (True, False): "from 5 % on", (False, True): "from 30 % on"}
     return [
@@ -328,7 +328,7 @@ def figure_14(study: Study) -> list[Row]:
 
 def figure_s1(study: Study) -> list[Row]:
     """Return the statements on a compressible cap."""
-    stiff, soft = _kept(_fits(study, "cap-")), _kept(_fits(study, _SOFT))
+    stiff, soft = _in_contact(_fits(study, "cap-")), _in_contact(_fits(study, _SOFT))
     both = sorted(set(stiff) & set(soft))
     if len(both) < 2:
         return []

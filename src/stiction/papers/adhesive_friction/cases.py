@@ -1,4 +1,8 @@
-"""Runs of adhering solids that figures and verdicts are made of, and the curves kept of them."""
+"""Solids with adhesive friction: the runs behind figures and verdicts, and their saved curves.
+
+A `Case` is a system with its load steps; `extract` reduces its run to `Curves` over the prescribed
+displacement, which are written as CSV, so that verdicts are recomputed without solving.
+"""
 
 from __future__ import annotations
 
@@ -47,11 +51,11 @@ _CURVES = (
 )
 _PROFILE = ("surface_x", "surface_y", "gap", "normal_traction", "tangential_traction", "slides")
 _ENDS = ("-profile", "-stress", "-base")
-# whose deformed bodies are drawn: runs that are kept whole
+# cases whose deformed bodies are drawn: the whole run stays in memory
 DRAWN = ("strip-ea-0.01", "cylinders-ea-0", "cylinders-ea-0.9", "cylinders-di-0.9")
-# tractions are kept where the gap is below this many times the least
+# tractions are saved where the gap is below this multiple of the smallest gap
 _FAR = 20.0
-# digits kept in files: more than any verdict needs
+# digits in files: more than any verdict needs
 _FORMAT = "{:.7g}"
 
 
@@ -63,14 +67,14 @@ class Case:
     ----------
     system : what is solved
     steps : load steps, if none is cut
-    at : displacements at which tractions along the surface are kept
-    corner : places (x, y) at the start at which the stress yy is followed, by name
+    at : displacements at which tractions along the surface are saved
+    probes : reference positions (x, y) at which the stress yy is recorded, by name
     """
 
     system: SolidSystem
     steps: int
     at: Sequence[float] = ()
-    corner: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    probes: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -102,13 +106,13 @@ class Curves:
         return float(np.interp(u, self["displacement"], self[name]))
 
     def profile(self, u: float) -> dict[str, Floats]:
-        """Return the tractions kept nearest to a displacement."""
-        kept = self.profiles["displacement"]
-        mine = kept == kept[np.argmin(np.abs(kept - u))]
-        return {name: values[mine] for name, values in self.profiles.items()}
+        """Return the saved tractions nearest to a displacement."""
+        saved = self.profiles["displacement"]
+        nearest = saved == saved[np.argmin(np.abs(saved - u))]
+        return {name: values[nearest] for name, values in self.profiles.items()}
 
 
-# ---- which runs
+# ---- the runs
 
 
 def _law(word: str, mu: float, cut: float = 1.0) -> AdhesiveFriction:
@@ -140,31 +144,31 @@ def cases(*, full: bool, cap_cells: tuple[int, int] | None = None) -> dict[str, 
 def _strips(full: bool) -> dict[str, Case]:
     size, steps, end = ("paper", 140, 140.0) if full else ("quick", 80, 80.0)
     mus = STRIP_MU if full else tuple(mu for mu in STRIP_MU if mu != 0.002)
-    found = {}
+    laws = {}
     for mu in mus:
-        found[f"strip-ea-{mu:g}"] = _law("ea", mu)
+        laws[f"strip-ea-{mu:g}"] = _law("ea", mu)
         if mu:
-            found[f"strip-di-{mu:g}"] = _law("di", mu)
+            laws[f"strip-di-{mu:g}"] = _law("di", mu)
     if not full:
-        found = {k: v for k, v in found.items() if k not in ("strip-di-0.05", "strip-di-0.1")}
+        laws = {k: v for k, v in laws.items() if k not in ("strip-di-0.05", "strip-di-0.1")}
     for cut in STRIP_CUTS if full else STRIP_CUTS[:2]:
-        found[f"strip-ea-0.01-cut-{cut:g}"] = _law("ea", 0.01, cut)
+        laws[f"strip-ea-0.01-cut-{cut:g}"] = _law("ea", 0.01, cut)
     at = dict.fromkeys(("strip-ea-0.01", "strip-di-0.01"), (5.0, 10.0, 30.0, 60.0))
     return {
         name: Case(StripPeeling(model=law, size=size, u_end=end), steps, at.get(name, ()))
-        for name, law in found.items()
+        for name, law in laws.items()
     }
 
 
 def _cylinders(full: bool) -> dict[str, Case]:
     size, steps = ("paper", 200) if full else ("quick", 100)
-    corner = {"trailing": (-1.0, 0.0), "leading": (1.0, 0.0)}
-    found = {"cylinders-ea-0": TwoCylinders(size=size)}
+    probes = {"trailing": (-1.0, 0.0), "leading": (1.0, 0.0)}
+    systems = {"cylinders-ea-0": TwoCylinders(size=size)}
     for word, mu in (*_CYLINDERS, ("di", 3.0)):
-        found[f"cylinders-{word}-{mu:g}"] = TwoCylinders(model=_law(word, mu), size=size)
-    found["cylinders-ea-0.5-stretch"] = TwoCylinders(model=EA(0.5), size=size, stretch=True)
-    made = {name: Case(system, steps, (), corner) for name, system in found.items()}
-    # at the end of the paper's range they still touch
+        systems[f"cylinders-{word}-{mu:g}"] = TwoCylinders(model=_law(word, mu), size=size)
+    systems["cylinders-ea-0.5-stretch"] = TwoCylinders(model=EA(0.5), size=size, stretch=True)
+    made = {name: Case(system, steps, (), probes) for name, system in systems.items()}
+    # at the end of the paper's range they are still in contact
     for word, mu in (("ea", 0.5), ("di", 3.0)):
         far = TwoCylinders(model=_law(word, mu), size=size, u_end=2.6)
         made[f"cylinders-{word}-{mu:g}-far"] = Case(far, round(1.3 * steps))
@@ -173,28 +177,28 @@ def _cylinders(full: bool) -> dict[str, Case]:
 
 def _caps(full: bool, cells: tuple[int, int] | None) -> dict[str, Case]:
     size, steps = ("paper", 100) if full else ("quick", 70)
-    found: dict[str, CapSliding] = {}
+    systems: dict[str, CapSliding] = {}
     normals = NORMAL if full else NORMAL_QUICK
     for force in normals:
         end = _reach(force)
-        found[f"cap-{force:g}"] = CapSliding(normal_force=force, size=size, u_end=end)
+        systems[f"cap-{force:g}"] = CapSliding(normal_force=force, size=size, u_end=end)
     for force in normals[2:] if full else normals[1:-1]:
         end = 1.2 * _reach(force)
-        found[f"cap-nu-0.4-{force:g}"] = CapSliding(
+        systems[f"cap-nu-0.4-{force:g}"] = CapSliding(
             normal_force=force, nu=0.4, size=size, u_end=end
         )
     for force in NON_ADHESIVE:
-        found[f"cap-dry-{force:g}"] = CapSliding(
+        systems[f"cap-dry-{force:g}"] = CapSliding(
             normal_force=force, adhesive=False, size=size, u_end=3.2
         )
     control = LinearElastic(1.0, 0.49)
-    found["cap-linear-dry-1.9"] = CapSliding(
+    systems["cap-linear-dry-1.9"] = CapSliding(
         normal_force=1.9, adhesive=False, material=control, size=size, u_end=3.2
     )
     if cells is not None:
-        found = {name: replace(system, cells=cells) for name, system in found.items()}
-    at = {"cap-0": (0.0, found["cap-0"].u_end)}
-    return {name: Case(system, steps, at.get(name, ())) for name, system in found.items()}
+        systems = {name: replace(system, cells=cells) for name, system in systems.items()}
+    at = {"cap-0": (0.0, systems["cap-0"].u_end)}
+    return {name: Case(system, steps, at.get(name, ())) for name, system in systems.items()}
 
 
 def _reach(force: float) -> float:
@@ -202,11 +206,11 @@ def _reach(force: float) -> float:
     return 1.6 + 0.9 * (force + 0.4)
 
 
-# ---- what is kept
+# ---- reduction of a run
 
 
 def extract(run: Run, case: Case) -> Curves:
-    """Return what is kept of a run."""
+    """Reduce a run to curves over the displacement, profiles, stresses and numbers."""
     values = {name: np.asarray(v.values) for name, v in run.variables.items()}
     columns = {n: values[n].astype(np.float64) for n in _CURVES if n in values}
     begin = _begin(case, run.time)
@@ -265,26 +269,26 @@ def _stresses(
     values: Mapping[str, npt.NDArray[np.float64]], run: Run, case: Case
 ) -> tuple[dict[str, Floats], dict[str, Floats]]:
     """Return the stress yy at drawn points of the first body: over u, and along its base."""
-    if not case.corner or "stress_yy" not in values:
+    if not case.probes or "stress_yy" not in values:
         return {}, {}
     first = np.asarray(values["body_of_drawn"]) == 1
     place = values["drawn_position"][0][first]
     stress = values["stress_yy"][:, first]
     u = np.interp(values["snapshot_time"], run.time, values["displacement"])
-    found: dict[str, Floats] = {"displacement": u}
-    for name, corner in case.corner.items():
-        found[name] = stress[:, int(np.argmin(np.linalg.norm(place - corner, axis=1)))]
+    stresses: dict[str, Floats] = {"displacement": u}
+    for name, position in case.probes.items():
+        stresses[name] = stress[:, int(np.argmin(np.linalg.norm(place - position, axis=1)))]
     along = np.flatnonzero(np.abs(place[:, 1]) < 1e-9)
     along = along[np.argsort(place[along, 0])]
     row = int(np.argmin(np.abs(u - 0.5)))
-    return found, {"x": place[along, 0], "stress_yy": stress[row, along]}
+    return stresses, {"x": place[along, 0], "stress_yy": stress[row, along]}
 
 
 # ---- files
 
 
 def write_curves(curves: Curves, folder: Path, name: str, most: int = 150) -> None:
-    """Write curves, decimated to `most` rows or a few more, and what else is kept, as text."""
+    """Write curves (decimated to about `most` rows), numbers, profiles and stresses as text."""
     every = _few(curves, most)
     head = [f"# {k} = {v:.9g}" for k, v in curves.numbers.items()]
     if curves.note:
@@ -297,7 +301,7 @@ def write_curves(curves: Curves, folder: Path, name: str, most: int = 150) -> No
 
 
 def _few(curves: Curves, most: int) -> npt.NDArray[np.int64]:
-    """Return even rows, and those beside the beginning of full sliding."""
+    """Return evenly spaced rows, and the two rows around the onset of full sliding."""
     rows = curves["displacement"].size
     even = np.round(np.linspace(0, rows - 1, min(rows, most))).astype(np.int64)
     stick = curves.columns.get("sticking_length", np.zeros(rows))
@@ -314,8 +318,8 @@ def _thinned(table: dict[str, Floats]) -> dict[str, Floats]:
     if "normal_traction" not in table:
         return table
     size = np.abs(table["normal_traction"])
-    keep = (size > 0.2 * size.max()) | (np.arange(size.size) % 3 == 0)
-    return {name: column[keep] for name, column in table.items()}
+    selected = (size > 0.2 * size.max()) | (np.arange(size.size) % 3 == 0)
+    return {name: column[selected] for name, column in table.items()}
 
 
 def _write(path: Path, columns: Mapping[str, Floats], head: Sequence[str]) -> None:
@@ -362,7 +366,7 @@ class Study:
     Parameters
     ----------
     full : the paper's sizes; else quick ones
-    folder : where curves are kept and read from; None keeps them in memory
+    folder : curves are read from here; None: they are computed and cached in memory
     solved : called with the name of a case, its system, method and times, and solves it
     """
 
@@ -376,13 +380,13 @@ class Study:
         self.full, self.folder = full, folder
         self.cases = cases(full=full)
         self._solved = solved if solved is not None else run_case
-        self._kept: dict[str, Curves] = {}
+        self._curves: dict[str, Curves] = {}
         self._runs: dict[str, Run] = {}
 
     def __getitem__(self, name: str) -> Curves:
-        if name not in self._kept:
-            self._kept[name] = self._find(name)
-        return self._kept[name]
+        if name not in self._curves:
+            self._curves[name] = self._load_or_solve(name)
+        return self._curves[name]
 
     def pair(self, one: str, other: str) -> tuple[Curves, Curves]:
         """Return two cases to be compared, on equal meshes."""
@@ -404,7 +408,7 @@ class Study:
         """Return the cases whose name begins with a word, in order."""
         return [name for name in self.cases if name.startswith(start) and self.has(name)]
 
-    def _find(self, name: str) -> Curves:
+    def _load_or_solve(self, name: str) -> Curves:
         if self.folder is not None:
             return read_curves(self.folder, name)
         case = self.cases[name]

@@ -18,12 +18,12 @@ Floats = npt.NDArray[np.float64]
 
 def _curves(study: Study) -> dict[str, Curves]:
     """Return the curves of u from 0 to 2 R by a word such as `EA 0.5`."""
-    found = {}
+    curves = {}
     for name in study.names("cylinders-"):
         parts = name.split("-")
         if len(parts) == 3:
-            found[f"{parts[1].upper()} {parts[2]}"] = study[name]
-    return found
+            curves[f"{parts[1].upper()} {parts[2]}"] = study[name]
+    return curves
 
 
 def _text(values: dict[str, float], form: str = "{:.4g}") -> str:
@@ -81,8 +81,8 @@ def figure_10(study: Study) -> list[Row]:
         *_before_detachment(study),
         *_vertical(study, curves),
         *_negative(curves),
-        *_stretch(study),
-        *_corner(study),
+        *_surface_stretch(study),
+        *_trailing_stress(study),
         *_base(study),
     ]
 
@@ -106,7 +106,7 @@ def _levels(curves: dict[str, Curves]) -> list[Row]:
         u = np.linspace(0.1, 1.9, 200)
         one = np.interp(u, a["displacement"], a["force_x"])
         two = np.interp(u, b["displacement"], b["force_x"])
-        apart = float(np.sqrt(np.mean((one - two) ** 2)) / one.max())
+        difference = float(np.sqrt(np.mean((one - two) ** 2)) / one.max())
         rows += [
             Row(
                 "EA 0.5 and DI 3: ratio DI / EA of the largest F_x",
@@ -117,8 +117,8 @@ def _levels(curves: dict[str, Curves]) -> list[Row]:
             Row(
                 "EA 0.5 and DI 3: root mean square difference of F_x over the peak",
                 "rather similar shapes",
-                apart,
-                verdict(apart < 0.15, apart < 0.3),
+                difference,
+                verdict(difference < 0.15, difference < 0.3),
             ),
         ]
     return rows
@@ -206,7 +206,7 @@ def _negative(curves: dict[str, Curves]) -> list[Row]:
     ]
 
 
-def _stretch(study: Study) -> list[Row]:
+def _surface_stretch(study: Study) -> list[Row]:
     name = "cylinders-ea-0.5-stretch"
     if not study.has(name):
         return []
@@ -226,7 +226,7 @@ def _stretch(study: Study) -> list[Row]:
     ]
 
 
-def _corner(study: Study) -> list[Row]:
+def _trailing_stress(study: Study) -> list[Row]:
     rows = []
     for word in ("ea-0", "ea-0.9", "di-0.9"):
         name = f"cylinders-{word}"

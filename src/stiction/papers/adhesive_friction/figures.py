@@ -30,7 +30,7 @@ from stiction.papers.adhesive_friction.cylinders import figure_9, figure_10
 from stiction.papers.adhesive_friction.laws import LAW_FIGURES, draw_law, law_columns, law_rows
 from stiction.papers.adhesive_friction.strip import figure_7, figure_8
 from stiction.papers.adhesive_friction.tape import tape_item
-from stiction.papers.items import Item, Row, Runs, watch
+from stiction.papers.items import Item, Row, Runs, report_progress
 from stiction.solids.methods import Quasistatic
 from stiction.solve import solve
 
@@ -50,7 +50,7 @@ def study(*, full: bool) -> Study:
 
 
 def _with_bar(name: str, case: Case) -> Run:
-    with watch(name) as report, np.errstate(all="ignore"):
+    with report_progress(name) as report, np.errstate(all="ignore"):
         return solve(
             case.system, Quasistatic(steps=case.steps), (0.0, 1.0), throw=False, progress=report
         )
@@ -119,11 +119,13 @@ def _traction_panels(runs: Study) -> list[Panel]:
         ("normal_traction", "normal traction / E"),
         ("tangential_traction", "tangential traction / E"),
     ):
-        kept = np.unique(c.profiles["displacement"])
+        displacements = np.unique(c.profiles["displacement"])
         lines = []
-        for i, u in enumerate(kept):
+        for i, u in enumerate(displacements):
             p = c.profile(u)
-            lines.append(Line(p["coordinate"], p[name], f"u = {u:.0f}", "-", i / len(kept)))
+            lines.append(
+                Line(p["coordinate"], p[name], f"u = {u:.0f}", "-", i / len(displacements))
+            )
         shown.append(Panel("place X / L0", word, lines))
     return shown
 
@@ -140,11 +142,11 @@ def _cylinder_panels(runs: Study) -> list[Panel]:
     lines = _family(runs, names, "displacement", "force_y", "cylinders-")
     bare = [_bare(line) for line in lines]
     shown.append(Panel("displacement u / R", "vertical force / (E R)", bare))
-    shown.append(_corner_panel(runs))
+    shown.append(_trailing_stress_panel(runs))
     return shown
 
 
-def _corner_panel(runs: Study) -> Panel:
+def _trailing_stress_panel(runs: Study) -> Panel:
     from stiction.plot.panels import Line, Panel
 
     lines = []
@@ -341,7 +343,7 @@ def _write_panels(shown: list[Panel], path: Path) -> None:
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(("panel", "curve", "across", "up", "x", "y"))
-        # panels share their curves, and only the first of them names them
+        # all panels show the same curves; only the first has a legend
         names = [line.label for line in shown[0].lines]
         for number, panel in enumerate(shown):
             for i, line in enumerate(panel.lines):

@@ -124,14 +124,14 @@ def _mapped(law: DI | EA, gap: float) -> tuple[Floats, Floats, Floats]:
     """Return trial traction, traction and dissipation over displacements from -0.3 to 0.3 r0."""
     moved = np.linspace(-0.3, 0.3, 241)
     at = np.full(moved.size, gap)
-    found = return_map(
+    mapped = return_map(
         moved[:, None],
         np.zeros((moved.size, 1)),
         law.threshold(at, _LAW),
         law.slope(at, _LAW),
         _STIFF,
     )
-    return _STIFF * moved, found.traction[:, 0], found.dissipation
+    return _STIFF * moved, mapped.traction[:, 0], mapped.dissipation
 
 
 # ---- curves
@@ -147,20 +147,20 @@ def law_columns(key: str) -> Columns:
             "traction_regularised": _LAW.traction(_GAPS),
         }
     if key == "figure-3":
-        found = {"gap": _GAPS, "traction": _LAW.traction(_GAPS)}
-        found["threshold_di"] = _di().threshold(_GAPS, _LAW)
+        columns = {"gap": _GAPS, "traction": _LAW.traction(_GAPS)}
+        columns["threshold_di"] = _di().threshold(_GAPS, _LAW)
         step = np.where(_GAPS < _CUT, _di().tau(_LAW), 0.0)
-        return {**found, "threshold_di_without_regularisation": step}
+        return {**columns, "threshold_di_without_regularisation": step}
     if key == "figure-4":
-        found = {"gap": _GAPS, "traction": _LAW.traction(_GAPS)}
+        columns = {"gap": _GAPS, "traction": _LAW.traction(_GAPS)}
         for cut in _CUTS:
-            found[f"threshold_ea_cut_{cut:g}"] = EA(_MU_EA, cut).threshold(_GAPS, _LAW)
-        return found
+            columns[f"threshold_ea_cut_{cut:g}"] = EA(_MU_EA, cut).threshold(_GAPS, _LAW)
+        return columns
     trial, _, _ = _mapped(_di(), _LAW.gap_eq)
-    found = {"displacement": trial / _STIFF, "trial": trial}
+    columns = {"displacement": trial / _STIFF, "trial": trial}
     for word, law, gap in _fixed():
-        found[word] = _mapped(law, gap)[1]
-    return found
+        columns[word] = _mapped(law, gap)[1]
+    return columns
 
 
 def _fixed() -> list[tuple[str, DI | EA, float]]:

@@ -15,7 +15,7 @@ __all__ = ["figure_7", "figure_8", "gamma_at", "nucleation", "strip_curves", "st
 Floats = npt.NDArray[np.float64]
 
 T_MAX, W_ADH, LENGTH = 0.0617849, 0.0153324, 150.0
-# contact lost at which a front is said to run [L0]
+# loss of contact length from which a peeling front is counted [L0]
 _LOST = 1.0
 HOLDS, PARTLY, FAILS = "holds", "holds partly", "does not hold"
 
@@ -29,12 +29,12 @@ def verdict(holds: object, partly: object = False, because: str = "") -> str:
 def mus_of(study: Study, word: str = "ea") -> dict[float, Curves]:
     """Return the curves of a model at s_cut = 1, by friction parameter."""
     pattern = re.compile(rf"strip-{word}-([\d.]+)")
-    found = {}
+    curves = {}
     for name in study.names(f"strip-{word}-"):
         match = pattern.fullmatch(name)
         if match is not None:
-            found[float(match[1])] = study[name]
-    return dict(sorted(found.items()))
+            curves[float(match[1])] = study[name]
+    return dict(sorted(curves.items()))
 
 
 def strip_curves(study: Study) -> dict[str, Curves]:
@@ -69,7 +69,7 @@ def knee(curves: Curves) -> float:
 
 
 def gamma_at(curves: Curves, low: float, high: float) -> Floats:
-    """Return the fracture energies met between two peeling lengths, over the work of adhesion."""
+    """Return the fracture energies between two peeling lengths, over the work of adhesion."""
     long, gamma = curves["peeling_length"], curves["fracture_energy"]
     part = (long >= low) & (long <= high) & np.isfinite(gamma)
     return gamma[part] / W_ADH
@@ -121,9 +121,11 @@ def _repulsion(ea: Curves) -> Row:
     p = ea.profile(30.0)
     front = float(p["surface_x"][np.argmax(-p["normal_traction"])])
     peak = int(np.argmax(p["normal_traction"]))
-    ahead = front - float(p["surface_x"][peak])
-    ours = f"{p['normal_traction'][peak] / T_MAX:.3f} T_max, {ahead:.1f} L0 ahead (u = 30)"
-    return Row("repulsive tractions ahead of the peeling front", "yes", ours, verdict(ahead > 0.0))
+    distance = front - float(p["surface_x"][peak])
+    ours = f"{p['normal_traction'][peak] / T_MAX:.3f} T_max, {distance:.1f} L0 ahead (u = 30)"
+    return Row(
+        "repulsive tractions ahead of the peeling front", "yes", ours, verdict(distance > 0.0)
+    )
 
 
 def _plateau(di: Curves, ea: Curves) -> list[Row]:
@@ -135,7 +137,7 @@ def _plateau(di: Curves, ea: Curves) -> list[Row]:
     ours = f"{shear.min():.4f} to {shear.max():.4f} tau (u = 10)" if shear.size else "none slides"
     q = ea.profile(10.0)
     beside = np.interp(p["coordinate"], q["coordinate"], q["normal_traction"])
-    apart = np.abs(p["normal_traction"] - beside).max() / T_MAX
+    difference = np.abs(p["normal_traction"] - beside).max() / T_MAX
     # at the start there is no slip yet, and in the last jump all of it slides in both
     u = di["displacement"]
     both = (u > 0.0) & (u < 0.99 * min(_gone(ea), _gone(di)))
@@ -150,8 +152,8 @@ def _plateau(di: Curves, ea: Curves) -> list[Row]:
         Row(
             "DI beside EA: normal tractions, largest difference / T_max (u = 10)",
             "almost identical",
-            float(apart),
-            verdict(apart < 0.02, apart < 0.1),
+            float(difference),
+            verdict(difference < 0.02, difference < 0.1),
         ),
         Row(
             "DI beside EA: sliding lengths, largest difference [L0]",
@@ -185,7 +187,7 @@ def figure_8(study: Study) -> list[Row]:
         *_fracture(ea),
         *_maximum(ea),
         *_against_di(study, ea),
-        *_cuts(study),
+        *_other_cutoffs(study),
     ]
 
 
@@ -324,7 +326,7 @@ def _maximum(ea: dict[float, Curves]) -> list[Row]:
     mine = longs[best == 0.02]
     shown = [float(x) for x in (20.0, 40.0, 60.0)]
     ours = "; ".join(f"{x:.0f}: {best[np.argmin(np.abs(longs - x))]:g}" for x in shown)
-    held = bool(mine.size and mine.min() <= 20.0 and mine.max() >= 60.0)
+    holds = bool(mine.size and mine.min() <= 20.0 and mine.max() >= 60.0)
     where = f"{mine.min():.1f} to {mine.max():.1f}" if mine.size else "nowhere"
     return [
         Row("mu of the largest fracture energy at L_peel = 20, 40, 60 L0", "0.02", ours),
@@ -332,7 +334,7 @@ def _maximum(ea: dict[float, Curves]) -> list[Row]:
             "mu = 0.02 has the largest fracture energy of those run at L_peel [L0]",
             "ca. 20 to 60",
             where,
-            verdict(held, mine.size),
+            verdict(holds, mine.size),
         ),
     ]
 
@@ -344,15 +346,17 @@ def _gamma(c: Curves, long: float) -> float:
 
 
 def _against_di(study: Study, ea: dict[float, Curves]) -> list[Row]:
-    apart = {}
+    differences = {}
     for mu in mus_of(study, "di"):
         if mu in ea:
-            one, di = study.pair(f"strip-ea-{mu:g}", f"strip-di-{mu:g}")
-            apart[mu] = max(_apart(one, di, name) for name in ("force_x", "force_y"))
-    small = [v for mu, v in apart.items() if mu <= 0.02]
+            ea_curves, di_curves = study.pair(f"strip-ea-{mu:g}", f"strip-di-{mu:g}")
+            differences[mu] = max(
+                _largest_difference(ea_curves, di_curves, name) for name in ("force_x", "force_y")
+            )
+    small = [v for mu, v in differences.items() if mu <= 0.02]
     if not small:
         return []
-    said = {mu: 100.0 * v for mu, v in apart.items()}
+    said = {mu: 100.0 * v for mu, v in differences.items()}
     return [
         Row(
             "EA and DI: largest difference of forces over the peak, in %",
@@ -363,22 +367,22 @@ def _against_di(study: Study, ea: dict[float, Curves]) -> list[Row]:
     ]
 
 
-def _apart(a: Curves, b: Curves, name: str) -> float:
-    # two strips that jump off a little apart have nothing in common between the jumps
+def _largest_difference(a: Curves, b: Curves, name: str) -> float:
+    # up to the first of both jumps out of contact: between two jumps the curves are not comparable
     u = np.linspace(0.0, 0.99 * min(_gone(a), _gone(b)), 400)
     one = np.interp(u, a["displacement"], a[name])
     two = np.interp(u, b["displacement"], b[name])
     return float(np.abs(one - two).max() / np.abs(one).max())
 
 
-def _cuts(study: Study) -> list[Row]:
+def _other_cutoffs(study: Study) -> list[Row]:
     rows = []
     for cut, said in ((0.5, "slightly"), (0.0, "very sensitive"), (-0.001, "very sensitive")):
         name = f"strip-ea-0.01-cut-{cut:g}"
         if not study.has(name):
             continue
         base, other = study.pair("strip-ea-0.01", name)
-        change = {n: 100.0 * _apart(base, other, n) for n in ("force_x", "force_y")}
+        change = {n: 100.0 * _largest_difference(base, other, n) for n in ("force_x", "force_y")}
         most = max(change.values())
         if cut == 0.5:
             words = verdict(most < 5.0, most < 20.0, "the threshold at g_eq is 0.852 of it")

@@ -13,7 +13,7 @@ from stiction.core.run import Run
 from stiction.io.scenario import read_scenario
 from stiction.laws import DI, EA
 from stiction.papers.adhesive_friction.strip import verdict
-from stiction.papers.items import Item, Row, Runs, watch
+from stiction.papers.items import Item, Row, Runs, report_progress
 from stiction.solve import solve
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ Floats = npt.NDArray[np.float64]
 _MUS = (0.05, 0.01)
 # displacement up to which horizontal forces are compared [L0]: both models still stick there
 _UPTO = 9.0
-_CLOSE, _APART = 0.02, 0.05
+_CLOSE, _DIFFERENT = 0.02, 0.05
 # two load steps [L0]
 _NEAR = 0.7
 
@@ -37,7 +37,10 @@ def _run(model: type[EA] | type[DI], mu: float, full: bool) -> Run:
     u_end = 14.0 if mu > 0.02 else 4.0
     size = "paper" if full else "quick"
     scenario = read_scenario("tape-peeling", model=model(mu=mu), size=size, u_end=u_end)
-    with watch(f"tape-{model.__name__.lower()}-{mu:g}") as report, np.errstate(all="ignore"):
+    with (
+        report_progress(f"tape-{model.__name__.lower()}-{mu:g}") as report,
+        np.errstate(all="ignore"),
+    ):
         return solve(
             scenario.system, scenario.method, scenario.t_span, throw=False, progress=report
         )
@@ -49,8 +52,8 @@ def _curve(run: Run, name: str) -> tuple[Floats, Floats]:
     return along, np.asarray(run.variables[name].values)
 
 
-def _apart(mu: float, name: str, full: bool) -> float:
-    """Return how far DI and EA are apart at most, over the largest force up to a displacement."""
+def _largest_difference(mu: float, name: str, full: bool) -> float:
+    """Return the largest difference of DI and EA over the largest force up to a displacement."""
     (x, y), (other, force) = (_curve(_run(model, mu, full), name) for model in (EA, DI))
     part = x <= min(_UPTO, other[-1])
     return float(np.abs(np.interp(x[part], other, force) - y[part]).max() / np.abs(y[part]).max())
@@ -59,16 +62,16 @@ def _apart(mu: float, name: str, full: bool) -> float:
 def _rows(full: bool) -> list[Row]:
     rows = []
     for mu in _MUS:
-        gap = _apart(mu, "force_y", full)
-        words = verdict(gap <= _CLOSE, gap <= _APART)
+        difference = _largest_difference(mu, "force_y", full)
+        words = verdict(difference <= _CLOSE, difference <= _DIFFERENT)
         what = f"mu {mu:g}: vertical forces of EA and DI, largest difference over the peak"
-        rows.append(Row(what, "very close", gap, words))
+        rows.append(Row(what, "very close", difference, words))
     for mu, says in zip(_MUS, ("not similar", "similar"), strict=True):
-        gap = _apart(mu, "force_x", full)
-        holds = gap > _APART if says.startswith("not") else gap <= _APART
+        difference = _largest_difference(mu, "force_x", full)
+        holds = difference > _DIFFERENT if says.startswith("not") else difference <= _DIFFERENT
         words = verdict(holds, True, "" if holds else "the tape's length is not given")
         what = f"mu {mu:g}: horizontal forces of EA and DI, largest difference over the peak"
-        rows.append(Row(what, says, gap, words))
+        rows.append(Row(what, says, difference, words))
     for mu in _MUS:
         x, y = _curve(run := _run(EA, mu, full), "force_x")
         slides = run.quantities["full_sliding_at"].value

@@ -1,4 +1,4 @@
-"""What is judged of each paper: figures, tables, statements, corrections; one file a paper."""
+"""Verdicts on the papers: figures, tables, statements, corrections; one TOML file a paper."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ VERDICTS = (
 )
 
 _HERE = Path(__file__).resolve().parent
-# numbers agree within a part of the paper's, or of one where it says zero
+# relative tolerance for equal numbers, and the absolute one where the paper's number is zero
 _SAME, _ZERO = 1e-2, 1e-6
 
 
@@ -28,9 +28,9 @@ class Judgement(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     Parameters
     ----------
-    says : what the paper's text says of it, in our words
+    says : the statement of the paper's text, in our words
     verdict : one of VERDICTS
-    because : which correction, which choice, or why not
+    because : the correction, the choice, or the reason
     shown_by : scripts and tests that show it
     differs : beginnings of the rows that are known to differ from the paper
     """
@@ -53,7 +53,7 @@ class Statement(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Correction(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What is printed, what holds instead, and the checks that show it."""
+    """A misprint: the printed text, the correct one, and the checks that show it."""
 
     where: str
     printed: str
@@ -69,7 +69,7 @@ class Sketch(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Judged(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """All that is judged of a paper."""
+    """All verdicts on a paper."""
 
     title: str
     citation: str
@@ -87,7 +87,7 @@ class Judged(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def judged(paper: str) -> Judged:
-    """Return what is judged of a paper.
+    """Return the verdicts on a paper.
 
     Verified by: tests/unit/papers/test_judged.py::test_every_item_has_a_verdict
     """
@@ -95,7 +95,7 @@ def judged(paper: str) -> Judged:
 
 
 def unjudged(judgement: Judgement, rows: Sequence[Row]) -> list[str]:
-    """Return rows that differ from the paper though their figure's verdict does not know of it.
+    """Return rows that differ from the paper and that `differs` of the verdict does not list.
 
     Verified by: tests/unit/papers/test_judged.py::test_rows_that_differ_are_found
     """
@@ -105,9 +105,9 @@ def unjudged(judgement: Judgement, rows: Sequence[Row]) -> list[str]:
 
 
 def _differs(row: Row) -> bool:
-    """Return whether a number or a yes of the paper is another one here."""
+    """Return whether a number, or a yes or no, differs from the paper's."""
     if row.verdict:
-        # judged row by row already
+        # this row has a verdict of its own
         return False
     if isinstance(row.paper, str) or isinstance(row.ours, str):
         return {row.paper, row.ours} == {"yes", "no"}

@@ -1,7 +1,7 @@
 """One page of HTML for a paper: our figures, what its text says, verdicts, corrections.
 
-The page stands alone: pictures are written into it, it has no script, and its policy lets it ask
-for nothing. All text goes through `html.escape`.
+The page is self-contained: pictures are embedded, there is no script, and its content policy
+forbids every request. All text goes through `html.escape`.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from stiction.papers.tables import table
 
 __all__ = ["Made", "report"]
 
-_CLASSES = dict(zip(VERDICTS, ("good", "mended", "open", "bad"), strict=True))
+_CLASSES = dict(zip(VERDICTS, ("good", "corrected", "open", "bad"), strict=True))
 _SIGNS = dict(zip(VERDICTS, ("✓", "✓*", "?", "✗"), strict=True))
 
 
 @dataclass(frozen=True)
 class Made:
-    """A figure or table as it was made.
+    """A figure or table with its comparison and pictures.
 
     Parameters
     ----------
@@ -49,20 +49,20 @@ class _Page:
         self.parts.append(f"<{tag}{attributes}>{_e(text)}</{tag}>")
 
     def raw(self, text: str) -> None:
-        """Add markup of ours."""
+        """Add markup without escaping."""
         self.parts.append(text)
 
 
 def report(
-    paper: str, found: Judged, made: Sequence[Made], facts: Mapping[str, object], *, full: bool
+    paper: str, verdicts: Judged, made: Sequence[Made], facts: Mapping[str, object], *, full: bool
 ) -> str:
     """Return the page of a paper.
 
     Parameters
     ----------
     paper : as `stiction reproduce` calls it
-    found : what is judged of it
-    made : its figures and tables
+    verdicts : on its figures, tables and statements
+    made : figures and tables, solved and drawn
     facts : versions, machine, date
     full : whether they were made at the paper's size
 
@@ -70,27 +70,27 @@ def report(
     """
     page = _Page()
     page.raw(f"<header><p class='ours'>stiction reproduce {_e(paper)}</p>")
-    page.add("h1", found.title)
-    page.add("p", found.citation, " class='cite'")
-    page.add("p", found.doubt.strip())
+    page.add("h1", verdicts.title)
+    page.add("p", verdicts.citation, " class='cite'")
+    page.add("p", verdicts.doubt.strip())
     page.raw("</header>")
-    _counts(page, found)
-    _contents(page, made, found)
+    _counts(page, verdicts)
+    _contents(page, made, verdicts)
     page.raw("<h2 id='figures'>Figures and tables</h2>")
     for one in made:
-        _item(page, paper, one, found.item[one.key], full)
-    if found.sketch:
+        _item(page, paper, one, verdicts.item[one.key], full)
+    if verdicts.sketch:
         page.raw("<h3>Without results</h3><ul>")
-        for sketch in found.sketch:
+        for sketch in verdicts.sketch:
             page.add("li", f"{sketch.key}: {sketch.what}")
         page.raw("</ul>")
-    _statements(page, found)
-    _corrections(page, found)
+    _statements(page, verdicts)
+    _corrections(page, verdicts)
     page.raw("<footer>")
     page.add("p", "; ".join(f"{name} {value}" for name, value in facts.items()))
     page.raw("</footer>")
     body = "\n".join(page.parts)
-    return _FRAME.format(title=_e(f"{paper}: {found.title}"), style=_STYLE, body=body)
+    return _FRAME.format(title=_e(f"{paper}: {verdicts.title}"), style=_STYLE, body=body)
 
 
 def _e(text: object) -> str:
@@ -102,10 +102,10 @@ def _badge(verdict: str) -> str:
     return f"<span class='badge {kind}'>{_SIGNS[verdict]} {_e(verdict)}</span>"
 
 
-def _counts(page: _Page, found: Judged) -> None:
+def _counts(page: _Page, verdicts: Judged) -> None:
     groups = (
-        ("figures and tables", [one.verdict for one in found.item.values()]),
-        ("statements", [one.verdict for one in found.statement]),
+        ("figures and tables", [one.verdict for one in verdicts.item.values()]),
+        ("statements", [one.verdict for one in verdicts.statement]),
     )
     page.raw("<div class='wide'><table class='counts'><thead><tr><th scope='col'>verdict</th>")
     for name, _ in groups:
@@ -120,17 +120,17 @@ def _counts(page: _Page, found: Judged) -> None:
     page.raw("</tbody></table></div>")
 
 
-def _contents(page: _Page, made: Sequence[Made], found: Judged) -> None:
+def _contents(page: _Page, made: Sequence[Made], verdicts: Judged) -> None:
     page.raw("<nav aria-label='Contents'><ul>")
     for one in made:
-        verdict = found.item[one.key].verdict
+        verdict = verdicts.item[one.key].verdict
         sign = (
             f"<span class='sign {_CLASSES[verdict]}' title='{_e(verdict)}'>{_SIGNS[verdict]}</span>"
         )
         page.raw(f"<li>{sign} <a href='#{_e(one.key)}'>{_e(one.key)}</a> {_e(one.item.title)}</li>")
-    if found.statement:
+    if verdicts.statement:
         page.raw("<li><a href='#statements'>Statements</a></li>")
-    if found.correction:
+    if verdicts.correction:
         page.raw("<li><a href='#corrections'>Corrections</a></li>")
     page.raw("</ul></nav>")
 
@@ -142,7 +142,7 @@ def _item(page: _Page, paper: str, made: Made, judgement: Judgement, full: bool)
     if changed := unjudged(judgement, made.rows):
         words = ", ".join(changed)
         page.add(
-            "p", f"Not known to this verdict: {words} differ from the paper.", " class='alarm'"
+            "p", f"Not covered by this verdict: {words} differ from the paper.", " class='alarm'"
         )
     page.raw(f"<p><strong>The text says:</strong> {_e(judgement.says)}</p>")
     for number, path in enumerate(made.pictures):
@@ -178,11 +178,11 @@ def _shown_by(page: _Page, scripts: Iterable[str]) -> None:
     page.raw(f"<p class='by'>Shown by {words}</p>")
 
 
-def _statements(page: _Page, found: Judged) -> None:
-    if not found.statement:
+def _statements(page: _Page, verdicts: Judged) -> None:
+    if not verdicts.statement:
         return
     page.raw("<h2 id='statements'>Statements</h2>")
-    for one in found.statement:
+    for one in verdicts.statement:
         page.raw("<section class='statement'>")
         page.raw(f"<p><span class='where'>{_e(one.where)}</span> {_e(one.says)}</p>")
         page.raw(f"<p class='verdict'>{_badge(one.verdict)} {_e(one.found)}</p>")
@@ -190,8 +190,8 @@ def _statements(page: _Page, found: Judged) -> None:
         page.raw("</section>")
 
 
-def _corrections(page: _Page, found: Judged) -> None:
-    if not found.correction:
+def _corrections(page: _Page, verdicts: Judged) -> None:
+    if not verdicts.correction:
         return
     page.raw(
         "<h2 id='corrections'>Corrections</h2><div class='wide' tabindex='0'><table><thead><tr>"
@@ -199,7 +199,7 @@ def _corrections(page: _Page, found: Judged) -> None:
     for name in ("where", "printed", "what holds", "checked by"):
         page.add("th", name, " scope='col'")
     page.raw("</tr></thead><tbody>")
-    for one in found.correction:
+    for one in verdicts.correction:
         page.raw("<tr>")
         page.add("th", one.where, " scope='row'")
         page.add("td", one.printed)
@@ -230,9 +230,9 @@ style-src 'unsafe-inline'">
 
 _STYLE = """
 :root { color-scheme: light dark; --ink: #1c1c1c; --paper: #fff; --pale: #f2f2f2; --line: #c8c8c8;
-  --soft: #555; --good: #0b6b45; --mended: #00558c; --open: #8a5200; --bad: #a3261b; }
+  --soft: #555; --good: #0b6b45; --corrected: #00558c; --open: #8a5200; --bad: #a3261b; }
 @media (prefers-color-scheme: dark) { :root { --ink: #e8e8e8; --paper: #16181b; --pale: #22262b;
-  --line: #454b52; --soft: #b0b6bd; --good: #5fd39f; --mended: #7cc0f5; --open: #f0b35c;
+  --line: #454b52; --soft: #b0b6bd; --good: #5fd39f; --corrected: #7cc0f5; --open: #f0b35c;
   --bad: #ff8f80; } }
 body { margin: 0; background: var(--paper); color: var(--ink);
   font: 16px/1.5 system-ui, "DejaVu Sans", sans-serif; }
@@ -245,7 +245,7 @@ h3 { margin: 0 0 .4rem; }
 code { font-size: .85em; }
 nav ul { list-style: none; padding: 0; columns: 2 22rem; }
 nav li { break-inside: avoid; margin: .15rem 0; }
-a { color: var(--mended); }
+a { color: var(--corrected); }
 section { border: 1px solid var(--line); border-radius: 6px; padding: 1rem; margin: 1rem 0; }
 section.statement { padding: .4rem 1rem; }
 section p { margin: .4rem 0; }
@@ -264,7 +264,7 @@ tr.other th::before { content: "\\2260\\a0"; }
   padding: 0 .6rem; font-size: .85rem; white-space: nowrap; }
 .sign { display: inline-block; min-width: 1.4em; text-align: center; }
 .where { font-weight: 600; margin-right: .4rem; }
-.good { color: var(--good); } .mended { color: var(--mended); }
+.good { color: var(--good); } .corrected { color: var(--corrected); }
 .open { color: var(--open); } .bad, .alarm { color: var(--bad); }
 @media print { section { break-inside: avoid; } nav { display: none; } }
 """

@@ -1,4 +1,4 @@
-"""What a movie is made of: views with layers of lines, dots, boxes, springs, arrows and cells.
+"""The data of a movie: views with layers of lines, dots, boxes, springs, arrows and cells.
 
 Every array of a layer has one row per frame first; one that does not move has a single row.
 Places have two or three components. Colours are numbers of `PALETTE`; `HIDDEN` draws nothing.
@@ -97,7 +97,7 @@ class Lines(Layer):
     Parameters
     ----------
     points : (f, n, d) all lines one after another
-    starts : where each line begins among the points
+    starts : index of the first point of each line
     colour : (f, lines)
     width : [px]; `thick` in the unit of the view takes its place where it is not 0
     closed, filled : whether the last point is joined to the first, and the inside painted
@@ -115,14 +115,14 @@ class Lines(Layer):
 
 @dataclass(frozen=True, eq=False)
 class Dots(Layer):
-    """Round marks.
+    """Round markers.
 
     Parameters
     ----------
     points : (f, n, d)
     colour : (f, n)
     size : radius [px]
-    held : whether they rest from frame to frame, because one may be another in the next
+    held : no interpolation between frames, because an index may be another point in the next
     """
 
     KIND = "dots"
@@ -166,7 +166,7 @@ class Springs(Layer):
 
 @dataclass(frozen=True, eq=False)
 class Ground(Layer):
-    """A level line, hatched below, that moves along itself.
+    """A horizontal ground line, hatched below, that moves horizontally.
 
     Parameters
     ----------
@@ -219,7 +219,7 @@ class Cells(Layer):
 
 @dataclass(frozen=True, eq=False)
 class Trail(Layer):
-    """A path that stays: pale as a whole, strong as far as it has been run.
+    """A path: pale as a whole, strong up to the present time.
 
     Parameters
     ----------
@@ -242,7 +242,7 @@ class View:
     ----------
     title : what it shows
     layers : from the back to the front
-    low, high : (d,) corners of what is seen, left below and right above; an axis may fall
+    low, high : (d,) limits of the view, lower left and upper right; an axis may be reversed
     axes : names of the axes; none draws no axes
     equal : whether a unit is as long across as upwards; always in space
     height : over the width of the picture
@@ -270,7 +270,7 @@ class Reading:
 
 @dataclass(frozen=True, eq=False)
 class Mark:
-    """An event on the time bar: its exact time, what to call it, its colour."""
+    """An event on the time bar: its exact time, its label, its colour."""
 
     time: float
     label: str

@@ -1,4 +1,4 @@
-"""Arrays of a movie as one short text: whole numbers of 16 bits, differences, zlib, base64."""
+"""Compression of the arrays of a movie: 16-bit integers, differences in time, zlib, base64."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def unpacked(text: str, where: Mapping[str, Any]) -> npt.NDArray[Any]:
 
 
 def described(thing: Any, packer: Packer) -> Any:
-    """Return a movie, or a part of one, as what JSON can hold; its arrays go to `packer`."""
+    """Return a movie, or a part of one, as JSON values; its arrays go to `packer`."""
     if isinstance(thing, np.ndarray):
         return packer.add(thing)
     if isinstance(thing, Mark):

@@ -22,10 +22,10 @@ Floats = npt.NDArray[np.float64]
 Filmed = Callable[[int], Movie]
 
 MOST_BYTES = 500_000
-# frames tried, from the first that is enough
+# numbers of frames, tried in this order until one suffices
 _COUNTS = (240, 480, 960)
-# of the range of what moves: how far a straight line between frames may lie beside it; the rest
-# of half a percent is for the whole numbers that are packed
+# tolerance of linear interpolation between frames, relative to the range of motion; the remainder
+# of half a percent is for the rounding to 16-bit integers
 _TWEEN = 0.004
 _FRAME_HEIGHT = 620
 
@@ -37,12 +37,12 @@ class Page:
     text: str
 
     def __repr__(self) -> str:
-        """Return how large the page is."""
+        """Return the size of the page."""
         size = len(self.text.encode()) / 1000.0
         return f"<Page: {size:.0f} kB of HTML in `text`; a notebook plays it>"
 
     def _repr_html_(self) -> str:
-        """Return the page inside a frame that reaches nothing else."""
+        """Return the page inside a sandboxed frame."""
         inside = html.escape(self.text, quote=True)
         return (
             f'<iframe srcdoc="{inside}" sandbox="allow-scripts" title="movie" '
@@ -69,7 +69,7 @@ def page(movie: Movie, *, seconds: float = 12.0, tween: bool = False) -> str:
         "tween": tween,
         "packed": packer.text(),
     }
-    # "<" cannot end the script early once it is written as an escape
+    # escaped, so that "</script>" in the data cannot end the script
     text = json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
     source = importlib.resources.files("stiction.plot.player").joinpath("player.html")
     before, after = source.read_text(encoding="utf-8").split("{{film}}")
@@ -79,8 +79,8 @@ def page(movie: Movie, *, seconds: float = 12.0, tween: bool = False) -> str:
 def frames_for(filmed: Filmed, seconds: float = 12.0) -> str:
     """Return the page with as many frames as it needs and half a megabyte holds.
 
-    Frames are added until straight lines between them lie within half a percent of what moves;
-    where they never do, only the frames themselves are shown.
+    Frames are added until linear interpolation is accurate to half a percent of the range of
+    motion; where they never do, only the frames themselves are shown.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ def frames_for(filmed: Filmed, seconds: float = 12.0) -> str:
 
 
 def sag(movie: Movie, finer: Movie) -> float:
-    """Return how far straight lines between the frames lie beside a finer movie, at most.
+    """Return the largest error of linear interpolation between frames against a finer movie.
 
     It is over the range of each component, over all that moves and is shown.
     """
@@ -117,11 +117,11 @@ def sag(movie: Movie, finer: Movie) -> float:
     at = np.clip(np.searchsorted(movie.time, finer.time, side="right") - 1, 0, None)
     last = np.minimum(at + 1, movie.time.size - 1)
     gap = movie.time[last] - movie.time[at]
-    share = np.where(gap > 0.0, (finer.time - movie.time[at]) / np.where(gap > 0.0, gap, 1.0), 0.0)
+    part = np.where(gap > 0.0, (finer.time - movie.time[at]) / np.where(gap > 0.0, gap, 1.0), 0.0)
     for mine, other in zip(_moving(movie), _moving(finer), strict=True):
         flat = mine.reshape(mine.shape[0], -1)
         given = other.reshape(other.shape[0], -1)
-        drawn = flat[at] + share[:, None] * (flat[last] - flat[at])
+        drawn = flat[at] + part[:, None] * (flat[last] - flat[at])
         parts = mine.shape[-1] if mine.ndim > 2 else 1
         miss = np.abs(drawn - given).reshape(-1, parts)
         size = np.nanmax(given.reshape(-1, parts), axis=0) - np.nanmin(
@@ -133,7 +133,7 @@ def sag(movie: Movie, finer: Movie) -> float:
 
 
 def _moving(movie: Movie) -> Iterator[Floats]:
-    """Give the arrays of a movie that have a row for each frame."""
+    """Yield the arrays of a movie that have a row for each frame."""
     things: list[Any] = [layer for view in movie.views for layer in view.layers]
     for thing in (*things, *movie.readings):
         if isinstance(thing, Trail) or getattr(thing, "held", False):

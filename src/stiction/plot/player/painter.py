@@ -64,7 +64,7 @@ def frames(movie: m.Movie, count: int) -> Iterator[Pixels]:
     digits = np.ceil(-np.log10((float(movie.time[-1] - movie.time[0]) or 1.0) / 1000.0))
     canvas: Any = FigureCanvasAgg(figure)
     canvas.draw()
-    # what stays is drawn once: words and ticks take most of the time of a frame
+    # the static part is drawn once: text and ticks take most of the time of a frame
     empty = canvas.copy_from_bbox(figure.bbox)
     for k in np.clip(picked, 0, last).tolist():
         canvas.restore_region(empty)
@@ -120,7 +120,7 @@ def _laid_out(movie: m.Movie) -> tuple[PaperFigure, list[_Panel]]:
 
 
 class _Panel:
-    """Draws the layers of a view on axes; what is in space is projected in parallel."""
+    """Draws the layers of a view on axes; three-dimensional points by parallel projection."""
 
     def __init__(self, ax: Axes, view: m.View, size: Floats) -> None:
         self.ax, self.view, self.time = ax, view, 0.0
@@ -130,7 +130,7 @@ class _Panel:
             out = np.array([np.cos(b) * np.cos(a), np.cos(b) * np.sin(a), np.sin(b)])
             right = np.array([-np.sin(a), np.cos(a), 0.0])
             extent = np.maximum(high - low, 1e-300)
-            # each axis by its own length where they are not lengths of one space
+            # axes that are not lengths of one space are scaled separately
             scale = np.ones(3) if view.equal else float(np.linalg.norm(extent)) / extent
             self.turned = np.column_stack([right, np.cross(out, right), out]) * scale[:, None]
             half = 0.54 * extent @ np.abs(self.turned[:, :2])
@@ -161,7 +161,7 @@ class _Panel:
             self._draw(layer, k)
 
     def _put(self, artist: Any) -> None:
-        """Draw something on the canvas, above what is there."""
+        """Add an artist above the ones drawn so far."""
         if artist.axes is None:
             self.ax.add_artist(artist)
         self.ax.draw_artist(artist)
@@ -249,8 +249,8 @@ class _Panel:
             along = np.diff(ends, axis=1)
             length = np.linalg.norm(along, axis=2, keepdims=True)
             across = along[..., ::-1] * [1.0, -1.0] / np.where(length > 0.0, length, 1.0)
-            share = np.array([0.0, *np.linspace(0.12, 0.88, _ZIGZAG.size - 2), 1.0])[:, None]
-            lines = ends[:, :1] + share * along + _ZIGZAG[:, None] / self.points * across
+            fraction = np.array([0.0, *np.linspace(0.12, 0.88, _ZIGZAG.size - 2), 1.0])[:, None]
+            lines = ends[:, :1] + fraction * along + _ZIGZAG[:, None] / self.points * across
         self._put(LineCollection(list(lines), colors=_COLOURS[m.GREY], linewidths=1.0))
 
     @_draw.register
@@ -297,5 +297,5 @@ class _Panel:
 
 
 def _at(values: npt.NDArray[Any], k: int) -> npt.NDArray[Any]:
-    """Return the row of frame `k`; what does not move has a single row."""
+    """Return the values of frame `k`; a static array has a single row."""
     return np.asarray(values[0 if len(values) == 1 else k])

@@ -1,4 +1,4 @@
-"""Frames between saved states: cubic where rates are saved, straight and held where not."""
+"""Frames between saved states: cubic Hermite where rates are saved, else linear or constant."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def frame_times(run: Run, count: int, window: tuple[float, float] | None = None)
     """
     begin, end = float(run.time[0]), float(run.time[-1])
     if window is None:
-        end = _sound_end(run)
+        end = _valid_end(run)
     elif np.shape(window) == (2,) and begin <= window[0] < window[1] <= end:
         begin, end = float(window[0]), float(window[1])
     else:
@@ -64,7 +64,7 @@ def frame_times(run: Run, count: int, window: tuple[float, float] | None = None)
     return even
 
 
-def _sound_end(run: Run) -> float:
+def _valid_end(run: Run) -> float:
     last = run.time.size - 1
     for variable in run.variables.values():
         values = variable.values
@@ -76,20 +76,20 @@ def _sound_end(run: Run) -> float:
 
 
 def _interval(time: Floats, knots: Floats) -> tuple[Any, Floats, Floats]:
-    """Return the interval of each time, its length, and the share of it that is over."""
+    """Return the interval of each time, its length, and the fraction elapsed."""
     at = np.clip(np.searchsorted(knots, time, side="right") - 1, 0, max(knots.size - 2, 0))
     length = knots[np.minimum(at + 1, knots.size - 1)] - knots[at]
-    share = np.where(length > 0.0, (time - knots[at]) / np.where(length > 0.0, length, 1.0), 0.0)
-    return at, length, np.clip(share, 0.0, 1.0)
+    fraction = np.where(length > 0.0, (time - knots[at]) / np.where(length > 0.0, length, 1.0), 0.0)
+    return at, length, np.clip(fraction, 0.0, 1.0)
 
 
 @np.errstate(invalid="ignore", over="ignore")
 def between(time: Floats, knots: Floats, values: Floats) -> Floats:
-    """Return values at times by straight lines between saved ones, along the first axis."""
-    at, _, share = _interval(time, knots)
+    """Interpolate saved values linearly in time, along the first axis."""
+    at, _, fraction = _interval(time, knots)
     last = np.minimum(at + 1, knots.size - 1)
-    part = share.reshape(-1, *[1] * (values.ndim - 1))
-    # what is not a number on one side is not mixed into the other
+    part = fraction.reshape(-1, *[1] * (values.ndim - 1))
+    # a NaN at one end must not spoil the value at the other end
     return np.asarray(
         np.where(part > 0.0, values[at] * (1.0 - part) + values[last] * part, values[at])
     )
@@ -97,7 +97,7 @@ def between(time: Floats, knots: Floats, values: Floats) -> Floats:
 
 @np.errstate(invalid="ignore", over="ignore")
 def hermite(time: Floats, knots: Floats, values: Floats, rates: Floats) -> Floats:
-    """Return values at times by cubics through saved values and rates, along the first axis.
+    """Interpolate saved values and rates by cubic Hermite polynomials, along the first axis.
 
     Where the rates do not fit the two values, as when a rate is not that of the motion or jumps
     between saved rows, a straight line is taken.
@@ -106,9 +106,9 @@ def hermite(time: Floats, knots: Floats, values: Floats, rates: Floats) -> Float
     """
     if knots.size < 2:
         return between(time, knots, values)
-    at, length, share = _interval(time, knots)
+    at, length, fraction = _interval(time, knots)
     shape = (-1, *[1] * (values.ndim - 1))
-    s, h = share.reshape(shape), length.reshape(shape)
+    s, h = fraction.reshape(shape), length.reshape(shape)
     rise, first, last = values[at + 1] - values[at], h * rates[at], h * rates[at + 1]
     bend = s * (1.0 - s) * ((1.0 - s) * (first - rise) + s * (rise - last))
     largest = np.maximum(np.maximum(np.abs(first), np.abs(last)), np.abs(rise))
@@ -117,7 +117,7 @@ def hermite(time: Floats, knots: Floats, values: Floats, rates: Floats) -> Float
 
 
 def slopes(knots: Floats, values: Floats, breaks: Floats) -> Floats:
-    """Return rates of saved values along the first axis, by differences that cross no break.
+    """Return rates of saved values along the first axis, by differences that do not cross a jump.
 
     Parameters
     ----------
@@ -128,14 +128,14 @@ def slopes(knots: Floats, values: Floats, breaks: Floats) -> Floats:
     edges = np.unique(np.concatenate([[0], inner[inner < knots.size], [knots.size - 1]]))
     for begin, end in itertools.pairwise(edges):
         part = slice(begin, end + 1)
-        # of two rows at one time the later one counts
+        # of two samples at one time the later one is used
         order: Any = 2 if end - begin > 1 else 1
         rates[part] = np.gradient(values[part], knots[part], axis=0, edge_order=order)
     return rates
 
 
 def held(time: Floats, knots: Floats, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Return what was saved last at each time, along the first axis."""
+    """Return the last saved value at each time (zero-order hold), along the first axis."""
     return values[np.clip(np.searchsorted(knots, time, side="right") - 1, 0, None)]
 
 

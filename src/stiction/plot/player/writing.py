@@ -1,4 +1,4 @@
-"""Movies as files: a page, or pictures one after another."""
+"""Movies as files: an HTML page, a GIF or an MP4."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ __all__ = ["write_movie"]
 Pixels = npt.NDArray[np.uint8]
 
 _MOST_FRAMES = 900
-_COLOURS, _SAMPLES, _WHITE = 128, 8, 244  # of a GIF: colours, taken from so many of its frames
+# of a GIF: number of colours, number of sampled frames, grey of the background
+_COLOURS, _SAMPLES, _WHITE = 128, 8, 244
 _LAST_FRAME_MS = 1500  # a GIF rests on its last frame before it starts again
 
 
@@ -93,13 +94,13 @@ def _write_gif(pictures: list[Pixels], path: Path, fps: float) -> None:
     entries = np.reshape(palette.getpalette() or [], (-1, 3)).astype(np.uint8)
     # the paper is mixed with the palest greys, which would tint it
     entries[entries.min(axis=1) >= _WHITE] = 255
-    kept = np.array([ImageColor.getrgb(light) for light, _ in PALETTE], dtype=np.uint8)
-    palette.putpalette(np.concatenate([kept, entries]).tobytes())
+    fixed = np.array([ImageColor.getrgb(light) for light, _ in PALETTE], dtype=np.uint8)
+    palette.putpalette(np.concatenate([fixed, entries]).tobytes())
     plain = Image.Dither.NONE
-    first, *rest = (Image.fromarray(p).quantize(palette=palette, dither=plain) for p in pictures)
+    first, *others = (Image.fromarray(p).quantize(palette=palette, dither=plain) for p in pictures)
     # GIF counts in hundredths of a second
-    delays = [max(20, 10 * round(100.0 / fps))] * len(rest) + [_LAST_FRAME_MS]
-    first.save(path, format="GIF", save_all=True, append_images=rest, duration=delays, loop=0)
+    delays = [max(20, 10 * round(100.0 / fps))] * len(others) + [_LAST_FRAME_MS]
+    first.save(path, format="GIF", save_all=True, append_images=others, duration=delays, loop=0)
 
 
 def _write_mp4(pictures: list[Pixels], path: Path, fps: float) -> None:

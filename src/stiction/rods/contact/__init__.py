@@ -1,1 +1,1 @@
-"""How rods touch: where, what a contact may do, forces and impulses, and who is near whom."""
+"""Contact of rods: kinematics, contact laws, forces and impulses, broad phase."""

@@ -72,7 +72,7 @@ def account_half_kick(
 
     Leaves u after it in `slip`, and with `note` above 0 the impulse as that of the first half.
     """
-    contacts, rest = contact_set.contacts, 0.0
+    contacts, remainder = contact_set.contacts, 0.0
     for c in range(contacts.shape[0]):
         k = contacts[c]
         if k.mode < ROLL:
@@ -82,7 +82,7 @@ def account_half_kick(
         mx, my, mz = 0.5 * (ux + k.slip[0]), 0.5 * (uy + k.slip[1]), 0.5 * (uz + k.slip[2])
         un = mx * n[0] + my * n[1] + mz * n[2]
         pn = -dot(impulse, n)
-        rest += pn * un
+        remainder += pn * un
         heat = -(impulse[0] * mx + impulse[1] * my + impulse[2] * mz + pn * un)
         if k.mode == SLIP:
             k.heat += heat
@@ -92,11 +92,11 @@ def account_half_kick(
             else:
                 k.friction_work -= min(k.first_heat + heat, 0.0)
         else:
-            rest += heat
+            remainder += heat
         put(k.slip, ux, uy, uz)
         if note > 0.0:
             put(k.first_impulse, impulse[0], impulse[1], impulse[2])
-    return rest
+    return remainder
 
 
 @kernel

@@ -406,8 +406,8 @@ def limit_friction_to_stopping(
         if along >= 0.0:
             continue
         gx, gy, gz = slip_per(k, dx, dy, dz)
-        rub = -(impulse[0] * dx + impulse[1] * dy + impulse[2] * dz)
-        less = min(-along / (gx * dx + gy * dy + gz * dz), max(rub, 0.0))
+        friction_work = -(impulse[0] * dx + impulse[1] * dy + impulse[2] * dz)
+        less = min(-along / (gx * dx + gy * dy + gz * dz), max(friction_work, 0.0))
         push(q, k, less * dx, less * dy, less * dz, mobility, v, p)
         impulse[0] += less * dx
         impulse[1] += less * dy

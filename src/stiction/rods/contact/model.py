@@ -1,4 +1,4 @@
-"""How two rods touch: where, whether they may slip or open, and what a closing loses."""
+"""Contacts of rods: contact points, Coulomb friction, opening, restitution, and search."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class RodTouch(Declared):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RollingContact(RodTouch):
-    """Two rods that cross and touch at one point which may move along both.
+    """Two rods in contact at one point, which may move along both.
 
     Without a friction law the rods roll perfectly, as in the paper, and the contact holds in
     tension too unless it `opens`. With one the contact is set-valued: it rolls, slips or opens.

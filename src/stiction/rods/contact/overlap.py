@@ -41,13 +41,13 @@ def deepest(flat: Flat) -> tuple[float, int, int]:
     rods = int(np.count_nonzero(curves < flat.rods))
     deepest_overlap(flat.r, *tables, separation, flat.rule, rods, out)
     most = out[0]
-    found = (float(most.depth), int(curves[most.bodies[0]]), int(curves[most.bodies[1]]))
+    deepest = (float(most.depth), int(curves[most.bodies[0]]), int(curves[most.bodies[1]]))
     for b in np.flatnonzero(flat.shape != ck.CURVE):
         for a in np.flatnonzero(flat.radius[: flat.rods] > 0.0).tolist():
             deep = _into(flat, a, int(b)) / flat.radius[a]
-            if deep > found[0]:
-                found = (float(deep), a, int(b))
-    return found
+            if deep > deepest[0]:
+                deepest = (float(deep), a, int(b))
+    return deepest
 
 
 def body_name(number: int, rods: int) -> str:

@@ -1,6 +1,6 @@
 """Penetration depth of bodies, with or without a contact between them.
 
-All pairs of pieces that may be near are looked at, as in a search, but here every pair has its
+All near pairs of segments are tested, as in a search, but here every pair has its
 least distance, also where that is no minimum of the whole curves.
 
 Source: formulas sheet of the rods paper, section 2.
@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from stiction.numerics.arrays import Integers, Matrix, Struct, Table, Vector
 from stiction.numerics.jit import kernel
-from stiction.rods.contact.pairs import group_pieces, near_pieces, wrap_pieces
+from stiction.rods.contact.pairs import bound_segments, group_segments, near_segments
 from stiction.rods.contact.search_kernels import nearest_on_chords, shrunk, tangency
 
 Ints = npt.NDArray[np.int64]
@@ -36,16 +36,16 @@ class Overlap(Struct):
 
 
 @kernel
-def nearest_on_pieces(
-    r: Matrix, pair: tuple[int, int, int, int, int], piece: tuple[int, int], s1: float, s2: float
+def nearest_on_segments(
+    r: Matrix, pair: tuple[int, int, int, int, int], segment: tuple[int, int], s1: float, s2: float
 ) -> tuple[float, float, float]:
-    """Return the least distance of two pieces [m] from a guess, and its places in elements.
+    """Return the least distance of two segments [m] from a guess, and its positions in elements.
 
     `pair` holds first slots and element counts of both bodies, and the rule. Newton's steps, cut
-    off at the ends of the pieces; where the distance is not convex, one place after the other.
+    off at the ends of the segments; where the distance is not convex, one place after the other.
     """
     least, best1, best2 = math.inf, s1, s2
-    low1, low2 = float(piece[0]), float(piece[1])
+    low1, low2 = float(segment[0]), float(segment[1])
     for _ in range(_STEPS):
         dd, f1, f2, t11, t12, t22, c1, c2 = tangency(r, pair, s1, s2)
         if dd < least:
@@ -90,7 +90,7 @@ def deepest_overlap(
     ----------
     r : (3, slots) nodes [m]
     first, elements, radius, ds : of each body, curves all, rods before cylinders
-    self_separation : elements of the same rod must be at least so far apart along it
+    self_separation : elements of the same rod have at least this separation along it
     rule : of the curves, SPLINE or FITTED
     rods : how many bodies are rods
     out : one element, of zeros where nothing overlaps
@@ -98,23 +98,23 @@ def deepest_overlap(
     Verified by: tests/unit/rods/contact/test_overlap.py::test_random_rods_against_samples
     """
     most = out[0]
-    pieces, spheres = wrap_pieces(r, first, elements, radius, 0.0, rule)
-    groups, around = group_pieces(pieces, spheres, radius, ds, 0.0)
-    found, near, _ = near_pieces(pieces, spheres, groups, around, self_separation)
+    segments, spheres = bound_segments(r, first, elements, radius, 0.0, rule)
+    groups, around = group_segments(segments, spheres, radius, ds, 0.0)
+    near_pairs, near, _ = near_segments(segments, spheres, groups, around, self_separation)
     for m in range(near):
-        i, j = found[m]
-        a, b = pieces.rod[i], pieces.rod[j]
+        i, j = near_pairs[m]
+        a, b = segments.rod[i], segments.rod[j]
         if a >= rods and b >= rods:
             continue
-        if shrunk(pieces, i, ds[a]) or shrunk(pieces, j, ds[b]):
+        if shrunk(segments, i, ds[a]) or shrunk(segments, j, ds[b]):
             continue
         reach = radius[a] + radius[b]
-        x1, x2, chord = nearest_on_chords(pieces, i, j)
-        if chord > reach + pieces.bulge[i] + pieces.bulge[j]:
+        x1, x2, chord = nearest_on_chords(segments, i, j)
+        if chord > reach + segments.bulge[i] + segments.bulge[j]:
             continue
         pair = (first[a], first[b], elements[a], elements[b], rule)
-        piece = (pieces.number[i], pieces.number[j])
-        far, s1, s2 = nearest_on_pieces(r, pair, piece, piece[0] + x1, piece[1] + x2)
+        segment = (segments.number[i], segments.number[j])
+        far, s1, s2 = nearest_on_segments(r, pair, segment, segment[0] + x1, segment[1] + x2)
         depth = (reach - far) / min(radius[a], radius[b])
         if depth > most.depth:
             most.depth, most.bodies[0], most.bodies[1] = depth, a, b

@@ -1,8 +1,8 @@
 """Broad phase: pairs of short curve segments with overlapping bounding spheres, at linear cost.
 
 Piece k of a rod is its contact curve for k <= s <= k + 1, a cubic with four Bezier points; the
-curve stays inside their convex hull; beyond an end its points go on in a straight line. Every piece
-gets a sphere around these points, every few pieces in a row a larger one. Large
+curve stays inside their convex hull; beyond an end its points continue in a straight line. Every
+segment has a bounding sphere of these points, every group of segments a larger one. Large
 spheres of like size share a grid, grids double their cells from level to level, and a sphere looks
 at the cells around it on its own and on each coarser level: thick and thin rods together cost no
 more than either alone.
@@ -28,8 +28,8 @@ LONGEST_GROUP = 32.0
 _LARGEST = float(1 << 62)
 
 
-class Pieces(NamedTuple):
-    """Pieces of all rods.
+class Segments(NamedTuple):
+    """Segments of all rods.
 
     rod, number : (n,) which rod, and k
     bulge : (n,) how far the curve leaves its chord [m]
@@ -44,25 +44,25 @@ class Pieces(NamedTuple):
 
 
 class Spheres(NamedTuple):
-    """Spheres around pieces, or around groups of them: (n, 3) centres and (n,) radii [m]."""
+    """Spheres around segments, or around groups of them: (n, 3) centres and (n,) radii [m]."""
 
     centre: Floats
     size: Floats
 
 
 @kernel(allocates=True)
-def wrap_pieces(
+def bound_segments(
     r: Matrix, first: Ints, elements: Ints, radius: Vector, margin: float, rule: int
-) -> tuple[Pieces, Spheres]:
-    """Return the pieces and their spheres.
+) -> tuple[Segments, Spheres]:
+    """Return the segments and their bounding spheres.
 
     `rule` is that of the curves. A sphere has the rod's radius and half the margin on
-    top: two pieces can only be near if their spheres overlap.
+    top: two segments can only be near if their spheres overlap.
     """
     total = 0
     for b in range(first.shape[0]):
         total += elements[b]
-    pieces = Pieces(
+    segments = Segments(
         np.empty(total, np.int64),
         np.empty(total, np.int64),
         np.empty(total),
@@ -73,12 +73,12 @@ def wrap_pieces(
     i = 0
     for b in range(first.shape[0]):
         for k in range(elements[b]):
-            pieces.rod[i], pieces.number[i] = b, k
+            segments.rod[i], segments.number[i] = b, k
             far, bulge1, bulge2, half2 = 0.0, 0.0, 0.0, 0.0
             for a in range(3):
                 p, q, u, w = points_of(r, first[b], elements[b], k, a, rule)
                 start, end = (p + 4.0 * q + u) / 6.0, (q + 4.0 * u + w) / 6.0
-                pieces.start[i, a], pieces.end[i, a] = start, end
+                segments.start[i, a], segments.end[i, a] = start, end
                 spheres.centre[i, a] = 0.5 * (start + end)
                 half2 += 0.25 * ((end - start) * (end - start))
                 off1 = (2.0 * q + u) / 3.0 - (2.0 * start + end) / 3.0
@@ -86,34 +86,34 @@ def wrap_pieces(
                 bulge1 += off1 * off1
                 bulge2 += off2 * off2
             # the weights of the two inner points never add up to more than 3/4
-            pieces.bulge[i] = 0.75 * math.sqrt(max(bulge1, bulge2))
-            far = math.sqrt(half2) + pieces.bulge[i]
+            segments.bulge[i] = 0.75 * math.sqrt(max(bulge1, bulge2))
+            far = math.sqrt(half2) + segments.bulge[i]
             spheres.size[i] = far + radius[b] + 0.5 * margin
             i += 1
-    return pieces, spheres
+    return segments, spheres
 
 
 @kernel(allocates=True)
-def group_pieces(
-    pieces: Pieces, spheres: Spheres, radius: Vector, ds: Vector, margin: float
+def group_segments(
+    segments: Segments, spheres: Spheres, radius: Vector, ds: Vector, margin: float
 ) -> tuple[Ints, Spheres]:
-    """Return groups of pieces in a row (first, one past the last) and spheres around them.
+    """Return groups of consecutive segments (first, one past the last) and bounding spheres.
 
-    Where a rod is thicker than its pieces are long, each piece would overlap with many of its
+    Where a rod is thicker than its segments are long, each segment would overlap with many of its
     own rod; groups about as long as the rod is thick do not.
     """
-    total = pieces.rod.shape[0]
+    total = segments.rod.shape[0]
     groups = np.empty((total, 2), np.int64)
     centre, sizes = np.empty((total, 3)), np.empty(total)
     count, i = 0, 0
     while i < total:
-        b = pieces.rod[i]
+        b = segments.rod[i]
         thickness, length = (2.0 * radius[b] + margin) / ds[b], 1
-        # written so that what is not a number leaves single pieces
+        # NaN fails the comparison and leaves single segments
         if thickness > 1.0:
             length = int(min(thickness, LONGEST_GROUP))
         end = i + 1
-        while end < total and end < i + length and pieces.rod[end] == b:
+        while end < total and end < i + length and segments.rod[end] == b:
             end += 1
         size = 0.0
         for a in range(3):
@@ -211,7 +211,7 @@ def near_groups(groups: Ints, spheres: Spheres) -> tuple[Ints, int, int]:
     A group is paired with itself too.
     """
     cells, widths, start, order = sort_into_cells(spheres)
-    found = np.empty((2 * groups.shape[0] + 64, 2), np.int64)
+    pairs = np.empty((2 * groups.shape[0] + 64, 2), np.int64)
     count, tests, mask = 0, 0, start.shape[0] - 2
     for i in range(groups.shape[0]):
         for level in range(cells[i, 0], MOST_LEVELS):
@@ -222,7 +222,7 @@ def near_groups(groups: Ints, spheres: Spheres) -> tuple[Ints, int, int]:
             cy = cell_of(spheres.centre[i, 1] / width)
             cz = cell_of(spheres.centre[i, 2] / width)
             same = level == cells[i, 0]
-            # among equals half of the cells around are enough: the others look back
+            # within one level half of the neighbouring cells are enough by symmetry
             for turn in range(13 if same else 0, 27):
                 x, y, z = cx + turn % 3 - 1, cy + turn // 3 % 3 - 1, cz + turn // 9 - 1
                 h = bucket_of(level, x, y, z, mask)
@@ -236,39 +236,39 @@ def near_groups(groups: Ints, spheres: Spheres) -> tuple[Ints, int, int]:
                         continue
                     if not overlap(spheres, i, j):
                         continue
-                    if count == found.shape[0]:
-                        found = longer(found)
-                    found[count, 0], found[count, 1] = min(i, j), max(i, j)
+                    if count == pairs.shape[0]:
+                        pairs = longer(pairs)
+                    pairs[count, 0], pairs[count, 1] = min(i, j), max(i, j)
                     count += 1
-    return found, count, tests
+    return pairs, count, tests
 
 
 @kernel(allocates=True, separate=True)
-def near_pieces(
-    pieces: Pieces, spheres: Spheres, groups: Ints, around: Spheres, self_separation: Ints
+def near_segments(
+    segments: Segments, spheres: Spheres, groups: Ints, around: Spheres, self_separation: Ints
 ) -> tuple[Ints, int, int]:
-    """Return pairs of pieces whose spheres overlap, how many, and how many pairs were looked at.
+    """Return pairs of segments whose spheres overlap, their number, and the number of tests.
 
     The first of a pair is on the rod with the lower number, or is the earlier one on its rod.
     """
     close, many, tests = near_groups(groups, around)
-    found = np.empty((64, 2), np.int64)
+    pairs = np.empty((64, 2), np.int64)
     count = 0
     for m in range(many):
         one, two = groups[close[m, 0]], groups[close[m, 1]]
-        apart = 0
-        if pieces.rod[one[0]] == pieces.rod[two[0]]:
-            apart = max(self_separation[pieces.rod[one[0]]], 1)
+        separation = 0
+        if segments.rod[one[0]] == segments.rod[two[0]]:
+            separation = max(self_separation[segments.rod[one[0]]], 1)
         for i in range(one[0], one[1]):
-            for j in range(max(two[0], i + apart), two[1]):
+            for j in range(max(two[0], i + separation), two[1]):
                 tests += 1
                 if not overlap(spheres, i, j):
                     continue
-                if count == found.shape[0]:
-                    found = longer(found)
-                found[count, 0], found[count, 1] = i, j
+                if count == pairs.shape[0]:
+                    pairs = longer(pairs)
+                pairs[count, 0], pairs[count, 1] = i, j
                 count += 1
-    return found, count, tests
+    return pairs, count, tests
 
 
 @kernel(allocates=True)

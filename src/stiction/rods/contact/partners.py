@@ -1,4 +1,4 @@
-"""Rigid bodies that rods touch: cylinders, spheres and planes, fixed or driven."""
+"""Rigid partners of rods in contact: cylinders, spheres and planes, fixed or driven."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ __all__ = ["CylinderPartner", "PlanePartner", "RodPartner", "SpherePartner"]
 Floats = npt.NDArray[np.float64]
 Vector = Sequence[float] | Floats
 
-# a cylinder is a straight curve of pieces about as long as it is thick
-_MOST_PIECES = 400
-_LEAST_PIECES = 4
+# a cylinder is a straight curve of segments about as long as its diameter
+_MOST_SEGMENTS = 400
+_LEAST_SEGMENTS = 4
 
 _WHY = "the motion of a rigid partner is prescribed."
 _VELOCITY, _SPIN = Components("m/s", _WHY), Components("rad/s", _WHY)
@@ -83,8 +83,8 @@ class CylinderPartner(RodPartner):
     def points(self) -> Floats:
         """(n + 1, 3) evenly spaced points of the axis [m]."""
         length = float(np.linalg.norm(np.subtract(self.end, self.start)))
-        pieces = np.clip(np.ceil(0.5 * length / self.radius), _LEAST_PIECES, _MOST_PIECES)
-        part = np.linspace(0.0, 1.0, int(pieces) + 1)[:, None]
+        segments = np.clip(np.ceil(0.5 * length / self.radius), _LEAST_SEGMENTS, _MOST_SEGMENTS)
+        part = np.linspace(0.0, 1.0, int(segments) + 1)[:, None]
         return np.asarray((1.0 - part) * np.asarray(self.start) + part * np.asarray(self.end))
 
 
@@ -118,7 +118,7 @@ class SpherePartner(RodPartner):
     @property
     def points(self) -> Floats:
         """(5, 3) its centre, as often as a short rod has nodes [m]."""
-        return np.tile(np.asarray(self.centre, dtype=np.float64), (_LEAST_PIECES + 1, 1))
+        return np.tile(np.asarray(self.centre, dtype=np.float64), (_LEAST_SEGMENTS + 1, 1))
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -1,4 +1,4 @@
-"""Bring the contacts of a run up to date with a search among all rods."""
+"""Update of the contacts of a run by a search over all pairs of rods."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from stiction.rods.contact.search_kernels import Candidates
     from stiction.rods.contact.state import ContactState
 
-__all__ = ["found_pairs", "refresh_slots"]
+__all__ = ["refresh_slots", "search_pairs"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -25,30 +25,30 @@ _SAME = 0.25
 _MOST_PAIRS = 1 << 20
 
 
-def found_pairs(flat: Flat, margin: float, self_contact: bool, capacity: int) -> Candidates:
+def search_pairs(flat: Flat, margin: float, self_contact: bool, capacity: int) -> Candidates:
     """Return the pairs that are near.
 
     Parameters
     ----------
     margin : gap below which a pair counts as near [m]
     self_contact : whether pairs of one rod with itself are wanted
-    capacity : rows set aside at first
+    capacity : initial number of candidates
     """
     from stiction.rods.contact.search_kernels import Candidate, find_candidates
 
     tables, separation, curves = curve_tables(flat, self_contact)
     while True:
-        rows = Candidate.table(capacity)
-        count = find_candidates(flat.r, *tables, margin, separation, flat.rule, rows)
+        candidates = Candidate.table(capacity)
+        count = find_candidates(flat.r, *tables, margin, separation, flat.rule, candidates)
         if count <= capacity or capacity >= _MOST_PAIRS:
-            rows = rows[: min(count, capacity)]
+            candidates = candidates[: min(count, capacity)]
             break
         capacity = min(2 * int(count), _MOST_PAIRS)
     if flat.rods == len(flat.first):
-        return rows
-    rows["bodies"] = curves[rows["bodies"]]
-    # partners do not touch each other
-    parts = [rows[rows["bodies"][:, 0] < flat.rods], *_beside(flat, margin)]
+        return candidates
+    candidates["bodies"] = curves[candidates["bodies"]]
+    # partners have no contacts with each other
+    parts = [candidates[candidates["bodies"][:, 0] < flat.rods], *_partner_candidates(flat, margin)]
     return Candidate.joined(parts)
 
 
@@ -57,27 +57,27 @@ def curve_tables(
 ) -> tuple[tuple[Ints, Ints, Floats, Floats], Ints, Ints]:
     """Return first slots, elements, radii, lengths of elements of all curves, and two more.
 
-    These are how many elements apart a curve can touch itself, and the numbers of the bodies.
+    These are the least separation of self-contacts in elements, and the numbers of the bodies.
     """
     # a section without a radius has no surface
     curves = np.flatnonzero((flat.shape == ck.CURVE) & (flat.radius > 0.0))
     elements, radius, ds = flat.count[curves], flat.radius[curves], flat.ds[curves]
     # along one rod, surfaces nearer than half a circle of contact are the rod itself
-    apart = np.ceil(np.pi * radius / ds + 4.0)
+    separation_along = np.ceil(np.pi * radius / ds + 4.0)
     bends = self_contact & (curves < flat.rods)
-    separation = np.where(bends, apart, elements + 1.0).astype(np.int64)
+    separation = np.where(bends, separation_along, elements + 1.0).astype(np.int64)
     return (flat.first[curves], elements, radius, ds), separation, curves
 
 
-def _beside(flat: Flat, margin: float) -> list[Candidates]:
+def _partner_candidates(flat: Flat, margin: float) -> list[Candidates]:
     """Return places of rods that are near spheres and planes."""
-    found = []
+    candidates_of_partners = []
     for b in np.flatnonzero(flat.shape != ck.CURVE).tolist():
         for a in range(flat.rods):
-            found.append(_near_sphere(flat, a, b, margin))
+            candidates_of_partners.append(_near_sphere(flat, a, b, margin))
             if flat.shape[b] == ck.PLANE:
-                found[-1] = _near_plane(flat, a, b, margin)
-    return found
+                candidates_of_partners[-1] = _near_plane(flat, a, b, margin)
+    return candidates_of_partners
 
 
 def _near_sphere(flat: Flat, a: int, b: int, margin: float) -> Candidates:
@@ -107,31 +107,31 @@ def _at_nodes(a: int, b: int, near: Ints, far: Floats, kind: int) -> Candidates:
     """Return candidates at nodes `near` of a rod, `far` away from a partner."""
     from stiction.rods.contact.search_kernels import Candidate
 
-    rows = Candidate.table(near.size)
-    rows["bodies"], rows["place"][:, 0] = (a, b), near
-    rows["distance"], rows["sine"], rows["kind"] = far[near], 1.0, kind
-    return rows
+    candidates = Candidate.table(near.size)
+    candidates["bodies"], candidates["place"][:, 0] = (a, b), near
+    candidates["distance"], candidates["sine"], candidates["kind"] = far[near], 1.0, kind
+    return candidates
 
 
 def refresh_slots(state: ContactState, flat: Flat) -> None:
-    """Open slots for new pairs and empty those of pairs that went far apart."""
+    """Open slots for new pairs, and empty those of pairs with large gaps."""
     search = state.rods.search
     if search is None:
         return
     margin = search.margin * float(flat.radius[: flat.rods].min())
     state.limit = 0.4 * margin
-    rows = found_pairs(flat, margin, search.self_contact, max(64, 2 * search.most))
-    used = np.zeros(len(rows), dtype=bool)
+    candidates = search_pairs(flat, margin, search.self_contact, max(64, 2 * search.most))
+    used = np.zeros(len(candidates), dtype=bool)
     for c in range(state.size):
         one = state.contacts[c]
         if one.mode == ck.EMPTY:
             continue
-        used |= _same_place(one, rows)
+        used |= _matches(one, candidates)
         far = one.distance > one.reach + 2.0 * margin
         if c >= state.known and one.mode == ck.OPEN and far:
             one.mode = ck.EMPTY
     free = [c for c in range(state.known, state.size) if state.contacts[c].mode == ck.EMPTY]
-    new = rows[~used]
+    new = candidates[~used]
     if len(new) > len(free):
         raise ModelError(
             "ContactSearch.most",
@@ -140,20 +140,20 @@ def refresh_slots(state: ContactState, flat: Flat) -> None:
             f"{len(new)} more pairs came near each other.",
             "raise `most`, or lower `margin`.",
         )
-    for c, row in zip(free, new, strict=False):
-        state.open_slot(c, row)
+    for c, candidate in zip(free, new, strict=False):
+        state.open_slot(c, candidate)
 
 
-def _same_place(one: ck.Contact, rows: Candidates) -> npt.NDArray[np.bool_]:
-    """Return which rows are the pair of a contact."""
-    place, kind = rows["place"], rows["kind"]
-    rods = rows["bodies"] == np.asarray(one.bodies)
+def _matches(one: ck.Contact, candidates: Candidates) -> npt.NDArray[np.bool_]:
+    """Return which candidates are the pair of a contact."""
+    place, kind = candidates["place"], candidates["kind"]
+    rods = candidates["bodies"] == np.asarray(one.bodies)
     away = np.abs(place - np.asarray(one.place))
     pair = rods.all(axis=1)
     if one.kind == ck.LINE:
         return np.asarray(pair & (away[:, 0] < np.where(kind == ck.LINE, 0.5, 0.05)))
     # an end of the first rod and one of the second are different places, however near
-    ends = np.zeros(len(rows), dtype=np.int64)
+    ends = np.zeros(len(candidates), dtype=np.int64)
     if one.shape == ck.CURVE:
         count = np.asarray(one.elements)
         on = (place <= 0.0) | (place >= count)

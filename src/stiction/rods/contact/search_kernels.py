@@ -15,14 +15,14 @@ from stiction.numerics.arrays import Integers, Matrix, Struct, Table, Vector
 from stiction.numerics.jit import kernel
 from stiction.rods.contact.curve.kernels import axis_point
 from stiction.rods.contact.kernels import CROSSING, LINE, LINE_BELOW, at_end
-from stiction.rods.contact.pairs import Pieces, group_pieces, near_pieces, wrap_pieces
+from stiction.rods.contact.pairs import Segments, bound_segments, group_segments, near_segments
 
 Ints = npt.NDArray[np.int64]
 
 NEWTON_STEPS = 25
 # places that agree to this part of an element are one
 SAME_PLACE = 1e-4
-# a minimum on the border of two pieces belongs to both until doubles are merged
+# a minimum at the border of two segments belongs to both until duplicates are merged
 BORDER = 1e-6
 
 
@@ -47,12 +47,15 @@ _CANDIDATE: Any = Candidate.fields_type
 
 
 @kernel
-def nearest_on_chords(pieces: Pieces, i: int, j: int) -> tuple[float, float, float]:
+def nearest_on_chords(segments: Segments, i: int, j: int) -> tuple[float, float, float]:
     """Return the parts in [0, 1] of two chords where they are nearest, and the distance."""
     a, b, c, e, f = 0.0, 0.0, 0.0, 0.0, 0.0
     for x in range(3):
-        t1, t2 = pieces.end[i, x] - pieces.start[i, x], pieces.end[j, x] - pieces.start[j, x]
-        d = pieces.start[j, x] - pieces.start[i, x]
+        t1, t2 = (
+            segments.end[i, x] - segments.start[i, x],
+            segments.end[j, x] - segments.start[j, x],
+        )
+        d = segments.start[j, x] - segments.start[i, x]
         a += t1 * t1
         b += t1 * t2
         c += t2 * t2
@@ -68,8 +71,8 @@ def nearest_on_chords(pieces: Pieces, i: int, j: int) -> tuple[float, float, flo
         x1 = min(max((b * x2 + e) / a, 0.0), 1.0) if a > 0.0 else 0.0
     d2 = 0.0
     for x in range(3):
-        p = pieces.start[i, x] + x1 * (pieces.end[i, x] - pieces.start[i, x])
-        q = pieces.start[j, x] + x2 * (pieces.end[j, x] - pieces.start[j, x])
+        p = segments.start[i, x] + x1 * (segments.end[i, x] - segments.start[i, x])
+        q = segments.start[j, x] + x2 * (segments.end[j, x] - segments.start[j, x])
         d2 += (q - p) * (q - p)
     return x1, x2, math.sqrt(d2)
 
@@ -97,9 +100,9 @@ def tangency(
 
 
 @kernel
-def shrunk(pieces: Pieces, i: int, ds: float) -> bool:
-    """Return whether a piece has shrunk to a point, which has no direction."""
-    start, end = pieces.start[i], pieces.end[i]
+def shrunk(segments: Segments, i: int, ds: float) -> bool:
+    """Return whether a segment has shrunk to a point, which has no direction."""
+    start, end = segments.start[i], segments.end[i]
     x, y, z = end[0] - start[0], end[1] - start[1], end[2] - start[2]
     return math.sqrt(x * x + y * y + z * z) < 1e-6 * ds
 
@@ -108,21 +111,21 @@ def shrunk(pieces: Pieces, i: int, ds: float) -> bool:
 def approach(
     r: Matrix,
     pair: tuple[int, int, int, int, int],
-    piece: tuple[int, int],
+    segment: tuple[int, int],
     fixed: bool,
     s1: float,
     s2: float,
-    row: Candidate,
+    candidate: Candidate,
 ) -> bool:
-    """Find the nearest places from a guess; put them, distance and sine into row.
+    """Find the closest points from a guess; fill positions, distance and sine of a candidate.
 
     `pair` holds first slots and element counts of the two rods, and the rule of curves. With
-    `fixed` only s2 moves. Returns False where there is no minimum on the two pieces.
+    `fixed` only s2 moves. Returns False where there is no minimum on the two segments.
     """
     _, _, count1, count2, _ = pair
     for _ in range(NEWTON_STEPS):
-        # a path that leaves the neighbourhood belongs to other pieces, which start there
-        if abs(s1 - piece[0] - 0.5) > 1.5 or abs(s2 - piece[1] - 0.5) > 1.5:
+        # iterates outside the neighbourhood belong to other segments
+        if abs(s1 - segment[0] - 0.5) > 1.5 or abs(s2 - segment[1] - 0.5) > 1.5:
             return False
         s1, s2 = min(max(s1, 0.0), float(count1)), min(max(s2, 0.0), float(count2))
         dd, f1, f2, t11, t12, t22, c1, c2 = tangency(r, pair, s1, s2)
@@ -149,30 +152,33 @@ def approach(
         return False
     if s1 < 0.0 or s2 < 0.0 or s1 > count1 or s2 > count2:
         return False
-    if abs(s1 - piece[0] - 0.5) > 0.5 + BORDER or abs(s2 - piece[1] - 0.5) > 0.5 + BORDER:
+    if abs(s1 - segment[0] - 0.5) > 0.5 + BORDER or abs(s2 - segment[1] - 0.5) > 0.5 + BORDER:
         return False
     dd, f1, f2, t11, t12, t22, c1, c2 = tangency(r, pair, s1, s2)
     if t22 + c2 <= 0.0:
         return False
     if not fixed and (-t11 + c1 >= 0.0 or (-t11 + c1) * (t22 + c2) + t12 * t12 >= 0.0):
         return False
-    row.place[0], row.place[1], row.distance = s1, s2, math.sqrt(dd)
-    row.sine = math.sqrt(max(t11 * t22 - t12 * t12, 0.0) / (t11 * t22))
+    candidate.place[0], candidate.place[1], candidate.distance = s1, s2, math.sqrt(dd)
+    candidate.sine = math.sqrt(max(t11 * t22 - t12 * t12, 0.0) / (t11 * t22))
     return True
 
 
 @kernel
-def sine_range(pieces: Pieces, i: int, j: int) -> tuple[float, float]:
-    """Return bounds of the sine of the angle between tangents anywhere on two pieces."""
+def sine_range(segments: Segments, i: int, j: int) -> tuple[float, float]:
+    """Return bounds of the sine of the angle between tangents anywhere on two segments."""
     a, b, c = 0.0, 0.0, 0.0
     for x in range(3):
-        t1, t2 = pieces.end[i, x] - pieces.start[i, x], pieces.end[j, x] - pieces.start[j, x]
+        t1, t2 = (
+            segments.end[i, x] - segments.start[i, x],
+            segments.end[j, x] - segments.start[j, x],
+        )
         a += t1 * t1
         b += t1 * t2
         c += t2 * t2
     sine = math.sqrt(max(a * c - b * b, 0.0) / (a * c))
     # a tangent differs from its chord by at most four bulges; an angle is at most pi / 2 sines
-    slack = 2.0 * math.pi * (pieces.bulge[i] / math.sqrt(a) + pieces.bulge[j] / math.sqrt(c))
+    slack = 2.0 * math.pi * (segments.bulge[i] / math.sqrt(a) + segments.bulge[j] / math.sqrt(c))
     slack += 1e-6
     return sine - slack, sine + slack
 
@@ -183,64 +189,67 @@ def inspect(
     first: Ints,
     elements: Ints,
     rods: tuple[int, int],
-    piece: tuple[int, int],
+    segment: tuple[int, int],
     guess: tuple[float, float],
     sines: tuple[float, float],
     limit: float,
     rule: int,
-    rows: Candidates,
+    candidates: Candidates,
 ) -> int:
-    """Put what two pieces have in common into up to five rows; return how many."""
+    """Fill up to five candidates of a pair of segments; return their number."""
     a, b = rods
     pair = (first[a], first[b], elements[a], elements[b], rule)
     count = 0
     for kind in (CROSSING, LINE):
-        row = rows[count]
+        candidate = candidates[count]
         fixed = kind == LINE
         if (sines[0] >= LINE_BELOW) if fixed else (sines[1] < LINE_BELOW):
             continue
-        s1 = piece[0] + (0.5 if fixed else guess[0])
-        if not approach(r, pair, piece, fixed, s1, piece[1] + guess[1], row):
+        s1 = segment[0] + (0.5 if fixed else guess[0])
+        if not approach(r, pair, segment, fixed, s1, segment[1] + guess[1], candidate):
             continue
         # the same sine decides both ways: a point is either a crossing or part of a line
-        if row.distance < limit and (row.sine < LINE_BELOW) == fixed:
-            row.bodies[0], row.bodies[1], row.kind = a, b, kind
+        if candidate.distance < limit and (candidate.sine < LINE_BELOW) == fixed:
+            candidate.bodies[0], candidate.bodies[1], candidate.kind = a, b, kind
             count += 1
     for which in range(1, 4):
-        s1, s2 = end_of(piece[0], elements[a]), end_of(piece[1], elements[b])
+        s1, s2 = end_of(segment[0], elements[a]), end_of(segment[1], elements[b])
         if (which != 2 and s1 < 0.0) or (which != 1 and s2 < 0.0):
             continue
-        s1 = s1 if which != 2 else piece[0] + guess[0]
-        s2 = s2 if which != 1 else piece[1] + guess[1]
-        row = rows[count]
-        if touch_end(r, pair, piece, which, s1, s2, row) and row.distance < limit:
-            row.bodies[0], row.bodies[1], row.kind = a, b, CROSSING
+        s1 = s1 if which != 2 else segment[0] + guess[0]
+        s2 = s2 if which != 1 else segment[1] + guess[1]
+        candidate = candidates[count]
+        if (
+            nearest_at_end(r, pair, segment, which, s1, s2, candidate)
+            and candidate.distance < limit
+        ):
+            candidate.bodies[0], candidate.bodies[1], candidate.kind = a, b, CROSSING
             count += 1
     return count
 
 
 @kernel
-def end_of(piece: int, count: int) -> float:
-    """Return the end that a piece of a rod has, in elements; -1 if it has none."""
-    if piece == 0:
+def end_of(segment: int, count: int) -> float:
+    """Return the rod end of a segment, in elements; -1 if it has none."""
+    if segment == 0:
         return 0.0
-    return float(count) if piece == count - 1 else -1.0
+    return float(count) if segment == count - 1 else -1.0
 
 
 @kernel
-def touch_end(
+def nearest_at_end(
     r: Matrix,
     pair: tuple[int, int, int, int, int],
-    piece: tuple[int, int],
+    segment: tuple[int, int],
     which: int,
     s1: float,
     s2: float,
-    row: Candidate,
+    candidate: Candidate,
 ) -> bool:
     """Find the place nearest to an end of the first rod (which 1), of the second (2), or of both.
 
-    Puts places, distance and sine into row. Returns False where the rods are nearer beside the
-    end, or beyond the piece.
+    Fills positions, distance and sine. Returns False where the rods are nearer beside the
+    end, or beyond the segment.
     """
     for _ in range(NEWTON_STEPS if which != 3 else 0):
         dd, f1, f2, t11, t12, t22, c1, c2 = tangency(r, pair, s1, s2)
@@ -248,15 +257,15 @@ def touch_end(
         move = -slope / (bend if bend > 0.1 * least else least)
         move = min(max(move, -0.5), 0.5)
         if which == 2:
-            s1 = min(max(s1 + move, float(piece[0])), piece[0] + 1.0)
+            s1 = min(max(s1 + move, float(segment[0])), segment[0] + 1.0)
         else:
-            s2 = min(max(s2 + move, float(piece[1])), piece[1] + 1.0)
+            s2 = min(max(s2 + move, float(segment[1])), segment[1] + 1.0)
         if abs(move) < 1e-9:
             break
     dd, f1, f2, t11, t12, t22, c1, c2 = tangency(r, pair, s1, s2)
-    row.place[0], row.place[1], row.distance = s1, s2, math.sqrt(dd)
-    row.sine = math.sqrt(max(t11 * t22 - t12 * t12, 0.0) / (t11 * t22))
-    parallel, small = row.sine < LINE_BELOW, 1e-8 * math.sqrt(dd)
+    candidate.place[0], candidate.place[1], candidate.distance = s1, s2, math.sqrt(dd)
+    candidate.sine = math.sqrt(max(t11 * t22 - t12 * t12, 0.0) / (t11 * t22))
+    parallel, small = candidate.sine < LINE_BELOW, 1e-8 * math.sqrt(dd)
     if which == 2 and abs(f1) > small * math.sqrt(t11):
         return False
     if which == 1 and abs(f2) > small * math.sqrt(t22):
@@ -268,7 +277,7 @@ def touch_end(
 
 @kernel
 def comes_after(raw: Candidates, i: int, j: int) -> bool:
-    """Return whether row i belongs behind row j: by rods, then by place on the first."""
+    """Return whether candidate i is after candidate j: by rods, then by position on the first."""
     one, other = raw[i], raw[j]
     for side in range(2):
         if one.bodies[side] != other.bodies[side]:
@@ -278,7 +287,7 @@ def comes_after(raw: Candidates, i: int, j: int) -> bool:
 
 @kernel(allocates=True)
 def sorted_rows(raw: Candidates) -> Ints:
-    """Return the order of the rows, by merging runs of doubling length."""
+    """Return the sorted order of the candidates, by merge sort."""
     count = raw.shape[0]
     order, other = np.empty(count, np.int64), np.empty(count, np.int64)
     for i in range(count):
@@ -302,15 +311,15 @@ def sorted_rows(raw: Candidates) -> Ints:
 
 @kernel(allocates=True)
 def merge(raw: Candidates, pairs_out: Candidates) -> int:
-    """Sort rows by rods and place, drop doubles, write those that fit; return how many."""
+    """Sort candidates by rods and position, remove duplicates, store them; return their number."""
     order = sorted_rows(raw)
-    kept = np.empty(raw.shape[0], np.int64)
+    retained = np.empty(raw.shape[0], np.int64)
     total = 0
     for place in range(raw.shape[0]):
         i = order[place]
         one, double = raw[i], False
         for back in range(total - 1, -1, -1):
-            other = raw[kept[back]]
+            other = raw[retained[back]]
             if other.bodies[0] != one.bodies[0] or other.bodies[1] != one.bodies[1]:
                 break
             if one.place[0] - other.place[0] > SAME_PLACE:
@@ -322,7 +331,7 @@ def merge(raw: Candidates, pairs_out: Candidates) -> int:
             continue
         if total < pairs_out.shape[0]:
             pairs_out[total] = one
-        kept[total] = i
+        retained[total] = i
         total += 1
     return total
 
@@ -339,11 +348,11 @@ def find_candidates(
     rule: int,
     pairs_out: Candidates,
 ) -> int:
-    """Return how many places there are where two contact curves are near; put them in rows.
+    """Fill the candidates at which two contact curves are near; return their number.
 
     A place is a local minimum of the distance that is less than both radii and `margin`
     together. Where the curves are within twenty degrees of parallel they count as a line:
-    every element of the first rod then gives one row, at its middle, with the nearest point
+    every element of the first rod then gives one candidate, at its middle, with the nearest point
     of the other rod.
 
     Parameters
@@ -352,34 +361,34 @@ def find_candidates(
     first, elements, radius, ds : of each rod: its first slot, its elements, its radius and the
         rest length of an element [m]
     margin : largest gap of interest [m]
-    self_separation : elements of the same rod must be at least so far apart along it
+    self_separation : elements of the same rod have at least this separation along it
     rule : of the curves, SPLINE or FITTED
     pairs_out : sorted by rods and places on the first; filled as far as they fit, so that a
-        larger answer asks for more rows
+        larger number requires a larger table
 
     Verified by: tests/unit/rods/contact/test_search.py::test_random_rods_against_all_pairs
     """
-    pieces, spheres = wrap_pieces(r, first, elements, radius, margin, rule)
-    groups, around = group_pieces(pieces, spheres, radius, ds, margin)
-    found, near, _ = near_pieces(pieces, spheres, groups, around, self_separation)
+    segments, spheres = bound_segments(r, first, elements, radius, margin, rule)
+    groups, around = group_segments(segments, spheres, radius, ds, margin)
+    near_pairs, near, _ = near_segments(segments, spheres, groups, around, self_separation)
     raw: Any = np.empty(64, _CANDIDATE)
     count = 0
     for m in range(near):
-        i, j = found[m]
-        a, b = pieces.rod[i], pieces.rod[j]
-        if shrunk(pieces, i, ds[a]) or shrunk(pieces, j, ds[b]):
+        i, j = near_pairs[m]
+        a, b = segments.rod[i], segments.rod[j]
+        if shrunk(segments, i, ds[a]) or shrunk(segments, j, ds[b]):
             continue
         limit = radius[a] + radius[b] + margin
-        x1, x2, chord = nearest_on_chords(pieces, i, j)
-        if chord > limit + pieces.bulge[i] + pieces.bulge[j]:
+        x1, x2, chord = nearest_on_chords(segments, i, j)
+        if chord > limit + segments.bulge[i] + segments.bulge[j]:
             continue
         if count + 5 > raw.shape[0]:
             wider = np.empty(2 * raw.shape[0], _CANDIDATE)
-            for row in range(count):
-                wider[row] = raw[row]
+            for candidate in range(count):
+                wider[candidate] = raw[candidate]
             raw = wider
-        piece = (pieces.number[i], pieces.number[j])
-        sines = sine_range(pieces, i, j)
-        rods, guess, rest = (a, b), (x1, x2), raw[count:]
-        count += inspect(r, first, elements, rods, piece, guess, sines, limit, rule, rest)
+        segment = (segments.number[i], segments.number[j])
+        sines = sine_range(segments, i, j)
+        rods, guess, unused = (a, b), (x1, x2), raw[count:]
+        count += inspect(r, first, elements, rods, segment, guess, sines, limit, rule, unused)
     return merge(raw[:count], pairs_out)

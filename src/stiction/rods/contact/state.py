@@ -99,12 +99,12 @@ class ContactState:
             return 0.0
         return float(self.flat.ds[b]) / wave_speed(self.rods.rods[b].section)
 
-    def open_slot(self, c: int, found: Candidate) -> None:
+    def open_slot(self, c: int, candidate: Candidate) -> None:
         """Add a contact for a pair from the search."""
         search = self.rods.search
         assert search is not None
-        bodies, place = found.bodies, found.place
-        self._bind(c, bodies[0], bodies[1], place[0], place[1], found.kind)
+        bodies, place = candidate.bodies, candidate.place
+        self._bind(c, bodies[0], bodies[1], place[0], place[1], candidate.kind)
         one = self.contacts[c]
         one.may_open = one.from_search = 1
         one.friction, one.restitution = _mu(search.friction), search.restitution
@@ -253,8 +253,8 @@ class ContactState:
             if mode == ck.ROLL and one.may_open:
                 force = _allowed(force, normal, float(one.friction))
             along = float(force @ normal)
-            rub = float(np.linalg.norm(force - along * normal))
-            row = {
+            tangential = float(np.linalg.norm(force - along * normal))
+            values = {
                 "s1": one.place[0] * ds1,
                 "s2": one.place[1] * ds2,
                 "s1_rate": rate1 * ds1,
@@ -262,7 +262,7 @@ class ContactState:
                 "lambda_n": along,
                 "gap": one.distance - one.reach,
                 "rolling_residual": float(np.linalg.norm(slip)) if mode == ck.ROLL else np.nan,
-                "friction_ratio": rub / abs(along) if abs(along) > self.noise else 0.0,
+                "friction_ratio": tangential / abs(along) if abs(along) > self.noise else 0.0,
                 "det_A": one.determinant,
                 "crossing_angle": float(np.arcsin(min(1.0, one.sine))),
                 "slip_speed": float(np.linalg.norm(slip)),
@@ -273,7 +273,7 @@ class ContactState:
                 "first_body": float(one.bodies[0] + 1),
                 "second_body": float(one.bodies[1] + 1),
             }
-            for name, value in row.items():
+            for name, value in values.items():
                 out[name][k, c] = value
             out["contact_force"][k, c], out["slip_velocity"][k, c] = force, slip
             out["contact_point"][k, c] = self.each["point"][c]
@@ -292,9 +292,9 @@ def _allowed(force: Floats, normal: Floats, mu: float) -> Floats:
     press = -float(force @ normal)
     if press <= 0.0:
         return np.zeros(3)
-    rub = force + press * normal
-    size = float(np.linalg.norm(rub))
-    return rub * min(1.0, mu * press / max(size, 1e-300)) - press * normal
+    tangential = force + press * normal
+    size = float(np.linalg.norm(tangential))
+    return tangential * min(1.0, mu * press / max(size, 1e-300)) - press * normal
 
 
 def _mu(friction: Friction | None) -> float:

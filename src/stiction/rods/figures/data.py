@@ -1,4 +1,4 @@
-"""What the figures of rods read from a run, and what they derive from it.
+"""Data of the figures of rods: variables of a run and derived quantities.
 
 Only saved data are read, so a run loaded from disk draws the same figures as a live one.
 """
@@ -29,12 +29,12 @@ _NEEDED = ("position", "rod_of_node", "radius_of_node")
 
 @dataclass(frozen=True, eq=False)
 class Scene:
-    """Rods and contacts at one moment.
+    """Rods and contacts at one time.
 
     Parameters
     ----------
     time : [s]
-    rods : for each rod the (n, 3) places of its nodes [m]
+    rods : for each rod the (n, 3) positions of its nodes [m]
     radii : of the rods [m]
     points : (c, 3) contacts that are closed [m]
     forces : (c, 3) force on the first rod of each [N]
@@ -75,11 +75,11 @@ class RodData(RunData):
         return np.asarray(self.run.variables[name].values, dtype=np.float64)
 
     def contact(self, name: str) -> Floats:
-        """Return (t, contact) a variable of the contacts, NaN where a place is not taken.
+        """Return (t, contact) a variable of the contacts, NaN in empty slots.
 
         Raises
         ------
-        ModelError : if the rods never could touch, so that there is none.
+        ModelError : if the run has no contacts.
 
         Verified by: tests/unit/rods/figures/test_figures.py::test_one_and_several_read_alike
         """
@@ -96,14 +96,14 @@ class RodData(RunData):
 
     @property
     def n_contact(self) -> int:
-        """Number of contacts, or of places for them."""
-        found = "contact_mode" in self.run.variables
-        return int(self.contact("contact_mode").shape[1]) if found else 0
+        """Number of contacts, or of slots for them."""
+        saved = "contact_mode" in self.run.variables
+        return int(self.contact("contact_mode").shape[1]) if saved else 0
 
     def limit(self, check: str) -> float | None:
         """Return the limit of a check of the audit; None if it was not made."""
-        found = [line.limit for line in self.run.audit if line.check == check]
-        value = found[0] if found else None
+        limits = [line.limit for line in self.run.audit if line.check == check]
+        value = limits[0] if limits else None
         return None if value is None else float(value)
 
     # ---- the rods in space
@@ -118,7 +118,7 @@ class RodData(RunData):
         """Radius of the thinnest rod [m]."""
         return float(self._values("radius_of_node").min())
 
-    def row(self, time: float | None) -> int:
+    def sample(self, time: float | None) -> int:
         """Return the saved state nearest to a `time` [s], checked; the last for None."""
         if time is None:
             return int(self.time.size) - 1
@@ -130,47 +130,47 @@ class RodData(RunData):
             raise ModelError("plot.scene.time", time, needs, why, try_)
         return int(np.argmin(np.abs(self.time - time)))
 
-    def scene(self, row: int) -> Scene:
+    def scene(self, sample: int) -> Scene:
         """Return rods and closed contacts of a saved state.
 
         Verified by: tests/unit/rods/figures/test_figures.py::test_scene_holds_rods_and_contacts
         """
-        places, of = self._values("position")[row], self.rod_of_node
+        positions, of = self._values("position")[sample], self.rod_of_node
         numbers = np.unique(of)
         radius = self._values("radius_of_node")
         points, forces, slips = np.zeros((0, 3)), np.zeros((0, 3)), np.zeros(0, dtype=bool)
         if self.n_contact and self.has("contact_point"):
             points, forces, mode = (
-                self.contact(name)[row].reshape(self.n_contact, -1)
+                self.contact(name)[sample].reshape(self.n_contact, -1)
                 for name in ("contact_point", "contact_force", "contact_mode")
             )
-            sound = np.isfinite(points).all(axis=1) & np.isfinite(forces).all(axis=1)
-            closed = sound & (mode[:, 0] > 0.0)
+            finite = np.isfinite(points).all(axis=1) & np.isfinite(forces).all(axis=1)
+            closed = finite & (mode[:, 0] > 0.0)
             points, forces, slips = points[closed], forces[closed], mode[closed, 0] == SLIP
         return Scene(
-            time=float(self.time[row]),
-            rods=tuple(places[of == i] for i in numbers),
+            time=float(self.time[sample]),
+            rods=tuple(positions[of == i] for i in numbers),
             radii=np.array([radius[of == i][0] for i in numbers]),
             points=points,
             forces=forces,
             slips=slips,
-            surfaces=self._surfaces(row),
+            surfaces=self._surfaces(sample),
         )
 
     @functools.cached_property
     def box(self) -> tuple[Floats, Floats]:
         """Corners of a box around the rods over the whole run [m]."""
-        places = self._values("position").reshape(-1, 3)
-        places = places[np.isfinite(places).all(axis=1)]
+        positions = self._values("position").reshape(-1, 3)
+        positions = positions[np.isfinite(positions).all(axis=1)]
         thick = float(self._values("radius_of_node").max())
-        return places.min(axis=0) - thick, places.max(axis=0) + thick
+        return positions.min(axis=0) - thick, positions.max(axis=0) + thick
 
-    def _surfaces(self, row: int) -> tuple[Floats, ...]:
+    def _surfaces(self, sample: int) -> tuple[Floats, ...]:
         if "partner_point" not in self.run.variables:
             return ()
         names = ("partner_shape", "partner_radius", "partner_point")
         shapes, radii, points = (self._values(name) for name in names)
-        each = zip(shapes, points[row], radii, strict=True)
+        each = zip(shapes, points[sample], radii, strict=True)
         return tuple(surface(int(kind), at, float(r), self.box) for kind, at, r in each)
 
     @property

@@ -1,4 +1,4 @@
-"""The figures of rods that roll on, slip along and open from each other."""
+"""The figures of rods in rolling and slipping contact."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class RodFigures(Figures):
 
     @property
     def default(self) -> tuple[str, ...]:
-        """The figures written when none are named: those that say something for this run."""
+        """The figures written when none are named: those that apply to this run."""
         contact = ("contact",) if self._data.has("contact_mode") else ()
         paths = ("paths",) if self._data.has("s1") else ()
         return (*contact, *paths, "energy", "scene")
@@ -49,7 +49,7 @@ class RodFigures(Figures):
         return contact(self._data)
 
     def paths(self) -> PaperFigure:
-        """Return where the contacts are on the rods, and how fast they move.
+        """Return the contact points on the rods, and their speed.
 
         Raises
         ------
@@ -79,7 +79,7 @@ class RodFigures(Figures):
         time : [s]; default the last
         view : elevation and azimuth from which they are seen [degrees]
         tubes : True paints tubes or says what is missing, False draws lines; by default tubes
-            where PyVista can paint
+            where PyVista can render
         """
         from stiction.rods.figures.scene import scene
 

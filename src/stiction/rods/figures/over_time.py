@@ -1,4 +1,4 @@
-"""Contacts of rods against time: the audit of every contact, and where it is on each rod."""
+"""Contacts of rods against time: forces, gaps and slip of each, and contact points on rods."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ Floats = npt.NDArray[np.float64]
 BANDS = {0: "#eeeeee", ROLL: "#ffffff", SLIP: "#fbe3d2"}
 _MARGINS = (0.72, 0.16, 0.42)  # left, right, bottom [in]
 _PANEL = 0.92  # height of a panel [in]
-_SINGLE = len(style.MASS_COLOURS)  # up to here every contact has its own colour
-_BAR_ROOM = 0.6  # right of the panels, for the colours of more [in]
-_SMALL_GAP = 1e-5  # over the radius; less is none
+_SINGLE = len(style.MASS_COLOURS)  # up to this number each contact has its own colour
+_BAR_ROOM = 0.6  # right of the panels, for a colour bar [in]
+_SMALL_GAP = 1e-5  # over the radius; smaller gaps count as closed
 _DASHED: Any = (0, (3, 2))
-_MOST = 12  # contacts drawn one by one
+_MOST = 12  # largest number of contacts drawn
 _LIMIT: dict[str, Any] = {"color": style.INK, "lw": 0.7, "ls": (0, (4, 2)), "zorder": 1.5}
 
 
 def contact(data: RodData) -> PaperFigure:
-    """Return what the audit of a contact looks at, over time, with its limits dashed.
+    """Return the audited quantities of contacts over time, with their limits dashed.
 
     Pressure force -lambda_n, tangential over normal force, how the rods cross (det A of the
     tangency conditions: -sin^2 of the angle where they are straight, 0 where the nearest points
@@ -41,9 +41,9 @@ def contact(data: RodData) -> PaperFigure:
 
     Verified by: tests/unit/rods/figures/test_figures.py::test_contact_audit_shows_forces_and_limits
     """
-    data.contact("contact_mode")  # says so if there is no contact at all
+    data.contact("contact_mode")  # raises ModelError without contacts
     panels = [draw for name, draw in _PANELS.items() if data.has(name)]
-    # contacts that never open have no gap to show
+    # contacts that never open have no gap
     least = _SMALL_GAP * data.least_radius
     if _gap in panels and style.largest(data.contact("gap")) <= least:
         panels.remove(_gap)
@@ -59,9 +59,9 @@ def contact(data: RodData) -> PaperFigure:
 
 
 def paths(data: RodData) -> PaperFigure:
-    """Return where the contacts are on the first and the second rod, and how fast they move.
+    """Return contact points on the first and the second rod, and their speed.
 
-    Of several contacts it is how far they have moved, because their places lie far apart.
+    Several contacts are shown by their displacement, because their positions differ much.
 
     Verified by: tests/unit/rods/figures/test_figures.py::test_paths_on_both_rods
     """
@@ -112,17 +112,17 @@ def _ratio(ax: Axes, data: RodData) -> None:
     if mu is not None:
         ax.axhline(mu, **_LIMIT)
     elif style.largest(values) > 0.0:
-        # near p_N = 0 a bilateral contact has no ratio: its peaks would hide all the rest
+        # near p_N = 0 a bilateral contact has no ratio: its peaks would hide all other values
         shown = np.append(np.clip(values, 0.0, _most(values)), 0.0)
     style.room(ax.set_ylim, np.append(shown, 0.0))
     style.scale_axis(ax.yaxis, "tangential /\nnormal force")
 
 
 def _most(values: Floats) -> float:
-    """Return a height that nearly all values stay below, and all when there are no peaks."""
-    sound = np.abs(values[np.isfinite(values)])
-    usual = 4.0 * float(np.quantile(sound, 0.9))
-    return min(float(sound.max()), usual) if usual > 0.0 else float(sound.max())
+    """Return an axis limit above all values, or above nearly all if there are peaks."""
+    finite = np.abs(values[np.isfinite(values)])
+    usual = 4.0 * float(np.quantile(finite, 0.9))
+    return min(float(finite.max()), usual) if usual > 0.0 else float(finite.max())
 
 
 def _tangency(ax: Axes, data: RodData) -> None:
@@ -174,8 +174,8 @@ _PANELS: dict[str, Callable[[Axes, RodData], None]] = {
 
 
 def _stack(data: RodData, count: int, handles: list[Any]) -> tuple[list[Axes], PaperFigure]:
-    rows = -(-len(handles) // 3)
-    top = 0.1 + 0.16 * rows
+    lines = -(-len(handles) // 3)
+    top = 0.1 + 0.16 * lines
     left, right, bottom = _MARGINS
     if len(_chosen(data)) > _SINGLE:
         right = _BAR_ROOM
@@ -183,7 +183,7 @@ def _stack(data: RodData, count: int, handles: list[Any]) -> tuple[list[Axes], P
     grid = style.grid(
         figure, count, margins=(left, right, bottom, top), gaps=(0.0, 0.12), share_time=True
     )
-    return [row[0] for row in grid], figure
+    return [panel[0] for panel in grid], figure
 
 
 def _finish(data: RodData, axes: list[Axes], handles: list[Any]) -> None:
@@ -199,9 +199,9 @@ def _finish(data: RodData, axes: list[Axes], handles: list[Any]) -> None:
 
 
 def _chosen(data: RodData) -> list[int]:
-    """Return the contacts drawn: all, or some of those that were ever taken."""
-    taken = np.flatnonzero(np.isfinite(data.contact("lambda_n")).any(axis=0))
-    return [int(taken[i]) for i in style.few(taken.size, _MOST)]
+    """Return the contacts to draw: all, or some of those that were ever in use."""
+    used = np.flatnonzero(np.isfinite(data.contact("lambda_n")).any(axis=0))
+    return [int(used[i]) for i in style.few(used.size, _MOST)]
 
 
 def _colours(data: RodData) -> list[str]:
@@ -222,27 +222,27 @@ def _lines(ax: Axes, data: RodData, values: Floats, dashes: Any = "-") -> None:
     for i, colour in zip(chosen, _colours(data), strict=True):
         series = style.finite(values[:, i])
         hides = any(np.allclose(series, e, 0.0, 1e-2 * size, equal_nan=True) for e in drawn)
-        keep = style.thin(series)
+        thinned = style.thin(series)
         look = _DASHED if hides else dashes
-        ax.plot(data.time[keep], series[keep], color=colour, lw=width, ls=look, zorder=3.0)
+        ax.plot(data.time[thinned], series[thinned], color=colour, lw=width, ls=look, zorder=3.0)
         drawn.append(series)
 
 
 def _changes(data: RodData) -> list[tuple[float, int]]:
-    """Return when the only contact comes into each mode, events first, saved states else."""
+    """Return the times at which the only contact changes mode, from events or else saved states."""
     mode = np.nan_to_num(data.contact("contact_mode")[:, 0]).astype(np.int64)
     words = {"open": 0, "roll": ROLL, "slip": SLIP}
     log = data.run.event_log
-    found = [(float(data.time[0]), int(mode[0]))]
+    start = [(float(data.time[0]), int(mode[0]))]
     changes = [
         (float(log.time[k]), words[log.after[k]])
         for k in range(log.time.size)
         if log.after[k] in words and log.after[k] != log.before[k]
     ]
     if not changes:
-        rows = np.flatnonzero(np.diff(mode)) + 1
-        changes = [(float(data.time[k]), int(mode[k])) for k in rows]
-    return found + changes
+        samples = np.flatnonzero(np.diff(mode)) + 1
+        changes = [(float(data.time[k]), int(mode[k])) for k in samples]
+    return start + changes
 
 
 def _bands(ax: Axes, data: RodData) -> None:
@@ -258,13 +258,13 @@ def _handles(data: RodData) -> list[Any]:
     from matplotlib.patches import Patch
 
     chosen = _chosen(data)
-    found: list[Any] = []
+    entries: list[Any] = []
     if 1 < len(chosen) <= _SINGLE:
-        found = [
+        entries = [
             Line2D([], [], color=colour, lw=1.0, label=f"contact {i + 1}")
             for i, colour in zip(chosen, _colours(data), strict=True)
         ]
     if data.n_contact == 1:
         modes = sorted({mode for _, mode in _changes(data)} - {ROLL})
-        found += [Patch(facecolor=BANDS[mode], label=MODES[mode]) for mode in modes]
-    return found
+        entries += [Patch(facecolor=BANDS[mode], label=MODES[mode]) for mode in modes]
+    return entries

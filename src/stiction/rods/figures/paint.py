@@ -1,4 +1,4 @@
-"""Pictures of rods as tubes: PyVista paints them in a process of its own."""
+"""Pictures of rods as tubes, rendered by PyVista in a separate process."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ __all__ = ["paint"]
 
 Pixels = npt.NDArray[np.uint8]
 
-# ways to open a window that nobody sees, tried in turn; "" is the machine's own
+# kinds of off-screen windows, tried in order; "" is the default of the machine
 _WINDOWS = ("vtkEGLRenderWindow", "vtkOSOpenGLRenderWindow")
 _SECONDS = (60.0, 2.0)  # allowed to start, and for each frame
 
 
 def paint(view: View, scenes: Sequence[Scene], pixels: tuple[int, int]) -> tuple[list[Pixels], str]:
-    """Return a picture of tubes per scene, or none and why there is none.
+    """Return a picture of tubes per scene, or None and the reason.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ def paint(view: View, scenes: Sequence[Scene], pixels: tuple[int, int]) -> tuple
 
 
 def _render(folder: Path, window: str, count: int) -> str:
-    """Paint the scenes of a folder by one kind of window; return why not, "" if it did."""
+    """Render the scenes of a folder by one kind of window; return the error, "" for none."""
     words = dict(os.environ)
     if window:
         words["VTK_DEFAULT_OPENGL_WINDOW"] = window
@@ -73,17 +73,17 @@ def _render(folder: Path, window: str, count: int) -> str:
         return f"PyVista could not paint ({type(error).__name__})"
     last = folder / f"frame-{count - 1:04d}.npy"
     if done.returncode != 0 or not last.exists():
-        # Python's last words are of use; those of a graphics library are not
-        said = done.stderr.strip().splitlines()[-1:]
-        useful = [line[:80] for line in said if re.match(r"\w+Error: ", line)]
+        # report exceptions of Python; messages of a graphics library are of no use
+        last_line = done.stderr.strip().splitlines()[-1:]
+        useful = [line[:80] for line in last_line if re.match(r"\w+Error: ", line)]
         why = useful[0] if useful else f"its process ended with code {done.returncode}"
         return f"PyVista could not paint ({why})"
-    # a window without a working library gives empty pictures and no error
+    # a window without a working graphics library gives empty pictures and no error
     return "" if int(np.ptp(np.load(last))) > 0 else "PyVista painted an empty picture"
 
 
 def _described(view: View, scenes: Sequence[Scene], pixels: tuple[int, int]) -> dict[str, Any]:
-    """Return all that the painter needs, as arrays."""
+    """Return the arrays of the renderer."""
     first = scenes[0]
     most = max(len(scene.points) for scene in scenes)
     point, arrow = np.zeros((2, len(scenes), most, 3))
@@ -92,7 +92,7 @@ def _described(view: View, scenes: Sequence[Scene], pixels: tuple[int, int]) -> 
         n = len(scene_.points)
         point[k, :n], arrow[k, :n] = scene_.points, view.arrow * scene_.forces
         shown[k, :n], slips[k, :n] = True, scene_.slips
-    places = np.stack([np.concatenate(scene_.rods) for scene_ in scenes])
+    positions = np.stack([np.concatenate(scene_.rods) for scene_ in scenes])
     surfaces = {
         f"surface-{j}": np.stack([scene_.surfaces[j] for scene_ in scenes])
         for j in range(len(first.surfaces))
@@ -101,7 +101,7 @@ def _described(view: View, scenes: Sequence[Scene], pixels: tuple[int, int]) -> 
         **surfaces,
         "surfaces": np.array(len(surfaces)),
         "surface_colour": np.array(PARTNER_COLOUR),
-        "position": places,
+        "position": positions,
         "rod": np.concatenate([np.full(len(rod), i) for i, rod in enumerate(first.rods)]),
         "radius": first.radii,
         "colour": np.array(rod_colours(len(first.rods))),
@@ -115,6 +115,6 @@ def _described(view: View, scenes: Sequence[Scene], pixels: tuple[int, int]) -> 
         "out": view.out,
         "up": view.up,
         "half": np.array(view.half),
-        "depth": float(np.linalg.norm(np.ptp(places.reshape(-1, 3), axis=0))),
+        "depth": float(np.linalg.norm(np.ptp(positions.reshape(-1, 3), axis=0))),
         "window": np.array(pixels),
     }

@@ -1,4 +1,4 @@
-"""Rigid partners as surfaces: of revolution, or a piece of a plane."""
+"""Rigid partners as surfaces: of revolution, or part of a plane."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ PARTNER_COLOUR = "#d0d3d6"
 
 CYLINDER, SPHERE, PLANE = 1, 2, 3
 _ROUND, _CAP = 33, 9  # points around, and from the edge of a half sphere to its pole
-_PIECES = 26  # points along a cylinder
-_PIECE = 0.6  # half of the side of a piece of a plane, over the size of what lies on it
+_ELEMENTS = 26  # points along a cylinder
+_PLANE_HALF_SIDE = 0.6  # half of the side of a drawn plane, over the size of the rods
 _ROOM = 0.6  # around rods in which partners are shown, over their size
 
 
@@ -34,7 +34,9 @@ def surface(shape: int, points: Floats, radius: float, box: tuple[Floats, Floats
         a, b = _across(normal)
         middle = 0.5 * (box[0] + box[1])
         middle = middle - ((middle - first) @ normal) * normal
-        part = np.linspace(-_PIECE, _PIECE, 9) * float(np.linalg.norm(box[1] - box[0]))
+        part = np.linspace(-_PLANE_HALF_SIDE, _PLANE_HALF_SIDE, 9) * float(
+            np.linalg.norm(box[1] - box[0])
+        )
         return np.asarray(middle + part[:, None, None] * a + part[None, :, None] * b)
     along = last - first
     axis = along / np.linalg.norm(along) if along.any() else np.array([0.0, 0.0, 1.0])
@@ -42,20 +44,20 @@ def surface(shape: int, points: Floats, radius: float, box: tuple[Floats, Floats
     cap = np.linspace(0.0, 0.5 * np.pi, _CAP)
     high = np.concatenate([-np.cos(cap), np.sin(cap)])
     wide = np.concatenate([np.sin(cap), np.cos(cap)])
-    # so many pieces that those far from the rods can be left out
-    part = np.concatenate([np.zeros(_CAP), np.linspace(0.0, 1.0, _PIECES)[1:-1], np.ones(_CAP)])
-    side = np.zeros(_PIECES - 2)
+    # short elements, so that those far from the rods can be left out
+    part = np.concatenate([np.zeros(_CAP), np.linspace(0.0, 1.0, _ELEMENTS)[1:-1], np.ones(_CAP)])
+    side = np.zeros(_ELEMENTS - 2)
     high = np.insert(high, _CAP, side)
     wide = np.insert(wide, _CAP, side + 1.0)
     begin = first + part[:, None] * along
     turn = np.linspace(0.0, 2.0 * np.pi, _ROUND)
     around = np.cos(turn)[:, None] * a + np.sin(turn)[:, None] * b
-    rows = begin + radius * high[:, None] * axis
-    return np.asarray(rows[:, None] + radius * wide[:, None, None] * around)
+    rings = begin + radius * high[:, None] * axis
+    return np.asarray(rings[:, None] + radius * wide[:, None, None] * around)
 
 
 def near(points: Floats, box: tuple[Floats, Floats]) -> npt.NDArray[np.bool_]:
-    """Return which points (..., 3) are near the rods in a box; what is far is not shown."""
+    """Return which points (..., 3) are near the rods in a box; others are not drawn."""
     room = _ROOM * float(np.linalg.norm(box[1] - box[0]))
     return np.asarray(((points >= box[0] - room) & (points <= box[1] + room)).all(axis=-1))
 

@@ -27,10 +27,10 @@ def movie_of(data: RodData, time: Floats, angles: tuple[float, float] = (28.0, -
 
     Verified by: tests/unit/rods/figures/test_player.py::test_frames_are_the_saved_rods
     """
-    sound = np.flatnonzero(np.isfinite(_values(data, "position")).all(axis=(1, 2)))
-    knots, saved = data.time[sound], _values(data, "position")[sound]
+    finite = np.flatnonzero(np.isfinite(_values(data, "position")).all(axis=(1, 2)))
+    knots, saved = data.time[finite], _values(data, "position")[finite]
     low, high = data.box
-    layers: list[m.Layer] = [*_partners(data, sound, time), _rods(data, time, knots, saved)]
+    layers: list[m.Layer] = [*_partners(data, finite, time), _rods(data, time, knots, saved)]
     marks, arrows = _contacts(data, time, float(np.linalg.norm(high - low)))
     layers += [*arrows, *marks]
     title, axes, turn = "the rods in space", ("x (m)", "y (m)", "z (m)"), turn_of(angles)
@@ -60,19 +60,19 @@ def _rods(data: RodData, time: Floats, knots: Floats, saved: Floats) -> m.Lines:
         picked.append(np.unique(np.append(mine[::every], mine[-1])))
     starts = np.cumsum([0, *(mine.size for mine in picked[:-1])])
     nodes = np.concatenate(picked)
-    places = saved[:, nodes]
-    moved = hermite(time, knots, places, slopes(knots, places, np.zeros(0)))
+    positions = saved[:, nodes]
+    moved = hermite(time, knots, positions, slopes(knots, positions, np.zeros(0)))
     colour = np.array([[m.BODIES[k % len(m.BODIES)] for k in range(numbers.size)]])
     thick = 2.0 * float(radius.mean())
     return m.Lines(moved, tuple(int(k) for k in starts), colour, thick=thick)
 
 
 def _contacts(data: RodData, time: Floats, size: float) -> tuple[list[m.Dots], list[m.Arrows]]:
-    """Return marks and forces of the closed contacts, in as many places as are taken at once."""
+    """Return dots and forces of the closed contacts, in as many slots as are used at once."""
     if not data.n_contact or not data.has("contact_point"):
         return [], []
-    rows = np.clip(np.searchsorted(data.time, time, side="right") - 1, 0, None)
-    scenes = [data.scene(int(row)) for row in np.unique(rows)]
+    samples = np.clip(np.searchsorted(data.time, time, side="right") - 1, 0, None)
+    scenes = [data.scene(int(sample)) for sample in np.unique(samples)]
     most = max(scene.points.shape[0] for scene in scenes)
     if not most:
         return [], []
@@ -84,7 +84,7 @@ def _contacts(data: RodData, time: Floats, size: float) -> tuple[list[m.Dots], l
         n = scene.points.shape[0]
         points[k, :n], forces[k, :n] = scene.points, scene.forces
         colour[k, :n] = np.where(scene.slips, m.RED, m.BLUE)
-    at = np.searchsorted(np.unique(rows), rows)
+    at = np.searchsorted(np.unique(samples), samples)
     points, forces, colour = points[at], forces[at], colour[at]
     dots = [m.Dots(points, colour, 4.0, held=True)]
     force = data.largest_force
@@ -93,18 +93,18 @@ def _contacts(data: RodData, time: Floats, size: float) -> tuple[list[m.Dots], l
     return dots, [m.Arrows(points, _ARROW * size / force * forces, colour, held=True)]
 
 
-def _partners(data: RodData, sound: Ints, time: Floats) -> list[m.Layer]:
+def _partners(data: RodData, finite: Ints, time: Floats) -> list[m.Layer]:
     """Return lines on the surfaces of rigid partners, near the rods."""
-    found: list[m.Layer] = []
-    for surface in data.scene(int(sound[0])).surfaces:
+    layers: list[m.Layer] = []
+    for surface in data.scene(int(finite[0])).surfaces:
         step = max(1, int(np.sqrt(2.0 * surface[..., 0].size / _MOST_SURFACE)))
-        rows = [*surface[::step], *np.swapaxes(surface, 0, 1)[::step]]
-        pieces = [row[near(row, data.box)] for row in rows]
-        pieces = [piece for piece in pieces if len(piece) > 1]
-        if not pieces:
+        grid_lines = [*surface[::step], *np.swapaxes(surface, 0, 1)[::step]]
+        lines_near = [line[near(line, data.box)] for line in grid_lines]
+        lines_near = [line for line in lines_near if len(line) > 1]
+        if not lines_near:
             continue
-        starts = np.cumsum([0, *(len(piece) for piece in pieces[:-1])])
-        colour = np.full((1, len(pieces)), m.GREY)
-        lines = np.concatenate(pieces)[None]
-        found.append(m.Lines(lines, tuple(int(k) for k in starts), colour, width=0.5))
-    return found
+        starts = np.cumsum([0, *(len(line) for line in lines_near[:-1])])
+        colour = np.full((1, len(lines_near)), m.GREY)
+        lines = np.concatenate(lines_near)[None]
+        layers.append(m.Lines(lines, tuple(int(k) for k in starts), colour, width=0.5))
+    return layers

@@ -61,7 +61,7 @@ def scene(
 
     Verified by: tests/unit/rods/figures/test_figures.py::test_tubes_are_where_the_rods_are
     """
-    shown = [data.scene(data.row(time))]
+    shown = [data.scene(data.sample(time))]
     looks = view_of(data, shown, view)
     pictures, reason = ([], "") if tubes is False else paint(looks, shown, pixels_of(looks, _DPI))
     if tubes and not pictures:

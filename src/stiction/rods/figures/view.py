@@ -1,4 +1,4 @@
-"""How rods are looked at: a parallel projection that every painter of a scene shares."""
+"""The parallel projection of rods, shared by all renderers of a scene."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = [
 
 Floats = npt.NDArray[np.float64]
 
-# pale, so that arrows stand out on them; apart for colour-blind readers too
+# pale, so that arrows are visible on them; distinct for colour-blind readers too
 RODS = ("#9ecae1", "#f6c38b", "#b5d8b0", "#d5c3e0", "#efe08f", "#c9c9c9")
 ROLL_COLOUR, SLIP_COLOUR = "#08306b", "#c1272d"
 _ARROW = 0.22  # longest arrow over the size of the scene
@@ -57,7 +57,7 @@ def turn_of(angles: tuple[float, float]) -> tuple[float, float]:
     """Return azimuth and elevation [rad] of elevation and azimuth [degrees], checked."""
     if np.shape(angles) != (2,) or not np.isfinite(angles).all():
         got, needs = repr(angles), "elevation and azimuth in degrees"
-        why, try_ = "the rods are seen from there.", "for example view=(30.0, -60.0)."
+        why, try_ = "it is the direction of view.", "for example view=(30.0, -60.0)."
         raise ModelError("plot.scene.view", got, needs, why, try_)
     return float(np.deg2rad(angles[1])), float(np.deg2rad(angles[0]))
 
@@ -76,14 +76,14 @@ def view_of(data: RodData, scenes: Sequence[Scene], angles: tuple[float, float])
     right = np.array([-np.sin(around), np.cos(around), 0.0])
     up = np.cross(out, right)
     radius = max(float(scene.radii.max()) for scene in scenes)
-    places = np.concatenate([rod for scene in scenes for rod in scene.rods])
-    places = places[np.isfinite(places).all(axis=1)]
-    size = float(np.linalg.norm(np.ptp(places, axis=0))) + 2.0 * radius
+    positions = np.concatenate([rod for scene in scenes for rod in scene.rods])
+    positions = positions[np.isfinite(positions).all(axis=1)]
+    size = float(np.linalg.norm(np.ptp(positions, axis=0))) + 2.0 * radius
     force = data.largest_force
     arrow = _ARROW * size / force if force > 0.0 else 0.0
     tips = [scene.points + arrow * scene.forces for scene in scenes]
     bodies = [part.reshape(-1, 3) for scene in scenes for part in scene.surfaces]
-    every = np.concatenate([places, *tips, *(body[near(body, data.box)] for body in bodies)])
+    every = np.concatenate([positions, *tips, *(body[near(body, data.box)] for body in bodies)])
     seen = every @ np.stack([right, up, out], axis=1)
     low, high_ = seen.min(axis=0) - radius, seen.max(axis=0) + radius
     middle = 0.5 * (low + high_)
@@ -100,5 +100,5 @@ def arrows(view: View, scene: Scene) -> Floats:
 
 
 def rod_colours(count: int) -> list[str]:
-    """Return a colour per rod; they repeat when there are many."""
+    """Return a colour per rod; they repeat for many rods."""
     return [RODS[i % len(RODS)] for i in range(count)]

@@ -42,7 +42,7 @@ from stiction.rods.rod_kernels import (
 )
 from stiction.rods.stability import step_limit
 from stiction.rods.state import extremes_kernels as xk
-from stiction.rods.state.record import Inner, StateRecord
+from stiction.rods.state.record import InternalForces, StateRecord
 
 if TYPE_CHECKING:
     from stiction.rods.methods import RollingLeapfrog
@@ -151,7 +151,7 @@ class LeapfrogStepper:
 
     # ---- the start
 
-    def _settle_start(self) -> bool:
+    def _project_start(self) -> bool:
         """Make velocities consistent with the contacts; return whether all closed contacts roll."""
         f, contact_state = self.flat, self.contact_state
         # clamps move from the start, and their energy is the state's, not work of the first step
@@ -171,7 +171,7 @@ class LeapfrogStepper:
 
     def _start(self) -> None:
         f = self.flat
-        perfect = self._settle_start()
+        perfect = self._project_start()
         self._observe(0, f.v.copy(), f.p.copy())
         self._note_start()
         refuse_overlap(self.overlap, f.rods)
@@ -200,14 +200,14 @@ class LeapfrogStepper:
         # only a kick, without the work of clamps: they have no velocity yet
         self._begin_at(now, mk.KICK)
         still = self.forcing._replace(driven=f.driven[:0])
-        self._march(h, 0.5 * h, h, 1, still)
-        self._forget_kick()
+        self._take_steps(h, 0.5 * h, h, 1, still)
+        self._discard_half_kick()
 
     def _begin_at(self, now: float, part: int) -> None:
         """Set the phase of the step at time `now`."""
         self.sums[0].time, self.tally[0].next_part, self.tally[0].lost = now, part, -1
 
-    def _forget_kick(self) -> None:
+    def _discard_half_kick(self) -> None:
         """Mark the last kick as complete: its whole impulse counts."""
         for name in ("external_kick", "viscous_kick", "algorithmic_kick"):
             self.sums[name] = 0.0
@@ -221,9 +221,9 @@ class LeapfrogStepper:
 
     def _note_extremes(self, rate: float, now: float) -> None:
         """Record extremes of contacts; forces are `rate` times impulses, or their own with 0."""
-        xk.note_extremes(self._tables()[2], self.flat.v, self.flat.driven, rate, now)
+        xk.update_extremes(self._tables()[2], self.flat.v, self.flat.driven, rate, now)
 
-    def _keep_events(self) -> None:
+    def _save_events(self) -> None:
         """Append the events that the kernels recorded."""
         self.events.add(self.buffer[: self.written[0]])
         self.written[0] = 0
@@ -253,7 +253,7 @@ class LeapfrogStepper:
         """
         f, contact_state = self.flat, self.contact_state
         force, torque = rk.forces_of(self.scratch)
-        self._put_forces(now)
+        self._update_forces(now)
         self._resist(v, p, kick)
         av, ap = force * f.material.free, torque * f.material.turns
         ok.contact_forces(
@@ -288,10 +288,10 @@ class LeapfrogStepper:
             force -= f.drags.node * v
             torque -= f.drags.element * spin
 
-    def _put_forces(self, now: float) -> None:
+    def _update_forces(self, now: float) -> None:
         """Put elastic forces and loads of the present state into their rows, and loads alone."""
         self.sums[0].time, self.tally[0].next_part = now, mk.FORCES
-        self._march(1.0, 1.0, 1.0, 1, self.forcing)
+        self._take_steps(1.0, 1.0, 1.0, 1, self.forcing)
 
     def _add_work(self, duration: float) -> None:
         """Add what loads and damping do in a duration at the present velocities to the sums."""
@@ -314,7 +314,7 @@ class LeapfrogStepper:
 
     # ---- integration
 
-    def go(self) -> None:
+    def integrate(self) -> None:
         """Integrate to the end time, or to the time at which the model ceases to hold."""
         run_to_end(self._loop(), self.request.progress, self.request.checkpoint)
 
@@ -336,7 +336,7 @@ class LeapfrogStepper:
         """Return the length of the kick that ends interval k: half of this step and the next."""
         return 0.5 * float(self.h[k] + self.h[k + 1])
 
-    def _within(self, k: int, part: float) -> Pause:
+    def _pause(self, k: int, part: float) -> Pause:
         """Return the pause within interval k, at which a run cannot end."""
         return Pause((k + part) / len(self.counts), f"{self.now.steps} steps")
 
@@ -348,7 +348,7 @@ class LeapfrogStepper:
             steps = min(left, self.most_steps)
             self._begin_at(self.save[k + 1] - left * h, mk.DRIFT)
             last = self._last(k) if steps == left else h
-            code, done, contact = self._march(h, last, 2.0 * last - h, steps, self.forcing)
+            code, done, contact = self._take_steps(h, last, 2.0 * last - h, steps, self.forcing)
             self.now.steps += done
             left -= done
             if code == mk.SEARCH:
@@ -358,7 +358,7 @@ class LeapfrogStepper:
                 return False
             if self._too_many_events(k):
                 return False
-            yield self._within(k, 1.0 - left / int(self.counts[k]))
+            yield self._pause(k, 1.0 - left / int(self.counts[k]))
         return True
 
     def _too_many_events(self, k: int) -> bool:
@@ -381,7 +381,7 @@ class LeapfrogStepper:
             mk.Workspace(self.scratch, self.work, self.modes, self.sums, self.tally),
         )
 
-    def _march(
+    def _take_steps(
         self, h: float, last: float, next_drift: float, steps: int, forcing: mk.Forcing
     ) -> tuple[int, int, int]:
         """Take steps; return the reason they stopped, their number, and the contact concerned."""
@@ -416,8 +416,8 @@ class LeapfrogStepper:
             else:
                 break
             if self.written[0] > len(self.buffer) // 2:
-                self._keep_events()
-        self._keep_events()
+                self._save_events()
+        self._save_events()
         return int(code), done, int(self.tally[0].lost)
 
     # ---- checkpoint
@@ -516,9 +516,9 @@ class LeapfrogStepper:
         saved = self.scratch.copy()
         self._accelerations(v, p, now, self._damped_over(k))
         t.observe(k, self.contact)
-        inner = Inner(*rk.forces_of(self.scratch), *mk.strains_of(self.scratch))
+        inner = InternalForces(*rk.forces_of(self.scratch), *mk.strains_of(self.scratch))
         contact_loads = t.pushes(self.contact["contact_force"][k])
-        self.record.look(k, now, v, p, inner, contact_loads)
+        self.record.record(k, now, v, p, inner, contact_loads)
         self.scratch[:] = saved
 
     def _damped_over(self, k: int) -> float:

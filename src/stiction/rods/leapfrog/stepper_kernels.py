@@ -52,7 +52,7 @@ from stiction.rods.rod_kernels import (
     kick,
     loads_of,
 )
-from stiction.rods.state.extremes_kernels import note_extremes
+from stiction.rods.state.extremes_kernels import update_extremes
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -382,7 +382,7 @@ def integrate(
             done = clamp_power(state.q, v, p, f, t, forcing.driven)
             sums.external -= 0.5 * w * done
             tally.last_kick = w
-        note_extremes(contact_set, v, forcing.driven, 1.0 / w, sums.time)
+        update_extremes(contact_set, v, forcing.driven, 1.0 / w, sums.time)
         tally.next_part = DRIFT
         if not math.isfinite(v[0, 1] + p[0, 1] + state.r[0, state.r.shape[1] // 2]):
             return NOT_FINITE, k + 1

@@ -52,7 +52,7 @@ class VelocityVerletStepper(LeapfrogStepper):
 
     def _start(self) -> None:
         f = self.flat
-        self._settle_start()
+        self._project_start()
         self.sums[0].time = self.save[0]
         state, table, contact_set, workspace = self._tables()
         saved, forcing = self._saved_step(), self.forcing
@@ -60,7 +60,7 @@ class VelocityVerletStepper(LeapfrogStepper):
         still = _STILL * max(float(np.abs(f.v).max()), 1e-300)
         log = (self.buffer, self.written)
         uk.initialise_modes(state, table, forcing, contact_set, workspace, saved, still, *log)
-        self._keep_events()
+        self._save_events()
         self.v_old[:], self.p_old[:] = f.v, f.p
         self._observe(0, f.v.copy(), f.p.copy())
         self._note_extremes(0.0, float(self.save[0]))
@@ -122,7 +122,7 @@ class VelocityVerletStepper(LeapfrogStepper):
                     step,
                     *log,
                 )
-                self._keep_events()
+                self._save_events()
                 if code == ck.INSIDE:
                     self.now.steps += 1
                     left -= 1
@@ -138,9 +138,9 @@ class VelocityVerletStepper(LeapfrogStepper):
                 return False
             if self._too_many_events(k):
                 return False
-            yield self._within(k, 1.0 - left / int(self.counts[k]))
+            yield self._pause(k, 1.0 - left / int(self.counts[k]))
         self.v_old[:], self.p_old[:] = self.flat.v, self.flat.p
-        self._forget_kick()
+        self._discard_half_kick()
         return True
 
 
@@ -152,5 +152,5 @@ def run_leapfrog(system: RodSystem, method: RollingLeapfrog, request: Request) -
     stepper = (VelocityVerletStepper if changes_modes(rods) else LeapfrogStepper)(
         rods, method, request
     )
-    stepper.go()
+    stepper.integrate()
     return build_run(system, rods, method, stepper.history())

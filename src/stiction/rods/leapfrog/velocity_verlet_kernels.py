@@ -92,7 +92,7 @@ from stiction.rods.rod_kernels import (
     loads_of,
     material_of,
 )
-from stiction.rods.state.extremes_kernels import note_extremes
+from stiction.rods.state.extremes_kernels import update_extremes
 
 Floats = npt.NDArray[np.float64]
 
@@ -539,7 +539,7 @@ def integrate_velocity_verlet(
             return code, k
         if not math.isfinite(state.v[0, 1] + state.p[0, 1] + state.r[0, state.r.shape[1] // 2]):
             return NOT_FINITE, k + 1
-        note_extremes(contact_set, state.v, forcing.driven, 0.0, workspace.sums[0].time)
+        update_extremes(contact_set, state.v, forcing.driven, 0.0, workspace.sums[0].time)
         if limit > 0.0:
             _, _, searched = earlier_of(workspace.scratch)
             far = has_moved(state.r, searched, limit)

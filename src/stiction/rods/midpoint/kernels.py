@@ -1,6 +1,7 @@
-"""Parts of the implicit midpoint rule: turned frames, its matrix by differences, its rows J.
+"""Kernels of the implicit midpoint rule: rotations, tangent stiffness, Jacobian of constraints.
 
 Unknowns are six per slot: displacement of the node, rotation vector of the element in space.
+Source: formulas sheet of the rods paper, sections 3 and 6.
 """
 
 from __future__ import annotations
@@ -23,10 +24,10 @@ from stiction.rods.rod_kernels import axis_of, copy, elastic, material_of
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-# neighbours couple: two bands of six unknowns less one
+# half bandwidth: neighbouring slots couple, six unknowns each
 BAND = 11
-# of lengths over the size of an element, and of angles
-_NUDGE = 1e-6
+# increment of differences, over the length of an element, and of angles
+_INCREMENT = 1e-6
 
 
 def _turned(q: Floats, change: Floats, part: float, out: Floats) -> None:
@@ -39,7 +40,7 @@ def _turned(q: Floats, change: Floats, part: float, out: Floats) -> None:
 
 @kernel(plain=_turned)
 def turned(q: Matrix, change: Matrix, part: float, out: Matrix) -> None:
-    """Put frames q turned by `part` of their rotation vectors in `change` into out."""
+    """Fill `out` with frames q rotated by `part` times the rotation vectors in `change`."""
     for i in range(q.shape[1]):
         x, y, z = 0.5 * part * change[i, 3], 0.5 * part * change[i, 4], 0.5 * part * change[i, 5]
         angle = math.sqrt(x * x + y * y + z * z)
@@ -55,15 +56,15 @@ def turned(q: Matrix, change: Matrix, part: float, out: Matrix) -> None:
 
 
 @kernel
-def nudge_of(mat: Floats, i: int, k: int) -> float:
-    """Return by how much unknown k of a slot is changed for a difference."""
+def increment_of(mat: Floats, i: int, k: int) -> float:
+    """Return the increment of unknown k of a slot for central differences."""
     rod = material_of(mat)
-    return _NUDGE * (rod.length[max(i - 1, 0)] + rod.length[i] if k < 3 else 1.0)
+    return _INCREMENT * (rod.length[max(i - 1, 0)] + rod.length[i] if k < 3 else 1.0)
 
 
 @kernel
-def is_held(mat: Floats, i: int, k: int) -> bool:
-    """Return whether something holds unknown k of a slot."""
+def is_fixed(mat: Floats, i: int, k: int) -> bool:
+    """Return whether a support fixes unknown k of a slot."""
     rod = material_of(mat)
     return bool((rod.free[i] if k < 3 else rod.turns[i]) == 0.0)
 
@@ -89,8 +90,9 @@ def difference_forces(
 ) -> Floats:
     """Return (slots, 6, 3, 6): change of forces on slots i - 1, i, i + 1 per unknown of slot i.
 
-    Elastic forces at the middle state by central differences, every third slot at a time: a
-    slot acts on its neighbours alone. Internal damping counts as stiffness over half a step.
+    Elastic forces at the midpoint by central differences. A slot acts on its neighbours only, so
+    that every third slot is changed in one evaluation (colouring). Internal damping counts as
+    stiffness over half a step.
     """
     size = r.shape[1]
     table = np.zeros((size, 6, 3, 6))
@@ -103,8 +105,8 @@ def difference_forces(
         for k in range(6):
             for sign in (1.0, -1.0):
                 for i in range(colour, size, 3):
-                    nudge = nudge_of(mat, i, k)
-                    change[i, k] += sign * nudge
+                    increment = increment_of(mat, i, k)
+                    change[i, k] += sign * increment
                 for a in range(3):
                     for i in range(size):
                         middle_r[a, i] = r[a, i] + 0.5 * change[i, a]
@@ -114,38 +116,40 @@ def difference_forces(
                     copy(f, plus[0:3])
                     copy(t, plus[3:6])
                 for i in range(colour, size, 3):
-                    nudge = nudge_of(mat, i, k)
-                    change[i, k] -= sign * nudge
+                    increment = increment_of(mat, i, k)
+                    change[i, k] -= sign * increment
                     if sign > 0.0:
                         continue
                     for j in range(3):
                         other = i - 1 + j
                         if other < 0 or other >= size:
                             continue
-                        # damping acts on the rate of strain, twice the strain over a step
-                        late = 1.0
+                        # the strain rate is twice the strain at the midpoint over the step
+                        damped = 1.0
                         if flags.retarded:
-                            late += 2.0 * retard[min(i, other)] / h
+                            damped += 2.0 * retard[min(i, other)] / h
                         for a in range(3):
-                            table[i, k, j, a] = late * (plus[a, other] - f[a, other]) / (2 * nudge)
+                            table[i, k, j, a] = (
+                                damped * (plus[a, other] - f[a, other]) / (2 * increment)
+                            )
                             table[i, k, j, 3 + a] = (
-                                late * (plus[3 + a, other] - t[a, other]) / (2 * nudge)
+                                damped * (plus[3 + a, other] - t[a, other]) / (2 * increment)
                             )
     return table
 
 
 @kernel(allocates=True)
 def banded(table: Floats, mat: Floats, q: Matrix, h: float) -> Floats:
-    """Return the matrix of Newton's method in diagonal form, (23, 6 slots).
+    """Return Newton's matrix, 2 M / h^2 minus the table, in diagonal form (23, 6 slots).
 
-    Held unknowns have one on the diagonal.
+    Fixed unknowns have one on the diagonal.
     """
     size, diagonal = table.shape[0], BAND
     out = np.zeros((2 * BAND + 1, 6 * size))
     for i in range(size):
         for k in range(6):
             column = 6 * i + k
-            if is_held(mat, i, k):
+            if is_fixed(mat, i, k):
                 out[diagonal, column] = 1.0
                 continue
             for j in range(3):
@@ -153,7 +157,7 @@ def banded(table: Floats, mat: Floats, q: Matrix, h: float) -> Floats:
                 if other < 0 or other >= size:
                     continue
                 for a in range(6):
-                    if is_held(mat, other, a):
+                    if is_fixed(mat, other, a):
                         continue
                     row = 6 * other + a
                     if abs(row - column) <= BAND:
@@ -170,11 +174,8 @@ def banded(table: Floats, mat: Floats, q: Matrix, h: float) -> Floats:
 
 
 @kernel
-def constraint_rows(contacts: Contacts, rows: Matrix) -> None:
-    """Put J of the closed contacts into rows (3 contacts, unknowns), three for each.
-
-    It is the slip per displacement and rotation.
-    """
+def constraint_jacobian(contacts: Contacts, jacobian: Matrix) -> None:
+    """Fill J (3 contacts, unknowns): slip of closed contacts per displacement and rotation."""
     for c in range(contacts.shape[0]):
         k, x = contacts[c], 3 * c
         if k.mode < ROLL:
@@ -185,18 +186,18 @@ def constraint_rows(contacts: Contacts, rows: Matrix) -> None:
             for j in range(4):
                 column = 6 * (k.nodes[side] + j)
                 for a in range(3):
-                    rows[x + a, column + a] += sign * k.node_weights[side, j]
+                    jacobian[x + a, column + a] += sign * k.node_weights[side, j]
                 e = k.frame_weights[side, j]
                 column = 6 * (k.frames[side] + j) + 3
-                # w x D as a matrix on w
-                rows[x, column + 1] += e * d[2]
-                rows[x, column + 2] -= e * d[1]
-                rows[y, column] -= e * d[2]
-                rows[y, column + 2] += e * d[0]
-                rows[z, column] += e * d[1]
-                rows[z, column + 1] -= e * d[0]
+                # frames contribute w x D, a matrix on w
+                jacobian[x, column + 1] += e * d[2]
+                jacobian[x, column + 2] -= e * d[1]
+                jacobian[y, column] -= e * d[2]
+                jacobian[y, column + 2] += e * d[0]
+                jacobian[z, column] += e * d[1]
+                jacobian[z, column + 1] -= e * d[0]
             for j in range(2 if k.rule == FITTED else 0):
                 b, column = sign * k.outer_weights[side, j], 6 * (k.nodes[side] + 5 * j - 1)
                 if b != 0.0:
                     for a in range(3):
-                        rows[x + a, column + a] += b
+                        jacobian[x + a, column + a] += b

@@ -1,4 +1,10 @@
-"""Run the implicit midpoint rule; see `midpoint` for the equations."""
+"""The implicit midpoint rule for rods with perfect rolling contacts.
+
+Each step solves 2 M (u / h - v) / h = f(midpoint) + J^T lam and J u = 0 by Newton's method, where u
+is the change of positions and frames over the step. The tangent is banded; a Schur complement
+eliminates the unknowns but lam.
+Source: formulas sheet of the rods paper, sections 3 and 6.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +31,13 @@ from stiction.rods.driving_kernels import (
 )
 from stiction.rods.leapfrog import stepper_kernels as mk
 from stiction.rods.leapfrog.run import LeapfrogStepper
-from stiction.rods.midpoint.kernels import BAND, banded, constraint_rows, difference_forces, turned
+from stiction.rods.midpoint.kernels import (
+    BAND,
+    banded,
+    constraint_jacobian,
+    difference_forces,
+    turned,
+)
 from stiction.rods.model import Rods, RodSystem
 from stiction.rods.rod_kernels import (
     elastic,
@@ -55,12 +67,12 @@ def run_midpoint(system: RodSystem, method: RollingMidpoint, request: Request) -
             "RollingMidpoint",
             "contacts that may slip or open",
             "contacts that roll perfectly, or none",
-            "their law is not part of the implicit equations.",
+            "Coulomb's law is not part of the implicit equations.",
             "solve with RollingLeapfrog.",
         )
     if any(rod.slides for rod in rods.rods):
-        got, needs = "an end that slides", "ends that are held or free"
-        why = "what slides is not part of the implicit equations."
+        got, needs = "a sliding end", "fixed or free ends"
+        why = "sliding ends are not part of the implicit equations."
         try_ = "solve with RollingLeapfrog."
         raise ModelError("RollingMidpoint", got, needs, why, try_)
     if rods.partners:
@@ -68,16 +80,16 @@ def run_midpoint(system: RodSystem, method: RollingMidpoint, request: Request) -
             "RollingMidpoint",
             "rigid partners",
             "contacts between rods, or none",
-            "what partners do is not part of the implicit equations.",
+            "motion of partners is not part of the implicit equations.",
             "solve with RollingLeapfrog.",
         )
-    march = _Midpoint(rods, method, request)
-    march.go()
-    return build_run(system, rods, method, march.history())
+    stepper = _Midpoint(rods, method, request)
+    stepper.integrate()
+    return build_run(system, rods, method, stepper.history())
 
 
 class _Midpoint(LeapfrogStepper):
-    """Steps of the midpoint rule between saved times; the rest is shared with the leapfrog."""
+    """Stepper of the midpoint rule; saving and events are those of the leapfrog."""
 
     def __init__(self, rods: Rods, method: RollingMidpoint, request: Request) -> None:
         self.implicit = method
@@ -94,13 +106,13 @@ class _Midpoint(LeapfrogStepper):
         return f.r.copy(), f.q.copy(), f.v.copy(), f.p.copy()
 
     def _start(self) -> None:
-        self._settle_start()
+        self._project_start()
         self._observe(0, self.flat.v.copy(), self.flat.p.copy())
         self._note_start()
         refuse_overlap(self.overlap, self.flat.rods)
 
     def _state(self) -> dict[str, StateArray]:
-        # the next step starts its iterations from these forces
+        # the next step starts Newton's method from these forces
         return {**super()._state(), "lam": StateArray(self.lam)}
 
     def _interval(self, k: int) -> Generator[Pause, None, bool]:
@@ -123,20 +135,20 @@ class _Midpoint(LeapfrogStepper):
             ):
                 self._search()
             if j % 64 == 63:
-                yield self._within(k, j / int(self.counts[k]))
+                yield self._pause(k, j / int(self.counts[k]))
         self.v_old[:], self.p_old[:] = self.flat.v, self.flat.p
-        self._forget_kick()
+        self._discard_half_kick()
         self.contact_state.contacts["kick_heat"] = 0.0
         return True
 
     def _damped_over(self, k: int) -> float:
-        # damping is that of the velocities themselves
+        # damping acts on the velocities at the midpoint, without half kicks
         return 0.0
 
     # ---- one step
 
     def _step(self, h: float, now: float) -> bool:
-        """Take one step; return whether it converged."""
+        """Take one step; return whether Newton's method converged."""
         f = self.flat
         slots = f.r.shape[1]
         if f.driven.shape[0]:
@@ -146,24 +158,24 @@ class _Midpoint(LeapfrogStepper):
             self.sums[0].external += gained
         unknown = self.change
         spin = self._spin(f.p, f.q)
-        # the first guess: everything goes on as it is
+        # first iterate: constant velocities
         unknown.reshape(slots, 6)[:, :3], unknown.reshape(slots, 6)[:, 3:] = h * f.v.T, h * spin.T
         best = np.inf
         for iteration in range(self.implicit.max_iterations):
             residual, scale = self._residual(unknown, h, now)
-            rows = self._slip_rows()
-            slip = rows @ unknown
-            # strains are differences of places: their rounding is a force of this size
+            jacobian = self._jacobian()
+            slip = jacobian @ unknown
+            # strains are differences of positions: their rounding is a force of this size
             scale = max(scale, self.rounding / self.implicit.tolerance)
             size = float(np.abs(residual).max()) / scale
             largest = float(np.abs(unknown).max())
-            held = float(np.abs(slip).max(initial=0.0)) <= 1e-13 * max(largest, 1e-300)
-            if size <= self.implicit.tolerance and held:
+            satisfied = float(np.abs(slip).max(initial=0.0)) <= 1e-13 * max(largest, 1e-300)
+            if size <= self.implicit.tolerance and satisfied:
                 return self._accept(h, now)
             if not np.isfinite(size) or (iteration > 8 and size > 1e3 * best):
                 return False
             best = min(best, size)
-            self._correct(unknown, residual, rows, slip, h, now)
+            self._correct(unknown, residual, jacobian, slip, h, now)
             self.iterations += 1
         return False
 
@@ -173,11 +185,11 @@ class _Midpoint(LeapfrogStepper):
         axis = third_directors(q)
         return np.asarray(p - 0.5 * (p * axis).sum(axis=0) * axis)
 
-    def _put_forces(self, now: float) -> None:
-        self._place_forces(self.flat.r, self.flat.q, now)
+    def _update_forces(self, now: float) -> None:
+        self._forces_at(self.flat.r, self.flat.q, now)
 
-    def _place_forces(self, r: Floats, q: Floats, now: float) -> None:
-        """Put elastic forces and loads at a place into their rows, and loads alone."""
+    def _forces_at(self, r: Floats, q: Floats, now: float) -> None:
+        """Fill elastic forces plus loads at positions r and frames q, and the loads alone."""
         f, (force, torque) = self.flat, rk.forces_of(self.scratch)
         elastic(r, q, f.mat, *mk.strains_of(self.scratch), force, torque)
         if self.flags.loaded:
@@ -185,24 +197,24 @@ class _Midpoint(LeapfrogStepper):
             add_loads(force, torque, f.constant, f.loads, f.times, f.factors, now, fe, te)
 
     def _forces(self, h: float, now: float) -> tuple[Floats, Floats]:
-        """Return forces and torques at the middle state [N], [N m]."""
+        """Return forces and torques at the midpoint [N], [N m]."""
         f = self.flat
         r, q, v, p = self.middle
         force, torque = rk.forces_of(self.scratch)
-        self._place_forces(r, q, now + 0.5 * h)
+        self._forces_at(r, q, now + 0.5 * h)
         on = self.flags
         if on.retarded:
             internal_damping(r, q, v, p, f.mat, f.drags.retardation, self.work[:3], self.work[3:6])
             force += self.work[:3]
             torque += self.work[3:6]
         if on.damped:
-            # what is held has no drag
+            # fixed nodes and frames have no drag
             force -= np.where(f.material.free > 0.0, f.drags.node, 0.0) * v
             torque -= np.where(f.material.turns > 0.0, f.drags.element, 0.0) * self._spin(p, q)
         return force, torque
 
     def _residual(self, unknown: Floats, h: float, now: float) -> tuple[Floats, float]:
-        """Return the residual (6 per slot) and the size of the forces in it."""
+        """Return the residual (6 per slot) and the scale of its forces, and set the midpoint."""
         f = self.flat
         r, q, v, p = self.middle
         change = unknown.reshape(-1, 6)
@@ -222,27 +234,38 @@ class _Midpoint(LeapfrogStepper):
         push = 2.0 / h * mass * (v - f.v)
         twist = 2.0 / h * inertia * (p - f.p)
         locate_all(r, self.contact_state.contacts)
-        rows = self._slip_rows()
-        pull = (self.lam @ rows).reshape(-1, 6)
+        jacobian = self._jacobian()
+        pull = (self.lam @ jacobian).reshape(-1, 6)
         out[:, :3] = np.where(free, push - force, 0.0).T
         out[:, 3:] = np.where(turns, twist - torque, 0.0).T
-        held = np.column_stack([np.repeat(free[:, None], 3, 1), np.repeat(turns[:, None], 3, 1)])
-        out -= np.where(held, pull, 0.0)
+        satisfied = np.column_stack(
+            [np.repeat(free[:, None], 3, 1), np.repeat(turns[:, None], 3, 1)]
+        )
+        out -= np.where(satisfied, pull, 0.0)
         elastic_force, _ = mk.strains_of(self.scratch)
         scale = float(np.abs(push).max() + np.abs(elastic_force).max() + np.abs(pull).max())
         return out.ravel(), scale
 
-    def _slip_rows(self) -> Floats:
-        """Return J at the middle state, three rows per contact that rolls."""
+    def _jacobian(self) -> Floats:
+        """Return J at the midpoint, three rows per rolling contact."""
         t = self.contact_state
-        rows = np.zeros((3 * t.size, self.change.size))
-        constraint_rows(t.contacts, rows)
-        return rows
+        jacobian = np.zeros((3 * t.size, self.change.size))
+        constraint_jacobian(t.contacts, jacobian)
+        return jacobian
 
     def _correct(
-        self, unknown: Floats, residual: Floats, rows: Floats, slip: Floats, h: float, now: float
+        self,
+        unknown: Floats,
+        residual: Floats,
+        jacobian: Floats,
+        slip: Floats,
+        h: float,
+        now: float,
     ) -> None:
-        """Take one Newton step in `unknown` and the contact forces."""
+        """Take one Newton step in `unknown` and lam.
+
+        Elimination: u = u0 + A^-1 J^T lam with J u = -slip gives (J A^-1 J^T) lam = -slip - J u0.
+        """
         from scipy.linalg import solve_banded
 
         f = self.flat
@@ -251,20 +274,20 @@ class _Midpoint(LeapfrogStepper):
         )
         matrix = banded(table, f.mat, self.middle[1], h)
         free = np.repeat(np.array([f.material.free, f.material.turns]) > 0.0, 3, axis=0).T.ravel()
-        allowed = rows * free
+        allowed = jacobian * free
         right = np.column_stack([-residual, allowed.T])
-        found = solve_banded((BAND, BAND), matrix, right, check_finite=False)
-        step = found[:, 0]
-        if rows.size and np.any(allowed):
-            live = np.abs(allowed).max(axis=1) > 0.0
-            schur = rows[live] @ found[:, 1:][:, live]
-            force = np.linalg.solve(schur, -slip[live] - rows[live] @ step)
-            self.lam[live] += force
-            step = step + found[:, 1:][:, live] @ force
+        solutions = solve_banded((BAND, BAND), matrix, right, check_finite=False)
+        step = solutions[:, 0]
+        if jacobian.size and np.any(allowed):
+            active = np.abs(allowed).max(axis=1) > 0.0
+            schur = jacobian[active] @ solutions[:, 1:][:, active]
+            force = np.linalg.solve(schur, -slip[active] - jacobian[active] @ step)
+            self.lam[active] += force
+            step = step + solutions[:, 1:][:, active] @ force
         unknown += np.where(free, step, 0.0)
 
     def _accept(self, h: float, now: float) -> bool:
-        """Make the end of the step the state."""
+        """Accept the step: energy accounting at the midpoint, then the state at its end."""
         f = self.flat
         _, _, v, p = self.middle
         on, free, turns = self.flags, f.material.free > 0.0, f.material.turns > 0.0
@@ -280,11 +303,11 @@ class _Midpoint(LeapfrogStepper):
             power += float((f.drags.element * spin**2)[:, turns].sum())
             self.sums[0].viscous += h * power
         if f.driven.shape[0]:
-            pull = (self.lam @ self._slip_rows()).reshape(-1, 6).T
+            pull = (self.lam @ self._jacobian()).reshape(-1, 6).T
             force, torque = rk.forces_of(self.scratch)
             force, torque = force + pull[:3], torque + pull[3:]
-            done = clamp_power(self.middle[1], v, p, force, torque, f.driven)
-            self.sums[0].external -= h * done
+            work = clamp_power(self.middle[1], v, p, force, torque, f.driven)
+            self.sums[0].external -= h * work
         change: Any = self.change.reshape(-1, 6)
         f.r[:] += change[:, :3].T
         turned(f.q.copy(), change, 1.0, f.q)

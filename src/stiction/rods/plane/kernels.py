@@ -31,12 +31,12 @@ OPEN, ROLL, SLIP = 0, 1, 2
 # reasons why the integration returned
 DONE, EVENTS_FULL, NOT_FINITE, TOO_MANY_STEPS = range(4)
 
-# Numba compiles a kernel once more for every integer constant that it is called with, but not for
-# every real one: what only names a case is therefore a real number.
+# Numba specialises a kernel on each integer constant argument, but not on real ones: codes that are
+# passed as constants are real numbers.
 # kinds of events
 CLOSES, OPENS_UP, SLIPS, STICKS, BOUNCES = 0.0, 1.0, 2.0, 3.0, 4.0
-# halves of a step: its end, its start with the impulses of the end before, its start alone
-END, AGAIN, ALONE = 0.0, 1.0, 2.0
+# half kicks of a step: second, first with the impulses of the one before, first solved anew
+SECOND_HALF, REPEATED_HALF, FIRST_HALF = 0.0, 1.0, 2.0
 
 MOST_SWEEPS = 2000
 _CONVERGED = 1e-14
@@ -50,11 +50,11 @@ class Node(Struct):
     """A node, and the element after it.
 
     mode : OPEN, ROLL or SLIP
-    slips : 1 where the impulses found last are those of slip
-    held, arrives : 1 where impulses hold the node, and where it arrives in an impact
+    slips : 1 where the last impulse is on the bound of Coulomb's law
+    held, arrives : 1 where the contact is in the active set, and where the node has an impact
     normal_velocity, gap : [m/s], [m]
     bound : largest tangential impulse [N s]
-    returned, kept : parts of the normal and of the tangential velocity that come back
+    returned, kept : restitution of the normal and of the tangential velocity
     heat, last_heat, old_heat : of friction, at the end of the last step, and before a half kick
         that may be repeated [J]
     last_impact : its time [s]
@@ -64,7 +64,7 @@ class Node(Struct):
     x : slip without the frames' part [m/s]
     z, m : of the element, a n x w [m/s] and n x d3, along both tangents
     g11, g12, g22 : slip per tangential impulse [1/kg]
-    bias : added to the slip that the law sees [m/s]
+    bias : added to the slip in the law [m/s]
     force : mean of the last step, along n and both tangents [N]
     """
 
@@ -99,10 +99,10 @@ Nodes = Table[Node]
 
 
 class Plane(Struct):
-    """What stays the same, in one element.
+    """Constants of the plane and of its contact law, in one element.
 
     radius, friction : of the rod [m], and the largest coefficient
-    restitution, tangential_restitution : parts of velocities that come back after an impact
+    restitution, tangential_restitution : of normal and tangential velocity in an impact
     step : the longest [s]
     normal, tangents, origin : n, b1 and b2, a point of the plane [m]
     """
@@ -118,18 +118,18 @@ class Plane(Struct):
 
 
 class Tally(Struct):
-    """Where a run stands, and what its steps came to, in one element.
+    """Progress, energy accounting and extremes of a run, in one element.
 
     time, last : [s], and length of the last drift [s]
-    fresh, trial : 1 where impulses must be found afresh, and where the march only tries a kick,
-        much shorter than a step
-    external, impact, algorithmic : work of loads, lost in impacts, and to the scheme [J]
+    fresh, trial : 1 where impulses must be solved anew, and for a trial kick much shorter than a
+        step
+    external, impact, algorithmic : work of loads, impact loss, numerical dissipation [J]
     sweeps, unconverged : most sweeps, and kicks that did not converge
     depth, shortest : deepest gap [m], shortest step [s]
     excess, excess_time : largest friction beyond mu times the normal force [N], and when [s]
     normal_force : largest [N]
-    given, given_time : heat that friction gave back, in all [J], and when first [s]
-    cost : largest energy that the scheme cost so far [J]
+    given, given_time : total negative friction heat [J], and its first time [s]
+    cost : largest numerical dissipation so far [J]
     """
 
     time: float
@@ -152,7 +152,7 @@ class Tally(Struct):
 
 
 class Event(Struct):
-    """A change at node number `node`, from 0; `normal` is a velocity [m/s] when it closes.
+    """A mode change at node number `node`, from 0; `normal` is a velocity [m/s] at closing.
 
     before, after, kind : modes, and one of the kinds above
     normal, slip_speed : force [N], and [m/s]
@@ -171,7 +171,7 @@ class Event(Struct):
 
 
 @kernel
-def put(to: Matrix, values: Matrix, factor: float) -> None:
+def copy_scaled(to: Matrix, values: Matrix, factor: float) -> None:
     """Copy `values` times `factor`."""
     for c in range(to.shape[0]):
         for k in range(to.shape[1]):
@@ -179,16 +179,16 @@ def put(to: Matrix, values: Matrix, factor: float) -> None:
 
 
 @kernel
-def hold_touching(nodes: Nodes) -> None:
-    """Hold the nodes that touch."""
+def activate_closed(nodes: Nodes) -> None:
+    """Set the active set: nodes in contact."""
     for k in range(nodes.shape[0]):
         node = nodes[k]
         node.held = 0 if node.mode == OPEN else 1
 
 
 @kernel
-def slips(q: Matrix, v: Matrix, p: Matrix, plane: Plane, nodes: Nodes) -> None:
-    """Find normal velocities, and the tangential parts of nodes and elements."""
+def contact_velocities(q: Matrix, v: Matrix, p: Matrix, plane: Plane, nodes: Nodes) -> None:
+    """Evaluate normal velocities, and tangential slip of nodes and of elements, u = v + a n x w."""
     a, size, n, b = plane.radius, nodes.shape[0], plane.normal, plane.tangents
     for k in range(size):
         node = nodes[k]
@@ -217,14 +217,17 @@ def slip_at(k: int, nodes: Nodes) -> tuple[float, float]:
 
 
 @kernel
-def weight(k: int, size: int) -> float:
-    """Return the share of an element beside node k in the angular velocity of the node."""
+def frame_weight(k: int, size: int) -> float:
+    """Return the weight of an element beside node k in the angular velocity of the node."""
     return 1.0 if k == 0 or k == size - 1 else 0.5
 
 
 @kernel
-def turn_table(q: Matrix, plane: Plane, mat: Floats, nodes: Nodes) -> None:
-    """Find m, n x d3 along the tangents, and G, the slip per impulse at each node."""
+def assemble_mobility(q: Matrix, plane: Plane, mat: Floats, nodes: Nodes) -> None:
+    """Evaluate m = n x d3 along the tangents, and G, the slip per tangential impulse of each node.
+
+    An element has inertia 2 J about its axis and J across, hence the factors 1 - m m^T / 2.
+    """
     a, size, b, rod = plane.radius, nodes.shape[0], plane.tangents, material_of(mat)
     for e in range(size - 1):
         ax, ay, az = axis_of(q, e)
@@ -234,7 +237,7 @@ def turn_table(q: Matrix, plane: Plane, mat: Floats, nodes: Nodes) -> None:
         g11, g12, g22 = rod.free[k], 0.0, rod.free[k]
         for e in range(max(k - 1, 0), min(k + 1, size - 1)):
             m1, m2 = nodes[e].m[0], nodes[e].m[1]
-            arm = weight(k, size) * a
+            arm = frame_weight(k, size) * a
             s = arm * arm * rod.turns[e]
             g11 += s * (1.0 - 0.5 * m1 * m1)
             g12 -= s * 0.5 * m1 * m2
@@ -244,22 +247,24 @@ def turn_table(q: Matrix, plane: Plane, mat: Floats, nodes: Nodes) -> None:
 
 
 @kernel
-def push(k: int, dx: float, dy: float, plane: Plane, mat: Floats, nodes: Nodes) -> None:
-    """Let a tangential impulse act on node k: change x and z."""
+def apply_tangential_impulse(
+    k: int, dx: float, dy: float, plane: Plane, mat: Floats, nodes: Nodes
+) -> None:
+    """Apply a tangential impulse to node k: update slip x of nodes and z of elements."""
     a, size, x, rod = plane.radius, nodes.shape[0], nodes[k].x, material_of(mat)
     x[0] += rod.free[k] * dx
     x[1] += rod.free[k] * dy
     for e in range(max(k - 1, 0), min(k + 1, size - 1)):
         m, z = nodes[e].m, nodes[e].z
         m1, m2 = m[0], m[1]
-        s = weight(k, size) * a * a * rod.turns[e]
+        s = frame_weight(k, size) * a * a * rod.turns[e]
         along = 0.5 * (m1 * dx + m2 * dy)
         z[0] += s * (dx - along * m1)
         z[1] += s * (dy - along * m2)
 
 
 @kernel
-def coulomb(
+def local_coulomb(
     g0: float,
     g1: float,
     g2: float,
@@ -296,8 +301,8 @@ def coulomb(
 
 
 @kernel
-def first_guess(plane: Plane, mat: Floats, nodes: Nodes) -> None:
-    """Let the tangential impulses of the last time act, cut to the bounds of this one."""
+def warm_start(plane: Plane, mat: Floats, nodes: Nodes) -> None:
+    """Apply the tangential impulses of the last solution, scaled back to the present bounds."""
     rod = material_of(mat)
     for k in range(nodes.shape[0]):
         node = nodes[k]
@@ -309,32 +314,33 @@ def first_guess(plane: Plane, mat: Floats, nodes: Nodes) -> None:
             if length > bound:
                 impulse[1] *= bound / length
                 impulse[2] *= bound / length
-            push(k, impulse[1], impulse[2], plane, mat, nodes)
+            apply_tangential_impulse(k, impulse[1], impulse[2], plane, mat, nodes)
         else:
             impulse[1], impulse[2] = 0.0, 0.0
         node.slips = 1 if node.held and rod.free[k] > 0.0 else 0
 
 
 @kernel
-def friction(plane: Plane, mat: Floats, nodes: Nodes) -> int:
-    """Find tangential impulses of the held nodes; return the sweeps, negative if too many.
+def solve_friction(plane: Plane, mat: Floats, nodes: Nodes) -> int:
+    """Solve Coulomb's law at all active nodes; return the sweeps, negative if too many.
 
-    The law acts on u + kept * before + bias. x, z come in without, and leave with, impulses;
-    P come in as a first guess.
+    Block Gauss-Seidel, alternately upwards and downwards, with the exact local problem at each
+    node. The law acts on u + kept * before + bias. On entry x and z are without impulses and P is
+    the first iterate; on return x and z include P.
     """
     largest, speed, size = 0.0, 0.0, nodes.shape[0]
     for k in range(size):
         node = nodes[k]
         for c in range(2):
-            here = abs(node.before[1 + c])
-            speed = max(speed, abs(node.x[c]), abs(node.z[c]), here)
-    first_guess(plane, mat, nodes)
+            before_speed = abs(node.before[1 + c])
+            speed = max(speed, abs(node.x[c]), abs(node.z[c]), before_speed)
+    warm_start(plane, mat, nodes)
     for sweep in range(MOST_SWEEPS):
         change = 0.0
         for j in range(size):
             k = j if sweep % 2 == 0 else size - 1 - j
             node = nodes[k]
-            bound, kept = node.bound, node.kept
+            bound, returned_part = node.bound, node.kept
             if not node.held or bound <= 0.0:
                 continue
             g0, g1, g2 = node.g11, node.g12, node.g22
@@ -343,13 +349,13 @@ def friction(plane: Plane, mat: Floats, nodes: Nodes) -> int:
             impulse, before, bias = node.impulse, node.before, node.bias
             ux, uy = slip_at(k, nodes)
             p1, p2 = impulse[1], impulse[2]
-            bx = ux + kept * before[1] + bias[0] - g0 * p1 - g1 * p2
-            by = uy + kept * before[2] + bias[1] - g1 * p1 - g2 * p2
-            px, py, slid = coulomb(g0, g1, g2, bx, by, bound)
+            bx = ux + returned_part * before[1] + bias[0] - g0 * p1 - g1 * p2
+            by = uy + returned_part * before[2] + bias[1] - g1 * p1 - g2 * p2
+            px, py, slip = local_coulomb(g0, g1, g2, bx, by, bound)
             dx, dy = px - p1, py - p2
-            push(k, dx, dy, plane, mat, nodes)
+            apply_tangential_impulse(k, dx, dy, plane, mat, nodes)
             impulse[1], impulse[2] = px, py
-            node.slips = 1 if slid else 0
+            node.slips = 1 if slip else 0
             largest = max(largest, g0 * abs(px) + g2 * abs(py))
             change = max(change, g0 * abs(dx) + g2 * abs(dy))
         if change <= _CONVERGED * largest + _ROUNDING * speed:
@@ -358,8 +364,8 @@ def friction(plane: Plane, mat: Floats, nodes: Nodes) -> int:
 
 
 @kernel
-def act(plane: Plane, mat: Floats, nodes: Nodes, v: Matrix, p: Matrix) -> None:
-    """Let impulses P act on velocities and spins."""
+def apply_impulses(plane: Plane, mat: Floats, nodes: Nodes, v: Matrix, p: Matrix) -> None:
+    """Apply impulses P to velocities and momenta of elements."""
     a, size, rod = plane.radius, nodes.shape[0], material_of(mat)
     n, b = plane.normal, plane.tangents
     for k in range(size):
@@ -369,24 +375,26 @@ def act(plane: Plane, mat: Floats, nodes: Nodes, v: Matrix, p: Matrix) -> None:
             push_i = n[i] * pn + b[0, i] * p1 + b[1, i] * p2
             v[i, k] += rod.free[k] * push_i
         for e in range(max(k - 1, 0), min(k + 1, size - 1)):
-            s = weight(k, size) * a * rod.turns[e]
+            s = frame_weight(k, size) * a * rod.turns[e]
             # torque -a n x P
             for i in range(3):
                 p[i, e] += s * (b[0, i] * p2 - b[1, i] * p1)
 
 
 @kernel
-def impulses(
-    q: Matrix, v: Matrix, p: Matrix, plane: Plane, mat: Floats, nodes: Nodes, grip: float
+def solve_impulses(
+    q: Matrix, v: Matrix, p: Matrix, plane: Plane, mat: Floats, nodes: Nodes, no_slip: float
 ) -> int:
-    """Find and apply the impulses of held nodes; return the sweeps.
+    """Solve and apply the impulses of active nodes; return the sweeps.
 
-    In: v, p without impulses; velocities before; the part of the normal one that returns; `grip`,
-    whether held nodes cannot slip even without a normal impulse. Out: normal velocities, x and z
-    belong to the new velocities.
+    The normal problem is explicit, P_n = max(0, -(u_n + e u_n before) m), because no normal
+    impulse changes another node. Friction follows with the bounds mu P_n.
+
+    On entry v and p are without impulses; `no_slip` is 1 where active nodes cannot slip even
+    without a normal impulse. On return normal velocities, x and z are those of the new v and p.
     """
     rod = material_of(mat)
-    slips(q, v, p, plane, nodes)
+    contact_velocities(q, v, p, plane, nodes)
     for k in range(nodes.shape[0]):
         node = nodes[k]
         free, pn = rod.free[k], 0.0
@@ -395,46 +403,46 @@ def impulses(
             node.normal_velocity += free * pn
         node.impulse[0] = pn
         node.bound = node.friction * pn if pn > 0.0 else 0.0
-        if grip > 0.0 and node.held:
+        if no_slip > 0.0 and node.held:
             node.bound = math.inf
-    sweeps = friction(plane, mat, nodes)
-    act(plane, mat, nodes, v, p)
+    sweeps = solve_friction(plane, mat, nodes)
+    apply_impulses(plane, mat, nodes, v, p)
     return sweeps
 
 
 @kernel
 def contact_work(nodes: Nodes, half: float) -> float:
-    """Add friction heat of the nodes; return the remaining energy that the impulses took out.
+    """Add friction heat of the nodes; return the remaining energy loss of the impulses.
 
-    Heat is impulse times slip at the synchronous end of the half kick, which for a law obeyed
-    there is never negative. What is left cancels between two halves with the same impulses; a
-    half that stands alone and slows the slip counts all of its work.
+    Heat is impulse times slip at the synchronous end of the half kick, which is never negative
+    where the law holds there. The remainder cancels between two half kicks with the same
+    impulses; a first half kick solved anew that decelerates the slip counts all of its work.
     """
-    rest = 0.0
+    remainder = 0.0
     for k in range(nodes.shape[0]):
         node = nodes[k]
         ux, uy = slip_at(k, nodes)
         bn, b1, b2 = node.before[0], node.before[1], node.before[2]
         pn, p1, p2 = node.impulse[0], node.impulse[1], node.impulse[2]
-        done = 0.5 * pn * (bn + node.normal_velocity)
-        done += 0.5 * (p1 * (b1 + ux) + p2 * (b2 + uy))
-        there = p1 * ux + p2 * uy
-        if half != END:
-            slower = b1 * b1 + b2 * b2 > ux * ux + uy * uy
-            there = p1 * b1 + p2 * b2
-            if half == ALONE and slower:
-                there = 0.5 * (there + p1 * ux + p2 * uy)
-        lost = max(0.0, -there)
-        node.heat += lost
-        rest -= done + lost
-    return rest
+        work = 0.5 * pn * (bn + node.normal_velocity)
+        work += 0.5 * (p1 * (b1 + ux) + p2 * (b2 + uy))
+        power = p1 * ux + p2 * uy
+        if half != SECOND_HALF:
+            decelerates = b1 * b1 + b2 * b2 > ux * ux + uy * uy
+            power = p1 * b1 + p2 * b2
+            if half == FIRST_HALF and decelerates:
+                power = 0.5 * (power + p1 * ux + p2 * uy)
+        heat = max(0.0, -power)
+        node.heat += heat
+        remainder -= work + heat
+    return remainder
 
 
 @kernel
-def drifting_slip(q: Matrix, p: Matrix, plane: Plane, w: float, nodes: Nodes) -> None:
-    """Let the bias be w times the rate of slip during free motion: frames turn, p stays."""
+def predict_slip(q: Matrix, p: Matrix, plane: Plane, w: float, nodes: Nodes) -> None:
+    """Set the bias to w times the rate of slip in free motion: frames rotate, p is constant."""
     a, size, b = plane.radius, nodes.shape[0], plane.tangents
-    forget_bias(nodes)
+    clear_bias(nodes)
     for e in range(size - 1):
         ax, ay, az = axis_of(q, e)
         along = -0.5 * w * (p[0, e] * ax + p[1, e] * ay + p[2, e] * az)
@@ -445,13 +453,13 @@ def drifting_slip(q: Matrix, p: Matrix, plane: Plane, w: float, nodes: Nodes) ->
         z1 = a * (b[0, 0] * dx + b[0, 1] * dy + b[0, 2] * dz)
         for k in range(e, e + 2):
             bias = nodes[k].bias
-            bias[0] += weight(k, size) * z0
-            bias[1] += weight(k, size) * z1
+            bias[0] += frame_weight(k, size) * z0
+            bias[1] += frame_weight(k, size) * z1
 
 
 @kernel
-def forget_bias(nodes: Nodes) -> None:
-    """Let the law see the slip itself."""
+def clear_bias(nodes: Nodes) -> None:
+    """Set the bias to zero: the law acts on the slip itself."""
     for k in range(nodes.shape[0]):
         nodes[k].bias[0], nodes[k].bias[1] = 0.0, 0.0
 
@@ -466,7 +474,7 @@ def scale_impulses(nodes: Nodes, factor: float) -> None:
 
 @kernel
 def gaps(r: Matrix, plane: Plane, nodes: Nodes) -> None:
-    """Find the gaps of all nodes."""
+    """Evaluate the gaps of all nodes."""
     for k in range(nodes.shape[0]):
         g = -plane.radius
         for i in range(3):
@@ -475,7 +483,7 @@ def gaps(r: Matrix, plane: Plane, nodes: Nodes) -> None:
 
 
 @kernel
-def note(
+def log_event(
     events: Table[Event],
     written: Integers,
     now: float,
@@ -486,7 +494,7 @@ def note(
     normal: float,
     slip: float,
 ) -> None:
-    """Write one event if there is room."""
+    """Log one event if the buffer has room."""
     count = written[0]
     if count < events.shape[0]:
         event = events[count]
@@ -496,8 +504,8 @@ def note(
 
 
 @kernel
-def remember(nodes: Nodes) -> None:
-    """Let the present velocities at the contacts be those before the impulses."""
+def store_velocities(nodes: Nodes) -> None:
+    """Store contact velocities as those before the impulses."""
     for k in range(nodes.shape[0]):
         node = nodes[k]
         before = node.before

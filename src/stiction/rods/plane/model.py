@@ -1,4 +1,4 @@
-"""A rod that rolls, slips, bounces and lifts on a rigid plane."""
+"""A rod in frictional contact with a rigid plane: it rolls, slips, bounces and lifts."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from stiction.errors import ModelError
 from stiction.laws.coulomb import Coulomb
 from stiction.rods.contact.model import FRICTION, RESTITUTION
 from stiction.rods.rod import GRAVITY, CosseratRod, Driven, Turned
-from stiction.rods.state.size import OF_A_CONTACT, numbers_kept
+from stiction.rods.state.size import NUMBERS_PER_CONTACT, saved_numbers
 
 __all__ = ["RodOnPlane"]
 
 Floats = npt.NDArray[np.float64]
 Vector = Sequence[float] | Floats
 
-# deeper than this part of the radius, a node is refused at the start
+# largest initial penetration of a node, in radii
 _TOUCHING = 1e-7
 
-_ROD = Part("it is what moves.", "give one rod.")
+_ROD = Part("its motion is computed.", "give one rod.")
 _POINT = Components("m", "it is a point of the plane.")
 _NORMAL = Components("1", "it points to the side of the rod.", "give [0, 0, 1].", direction=True)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RodOnPlane(Declared):
-    """One rod above a rigid plane, which every node can touch at the point below it.
+    """One rod above a rigid plane; every node can have a contact at the point below it.
 
     A contact is open, rolls or slips by Coulomb's law, and closes with an impact. The surface
     of the rod at node k moves with v + w x (-a n), w the mean of the frames beside the node.
@@ -42,9 +42,9 @@ class RodOnPlane(Declared):
     ----------
     rod : ends free, pinned or clamped
     point, normal : a point of the plane [m], and the direction to the rod's side
-    friction : Coulomb's law, one coefficient or one per node; None: no slip while it presses
-    restitution : part of the normal velocity that comes back after an impact [1]
-    tangential_restitution : part of the slip velocity that does [1]
+    friction : Coulomb's law, one coefficient or one per node; None for no slip
+    restitution : coefficient of normal restitution in an impact [1]
+    tangential_restitution : coefficient of tangential restitution [1]
     gravity : [m/s^2]
 
     Source: formulas sheet of the rods paper, sections 4 and 6; rigid limits in closed form.
@@ -69,7 +69,7 @@ class RodOnPlane(Declared):
         for name in ("left", "right"):
             end = getattr(self.rod, name)
             if isinstance(end, Driven | Turned):
-                why = "no moving clamp is built into the method for a plane."
+                why = "the method for a plane has no prescribed motion."
                 _refuse(
                     f"rod.{name}",
                     type(end).__name__,
@@ -103,7 +103,7 @@ class RodOnPlane(Declared):
     def state_size(self) -> int:
         """Numbers in one saved state."""
         nodes = self.rod.elements + 1
-        return OF_A_CONTACT * nodes + numbers_kept(nodes, 2, 0)
+        return NUMBERS_PER_CONTACT * nodes + saved_numbers(nodes, 2, 0)
 
 
 def _refuse(name: str, got: object, needs: str, why: str, try_: str) -> None:

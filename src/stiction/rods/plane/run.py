@@ -1,4 +1,4 @@
-"""Run a rod on a plane from one saved time to the next, and name what came out."""
+"""Run of a rod on a rigid plane: integration between saved times, checkpoints and results."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from stiction.rods.plane import stepper_kernels as mk
 from stiction.rods.plane.model import RodOnPlane
 from stiction.rods.rod_kernels import elastic
 from stiction.rods.stability import step_limit
-from stiction.rods.state.record import Inner, StateRecord
+from stiction.rods.state.record import InternalForces, StateRecord
 
 if TYPE_CHECKING:
     from stiction.rods.methods import PlaneLeapfrog
@@ -35,7 +35,7 @@ __all__ = ["run_on_plane"]
 
 Floats = npt.NDArray[np.float64]
 
-# a call of the kernel lasts a few tenths of a second, so that Ctrl-C and checkpoints wait no longer
+# a kernel call takes a few tenths of a second, the longest delay of Ctrl-C and checkpoints
 _NODE_STEPS_PER_CALL = 1_000_000
 
 _KINDS = ("close", "open", "slip", "stick", "bounce")
@@ -49,9 +49,9 @@ _REASONS = {
 
 def run_on_plane(system: RodOnPlane, method: PlaneLeapfrog, request: Request) -> Run:
     """Return the run of `system`."""
-    walk = _Walk(system, method, request)
-    walk.go()
-    return walk.run()
+    stepper = _PlaneStepper(system, method, request)
+    stepper.integrate()
+    return stepper.run()
 
 
 def _step(system: RodOnPlane, method: PlaneLeapfrog) -> float:
@@ -70,7 +70,7 @@ def _step(system: RodOnPlane, method: PlaneLeapfrog) -> float:
 
 
 def _basis(normal: Floats) -> Floats:
-    """Return n, b1, b2 as rows, right-handed with n x b1 = b2."""
+    """Return (3, 3) n, b1, b2, right-handed with n x b1 = b2."""
     n = normal / np.linalg.norm(normal)
     helper = np.eye(3)[int(np.argmin(np.abs(n)))]
     b1 = np.cross(helper, n)
@@ -79,20 +79,20 @@ def _basis(normal: Floats) -> Floats:
 
 
 class Progress(Struct):
-    """How far a run is: the saved times that were reached after the first, and its steps."""
+    """Progress of a run: saved times reached after the first, and steps."""
 
     reached: int
     steps: int
 
 
-class _Walk:
-    """The state of a run: arrays that the kernels change in place."""
+class _PlaneStepper:
+    """The stepper of a run; kernels change its arrays in place."""
 
     def __init__(self, system: RodOnPlane, method: PlaneLeapfrog, request: Request) -> None:
         self.system, self.method, self.request = system, method, request
         rods = Rods((system.rod,), gravity=system.gravity)
         self.flat = assemble(rods)
-        # a clamp has a slot more, which is no node
+        # a clamp has an additional slot without a node
         self.nodes = self.flat.nodes
         self.step = _step(system, method)
         size = self.flat.r.shape[1]
@@ -106,8 +106,8 @@ class _Walk:
             self.contacts["friction"][self.nodes] = mu
         self.planes = self._planes()
         self.plane = self.planes[0]
-        self.scratch = np.zeros((mk.SCRATCH_ROWS, size))
-        # before the first step the velocities before its half kick are those of the start
+        self.scratch = np.zeros((mk.SCRATCH_SIZE, size))
+        # there is no half kick before the first step
         before_v, before_p = mk.velocities_before(self.scratch)
         before_v[:], before_p[:] = self.flat.v, self.flat.p
         self.tallies = pk.Tally.table()
@@ -121,7 +121,7 @@ class _Walk:
         self.status, self.reason = Status.SOLVED, "the end time was reached"
         count, size = len(request.save), self.nodes.size
         self.record = StateRecord(rods, self.flat, count)
-        # an impact at the start comes behind the first state
+        # the first saved state is that before an impact at the start
         self.start = self.flat.v.copy(), self.flat.p.copy()
         self.position = np.zeros((count, size, 3))
         self.energy, self.heat = np.zeros((count, 5)), np.zeros((count, size))
@@ -131,7 +131,7 @@ class _Walk:
         self.momentum = np.zeros((count, 3))
 
     def _planes(self) -> Table[pk.Plane]:
-        """Return what stays the same, as the kernels name it, in one element."""
+        """Return the constants of the kernels, in one element."""
         system, planes = self.system, pk.Plane.table()
         plane = planes[0]
         plane.radius, plane.step = system.rod.section.radius, self.step
@@ -142,8 +142,8 @@ class _Walk:
         plane.origin = np.asarray(system.point)
         return planes
 
-    def go(self) -> None:
-        """March to the end, or to where it stops."""
+    def integrate(self) -> None:
+        """Integrate to the end, or to the first failure."""
         run_to_end(self._loop(), self.request.progress, self.request.checkpoint)
 
     def _loop(self) -> Generator[Pause, None, None]:
@@ -152,17 +152,17 @@ class _Walk:
         forcing = mk.Forcing(f.constant, f.loads, f.times, f.factors)
         if not resumed:
             self._observe(0)
-            self._begin()
+            self._close_at_start()
             self._first_forces(forcing)
-        at_once = max(200, _NODE_STEPS_PER_CALL // self.size)
+        steps_per_call = max(200, _NODE_STEPS_PER_CALL // self.size)
         for k in range(self.now.reached + 1, len(save)):
             code = pk.EVENTS_FULL
             while code == pk.EVENTS_FULL:
-                left = self.method.max_steps - self.now.steps
+                steps_left = self.method.max_steps - self.now.steps
                 code, done = mk.integrate(
                     motion,
                     float(save[k]),
-                    min(at_once, left),
+                    min(steps_per_call, steps_left),
                     self.planes,
                     f.mat,
                     forcing,
@@ -174,15 +174,15 @@ class _Walk:
                 )
                 self.now.steps += done
                 self.events.add(self.buffer[: self.written[0]])
-                if code == pk.TOO_MANY_STEPS and done < left:
+                if code == pk.TOO_MANY_STEPS and done < steps_left:
                     code = pk.EVENTS_FULL
                 if code == pk.EVENTS_FULL:
                     part = (float(self.tally.time) - save[k - 1]) / (save[k] - save[k - 1])
                     done, note = (k - 1 + part) / (len(save) - 1), f"{self.now.steps} steps"
                     yield Pause(done, note, self._state)
             if code in _REASONS:
-                self.status, what = _REASONS[code]
-                self.reason = f"{what} at t = {self.tally.time:.9g} s"
+                self.status, cause = _REASONS[code]
+                self.reason = f"{cause} at t = {self.tally.time:.9g} s"
                 return
             self.now.reached = k
             self._observe(k)
@@ -196,7 +196,7 @@ class _Walk:
         return {
             "progress": StateArray(self.progress, within=(0, self.method.max_steps)),
             **{name: StateArray(getattr(self.flat, name)) for name in "rqvp"},
-            # impacts that never were, mu and bounds where contacts cannot slip are infinite
+            # infinite: time of an impact before the first one; mu and bounds without slip
             "contacts": StateArray(self.contacts, inf=_MAY_BE_INFINITE, within=modes),
             "scratch": StateArray(self.scratch),
             "tally": StateArray(self.tallies, inf=("shortest",), within=(0, MOST_WORK)),
@@ -207,29 +207,29 @@ class _Walk:
         }
 
     def _resume(self) -> bool:
-        """Take up the state of a checkpoint; return whether there was one."""
-        kept = None if self.request.checkpoint is None else self.request.checkpoint.load()
-        if kept is None:
+        """Restore the state of a checkpoint; return whether there was one."""
+        checkpoint = None if self.request.checkpoint is None else self.request.checkpoint.load()
+        if checkpoint is None:
             return False
-        sizes = restore(self._state(), kept)
+        sizes = restore(self._state(), checkpoint)
         check_count("progress", self.now.reached + 1, sizes["saved"], sizes["saved"])
         return True
 
-    def _begin(self) -> None:
-        """Close what touches at the start, with an impact if it comes down or must not slip."""
+    def _close_at_start(self) -> None:
+        """Close contacts at the start, with an impact where a node approaches or must not slip."""
         f, mode = self.flat, self.contacts["mode"]
         _, un, slip = self._survey()
         rigid, small = bool(np.isinf(self.plane.friction)), 1e-12 * float(np.abs(f.v).max())
-        low = self.system.gaps(f.r.T) <= pk.SHALLOW * self.plane.radius
-        touches = low & (un <= small)
+        near = self.system.gaps(f.r.T) <= pk.SHALLOW * self.plane.radius
+        closed = near & (un <= small)
         speed = np.linalg.norm(slip, axis=1)
-        mode[touches] = pk.ROLL
+        mode[closed] = pk.ROLL
         if not rigid:
-            mode[touches & (speed > small)] = pk.SLIP
-        arrive = touches if rigid else touches & (un < -small)
-        if arrive.any() and ((rigid and speed[touches].max() > small) or un[arrive].min() < -small):
+            mode[closed & (speed > small)] = pk.SLIP
+        arrive = closed if rigid else closed & (un < -small)
+        if arrive.any() and ((rigid and speed[closed].max() > small) or un[arrive].min() < -small):
             self.contacts["arrives"] = arrive
-            mk.collide(
+            mk.apply_impact(
                 f.q,
                 f.v,
                 f.p,
@@ -251,7 +251,7 @@ class _Walk:
         return energies, contacts["normal_velocity"], slip
 
     def _first_forces(self, forcing: mk.Forcing) -> None:
-        """Find the contact forces at the start, on copies of what a kick changes."""
+        """Evaluate the initial contact forces by a short trial kick, on copies."""
         f, w = self.flat, mk.TRIAL_PART * self.step
         contacts, tallies = self.contacts.copy(), self.tallies.copy()
         tallies["trial"] = 1
@@ -271,7 +271,7 @@ class _Walk:
         self.contacts["force"] = contacts["impulse"] / w
         self.force[0] = self._force()
         self.mode[0] = self.contacts["mode"][self.nodes]
-        self._look(0)
+        self._record(0)
 
     def _force(self) -> Floats:
         """Return (nodes, 3) the contact forces of the last step [N]."""
@@ -289,28 +289,28 @@ class _Walk:
         self.mode[k] = self.contacts["mode"][nodes]
         self.force[k] = self._force()
         self.gap[k] = self.system.gaps(self.position[k])
-        self._look(k)
+        self._record(k)
 
-    def _look(self, k: int) -> None:
-        """Keep motion, inner forces and reactions of a saved state."""
+    def _record(self, k: int) -> None:
+        """Save motion, internal forces and reactions of a saved time."""
         f, now = self.flat, float(self.request.save[k])
         pull, moment, force, torque, fe, te = np.zeros((6, 3, self.size))
         elastic(f.r, f.q, f.mat, pull, moment, force, torque)
         add_loads(force, torque, f.constant, f.loads, f.times, f.factors, now, fe, te)
         push, twist = np.zeros((2, 3, self.size))
         push[:, self.nodes] = self.force[k].T
-        # one radius below each node, on the frames beside it
+        # the contact point is one radius below the node: torque on the frames beside it
         turn = self.plane.radius * np.cross(push.T, self.basis[0]).T
         turn[:, 1:-1] *= 0.5
         twist[:, :-1] += turn[:, :-1]
         twist[:, :-1] += turn[:, 1:]
         v, p = (f.v, f.p) if k else self.start
-        self.record.look(k, now, v, p, Inner(force, torque, pull, moment), (push, twist))
+        self.record.record(k, now, v, p, InternalForces(force, torque, pull, moment), (push, twist))
 
-    # ---- what came out
+    # ---- results
 
     def run(self) -> Run:
-        """Return everything up to the last saved time that was reached."""
+        """Return the results up to the last saved time reached."""
         upto = self.now.reached + 1
         time = self.request.save[:upto]
         kinetic, stored, work, impact, algorithmic = self.energy[:upto].T
@@ -350,29 +350,29 @@ class _Walk:
         size, each = self.nodes.size, ("time", "contact")
         number, radius = np.ones(size, dtype=np.int64), np.full(size, self.plane.radius)
         normal = self.force[:upto] @ self.basis[0]
-        along = self.force[:upto] - normal[:, :, None] * self.basis[0]
+        tangential = self.force[:upto] - normal[:, :, None] * self.basis[0]
         with np.errstate(divide="ignore", invalid="ignore"):
-            ratio = np.where(normal > 0.0, np.linalg.norm(along, axis=2) / normal, np.nan)
-        place = self.position[:upto] - self.plane.radius * self.basis[0]
+            ratio = np.where(normal > 0.0, np.linalg.norm(tangential, axis=2) / normal, np.nan)
+        point = self.position[:upto] - self.plane.radius * self.basis[0]
         speed = np.linalg.norm(self.slip[:upto], axis=2)
-        over = self.slip[:upto] @ self.basis[1:]
+        slip_vector = self.slip[:upto] @ self.basis[1:]
         nodes = ("time", "node", "axis")
         return self.record.variables(upto) | {
             "position": Variable(self.position[:upto], nodes, "m", "nodes of the axis"),
             "rod_of_node": Variable(number, ("node",), "1", "number of the rod"),
             "radius_of_node": Variable(radius, ("node",), "m", "radius of the rod"),
             "momentum": Variable(self.momentum[:upto], ("time", "axis"), "kg m/s", "of the rod"),
-            "lambda_n": Variable(-normal, each, "N", "normal force, positive if it pulls"),
-            "normal_force": Variable(normal, each, "N", "normal force, positive if it presses"),
+            "lambda_n": Variable(-normal, each, "N", "normal force, positive in tension"),
+            "normal_force": Variable(normal, each, "N", "normal force, positive in compression"),
             "gap": Variable(self.gap[:upto], each, "m", "distance of the surface from the plane"),
             "friction_ratio": Variable(ratio, each, "1", "tangential over normal force"),
             "slip_speed": Variable(speed, each, "m/s", "speed of the surface over the plane"),
             "contact_mode": Variable(self.mode[:upto], each, "1", "0 open, 1 rolls, 2 slips"),
             "contact_force": Variable(self.force[:upto], (*each, "axis"), "N", "on the rod"),
             "slip_velocity": Variable(
-                over, (*each, "axis"), "m/s", "of the surface over the plane"
+                slip_vector, (*each, "axis"), "m/s", "of the surface over the plane"
             ),
-            "contact_point": Variable(place, (*each, "axis"), "m", "one radius below the node"),
+            "contact_point": Variable(point, (*each, "axis"), "m", "one radius below the node"),
         }
 
     def _event_log(self) -> EventLog:
@@ -395,16 +395,16 @@ class _Walk:
     def _checks(self, energy: Ledger) -> tuple[Check, ...]:
         rod, tally = self.system.rod, self.tally
         most = max(float(tally.normal_force), 1e-290)
-        # strains and places are known to rounding, and energies of a rod at rest are made of it
+        # strains and positions have rounding errors; the energy of a rod at rest is rounding
         pressed = float(np.linalg.norm(self.force, axis=2).sum(axis=1).max(initial=0.0))
         noise = (1e-26 * rod.section.axial_stiffness + 2.2e-16 * pressed) * rod.rest_length
-        rests = energy.scale <= noise
-        scale = np.inf if rests else max(energy.scale, 1e-290)
+        at_rest = energy.scale <= noise
+        scale = np.inf if at_rest else max(energy.scale, 1e-290)
         gained, scheme = float(tally.given) / scale, float(tally.cost) / scale
-        over = float(tally.excess) / most
-        stuck = float(self.tally.unconverged)
+        slip_vector = float(tally.excess) / most
+        unconverged = float(self.tally.unconverged)
         deep = float(max(0.0, -self.tally.depth)) / float(self.plane.radius)
-        closed, mu = 0.0 if rests else energy.imbalance_rel, float(self.plane.friction)
+        closed, mu = 0.0 if at_rest else energy.imbalance_rel, float(self.plane.friction)
         return (
             Check(
                 "ledger_closes",
@@ -414,14 +414,14 @@ class _Walk:
                 None,
                 "energy imbalance over the energy, at the saved times",
             ),
-            Check("no_overlap", None, None, None, None, "the rod is not held against itself"),
+            Check("no_overlap", None, None, None, None, "self-contact is not checked"),
             Check(
                 "friction_dissipates",
                 bool(gained <= 1e-14),
                 gained,
                 1e-14,
                 float(tally.given_time) if gained > 0.0 else None,
-                "heat that friction gave back in all steps, over the energy",
+                "negative friction heat of all steps, over the energy",
             ),
             Check(
                 "scheme_loss_small",
@@ -429,12 +429,12 @@ class _Walk:
                 scheme,
                 1e-3,
                 None,
-                "energy that changes of mode cost the scheme",
+                "numerical dissipation at changes of mode, over the energy",
             ),
             Check(
                 "contacts_solved",
-                bool(stuck <= 0.0),
-                stuck,
+                bool(unconverged <= 0.0),
+                unconverged,
                 0.0,
                 None,
                 "kicks that did not converge",
@@ -450,10 +450,10 @@ class _Walk:
             ),
             Check(
                 "friction_within_bound",
-                bool(over <= 1e-9),
-                over,
+                bool(slip_vector <= 1e-9),
+                slip_vector,
                 1e-9,
-                float(tally.excess_time) if over > 0.0 else None,
+                float(tally.excess_time) if slip_vector > 0.0 else None,
                 f"friction beyond mu N, mu = {mu:.6g}",
             ),
         )

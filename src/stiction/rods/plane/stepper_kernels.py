@@ -1,6 +1,9 @@
-"""Steps of a rod on a plane: half kick, drift up to an impact, half kick, impact.
+"""Steps of a rod on a plane: velocity Verlet with contact impulses and located impacts.
 
-Arrays are those of `kernels`. `scratch` (rows, slots) holds forces and copies.
+A step is a half kick, a drift that ends at the first impact, a half kick, and the impact. The
+second half kick solves Coulomb's law (`kernels`) for the velocity at the end of the step; the first
+one of the next step repeats its impulses, so that rolling does no work. Arrays are those of
+`kernels`; `scratch` (component, slots) holds forces and copies.
 
 Source: formulas sheet of the rods paper, sections 4 and 6.
 """
@@ -17,17 +20,17 @@ from stiction.numerics.arrays import Integers, Matrix, Table
 from stiction.numerics.jit import kernel
 from stiction.rods.driving_kernels import Load, add_loads, power
 from stiction.rods.plane.kernels import (
-    AGAIN,
-    ALONE,
     BOUNCES,
     CLOSES,
     DONE,
-    END,
     EVENTS_FULL,
+    FIRST_HALF,
     NOT_FINITE,
     OPEN,
     OPENS_UP,
+    REPEATED_HALF,
     ROLL,
+    SECOND_HALF,
     SHALLOW,
     SLIP,
     SLIPS,
@@ -37,19 +40,19 @@ from stiction.rods.plane.kernels import (
     Nodes,
     Plane,
     Tally,
+    activate_closed,
+    assemble_mobility,
+    clear_bias,
+    contact_velocities,
     contact_work,
-    drifting_slip,
-    forget_bias,
+    copy_scaled,
     gaps,
-    hold_touching,
-    impulses,
-    note,
-    put,
-    remember,
+    log_event,
+    predict_slip,
     scale_impulses,
     slip_at,
-    slips,
-    turn_table,
+    solve_impulses,
+    store_velocities,
 )
 from stiction.rods.rod_kernels import (
     drift,
@@ -63,13 +66,13 @@ from stiction.rods.rod_kernels import (
 
 Floats = npt.NDArray[np.float64]
 
-# rows of scratch, which the kernels below divide
-SCRATCH_ROWS = 30
+# components of scratch, see the kernels below
+SCRATCH_SIZE = 30
 
-# a node that bounces again within this many steps stays down
-_SHORT_HOP = 2.5
+# a node whose flight is shorter than this, in steps, closes without restitution
+_SHORT_FLIGHT = 2.5
 _TRIES = 12
-# of a step: length of a kick that is only tried
+# length of the trial kick for the initial contact forces, over a step
 TRIAL_PART = 1e-3
 
 Energies = tuple[float, float]
@@ -85,7 +88,7 @@ class Motion(NamedTuple):
 
 
 class Forcing(NamedTuple):
-    """Dead loads, as `add_loads` takes them."""
+    """Dead loads, see `add_loads`."""
 
     constant: Floats
     loads: Table[Load]
@@ -95,19 +98,19 @@ class Forcing(NamedTuple):
 
 @kernel(views=True)
 def velocities_before(scratch: Floats) -> tuple[Floats, Floats]:
-    """Return rows for v and p before the last half kick."""
+    """Return v and p before the last half kick, views of scratch."""
     return scratch[18:21], scratch[21:24]
 
 
 @kernel(views=True)
-def velocities_kept(scratch: Floats) -> tuple[Floats, Floats]:
-    """Return rows for v and p that a kick or an impact may go back to."""
+def saved_velocities(scratch: Floats) -> tuple[Floats, Floats]:
+    """Return v and p saved for a repeated kick or impact, views of scratch."""
     return scratch[24:27], scratch[27:30]
 
 
 @kernel
-def judge(sweeps: int, tally: Tally) -> None:
-    """Keep the largest number of sweeps, and count what did not converge."""
+def record_convergence(sweeps: int, tally: Tally) -> None:
+    """Record the largest number of sweeps, and count solutions that did not converge."""
     tally.sweeps = max(tally.sweeps, abs(sweeps))
     if sweeps < 0:
         tally.unconverged += 1
@@ -117,7 +120,7 @@ def judge(sweeps: int, tally: Tally) -> None:
 def forces(
     r: Matrix, q: Matrix, mat: Floats, forcing: Forcing, now: float, scratch: Floats
 ) -> None:
-    """Put all forces and torques, and loads alone, into their rows of scratch."""
+    """Evaluate all forces and torques, and the loads alone, in scratch."""
     f, t = forces_of(scratch)
     elastic(r, q, mat, scratch[0:3], scratch[3:6], f, t)
     fe, te = loads_of(scratch)
@@ -125,7 +128,7 @@ def forces(
 
 
 @kernel
-def strike(
+def solve_impact(
     q: Matrix,
     v: Matrix,
     p: Matrix,
@@ -133,26 +136,26 @@ def strike(
     mat: Floats,
     nodes: Nodes,
     scratch: Floats,
-    grip: float,
+    no_slip: float,
 ) -> tuple[int, float]:
-    """Find the impulses of an impact; return the sweeps and the energy lost [J].
+    """Solve the impulses of an impact; return the sweeps and the energy lost [J].
 
-    If the parts that come back would gain energy, all of the slip comes back: the law on mean
-    velocities never can.
+    If restitution would increase the energy, the impact is solved again with tangential
+    restitution 1: a law for the mean velocity never increases it.
     """
     start = kinetic_energy(q, v, p, mat)
-    before_v, before_p = velocities_kept(scratch)
-    put(before_v, v, 1.0)
-    put(before_p, p, 1.0)
+    before_v, before_p = saved_velocities(scratch)
+    copy_scaled(before_v, v, 1.0)
+    copy_scaled(before_p, p, 1.0)
     sweeps, lost = 0, 0.0
     for attempt in range(2):
         scale_impulses(nodes, 0.0)
         if attempt == 1:
-            put(v, before_v, 1.0)
-            put(p, before_p, 1.0)
+            copy_scaled(v, before_v, 1.0)
+            copy_scaled(p, before_p, 1.0)
             for k in range(nodes.shape[0]):
                 nodes[k].kept = 1.0
-        sweeps = impulses(q, v, p, plane, mat, nodes, grip)
+        sweeps = solve_impulses(q, v, p, plane, mat, nodes, no_slip)
         lost = start - kinetic_energy(q, v, p, mat)
         if lost >= -1e-14 * start:
             break
@@ -160,7 +163,7 @@ def strike(
 
 
 @kernel
-def collide(
+def apply_impact(
     q: Matrix,
     v: Matrix,
     p: Matrix,
@@ -173,24 +176,24 @@ def collide(
     events: Table[Event],
     written: Integers,
 ) -> None:
-    """Let the arriving nodes strike; `first` is 1 at the start of a run, where nothing bounces."""
-    slips(q, v, p, plane, nodes)
-    remember(nodes)
-    turn_table(q, plane, mat, nodes)
-    forget_bias(nodes)
+    """Apply the impact of arriving nodes; `first` is 1 at the start: no restitution."""
+    contact_velocities(q, v, p, plane, nodes)
+    store_velocities(nodes)
+    assemble_mobility(q, plane, mat, nodes)
+    clear_bias(nodes)
     rigid, now = math.isinf(plane.friction), tally.time
-    hold_touching(nodes)
+    activate_closed(nodes)
     for k in range(nodes.shape[0]):
         node = nodes[k]
-        soon = now - node.last_impact <= _SHORT_HOP * plane.step
-        node.returned = 0.0 if soon or first > 0.0 else plane.restitution
+        short_flight = now - node.last_impact <= _SHORT_FLIGHT * plane.step
+        node.returned = 0.0 if short_flight or first > 0.0 else plane.restitution
         node.kept = plane.tangential_restitution
         if node.arrives:
             node.held = 1
         else:
             node.returned = 0.0
-    sweeps, lost = strike(q, v, p, plane, mat, nodes, scratch, first if rigid else 0.0)
-    judge(sweeps, tally)
+    sweeps, lost = solve_impact(q, v, p, plane, mat, nodes, scratch, first if rigid else 0.0)
+    record_convergence(sweeps, tally)
     tally.impact += lost
     for k in range(nodes.shape[0]):
         node = nodes[k]
@@ -202,7 +205,7 @@ def collide(
             if node.returned == 0.0:
                 kind = CLOSES
                 node.mode = SLIP if node.slips == 1 and not rigid else ROLL
-            note(events, written, now, k, old, node.mode, kind, node.before[0], slip)
+            log_event(events, written, now, k, old, node.mode, kind, node.before[0], slip)
 
 
 @kernel
@@ -218,23 +221,23 @@ def half_kick(
     nodes: Nodes,
     tally: Tally,
 ) -> None:
-    """Kick for w with impulses of the held nodes, and account for their work.
+    """Kick for a time w with impulses of the active nodes, and account for their work.
 
-    At the start of a step (`half` ALONE) the law holds for the rate of slip, else for the slip.
+    In a first half kick the law holds for the slip extrapolated over w, else for the slip.
     """
     f, t = forces_of(scratch)
     fe, te = loads_of(scratch)
-    slips(q, v, p, plane, nodes)
-    remember(nodes)
-    if half == ALONE:
-        drifting_slip(q, p, plane, w, nodes)
+    contact_velocities(q, v, p, plane, nodes)
+    store_velocities(nodes)
+    if half == FIRST_HALF:
+        predict_slip(q, p, plane, w, nodes)
     else:
-        forget_bias(nodes)
+        clear_bias(nodes)
     tally.external += 0.5 * w * power(q, v, p, fe, te)
     kick(v, p, f, t, mat, w)
     for k in range(nodes.shape[0]):
         nodes[k].returned, nodes[k].kept = 0.0, 0.0
-    judge(impulses(q, v, p, plane, mat, nodes, 0.0), tally)
+    record_convergence(solve_impulses(q, v, p, plane, mat, nodes, 0.0), tally)
     tally.external += 0.5 * w * power(q, v, p, fe, te)
     tally.algorithmic += contact_work(nodes, half)
 
@@ -251,36 +254,36 @@ def repeat_kick(
     nodes: Nodes,
     tally: Tally,
 ) -> None:
-    """Kick as the half kick before did, times `ratio`: both halves share one set of impulses."""
+    """Repeat the last half kick times `ratio`: both half kicks have one set of impulses."""
     fe, te = loads_of(scratch)
     before_v, before_p = velocities_before(scratch)
     tally.external += 0.5 * w * power(q, v, p, fe, te)
-    slips(q, v, p, plane, nodes)
-    remember(nodes)
+    contact_velocities(q, v, p, plane, nodes)
+    store_velocities(nodes)
     for i in range(3):
         for k in range(nodes.shape[0]):
             v[i, k] += ratio * (v[i, k] - before_v[i, k])
             p[i, k] += ratio * (p[i, k] - before_p[i, k])
     scale_impulses(nodes, ratio)
-    slips(q, v, p, plane, nodes)
+    contact_velocities(q, v, p, plane, nodes)
     tally.external += 0.5 * w * power(q, v, p, fe, te)
-    tally.algorithmic += contact_work(nodes, AGAIN)
+    tally.algorithmic += contact_work(nodes, REPEATED_HALF)
 
 
 @kernel
-def reach_time(nodes: Nodes, h: float, a: float) -> float:
-    """Return when the first open node reaches the plane [s]; h if none does."""
-    found = h
+def time_to_contact(nodes: Nodes, h: float, a: float) -> float:
+    """Return the time until the first open node reaches the plane [s]; h if none does."""
+    first = h
     for k in range(nodes.shape[0]):
         node = nodes[k]
         gap, un = node.gap, node.normal_velocity
         if node.mode == OPEN and un < 0.0 and gap + h * un < -SHALLOW * a:
-            found = min(found, max(0.0, -gap / un))
-    return found
+            first = min(first, max(0.0, -gap / un))
+    return first
 
 
 @kernel
-def kick_out(
+def first_half_kick(
     q: Matrix,
     v: Matrix,
     p: Matrix,
@@ -291,12 +294,15 @@ def kick_out(
     nodes: Nodes,
     tally: Tally,
 ) -> float:
-    """Take the half kick at the start of a step; return its length, up to the next impact."""
-    hold_touching(nodes)
-    keep_v, keep_p = velocities_kept(scratch)
+    """Take the first half kick of a step; return the step, shortened to the next impact.
+
+    The step and the time of the impact depend on each other: fixed-point iteration.
+    """
+    activate_closed(nodes)
+    saved_v, saved_p = saved_velocities(scratch)
     external, impact, algorithmic = tally.external, tally.impact, tally.algorithmic
-    put(keep_v, v, 1.0)
-    put(keep_p, p, 1.0)
+    copy_scaled(saved_v, v, 1.0)
+    copy_scaled(saved_p, p, 1.0)
     for k in range(nodes.shape[0]):
         node = nodes[k]
         node.old_heat = node.heat
@@ -306,15 +312,15 @@ def kick_out(
     for attempt in range(_TRIES):
         ratio = target / tally.last if tally.last > 0.0 else 2.0
         if tally.fresh == 1 or ratio > 1.5:
-            half_kick(q, v, p, 0.5 * target, plane, mat, ALONE, scratch, nodes, tally)
+            half_kick(q, v, p, 0.5 * target, plane, mat, FIRST_HALF, scratch, nodes, tally)
         else:
             repeat_kick(q, v, p, ratio, 0.5 * target, plane, scratch, nodes, tally)
-        reach = max(reach_time(nodes, h, plane.radius), 1e-6 * h)
+        reach = max(time_to_contact(nodes, h, plane.radius), 1e-6 * h)
         if abs(reach - target) <= 1e-12 * h or attempt == _TRIES - 1:
             break
         target = reach
-        put(v, keep_v, 1.0)
-        put(p, keep_p, 1.0)
+        copy_scaled(v, saved_v, 1.0)
+        copy_scaled(p, saved_p, 1.0)
         for k in range(nodes.shape[0]):
             node = nodes[k]
             node.heat = node.old_heat
@@ -325,10 +331,13 @@ def kick_out(
 
 
 @kernel
-def settle(
+def update_modes(
     w: float, rigid: bool, nodes: Nodes, now: float, events: Table[Event], written: Integers
 ) -> bool:
-    """Take the modes from the impulses of a kick of length w; return whether any changed."""
+    """Update the modes from the impulses of a kick of length w; return whether any changed.
+
+    A contact without impulse that separates opens; one at the bound of Coulomb's law slips.
+    """
     changed = False
     for k in range(nodes.shape[0]):
         node = nodes[k]
@@ -349,23 +358,23 @@ def settle(
                 kind = SLIPS if new == SLIP else STICKS
             ux, uy = slip_at(k, nodes)
             slip = math.sqrt(ux * ux + uy * uy)
-            note(events, written, now, k, old, new, kind, pn / w, slip)
+            log_event(events, written, now, k, old, new, kind, pn / w, slip)
     return changed
 
 
 @kernel
-def leave(nodes: Nodes, now: float, events: Table[Event], written: Integers) -> None:
-    """Open what leaves in the first half of a step; the next half must not ask it to stay."""
+def open_separating(nodes: Nodes, now: float, events: Table[Event], written: Integers) -> None:
+    """Open contacts that separate in the first half kick; the second must not keep them active."""
     for k in range(nodes.shape[0]):
         node = nodes[k]
         old, un = node.mode, node.normal_velocity
         if old != OPEN and node.impulse[0] <= 0.0 and un > 0.0:
             node.mode = OPEN
-            note(events, written, now, k, old, node.mode, OPENS_UP, 0.0, un)
+            log_event(events, written, now, k, old, node.mode, OPENS_UP, 0.0, un)
 
 
 @kernel
-def close(
+def process_impacts(
     q: Matrix,
     v: Matrix,
     p: Matrix,
@@ -377,42 +386,42 @@ def close(
     events: Table[Event],
     written: Integers,
 ) -> bool:
-    """Let everything strike that has come down; return whether anything has."""
-    strikes = False
+    """Apply the impact of all open nodes that have reached the plane; return whether any has."""
+    impacts = False
     for k in range(nodes.shape[0]):
         node = nodes[k]
         low = node.gap <= SHALLOW * plane.radius
         arrives = node.mode == OPEN and low and node.normal_velocity < 0.0
         node.arrives = 1 if arrives else 0
-        strikes = strikes or arrives
+        impacts = impacts or arrives
         tally.depth = min(tally.depth, node.gap)
-    if strikes:
-        collide(q, v, p, plane, mat, nodes, scratch, tally, 0.0, events, written)
-    return strikes
+    if impacts:
+        apply_impact(q, v, p, plane, mat, nodes, scratch, tally, 0.0, events, written)
+    return impacts
 
 
 @kernel
 def survey(motion: Motion, plane: Plane, mat: Floats, nodes: Nodes, slip: Matrix) -> Energies:
-    """Return kinetic and elastic energy [J]; put slips into slip, find normal velocities."""
+    """Return kinetic and elastic energy [J]; fill slip and normal velocities."""
     q, v, p = motion.q, motion.v, motion.p
-    slips(q, v, p, plane, nodes)
+    contact_velocities(q, v, p, plane, nodes)
     for k in range(slip.shape[0]):
         slip[k, 0], slip[k, 1] = slip_at(k, nodes)
     return kinetic_energy(q, v, p, mat), stored_energy(motion.r, q, mat)
 
 
 @kernel
-def note_worst(rigid: bool, nodes: Nodes, tally: Tally) -> None:
-    """Keep the worst of what the audit looks at, at the end of a step.
+def record_extremes(rigid: bool, nodes: Nodes, tally: Tally) -> None:
+    """Record the extremes for the audit at the end of a step.
 
     Verified by: tests/audit/test_all_steps.py::test_saved_times_do_not_matter
     """
     for k in range(nodes.shape[0]):
         node = nodes[k]
-        gave = node.last_heat - node.heat
-        if gave > 0.0:
+        returned_heat = node.last_heat - node.heat
+        if returned_heat > 0.0:
             tally.given_time = tally.time if tally.given == 0.0 else tally.given_time
-            tally.given += gave
+            tally.given += returned_heat
         node.last_heat = node.heat
         normal, x, y = node.force[0], node.force[1], node.force[2]
         tally.normal_force = max(tally.normal_force, normal)
@@ -437,7 +446,7 @@ def integrate(
     events: Table[Event],
     written: Integers,
 ) -> tuple[int, int]:
-    """Go on to `end`; return why it paused and the steps taken; count events in `written`."""
+    """Integrate to `end`; return a code and the steps taken; count events in `written`."""
     r, q, v, p = motion.r, motion.q, motion.v, motion.p
     before_v, before_p = velocities_before(scratch)
     plane, tally = planes[0], tallies[0]
@@ -447,9 +456,9 @@ def integrate(
     steps = 0
     if tally.trial == 1:
         forces(r, q, mat, forcing, tally.time, scratch)
-        turn_table(q, plane, mat, nodes)
-        hold_touching(nodes)
-        half_kick(q, v, p, TRIAL_PART * longest, plane, mat, ALONE, scratch, nodes, tally)
+        assemble_mobility(q, plane, mat, nodes)
+        activate_closed(nodes)
+        half_kick(q, v, p, TRIAL_PART * longest, plane, mat, FIRST_HALF, scratch, nodes, tally)
         return DONE, steps
     while end - tally.time > 1e-12 * longest:
         if steps >= most:
@@ -459,10 +468,10 @@ def integrate(
         left = end - tally.time
         h = left / max(math.ceil(left / longest - 1e-9), 1)
         if tally.fresh == 1:
-            turn_table(q, plane, mat, nodes)
+            assemble_mobility(q, plane, mat, nodes)
         gaps(r, plane, nodes)
-        length = kick_out(q, v, p, h, plane, mat, scratch, nodes, tally)
-        leave(nodes, tally.time, events, written)
+        length = first_half_kick(q, v, p, h, plane, mat, scratch, nodes, tally)
+        open_separating(nodes, tally.time, events, written)
         drift(r, q, v, p, length)
         tally.time = end if left - length <= 1e-12 * longest else tally.time + length
         tally.last = length
@@ -470,18 +479,18 @@ def integrate(
         steps += 1
         forces(r, q, mat, forcing, tally.time, scratch)
         gaps(r, plane, nodes)
-        turn_table(q, plane, mat, nodes)
-        put(before_v, v, 1.0)
-        put(before_p, p, 1.0)
-        hold_touching(nodes)
-        half_kick(q, v, p, 0.5 * length, plane, mat, END, scratch, nodes, tally)
+        assemble_mobility(q, plane, mat, nodes)
+        copy_scaled(before_v, v, 1.0)
+        copy_scaled(before_p, p, 1.0)
+        activate_closed(nodes)
+        half_kick(q, v, p, 0.5 * length, plane, mat, SECOND_HALF, scratch, nodes, tally)
         for k in range(size):
             for c in range(3):
                 nodes[k].force[c] = 2.0 / length * nodes[k].impulse[c]
-        changed = settle(0.5 * length, rigid, nodes, tally.time, events, written)
-        note_worst(rigid, nodes, tally)
-        strikes = close(q, v, p, plane, mat, scratch, nodes, tally, events, written)
-        tally.fresh = 1 if changed or strikes else 0
+        changed = update_modes(0.5 * length, rigid, nodes, tally.time, events, written)
+        record_extremes(rigid, nodes, tally)
+        impacts = process_impacts(q, v, p, plane, mat, scratch, nodes, tally, events, written)
+        tally.fresh = 1 if changed or impacts else 0
         if not math.isfinite(v[0, 0] + v[1, 0] + v[2, 0] + p[0, 0] + r[0, size // 2]):
             return NOT_FINITE, steps
     return DONE, steps

@@ -1,4 +1,4 @@
-"""Extreme values of contacts over all steps of a run, which the audit compares with limits.
+"""Extreme values of contacts over all steps of a run, for the checks of the audit.
 
 Source: formulas sheet of the rods paper, sections 2 to 4.
 """
@@ -14,19 +14,19 @@ from stiction.rods.contact.kernels import CROSSING, EMPTY, ROLL, Contact, Contac
 from stiction.rods.contact.observe_kernels import contact_rates
 from stiction.rods.driving_kernels import Drive
 
-# less than any value
+# below all values
 NEVER = -1e300
 
 
 class Extreme(Struct):
     """Extreme values of a contact, each with the time [s].
 
-    pull : normal force, pulling > 0 [N]
+    pull : normal force, tension > 0 [N]
     depth : interpenetration [m]
     parallel : minus the sine of the angle at a single point
     wave_ratio, wave_body : speed along a rod over that of its shear waves, and on which
     friction : tangential over normal force
-    ignored, ignored_body : part of the force that an end which slides ignores, and of which rod
+    ignored, ignored_body : fraction of the force ignored by a sliding end, and its rod
     """
 
     pull: float
@@ -47,7 +47,7 @@ class Extreme(Struct):
 
 @kernel
 def end_weight(k: Contact, side: int, node: int) -> float:
-    """Return the weight of a node in the point of a contact on one of its rods."""
+    """Return the weight of a node in the contact point on one of the rods, by the contact curve."""
     first = k.nodes[side]
     if first <= node < first + 4:
         return float(k.node_weights[side, node - first])
@@ -59,16 +59,16 @@ def end_weight(k: Contact, side: int, node: int) -> float:
 
 
 @kernel
-def note_extremes(
-    contact_set: ContactSet, v: Matrix, driven: Table[Drive], rate: float, now: float
+def update_extremes(
+    contact_set: ContactSet, v: Matrix, driven: Table[Drive], per_impulse: float, now: float
 ) -> None:
     """Update the extremes of every contact at the end of a step.
 
     Parameters
     ----------
     v : velocities of nodes [m/s]
-    driven : clamps that move, as `driving_kernels` has them
-    rate : what makes a force of the impulses of the step [1/s]; 0 where contacts hold forces
+    driven : clamps with prescribed motion, see `driving_kernels`
+    per_impulse : force per impulse of the step [1/s]; 0 where contacts store forces
     now : time [s]
 
     Verified by: tests/audit/test_all_steps.py::test_saved_times_do_not_matter
@@ -89,16 +89,20 @@ def note_extremes(
         if k.mode < ROLL:
             continue
         fx, fy, fz = k.force[0], k.force[1], k.force[2]
-        if rate > 0.0:
-            fx, fy, fz = rate * k.impulse[0], rate * k.impulse[1], rate * k.impulse[2]
+        if per_impulse > 0.0:
+            fx, fy, fz = (
+                per_impulse * k.impulse[0],
+                per_impulse * k.impulse[1],
+                per_impulse * k.impulse[2],
+            )
         n = k.normal
-        along = fx * n[0] + fy * n[1] + fz * n[2]
-        tx, ty, tz = fx - along * n[0], fy - along * n[1], fz - along * n[2]
-        if along > most.pull:
-            most.pull, most.pull_time = along, now
+        normal_force = fx * n[0] + fy * n[1] + fz * n[2]
+        tx, ty, tz = fx - normal_force * n[0], fy - normal_force * n[1], fz - normal_force * n[2]
+        if normal_force > most.pull:
+            most.pull, most.pull_time = normal_force, now
         # forces at roundoff have no direction
-        rub = math.sqrt(tx * tx + ty * ty + tz * tz)
-        ratio = rub / abs(along) if abs(along) > k.noise else 0.0
+        tangential = math.sqrt(tx * tx + ty * ty + tz * tz)
+        ratio = tangential / abs(normal_force) if abs(normal_force) > k.noise else 0.0
         if ratio > most.friction:
             most.friction, most.friction_time = ratio, now
         first, second = contact_rates(v, k)
@@ -107,13 +111,16 @@ def note_extremes(
             if speed > most.wave_ratio:
                 most.wave_ratio, most.wave_ratio_time = speed, now
                 most.wave_body = k.bodies[side]
-        size = math.sqrt(along * along + rub * rub)
-        for d in range(driven.shape[0] if size > 0.0 else 0):
+        contact_force = math.sqrt(normal_force * normal_force + tangential * tangential)
+        for d in range(driven.shape[0] if contact_force > 0.0 else 0):
             drive = driven[d]
             if drive.slides == 1:
-                part = abs(fx * drive.spin[0] + fy * drive.spin[1] + fz * drive.spin[2]) / size
+                fraction = (
+                    abs(fx * drive.spin[0] + fy * drive.spin[1] + fz * drive.spin[2])
+                    / contact_force
+                )
                 for side in range(2):
                     weight = abs(end_weight(k, side, drive.slot))
-                    if weight != 0.0 and weight * part > most.ignored:
-                        most.ignored, most.ignored_time = weight * part, now
+                    if weight != 0.0 and weight * fraction > most.ignored:
+                        most.ignored, most.ignored_time = weight * fraction, now
                         most.ignored_body = k.bodies[side]

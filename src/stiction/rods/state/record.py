@@ -11,29 +11,39 @@ from stiction.rods.assembly import Flat, third_directors
 from stiction.rods.contact.kernels import PLANE, SPHERE
 from stiction.rods.driving_kernels import add_loads
 from stiction.rods.model import Rods
-from stiction.rods.state.holds import PIN, holds_of, reactions
+from stiction.rods.supports.reactions import PIN, reactions, supports_of
 
-__all__ = ["Inner", "StateRecord"]
+__all__ = ["InternalForces", "StateRecord"]
 
 Floats = npt.NDArray[np.float64]
 
 _SHAPES = "1 a cylinder, 2 a sphere, 3 a plane"
-# name: what it belongs to, what it has three or four of, unit, meaning
-_SEEN: dict[str, tuple[str, str, str, str]] = {
+# name: dimension of nodes, elements, clamps or partners; of components; unit; meaning
+_COLUMNS: dict[str, tuple[str, str, str, str]] = {
     "velocity": ("node", "axis", "m/s", "of the nodes"),
     "frame": (
         "element",
         "quaternion",
         "1",
-        "turn of the directors, w x y z; the third is normal",
+        "orientation of the directors, w x y z; the third is normal",
     ),
     "angular_velocity": ("element", "axis", "rad/s", "of the frames, in space"),
-    "internal_force": ("element", "axis", "N", "elastic, of what follows on what comes before"),
-    "internal_moment": ("node", "axis", "N m", "elastic, of what follows on what comes before"),
-    "clamp_force": ("clamp", "axis", "N", "reaction: of what holds an end on the rod"),
+    "internal_force": (
+        "element",
+        "axis",
+        "N",
+        "elastic, by the part of the rod that follows",
+    ),
+    "internal_moment": (
+        "node",
+        "axis",
+        "N m",
+        "elastic, by the part of the rod that follows",
+    ),
+    "clamp_force": ("clamp", "axis", "N", "reaction of a support on the rod"),
     "clamp_moment": ("clamp", "axis", "N m", "reaction about the end node; 0 at a pin"),
-    "clamp_frame": ("clamp", "quaternion", "1", "turn of the frame that is held, w x y z"),
-    "clamp_angular_velocity": ("clamp", "axis", "rad/s", "of the frame that is held"),
+    "clamp_frame": ("clamp", "quaternion", "1", "orientation of the supported frame, w x y z"),
+    "clamp_angular_velocity": ("clamp", "axis", "rad/s", "of the supported frame"),
     "partner_velocity": ("partner", "axis", "m/s", "of the pivot of a rigid partner"),
     "partner_angular_velocity": ("partner", "axis", "rad/s", "of a rigid partner"),
     "varying_force": ("node", "axis", "N", "loads with a history on the nodes"),
@@ -42,12 +52,12 @@ _SEEN: dict[str, tuple[str, str, str, str]] = {
 _COUNTS = {"axis": 3, "quaternion": 4}
 
 
-class Inner:
+class InternalForces:
     """Internal forces and loads of rods at one time, without contact forces.
 
     Parameters
     ----------
-    force, torque : (3, slots) on nodes and frames, everything but contacts [N], [N m]
+    force, torque : (3, slots) on nodes and frames, all forces except contact forces [N], [N m]
     pull, moment : (3, slots) elastic, of elements and joints [N], [N m]
     """
 
@@ -56,11 +66,11 @@ class Inner:
 
 
 class StateRecord:
-    """Arrays that hold the state at the saved times.
+    """The state at the saved times, in arrays.
 
     Parameters
     ----------
-    rods, flat : what moves
+    rods, flat : the rods, and their arrays
     saves : number of saved times
     """
 
@@ -69,91 +79,92 @@ class StateRecord:
         counts = [rod.elements for rod in rods.rods]
         starts = zip(flat.first, counts, strict=False)
         self.elements = np.concatenate([np.arange(i, i + n) for i, n in starts])
-        self.holds = holds_of(rods, flat)
+        self.supports = supports_of(rods, flat)
         self.varying = bool((flat.loads["is_moment"] == 0).any())
         self.turned = bool((flat.loads["is_moment"] == 1).any())
         parts = {
             "node": flat.nodes.size,
             "element": self.elements.size,
-            "clamp": len(self.holds),
+            "clamp": len(self.supports),
             "partner": flat.partners,
         }
-        self.seen: dict[str, Floats] = {
+        self.arrays: dict[str, Floats] = {
             name: np.zeros((saves, parts[part], _COUNTS[of]))
-            for name, (part, of, _, _) in _SEEN.items()
-            if parts[part] and self._there(name)
+            for name, (part, of, _, _) in _COLUMNS.items()
+            if parts[part] and self._is_saved(name)
         }
         if flat.partners:
-            self.seen["partner_point"] = np.zeros((saves, flat.partners, 2, 3))
+            self.arrays["partner_point"] = np.zeros((saves, flat.partners, 2, 3))
 
-    def _there(self, name: str) -> bool:
+    def _is_saved(self, name: str) -> bool:
         return {"varying_force": self.varying, "applied_moment": self.turned}.get(name, True)
 
-    def look(
+    def record(
         self,
         k: int,
         now: float,
         v: Floats,
         p: Floats,
-        inner: Inner,
+        inner: InternalForces,
         contact_loads: tuple[Floats, Floats],
     ) -> None:
-        """Write the state at time `now` into sample k.
+        """Save the state at time `now` as sample k.
 
         Parameters
         ----------
         v, p : (3, slots) velocities, and momenta over inertia, at that time
-        touch : (3, slots) forces and torques of contacts on nodes and frames [N], [N m]
+        contact_loads : (3, slots) contact forces and torques on nodes and frames [N], [N m]
         """
-        f, seen, nodes, elements = self.flat, self.seen, self.flat.nodes, self.elements
+        f, arrays, nodes, elements = self.flat, self.arrays, self.flat.nodes, self.elements
         axis = third_directors(f.q)
         spin = p - 0.5 * (p * axis).sum(axis=0) * axis
-        seen["velocity"][k], seen["frame"][k] = v[:, nodes].T, f.q[:, elements].T
-        seen["angular_velocity"][k] = spin[:, elements].T
-        seen["internal_force"][k] = inner.pull[:, elements].T
-        seen["internal_moment"][k] = inner.moment[:, nodes].T
-        if self.holds:
-            frames = [hold.frame for hold in self.holds]
-            seen["clamp_frame"][k] = f.q[:, frames].T
-            seen["clamp_angular_velocity"][k] = spin[:, frames].T
-            # supported nodes have no drag
+        arrays["velocity"][k], arrays["frame"][k] = v[:, nodes].T, f.q[:, elements].T
+        arrays["angular_velocity"][k] = spin[:, elements].T
+        arrays["internal_force"][k] = inner.pull[:, elements].T
+        arrays["internal_moment"][k] = inner.moment[:, nodes].T
+        if self.supports:
+            frames = [support.frame for support in self.supports]
+            arrays["clamp_frame"][k] = f.q[:, frames].T
+            arrays["clamp_angular_velocity"][k] = spin[:, frames].T
+            # supported nodes have no drag: remove it again
             force = inner.force + contact_loads[0] + f.drags.node * v
             torque = inner.torque + contact_loads[1] + f.drags.element * spin
-            found = reactions(f, self.holds, force, torque, now)
-            seen["clamp_force"][k], seen["clamp_moment"][k] = found
+            arrays["clamp_force"][k], arrays["clamp_moment"][k] = reactions(
+                f, self.supports, force, torque, now
+            )
         if self.varying or self.turned:
             fe, te = np.zeros_like(f.v), np.zeros_like(f.v)
             spare = np.zeros_like(f.v), np.zeros_like(f.v)
             add_loads(*spare, f.constant, f.loads, f.times, f.factors, now, fe, te)
             if self.varying:
-                seen["varying_force"][k] = (fe - f.constant)[:, nodes].T
+                arrays["varying_force"][k] = (fe - f.constant)[:, nodes].T
             if self.turned:
-                seen["applied_moment"][k] = te[:, elements].T
+                arrays["applied_moment"][k] = te[:, elements].T
         if f.partners:
-            self._look_at_partners(k, v, spin)
+            self._record_partners(k, v, spin)
 
-    def _look_at_partners(self, k: int, v: Floats, spin: Floats) -> None:
-        f, seen = self.flat, self.seen
+    def _record_partners(self, k: int, v: Floats, spin: Floats) -> None:
+        f, arrays = self.flat, self.arrays
         for j, b in enumerate(range(f.rods, len(f.first))):
             first, last = int(f.first[b]), int(f.first[b] + f.count[b])
             pivot, other = f.r[:, first], f.r[:, last]
             if f.shape[b] == PLANE:
                 a, c = f.r[:, first + 1] - pivot, f.r[:, first + 2] - pivot
                 other = pivot + np.cross(a, c)
-            seen["partner_point"][k, j] = pivot, other
-            seen["partner_velocity"][k, j] = v[:, first]
-            seen["partner_angular_velocity"][k, j] = spin[:, first]
+            arrays["partner_point"][k, j] = pivot, other
+            arrays["partner_velocity"][k, j] = v[:, first]
+            arrays["partner_angular_velocity"][k, j] = spin[:, first]
 
     # ---- results
 
     def variables(self, upto: int) -> dict[str, Variable]:
-        """Return the first `upto` states, and what stays the same, by name."""
-        found = {
-            name: Variable(self.seen[name][:upto], ("time", part, of), unit, meaning)
-            for name, (part, of, unit, meaning) in _SEEN.items()
-            if name in self.seen
+        """Return the first `upto` states, and the constants, by name."""
+        variables = {
+            name: Variable(self.arrays[name][:upto], ("time", part, of), unit, meaning)
+            for name, (part, of, unit, meaning) in _COLUMNS.items()
+            if name in self.arrays
         }
-        return {**found, **self._partners(upto), **self._constants(), **self._held()}
+        return {**variables, **self._partners(upto), **self._constants(), **self._supports()}
 
     def _partners(self, upto: int) -> dict[str, Variable]:
         f = self.flat
@@ -161,7 +172,7 @@ class StateRecord:
             return {}
         kinds = {SPHERE: 2, PLANE: 3}
         shape = np.array([kinds.get(int(s), 1) for s in f.shape[f.rods :]], dtype=np.int64)
-        points, each = self.seen["partner_point"][:upto], ("partner",)
+        points, each = self.arrays["partner_point"][:upto], ("partner",)
         meaning = "ends of a cylinder; centre of a sphere; a plane, and a point above it"
         return {
             "partner_point": Variable(points, ("time", "partner", "end", "axis"), "m", meaning),
@@ -169,15 +180,15 @@ class StateRecord:
             "partner_radius": Variable(f.radius[f.rods :].copy(), each, "m", "0 of a plane"),
         }
 
-    def _held(self) -> dict[str, Variable]:
-        if not self.holds:
+    def _supports(self) -> dict[str, Variable]:
+        if not self.supports:
             return {}
-        number = np.array([hold.number for hold in self.holds], dtype=np.int64)
-        kind = np.array([hold.kind for hold in self.holds], dtype=np.int64)
+        number = np.array([support.number for support in self.supports], dtype=np.int64)
+        kind = np.array([support.kind for support in self.supports], dtype=np.int64)
         words = f"{PIN} the node alone, 2 the section, 3 the last element"
         return {
             "node_of_clamp": Variable(number, ("clamp",), "1", "number of the end node, from 1"),
-            "kind_of_clamp": Variable(kind, ("clamp",), "1", f"what is held: {words}"),
+            "kind_of_clamp": Variable(kind, ("clamp",), "1", f"what is fixed: {words}"),
         }
 
     def _constants(self) -> dict[str, Variable]:
@@ -185,14 +196,14 @@ class StateRecord:
         gravity = np.asarray(self.rods.gravity, dtype=np.float64)
         numbers = np.arange(1, nodes.size + 1)[np.isin(nodes, elements)]
         joined = np.column_stack([numbers, numbers + 1])
-        found = {
+        variables = {
             "nodes_of_element": Variable(
                 joined, ("element", "side"), "1", "numbers of the nodes it joins, from 1"
             ),
             "gravity": Variable(gravity, ("axis",), "m/s^2", "acceleration of every rod"),
         }
         angle = "moment over the angle of"
-        rows: tuple[tuple[str, Floats, str, str, str], ...] = (
+        table: tuple[tuple[str, Floats, str, str, str], ...] = (
             ("mass_of_node", rod.mass, "node", "kg", "mass of a node"),
             (
                 "inertia_of_element",
@@ -208,11 +219,11 @@ class StateRecord:
             ("twist_of_joint", rod.twist, "node", "N m", f"{angle} twist at a node"),
         )
         of = {"node": nodes, "element": elements}
-        for name, row, part, unit, meaning in rows:
-            found[name] = Variable(row[of[part]].copy(), (part,), unit, meaning)
+        for name, values, part, unit, meaning in table:
+            variables[name] = Variable(values[of[part]].copy(), (part,), unit, meaning)
         meaning = "angle between the frames beside a node of the unloaded rod"
         natural = rod.angle[:, nodes].T.copy()
-        found["natural_angle"] = Variable(natural, ("node", "axis"), "rad", meaning)
+        variables["natural_angle"] = Variable(natural, ("node", "axis"), "rad", meaning)
         drag = f.drags
         drags: tuple[tuple[str, Floats, str, str, str], ...] = (
             ("drag_of_node", drag.node, "node", "N s/m", "damping force over velocity"),
@@ -225,18 +236,18 @@ class StateRecord:
                 "time of internal damping",
             ),
         )
-        for name, row, part, unit, meaning in drags:
-            values = row[of[part]].copy()
+        for name, column, part, unit, meaning in drags:
+            values = column[of[part]].copy()
             if values.any():
-                found[name] = Variable(values, (part,), unit, meaning)
+                variables[name] = Variable(values, (part,), unit, meaning)
         constant = f.constant[:, nodes].T - f.material.mass[nodes][:, None] * gravity
         if np.abs(constant).max(initial=0.0) > 1e-14 * np.abs(f.constant).max(initial=0.0):
             meaning = "constant loads besides gravity"
-            found["constant_force"] = Variable(constant, ("node", "axis"), "N", meaning)
-        return found
+            variables["constant_force"] = Variable(constant, ("node", "axis"), "N", meaning)
+        return variables
 
     # ---- checkpoint
 
     def state(self, upto: int) -> dict[str, StateArray]:
-        """Return the records up to a sample, by name."""
-        return {f"state_{k}": StateArray(array, "saved", upto) for k, array in self.seen.items()}
+        """Return the arrays up to a sample for a checkpoint."""
+        return {f"state_{k}": StateArray(array, "saved", upto) for k, array in self.arrays.items()}

@@ -1,13 +1,13 @@
-"""How large a saved state of rods is."""
+"""Size of a saved state of rods, in numbers."""
 
 from __future__ import annotations
 
-__all__ = ["OF_A_CONTACT", "numbers_kept"]
+__all__ = ["NUMBERS_PER_CONTACT", "saved_numbers"]
 
-# numbers that every saved time has for a contact, or for a place for one
-OF_A_CONTACT = 33
+# numbers of a contact, or of a slot for one, at each saved time
+NUMBERS_PER_CONTACT = 33
 
 
-def numbers_kept(nodes: int, ends: int, partners: int) -> int:
-    """Return how many numbers a saved state has besides those of contacts, at most."""
+def saved_numbers(nodes: int, ends: int, partners: int) -> int:
+    """Return an upper bound of the numbers in a saved state without those of contacts."""
     return 25 * nodes + 13 * ends + 12 * partners

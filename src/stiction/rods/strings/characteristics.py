@@ -1,8 +1,11 @@
-"""Strings in rolling contact, solved along characteristics: no mesh, only the moving contact.
+"""Strings in rolling contact by the method of characteristics.
 
-Waves pass the contact by an exact scattering law, and come back from the ends, or around the
-circle, after a delay that depends on where the contact was. What remains is one equation for
-its velocity with a delay, V(t) = <v_t>, s1' = G1 F V, s2' = G2 V.
+The contact scatters waves by an exact law; they return from the ends, or around the circle, after
+a delay that depends on the path of the contact. The remaining unknown is that path, a
+differential equation with a delay: s1' = G1 F V, s2' = G2 V with V(t) = <v_t>.
+
+A second solve with twice the step gives the audit check `converged` and `agrees_until`.
+Source: Gay-Balmaz, Putkaradze 2012, (11)-(13); formulas sheet of the rods paper, section 5.
 """
 
 from __future__ import annotations
@@ -44,11 +47,11 @@ __all__ = ["AGREE", "Path", "gauss_points", "parameters_of", "strings_of"]
 Floats = npt.NDArray[np.float64]
 State = Mapping[str, StateArray | npt.NDArray[Any]]
 
-# kinetic energy and the split into sum and difference come from this many Gauss points a panel
+# Gauss points a panel, for kinetic energy and for the energies of u + v and u - v
 _GAUSS = 4
-# of the kernel in one call, so that Ctrl-C and checkpoints wait a second at most
+# steps of the kernel in one call: Ctrl-C and checkpoints are delayed by a second at most
 _STEPS_PER_CALL = 50_000
-# two paths that differ by less than this over the length agree
+# two paths agree if they differ by less than this, over the length
 AGREE = 1e-6
 
 
@@ -70,19 +73,19 @@ def solve_strings(system: RollingStrings, method: Characteristics, request: Requ
             "take BumpStrands, which carries drag, or rolling_resistance instead.",
         )
     method.check_step(system)
-    kept = (None if request.checkpoint is None else request.checkpoint.load()) or {}
-    for name in kept:
+    checkpoint = (None if request.checkpoint is None else request.checkpoint.load()) or {}
+    for name in checkpoint:
         if not name.startswith(("path_", "twin_")):
             raise refused(name, "an array that is not known", "the arrays of this method alone")
     path = Path(system, method, request)
-    path.follow("path", kept, {})
+    path.integrate("path", checkpoint, {})
     history = path.history()
     if not method.check:
         unknown = Check("converged", None, None, AGREE, None, "check=False")
         history = replace(history, checks=(*history.checks, unknown))
     else:
         twin = Path(system, replace(method, step=2.0 * method.step), _quiet(request))
-        twin.follow("twin", kept, path.pack("path"))
+        twin.integrate("twin", checkpoint, path.pack("path"))
         history = replace(history, checks=(*history.checks, _agreement(path, twin)))
         history = replace(history, agrees_until=_agrees_until(path, twin))
         if history.event and abs(path.end - twin.end) > AGREE * path.end:
@@ -91,12 +94,12 @@ def solve_strings(system: RollingStrings, method: Characteristics, request: Requ
 
 
 def _quiet(request: Request) -> Request:
-    """Return the same request without a report of progress."""
+    """Return the same request without progress reports."""
     return replace(request, progress=lambda fraction, note: None)
 
 
 class Path:
-    """The march of one contact: arrays of the kernels, and what became of it."""
+    """The integrator of one contact path: arrays of the kernels, checkpoints and results."""
 
     def __init__(self, system: RollingStrings, method: Characteristics, request: Request) -> None:
         self.system, self.method, self.request = system, method, request
@@ -114,10 +117,10 @@ class Path:
         self._fill()
 
     def _fill(self) -> None:
-        """Store the waves that the initial data send, and their corners."""
-        from stiction.rods.strings.initial_waves import initial_pieces
+        """Store the waves of the initial data as cubics, and queue their corners."""
+        from stiction.rods.strings.initial_waves import initial_waves
 
-        sides = [side for i in (0, 1) for side in initial_pieces(self.system, i, self.method.step)]
+        sides = [side for i in (0, 1) for side in initial_waves(self.system, i, self.method.step)]
         before = max(sum(x.shape[1] for x, _ in side) for side in sides)
         span = float(self.targets[-1]) / self.method.step
         room = before + 64 + int(min(1.2 * span + 2.0 * self.targets.size, 400_000.0))
@@ -132,7 +135,7 @@ class Path:
                     self._corner(f)
                 at, values = np.ascontiguousarray(x.T), np.ascontiguousarray(y.T)
                 self.kernels.extend_many(f, at, values, self.pair)
-            # the start itself: the contact force may begin with a kick
+            # the start itself is a corner: the contact force may begin with a jump
             self._corner(f)
         self.parameters[0].size = max(size, 1e-300)
         waves["last"] = waves["count"] - 1
@@ -143,33 +146,35 @@ class Path:
             self.queue[f, wave.tail] = wave.count
             wave.tail += 1
 
-    def follow(self, name: str, kept: Mapping[str, npt.NDArray[Any]], beside: State) -> None:
-        """March until the end, the breakdown, or the bound on the work.
+    def integrate(
+        self, name: str, checkpoint: Mapping[str, npt.NDArray[Any]], others: State
+    ) -> None:
+        """Integrate until the end, the breakdown, or the bound on the work.
 
         Parameters
         ----------
-        name : of this march in a checkpoint
-        kept : the checkpoint from which it goes on, if it got so far
-        beside : what else a checkpoint keeps
+        name : prefix of the arrays of this path in a checkpoint
+        checkpoint : the arrays of the checkpoint to resume from
+        others : further arrays of the checkpoints to write
         """
-        mine = {key: values for key, values in kept.items() if key.startswith(f"{name}_")}
+        mine = {key: values for key, values in checkpoint.items() if key.startswith(f"{name}_")}
         if mine:
             self._resume(name, mine)
-        run_to_end(self._loop(name, beside), self.request.progress, self.request.checkpoint)
+        run_to_end(self._loop(name, others), self.request.progress, self.request.checkpoint)
 
-    def _loop(self, name: str, beside: State) -> Generator[Pause, None, None]:
+    def _loop(self, name: str, others: State) -> Generator[Pause, None, None]:
         size, now = self.targets.size, self.now
         while now.flag == self.kernels.REACHED and now.done < size:
             self.advance(min(size, now.done + max(1, size // 50)))
-            going = now.flag == self.kernels.REACHED
-            pack = (lambda: {**beside, **self.pack(name)}) if going else None
+            unfinished = now.flag == self.kernels.REACHED
+            pack = (lambda: {**others, **self.pack(name)}) if unfinished else None
             yield Pause(self.end / float(self.targets[-1]), "strings", pack)
 
     def advance(self, upto: int) -> None:
-        """March towards that many saved times, for one call; `now.flag` says how it went."""
+        """Integrate towards that many saved times, for one call; sets `now.flag`."""
         kernels, now, most = self.kernels, self.now, self.method.max_steps
         gone = max(float(now.steps), 0.25 * float(now.tries))
-        now.flag = kernels.march(
+        now.flag = kernels.integrate(
             self.targets[:upto],
             self.samples,
             min(int(gone) + _STEPS_PER_CALL, most),
@@ -184,22 +189,23 @@ class Path:
             self._make_room(2 * self.pair.cubics.shape[1] - 1)
             now.flag = kernels.REACHED
         elif now.flag == kernels.LIMIT and now.steps < most and now.tries <= 4 * most:
-            # that was only the end of a call
+            # the bound of one call, not of the run
             now.flag = kernels.REACHED
         elif now.flag == kernels.REACHED and not np.isfinite(numbers_of(self.contact)).all():
             now.flag = kernels.NOT_FINITE
 
     def _make_room(self, knots: int) -> None:
-        """Make room for as many knots of each wave."""
+        """Allocate this many knots of each wave."""
         cubics, before = Cubic.table((4, knots)), self.pair.cubics
         cubics[:, : before.shape[1]] = before
         self.pair = self.pair._replace(cubics=cubics)
 
-    def nearer(self, other: Path, part: float) -> bool:
-        """Move to `part` of the way from `other`, two marches of equal steps; return if they are.
+    def interpolate_from(self, other: Path, part: float) -> bool:
+        """Set the state to other + part (self - other); return whether both took equal steps.
 
-        Steps, corners and knots correspond one to one, so that every number of the state is a
-        smooth function of the start: what is between two states is a state, to first order.
+        This renormalises a neighbouring orbit. Steps, corners and knots of the two orbits
+        correspond one to one, so that each number of the state is a smooth function of the
+        initial state, and their interpolant is a state to first order.
         """
         same = ["count", "last", "head", "tail"]
         alike = np.array_equal(self.pair.waves[same], other.pair.waves[same])
@@ -215,19 +221,19 @@ class Path:
             for name in mine.dtype.names or ():
                 if mine.dtype[name].kind == "f":
                     mine[name] = theirs[name] + part * (mine[name] - theirs[name])
-        here, there = self.step.incoming, other.step.incoming
-        here[...] = there + part * (here - there)
+        own, reference = self.step.incoming, other.step.incoming
+        own[...] = reference + part * (own - reference)
         return True
 
     # ---- checkpoint
 
     @property
     def knots(self) -> int:
-        """How many knots of each wave are in use."""
+        """Number of knots of each wave in use."""
         return int(self.pair.waves["count"].max()) + 1
 
     def _state(self, name: str) -> dict[str, StateArray]:
-        """Return what a march needs to go on, but for the cubics; names begin with `name`."""
+        """Return the state for a checkpoint without the cubics; names begin with `name`."""
         state = {
             "progress": StateArray(self.progress, within=(0, MOST_WORK)),
             "contact": StateArray(self.contact),
@@ -240,13 +246,13 @@ class Path:
         return {f"{name}_{key}": one for key, one in state.items()}
 
     def pack(self, name: str) -> State:
-        """Return what a march needs to go on, under names that begin with `name`."""
+        """Return the state for a checkpoint; names begin with `name`."""
         return {**self._state(name), f"{name}_cubics": self.pair.cubics[:, : self.knots]}
 
-    def _resume(self, name: str, kept: Mapping[str, npt.NDArray[Any]]) -> None:
-        """Take up the state of a checkpoint."""
+    def _resume(self, name: str, checkpoint: Mapping[str, npt.NDArray[Any]]) -> None:
+        """Restore the state of a checkpoint."""
         form = replace(like(self.pair.cubics), shape=(4, "knots"))
-        sizes = restore(self._state(name), kept, **{f"{name}_cubics": form})
+        sizes = restore(self._state(name), checkpoint, **{f"{name}_cubics": form})
         waves, knots, saved = self.pair.waves, sizes["knots"], sizes[f"{name}_saved"]
         check_count(f"{name}_progress", int(self.now.done), saved, saved)
         check_count(f"{name}_progress", int(self.now.flag), 0, self.kernels.NOT_FINITE)
@@ -256,7 +262,7 @@ class Path:
         for field in ("head", "tail"):
             check_count(f"{name}_waves", int(waves[field].max()), 0, self.queue.shape[1])
         self._make_room(max(knots, self.pair.cubics.shape[1]))
-        self.pair.cubics[:, :knots] = kept[f"{name}_cubics"]
+        self.pair.cubics[:, :knots] = checkpoint[f"{name}_cubics"]
 
     @property
     def end(self) -> float:
@@ -264,26 +270,27 @@ class Path:
         return float(self.contact[0].time)
 
     @property
-    def kept(self) -> npt.NDArray[Any]:
-        """Samples at the times that were reached, the moment of an early end included."""
-        rows = self.samples[: self.now.done]
-        if len(rows) < self.targets.size and (not len(rows) or self.end > rows[-1].time):
-            return np.concatenate([rows, self.contact])
-        return rows
+    def saved_samples(self) -> npt.NDArray[Any]:
+        """Samples at the times reached, with that of an early end."""
+        samples = self.samples[: self.now.done]
+        short = len(samples) < self.targets.size
+        if short and (not len(samples) or self.end > samples[-1].time):
+            return np.concatenate([samples, self.contact])
+        return samples
 
     # ---- results
 
     def history(self) -> StringHistory:
-        """Return everything that is kept of the run."""
+        """Return the results of the run."""
         from stiction.rods.strings import field_kernels as fk
         from stiction.rods.strings.outcome import StringHistory, grid
 
-        rows, system = self.kept, self.system
-        times, contacts = rows["time"].copy(), _places(rows)
+        samples, system = self.saved_samples, self.system
+        times, contacts = samples["time"].copy(), _contact_points(samples)
         count = int(self.pair.waves["count"].max())
         guide = np.zeros((4, count), dtype=np.int64)
         fk.guide_waves(self.pair, guide)
-        found = []
+        fields = []
         for i, shape in enumerate((system.u0, system.v0)):
             place, rate = np.zeros((2, times.size, system.nodes))
             length, at = system.lengths[i], contacts[0, i : i + 1]
@@ -291,7 +298,7 @@ class Path:
             own = contacts[:, i].copy()
             x = grid(system, i)
             fk.fields(i, x, times, own, start, self.pair, guide, place, rate)
-            found.append((place, rate))
+            fields.append((place, rate))
         (energy, product), both = np.zeros((2, times.size, 2)), np.zeros(times.size)
         given = times, contacts, *gauss_points(), system.identical
         fk.powers(*given, self.pair, guide, energy, product, both)
@@ -299,14 +306,14 @@ class Path:
         return StringHistory(
             time=times + self.request.t_start,
             contact=contacts,
-            velocity=rows["velocity"].copy(),
-            force=rows["force"].copy(),
-            harmonics=np.stack([self._harmonic(i, rows) for i in (0, 1)], axis=1),
-            fields=(found[0][0], found[1][0], found[0][1], found[1][1]),
+            velocity=samples["velocity"].copy(),
+            force=samples["force"].copy(),
+            harmonics=np.stack([self._harmonic(i, samples) for i in (0, 1)], axis=1),
+            fields=(fields[0][0], fields[1][0], fields[0][1], fields[1][1]),
             energy=energy,
             kinetic=0.5 * energy.sum(axis=1) + 0.25 * product.sum(axis=1),
             shared=0.25 * both if system.identical else None,
-            friction_heat=rows["heat"].copy(),
+            friction_heat=samples["heat"].copy(),
             viscous_heat=np.zeros(times.size),
             event=event,
             checks=self._checks(),
@@ -319,23 +326,23 @@ class Path:
             reason=reason,
         )
 
-    def _harmonic(self, i: int, rows: npt.NDArray[Any]) -> Floats:
+    def _harmonic(self, i: int, samples: npt.NDArray[Any]) -> Floats:
         """Return (2/l) times the integral of the field with sin(2 pi x / l), by Duhamel."""
         from stiction.rods.strings.initial_waves import mode_start
 
         c, length = self.system.speeds[i], self.system.lengths[i]
         omega = 2.0 * np.pi * c / length
         y0, rate = mode_start(self.system, i)
-        phase, of = omega * rows["time"], "uv"[i]
+        phase, of = omega * samples["time"], "uv"[i]
         cos, sin = np.cos(phase), np.sin(phase)
-        forced = (2.0 / length) * (sin * rows[f"{of}_cosine"] - cos * rows[f"{of}_sine"])
+        forced = (2.0 / length) * (sin * samples[f"{of}_cosine"] - cos * samples[f"{of}_sine"])
         return np.asarray(y0 * cos + (rate * sin + forced) / omega)
 
     def _end(self) -> tuple[Status, str, str]:
-        """Return how the run ended, why in one line, and the kind of its last event."""
+        """Return status, reason in one line, and kind of the last event."""
         kernels, flag = self.kernels, self.now.flag
         t = self.end + self.request.t_start
-        if flag == kernels.OUTRUN:
+        if flag == kernels.NO_SUBSONIC_ROOT:
             fast = self._fastest()
             how = (
                 "reaches the speed of the waves"
@@ -345,7 +352,7 @@ class Path:
             reason = f"the contact {how} at t = {t:.9g}; past it the model has no solution"
             return Status.NO_CONTINUATION, reason, "breakdown"
         if flag == kernels.ENDED:
-            reason = f"the contact comes to an end of a string at t = {t:.9g}"
+            reason = f"the contact reaches an end of a string at t = {t:.9g}"
             return Status.NO_CONTINUATION, reason, "end"
         if flag == kernels.LIMIT:
             reason = f"{self.method.max_steps} steps are used up at t = {t:.9g}"
@@ -355,14 +362,14 @@ class Path:
         return Status.SOLVED, "", ""
 
     def _fastest(self) -> float:
-        """Return |s'|/c at the last moment, the larger of both strings."""
+        """Return the larger |s'|/c of both strings at the end."""
         (a, b), (c1, c2) = self.system.mobilities, self.system.speeds
         return float(max(abs(a) / c1, abs(b) / c2) * abs(self.contact[0].velocity))
 
     def _checks(self) -> Sequence[Check]:
         kernels, start, now = self.kernels, self.request.t_start, self.now
         flag = int(now.flag)
-        subsonic, inside = flag != kernels.OUTRUN, flag != kernels.ENDED
+        subsonic, inside = flag != kernels.NO_SUBSONIC_ROOT, flag != kernels.ENDED
         fast = max(float(now.fastest), self._fastest())
         when = (float(now.fastest_at) if subsonic else self.end) + start
         note = "largest |s'|/c; fails where the contact outruns the waves or its law folds back"
@@ -384,13 +391,13 @@ class Path:
 
 
 def gauss_points() -> tuple[Floats, Floats]:
-    """Return places within a panel of length 1, and their weights."""
+    """Return Gauss points of a panel of length 1, and their weights."""
     gauss, weights = np.polynomial.legendre.leggauss(_GAUSS)
     return 0.5 * (gauss + 1.0), 0.5 * weights
 
 
 def strings_of(system: RollingStrings) -> Table[String]:
-    """Return both strings as kernels read them."""
+    """Return both strings in the struct of the kernels."""
     strings = String.table(2)
     strings["speed"], strings["length"] = system.speeds, system.lengths
     strings["rate"], strings["periodic"] = system.mobilities, system.ends == "periodic"
@@ -398,7 +405,7 @@ def strings_of(system: RollingStrings) -> Table[String]:
 
 
 def parameters_of(system: RollingStrings, method: Characteristics) -> Table[Parameters]:
-    """Return the numbers that kernels read, but for the size of the waves."""
+    """Return the parameters of the kernels, without the size of the waves."""
     a, b = system.mobilities
     (c1, c2), r = system.speeds, system.rolling_resistance
     parameters = Parameters.table()
@@ -407,30 +414,30 @@ def parameters_of(system: RollingStrings, method: Characteristics) -> Table[Para
     par.linear = abs(a) / c1 == abs(b) / c2 and r == 0.0
     par.step, par.margin, par.tolerance = method.step, method.end_margin, method.tolerance
     par.steepest = max(abs(a) / c1, abs(b) / c2)
-    # the size of the waves follows when they are known
+    # `Path` sets the size once the waves are known
     par.size, par.least, par.corners = 1.0, 1e-9, method.corners
     return parameters
 
 
-def _places(rows: npt.NDArray[Any]) -> Floats:
-    """Return (t, 2) both places of the contact in samples."""
-    return np.ascontiguousarray(np.stack([rows["s1"], rows["s2"]], axis=1))
+def _contact_points(samples: npt.NDArray[Any]) -> Floats:
+    """Return (t, 2) contact points s1 and s2 of samples."""
+    return np.ascontiguousarray(np.stack([samples["s1"], samples["s2"]], axis=1))
 
 
 def _agrees_until(path: Path, twin: Path) -> float:
-    """Return the last saved time up to which a solve with twice the step has the same path."""
+    """Return the last saved time up to which a solve with twice the step agrees."""
     both = min(path.now.done, twin.now.done)
     if not both:
         return path.request.t_start
-    one, two = path.kept[:both], twin.kept[:both]
-    apart = np.abs(_places(one) - _places(two))
-    far = np.flatnonzero((apart / np.array(path.system.lengths) > AGREE).any(axis=1))
+    one, two = path.saved_samples[:both], twin.saved_samples[:both]
+    difference = np.abs(_contact_points(one) - _contact_points(two))
+    far = np.flatnonzero((difference / np.array(path.system.lengths) > AGREE).any(axis=1))
     last = int(far[0]) - 1 if far.size else both - 1
     return float(one["time"][max(last, 0)]) + path.request.t_start
 
 
 def _undetermined(history: StringHistory, path: Path, twin: Path) -> StringHistory:
-    """Return a history whose end is told as what it is: a time that the step decides."""
+    """Return the history with a note that the time of its end depends on the step."""
     start = path.request.t_start
     other = (
         "does not end"
@@ -444,13 +451,13 @@ def _undetermined(history: StringHistory, path: Path, twin: Path) -> StringHisto
 
 
 def _agreement(path: Path, twin: Path) -> Check:
-    """Return how far a solve with twice the step differs: what the numbers can be trusted for."""
-    one, two = path.kept, twin.kept
+    """Return the check `converged`: the difference from a solve with twice the step."""
+    one, two = path.saved_samples, twin.saved_samples
     both = min(path.now.done, twin.now.done)
-    apart = np.abs(_places(one[:both]) - _places(two[:both]))
-    apart /= np.array(path.system.lengths)
-    value = float(apart.max(initial=0.0))
-    when = float(one["time"][int(np.argmax(apart.max(axis=1, initial=0.0)))]) if both else 0.0
+    difference = np.abs(_contact_points(one[:both]) - _contact_points(two[:both]))
+    difference /= np.array(path.system.lengths)
+    value = float(difference.max(initial=0.0))
+    when = float(one["time"][int(np.argmax(difference.max(axis=1, initial=0.0)))]) if both else 0.0
     last, other = float(one["time"][-1]), float(two["time"][-1])
     end = abs(last - other) / max(last, other, 1e-300)
     note = "largest change of the contact path over the length when the step is doubled, at the "

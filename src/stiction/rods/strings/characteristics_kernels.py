@@ -1,7 +1,14 @@
-"""Kernels of `Characteristics`: the march of the contact, and what the waves hold at a time.
+"""Kernels of the method of characteristics for two strings that roll on each other.
+
+d'Alembert's waves u_t - c u_x (right) and u_t + c u_x (left) are constant along characteristics.
+At the contact, incoming waves are scattered into outgoing ones by the contact force; outgoing
+waves return after a reflection at a fixed end, or after one turn of a circle. The remaining
+unknown is the path of the contact, an ordinary differential equation with a delay, which the
+classical Runge-Kutta method integrates.
 
 `parameters`, `contacts` and `progress` have one element; `queue` (wave, n) numbers the cubics that
-begin with a corner.
+begin with a corner, a jump of the wave or of a derivative.
+Source: Gay-Balmaz, Putkaradze 2012, (11)-(13); formulas sheet of the rods paper, section 5.
 """
 
 from __future__ import annotations
@@ -31,12 +38,12 @@ __all__ = [
     "FULL",
     "LIMIT",
     "NOT_FINITE",
-    "OUTRUN",
+    "NO_SUBSONIC_ROOT",
     "REACHED",
+    "evaluate_contact",
     "extend",
     "extend_many",
-    "look",
-    "march",
+    "integrate",
     "part_of_area",
     "part_of_square",
 ]
@@ -44,19 +51,20 @@ __all__ = [
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-REACHED, OUTRUN, ENDED, FULL, LIMIT, NOT_FINITE = range(6)
+REACHED, NO_SUBSONIC_ROOT, ENDED, FULL, LIMIT, NOT_FINITE = range(6)
 
-# two corners this near, in steps, are one: a cubic over less would be noise
+# two corners closer than this, in steps, count as one: a cubic over less would be rounding
 _MERGED = 1e-6
-# steps are not cut below this part of the longest one because the path bends
+# the third-difference test does not shorten steps below this fraction of the longest step
 _FINEST = 1.0 / 256.0
-# a time is located when the step that would pass it is this short, relative to 1 + t
+# the end of the model is located to this time, relative to 1 + t
 _LOCATED = 1e-11
 
 
 @kernel(inline=True)
-def _wave(f: int, x: float, cubics: Table[Cubic], wave: Wave) -> float:
-    """Return outgoing wave f at x."""
+def _wave_value(f: int, x: float, cubics: Table[Cubic], wave: Wave) -> float:
+    """Return outgoing wave f at coordinate x of its characteristics, from the stored cubics."""
+    # successive calls read neighbouring cubics: start from the last one
     first, last = wave.first, wave.last
     j: int = max(wave.read, first)
     while j < last and cubics[f, j + 1].knot <= x:
@@ -70,23 +78,33 @@ def _wave(f: int, x: float, cubics: Table[Cubic], wave: Wave) -> float:
 
 
 @kernel(inline=True)
-def _place(m: int, t: float, s: float, string: String) -> float:
-    """Return where incoming wave m is read at time t."""
+def _incoming_characteristic(m: int, t: float, s: float, string: String) -> float:
+    """Return the coordinate of the characteristic that reaches the contact in wave m at time t.
+
+    Outgoing waves are stored over xi = t - s/c (right) and eta = t + s/c (left). The delay is one
+    turn of a circle; on fixed ends a left-going wave returns from the far end, 2 l later.
+    """
     c, length = string.speed, string.length
     turn = length if string.periodic else (2.0 * length if m % 2 else 0.0)
     return t + (s if m % 2 else -s) / c - turn / c
 
 
 @kernel(inline=True)
-def _velocity(
+def _contact_velocity(
     wu: float, wv: float, V: float, par: Parameters, u: String, v: String
 ) -> tuple[float, bool]:
-    """Return the mean velocity of v at the contact, and whether it is a regular subsonic one."""
+    """Return the mean velocity V of v at the contact, and whether it is a regular subsonic root.
+
+    V satisfies F (w_u - F V) p c2 / c1 = (V - w_v) q + r V c2 / 2, with p = c1^2 - (a V)^2 and
+    q = c2^2 - (b V)^2, where w_u, w_v are the velocities without contact force and a, b are
+    s1' / V and s2' / V: a cubic, or a linear equation where a / c1 = b / c2 and r = 0.
+    """
     c1, c2, a, b, F = u.speed, v.speed, u.rate, v.rate, par.ratio
     if par.linear:
         V = (F * c1 * wu + c2 * wv) / (F * F * c1 + c2)
         return V, abs(a * V) < c1 and abs(b * V) < c2
     k, r = F * c2 / c1, 0.5 * par.rolling * c2
+    # Newton's method from the velocity before; a root with slope < 0 is the regular branch
     for _ in range(40):
         p, q = c1 * c1 - a * a * V * V, c2 * c2 - b * b * V * V
         g = k * (wu - F * V) * p - (V - wv) * q - r * V
@@ -98,13 +116,13 @@ def _velocity(
         V += change
         if abs(change) <= 1e-15 * (abs(V) + abs(wu) + abs(wv)):
             return V, abs(a * V) < c1 and abs(b * V) < c2
-    # at rounding level the last change may dither
+    # Newton increments may oscillate at the level of rounding
     settled = abs(change) <= 1e-12 * (abs(V) + abs(wu) + abs(wv))
     return V, settled and abs(a * V) < c1 and abs(b * V) < c2
 
 
 @kernel(inline=True)
-def look(
+def evaluate_contact(
     t: float,
     s1: float,
     s2: float,
@@ -114,9 +132,12 @@ def look(
     at: Moment,
     incoming: Vector,
 ) -> int:
-    """Fill a moment, and the waves that come in then, at places of the contact; return a flag.
+    """Evaluate the contact at time t and points s1, s2: incoming waves, V and lam; return a flag.
 
-    V comes in as a guess.
+    Parameters
+    ----------
+    V : start of Newton's method
+    at, incoming : are filled
     """
     at.time, at.s1, at.s2 = t, s1, s2
     u, v = pair.strings[0], pair.strings[1]
@@ -126,52 +147,61 @@ def look(
         gap1, gap2 = min(s1, l1 - s1) / l1, min(s2, l2 - s2) / l2
         if min(gap1, gap2) < par.margin:
             return ENDED
+    # at a fixed end a wave is reflected into the other direction, with opposite sign
     for m in range(4):
-        x = _place(m, t, s1 if m < 2 else s2, u if m < 2 else v)
+        x = _incoming_characteristic(m, t, s1 if m < 2 else s2, u if m < 2 else v)
         if fixed:
-            incoming[m] = -_wave(m ^ 1, x, pair.cubics, pair.waves[m ^ 1])
+            incoming[m] = -_wave_value(m ^ 1, x, pair.cubics, pair.waves[m ^ 1])
         else:
-            incoming[m] = _wave(m, x, pair.cubics, pair.waves[m])
+            incoming[m] = _wave_value(m, x, pair.cubics, pair.waves[m])
     wu, wv = 0.5 * (incoming[0] + incoming[1]), 0.5 * (incoming[2] + incoming[3])
-    V, good = _velocity(wu, wv, V, par, u, v)
+    V, regular = _contact_velocity(wu, wv, V, par, u, v)
+    # lam is the jump of c u_x at a point force that moves at rate s1'
     c, rate, at.velocity = u.speed, u.rate * V, V
     at.force = 2.0 * (wu - par.ratio * V) * (c * c - rate * rate) / c
-    return REACHED if good else OUTRUN
+    return REACHED if regular else NO_SUBSONIC_ROOT
 
 
 @kernel(inline=True)
-def _trial(h: float, par: Parameters, pair: Pair, step: Step) -> int:
-    """Fill the end of a step of length h, by the classical Runge-Kutta method."""
+def _runge_kutta_step(h: float, par: Parameters, pair: Pair, step: Step) -> int:
+    """Fill the end of a step of length h, by the classical Runge-Kutta method.
+
+    The right-hand side depends on incoming waves, which are known for one delay ahead: a stage is
+    an evaluation of the scattering law, not an extrapolation.
+    """
     start, trial = step.moments[0], step.moments[4]
     t, s1, s2, V = start.time, start.s1, start.s2, start.velocity
     a, b, total, k = pair.strings[0].rate, pair.strings[1].rate, V, V
     for i in range(3):
         part = h if i == 2 else 0.5 * h
         s1k, s2k = s1 + part * a * k, s2 + part * b * k
-        flag = look(t + part, s1k, s2k, k, par, pair, trial, step.incoming[4])
+        flag = evaluate_contact(t + part, s1k, s2k, k, par, pair, trial, step.incoming[4])
         if flag:
             return flag
         k = trial.velocity
         total += k if i == 2 else 2.0 * k
     move = h * total / 6.0
     s1, s2 = s1 + a * move, s2 + b * move
-    return look(t + h, s1, s2, k, par, pair, step.moments[3], step.incoming[3])
+    return evaluate_contact(t + h, s1, s2, k, par, pair, step.moments[3], step.incoming[3])
 
 
 @kernel(inline=True)
-def _inside(h: float, par: Parameters, pair: Pair, step: Step) -> int:
-    """Fill the thirds of a step; the path is a cubic through both ends."""
+def _fill_thirds(h: float, par: Parameters, pair: Pair, step: Step) -> int:
+    """Fill the thirds of a step, on the cubic Hermite interpolant of the path.
+
+    Four points of each outgoing wave define the cubic that is stored for it.
+    """
     start, end = step.moments[0], step.moments[3]
     V0, V3 = start.velocity, end.velocity
     for i in range(1, 3):
         z = i / 3.0
-        rise = z * z * (3.0 - 2.0 * z)
+        hermite = z * z * (3.0 - 2.0 * z)
         bend0, bend3 = h * z * (1.0 - z) * (1.0 - z), h * z * z * (z - 1.0)
         own = bend0 * V0 + bend3 * V3
         t, guess = start.time + z * h, V0 + z * (V3 - V0)
-        s1 = start.s1 + rise * (end.s1 - start.s1) + pair.strings[0].rate * own
-        s2 = start.s2 + rise * (end.s2 - start.s2) + pair.strings[1].rate * own
-        flag = look(t, s1, s2, guess, par, pair, step.moments[i], step.incoming[i])
+        s1 = start.s1 + hermite * (end.s1 - start.s1) + pair.strings[0].rate * own
+        s2 = start.s2 + hermite * (end.s2 - start.s2) + pair.strings[1].rate * own
+        flag = evaluate_contact(t, s1, s2, guess, par, pair, step.moments[i], step.incoming[i])
         if flag:
             return flag
     return REACHED
@@ -179,7 +209,11 @@ def _inside(h: float, par: Parameters, pair: Pair, step: Step) -> int:
 
 @kernel
 def extend(f: int, x: Vector, y: Vector, pair: Pair) -> None:
-    """Append the cubic through four points (x, y) of wave f: the start, the thirds, the end."""
+    """Append the cubic of wave f through four points (x, y): start, thirds and end of a step.
+
+    Running integrals of the wave and of its square are appended too, for displacements and
+    energies.
+    """
     j = pair.waves[f].count
     cubic, after = pair.cubics[f, j], pair.cubics[f, j + 1]
     y0, y3 = y[0], y[3]
@@ -187,12 +221,13 @@ def extend(f: int, x: Vector, y: Vector, pair: Pair) -> None:
     pair.waves[f].count = j + 1
     cubic.knot = x[0]
     if not 0.0 < d1 < d2 < d3:
-        # the contact rides with this wave: its characteristic stands still to rounding
+        # the contact moves at the speed of this wave: its coordinate is constant to rounding
         cubic.c0, cubic.c1, cubic.c2, cubic.c3 = y3, 0.0, 0.0, 0.0
         after.knot = max(x[0], x[3])
         after.area = cubic.area + d3 * y3
         after.square = cubic.square + d3 * y3 * y3
         return
+    # divided differences (Newton), expanded about the knot
     a1 = (y[1] - y0) / d1
     e2 = (y[2] - y[1]) / (d2 - d1)
     e3 = (y3 - y[2]) / (d3 - d2)
@@ -229,7 +264,7 @@ def _extend_many(f: int, x: Floats, y: Floats, pair: Pair) -> None:
 
 @kernel(plain=_extend_many)
 def extend_many(f: int, x: Matrix, y: Matrix, pair: Pair) -> None:
-    """Append the cubics through four points each, in rows of x and y."""
+    """Append the cubics through four points each, one set per row of x and y."""
     for k in range(x.shape[0]):
         extend(f, x[k], y[k], pair)
 
@@ -250,7 +285,7 @@ def part_of_square(d: float, c0: float, c1: float, c2: float, c3: float) -> floa
 
 @kernel
 def _jump(f: int, j: int, step: float, pair: Pair) -> float:
-    """Return how much wave f breaks at knot j: jumps of value, slope and bend over one step."""
+    """Return the jumps of wave f, its slope and its curvature at knot j, scaled by one step."""
     before, after = pair.cubics[f, j - 1], pair.cubics[f, j]
     d = after.knot - before.knot
     p1, p2, p3 = before.c1, before.c2, before.c3
@@ -261,8 +296,8 @@ def _jump(f: int, j: int, step: float, pair: Pair) -> float:
 
 
 @kernel
-def _push(pair: Pair, queue: Ints) -> None:
-    """Note that a corner leaves on all four waves from where their next cubic begins."""
+def _queue_corners(pair: Pair, queue: Ints) -> None:
+    """Queue a corner on all four outgoing waves, at the begin of their next cubics."""
     for f in range(4):
         wave = pair.waves[f]
         tail = wave.tail
@@ -276,67 +311,74 @@ def _push(pair: Pair, queue: Ints) -> None:
 def _next_corner(
     par: Parameters, contact: Contact, now: Progress, pair: Pair, queue: Ints
 ) -> tuple[int, float]:
-    """Return the incoming wave that brings the next corner, and the time until then.
+    """Return the incoming wave with the next corner, and the time until it arrives.
 
-    The scattering has no memory, so a corner never gets smoother: each gives four, about half as
-    strong. Only strong ones are met; what counts as strong rises as the allowance is used up.
+    The scattering law is algebraic, so a corner never gets smoother: each is scattered into four,
+    about half as strong. Steps end at strong corners only; the threshold rises geometrically from
+    `least` to 1 while the allowance of corners is used up.
     """
-    first, wait = -1, np.inf
-    least = np.inf
+    first, until_corner = -1, np.inf
+    threshold = np.inf
     if par.corners > 0:
-        least = par.least * exp(-math.log(par.least) * now.met / par.corners)
+        threshold = par.least * exp(-math.log(par.least) * now.met / par.corners)
     for m in range(4):
         string = pair.strings[m // 2]
         f = m if string.periodic else m ^ 1
         wave = pair.waves[f]
         wave.last = wave.count - 1
-        x = _place(m, contact.time, contact.s1 if m < 2 else contact.s2, string)
+        x = _incoming_characteristic(m, contact.time, contact.s1 if m < 2 else contact.s2, string)
         sign = 1.0 if m % 2 else -1.0
-        toward = 1.0 + sign * string.rate * contact.velocity / string.speed
+        # rate of the coordinate of the characteristic at the contact
+        rate_of_coordinate = 1.0 + sign * string.rate * contact.velocity / string.speed
         while wave.head < wave.tail:
             j = queue[f, wave.head]
             if j >= wave.count:
                 break
-            if _jump(f, j, par.step, pair) < least * par.size:
+            if _jump(f, j, par.step, pair) < threshold * par.size:
                 wave.head += 1
                 continue
-            dt = (pair.cubics[f, j].knot - x) / toward
+            dt = (pair.cubics[f, j].knot - x) / rate_of_coordinate
             if dt > _MERGED * par.step:
                 wave.last = j - 1
-                if dt < wait:
-                    first, wait = m, dt
+                if dt < until_corner:
+                    first, until_corner = m, dt
                 break
             wave.first = j
             wave.head += 1
             now.fresh = 1
-            _push(pair, queue)
-    return first, wait
+            _queue_corners(pair, queue)
+    return first, until_corner
 
 
 @kernel
-def _land(
-    m: int, h: float, goal: float, par: Parameters, pair: Pair, step: Step
+def _step_to_corner(
+    m: int, h: float, coordinate: float, par: Parameters, pair: Pair, step: Step
 ) -> tuple[int, float]:
-    """Fill the end of a step where incoming wave m reads the place `goal`; return flag and step."""
+    """Take the step at whose end wave m has this coordinate; return the flag and the step.
+
+    Newton's method on the length of the step.
+    """
     string, end = pair.strings[m // 2], step.moments[3]
     sign = 1.0 if m % 2 else -1.0
     longest, t = 2.0 * h, step.moments[0].time
     for _ in range(8):
         h = (t + h) - t
-        flag = _trial(h, par, pair, step)
+        flag = _runge_kutta_step(h, par, pair, step)
         if flag:
             return flag, h
-        miss = _place(m, end.time, end.s1 if m < 2 else end.s2, string) - goal
-        if abs(miss) <= 4e-16 * (1.0 + abs(end.time)):
+        error = (
+            _incoming_characteristic(m, end.time, end.s1 if m < 2 else end.s2, string) - coordinate
+        )
+        if abs(error) <= 4e-16 * (1.0 + abs(end.time)):
             break
-        h -= miss / (1.0 + sign * string.rate * end.velocity / string.speed)
+        h -= error / (1.0 + sign * string.rate * end.velocity / string.speed)
         h = min(max(h, 0.0), longest)
     return REACHED, h
 
 
 @kernel
-def _note_contact(pair: Pair, contact: Contact, now: Progress) -> None:
-    """Keep the largest speed of the contact, and its least distance to an end."""
+def _record_extremes(pair: Pair, contact: Contact, now: Progress) -> None:
+    """Record the largest speed of the contact and its least distance to an end."""
     for i in range(2):
         string, s = pair.strings[i], contact.s2 if i else contact.s1
         fast = abs(string.rate * contact.velocity) / string.speed
@@ -348,10 +390,14 @@ def _note_contact(pair: Pair, contact: Contact, now: Progress) -> None:
 
 
 @kernel(allocates=True)
-def _accept(
+def _accept_step(
     h: float, par: Parameters, contact: Contact, now: Progress, pair: Pair, step: Step
 ) -> None:
-    """Store the four waves of a step and move on."""
+    """Append the outgoing waves of a step, integrate heat and harmonics, and accept its end.
+
+    A point force f moving at s' adds f / (c - s') to the right-going wave and f / (c + s') to the
+    left-going one. Integrals use Simpson's 3/8 rule on the start, the thirds and the end.
+    """
     x, y = np.empty((4, 4)), np.empty((4, 4))
     for q in range(4):
         at, weight = step.moments[q], h * (0.125 if q % 3 == 0 else 0.375)
@@ -360,14 +406,14 @@ def _accept(
         for i in range(2):
             string, right, left = pair.strings[i], 2 * i, 2 * i + 1
             c, rate = string.speed, string.rate * V
-            place, force = at.s1, -at.force
+            s, force = at.s1, -at.force
             if i == 1:
-                place, force = at.s2, par.ratio * at.force - par.rolling * V
-            x[right, q], x[left, q] = t - place / c, t + place / c
+                s, force = at.s2, par.ratio * at.force - par.rolling * V
+            x[right, q], x[left, q] = t - s / c, t + s / c
             y[right, q] = step.incoming[q, right] + force / (c - rate)
             y[left, q] = step.incoming[q, left] + force / (c + rate)
             k = 2.0 * np.pi / string.length
-            force = force * sin(k * place)
+            force = force * sin(k * s)
             phase = c * k * t
             if i == 0:
                 contact.u_cosine += weight * force * cos(phase)
@@ -381,20 +427,20 @@ def _accept(
     contact.time, contact.s1, contact.s2 = end.time, end.s1, end.s2
     contact.velocity, contact.force = end.velocity, end.force
     now.steps += 1
-    _note_contact(pair, contact, now)
+    _record_extremes(pair, contact, now)
     wu = 0.5 * (step.incoming[3, 0] + step.incoming[3, 1])
     wv = 0.5 * (step.incoming[3, 2] + step.incoming[3, 3])
-    alone = wv if par.ratio == 0.0 else max(abs(wu / par.ratio), abs(wv))
-    if abs(alone) * par.steepest > now.alone:
-        now.alone, now.alone_at = abs(alone) * par.steepest, contact.time
+    uncoupled = wv if par.ratio == 0.0 else max(abs(wu / par.ratio), abs(wv))
+    if abs(uncoupled) * par.steepest > now.alone:
+        now.alone, now.alone_at = abs(uncoupled) * par.steepest, contact.time
 
 
 @kernel
-def _begin(par: Parameters, contact: Contact, now: Progress, pair: Pair, step: Step) -> int:
-    """Fill the start of a step: the end of the one before, or computed again; return a flag."""
+def _fill_start(par: Parameters, contact: Contact, now: Progress, pair: Pair, step: Step) -> int:
+    """Fill the start of a step: the end of the step before, or evaluated anew; return a flag."""
     if now.fresh:
         t, s1, s2, V = contact.time, contact.s1, contact.s2, contact.velocity
-        flag = look(t, s1, s2, V, par, pair, step.moments[0], step.incoming[0])
+        flag = evaluate_contact(t, s1, s2, V, par, pair, step.moments[0], step.incoming[0])
         if flag:
             return flag
         now.fresh = 0
@@ -406,8 +452,13 @@ def _begin(par: Parameters, contact: Contact, now: Progress, pair: Pair, step: S
 
 
 @kernel
-def _length(target: float, par: Parameters, pair: Pair, contact: Contact, longest: float) -> float:
-    """Return the length of the next step if no corner comes in."""
+def _step_length(
+    target: float, par: Parameters, pair: Pair, contact: Contact, longest: float
+) -> float:
+    """Return the length of the next step if no corner arrives.
+
+    A step is shorter than the delay, so that all incoming waves are known.
+    """
     left = target - contact.time
     h: float = left / max(np.ceil(left / par.step - 1e-9), 1.0)
     h = min(h, longest * (1.0 + 1e-8))
@@ -416,12 +467,12 @@ def _length(target: float, par: Parameters, pair: Pair, contact: Contact, longes
         room = min(s, string.length - s)
         room = 0.45 * string.length if string.periodic else 0.99 * room
         h = min(h, room / string.speed)
-    # the step that the clock really makes: else rounding of t would add up
+    # round to the difference of two times: else the rounding of t would accumulate
     return (contact.time + h) - contact.time
 
 
 @kernel(separate=True)
-def march(
+def integrate(
     targets: Vector,
     samples: Table[Contact],
     most_steps: int,
@@ -432,7 +483,12 @@ def march(
     queue: Ints,
     step: Step,
 ) -> int:
-    """Go on to the targets and fill a sample at each; return a flag."""
+    """Integrate the path of the contact to the target times and save a sample at each.
+
+    A step ends at the next target or strong corner. Its length is halved where the third
+    difference of the velocity exceeds the tolerance, or where the model ends within it, so that
+    the end of the model is located by bisection. Returns a flag.
+    """
     par, contact, now, start, end = (
         parameters[0],
         contacts[0],
@@ -442,11 +498,11 @@ def march(
     )
     if now.tries == 0:
         t, s1, s2 = contact.time, contact.s1, contact.s2
-        flag = look(t, s1, s2, 0.0, par, pair, end, step.incoming[3])
+        flag = evaluate_contact(t, s1, s2, 0.0, par, pair, end, step.incoming[3])
         contact.velocity, contact.force = end.velocity, end.force
-        # no place is farther from both ends than half the length
+        # no point is farther from both ends than half the length
         now.room = 1.0
-        _note_contact(pair, contact, now)
+        _record_extremes(pair, contact, now)
         if flag:
             return flag
     while now.done < targets.size:
@@ -458,24 +514,24 @@ def march(
             now.tries += 1
             if now.steps >= most_steps or now.tries > 4 * most_steps:
                 return LIMIT
-            m, wait = _next_corner(par, contact, now, pair, queue)
-            flag = _begin(par, contact, now, pair, step)
+            m, until_corner = _next_corner(par, contact, now, pair, queue)
+            flag = _fill_start(par, contact, now, pair, step)
             if flag:
                 return flag
-            h = _length(target, par, pair, contact, now.longest)
-            if wait < h:
+            h = _step_length(target, par, pair, contact, now.longest)
+            if until_corner < h:
                 f = m if pair.strings[0].periodic else m ^ 1
                 j = queue[f, pair.waves[f].head]
-                goal = pair.cubics[f, j].knot
-                flag, h = _land(m, wait, goal, par, pair, step)
+                coordinate = pair.cubics[f, j].knot
+                flag, h = _step_to_corner(m, until_corner, coordinate, par, pair, step)
             else:
                 m = -1
-                flag = _trial(h, par, pair, step)
+                flag = _runge_kutta_step(h, par, pair, step)
             if flag == REACHED:
-                flag = _inside(h, par, pair, step)
+                flag = _fill_thirds(h, par, pair, step)
             if flag:
                 now.fresh = 1
-                now.longest = 0.5 * min(h, wait)
+                now.longest = 0.5 * min(h, until_corner)
                 if now.longest < _LOCATED * (1.0 + abs(contact.time)):
                     return flag
                 continue
@@ -485,13 +541,13 @@ def march(
                 now.fresh, now.longest = 1, 0.5 * h
                 continue
             now.longest = min(2.0 * now.longest, par.step)
-            _accept(h, par, contact, now, pair, step)
+            _accept_step(h, par, contact, now, pair, step)
             if m >= 0:
                 pair.waves[f].first = j
                 pair.waves[f].head += 1
                 now.met += 1
                 now.fresh = 1
-                _push(pair, queue)
+                _queue_corners(pair, queue)
         samples[now.done] = contacts[0]
         now.done += 1
     return REACHED

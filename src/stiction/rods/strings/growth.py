@@ -1,9 +1,8 @@
-"""Is it chaos? Growth of small differences, and spectra, of two strings in rolling contact.
+"""Divergence of neighbouring orbits, and power spectra, of two strings in rolling contact.
 
-Two runs from starts that differ by a little are compared. Chaos lets their distance grow as
-exp(rate t) until it is as large as the motion; a motion that is only complicated lets it stay,
-or grow as a power of t. One number cannot tell these apart over a finite time, so that both fits
-are given with their errors.
+Two runs from nearby initial states are compared. In chaos their distance grows as exp(rate t) up
+to the size of the motion; in a regular motion it is bounded or grows as a power of t. A finite
+time cannot separate these by one number, so that both fits are given with their errors.
 
 Source: Gay-Balmaz, Putkaradze 2012, "contact chaos" and Fig. 2; formulas sheet, section 5.
 """
@@ -29,25 +28,25 @@ __all__ = ["Growth", "Spectrum", "growth", "spectrum"]
 Floats = npt.NDArray[np.float64]
 
 _FIELDS = ("u", "v", "u_t", "v_t")
-# a distance above this share of the size of the motion no longer grows as a small one does
+# linear range: distances below this fraction of the size of the motion
 _LARGE = 0.03
 _MOST_SAVES = 100_000
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Growth(Record):
-    """How the distance of two runs grew.
+    """Growth of the distance of two neighbouring runs.
 
     Parameters
     ----------
     time : (t,) of the comparison
     distance : (t,) of the runs: root of the squared differences of s1, s2 and of the mean squares
         of u, v, u_t, v_t
-    linear_until : time up to which the distance stayed small
+    linear_until : end of the linear range
     rate : exponent of the fit log distance = const + rate t over the second half of that time
     power : exponent of the fit log distance = const + power log t over the same time
     misfit_rate, misfit_power : root mean square error of both fits, in log distance
-    t_end : time that both runs reached
+    t_end : time reached by both runs
     """
 
     time: Floats
@@ -61,19 +60,19 @@ class Growth(Record):
 
     @property
     def factor(self) -> float:
-        """Largest distance over the first one, while it is small."""
+        """Largest distance over the first one, in the linear range."""
         small = self.time <= self.linear_until
         return float(self.distance[small].max() / self.distance[0])
 
     @property
     def finite_time_exponent(self) -> float:
-        """log(factor) over the time it took at most: an upper bound for chaos on this time."""
+        """log(factor) over the linear range: an upper bound of the exponent on this time."""
         return float(np.log(self.factor) / (self.linear_until - self.time[0]))
 
     def __str__(self) -> str:
         """Return the result in one line."""
         return (
-            f"two runs parted by a factor {self.factor:.3g} until t = {self.linear_until:.4g}: "
+            f"two runs diverged by a factor {self.factor:.3g} until t = {self.linear_until:.4g}: "
             f"exp({self.rate:.3g} t) fits to {self.misfit_rate:.2g}, "
             f"t^{self.power:.3g} to {self.misfit_power:.2g} in the logarithm"
         )
@@ -88,15 +87,15 @@ def growth(
     size: float = 1e-7,
     saves: int = 401,
 ) -> Growth:
-    """Return how fast two runs of `system` part that start a little apart.
+    """Return the growth of the distance of two runs with nearby initial states.
 
     Parameters
     ----------
     t_end : end of both runs
-    method : how they are solved; `Characteristics()` when None
-    field : number of the system that is moved at the start: s1, s2, F, G1 or G2
-    size : how far; large beside the error of the method, small beside the motion
-    saves : how many times are compared
+    method : of both runs; `Characteristics()` when None
+    field : number in which the second system differs: s1, s2, F, G1 or G2
+    size : of the difference; large beside the error of the method, small beside the motion
+    saves : number of times to compare
 
     Raises
     ------
@@ -109,14 +108,20 @@ def growth(
     Verified by: tests/unit/rods/strings/test_growth.py::test_exponent_of_a_made_up_pair
     """
     number("growth.t_end", t_end, rule="positive", why="runs start at 0.", try_="give 100.0.")
-    number("growth.size", size, rule="positive", why="runs start apart.", try_="give 1e-7.")
+    number(
+        "growth.size",
+        size,
+        rule="positive",
+        why="the initial states differ by it.",
+        try_="give 1e-7.",
+    )
     whole("growth.saves", saves, least=16, why="fits need points.", try_="give 401.")
     if field not in ("s1", "s2", "F", "G1", "G2") or saves > _MOST_SAVES:
         raise ModelError(
             "growth",
             f"field {field!r} and {saves} saves",
             f"one of s1, s2, F, G1, G2 and at most {_MOST_SAVES} saves",
-            "a number of the start is moved.",
+            "the two runs differ in one number.",
             "give field = 's2'.",
         )
     solver = method_for(system, Characteristics() if method is None else method)
@@ -124,14 +129,14 @@ def growth(
     one = solver.solve(system, request)
     moved = dataclasses.replace(system, **{field: getattr(system, field) + size})
     two = solver.solve(moved, request)
-    rows = min(one.time.size, two.time.size)
-    # the last row of a run that ended early may be between two saves
-    rows -= int(one.time[rows - 1] != two.time[rows - 1])
-    distance, scale = _distance(one, two, rows)
+    count = min(one.time.size, two.time.size)
+    # the last sample of a run that ended early may be between two saved times
+    count -= int(one.time[count - 1] != two.time[count - 1])
+    distance, scale = _distance(one, two, count)
     if field in ("F", "G1", "G2"):
-        # both start from the same state
+        # both runs have the same initial state
         distance[0] = distance[0] or size
-    return fitted(one.time[:rows], distance, scale)
+    return fitted(one.time[:count], distance, scale)
 
 
 def fitted(time: Floats, distance: Floats, scale: float) -> Growth:
@@ -139,7 +144,7 @@ def fitted(time: Floats, distance: Floats, scale: float) -> Growth:
 
     Parameters
     ----------
-    scale : size of the motion; distances above 3 % of it are left out
+    scale : size of the motion; distances above 3 % of it are not fitted
 
     Verified by: tests/unit/rods/strings/test_growth.py::test_exponent_of_a_made_up_pair
     """
@@ -152,7 +157,7 @@ def fitted(time: Floats, distance: Floats, scale: float) -> Growth:
             "growth",
             f"{used.size} distances that can be fitted",
             "at least 4",
-            "runs were far apart at once, or equal, or broke down.",
+            "the runs were equal, left the linear range at once, or broke down.",
             "take a smaller size, more saves or an earlier end.",
         )
     logs = np.log(distance[used])
@@ -175,15 +180,15 @@ def _line(x: Floats, y: Floats) -> tuple[float, float]:
     return float(slope), float(np.sqrt(np.mean((y - start - slope * x) ** 2)))
 
 
-def _distance(one: Run, two: Run, rows: int) -> tuple[Floats, float]:
+def _distance(one: Run, two: Run, count: int) -> tuple[Floats, float]:
     """Return the distance of two runs at each time, and the size of the motion."""
-    squares, scale = np.zeros(rows), 0.0
+    squares, scale = np.zeros(count), 0.0
     for name in ("s1", "s2"):
-        a, b = (run.variables[name].values[:rows] for run in (one, two))
+        a, b = (run.variables[name].values[:count] for run in (one, two))
         squares += (a - b) ** 2
         scale += float(np.var(a))
     for name in _FIELDS:
-        a, b = (run.variables[name].values[:rows] for run in (one, two))
+        a, b = (run.variables[name].values[:count] for run in (one, two))
         squares += ((a - b) ** 2).mean(axis=1)
         scale += float((a**2).mean())
     return np.sqrt(squares), float(np.sqrt(scale))
@@ -199,7 +204,7 @@ class Spectrum(Record):
     density : (f,) power per angular frequency; its sum times the step of omega is the variance
         of the signal, weighted by the window
     free : angular frequency of the signal without contact, 2 pi c / l for u1; None if unknown
-    resolution : width of a line: what is closer is one line [rad per time unit]
+    resolution : width of a line; closer lines are not resolved [rad per time unit]
     """
 
     omega: Floats
@@ -209,7 +214,7 @@ class Spectrum(Record):
 
     @property
     def share_of_line(self) -> float:
-        """Share of the power within four resolutions of the free line; 1 without contact."""
+        """Fraction of the power within four resolutions of the free line; 1 without contact."""
         if self.free is None:
             return float("nan")
         near = np.abs(self.omega - self.free) <= 4.0 * self.resolution
@@ -244,8 +249,8 @@ def spectrum(
 
     Verified by: tests/unit/rods/strings/test_growth.py::test_spectrum_of_known_lines
     """
-    found = run.variables.get(name)
-    if found is None or found.dims != ("time",):
+    variable = run.variables.get(name)
+    if variable is None or variable.dims != ("time",):
         known = sorted(key for key, v in run.variables.items() if v.dims == ("time",))
         why = "a spectrum is that of one signal."
         raise ModelError("spectrum.name", repr(name), f"one of {known}", why, "give 'u1'.")
@@ -258,7 +263,7 @@ def spectrum(
             "the signal is transformed as it is.",
             "save at evenly spaced times.",
         )
-    signal = np.asarray(found.values, dtype=np.float64)
+    signal = np.asarray(variable.values, dtype=np.float64)
     weights = np.asarray(window(signal.size), dtype=np.float64)
     signal = (signal - np.average(signal, weights=weights)) * weights
     step = float(gaps.mean())

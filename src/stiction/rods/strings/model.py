@@ -1,4 +1,7 @@
-"""Two strings in rolling contact at one moving point: the reduced model, checked at the door."""
+"""Two strings in rolling contact at one moving point: the reduced model and its validation.
+
+Source: Gay-Balmaz, Putkaradze 2012, (11)-(13); formulas sheet of the rods paper, section 5.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ Floats = npt.NDArray[np.float64]
 
 _SHAPES = ("u0", "v0", "u_t0", "v_t0")
 
-# cells of each strand that touches through a bump
+# cells of each strand of `BumpStrands`
 MOST_CELLS = 200_000
 
 _PAIR = Positive(
@@ -31,20 +34,20 @@ _PAIR = Positive(
 )
 _ENDS = Choice(
     ("fixed", "periodic"),
-    "a string is held at its ends or closed to a circle.",
+    "a string is fixed at its ends or closed to a circle.",
     "for example ends = 'fixed'.",
 )
 _CONTACT = Finite("1", "it is a number of the contact.", "give a finite number.")
 _TRY_SHAPE = "for example Sine(2, 1.0), from stiction.rods."
 _SHAPE = Part("a string starts from a shape and a velocity.", _TRY_SHAPE, "a shape or None")
-_RESISTANCE = NonNegative("1", "a resistance takes energy out.", "leave it out for ideal strings.")
-# four fields at two saved times at the least, and what is read from them
-_NODES = Count(2, "the fields are kept at this many points of each string.", each=1000)
+_RESISTANCE = NonNegative("1", "a resistance dissipates energy.", "leave it out for ideal strings.")
+# bytes a node: four fields at two saved times at least, and work arrays
+_NODES = Count(2, "the fields are saved at this many points of each string.", each=1000)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RollingStrings(Declared):
-    """Two strings that roll on each other without slip at the places s1 and s2.
+    """Two strings that roll on each other without slip at the points s1 and s2.
 
     u_tt + k u_t - c^2 u_xx = -lam delta(x - s1),
     v_tt + k v_t - c^2 v_yy = (F lam - r <v_t>) delta(y - s2),
@@ -62,10 +65,10 @@ class RollingStrings(Declared):
     G1, G2 : mobilities of the contact on u and v [1]
     s1, s2 : contact points at the start [1]
     u0, v0 : shapes at the start; None is the straight string
-    u_t0, v_t0 : velocities at the start; None is rest
+    u_t0, v_t0 : velocities at the start; None is zero
     drag : k >= 0, force of the air per length and velocity [1]; `Characteristics` needs 0
     rolling_resistance : r >= 0, force on string v per contact velocity <v_t> [1]
-    nodes : points at which the fields are kept, per string
+    nodes : points at which the fields are saved, per string
 
     Source: Gay-Balmaz and Putkaradze 2012, equations (16)-(19) as corrected in the formulas
     sheet of the rods paper, section 5.
@@ -168,7 +171,7 @@ class RollingStrings(Declared):
         cubic = np.polysub(cubic, [0.5 * self.rolling_resistance * c2, 0.0])
         roots = np.roots(cubic)
         real = roots.real[np.abs(roots.imag) <= 1e-9 * (1.0 + np.abs(roots))]
-        # +-c/G solves the cubic of equal mobilities without being a motion
+        # +-c/G solves the cubic of equal mobilities but is not a motion
         slow = np.abs(np.outer(real, [a / c1, b / c2])).max(axis=1, initial=0.0) < 1.0 - 1e-7
         return float(real[slow][np.argmin(np.abs(real[slow]))]) if slow.any() else None
 

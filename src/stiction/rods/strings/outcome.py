@@ -1,4 +1,4 @@
-"""From the arrays of a string run to a Run: the one place that names its results."""
+"""Results of strings: from the arrays of a method to the variables, ledger and events of a Run."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _HARMONIC = "(2/l) times the integral with sin(2 pi x / l); on fixed ends that i
 
 @dataclass(frozen=True, eq=False)
 class StringHistory:
-    """What a method for strings computed.
+    """Results of a method for strings.
 
     Parameters
     ----------
@@ -38,12 +38,12 @@ class StringHistory:
     fields : u, v, u_t, v_t, each (t, node) on `grid`
     energy : (t, 2) of u and v
     kinetic : (t,) of both strings
-    shared : (t,) half the energy of u + v over that of u and v apart, so that
-        (u + v) / sqrt(2) has (E_u + E_v) / 2 + shared; None for strings that differ
+    shared : (t,) half the bilinear form of the energies of u and v, so that
+        (u + v) / sqrt(2) has (E_u + E_v) / 2 + shared; None for different strings
     friction_heat, viscous_heat : (t,) heat of the rolling resistance and of the drag
     event : kind of the event that ended the run early; "" for none
     agrees_until : time up to which a solve with twice the step has the same path; None for none
-    doubt : why the time of the event is not to be printed; "" if it is
+    doubt : why the time of the event is not determined; "" if it is
     """
 
     time: Floats
@@ -68,7 +68,7 @@ class StringHistory:
 
 
 def grid(system: RollingStrings, i: int) -> Floats:
-    """Return the places where the fields of string i are kept: ends included, or once around."""
+    """Return the points of the saved fields of string i: ends included, or once around."""
     around = system.ends == "periodic"
     return np.linspace(0.0, system.lengths[i], system.nodes, endpoint=not around)
 
@@ -137,19 +137,19 @@ def _variables(system: RollingStrings, history: StringHistory) -> dict[str, Vari
         half = 0.5 * history.energy.sum(axis=1)
         series["energy_P"] = (half + history.shared, "energy of (u + v) / sqrt(2)")
         series["energy_M"] = (half - history.shared, "energy of (u - v) / sqrt(2)")
-    found = {
+    variables = {
         name: Variable(np.ascontiguousarray(values), ("time",), "1", meaning)
         for name, (values, meaning) in series.items()
     }
     names = ("displacement of u", "displacement of v", "velocity of u", "velocity of v")
     for name, values, meaning in zip(("u", "v", "u_t", "v_t"), history.fields, names, strict=True):
-        found[name] = Variable(values, ("time", "node"), "1", meaning)
+        variables[name] = Variable(values, ("time", "node"), "1", meaning)
     for i, name in enumerate("xy"):
-        found[name] = Variable(grid(system, i), ("node",), "1", f"places along {'uv'[i]}")
+        variables[name] = Variable(grid(system, i), ("node",), "1", f"places along {'uv'[i]}")
     for name, pair in (("wave_speed", system.speeds), ("length", system.lengths)):
         word = f"{name.replace('_', ' ')} of u and of v"
-        found[name] = Variable(np.array(pair), ("string",), "1", word)
-    return found
+        variables[name] = Variable(np.array(pair), ("string",), "1", word)
+    return variables
 
 
 def _event_log(variables: Mapping[str, Variable], history: StringHistory) -> EventLog:

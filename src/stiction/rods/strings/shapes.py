@@ -1,4 +1,4 @@
-"""Initial shapes and velocities of strings, by name, so that a scenario file can hold them.
+"""Initial shapes and velocities of strings, by name, for scenario files.
 
 A shape is a function on 0 <= x <= length. On fixed ends it must vanish at both; on a circle
 it repeats after one length.
@@ -40,7 +40,7 @@ _PULLED = Finite("1", "it is where the string is pulled.", _TRY)
 _ASIDE = Finite("1", "it is how far the string is pulled.", _TRY)
 _VALUES = Finite(
     "1",
-    "a spline of degree 5, with six coefficients or more, goes through them.",
+    "a spline of degree 5, with six coefficients or more, interpolates them.",
     "give a list of at least 6 numbers.",
     per="place",
     fewest=6,
@@ -185,7 +185,7 @@ class Bump(Shape):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Pluck(Shape):
-    """A string pulled aside at one point and let go: two straight lines and a corner.
+    """A string pulled aside at one point and released: two straight lines and a corner.
 
     On a circle the lines fall to zero half a length away from the corner.
 
@@ -242,7 +242,7 @@ class Pluck(Shape):
                 "Pluck.at",
                 self.at,
                 f"a place between the ends, 0 and {length}",
-                "the ends are held.",
+                "the ends are fixed.",
                 "pull the string somewhere between them.",
             )
 

@@ -1,9 +1,9 @@
-"""What the march of a contact along characteristics reads and changes; all of it dimensionless.
+"""State of the method of characteristics for two strings, dimensionless.
 
-Four waves leave the contact: R of u, L of u, R of v, L of v (waves 0 to 3). Each is kept against
-its own characteristic, xi = t - s/c for R and eta = t + s/c for L, as cubics between knots. The
-waves that come in (0 R-, 1 L+ of u, 2 and 3 of v) are read from them a whole reflection or turn
-earlier.
+Four waves leave the contact: R of u, L of u, R of v, L of v (waves 0 to 3). Each is stored over
+the coordinate of its characteristics, xi = t - s/c for R and eta = t + s/c for L, as cubics
+between knots. Incoming waves (0 R-, 1 L+ of u, 2 and 3 of v) are outgoing waves of one reflection
+or turn earlier.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class String(Struct):
 
 
 class Parameters(Struct):
-    """The law of the contact, and what steps obey.
+    """The scattering law of the contact, and bounds on steps.
 
     ratio : F of the rolling condition V_1 = F V_2
     rolling : resistance r
@@ -49,8 +49,8 @@ class Parameters(Struct):
     tolerance : of the third difference of s' / c in a step
     steepest : largest (s' / c) / V
     size : largest initial wave
-    least : least strength of a corner that is met, over `size`
-    corners : about how many corners are met
+    least : least strength of a corner at which a step ends, over `size`
+    corners : approximate number of corners at which steps end
     """
 
     ratio: float
@@ -66,7 +66,7 @@ class Parameters(Struct):
 
 
 class Moment(Struct):
-    """The contact at a time: its places s1 and s2, mean velocity V of v there, force lam."""
+    """The contact at a time: points s1 and s2, mean velocity V of v there, force lam."""
 
     time: float
     s1: float
@@ -76,9 +76,9 @@ class Moment(Struct):
 
 
 class Contact(Struct):
-    """The contact at the end of the last step, as it is saved.
+    """The contact at the end of the last step, as saved.
 
-    time, s1, s2, velocity, force : as of a moment
+    time, s1, s2, velocity, force : see `Moment`
     heat : of rolling
     u_cosine, u_sine, v_cosine, v_sine : integrals of the force on a string times sin(k s) times
         cos and sin(c k t), with k = 2 pi / l
@@ -97,17 +97,17 @@ class Contact(Struct):
 
 
 class Progress(Struct):
-    """Where a march stands, in one element.
+    """Progress of the integration, in one element.
 
     fastest, fastest_at : largest |s'| / c, and when
-    alone, alone_at : largest |w| / V_m of a string without contact, and when
+    alone, alone_at : largest |w| / V_m of a string without contact force, and when
     room, room_at : least distance to a fixed end over the length, and when
     longest : longest step now
     steps, tries : steps taken, steps tried
-    met : corners met
-    fresh : 1 where the state at the start of a step must be computed again
+    met : corners at which a step ended
+    fresh : 1 where the start of a step must be evaluated anew
     done : saved times reached
-    flag : why the last call came back, see `characteristics_kernels`
+    flag : result of the last call, see `characteristics_kernels`
     """
 
     fastest: float
@@ -128,11 +128,11 @@ class Progress(Struct):
 class Wave(Struct):
     """The cubics of a wave that leaves the contact.
 
-    count : how many there are
-    read : which one was read last
-    first, last : those that may be read
-    head, tail : corners of the queue that are still to be met
-    begin, per_time : slots by which `field_kernels` find a cubic: first place, and slots per time
+    count : number of cubics
+    read : the last one evaluated
+    first, last : range that may be evaluated, between two corners
+    head, tail : range of the queue with corners that have not arrived
+    begin, per_time : look-up table of `field_kernels`: its first coordinate, slots per time
     """
 
     count: int
@@ -148,7 +148,7 @@ class Wave(Struct):
 class Cubic(Struct):
     """A cubic of a wave in x - knot, from its knot to the next one.
 
-    area, square : integrals up to there of the wave and of its square
+    area, square : integrals of the wave and of its square up to the knot
     """
 
     c0: float
@@ -171,7 +171,7 @@ class Pair(NamedTuple):
 class Step(NamedTuple):
     """The start, the thirds and the end of a step, and a trial between them.
 
-    incoming : (moment, wave) what the waves that come in hold then
+    incoming : (moment, wave) values of the incoming waves
     """
 
     moments: Table[Moment]
@@ -179,8 +179,8 @@ class Step(NamedTuple):
 
 
 def numbers_of(table: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
-    """Return elements whose fields are all floats as rows of a plain array, a view.
+    """Return a plain view (..., field) of a struct array whose fields are all floats.
 
-    NumPy copies rows fifteen times as fast as elements.
+    NumPy copies it fifteen times as fast as the struct array.
     """
     return table.view(np.float64).reshape(*table.shape, -1)

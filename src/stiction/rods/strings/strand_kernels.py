@@ -1,6 +1,10 @@
-"""Kernels of `BumpStrands`: two strands in their normal modes, joined by a smooth bump.
+"""Kernels of `BumpStrands`: two strands in normal modes, coupled over a smooth bump.
 
-Row 0 of an array belongs to u, row 1 to v. Mode k of strand i has amplitude a[i, k] and rate
+The point values of the rolling condition are averaged with a Gaussian, the bump, and the contact
+force acts through the same Gaussian, so that energy is conserved. Free vibration of the modes is
+exact; an integrating-factor Runge-Kutta scheme adds the contact force.
+
+Index 0 of an array is u, index 1 is v. Mode k of strand i has amplitude a[i, k] and rate
 p[i, k]; the contact is at s[i]. With g = (1, -F) the constraint is sum_i g_i V_i = 0,
 V_i = sum_k bump psi_k(s_i) p_k, and the force on mode k of strand i is
 -pull_i norm bump psi_k(s_i), pull = (lam, -F lam + r V_2). All of it is dimensionless.
@@ -22,7 +26,7 @@ __all__ = [
     "NEAR_END",
     "NOT_FINITE",
     "REACHED",
-    "Flow",
+    "FreeVibration",
     "Joint",
     "Mode",
     "Progress",
@@ -32,9 +36,9 @@ __all__ = [
     "Strand",
     "Strands",
     "contact",
-    "march",
+    "integrate",
+    "project_velocities",
     "save",
-    "settle",
 ]
 
 Floats = npt.NDArray[np.float64]
@@ -43,13 +47,13 @@ REACHED, FASTER_THAN_WAVES, NEAR_END, NOT_FINITE = range(4)
 
 
 class Strand(Struct):
-    """A strand: its numbers, and the contact on it when it was computed last.
+    """A strand: its parameters, and the contact when it was evaluated last.
 
     speed : of its waves
     angle : of its modes, per length
     mobility : G
     sign : g of the constraint, 1 or -F
-    low, high : least and largest place of the contact
+    low, high : bounds of the contact point
     mean : velocity V, averaged over the bump
     pull : of the contact on the strand
     """
@@ -65,14 +69,14 @@ class Strand(Struct):
 
 
 class Joint(Struct):
-    """What joins the strands: its numbers, and what it was when it was computed last.
+    """The coupling of the strands: its parameters, and its state when it was evaluated last.
 
     drag : of the air
     resistance : r of rolling
     periodic : 1 on circles
     force : lam
     mismatch : sum g V
-    weight : of lam in the rate of the mismatch
+    weight : of lam in the rate of the mismatch, the inverse mass of the constraint
     """
 
     drag: float
@@ -84,15 +88,15 @@ class Joint(Struct):
 
 
 class Progress(Struct):
-    """Where a march stands, in one element.
+    """Progress of the integration, in one element.
 
     clock : time since the start
     drag_heat, rolling_heat : heat of the drag and of rolling
-    settled : energy taken by settling
+    settled : energy removed by projections of the velocities
     fastest, fastest_at : largest |s'| / c, and when
-    room, room_at : least distance to where the bump comes to an end, and when
+    room, room_at : least distance to the bounds of the contact points, and when
     steps, saved : steps taken, samples saved
-    ended : why it ended, REACHED while it goes on
+    ended : the reason of its end, REACHED before
     """
 
     clock: float
@@ -109,7 +113,7 @@ class Progress(Struct):
 
 
 class Sample(Struct):
-    """A saved state: time, places of the contact, V, lam, heats, energy taken by settling."""
+    """A saved state: time, contact points, V, lam, heats, energy removed by projections."""
 
     time: float
     s1: float
@@ -123,7 +127,7 @@ class Sample(Struct):
 
 
 class Samples(NamedTuple):
-    """What is saved: rows (t,), and amplitudes and rates of the modes (t, 2, n)."""
+    """Saved states: samples `rows` (t,), and amplitudes and rates of the modes (t, 2, n)."""
 
     rows: Table[Sample]
     amplitude: Floats
@@ -131,7 +135,7 @@ class Samples(NamedTuple):
 
 
 class State(NamedTuple):
-    """Amplitudes and rates (2, n), places (2,) of the contact, and work space (8, n)."""
+    """Amplitudes and rates (2, n), contact points (2,), and work space (8, n)."""
 
     a: Floats
     p: Floats
@@ -157,9 +161,9 @@ class Mode(Struct):
 
 
 class Strands(NamedTuple):
-    """Two strands, what joins them, their modes (2, n).
+    """Two strands, their coupling and their modes (2, n).
 
-    push : (2, n) what a unit of pull does to the rates of the modes
+    push : (2, n) change of the rates of the modes by a unit of pull
     """
 
     strands: Table[Strand]
@@ -168,8 +172,8 @@ class Strands(NamedTuple):
     push: Floats
 
 
-class Flow(NamedTuple):
-    """Free vibration: amplitude a and rate p after it per a and p before it, all (2, n)."""
+class FreeVibration(NamedTuple):
+    """Free vibration over a fixed time, (a, p) to (aa a + ap p, pa a + pp p), all (2, n)."""
 
     aa: Floats
     ap: Floats
@@ -178,8 +182,11 @@ class Flow(NamedTuple):
 
 
 @kernel
-def _basis(angle: float, periodic: bool, kappa: Vector, psi: Vector, slope: Vector) -> None:
-    """Fill modes and derivatives at one place: sines, or 1, cos, sin, cos 2, ... on a circle."""
+def _evaluate_modes(
+    angle: float, periodic: bool, kappa: Vector, psi: Vector, slope: Vector
+) -> None:
+    """Fill modes and derivatives at one point: sines, or 1, cos, sin, cos 2, ... on a circle."""
+    # multiples of the angle by the addition theorem
     c, s = cos(angle), sin(angle)
     x, y = 1.0, 0.0
     if periodic:
@@ -200,39 +207,43 @@ def _basis(angle: float, periodic: bool, kappa: Vector, psi: Vector, slope: Vect
 
 @kernel
 def contact(a: Matrix, p: Matrix, s: Vector, m: Strands) -> None:
-    """Fill in the contact at places s; lam keeps the constraint of the accelerations."""
+    """Evaluate the contact at points s.
+
+    lam solves the time derivative of the constraint, sum_i g_i dV_i/dt = 0, where
+    dV_i/dt = sum_k bump (psi_k dp_k/dt + s_i' psi_k' p_k) and s_i' = G_i V_i.
+    """
     joint = m.joint[0]
     drag, resistance = joint.drag, joint.resistance
-    top, bottom, mismatch = 0.0, 0.0, 0.0
+    numerator, denominator, mismatch = 0.0, 0.0, 0.0
     for i in range(2):
         strand, modes, push = m.strands[i], m.modes[i, :], m.push[i]
         psi, slope, bump = modes["psi"], modes["slope"], modes["bump"]
         stiffness, norm = modes["stiffness"], modes["norm"]
-        _basis(strand.angle * s[i], joint.periodic == 1, modes["kappa"], psi, slope)
-        mean, drift, own, weight = 0.0, 0.0, 0.0, 0.0
+        _evaluate_modes(strand.angle * s[i], joint.periodic == 1, modes["kappa"], psi, slope)
+        mean, velocity_gradient, acceleration, weight = 0.0, 0.0, 0.0, 0.0
         for k in range(psi.size):
             b = bump[k] * psi[k]
             mean += b * p[i, k]
-            drift += bump[k] * slope[k] * p[i, k]
-            own -= b * (stiffness[k] * a[i, k] + drag * p[i, k])
+            velocity_gradient += bump[k] * slope[k] * p[i, k]
+            acceleration -= b * (stiffness[k] * a[i, k] + drag * p[i, k])
             push[k] = norm[k] * b
             weight += push[k] * b
         g = strand.sign
         strand.mean = mean
         if i == 1:
-            own -= resistance * mean * weight
+            acceleration -= resistance * mean * weight
         mismatch += g * mean
-        top += g * (own + strand.mobility * mean * drift)
-        bottom += g * g * weight
+        numerator += g * (acceleration + strand.mobility * mean * velocity_gradient)
+        denominator += g * g * weight
     u, v = m.strands[0], m.strands[1]
-    joint.force, joint.mismatch, joint.weight = top / bottom, mismatch, bottom
+    joint.force, joint.mismatch, joint.weight = numerator / denominator, mismatch, denominator
     u.pull = joint.force * u.sign
     v.pull = joint.force * v.sign + resistance * v.mean
 
 
 @kernel
-def settle(x: State, m: Strands) -> float:
-    """Make the velocities obey the constraint by the least impulse; return the energy it takes."""
+def project_velocities(x: State, m: Strands) -> float:
+    """Project the velocities onto the constraint by the least impulse; return its energy."""
     contact(x.a, x.p, x.s, m)
     mismatch = m.joint[0].mismatch
     impulse = mismatch / m.joint[0].weight
@@ -244,7 +255,7 @@ def settle(x: State, m: Strands) -> float:
 
 @kernel
 def save(x: State, m: Strands, progress: Table[Progress], samples: Samples) -> None:
-    """Save a sample, but for its time."""
+    """Save a sample without its time."""
     contact(x.a, x.p, x.s, m)
     now = progress[0]
     k, u, v = now.saved, m.strands[0], m.strands[1]
@@ -259,15 +270,15 @@ def save(x: State, m: Strands, progress: Table[Progress], samples: Samples) -> N
 
 @kernel
 def _copy(values: Matrix, to: Matrix) -> None:
-    """Copy both rows of values; a loop compiles faster than an assignment of arrays."""
+    """Copy values of both strands; a loop compiles faster than an assignment of arrays."""
     for i in range(2):
         for k in range(to.shape[1]):
             to[i, k] = values[i, k]
 
 
 @kernel
-def _glide(a: Matrix, p: Matrix, flow: Flow) -> None:
-    """Let both strands vibrate freely, exactly."""
+def _free_vibration(a: Matrix, p: Matrix, flow: FreeVibration) -> None:
+    """Advance the free vibration of both strands, exactly."""
     for i in range(2):
         for k in range(a.shape[1]):
             x, y = a[i, k], p[i, k]
@@ -277,7 +288,7 @@ def _glide(a: Matrix, p: Matrix, flow: Flow) -> None:
 
 @kernel
 def _heat_rate(p: Matrix, modes: Table[Mode], drag: float) -> float:
-    """Return the power that the drag takes: drag times the integral of the squared velocity."""
+    """Return the power of the drag: drag times the integral of the squared velocity."""
     if drag == 0.0:
         return 0.0
     norm, total = modes["norm"], 0.0
@@ -289,19 +300,21 @@ def _heat_rate(p: Matrix, modes: Table[Mode], drag: float) -> float:
 
 
 @kernel
-def _push(h: float, strands: Table[Strand], push: Matrix, flow: Flow, a: Matrix, p: Matrix) -> None:
-    """Add h times the contact force of one stage, carried on by half a step of free flow."""
+def _add_impulse_before_half_step(
+    h: float, strands: Table[Strand], push: Matrix, flow: FreeVibration, a: Matrix, p: Matrix
+) -> None:
+    """Add h times the contact force of a stage, advanced by half a step of free vibration."""
     for i in range(2):
         size = -h * strands[i].pull
         for k in range(p.shape[1]):
-            kick = size * push[i, k]
-            a[i, k] += flow.ap[i, k] * kick
-            p[i, k] += flow.pp[i, k] * kick
+            impulse = size * push[i, k]
+            a[i, k] += flow.ap[i, k] * impulse
+            p[i, k] += flow.pp[i, k] * impulse
 
 
 @kernel
-def _kick(h: float, strands: Table[Strand], push: Matrix, p: Matrix) -> None:
-    """Add h times the contact force of one stage."""
+def _add_impulse(h: float, strands: Table[Strand], push: Matrix, p: Matrix) -> None:
+    """Add h times the contact force of a stage to the rates."""
     for i in range(2):
         size = -h * strands[i].pull
         for k in range(p.shape[1]):
@@ -309,11 +322,13 @@ def _kick(h: float, strands: Table[Strand], push: Matrix, p: Matrix) -> None:
 
 
 @kernel(allocates=True)
-def _step(h: float, x: State, m: Strands, flow: Flow) -> tuple[float, float]:
+def _step(h: float, x: State, m: Strands, flow: FreeVibration) -> tuple[float, float]:
     """Take one step of the integrating-factor Runge-Kutta scheme of order 4.
 
-    The free vibration is exact. `flow` is that of half a step. Returns the heat of the drag and
-    of the rolling resistance.
+    The classical scheme acts in variables in which free vibration is at rest: the force of the
+    first stage is carried on by a whole step, those of the middle stages by half a step, that of
+    the last by none. `flow` is the free vibration of half a step. Returns the heat of the drag
+    and of the rolling resistance, by Simpson's rule on the stages.
     """
     a, p, s, strands, push = x.a, x.p, x.s, m.strands, m.push
     now, start = np.empty(2), np.empty(2)
@@ -322,13 +337,13 @@ def _step(h: float, x: State, m: Strands, flow: Flow) -> tuple[float, float]:
     a1, p1, sum_a, sum_p = x.spare[0:2], x.spare[2:4], x.spare[4:6], x.spare[6:8]
     contact(a, p, s, m)
     heat, rolling = _heat_rate(p, m.modes, drag), resistance * (v.mean * v.mean)
-    _glide(a, p, flow)
+    _free_vibration(a, p, flow)
     _copy(a, a1)
     _copy(p, p1)
     _copy(a, sum_a)
     _copy(p, sum_p)
-    _push(0.5 * h, strands, push, flow, a1, p1)
-    _push(h / 6.0, strands, push, flow, sum_a, sum_p)
+    _add_impulse_before_half_step(0.5 * h, strands, push, flow, a1, p1)
+    _add_impulse_before_half_step(h / 6.0, strands, push, flow, sum_a, sum_p)
     for i in range(2):
         rate = strands[i].mobility * strands[i].mean
         now[i] = start[i] + 0.5 * h * rate
@@ -339,51 +354,54 @@ def _step(h: float, x: State, m: Strands, flow: Flow) -> tuple[float, float]:
         rolling += 2.0 * resistance * (v.mean * v.mean)
         _copy(a, a1)
         _copy(p, p1)
-        share = 0.5 if stage == 0 else 1.0
-        _kick(share * h, strands, push, p1)
-        _kick(h / 3.0, strands, push, sum_p)
+        fraction = 0.5 if stage == 0 else 1.0
+        _add_impulse(fraction * h, strands, push, p1)
+        _add_impulse(h / 3.0, strands, push, sum_p)
         for i in range(2):
             rate = strands[i].mobility * strands[i].mean
-            now[i] = start[i] + share * h * rate
+            now[i] = start[i] + fraction * h * rate
             s[i] += h / 3.0 * rate
-    _glide(a1, p1, flow)
+    _free_vibration(a1, p1, flow)
     contact(a1, p1, now, m)
     heat += _heat_rate(p1, m.modes, drag)
     rolling += resistance * (v.mean * v.mean)
     _copy(sum_a, a)
     _copy(sum_p, p)
-    _glide(a, p, flow)
-    _kick(h / 6.0, strands, push, p)
+    _free_vibration(a, p, flow)
+    _add_impulse(h / 6.0, strands, push, p)
     for i in range(2):
         s[i] += h / 6.0 * strands[i].mobility * strands[i].mean
     return h / 6.0 * heat, h / 6.0 * rolling
 
 
 @kernel
-def march(
+def integrate(
     steps: int,
     h: float,
     x: State,
     m: Strands,
-    flow: Flow,
+    flow: FreeVibration,
     progress: Table[Progress],
     samples: Samples,
 ) -> int:
-    """Take steps, fewer if the model ends, and save a sample; return why it ended."""
+    """Take steps, fewer if the model ends, and save a sample; return the reason of the end.
+
+    After each step a projection of the velocities removes the drift of the constraint.
+    """
     now, s, ended = progress[0], x.s, REACHED
     for _ in range(steps):
         heat, rolling = _step(h, x, m, flow)
         now.drag_heat += heat
         now.rolling_heat += rolling
-        now.settled += settle(x, m)
+        now.settled += project_velocities(x, m)
         now.steps += 1
         now.clock += h
-        fastest, ahead = 0.0, np.inf
+        fastest, least_room = 0.0, np.inf
         for i in range(2):
             strand = m.strands[i]
             fastest = max(fastest, abs(strand.mobility * strand.mean) / strand.speed)
             room = min(s[i] - strand.low, strand.high - s[i])
-            ahead = min(ahead, room)
+            least_room = min(least_room, room)
             if room < now.room:
                 now.room, now.room_at = room, now.clock
         if fastest > now.fastest:
@@ -392,7 +410,7 @@ def march(
             ended = NOT_FINITE
         elif fastest >= 1.0:
             ended = FASTER_THAN_WAVES
-        elif ahead < 0.0:
+        elif least_room < 0.0:
             ended = NEAR_END
         if ended:
             break

@@ -1,10 +1,10 @@
-"""Strands that touch through a smooth bump: an independent check of the point contact.
+"""Motion of two strands in contact over a smooth bump: a check of the point contact.
 
 The point values of the rolling condition are replaced by averages with a Gaussian of unit mass,
 V_i = int B(x - s_i) u_t dx, and the force acts through the same Gaussian, so that energy is
-conserved. The strands are carried in their normal modes, as many as a chain of `cells` springs
-has: between contact forces they vibrate exactly. What is left is an error of first order in the
-width of the bump, which `extrapolated` removes.
+conserved. The strands are expanded in normal modes, as many as a chain of `cells` springs has,
+whose free vibration is exact. The error is of first order in the width of the bump;
+`extrapolated` removes it.
 
 Source: Gay-Balmaz, Putkaradze 2012, (11)-(13) in one dimension; formulas sheet, section 5.
 """
@@ -40,7 +40,7 @@ def strand_motion(
     progress: Callable[[float, str], None] | None = None,
     checkpoint: Checkpoint | None = None,
 ) -> StrandMotion:
-    """Return the motion of two strands joined by a bump.
+    """Return the motion of two strands coupled over a bump.
 
     Parameters
     ----------
@@ -48,10 +48,10 @@ def strand_motion(
     width : standard deviation of the bump
     cells : of each strand; two per width of the bump when None
     step : longest time step, in crossing times of the bump by the faster wave
-    lumped : vibrate like equal masses on springs, which slows short waves down; else like
-        the continuous string
+    lumped : take the frequencies of equal masses on springs, whose short waves are slow; else
+        those of the continuous string
     progress : called with the fraction done and a short note
-    checkpoint : where to leave the state of a long run; None for nowhere
+    checkpoint : stores the state of a long run; None for no checkpoint
 
     Raises
     ------
@@ -59,9 +59,9 @@ def strand_motion(
 
     Notes
     -----
-    The scheme is a Runge-Kutta scheme of order 4 on top of the exact free vibration. lam solves
-    the differentiated rolling condition at each stage; at the end of a step the velocities are
-    put back on the condition itself by the least impulse.
+    An integrating-factor Runge-Kutta scheme of order 4. lam solves the time derivative of the
+    rolling condition at each stage; at the end of a step the velocities are projected onto the
+    condition itself.
 
     Verified by: tests/convergence/test_strands.py::test_order_in_the_step
     """
@@ -75,24 +75,24 @@ def strand_motion(
         why = "the time step follows the width of the bump."
         refuse("bump_width", width, f"at most {_MOST_STEPS:.0e} steps", why, "a wider bump.")
     state = StrandState(pair, float(width), cells, lumped, time.size)
-    found = None if checkpoint is None else checkpoint.load()
-    if found is None:
+    saved = None if checkpoint is None else checkpoint.load()
+    if saved is None:
         state.save(float(time[0]))
     else:
-        state.resume(found)
+        state.resume(saved)
     run_to_end(_steps(state, time, longest), progress or silent, checkpoint)
     return state.motion(time)
 
 
 def _steps(state: StrandState, time: Floats, longest: float) -> Generator[Pause, None, None]:
-    """Go from saved time to saved time, up to where the model ends."""
+    """Advance from saved time to saved time, up to the end of the model."""
     for when, gap in zip(
         time[state.now.saved :], np.diff(time)[state.now.saved - 1 :], strict=True
     ):
         if state.now.ended:
             break
         count = max(int(np.ceil(gap / longest - 1e-9)), 1)
-        reached = state.go(count, float(gap) / count, float(when - gap))
+        reached = state.advance(count, float(gap) / count, float(when - gap))
         yield Pause(float((reached - time[0]) / (time[-1] - time[0])), "strands", state.state)
 
 
@@ -102,15 +102,15 @@ def to_zero_width(widths: Sequence[float], values: Floats) -> tuple[Floats, Floa
     Parameters
     ----------
     widths : (w,) all different
-    values : (w, ...) one row per width
+    values : (w, ...) one set per width
 
     Returns
     -------
-    The limit, and how far it lies from the limit without the widest bump.
+    The limit, and its difference from the limit without the widest bump.
 
     Verified by: tests/unit/rods/strings/test_strands.py::test_extrapolation_of_a_polynomial
     """
-    wide = numbers(
+    sizes = numbers(
         "widths",
         widths,
         per="run",
@@ -118,15 +118,15 @@ def to_zero_width(widths: Sequence[float], values: Floats) -> tuple[Floats, Floa
         why="the width goes to zero along them.",
         try_="give [0.04, 0.02, 0.01].",
     )
-    if wide.size < 2 or np.unique(wide).size < wide.size:
+    if sizes.size < 2 or np.unique(sizes).size < sizes.size:
         why = "the limit is that of a polynomial in the width."
-        refuse("widths", list(wide), "two or more that differ", why, "give [0.04, 0.02, 0.01].")
-    order = np.argsort(wide)[::-1]
-    wide, rows = wide[order], np.asarray(values)[order]
+        refuse("widths", list(sizes), "two or more that differ", why, "give [0.04, 0.02, 0.01].")
+    order = np.argsort(sizes)[::-1]
+    sizes, sorted_values = sizes[order], np.asarray(values)[order]
 
     def limit(x: Floats, y: Floats) -> Floats:
         weights = [np.prod([b / (b - a) for b in x if b != a]) for a in x]
         return np.asarray(np.tensordot(np.array(weights), y, axes=1))
 
-    found = limit(wide, rows)
-    return found, np.abs(found - limit(wide[1:], rows[1:]))
+    result = limit(sizes, sorted_values)
+    return result, np.abs(result - limit(sizes[1:], sorted_values[1:]))

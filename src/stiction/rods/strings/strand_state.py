@@ -1,4 +1,8 @@
-"""Two strands joined by a bump, in the arrays that the kernels work on."""
+"""State of two strands coupled over a bump: normal modes, contact points, checkpoints.
+
+`StrandState` expands the initial data in normal modes, advances them by `strand_kernels` and
+returns the motion with its energies.
+"""
 
 from __future__ import annotations
 
@@ -22,24 +26,24 @@ Floats = npt.NDArray[np.float64]
 # cells per width of the bump: its spectrum has fallen to exp(-(pi ratio)^2 / 2) at the last mode
 RATIO = 2.0
 LEAST_RATIO = 1.5
-# the bump is taken to end this many widths from its middle
+# the bump is truncated this many widths from its centre
 TAIL = 6.0
 _MOST_BYTES = 1 << 30
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class StrandPair(Record):
-    """What the equations of two strands need; u comes first.
+    """Parameters and initial data of two strands; u comes first.
 
     Parameters
     ----------
     speed, length, mobility : (2,) c, l and G of u and v
     ratio : F of the rolling condition V_1 = F V_2
-    start : (2,) places of the contact
+    start : (2,) contact points
     periodic : strands on circles; else with fixed ends
     drag : of the air, u_tt + drag u_t = ... [1 / time]
     resistance : r of rolling, a force -r V_2 on v
-    shapes, rates : u and v, u_t and v_t at the start, as functions of arrays of places
+    shapes, rates : u and v, u_t and v_t at the start, as functions of arrays of points
     """
 
     speed: tuple[float, float]
@@ -56,26 +60,26 @@ class StrandPair(Record):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class StrandMotion(Record):
-    """The motion of two strands at the saved times, up to where it ended.
+    """The motion of two strands at the saved times, up to its end.
 
     Parameters
     ----------
     time : (t,)
-    s, rates : (t, 2) places of the contact and their rates
+    s, rates : (t, 2) contact points and their rates
     mean : (t, 2) V_1 and V_2, the velocities of u and v averaged over the bump
     contact_force : (t,) lam
     amplitude, velocity : (t, 2, k) coefficients of the modes of u and v, and their rates
     drag_heat, rolling_heat : (t,) heat of the drag and of rolling
-    projected : (t,) energy taken to keep the rolling condition
+    projected : (t,) energy removed by projections onto the rolling condition
     kinetic, stored : (t, 2) energies of u and v
-    shared : (t,) half the integral of u_t v_t + c^2 u_x v_x, of strands alike
-    given : energy of the data, before they were made to roll
-    ended : why it ended, a code of the kernels
-    t_end : when it ended
+    shared : (t,) half the integral of u_t v_t + c^2 u_x v_x, of identical strands
+    given : energy of the data, before their projection onto the rolling condition
+    ended : reason of its end, a code of the kernels
+    t_end : time of its end
     steps, cells : counts of work
     fastest, fastest_at : largest |s'| / c of all steps, and when
-    room, room_at : least room to where the bump comes to an end, of all steps, and when
-    unresolved : share of the energy of the data in modes that are not carried
+    room, room_at : least distance of the contact to its bounds, of all steps, and when
+    unresolved : fraction of the energy of the data in modes that are left out
     """
 
     time: Floats
@@ -108,12 +112,12 @@ _FINER = 8
 
 
 def refuse(name: str, got: object, needs: str, why: str, try_: str) -> None:
-    """Raise the error of a bump that cannot be."""
+    """Raise the error of a bump that is not possible."""
     raise ModelError(f"BumpStrands.{name}", got, needs, why, try_)
 
 
 class StrandState:
-    """Modes of both strands and the contact, in the arrays the kernels work on."""
+    """Modes of both strands and the contact, in the arrays of the kernels."""
 
     def __init__(
         self, pair: StrandPair, width: float, cells: int | None, lumped: bool, times: int
@@ -146,33 +150,38 @@ class StrandState:
         self.x = sk.State(a, p, np.array(pair.start, dtype=np.float64), np.zeros((8, size)))
         self.progress = sk.Progress.table()
         self.now = self.progress[0]
-        self.flow, self.flow_step = sk.Flow(*np.zeros((4, 2, size))), 0.0
+        self.flow, self.flow_step = sk.FreeVibration(*np.zeros((4, 2, size))), 0.0
         if times * size * 32 > _MOST_BYTES:
             got, needs = f"{times} saved times", f"at most {_MOST_BYTES // (32 * size)}"
-            why = f"all {2 * size} amplitudes and rates are kept at each."
+            why = f"all {2 * size} amplitudes and rates are saved at each time."
             refuse("save", got, needs, why, "save fewer, or take a wider bump.")
         self.samples = sk.Samples(sk.Sample.table(times), *np.zeros((2, times, 2, size)))
-        self._settle()
+        self._project_start()
 
-    def _settle(self) -> None:
-        """Make the velocities roll at the start; see whether the contact is slow enough."""
+    def _project_start(self) -> None:
+        """Project the initial velocities onto the rolling condition, and check the contact speed.
+
+        A second projection removes the rounding of the first.
+        """
         now, strands = self.now, self.m.strands
-        now.settled = sk.settle(self.x, self.m)
-        sk.settle(self.x, self.m)
+        now.settled = sk.project_velocities(self.x, self.m)
+        sk.project_velocities(self.x, self.m)
         rates = strands["mobility"] * strands["mean"]
         now.fastest = (np.abs(rates) / strands["speed"]).max()
         low, high = self.x.s - strands["low"], strands["high"] - self.x.s
-        # on circles there is no bound, and no infinity in checkpoints
+        # circles have no bound; checkpoints hold no infinity
         now.room = min(*low, *high, np.finfo(float).max)
         if now.fastest >= 1.0:
             now.ended = sk.FASTER_THAN_WAVES
 
-    def go(self, count: int, h: float, start: float) -> float:
+    def advance(self, count: int, h: float, start: float) -> float:
         """Take `count` steps of length h, or fewer if the model ends; save and return the time."""
         if self.flow_step != h:
             self.flow, self.flow_step = _free_flow(self.omega, self.pair.drag, 0.5 * h), h
         before = self.now.steps
-        self.now.ended = sk.march(count, h, self.x, self.m, self.flow, self.progress, self.samples)
+        self.now.ended = sk.integrate(
+            count, h, self.x, self.m, self.flow, self.progress, self.samples
+        )
         time = start + float(self.now.steps - before) * h
         self.samples.rows[self.now.saved - 1].time = time
         return time
@@ -183,7 +192,7 @@ class StrandState:
         self.samples.rows[self.now.saved - 1].time = time
 
     def state(self) -> dict[str, StateArray]:
-        """Return what a run needs to go on."""
+        """Return the state for a checkpoint."""
         saved = self.now.saved
         return {
             "a": StateArray(self.x.a),
@@ -193,39 +202,39 @@ class StrandState:
             **{k: StateArray(v, "saved", saved) for k, v in self.samples._asdict().items()},
         }
 
-    def resume(self, kept: Mapping[str, npt.NDArray[Any]]) -> None:
-        """Take up the state of a checkpoint."""
-        saved = restore(self.state(), kept)["saved"]
+    def resume(self, checkpoint: Mapping[str, npt.NDArray[Any]]) -> None:
+        """Restore the state of a checkpoint."""
+        saved = restore(self.state(), checkpoint)["saved"]
         check_count("progress", int(self.now.saved), max(saved, 1), saved)
         check_count("progress", int(self.now.ended), sk.REACHED, sk.NOT_FINITE)
 
     def motion(self, time: Floats) -> StrandMotion:
-        """Return what was kept; sums of steps are off `time` by rounding."""
+        """Return the saved motion, at `time`: sums of steps differ from it by rounding."""
         now, start = self.now, float(time[0])
-        rows: npt.NDArray[Any] = self.samples.rows[: now.saved]
+        samples: npt.NDArray[Any] = self.samples.rows[: now.saved]
         amplitude, velocity = (
             self.samples.amplitude[: now.saved],
             self.samples.velocity[: now.saved],
         )
         energies = [self._energies(*state) for state in zip(amplitude, velocity, strict=True)]
         kinetic, stored, shared = (np.array(column) for column in zip(*energies, strict=True))
-        mean = np.stack([rows["u_mean"], rows["v_mean"]], axis=1)
+        mean = np.stack([samples["u_mean"], samples["v_mean"]], axis=1)
         return StrandMotion(
-            time=rows["time"].copy() if now.ended else np.array(time, dtype=np.float64),
-            s=np.stack([rows["s1"], rows["s2"]], axis=1),
+            time=samples["time"].copy() if now.ended else np.array(time, dtype=np.float64),
+            s=np.stack([samples["s1"], samples["s2"]], axis=1),
             rates=mean * np.array(self.pair.mobility),
             mean=mean,
-            contact_force=rows["force"].copy(),
+            contact_force=samples["force"].copy(),
             amplitude=amplitude,
             velocity=velocity,
-            drag_heat=rows["drag_heat"].copy(),
-            rolling_heat=rows["rolling_heat"].copy(),
-            projected=rows["settled"].copy(),
+            drag_heat=samples["drag_heat"].copy(),
+            rolling_heat=samples["rolling_heat"].copy(),
+            projected=samples["settled"].copy(),
             kinetic=kinetic,
             stored=stored,
             shared=shared,
             ended=int(now.ended),
-            t_end=float(rows["time"][-1] if now.ended else time[-1]),
+            t_end=float(samples["time"][-1] if now.ended else time[-1]),
             steps=int(now.steps),
             cells=self.cells,
             fastest=float(now.fastest),
@@ -233,11 +242,11 @@ class StrandState:
             room=float(now.room),
             room_at=start + float(now.room_at),
             unresolved=self.unresolved,
-            given=float(kinetic[0].sum() + stored[0].sum() + rows["settled"][0]),
+            given=float(kinetic[0].sum() + stored[0].sum() + samples["settled"][0]),
         )
 
     def _energies(self, a: Floats, p: Floats) -> tuple[Floats, Floats, float]:
-        """Return kinetic and stored energies of u and v, and what both share."""
+        """Return kinetic and stored energies of u and v, and half their bilinear form."""
         stiff, norm = self.m.modes["stiffness"], self.m.modes["norm"]
         kinetic = 0.5 * (p**2 / norm).sum(axis=1)
         both = p[0] * p[1] + stiff[0] * a[0] * a[1]
@@ -254,16 +263,16 @@ def _wave_numbers(length: float, cells: int, periodic: bool) -> Floats:
 
 
 def _start(pair: StrandPair, size: int, cells: int) -> tuple[Floats, Floats, float]:
-    """Return amplitudes and rates of the modes, and the share of the energy that is left out."""
+    """Return amplitudes and rates of the modes, and the fraction of the energy left out."""
     a, p, lost, total = np.zeros((2, size)), np.zeros((2, size)), 0.0, 0.0
     fine = _FINER * cells
     for i, length in enumerate(pair.length):
         waves = _wave_numbers(length, fine, pair.periodic)
         by = (pair.speed[i] * waves, np.ones(waves.size))
         for target, given, scale in zip((a, p), (pair.shapes[i], pair.rates[i]), by, strict=True):
-            found = _coefficients(given, length, fine, pair.periodic)
-            target[i] = found[:size]
-            energy = (scale * found) ** 2
+            coefficients = _coefficients(given, length, fine, pair.periodic)
+            target[i] = coefficients[:size]
+            energy = (scale * coefficients) ** 2
             lost, total = lost + float(energy[size:].sum()), total + float(energy.sum())
     return a, p, lost / total if total > 0.0 else 0.0
 
@@ -271,19 +280,19 @@ def _start(pair: StrandPair, size: int, cells: int) -> tuple[Floats, Floats, flo
 def _coefficients(
     given: Callable[[Floats], Floats], length: float, cells: int, periodic: bool
 ) -> Floats:
-    """Return the coefficients of all modes of `cells` cells, by the trapezium rule."""
+    """Return the coefficients of all modes of `cells` cells, by the trapezium rule (FFT)."""
     if not periodic:
         values = np.asarray(given(np.linspace(0.0, length, cells + 1)), dtype=np.float64)
         odd = np.concatenate([[0.0], values[1:-1], [0.0], -values[-2:0:-1]])
         return np.asarray(-np.fft.rfft(odd).imag[1:cells] / cells)
-    places = np.arange(float(cells)) * (length / cells)
-    values = np.asarray(given(np.asarray(places)), dtype=np.float64)
+    points = np.arange(float(cells)) * (length / cells)
+    values = np.asarray(given(np.asarray(points)), dtype=np.float64)
     waves = np.fft.rfft(values)[: (cells - 1) // 2 + 1] / cells
     pairs = np.stack([2.0 * waves.real[1:], -2.0 * waves.imag[1:]], axis=1)
     return np.concatenate([[waves.real[0]], pairs.ravel()])
 
 
-def _free_flow(omega: Floats, drag: float, t: float) -> sk.Flow:
+def _free_flow(omega: Floats, drag: float, t: float) -> sk.FreeVibration:
     """Return the free vibration of x'' + drag x' + omega^2 x = 0 over t."""
     turn = np.sqrt((omega**2 - 0.25 * drag**2).astype(np.complex128)) * t
     fade = np.exp(-0.5 * drag * t)
@@ -291,20 +300,22 @@ def _free_flow(omega: Floats, drag: float, t: float) -> sk.Flow:
     # sin(q t) / q
     sin = np.sinc(turn / np.pi).real * t * fade
     half = 0.5 * drag * sin
-    return sk.Flow(cos + half, sin, -(omega**2) * sin, cos - half)
+    return sk.FreeVibration(cos + half, sin, -(omega**2) * sin, cos - half)
 
 
 def _check_bump(pair: StrandPair, width: float, cells: int) -> None:
-    """Refuse a bump that does not fit on a strand, or that the cells do not resolve."""
+    """Refuse a bump that does not fit on a strand or is not resolved by the cells."""
     if cells > MOST_CELLS:
         refuse("width", width, f"at most {MOST_CELLS} cells", "memory is bounded.", "a wider one.")
-    for length, place in zip(pair.length, pair.start, strict=True):
+    for length, point in zip(pair.length, pair.start, strict=True):
         spacing = length / cells
         if width < LEAST_RATIO * spacing * (1.0 - 1e-9):
             needs = f"at least {int(np.ceil(LEAST_RATIO * length / width))} cells"
-            why = f"the bump is {width / spacing:.3g} cells wide and must be resolved by them."
+            why = f"the bump is {width / spacing:.3g} cells wide, too few to resolve it."
             refuse("cells", cells, needs, why, "leave it out: two cells for each width.")
-        far = 0.5 * length if pair.periodic else min(place, length - place)
-        if far < TAIL * width:
-            why = "the bump reaches six widths to both sides and must end on the strand."
-            refuse("bump_width", width, f"at most {far / TAIL:.4g}", why, "a narrower bump.")
+        reach_to_end = 0.5 * length if pair.periodic else min(point, length - point)
+        if reach_to_end < TAIL * width:
+            why = "the bump extends over six widths on both sides and must fit on the strand."
+            refuse(
+                "bump_width", width, f"at most {reach_to_end / TAIL:.4g}", why, "a narrower bump."
+            )

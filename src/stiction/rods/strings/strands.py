@@ -1,4 +1,4 @@
-"""Strands that touch through a smooth bump: a second, independent method for rolling strings.
+"""Rolling strings with the contact averaged over a smooth bump: an independent second method.
 
 Source: Gay-Balmaz, Putkaradze 2012, (11)-(13) in one dimension; formulas sheet, section 5.
 """
@@ -32,7 +32,7 @@ Floats = npt.NDArray[np.float64]
 
 
 def strand_pair(system: RollingStrings) -> StrandPair:
-    """Return what `strand_motion` needs of two rolling strings."""
+    """Return the parameters and initial data of two rolling strings for `strand_motion`."""
     ends, lengths = system.ends, system.lengths
 
     def function(shape: Shape | None, length: float) -> Callable[[Floats], Floats]:
@@ -75,7 +75,7 @@ def solve_strands(system: RollingStrings, method: BumpStrands, request: Request)
 
 
 def _history(system: RollingStrings, method: BumpStrands, motion: StrandMotion) -> StringHistory:
-    """Return the motion in the names of a run of strings."""
+    """Return the motion as a history of strings."""
     status, reason, event = _end(motion)
     lead = _lead(system)
     total = motion.kinetic + motion.stored
@@ -103,7 +103,7 @@ def _history(system: RollingStrings, method: BumpStrands, motion: StrandMotion) 
 
 
 def _end(motion: StrandMotion) -> tuple[Status, str, str]:
-    """Return how the run ended, why in one line, and the kind of its last event."""
+    """Return status, reason in one line, and kind of the last event."""
     from stiction.rods.strings import strand_kernels as kernels
 
     t = motion.t_end
@@ -111,7 +111,7 @@ def _end(motion: StrandMotion) -> tuple[Status, str, str]:
         reason = f"the contact reaches the speed of the waves at t = {t:.9g}; the model ends there"
         return Status.NO_CONTINUATION, reason, "breakdown"
     if motion.ended == kernels.NEAR_END:
-        reason = f"the bump comes to an end of a strand at t = {t:.9g}"
+        reason = f"the bump reaches an end of a strand at t = {t:.9g}"
         return Status.NO_CONTINUATION, reason, "end"
     if motion.ended == kernels.NOT_FINITE:
         return Status.NOT_FINITE, f"a mode is not finite at t = {t:.9g}", ""
@@ -121,10 +121,10 @@ def _end(motion: StrandMotion) -> tuple[Status, str, str]:
 def _checks(
     system: RollingStrings, method: BumpStrands, motion: StrandMotion, lost: float
 ) -> Sequence[Check]:
-    """Return what the method knows of its own errors."""
+    """Return the audit checks of the method."""
     resolved = method.bump_width / (max(system.lengths) / motion.cells)
     fast = motion.fastest
-    found = [
+    checks = [
         Check("contact_subsonic", fast < 1.0, fast, 1.0, motion.fastest_at, "largest |s'|/c"),
         Check(
             "bump_resolved",
@@ -141,8 +141,8 @@ def _checks(
             motion.unresolved,
             1e-3,
             0.0,
-            "share of the energy of the initial data in modes that are not carried; more cells "
-            "carry more",
+            "fraction of the energy of the initial data in modes that are left out; more cells "
+            "include more",
         ),
         Check(
             "start_rolls",
@@ -150,32 +150,31 @@ def _checks(
             float(motion.projected[0]),
             1e-12 * motion.given,
             0.0,
-            "energy taken at the start to make the initial velocities roll",
-            # the limit is rounding of zero: the motion that follows is as good as any
+            "energy removed by the projection of the initial velocities onto rolling",
+            # the limit is rounding of zero; the motion after a projection is valid too
             kind=Kind.CONDITION,
         ),
-        Check("rolling_kept", lost <= 1e-6, lost, 1e-6, None, "energy taken to keep rolling"),
+        Check("rolling_kept", lost <= 1e-6, lost, 1e-6, None, "energy removed to maintain rolling"),
     ]
     if system.ends == "fixed":
         limit, room, when = TAIL * method.bump_width, motion.room, motion.room_at
         note = "least distance to an end; the bump reaches six widths"
-        found.append(
+        checks.append(
             Check(
                 "contact_inside", room >= 0.0, limit + room, limit, when, note, kind=Kind.AT_LEAST
             )
         )
-    return found
+    return checks
 
 
 def _fields(system: RollingStrings, motion: StrandMotion) -> tuple[Floats, Floats, Floats, Floats]:
     """Return u, v, u_t, v_t on the grid of the system."""
-    kept = (motion.amplitude, motion.velocity)
-    found: list[Floats] = []
-    for values in kept:
+    fields: list[Floats] = []
+    for values in (motion.amplitude, motion.velocity):
         for i in range(2):
             shapes = mode_shapes(grid(system, i), system.lengths[i], values.shape[2], system.ends)
-            found.append(np.ascontiguousarray(values[:, i] @ shapes))
-    u, v, u_t, v_t = found
+            fields.append(np.ascontiguousarray(values[:, i] @ shapes))
+    u, v, u_t, v_t = fields
     return u, v, u_t, v_t
 
 
@@ -217,7 +216,7 @@ def extrapolated(
     *,
     step: float = 0.2,
 ) -> Extrapolated:
-    """Return the motion of two strings from bumps of several widths, taken to width zero.
+    """Return the motion of two strings from bumps of several widths, extrapolated to width zero.
 
     Parameters
     ----------
@@ -234,7 +233,7 @@ def extrapolated(
     -----
     The error of a run is a power series in the width, except near the times at which a corner of
     the force passes: there it is only bounded by the width. On reference case C the limits are
-    within 4e-7 of the exact places up to t = 20.
+    within 4e-7 of the exact points up to t = 20.
 
     Verified by: tests/convergence/test_strands.py::test_limit_of_width_zero
     """
@@ -252,45 +251,45 @@ def extrapolated(
         )
     times = wanted if wanted[0] == 0.0 else np.concatenate([[0.0], wanted])
     pair, lead = strand_pair(system), _lead(system)
-    rows = []
+    values = []
     for width in widths:
         with quiet():
-            found = strand_motion(pair, times, float(width), step=step)
-        if found.ended:
+            motion = strand_motion(pair, times, float(width), step=step)
+        if motion.ended:
             raise SolveError(
-                f"extrapolated: the bump of width {width} got as far as t = {found.t_end:.6g}.\n"
-                "Why: its contact came to an end or to the wave speed.\n"
+                f"extrapolated: the run of bump width {width} ended at t = {motion.t_end:.6g}.\n"
+                "Why: its contact reached an end or the wave speed.\n"
                 "Try: narrower bumps, or an earlier time."
             )
-        rows.append(
+        values.append(
             np.stack(
                 [
-                    found.s[:, 0],
-                    found.s[:, 1],
-                    found.contact_force,
-                    found.amplitude[:, 0, lead],
-                    found.amplitude[:, 1, lead],
+                    motion.s[:, 0],
+                    motion.s[:, 1],
+                    motion.contact_force,
+                    motion.amplitude[:, 0, lead],
+                    motion.amplitude[:, 1, lead],
                 ]
             )
         )
-    limit, doubt = to_zero_width(widths, np.array(rows))
-    keep = slice(times.size - wanted.size, None)
+    limit, doubt = to_zero_width(widths, np.array(values))
+    asked = slice(times.size - wanted.size, None)
     given = sorted((float(width) for width in widths), reverse=True)
     return Extrapolated(
         time=wanted,
-        s1=limit[0, keep],
-        s2=limit[1, keep],
-        contact_force=limit[2, keep],
-        u1=limit[3, keep],
-        v1=limit[4, keep],
-        doubt=doubt[:, keep],
+        s1=limit[0, asked],
+        s2=limit[1, asked],
+        contact_force=limit[2, asked],
+        u1=limit[3, asked],
+        v1=limit[4, asked],
+        doubt=doubt[:, asked],
         widths=np.array(given),
     )
 
 
-_WHEN = "runs start at 0 and go on."
+_WHEN = "runs start at 0."
 
 
 def _lead(system: RollingStrings) -> int:
-    """Return the place of sin(2 pi x / l) among the modes."""
+    """Return the index of sin(2 pi x / l) among the modes."""
     return 2 if system.ends == "periodic" else 1

@@ -5,8 +5,8 @@
     C1 <phi1_t> = C2 <phi2_t>,  phi_t = (gamma, omega) in the frame of each rod
 
 with constant xi and kappa: the waves are linear, the motion of the contact along the rods is not.
-Each strand is carried in its sine modes, exactly between contact forces, and the contact is
-smeared by a smooth bump, so that the 3 x 3 system for lam is regular at each stage.
+Each strand is expanded in sine modes, whose free vibration is exact, and the contact is averaged
+over a smooth bump, so that the 3 x 3 system for lam is regular at each stage.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ __all__ = ["VectorMotion", "VectorStrings", "vector_motion"]
 
 Floats = npt.NDArray[np.float64]
 
-# carried modes reach to this many inverse widths of the bump: exp(-6.3^2 / 2) = 2e-9
+# largest wave number, in inverse widths of the bump, whose spectrum is exp(-6.3^2 / 2) = 2e-9
 _REACH = 6.3
-# the bump has this many widths on each side
+# the bump is truncated this many widths from its centre
 _TAIL = 6.0
 _MOST_MODES = 20_000
 _MOST_STEPS = 2_000_000
 
 _EXTENT = Positive("m", "a rod has a size.", "give a positive number.")
 _ANGLE = Finite("rad", "the rods cross at it.", "give pi / 2.")
-_PLACE = Finite("m", "the contact is between the ends.", "give the middle.")
+_CONTACT_POINT = Finite("m", "the contact is between the ends.", "give the middle.")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -52,7 +52,7 @@ class VectorStrings(Declared):
     length : between the fixed ends [m]
     radius : of both rods [m]
     angle : of crossing [rad], between 10 and 170 degrees
-    s1, s2 : places of the contact at the start [m]
+    s1, s2 : contact points at the start [m]
     shape1, shape2 : (6, m) coefficients of sin(k pi s / length), k = 1 ..., in phi at the start
         [m; rad]
     rate1, rate2 : the same of phi_t [m/s; rad/s]
@@ -78,8 +78,8 @@ class VectorStrings(Declared):
     length: Annotated[float, _EXTENT] = 1.0
     radius: Annotated[float, _EXTENT] = 0.01
     angle: Annotated[float, _ANGLE] = np.pi / 2.0
-    s1: Annotated[float, _PLACE] = 0.5
-    s2: Annotated[float, _PLACE] = 0.5
+    s1: Annotated[float, _CONTACT_POINT] = 0.5
+    s2: Annotated[float, _CONTACT_POINT] = 0.5
     shape1: Floats | None = None
     shape2: Floats | None = None
     rate1: Floats | None = None
@@ -114,14 +114,14 @@ class VectorStrings(Declared):
 
     @functools.cached_property
     def turn(self) -> Floats:
-        """(3, 3) xi: what takes the frame of rod 2 to that of rod 1."""
+        """(3, 3) xi: rotation from the frame of rod 2 to that of rod 1."""
         c, s = np.cos(self.angle), np.sin(self.angle)
         # the tangent of rod 2 is (s, 0, c) in the frame of rod 1
         return np.array([[c, 0.0, s], [0.0, 1.0, 0.0], [-s, 0.0, c]])
 
     @functools.cached_property
     def grips(self) -> tuple[Floats, Floats]:
-        """(3, 6) C1 and -C2 times E: the slip that a unit rate of each wave of a rod makes."""
+        """(3, 6) C1 and -C2 times E: slip per unit rate of each wave of a rod."""
         shapes, arm = self.waves[1], self._arm
         one = np.hstack([np.eye(3), -0.5 * arm])
         two = -np.hstack([self.turn, 0.5 * arm @ self.turn])
@@ -135,7 +135,7 @@ class VectorStrings(Declared):
     def impedance(self, rate1: float = 0.0, rate2: float = 0.0) -> Floats:
         """Return (3, 3) slip per force of a point contact that moves at these rates [m/(N s)].
 
-        A point force F moves the mean velocity of a wave by c F / (2 (c^2 - rate^2)).
+        A point force F changes the mean velocity of a wave by c F / (2 (c^2 - rate^2)).
 
         Source: formulas sheet, section 5, for each wave.
         Verified by: tests/unit/rods/strings/test_vector_strings.py::test_force_of_the_point_contact
@@ -157,8 +157,8 @@ class VectorStrings(Declared):
 
         Notes
         -----
-        A s' = -v of (10) with constant tangents. gamma' and Gamma' of a point contact both hold
-        a delta; their sum in d/dt (kappa . r') does not, so that neither is left out.
+        A s' = -v of (10) with constant tangents. gamma' and Gamma' of a point contact both have
+        a delta; their sum in d/dt (kappa . r') has none, so that both must be included.
         For twist alone s1' = (radius / sin)(v_t + cos u_t) and s2' alike with u and v swapped.
 
         Source: formulas sheet, section 2, (10) and the physical G.
@@ -166,17 +166,22 @@ class VectorStrings(Declared):
         """
         kappa = np.array([0.0, 2.0 * self.radius, 0.0])
         t1, t2 = np.array([0.0, 0.0, 1.0]), self.turn[:, 2]
-        # rolling makes this the difference of the velocities of the two axes
+        # under rolling twice this is the relative velocity of the two axes
         spin = motion[0, 3:] + self.turn @ motion[1, 3:]
-        apart = 0.5 * np.cross(spin, kappa)
-        v = np.array([apart @ t1 + kappa @ bend[0], apart @ t2 + kappa @ self.turn @ bend[1]])
+        half_difference = 0.5 * np.cross(spin, kappa)
+        v = np.array(
+            [
+                half_difference @ t1 + kappa @ bend[0],
+                half_difference @ t2 + kappa @ self.turn @ bend[1],
+            ]
+        )
         cosine = np.cos(self.angle)
         tangency = np.array([[-1.0, cosine], [-cosine, 1.0]])
         tangency[0, 0] += kappa @ curve[0]
         tangency[1, 1] += kappa @ self.turn @ curve[1]
         if np.linalg.det(tangency) > -1e-3 * np.sin(self.angle) ** 2:
             raise SolveError(
-                "VectorStrings: det A has come to zero: the bump is bent as much as the contact.\n"
+                "VectorStrings: det A is zero: tangency does not determine the contact rates.\n"
                 "Why: the strings are no longer nearly straight over the width of the bump.\n"
                 "Try: a smaller amplitude or a wider bump."
             )
@@ -190,7 +195,7 @@ class VectorMotion(Record):
     Parameters
     ----------
     time : (t,) [s]
-    s1, s2 : (t,) places of the contact [m]
+    s1, s2 : (t,) contact points [m]
     rates : (t, 2) of the contact along the rods [m/s]
     contact_force : (t, 3) lam, the force on rod 1 in its frame [N]
     energy : (t,) of both rods [J]
@@ -223,12 +228,12 @@ def vector_motion(
 
     Returns
     -------
-    The motion. Velocities at the start that do not roll are corrected by the least impulse.
+    The motion. Initial velocities are projected onto the rolling condition by the least impulse.
 
     Raises
     ------
     ModelError : if the bump reaches an end, or the work is out of bounds.
-    SolveError : if a contact runs into an end or gets as fast as the slowest wave.
+    SolveError : if a contact reaches an end or the speed of the slowest wave.
 
     Verified by: tests/unit/rods/strings/test_vector_strings.py::test_order_in_the_step
 
@@ -238,36 +243,36 @@ def vector_motion(
     >>> import stiction as st
     >>> strings = st.rods.VectorStrings(np.eye(6), np.eye(6), angle=1.1, s1=0.45, s2=0.55)
     >>> motion = st.rods.vector_motion(strings, np.array([0.0, 0.05]), width=0.05)
-    >>> bool(np.all(motion.contact_force == 0.0))  # what is at rest stays at rest
+    >>> bool(np.all(motion.contact_force == 0.0))  # a state of rest is an equilibrium
     True
     """
     times = np.asarray(time, dtype=np.float64)
-    march = _March(system, float(width))
+    integrator = _Integrator(system, float(width))
     fastest = float(system.waves[0].max())
-    longest = float(step) * march.width / fastest
+    longest = float(step) * integrator.width / fastest
     if (times[-1] - times[0]) / longest > _MOST_STEPS:
         why = "the step follows the width of the bump."
         _refuse("width", width, f"at most {_MOST_STEPS} steps", why, "a wider bump.")
-    rows = [march.seen()]
+    saved = [integrator.sample()]
     for gap in np.diff(times):
         steps = max(int(np.ceil(gap / longest)), 1)
-        march.go(steps, gap / steps)
-        rows.append(march.seen())
+        integrator.advance(steps, gap / steps)
+        saved.append(integrator.sample())
     s, rates, force, energy, motion, tilt, modes = (
-        np.array(column) for column in zip(*rows, strict=True)
+        np.array(column) for column in zip(*saved, strict=True)
     )
     return VectorMotion(times, s[:, 0], s[:, 1], rates, force, energy, motion, tilt, modes)
 
 
-class _March:
+class _Integrator:
     """Modes of both strings and the contact; an integrating-factor scheme of order 4."""
 
     def __init__(self, system: VectorStrings, width: float) -> None:
         number("vector_motion.width", width, rule="positive", why="a bump is wide.", try_="0.02.")
-        far = min(system.s1, system.s2, system.length - system.s1, system.length - system.s2)
-        if _TAIL * width > far:
-            why = "the bump reaches six widths to both sides and must end on the rod."
-            _refuse("width", width, f"at most {far / _TAIL:.3g} [m]", why, "a narrower bump.")
+        to_end = min(system.s1, system.s2, system.length - system.s1, system.length - system.s2)
+        if _TAIL * width > to_end:
+            why = "the bump extends over six widths on both sides and must fit on the rod."
+            _refuse("width", width, f"at most {to_end / _TAIL:.3g} [m]", why, "a narrower bump.")
         count = max(int(np.ceil(_REACH / width * system.length / np.pi)), 2)
         given = (system.shape1, system.shape2, system.rate1, system.rate2)
         most = max(part.shape[1] for part in given if part is not None)
@@ -280,26 +285,30 @@ class _March:
         self.bump = np.exp(-0.5 * (self.kappa * width) ** 2)
         self.omega = system.waves[0][:, None] * self.kappa
         # E^T V phi are the amplitudes of the waves
-        take = system.waves[1].T @ system.inertia
+        to_waves = system.waves[1].T @ system.inertia
         self.y, self.p = np.zeros((2, 6, count)), np.zeros((2, 6, count))
         for i in range(2):
             for target, part in ((self.y, given[i]), (self.p, given[2 + i])):
                 if part is not None:
-                    target[i, :, : part.shape[1]] = take @ part
+                    target[i, :, : part.shape[1]] = to_waves @ part
         self.s = np.array([system.s1, system.s2])
         self.grips = np.stack(system.grips)
-        self.settle()
+        self.project_velocities()
 
-    def places(self, s: Floats) -> tuple[Floats, Floats, Floats]:
+    def bump_modes(self, s: Floats) -> tuple[Floats, Floats, Floats]:
         """Return the bump on all modes at both contacts, its slope and its curvature, (2, k)."""
         angle = np.outer(s, self.kappa)
         psi, slope = self.bump * np.sin(angle), self.bump * self.kappa * np.cos(angle)
         return psi, slope, -(self.kappa**2) * psi
 
     def contact(self, y: Floats, p: Floats, s: Floats) -> tuple[Floats, Floats, Floats, Floats]:
-        """Return lam, the forces on the modes, s', and the slip that is left."""
+        """Return lam, the forces on the modes, s', and the impulse that removes the slip.
+
+        lam solves the time derivative of the rolling condition. It also sets `impulse`, the least
+        change of the rates that satisfies the condition itself.
+        """
         system = self.system
-        psi, slope, curve = self.places(s)
+        psi, slope, curve = self.bump_modes(s)
         mean = np.einsum("imk,ik->im", p, psi)
         shapes = system.waves[1]
         bend = np.einsum("imk,ik->im", p, slope) @ shapes.T
@@ -316,48 +325,49 @@ class _March:
         self.impulse = impulse
         return lam, force, rates, slip
 
-    def settle(self) -> None:
-        """Make the velocities roll by the least impulse."""
+    def project_velocities(self) -> None:
+        """Project the velocities onto the rolling condition by the least impulse."""
         self.contact(self.y, self.p, self.s)
         self.p = self.p - self.impulse
 
-    def go(self, steps: int, h: float) -> None:
+    def advance(self, steps: int, h: float) -> None:
         """Take steps of length h."""
         cos, sin = np.cos(0.5 * h * self.omega), np.sin(0.5 * h * self.omega)
         slowest = float(self.system.waves[0].min())
 
-        def glide(y: Floats, p: Floats) -> tuple[Floats, Floats]:
+        # classical Runge-Kutta stages in variables in which free vibration is at rest
+        def free_vibration(y: Floats, p: Floats) -> tuple[Floats, Floats]:
             return cos * y + sin / self.omega * p, cos * p - self.omega * sin * y
 
         for _ in range(steps):
             s = self.s
             _, f1, r1, _ = self.contact(self.y, self.p, s)
-            y, p = glide(self.y, self.p)
-            dy, dp = glide(np.zeros_like(f1), f1)
+            y, p = free_vibration(self.y, self.p)
+            dy, dp = free_vibration(np.zeros_like(f1), f1)
             _, f2, r2, _ = self.contact(y + 0.5 * h * dy, p + 0.5 * h * dp, s + 0.5 * h * r1)
             _, f3, r3, _ = self.contact(y, p + 0.5 * h * f2, s + 0.5 * h * r2)
-            _, f4, r4, _ = self.contact(*glide(y, p + h * f3), s + h * r3)
-            y, p = glide(y + h / 6.0 * dy, p + h / 6.0 * (dp + 2.0 * f2 + 2.0 * f3))
+            _, f4, r4, _ = self.contact(*free_vibration(y, p + h * f3), s + h * r3)
+            y, p = free_vibration(y + h / 6.0 * dy, p + h / 6.0 * (dp + 2.0 * f2 + 2.0 * f3))
             self.y, self.p = y, p + h / 6.0 * f4
             self.s = s + h / 6.0 * (r1 + 2.0 * r2 + 2.0 * r3 + r4)
-            self.settle()
-            far = min(float(self.s.min()), self.system.length - float(self.s.max()))
-            if not (far > _TAIL * self.width and max(abs(r4)) < slowest):
+            self.project_velocities()
+            to_end = min(float(self.s.min()), self.system.length - float(self.s.max()))
+            if not (to_end > _TAIL * self.width and max(abs(r4)) < slowest):
                 raise SolveError(
-                    f"vector_motion: the contact is {far:.3g} from an end and moves at "
+                    f"vector_motion: the contact is {to_end:.3g} from an end and moves at "
                     f"{max(abs(r4)):.3g}, the slowest wave at {slowest:.3g}.\n"
                     "Why: the model ends there.\nTry: an earlier end time."
                 )
 
-    def seen(self) -> tuple[Floats, ...]:
-        """Return what is kept of the present state, in the order of VectorMotion."""
+    def sample(self) -> tuple[Floats, ...]:
+        """Return the present state in the order of VectorMotion, without the time."""
         system = self.system
         shapes = system.waves[1]
         lam, _, rates, _ = self.contact(self.y, self.p, self.s)
-        psi, slope, _ = self.places(self.s)
+        psi, slope, _ = self.bump_modes(self.s)
         motion = np.einsum("imk,ik->im", self.p, psi) @ shapes.T
         bent = (np.einsum("imk,ik->im", self.y, slope) @ shapes.T)[:, :3]
-        # xi leaves the second axis, along which kappa lies, as it is
+        # xi maps the second axis, the direction of kappa, to itself
         tilt = 2.0 * system.radius * bent[:, 1]
         squares = (self.p**2 + (self.omega * self.y) ** 2).sum()
         modes = np.einsum("mn,ink->imk", shapes, self.y)

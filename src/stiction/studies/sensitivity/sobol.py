@@ -1,4 +1,4 @@
-"""Which field matters: Sobol's indices of a study whose design is Saltelli's."""
+"""Global sensitivity: Sobol's indices of a study with the design of Saltelli."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ __all__ = ["sobol_indices"]
 def sobol_indices(
     study: Study, result: str, *, resamples: int = 200, seed: int = 1
 ) -> pd.DataFrame:
-    """Return the share of the variance of a result that each swept field explains.
+    """Return Sobol's indices: the fraction of a result's variance due to each swept field.
 
     Parameters
     ----------
-    study : complete, of the design Saltelli
-    result : a kept result that is one number
-    resamples : of the bootstrap that gives the intervals of 95 %
-    seed : fixes the bootstrap
+    study : complete, with the design Saltelli
+    result : a saved result that is one number
+    resamples : of the bootstrap for the intervals of 95 %
+    seed : of the bootstrap
 
     Returns
     -------
@@ -42,16 +42,18 @@ def sobol_indices(
     """
     why, try_ = "it counts samples of the bootstrap.", "leave it out."
     whole("sobol_indices.resamples", resamples, least=2, most=1_000_000, why=why, try_=try_)
-    why = "it fixes the bootstrap."
+    why = "the same seed repeats the bootstrap."
     whole("sobol_indices.seed", seed, least=0, most=MOST_SEED, why=why, try_=try_)
     import pandas as pd
     from scipy.stats import sobol_indices as of_scipy
 
-    if study.held.told["design"] != "Saltelli" or not study.complete:
-        got = f"a study of the design {study.held.told['design']}, {study!r}"
+    if study.manifest.description["design"] != "Saltelli" or not study.complete:
+        got = f"a study of the design {study.manifest.description['design']}, {study!r}"
         needs, why = "a complete study of the design Saltelli", "the indices compare its samples."
         raise ModelError("sobol_indices", got, needs, why, "Saltelli(members=256).")
-    known = [n for n, v in study.held.variables.items() if not v.shape and n not in study.fields]
+    known = [
+        n for n, v in study.manifest.variables.items() if not v.shape and n not in study.fields
+    ]
     if result not in known:
         needs, why = "one of " + ", ".join(known), "they are single numbers of each member."
         raise ModelError("sobol_indices", repr(result), needs, why, nearest(result, known))
@@ -63,19 +65,19 @@ def sobol_indices(
         raise ModelError("sobol_indices", got, needs, why, try_)
     size = len(study.fields)
     parts = values.reshape(size + 2, -1)
-    # constant parts would divide nothing by nothing
+    # a constant result has no variance
     if not np.ptp(values) > 0.0:
         got, needs, why = "a result that never changes", "one that varies", "there is no variance."
         raise ModelError("sobol_indices", got, needs, why, "widen the ranges.")
     func: Any = {"f_A": parts[:1], "f_B": parts[1:2], "f_AB": parts[2:, None, :]}
-    found = of_scipy(func=func, n=parts.shape[1], rng=np.random.default_rng(seed))
-    ends = found.bootstrap(confidence_level=0.95, n_resamples=resamples)
+    indices = of_scipy(func=func, n=parts.shape[1], rng=np.random.default_rng(seed))
+    ends = indices.bootstrap(confidence_level=0.95, n_resamples=resamples)
     first, total = ends.first_order.confidence_interval, ends.total_order.confidence_interval
     columns: dict[str, Any] = {
-        "first_order": found.first_order,
+        "first_order": indices.first_order,
         "first_low": first.low,
         "first_high": first.high,
-        "total": found.total_order,
+        "total": indices.total_order,
         "total_low": total.low,
         "total_high": total.high,
     }

@@ -1,4 +1,4 @@
-"""The loop over the blocks of an ensemble: threads that each own one set of arrays."""
+"""Parallel integration of an ensemble in blocks: one set of arrays per thread."""
 
 from __future__ import annotations
 
@@ -27,24 +27,24 @@ __all__ = ["MOST_STEPS", "Task", "run_task"]
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-# starts of one call of the kernel: a few milliseconds, and a fixed number, so that sums
-# over blocks do not depend on how many threads there are
+# starts of one kernel call, a few milliseconds; fixed, so that sums over blocks do not depend on
+# the number of threads
 _BLOCK = 256
 MOST_STEPS = 20_000
-# kinds of events from this one on end every trajectory
+# kinds of events from this number on end every trajectory
 _ENDS_ALWAYS = 5
 
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """An ensemble as kernels need it; `backward` runs in negative time, without a grid.
+    """The arrays of an ensemble; `backward` integrates in negative time, without a grid.
 
-    x, sides : (N, n) and (N, m) starts, NaN for signs the field forces
-    dwell : (N, 2) when a state that slides leaves, and to which side; inf for never
+    x, sides : (N, n) and (N, m) starts, NaN for the only admissible signs
+    dwell : (N, 2) time at which a sliding state leaves, inf for never, and the side
     stop : (kinds,) 1 for the kinds of events that end a trajectory
     grid : axes, lower ends, widths and numbers of cells; None for no grid
-    interval : time between two looks at the state for the grid
-    off : share of their distance from a two-fold by which the starts may be off
+    interval : time between two samples of the state for the grid
+    off : relative error of the distance of the starts from a two-fold
     """
 
     system: SwitchingSystem
@@ -63,10 +63,7 @@ class Task:
 def run_task(
     task: Task, workers: int | None = None, progress: Callable[[float], None] | None = None
 ) -> tuple[Ends, Floats, float]:
-    """Return what became of every start of a task; its arrays have been checked.
-
-    Beside it the time spent in each cell of the grid, and outside it.
-    """
+    """Return the ends of all starts of a task, and times in each cell and outside the grid."""
     compiled, n_starts, kinds = task.system.compiled, len(task.x), task.stop.size
     out = Ends(
         np.empty((n_starts, compiled.n)),
@@ -86,12 +83,12 @@ def run_task(
         if progress is not None:
             progress(done / n_starts)
     if task.grid is None and not task.backward and not task.stop[:_ENDS_ALWAYS].any():
-        _hop_on(task, out)
+        _integrate_hops(task, out)
     return out, density, outside
 
 
-def _hop_on(task: Task, out: Ends) -> None:
-    """Follow the starts next to a two-fold, whose hops kernels cannot see, and fill their rows."""
+def _integrate_hops(task: Task, out: Ends) -> None:
+    """Integrate starts next to a two-fold, whose hops are too small for the kernels."""
     from stiction.switching.flow.records import CROSS, UNDECIDED
     from stiction.switching.two_folds.hopping import hop_away
 
@@ -103,7 +100,7 @@ def _hop_on(task: Task, out: Ends) -> None:
         if hops is None:
             continue
         spent = float(hops.nodes[-1, 0])
-        rest = dataclasses.replace(
+        remaining = dataclasses.replace(
             task,
             x=hops.nodes[-1:, 1:].copy(),
             sides=np.array([[hops.side]]),
@@ -111,24 +108,29 @@ def _hop_on(task: Task, out: Ends) -> None:
             t_end=task.t_end - spent,
             off=hops.doubt,
         )
-        more = run_task(rest, 1)[0]
-        out.state[i], out.signs[i], out.ends[i] = more.state[0], more.signs[0], more.ends[0]
+        result = run_task(remaining, 1)[0]
+        out.state[i], out.signs[i], out.ends[i] = result.state[0], result.signs[0], result.ends[0]
         out.ends[int(i)].time += spent
-        out.counts[i], out.first[i] = more.counts[0], more.first[0] + spent
+        out.counts[i], out.first[i] = result.counts[0], result.first[0] + spent
         out.counts[i, CROSS] += len(hops.landings)
         out.first[i, CROSS] = hops.nodes[hops.landings[0][0], 0]
 
 
 def _blocks(task: Task, out: Ends, workers: int) -> Iterator[tuple[int, Floats, float]]:
-    """Yield, in order, how many starts are done and what each block spent in the grid."""
+    """Yield, in order, the number of completed starts, and times of each block in the grid."""
     from stiction.switching.ensembles.kernels import follow
 
     n_starts = len(task.x)
-    way = -1.0 if task.backward else 1.0
+    direction = -1.0 if task.backward else 1.0
     most = min(task.method.steps_allowed(), MOST_STEPS)
     limits = Limits.table()
     limit = limits[0]
-    limit.t_end, limit.direction, limit.steps, limit.off = way * task.t_end, way, most, task.off
+    limit.t_end, limit.direction, limit.steps, limit.off = (
+        direction * task.t_end,
+        direction,
+        most,
+        task.off,
+    )
     flows: queue.SimpleQueue[Flow] = queue.SimpleQueue()
     for _ in range(workers):
         flows.put(_flow(task))
@@ -144,7 +146,7 @@ def _blocks(task: Task, out: Ends, workers: int) -> Iterator[tuple[int, Floats, 
             flows.put(flow)
         return part.stop, grid.cells, float(outside)
 
-    # the first block compiles, which happens in one thread anyway
+    # the first block compiles, in one thread
     yield work(0)
     begins = range(_BLOCK, n_starts, _BLOCK)
     if workers == 1:
@@ -158,7 +160,7 @@ def _blocks(task: Task, out: Ends, workers: int) -> Iterator[tuple[int, Floats, 
 
 
 def _flow(task: Task) -> Flow:
-    """Return the arrays of one thread; two rows for events hand each event over at once."""
+    """Return the arrays of one thread; with two event records each event is returned at once."""
     from stiction.switching.flow.records import Flow
     from stiction.switching.flow.trajectory import Tolerance
 
@@ -167,8 +169,8 @@ def _flow(task: Task) -> Flow:
     tolerance = Tolerance(method.rtol, method.atol, longest).array()
     save: Floats = np.empty(0)
     if task.grid is not None:
-        looks = int(np.ceil(task.t_end / task.interval))
-        save = np.asarray((np.arange(looks) + 0.5) * task.interval, dtype=np.float64)
+        samples = int(np.ceil(task.t_end / task.interval))
+        save = np.asarray((np.arange(samples) + 0.5) * task.interval, dtype=np.float64)
     return Flow(task.system.compiled, tolerance, save, 2, energies=False)
 
 
@@ -183,10 +185,10 @@ def _workers(system: SwitchingSystem, workers: int | None) -> int:
     if workers is not None:
         why, try_ = "it counts threads.", "leave it out."
         whole("ensemble.workers", workers, least=1, most=4096, why=why, try_=try_)
-    # plain kernels hold the interpreter: threads would only take turns
+    # NumPy fallbacks hold the interpreter lock: threads do not run in parallel
     if not system.compiled.parallel or mode() == "plain":
         return 1
     if workers is not None:
         return workers
-    here = getattr(os, "sched_getaffinity", None)
-    return len(here(0)) if here is not None else os.cpu_count() or 1
+    affinity = getattr(os, "sched_getaffinity", None)
+    return len(affinity(0)) if affinity is not None else os.cpu_count() or 1

@@ -1,4 +1,4 @@
-"""Many trajectories one after the other in one set of arrays: kernels without the interpreter."""
+"""Ensembles of trajectories of one flow, integrated by compiled code: kernels."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from stiction.numerics.callback import call_at, row_at
 from stiction.numerics.jit import kernel
 from stiction.switching.ensembles.state import End, Ends, Grid, Limits
 from stiction.switching.flow.events import NEXT_TO_TWO_FOLD
-from stiction.switching.flow.intersections.directions import count, directions_here
+from stiction.switching.flow.intersections.directions import count, exit_directions
 from stiction.switching.flow.intersections.transitions import signs_of
-from stiction.switching.flow.placing import ON_SURFACE, fold_gap, put, reach_of
-from stiction.switching.flow.rare_events import carry_on
-from stiction.switching.flow.rates import normals, slide_data, sliding_surface
+from stiction.switching.flow.placement import ON_SURFACE, fold_gap, place_state, scale_of_h
+from stiction.switching.flow.rare_events import advance_through_rare_events
+from stiction.switching.flow.rates import lie_derivatives, normals, sliding_surface
 from stiction.switching.flow.records import (
     DONE,
+    EVENTS_ACCUMULATE,
     EVENTS_FULL,
     LEAVE,
     NOT_FINITE,
     PAUSED,
-    PILED_UP,
     SEVERAL_DIRECTIONS,
     TWO_FOLD_HIT,
     UNDECIDED,
@@ -41,41 +41,40 @@ from stiction.switching.flow.state import (
     Workspace,
     Y,
 )
-from stiction.switching.flow.surfaces import begin_mode, curvature, landing, surfaces_at
+from stiction.switching.flow.surfaces import begin_mode, continuations_at, curvature, surfaces_at
 
-__all__ = ["NO_SIDE", "NO_START", "STOPPED_AT", "follow", "note_end", "one", "place"]
+__all__ = ["NO_SIDE", "NO_START", "STOPPED_AT", "follow", "integrate_one", "note_end", "place"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
-# further ends of a trajectory, above those of `records`: a start in an escaping region
-# without a side; one that is not where its sign says; an event the caller waits for, whose
-# kind is added to STOPPED_AT
+# further codes of an end, above those of `records`: a start in an escaping region without a side;
+# a start whose sign contradicts h; a stopping event, with its kind added to STOPPED_AT
 NO_SIDE, NO_START, STOPPED_AT = 12, 13, 14
-# a start with a given sign may be this far on the wrong side of the surface, or off it
+# largest error of h of a start with a given sign
 _OFF = 1e-6
-# L+ and L- of a two-fold, over |grad h| |f|: at a start, and where events piled up
+# largest L+ and L- at a two-fold, over |grad h| |f|: at a start, at an accumulation of events
 _AT_TWO_FOLD, _PILED_AT_TWO_FOLD = 1e-10, 1e-5
 
 
 @kernel
-def _choose_sides(w: Workspace, functions: EventFunctions) -> int:
-    """Replace each sign that is NaN by the one the field forces; return a code, DONE if all are."""
-    now, a = w.progress[0], w.rows
+def _set_signs(w: Workspace, functions: EventFunctions) -> int:
+    """Replace each NaN sign by the only admissible one; return a code, DONE if all are set."""
+    now, a = w.progress[0], w.vectors
     m = now.m
     normals(w, Y, GRAD)
     surfaces_at(w, Y, EXTRA)
     for i in range(m):
-        reach = reach_of(w, i, GRAD)
+        size = scale_of_h(w, i, GRAD)
         value = a[EXTRA, i]
         functions[i].near = 0
         if a[SIDES, i] != a[SIDES, i]:
-            functions[i].near = 1 if abs(value) <= ON_SURFACE * reach else 0
+            functions[i].near = 1 if abs(value) <= ON_SURFACE * size else 0
             a[SIDES, i] = 1.0 if value > 0.0 else -1.0
         else:
             wrong = abs(value) if a[SIDES, i] == 0.0 else -value * a[SIDES, i]
-            if wrong > _OFF * reach:
+            if wrong > _OFF * size:
                 return NO_START
-    code = _choose_direction(w, functions)
+    code = _set_signs_at_intersection(w, functions)
     if code != DONE:
         return code
     for i in range(m):
@@ -85,24 +84,24 @@ def _choose_sides(w: Workspace, functions: EventFunctions) -> int:
         begin_mode(w)
         if fold_gap(w, i) <= _AT_TWO_FOLD:
             return TWO_FOLD_HIT
-        here = landing(w, i)
-        if here.escaping:
+        options = continuations_at(w, i)
+        if options.escaping:
             return NO_SIDE
-        a[SIDES, i] = 0.0 if here.along else 1.0 if here.plus else -1.0
+        a[SIDES, i] = 0.0 if options.along else 1.0 if options.plus else -1.0
     return DONE
 
 
 @kernel
-def _choose_direction(w: Workspace, functions: EventFunctions) -> int:
-    """Set the signs of a start where two surfaces meet, if only one way leads on from it."""
-    now, a = w.progress[0], w.rows
+def _set_signs_at_intersection(w: Workspace, functions: EventFunctions) -> int:
+    """Set the signs of a start on an intersection, if it has one exit direction."""
+    now, a = w.progress[0], w.vectors
     i, j, many = -1, -1, 0
     for k in range(now.m):
         if functions[k].near != 0:
             i, j, many = j, k, many + 1
     if many != 2:
         return DONE
-    directions = directions_here(w, i, j, -1)
+    directions = exit_directions(w, i, j, -1)
     if count(directions) > 1:
         return SEVERAL_DIRECTIONS
     if directions != 0:
@@ -113,22 +112,22 @@ def _choose_direction(w: Workspace, functions: EventFunctions) -> int:
 
 @kernel
 def place(
-    w: Workspace, functions: EventFunctions, t: float, x: Vector, sides: Vector, way: float
+    w: Workspace, functions: EventFunctions, t: float, x: Vector, sides: Vector, direction: float
 ) -> int:
-    """Put a trajectory at (t, x) with the given signs; return DONE, or why it cannot start.
+    """Place a trajectory at (t, x) with the given signs; return DONE, or a code.
 
     Parameters
     ----------
-    sides : (m,) +1, -1, 0 for sliding, NaN for what the field forces
-    way : 1, or -1 for backward in time
+    sides : (m,) +1, -1, 0 for sliding, NaN for the only admissible one
+    direction : 1, or -1 for backward in time
 
     Verified by: tests/unit/switching/ensembles/test_study.py::test_same_as_single_runs
     """
-    now, a = w.progress[0], w.rows
+    now, a = w.progress[0], w.vectors
     n = now.n
     now.steps = now.rejected = now.events = now.saves = now.shrinks = now.at_once = 0
     now.branch = now.reported_open = 0
-    now.direction = way
+    now.direction = direction
     now.least_margin = now.margin = math.inf
     now.judged = 0
     for c in range(n):
@@ -138,29 +137,29 @@ def place(
     a[Y, n] = t
     for i in range(sides.size):
         a[SIDES, i] = sides[i]
-    code = _choose_sides(w, functions)
+    code = _set_signs(w, functions)
     if code == DONE:
-        put(w, functions, t)
-        if way > 0.0 and _hops_unseen(w, functions):
+        place_state(w, functions, t)
+        if direction > 0.0 and _hops_unseen(w, functions):
             return UNDECIDED
     return code
 
 
 @kernel
 def _hops_unseen(w: Workspace, functions: EventFunctions) -> bool:
-    """Return whether a start on a surface hops so near to a two-fold that nobody sees it land."""
-    now, a = w.progress[0], w.rows
-    found = False
+    """Return whether hops from a start on a surface near a two-fold are not resolved."""
+    now, a = w.progress[0], w.vectors
+    unresolved = False
     for i in range(now.m):
         side = a[SIDES, i]
-        here = side != 0.0 and functions[i].near != 0 and functions[i].order > 0
-        if here and fold_gap(w, i) <= NEXT_TO_TWO_FOLD:
-            found = found or curvature(w, i, side) * side < 0.0
-    return found
+        on_surface = side != 0.0 and functions[i].near != 0 and functions[i].order > 0
+        if on_surface and fold_gap(w, i) <= NEXT_TO_TWO_FOLD:
+            unresolved = unresolved or curvature(w, i, side) * side < 0.0
+    return unresolved
 
 
 @kernel
-def one(
+def integrate_one(
     w: Workspace,
     functions: EventFunctions,
     table: Matrix,
@@ -172,15 +171,15 @@ def one(
     counts: npt.NDArray[np.int32],
     first: Vector,
 ) -> int:
-    """Follow one trajectory that has been placed; return how it ended.
+    """Integrate one placed trajectory; return the code of its end.
 
     Parameters
     ----------
-    leave_at, leave_to : when a state that slides leaves, inf for never, and to which side
+    leave_at, leave_to : time at which a sliding state leaves, inf for never, and the side
     stop : (kinds,) 1 for the kinds of events that end it
-    counts, first : (kinds,) how many events of each kind, and the time of the first
+    counts, first : (kinds,) number of events of each kind, and the time of the first
     """
-    now, a = w.progress[0], w.rows
+    now, a = w.progress[0], w.vectors
     n, t_end, events = now.n, limits[0].t_end, 0
     for c in range(first.size):
         first[c], counts[c] = math.nan, 0
@@ -189,18 +188,18 @@ def one(
         if room <= 0:
             return PAUSED
         end = min(t_end, leave_at) if leave_at < math.inf else t_end
-        code = carry_on(w, functions, table, records, end, room)
+        code = advance_through_rare_events(w, functions, table, records, end, room)
         ended = -1
-        for row in range(now.events):
-            kind = records.events[row].kind
+        for e in range(now.events):
+            kind = records.events[e].kind
             events += 1
             counts[kind] += 1
             if counts[kind] == 1:
-                first[kind] = records.events[row].time
+                first[kind] = records.events[e].time
             if ended < 0 and stop[kind] != 0:
                 ended = STOPPED_AT + kind
         now.events = 0
-        if code == PILED_UP and fold_gap(w, 0) <= _PILED_AT_TWO_FOLD:
+        if code == EVENTS_ACCUMULATE and fold_gap(w, 0) <= _PILED_AT_TWO_FOLD:
             return TWO_FOLD_HIT
         if ended >= 0 and code in (DONE, PAUSED, EVENTS_FULL):
             return ended
@@ -213,7 +212,7 @@ def one(
                 events += 1
                 if counts[LEAVE] == 1:
                     first[LEAVE] = a[Y, n]
-                put(w, functions, a[Y, n])
+                place_state(w, functions, a[Y, n])
             continue
         if code != EVENTS_FULL:
             return code
@@ -221,13 +220,13 @@ def one(
 
 @kernel
 def _speed(w: Workspace) -> float:
-    """Return how fast the state moves where it ended, in units of its scale."""
-    now, a = w.progress[0], w.rows
+    """Return the speed of the state at the end, in units of its scale."""
+    now, a = w.progress[0], w.vectors
     i = sliding_surface(w, SIDES)
-    share = 1.0
+    weight_plus = 1.0
     if i >= 0:
-        up, down = slide_data(w, SIDES, i, Y)
-        share = down / (down - up) if down != up else 0.5
+        up, down = lie_derivatives(w, SIDES, i, Y)
+        weight_plus = down / (down - up) if down != up else 0.5
     else:
         for j in range(now.m):
             a[SIGNS, j] = a[SIDES, j]
@@ -236,31 +235,33 @@ def _speed(w: Workspace) -> float:
     for c in range(now.n):
         rate = a[PLUS, c]
         if i >= 0:
-            rate = share * rate + (1.0 - share) * a[MINUS, c]
+            rate = weight_plus * rate + (1.0 - weight_plus) * a[MINUS, c]
         rate /= a[SCALE, c]
         total += rate * rate
     return math.sqrt(total)
 
 
 @kernel
-def _tally(w: Workspace, records: Records, axes: Integers, cell: Matrix, cells: Matrix) -> float:
-    """Add the time spent in each cell of a grid; return what was spent outside it.
+def _add_times(
+    w: Workspace, records: Records, axes: Integers, cell: Matrix, cells: Matrix
+) -> float:
+    """Add the time spent in each cell of a grid; return the time outside it.
 
-    The states were kept at the middles of equal intervals; the last one bears what is left,
-    so that all weights add up to the time that passed.
+    States are saved at the midpoints of equal intervals; the last one has the remaining time as
+    its weight, so that all weights sum to the duration.
     """
-    now, a, saved = w.progress[0], w.rows, records.saved
-    rows, left, outside = now.saves, a[Y, now.n], 0.0
+    now, a, saved = w.progress[0], w.vectors, records.saved
+    saves, remaining, outside = now.saves, a[Y, now.n], 0.0
     step = 2.0 * saved[0, 0]
-    for row in range(max(rows, 1)):
-        last = row >= rows - 1
-        weight = left if last else step
-        left -= weight
-        one = saved[row, 1 + axes[0]] if rows > 0 else a[Y, axes[0]]
-        two = saved[row, 1 + axes[1]] if rows > 0 else a[Y, axes[1]]
-        one, two = (one - cell[0, 0]) / cell[1, 0], (two - cell[0, 1]) / cell[1, 1]
-        if 0.0 <= one < cells.shape[0] and 0.0 <= two < cells.shape[1]:
-            cells[int(one), int(two)] += weight
+    for e in range(max(saves, 1)):
+        last = e >= saves - 1
+        weight = remaining if last else step
+        remaining -= weight
+        first = saved[e, 1 + axes[0]] if saves > 0 else a[Y, axes[0]]
+        second = saved[e, 1 + axes[1]] if saves > 0 else a[Y, axes[1]]
+        first, second = (first - cell[0, 0]) / cell[1, 0], (second - cell[0, 1]) / cell[1, 1]
+        if 0.0 <= first < cells.shape[0] and 0.0 <= second < cells.shape[1]:
+            cells[int(first), int(second)] += weight
         else:
             outside += weight
     return outside
@@ -276,7 +277,7 @@ def note_end(
     ends: Table[End],
 ) -> None:
     """Fill the results of start b."""
-    now, a = w.progress[0], w.rows
+    now, a = w.progress[0], w.vectors
     for c in range(now.n):
         state[b, c] = a[Y, c]
     for i in range(now.m):
@@ -299,12 +300,12 @@ def follow(
     grid: Grid,
     out: Ends,
 ) -> float:
-    """Follow every start of a block; return the time spent outside the grid.
+    """Integrate every start of a block; return the time spent outside the grid.
 
     Parameters
     ----------
     x, sides : (b, n) and (b, m) starts
-    dwell : (b, 2) when a state that slides leaves, and to which side; inf for never
+    dwell : (b, 2) time at which a sliding state leaves, inf for never, and the side
     stop : (kinds,) 1 for the kinds of events that end a trajectory
 
     Verified by: tests/unit/switching/ensembles/test_study.py::test_same_as_single_runs
@@ -314,7 +315,7 @@ def follow(
         code = place(w, functions, 0.0, x[b], sides[b], limits[0].direction)
         now.vague, now.tallest = limits[0].off, 0.0
         if code == DONE:
-            code = one(
+            code = integrate_one(
                 w,
                 functions,
                 table,
@@ -331,5 +332,5 @@ def follow(
                 first[b, c] = math.nan
         note_end(w, code, b, out.state, out.signs, out.ends)
         if grid.cells.size > 0:
-            outside += _tally(w, records, grid.axes, grid.cell, grid.cells)
+            outside += _add_times(w, records, grid.axes, grid.cell, grid.cells)
     return outside

@@ -1,4 +1,4 @@
-"""Members of a study one after the other in one set of arrays, each as a run by itself."""
+"""Members of a study, integrated by compiled code, each with the numbers of a single run."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import numpy.typing as npt
 from stiction.numerics.arrays import Matrix, Table, Vector
 from stiction.numerics.jit import kernel
 from stiction.switching.flow.inspection import Inspection, inspect_states, period_of
-from stiction.switching.flow.placing import put, survey
-from stiction.switching.flow.rare_events import carry_on
+from stiction.switching.flow.placement import evaluate_state, place_state
+from stiction.switching.flow.rare_events import advance_through_rare_events
 from stiction.switching.flow.records import DONE
 from stiction.switching.flow.state import (
     EXTRA,
@@ -24,34 +24,34 @@ from stiction.switching.flow.state import (
     Y,
 )
 
-__all__ = ["Found", "Fresh", "follow_members"]
+__all__ = ["InitialArrays", "MemberResults", "follow_members"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 
-class Fresh(NamedTuple):
-    """What every run begins with, and what audits take.
+class InitialArrays(NamedTuple):
+    """The arrays of a flow before its start, and parameters of the audit.
 
-    progress, functions, rows : the arrays of a flow that was just made
-    scale, plane : sizes of the states, and gradients where they never change
+    progress, functions, vectors : arrays of a flow before its start
+    scale, plane : sizes of the states, and constant gradients
     cycle : (n,) two states this close belong to the same point of a cycle
     """
 
     progress: Table[Progress]
     functions: Table[EventFunction]
-    rows: Floats
+    vectors: Floats
     scale: Floats
     plane: Floats
     cycle: Floats
 
 
-class Found(NamedTuple):
-    """What is found of b members.
+class MemberResults(NamedTuple):
+    """Results of b members.
 
-    done : (b,) 1 where the end was reached and nothing on the way asked for a choice
-    saved : (b, 3, 1 + n + 3 + m) samples as those of `Records`, at the start, at the end that was
-        asked for and at that which was reached
+    done : (b,) 1 where the end was reached without a loss of determinism
+    saved : (b, 3, 1 + n + 3 + m) samples as in `Records`: at the start, at the requested end and
+        at the end reached
     worst : (b,) of the audit; counts : (b, 2) steps, rejected steps; kinds : (b, kinds)
     period : (b,) time between the last two equal events
     """
@@ -70,48 +70,48 @@ def follow_members(
     functions: EventFunctions,
     table: Matrix,
     records: Records,
-    fresh: Fresh,
+    initial: InitialArrays,
     x: Matrix,
     p: Vector,
     params: Matrix,
     most: int,
-    found: Found,
+    results: MemberResults,
 ) -> None:
-    """Follow every member from its start to the end, and look at what was saved.
+    """Integrate every member from its start to the end, and check the saved states.
 
     Parameters
     ----------
     records : with two saving times, the start and the end
-    x : (b, n) starts; params : (b, p) numbers of the system, p those of the present one
+    x : (b, n) starts; params : (b, p) parameters of the system, p those of the present one
     most : passes of the loop
 
     Verified by: tests/unit/switching/ensembles/test_members.py::test_the_same_as_single_runs
     """
-    now, a, saved = w.progress[0], w.rows, records.saved
+    now, a, saved = w.progress[0], w.vectors, records.saved
     n, m, q = now.n, now.m, now.q
     for b in range(x.shape[0]):
-        w.progress[0] = fresh.progress[0]
+        w.progress[0] = initial.progress[0]
         for i in range(len(functions)):
-            functions[i] = fresh.functions[i]
+            functions[i] = initial.functions[i]
         for i in range(a.shape[0]):
             for j in range(a.shape[1]):
-                a[i, j] = fresh.rows[i, j]
+                a[i, j] = initial.vectors[i, j]
         for i in range(p.size):
             p[i] = params[b, i]
         for i in range(n):
             a[Y, i] = x[b, i]
         if not _starts(w, functions):
             continue
-        put(w, functions, saved[0, 0])
-        code = carry_on(w, functions, table, records, saved[1, 0], most)
+        place_state(w, functions, saved[0, 0])
+        code = advance_through_rare_events(w, functions, table, records, saved[1, 0], most)
         if code != DONE or now.saves < 2 or a[Y, n] < saved[1, 0]:
             continue
-        found.done[b] = 1
+        results.done[b] = 1
         for k in range(3):
-            found.saved[b, k] = saved[min(k, 1)]
+            results.saved[b, k] = saved[min(k, 1)]
         if a[Y, n] > saved[1, 0]:
-            # the state in which the run ended belongs to it
-            last = found.saved[b, 2]
+            # the last sample is the state at the end
+            last = results.saved[b, 2]
             last[0] = a[Y, n]
             for i in range(n):
                 last[1 + i] = a[Y, i]
@@ -123,25 +123,25 @@ def follow_members(
             now.surface,
             now.gradient,
             p,
-            fresh.scale,
-            fresh.plane,
+            initial.scale,
+            initial.plane,
             now.k,
-            found.saved[b, :, 1 : n + 1].copy(),
-            found.saved[b, :, 1 + n + q :].copy(),
-            found.worst,
+            results.saved[b, :, 1 : n + 1].copy(),
+            results.saved[b, :, 1 + n + q :].copy(),
+            results.worst,
             b,
         )
-        found.counts[b, 0], found.counts[b, 1] = now.steps, now.rejected
+        results.counts[b, 0], results.counts[b, 1] = now.steps, now.rejected
         for k in range(now.events):
-            found.kinds[b, records.events[k].kind] += 1
-        found.period[b] = period_of(records.events, records.states, now.events, fresh.cycle)
+            results.kinds[b, records.events[k].kind] += 1
+        results.period[b] = period_of(records.events, records.states, now.events, initial.cycle)
 
 
 @kernel
 def _starts(w: Workspace, functions: EventFunctions) -> bool:
-    """Set the signs of a start that is off all surfaces; return whether it is."""
-    now, a = w.progress[0], w.rows
-    if not survey(w, functions):
+    """Set the signs of a start off all surfaces; return whether it is one."""
+    now, a = w.progress[0], w.vectors
+    if not evaluate_state(w, functions):
         return False
     for i in range(now.m):
         if functions[i].near != 0:

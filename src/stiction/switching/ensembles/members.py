@@ -1,4 +1,4 @@
-"""Blocks of flows that `EventDriven` solves in one call, and what is told of them."""
+"""Blocks of flows of a study, solved by `EventDriven` in one call."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from stiction.numerics.jit import mode
 from stiction.switching.model import SwitchingSystem
 
 if TYPE_CHECKING:
-    from stiction.switching.ensembles.member_kernels import Found
+    from stiction.switching.ensembles.member_kernels import MemberResults
     from stiction.switching.methods import EventDriven
 
 __all__ = ["blocks_of"]
@@ -27,7 +27,7 @@ Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 Path = tuple[str | int, ...]
 
-# events of a run and passes of the loop beyond which a run goes on in a second call
+# bounds of one kernel call of a single run: events, passes of the loop
 _EVENTS, _PASSES = 512, 5000
 _AUDIT = (
     "ledger_closes",
@@ -45,21 +45,21 @@ def blocks_of(
     paths: Sequence[Path],
     names: Sequence[str],
 ) -> Solve | None:
-    """Return what solves many flows that differ at `paths`; None where it cannot.
+    """Return a solver of many flows that differ at `paths`; None if there is none.
 
-    The numbers are those of `solve_event_driven`, to the last bit.
+    Results equal those of `solve_event_driven` bitwise.
 
     Parameters
     ----------
     request : with two saved states, the first and the last
-    paths : places of the start, `("x0", 0)`, or fields that hold a number
-    names : results that will be asked for
+    paths : components of the start, `("x0", 0)`, or fields with a number as value
+    names : requested results
 
     Verified by: tests/unit/switching/ensembles/test_members.py::test_the_same_as_single_runs
     """
     usual = method.policy is None and system.mode is None and request.checkpoint is None
     usual = usual and request.save.size == 2 and mode() == "compiled"
-    if not usual or not all(_fits(system, path) for path in paths):
+    if not usual or not all(_is_number(system, path) for path in paths):
         return None
     c = system.compiled
     plain = c.power and not c.stiff and system.start_names == system.state_names
@@ -71,28 +71,28 @@ def blocks_of(
     known |= {f"audit.{name}" for name in _AUDIT}
     if not all(name in known or name.startswith("events.") for name in names):
         return None
-    crew = _Crew(system, method, request, paths)
-    return crew.solve
+    solver = _BlockSolver(system, method, request, paths)
+    return solver.solve
 
 
 def _has_energy(system: SwitchingSystem) -> bool:
     return system.energies(system.start_state()[None]) is not None
 
 
-def _fits(system: SwitchingSystem, path: Path) -> bool:
+def _is_number(system: SwitchingSystem, path: Path) -> bool:
     if path[0] == "x0":
         return len(path) == 2 and system.x0 is not None
     field = getattr(system, str(path[0]), None)
     return len(path) == 1 and isinstance(field, float) and not isinstance(field, bool)
 
 
-class _Crew:
-    """Work space for one flow after the other."""
+class _BlockSolver:
+    """Solves flows that differ in a few numbers."""
 
     def __init__(
         self, system: SwitchingSystem, method: EventDriven, request: Request, paths: Sequence[Path]
     ) -> None:
-        from stiction.switching.ensembles.member_kernels import Fresh
+        from stiction.switching.ensembles.member_kernels import InitialArrays
         from stiction.switching.flow.records import Flow
         from stiction.switching.flow.trajectory import Tolerance
         from stiction.switching.outcome import CYCLE
@@ -100,66 +100,68 @@ class _Crew:
         self.system, self.method, self.request, self.paths = system, method, request, paths
         longest = np.inf if method.max_step is None else float(method.max_step)
         tolerance = Tolerance(method.rtol, method.atol, longest).array()
-        rows = min(_EVENTS, max(method.max_events, 3) + 1)
+        stored = min(_EVENTS, max(method.max_events, 3) + 1)
         c = system.compiled
-        self.flow = flow = Flow(c, tolerance, request.save, rows, energies=True)
+        self.flow = flow = Flow(c, tolerance, request.save, stored, energies=True)
         scale = np.asarray(c.scale)
-        self.fresh = Fresh(
+        self.fresh = InitialArrays(
             flow.work.progress.copy(),
             flow.functions.copy(),
-            flow.rows.copy(),
+            flow.vectors.copy(),
             *c.sizes_and_normals,
             CYCLE * scale,
         )
 
     def solve(self, columns: Sequence[Array]) -> Block:
-        """Return what is told of all members."""
+        """Return the results of all members."""
         from stiction.switching.ensembles.member_kernels import follow_members
 
         m, c = len(columns[0]), self.system.compiled
         x = np.repeat(self.system.start_state()[None], m, axis=0)
         params = np.repeat(c.params[None], m, axis=0)
-        sound, fields = np.ones(m, bool), {}
+        valid, fields = np.ones(m, bool), {}
         for path, column in zip(self.paths, columns, strict=True):
             if path[0] == "x0":
                 x[:, int(path[1])] = column
             else:
                 fields[str(path[0])] = column
-        # what is refused is refused by the member itself
-        sound &= np.isfinite(x).all(axis=1)
-        others = self._others(fields, m, params, sound) if fields else []
-        found = _room(m, c.n, c.m)
-        x[~sound] = np.nan
+        # invalid members are refused in their own runs
+        valid &= np.isfinite(x).all(axis=1)
+        others = self._others(fields, m, params, valid) if fields else []
+        results = _empty_results(m, c.n, c.m)
+        x[~valid] = np.nan
         with np.errstate(all="ignore"):
             most = min(_PASSES, self.method.steps_allowed())
-            follow_members(*self.flow.arrays, self.fresh, x, self.flow.p, params, most, found)
-            return self._block(found, sound, others)
+            follow_members(*self.flow.arrays, self.fresh, x, self.flow.p, params, most, results)
+            return self._block(results, valid, others)
 
     def _others(
-        self, fields: dict[str, Array], m: int, params: Floats, sound: Flags
+        self, fields: dict[str, Array], m: int, params: Floats, valid: Flags
     ) -> list[SwitchingSystem]:
-        """Return the systems of all members, whose numbers are put in their rows."""
-        made, c = [], self.system.compiled
+        """Return the systems of all members, and fill their parameters."""
+        systems, c = [], self.system.compiled
         for k in range(m):
             one = self.system
             try:
                 values = {name: column[k].item() for name, column in fields.items()}
                 one = dataclasses.replace(self.system, **values)  # type: ignore[type-var]
-                sound[k] &= _alike(c, one.compiled)
+                valid[k] &= _differ_in_numbers(c, one.compiled)
                 params[k] = one.compiled.params
             except ModelError:
-                sound[k] = False
-            made.append(one)
-        return made
+                valid[k] = False
+            systems.append(one)
+        return systems
 
-    def _block(self, found: Found, sound: Flags, others: Sequence[SwitchingSystem]) -> Block:
-        """Judge the members as the audit does, and name their results."""
+    def _block(
+        self, results: MemberResults, valid: Flags, others: Sequence[SwitchingSystem]
+    ) -> Block:
+        """Return audit verdicts and named results of the members."""
         from stiction.switching.flow.records import KINDS
         from stiction.switching.outcome import energy_lines, state_lines
 
-        system, m, rtol = self.system, len(found.done), float(self.method.rtol)
+        system, m, rtol = self.system, len(results.done), float(self.method.rtol)
         n = system.compiled.n
-        states = np.ascontiguousarray(found.saved[:, :, 1 : n + 1])
+        states = np.ascontiguousarray(results.saved[:, :, 1 : n + 1])
         sums = np.zeros((m, 3, 4))
         if others:
             for k, one in enumerate(others):
@@ -167,35 +169,35 @@ class _Crew:
         else:
             every = states.reshape(-1, n)
             sums[:, :, :2] = np.transpose(system.energies(every) or ()).reshape(m, 3, 2)
-        work, heat, viscous = (found.saved[:, :, 1 + n + k] for k in range(3))
+        work, heat, viscous = (results.saved[:, :, 1 + n + k] for k in range(3))
         sums[:, :, 2], sums[:, :, 3] = work, viscous
         energy = ledger_of(sums, heat[:, :, None])
         given = np.max(-(heat[:, 1:] - heat[:, :-1]), axis=1, initial=0.0)
         lines = energy_lines(energy.imbalance_rel, energy.scale, given, rtol, "J")
-        lines += state_lines(found.worst, rtol, (None, None, None))
-        holds = sound & (found.done == 1)
+        lines += state_lines(results.worst, rtol, (None, None, None))
+        holds = valid & (results.done == 1)
         for line in lines:
             holds &= line.holds
-        events = found.kinds.sum(axis=1)
+        events = results.kinds.sum(axis=1)
         holds &= events < self.method.max_events
-        results: dict[str, Array] = {
-            "period": found.period,
+        values: dict[str, Array] = {
+            "period": results.period,
             "stats.events": events,
-            "stats.steps": found.counts[:, 0],
-            "stats.rejected": found.counts[:, 1],
+            "stats.steps": results.counts[:, 0],
+            "stats.rejected": results.counts[:, 1],
             **{
-                f"final.{name}": found.saved[:, 2, 1 + i]
+                f"final.{name}": results.saved[:, 2, 1 + i]
                 for i, name in enumerate(system.state_names)
             },
             **energy.at_end(),
-            **{f"events.{kind}": found.kinds[:, k] for k, kind in enumerate(KINDS)},
+            **{f"events.{kind}": results.kinds[:, k] for k, kind in enumerate(KINDS)},
             **{f"audit.{line.check}": line.value for line in lines},
         }
-        return Block(holds, found.saved[:, 2, 0], events, energy.imbalance_rel, results)
+        return Block(holds, results.saved[:, 2, 0], events, energy.imbalance_rel, values)
 
 
-def _alike(one: Any, other: Any) -> bool:
-    """Return whether two compiled systems differ in their numbers alone."""
+def _differ_in_numbers(one: Any, other: Any) -> bool:
+    """Return whether two compiled systems differ in their parameters only."""
     names = ("field", "surface", "gradient", "power", "n", "m", "k", "line", "stiff")
     same = all(getattr(one, name) == getattr(other, name) for name in names)
     same = same and one.plane_is_sure == other.plane_is_sure
@@ -206,12 +208,12 @@ def _alike(one: Any, other: Any) -> bool:
     )
 
 
-def _room(m: int, n: int, surfaces: int) -> Found:
-    from stiction.switching.ensembles.member_kernels import Found
+def _empty_results(m: int, n: int, surfaces: int) -> MemberResults:
+    from stiction.switching.ensembles.member_kernels import MemberResults
     from stiction.switching.flow.inspection import Inspection
     from stiction.switching.flow.records import KINDS
 
-    return Found(
+    return MemberResults(
         done=np.zeros(m, np.int8),
         saved=np.zeros((m, 3, 1 + n + 3 + surfaces)),
         worst=Inspection.table(m),

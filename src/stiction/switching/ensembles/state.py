@@ -1,4 +1,4 @@
-"""What the kernels of ensembles read and fill."""
+"""Arguments and results of the kernels of ensembles."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ Ints = npt.NDArray[np.int64]
 
 
 class Limits(Struct):
-    """What limits all trajectories of a block.
+    """Bounds of all trajectories of a block.
 
     t_end, direction : end time, and 1, or -1 for backward in time
     steps : most steps
-    off : by what share of its distance from a two-fold each may begin off
+    off : relative error of the distance of each start from a two-fold
     """
 
     t_end: float
@@ -30,7 +30,7 @@ class Limits(Struct):
 
 
 class End(Struct):
-    """How a trajectory ended: time, how fast the state moves, code and steps."""
+    """The end of a trajectory: time, speed of the state, code and number of steps."""
 
     time: float
     speed: float
@@ -39,9 +39,10 @@ class End(Struct):
 
 
 class Grid(NamedTuple):
-    """Cells of two states in which time is counted; nothing is where there are none.
+    """Cells of two states in which time is added; no cells for no grid.
 
-    axes (2,) which states, cell (2, 2) their lower ends and widths, cells (c_1, c_2) times, filled
+    axes (2,) numbers of the states, cell (2, 2) their lower ends and widths, cells (c_1, c_2) the
+    times
     """
 
     axes: Ints
@@ -50,7 +51,7 @@ class Grid(NamedTuple):
 
 
 class Ends(NamedTuple):
-    """What kernels fill, one sample per start of a block.
+    """Results of the kernels, one per start of a block.
 
     state (b, n), signs (b, m), ends (b,), counts of events (b, kinds), first (b, kinds) times of
     the first ones

@@ -1,4 +1,4 @@
-"""Many starts of one flow in one call: where each ends, when, and what happened on the way."""
+"""Ensembles: many starts of one flow, with their ends, end times and events."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 
-# what the codes of the kernels mean, in their order; an event the caller waits for follows
+# names of the codes of the kernels, in their order; stopping events follow
 ENDS = (
     "time",
     "work_limit",
@@ -63,7 +63,7 @@ _INTERVAL = Positive(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Occupation(Declared):
-    """A grid over two states, on which an ensemble adds up the time spent in each cell.
+    """A grid over two states on which an ensemble adds the time spent in each cell.
 
     Parameters
     ----------
@@ -90,11 +90,11 @@ class Occupation(Declared):
                 )
         for count in self.bins:
             whole("Occupation.bins", count, least=1, why="it counts cells.", try_="(100, 100).")
-        # every block of starts has a grid of its own until they are added up
+        # memory: each block of starts has its own grid before their sum
         fits("Occupation.bins", math.prod(self.bins), 512.0, "(100, 100).")
 
     def grid(self, names: Sequence[str]) -> tuple[Ints, Floats, Floats, tuple[int, int]]:
-        """Return the axes as places among the states, lower ends and widths of cells, bins."""
+        """Return the axes as numbers of states, lower ends and widths of cells, bins."""
         places = []
         for axis in self.axes:
             place = list(names).index(axis) if isinstance(axis, str) and axis in names else axis
@@ -114,13 +114,13 @@ class Occupation(Declared):
 
 @dataclass(frozen=True)
 class Ending:
-    """The trajectories that ended in one way.
+    """The trajectories with one kind of end.
 
     Parameters
     ----------
-    end : the way
+    end : kind of the end
     count : how many
-    share, share_error : their share of all, and its standard error
+    share, share_error : their fraction of all, and its standard error
     mean, quantiles : of their end times [time unit]; quantiles at 5, 25, 50, 75, 95 per cent
     """
 
@@ -134,7 +134,7 @@ class Ending:
 
 @dataclass(frozen=True, eq=False)
 class EnsembleResult:
-    """What became of every start.
+    """The ends of all starts.
 
     Parameters
     ----------
@@ -169,18 +169,18 @@ class EnsembleResult:
 
     @property
     def end(self) -> npt.NDArray[np.str_]:
-        """(N,) how each trajectory ended, in words."""
+        """(N,) kind of the end of each trajectory."""
         return np.array(self.ends)[self.code]
 
     def ended(self, *ends: str) -> Flags:
-        """Return (N,) whether each trajectory ended in one of these ways."""
+        """Return (N,) whether each trajectory has one of these ends."""
         for end in ends:
             if end not in self.ends:
                 raise ModelError(
                     "EnsembleResult.ended",
                     repr(end),
                     "one of " + ", ".join(dict.fromkeys(self.ends)),
-                    "these are the ways a trajectory can end.",
+                    "these are the ends of a trajectory.",
                     "see `ends`.",
                 )
         good = np.array([end in ends for end in self.ends])
@@ -206,11 +206,11 @@ class EnsembleResult:
         return self.first[:, self.kinds.index(kind)].copy()
 
     def statistics(self) -> tuple[Ending, ...]:
-        """Return count, share and end times for every way of ending, the commonest first.
+        """Return count, fraction and end times for every kind of end, the most frequent first.
 
         Verified by: tests/unit/switching/ensembles/test_study.py::test_statistics
         """
-        found = []
+        endings = []
         for end in dict.fromkeys(self.ends):
             these = self.ended(end)
             if these.any():
@@ -218,11 +218,13 @@ class EnsembleResult:
                 quantiles = np.quantile(times, [0.05, 0.25, 0.5, 0.75, 0.95])
                 share = share_of(these)
                 mean = float(times.mean())
-                found.append(Ending(end, int(these.sum()), *share, mean, tuple(quantiles.tolist())))
-        return tuple(sorted(found, key=lambda ending: -ending.count))
+                endings.append(
+                    Ending(end, int(these.sum()), *share, mean, tuple(quantiles.tolist()))
+                )
+        return tuple(sorted(endings, key=lambda ending: -ending.count))
 
     def escaped(self, recurrent: Callable[[Floats], Flags] | None = None) -> tuple[float, float]:
-        """Return the share that ended elsewhere, and its standard error.
+        """Return the fraction that ended elsewhere, and its standard error.
 
         Elsewhere: neither at a two-fold nor on a codimension-2 line nor where `recurrent`,
         given the end states (N, n), says True.
@@ -236,7 +238,7 @@ class EnsembleResult:
 
 
 def share_of(these: Flags) -> tuple[float, float]:
-    """Return the share of True and its standard error; with none or all, that of one more."""
+    """Return the fraction of True and its standard error; for none or all, that of one more."""
     count, total = int(these.sum()), these.size
     share = count / total
     safe = min(max(share, 1.0 / (total + 1)), total / (total + 1))
@@ -255,7 +257,7 @@ def ensemble(
     progress: Callable[[float], None] | None = None,
     occupation: Occupation | None = None,
 ) -> EnsembleResult:
-    """Return what becomes of many starts of one flow, integrated by compiled code.
+    """Return the ends of many starts of one flow, integrated by compiled code.
 
     Each trajectory ends at `t_end`, at an event named in `until`, or where the model does not
     decide how it goes on; `method.policy` is not asked. The numbers do not depend on
@@ -272,7 +274,7 @@ def ensemble(
     until : kinds of events at which a trajectory ends: `cross`, `slide`, `leave`, `kink`,
         `fold`. Two-folds and codimension-2 lines always end it
     workers : threads; as many as there are processors when left out
-    progress : called with the share that is done
+    progress : called with the completed fraction
     occupation : grid on which the time spent is added up
 
     Raises
@@ -308,25 +310,25 @@ def ensemble(
     return result_of(*run_task(task, workers, progress))
 
 
-def result_of(found: Ends, density: Floats, outside: float) -> EnsembleResult:
-    """Return what a task produced in the words of the interface."""
+def result_of(endings: Ends, density: Floats, outside: float) -> EnsembleResult:
+    """Return the results of a task as an `EnsembleResult`."""
     return EnsembleResult(
-        state=found.state,
-        sides=found.signs,
-        time=found.ends["time"].copy(),
-        speed=found.ends["speed"].copy(),
-        code=found.ends["code"].copy(),
+        state=endings.state,
+        sides=endings.signs,
+        time=endings.ends["time"].copy(),
+        speed=endings.ends["speed"].copy(),
+        code=endings.ends["code"].copy(),
         ends=ENDS + KINDS,
-        steps=found.ends["steps"].copy(),
-        counts=found.counts,
-        first=found.first,
+        steps=endings.ends["steps"].copy(),
+        counts=endings.counts,
+        first=endings.first,
         kinds=KINDS,
         density=density,
         outside=outside,
     )
 
 
-# ---- checks at the door
+# ---- validation
 
 
 def check_starts(system: SwitchingSystem, starts: npt.ArrayLike) -> Floats:
@@ -339,7 +341,7 @@ def check_starts(system: SwitchingSystem, starts: npt.ArrayLike) -> Floats:
             got,
             f"finite numbers of shape (N, {n})",
             f"each start is ({', '.join(system.state_names)}).",
-            "stack the starts row by row.",
+            "stack the starts along the first axis.",
         )
     return x
 

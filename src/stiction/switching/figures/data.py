@@ -1,4 +1,4 @@
-"""What the figures of a piecewise-smooth flow read from a run, and what they derive from it.
+"""Data of the figures of a piecewise-smooth flow: variables of a run and derived quantities.
 
 Only saved data are read, so a run loaded from disk draws the same figures as a live one.
 """
@@ -79,7 +79,7 @@ class FlowData(RunData):
 
     @property
     def time_word(self) -> str:
-        """How time is called: scaled when only the time is without a unit."""
+        """Label of time: scaled if only the time has no unit."""
         scaled = is_scaled(self.run.time_unit, map(self.unit, self.names))
         return SCALED_TIME if scaled else super().time_word
 
@@ -108,7 +108,7 @@ class FlowData(RunData):
         return tuple(str(name) for name in names)
 
     def mode_changes(self, i: int) -> tuple[Floats, Ints]:
-        """Return when surface `i` (from 0) enters each mode, and the modes (-1, 0, 1).
+        """Return the times of mode changes of surface `i` (from 0), and the modes (-1, 0, 1).
 
         Verified by: tests/unit/switching/figures/test_figures.py::test_modes_come_from_the_events
         """
@@ -147,7 +147,7 @@ def labels(names: Sequence[str], units: Sequence[str]) -> list[str]:
 
 
 def symbol(name: str) -> str:
-    """Return how a state is written: Greek letters by name, digits at the end lowered."""
+    """Return the symbol of a state: Greek letters by name, final digits as subscripts."""
     stem = name.rstrip("0123456789")
     digits = name[len(stem) :]
     return _GREEK.get(stem, stem) + (style.subscript(int(digits)) if digits else "")

@@ -32,7 +32,7 @@ class FlowFigures(Figures):
 
     @property
     def default(self) -> tuple[str, ...]:
-        """The figures written when none are named: those that say something for this run."""
+        """The figures written when none are named: those that apply to this run."""
         silent = set() if self.run.energy.defined else {"energy"}
         # a flow that never slides has no multiplier
         silent |= set() if (self._data.mode == 0).any() else {"multiplier"}
@@ -58,7 +58,7 @@ class FlowFigures(Figures):
         return phase(self._data, (x, y, z))
 
     def multiplier(self) -> PaperFigure:
-        """Return the share of friction used while sliding, within its bounds."""
+        """Return the multiplier in sliding, within its bounds."""
         from stiction.switching.figures.over_time import multiplier
 
         return multiplier(self._data)

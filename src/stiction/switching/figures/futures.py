@@ -1,4 +1,4 @@
-"""The funnel of a two-fold as one figure: where its futures leave, and what becomes of them."""
+"""Figure of the futures of a two-fold: region of exits, and states over time."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def funnel_figure(funnel: Funnel) -> PaperFigure:
     """Return the region of exits in a plane, and the first states of the futures over time.
 
     The plane is that of the two states that vary most over the exits. Lines end where
-    determinism is lost again; the last panel is the share of futures that still run.
+    determinism is lost again; the last panel is the fraction of futures that still run.
 
     Verified by: tests/unit/switching/test_funnel.py::test_figure_shows_every_future
     """
@@ -46,44 +46,44 @@ def funnel_figure(funnel: Funnel) -> PaperFigure:
         linewidths=0.0,
         zorder=3.0,
     )
-    place: dict[str, Any] = {
+    marker: dict[str, Any] = {
         "ls": "",
         "marker": "*",
         "color": style.PURPLE,
         "ms": 9.0,
         "zorder": 4.0,
     }
-    style.key(left, left.plot(*funnel.x_star[[a, b]], label="two-fold", **place))
+    style.key(left, left.plot(*funnel.x_star[[a, b]], label="two-fold", **marker))
     left.set_xlabel(words[a])
     left.set_ylabel(words[b])
     limits = points.get_clim()
     style.colour_bar(left, style.many_colours(), limits, f"dwelling, {time}", "")
     shown = style.few(funnel.dwell.size, _MOST_LINES)
-    for row in shown.tolist():
-        colour = LINES[int(funnel.side[row])]
-        right.plot(funnel.time, funnel.states[row, :, b], color=colour, lw=0.5, alpha=0.6)
+    for future in shown.tolist():
+        colour = LINES[int(funnel.side[future])]
+        right.plot(funnel.time, funnel.states[future, :, b], color=colour, lw=0.5, alpha=0.6)
     style.key(right, line_handles("leaves to ", (1, -1)), columns=2)
     right.set_xlabel(f"{time} since the two-fold")
     right.set_ylabel(words[b])
     alive = (funnel.end_time[:, None] >= funnel.time).mean(axis=0)
-    share = style.dress(right.twinx())
-    share.spines["right"].set_visible(True)
-    share.plot(funnel.time, alive, color=style.GREY, lw=1.0, ls="--")
-    share.set_ylim(0.0, 1.05)
-    share.set_ylabel("share still running", color="#6a6a6a")
+    fraction = style.dress(right.twinx())
+    fraction.spines["right"].set_visible(True)
+    fraction.plot(funnel.time, alive, color=style.GREY, lw=1.0, ls="--")
+    fraction.set_ylim(0.0, 1.05)
+    fraction.set_ylabel("fraction still running", color="#6a6a6a")
     return figure
 
 
 def _plane(exits: Floats) -> tuple[int, int]:
-    """Return the two states in whose plane the exits spread over the largest share of a box."""
+    """Return the two states in whose plane the exits fill the largest fraction of a box."""
     if exits.shape[1] < 3:
         return 0, 1
     unit = np.ptp(exits, axis=0)
     centred = (exits - exits.mean(axis=0)) / np.where(unit > 0.0, unit, 1.0)
-    best, found = -1.0, (0, 1)
+    best, axes = -1.0, (0, 1)
     for i in range(exits.shape[1]):
         for j in range(i + 1, exits.shape[1]):
             area = float(np.linalg.det(centred[:, [i, j]].T @ centred[:, [i, j]]))
             if area > best:
-                best, found = area, (i, j)
-    return found
+                best, axes = area, (i, j)
+    return axes

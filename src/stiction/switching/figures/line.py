@@ -1,4 +1,4 @@
-"""The return map of a line where a flow is not unique, and how long orbits take to reach it."""
+"""Figure of the return map of a codimension-2 line, and of return times."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ _COLOURS = (style.VERMILION, style.INK, style.PURPLE, style.BLUE, style.GREEN)
 def line_returns(
     maps: Mapping[str, tuple[Floats, Floats]], times: Mapping[str, Floats]
 ) -> PaperFigure:
-    """Return (a) the next place on the line over the last, and (b) times until it is met.
+    """Return (a) the next position on the line over the last one, and (b) return times.
 
     Parameters
     ----------
-    maps : for each way out, places on the line [m] and where it is met next [m], NaN if not
-    times : for each choice, times until the line is met, NaN if it is not
+    maps : for each exit direction, positions on the line [m] and the next ones [m], NaN for none
+    times : for each choice, return times, NaN for none
 
     Verified by: tests/unit/switching/figures/test_papers.py::test_line_returns
     """
     figure = style.new_figure(style.PAGE, 2.9)
     margins = (0.6, 0.16, 0.42, 0.42)
     left, right = style.grid(figure, 1, 2, margins=margins, gaps=(0.7, 0.1))[0]
-    for (word, (place, after)), colour in zip(maps.items(), _COLOURS, strict=False):
-        left.plot(place, after, ".", ms=2.2, color=colour, mew=0.0, label=word)
-    places = np.concatenate([place for place, _ in maps.values()])
-    ends = [float(places.min()), float(places.max())]
+    for (word, (before, after)), colour in zip(maps.items(), _COLOURS, strict=False):
+        left.plot(before, after, ".", ms=2.2, color=colour, mew=0.0, label=word)
+    points = np.concatenate([before for before, _ in maps.values()])
+    ends = [float(points.min()), float(points.max())]
     left.plot(ends, ends, color=style.GREY, lw=0.6, zorder=1.0)
     left.set_xlim(*ends)
     style.room(left.set_ylim, np.concatenate([after for _, after in maps.values()]))
@@ -49,8 +49,8 @@ def line_returns(
     longest = float(np.nanmax(every)) if np.isfinite(every).any() else 1.0
     bins = np.linspace(0.0, longest, 80).tolist()
     for (word, values), colour in zip(times.items(), _COLOURS[3:] + _COLOURS, strict=False):
-        found = values[np.isfinite(values)]
-        right.hist(found, bins, density=True, histtype="step", color=colour, lw=1.1, label=word)
+        finite = values[np.isfinite(values)]
+        right.hist(finite, bins, density=True, histtype="step", color=colour, lw=1.1, label=word)
     right.set_xlim(0.0, longest)
     style.scale_axis(right.xaxis, "scaled time τ to the line (s/(kg m²))")
     style.scale_axis(right.yaxis, "density")

@@ -1,4 +1,4 @@
-"""The flow near a two-fold, and where in a plane of parameters it is of which kind."""
+"""Figures of the flow near a two-fold, and of its classification over parameters."""
 
 from __future__ import annotations
 
@@ -57,8 +57,8 @@ def local_flow(
     ax.streamplot(*grid, *sticking, color=style.INK, linewidth=0.6, density=0.9, arrowsize=0.7)
     far = float(grid[0].max())
     looks = ((LINES[1], "weak"), (_STRONG, "strong"))
-    for row, value, (colour, word) in zip(directions, eigenvalues, looks, strict=True):
-        ends = np.outer([-1.0, 1.0], row / np.abs(row).max() * far)
+    for vector, value, (colour, word) in zip(directions, eigenvalues, looks, strict=True):
+        ends = np.outer([-1.0, 1.0], vector / np.abs(vector).max() * far)
         label = f"{word}, λ = {value:.4f}".replace("-", "−")
         ax.plot(*ends.T, color=colour, lw=1.3, label=label, zorder=3.0)
     ax.plot(0.0, 0.0, "o", ms=5.0, mfc=style.PURPLE, mec="white", zorder=4.0)
@@ -137,8 +137,8 @@ def condition_panels(
         ("(g) k₂ > 0, κ > 0", "g1"),
     )
     figure = style.new_figure(style.PAGE, 3.5)
-    rows = style.grid(figure, 2, 4, margins=(0.56, 0.14, 0.42, 0.22), gaps=(0.2, 0.32))
-    axes = [ax for row in rows for ax in row]
+    grid = style.grid(figure, 2, 4, margins=(0.56, 0.14, 0.42, 0.22), gaps=(0.2, 0.32))
+    axes = [ax for line in grid for ax in line]
     shades = ListedColormap(["white", "#9ec5e8"])
     extent = (float(r[0]), float(r[-1]), float(omega[0]), float(omega[-1]))
     looks: dict[str, Any] = {"origin": "lower", "extent": extent, "aspect": "auto"}

@@ -44,13 +44,13 @@ def wheel(frames: FlowFrames) -> m.View | None:
     theta, seconds = (np.interp(frames.time, knots, value) for value in (turned, clock))
     along = np.column_stack([np.cos(theta), np.sin(theta)])
     across = np.column_stack([-np.sin(theta), np.cos(theta)])
-    place = frames.state("r")[:, None] * along + d * across
+    position = frames.state("r")[:, None] * along + d * across
     rolls = np.cos(gamma) * along - np.sin(gamma) * across
     side = np.sin(gamma) * along + np.cos(gamma) * across
     reach = float(np.abs(r).max())
     size = 1.15 * float(np.hypot(d, reach)) or 1.0
     half = 0.09 * size
-    ends = np.stack([place - half * rolls, place + half * rolls], axis=1)
+    ends = np.stack([position - half * rolls, position + half * rolls], axis=1)
     slit = np.stack([d * across + s * 1.05 * reach * along for s in (-1.0, 1.0)], axis=1)
     mode = frames.mode()
     none = np.full((1, 1), m.INK)
@@ -59,16 +59,16 @@ def wheel(frames: FlowFrames) -> m.View | None:
         _spokes(omega0 * seconds, size),
         m.Lines(slit, (0,), np.full((1, 1), m.GREY), width=5.0),
         m.Lines(ends, (0,), none, width=6.0),
-        m.Dots(place[:, None], _BLOCKS[mode + 1][:, None], 5.0),
+        m.Dots(position[:, None], _BLOCKS[mode + 1][:, None], 5.0),
         m.Dots(np.zeros((1, 1, 2)), none, 3.0),
-        *_force(frames, place, side, size),
+        *_force(frames, position, side, size),
     ]
     corner = np.full(2, 1.05 * size)
     title = "from above: the turntable, the slit of the disk, the wheel and the friction on it"
     return m.View(title, layers, -corner, corner, height=0.72)
 
 
-def _force(frames: FlowFrames, place: Floats, side: Floats, size: float) -> list[m.Layer]:
+def _force(frames: FlowFrames, position: Floats, side: Floats, size: float) -> list[m.Layer]:
     if "friction_force" not in frames.data.run.variables:
         return []
     force = frames.variable("friction_force")
@@ -76,7 +76,7 @@ def _force(frames: FlowFrames, place: Floats, side: Floats, size: float) -> list
     if most == 0.0:
         return []
     vectors = (0.3 * size / most * force)[:, None] * side
-    return [m.Arrows(place[:, None], vectors[:, None], np.full((1, 1), m.RED))]
+    return [m.Arrows(position[:, None], vectors[:, None], np.full((1, 1), m.RED))]
 
 
 def _integral(knots: Floats, rate: Floats) -> Floats:
@@ -93,8 +93,8 @@ def _circle(radius: float) -> Floats:
 def _spokes(angle: Floats, size: float) -> m.Lines:
     """Return short marks on the edge of the turntable, which show how it turns."""
     turn = angle[:, None] + 2.0 * np.pi / _SPOKES * np.arange(_SPOKES)
-    way = np.stack([np.cos(turn), np.sin(turn)], axis=2)
-    ends = np.stack([0.9 * size * way, size * way], axis=2).reshape(angle.size, -1, 2)
+    direction = np.stack([np.cos(turn), np.sin(turn)], axis=2)
+    ends = np.stack([0.9 * size * direction, size * direction], axis=2).reshape(angle.size, -1, 2)
     starts = tuple(range(0, 2 * _SPOKES, 2))
     return m.Lines(ends, starts, np.full((1, _SPOKES), m.GREY), width=2.0)
 
@@ -113,9 +113,9 @@ def belt(frames: FlowFrames) -> m.View | None:
     x = np.column_stack([frames.state(name) for name in names])
     size = float(np.ptp(x)) or 1.0
     gap = 2.2 * size
-    rest = gap * np.arange(1.0, len(names) + 1.0)
-    place, half = rest + x, 0.28 * size
-    wall = float((rest[0] + x[:, 0]).min()) - 1.2 * size
+    unstressed = gap * np.arange(1.0, len(names) + 1.0)
+    position, half = unstressed + x, 0.28 * size
+    wall = float((unstressed[0] + x[:, 0]).min()) - 1.2 * size
     # sliding is the mode 0; off it, the sign of the slip against the belt
     surfaces = min(data.n_surface, len(names))
     modes = np.stack([frames.mode(min(i, surfaces - 1)) for i in range(len(names))], axis=1)
@@ -123,8 +123,8 @@ def belt(frames: FlowFrames) -> m.View | None:
     moved = speed * (frames.time - frames.time[0])
     walls = np.array([wall, np.inf])
     shown = {"numbers": numbers, "walls": walls, "linked": linked}
-    layers = m.row_of_blocks(place, _BLOCKS[modes + 1], half, moved, **shown)
-    right = float(place.max()) + 2.0 * half
+    layers = m.row_of_blocks(position, _BLOCKS[modes + 1], half, moved, **shown)
+    right = float(position.max()) + 2.0 * half
     low, high = np.array([wall - half, -half]), np.array([right, 4.0 * half])
     height = float(np.clip((high - low)[1] / (high - low)[0], 0.15, 0.5))
     return m.View("blocks on the belt; hatched ones stick to it", layers, low, high, height=height)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["BANDS", "KINDS", "LINES", "events", "line_handles", "multiplier", "overview"]
 
-# pale for areas, full for lines; by mode
+# pale for areas, saturated for lines; by mode
 BANDS = {1: "#d7e6f4", 0: "#dcdcdc", -1: "#fbe3d2"}
 LINES = {1: style.BLUE, 0: style.INK, -1: style.VERMILION}
 _WORDS = {1: "h > 0", 0: "sliding", -1: "h < 0"}
@@ -33,7 +33,7 @@ KINDS = {
     "escaping_start": ("P", style.BROWN, "escaping start"),
 }
 _MOST_STATES = 6
-# losses closer than this share of the span share one line
+# losses closer than this fraction of the span have one line
 _CLOSE = 0.004
 _MOST_LINES = 12
 
@@ -47,7 +47,7 @@ def overview(data: FlowData) -> PaperFigure:
     strip = 0.16 * data.n_surface
     height = 0.95 * len(names) + strip + 0.12 * len(names) + 0.42 + 0.42
     figure = style.new_figure(style.COLUMN, height)
-    rows = style.grid(
+    panels = style.grid(
         figure,
         len(names) + 1,
         margins=(0.62, 0.16, 0.42, 0.42),
@@ -55,13 +55,13 @@ def overview(data: FlowData) -> PaperFigure:
         heights=[0.95] * len(names) + [strip],
         share_time=True,
     )
-    axes = [row[0] for row in rows]
+    axes = [level[0] for level in panels]
     for ax, name in zip(axes[:-1], names, strict=True):
         values = data.state(name)
         if data.n_surface == 1:
             _bands(ax, data, 0)
-        keep = style.thin(values)
-        ax.plot(data.time[keep], values[keep], color=style.INK, lw=0.9, zorder=3.0)
+        thinned = style.thin(values)
+        ax.plot(data.time[thinned], values[thinned], color=style.INK, lw=0.9, zorder=3.0)
         style.room(ax.set_ylim, values)
         data.label(ax.yaxis, name)
         _losses(ax, data)
@@ -81,21 +81,21 @@ def multiplier(data: FlowData) -> PaperFigure:
     count = data.n_surface
     figure = style.new_figure(style.COLUMN, 1.15 * count + 0.12 * (count - 1) + 0.84)
     margins = (0.62, 0.16, 0.42, 0.42)
-    rows = style.grid(figure, count, margins=margins, gaps=(0.0, 0.12), share_time=True)
-    for i, (ax,) in enumerate(rows):
+    panels = style.grid(figure, count, margins=margins, gaps=(0.0, 0.12), share_time=True)
+    for i, (ax,) in enumerate(panels):
         _bands(ax, data, i)
         values = np.where(data.mode[:, i] == 0, data.multiplier[:, i], np.nan)
-        keep = style.thin(values)
-        ax.plot(data.time[keep], values[keep], color=style.INK, lw=1.0, zorder=3.0)
+        thinned = style.thin(values)
+        ax.plot(data.time[thinned], values[thinned], color=style.INK, lw=1.0, zorder=3.0)
         for bound in (-1.0, 1.0):
             ax.axhline(bound, color=style.INK, lw=0.6, ls=(0, (4, 2)), zorder=2.0)
         ax.set_ylim(-1.25, 1.25)
         word = "multiplier" + (f" λ{style.subscript(i + 1)}" if count > 1 else " λ")
         style.scale_axis(ax.yaxis, word)
         _losses(ax, data)
-    data.time_axis(rows[-1][0])
-    style.key(rows[0][0], _band_handles(data) + _loss_handles(data), columns=3)
-    figure.align_ylabels([row[0] for row in rows])
+    data.time_axis(panels[-1][0])
+    style.key(panels[0][0], _band_handles(data) + _loss_handles(data), columns=3)
+    figure.align_ylabels([level[0] for level in panels])
     return figure
 
 
@@ -112,10 +112,10 @@ def events(data: FlowData) -> PaperFigure:
     modes = {"+": 1, "slide": 0, "-": -1}
     after = np.array([modes.get(word, 0) for word in log.after])
     named = np.array(log.kind)
-    for row, kind in enumerate(kinds):
+    for level, kind in enumerate(kinds):
         for mode in (1, -1, 0):
             times = log.time[(named == kind) & (after == mode)]
-            ax.vlines(times, row - 0.36, row + 0.36, color=LINES[mode], lw=0.9)
+            ax.vlines(times, level - 0.36, level + 0.36, color=LINES[mode], lw=0.9)
     ax.set_ylim(len(kinds) - 0.4, -0.6)
     words = [KINDS[kind][2] if kind in KINDS else kind for kind in kinds]
     data.time_axis(ax)
@@ -137,13 +137,13 @@ def _bands(ax: Axes, data: FlowData, i: int, low: float = 0.0, high: float = 1.0
     times, modes = data.mode_changes(i)
     ends = np.append(times[1:], data.time[-1])
     for mode, colour in BANDS.items():
-        here = (modes == mode) & (ends > times)
-        spans = np.column_stack([times[here], (ends - times)[here]])
+        selected = (modes == mode) & (ends > times)
+        spans = np.column_stack([times[selected], (ends - times)[selected]])
         if len(spans):
-            place = (low, high - low)
+            band = (low, high - low)
             ax.broken_barh(
                 spans.tolist(),
-                place,
+                band,
                 facecolors=colour,
                 lw=0.0,
                 transform=ax.get_xaxis_transform(),
@@ -154,12 +154,12 @@ def _bands(ax: Axes, data: FlowData, i: int, low: float = 0.0, high: float = 1.0
 def _strip(ax: Axes, data: FlowData) -> None:
     for i in range(data.n_surface):
         # the first surface on top
-        row = data.n_surface - 1 - i
-        _bands(ax, data, i, row / data.n_surface, (row + 0.86) / data.n_surface)
-    places = [(row + 0.43) / data.n_surface for row in range(data.n_surface)]
+        level = data.n_surface - 1 - i
+        _bands(ax, data, i, level / data.n_surface, (level + 0.86) / data.n_surface)
+    heights = [(level + 0.43) / data.n_surface for level in range(data.n_surface)]
     words = ["mode"] if data.n_surface == 1 else [f"{i}" for i in range(data.n_surface, 0, -1)]
     ax.set_ylim(0.0, 1.0)
-    ax.set_yticks(places, words)
+    ax.set_yticks(heights, words)
     ax.tick_params(axis="y", length=0.0)
     ax.spines["left"].set_visible(False)
 
@@ -173,7 +173,7 @@ def _losses(ax: Axes, data: FlowData) -> None:
         if time - last.get(kind, -np.inf) > _CLOSE * (end - begin):
             last[kind] = time
             colour = KINDS.get(kind, KINDS["fold"])[1]
-            # many would hide the curve: then they are ticks at the upper edge
+            # many lines would hide the curve: draw ticks at the upper edge
             many = kinds.count(kind) > _MOST_LINES
             low, dashes = (0.92, "-") if many else (0.0, (0, (2, 1.2)))
             ax.axvline(time, ymin=low, color=colour, lw=0.8, ls=dashes, zorder=2.5)

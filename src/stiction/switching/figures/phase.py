@@ -1,4 +1,4 @@
-"""Phase portraits of flows: the path coloured by mode, with the places of its events."""
+"""Phase portraits of flows: the path coloured by mode, with its events."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Ints = npt.NDArray[np.int64]
 
 _WORDS = {1: "h > 0", 0: "sliding", -1: "h < 0"}
 _MOST_MARKS = 400
-# where determinism is lost: on top of everything
+# losses of determinism: drawn on top
 _PLACES = ("two_fold", "codim2_line", "escaping_start")
 
 
@@ -63,7 +63,7 @@ def phase(data: FlowData, axes: Sequence[str | None] = (None, None, None)) -> Pa
 
 
 def path(ax: Any, series: Floats, mode: Ints, *, width: float = 0.9, zorder: float = 2.0) -> None:
-    """Draw a path of two or three coordinates, each stretch in the colour of its mode.
+    """Draw a path of two or three coordinates, each interval in the colour of its mode.
 
     Parameters
     ----------
@@ -71,13 +71,13 @@ def path(ax: Any, series: Floats, mode: Ints, *, width: float = 0.9, zorder: flo
     mode : (t,) -1, 0, 1
     """
     for value in (1, -1, 0):
-        # a stretch goes on to the first point of the next mode, so that no gap is left
+        # an interval extends to the first point of the next mode, without a gap
         shown = mode == value
         shown[1:] |= shown[:-1].copy()
         if shown.any():
-            keep = style.thin(*series)
-            pieces = np.where(shown, series, np.nan)[:, keep]
-            ax.plot(*pieces, color=LINES[value], lw=width, zorder=zorder)
+            thinned = style.thin(*series)
+            segments = np.where(shown, series, np.nan)[:, thinned]
+            ax.plot(*segments, color=LINES[value], lw=width, zorder=zorder)
 
 
 def _one_mode(data: FlowData) -> Ints:
@@ -92,15 +92,15 @@ def _label(data: FlowData, name: str) -> str:
 
 
 def _marks(ax: Any, data: FlowData, names: Sequence[str]) -> list[str]:
-    """Mark the places of events, at most a few hundred of each kind; return the kinds."""
+    """Mark the states of events, at most a few hundred of each kind; return the kinds."""
     log = data.run.event_log
     named = np.array(log.kind)
     kinds = [kind for kind in KINDS if kind in log.kind]
     for kind in kinds:
-        found = np.flatnonzero(named == kind)
-        found = found[style.few(found.size, _MOST_MARKS)]
-        places = [np.asarray(log.columns[name])[found] for name in names]
-        ax.plot(*places, zorder=7.0 if kind in _PLACES else 5.0, **_look(kind))
+        selected = np.flatnonzero(named == kind)
+        selected = selected[style.few(selected.size, _MOST_MARKS)]
+        points = [np.asarray(log.columns[name])[selected] for name in names]
+        ax.plot(*points, zorder=7.0 if kind in _PLACES else 5.0, **_look(kind))
     return kinds
 
 

@@ -26,7 +26,7 @@ _SLIDE = 0
 
 @dataclass(frozen=True, eq=False)
 class FlowFrames:
-    """States of a flow between its saved ones; saved are those at events too.
+    """Interpolated states of a flow, between saved states and events.
 
     Parameters
     ----------
@@ -40,35 +40,37 @@ class FlowFrames:
     time: Floats
 
     @functools.cached_property
-    def _rows(self) -> tuple[Floats, Ints, Ints]:
-        """Times of saved states and events in order, the row of each, and what it is."""
+    def _knot_samples(self) -> tuple[Floats, Ints, Ints]:
+        """Times of saved states and events in order, the sample of each, and its kind."""
         log = self.data.run.event_log
         inside = np.flatnonzero((log.time >= self.data.time[0]) & (log.time <= self.data.time[-1]))
         time = np.concatenate([self.data.time, log.time[inside]])
-        row = np.concatenate([np.arange(self.data.time.size), inside])
+        sample = np.concatenate([np.arange(self.data.time.size), inside])
         event = np.concatenate([np.zeros(self.data.time.size), np.ones(inside.size)])
-        # of rows at one time the last counts
+        # of several samples at one time the last is taken
         order = np.lexsort((event, time))
         last = np.append(np.diff(time[order]) > 0.0, True)
         order = order[last]
-        return time[order], row[order], event[order].astype(np.int64)
+        return time[order], sample[order], event[order].astype(np.int64)
 
     @property
     def knots(self) -> Floats:
-        """(k,) times at which states are known: saved rows and events."""
-        return self._rows[0]
+        """(k,) times of known states: saved ones and events."""
+        return self._knot_samples[0]
 
     @functools.lru_cache(maxsize=16)  # noqa: B019 - a movie is short-lived
     def known(self, name: str) -> Floats:
         """Return (k,) a state at the knots."""
-        _, row, event = self._rows
+        _, sample, event = self._knot_samples
         saved = self.data.state(name)
         log = self.data.run.event_log
-        told = np.asarray(log.columns.get(f"{name}_after", log.columns.get(name, np.zeros(0))))
-        if not told.size:
+        after = np.asarray(log.columns.get(f"{name}_after", log.columns.get(name, np.zeros(0))))
+        if not after.size:
             return np.interp(self.knots, self.data.time, saved)
         return np.where(
-            event == 1, told[np.where(event == 1, row, 0)], saved[np.where(event == 1, 0, row)]
+            event == 1,
+            after[np.where(event == 1, sample, 0)],
+            saved[np.where(event == 1, 0, sample)],
         )
 
     def state(self, name: str) -> Floats:
@@ -77,7 +79,7 @@ class FlowFrames:
         return hermite(self.time, self.knots, known, slopes(self.knots, known, breaks))
 
     def variable(self, name: str) -> Floats:
-        """Return (f,) what is saved beside the states, by straight lines."""
+        """Return (f,) a saved variable, by linear interpolation."""
         return between(self.time, self.data.time, self.data.state(name))
 
     @functools.cached_property
@@ -110,9 +112,9 @@ def movie_of(data: FlowData, time: Floats) -> m.Movie:
     frames = FlowFrames(data, time)
     views = [_space(frames)]
     for picture in _MACHINES:
-        found = picture(frames)
-        if found is not None:
-            views.append(found)
+        view = picture(frames)
+        if view is not None:
+            views.append(view)
     readings = [m.Reading(symbol(n), data.unit(n), frames.state(n)) for n in data.names[:4]]
     present = set(frames.one_mode.tolist())
     words = {1: "h > 0", 0: "slides or sticks", -1: "h < 0"}
@@ -148,18 +150,18 @@ def _space(frames: FlowFrames) -> m.View:
     if len(names) == 1:
         states, shown = [frames.knots, *states], [frames.time, *shown]
         labels = [data.time_word, *labels]
-    places = np.column_stack(states)
-    keep = _kept(places, frames.one_mode)
+    points = np.column_stack(states)
+    thinned = _thinned(points, frames.one_mode)
     colour = COLOURS[frames.one_mode + 1]
-    layers: list[m.Layer] = [m.Trail(places[keep], frames.knots[keep], colour[keep])]
+    layers: list[m.Layer] = [m.Trail(points[thinned], frames.knots[thinned], colour[thinned])]
     lost = [time for time, _ in data.losses]
     if lost:
         at = np.searchsorted(frames.knots, lost).clip(0, frames.knots.size - 1)
-        layers.append(m.Dots(places[None, at], np.full((1, at.size), m.RED), size=5.0))
+        layers.append(m.Dots(points[None, at], np.full((1, at.size), m.RED), size=5.0))
     layers.append(
         m.Dots(np.column_stack(shown)[:, None, :], COLOURS[frames.mode() + 1][:, None], 6.0)
     )
-    low, high = places.min(axis=0), places.max(axis=0)
+    low, high = points.min(axis=0), points.max(axis=0)
     spare = np.where(high > low, 0.05 * (high - low), np.maximum(0.05 * np.abs(high), 1e-12))
     title = "the path in the space of the states" if len(labels) > 2 else "the path"
     return m.View(title, layers, low - spare, high + spare, tuple(labels), equal=False, height=0.72)
@@ -168,10 +170,10 @@ def _space(frames: FlowFrames) -> m.View:
 _MOST_POINTS = 6000
 
 
-def _kept(places: Floats, mode: Ints) -> Ints:
-    """Return some of the points of a long path: ends, changes of mode, and evenly spread ones."""
-    if len(places) <= _MOST_POINTS:
-        return np.arange(len(places))
+def _thinned(points: Floats, mode: Ints) -> Ints:
+    """Return a selection of points of a path: ends, changes of mode, evenly spaced ones."""
+    if len(points) <= _MOST_POINTS:
+        return np.arange(len(points))
     change = np.flatnonzero(np.diff(mode) != 0)
-    even = np.linspace(0, len(places) - 1, _MOST_POINTS).astype(np.int64)
+    even = np.linspace(0, len(points) - 1, _MOST_POINTS).astype(np.int64)
     return np.unique(np.concatenate([even, change, change + 1]))

@@ -1,4 +1,4 @@
-"""Smooth answers over the set-valued one, as one figure."""
+"""Figure of regularised solutions and the set-valued one."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Floats = npt.NDArray[np.float64]
 
 
 def smoothing_figure(study: SmoothingStudy) -> PaperFigure:
-    """Return the state that parts most, over time, and errors and spreads over the width.
+    """Return the state that diverges most, over time, and errors and spreads over the width.
 
     Verified by: tests/unit/switching/test_smoothing.py::test_figure_has_a_line_per_run
     """
@@ -37,13 +37,13 @@ def smoothing_figure(study: SmoothingStudy) -> PaperFigure:
             axes[0].plot(
                 study.time, study.states[i, j, :, most], line, color=colours[j], lw=0.8, label=label
             )
-        for values, mark, colour, word in (
+        for values, marker, colour, word in (
             (study.error, "o", style.INK, "error before the loss"),
             (study.spread, "^", style.VERMILION, "parting after it"),
         ):
             look: dict[str, Any] = {"color": colour, "lw": 0.8, "ms": 3.0}
             label = word if i == 0 else None
-            axes[1].loglog(study.widths, values[i], f"{mark}{line}", label=label, **look)
+            axes[1].loglog(study.widths, values[i], f"{marker}{line}", label=label, **look)
         axes[1].plot([], [], line, color=style.GREY, lw=0.8, label=shape)
     axes[0].plot(study.time, study.exact[:, most], color=style.INK, lw=1.6, label="set-valued")
     if np.isfinite(study.lost):

@@ -88,8 +88,8 @@ def surface_map(
     if line is not None:
         ax.axhline(line, color=style.VERMILION, lw=1.0, ls=(0, (4, 2)))
         handles.append(_line("line h = g = 0", color=style.VERMILION, ls=(0, (4, 2))))
-    for place in points:
-        ax.plot(*place, "*", ms=9.0, mfc=style.PURPLE, mec="white", zorder=5.0)
+    for point in points:
+        ax.plot(*point, "*", ms=9.0, mfc=style.PURPLE, mec="white", zorder=5.0)
     if points:
         handles.append(_line("two-fold", ls="", marker="*", ms=8.0, mfc=style.PURPLE, mec="white"))
     if orbit is not None:
@@ -123,11 +123,11 @@ def recurrence(
     figure = style.new_figure(style.PAGE, 5.6)
     ax = style.dress(figure.add_axes((0.1, 0.56, 0.52, 0.385)))
     surface_panel(ax, grid, region, sticking, (("r", "m"), ("ω", "rad/s")))
-    place = (two_fold[0], two_fold[2])
-    ahead = (place[0] + weak[0], place[1] + weak[1])
-    ax.axline(place, ahead, color=LINES[1], lw=0.9)
+    point = (two_fold[0], two_fold[2])
+    direction_end = (point[0] + weak[0], point[1] + weak[1])
+    ax.axline(point, direction_end, color=LINES[1], lw=0.9)
     ax.axhline(line, color=style.VERMILION, lw=1.0, ls=(0, (4, 2)))
-    ax.plot(*place, "*", ms=10.0, mfc=style.PURPLE, mec="white", zorder=5.0)
+    ax.plot(*point, "*", ms=10.0, mfc=style.PURPLE, mec="white", zorder=5.0)
     handles = [
         *_region_handles(region),
         _line("weak eigenvector", color=LINES[1]),
@@ -184,8 +184,8 @@ def tyre_curves(angle: Floats, panels: Sequence[tuple[str, Floats, Floats]]) -> 
     for ax, (title, force, moment) in zip(axes, panels, strict=True):
         ax.plot(angle, force, color=_FORCE, lw=1.2, ls=(0, (4, 2)))
         # both axes have their zero at the same height
-        share = min(1.15 * float(moment.min()) / float(moment.max()), 0.0)
-        ax.set_ylim(share * float(force.max()), 1.08 * float(force.max()))
+        ratio = min(1.15 * float(moment.min()) / float(moment.max()), 0.0)
+        ax.set_ylim(ratio * float(force.max()), 1.08 * float(force.max()))
         ax.set_xlim(0.0, float(angle[-1]))
         style.scale_axis(ax.yaxis, "force F", "N")
         style.scale_axis(ax.xaxis, "slip angle φ", "rad")
@@ -194,7 +194,7 @@ def tyre_curves(angle: Floats, panels: Sequence[tuple[str, Floats, Floats]]) -> 
         right.spines["left"].set_visible(False)
         right.spines["right"].set_linewidth(0.6)
         right.plot(angle, moment, color=_MOMENT, lw=1.2)
-        right.set_ylim(share * float(moment.max()), 1.08 * float(moment.max()))
+        right.set_ylim(ratio * float(moment.max()), 1.08 * float(moment.max()))
         style.scale_axis(right.yaxis, "moment M", "N m")
         ax.yaxis.label.set_color(_FORCE)
         right.yaxis.label.set_color(_MOMENT)

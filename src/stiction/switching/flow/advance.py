@@ -1,4 +1,4 @@
-"""The loop: step, look for events, act on them, until the end or until nothing decides."""
+"""The integration loop: step, locate events, change the mode, until the end or a rare event."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import math
 from stiction.numerics.arrays import Matrix
 from stiction.numerics.event_localisation import NODES
 from stiction.numerics.jit import kernel
-from stiction.switching.flow.events import at_event, forget_zeros, grazing_at
+from stiction.switching.flow.events import at_event, clear_known_zeros, grazing_at
 from stiction.switching.flow.geometry import finite
 from stiction.switching.flow.line import ARRIVED, MAYBE, slides_onto_line, slips_onto_line
 from stiction.switching.flow.rates import (
@@ -16,7 +16,7 @@ from stiction.switching.flow.rates import (
     rates,
     second_surface,
     sliding_surface,
-    values_here,
+    update_event_values,
 )
 from stiction.switching.flow.records import (
     DONE,
@@ -44,28 +44,33 @@ from stiction.switching.flow.state import (
     Y,
 )
 from stiction.switching.flow.steps import (
-    HIDDEN,
-    dense_rows,
+    UNRESOLVED,
+    dense_coefficients,
     finish_stages,
     first_event,
     sample_events,
     step,
 )
-from stiction.switching.flow.surfaces import TWO_FOLD_SHARE, is_plane, project, tighten
+from stiction.switching.flow.surfaces import (
+    TWO_FOLD_TOLERANCE,
+    is_plane,
+    project,
+    tighten_near_two_fold,
+)
 from stiction.switching.flow.tableau import AT_END
 
 __all__ = ["NO_EVENT", "TOO_LONG", "advance", "after_step"]
 
 _EPS = 2.220446049250313e-16
-# as many steps are taken at the limit of what the time can tell apart
+# largest number of steps at the resolution of the time
 _FORCED = 2000
-# so many steps into NaN while the time grows by less than this share: the field ends there
+# this many steps into NaN while the time grows by less than this fraction: the field ends
 _BROKEN, _PROGRESS = 200, 1e-3
-# h of a plane rounds at least by this share of what its terms would at their usual size
+# rounding of h of a plane, at least this fraction of the rounding of its terms at their scale
 _FINEST = 1e-7
 # a value of h below this many times its rounding is zero
 _ZERO = 64.0
-# what `_act` says beside RUNNING and the codes of `records`
+# results of `_process_events` besides RUNNING and the codes of `records`
 NO_EVENT, TOO_LONG = -2, -3
 
 
@@ -78,16 +83,16 @@ def advance(
     t_end: float,
     max_steps: int,
 ) -> int:
-    """Follow the trajectory to t_end; return how the call ended (see `records`).
+    """Integrate the trajectory to t_end; return a code of `records`.
 
-    Every pass of the loop takes one step or handles one event: `max_steps` and the rows for
-    events bound the work. A negative code is a rare event that waits for `rare_events`, with LEFT
-    passes left. After PAUSED a call with GOES_ON set goes on as if there had been no pause.
+    Each pass of the loop takes one step or handles one event: `max_steps` and the size of the event
+    records bound the work. A negative code is a pending rare event for `rare_events`, with `left`
+    passes remaining. After PAUSED, a call with `continues` set gives the same numbers as no pause.
     """
-    now, a = w.progress[0], w.rows
+    now, a = w.progress[0], w.vectors
     n = now.n
     now.t_end = t_end
-    _enter(w)
+    _restore_loop(w)
     fresh, rejected = now.fresh != 0, now.refused != 0
     gap, error = now.gap, now.error
     for used in range(max_steps):
@@ -95,7 +100,7 @@ def advance(
         if now.events >= len(records.events) - 1:
             return EVENTS_FULL
         if fresh:
-            if not _begin(w, functions):
+            if not _start_afresh(w, functions):
                 return NOT_FINITE
             fresh, gap = False, 0.0
         surface = sliding_surface(w, SIDES)
@@ -110,7 +115,7 @@ def advance(
             return DONE
         tiny = h < least
         if tiny:
-            # the time can tell no shorter steps apart: a few are taken whatever their error
+            # the step is at the resolution of the time: accept a few whatever their error
             h = min(least, left)
             now.forced += 1
             if now.forced > _FORCED:
@@ -118,19 +123,19 @@ def advance(
         now.steps += 1
         error = step(w, table, h)
         if not error <= 1.0 and not (tiny and error < math.inf):
-            if _refuse(w, functions, h, error):
+            if _reject_step(w, functions, h, error):
                 return NOT_FINITE
             rejected = True
             continue
         if now.plane == 2 and not is_plane(w):
-            # h only looked like a plane so far: take its gradient anew, and the step again
+            # h is no plane after all: evaluate its gradient, and repeat the step
             now.plane, fresh = 0, True
             now.rejected += 1
             continue
         factor = 10.0 if error < 1e-10 else min(10.0, max(0.3, 0.9 * error ** (-0.125)))
         now.next_step = h * (min(factor, 1.0) if rejected else factor)
         now.drift += min(error, 1.0) * now.tightening
-        code = _act(w, functions, table, records, h)
+        code = _process_events(w, functions, table, records, h)
         rejected = code == TOO_LONG
         if rejected:
             now.rejected += 1
@@ -152,22 +157,22 @@ def advance(
 
 
 @kernel
-def _enter(w: Workspace) -> None:
-    """Forget what the loop knew, unless it goes on where it paused."""
-    now, a = w.progress[0], w.rows
+def _restore_loop(w: Workspace) -> None:
+    """Reset the state of the loop, unless the call continues a paused one."""
+    now, a = w.progress[0], w.vectors
     if now.continues == 0:
         now.fresh, now.refused, now.gap, now.error = 1, 0, 0.0, 0.0
         now.broken, now.broken_at, now.forced = 0, a[Y, now.n], 0
 
 
 @kernel
-def _refuse(w: Workspace, functions: EventFunctions, h: float, error: float) -> bool:
-    """Count a step that is refused and choose a shorter one; return whether the field ends."""
-    now, a = w.progress[0], w.rows
+def _reject_step(w: Workspace, functions: EventFunctions, h: float, error: float) -> bool:
+    """Count a rejected step and choose a shorter one; return whether the field ends."""
+    now, a = w.progress[0], w.vectors
     t = a[Y, now.n]
     now.rejected += 1
     if error == math.inf:
-        # many steps into a place where the field is no number, and no way past it
+        # many steps into a region where the field is not a number
         if abs(t - now.broken_at) > _PROGRESS * max(abs(t), h):
             now.broken, now.broken_at = 0, t
         now.broken += 1
@@ -178,45 +183,47 @@ def _refuse(w: Workspace, functions: EventFunctions, h: float, error: float) -> 
 
 
 @kernel
-def _begin(w: Workspace, functions: EventFunctions) -> bool:
-    """Compute rates and event functions where a step begins afresh; return whether finite."""
+def _start_afresh(w: Workspace, functions: EventFunctions) -> bool:
+    """Evaluate rates and event functions after an event; return whether they are finite."""
     now = w.progress[0]
     now.smooth = 0
     rates(w, Y, STAGE)
-    values_here(w, functions)
+    update_event_values(w, functions)
     if not finite(w, STAGE, now.n + 1 + now.q):
         return False
-    _arm(w, functions)
+    _set_noise_levels(w, functions)
     return True
 
 
 @kernel(separate=True)
-def _act(w: Workspace, functions: EventFunctions, table: Matrix, records: Records, h: float) -> int:
-    """Look for events in the step of length h and act on the first.
+def _process_events(
+    w: Workspace, functions: EventFunctions, table: Matrix, records: Records, h: float
+) -> int:
+    """Locate the first event in the step of length h and handle it.
 
     Returns
     -------
-    NO_EVENT, TOO_LONG where the step hides what the surfaces do, RUNNING after an event,
-    or why the call must end.
+    NO_EVENT, TOO_LONG where the step does not resolve an event function, RUNNING after an event,
+    or the code with which the call must end.
     """
     now = w.progress[0]
     finish_stages(w, table, h)
-    dense_rows(w, table, h)
+    dense_coefficients(w, table, h)
     sample_events(w, table)
-    found = first_event(w, functions, table, h)
-    if found.which == HIDDEN:
+    first = first_event(w, functions, table, h)
+    if first.which == UNRESOLVED:
         return TOO_LONG
     surface = sliding_surface(w, SIDES)
     if surface >= 0 and second_surface(w, SIDES, surface) >= 0:
-        # other ways may open before
-        now.which, now.other = found.which, found.low
-        now.event_fraction, now.event_step, now.lowest = found.root, h, found.at
+        # other exit directions may open before
+        now.which, now.other = first.which, first.low
+        now.event_fraction, now.event_step, now.lowest = first.root, h, first.at
         return SLIDES_ON_BOTH
-    if found.low >= 0:
-        return grazing_at(w, found.low, found.at, h)
-    if found.which < 0:
+    if first.low >= 0:
+        return grazing_at(w, first.low, first.at, h)
+    if first.which < 0:
         return NO_EVENT
-    return at_event(w, functions, table, records, found.which, found.root, h)
+    return at_event(w, functions, table, records, first.which, first.root, h)
 
 
 @kernel(separate=True)
@@ -228,17 +235,17 @@ def after_step(
     surface: int,
     gap_before: float,
 ) -> tuple[int, float]:
-    """Move to the end of a step without events; return whether it arrived somewhere.
+    """Accept a step without events; test for a two-fold and for a codimension-2 line.
 
     Parameters
     ----------
-    surface : the one on which the state slides, -1 if it slides on none or on two
+    surface : the only sliding surface, -1 for none or two
 
     Returns
     -------
-    RUNNING or why the call must end; L- - L+ over its scale while sliding
+    RUNNING or the code with which the call must end; L- - L+ over its scale in sliding
     """
-    now, a = w.progress[0], w.rows
+    now, a = w.progress[0], w.vectors
     m, width, slides = now.m, now.n + 1 + now.q, False
     save_until(w, records, a[TRIAL, now.n], 1.0)
     for c in range(width):
@@ -249,15 +256,15 @@ def after_step(
         if a[SIDES, i] == 0.0:
             project(w, i)
             slides = True
-    values_here(w, functions)
+    update_event_values(w, functions)
     if slides:
         rates(w, Y, STAGE)
     for i in range(m):
-        down = functions[i].order == 0 and a[SAMPLE + NODES - 1, i] < a[SAMPLE + NODES - 2, i]
-        functions[i].slope = -1.0 if down and a[SIDES, i] != 0.0 else 0.0
-    forget_zeros(functions)
+        approaches = functions[i].order == 0 and a[SAMPLE + NODES - 1, i] < a[SAMPLE + NODES - 2, i]
+        functions[i].slope = -1.0 if approaches and a[SIDES, i] != 0.0 else 0.0
+    clear_known_zeros(functions)
     now.smooth = 1
-    _arm(w, functions)
+    _set_noise_levels(w, functions)
     if not finite(w, Y, width):
         return NOT_FINITE, 0.0
     if surface < 0:
@@ -272,10 +279,10 @@ def after_step(
     gap = abs(functions[surface].value) + abs(functions[m + surface].value)
     if min(functions[surface].value, functions[m + surface].value) > 100.0 * now.blunt:
         now.blunt = 0.0
-    # rows PLUS and MINUS hold the fields of the last evaluation, which was here
-    wide = gap * now.norm
-    if wide <= TWO_FOLD_SHARE * tighten(w, surface, wide):
-        _finish_two_fold(w, gap_before, gap, h)
+    # PLUS and MINUS hold the fields at the present state
+    scaled_gap = gap * now.norm
+    if scaled_gap <= TWO_FOLD_TOLERANCE * tighten_near_two_fold(w, surface, scaled_gap):
+        _extrapolate_to_two_fold(w, gap_before, gap, h)
         return TWO_FOLD_HIT, gap
     if now.line == 1 and surface == 0 and slides_onto_line(w, functions, h):
         return LINE_HIT, gap
@@ -284,8 +291,8 @@ def after_step(
 
 @kernel
 def _why_stalled(w: Workspace, error: float) -> int:
-    """Return NOT_FINITE where steps shrink because the field ends or the state blows up."""
-    now, a = w.progress[0], w.rows
+    """Return NOT_FINITE where steps shrink because the field ends or the state diverges."""
+    now, a = w.progress[0], w.vectors
     size = 0.0
     for c in range(now.n):
         size = max(size, abs(a[Y, c]) / a[SCALE, c])
@@ -293,35 +300,35 @@ def _why_stalled(w: Workspace, error: float) -> int:
 
 
 @kernel(separate=True)
-def _arm(w: Workspace, functions: EventFunctions) -> None:
-    """Set the rounding level of each event function; what starts at zero is divided out.
+def _set_noise_levels(w: Workspace, functions: EventFunctions) -> None:
+    """Set noise, grazing level and error of each event function; mark known zeros.
 
-    Where a step goes on smoothly from the last one, a surface or a limit of the multiplier
-    that is so near is looked at as any other.
+    A function that starts at zero is divided by the time (`order` 1). After a step without events a
+    surface or a limit of the multiplier within rounding is treated as any other.
     """
-    now, a = w.progress[0], w.rows
+    now, a = w.progress[0], w.vectors
     n, m, k = now.n, now.m, now.k
-    size, on_it = 0.0, max(1e-15, now.lie_rounding, now.blunt)
-    off = now.tightening + now.drift
+    size, lie_noise = 0.0, max(1e-15, now.lie_rounding, now.blunt)
+    error_sum = now.tightening + now.drift
     for c in range(n):
         size = max(size, abs(a[Y, c]))
     for i in range(m):
-        reach = room = size_of_h = 0.0
+        largest_h = tolerance_of_h = size_of_h = 0.0
         for c in range(n):
-            slope, here = abs(a[GRAD, i * n + c]), abs(a[Y, c])
-            reach += slope * max(here, 0.1 * a[SCALE, c])
-            size_of_h += slope * here
-            room += slope * (now.atol * a[SCALE, c] + now.rtol * here)
-        # h of a plane rounds as the states in it do, which may all be near zero there
-        rounding = reach if now.plane == 0 else max(size_of_h, _FINEST * reach)
+            slope, value = abs(a[GRAD, i * n + c]), abs(a[Y, c])
+            largest_h += slope * max(value, 0.1 * a[SCALE, c])
+            size_of_h += slope * value
+            tolerance_of_h += slope * (now.atol * a[SCALE, c] + now.rtol * value)
+        # h of a plane rounds as its states, which may all be near zero
+        rounding = largest_h if now.plane == 0 else max(size_of_h, _FINEST * largest_h)
         one = functions[i]
-        one.noise = 4.0 * _EPS * rounding if a[SIDES, i] != 0.0 else on_it
-        functions[m + i].noise = on_it
-        # nearer than the best tolerances a touch, a miss and two crossings are the same
-        one.grazing = max(_ZERO * one.noise, min(now.rtol, 1e-10) * reach)
+        one.noise = 4.0 * _EPS * rounding if a[SIDES, i] != 0.0 else lie_noise
+        functions[m + i].noise = lie_noise
+        # below the best tolerances a grazing, a miss and two crossings are not distinct
+        one.grazing = max(_ZERO * one.noise, min(now.rtol, 1e-10) * largest_h)
         if a[SIDES, i] != 0.0:
             now.tallest = max(now.tallest, one.value)
-        one.uncertainty = off * room + _ZERO * one.noise + now.vague * now.tallest
+        one.uncertainty = error_sum * tolerance_of_h + _ZERO * one.noise + now.vague * now.tallest
     for i in range(k):
         functions[2 * m + i].noise = 4.0 * _EPS * max(size, 0.1)
     functions[2 * m + k].noise = 0.0
@@ -336,7 +343,7 @@ def _arm(w: Workspace, functions: EventFunctions) -> None:
     for i in range(m):
         if functions[i].order == 2:
             normals(w, Y, GRAD)
-            # what is left of the slope at a fold is rounding of the landing
+            # at a fold the remaining slope is the error of its localisation
             rate = 0.0
             for c in range(n):
                 rate += a[GRAD, i * n + c] * a[STAGE, c]
@@ -345,11 +352,11 @@ def _arm(w: Workspace, functions: EventFunctions) -> None:
 
 @kernel
 def _step_length(w: Workspace, left: float, single: bool) -> float:
-    """Return the length of the next step in s."""
-    now, a = w.progress[0], w.rows
+    """Return the length of the next step in s, within all bounds."""
+    now, a = w.progress[0], w.vectors
     h = now.next_step
     if h <= 0.0:
-        # a first guess: the state changes by a hundredth of its size
+        # first step: the state changes by a hundredth of its size
         size = rate = 0.0
         for c in range(now.n):
             unit = a[SCALE, c]
@@ -366,24 +373,24 @@ def _step_length(w: Workspace, left: float, single: bool) -> float:
 
 @kernel
 def _after_rejection(w: Workspace, functions: EventFunctions, h: float, error: float) -> float:
-    """Return the next trial length: to the kink or surface the step ran across, if it did."""
-    now, a = w.progress[0], w.rows
+    """Return the next trial length, at most slightly past a kink that the step crossed."""
+    now, a = w.progress[0], w.vectors
     m, k = now.m, now.k
     shorter = h * (0.1 if error > 1e8 else max(0.2, 0.9 * error ** (-0.125)))
     event_values(w, TRIAL, SAMPLE)
     for i in range(2 * m, 2 * m + k):
         before, after = functions[i].value, a[SAMPLE, i]
         if functions[i].order == 0 and before > 0.0 > after:
-            share = 1.01 * before / (before - after)
-            if share < 0.9:
-                shorter = max(shorter, share * h)
+            fraction = 1.01 * before / (before - after)
+            if fraction < 0.9:
+                shorter = max(shorter, fraction * h)
     return shorter
 
 
 @kernel
-def _finish_two_fold(w: Workspace, before: float, gap: float, h: float) -> None:
-    """Add what is left of the way: the gap falls as exp(-rate s), and the rates with it."""
-    now, a = w.progress[0], w.rows
+def _extrapolate_to_two_fold(w: Workspace, before: float, gap: float, h: float) -> None:
+    """Add the remaining distance to the two-fold: gap and rates decay as exp(-rate s)."""
+    now, a = w.progress[0], w.vectors
     rate = math.log(before / gap) / h if before > gap > 0.0 else 0.0
     if rate > 0.0:
         for c in range(now.n + 1 + now.q):

@@ -1,4 +1,4 @@
-"""What saved states and events say by themselves, without trusting the solver: kernels."""
+"""Independent checks of saved states and events, for the audit: kernels."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from stiction.switching.flow.state import Event
 
 __all__ = ["Inspection", "inspect_states", "period_of"]
 
-# over how much h changes with the size of the states: a gradient that vanishes, the rounding of h,
-# and the least slope that h has over a finite distance
+# relative to the change of h over the size of the states: a vanishing gradient, the rounding of h,
+# the least mean slope of h
 _VANISHES, _ROUNDING, _FLATTEST = 1e-6, 1e-13, 1e-9
 
 
 class Inspection(Struct):
-    """The worst of many states, and in which of them.
+    """Largest errors of many states, and the numbers of these states.
 
     off, wrong_side : largest distance off a surface, and on its wrong side, over the size of the
         state
@@ -48,7 +48,7 @@ def inspect_states(
     worst: Table[Inspection],
     b: int,
 ) -> None:
-    """Fill worst[b]; what is no number is infinitely far off.
+    """Fill worst[b]; a NaN counts as infinitely far off.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ def inspect_states(
     k : number of kinks
     states, signs : (t, n) and (t, m); |sign| < 1 or > 1 while sliding
     """
-    m, n, found = signs.shape[1], states.shape[1], worst[b]
+    m, n, record = signs.shape[1], states.shape[1], worst[b]
     grad, work, values = plane.copy(), np.empty((2, m + k + n)), np.empty(m + k)
     flat = plane[0] == plane[0]
     for t in range(states.shape[0]):
@@ -69,27 +69,32 @@ def inspect_states(
             for j in range(n):
                 reach += abs(grad[i * n + j]) * max(abs(x[j]), scale[j])
             sliding = abs(signs[t, i]) != 1.0
-            far = found.off if sliding else found.wrong_side
+            largest = record.off if sliding else record.wrong_side
             value = abs(values[i]) if sliding else max(0.0, -values[i] * signs[t, i])
             if not math.isfinite(values[i]):
                 value, reach = math.inf, 1.0
-            elif value / reach > far and not flat:
-                rise = _rise(surface, p, scale, x, i, work[0])
-                if reach < _VANISHES * rise:
-                    # the gradient vanishes here: what h rounds to is no distance
-                    value, reach = max(0.0, value - _ROUNDING * rise), max(reach, _FLATTEST * rise)
-            if value / reach > far and sliding:
-                found.off, found.off_row = value / reach, t
-            elif value / reach > far:
-                found.wrong_side, found.wrong_side_row = value / reach, t
+            elif value / reach > largest and not flat:
+                change = _change_of_h(surface, p, scale, x, i, work[0])
+                if reach < _VANISHES * change:
+                    # where the gradient vanishes the rounding of h is no distance
+                    value, reach = (
+                        max(0.0, value - _ROUNDING * change),
+                        max(reach, _FLATTEST * change),
+                    )
+            if value / reach > largest and sliding:
+                record.off, record.off_row = value / reach, t
+            elif value / reach > largest:
+                record.wrong_side, record.wrong_side_row = value / reach, t
             most = abs(signs[t, i]) if math.isfinite(signs[t, i]) else math.inf
-            if sliding and most > found.multiplier:
-                found.multiplier, found.multiplier_row = most, t
+            if sliding and most > record.multiplier:
+                record.multiplier, record.multiplier_row = most, t
 
 
 @kernel(allocates=True)
-def _rise(surface: int, p: Vector, scale: Vector, x: Vector, i: int, values: Vector) -> float:
-    """Return how much h_i changes where a state changes by its size."""
+def _change_of_h(
+    surface: int, p: Vector, scale: Vector, x: Vector, i: int, values: Vector
+) -> float:
+    """Return the largest change of h_i if one state changes by its size."""
     y, most = x.copy(), 0.0
     call_arrays(surface, y, y, p, values)
     here = values[i]
@@ -105,21 +110,21 @@ def _rise(surface: int, p: Vector, scale: Vector, x: Vector, i: int, values: Vec
 
 @kernel(separate=True)
 def period_of(events: Table[Event], states: Matrix, count: int, cycle: Vector) -> float:
-    """Return the time between the last event and the last one like it at the same state, or NaN.
+    """Return the time since the last event of the same kind at the same state, or NaN.
 
     Parameters
     ----------
-    events, states : of which `count` are in use; (e, n) states at the events
+    events, states : the first `count` are used; (e, n) states at the events
     cycle : (n,) two states this close belong to the same point of a cycle
     """
     last = count - 1
-    for row in range(last - 1, -1, -1):
-        one, other = events[row], events[last]
-        like = one.surface == other.surface and one.kind == other.kind
-        like = like and one.before == other.before and one.after == other.after
+    for e in range(last - 1, -1, -1):
+        one, other = events[e], events[last]
+        alike = one.surface == other.surface and one.kind == other.kind
+        alike = alike and one.before == other.before and one.after == other.after
         for i in range(cycle.size):
-            like = like and abs(states[row, i] - states[last, i]) <= cycle[i]
-        if like:
+            alike = alike and abs(states[e, i] - states[last, i]) <= cycle[i]
+        if alike:
             time: float = other.time - one.time
             return time
     return math.nan

@@ -1,9 +1,8 @@
-"""Arrival at a codimension-2 line, where a surface meets a kink and the field has no limit.
+"""Arrival at a codimension-2 line h = g = 0, where a surface meets a kink of the field.
 
-Near the line h = g = 0 the field depends on the direction (h, g) / rho alone. A state
-slips onto it along a ray: a direction that the field keeps and in which rho falls. Its way
-there takes a finite time and has no scale of its own, so steps shrink with rho; once the
-ray is reached the rest is one straight move.
+Near the line the field depends on the direction (h, g) / rho only and has no limit. A state slips
+onto the line along a ray, an invariant direction in which rho decreases. It arrives in finite
+time, with steps proportional to rho; along the ray the remaining motion is straight.
 
 Source: formulas sheet of the paper on switching, section 7.
 """
@@ -29,65 +28,65 @@ from stiction.switching.flow.state import (
     Workspace,
     Y,
 )
-from stiction.switching.flow.surfaces import follow_line
+from stiction.switching.flow.surfaces import tighten_near_line
 
 __all__ = ["AFAR", "ARRIVED", "MAYBE", "slides_onto_line", "slips_onto_line", "slips_to_its_end"]
 
-# a step towards the line goes at most this part of the way, one on a surface this part
+# longest step towards the line over the remaining distance, in slip and in sliding
 _SLIPPING, _SLIDING = 0.85, 0.99
-# half the angle in which a ray must lie for a state to end on it
+# largest angle between the direction of an arriving state and a ray
 _RAY = 0.02
-# what `slips_onto_line` says
+# results of `slips_onto_line`
 AFAR, ARRIVED, MAYBE = range(3)
 
 
 @kernel
-def _pair(w: Workspace, x: int) -> tuple[float, float]:
-    """Return sign(h) h and sign(g) g at the state in row x, with the signs the mode has."""
-    now, a = w.progress[0], w.rows
+def _signed_h_and_g(w: Workspace, x: int) -> tuple[float, float]:
+    """Return sign(h) h and sign(g) g at the state in vector x, with the signs of the mode."""
+    now, a = w.progress[0], w.vectors
     call_at(now.surface, row_at(a, x), row_at(a, SIDES), now.parameters, row_at(a, EXTRA2))
     side = a[SIDES, 0] if a[SIDES, 0] != 0.0 else 1.0
     return side * a[EXTRA2, 0], a[KINKS, 0] * a[EXTRA2, now.m]
 
 
 @kernel
-def _pair_rates(w: Workspace, x: int, rate: int, ahead: float) -> tuple[float, float]:
-    """Return how fast both change along row `rate`, by central differences over `ahead`."""
-    now, a = w.progress[0], w.rows
+def _rates_of_h_and_g(w: Workspace, x: int, rate: int, shift: float) -> tuple[float, float]:
+    """Return their rates along vector `rate`, by central differences over `shift`."""
+    now, a = w.progress[0], w.vectors
     n = now.n
     for c in range(n):
-        a[SPARE, c] = a[x, c] + ahead * a[rate, c]
-    up_h, up_g = _pair(w, SPARE)
+        a[SPARE, c] = a[x, c] + shift * a[rate, c]
+    up_h, up_g = _signed_h_and_g(w, SPARE)
     for c in range(n):
-        a[SPARE, c] = a[x, c] - ahead * a[rate, c]
-    down_h, down_g = _pair(w, SPARE)
-    return (up_h - down_h) / (2.0 * ahead), (up_g - down_g) / (2.0 * ahead)
+        a[SPARE, c] = a[x, c] - shift * a[rate, c]
+    down_h, down_g = _signed_h_and_g(w, SPARE)
+    return (up_h - down_h) / (2.0 * shift), (up_g - down_g) / (2.0 * shift)
 
 
 @kernel
 def slips_onto_line(w: Workspace, functions: EventFunctions, h: float) -> int:
-    """Return ARRIVED where the last step of length h reached the line, else AFAR, or MAYBE.
+    """Return ARRIVED if the last step of length h reached the line, else AFAR, or MAYBE.
 
-    MAYBE leaves it to `slips_to_its_end`. Also sets how long the next step may be.
+    MAYBE is decided by `slips_to_its_end`. Also sets a bound on the next step.
     """
-    now, a = w.progress[0], w.rows
+    now, a = w.progress[0], w.vectors
     m = now.m
-    here, there = functions[0].value, functions[2 * m].value
-    rho = math.sqrt(here * here + there * there)
+    h_value, g_value = functions[0].value, functions[2 * m].value
+    rho = math.sqrt(h_value * h_value + g_value * g_value)
     if now.line_distance > 0.0:
-        # the field varies over the distance to the line, and so does the next step
+        # the field varies over the distance to the line: scale the next step by it
         now.next_step *= min(max(rho / now.line_distance, 0.05), 3.0)
     now.line_distance = rho
-    follow_line(w, rho)
+    tighten_near_line(w, rho)
     if rho == 0.0:
         return ARRIVED
-    dh, dg = _pair_rates(w, Y, STAGE, 0.05 * min(h, rho))
-    inward = -(here * dh + there * dg) / rho
+    dh, dg = _rates_of_h_and_g(w, Y, STAGE, 0.05 * min(h, rho))
+    inward = -(h_value * dh + g_value * dg) / rho
     now.line_step = _SLIPPING * rho / inward if inward > 0.0 else 0.0
     if inward <= 0.0 or rho > 0.1 * math.sqrt(now.rtol) * a[SCALE, 0]:
         return AFAR
-    # what is left is straight but for the turn that is left in the ray
-    turning = abs(here * dg - there * dh) / rho
+    # the remaining motion is straight up to the rotation of the direction
+    turning = abs(h_value * dg - g_value * dh) / rho
     time = rho / inward
     straight = time * turning <= now.rtol * inward or (
         rho <= now.on_line and turning <= 0.1 * inward
@@ -97,23 +96,23 @@ def slips_onto_line(w: Workspace, functions: EventFunctions, h: float) -> int:
 
 @kernel
 def slips_to_its_end(w: Workspace, functions: EventFunctions, h: float) -> bool:
-    """Return whether a state that may have reached the line has; if so, go to it.
+    """Return whether a state very near the line reaches it; if so, move it there.
 
     Parameters
     ----------
-    h : length of the step before, for which `slips_onto_line` said MAYBE
+    h : length of the last step, for which `slips_onto_line` returned MAYBE
     """
-    now, a = w.progress[0], w.rows
-    here, there = functions[0].value, functions[2 * now.m].value
-    rho = math.sqrt(here * here + there * there)
-    dh, dg = _pair_rates(w, Y, STAGE, 0.05 * min(h, rho))
-    inward = -(here * dh + there * dg) / rho
-    turning, time = abs(here * dg - there * dh) / rho, rho / inward
+    now, a = w.progress[0], w.vectors
+    h_value, g_value = functions[0].value, functions[2 * now.m].value
+    rho = math.sqrt(h_value * h_value + g_value * g_value)
+    dh, dg = _rates_of_h_and_g(w, Y, STAGE, 0.05 * min(h, rho))
+    inward = -(h_value * dh + g_value * dg) / rho
+    turning, time = abs(h_value * dg - g_value * dh) / rho, rho / inward
     straight = time * turning <= now.rtol * inward or (
         rho <= now.on_line and turning <= 0.1 * inward
     )
     near = rho <= 0.1 * now.on_line
-    if not (straight and _has_ray(w, here, there)) and not near:
+    if not (straight and _has_ray(w, h_value, g_value)) and not near:
         return False
     for c in range(now.n + 1 + now.q):
         a[Y, c] += time * a[STAGE, c]
@@ -121,23 +120,23 @@ def slips_to_its_end(w: Workspace, functions: EventFunctions, h: float) -> bool:
 
 
 @kernel
-def _has_ray(w: Workspace, here: float, there: float) -> bool:
-    """Return whether the field turns towards a ray from both sides of a direction.
+def _has_ray(w: Workspace, h_value: float, g_value: float) -> bool:
+    """Return whether the direction is attracted to a ray from both sides.
 
-    Without this a state that only passes the line closely would be taken for one that
-    ends on it: where two rays have just met and vanished, the field hardly turns either.
+    This excludes states that only pass near the line: next to a fold of two rays the direction
+    changes slowly too.
     """
-    now, a = w.progress[0], w.rows
-    n, rho = now.n, math.sqrt(here * here + there * there)
+    now, a = w.progress[0], w.vectors
+    n, rho = now.n, math.sqrt(h_value * h_value + g_value * g_value)
     step = 0.01
     for c in range(n):
-        # gradients of both functions, scaled: a few digits are enough to pick directions
+        # scaled gradients of both functions; a few digits are enough
         for e in range(n):
             a[TRIAL, e] = a[Y, e]
         a[TRIAL, c] = a[Y, c] + step * a[SCALE, c]
-        up_h, up_g = _pair(w, TRIAL)
+        up_h, up_g = _signed_h_and_g(w, TRIAL)
         a[TRIAL, c] = a[Y, c] - step * a[SCALE, c]
-        down_h, down_g = _pair(w, TRIAL)
+        down_h, down_g = _signed_h_and_g(w, TRIAL)
         a[PLUS, c], a[MINUS, c] = (up_h - down_h) / (2.0 * step), (up_g - down_g) / (2.0 * step)
     hh = hg = gg = 0.0
     for c in range(n):
@@ -147,16 +146,16 @@ def _has_ray(w: Workspace, here: float, there: float) -> bool:
     det = hh * gg - hg * hg
     if det <= 0.0:
         return True
-    angle, turns = math.atan2(here, there), 0.0
+    angle, turns = math.atan2(h_value, g_value), 0.0
     for i in range(2):
-        way = angle + (_RAY if i == 0 else -_RAY)
-        to_h, to_g = rho * math.sin(way) - here, rho * math.cos(way) - there
+        direction = angle + (_RAY if i == 0 else -_RAY)
+        to_h, to_g = rho * math.sin(direction) - h_value, rho * math.cos(direction) - g_value
         u, v = (gg * to_h - hg * to_g) / det, (hh * to_g - hg * to_h) / det
         for c in range(n):
             a[TRIAL, c] = a[Y, c] + a[SCALE, c] * (u * a[PLUS, c] + v * a[MINUS, c])
         call_at(now.field, row_at(a, TRIAL), row_at(a, SIDES), now.parameters, row_at(a, EXTRA))
-        at_h, at_g = _pair(w, TRIAL)
-        dh, dg = _pair_rates(w, TRIAL, EXTRA, 0.05 * rho)
+        at_h, at_g = _signed_h_and_g(w, TRIAL)
+        dh, dg = _rates_of_h_and_g(w, TRIAL, EXTRA, 0.05 * rho)
         turn = dh * at_g - dg * at_h
         if i == 0 and turn >= 0.0:
             return False
@@ -166,17 +165,17 @@ def _has_ray(w: Workspace, here: float, there: float) -> bool:
 
 @kernel
 def slides_onto_line(w: Workspace, functions: EventFunctions, h: float) -> bool:
-    """Return whether a sliding state has reached the line; if so, go to it.
+    """Return whether a sliding state has reached the line; if so, move it there.
 
-    Beyond the line the field is another one: a step across it would see folds that are not
-    there. So no step goes all the way, and the last bit is one straight move.
+    A step across the line would evaluate the field of the other side and locate spurious folds. So
+    steps end before the line, and the last part is a straight move.
     """
-    now, a = w.progress[0], w.rows
-    there = functions[2 * now.m].value
-    falling = -_pair_rates(w, Y, STAGE, 0.05 * h)[1]
-    now.line_step = _SLIDING * there / falling if falling > 0.0 and there > 0.0 else 0.0
-    if falling <= 0.0 or there > now.on_line:
+    now, a = w.progress[0], w.vectors
+    g_value = functions[2 * now.m].value
+    falling = -_rates_of_h_and_g(w, Y, STAGE, 0.05 * h)[1]
+    now.line_step = _SLIDING * g_value / falling if falling > 0.0 and g_value > 0.0 else 0.0
+    if falling <= 0.0 or g_value > now.on_line:
         return False
     for c in range(now.n + 1 + now.q):
-        a[Y, c] += there / falling * a[STAGE, c]
+        a[Y, c] += g_value / falling * a[STAGE, c]
     return True

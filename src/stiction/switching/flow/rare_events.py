@@ -18,14 +18,14 @@ from stiction.numerics.arrays import Matrix
 from stiction.numerics.event_localisation import NODES, NONE, first_fall, value_and_slope
 from stiction.numerics.jit import kernel
 from stiction.switching.flow.advance import advance
-from stiction.switching.flow.events import forget_zeros, has_no_normal, too_many_at_once
+from stiction.switching.flow.events import clear_known_zeros, gradient_vanishes, too_many_at_once
 from stiction.switching.flow.intersections.transitions import (
     at_end_of_sliding,
     at_intersection,
     on_intersection,
 )
 from stiction.switching.flow.line import slips_to_its_end
-from stiction.switching.flow.rates import event_values, slide_data
+from stiction.switching.flow.rates import event_values, lie_derivatives
 from stiction.switching.flow.records import (
     FOLD,
     GRAZING,
@@ -54,60 +54,65 @@ from stiction.switching.flow.state import (
     Y,
 )
 from stiction.switching.flow.steps import NEARBY, step
-from stiction.switching.flow.surfaces import FOLD_SHARE, begin_mode, project, surface_speed
+from stiction.switching.flow.surfaces import FOLD_TOLERANCE, begin_mode, project, surface_speed
 from stiction.switching.flow.tableau import AT_END
 
-__all__ = ["at_grazing", "at_line", "carry_on"]
+__all__ = ["advance_through_rare_events", "at_grazing", "at_line"]
 
 
 # a value of h below this many times its rounding is zero
 _ZERO = 64.0
-# a lowest point may lie this much behind the end of the step that predicted it
-_BEYOND = 4.0
+# a minimum may lie at most this many steps away from the start of the step
+_LARGEST_OVERSHOOT = 4.0
 # errors of steps grow along an unstable flow until the grazing, which their estimates do not
 # include: true errors were up to twice the sum of the estimates in 3,000 random orbits
-_GROWN = 3.0
+_GROWTH = 3.0
 
 
 # ---- grazing
 
 
 @kernel
-def lowest_point(w: Workspace, table: Matrix, i: int, share: float, h: float) -> float:
-    """Step to where h_i is lowest, near the fraction `share` of a step of length h.
+def lowest_point(w: Workspace, table: Matrix, i: int, fraction: float, h: float) -> float:
+    """Step to the minimum of h_i near a fraction of a step of length h.
 
-    Row TRIAL holds y there, entry i of row SAMPLE the value. Returns the length of the step:
-    Newton's method on the slope, of which each evaluation is as accurate as any step.
+    TRIAL holds y there, entry i of SAMPLE the value. Returns the length of the step, from Newton's
+    method for dh_i/dt = 0, in which each evaluation is a step from the same start.
     """
-    now, a = w.progress[0], w.rows
+    now, a = w.progress[0], w.vectors
     b, work, n = a[COEFFICIENT + i, :NODES], a[ROOT], now.n
-    near = min(max(share, 0.05), 0.95)
+    near = min(max(fraction, 0.05), 0.95)
     up, down = value_and_slope(b, near + 0.05, work)[1], value_and_slope(b, near - 0.05, work)[1]
-    bend, length, before, at = (up - down) / (0.1 * h * h), share * h, 0.0, -1.0
+    second_derivative, length, before, last_length = (
+        (up - down) / (0.1 * h * h),
+        fraction * h,
+        0.0,
+        -1.0,
+    )
     for count in range(8):
         step(w, table, length)
-        slide_data(w, SIDES, i, TRIAL)
+        lie_derivatives(w, SIDES, i, TRIAL)
         slope = 0.0
         for c in range(n):
             slope += a[GRAD, i * n + c] * a[STAGE + AT_END, c]
         slope *= a[SIDES, i]
-        if count > 0 and abs(length - at) > 1e-7 * h:
-            bend = (slope - before) / (length - at)
-        if bend <= 0.0 or count == 7:
+        if count > 0 and abs(length - last_length) > 1e-7 * h:
+            second_derivative = (slope - before) / (length - last_length)
+        if second_derivative <= 0.0 or count == 7:
             break
-        to = min(max(length - slope / bend, 0.0), _BEYOND * h)
-        # the value is then off by the square of this
-        if abs(to - length) <= 1e-9 * h:
+        next_length = min(max(length - slope / second_derivative, 0.0), _LARGEST_OVERSHOOT * h)
+        # the error of the value is quadratic in this
+        if abs(next_length - length) <= 1e-9 * h:
             break
-        before, at, length = slope, length, to
+        before, last_length, length = slope, length, next_length
     event_values(w, TRIAL, SAMPLE)
     return length
 
 
 class Grazing(NamedTuple):
-    """A grazing as `classify_grazing` finds it.
+    """Classification of a grazing.
 
-    exact : whether h is zero to rounding
+    exact : whether the minimum of |h| is zero to rounding
     open : whether the field of the other side points away from the surface
     margin : distance to non-uniqueness over the error of the run
     """
@@ -119,36 +124,36 @@ class Grazing(NamedTuple):
 
 @kernel
 def classify_grazing(w: Workspace, functions: EventFunctions, i: int) -> Grazing:
-    """Return the margin of the state in row TRIAL, where h_i has its lowest value.
+    """Classify the state in TRIAL, at a minimum of |h_i|, and return its margin.
 
     The error of h is the sum of the step errors since the last restart, at least the tolerance,
-    times their growth. After a two-fold a share of the largest h is added.
+    times their growth. After a two-fold a fraction of the largest |h| is added.
     """
-    now, a = w.progress[0], w.rows
+    now, a = w.progress[0], w.vectors
     n, value = now.n, abs(a[SAMPLE, i])
-    up, down = slide_data(w, SIDES, i, TRIAL)
-    room = reach = 0.0
+    up, down = lie_derivatives(w, SIDES, i, TRIAL)
+    tolerance_of_h = largest_h = 0.0
     for c in range(n):
-        slope, here = abs(a[GRAD, i * n + c]), abs(a[TRIAL, c])
-        room += slope * (now.atol * a[SCALE, c] + now.rtol * here)
-        reach += slope * max(here, 0.1 * a[SCALE, c])
-    noise = max(functions[i].noise, 4.0 * 2.220446049250313e-16 * reach)
-    off = _GROWN * (now.tightening + now.drift)
+        slope, size = abs(a[GRAD, i * n + c]), abs(a[TRIAL, c])
+        tolerance_of_h += slope * (now.atol * a[SCALE, c] + now.rtol * size)
+        largest_h += slope * max(size, 0.1 * a[SCALE, c])
+    noise = max(functions[i].noise, 4.0 * 2.220446049250313e-16 * largest_h)
+    error_growth = _GROWTH * (now.tightening + now.drift)
     exact = value <= _ZERO * noise
     vague = now.vague * now.tallest
-    margin = value / (off * room + _ZERO * noise + vague)
+    margin = value / (error_growth * tolerance_of_h + _ZERO * noise + vague)
     speed = surface_speed(w, i)
     away = -down if a[SIDES, i] > 0.0 else up
     if speed > 0.0:
-        # the other field may be tangent too; its distance from tangency counts as well
-        beside = -away / (speed * (FOLD_SHARE + off * now.rtol))
-        if beside > 0.0:
-            margin = max(margin, beside)
+        # the other field may be tangent too: the margin includes its distance from tangency
+        tangency_margin = -away / (speed * (FOLD_TOLERANCE + error_growth * now.rtol))
+        if tangency_margin > 0.0:
+            margin = max(margin, tangency_margin)
     else:
         margin = math.inf
-    opens = away > FOLD_SHARE * speed
+    opens = away > FOLD_TOLERANCE * speed
     if now.m > 1 and _slides(w):
-        # while the state slides on another surface, neither field alone decides
+        # in sliding on another surface neither field alone decides
         opens = opens and exact
     return Grazing(exact, opens, margin)
 
@@ -156,7 +161,7 @@ def classify_grazing(w: Workspace, functions: EventFunctions, i: int) -> Grazing
 @kernel
 def _slides(w: Workspace) -> bool:
     """Return whether the state slides on any surface."""
-    now, a = w.progress[0], w.rows
+    now, a = w.progress[0], w.vectors
     slides = False
     for j in range(now.m):
         slides = slides or a[SIDES, j] == 0.0
@@ -170,60 +175,60 @@ def at_grazing(w: Workspace, functions: EventFunctions, table: Matrix, records: 
     If uniqueness is lost there, the margin decides: a state whose margin is below 1 is placed on
     the fold, undecided. Otherwise a lowest value within the tolerance counts as a grazing.
     """
-    now, a = w.progress[0], w.rows
-    i, share, h = now.which, now.event_fraction, now.event_step
+    now, a = w.progress[0], w.vectors
+    i, fraction, h = now.which, now.event_fraction, now.event_step
     full = a[TRIAL, now.n] - a[Y, now.n]
-    length = lowest_point(w, table, i, share, h)
-    value, here = a[SAMPLE, i], classify_grazing(w, functions, i)
-    normal = not has_no_normal(w, functions, i)
-    if here.open and here.exact and normal:
-        _stand(w, functions, records, i, length / h, True)
+    length = lowest_point(w, table, i, fraction, h)
+    value, grazing = a[SAMPLE, i], classify_grazing(w, functions, i)
+    normal = not gradient_vanishes(w, functions, i)
+    if grazing.open and grazing.exact and normal:
+        _record_grazing(w, functions, records, i, length / h, True)
         return SPLIT
-    if here.open and here.margin < 1.0 and normal:
-        now.margin = here.margin
-        _stand(w, functions, records, i, length / h, True)
+    if grazing.open and grazing.margin < 1.0 and normal:
+        now.margin = grazing.margin
+        _record_grazing(w, functions, records, i, length / h, True)
         return UNDECIDED
-    if not here.open and abs(value) <= functions[i].grazing and normal:
-        now.margin = here.margin if here.margin >= 1.0 else math.inf
-        _stand(w, functions, records, i, length / h, True)
+    if not grazing.open and abs(value) <= functions[i].grazing and normal:
+        now.margin = grazing.margin if grazing.margin >= 1.0 else math.inf
+        _record_grazing(w, functions, records, i, length / h, True)
         return too_many_at_once(w)
-    now.margin = here.margin if here.open else math.inf
+    now.margin = grazing.margin if grazing.open else math.inf
     now.judged, now.judged_at = i + 1, a[TRIAL, now.n]
     now.judged_within, now.judged_from = 0.05 * abs(full), a[Y, now.n]
-    if value > 0.0 and here.open and here.margin < NEARBY and normal:
-        _stand(w, functions, records, i, length / h, False)
+    if value > 0.0 and grazing.open and grazing.margin < NEARBY and normal:
+        _record_grazing(w, functions, records, i, length / h, False)
         return too_many_at_once(w)
     # no grazing, or an ordinary event before it: the step is repeated
     now.next_step = h
     if value > 0.0:
         now.least_margin = min(now.least_margin, now.margin)
         now.margin = math.inf
-    falls = first_fall(a[COEFFICIENT + i, :NODES], a[ROOT:]) < NONE
-    if falls == (value > 0.0) and length > 1e-3 * h:
+    crosses = first_fall(a[COEFFICIENT + i, :NODES], a[ROOT:]) < NONE
+    if crosses == (value > 0.0) and length > 1e-3 * h:
         # the samples of h were inaccurate: the last sample of the next step lies there
         now.next_step = min(length, h)
     return RUNNING
 
 
 @kernel
-def _stand(
+def _record_grazing(
     w: Workspace,
     functions: EventFunctions,
     records: Records,
     i: int,
-    share: float,
+    fraction: float,
     on_it: bool,
 ) -> None:
-    """Move to the lowest point in row TRIAL, record an event, project it on the surface."""
-    now, a = w.progress[0], w.rows
-    save_until(w, records, a[TRIAL, now.n], share)
+    """Accept the state in TRIAL as a grazing: record the event, project it on the surface."""
+    now, a = w.progress[0], w.vectors
+    save_until(w, records, a[TRIAL, now.n], fraction)
     for c in range(now.n + 1 + now.q):
         a[Y, c] = a[TRIAL, c]
     if on_it:
         project(w, i)
     side = a[SIDES, i]
     log_event(w, records, FOLD, i, side, side, side, side)
-    forget_zeros(functions)
+    clear_known_zeros(functions)
     if on_it:
         functions[i].order = 2
     begin_mode(w)
@@ -231,20 +236,20 @@ def _stand(
 
 @kernel(separate=True)
 def at_line(w: Workspace, functions: EventFunctions) -> int:
-    """Say whether a state very near the line has come to its end there."""
+    """Return LINE_HIT if a state very near the codimension-2 line reaches it, else RUNNING."""
     now = w.progress[0]
     return LINE_HIT if slips_to_its_end(w, functions, now.event_step) else RUNNING
 
 
 @kernel
-def settle(
+def handle_rare_event(
     code: int,
     w: Workspace,
     functions: EventFunctions,
     table: Matrix,
     records: Records,
 ) -> int:
-    """Do what the codes of rare events ask for, until there is none; return the last code."""
+    """Handle rare events by their codes until there is none; return the last code."""
     while code < RUNNING:
         if code == GRAZING:
             code = at_grazing(w, functions, table, records)
@@ -260,7 +265,7 @@ def settle(
 
 
 @kernel(separate=True)
-def carry_on(
+def advance_through_rare_events(
     w: Workspace,
     functions: EventFunctions,
     table: Matrix,
@@ -268,13 +273,13 @@ def carry_on(
     t_end: float,
     max_steps: int,
 ) -> int:
-    """Do what `advance` does, rare events included."""
+    """Integrate as `advance`, with rare events."""
     now = w.progress[0]
     left = max_steps
     while left > 0:
         code = advance(w, functions, table, records, t_end, left)
         now.continues = 0
-        code = settle(code, w, functions, table, records)
+        code = handle_rare_event(code, w, functions, table, records)
         if code != RUNNING:
             return code
         left = now.left

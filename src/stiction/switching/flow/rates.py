@@ -1,16 +1,16 @@
-"""What moves: the right side of the flow in each mode, and the functions whose zeros end it.
+"""Right-hand side of the flow in each mode, and event functions whose roots end the mode.
 
-One trajectory is the array y = (x_1 .. x_n, t, W_1 .. W_q): the state, the time, and the
-energies that went in and out. Its independent variable s is the time while every surface
-is left alone. While the state slides on one surface, s is desingularised,
+A trajectory is the array y = (x_1 .. x_n, t, W_1 .. W_q): state, time, and energies. Its
+independent variable s is the time outside surfaces. In sliding on one surface s is
+desingularised,
 
     dx/ds = sense (L- f+ - L+ f-) / norm,    dt/ds = sense (L- - L+) / norm,
 
 which is Filippov's sliding field times a positive factor, and smooth through a two-fold
 (sense = 1 in sliding, -1 in escaping regions). On an intersection of two surfaces the two
-multipliers solve a bilinear pair of equations and s is the time again.
+multipliers solve two bilinear equations and s is the time.
 
-Source: Szalai, Jeffrey 2014, eqs (15), (16), (20) with the direction of (20) mended.
+Source: Szalai, Jeffrey 2014, eqs (15), (16), (20) with the direction of (20) corrected.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import math
 from stiction.numerics.callback import call_at, entry_at, row_at
 from stiction.numerics.jit import kernel
 from stiction.switching.flow.geometry import gradients
-from stiction.switching.flow.intersections.bilinear import Bilinear, merging, root
+from stiction.switching.flow.intersections.bilinear import Bilinear, root, scaled_discriminant
 from stiction.switching.flow.state import (
     DIFF,
     EXTRA,
@@ -41,23 +41,23 @@ from stiction.switching.flow.state import (
 __all__ = [
     "bilinear",
     "event_values",
-    "lie",
+    "lie_derivative",
+    "lie_derivatives",
     "multipliers",
     "normals",
     "rates",
     "second_surface",
-    "slide_data",
     "sliding_surface",
 ]
 
 
 @kernel
 def normals(w: Workspace, x: int, out: int) -> None:
-    """Fill row `out` with the gradients of the switching functions at the state in row x.
+    """Fill vector `out` with the gradients of the switching functions at the state in vector x.
 
-    Planes have theirs in row GRAD, for good.
+    Those of planes are constant and stay in GRAD.
     """
-    now, a = w.progress[0], w.rows
+    now, a = w.progress[0], w.vectors
     if now.plane == 0:
         surface, gradient, m, n = now.surface, now.gradient, now.m, now.n
         gradients(surface, gradient, m, n, now.parameters, a[SCALE], a[x], a[out], a[DIFF:])
@@ -68,8 +68,8 @@ def normals(w: Workspace, x: int, out: int) -> None:
 
 @kernel
 def sliding_surface(w: Workspace, sides: int) -> int:
-    """Return the first surface the state slides on by the signs in row `sides`, or -1."""
-    now, a = w.progress[0], w.rows
+    """Return the first sliding surface by the signs in vector `sides`, or -1."""
+    now, a = w.progress[0], w.vectors
     for i in range(now.m):
         if a[sides, i] == 0.0:
             return i
@@ -78,8 +78,8 @@ def sliding_surface(w: Workspace, sides: int) -> int:
 
 @kernel
 def second_surface(w: Workspace, sides: int, first: int) -> int:
-    """Return the surface after `first` the state slides on too, or -1."""
-    now, a = w.progress[0], w.rows
+    """Return the next sliding surface after `first`, or -1."""
+    now, a = w.progress[0], w.vectors
     for i in range(first + 1, now.m):
         if a[sides, i] == 0.0:
             return i
@@ -87,9 +87,9 @@ def second_surface(w: Workspace, sides: int, first: int) -> int:
 
 
 @kernel
-def lie(w: Workspace, i: int, field: int) -> float:
-    """Return how fast h_i grows along the field in row `field`."""
-    now, a = w.progress[0], w.rows
+def lie_derivative(w: Workspace, i: int, field: int) -> float:
+    """Return the Lie derivative of h_i along the field in vector `field`."""
+    now, a = w.progress[0], w.vectors
     n, total = now.n, 0.0
     for j in range(n):
         total += a[GRAD, i * n + j] * a[field, j]
@@ -97,16 +97,16 @@ def lie(w: Workspace, i: int, field: int) -> float:
 
 
 @kernel
-def slide_data(w: Workspace, sides: int, i: int, x: int) -> tuple[float, float]:
-    """Return L+ and L- of surface i at the state in row x; rows PLUS and MINUS hold the fields."""
-    now, a = w.progress[0], w.rows
+def lie_derivatives(w: Workspace, sides: int, i: int, x: int) -> tuple[float, float]:
+    """Return L+ and L- of surface i at the state in vector x; PLUS and MINUS hold the fields."""
+    now, a = w.progress[0], w.vectors
     for j in range(now.m):
         a[SIGNS, j] = a[sides, j]
-    here, signs = row_at(a, x), row_at(a, SIGNS)
+    state, signs = row_at(a, x), row_at(a, SIGNS)
     a[SIGNS, i] = 1.0
-    call_at(now.field, here, signs, now.parameters, row_at(a, PLUS))
+    call_at(now.field, state, signs, now.parameters, row_at(a, PLUS))
     a[SIGNS, i] = -1.0
-    call_at(now.field, here, signs, now.parameters, row_at(a, MINUS))
+    call_at(now.field, state, signs, now.parameters, row_at(a, MINUS))
     normals(w, x, GRAD)
     up, down, n = 0.0, 0.0, now.n
     for j in range(n):
@@ -117,8 +117,11 @@ def slide_data(w: Workspace, sides: int, i: int, x: int) -> tuple[float, float]:
 
 @kernel
 def bilinear(w: Workspace, sides: int, x: int) -> Bilinear:
-    """Return the rates of the two surfaces on which the state in row x slides, in both signs."""
-    now, a = w.progress[0], w.rows
+    """Return both sliding conditions L_i = L_j = 0 as bilinear functions of the multipliers.
+
+    The field is the bilinear interpolant of its values in the four quadrants.
+    """
+    now, a = w.progress[0], w.vectors
     m = now.m
     i = sliding_surface(w, sides)
     j = second_surface(w, sides, i)
@@ -131,7 +134,7 @@ def bilinear(w: Workspace, sides: int, x: int) -> Bilinear:
         sj = 1.0 if c % 2 == 0 else -1.0
         a[SIGNS, i], a[SIGNS, j] = si, sj
         call_at(now.field, row_at(a, x), row_at(a, SIGNS), now.parameters, row_at(a, PLUS))
-        li, lj = lie(w, i, PLUS), lie(w, j, PLUS)
+        li, lj = lie_derivative(w, i, PLUS), lie_derivative(w, j, PLUS)
         a0, a1, a2, a3 = a0 + li, a1 + si * li, a2 + sj * li, a3 + si * sj * li
         b0, b1, b2, b3 = b0 + lj, b1 + si * lj, b2 + sj * lj, b3 + si * sj * lj
     return Bilinear(a0, a1, a2, a3, b0, b1, b2, b3)
@@ -139,17 +142,17 @@ def bilinear(w: Workspace, sides: int, x: int) -> Bilinear:
 
 @kernel
 def multipliers(w: Workspace, sides: int, x: int, dx: int) -> bool:
-    """Fill row dx with the field on an intersection of two surfaces, EXTRA with its multipliers.
+    """Fill dx with the sliding field of codimension 2, and EXTRA with its multipliers.
 
-    They are the root of L_i = L_j = 0 that `branch` names; entry m + k of EXTRA
-    says how far both roots are from merging. Returns whether there is one; otherwise dx is NaN.
+    They are the root of L_i = L_j = 0 of this `branch`; entry m + k of EXTRA is the discriminant,
+    zero where both roots merge. Returns whether the root exists; otherwise dx is NaN.
     """
-    now, a = w.progress[0], w.rows
+    now, a = w.progress[0], w.vectors
     n, m = now.n, now.m
     i = sliding_surface(w, sides)
     j = second_surface(w, sides, i)
     rate = bilinear(w, sides, x)
-    found = root(rate, float(now.branch), True)
+    multiplier_pair = root(rate, float(now.branch), True)
     for c in range(m):
         a[SIGNS, c] = a[sides, c]
     for c in range(n):
@@ -159,28 +162,28 @@ def multipliers(w: Workspace, sides: int, x: int, dx: int) -> bool:
         sj = 1.0 if c % 2 == 0 else -1.0
         a[SIGNS, i], a[SIGNS, j] = si, sj
         call_at(now.field, row_at(a, x), row_at(a, SIGNS), now.parameters, row_at(a, PLUS))
-        weight = 0.25 * (1.0 + si * found.u) * (1.0 + sj * found.v)
+        weight = 0.25 * (1.0 + si * multiplier_pair.u) * (1.0 + sj * multiplier_pair.v)
         for e in range(n):
             a[dx, e] += weight * a[PLUS, e]
-    a[EXTRA, i], a[EXTRA, j] = found.u, found.v
-    a[EXTRA, m + now.k] = merging(rate)
-    if not found.good:
+    a[EXTRA, i], a[EXTRA, j] = multiplier_pair.u, multiplier_pair.v
+    a[EXTRA, m + now.k] = scaled_discriminant(rate)
+    if not multiplier_pair.good:
         for e in range(n):
             a[dx, e] = math.nan
-    return found.good
+    return multiplier_pair.good
 
 
 @kernel
 def rates(w: Workspace, y: int, out: int) -> None:
-    """Fill row `out` with dy/ds at the y in row `y` in the present mode (see the top)."""
-    now, a = w.progress[0], w.rows
+    """Fill vector `out` with dy/ds at the y in vector `y` in the present mode (see the top)."""
+    now, a = w.progress[0], w.vectors
     n, m, q = now.n, now.m, now.q
-    way, signs = now.direction, SIDES
+    direction, signs = now.direction, SIDES
     i = sliding_surface(w, SIDES)
     if i < 0:
         call_at(now.field, row_at(a, y), row_at(a, SIDES), now.parameters, row_at(a, out))
-        a[out, n] = way
-        if way < 0.0:
+        a[out, n] = direction
+        if direction < 0.0:
             for c in range(n):
                 a[out, c] = -a[out, c]
     else:
@@ -189,17 +192,17 @@ def rates(w: Workspace, y: int, out: int) -> None:
             a[EXTRA, c] = a[SIDES, c]
         if second_surface(w, SIDES, i) >= 0:
             multipliers(w, SIDES, y, out)
-            a[out, n] = way
+            a[out, n] = direction
             for c in range(n):
-                a[out, c] *= way
+                a[out, c] *= direction
         else:
-            up, down = slide_data(w, SIDES, i, y)
-            factor = way * now.sense / now.norm
+            up, down = lie_derivatives(w, SIDES, i, y)
+            factor = direction * now.sense / now.norm
             for c in range(n):
                 a[out, c] = factor * (down * a[PLUS, c] - up * a[MINUS, c])
             gap = down - up
             a[out, n] = factor * gap
-            # not cut off at +-1: past a fold the step must stay smooth to find it
+            # not limited to +-1: the step must stay smooth past a fold to locate it
             a[EXTRA, i] = (down + up) / gap if gap != 0.0 else 0.0
     if q > 0:
         call_at(now.power, row_at(a, y), row_at(a, signs), now.parameters, entry_at(a, out, n + 1))
@@ -209,14 +212,14 @@ def rates(w: Workspace, y: int, out: int) -> None:
 
 @kernel(separate=True)
 def event_values(w: Workspace, y: int, out: int) -> None:
-    """Fill row `out`[:2m + k + 1] with functions of the y in row `y`, positive in the mode.
+    """Fill vector `out`[:2m + k + 1] with the event functions at y, which are positive in the mode.
 
-    Entries 0 .. m-1 and m .. 2m-1: for a surface left alone sign(h) h and 1; on one it
-    slides on, the distances to the upper and the lower fold. Then the kinks with the sign
-    they have had, then the time left while sliding on one surface; on two of them, how far
-    the two sliding vectors are from merging.
+    Entries 0 .. m-1 and m .. 2m-1: for a surface without sliding sign(h) h and 1; for a sliding
+    one the distances to the upper and the lower fold. Then the kinks times their present signs,
+    then the time left in sliding on one surface; on two surfaces, the discriminant of the sliding
+    vectors.
     """
-    now, a = w.progress[0], w.rows
+    now, a = w.progress[0], w.vectors
     n, m, k = now.n, now.m, now.k
     call_at(now.surface, row_at(a, y), row_at(a, SIDES), now.parameters, row_at(a, EXTRA2))
     for c in range(m):
@@ -234,16 +237,16 @@ def event_values(w: Workspace, y: int, out: int) -> None:
         a[out, j], a[out, m + j] = 1.0 - a[EXTRA, j], 1.0 + a[EXTRA, j]
         a[out, 2 * m + k] = a[EXTRA, m + k]
         return
-    up, down = slide_data(w, SIDES, i, y)
+    up, down = lie_derivatives(w, SIDES, i, y)
     factor = now.sense / now.norm
     a[out, i], a[out, m + i] = -factor * up, factor * down
     a[out, 2 * m + k] = (now.t_end - a[y, n]) * now.direction
 
 
 @kernel
-def values_here(w: Workspace, functions: EventFunctions) -> None:
-    """Set the values of all event functions at the y in row Y."""
-    a = w.rows
+def update_event_values(w: Workspace, functions: EventFunctions) -> None:
+    """Set the values of all event functions at the present y."""
+    a = w.vectors
     event_values(w, Y, VALUE)
     for i in range(len(functions)):
         functions[i].value = a[VALUE, i]

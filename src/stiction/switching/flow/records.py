@@ -1,4 +1,4 @@
-"""The arrays one trajectory works with, and the numbers its kernels return."""
+"""The arrays of one trajectory, and the codes that its kernels return."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ __all__ = ["KINDS", "Flow"]
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-# how a call of `advance` ended
+# results of `advance`
 DONE, PAUSED, EVENTS_FULL, TWO_FOLD_HIT, LINE_HIT = range(5)
-PILED_UP, STALLED, NOT_FINITE, NO_DIRECTION, SPLIT = range(5, 10)
+EVENTS_ACCUMULATE, STALLED, NOT_FINITE, NO_DIRECTION, SPLIT = range(5, 10)
 # an intersection has several exit directions
 SEVERAL_DIRECTIONS = 10
 # two solutions are possible within the error of the run
@@ -55,23 +55,23 @@ KINDS = ("cross", "slide", "leave", "kink", "fold", "two_fold", "codim2_line", "
 
 
 class Flow:
-    """Everything kernels need: the system, the trajectory, where results go, scratch.
+    """The arrays of the kernels: system, trajectory, records and scratch.
 
     Parameters
     ----------
     compiled : the system
-    tolerance : rtol, atol, distance from a line that counts as on it, longest step
-    save : times at which the state is kept
-    n_events : rows for events
-    energies : whether energies are carried along
+    tolerance : rtol, atol, distance up to which a state is on a line, longest step
+    save : times at which the state is saved
+    n_events : number of events that can be stored
+    energies : whether energies are integrated
 
     Attributes
     ----------
-    work, functions, table, records : what kernels take, in this order; see `state`
+    work, functions, table, records : arguments of the kernels, in this order; see `state`
     arrays : all four
-    p : numbers of the system
-    progress, rows : the element of `work.progress`, and `work.rows`
-    y, sides, kinks : views of rows
+    p : parameters of the system
+    progress, vectors : the element of `work.progress`, and `work.vectors`
+    y, sides, kinks : views of vectors
     """
 
     def __init__(
@@ -88,7 +88,7 @@ class Flow:
         e, self.width = 2 * m + k + 1, n + 1 + q
         self.p, self.table = compiled.params.copy(), constants()
         widest = max(NODES + 2, self.width, n + 2 * m + k + 2, m * n, OPENINGS)
-        self.rows = a = np.zeros((COEFFICIENT + e, widest))
+        self.vectors = a = np.zeros((COEFFICIENT + e, widest))
         self.work = Workspace(Progress.table(), a)
         # see `rates.event_values`
         self.functions = EventFunction.table(e)
@@ -117,7 +117,7 @@ class Flow:
 
     @property
     def save(self) -> Floats:
-        """(s,) times at which the state is kept."""
+        """(s,) times at which the state is saved."""
         return self.saved[:, 0]
 
     @property
@@ -127,21 +127,21 @@ class Flow:
 
     @property
     def saved_signs(self) -> Floats:
-        """(s, m) signs, the multiplier on a surface the state slides on."""
+        """(s, m) signs, the multiplier on a sliding surface."""
         return self.saved[:, self.width :]
 
     def state(self) -> dict[str, StateArray]:
-        """Return views of what a run needs to go on, by name."""
+        """Return views of the state for a checkpoint, by name."""
         work, now = self.work, self.progress
-        # no margin and no event yet are infinitely far
+        # margins are infinite before the first one
         never = ("least_margin", "margin")
         return {
             "progress": StateArray(work.progress[SAVED], inf=never, within=(-1, MOST_WORK)),
             "y": StateArray(self.y),
             "sides": StateArray(self.sides),
             "kinks": StateArray(self.kinks),
-            # a step may begin with those that the last one, or a placement, left
-            "gradients": StateArray(self.rows[GRAD, : now.m * now.n]),
+            # a step may begin with the gradients of the last one, or of a placement
+            "gradients": StateArray(self.vectors[GRAD, : now.m * now.n]),
             "order": StateArray(self.functions["order"], within=(0, 2)),
             "saved": StateArray(self.saved_states),
             "saved_signs": StateArray(self.saved_signs),
@@ -150,7 +150,7 @@ class Flow:
 
 @functools.cache
 def constants() -> Floats:
-    """Return the table of the method's constants: see `state`. Nobody writes into it."""
+    """Return the constant table of the method, see `state`; it is never changed."""
     samples = np.vstack([bernstein_from_samples(), nodes(), tail_from_samples()])
     table = np.zeros((BERNSTEIN + len(samples), STAGES))
     table[:BERNSTEIN] = tableau()
@@ -159,7 +159,7 @@ def constants() -> Floats:
 
 
 def _plane_kind(compiled: Compiled) -> int:
-    """Return 0 for curved surfaces, 1 for planes, 2 for what has looked like planes so far."""
+    """Return 0 for curved surfaces, 1 for planes, 2 for presumed planes."""
     if compiled.plane is None:
         return 0
     return 1 if compiled.plane_is_sure else 2

@@ -1,4 +1,4 @@
-"""Keeping states at the saving times, and rows of the event table: kernels."""
+"""Saving of states at given times by dense output, and logging of events: kernels."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ import math
 from stiction.numerics.jit import kernel
 from stiction.switching.flow.geometry import size_of_time
 from stiction.switching.flow.rates import (
+    lie_derivatives,
     multipliers,
     second_surface,
-    slide_data,
     sliding_surface,
 )
 from stiction.switching.flow.state import (
     EXTRA,
+    RECORDED,
     SIDES,
     SPARE,
     STAGE,
-    TOLD,
     TRIAL,
     Records,
     Workspace,
@@ -32,67 +32,70 @@ _EPS = 2.220446049250313e-16
 
 
 @kernel(separate=True)
-def save_until(w: Workspace, records: Records, t: float, share: float) -> None:
-    """Keep the state at every saving time up to t, read off the dense output of the step.
+def save_until(w: Workspace, records: Records, t: float, fraction: float) -> None:
+    """Save the state at every saving time up to t, by the dense output of the step.
 
     Parameters
     ----------
-    share : fraction of the step at which the time is t; 0 keeps the state as it stands
+    fraction : of the step at which the time is t; 0 saves the present state
     """
-    now, a, saved = w.progress[0], w.rows, records.saved
-    n, m, q, way = now.n, now.m, now.q, now.direction
-    row, width = now.saves, n + 1 + q
+    now, a, saved = w.progress[0], w.vectors, records.saved
+    n, m, q, direction = now.n, now.m, now.q, now.direction
+    sample, width = now.saves, n + 1 + q
     t0 = a[Y, n]
-    while row < saved.shape[0] and (t - saved[row, 0]) * way >= 0.0:
-        target = saved[row, 0]
-        if share == 0.0 or (target - t0) * way <= 0.0:
+    while sample < saved.shape[0] and (t - saved[sample, 0]) * direction >= 0.0:
+        target = saved[sample, 0]
+        if fraction == 0.0 or (target - t0) * direction <= 0.0:
             for c in range(width):
                 a[SPARE, c] = a[Y, c]
         else:
-            s = share * (target - t0) / (t - t0)
+            s = fraction * (target - t0) / (t - t0)
             dense(a, s, width, SPARE)
             if sliding_surface(w, SIDES) >= 0:
-                s = _when(w, target, s, share)
+                s = _fraction_at_time(w, target, s, fraction)
                 dense(a, s, width, SPARE)
         for c in range(n):
-            saved[row, 1 + c] = a[SPARE, c]
+            saved[sample, 1 + c] = a[SPARE, c]
         for c in range(n + 1, width):
-            saved[row, c] = a[SPARE, c]
+            saved[sample, c] = a[SPARE, c]
         signs_at(w, SPARE)
         for i in range(m):
-            saved[row, width + i] = a[TOLD, i]
-        row += 1
-    now.saves = row
+            saved[sample, width + i] = a[RECORDED, i]
+        sample += 1
+    now.saves = sample
 
 
 @kernel
-def _when(w: Workspace, target: float, s: float, share: float) -> float:
-    """Return the fraction of the step at which the time is `target` (it rises with s)."""
-    now, a = w.progress[0], w.rows
+def _fraction_at_time(w: Workspace, target: float, s: float, fraction: float) -> float:
+    """Return the fraction of a sliding step at which the time is `target`.
+
+    The time is a monotonic function of s: Newton's method within a bracket.
+    """
+    now, a = w.progress[0], w.vectors
     n, width = now.n, now.n + 1 + now.q
-    low, high = 0.0, share
+    low, high = 0.0, fraction
     for _ in range(60):
         dense(a, s, width, SPARE)
-        off = a[SPARE, n] - target
-        if abs(off) <= 2.0 * _EPS * max(size_of_time(w), abs(target)):
+        error = a[SPARE, n] - target
+        if abs(error) <= 2.0 * _EPS * max(size_of_time(w), abs(target)):
             break
-        if off * now.direction > 0.0:
+        if error * now.direction > 0.0:
             high = s
         else:
             low = s
-        slope = (a[TRIAL, n] - a[Y, n]) / share
-        guess = s - off / slope if slope != 0.0 else -1.0
+        slope = (a[TRIAL, n] - a[Y, n]) / fraction
+        guess = s - error / slope if slope != 0.0 else -1.0
         s = guess if low < guess < high else 0.5 * (low + high)
     return s
 
 
 @kernel
 def signs_at(w: Workspace, x: int) -> None:
-    """Fill row TOLD with the signs, the multiplier on a surface the state in row x slides on."""
-    now, a = w.progress[0], w.rows
+    """Fill RECORDED with the signs at the state in vector x, the multiplier on sliding surfaces."""
+    now, a = w.progress[0], w.vectors
     m = now.m
     for i in range(m):
-        a[TOLD, i] = a[SIDES, i]
+        a[RECORDED, i] = a[SIDES, i]
     i = sliding_surface(w, SIDES)
     if i < 0:
         return
@@ -100,10 +103,10 @@ def signs_at(w: Workspace, x: int) -> None:
         multipliers(w, SIDES, x, STAGE + STAGES - 1)
         for j in range(m):
             if a[SIDES, j] == 0.0:
-                a[TOLD, j] = a[EXTRA, j]
+                a[RECORDED, j] = a[EXTRA, j]
         return
-    up, down = slide_data(w, SIDES, i, x)
-    a[TOLD, i] = (down + up) / (down - up) if down != up else 0.0
+    up, down = lie_derivatives(w, SIDES, i, x)
+    a[RECORDED, i] = (down + up) / (down - up) if down != up else 0.0
 
 
 @kernel
@@ -117,8 +120,8 @@ def log_event(
     lam0: float,
     lam1: float,
 ) -> None:
-    """Write an event."""
-    now, a = w.progress[0], w.rows
+    """Log an event."""
+    now, a = w.progress[0], w.vectors
     event = records.events[now.events]
     event.time, event.surface, event.kind = a[Y, now.n], surface, kind
     event.before, event.after = before, after

@@ -1,4 +1,8 @@
-"""What the kernels of a trajectory read and change."""
+"""State and work arrays of one trajectory of a piecewise-smooth flow.
+
+`Progress` holds the state of the integrator, `EventFunction` one function whose root ends a step,
+and `Workspace.vectors` all vectors, which are numbered at the end of this module.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +35,7 @@ Floats = npt.NDArray[np.float64]
 class Addresses(Struct):
     """Addresses of the functions of a system, 0 for none.
 
-    smooth : field in which the sign of the first surface is smooth
+    smooth : regularised field, in which the sign of the first surface is a smooth function
     """
 
     field: int
@@ -43,63 +47,63 @@ class Addresses(Struct):
     def of(cls, compiled: Compiled, smooth: int = 0) -> Table[Addresses]:
         """Return the addresses of a system, in one element."""
         table = cls.table()
-        here = table[0]
-        here.field, here.surface, here.gradient = (
+        addresses = table[0]
+        addresses.field, addresses.surface, addresses.gradient = (
             compiled.field,
             compiled.surface,
             compiled.gradient,
         )
-        here.smooth = smooth
+        addresses.smooth = smooth
         return table
 
 
 class Progress(Struct):
-    """A system, and where its trajectory stands, in one element.
+    """A system, and the state of the integration of its trajectory, in one element.
 
     field, surface, gradient, power, stepper : addresses of its functions, 0 for none; the last is
-        another step than the explicit one
-    parameters : place of the numbers that are handed to them
+        the implicit step, if it is used
+    parameters : address of their parameters
     n, m, k, q : numbers of states, surfaces, kinks and energies
-    line : 1 where h and the first kink vanish together on a line of codimension 2
+    line : 1 where h and the first kink vanish together on a codimension-2 line
     rtol, atol : relative tolerance, and absolute one over the size of a state
-    on_line : distance that counts as on a line
+    on_line : distance up to which a state counts as on the line
     longest : longest step [time unit]
     direction : 1, or -1 for backward in time
     t_end : time at which this call ends
-    which, other : surface, or event function, of a rare event that waits, and another one
-    left : passes of the loop that are left then
-    continues : 1 for a call that goes on where the last one paused
-    event_fraction, event_step : where that event is, as a fraction of the step of this length
+    which, other : surface, or event function, of a pending rare event, and a second surface
+    left : remaining passes of the loop at a rare event
+    continues : 1 for a call that continues the paused one
+    event_fraction, event_step : position of that event in a step, as a fraction, and its length
     came_from : sign of its surface before
-    lowest : fraction of a step on an intersection at which a surface is nearest
-    open_paths : directions that are open where a choice waits, as bits, see `corners.ways`
+    lowest : fraction of a step on an intersection at which another surface is nearest
+    open_paths : exit directions at a pending choice, as bits, see `intersections.directions`
     speed_i, speed_j : |grad h| |f| of two surfaces that intersect
-    fresh, refused, gap, error : what the loop knows when it pauses: whether rates are to be
-        computed anew, whether the last step was rejected, L- - L+ over its scale, error
+    fresh, refused, gap, error : state of the loop at a pause: whether rates must be computed
+        anew, whether the last step was rejected, L- - L+ over its scale, error
     broken, broken_at : steps into NaN, and the time since which they are counted
-    forced : steps that were as short as the time can tell
-    smooth : whether a step goes on smoothly from the last one
-    plane : 0 for curved surfaces, 1 for planes, 2 for what has looked like planes so far
+    forced : steps as short as the resolution of the time
+    smooth : whether a step continues the last one without an event
+    plane : 0 for curved surfaces, 1 for planes, 2 for surfaces that agreed with planes so far
     sense, norm : direction and scale of the sliding time
     tightening : factor of the tolerance near a two-fold or a line
-    rate_rounding, state_rounding, lie_rounding : what rounding does there to a rate over the size
-        of its state, to a state, and to L
-    time_scale : size of the time while the state slides
+    rate_rounding, state_rounding, lie_rounding : rounding errors there of a rate over the size of
+        its state, of a state, and of L
+    time_scale : scale of the time in sliding
     next_step : length of the next step
     last_event, last_arrival : times of the last event, and of the last one at a surface
     last_interval : time between the last two of these
     line_step, line_distance : longest step towards a line, and the last distance to it
-    drift : errors of steps added up, in tolerances
-    least_margin, margin : smallest margin so far, and that of the event at hand; inf for none
-    judged, judged_at : surface, from 1, and time of a lowest point that has been judged
-    judged_from, judged_within : time at which that step began, and how far around it counts
-    blunt : how deep the multiplier passed its limit without a slip that could be seen
-    vague, tallest : of a run that began next to a two-fold the share of the heights |h| by which
-        they may be off, and the largest height since
-    steps, rejected, events, saves : counts of steps, rejected steps, and filled records
-    shrinks, at_once : events in a row at ever shorter intervals, and at the same time
+    drift : sum of the errors of steps, in tolerances
+    least_margin, margin : smallest margin so far, and that of the present event; inf for none
+    judged, judged_at : surface, from 1, and time of a minimum of |h| that has been classified
+    judged_from, judged_within : time at which that step began, and tolerance of the time
+    blunt : excess of the multiplier over its limit without a detectable slip
+    vague, tallest : in a run that began next to a two-fold the relative error of the heights |h|,
+        and the largest height since
+    steps, rejected, events, saves : numbers of steps, rejected steps, events and saved states
+    shrinks, at_once : consecutive events at decreasing intervals, and at the same time
     branch : on an intersection of two surfaces the sign of the determinant of the sliding vector
-    reported_open : whether it was reported that other directions are open there
+    reported_open : whether the existence of other exit directions was reported there
     """
 
     field: int
@@ -172,20 +176,19 @@ class Progress(Struct):
     reported_open: int
 
 
-# what a checkpoint saves: the rest is given, or set before it is read
+# fields in a checkpoint: the others are parameters, or set before use
 _NAMES = list(Progress.__annotations__)
 SAVED = _NAMES[_NAMES.index("plane") :]
 
 
 class EventFunction(Struct):
-    """A function whose zero ends a step: |h| or a limit of the multiplier, a kink, the time left.
+    """A function whose root ends a step: |h| or a limit of the multiplier, a kink, the time left.
 
-    value, slope : at the start of a step; the slope only where a fold was just left, or -1 for a
-        surface that the last step came down to
-    order : how many times it is known to be zero at the start of the step
+    value, slope : at the start of a step; the slope only after a fold, or -1 for a surface that
+        the last step approached
+    order : multiplicity of its known zero at the start of the step
     near : 1 for a surface on which the state was placed
-    noise, grazing, uncertainty : sizes that are rounding, that count as grazing, and that the run
-        may be off by
+    noise, grazing, uncertainty : its rounding error, the largest value of a grazing, its error
     """
 
     value: float
@@ -201,7 +204,7 @@ EventFunctions = Table[EventFunction]
 
 
 class Event(Struct):
-    """When, at which surface, and of which kind; signs and multipliers before and after; margin."""
+    """An event: time, surface, kind; signs and multipliers before and after; margin."""
 
     time: float
     surface: int
@@ -214,25 +217,25 @@ class Event(Struct):
 
 
 class Workspace(NamedTuple):
-    """What a step reads and changes.
+    """Work arrays of a step.
 
     Attributes
     ----------
     progress : one element
-    rows : all vectors, by the numbers below
+    vectors : all vectors, by the numbers below
     """
 
     progress: Table[Progress]
-    rows: Matrix
+    vectors: Matrix
 
 
 class Records(NamedTuple):
-    """What is kept of a trajectory.
+    """Saved states and events of a trajectory.
 
     Attributes
     ----------
     saved : (s, 1 + n + q + m) time, state, energies, signs or multipliers at each saving time
-    events, states : (r,) events and (r, n) where they were, until they are taken away
+    events, states : (r,) events and (r, n) their states, until the caller stores them
     """
 
     saved: Floats
@@ -240,34 +243,33 @@ class Records(NamedTuple):
     states: Floats
 
 
-# ---- rows of `Workspace.rows`, which are as wide as the widest of them. A call that takes many
-# arrays takes longer than the work of most kernels, and compiles several times more slowly.
+# ---- numbers of `Workspace.vectors`, all as wide as the widest. One array instead of many: a call
+# with many arrays takes longer than the work of most kernels, and compiles several times slower.
 
 # y = (x, t, W): state, time, energies; y at the end of a step; scratch like y
 Y, TRIAL, SPARE = range(3)
-# signs of the surfaces, 0 on one that the state slides on; signs or multipliers as they are
-# recorded; signs that are tried
-SIDES, TOLD, TRIED = range(3, 6)
+# signs of the surfaces, 0 in sliding; signs or multipliers for output; trial signs
+SIDES, RECORDED, TRIED = range(3, 6)
 # sizes of the states; signs of the kinks
 SCALE, KINKS = range(6, 8)
 # values of the event functions; gradients of all h_i one after the other
 VALUE, GRAD = range(8, 10)
 # scratch
 PLUS, MINUS, SIGNS, EXTRA, EXTRA2, DIFF, DIFF2, LATER = range(10, 18)
-# rates of h_i, then of h_j, in the four corners where two surfaces meet: see `corners.ways`
+# rates of h_i, then of h_j, in the four quadrants at an intersection: `intersections.directions`
 QUADRANT_RATES = 18
-# functions whose signs say which directions are open there: see `corners.stay`
+# functions whose signs determine the exit directions there: see `intersections.sliding`
 OPENINGS = 13
 # rates of the stages, coefficients of the dense output, event functions along it, scratch of the
 # search for roots; then the Bernstein coefficients of each event function
 STAGE = QUADRANT_RATES + 1
 DENSE = STAGE + STAGES
-DENSE_ROWS = 7
-SAMPLE = DENSE + DENSE_ROWS
+DENSE_TERMS = 7
+SAMPLE = DENSE + DENSE_TERMS
 ROOT = SAMPLE + NODES
 COEFFICIENT = ROOT + DEPTH + 2
 
-# ---- rows of `table`: the tableau, then what `numerics.event_localisation` makes of samples
+# ---- rows of `table`: the tableau, then the transforms of samples for event localisation
 
 BERNSTEIN = 23
 NODE, TAIL, LAST = BERNSTEIN + NODES, BERNSTEIN + NODES + 1, BERNSTEIN + NODES + 2

@@ -1,4 +1,10 @@
-"""One Runge-Kutta step, its error, its dense output, and the first event inside it: kernels."""
+"""One Runge-Kutta step, its error, its dense output, and localisation of the first event in it.
+
+Event functions are sampled at Chebyshev nodes of the dense output and converted to Bernstein
+coefficients, whose convex hull bounds the function, so that no root in a step is missed.
+Sources: Hairer, Norsett, Wanner I, section II.6 (dense output); Hairer, Wanner II, section IV.8
+(Radau IIA).
+"""
 
 from __future__ import annotations
 
@@ -15,7 +21,7 @@ from stiction.switching.flow.state import (
     BERNSTEIN,
     COEFFICIENT,
     DENSE,
-    DENSE_ROWS,
+    DENSE_TERMS,
     EXTRA2,
     KINKS,
     LAST,
@@ -36,40 +42,40 @@ from stiction.switching.flow.state import (
 from stiction.switching.flow.tableau import AT_END, RADAU, RADAU_NODES, STAGES
 
 __all__ = [
-    "HIDDEN",
     "NEARBY",
-    "Found",
+    "UNRESOLVED",
+    "FirstEvent",
     "dense",
-    "dense_rows",
+    "dense_coefficients",
     "finish_stages",
     "first_event",
     "sample_events",
     "step",
 ]
 
-# rows of the weights in the tableau
+# rows of weights in the tableau
 _SOLUTION, _ERROR3, _ERROR5, _DENSE = 16, 17, 18, 19
-# samples resolve a function when its last two Chebyshev coefficients are below this share
-# of its size; dips that are deeper than about that are seen
+# samples resolve a function when its last two Chebyshev coefficients are below this fraction of
+# its size; deeper minima are located
 _RESOLVED = 1e-5
-# a sampled value below this many touches may belong to one
-_CLOSE = 1e4
-# nearer to a surface than this many times its error a run tells by how much it missed it
+# a sample below this many grazing values may be near a grazing
+_NEAR_GRAZING = 1e4
+# margins below this many errors are recorded
 NEARBY = 100.0
-# a dip nearer to the start of a step than this belongs to the zero that was divided out
-_BEHIND = 0.02
-# steps are not halved below this share of the time to see a hop from a fold
-_SHORT = 1e-11
-# what `first_event` returns where the step is too long to see a function
-HIDDEN = -2
-# samples whose smallest is more than this share of their largest belong to an interpolant
-# without a root: the Lebesgue constant of the nodes on [0, 1] is below 2.8
-_SAFE = 1.8 / 3.8
+# a minimum nearer to the start of a step belongs to the zero that was divided out
+_NEAR_START = 0.02
+# steps are not halved below this fraction of the time to resolve a hop from a fold
+_SHORTEST = 1e-11
+# `first_event` returns this where the step is too long to resolve a function
+UNRESOLVED = -2
+# samples with a larger ratio of least to largest have an interpolant without a root: the Lebesgue
+# constant of the nodes on [0, 1] is below 2.8
+_NO_ROOT = 1.8 / 3.8
 
 
 @kernel
 def _stage(table: Matrix, a: Matrix, row: int, count: int, width: int, h: float, out: int) -> None:
-    """Fill row `out`[:width] with y + h sum_j table[row, j] k[j] over the first stages k."""
+    """Fill vector `out`[:width] with y + h sum_j table[row, j] k[j] over the first stages k."""
     # the weights of stages 1 and 2 are zero in all later rows
     begin = 1 if row < 3 else 2 if row < 5 else 3
     for c in range(width):
@@ -80,9 +86,9 @@ def _stage(table: Matrix, a: Matrix, row: int, count: int, width: int, h: float,
 
 
 @kernel
-def is_plain(w: Workspace) -> bool:
-    """Return whether the rates are the field alone: no sliding, no energies, forward."""
-    now, a = w.progress[0], w.rows
+def moves_freely(w: Workspace) -> bool:
+    """Return whether the rates are the vector field itself: no sliding, no energies, forward."""
+    now, a = w.progress[0], w.vectors
     if now.q > 0 or now.direction < 0.0:
         return False
     free = True
@@ -93,15 +99,16 @@ def is_plain(w: Workspace) -> bool:
 
 @kernel(separate=True)
 def step(w: Workspace, table: Matrix, h: float) -> float:
-    """Fill row TRIAL with y at the end of a step of length h; return its error over the tolerance.
+    """Fill TRIAL with y at the end of a step of length h; return its error over the tolerance.
 
-    Row STAGE must hold the rates at y; row STAGE + AT_END holds those at the end afterwards.
-    Energies are carried along but do not steer the step. NaN errors count as inf.
+    STAGE must hold the rates at y; STAGE + AT_END holds those at the end afterwards. Energies are
+    integrated but do not enter the error. The error combines the estimates of orders 5 and 3 as in
+    DOP853; a NaN error counts as inf.
     """
-    now, a = w.progress[0], w.rows
+    now, a = w.progress[0], w.vectors
     if now.stepper != 0:
-        return _other_step(w, h)
-    n, plain = now.n, is_plain(w)
+        return _implicit_step(w, h)
+    n, plain = now.n, moves_freely(w)
     width = n if plain else n + 1 + now.q
     for j in range(1, AT_END + 1):
         row = j if j < AT_END else _SOLUTION
@@ -119,7 +126,7 @@ def step(w: Workspace, table: Matrix, h: float) -> float:
         unit = a[SCALE, c] if c < n else now.time_scale
         largest = max(abs(a[Y, c]), abs(a[TRIAL, c]))
         size = now.atol * unit + now.rtol * largest
-        # no tolerance is below what rounding does
+        # a tolerance is never below the rounding error
         size = max(size * now.tightening, now.rate_rounding * unit * abs(h), now.state_rounding)
         a3 = a5 = 0.0
         for j in range(AT_END + 1):
@@ -135,18 +142,18 @@ def step(w: Workspace, table: Matrix, h: float) -> float:
 
 
 @kernel
-def _other_step(w: Workspace, h: float) -> float:
-    """Take the step behind the address `stepper`; row LATER tells it what places cannot."""
-    a, later = w.rows, row_at(w.rows, LATER)
+def _implicit_step(w: Workspace, h: float) -> float:
+    """Call the implicit step at the address `stepper`; vector LATER passes its numbers."""
+    a, later = w.vectors, row_at(w.vectors, LATER)
     a[LATER, 0], a[LATER, 1], a[LATER, 2] = h, a.shape[0], a.shape[1]
     call_at(w.progress[0].stepper, at(a), at(w.progress), at(w.progress), later)
     return a[LATER, 3]
 
 
 @kernel
-def _cubic_rows(w: Workspace, h: float) -> None:
-    """Fill rows DENSE with the polynomial through the stages of Radau IIA."""
-    now, a = w.progress[0], w.rows
+def _radau_dense_output(w: Workspace, h: float) -> None:
+    """Fill DENSE with the cubic collocation polynomial through the stages of Radau IIA."""
+    now, a = w.progress[0], w.vectors
     c1, c2 = RADAU_NODES[0], RADAU_NODES[1]
     for c in range(now.n + 1 + now.q):
         z1 = z2 = 0.0
@@ -157,7 +164,7 @@ def _cubic_rows(w: Workspace, h: float) -> None:
         g1, g2 = (z1 / c1 - change) / (1.0 - c1), (z2 / c2 - change) / (1.0 - c2)
         bend = (g2 - g1) / (c2 - c1)
         a[DENSE, c], a[DENSE + 1, c], a[DENSE + 2, c] = change, g1 - c1 * bend, bend
-        for d in range(3, DENSE_ROWS):
+        for d in range(3, DENSE_TERMS):
             a[DENSE + d, c] = 0.0
 
 
@@ -168,16 +175,16 @@ def finish_stages(w: Workspace, table: Matrix, h: float) -> None:
     if now.stepper != 0:
         return
     for j in range(AT_END + 1, STAGES):
-        _stage(table, w.rows, j, j, now.n + 1 + now.q, h, SPARE)
+        _stage(table, w.vectors, j, j, now.n + 1 + now.q, h, SPARE)
         rates(w, SPARE, STAGE + j)
 
 
 @kernel
-def dense_rows(w: Workspace, table: Matrix, h: float) -> None:
-    """Fill rows DENSE with the coefficients of the dense output of a finished step."""
-    now, a = w.progress[0], w.rows
+def dense_coefficients(w: Workspace, table: Matrix, h: float) -> None:
+    """Fill DENSE with the coefficients of the dense output of a step, of order 7."""
+    now, a = w.progress[0], w.vectors
     if now.stepper != 0:
-        _cubic_rows(w, h)
+        _radau_dense_output(w, h)
         return
     for c in range(now.n + 1 + now.q):
         change = a[TRIAL, c] - a[Y, c]
@@ -193,10 +200,10 @@ def dense_rows(w: Workspace, table: Matrix, h: float) -> None:
 
 @kernel
 def dense(a: Matrix, s: float, width: int, out: int) -> None:
-    """Fill row `out`[:width] with y at the fraction s of the step."""
+    """Fill vector `out`[:width] with y at the fraction s of the step."""
     t = 1.0 - s
     for c in range(width):
-        # Horner's scheme, whose factors take turns
+        # Horner's scheme in s and 1 - s alternately, the basis of DOP853
         value = a[DENSE + 6, c] * s
         value = (value + a[DENSE + 5, c]) * t
         value = (value + a[DENSE + 4, c]) * s
@@ -208,17 +215,17 @@ def dense(a: Matrix, s: float, width: int, out: int) -> None:
 
 @kernel
 def sample_events(w: Workspace, table: Matrix) -> None:
-    """Fill rows SAMPLE with the event functions along the dense output of a step."""
-    now, a = w.progress[0], w.rows
-    plain = is_plain(w)
+    """Fill SAMPLE with the event functions at the nodes of the dense output of a step."""
+    now, a = w.progress[0], w.vectors
+    plain = moves_freely(w)
     m, last = now.m, 2 * now.m + now.k
     width = now.n if plain else now.n + 1 + now.q
     for b in range(NODES):
         dense(a, table[NODE, b], width, LATER)
         row = SAMPLE + b
         if plain:
-            here, signs = row_at(a, LATER), row_at(a, SIDES)
-            call_at(now.surface, here, signs, now.parameters, row_at(a, EXTRA2))
+            state, signs = row_at(a, LATER), row_at(a, SIDES)
+            call_at(now.surface, state, signs, now.parameters, row_at(a, EXTRA2))
             for i in range(m):
                 a[row, i], a[row, m + i] = a[SIDES, i] * a[EXTRA2, i], 1.0
             for i in range(2 * m, last):
@@ -228,12 +235,12 @@ def sample_events(w: Workspace, table: Matrix) -> None:
         event_values(w, LATER, row)
 
 
-class Found(NamedTuple):
-    """What comes first in a step.
+class FirstEvent(NamedTuple):
+    """The first event in a step.
 
-    which, root : the function that falls to zero, -1 for none, HIDDEN where the step is too
-        long to see; fraction of the step
-    low, at : the surface that the state touches or nearly touches before that, -1 for none;
+    which, root : the function that falls to zero, -1 for none, UNRESOLVED where the step is too
+        long; fraction of the step
+    low, at : the surface that the state grazes or nearly grazes before that, -1 for none;
         fraction of the step
     """
 
@@ -244,63 +251,62 @@ class Found(NamedTuple):
 
 
 @kernel(separate=True)
-def first_event(w: Workspace, functions: EventFunctions, table: Matrix, h: float) -> Found:
-    """Return which event function falls to zero first in a step, and where one nearly does.
+def first_event(w: Workspace, functions: EventFunctions, table: Matrix, h: float) -> FirstEvent:
+    """Return the first root of all event functions in a step, or a near grazing before it.
 
-    Rows SAMPLE hold the functions along the step, of length h; rows COEFFICIENT are filled for
-    those that may fall to zero. Their `order` says how many times each function is
-    known to be zero at the start, 0, 1 or 2; such a root is divided out, so that it cannot be
-    found again.
+    SAMPLE holds the functions along the step, of length h; COEFFICIENT is filled for those that may
+    have a root. A known zero at the start, of multiplicity `order`, is divided out, so that it is
+    not located again.
 
-    Verified by: tests/unit/switching/test_margins.py::test_no_touch_hides_between_samples
+    Verified by: tests/unit/switching/test_margins.py::test_no_grazing_is_missed_between_samples
     """
-    now, a = w.progress[0], w.rows
-    m, best, which, low, at, first = now.m, NONE, -1, -1, NONE, NONE
-    long = h > _SHORT * size_of_time(w)
+    now, a = w.progress[0], w.vectors
+    m, best, which, grazed, at, first = now.m, NONE, -1, -1, NONE, NONE
+    long = h > _SHORTEST * size_of_time(w)
     for i in range(2 * m + now.k + 1):
-        least, most, tail = _look(functions, table, a, i, h)
+        least, most, tail = _check_samples(functions, table, a, i, h)
         if tail < 0.0:
-            return Found(HIDDEN, best, -1, NONE)
+            return FirstEvent(UNRESOLVED, best, -1, NONE)
         free, one = i < m and a[SIDES, i] != 0.0, functions[i]
-        near = free and least < max(_CLOSE * one.grazing, NEARBY * one.uncertainty)
-        if least > _SAFE * most and not near:
-            # an interpolant through such samples cannot reach zero
+        near = free and least < max(_NEAR_GRAZING * one.grazing, NEARBY * one.uncertainty)
+        if least > _NO_ROOT * most and not near:
+            # the interpolant of such samples has no root
             continue
         _coefficients(functions, table, a, i, least)
         b = a[COEFFICIENT + i, :NODES]
         root = first_fall(b, a[ROOT:])
         if free:
-            dip = _dip(w, functions, i, root, max(4.0 * tail, 1e-4 * most))
+            dip = _minimum_near_zero(w, functions, i, root, max(4.0 * tail, 1e-4 * most))
             if dip < NONE and one.order != 0:
-                # what is divided out hides how near it comes: let a later step see
-                if dip > _BEHIND and long:
-                    return Found(HIDDEN, best, -1, NONE)
-            elif one.order == 2 and root < _BEHIND and long:
-                # the hop from a fold ends before the samples begin
-                return Found(HIDDEN, best, -1, NONE)
+                # division by the zero hides the minimum: a later step resolves it
+                if dip > _NEAR_START and long:
+                    return FirstEvent(UNRESOLVED, best, -1, NONE)
+            elif one.order == 2 and root < _NEAR_START and long:
+                # the hop from a fold ends before the first sample
+                return FirstEvent(UNRESOLVED, best, -1, NONE)
             elif min(root, dip) < first:
-                low, at, first = (i if dip < NONE else -1), dip, min(root, dip)
+                grazed, at, first = (i if dip < NONE else -1), dip, min(root, dip)
         elif i < 2 * m and a[SIDES, i % m] == 0.0:
-            root = _fall_of_slide(functions, a, i, root, tail)
+            root = _end_of_sliding(functions, a, i, root, tail)
             if root < 0.0:
                 if long:
-                    return Found(HIDDEN, best, -1, NONE)
+                    return FirstEvent(UNRESOLVED, best, -1, NONE)
                 continue
         if root < best:
             best, which = root, i
     if best < first:
-        low = -1
-    return Found(which, best, low, at)
+        grazed = -1
+    return FirstEvent(which, best, grazed, at)
 
 
 @kernel
-def _look(
+def _check_samples(
     functions: EventFunctions, table: Matrix, a: Matrix, i: int, h: float
 ) -> tuple[float, float, float]:
-    """Return the smallest and largest sample of function i, and how well samples resolve it.
+    """Return the smallest and largest sample of function i, and its resolution error.
 
-    The last is the size of its last two Chebyshev coefficients, -1 where that is too much.
-    Known zeros at the start are divided out of the samples.
+    The last is the size of its last two Chebyshev coefficients, -1 where it is too large. A known
+    zero at the start is divided out of the samples.
     """
     one = functions[i]
     order, least, most = one.order, math.inf, -math.inf
@@ -316,7 +322,7 @@ def _look(
             if abs(value) > 64.0 * one.noise:
                 value /= theta if order == 1 else theta * theta
             else:
-                # rounding, where the start is too near: the function goes on as behind it
+                # the quotient is rounding near the start: continue the next sample
                 value = a[SAMPLE + b + 1, i] if b + 1 < NODES else one.noise
             a[SAMPLE + b, i] = value
         least, most = min(least, value), max(most, value)
@@ -330,7 +336,7 @@ def _look(
 def _coefficients(
     functions: EventFunctions, table: Matrix, a: Matrix, i: int, least: float
 ) -> None:
-    """Fill row COEFFICIENT + i with the Bernstein coefficients of function i."""
+    """Fill COEFFICIENT + i with the Bernstein coefficients of function i."""
     one, row = functions[i], COEFFICIENT + i
     for b in range(NODES):
         total = 0.0
@@ -344,16 +350,18 @@ def _coefficients(
 
 
 @kernel
-def _dip(w: Workspace, functions: EventFunctions, i: int, root: float, unseen: float) -> float:
-    """Return where h_i is lowest next to zero, from above or below; NONE if nowhere.
+def _minimum_near_zero(
+    w: Workspace, functions: EventFunctions, i: int, root: float, resolution: float
+) -> float:
+    """Return the fraction of a minimum of h_i near zero, above or below it; NONE for none.
 
     Parameters
     ----------
-    root : where it first falls to zero, or NONE
-    unseen : nearer to zero than this the samples do not tell on which side of it
+    root : its first root, or NONE
+    resolution : the sign of smaller values is not resolved by the samples
     """
-    now, one, a = w.progress[0], functions[i], w.rows
-    b, n, level = a[COEFFICIENT + i, :NODES], now.n, unseen
+    now, one, a = w.progress[0], functions[i], w.vectors
+    b, n, level = a[COEFFICIENT + i, :NODES], now.n, resolution
     order = one.order
     if order == 0:
         level = max(level, NEARBY * one.uncertainty, one.grazing)
@@ -363,30 +371,32 @@ def _dip(w: Workspace, functions: EventFunctions, i: int, root: float, unseen: f
     if lowest > level:
         return NONE
     at, value = first_dip(b, 0.0, level, a[ROOT])
-    came_down = one.slope < 0.0 and order == 0 and b[0] <= level
-    if came_down and value_and_slope(b, 0.0, a[ROOT])[1] >= 0.0:
-        # lowest where the last step ended and this one begins
+    approached = one.slope < 0.0 and order == 0 and b[0] <= level
+    if approached and value_and_slope(b, 0.0, a[ROOT])[1] >= 0.0:
+        # the minimum is at the start of this step
         at, value = 0.0, b[0]
     if at == NONE or value < -level:
         return NONE
     length = a[TRIAL, n] - a[Y, n]
     if now.judged == i + 1 and order == 0:
-        off = abs(a[Y, n] + at * length - now.judged_at)
-        if off <= now.judged_within:
+        difference = abs(a[Y, n] + at * length - now.judged_at)
+        if difference <= now.judged_within:
             return NONE
     return at
 
 
 @kernel
-def _fall_of_slide(functions: EventFunctions, a: Matrix, i: int, root: float, tail: float) -> float:
-    """Return where the slide reaches a fold for certain, NONE if nowhere; -1 if nobody can see.
+def _end_of_sliding(
+    functions: EventFunctions, a: Matrix, i: int, root: float, tail: float
+) -> float:
+    """Return the root at which sliding ends in a fold, NONE for none; -1 if it is not resolved.
 
-    A limit that the multiplier only touches, within rounding, is passed over.
+    A multiplier that grazes its limit within rounding does not end sliding.
 
     Parameters
     ----------
-    root : where the samples say it falls to zero
-    tail : how well they resolve it
+    root : of the samples
+    tail : their resolution error
     """
     b, noise, order = a[COEFFICIENT + i, :NODES], functions[i].noise, functions[i].order
     if tail > 16.0 * noise and order == 0:

@@ -1,8 +1,8 @@
-"""Where a trajectory goes from a point of a switching surface: kernels.
+"""Admissible continuations from a point of a discontinuity surface: kernels.
 
-A continuation is admissible when its field points where it claims to go: into h > 0 with
-L+ > 0, into h < 0 with L- < 0, along the surface between the folds. On the fold of a side
-the second derivative of h decides. Where two surfaces meet see `corners.ways`.
+A continuation is admissible if its field agrees with it: into h > 0 with L+ > 0, into h < 0 with
+L- < 0, along the surface if L+ and L- have opposite signs. On a fold the second derivative of h
+decides. For intersections of two surfaces see `intersections.directions`.
 Source: Filippov 1988; Szalai, Jeffrey 2014, section II and eqs (17), (18).
 """
 
@@ -14,7 +14,7 @@ from typing import NamedTuple
 from stiction.numerics.callback import call_at, row_at
 from stiction.numerics.jit import kernel
 from stiction.switching.flow.intersections.bilinear import root
-from stiction.switching.flow.rates import bilinear, slide_data
+from stiction.switching.flow.rates import bilinear, lie_derivatives
 from stiction.switching.flow.state import (
     EXTRA,
     EXTRA2,
@@ -30,38 +30,38 @@ from stiction.switching.flow.state import (
 )
 
 __all__ = [
-    "Landing",
+    "Continuations",
     "begin_mode",
+    "continuations_at",
     "curvature",
-    "follow_line",
     "is_plane",
-    "landing",
     "project",
     "surface_speed",
     "surfaces_at",
-    "tighten",
+    "tighten_near_line",
+    "tighten_near_two_fold",
 ]
 
-# L is zero when it is smaller than this share of |grad h| |f|
-FOLD_SHARE = 1e-12
-# a two-fold is reached when L- - L+ has fallen to this share of |grad h| |f|
-TWO_FOLD_SHARE = 1e-10
+# L counts as zero below this fraction of |grad h| |f|
+FOLD_TOLERANCE = 1e-12
+# a two-fold is reached if L- - L+ is below this fraction of |grad h| |f|
+TWO_FOLD_TOLERANCE = 1e-10
 
 
 @kernel
 def surfaces_at(w: Workspace, x: int, out: int) -> None:
-    """Fill row `out` with h_1 .. h_m and the kink functions at the state in row x."""
-    now, a = w.progress[0], w.rows
+    """Fill vector `out` with h_1 .. h_m and the kink functions at the state in vector x."""
+    now, a = w.progress[0], w.vectors
     call_at(now.surface, row_at(a, x), row_at(a, SIDES), now.parameters, row_at(a, out))
 
 
 @kernel
 def surface_speed(w: Workspace, i: int) -> float:
-    """Return |grad h_i| times the larger of the fields in PLUS and MINUS: what L is held to.
+    """Return |grad h_i| times the larger of the fields in PLUS and MINUS, the scale of L.
 
-    Norms are of states over their sizes, so that units of states change nothing.
+    Norms are of states over their scales, independent of units.
     """
-    now, a = w.progress[0], w.rows
+    now, a = w.progress[0], w.vectors
     normal = plus = minus = 0.0
     n = now.n
     for j in range(n):
@@ -75,15 +75,15 @@ def surface_speed(w: Workspace, i: int) -> float:
 
 @kernel(separate=True)
 def project(w: Workspace, i: int) -> None:
-    """Put the state exactly on surface i, moving it along the gradient."""
-    now, a = w.progress[0], w.rows
+    """Project the state on surface i along the gradient, by Newton's method in scaled states."""
+    now, a = w.progress[0], w.vectors
     n = now.n
     for _ in range(3):
         surfaces_at(w, Y, EXTRA)
         value = a[EXTRA, i]
         if value == 0.0:
             return
-        slide_data(w, SIDES, i, Y)
+        lie_derivatives(w, SIDES, i, Y)
         size = 0.0
         for j in range(n):
             part = a[GRAD, i * n + j] * a[SCALE, j]
@@ -97,8 +97,8 @@ def project(w: Workspace, i: int) -> None:
 
 @kernel
 def is_plane(w: Workspace) -> bool:
-    """Return whether every h changed over the step from Y to TRIAL as its gradient says."""
-    now, a = w.progress[0], w.rows
+    """Return whether every h changed linearly over the step from Y to TRIAL."""
+    now, a = w.progress[0], w.vectors
     n = now.n
     surfaces_at(w, Y, EXTRA)
     surfaces_at(w, TRIAL, EXTRA2)
@@ -116,10 +116,10 @@ def is_plane(w: Workspace) -> bool:
 
 @kernel
 def curvature(w: Workspace, i: int, side: float) -> float:
-    """Return the second derivative of h_i along the field of one side, by differences of L."""
-    now, a = w.progress[0], w.rows
+    """Return the second Lie derivative of h_i along the field of one side, by differences of L."""
+    now, a = w.progress[0], w.vectors
     n = now.n
-    slide_data(w, SIDES, i, Y)
+    lie_derivatives(w, SIDES, i, Y)
     field, size = PLUS if side > 0.0 else MINUS, 0.0
     for j in range(n):
         a[SPARE, j] = a[field, j]
@@ -132,14 +132,14 @@ def curvature(w: Workspace, i: int, side: float) -> float:
         shift = step if b == 0 else -step
         for j in range(n):
             a[TRIAL, j] = a[Y, j] + shift * a[SPARE, j]
-        up, down = slide_data(w, SIDES, i, TRIAL)
+        up, down = lie_derivatives(w, SIDES, i, TRIAL)
         value = up if side > 0.0 else down
         values += value if b == 0 else -value
     return values / (2.0 * step)
 
 
-class Landing(NamedTuple):
-    """Which continuations a point of a surface has.
+class Continuations(NamedTuple):
+    """Admissible continuations from a point of a surface.
 
     plus, minus, along : into h > 0, into h < 0, along the surface
     escaping : whether it lies in an escaping region
@@ -154,10 +154,10 @@ class Landing(NamedTuple):
 
 
 @kernel(separate=True)
-def landing(w: Workspace, i: int) -> Landing:
-    """Return which continuations a point of surface i has."""
-    up, down = slide_data(w, SIDES, i, Y)
-    limit = FOLD_SHARE * surface_speed(w, i)
+def continuations_at(w: Workspace, i: int) -> Continuations:
+    """Return the admissible continuations from the present point of surface i."""
+    up, down = lie_derivatives(w, SIDES, i, Y)
+    limit = FOLD_TOLERANCE * surface_speed(w, i)
     flat_up, flat_down = abs(up) <= limit, abs(down) <= limit
     plus, minus = up > 0.0, down < 0.0
     # on a fold the second derivative decides
@@ -166,22 +166,22 @@ def landing(w: Workspace, i: int) -> Landing:
     if flat_down:
         minus = curvature(w, i, -1.0) < 0.0
     if flat_up and flat_down:
-        # a two-fold, or both fields vanish: nothing local decides
-        return Landing(plus, minus, True, False, True)
+        # a two-fold, or both fields vanish: undecided by these derivatives
+        return Continuations(plus, minus, True, False, True)
     if flat_up:
         along = down > 0.0 and not plus
-        return Landing(plus, minus, along, plus and minus, True)
+        return Continuations(plus, minus, along, plus and minus, True)
     if flat_down:
         along = up < 0.0 and not minus
-        return Landing(plus, minus, along, plus and minus, True)
+        return Continuations(plus, minus, along, plus and minus, True)
     slides = up < 0.0 < down or down < 0.0 < up
-    return Landing(plus, minus, slides, plus and minus, False)
+    return Continuations(plus, minus, slides, plus and minus, False)
 
 
 @kernel(separate=True)
 def begin_mode(w: Workspace) -> None:
-    """Set direction and scale of the sliding time for the mode in row SIDES."""
-    now, a = w.progress[0], w.rows
+    """Initialise a mode by the signs in SIDES: sliding time, tolerance, sliding vector."""
+    now, a = w.progress[0], w.vectors
     m = now.m
     now.sense, now.norm = 1.0, 1.0
     now.tightening, now.rate_rounding, now.state_rounding, now.time_scale = 1.0, 0.0, 0.0, 1.0
@@ -193,43 +193,43 @@ def begin_mode(w: Workspace) -> None:
             first = i
     if sliding == 0 and now.line == 1:
         surfaces_at(w, Y, EXTRA)
-        here, there = a[EXTRA, 0], a[EXTRA, m]
-        follow_line(w, math.sqrt(here * here + there * there))
+        h, g = a[EXTRA, 0], a[EXTRA, m]
+        tighten_near_line(w, math.sqrt(h * h + g * g))
     if sliding == 1:
-        up, down = slide_data(w, SIDES, first, Y)
+        up, down = lie_derivatives(w, SIDES, first, Y)
         gap = down - up
         now.sense = 1.0 if gap >= 0.0 else -1.0
         now.norm = abs(gap) if gap != 0.0 else 1.0
-        tighten(w, first, abs(gap))
+        tighten_near_two_fold(w, first, abs(gap))
     if sliding == 2:
-        _choose_root(w)
+        _select_sliding_vector(w)
 
 
 @kernel
-def _choose_root(w: Workspace) -> None:
-    """Set BRANCH to the sliding vector that is admissible; keep it where both are."""
+def _select_sliding_vector(w: Workspace) -> None:
+    """Set `branch` to the admissible sliding vector; the present one if both are."""
     now = w.progress[0]
     rate, best = bilinear(w, SIDES, Y), math.inf
-    kept, chosen = now.branch, 1
+    present, best_sign = now.branch, 1
     for b in range(2):
         sign = 1 - 2 * b
-        found = root(rate, float(sign), False)
-        size = max(abs(found.u), abs(found.v)) if found.good else 1e300
-        if sign == kept and size <= 1.0 + 1e-9:
+        candidate = root(rate, float(sign), False)
+        size = max(abs(candidate.u), abs(candidate.v)) if candidate.good else 1e300
+        if sign == present and size <= 1.0 + 1e-9:
             return
         if size < best:
-            best, chosen = size, sign
-    now.branch = chosen
+            best, best_sign = size, sign
+    now.branch = best_sign
 
 
 @kernel
-def follow_line(w: Workspace, rho: float) -> None:
-    """Make the tolerance follow the distance rho to a codimension-2 line.
+def tighten_near_line(w: Workspace, rho: float) -> None:
+    """Scale the tolerance by the distance rho to a codimension-2 line.
 
-    The field there depends on the direction from the line alone, so an error counts
-    against the distance and not against the state.
+    The field there depends on the direction from the line only, so that the error is relative to
+    the distance and not to the state.
     """
-    now, a = w.progress[0], w.rows
+    now, a = w.progress[0], w.vectors
     size = 0.0
     for c in range(now.n):
         size = max(size, abs(a[Y, c]))
@@ -237,21 +237,20 @@ def follow_line(w: Workspace, rho: float) -> None:
 
 
 @kernel
-def tighten(w: Workspace, i: int, gap: float) -> float:
-    """Make the tolerance follow the distance to a two-fold; return |grad h| |f|.
+def tighten_near_two_fold(w: Workspace, i: int, gap: float) -> float:
+    """Scale the tolerance by the distance to a two-fold; return |grad h| |f|.
 
-    There the state moves ever less, and an error that is small against the state is large
-    against what decides how it goes on. What rounding of the rates does is allowed for, in units
-    of the size of each state. The time has the time for its size in which the fields change a
-    state by its own.
+    There the rates vanish, and an error small against the state is large against L+ and L-. The
+    tolerance is bounded below by the rounding errors of the rates, in units of the size of each
+    state. The scale of time is that in which the fields change a state by its scale.
     """
-    now, a = w.progress[0], w.rows
+    now, a = w.progress[0], w.vectors
     speed = surface_speed(w, i)
     size = 0.0
     for c in range(now.n):
         size = max(size, max(abs(a[PLUS, c]), abs(a[MINUS, c])) / a[SCALE, c])
     now.tightening = min(1.0, 30.0 * gap / speed) if speed > 0.0 else 1.0
-    # differences over 1/64 of the scale lose as many digits
+    # gradients by differences over 1/64 of the scale have a larger rounding error
     noise = 1.2e-14 if now.plane != 0 or now.gradient != 0 else 3e-14
     now.lie_rounding = noise * speed / now.norm
     now.rate_rounding = now.lie_rounding * size

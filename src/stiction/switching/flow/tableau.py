@@ -14,9 +14,9 @@ import numpy.typing as npt
 __all__ = ["AT_END", "RADAU", "RADAU_NODES", "STAGES", "tableau"]
 
 STAGES = 16
-# the stage at the end of the step, which is the first of the next
+# the stage at the end of the step, the first of the next step (FSAL)
 AT_END = 12
-# Radau IIA of order 5: weights of its three stages, and where they stand
+# Radau IIA of order 5: weights of its three stages, and their nodes
 _ROOT = 6.0**0.5
 RADAU_NODES = ((4.0 - _ROOT) / 10.0, (4.0 + _ROOT) / 10.0, 1.0)
 RADAU = (

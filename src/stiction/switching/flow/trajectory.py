@@ -1,4 +1,4 @@
-"""One trajectory in Python's hands: place it somewhere, let kernels carry it on."""
+"""One trajectory of a flow: placement, evaluation at a state, integration by the kernels."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from stiction.switching.flow import advance as loop
 from stiction.switching.flow import records as r
 from stiction.switching.flow import saving
 from stiction.switching.flow.events import NEXT_TO_TWO_FOLD
-from stiction.switching.flow.intersections.directions import directions_here
-from stiction.switching.flow.placing import fold_gap, put, survey
-from stiction.switching.flow.state import EXTRA, LATER, PLUS, TOLD, Y
-from stiction.switching.flow.surfaces import Landing, landing
+from stiction.switching.flow.intersections.directions import exit_directions
+from stiction.switching.flow.placement import evaluate_state, fold_gap, place_state
+from stiction.switching.flow.state import EXTRA, LATER, PLUS, RECORDED, Y
+from stiction.switching.flow.surfaces import Continuations, continuations_at
 from stiction.switching.model import SwitchingSystem
 
 __all__ = ["Tolerance", "Trajectory"]
@@ -24,7 +24,7 @@ __all__ = ["Tolerance", "Trajectory"]
 Floats = npt.NDArray[np.float64]
 
 _LINE = 1e-10
-# steps after which a plain run says how far it is: about a tenth of a second
+# steps between progress reports of the NumPy fallback: about a tenth of a second
 _PLAIN_SLICE = 20
 
 
@@ -44,16 +44,16 @@ class Tolerance:
         self.longest = longest
 
     def array(self) -> Floats:
-        """Return what kernels read: rtol, atol, distance that counts as on a line, longest."""
+        """Return rtol, atol, distance up to which a state is on a line, longest step."""
         return np.array([self.rtol, self.atol, max(_LINE, 0.1 * self.rtol), self.longest])
 
 
 class Survey(NamedTuple):
-    """What is at a state.
+    """Switching functions and field at a state.
 
-    finite : whether all numbers are
+    finite : whether all of them are
     h, gradient : (m,) and (m, n) the switching functions and their gradients
-    near : (m,) whether the state counts as on each surface
+    near : (m,) whether the state is on each surface
     field : (n,) x' for all signs +1
     """
 
@@ -65,7 +65,7 @@ class Survey(NamedTuple):
 
 
 class Trajectory:
-    """The arrays of one trajectory and the calls that move it."""
+    """The arrays of one trajectory, and calls of its kernels."""
 
     def __init__(
         self,
@@ -94,18 +94,18 @@ class Trajectory:
 
     @property
     def sides(self) -> Floats:
-        """(m,) the present signs, 0 on a surface the state slides on."""
+        """(m,) the present signs, 0 in sliding."""
         return self.flow.sides.copy()
 
     def place(
         self, t: float, x: Floats, sides: Sequence[float] | Floats, *, branch: int = 0
     ) -> None:
-        """Put the trajectory at (t, x) with the given signs; 0 means sliding there.
+        """Place the trajectory at (t, x) with the given signs, 0 for sliding.
 
         Parameters
         ----------
-        branch : sign of the determinant of the sliding vector that is meant where two surfaces
-            meet and it was told that there are others; 0 takes the one that is admissible
+        branch : sign of the determinant of the sliding vector on an intersection, if the loss of
+            uniqueness was reported; 0 takes the admissible one
         """
         flow = self.flow
         flow.progress.reported_open = int(branch != 0)
@@ -113,45 +113,45 @@ class Trajectory:
             flow.progress.branch = branch
         flow.y[: self.compiled.n] = x
         flow.sides[:] = sides
-        put(flow.work, flow.functions, float(t))
+        place_state(flow.work, flow.functions, float(t))
 
-    def survey(self, x: Floats) -> Survey:
-        """Return what is at `x`, which becomes the present state."""
+    def evaluate_state(self, x: Floats) -> Survey:
+        """Evaluate switching functions and field at `x`, which becomes the present state."""
         flow, c = self.flow, self.compiled
         flow.y[: c.n] = x
-        good, a = bool(survey(flow.work, flow.functions)), flow.rows
-        steep = a[LATER, : c.m * c.n].reshape(c.m, c.n).copy()
+        finite_values, a = bool(evaluate_state(flow.work, flow.functions)), flow.vectors
+        gradient = a[LATER, : c.m * c.n].reshape(c.m, c.n).copy()
         return Survey(
-            good,
+            finite_values,
             a[EXTRA, : c.m].copy(),
-            steep,
+            gradient,
             flow.functions["near"][: c.m] != 0,
             a[PLUS, : c.n].copy(),
         )
 
-    def at_two_fold(self, i: int, share: float = 1e-10) -> bool:
-        """Return whether the state stands at a two-fold of surface i: L+ = L- = 0."""
+    def at_two_fold(self, i: int, tolerance: float = 1e-10) -> bool:
+        """Return whether the state is at a two-fold of surface i: L+ = L- = 0."""
         flow = self.flow
-        return bool(fold_gap(flow.work, i) <= share)
+        return bool(fold_gap(flow.work, i) <= tolerance)
 
     def directions(self, i: int, j: int) -> int:
-        """Return the directions on from the present state, where surfaces i and j meet, as bits."""
-        return int(directions_here(self.flow.work, i, j, -1))
+        """Return the exit directions from the intersection of surfaces i and j, as bits."""
+        return int(exit_directions(self.flow.work, i, j, -1))
 
     def crossroads(self) -> tuple[int, int, int]:
-        """Return the surfaces at which a choice waits, and the exit directions, as bits."""
+        """Return the surfaces of a pending choice, and the exit directions, as bits."""
         now = self.flow.progress
         return int(now.which), int(now.other), int(now.open_paths)
 
     def margin_beside(self) -> float:
-        """Return how far two surfaces meet from a choice that waits, over the error; inf at it."""
+        """Return the distance of a pending choice from its intersection, over the error."""
         now = self.flow.progress
         margin, now.margin = float(now.margin), np.inf
         now.least_margin = min(now.least_margin, margin)
         return margin
 
     def hops_unseen(self) -> bool:
-        """Return whether a state just placed hops too near to a two-fold to be seen landing."""
+        """Return whether hops from a placed state are too near to a two-fold to be resolved."""
         flow = self.flow
         if self.compiled.m != 1 or flow.sides[0] == 0.0 or flow.progress.direction < 0.0:
             return False
@@ -159,35 +159,35 @@ class Trajectory:
         return bool(surface.near and surface.order) and self.at_two_fold(0, NEXT_TO_TWO_FOLD)
 
     def multiplier(self) -> Floats:
-        """Return (m,) the signs, with the multiplier where the state slides."""
+        """Return (m,) the signs, with the multiplier in sliding."""
         saving.signs_at(self.flow.work, Y)
-        return self.flow.rows[TOLD, : self.compiled.m].copy()
+        return self.flow.vectors[RECORDED, : self.compiled.m].copy()
 
-    def landing(self, i: int) -> Landing:
-        """Return what `surfaces.landing` says of the present state."""
-        return Landing(*(bool(answer) for answer in landing(self.flow.work, i)))
+    def continuations_at(self, i: int) -> Continuations:
+        """Return the admissible continuations from surface i at the present state."""
+        return Continuations(*(bool(answer) for answer in continuations_at(self.flow.work, i)))
 
     def advance(
         self, t_end: float, max_steps: int, report: Callable[[], None] = lambda: None
     ) -> int:
-        """Carry on to t_end, at most `max_steps` steps; return how it ended (see `records`).
+        """Integrate to t_end, at most `max_steps` steps; return a code of `records`.
 
         Parameters
         ----------
-        report : called between the short slices in which plain kernels go
+        report : called between the short slices of the NumPy fallback
         """
-        arrays, now, left = self.flow.arrays, self.flow.progress, max_steps
+        arrays, now, steps_left = self.flow.arrays, self.flow.progress, max_steps
         most = _PLAIN_SLICE if mode() == "plain" else max_steps
         now.continues = 0
-        while left > 0:
-            room = min(left, most)
-            code = int(loop.advance(*arrays, float(t_end), room))
-            left -= room
+        while steps_left > 0:
+            budget = min(steps_left, most)
+            code = int(loop.advance(*arrays, float(t_end), budget))
+            steps_left -= budget
             now.continues = int(code == r.PAUSED)
             if code < 0:
-                left += int(now.left)
+                steps_left += int(now.left)
                 code = self._handle(code)
-            elif code == r.PAUSED and left > 0:
+            elif code == r.PAUSED and steps_left > 0:
                 code = r.RUNNING
                 report()
             if code != r.RUNNING:
@@ -195,12 +195,12 @@ class Trajectory:
         return r.PAUSED
 
     def _handle(self, code: int) -> int:
-        """Handle a rare event; only where there is one are its kernels compiled."""
+        """Handle a rare event; its kernels are compiled at the first one."""
         from stiction.switching.flow import rare_events
 
-        return int(rare_events.settle(code, *self.flow.arrays))
+        return int(rare_events.handle_rare_event(code, *self.flow.arrays))
 
     def log(self, kind: int, surface: int, before: float, after: float) -> None:
-        """Write an event at a surface (counted from 0) at the present state."""
+        """Log an event at a surface (numbered from 0) at the present state."""
         flow, old, new = self.flow, float(before), float(after)
         saving.log_event(flow.work, flow.records, kind, surface, old, new, old, new)

@@ -1,4 +1,4 @@
-"""`solve_ivp` with SciPy's signature, and exact sliding where `surfaces` are given.
+"""`solve_ivp` with SciPy's signature, and Filippov sliding on given `surfaces`.
 
 A script that calls SciPy's function moves here by its import. Without surfaces SciPy solves. With
 them the flow is solved from event to event: it slides where both sides push towards a surface,
@@ -35,10 +35,10 @@ Function = Callable[..., Any]
 
 _METHODS = ("RK23", "RK45", "DOP853", "Radau", "BDF", "LSODA")
 _STIFF = ("Radau", "BDF", "LSODA")
-_ROWS = 2001  # saved states behind a dense output
-_SHOWN = 201  # of a solution for which no times are given
+_DENSE_SAMPLES = 2001  # saved states behind a dense output
+_DEFAULT_SAMPLES = 201  # of a solution for which no times are given
 _LEAST_RTOL = 1e-13
-# an event belongs to a function that is zero within this share of the time span
+# an event belongs to a function with a zero within this fraction of the time span
 _NEAR = 1e-7
 
 
@@ -73,7 +73,7 @@ def solve_ivp(
 
     Raises
     ------
-    ValueError : for what SciPy refuses, in its words.
+    ValueError : for arguments that SciPy refuses, with its messages.
     ModelError : for functions of which a flow cannot be made.
 
     Notes
@@ -82,11 +82,11 @@ def solve_ivp(
     Verified by: tests/unit/switching/test_ivp.py::test_events_are_those_of_scipy
     """
     if surfaces is None:
-        found = _scipy(
+        solution = _scipy(
             fun, t_span, y0, method, t_eval, dense_output, events, vectorized, args, **options
         )
-        found["determinism"] = Determinism()
-        return found
+        solution["determinism"] = Determinism()
+        return solution
     t0, tf, start, times = _checked(t_span, y0, method, t_eval)
     given = tuple(args) if args is not None else ()
     asked = [events] if callable(events) else list(events or ())
@@ -101,7 +101,9 @@ def solve_ivp(
     rtol = max(float(options.get("rtol", 1e-9)), _LEAST_RTOL if method not in _STIFF else 1e-10)
     step = float(options.get("max_step", np.inf))
     how = EventDriven(rtol=rtol, max_step=None if np.isinf(step) else step)
-    save = np.union1d(np.linspace(t0, tf, _ROWS if dense_output else _SHOWN), times)
+    save = np.union1d(
+        np.linspace(t0, tf, _DENSE_SAMPLES if dense_output else _DEFAULT_SAMPLES), times
+    )
     run = solve_event_driven(flow, how, Request(t0, tf, save))
     return _result(run, flow, asked, given, None if t_eval is None else times, dense_output)
 
@@ -109,7 +111,7 @@ def solve_ivp(
 def _checked(
     t_span: Sequence[float], y0: npt.ArrayLike, method: Any, t_eval: npt.ArrayLike | None
 ) -> tuple[float, float, Floats, Floats]:
-    """Return begin, end, start and times; what SciPy refuses is refused with its words."""
+    """Return begin, end, start and times; raises the errors of SciPy."""
     if method not in _METHODS:
         raise ValueError(f"`method` must be one of {_METHODS} where surfaces are given.")
     t0, tf = map(float, t_span)
@@ -154,12 +156,12 @@ def _result(
     y = np.stack([run.variables[name].values for name in flow.start_names])
     t_events, y_events, end = _events(run, flow, asked, given)
     stop = min(end, run.t_end)
-    here = run.time <= stop
+    reached = run.time <= stop
     dense = _dense(run, flow, y) if dense_output or stop < run.t_end else None
-    t, shown = run.time[here], y[:, here]
+    t, shown = run.time[reached], y[:, reached]
     if times is not None:
-        kept = np.isin(t, times)
-        t, shown = t[kept], shown[:, kept]
+        selected = np.isin(t, times)
+        t, shown = t[selected], shown[:, selected]
     elif end <= run.t_end and dense is not None and t[-1] < end:
         last = np.concatenate([e for e in y_events if e.size])
         at = np.concatenate([e for e in t_events if e.size])
@@ -193,11 +195,11 @@ def _result(
 def _events(
     run: Run, flow: PiecewiseSmooth, asked: Sequence[Function], given: tuple[Any, ...]
 ) -> tuple[list[Floats], list[Floats], float]:
-    """Return times and states of each function's events, and when a terminal one ends it all."""
+    """Return times and states of each function's events, and the time of a terminal one."""
     log = run.event_log
     states = np.stack([np.asarray(log.columns[f"{name}_after"]) for name in flow.start_names])
     span = max(abs(run.t_end - float(run.time[0])), 1e-300)
-    found: list[list[tuple[float, Floats]]] = [[] for _ in asked]
+    solution: list[list[tuple[float, Floats]]] = [[] for _ in asked]
     end = np.inf
     for k in np.flatnonzero(np.array([kind == "kink" for kind in log.kind], dtype=bool)):
         time, at = float(log.time[k]), states[:, k]
@@ -209,26 +211,26 @@ def _events(
             )
             slope = (after - before) / (2.0 * step)
             zero = abs(float(function(time, at, *given))) <= _NEAR * span * max(abs(slope), 1e-300)
-            way = float(getattr(function, "direction", 0.0))
-            if zero and time <= end and (way == 0.0 or way * slope > 0.0):
-                found[i].append((time, at))
-                # True and 1 end it at once, a number at so many
+            direction = float(getattr(function, "direction", 0.0))
+            if zero and time <= end and (direction == 0.0 or direction * slope > 0.0):
+                solution[i].append((time, at))
+                # True and 1 end at the first event, a number at the n-th
                 most = int(getattr(function, "terminal", 0) or 0)
-                if most and len(found[i]) >= most:
+                if most and len(solution[i]) >= most:
                     end = time
-    kept = [[(t, y) for t, y in one if t <= end] for one in found]
-    times = [np.array([t for t, _ in one]) for one in kept]
-    return times, [np.array([y for _, y in one]) for one in kept], end
+    selected = [[(t, y) for t, y in one if t <= end] for one in solution]
+    times = [np.array([t for t, _ in one]) for one in selected]
+    return times, [np.array([y for _, y in one]) for one in selected], end
 
 
 def _rate(flow: PiecewiseSmooth, time: float, y: Floats, signs: Floats) -> Floats:
     """Return y' with a multiplier in [-1, 1] of each surface, by the mean over its sides."""
     at = np.asarray(flow.full_state(y, time))
     total = np.zeros(flow.compiled.n)
-    for corner in itertools.product((-1.0, 1.0), repeat=signs.size):
-        weight = float(np.prod(0.5 * (1.0 + np.array(corner) * signs)))
+    for signs_tried in itertools.product((-1.0, 1.0), repeat=signs.size):
+        weight = float(np.prod(0.5 * (1.0 + np.array(signs_tried) * signs)))
         if weight > 0.0:
-            total += weight * flow.field(at, corner)
+            total += weight * flow.field(at, signs_tried)
     return total[: y.size]
 
 
@@ -250,10 +252,10 @@ def _dense(run: Run, flow: PiecewiseSmooth, y: Floats) -> Function:
 
 
 def _signs(run: Run, saved: Floats, time: float) -> Floats:
-    """Return the multipliers just after a time: of the row saved before, and events since."""
-    log, row = run.event_log, int(np.searchsorted(run.time, time, side="right")) - 1
-    signs = saved[row].copy()
-    for k in np.flatnonzero((log.time >= run.time[row]) & (log.time <= time)).tolist():
+    """Return the multipliers just after a time: from the last saved state, and events since."""
+    log, sample = run.event_log, int(np.searchsorted(run.time, time, side="right")) - 1
+    signs = saved[sample].copy()
+    for k in np.flatnonzero((log.time >= run.time[sample]) & (log.time <= time)).tolist():
         i = int(log.contact[k]) - 1
         if log.kind[k] != "kink" and 0 <= i < signs.size:
             signs[i] = float(log.columns["multiplier_after"][k])
@@ -261,9 +263,9 @@ def _signs(run: Run, saved: Floats, time: float) -> Floats:
 
 
 def _ending(run: Run, saved: Floats, time: float) -> Floats:
-    """Return the multipliers just before a time that is a saved row or an event."""
-    log, row = run.event_log, int(np.searchsorted(run.time, time, side="right")) - 1
-    signs = saved[row].copy()
+    """Return the multipliers just before the time of a saved state or an event."""
+    log, sample = run.event_log, int(np.searchsorted(run.time, time, side="right")) - 1
+    signs = saved[sample].copy()
     for k in np.flatnonzero(log.time == time)[::-1].tolist():
         i = int(log.contact[k]) - 1
         if log.kind[k] != "kink" and 0 <= i < signs.size:

@@ -1,1 +1,1 @@
-"""Two-folds: found, classified, followed as parameters change, and the flow near them."""
+"""Two-folds: search, classification, continuation in parameters, and the local flow."""

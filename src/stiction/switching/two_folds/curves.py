@@ -1,4 +1,4 @@
-"""Two-folds as parameters change: where they go, and where their case changes."""
+"""Continuation of two-folds in parameters, and of the boundaries between their cases."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ __all__ = [
 
 Floats = npt.NDArray[np.float64]
 
-# what vanishes on each boundary, a polynomial in K so that it is smooth across it
+# the function that vanishes on each boundary, a polynomial in K, smooth across it
 BOUNDARIES: dict[str, Callable[[Floats], float]] = {
     "J1 J2 = 1": lambda k: float(k[1, 0] * k[0, 1] - k[0, 0] * k[1, 1]),
     "J1 = 0": lambda k: float(k[1, 0]),
@@ -40,8 +40,8 @@ _SQUARES = ("J1 J2 = 1",)
 _FOR_INVISIBLE = ("J1 J2 = 1", "J1 = 0", "J2 = 0", "J1 + J2 = 0")
 
 _STEP = 2.0**-17
-_MOST_KEPT = 64
-# a longer move than this, over the scale, has gone to another two-fold
+_MOST_ACCEPTED = 64
+# a longer step than this, over the scale, has reached another two-fold
 _POLISH = 1e-8
 
 
@@ -66,7 +66,7 @@ class CaseChange(Record):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TwoFoldCurve(Record):
-    """Two-folds along one parameter, around its turns.
+    """A curve of two-folds along one parameter, through its turning points.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ class BoundaryCurve(Record):
 
 
 class _Family:
-    """G(x, p) = (h, L+, L-, and what vanishes on a boundary) of systems with parameters p."""
+    """G(x, p) = (h, L+, L-, boundary function) of systems with parameters p."""
 
     def __init__(
         self,
@@ -125,12 +125,12 @@ class _Family:
         self._size = size**2 if boundary in _SQUARES else size
 
     def probe(self, p: Floats) -> Probe:
-        """Return h, L+ and L- of the system at p; ModelError where there is none."""
+        """Return h, L+ and L- of the system at p; ModelError if there is no system."""
         key = tuple(float(value) for value in p)
         if key not in self._probes:
             system = self._make(*key)
             checked_system("make_system", system, self._start.surface)
-            if len(self._probes) >= _MOST_KEPT:
+            if len(self._probes) >= _MOST_ACCEPTED:
                 self._probes.clear()
             self._probes[key] = Probe(system, self._start.surface, self._start.signs)
         return self._probes[key]
@@ -148,12 +148,12 @@ class _Family:
         return np.append(values, self.test(u, self._boundary) / self._size)
 
     def test(self, u: Floats, boundary: str) -> float:
-        """Return what vanishes on a boundary."""
+        """Return the function that vanishes on a boundary."""
         probe, x = self.split(u)
         return BOUNDARIES[boundary](probe.lie_derivatives(x)[0])
 
     def tolerance(self, _u: Floats) -> float:
-        """Return 0: points are corrected until they move no more."""
+        """Return 0: points are corrected until the increments vanish."""
         return 0.0
 
     def moved(self, u: Floats, step: Floats) -> Floats:
@@ -174,9 +174,9 @@ class _Family:
         return Dense(jacobian)
 
     def two_fold(self, u: Floats) -> TwoFold:
-        """Return the two-fold at u; SolveError where it has ceased to be one."""
+        """Return the two-fold at u; SolveError if it is none."""
         probe, x = self.split(u)
-        # to the last digit, which K needs where fields vary fast across the surface
+        # to the last digit: K is sensitive where fields vary fast across the surface
         polished = search(probe, x)
         if polished.solved and (np.abs(polished.x - x) <= _POLISH * probe.scale).all():
             return described(probe, polished)
@@ -194,7 +194,7 @@ def continue_two_fold(
     most_points: int = 400,
     surface: int = 0,
 ) -> TwoFoldCurve:
-    """Return the curve of two-folds through the one near `guess`, both ways.
+    """Return the curve of two-folds through the one near `guess`, in both directions.
 
     Parameters
     ----------
@@ -231,24 +231,24 @@ def continue_two_fold(
     _check_steps(where, make_system, step, most_points)
     spans = _spans(where, (span,), (start,))
     at = np.array([float(start)])
-    found = _first(where, make_system, at, guess, surface)
-    family = _Family(make_system, found, at, spans, None)
-    us, ended = _both_ways(family, np.append(found.x, at), step, most_points)
+    results = _first_two_fold(where, make_system, at, guess, surface)
+    family = _Family(make_system, results, at, spans, None)
+    us, ended = _both_directions(family, np.append(results.x, at), step, most_points)
     points: list[TwoFold] = []
-    kept: list[Floats] = []
+    accepted: list[Floats] = []
     for u in us:
         try:
             points.append(family.two_fold(u))
         except SolveError:
-            # an equilibrium or a kink on the curve: the points beside it say more
+            # an equilibrium or a kink on the curve: its neighbours are sufficient
             continue
-        kept.append(u)
+        accepted.append(u)
     changes = [
         change
-        for i in range(len(kept) - 1)
-        for change in _changes(family, kept[i], kept[i + 1], points[i], points[i + 1])
+        for i in range(len(accepted) - 1)
+        for change in _changes(family, accepted[i], accepted[i + 1], points[i], points[i + 1])
     ]
-    parameter = np.array([u[-1] for u in kept])
+    parameter = np.array([u[-1] for u in accepted])
     return TwoFoldCurve(parameter, tuple(points), tuple(changes), ended)
 
 
@@ -263,9 +263,9 @@ def continue_boundary(
     most_points: int = 400,
     surface: int = 0,
 ) -> BoundaryCurve:
-    """Return the curve in the plane of two parameters on which a boundary lies.
+    """Return the boundary curve in the plane of two parameters.
 
-    The points hold h = L+ = L- = 0 and the boundary together, so the curve goes on where
+    The points satisfy h = L+ = L- = 0 and the boundary together, so the curve continues where
     the two-fold turns.
 
     Parameters
@@ -309,21 +309,21 @@ def continue_boundary(
         raise ModelError(f"{where}.boundary", repr(boundary), needs, why, try_)
     box = _spans(where, spans, start)
     at = np.array(start, dtype=np.float64)
-    found = _first(where, make_system, at, guess, surface)
-    family = _Family(make_system, found, at, box, boundary)
-    first = solved_nearby(family, np.append(found.x, at))
+    results = _first_two_fold(where, make_system, at, guess, surface)
+    family = _Family(make_system, results, at, box, boundary)
+    first = solved_nearby(family, np.append(results.x, at))
     if first is None or not _inside(first[-2:], box):
         got = "no zero within the spans" if first is None else f"{first[-2:].tolist()}"
         why = "Newton's method from there did not end inside."
         try_ = "start at a change of `continue_two_fold`."
         needs = f"a start near {boundary}"
         raise SolveError(explain(f"{where}.start", got, needs, why, try_))
-    us, ended = _both_ways(family, first, step, most_points)
-    rows = np.array(us)
-    return BoundaryCurve(boundary, rows[:, -2:].copy(), rows[:, :-2].copy(), ended)
+    us, ended = _both_directions(family, first, step, most_points)
+    curve_points = np.array(us)
+    return BoundaryCurve(boundary, curve_points[:, -2:].copy(), curve_points[:, :-2].copy(), ended)
 
 
-def _both_ways(
+def _both_directions(
     family: _Family, first: Floats, step: float, most: int
 ) -> tuple[list[Floats], tuple[str, str]]:
     forward, end = trace(family, first, 1.0, step=step, most=most)
@@ -337,36 +337,36 @@ def _changes(
     family: _Family, u: Floats, new: Floats, point: TwoFold, other: TwoFold
 ) -> list[CaseChange]:
     """Return the boundaries between two points of a curve, in order."""
-    found = []
+    results = []
     step = (new - u) / family.scale
     for name, test in BOUNDARIES.items():
         if test(point.K) * test(other.K) >= 0.0 or _lost(name, point) or _lost(name, other):
             continue
         ends = test(point.K), family.test(new, name)
         at = functools.partial(family.test, boundary=name)
-        place = located(family, place_at(family, u, step), step, at, ends)
-        if place is None:
+        root = located(family, place_at(family, u, step), step, at, ends)
+        if root is None:
             continue
-        probe, x = family.split(place[1])
+        probe, x = family.split(root[1])
         k = probe.lie_derivatives(x)[0]
         if name in _FOR_INVISIBLE and not k[0, 0] < 0.0 < k[1, 1]:
             # J1 and J2 do not exist here
             continue
-        parameter = float(place[1][-1])
+        parameter = float(root[1][-1])
         sides = [p.kind if p.case is None else p.case for p in (point, other)]
-        found.append((place[0], CaseChange(name, parameter, x.copy(), sides[0], sides[1])))
-    return [change for _, change in sorted(found, key=lambda pair: pair[0])]
+        results.append((root[0], CaseChange(name, parameter, x.copy(), sides[0], sides[1])))
+    return [change for _, change in sorted(results, key=lambda pair: pair[0])]
 
 
 def _lost(boundary: str, point: TwoFold) -> bool:
-    """Return whether what vanishes on a boundary is smaller than it is known."""
+    """Return whether the boundary function is smaller than its error."""
     doubt = 2.0 * float(point.K_doubt.max())
     if boundary in _SQUARES:
         doubt *= 2.0 * float(np.abs(point.K).max())
     return abs(BOUNDARIES[boundary](point.K)) <= doubt
 
 
-def _first(
+def _first_two_fold(
     where: str,
     make_system: Callable[..., SwitchingSystem],
     at: Floats,
@@ -395,12 +395,12 @@ def _check_steps(where: str, make_system: object, step: float, most_points: int)
 
 def _spans(where: str, spans: Sequence[object], start: Sequence[object]) -> Floats:
     why, try_ = "the curve ends where a parameter leaves its span.", "for example (-2.0, 0.0)."
-    rows = [numbers(f"{where}.span", s, size=2, per="end", why=why, try_=try_) for s in spans]
+    ends = [numbers(f"{where}.span", s, size=2, per="end", why=why, try_=try_) for s in spans]
     at = numbers(
-        f"{where}.start", start, size=len(rows), per="parameter", why="the curve begins there.",
+        f"{where}.start", start, size=len(ends), per="parameter", why="the curve begins there.",
         try_="give one number per parameter.",
     )  # fmt: skip
-    box = np.stack(rows)
+    box = np.stack(ends)
     if not (box[:, 0] < box[:, 1]).all():
         got, needs = f"{box.tolist()}", "a lower end below the upper one"
         raise ModelError(f"{where}.span", got, needs, why, try_)

@@ -1,4 +1,4 @@
-"""Two-folds: points of a switching surface where the flow of both sides is tangent to it.
+"""Search for two-folds: points at which both fields are tangent to a discontinuity surface.
 
 There sliding can run into a point in finite time and have no unique future. The local flow
 is fixed by four numbers, K_ab = d(L_a) . f^b with L_a = grad h . f^a, and both its kind and
@@ -22,18 +22,18 @@ __all__ = ["LocalForm", "TwoFold", "all_two_folds", "two_fold"]
 
 Floats = npt.NDArray[np.float64]
 
-# relative doubt about a K_ab above which the fields are not smooth there
+# relative error of a K_ab above which the fields are not smooth
 _ROUGH = 1e-4
-# rates and K_ab below this, relative to their usual sizes, are zero
+# rates and K_ab below this, relative to their scales, are zero
 _FLAT = 1e-9
-# two-folds closer than this, over the scale of the states, are the same
+# two-folds closer than this, over the scale of the states, count as one
 _SAME = 1e-6
 
 
 def two_fold(
     system: SwitchingSystem, guess: Sequence[float] | Floats, *, surface: int = 0
 ) -> TwoFold:
-    """Return the two-fold that Newton's method finds from `guess`.
+    """Return the two-fold to which Newton's method converges from `guess`.
 
     With more than three states two-folds form a set of dimension n - 3; the steps have
     least norm, so the one near the guess is found.
@@ -67,7 +67,7 @@ def two_fold(
         raise ModelError(f"{where}.guess", got, needs, why, "start elsewhere.")
     result = search(probe, x)
     if not result.solved:
-        raise SolveError(_none_found(result))
+        raise SolveError(_no_two_fold(result))
     return described(probe, result)
 
 
@@ -80,7 +80,7 @@ def all_two_folds(
     seed: int = 0,
     surface: int = 0,
 ) -> tuple[TwoFold, ...]:
-    """Return the two-folds that searches from random states of a box find in it.
+    """Return the two-folds in a box, by Newton's method from random states.
 
     Each search is bounded; a two-fold with a small basin may be missed, so raise `n` to be
     surer. With more than three states the points are a sample of a continuum.
@@ -121,25 +121,25 @@ def all_two_folds(
     why = "it fixes the starts."
     seed = whole(f"{where}.seed", seed, least=0, most=MOST_SEED, why=why, try_="give 0.")
     starts = np.random.default_rng(seed).uniform(low, high, size=(n, size))
-    found: list[TwoFold] = []
+    results: list[TwoFold] = []
     for start in starts:
         probe = Probe(system, surface, _signs(system, start))
         result = search(probe, start)
         slack = _SAME * probe.scale
         if not result.solved or ((result.x < low - slack) | (result.x > high + slack)).any():
             continue
-        if any((np.abs(result.x - known.x) <= slack * 10.0).all() for known in found):
+        if any((np.abs(result.x - known.x) <= slack * 10.0).all() for known in results):
             continue
         try:
-            found.append(described(probe, result))
+            results.append(described(probe, result))
         except SolveError:
             # both fields vanish, or they are not smooth: no two-fold, though h = L+ = L- = 0
             continue
-    return tuple(sorted(found, key=lambda point: tuple(point.x)))
+    return tuple(sorted(results, key=lambda point: tuple(point.x)))
 
 
 def described(probe: Probe, result: Search) -> TwoFold:
-    """Return the two-fold at the end of a search; SolveError where it is none after all."""
+    """Return the two-fold at the end of a search; SolveError if it is none."""
     x = result.x
     plus, minus = probe.fields(x)
     k, doubt = probe.lie_derivatives(x)
@@ -163,7 +163,7 @@ def described(probe: Probe, result: Search) -> TwoFold:
 
 
 def checked_system(where: str, system: object, surface: object) -> None:
-    """Refuse what is no system of at least three states, and a surface it does not have."""
+    """Refuse systems of fewer than three states, and surfaces that do not exist."""
     if not isinstance(system, SwitchingSystem):
         needs = "a switching system, such as PiecewiseSmooth(...)"
         why = "two-folds belong to flows that switch."
@@ -184,7 +184,7 @@ def _signs(system: SwitchingSystem, x: Floats) -> Floats:
     return np.where(system.surfaces_at(x) >= 0.0, 1.0, -1.0)
 
 
-def _none_found(result: Search) -> str:
+def _no_two_fold(result: Search) -> str:
     h, up, down = (float(v) for v in np.abs(result.residual))
     end = f"h = {h:.2g}, L+ = {up:.2g}, L- = {down:.2g} of their sizes at {result.x.tolist()}"
     small = 1e-3 * max(h, up, down)

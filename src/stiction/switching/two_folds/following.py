@@ -1,4 +1,4 @@
-"""Put the hops out of a two-fold into the rows and the events of a trajectory."""
+"""Hops out of a two-fold as samples and events of a trajectory."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ __all__ = ["follow_hops"]
 def follow_hops(
     system: SwitchingSystem, path: Trajectory, t_end: float, drain: Callable[[], None]
 ) -> None:
-    """Move a trajectory that was just placed next to a two-fold to where its hops can be seen.
+    """Move a trajectory placed next to a two-fold to a point at which its hops are resolved.
 
     Parameters
     ----------
-    drain : takes the events out of the rows of the trajectory
+    drain : stores the events of the trajectory
 
     Verified by: tests/unit/switching/two_folds/test_hopping.py::test_a_run_hops_as_an_ensemble_does
     """
@@ -34,9 +34,9 @@ def follow_hops(
     first = int(flow.progress.saves)
     last = int(np.searchsorted(flow.save, times[-1], side="right"))
     wanted = flow.save[first:last]
-    rows = flow.saved_states[first:last]
-    rows[:, 1:] = hops.at(wanted - t)
-    rows[:, n + 1 :] += spent
+    samples = flow.saved_states[first:last]
+    samples[:, 1:] = hops.at(wanted - t)
+    samples[:, n + 1 :] += spent
     landed = times[[node for node, _ in hops.landings]]
     turns = np.searchsorted(landed, wanted, side="right")
     flow.saved_signs[first:last, 0] = np.where(turns % 2 == 0, side, -side)
@@ -46,6 +46,6 @@ def follow_hops(
         path.log(CROSS, 0, -after, after)
         drain()
     path.place(float(times[-1]), hops.nodes[-1, 1 : n + 1], np.array([hops.side]))
-    # how far off it is counts in the margins from here on
+    # later margins include its error
     flow.progress.vague = hops.doubt
     flow.y[n + 1 :] = spent + hops.nodes[-1, n + 1 :]

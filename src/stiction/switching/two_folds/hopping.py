@@ -1,4 +1,4 @@
-"""The way out of a two-fold by hops that are too low for the states to resolve.
+"""Orbits that leave a two-fold by hops lower than the resolution of the states.
 
 A state at the distance rho from an invisible two-fold hops to the height rho^2, which is lost
 beside the size of the states long before rho is. Here the hops are followed in coordinates
@@ -26,23 +26,23 @@ __all__ = ["NEAREST", "Hops", "hop_away"]
 
 Floats = npt.NDArray[np.float64]
 
-# hops begin nearer to the two-fold than this, and are followed to this distance [scaled states]
+# largest initial distance from the two-fold, and the final distance [scaled states]
 NEAREST, _FAR = 1e-2, 2e-3
-# nearer than this L is expanded
+# L is expanded in a Taylor series below this distance
 _EXPANDED = 1e-6
 # L is so many times beyond what kernels call next to a two-fold when they go on
 _BEYOND = 3.0
-# share of its distance by which a start may be off, as bounded; it is off by a fifth of that
+# bound of the relative error of the distance of a start; the error is a fifth of it
 _KNOWN = 5e-4
-# Runge-Kutta steps in one hop; hops before it counts as lost
+# Runge-Kutta steps in one hop; largest number of hops
 _STEPS, _MOST = 12, 400
 # central differences of order 8, and their step
-_WEIGHTS, _APART = (4.0 / 5.0, -1.0 / 5.0, 4.0 / 105.0, -1.0 / 280.0), 1e-3
+_WEIGHTS, _SEPARATION = (4.0 / 5.0, -1.0 / 5.0, 4.0 / 105.0, -1.0 / 280.0), 1e-3
 
 
 @dataclass(frozen=True, eq=False)
 class Hops:
-    """What happened between a start next to a two-fold and a place far enough from it.
+    """The motion between a start next to a two-fold and a point far enough from it.
 
     Parameters
     ----------
@@ -66,13 +66,13 @@ class Hops:
 def hop_away(
     system: SwitchingSystem, x: Floats, surface: int, signs: Floats, energies: int, t_end: float
 ) -> Hops | None:
-    """Return the hops from a point of the surface next to a two-fold; None where there are none.
+    """Return the hops from a point of the surface next to a two-fold; None for none.
 
     Parameters
     ----------
     x : (n,) the start, on the surface
     signs : (m,) its signs, +1 or -1 on the surface
-    energies : how many energies go along, 0 or 3
+    energies : number of energies, 0 or 3
     t_end : when to stop at the latest
 
     Verified by: tests/unit/switching/two_folds/test_hopping.py::test_hops_of_the_exact_model
@@ -82,13 +82,13 @@ def hop_away(
 
     scale = np.asarray(system.compiled.scale)
     try:
-        found = two_fold(system, x, surface=surface)
+        point = two_fold(system, x, surface=surface)
     except (ModelError, SolveError):
         return None
-    star = np.asarray(found.x)
-    if any(found.visible) or not float(np.max(np.abs(x - star) / scale)) <= NEAREST:
+    star = np.asarray(point.x)
+    if any(point.visible) or not float(np.max(np.abs(x - star) / scale)) <= NEAREST:
         return None
-    pin = pinned(found.probe, star)
+    pin = pinned(point.probe, star)
     # a start is on the surface to rounding, which is more than the height of the first hops
     normal = system.gradient(x)[surface] * scale
     beside = float(system.surfaces_at(x)[surface]) * normal / float(normal @ normal)
@@ -97,7 +97,7 @@ def hop_away(
     doubt = pin.doubt + float(np.max(np.abs(beside)))
     if not doubt < _KNOWN * distance:
         return None
-    bends = {1.0: found.Kpp, -1.0: found.Kmm}
+    bends = {1.0: point.Kpp, -1.0: point.Kmm}
     hopper = _Hopper(system, (star, pin.low), surface, signs, energies, bends)
     return hopper.run(offset, t_end, doubt / distance)
 
@@ -108,14 +108,14 @@ class _Hopper:
     def __init__(
         self,
         system: SwitchingSystem,
-        place: tuple[Floats, Floats],
+        position: tuple[Floats, Floats],
         surface: int,
         signs: Floats,
         energies: int,
         bends: dict[float, float],
     ) -> None:
-        # the place in two parts, the second below the last digit of the first
-        self.system, (self.star, self.low), self.surface = system, place, surface
+        # the position in two parts, the second below the last digit of the first
+        self.system, (self.star, self.low), self.surface = system, position, surface
         self.signs, self.q, self.n, self.bends = signs.copy(), energies, self.star.size, bends
         self.scale = np.asarray(system.compiled.scale)
         self.expansion = {side: self._expand(side) for side in (1.0, -1.0)}
@@ -128,7 +128,7 @@ class _Hopper:
 
     def _expand(self, side: float) -> tuple[Floats, Floats]:
         """Return the first two derivatives of L at the two-fold, by differences."""
-        n, shifts = self.n, np.diag(_APART * self.scale)
+        n, shifts = self.n, np.diag(_SEPARATION * self.scale)
         slope, bend = np.zeros(n), np.zeros((n, n))
         for j in range(n):
             for a, weight in enumerate(_WEIGHTS, start=1):
@@ -138,7 +138,7 @@ class _Hopper:
                 for one, two in ((1, 1), (1, -1), (-1, 1), (-1, -1)):
                     at = self.star + one * shifts[j] + two * shifts[k]
                     bend[j, k] += 0.25 * one * two * self._lie(at, side)
-        size = _APART * self.scale
+        size = _SEPARATION * self.scale
         return slope / size, bend / np.outer(size, size)
 
     def rate(self, y: Floats) -> Floats:
@@ -166,7 +166,7 @@ class _Hopper:
         return np.asarray(y + dt / 6.0 * (one + 2.0 * two + 2.0 * three + four))
 
     def run(self, offset: Floats, t_end: float, doubt: float) -> Hops | None:
-        """Hop until it is far from the two-fold; None where it does not get there by hops.
+        """Integrate hops until the state is far from the two-fold; None if it does not get there.
 
         Parameters
         ----------
@@ -177,10 +177,10 @@ class _Hopper:
         y = np.concatenate([offset, [0.0], np.zeros(self.q)])
         nodes, landings = [self._node(t, y)], []
         for _ in range(_MOST):
-            lie, side = self.rate(y)[n], self.signs[i]
-            if not lie * side > 0.0:
+            lie_derivative, side = self.rate(y)[n], self.signs[i]
+            if not lie_derivative * side > 0.0:
                 return None
-            steps = self._hop(y, lie)
+            steps = self._hop(y, lie_derivative)
             if not steps:
                 return None
             for dt in steps:
@@ -197,7 +197,7 @@ class _Hopper:
         return None
 
     def _is_far(self, y: Floats) -> bool:
-        """Return whether kernels see the next hops: L+ or L- has grown with the distance."""
+        """Return whether kernels resolve the next hops: L+ or L- has grown with the distance."""
         if np.max(np.abs(y[: self.n]) / self.scale) <= _FAR:
             return False
         x, gap = self._at(y), 0.0
@@ -210,13 +210,13 @@ class _Hopper:
             gap = max(gap, abs(float(normal @ field)) / size)
         return gap > _BEYOND * NEXT_TO_TWO_FOLD
 
-    def _hop(self, y: Floats, lie: float) -> list[float]:
-        """Return the steps that lead back to h = 0, found by Newton's method."""
+    def _hop(self, y: Floats, lie_derivative: float) -> list[float]:
+        """Return the steps back to h = 0, by Newton's method."""
         n = self.n
         bend = self.bends[float(self.signs[self.surface])]
-        if not bend * lie < 0.0:
+        if not bend * lie_derivative < 0.0:
             return []
-        total = -2.0 * lie / bend
+        total = -2.0 * lie_derivative / bend
         for _ in range(8):
             end = y
             for _ in range(_STEPS):

@@ -1,4 +1,4 @@
-"""h, L+ and L- at many points at once: the kernel behind the search for two-folds."""
+"""h, L+ and L- at many points: the kernel of the search for two-folds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The local flow at a two-fold: its kind, its sliding orbits and what follows them."""
+"""The local flow at a two-fold: classification, sliding orbits, admissible futures."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["LocalForm", "TwoFold"]
 
 Floats = npt.NDArray[np.float64]
 
-# distance from h = 0, relative to its size, that counts as on it
+# largest distance from h = 0 of a point on it, relative to its size
 _ON = 1e-6
 
 
@@ -49,7 +49,7 @@ class LocalForm(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TwoFold(Record):
-    """A two-fold and everything its four numbers say.
+    """A two-fold and all properties that follow from its four numbers K.
 
     Local coordinates on the surface are x* + xi v+ + eta v-, where v+ = (K++ f- - K+- f+) / 2
     spans L+ = 0 and v- = (K-+ f- - K-- f+) / 2 spans L- = 0: half differences of the fields,
@@ -57,7 +57,7 @@ class TwoFold(Record):
 
     Parameters
     ----------
-    system, surface, signs : what it is a two-fold of; signs of the other surfaces
+    system, surface, signs : the system and surface; signs of the other surfaces
     x : (n,) the point
     f_plus, f_minus : (n,) the fields there
     K : (2, 2) [[K++, K+-], [K-+, K--]] [h unit / time unit^2]
@@ -79,7 +79,7 @@ class TwoFold(Record):
     residual: Floats
 
     def __str__(self) -> str:
-        """Return a few lines: where it is, its kind and case, and what that means."""
+        """Return a few lines: state, kind, case and consequence."""
         names = self.system.state_names
         where = ", ".join(f"{n} = {v:.9g}" for n, v in zip(names, self.x, strict=True))
         numbers = f"K++ {self.Kpp:.6g}, K+- {self.Kpm:.6g}, K-+ {self.Kmp:.6g}, K-- {self.Kmm:.6g}"
@@ -231,19 +231,19 @@ class TwoFold(Record):
         # (l - d, c) and (b, l - a) are parallel; of each pair the one that does not cancel
         half = 0.5 * float(a - d)
         if half >= 0.0:
-            rows = np.array([[half + root, c], [b, -half - root]])
+            vectors = np.array([[half + root, c], [b, -half - root]])
         else:
-            rows = np.array([[b, root - half], [half - root, c]])
+            vectors = np.array([[b, root - half], [half - root, c]])
         sense = -float(np.sign(self.D)) or 1.0
-        turn = np.where(rows[:, 1] >= 0.0, sense, -sense)
-        return np.asarray(rows * (turn / np.hypot(*rows.T))[:, None])
+        turn = np.where(vectors[:, 1] >= 0.0, sense, -sense)
+        return np.asarray(vectors * (turn / np.hypot(*vectors.T))[:, None])
 
     @property
     def directions(self) -> Floats:
         """(2, n) the same as unit vectors in state space."""
-        rows = self.eigenvectors @ np.stack([self.v_plus, self.v_minus])
+        vectors = self.eigenvectors @ np.stack([self.v_plus, self.v_minus])
         with np.errstate(invalid="ignore"):
-            return np.asarray(rows / np.linalg.norm(rows, axis=1, keepdims=True))
+            return np.asarray(vectors / np.linalg.norm(vectors, axis=1, keepdims=True))
 
     @property
     def weak_direction(self) -> Floats | None:
@@ -253,11 +253,11 @@ class TwoFold(Record):
         """
         return None if self.deterministic else self.directions[0]
 
-    # ---- what the future is
+    # ---- uniqueness
 
     @property
     def deterministic(self) -> bool:
-        """False where an open set of sliding orbits arrives, to find no unique future.
+        """False if an open set of sliding orbits arrives, whose future is not unique.
 
         That is so when both rates are negative and the slower direction lies in the sliding
         region; among invisible two-folds exactly in case 1.
@@ -270,7 +270,7 @@ class TwoFold(Record):
 
     @property
     def why(self) -> str:
-        """One sentence on what `deterministic` means here."""
+        """One sentence on the consequence of `deterministic`."""
         if not self.deterministic:
             return (
                 "Determinism is lost: an open set of sliding orbits arrives in finite time, "
@@ -305,27 +305,27 @@ class TwoFold(Record):
 
     @property
     def local_futures(self) -> tuple[str, ...]:
-        """What may follow a state at the two-fold, in words."""
-        found = []
+        """The admissible futures of a state at the two-fold, in words."""
+        futures = []
         if not self.deterministic:
-            found.append("dwell in the escaping region, sliding on along an orbit from the point")
-            found.append(
+            futures.append("dwell in the escaping region, sliding on along an orbit from the point")
+            futures.append(
                 "leave that region at any point of it, to either side: a funnel of two "
                 "two-dimensional sheets of exits"
             )
         elif self.case is not None:
-            found.append("slide away along the one sliding orbit that begins at the point")
+            futures.append("slide away along the one sliding orbit that begins at the point")
         if self.visible[0]:
-            found.append("leave to the side h > 0 along the visible fold")
+            futures.append("leave to the side h > 0 along the visible fold")
         if self.visible[1]:
-            found.append("leave to the side h < 0 along the visible fold")
+            futures.append("leave to the side h < 0 along the visible fold")
         if self.case == 1:
             out, into = self.spiral_multipliers or (0.0, 0.0)
-            found.append(
+            futures.append(
                 "spiral out by infinitely many crossings on one surface, with multipliers "
                 f"{out:.6g} (out) and {into:.6g} (in) per turn"
             )
-        return tuple(found) or ("no sliding orbit begins at the point to first order",)
+        return tuple(futures) or ("no sliding orbit begins at the point to first order",)
 
     # ---- the local model
 
@@ -367,7 +367,7 @@ class TwoFold(Record):
         return np.asarray(scaled.reshape(*points.shape[:-1], 3))
 
     def arrival_time(self, x: Sequence[float] | Floats) -> float:
-        """Return when the sliding orbit from `x` arrives, to leading order in the distance.
+        """Return the arrival time of the sliding orbit from `x`, to leading order in the distance.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""Where both sides of a surface have a fold: Newton's method, and derivatives to rounding.
+"""Newton's method for two-folds, and derivatives of h, L+ and L- to rounding accuracy.
 
 Derivatives along a direction come from Chebyshev interpolation on several radii. The last
 coefficients show truncation where the radius is too large and rounding where it is too
@@ -20,12 +20,12 @@ __all__ = ["Probe", "Search", "search"]
 Floats = npt.NDArray[np.float64]
 
 _NODES = 65
-# finer steps where most radii lie; the small ones are for points close to a kink
+# radii: most of ordinary size; small ones for points close to a kink
 _RADII = np.concatenate([0.5 ** (0.5 * np.arange(2, 25)), 0.5 ** np.arange(13, 22)])
 _ANGLES = np.pi * (np.arange(_NODES) + 0.5) / _NODES
 _POINTS = np.cos(_ANGLES)
 _K = np.arange(26)
-# rows turn samples into Chebyshev coefficients; many samples average rounding away
+# transform of samples to Chebyshev coefficients; many samples average rounding errors
 _TO_COEFFICIENTS = np.cos(np.outer(_K, _ANGLES)) * (np.where(_K == 0, 1.0, 2.0) / _NODES)[:, None]
 # derivative of T_k at 0
 _SLOPES = _K * np.sin(0.5 * np.pi * _K)
@@ -38,7 +38,7 @@ _STEP = 2.0**-17
 _MOST_STEPS = 60
 _MOST_HALVINGS = 20
 _MOST_PROJECTIONS = 8
-# relative residual and last step that count as solved
+# relative residual and last step of a solution
 _SOLVED = 1e-9
 
 
@@ -82,7 +82,7 @@ class Probe:
         return out
 
     def _raise_what_failed(self) -> None:
-        """Raise what a user's function raised while compiled code was calling it."""
+        """Raise the exception of a user's function called by compiled code."""
         from stiction.numerics.callback import ArrayCallback
 
         for part in self.system.compiled.keep:
@@ -98,7 +98,7 @@ class Probe:
     def slope(
         self, x: Floats, direction: Floats, off: Floats | None = None
     ) -> tuple[Floats, Floats]:
-        """Return the derivatives of h, L+ and L- along `direction` and how far they are known.
+        """Return the derivatives of h, L+ and L- along `direction` and their errors.
 
         Parameters
         ----------
@@ -134,20 +134,20 @@ class Probe:
         return slope[best, column], doubt[best, column]
 
     def lie_derivatives(self, x: Floats) -> tuple[Floats, Floats]:
-        """Return K (2, 2), K[a, b] = d(L_a) . f^b with + first, and how far they are known."""
-        rows = self.jacobian(x)
-        across = rows @ (rows[0] * self.scale**2)
+        """Return K (2, 2), K[a, b] = d(L_a) . f^b with + first, and their errors."""
+        normals = self.jacobian(x)
+        across = normals @ (normals[0] * self.scale**2)
         off = np.append(0.0, across[1:] / across[0]) if across[0] > 0.0 else np.zeros(3)
         pairs = [self.slope(x, f, off) for f in self.fields(x)]
         k = np.stack([pair[0][1:] for pair in pairs], axis=1)
         return k, np.stack([pair[1][1:] for pair in pairs], axis=1)
 
     def gradients(self, x: Floats) -> Floats:
-        """Return (3, n) the gradients of h, L+ and L- at x, as exact as they come."""
+        """Return (3, n) the gradients of h, L+ and L- at x, to rounding accuracy."""
         return np.stack([self.slope(x, e)[0] for e in np.eye(x.size)], axis=1)
 
     def averages(self, x: Floats, slopes: Floats) -> tuple[Floats, Floats]:
-        """Return h, L+ and L- at x as seen from all around, and the rounding of each, (q, 3).
+        """Return h, L+ and L- at x by averages over neighbours, and the rounding of each, (q, 3).
 
         Polynomials through many points on many radii say what the values are without most of
         their rounding. It is inf where a polynomial does not follow the function.
@@ -161,29 +161,29 @@ class Probe:
             shifts = (_RADII[:, None] * _POINTS).ravel() * size
             points = np.repeat(x[None, :], shifts.size, axis=0)
             points[:, j] += shifts
-            # points round, too: the difference is exact
+            # points have rounding errors too: take their exact differences
             off = (points[:, j] - x[j]) - shifts
             samples = self.values(points) - off[:, None] * slopes[:, j]
             coefficients = np.einsum(
                 "kj,rjc->rkc", _TO_COEFFICIENTS, samples.reshape(_RADII.size, _NODES, 3)
             )
             noise = np.sqrt(np.mean(coefficients[:, -_TAIL:] ** 2, axis=1))
-            kept = _AT_CENTRE.size
-            beyond = np.abs(coefficients[:, kept : kept + 4]).max(axis=1)
+            used = _AT_CENTRE.size
+            beyond = np.abs(coefficients[:, used : used + 4]).max(axis=1)
             noises.append(np.where(beyond <= 4.0 * noise, noise, np.inf))
-            values.append(np.einsum("k,rkc->rc", _AT_CENTRE, coefficients[:, :kept]))
+            values.append(np.einsum("k,rkc->rc", _AT_CENTRE, coefficients[:, :used]))
         # a coefficient is a mean over the points
         return np.concatenate(values), np.concatenate(noises) * np.sqrt(0.5 * _NODES)
 
     def jacobian(self, x: Floats) -> Floats:
-        """Return (3, n) the same by differences of order 4: enough for Newton's method."""
+        """Return (3, n) the gradients by differences of order 4, sufficient for Newton's method."""
         d = _STEP * np.diag(self.scale)
         points = np.concatenate([x + d, x - d, x + 2.0 * d, x - 2.0 * d])
         one, back, two, far = self.values(points).reshape(4, x.size, 3)
         return np.asarray(((8.0 * (one - back) - (two - far)) / (12.0 * np.diag(d)[:, None])).T)
 
     def sizes(self, x: Floats) -> Floats:
-        """Return (3,) sizes that h, L+ and L- are compared with at x."""
+        """Return (3,) scales of h, L+ and L- at x."""
         grad = self.system.gradient(x)[self.surface] * self.scale
         steep = float(np.linalg.norm(grad))
         speeds = [float(np.linalg.norm(f / self.scale)) for f in self.fields(x)]
@@ -192,7 +192,7 @@ class Probe:
 
 
 class Search(NamedTuple):
-    """Where a search ended.
+    """The end of a search.
 
     Parameters
     ----------
@@ -209,40 +209,40 @@ class Search(NamedTuple):
 
 
 def search(probe: Probe, guess: Floats) -> Search:
-    """Return the nearest zero of h, L+ and L- that damped Newton steps of least norm find.
+    """Return a zero of h, L+ and L-, by damped Newton steps of least norm.
 
     Every point is put back on h = 0: fields may vary fast across the surface, and steps
     along it need not see that.
     """
     x = _on_surface(probe, np.array(guess, dtype=np.float64))
     sizes = probe.sizes(x)
-    residual, last, taken = _residual(probe, x, sizes), np.inf, 0
-    while taken < _MOST_STEPS and 0.0 < (size := float(np.linalg.norm(residual))) < np.inf:
+    residual, last, steps_taken = _residual(probe, x, sizes), np.inf, 0
+    while steps_taken < _MOST_STEPS and 0.0 < (size := float(np.linalg.norm(residual))) < np.inf:
         move = _newton(probe, x)
         if move is None:
             break
-        taken += 1
-        share, better = 1.0, False
+        steps_taken += 1
+        damping, better = 1.0, False
         for _ in range(_MOST_HALVINGS):
-            trial = _on_surface(probe, x + share * move)
+            trial = _on_surface(probe, x + damping * move)
             new = _residual(probe, trial, sizes)
-            better = float(np.linalg.norm(new)) < (1.0 - 1e-4 * share) * size
+            better = float(np.linalg.norm(new)) < (1.0 - 1e-4 * damping) * size
             if better:
                 break
-            share *= 0.5
+            damping *= 0.5
         last = float(np.max(np.abs(move) / (probe.scale + np.abs(x))))
         if not better:
-            # no smaller residual: rounding, or a minimum that is no zero
+            # no smaller residual: rounding, or a minimum without a zero
             break
         x, sizes = trial, probe.sizes(trial)
         residual = _residual(probe, x, sizes)
     size = float(np.linalg.norm(residual))
     solved = size <= _SOLVED and (last <= 1e3 * _SOLVED or size == 0.0)
-    return Search(x, residual, bool(solved), taken)
+    return Search(x, residual, bool(solved), steps_taken)
 
 
 def _on_surface(probe: Probe, x: Floats) -> Floats:
-    """Return the point of h = 0 that a few Newton steps along its gradient reach."""
+    """Return the point of h = 0 after a few Newton steps along its gradient."""
     for _ in range(_MOST_PROJECTIONS):
         h = float(probe.system.surfaces_at(x)[probe.surface])
         slope = probe.system.gradient(x)[probe.surface] * probe.scale
@@ -263,16 +263,16 @@ def _residual(probe: Probe, x: Floats, sizes: Floats) -> Floats:
 
 
 def _newton(probe: Probe, x: Floats) -> Floats | None:
-    """Return the Newton step of least norm in scaled states; None where there is none."""
+    """Return the Newton step of least norm in scaled states; None for none."""
     with np.errstate(invalid="ignore", over="ignore"):
-        rows = probe.jacobian(x) * probe.scale
-        sizes = np.linalg.norm(rows, axis=1)
+        normals = probe.jacobian(x) * probe.scale
+        sizes = np.linalg.norm(normals, axis=1)
     values = probe.values(x[None, :])[0]
     if not (np.isfinite(sizes).all() and np.isfinite(values).all()):
         return None
     sizes = np.where(sizes > 0.0, sizes, 1.0)
-    # a cut-off keeps the step finite where a row has vanished, as at a mere fold
-    move = np.linalg.lstsq(rows / sizes[:, None], -values / sizes, rcond=1e-10)[0]
+    # a cut-off keeps the step finite where a gradient vanishes, as at a fold
+    move = np.linalg.lstsq(normals / sizes[:, None], -values / sizes, rcond=1e-10)[0]
     length = float(np.linalg.norm(move))
     bound = 1.0 + float(np.linalg.norm(x / probe.scale))
     return np.asarray(probe.scale * move * min(1.0, bound / length)) if length > 0.0 else None

@@ -1,7 +1,7 @@
-"""Where a two-fold is, to a share of the rounding of its states.
+"""Refinement of a two-fold below the rounding of its states.
 
 Newton's method ends where h, L+ and L- are zero to their rounding. That rounding differs from
-point to point, so that values averaged from all around say what is left of the way.
+point to point, so that averaged values determine the remaining correction.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ __all__ = ["Pin", "pinned"]
 Floats = npt.NDArray[np.float64]
 
 _EPS, _LEAST = 2.220446049250313e-16, 1e-100
-# slope along a state, over the largest, that counts as a change with it
+# smallest slope along a state, over the largest, that counts as dependence
 _CHANGES = 0.1
 
 
 class Pin(NamedTuple):
-    """What is left of the way to a two-fold.
+    """The remaining correction to a two-fold.
 
     Parameters
     ----------
-    low : (n,) to be added to the place, of the size of its last digit
+    low : (n,) correction of the position, of the size of its last digit
     doubt : how far off the sum may still be [scaled states]: as far as the rounding of one
         value of h, L+ and L- moves their zero, for a part of it is the same at all points
     """
@@ -37,20 +37,20 @@ class Pin(NamedTuple):
 
 
 def pinned(probe: Probe, x: Floats) -> Pin:
-    """Return how far the zero of h, L+ and L- is from x, where Newton's method ended.
+    """Return the correction from x, the end of Newton's method, to the zero of h, L+ and L-.
 
     Verified by: tests/unit/switching/two_folds/test_hopping.py::test_the_place_beyond_its_digits
     """
     slopes = probe.gradients(x)
     values, noises = probe.averages(x, slopes)
     inverse = np.linalg.pinv(slopes * probe.scale)
-    # rounding shows only along states with which a value changes
+    # rounding matters only along states on which a value depends
     changes = np.abs(slopes * probe.scale).T
     changing = changes >= _CHANGES * changes.max(axis=0)
     seen = np.isfinite(noises) & np.isfinite(values)
     seen &= np.repeat(changing, len(values) // x.size, axis=0)
     if not seen.any(axis=0).all():
-        # kinks all around: the rounding of the states is all that is known
+        # kinks nearby: the error is the rounding of the states
         rounding = _EPS * float(np.max(np.abs(x / probe.scale)))
         return Pin(np.zeros(x.size), rounding * float(np.linalg.cond(slopes * probe.scale)))
     weights = np.where(seen, 1.0 / np.maximum(noises, _LEAST) ** 2, 0.0)

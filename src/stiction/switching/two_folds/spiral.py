@@ -13,7 +13,7 @@ __all__ = ["Spiral", "spiral"]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Spiral(Record):
-    """The rays that the crossing map of the normal form keeps.
+    """Invariant rays of the crossing map of the normal form.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ def spiral(J1: float, J2: float) -> Spiral:
     (5.0, -0.4)
     """
     for name, value in (("J1", J1), ("J2", J2)):
-        why = "it turns one field against the other."
+        why = "it is the slope of one field relative to the other."
         number(f"spiral.{name}", value, rule="finite", why=why, try_="give -1.2 and -1.5.")
     product = J1 * J2
     if J1 >= 0.0 or J2 >= 0.0 or product <= 1.0:

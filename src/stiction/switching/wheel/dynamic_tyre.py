@@ -1,4 +1,4 @@
-"""The wheel on a turntable with a tyre that remembers: a continuum in place of the singularity.
+"""The wheel on a turntable with a tyre with memory: a continuum instead of the singularity.
 
 In the paper force and moment jump with the sign of the lateral velocity h. Here they come
 from the displacement q(x, t) of the tread in the contact patch, which in stick follows the
@@ -41,7 +41,7 @@ __all__ = [
 
 Floats = npt.NDArray[np.float64]
 
-# an energy that the tread may miss, over the largest
+# largest energy imbalance of the tread, over its largest energy
 _CLOSED = 1e-2
 _TRY = "see the class for its meaning and unit."
 _WHY_POSITIVE = "it is a length, a mass, a stiffness or a strength."
@@ -55,7 +55,7 @@ _ANGLE = Positive(
 )
 _NODES = Count(
     4,
-    "the patch is cut into elements; the error falls with their number.",
+    "the patch is divided into elements; the error falls with their number.",
     "give 32 to 200.",
     most=100_000,
 )
@@ -63,13 +63,13 @@ _NODES = Count(
 
 @dataclass(frozen=True, eq=False)
 class Tread:
-    """What the patch remembers; the elements lie in order from its rear to its front.
+    """The state of the patch; elements are in order from its rear to its front.
 
     Parameters
     ----------
     displacement : (nodes + 1,) of the material elements [m]
     slip : (nodes + 1,) -1, 0 in stick, or 1
-    offset : share of the first element that is in the patch; the last has the rest
+    offset : fraction of the first element in the patch; the last one has the remainder
     front, rear : displacement at the edges [m]
     """
 
@@ -82,7 +82,7 @@ class Tread:
 
 @dataclass(frozen=True, eq=False)
 class TyreMotion:
-    """What `DynamicTyreWheel.integrate` returns.
+    """The result of `DynamicTyreWheel.integrate`.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ class TyreMotion:
     states : (n, 3) r [m], v [m/s], omega [1/s]
     force, moment : (n,) F [N], M [N m]
     h, g : (n,) lateral and rolling velocity [m/s]
-    tread : what the patch remembers at the end
+    tread : state of the patch at the end
     work, heat, shed : energy [J] put into the tread by the ground, turned into heat, and
         carried out of the patch by material that leaves
     stored : energy in the patch at the end [J]
@@ -117,7 +117,7 @@ class TyreMotion:
 
     @property
     def audit(self) -> Audit:
-        """Whether the energy of the tread closes, and slip only takes.
+        """Checks of the energy balance and of the dissipation of the tread.
 
         What is missing falls with the square of the number of nodes.
         """
@@ -128,18 +128,18 @@ class TyreMotion:
             "largest energy of the tread that is missing at the saved times, over the largest "
             "energy; take nodes"
         )
-        taken = "largest heat that slip gave back between saved times [J]"
+        heat_note = "largest negative heat of slip between saved times [J]"
         return Audit(
             (
                 Check("ledger_closes", missing <= _CLOSED, missing, _CLOSED, None, closed),
-                Check("friction_dissipates", gained <= limit, gained, limit, None, taken),
+                Check("friction_dissipates", gained <= limit, gained, limit, None, heat_note),
             )
         )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class DynamicTyreWheel(Declared):
-    """The wheel on a turntable on a stretched-string tyre with a memory, in physical time.
+    """The wheel on a turntable with a stretched-string tyre with memory, in physical time.
 
     Parameters
     ----------
@@ -241,7 +241,7 @@ class DynamicTyreWheel(Declared):
             out
         longest_step : [s]; a twentieth of the fastest oscillation when left out. Steps are
             also limited so that material moves at most 0.4 elements
-        held : keep r, v, omega and let the tyre alone move, for steady states
+        held : keep r, v, omega constant, for steady states of the tyre
         max_steps : the work allowed
 
         Notes
@@ -263,13 +263,13 @@ class DynamicTyreWheel(Declared):
         q, slip, patch = self._unpacked(tread)
         out = kernels.Sample.table(when.size)
         stored = self._stored(q, patch)
-        code, rows, steps = kernels.advance(p, patch, q, slip, state, when, out, least, bool(held))
-        scale, out = self.scales[0], out[:rows]
+        code, count, steps = kernels.advance(p, patch, q, slip, state, when, out, least, bool(held))
+        scale, out = self.scales[0], out[:count]
         states = np.stack([out["r"], out["v"], out["omega"]], axis=1)
         slips = np.array([kernels.rolling(p, *row) for row in states]).reshape(-1, 2)
         end = patch[0]
         motion = TyreMotion(
-            t=when[:rows],
+            t=when[:count],
             states=states,
             force=out["force"],
             moment=out["moment"],
@@ -281,8 +281,8 @@ class DynamicTyreWheel(Declared):
             shed=scale * end.shed,
             stored=self._stored(q, patch),
             ledger=Ledger(
-                time=when[:rows],
-                kinetic=np.zeros(rows),
+                time=when[:count],
+                kinetic=np.zeros(count),
                 stored=scale * out["stored"],
                 external_work=scale * (out["work"] - out["shed"]),
                 friction_heat=scale * out["heat"][:, None],
@@ -295,14 +295,14 @@ class DynamicTyreWheel(Declared):
 
     @property
     def fastest_step(self) -> float:
-        """A twentieth of the fastest period [s], or less where a damper is quicker.
+        """A twentieth of the fastest period [s], or less for strong dampers.
 
         Either the wheel swings on its tread, or slider and disk on their spring, which are
         fastest together at r = 0.
         """
-        stretch = max(1.0, np.tan(self._own_angle) / np.tan(self.onset_angle))
+        angle_ratio = max(1.0, np.tan(self._own_angle) / np.tan(self.onset_angle))
         length = 2.0 * self.half_length + self.relaxation
-        tread = 8.0 * self.mu / (length * np.tan(self._own_angle)) * stretch / self.m
+        tread = 8.0 * self.mu / (length * np.tan(self._own_angle)) * angle_ratio / self.m
         lever = (self.beta**2 + self.d**2) / (self.m * self.beta**2)
         quick = max(self.c2 * lever, self.c1 / (self.m * self.beta**2))
         return float(0.1 * np.pi / max(np.sqrt(max(tread, abs(self.k2) * lever)), quick))
@@ -326,7 +326,7 @@ class DynamicTyreWheel(Declared):
         return table
 
     def _unpacked(self, tread: Tread | None) -> tuple[Floats, Floats, Table[Patch]]:
-        """Return displacement, slip and the patch's numbers as fresh arrays."""
+        """Return displacement, slip and state of the patch as new arrays."""
         size = self.nodes + 1
         if tread is None:
             tread = Tread(np.zeros(size), np.zeros(size))
@@ -370,7 +370,7 @@ def _door(start: object, times: object) -> tuple[Floats, Floats]:
 
 @dataclass(frozen=True, eq=False)
 class Sensitivity:
-    """How copies of one motion part that start a little apart.
+    """Divergence of perturbed copies of one motion.
 
     Parameters
     ----------
@@ -406,7 +406,7 @@ def sensitivity(
     apart: float = 1e-3,
     seed: int = 1,
 ) -> Sensitivity:
-    """Return how motions part that start at random displacements from one start.
+    """Return the divergence of motions with random displacements of one start.
 
     Parameters
     ----------
@@ -429,26 +429,26 @@ def sensitivity(
         "sensitivity.displacements",
         displacements,
         rule="positive",
-        why="copies start apart.",
+        why="the copies are displaced by it.",
         try_="for example (1e-6, 1e-8).",
     )
-    ways = rng.normal(size=(copies, 3))
-    ways /= np.linalg.norm(ways, axis=1)[:, None]
+    directions = rng.normal(size=(copies, 3))
+    directions /= np.linalg.norm(directions, axis=1)[:, None]
     n = base.t.size
     gap = np.full((sizes.size, copies, n), np.nan)
     exits = np.full((sizes.size, copies), np.nan)
     for i, size in enumerate(sizes):
-        for j, way in enumerate(ways):
-            moved = wheel.integrate(base.states[0] + size * way, base.t)
-            rows = moved.t.size
-            gap[i, j, :rows] = np.max(np.abs(moved.states - base.states[:rows]), axis=1)
+        for j, direction in enumerate(directions):
+            moved = wheel.integrate(base.states[0] + size * direction, base.t)
+            count = moved.t.size
+            gap[i, j, :count] = np.max(np.abs(moved.states - base.states[:count]), axis=1)
             exits[i, j] = _exit_time(moved, exit_speed)
     top = np.nanmax(gap, axis=2)
-    # NaN, where a copy was lost, counts as apart
+    # NaN, a lost copy, counts as separated
     far = ~(gap < apart)
     at = np.where(far.any(axis=2), np.argmax(far, axis=2), n - 1)
-    here = np.take_along_axis(gap, at[:, :, None], axis=2)[:, :, 0]
-    rate = np.log(here / sizes[:, None]) / np.maximum(base.t[at] - base.t[0], 1e-300)
+    separations = np.take_along_axis(gap, at[:, :, None], axis=2)[:, :, 0]
+    rate = np.log(separations / sizes[:, None]) / np.maximum(base.t[at] - base.t[0], 1e-300)
     return Sensitivity(
         t=base.t,
         base=base,
@@ -461,14 +461,14 @@ def sensitivity(
 
 
 def _exit_time(motion: TyreMotion, speed: float) -> float:
-    """Return when abs(h) first rises through `speed`, by linear interpolation."""
+    """Return the first time at which abs(h) exceeds `speed`, by linear interpolation."""
     size = np.abs(motion.h)
     rises = np.flatnonzero((size[:-1] < speed) & (size[1:] >= speed))
     if rises.size == 0:
         return np.nan
     i = int(rises[0])
-    share = (speed - size[i]) / (size[i + 1] - size[i])
-    return float(motion.t[i] + share * (motion.t[i + 1] - motion.t[i]))
+    fraction = (speed - size[i]) / (size[i + 1] - size[i])
+    return float(motion.t[i] + fraction * (motion.t[i + 1] - motion.t[i]))
 
 
 def lyapunov_exponent(
@@ -514,13 +514,13 @@ def lyapunov_exponent(
     why, try_ = "the motion lasts so many windows.", "give 200."
     whole("lyapunov_exponent.windows", windows, least=1, most=10_000_000, why=why, try_=try_)
     state = np.array(start, dtype=np.float64)
-    way = np.full(3, np.sqrt(1.0 / 3.0))
+    direction = np.full(3, np.sqrt(1.0 / 3.0))
     times = np.array([0.0, window])
     tread: Tread | None = None
     rates, states = [], []
     for _ in range(windows):
         base = wheel.integrate(state, times, tread=tread)
-        copy = wheel.integrate(state + displacement * way, times, tread=tread)
+        copy = wheel.integrate(state + displacement * direction, times, tread=tread)
         if not (base.status.ok and copy.status.ok):
             break
         state, tread = base.states[-1], base.tread
@@ -528,5 +528,5 @@ def lyapunov_exponent(
         size = float(np.linalg.norm(gap))
         rates.append(np.log(size / displacement) / window)
         states.append(state)
-        way = gap / size if size > 0.0 else way
+        direction = gap / size if size > 0.0 else direction
     return np.array(rates), np.array(states).reshape(-1, 3)

@@ -1,4 +1,4 @@
-"""Kernels of the wheel on a tyre that remembers: material elements that move through a patch.
+"""Kernels of the wheel on a tyre with memory: material elements that move through a patch.
 
 The patch is cut into `n + 1` elements of ground contact that travel with the material: n - 1
 whole ones and two that are just entering or leaving. In stick an element's displacement
@@ -94,7 +94,7 @@ class Sample(Struct):
 
 DONE, FULL, LOST = range(3)
 
-# an element shorter than this share of its length has left
+# an element shorter than this fraction of its length has left the patch
 _GONE = 1e-12
 
 
@@ -110,7 +110,7 @@ def rolling(p: Table[Tyre], r: float, v: float, w: float) -> tuple[float, float]
 
 @kernel
 def drive(p: Table[Tyre], h: float, g: float) -> float:
-    """Return the lateral velocity [m/s] that the string feels.
+    """Return the effective lateral velocity of the string [m/s].
 
     It is h where the string keeps its own angle. Otherwise slip angles up to `onset_angle` are
     stretched over 0 to `string_angle` and the rest over `string_angle` to pi/2.
@@ -123,11 +123,11 @@ def drive(p: Table[Tyre], h: float, g: float) -> float:
     angle = math.atan2(abs(h), abs(g))
     if angle < tyre.onset_angle:
         return math.copysign(abs(g) * math.tan(angle * tyre.string_angle / tyre.onset_angle), h)
-    # from the right angle down, so that g = 0 is a limit and no division by zero
-    rest = math.atan2(abs(g), abs(h))
-    if rest < 1e-7:
+    # the complement of the slip angle, so that g = 0 is a limit without division by zero
+    complement = math.atan2(abs(g), abs(h))
+    if complement < 1e-7:
         return h / past
-    return math.copysign(abs(g) / math.tan(past * rest), h)
+    return math.copysign(abs(g) / math.tan(past * complement), h)
 
 
 @kernel
@@ -140,7 +140,7 @@ def roll_patch(
     motion: tuple[float, float, float],
     dt: float,
 ) -> None:
-    """Move the material through the patch for `dt` and let it stick or slip.
+    """Move the material through the patch for `dt`, in stick or in slip.
 
     Parameters
     ----------
@@ -150,15 +150,15 @@ def roll_patch(
     slip : (n + 1,) -1, 0 or 1
     motion : rolling velocity, lateral velocity felt, and turning rate
     """
-    tyre, here = p[0], patch[0]
+    tyre, contact_patch = p[0], patch[0]
     g, lateral, turn = motion
     last = q.size - 1
     dx = 2.0 * tyre.half_length / last
-    way = abs(g) * dt
-    old, most, low = here.offset, tyre.break_at, tyre.kinetic_ratio * tyre.break_at
+    rolled_length = abs(g) * dt
+    old, most, low = contact_patch.offset, tyre.break_at, tyre.kinetic_ratio * tyre.break_at
     entry = last if g > 0.0 else 0
-    edge = here.front if g > 0.0 else here.rear
-    here.offset = old - g * dt / dx
+    edge = contact_patch.front if g > 0.0 else contact_patch.rear
+    contact_patch.offset = old - g * dt / dx
     for j in range(last + 1):
         length, x = dx, -tyre.half_length + (j + old - 0.5) * dx
         if j == 0:
@@ -168,13 +168,13 @@ def roll_patch(
         speed = lateral + tyre.turn_slip * turn * x
         before, whole, lost, entered = q[j], length, 0.0, 0.0
         trial = before + speed * dt
-        if j == entry and way > 0.0:
-            whole, entered = length + way, way
-            grown = speed * dt * (length + 0.5 * way)
-            trial = (before * length + edge * way + grown) / whole
-            here.shed -= 0.5 * edge * edge / most * way
+        if j == entry and rolled_length > 0.0:
+            whole, entered = length + rolled_length, rolled_length
+            grown = speed * dt * (length + 0.5 * rolled_length)
+            trial = (before * length + edge * rolled_length + grown) / whole
+            contact_patch.shed -= 0.5 * edge * edge / most * rolled_length
         elif j == last - entry:
-            lost = min(way, length)
+            lost = min(rolled_length, length)
         # the mean length of the part in contact during the step
         length += 0.5 * (entered - lost)
         after, felt_now = trial, trial
@@ -184,25 +184,25 @@ def roll_patch(
             if slip[j] * trial > low:
                 after = slip[j] * low
                 felt_now, mean, leaving = after, after, low * low
-                here.heat += slip[j] * speed * dt * low / most * length
+                contact_patch.heat += slip[j] * speed * dt * low / most * length
                 # what enters a patch in slip gives up at once what it brought beyond the limit
-                here.heat += 0.5 * (edge * edge - low * low) / most * entered
+                contact_patch.heat += 0.5 * (edge * edge - low * low) / most * entered
             else:
                 slip[j] = 0.0
         elif abs(trial) >= most:
             slip[j] = math.copysign(1.0, trial)
             gap = abs(trial) - abs(before)
-            share = (most - abs(before)) / gap if gap > 0.0 else 0.0
-            share = min(max(share, 0.0), 1.0)
+            fraction = (most - abs(before)) / gap if gap > 0.0 else 0.0
+            fraction = min(max(fraction, 0.0), 1.0)
             after = slip[j] * low
-            felt_now = slip[j] * (low + 2.0 * share * (most - low))
-            mean = share * 0.5 * (before + slip[j] * most) + (1.0 - share) * after
-            leaving = share * most * most + (1.0 - share) * low * low
-            broken = whole - share * lost
-            here.heat += 0.5 * (most * most - low * low) / most * broken
-            here.heat += (1.0 - share) * slip[j] * speed * dt * low / most * length
-        here.work += mean * speed * dt / most * length
-        here.shed += 0.5 * leaving / most * lost
+            felt_now = slip[j] * (low + 2.0 * fraction * (most - low))
+            mean = fraction * 0.5 * (before + slip[j] * most) + (1.0 - fraction) * after
+            leaving = fraction * most * most + (1.0 - fraction) * low * low
+            broken = whole - fraction * lost
+            contact_patch.heat += 0.5 * (most * most - low * low) / most * broken
+            contact_patch.heat += (1.0 - fraction) * slip[j] * speed * dt * low / most * length
+        contact_patch.work += mean * speed * dt / most * length
+        contact_patch.shed += 0.5 * leaving / most * lost
         q[j], felt[j] = after, felt_now
     _edges(p, patch, q, g, lateral + tyre.turn_slip * turn * math.copysign(tyre.half_length, g), dt)
 
@@ -211,8 +211,8 @@ def roll_patch(
 def _edges(
     p: Table[Tyre], patch: Table[Patch], q: Vector, g: float, speed: float, dt: float
 ) -> None:
-    """Update the displacement at both edges, where the string outside begins."""
-    tyre, here = p[0], patch[0]
+    """Update the displacement at both edges of the patch."""
+    tyre, contact_patch = p[0], patch[0]
     last = q.size - 1
     front, rear = q[last], q[0]
     if tyre.relaxation == 0.0:
@@ -221,39 +221,39 @@ def _edges(
         fade = 1.0 + abs(g) * dt / tyre.relaxation
         most = tyre.break_at
         if g > 0.0:
-            front = min(max((here.front + speed * dt) / fade, -most), most)
+            front = min(max((contact_patch.front + speed * dt) / fade, -most), most)
         else:
-            rear = min(max((here.rear + speed * dt) / fade, -most), most)
-    here.front, here.rear = front, rear
+            rear = min(max((contact_patch.rear + speed * dt) / fade, -most), most)
+    contact_patch.front, contact_patch.rear = front, rear
 
 
 @kernel
 def shift(patch: Table[Patch], q: Vector, slip: Vector, g: float) -> None:
     """Drop the element that has left and open an empty one at the leading edge."""
-    here = patch[0]
+    contact_patch = patch[0]
     last = q.size - 1
-    if g > 0.0 and here.offset <= _GONE:
+    if g > 0.0 and contact_patch.offset <= _GONE:
         for j in range(last):
             q[j], slip[j] = q[j + 1], slip[j + 1]
-        q[last], slip[last] = here.front, 0.0
-        here.offset = 1.0
-    elif g < 0.0 and here.offset >= 1.0 - _GONE:
+        q[last], slip[last] = contact_patch.front, 0.0
+        contact_patch.offset = 1.0
+    elif g < 0.0 and contact_patch.offset >= 1.0 - _GONE:
         for j in range(last, 0, -1):
             q[j], slip[j] = q[j - 1], slip[j - 1]
-        q[0], slip[0] = here.rear, 0.0
-        here.offset = 0.0
+        q[0], slip[0] = contact_patch.rear, 0.0
+        contact_patch.offset = 0.0
 
 
 @kernel
 def patch_loads(p: Table[Tyre], patch: Table[Patch], q: Vector) -> tuple[float, float]:
     """Return F [N] and M [N m] from the displacements `q` by quadrature over the patch."""
-    tyre, here = p[0], patch[0]
+    tyre, contact_patch = p[0], patch[0]
     last = q.size - 1
     dx = 2.0 * tyre.half_length / last
     force = moment = 0.0
     for j in range(last + 1):
-        low = max(-tyre.half_length, -tyre.half_length + (j - 1 + here.offset) * dx)
-        high = min(tyre.half_length, -tyre.half_length + (j + here.offset) * dx)
+        low = max(-tyre.half_length, -tyre.half_length + (j - 1 + contact_patch.offset) * dx)
+        high = min(tyre.half_length, -tyre.half_length + (j + contact_patch.offset) * dx)
         part = q[j] / tyre.break_at * max(high - low, 0.0)
         force += part
         moment -= 0.5 * (low + high) * part
@@ -263,12 +263,14 @@ def patch_loads(p: Table[Tyre], patch: Table[Patch], q: Vector) -> tuple[float, 
 @kernel
 def stored_energy(p: Table[Tyre], patch: Table[Patch], q: Vector) -> float:
     """Return the energy of the tread in the patch, per force of the string [m]."""
-    tyre, here = p[0], patch[0]
+    tyre, contact_patch = p[0], patch[0]
     last = q.size - 1
     dx, total = 2.0 * tyre.half_length / last, 0.0
     for j in range(last + 1):
-        share = here.offset if j == 0 else 1.0 - here.offset if j == last else 1.0
-        total += 0.5 * q[j] * q[j] / tyre.break_at * share * dx
+        fraction = (
+            contact_patch.offset if j == 0 else 1.0 - contact_patch.offset if j == last else 1.0
+        )
+        total += 0.5 * q[j] * q[j] / tyre.break_at * fraction * dx
     return total
 
 
@@ -298,9 +300,9 @@ def advance(
     times: Vector,
     out: Table[Sample],
     most_steps: int,
-    held: bool,
+    fixed: bool,
 ) -> tuple[int, int, int]:
-    """Integrate until the last of `times`; return why it ended, rows written and steps.
+    """Integrate until the last of `times`; return a code, the number of samples and the steps.
 
     Velocity Verlet: half a kick by the forces, drift and tyre, half a kick again. A step ends
     where a time to save is due and where an element has left the patch.
@@ -309,43 +311,43 @@ def advance(
     ----------
     state : r, v, omega, changed in place
     out : (t,) samples at `times`
-    held : whether the wheel itself stays where it is
+    fixed : whether the state of the wheel is constant
     """
-    tyre, here = p[0], patch[0]
+    tyre, contact_patch = p[0], patch[0]
     felt, r, v, w = q.copy(), state[0], state[1], state[2]
     dx = 2.0 * tyre.half_length / (q.size - 1)
-    t, row, steps = times[0], 0, 0
+    t, sample_number, steps = times[0], 0, 0
     force, moment = patch_loads(p, patch, q)
     while True:
-        while row < times.size and times[row] <= t:
+        while sample_number < times.size and times[sample_number] <= t:
             now, about = patch_loads(p, patch, q)
-            sample = out[row]
+            sample = out[sample_number]
             sample.r, sample.v, sample.omega = r, v, w
             sample.force, sample.moment = now, about
-            sample.stored, sample.work = stored_energy(p, patch, q), here.work
-            sample.heat, sample.shed = here.heat, here.shed
-            row += 1
+            sample.stored, sample.work = stored_energy(p, patch, q), contact_patch.work
+            sample.heat, sample.shed = contact_patch.heat, contact_patch.shed
+            sample_number += 1
         state[0], state[1], state[2] = r, v, w
-        if row == times.size:
-            return DONE, row, steps
+        if sample_number == times.size:
+            return DONE, sample_number, steps
         if steps >= most_steps:
-            return FULL, row, steps
+            return FULL, sample_number, steps
         h, g = rolling(p, r, v, w)
         shift(patch, q, slip, g)
         dt = min(tyre.step, 0.1 * tyre.break_at / (abs(drive(p, h, g)) + 1e-300))
         if g != 0.0:
-            left = here.offset if g > 0.0 else 1.0 - here.offset
+            left = contact_patch.offset if g > 0.0 else 1.0 - contact_patch.offset
             dt = min(dt, tyre.cfl * dx / abs(g))
             # stop where the element leaves, and do not leave a sliver before it
             if left * dx <= 1.001 * abs(g) * dt:
                 dt = left * dx / abs(g)
-        due = times[row] - t
+        due = times[sample_number] - t
         if due <= dt:
-            dt, t = due, times[row]
+            dt, t = due, times[sample_number]
         else:
             t += dt
         steps += 1
-        if not held:
+        if not fixed:
             v_t, w_t = accelerations(p, r, v, w, force, moment)
             v, w = v + 0.5 * dt * v_t, w + 0.5 * dt * w_t
             r += 0.5 * dt * v
@@ -353,11 +355,13 @@ def advance(
         # what has left must not be overrun, and rolling keeps its way within a step
         if rolled * g <= 0.0:
             rolled = 0.0
-        elif abs(rolled) * dt > dx * (here.offset if g > 0.0 else 1.0 - here.offset):
-            rolled = dx * (here.offset if g > 0.0 else here.offset - 1.0) / dt
+        elif abs(rolled) * dt > dx * (
+            contact_patch.offset if g > 0.0 else 1.0 - contact_patch.offset
+        ):
+            rolled = dx * (contact_patch.offset if g > 0.0 else contact_patch.offset - 1.0) / dt
         motion = (rolled, drive(p, h, rolled), w - tyre.omega0)
         roll_patch(p, patch, q, felt, slip, motion, dt)
-        if not held:
+        if not fixed:
             r += 0.5 * dt * v
             force, moment = patch_loads(p, patch, felt)
             v_t, w_t = accelerations(p, r, v, w, force, moment)
@@ -365,4 +369,4 @@ def advance(
             v, w = v + 0.5 * dt * v_t, w + 0.5 * dt * w_t
             force, moment = patch_loads(p, patch, q)
         if not abs(r) + abs(v) + abs(w) < 1e12:
-            return LOST, row, steps
+            return LOST, sample_number, steps

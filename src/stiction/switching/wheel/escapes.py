@@ -1,4 +1,4 @@
-"""Points of the wheel's escaping region, drawn evenly, and those that come from the two-fold."""
+"""Random points of the wheel's escaping region, and those whose orbits come from the two-fold."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 
 _METHOD = EventDriven(rtol=1e-10)
-# |omega - omega0| is searched up to this share of |omega0|
+# largest |omega - omega0| of the search, over |omega0|
 _WIDEST = 0.5
 
 
 @dataclass(frozen=True, eq=False)
 class Escapes:
-    """Exits behind a two-fold, as points of the escaping region.
+    """Exits after a two-fold, as points of the escaping region.
 
     Parameters
     ----------
     x : (N, 3) the points, on the surface
     dwell : (N,) time from the two-fold to each along the surface [time unit]
-    share : share of the points of the region tried that come from the two-fold
+    share : fraction of the points of the region that come from the two-fold
     """
 
     x: Floats
@@ -39,7 +39,7 @@ class Escapes:
     share: float
 
     def draw(self, count: int, rng: np.random.Generator) -> tuple[Floats, Floats, Floats]:
-        """Return `count` random points (count, 3), sides +-1 and times of dwelling."""
+        """Return `count` random points (count, 3), sides +-1 and dwell times."""
         picked = rng.integers(len(self.x), size=count)
         side = np.where(rng.random(count) < 0.5, 1.0, -1.0)
         return self.x[picked], side, self.dwell[picked]
@@ -48,7 +48,7 @@ class Escapes:
 def escaping_points(
     wheel: WheelOnTurntable, count: int, r_low: float, r_high: float, *, seed: int = 0
 ) -> Floats:
-    """Return points of the escaping region, even in r and omega, with r_low <= r < r_high.
+    """Return points of the escaping region, uniform in r and omega, with r_low <= r < r_high.
 
     Raises
     ------
@@ -70,7 +70,9 @@ def escaping_points(
     why = "it counts points."
     whole("escaping_points.count", count, least=1, each=200.0, why=why, try_="1000.")
     for value in (r_low, r_high):
-        number("escaping_points.r", value, unit="m", why="it bounds a place.", try_="0.152, 0.186.")
+        number(
+            "escaping_points.r", value, unit="m", why="it bounds a position.", try_="0.152, 0.186."
+        )
     if abs(wheel.params[0].sin) < 1e-12:
         raise _none(r_low, r_high, "the wheel stands along the slit and v is free on h = 0")
     r = np.linspace(r_low, r_high, 202)[:-1]
@@ -81,14 +83,14 @@ def escaping_points(
         raise _none(r_low, r_high, "no point of h = 0 there has L- < 0 < L+")
     margin = slip[1] - slip[0]
     low, high = grid[1][inside].min() - margin, grid[1][inside].max() + margin
-    rng, found, total = np.random.default_rng(seed), [], 0
+    rng, points, total = np.random.default_rng(seed), [], 0
     while total < count:
         trial = _on_surface(
             wheel, rng.uniform(r_low, r_high, 2 * count), rng.uniform(low, high, 2 * count)
         )
-        found.append(trial[_escapes(wheel, trial)])
-        total += len(found[-1])
-    return np.concatenate(found)[:count]
+        points.append(trial[_escapes(wheel, trial)])
+        total += len(points[-1])
+    return np.concatenate(points)[:count]
 
 
 def funnel_exits(
@@ -127,11 +129,11 @@ def funnel_exits(
         stop=np.zeros(len(KINDS), dtype=np.int64),
         backward=True,
     )
-    found = result_of(*run_task(task))
-    good = found.ended("two_fold")
-    if not good.any():
+    ends = result_of(*run_task(task))
+    from_two_fold = ends.ended("two_fold")
+    if not from_two_fold.any():
         raise _none(r_low, r_high, f"none of {count} points comes from a two-fold")
-    return Escapes(x[good].copy(), -found.time[good], float(good.mean()))
+    return Escapes(x[from_two_fold].copy(), -ends.time[from_two_fold], float(from_two_fold.mean()))
 
 
 def _on_surface(wheel: WheelOnTurntable, r: Floats, slip: Floats) -> Floats:

@@ -17,7 +17,7 @@ from stiction.switching.wheel.parameters import Wheel
 
 __all__ = ["COLUMNS", "curvatures", "place_two_folds"]
 
-# what `place_two_folds` writes for each point
+# columns of `place_two_folds`, per point
 COLUMNS = ("v", "g", "kappa", "k2", "kpp", "kpm", "kmp", "kmm")
 
 

@@ -1,4 +1,4 @@
-"""Two-folds of the wheel: where they are, what kind they are, and what puts them there."""
+"""Two-folds of the wheel: positions, classification, and parameters that produce them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class WheelTwoFolds:
 
     Parameters
     ----------
-    r, v, omega : the places [m, m/s, rad/s]
+    r, v, omega : the states [m, m/s, rad/s]
     g : rolling velocity there [m/s]; its sign is part of the friction law
     kappa, k2 : moment over force [m] and stiffness [N/m] with which they are two-folds
     kpp, kpm, kmp, kmm : K_ab, the derivative of L_a = dh/dt on side a along the field of
@@ -50,7 +50,7 @@ class WheelTwoFolds:
 
     @property
     def states(self) -> Floats:
-        """(..., 3) the places as states (r, v, omega)."""
+        """(..., 3) the states (r, v, omega)."""
         return np.stack([self.r, self.v, self.omega], axis=-1)
 
     @property
@@ -100,8 +100,8 @@ class WheelTwoFolds:
     def case(self) -> npt.NDArray[np.int64]:
         """1, 2 or 3 of the Teixeira singularity, 0 where a fold is visible.
 
-        Case 1 takes in all nearby sliding orbits and lets them out by escaping; case 2 does
-        the reverse; case 3 takes one sliding orbit in.
+        In case 1 all nearby sliding orbits enter and leave by escaping; case 2 is the reverse; in
+        case 3 one sliding orbit enters.
 
         Source: formulas sheet, section 5.
         Verified by: tests/exact/test_wheel_references.py::test_two_fold_reference
@@ -112,7 +112,7 @@ class WheelTwoFolds:
 
     @property
     def funnels(self) -> Flags:
-        """Whether an open set of sliding orbits runs into the point, whatever its kind.
+        """Whether an open set of sliding orbits enters the point, of any kind.
 
         In (a, b) = (-L+, L-), both positive in sliding, the desingularised field is
         a' = -K+- a - K++ b, b' = K-- a + K-+ b, over 2 mu. An open set arrives where both
@@ -155,12 +155,12 @@ class WheelTwoFolds:
 def placed_two_folds(
     wheel: WheelOnTurntable, r: npt.ArrayLike, omega: npt.ArrayLike
 ) -> WheelTwoFolds:
-    """Return the two-folds at r*, omega* with the kappa and k2 that put them there.
+    """Return the two-folds at r*, omega* with the kappa and k2 that produce them.
 
     Parameters
     ----------
     wheel : all other parameters
-    r, omega : places [m, rad/s], numbers or arrays of one shape
+    r, omega : states [m, rad/s], numbers or arrays of one shape
 
     Source: Szalai, Jeffrey 2014, (9)-(11); formulas sheet, section 4.
     Verified by: tests/exact/test_wheel_references.py::test_two_fold_reference
@@ -188,28 +188,28 @@ def all_two_folds(wheel: WheelOnTurntable) -> WheelTwoFolds:
     from stiction.switching.wheel.fold_kernels import curvatures
 
     p = wheel.params[0]
-    found: list[tuple[float, float, float, float, float]] = []
+    folds: list[tuple[float, float, float, float, float]] = []
     for sign in (1.0, -1.0):
         roots = _real_roots(1.0, sign * p.kappa * p.cos, (p.beta * p.sin) ** 2)
         for r in (root for root in roots if root != 0.0):
             turn, slide = p.sin / r, p.d * p.sin / r - p.cos
             valid = [g for g in _real_roots(*_balance(p, r, turn, slide)) if sign * g > 0.0]
-            found += [(r, slide * g, p.omega0 + turn * g, g, sign) for g in valid]
-    found.sort()
-    rows = np.array(found).reshape(-1, 5)
-    k = np.empty((len(rows), 4))
-    for i, row in enumerate(rows):
-        curvatures(row[:3].copy(), row[4], wheel.params, k[i])
-    columns = {"v": rows[:, 1], "g": rows[:, 3]}
+            folds += [(r, slide * g, p.omega0 + turn * g, g, sign) for g in valid]
+    folds.sort()
+    table = np.array(folds).reshape(-1, 5)
+    k = np.empty((len(table), 4))
+    for i, line in enumerate(table):
+        curvatures(line[:3].copy(), line[4], wheel.params, k[i])
+    columns = {"v": table[:, 1], "g": table[:, 3]}
     columns |= {name: k[:, i] for i, name in enumerate(("kpp", "kpm", "kmp", "kmm"))}
-    columns |= {"kappa": np.full(len(rows), p.kappa), "k2": np.full(len(rows), p.k2)}
-    return _in_run_time(wheel, rows[:, 0], rows[:, 2], columns)
+    columns |= {"kappa": np.full(len(table), p.kappa), "k2": np.full(len(table), p.k2)}
+    return _in_run_time(wheel, table[:, 0], table[:, 2], columns)
 
 
 def degenerate_places(
     wheel: WheelOnTurntable, r: npt.ArrayLike, omega: npt.ArrayLike
 ) -> dict[str, Floats]:
-    """Return where in the (r*, omega*) plane a Teixeira singularity is degenerate.
+    """Return the curves in the (r*, omega*) plane on which a Teixeira singularity is degenerate.
 
     `product` J1 J2 = 1, an eigenvalue of the sliding field is zero; `sum` J1 + J2 = 0, the
     two eigenvalues are opposite. As rows r*, omega*, by bisection in omega* for each r*.
@@ -225,21 +225,21 @@ def degenerate_places(
     r, omega = np.asarray(r, dtype=np.float64), np.asarray(omega, dtype=np.float64)
     grid = placed_two_folds(wheel, r[:, None], omega[None, :])
     good = grid.invisible
-    found = {}
+    folds = {}
     for name, gap in (("product", _product_gap), ("sum", _sum_gap)):
         positive = gap(grid) > 0.0
         hit = (positive[:, :-1] != positive[:, 1:]) & good[:, :-1] & good[:, 1:]
-        # across omega0 the sign of g changes: another law, not a root
+        # across omega0 the sign of g changes, and with it the law: no root
         hit &= grid.g[:, :-1] * grid.g[:, 1:] > 0.0
-        row, column = np.nonzero(hit)
-        low, high, at = omega[column], omega[column + 1], r[row]
-        rising = ~positive[row, column]
+        line, column = np.nonzero(hit)
+        low, high, at = omega[column], omega[column + 1], r[line]
+        rising = ~positive[line, column]
         for _ in range(60):
             middle = 0.5 * (low + high)
             before = (gap(placed_two_folds(wheel, at, middle)) > 0.0) != rising
             low, high = np.where(before, middle, low), np.where(before, high, middle)
-        found[name] = np.stack([at, 0.5 * (low + high)], axis=-1)
-    return found
+        folds[name] = np.stack([at, 0.5 * (low + high)], axis=-1)
+    return folds
 
 
 def _product_gap(folds: WheelTwoFolds) -> Floats:
@@ -260,11 +260,11 @@ def _balance(p: Parameters, r: float, turn: float, slide: float) -> tuple[float,
     inertia = float(p.beta) ** 2 + r * r
     p2 = d * r * cos + inertia * sin
     grounded = 0.0 if p.c1_between_disks != 0.0 else 1.0
-    rest = float(p.k2) * (float(p.r0) - r) + m * r * w0 * w0
+    spring_force = float(p.k2) * (float(p.r0) - r) + m * r * w0 * w0
     steep = -c2 * slide + 2.0 * m * r * w0 * turn
     two = -m * r * turn**2 * p2 + m * slide * turn * cos * (2.0 * r * r - inertia)
     one = -steep * p2 + r * cos * (c1 * turn + 2.0 * m * r * slide * w0)
-    return two, one, -rest * p2 + grounded * r * cos * c1 * w0
+    return two, one, -spring_force * p2 + grounded * r * cos * c1 * w0
 
 
 def _in_run_time(

@@ -1,4 +1,4 @@
-"""The wheel on a turntable as plain functions of arrays. A state is (r, v, omega)."""
+"""Equations of motion of the wheel on a turntable: kernels. A state is (r, v, omega)."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ def wheel_field(x: Vector, s: Vector, p: Wheel, out: Vector) -> None:
 def wheel_smooth_field(x: Vector, s: Vector, p: Wheel, out: Vector) -> None:
     """Fill out[3] with x' for s = (side, sgn(g), |g|), of which the last two may be smooth.
 
-    The moment is odd in g and the force even, so that neither sees g in any other way.
+    The moment is odd in g and the force even: they depend on g only by sgn(g) and |g|.
 
     Source: Szalai, Jeffrey 2014, (6), (7); formulas sheet, section 2.
     Verified by: tests/unit/switching/wheel/test_model.py::test_the_smooth_field

@@ -1,8 +1,8 @@
-"""The line h = g = 0 of the wheel: which ways lead into it, and which lead out.
+"""The codimension-2 line h = g = 0 of the wheel: incoming rays and exit directions.
 
 Lateral and rolling velocity vanish together on (r, 0, omega0) for any r, and on (0,
-d (omega - omega0), omega). Friction has no limit there, only one per direction of approach,
-so that several solutions may leave one point of the line: a second loss of determinism.
+d (omega - omega0), omega). Friction has no limit there but depends on the direction of approach, so
+that several solutions may leave one point of the line: a second loss of determinism.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ __all__ = ["LineChange", "LineRay", "line_changes", "line_exits_at", "line_rays_
 
 Floats = npt.NDArray[np.float64]
 
-# places on the line closer than this, relative, are one
+# points of the line closer than this, relative, count as one
 _SAME = 1e-10
 
 
 @dataclass(frozen=True)
 class LineRay:
-    """One direction in which orbits enter or leave a point of the line, or rest at it.
+    """A direction in which orbits enter or leave a point of the line, or an equilibrium at it.
 
     Parameters
     ----------
-    kind : `slip`, `slide` (sticking laterally, stable), `escape` (so, but unstable) or `rest`
+    kind : `slip`, `slide` (lateral stick, stable), `escape` (lateral stick, unstable) or `rest`
     mode : "+", "-" or "slide"
     angle : atan2(h, g) along it; NaN for rest
     growth : rho' = d sqrt(h^2 + g^2) / dt, > 0 out of the line, < 0 into it
-    attracting : whether neighbouring directions turn towards it as time goes on
+    attracting : whether it attracts neighbouring directions
     velocity : x' along it, in the run's time
     """
 
@@ -51,7 +51,7 @@ class LineRay:
 
     @property
     def outgoing(self) -> bool:
-        """Whether it leaves the line; rest stays on it."""
+        """Whether it leaves the line."""
         return self.growth > 0.0
 
     @property
@@ -64,19 +64,19 @@ class LineRay:
         """The kind, the signs of h and g, and `in` or `out`, as in "slip +- in"."""
         if self.kind == "rest":
             return "rest"
-        way = "out" if self.outgoing else "in"
+        direction = "out" if self.outgoing else "in"
         rolling = "+" if abs(self.angle) < 0.5 * math.pi else "-"
         side = self.mode if self.kind == "slip" else "0"
-        return f"{self.kind} {side}{rolling} {way}"
+        return f"{self.kind} {side}{rolling} {direction}"
 
 
 @dataclass(frozen=True)
 class LineChange:
-    """A place on the line where a way in or out appears or disappears.
+    """A point of the line at which a ray in or out appears or disappears.
 
     Parameters
     ----------
-    r : place [m]
+    r : position [m]
     below, above : labels of the rays on either side
     """
 
@@ -105,10 +105,10 @@ def on_line(wheel: WheelOnTurntable, x: npt.ArrayLike) -> Floats:
 
 
 def line_rays_at(wheel: WheelOnTurntable, x: npt.ArrayLike) -> tuple[LineRay, ...]:
-    """Return every ray at a point of the line, incoming ones too, and rest if it is one.
+    """Return all rays at a point of the line, in and out, and `rest` if it is an equilibrium.
 
-    At (0, 0, omega0), where both branches meet, h and g do not tell directions apart, and
-    nothing is returned.
+    At (0, 0, omega0), where both branches intersect, h and g do not determine a direction, and
+    the result is empty.
 
     Parameters
     ----------
@@ -124,18 +124,18 @@ def line_rays_at(wheel: WheelOnTurntable, x: npt.ArrayLike) -> tuple[LineRay, ..
         return ()
     rates, scan, table = LineRates.table(), np.empty(64), Ray.table(MOST_RAYS)
     line_rates(x, p, np.empty((2, 3)), rates)
-    found = []
+    rays = []
     for sector in range(4):
         count = sector_rays(sector, rates, p, scan, table)
-        found += [_slip_ray(wheel, x, *row) for row in table[:count].tolist()]
-    found += _sliding_rays(wheel, x, rates)
-    if _rests(wheel, rates):
-        found.append(LineRay("rest", "slide", math.nan, 0.0, False, (0.0, 0.0, 0.0)))
-    return tuple(found)
+        rays += [_slip_ray(wheel, x, *values) for values in table[:count].tolist()]
+    rays += _sliding_rays(wheel, x, rates)
+    if _is_equilibrium(wheel, rates):
+        rays.append(LineRay("rest", "slide", math.nan, 0.0, False, (0.0, 0.0, 0.0)))
+    return tuple(rays)
 
 
 def line_exits_at(wheel: WheelOnTurntable, x: npt.ArrayLike) -> tuple[LineExit, ...]:
-    """Return the ways out of a point of the line, and rest where it is possible.
+    """Return the exit directions of a point of the line, and `rest` if it is an equilibrium.
 
     Source: formulas sheet, section 7.
     Verified by: tests/unit/switching/wheel/test_model.py::test_exits_at_the_paper_parameters
@@ -154,10 +154,10 @@ def line_exits_at(wheel: WheelOnTurntable, x: npt.ArrayLike) -> tuple[LineExit, 
 def line_changes(
     wheel: WheelOnTurntable, r_low: float, r_high: float, count: int = 400
 ) -> tuple[LineChange, ...]:
-    """Return where between r_low and r_high the set of rays changes, by bisection.
+    """Return the changes of the set of rays between r_low and r_high, by bisection.
 
-    The labels of the rays are compared on `count` intervals; a pair of changes inside one
-    interval that restores the set is not seen.
+    The labels of the rays are compared on `count` intervals; a pair of changes within one interval
+    that restores the set is not located.
 
     Source: formulas sheet, section 7.
     Verified by: tests/exact/test_wheel_references.py::test_thresholds_of_the_line
@@ -167,13 +167,13 @@ def line_changes(
         return tuple(sorted(ray.label for ray in line_rays_at(wheel, (r, 0.0, wheel.omega0))))
 
     changes: list[LineChange] = []
-    places = np.linspace(r_low, r_high, count + 1).tolist()
-    sets = [labels(r) for r in places]
+    points = np.linspace(r_low, r_high, count + 1).tolist()
+    sets = [labels(r) for r in points]
     for i in range(count):
-        low, below = places[i], sets[i]
-        # several changes in one interval come out one after the other
+        low, below = points[i], sets[i]
+        # several changes in one interval are located one after the other
         while below != sets[i + 1]:
-            high, above = places[i + 1], sets[i + 1]
+            high, above = points[i + 1], sets[i + 1]
             while low < (middle := 0.5 * (low + high)) < high:
                 at = labels(middle)
                 if at == below:
@@ -181,7 +181,7 @@ def line_changes(
                 else:
                     high, above = middle, at
             if changes and high - changes[-1].r < _SAME * abs(high):
-                # next to a change the rates are rounding: what flickers there is one change
+                # next to a change the rates are rounding: merge it with the last change
                 below = changes.pop().below
             changes.append(LineChange(high, below, above))
             low, below = high, above
@@ -203,9 +203,9 @@ def _slip_ray(
 def _sliding_rays(wheel: WheelOnTurntable, x: Floats, rates: Rates) -> list[LineRay]:
     """Return the rays on h = 0: h' = B + lam A = 0 with lam within [-mu, mu]."""
     if wheel.has_string:
-        # no friction at h = 0, so nothing slides
+        # no friction at h = 0, so no sliding
         return []
-    found, rate = [], rates[0]
+    rays, rate = [], rates[0]
     for rolling in (1.0, -1.0):
         a = float(rate.h_by_force + rolling * wheel.kappa * rate.h_by_moment)
         b = float(rate.h)
@@ -217,40 +217,40 @@ def _sliding_rays(wheel: WheelOnTurntable, x: Floats, rates: Rates) -> list[Line
         kind = "slide" if a < 0.0 else "escape"
         angle = 0.0 if rolling > 0.0 else math.pi
         velocity = _velocity(wheel, x, force, moment)
-        found.append(LineRay(kind, "slide", angle, growth, a < 0.0, velocity))
-    return found
+        rays.append(LineRay(kind, "slide", angle, growth, a < 0.0, velocity))
+    return rays
 
 
-def _rests(wheel: WheelOnTurntable, rates: Rates) -> bool:
+def _is_equilibrium(wheel: WheelOnTurntable, rates: Rates) -> bool:
     """Return whether h' = g' = 0 for a force and a moment in Filippov's convex set.
 
     The set is the hull of all limits of (F, M): the hexagon |M| <= kappa mu, |F| + |M| / (3
     kappa) <= 4 mu / 3.
     """
-    found = rest_contact(rates)
-    if found is None:
+    contact = contact_at_rest(rates)
+    if contact is None:
         return False
-    force, moment = found
+    force, moment = contact
     if wheel.has_string:
-        return _within_hull(wheel, force, moment)
-    within = abs(force) + abs(moment) / (3.0 * wheel.kappa) <= 4.0 * wheel.mu / 3.0
-    return bool(within and abs(moment) <= wheel.kappa * wheel.mu)
+        return _in_convex_hull(wheel, force, moment)
+    in_hexagon = abs(force) + abs(moment) / (3.0 * wheel.kappa) <= 4.0 * wheel.mu / 3.0
+    return bool(in_hexagon and abs(moment) <= wheel.kappa * wheel.mu)
 
 
-def _within_hull(wheel: WheelOnTurntable, force: float, moment: float) -> bool:
+def _in_convex_hull(wheel: WheelOnTurntable, force: float, moment: float) -> bool:
     """Return whether a pair lies in the hull of the string's limits, sampled in the angle."""
     assert wheel.tyre is not None
     angle = np.linspace(0.0, 2.0 * math.pi, 4001)
     f, m = wheel.tyre.contact(np.sin(angle), np.cos(angle))
     size = np.array([np.max(np.abs(f)), max(float(np.max(np.abs(m))), 1e-300)])
     turn = np.linspace(0.0, 2.0 * math.pi, 721)
-    ways = np.stack([np.cos(turn), np.sin(turn)], axis=1)
-    reach = (ways @ (np.stack([f, m]) / size[:, None])).max(axis=1)
-    return bool(np.all(ways @ (np.array([force, moment]) / size) <= reach))
+    directions = np.stack([np.cos(turn), np.sin(turn)], axis=1)
+    reach = (directions @ (np.stack([f, m]) / size[:, None])).max(axis=1)
+    return bool(np.all(directions @ (np.array([force, moment]) / size) <= reach))
 
 
-def rest_contact(rates: Rates) -> tuple[float, float] | None:
-    """Return the force and the moment with h' = g' = 0, None where no single pair does it."""
+def contact_at_rest(rates: Rates) -> tuple[float, float] | None:
+    """Return the force and the moment with h' = g' = 0, None if they are not unique."""
     l0, lf, lm, g0, gf, gm = rates.tolist()[0]
     det = lf * gm - lm * gf
     if abs(det) <= 1e-13 * (abs(lf * gm) + abs(lm * gf)):
@@ -268,10 +268,10 @@ def _velocity(wheel: WheelOnTurntable, x: Floats, force: float, moment: float) -
 
 def _minus(these: tuple[str, ...], those: tuple[str, ...]) -> tuple[str, ...]:
     left = list(those)
-    found = []
+    difference = []
     for label in these:
         if label in left:
             left.remove(label)
         else:
-            found.append(label)
-    return tuple(found)
+            difference.append(label)
+    return tuple(difference)

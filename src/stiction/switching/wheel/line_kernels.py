@@ -1,8 +1,8 @@
-"""The wheel close to the line h = g = 0, where friction has one limit per direction.
+"""Rays of the wheel at the line h = g = 0, where friction depends on the direction: kernels.
 
 In (h, g) = rho (sin th, cos th) both velocities change at rates that depend on th alone as
 rho -> 0, L(th) and G(th), so that rho th' = L cos th - G sin th and rho' = L sin th + G cos th.
-Rays are the roots of rho th'. Kinks at th = 0, +-pi/2, pi part the circle in four sectors:
+Rays are the roots of rho th'. Kinks at th = 0, +-pi/2, pi divide the circle into four sectors:
 
     0: h > 0, g > 0     1: h > 0, g < 0     2: h < 0, g < 0     3: h < 0, g > 0
 """
@@ -93,7 +93,7 @@ def _refined(
     rates: Rates,
     p: Wheel,
 ) -> float:
-    """Return the root of rho th' in the bracket, halved to the last bit."""
+    """Return the root of rho th' in the bracket, by bisection to the last bit."""
     falling = turn_and_growth(low, side, rolling, rates, p)[0] > 0.0
     for _ in range(80):
         middle = 0.5 * (low + high)
@@ -115,10 +115,10 @@ def _lowest(
     rates: Rates,
     p: Wheel,
 ) -> float:
-    """Return where |rho th'| is smallest before it changes sign, by golden section.
+    """Return the minimum of |rho th'| before a change of sign, by golden section.
 
-    With its sign at `low` counted as positive: beyond a change of sign it goes on falling,
-    so that two close roots have their lowest point between them.
+    With its sign at `low` counted as positive: past a change of sign it continues to decrease, so
+    that two close roots have their minimum between them.
     """
     sign = math.copysign(1.0, turn_and_growth(low, side, rolling, rates, p)[0])
     a = low + _GOLDEN * (high - low)
@@ -141,10 +141,10 @@ def _lowest(
 
 @kernel
 def sector_rays(sector: int, rates: Rates, p: Wheel, scan: Vector, rays: Rays) -> int:
-    """Fill the rays of a sector; return how many there are.
+    """Fill the rays of a sector; return their number.
 
-    A scan of the sector brackets the roots; where |rho th'| has a minimum between nodes the
-    minimum itself is looked at, so that two rays about to merge are both found.
+    A scan of the sector brackets the roots; a minimum of |rho th'| between nodes is located too, so
+    that both rays of a pair about to merge are found.
 
     Parameters
     ----------
@@ -164,7 +164,7 @@ def sector_rays(sector: int, rates: Rates, p: Wheel, scan: Vector, rays: Rays) -
         low, high = begin + i * step, begin + (i + 1) * step
         split = high
         if scan[i] * scan[i + 1] > 0.0:
-            # no change of sign, but two roots may hide beside the lowest of three nodes
+            # without a change of sign two roots may lie next to the lowest of three nodes
             if i + 1 == _SCAN or scan[i] * scan[i + 2] <= 0.0:
                 continue
             if abs(scan[i + 1]) > min(abs(scan[i]), abs(scan[i + 2])):
@@ -191,7 +191,7 @@ def sector_rays(sector: int, rates: Rates, p: Wheel, scan: Vector, rays: Rays) -
 def line_exit_angles(r: Vector, p: Wheel, out: Matrix) -> None:
     """Fill out[i, 4] with the angle of the ray out of the line in each sector, NaN for none.
 
-    Points are (r[i], 0, omega0). Of several rays out of one sector the fastest counts.
+    Points are (r[i], 0, omega0). The fastest of several rays out of one sector is taken.
 
     Source: formulas sheet, section 7.
     Verified by: tests/unit/switching/wheel/test_model.py::test_exit_angles_of_many_points

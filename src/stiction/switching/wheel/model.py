@@ -2,7 +2,7 @@
 
 A disk carries a slider in a straight slit at the distance d from its axis. The slider holds
 a wheel at the angle gamma to the slit, which rolls and slips on a turntable below that turns
-at omega0. States are the place r of the slider along the slit, its velocity v there, and
+at omega0. States are the position r of the slider along the slit, its velocity v there, and
 the speed omega of the disk.
 """
 
@@ -34,7 +34,7 @@ __all__ = ["WheelOnTurntable"]
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 
-# a start off the surface, from which the wheel slips, slides and meets the two-fold
+# a start off the surface, from which the wheel slips, slides and reaches the two-fold
 _START = (0.2, 0.1, -0.95)
 
 _TRY = "leave it out for the paper's value."
@@ -70,7 +70,7 @@ class WheelOnTurntable(SwitchingSystem):
     c1 : damping of the disk [N m s], >= 0
     c2 : damping of the slider [N s/m], >= 0
     beta : radius of gyration of the disk [m], > 0; its moment of inertia is m beta^2
-    r0 : rest place of the spring [m]
+    r0 : unstressed position of the spring [m]
     omega0 : speed of the turntable [rad/s]
     mu : friction force at h = 0 [N], > 0
     gamma : angle of the wheel to the slit [rad]
@@ -96,12 +96,12 @@ class WheelOnTurntable(SwitchingSystem):
 
     d: Annotated[float, Finite("m", "it is the distance of the slit from the axis.", _TRY)] = 1.0
     m: Annotated[float, Positive("kg", "a slider without mass has no acceleration.", _TRY)] = 1.0
-    c1: Annotated[float, NonNegative("N m s", "a damper takes energy away.", _TRY)] = 1e-3
-    c2: Annotated[float, NonNegative("N s/m", "a damper takes energy away.", _TRY)] = 1e-3
+    c1: Annotated[float, NonNegative("N m s", "a damper dissipates energy.", _TRY)] = 1e-3
+    c2: Annotated[float, NonNegative("N s/m", "a damper dissipates energy.", _TRY)] = 1e-3
     beta: Annotated[float, Positive("m", "the disk has a moment of inertia m beta^2.", _TRY)] = 0.05
     r0: Annotated[float, Finite("m", "it is where the spring is unstressed.", _TRY)] = 0.1
     omega0: Annotated[float, Finite("rad/s", "it is the speed of the turntable.", _TRY)] = -1.0
-    mu: Annotated[float, Positive("N", "without friction there is nothing to switch.", _TRY)] = 1.0
+    mu: Annotated[float, Positive("N", "without friction there is no switching.", _TRY)] = 1.0
     gamma: Annotated[float, Finite("rad", "it is the angle of the wheel to the slit.", _TRY)] = (
         -0.75 * math.pi
     )
@@ -119,7 +119,7 @@ class WheelOnTurntable(SwitchingSystem):
 
     @property
     def usual_start(self) -> Sequence[float]:
-        """A point from which the wheel of the paper slips, slides and meets the two-fold."""
+        """A point from which the wheel of the paper slips, slides and reaches the two-fold."""
         return _START
 
     def _check_together(self) -> None:
@@ -147,7 +147,7 @@ class WheelOnTurntable(SwitchingSystem):
         return isinstance(self.tyre, StretchedString)
 
     def only_for_the_paper_law(self, what: str) -> None:
-        """Refuse a wheel with a string where the paper's law is asked for.
+        """Refuse a wheel with a string where the paper's law is required.
 
         Raises
         ------
@@ -158,12 +158,11 @@ class WheelOnTurntable(SwitchingSystem):
                 f"WheelOnTurntable.{what}",
                 "a wheel with a stretched-string tyre",
                 "the paper's law, tyre=None",
-                "a string has no friction at h = 0, so nothing slides there and no "
-                "two-fold exists.",
+                "a string has no friction at h = 0, so there is no sliding and no two-fold exists.",
                 "leave the tyre out, or follow the motion with `solve`.",
             )
 
-    # ---- what methods read
+    # ---- interface of methods
 
     @property
     def state_names(self) -> tuple[str, ...]:
@@ -182,7 +181,7 @@ class WheelOnTurntable(SwitchingSystem):
 
     @property
     def params(self) -> Wheel:
-        """The numbers kernels get, in one element and in the order of its fields."""
+        """The parameters of the kernels, in one element."""
         first = (self.d, self.m, self.c1, self.c2, self.beta, self.r0, self.omega0, self.mu)
         last = (self.kappa, self.k2, self.physical_time, self.c1_between_disks)
         psi0 = math.atan(1.0 / (6.0 * self.kappa))
@@ -199,7 +198,7 @@ class WheelOnTurntable(SwitchingSystem):
     @property
     def _turn(self) -> tuple[float, float]:
         """Sine and cosine of gamma."""
-        # pi has rounding: an angle of pi/2 or pi means a cosine or a sine of zero
+        # rounding of pi: an angle of pi/2 or pi has a cosine or a sine of zero
         sin, cos = math.sin(self.gamma), math.cos(self.gamma)
         return 0.0 if abs(sin) < 1e-15 else sin, 0.0 if abs(cos) < 1e-15 else cos
 
@@ -275,7 +274,7 @@ class WheelOnTurntable(SwitchingSystem):
             "friction_moment": (moment, "N m", "aligning moment on the wheel"),
             "slip_velocity": (-along * sin - r * slip * cos, "m/s", "lateral velocity h"),
             "rolling_velocity": (-along * cos + r * slip * sin, "m/s", "rolling velocity g"),
-            "multiplier": (s, "1", "sign of h, or the share of friction used in stick"),
+            "multiplier": (s, "1", "sign of h, or the multiplier in stick"),
             "wall_force": (wall, "N", "R1, force of the slit on the slider across it"),
             "spring_force": (spring, "N", "R2, force of spring and damper on the slider"),
         }
@@ -300,18 +299,18 @@ class WheelOnTurntable(SwitchingSystem):
         Verified by: tests/unit/switching/wheel/test_model.py::test_at_two_fold
         """
         name = "WheelOnTurntable.at_two_fold"
-        why, try_ = "it is a place of the wheel.", "for example 0.1859 and -1.037."
+        why, try_ = "it is a state of the wheel.", "for example 0.1859 and -1.037."
         r = number(f"{name}.r_star", r_star, unit="m", why=why, try_=try_)
         omega = number(f"{name}.omega_star", omega_star, unit="rad/s", why=why, try_=try_)
         wheel = cls(**others)
         wheel.only_for_the_paper_law("at_two_fold")
-        found = wheel.two_folds_at(r, omega)
-        kappa, k2 = float(found.kappa), float(found.k2)
-        if not (0.0 < kappa < np.inf and 0.0 <= k2 < np.inf and float(found.g) != 0.0):
+        two_fold_there = wheel.two_folds_at(r, omega)
+        kappa, k2 = float(two_fold_there.kappa), float(two_fold_there.k2)
+        if not (0.0 < kappa < np.inf and 0.0 <= k2 < np.inf and float(two_fold_there.g) != 0.0):
             raise ModelError(
                 name,
                 f"r* = {r!r}, omega* = {omega!r}, which ask for kappa = {kappa:.4g}, k2 = {k2:.4g}",
-                "a place with kappa > 0 and k2 >= 0",
+                "a point with kappa > 0 and k2 >= 0",
                 "kappa > 0 asks for r* cos(gamma) g* < 0, where g* is "
                 "r* (omega* - omega0) / sin(gamma).",
                 "move r* or omega*, or look at `fig4_flags`; the cases gamma = 0 and "
@@ -384,7 +383,7 @@ class WheelOnTurntable(SwitchingSystem):
     # ---- the line h = g = 0
 
     def line_exits(self, x: Floats) -> tuple[LineExit, ...]:
-        """Return the ways out of the line h = g = 0 at its point closest to `x`.
+        """Return the exit directions of the line h = g = 0 at its point closest to `x`.
 
         Source: formulas sheet, section 7.
         Verified by: tests/unit/switching/wheel/test_model.py::test_exits_at_the_paper_parameters
@@ -394,7 +393,7 @@ class WheelOnTurntable(SwitchingSystem):
         return line_exits_at(self, x)
 
     def line_rays(self, r: float) -> tuple[LineRay, ...]:
-        """Return every way into and out of the point (r, 0, omega0) of the line; r in m.
+        """Return all rays into and out of the point (r, 0, omega0) of the line; r in m.
 
         Source: formulas sheet, section 7.
         Verified by: tests/unit/switching/wheel/test_model.py::test_rays_follow_the_field
@@ -404,7 +403,7 @@ class WheelOnTurntable(SwitchingSystem):
         return line_rays_at(self, (r, 0.0, self.omega0))
 
     def line_changes(self, r_low: float, r_high: float) -> tuple[LineChange, ...]:
-        """Return the places r [m] where ways into or out of the line appear or disappear.
+        """Return the positions r [m] at which rays into or out of the line appear or disappear.
 
         Source: formulas sheet, section 7.
         Verified by: tests/exact/test_wheel_references.py::test_thresholds_of_the_line

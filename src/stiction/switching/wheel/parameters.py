@@ -1,4 +1,4 @@
-"""What kernels of the wheel read: its parameters, and its rates near the line h = g = 0."""
+"""Structs of the kernels of the wheel: parameters, and rates near the line h = g = 0."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ class Parameters(Struct):
 
     sin, cos : of gamma
     physical_time, c1_between_disks : 0 or 1
-    psi0, share : functions of kappa, kept so that no call finds them again
+    psi0, share : functions of kappa, computed once
     half_length : 0 without a string
     """
 
@@ -45,7 +45,7 @@ N_SURFACES = 4
 
 
 class LineRates(Struct):
-    """How h and g change next to the line h = g = 0: without contact, by force, and by moment."""
+    """Rates of h and g next to the line h = g = 0: without contact, by force, and by moment."""
 
     h: float
     h_by_force: float

@@ -1,4 +1,4 @@
-"""Starts next to the line h = g = 0 of the wheel, one per point and way out: kernels."""
+"""Starts next to the line h = g = 0 of the wheel, one per point and exit direction: kernels."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ _RATES, _RAY = LineRates.fields_type, Ray.fields_type
 
 
 @kernel
-def _slip(way: int, rates: Rates, p: Wheel, scan: Vector, rays: Rays) -> tuple[float, float]:
+def _slip(direction: int, rates: Rates, p: Wheel, scan: Vector, rays: Rays) -> tuple[float, float]:
     """Return force and moment along the fastest slip ray out of the line, NaN for none."""
     wheel = p[0]
-    side = 1.0 if way == SLIP_PLUS else -1.0
-    first = 0 if way == SLIP_PLUS else 2
+    side = 1.0 if direction == SLIP_PLUS else -1.0
+    first = 0 if direction == SLIP_PLUS else 2
     best, force, moment = 0.0, math.nan, math.nan
     for sector in range(first, first + 2):
         for j in range(sector_rays(sector, rates, p, scan, rays)):
@@ -46,13 +46,13 @@ def _slip(way: int, rates: Rates, p: Wheel, scan: Vector, rays: Rays) -> tuple[f
 
 
 @kernel
-def _along(way: int, rates: Rates, p: Wheel) -> tuple[float, float]:
-    """Return force and moment of sliding out of the line on h = 0, NaN where it cannot."""
+def _along(direction: int, rates: Rates, p: Wheel) -> tuple[float, float]:
+    """Return force and moment of sliding out of the line on h = 0, NaN for none."""
     wheel, rate = p[0], rates[0]
     for sign in range(2):
         rolling = 1.0 if sign == 0 else -1.0
         a = rate.h_by_force + rolling * wheel.kappa * rate.h_by_moment
-        if not abs(rate.h) < wheel.mu * abs(a) or (a < 0.0) != (way == SLIDE):
+        if not abs(rate.h) < wheel.mu * abs(a) or (a < 0.0) != (direction == SLIDE):
             continue
         force = -rate.h / a
         moment = rolling * wheel.kappa * force
@@ -62,10 +62,10 @@ def _along(way: int, rates: Rates, p: Wheel) -> tuple[float, float]:
 
 
 @kernel(allocates=True)
-def line_starts(r: Vector, way: Integers, p: Wheel, far: float, out: Matrix) -> None:
-    """Fill out[i, 4] with a state at the distance `far` from (r[i], 0, omega0), and its time.
+def line_starts(r: Vector, direction: Integers, p: Wheel, distance: float, out: Matrix) -> None:
+    """Fill out[i, 4] with a state at a `distance` from (r[i], 0, omega0), and its time.
 
-    NaN where there is no such way out. Of several rays the fastest counts.
+    NaN where there is no such exit direction. The fastest of several rays is taken.
 
     Source: formulas sheet, section 7.
     Verified by: tests/unit/switching/wheel/test_return_map.py::test_starts_are_exits_of_the_line
@@ -77,23 +77,23 @@ def line_starts(r: Vector, way: Integers, p: Wheel, far: float, out: Matrix) -> 
     for i in range(r.size):
         x[0], x[1], x[2] = r[i], 0.0, wheel.omega0
         line_rates(x, p, work, rates)
-        if way[i] == SLIP_PLUS or way[i] == SLIP_MINUS:
-            force, moment = _slip(way[i], rates, p, scan, rays)
+        if direction[i] == SLIP_PLUS or direction[i] == SLIP_MINUS:
+            force, moment = _slip(direction[i], rates, p, scan, rays)
         else:
-            force, moment = _along(way[i], rates, p)
+            force, moment = _along(direction[i], rates, p)
         wheel_forced(x, force, moment, p, velocity)
         v_r, v_v, v_w = velocity[0], velocity[1], velocity[2]
         speed = math.sqrt(v_r * v_r + v_v * v_v + v_w * v_w)
         for c in range(3):
-            out[i, c] = x[c] + far * velocity[c] / speed
-        out[i, 3] = far / speed
+            out[i, c] = x[c] + distance * velocity[c] / speed
+        out[i, 3] = distance / speed
 
 
 @kernel(allocates=True)
 def line_entered(r: Vector, p: Wheel, out: npt.NDArray[np.bool_]) -> None:
-    """Fill out[i] with whether an open set of orbits runs into the line at (r[i], 0, omega0).
+    """Fill out[i] with whether an open set of orbits enters the line at (r[i], 0, omega0).
 
-    That takes a ray into the line which attracts its neighbours, in slip or in stick.
+    This requires an incoming ray that attracts neighbouring directions, in slip or in stick.
 
     Source: formulas sheet, section 7.
     Verified by: tests/unit/switching/wheel/test_return_map.py::test_where_orbits_enter_the_line

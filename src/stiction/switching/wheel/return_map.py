@@ -1,8 +1,8 @@
-"""The return map of the wheel's line h = g = 0, and what follows from choosing exits by a rule.
+"""The set-valued return map of the wheel's line h = g = 0, and its orbits under a rule.
 
-A point (r, 0, omega0) of the line has several ways out. Each leads back to the line, to the
-two-fold, or elsewhere: a map of r with several values. A rule picks one of them each time;
-whether all trajectories find their way back then depends on the rule.
+A point (r, 0, omega0) of the line has several exit directions. Each leads back to the line, to the
+two-fold, or elsewhere: a map of r with several values. A rule selects one of them at each return;
+whether all orbits return depends on the rule.
 """
 
 from __future__ import annotations
@@ -42,17 +42,17 @@ Ints = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 
 _METHOD = EventDriven(rtol=1e-10)
-# as for single runs: far enough for the tolerance, near enough that a ray is straight
+# initial distance from the line: above the tolerance, small enough that a ray is straight
 _NEAREST, _FARTHEST = 1e-7, 1e-4
 # distance of the twin whose return gives the slope of the map [m]
 _TWIN = 1e-5
-# a state slower than this at the end rests [scale / time unit]
-_RESTS = 1e-6
+# largest speed of an equilibrium at the end [scale / time unit]
+_SPEED_AT_REST = 1e-6
 _SIGNS = np.array([1.0, -1.0, 0.0, 0.0])
 
 
 class LineWay(enum.Enum):
-    """Ways out of the line: slip to one side, slide, or slide in the escaping region."""
+    """Exit directions of the line: slip to one side, slide, or slide in the escaping region."""
 
     SLIP_PLUS = 0
     SLIP_MINUS = 1
@@ -62,13 +62,13 @@ class LineWay(enum.Enum):
 
 @dataclass(frozen=True, eq=False)
 class LineReturns:
-    """Where orbits from the line go first.
+    """First returns of orbits from the line.
 
     Parameters
     ----------
-    r : (N,) place of the next hit of the line [m]; NaN if it ends otherwise
+    r : (N,) position of the next arrival at the line [m]; NaN if it ends otherwise
     time : (N,) until then [time unit]
-    end : (N,) `line`, `two_fold`, `no_way` (no such way out there), or as in an ensemble
+    end : (N,) `line`, `two_fold`, `no_way` (no such exit direction), or as in an ensemble
     state : (N, 3) last state
     """
 
@@ -98,13 +98,13 @@ def line_return(
     method: EventDriven | SharedName = _METHOD,
     workers: int | None = None,
 ) -> LineReturns:
-    """Return where orbits that leave the line at `r` by one way meet it again.
+    """Return the next arrivals at the line of orbits that leave it at `r` in one exit direction.
 
     Parameters
     ----------
-    r : (N,) places on the line [m]
-    dwell, side : for `LineWay.ESCAPE`, how long it slides before it leaves, and to which
-        side; it goes on sliding where the dwell time is 0
+    r : (N,) positions on the line [m]
+    dwell, side : for `LineWay.ESCAPE`, time of sliding before it leaves, and the side; it does not
+        leave where the dwell time is 0
 
     Source: formulas sheet, section 7.
     Verified by: tests/unit/switching/wheel/test_return_map.py::test_returns_of_single_runs
@@ -120,19 +120,19 @@ def line_return(
     """
     method = event_driven(wheel, method)
     wheel.only_for_the_paper_law("line_return")
-    places = numbers(
+    points = numbers(
         "line_return.r",
         np.atleast_1d(np.asarray(r, dtype=np.float64)),
         per="point",
         unit="m",
-        why="each is a place on the line.",
+        why="each is a position on the line.",
         try_="for example np.linspace(0.16, 0.18, 100).",
     ).copy()
-    ways = np.full(places.size, way.value, dtype=np.int64)
-    leave = np.tile([np.inf, 0.0], (places.size, 1))
+    ways = np.full(points.size, way.value, dtype=np.int64)
+    leave = np.tile([np.inf, 0.0], (points.size, 1))
     if way is LineWay.ESCAPE and dwell > 0.0:
         leave[:] = dwell, side
-    starts = _starts(wheel, places, ways, method)
+    starts = _starts(wheel, points, ways, method)
     return _returns(wheel, starts, _SIGNS[ways], leave, t_end, method, workers)
 
 
@@ -140,15 +140,15 @@ def line_return(
 
 
 class Rule(Declared, abc.ABC):
-    """Which way out is taken, given those there are."""
+    """The choice among the exit directions of a point."""
 
     @abc.abstractmethod
-    def choose(self, there: Flags, rng: np.random.Generator) -> tuple[Ints, Floats]:
-        """Return the ways (N,) and when and where a slide is left (N, 2), inf for never.
+    def choose(self, existing: Flags, rng: np.random.Generator) -> tuple[Ints, Floats]:
+        """Return exit directions (N,), and time and side of leaving a slide (N, 2), inf for none.
 
         Parameters
         ----------
-        there : (N, 4) which of the ways exist, in the order of `LineWay`
+        existing : (N, 4) which exit directions exist, in the order of `LineWay`
         """
 
 
@@ -156,9 +156,9 @@ class Rule(Declared, abc.ABC):
 class AlwaysSlip(Rule):
     """Always the slip ray to h < 0."""
 
-    def choose(self, there: Flags, rng: np.random.Generator) -> tuple[Ints, Floats]:
+    def choose(self, existing: Flags, rng: np.random.Generator) -> tuple[Ints, Floats]:
         """Return `SLIP_MINUS` for all."""
-        count = len(there)
+        count = len(existing)
         return np.full(count, LineWay.SLIP_MINUS.value), np.tile([np.inf, 0.0], (count, 1))
 
 
@@ -166,16 +166,16 @@ class AlwaysSlip(Rule):
 class SlideIfPossible(Rule):
     """Slide where that is possible, otherwise the slip ray to h < 0."""
 
-    def choose(self, there: Flags, rng: np.random.Generator) -> tuple[Ints, Floats]:
+    def choose(self, existing: Flags, rng: np.random.Generator) -> tuple[Ints, Floats]:
         """Return `SLIDE` or `SLIP_MINUS`."""
-        slide = there[:, LineWay.SLIDE.value]
+        slide = existing[:, LineWay.SLIDE.value]
         ways = np.where(slide, LineWay.SLIDE.value, LineWay.SLIP_MINUS.value)
-        return ways, np.tile([np.inf, 0.0], (len(there), 1))
+        return ways, np.tile([np.inf, 0.0], (len(existing), 1))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RandomWay(Rule):
-    """Any of the ways there are, all as likely; an escaping slide ends at a constant hazard.
+    """Any exit direction with equal probability; sliding in the escaping region ends at random.
 
     Parameters
     ----------
@@ -184,12 +184,12 @@ class RandomWay(Rule):
 
     hazard: Annotated[float, Positive("", "it is a rate.", "1.0 for a mean time of one.")] = 1.0
 
-    def choose(self, there: Flags, rng: np.random.Generator) -> tuple[Ints, Floats]:
-        """Return random ways, and times and sides for those that escape."""
-        luck = np.where(there, rng.random(there.shape), -1.0)
-        ways = np.argmax(luck, axis=1)
-        dwell = rng.exponential(1.0 / self.hazard, len(there))
-        side = np.where(rng.random(len(there)) < 0.5, 1.0, -1.0)
+    def choose(self, existing: Flags, rng: np.random.Generator) -> tuple[Ints, Floats]:
+        """Return random exit directions, and times and sides for those that escape."""
+        draws = np.where(existing, rng.random(existing.shape), -1.0)
+        ways = np.argmax(draws, axis=1)
+        dwell = rng.exponential(1.0 / self.hazard, len(existing))
+        side = np.where(rng.random(len(existing)) < 0.5, 1.0, -1.0)
         escapes = ways == LineWay.ESCAPE.value
         return ways, np.column_stack([np.where(escapes, dwell, np.inf), side])
 
@@ -203,12 +203,12 @@ class LineOrbits:
 
     Parameters
     ----------
-    r : (returns + 1, N) places on the line [m], NaN at the two-fold and after the end
-    slope : (returns, N) dr'/dr, NaN where there is none
+    r : (returns + 1, N) positions on the line [m], NaN at the two-fold and after the end
+    slope : (returns, N) dr'/dr, NaN where it is undefined
     fate : (N,) `line` (all returns were made), `two_fold`, `rest`, `undecided`, `elsewhere`
-    two_folds : (N,) how often the two-fold was reached
-    drifted : (N,) whether it came to a place where no open set of orbits enters the line
-    time : (N,) that passed until the end [time unit]
+    two_folds : (N,) number of arrivals at the two-fold
+    drifted : (N,) whether it reached a point of the line that no open set of orbits enters
+    time : (N,) until the end [time unit]
     """
 
     r: Floats
@@ -219,12 +219,12 @@ class LineOrbits:
     time: Floats
 
     def share(self, fate: str) -> tuple[float, float]:
-        """Return the share of members with a fate, and its standard error."""
+        """Return the fraction of members with a fate, and its standard error."""
         return share_of(self.fate == fate)
 
     @property
     def met_two_fold(self) -> tuple[float, float]:
-        """Share of members that reached the two-fold at all, and its standard error."""
+        """Fraction of members that reached the two-fold, and its standard error."""
         return share_of(self.two_folds > 0)
 
     def lyapunov(self) -> LyapunovExponent:
@@ -233,8 +233,8 @@ class LineOrbits:
         Verified by: tests/unit/switching/wheel/test_return_map.py::test_slopes
         """
         logs = np.log(np.abs(self.slope))
-        good = np.isfinite(logs)
-        count, total = good.sum(axis=0), np.where(good, logs, 0.0).sum(axis=0)
+        valid = np.isfinite(logs)
+        count, total = valid.sum(axis=0), np.where(valid, logs, 0.0).sum(axis=0)
         n = int((count > 0).sum())
         if n < 2:
             return LyapunovExponent(float("nan"), float("nan"), int(count.sum()))
@@ -256,14 +256,14 @@ def line_orbits(
     slopes: bool = True,
     method: EventDriven | SharedName = _METHOD,
 ) -> LineOrbits:
-    """Return orbits of the return map that begin at the places `r` of the line.
+    """Return orbits of the return map that begin at positions `r` of the line.
 
     Parameters
     ----------
-    r : (N,) places [m]
-    rule : which way out is taken each time
-    returns : how often, at most
-    funnel : exits behind the two-fold, drawn evenly; an orbit ends there when left out
+    r : (N,) positions [m]
+    rule : selects an exit direction at each return
+    returns : largest number of returns
+    funnel : exits after the two-fold, drawn uniformly; an orbit ends there when left out
     seed : of the random choices
     slopes : whether a twin of each orbit gives the slope of the map, which doubles the work
 
@@ -284,11 +284,11 @@ def line_orbits(
     whole("line_orbits.seed", seed, least=0, most=MOST_SEED, why=why, try_="give 0.")
     why, each = "it counts returns.", 64.0 * max(np.size(r), 1)
     whole("line_orbits.returns", returns, least=1, each=each, why=why, try_="20.")
-    why, try_ = "each is a place on the line.", "for example np.linspace(0.16, 0.18, 100)."
-    places = numbers(
+    why, try_ = "each is a position on the line.", "for example np.linspace(0.16, 0.18, 100)."
+    points = numbers(
         "line_orbits.r", np.atleast_1d(r), per="orbit", unit="m", why=why, try_=try_
     ).copy()
-    return _Orbits(wheel, places, rule, funnel, np.random.default_rng(seed), method).run(
+    return _Orbits(wheel, points, rule, funnel, np.random.default_rng(seed), method).run(
         returns, slopes
     )
 
@@ -314,15 +314,15 @@ class _Orbits:
         self.time = np.zeros(r.size)
 
     def run(self, returns: int, slopes: bool) -> LineOrbits:
-        places, slope = [self.r.copy()], []
+        points, slope = [self.r.copy()], []
         for _ in range(returns):
             slope.append(self._step(slopes))
-            places.append(self.r.copy())
-        at_line = np.array(places), np.array(slope)
+            points.append(self.r.copy())
+        at_line = np.array(points), np.array(slope)
         return LineOrbits(*at_line, self.fate, self.two_folds, self.drifted, self.time)
 
     def _step(self, slopes: bool) -> Floats:
-        """Make one return of every orbit that still goes on; return the slopes."""
+        """Compute one return of every orbit that has not ended; return the slopes."""
         slope = np.full(self.r.size, np.nan)
         on = np.flatnonzero(self.fate == "line")
         at = np.flatnonzero(self.fate == "two_fold") if self.funnel is not None else on[:0]
@@ -332,8 +332,8 @@ class _Orbits:
         every = np.array(
             [_starts(self.wheel, r, np.full(r.size, w), self.method) for w in range(len(LineWay))]
         )
-        there = np.isfinite(every[:, :, 0].T)
-        ways, leave = self.rule.choose(there, self.rng)
+        existing = np.isfinite(every[:, :, 0].T)
+        ways, leave = self.rule.choose(existing, self.rng)
         ways = ways.astype(np.int64)
         begin = [every[ways, np.arange(r.size)]]
         signs, dwell = [_SIGNS[ways]], [leave]
@@ -345,7 +345,7 @@ class _Orbits:
             begin.append(np.column_stack([x, spent]))
             signs.append(side)
             dwell.append(np.tile([np.inf, 0.0], (at.size, 1)))
-        found = _returns(
+        result = _returns(
             self.wheel,
             np.concatenate(begin),
             np.concatenate(signs),
@@ -355,34 +355,38 @@ class _Orbits:
             None,
         )
         if slopes:
-            twin = found.r[on.size : 2 * on.size]
-            slope[on] = (twin - found.r[: on.size]) / _TWIN
-        rows = np.concatenate([np.arange(on.size), len(found.r) - at.size + np.arange(at.size)])
-        self._settle(np.concatenate([on, at]), found, rows)
+            twin = result.r[on.size : 2 * on.size]
+            slope[on] = (twin - result.r[: on.size]) / _TWIN
+        positions = np.concatenate(
+            [np.arange(on.size), len(result.r) - at.size + np.arange(at.size)]
+        )
+        self._record_returns(np.concatenate([on, at]), result, positions)
         return slope
 
-    def _settle(self, members: Ints, found: LineReturns, rows: Ints) -> None:
-        end = found.end[rows]
-        self.r[members] = found.r[rows]
-        self.time[members] += np.where(np.isfinite(found.time[rows]), found.time[rows], 0.0)
+    def _record_returns(self, members: Ints, result: LineReturns, positions: Ints) -> None:
+        end = result.end[positions]
+        self.r[members] = result.r[positions]
+        self.time[members] += np.where(
+            np.isfinite(result.time[positions]), result.time[positions], 0.0
+        )
         known = np.isin(end, ("line", "two_fold", "rest", "undecided"))
         self.fate[members] = np.where(known, end, "elsewhere")
         self.two_folds[members] += end == "two_fold"
         line = end == "line"
-        self.drifted[members[line]] |= ~_entered(self.wheel, found.r[rows][line])
+        self.drifted[members[line]] |= ~_entered(self.wheel, result.r[positions][line])
 
 
 # ---- kernels
 
 
 def _starts(wheel: WheelOnTurntable, r: Floats, ways: Ints, method: EventDriven) -> Floats:
-    """Return (N, 4) states next to the line and the time to them, NaN for no such way."""
+    """Return (N, 4) states next to the line and the time to them, NaN for no such direction."""
     from stiction.switching.wheel.return_kernels import line_starts
 
-    share = min(max(_NEAREST, 1e3 * method.rtol), _FARTHEST)
+    fraction = min(max(_NEAREST, 1e3 * method.rtol), _FARTHEST)
     out = np.empty((r.size, 4))
-    far = share * float(np.max(wheel.compiled.scale))
-    line_starts(r.copy(), ways.astype(np.int64), wheel.params, far, out)
+    distance = fraction * float(np.max(wheel.compiled.scale))
+    line_starts(r.copy(), ways.astype(np.int64), wheel.params, distance, out)
     return out
 
 
@@ -403,39 +407,39 @@ def _returns(
     method: EventDriven,
     workers: int | None,
 ) -> LineReturns:
-    """Follow starts (N, 4) to the line or to where they end; NaN rows are no starts."""
+    """Integrate starts (N, 4) to the line or to their ends; NaN marks no start."""
     from stiction.switching.ensembles.blocks import Task, run_task
 
-    good = np.isfinite(starts).all(axis=1)
+    valid = np.isfinite(starts).all(axis=1)
     count = len(starts)
     r, time = np.full(count, np.nan), np.full(count, np.nan)
     end = np.full(count, "no_way", dtype="<U16")
     state = np.full((count, 3), np.nan)
-    if not good.any():
+    if not valid.any():
         return LineReturns(r, time, end, state)
     task = Task(
         system=wheel,
-        x=starts[good, :3].copy(),
-        sides=signs[good].reshape(-1, 1).copy(),
-        dwell=dwell[good].copy(),
+        x=starts[valid, :3].copy(),
+        sides=signs[valid].reshape(-1, 1).copy(),
+        dwell=dwell[valid].copy(),
         t_end=t_end,
         method=dataclasses.replace(method, policy=None),
         stop=np.zeros(len(KINDS), dtype=np.int64),
     )
-    found = result_of(*run_task(task, workers))
-    time[good] = found.time + starts[good, 3]
-    state[good] = found.state
-    end[good] = _words(wheel, found)
+    result = result_of(*run_task(task, workers))
+    time[valid] = result.time + starts[valid, 3]
+    state[valid] = result.state
+    end[valid] = _kinds_of_end(wheel, result)
     r = np.where(end == "line", state[:, 0], np.nan)
     return LineReturns(r, time, end, state)
 
 
-def _words(wheel: WheelOnTurntable, found: EnsembleResult) -> npt.NDArray[np.str_]:
-    """Return how each trajectory ended; `line` is the branch v = 0, omega = omega0."""
-    end = found.end.astype("<U16")
-    hit = found.ended("codim2_line")
-    here = np.abs(found.state[:, 2] - wheel.omega0) <= 1e-6
-    end[hit & here] = "line"
-    end[hit & ~here] = "other_line"
-    end[found.ended("time") & (found.speed <= _RESTS)] = "rest"
+def _kinds_of_end(wheel: WheelOnTurntable, result: EnsembleResult) -> npt.NDArray[np.str_]:
+    """Return the kind of end of each trajectory; `line` is the branch v = 0, omega = omega0."""
+    end = result.end.astype("<U16")
+    hit = result.ended("codim2_line")
+    on_branch = np.abs(result.state[:, 2] - wheel.omega0) <= 1e-6
+    end[hit & on_branch] = "line"
+    end[hit & ~on_branch] = "other_line"
+    end[result.ended("time") & (result.speed <= _SPEED_AT_REST)] = "rest"
     return end

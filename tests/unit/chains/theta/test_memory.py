@@ -417,7 +417,7 @@ def test_what_cannot_carry_a_state_says_so():
         with pytest.raises(st.ModelError, match=where) as caught:
             ask()
         text = str(caught.value)
-        assert "which remembers freshness" in text
+        assert "which has internal state (freshness)" in text
         assert all(word in text for word in ("got", "needs", "Why:", "Try:"))
     assert chain.critical_force() is None
 

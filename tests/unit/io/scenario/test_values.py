@@ -140,7 +140,7 @@ def test_what_may_be_left_out():
         ("[systen]\n", "did you mean 'system'"),
     ],
 )
-def test_keys_of_scripts_and_other_programs_are_told_where_they_belong(tmp_path, text, advice):
+def test_keys_of_scripts_and_other_programs_name_their_place(tmp_path, text, advice):
     path = tmp_path / "mine.toml"
     law = '[system]\ntype = "Chain"\nmass = [1.0]\nload = { type = "Ramp", rate = 1.0 }\n'
     path.write_text(f'{law}stiffness = [1.0]\nfriction = {{ type = "Coulomb", mu = 0.3 }}\n{text}')

@@ -35,9 +35,7 @@ def test_a_process_that_is_killed_costs_its_own_kernel_alone(tmp_path, monkeypat
     shares = []
     lines = ["lethal.killer:deadly f8", "lethal.good:harmless f8"]
     failed = ahead_of_time.compile_lines(lines, shares.append)
-    assert failed == {
-        "lethal.killer:deadly f8": "the process that compiled it was ended from outside"
-    }
+    assert failed == {"lethal.killer:deadly f8": "the process that compiled it was killed"}
     assert shares[-1] == 1.0
     assert len(list((tmp_path / "kept").glob("harmless-*"))) == 1
 
@@ -52,10 +50,10 @@ def test_an_error_without_words_has_a_line(monkeypatch):
     assert ahead_of_time._compile_one("somewhere:f f8").startswith("MemoryError")
 
 
-def test_a_kernel_that_could_not_be_kept_is_not_ready(monkeypatch):
+def test_a_kernel_that_could_not_be_cached_is_not_ready(monkeypatch):
     monkeypatch.setattr(ahead_of_time, "_silent", lambda: None)
     monkeypatch.setattr(ahead_of_time, "compile_line", lambda line: None)
-    monkeypatch.setattr(folders, "_reported", {folders.CANNOT_KEEP: "No space left on device"})
+    monkeypatch.setattr(folders, "_reported", {folders.CANNOT_CACHE: "No space left on device"})
     said = ahead_of_time._compile_one("somewhere:f f8")
-    assert said.startswith(folders.CANNOT_KEEP)
+    assert said.startswith(folders.CANNOT_CACHE)
     assert "No space left" in said

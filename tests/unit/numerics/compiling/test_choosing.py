@@ -160,7 +160,7 @@ def test_a_run_that_is_compiled_once_is_compiled_the_next_time(tmp_path):
     assert done.stderr == ""
 
 
-def test_a_small_first_run_of_unknown_length_tells_the_way_to_full_speed(tmp_path, monkeypatch):
+def test_a_small_first_run_of_unknown_length_reports_how_to_compile(tmp_path, monkeypatch):
     # kernels of others are there: of the other systems, and of another method of this one
     monkeypatch.setenv("STICTION_CACHE_DIR", str(tmp_path / "kept"))
     for other in (*({*systems()} - {"switching"}), "stiction.switching.ensembles.ensemble:run"):

@@ -77,7 +77,7 @@ def test_files_are_removed_where_open_ones_cannot_be(tmp_path, monkeypatch):
     closing = [file]
     # the path was made before: pathlib looks at os.name as well
     monkeypatch.setattr(folders, "os", types.SimpleNamespace(name="nt"))
-    folders._let_go(file, path)
+    folders._release(file, path)
     assert order == ["unlink"]
     assert not path.exists()
 

@@ -87,11 +87,11 @@ def test_a_program_without_a_console_goes_on(monkeypatch):
     assert folders.reported("a damaged kernel is compiled again") == ""
 
 
-def test_nothing_is_ready_where_nothing_can_be_kept(tmp_path, monkeypatch):
+def test_nothing_is_ready_where_nothing_can_be_cached(tmp_path, monkeypatch):
     monkeypatch.setenv("STICTION_CACHE_DIR", str(tmp_path / "kept"))
     folders.mark_ready("chains")
     assert folders.is_ready("chains")
-    folders.report_once(folders.CANNOT_KEEP, "No space left on device")
+    folders.report_once(folders.CANNOT_CACHE, "No space left on device")
     folders.mark_ready("rods")
     assert not folders.is_ready("rods")
 
@@ -122,7 +122,7 @@ def test_two_processes_take_turns(tmp_path):
         assert time.perf_counter() - begin < 60.0
 
 
-def test_where_files_cannot_be_held_work_goes_on(tmp_path):
+def test_where_files_cannot_be_locked_work_goes_on(tmp_path):
     (tmp_path / "file").write_text("")
     with folders.alone(tmp_path / "file" / "turn"):
         pass

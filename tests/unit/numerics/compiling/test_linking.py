@@ -121,7 +121,7 @@ def test_a_kernel_apart_is_jumped_to():
     assert made.fndesc.mangled_name not in whole.library._own_names
 
 
-def test_what_others_compile_with_a_kernel_apart_is_not_kept(tmp_path):
+def test_callers_of_a_separate_kernel_are_not_cached(tmp_path):
     """It would jump to a place of this process."""
     source = tmp_path / "theirs.py"
     source.write_text("import numba\n\n@numba.njit(cache=True)\ndef f(a):\n    return g(a, 1)\n")
@@ -219,7 +219,7 @@ def test_inner_kernels_of_one_process_are_linked_by_another(place):
     assert call(place, "one") == (108.0, [])
 
 
-def test_an_edit_below_is_seen_through_kept_inner_kernels(place):
+def test_an_edit_below_is_seen_through_cached_inner_kernels(place):
     call(place, "one")
     call(place, "two")
     source = place / "low.py"

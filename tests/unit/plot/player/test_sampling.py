@@ -33,7 +33,7 @@ def test_slopes_cross_no_event():
     assert rates[10:] == pytest.approx(np.ones(11))
 
 
-def test_held_and_straight():
+def test_constant_and_linear():
     knots, values = np.array([0.0, 1.0]), np.array([[1.0], [3.0]])
     assert held(np.array([0.9, 1.0]), knots, values).ravel().tolist() == [1.0, 3.0]
     assert between(np.array([0.5]), knots, values).tolist() == [[2.0]]

@@ -53,7 +53,7 @@ def test_the_spline_is_of_order_two_and_the_fitted_curve_of_order_four():
     assert off(20, FITTED) < 0.01 * off(20, SPLINE)
 
 
-def test_cubics_are_met_exactly():
+def test_cubics_are_reproduced_exactly():
     x = np.arange(9.0)
     for power in range(4):
         r = np.stack([x**power, x, 0.0 * x])

@@ -106,7 +106,7 @@ def test_a_belt_carries_a_rod_with_a_third_of_its_speed(rise):
     assert run.energy.imbalance_rel < 1e-4
 
 
-def test_a_drum_drives_a_rod_that_touches_it():
+def test_a_drum_drives_a_rod_in_contact():
     # no slip: the surface of the drum and the rod keep one speed, 8 rad/s times 0.05 m
     drum = CylinderPartner((0.0, -0.5, 0.0), (0.0, 0.5, 0.0), 0.05, angular_velocity=(0, 8.0, 0))
     line = Straight((-0.2, 0.0, 0.07), (0.2, 0.0, 0.07))
@@ -142,6 +142,6 @@ def test_the_midpoint_rule_knows_no_partners():
         st.solve(system, st.rods.RollingMidpoint(1e-4), (0.0, 1e-3), save=2)
 
 
-def test_partners_touch_as_second():
+def test_partners_are_second_in_a_contact():
     with pytest.raises(st.ModelError, match="partners come after them"):
         st.Rods([stiff(0.02, 0.02)], [RollingContact(0.2, 0.2, 2, 1)], partners=[PlanePartner()])

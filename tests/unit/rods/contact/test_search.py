@@ -6,7 +6,7 @@ from scipy.interpolate import BSpline
 from scipy.optimize import brentq, root
 
 from stiction.rods.contact.curve.kernels import FITTED, SPLINE
-from stiction.rods.contact.pairs import group_pieces, near_pieces, wrap_pieces
+from stiction.rods.contact.pairs import bound_segments, group_segments, near_segments
 from stiction.rods.contact.search_kernels import Candidate, find_candidates
 
 LINE_BELOW = np.sin(np.deg2rad(20.0))
@@ -42,16 +42,16 @@ def search(rods, radius, margin, separation=None, capacity=4096, rule=SPLINE):
 
 
 def looked_at(rods, radius, margin):
-    """Return how many pairs of pieces the broad phase looked at, and how many there are."""
+    """Return how many pairs of segments the broad phase looked at, and how many there are."""
     radius = np.broadcast_to(np.asarray(radius, dtype=float), (len(rods),)).copy()
     count = np.array([len(nodes) - 1 for nodes in rods], dtype=np.int64)
     first = np.concatenate([[0], np.cumsum(count + 1)[:-1]]).astype(np.int64)
     r = np.ascontiguousarray(np.concatenate(rods).T)
     ds = np.array([np.linalg.norm(np.diff(x, axis=0), axis=1).mean() for x in rods])
-    pieces, spheres = wrap_pieces(r, first, count, radius, margin, SPLINE)
-    groups, around = group_pieces(pieces, spheres, radius, ds, margin)
-    _, near, tests = near_pieces(pieces, spheres, groups, around, count + 1)
-    return tests, near, len(pieces.rod)
+    segments, spheres = bound_segments(r, first, count, radius, margin, SPLINE)
+    groups, around = group_segments(segments, spheres, radius, ds, margin)
+    _, near, tests = near_segments(segments, spheres, groups, around, count + 1)
+    return tests, near, len(segments.rod)
 
 
 # ---- the same by brute force
@@ -226,7 +226,7 @@ def net(m, spacing=0.1, n=None):
 
 
 def test_a_net_has_one_place_per_crossing():
-    # with 4 (m + 1) elements every crossing sits on a node, the border of four pieces
+    # with 4 (m + 1) elements every crossing sits on a node, the border of four segments
     rows = search(net(6, n=28), 0.01, 1e-3)
     assert len(rows) == 36
     assert np.all(rows[:, 6] == CROSSING)
@@ -236,7 +236,7 @@ def test_a_net_has_one_place_per_crossing():
     assert np.abs(rows[:, 5] - 1.0).max() < 1e-14
 
 
-def test_parallel_rods_touch_along_a_line():
+def test_parallel_rods_have_a_line_contact():
     x = np.linspace(0.0, 1.0, 31)
     one = np.stack([x, 0.0 * x, 0.0 * x], axis=1)
     two = one[::-1] + np.array([0.2, 0.0, 0.04])
@@ -300,20 +300,20 @@ def test_the_order_of_rods_does_not_matter():
 
 def test_the_cost_grows_with_the_number_of_elements():
     small, large = net(8), net(32)
-    tests, near, pieces = looked_at(small, 0.01, 1e-3)
+    tests, near, segments = looked_at(small, 0.01, 1e-3)
     more_tests, more_near, more_pieces = looked_at(large, 0.01, 1e-3)
-    assert more_tests / more_pieces < 1.2 * tests / pieces
-    assert more_near / more_pieces < 1.2 * near / pieces
-    # all pairs would be half the square, and 16 times as many per piece
+    assert more_tests / more_pieces < 1.2 * tests / segments
+    assert more_near / more_pieces < 1.2 * near / segments
+    # all pairs would be half the square, and 16 times as many per segment
     assert more_tests < 0.02 * (more_pieces**2 / 2)
 
 
 def test_one_thick_rod_does_not_spoil_the_cost():
     thin = net(24, n=48)
     thick = np.linspace((-1.0, -1.0, 3.1), (3.0, 3.0, 3.1), 9)
-    tests, _, pieces = looked_at(thin, 0.005, 1e-3)
+    tests, _, segments = looked_at(thin, 0.005, 1e-3)
     more, _, _ = looked_at([*thin, thick], [0.005] * 48 + [3.0], 1e-3)
-    assert more < 3 * tests < 0.1 * pieces**2
+    assert more < 3 * tests < 0.1 * segments**2
 
 
 def test_too_little_room_is_reported():

@@ -64,7 +64,7 @@ def over_a_ball(mu, t_end, save, step, shape="ball"):
 
 
 @pytest.mark.parametrize(("mu", "shape"), [(0.0, "ball"), (0.2, "ball"), (0.2, "cylinder")])
-def test_forces_told_in_slip_are_what_changes_the_momentum(mu, shape):
+def test_reported_forces_in_slip_change_the_momentum(mu, shape):
     # of a free rod, whatever it does within: the normal turns under the slip, and u . n' with it
     off = []
     for save in (251, 501):

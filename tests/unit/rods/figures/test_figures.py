@@ -284,12 +284,12 @@ def test_energy_is_in_joules(run):
 
 def test_scene_holds_rods_and_contacts(slipping):
     data = RodData(slipping)
-    rolling, slips, opened = (data.scene(data.row(t)) for t in (0.5, 1.25, 1.75))
+    rolling, slips, opened = (data.scene(data.sample(t)) for t in (0.5, 1.25, 1.75))
     assert [rod.shape for rod in rolling.rods] == [(N, 3), (N, 3)]
     assert rolling.radii.tolist() == [RADIUS, RADIUS]
     assert (rolling.slips.tolist(), slips.slips.tolist()) == ([False], [True])
     assert len(opened.points) == 0
-    assert data.row(None) == ROWS - 1
+    assert data.sample(None) == ROWS - 1
     assert data.largest_force == pytest.approx(
         np.linalg.norm(slipping.variables["contact_force"].values, axis=1).max()
     )
@@ -356,7 +356,7 @@ def painted(figure):
 def test_tubes_are_where_the_rods_are(slipping):
     picture = painted(figures_of(slipping).scene(0.5))
     data = RodData(slipping)
-    scene = data.scene(data.row(0.5))
+    scene = data.scene(data.sample(0.5))
     view = view_of(data, [scene], (28.0, -60.0))
     rows, columns = picture.shape[:2]
     white = (picture > 250.0).all(axis=2)
@@ -387,7 +387,7 @@ def test_default_set_is_written(slipping, tmp_path, no_pyvista):
     assert all(path.read_bytes().startswith(b"\x89PNG") for path in paths)
 
 
-def test_rods_that_cannot_touch(run, no_pyvista):
+def test_rods_without_a_possible_contact(run, no_pyvista):
     names = ("position", "rod_of_node", "radius_of_node")
     alone = dataclasses.replace(run, variables={name: run.variables[name] for name in names})
     figures = figures_of(alone)

@@ -72,7 +72,7 @@ def test_ends_are_held():
     assert np.abs(x[:, -2] - x[0, -2]).max() > 1e-4
 
 
-def test_a_driven_end_moves_as_told():
+def test_a_driven_end_has_its_prescribed_motion():
     end = Driven([0.1, 0.2, 0.0], [0.0, 0.0, 1.0], rise=0.04, hold="element")
     run = solved(one(left=end), 1e-4)
     t = run.time

@@ -47,7 +47,7 @@ def test_slip_is_that_of_the_point_below_the_axis(made):
     """u = v + a n x w, with the mean spin of the elements beside; half counts about the axis."""
     q, v, p, plane, _, nodes = made
     n, b = np.array(plane.normal), np.array(plane.tangents)
-    kernels.slips(q, v, p, plane, nodes)
+    kernels.contact_velocities(q, v, p, plane, nodes)
     for k in range(SIZE):
         u = v[:, k].copy()
         for e in beside(k):
@@ -61,8 +61,8 @@ def test_slip_is_that_of_the_point_below_the_axis(made):
 def test_slip_per_impulse_is_what_a_push_does(made):
     """The change of slip at a node by a unit impulse there is a column of G."""
     q, v, p, plane, mat, nodes = made
-    kernels.slips(q, v, p, plane, nodes)
-    kernels.turn_table(q, plane, mat, nodes)
+    kernels.contact_velocities(q, v, p, plane, nodes)
+    kernels.assemble_mobility(q, plane, mat, nodes)
     n, b = np.array(plane.normal), np.array(plane.tangents)
     for e in range(SIZE - 1):
         np.testing.assert_allclose(nodes[e].m, b @ np.cross(n, axis(q, e)), rtol=1e-12)
@@ -77,7 +77,7 @@ def test_slip_per_impulse_is_what_a_push_does(made):
         assert (node.g11, node.g12, node.g22) == pytest.approx((g[0, 0], g[0, 1], g[1, 1]))
         for d in np.eye(2):
             before = np.array(kernels.slip_at(k, nodes))
-            kernels.push(k, float(d[0]), float(d[1]), plane, mat, nodes)
+            kernels.apply_tangential_impulse(k, float(d[0]), float(d[1]), plane, mat, nodes)
             change = np.array(kernels.slip_at(k, nodes)) - before
             np.testing.assert_allclose(change, g @ d, rtol=1e-9, atol=1e-12)
 
@@ -85,12 +85,12 @@ def test_slip_per_impulse_is_what_a_push_does(made):
 def test_pushes_are_reciprocal(made):
     """What an impulse at one node does to its neighbour, the neighbour does to it."""
     q, v, p, plane, mat, nodes = made
-    kernels.slips(q, v, p, plane, nodes)
-    kernels.turn_table(q, plane, mat, nodes)
+    kernels.contact_velocities(q, v, p, plane, nodes)
+    kernels.assemble_mobility(q, plane, mat, nodes)
 
     def change(k, d, other):
         before = np.array(kernels.slip_at(other, nodes))
-        kernels.push(k, float(d[0]), float(d[1]), plane, mat, nodes)
+        kernels.apply_tangential_impulse(k, float(d[0]), float(d[1]), plane, mat, nodes)
         return np.array(kernels.slip_at(other, nodes)) - before
 
     for k in range(SIZE - 1):
@@ -101,4 +101,4 @@ def test_pushes_are_reciprocal(made):
 
 
 def test_weights_of_elements_in_nodes():
-    assert [kernels.weight(k, SIZE) for k in range(SIZE)] == [1.0, 0.5, 0.5, 1.0]
+    assert [kernels.frame_weight(k, SIZE) for k in range(SIZE)] == [1.0, 0.5, 0.5, 1.0]

@@ -76,7 +76,7 @@ def test_local_friction_is_exact():
         a = rng.normal(size=(2, 2))
         gram = a @ a.T + 0.05 * np.eye(2)
         b, bound = rng.normal(size=2), rng.random() * 3.0
-        px, py, slips = pk.coulomb(gram[0, 0], gram[0, 1], gram[1, 1], b[0], b[1], bound)
+        px, py, slips = pk.local_coulomb(gram[0, 0], gram[0, 1], gram[1, 1], b[0], b[1], bound)
         force, slip = np.array([px, py]), b + gram @ [px, py]
         if slips:
             assert np.hypot(*force) == pytest.approx(bound, rel=1e-12)

@@ -11,7 +11,7 @@ from stiction.rods import RollingStrings, Sine
 from stiction.rods.figures.strings.chaos import crossings
 from stiction.rods.strings.chaos import Breakdown, Exponent, breakdown, chaos_map, exponent
 from stiction.rods.strings.growth import growth
-from stiction.studies.keep import Reading, kept_of
+from stiction.studies.results import Reading, results_of
 
 SAME = RollingStrings(G1=1.0, G2=1.0, s1=2.0, s2=2.0, u0=Sine(2, 1.0), nodes=3)
 STRONG = dataclasses.replace(SAME, s2=3.5)
@@ -20,11 +20,11 @@ CRUDE = st.Characteristics(step=1e-2, check=False)
 
 def made(rate, t_end=200.0, power=0.0):
     """Return the exponent of a distance exp(rate t) t^power."""
-    from stiction.rods.strings.chaos import _judged
+    from stiction.rods.strings.chaos import _exponent_from_blocks
 
     time = np.arange(2.0, t_end + 1.0, 2.0)
     logs = rate * time + power * np.log(time)
-    return _judged(time, np.diff(logs, prepend=0.0), "")
+    return _exponent_from_blocks(time, np.diff(logs, prepend=0.0), "")
 
 
 def test_verdicts_of_known_growth():
@@ -149,8 +149,8 @@ def test_studies_measure_exponents():
     run = solved(STRONG, CRUDE, (0.0, 40.0), save=2)
     found = exponent(STRONG, 40.0, method=CRUDE)
     names = ("measured.lyapunov", "measured.lyapunov_error")
-    kept = kept_of(run, Reading(names))
+    kept = results_of(run, Reading(names))
     assert kept[names[0]].values == found.rate
     assert kept[names[1]].values == found.error
     with pytest.raises(st.ScenarioError, match=r"did you mean 'measured\.lyapunov'"):
-        kept_of(run, Reading(("measured.lyapunof",)))
+        results_of(run, Reading(("measured.lyapunof",)))

@@ -161,12 +161,12 @@ def test_parts_of_the_kernels_do_the_same(periodic):
     where = rng.uniform(-13.0, 13.0, (2, 30))
     found = np.zeros((2, 30), dtype=np.int64)
     other = found.copy()
-    kernels._seek.plain(which, where, pair, guide, found)
-    kernels._seek.py_func(which, where, pair, guide, other)
+    kernels._locate_cubics.plain(which, where, pair, guide, found)
+    kernels._locate_cubics.py_func(which, where, pair, guide, other)
     np.testing.assert_array_equal(found, other)
     x = np.linspace(0.0, 4.0, 30)
     made = []
-    for run in (kernels._aim.plain, kernels._aim.py_func):
+    for run in (kernels._locate_characteristics.plain, kernels._locate_characteristics.py_func):
         filled = (np.zeros((2, 30), dtype=np.int64), np.zeros((2, 30)), np.zeros((2, 30)))
         run(1, x, 0.7, 1.3, pair, *filled)
         made.append(filled)

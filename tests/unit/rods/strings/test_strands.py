@@ -223,7 +223,7 @@ def test_end_of_the_model_is_a_status():
     run = st.solve(weak(G1=1.5, G2=1.5, s1=1.0, s2=1.5), BumpStrands(0.04), (0.0, 9.0), throw=False)
     assert run.status is Status.NO_CONTINUATION
     assert run.t_end < 9.0
-    assert "bump comes to an end" in run.reason
+    assert "bump reaches an end" in run.reason
     assert not run.audit.ok
 
 

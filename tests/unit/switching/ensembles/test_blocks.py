@@ -46,7 +46,7 @@ def test_threads(monkeypatch, parallel, mode, given, threads):
 
 
 @pytest.mark.parametrize(("count", "threads"), [(6, 6), (None, 1)])
-def test_threads_where_cores_are_not_told(monkeypatch, count, threads):
+def test_threads_where_cores_are_unknown(monkeypatch, count, threads):
     monkeypatch.setattr(blocks, "mode", lambda: "compiled")
     monkeypatch.delattr(os, "sched_getaffinity", raising=False)
     monkeypatch.setattr(os, "cpu_count", lambda: count)
@@ -111,7 +111,7 @@ def test_looks_stand_in_the_middle_of_their_intervals(flows):
 @pytest.mark.parametrize("threads", [1, 3])
 def test_starts_are_followed_in_blocks_of_a_fixed_size(monkeypatch, flows, backward, way, threads):
     monkeypatch.setattr(blocks, "_workers", lambda system, workers: threads)
-    monkeypatch.setattr(blocks, "_hop_on", lambda task, out: flows.calls.append("hop"))
+    monkeypatch.setattr(blocks, "_integrate_hops", lambda task, out: flows.calls.append("hop"))
     done = []
     made, density, outside = blocks.run_task(
         task(600, backward=backward, off=0.125), progress=done.append
@@ -148,7 +148,7 @@ def test_steps_of_a_start_are_bounded(monkeypatch, flows):
 def test_what_is_taken_further(monkeypatch, flows, change, hops):
     seen = []
     monkeypatch.setattr(blocks, "_workers", lambda system, workers: 1)
-    monkeypatch.setattr(blocks, "_hop_on", lambda task, out: seen.append(1))
+    monkeypatch.setattr(blocks, "_integrate_hops", lambda task, out: seen.append(1))
     if "grid" in change:
         change = {"grid": (np.array([0, 1]), np.zeros(2), np.ones(2), (2, 3))}
     if "stop" in change:
@@ -162,7 +162,7 @@ def test_what_is_taken_further(monkeypatch, flows, change, hops):
 def test_functions_of_users_are_asked_after_every_block(monkeypatch, flows):
     asked = []
     monkeypatch.setattr(blocks, "_workers", lambda system, workers: 1)
-    monkeypatch.setattr(blocks, "_hop_on", lambda task, out: None)
+    monkeypatch.setattr(blocks, "_integrate_hops", lambda task, out: None)
     callbacks = (SimpleNamespace(check=lambda: asked.append(1)), object())
     blocks.run_task(task(600, system=system(callbacks=callbacks)))
     assert len(asked) == 3

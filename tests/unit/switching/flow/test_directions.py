@@ -7,7 +7,7 @@ import pytest
 
 from stiction.switching.flow.intersections import directions as kernels
 from stiction.switching.flow.intersections import sliding
-from stiction.switching.flow.intersections.bilinear import Bilinear, merging, root
+from stiction.switching.flow.intersections.bilinear import Bilinear, root, scaled_discriminant
 from stiction.switching.flow.intersections.transitions import signs_of
 from stiction.switching.flow.state import QUADRANT_RATES, SAMPLE, Progress, Workspace
 
@@ -74,7 +74,7 @@ def test_the_functions_whose_signs_decide():
     for rates in RATES[:10]:
         w = workspace(rates)
         sliding._fill_functions(w, SAMPLE)
-        found = w.rows[SAMPLE]
+        found = w.vectors[SAMPLE]
         np.testing.assert_array_equal(found[:8], np.ravel(rates))
         for e in range(4):
             up, down, rate = sliding_rate(rates, e)
@@ -93,7 +93,7 @@ def test_half_surfaces_attract_or_repel():
         for e in range(4):
             up, down, rate = sliding_rate(rates, e)
             kind = 1 if up < 0.0 < down else -1 if down < 0.0 < up else 0
-            found, grows = kernels._half(w, e)
+            found, grows = kernels._half_surface(w, e)
             assert found == kind
             assert grows == (pytest.approx(rate, rel=1e-10) if kind else 0.0)
 
@@ -193,7 +193,7 @@ def test_both_roots_of_two_bilinear_equations(seed):
     matches = [np.allclose([*a, *b], [*one, *two], rtol=1e-7, atol=1e-9)
                for a, b in itertools.permutations(found)]  # fmt: skip
     assert any(matches)
-    assert merging(c) > 0.0
+    assert scaled_discriminant(c) > 0.0
 
 
 @pytest.mark.parametrize(("rest", "good"), [(0.25, True), (0.0, True), (-0.25, False)])
@@ -201,7 +201,7 @@ def test_roots_merge(rest, good):
     """v = u and u v = 2 u + rest - 1: u = 1 +- sqrt(rest)."""
     c = Bilinear(0.0, 1.0, -1.0, 0.0, 1.0 - rest, -2.0, 0.0, 1.0)
     size = 1.0 + 4.0 + (1.0 - rest) ** 2
-    assert merging(c) == pytest.approx(4.0 * rest / size, abs=1e-15)
+    assert scaled_discriminant(c) == pytest.approx(4.0 * rest / size, abs=1e-15)
     for sign in (1.0, -1.0):
         r = root(c, sign, False)
         assert bool(r.good) is good
@@ -223,7 +223,7 @@ def test_rates_that_add_up_have_one_root():
     assert (r.u, r.v, r.det) == pytest.approx((1.0 / 3.0, 5.0 / 3.0, 3.0))
     assert r.good
     assert not root(c, -1.0, False).good
-    assert merging(c) == 1.0
+    assert scaled_discriminant(c) == 1.0
     flat = Bilinear(1.0, 1.0, 1.0, 0.0, 2.0, 2.0, 2.0, 0.0)
     assert not root(flat, 1.0, False).good
     assert root(Bilinear(0.0, 1.0, 1.0, 0.0, 0.0, 2.0, 2.0, 0.0), 1.0, False).good

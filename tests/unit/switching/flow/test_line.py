@@ -50,7 +50,7 @@ def ends(ray, turn, off):
     # placed far out in the same direction: so near, it would be put on the surface
     path.place(0.0, x / NEAR, np.sign(system.surfaces_at(x)))
     arrays = path.flow
-    a = arrays.rows
+    a = arrays.vectors
     a[Y, :3] = x
     arrays.functions[0].value = abs(system.surfaces_at(x)[0])
     arrays.functions[2].value = abs(system.kinks_at(x)[0])

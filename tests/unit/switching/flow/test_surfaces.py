@@ -48,7 +48,7 @@ def at(system, x, sides=None):
         sides = np.sign(system.surfaces_at(x))
     path = Trajectory(system, Tolerance(1e-8), np.array([0.0, 1.0]))
     path.place(0.0, np.asarray(x, dtype=float), np.asarray(sides))
-    return path.flow.work, path.flow.rows
+    return path.flow.work, path.flow.vectors
 
 
 def random_planes(seed):
@@ -88,7 +88,7 @@ def test_a_bent_surface_is_no_plane(which):
 
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("i", [0, 1])
-def test_the_way_onto_a_surface_is_along_its_scaled_gradient(i, seed):
+def test_projection_is_along_the_scaled_gradient(i, seed):
     # least step in units of the scale: dx_j ~ S_j^2 dh/dx_j, and the surface is met to rounding
     random = np.random.default_rng(seed)
     system, x = bowls(), random.normal(size=3)
@@ -116,7 +116,7 @@ def test_rates_of_each_surface_are_gradient_times_field(seed):
     rates.normals(work, Y, GRAD)
     a[PLUS, :3] = field
     expected = gradients_of_bowls(x) @ field
-    found = [rates.lie(work, i, PLUS) for i in (0, 1)]
+    found = [rates.lie_derivative(work, i, PLUS) for i in (0, 1)]
     np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
 
 

@@ -69,8 +69,8 @@ def test_a_run_hops_as_an_ensemble_does():
 
 
 def test_the_first_return_of_the_wheel_does_not_depend_on_the_tolerance():
-    from stiction.switching.choosing.exits import EscapingWedge
     from stiction.switching.flow.trajectory import Tolerance
+    from stiction.switching.nonuniqueness.exits import EscapingWedge
 
     wheel = st.WheelOnTurntable()
     star = two_fold(wheel, [0.1859, -0.03012, -1.037])

@@ -179,7 +179,7 @@ def test_the_ledger_closes_with_the_square_of_the_nodes():
 
 
 @pytest.mark.fails_audit("switching", "ledger_closes")
-def test_a_coarse_tread_is_told():
+def test_a_coarse_tread_is_reported():
     wheel = dataclasses.replace(WHEEL, nodes=4, half_length=1e-3, onset_angle=0.03)
     motion = wheel.integrate((0.1859, -0.03, -1.05), np.linspace(0.0, 0.05, 6))
     assert [check.check for check in motion.audit.failed] == ["ledger_closes"]

@@ -9,10 +9,10 @@ import pytest
 from scipy.integrate import solve_ivp
 
 from stiction.errors import ModelError
-from stiction.switching.choosing.exits import dwell_time
 from stiction.switching.ensembles.study import ensemble
 from stiction.switching.flow.trajectory import Tolerance
 from stiction.switching.methods import EventDriven
+from stiction.switching.nonuniqueness.exits import dwell_time
 from stiction.switching.two_folds.finding import two_fold
 from stiction.switching.wheel.escapes import escaping_points, funnel_exits
 from stiction.switching.wheel.model import WheelOnTurntable
@@ -98,7 +98,7 @@ def test_returns_of_single_runs():
         assert found.time[i] == pytest.approx(t, abs=1e-4)
 
 
-def test_ways_that_the_sheet_tells():
+def test_exit_directions_of_the_formulas_sheet():
     slip = line_return(WHEEL, [0.168, 0.19, 0.25], LineWay.SLIP_MINUS)
     assert slip.end.tolist() == ["line", "two_fold", "two_fold"]
     assert slip.r[0] == pytest.approx(0.168 - 3e-4, abs=1e-5)

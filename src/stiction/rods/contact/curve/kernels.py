@@ -97,7 +97,7 @@ def spread(w: Vector, outer: Vector, start: int, count: int) -> None:
 def points_of(
     r: Matrix, first: int, count: int, k: int, axis: int, rule: int
 ) -> tuple[float, float, float, float]:
-    """Return component `axis` of the four points whose B-spline is the curve of piece k."""
+    """Return component `axis` of the four points whose B-spline is the curve of segment k."""
     j = first + k
     b, c = r[axis, j], r[axis, j + 1]
     if rule == FITTED:

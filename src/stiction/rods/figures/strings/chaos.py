@@ -1,4 +1,4 @@
-"""Chaos drawn: exponents over a plane of starts, and sections through a motion."""
+"""Figures of chaos: maps of Lyapunov exponents, and Poincare sections."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _SIGNS = {"exponential": "x", "regular": "o", "undecided": "."}
 def draw_map(
     mobility: Floats, offset: Floats, rate: Floats, verdict: npt.NDArray[np.str_]
 ) -> PaperFigure:
-    """Return exponents in colours over G and s2 - s1, with a sign for each verdict.
+    """Return exponents in colours over G and s2 - s1, with a marker for each verdict.
 
     Verified by: tests/unit/rods/strings/test_chaos.py::test_a_map_is_drawn
     """
@@ -36,11 +36,20 @@ def draw_map(
     )
     x, y = np.meshgrid(offset, mobility)
     for word, sign in _SIGNS.items():
-        here = verdict == word
-        if here.any():
-            # white below black: to be seen on light and dark cells
-            ax.plot(x[here], y[here], sign, color="white", ms=3.6, mew=1.8, mfc="none")
-            ax.plot(x[here], y[here], sign, color=style.INK, ms=3, mew=0.7, mfc="none", label=word)
+        selected = verdict == word
+        if selected.any():
+            # a white outline, visible on light and dark cells
+            ax.plot(x[selected], y[selected], sign, color="white", ms=3.6, mew=1.8, mfc="none")
+            ax.plot(
+                x[selected],
+                y[selected],
+                sign,
+                color=style.INK,
+                ms=3,
+                mew=0.7,
+                mfc="none",
+                label=word,
+            )
     bar = figure.colorbar(shown, ax=ax, fraction=0.06, pad=0.03)
     bar.set_label("exponent (1 / time)", fontsize=style.FONT)
     bar.ax.tick_params(labelsize=style.FONT)
@@ -51,7 +60,7 @@ def draw_map(
 
 
 def crossings(time: Floats, values: Floats, others: Floats) -> tuple[Floats, Floats]:
-    """Return when values rise through zero, and what others are then, by cubics between rows.
+    """Return the upward zero crossings of values, and other signals there, by cubic interpolation.
 
     Parameters
     ----------
@@ -69,7 +78,7 @@ def crossings(time: Floats, values: Floats, others: Floats) -> tuple[Floats, Flo
 
     spline = CubicSpline(time, values)
     roots = spline.roots(extrapolate=False)
-    # a root on a row may be found on both sides of it
+    # a root at a sample may be located from both sides
     roots = roots[np.diff(roots, prepend=-np.inf) > 1e-9 * (time[-1] - time[0])]
     roots = roots[spline(roots, 1) > 0.0]
     return roots, CubicSpline(time, others, axis=1)(roots)
@@ -88,17 +97,17 @@ def section(data: StringData) -> PaperFigure:
     Verified by: tests/unit/rods/strings/test_chaos.py::test_a_periodic_motion_is_a_point
     """
     names = ("s1", "s1_rate", "s2", "s2_rate")
-    rows = np.array([data.values(name) for name in names])
+    signals = np.array([data.values(name) for name in names])
     if data.time.size < 4:
         raise _too_few(0)
-    times, found = crossings(data.time, data.values("u1"), rows)
+    times, section = crossings(data.time, data.values("u1"), signals)
     if times.size < 2:
         raise _too_few(times.size)
     figure = style.new_figure(style.COLUMN, 2.6)
     ((ax,),) = style.grid(figure, margins=(0.62, 0.16, 0.42, 0.3))
     for k, (name, colour) in enumerate(STRINGS.items()):
         label = {"u": "s₁ on u", "v": "s₂ on v"}[name]
-        ax.plot(found[2 * k], found[2 * k + 1], ".", color=colour, ms=2.5, label=label)
+        ax.plot(section[2 * k], section[2 * k + 1], ".", color=colour, ms=2.5, label=label)
     style.scale_axis(ax.xaxis, "contact point s")
     style.scale_axis(ax.yaxis, "its velocity ṡ")
     style.key(ax, columns=2)

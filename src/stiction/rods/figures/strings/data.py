@@ -1,4 +1,4 @@
-"""What the figures of rolling strings read from a run, and what they derive from it.
+"""Data of the figures of rolling strings: variables of a run and derived quantities.
 
 Only saved data are read, so a run loaded from disk draws the same figures as a live one.
 """
@@ -72,7 +72,7 @@ class StringData(RunData):
         return np.asarray(self.run.variables[name].values, dtype=np.float64)
 
     def place(self, name: str) -> Floats:
-        """Return (node,) where the field `name`, u or v, is kept."""
+        """Return (node,) of the points where the field `name`, u or v, is saved."""
         return self.values("x" if name == "u" else "y")
 
     def length(self, name: str) -> float:
@@ -82,7 +82,7 @@ class StringData(RunData):
         return float(self.place(name)[-1])
 
     def speed(self, name: str) -> float | None:
-        """Return the wave speed of string `name`; None if the run does not say."""
+        """Return the wave speed of string `name`; None if it was not saved."""
         return (
             float(self.values("wave_speed")["uv".index(name)]) if self.has("wave_speed") else None
         )
@@ -155,8 +155,8 @@ class StringData(RunData):
     # ---- spectrum of a lead harmonic
 
     @property
-    def even_rows(self) -> int:
-        """How many of the first saved times are evenly spaced; an early end comes between."""
+    def evenly_spaced_samples(self) -> int:
+        """Number of evenly spaced saved times at the start; an early end may follow."""
         gaps = np.diff(self.time)
         if not gaps.size:
             return int(self.time.size)
@@ -166,7 +166,7 @@ class StringData(RunData):
     @property
     def has_spectrum(self) -> bool:
         """Whether enough evenly spaced times were saved for a spectrum."""
-        return self.even_rows >= _LEAST_SAMPLES
+        return self.evenly_spaced_samples >= _LEAST_SAMPLES
 
     def spectrum(self, name: str) -> Line:
         """Return the spectrum of the lead harmonic of string `name`, by a Hann window.
@@ -177,23 +177,23 @@ class StringData(RunData):
 
         Verified by: tests/unit/rods/figures/strings/test_figures.py::test_spectrum_of_two_lines
         """
-        rows = self.even_rows
+        samples = self.evenly_spaced_samples
         if not self.has_spectrum:
             raise ModelError(
                 "plot.spectrum",
-                f"{rows} evenly spaced times",
+                f"{samples} evenly spaced times",
                 f"at least {_LEAST_SAMPLES}",
                 "a spectrum is that of a signal sampled at equal steps.",
                 "save the run at evenly spaced times, for example save=2001.",
             )
         step = float(self.time[1] - self.time[0])
-        signal = self.values(f"{name}1")[:rows]
-        omega = np.asarray(2.0 * np.pi * np.fft.rfftfreq(rows, step)[1:], dtype=np.float64)
+        signal = self.values(f"{name}1")[:samples]
+        omega = np.asarray(2.0 * np.pi * np.fft.rfftfreq(samples, step)[1:], dtype=np.float64)
         c = self.speed(name)
         free, frequency = None, None
         if c is not None:
             frequency = 2.0 * np.pi * c / self.length(name)
-            phase = frequency * (self.time[:rows] - self.time[0])
+            phase = frequency * (self.time[:samples] - self.time[0])
             rate = self._harmonic_rate(name)
             alone = signal[0] * np.cos(phase) + rate / frequency * np.sin(phase)
             free = _power(alone, step)
@@ -205,7 +205,7 @@ class StringData(RunData):
             return 0.0
         x, length = self.place(name), self.length(name)
         wave = self.values(f"{name}_t")[0] * np.sin(2.0 * np.pi * x / length)
-        # the wave is zero at both ends of the string, saved or not
+        # the field is zero at both ends of the string, saved or not
         return float(2.0 / length * wave.sum() * (x[1] - x[0]))
 
 

@@ -39,14 +39,14 @@ def field(
     names, span = data.chosen(names), data.window(window)
     height = 1.5 * len(names) + 0.14 * (len(names) - 1) + 0.42 + 0.3
     figure = style.new_figure(style.COLUMN, height)
-    rows = style.grid(
+    panels = style.grid(
         figure,
         len(names),
         margins=(0.5, _SCALE_ROOM, 0.42, 0.3),
         gaps=(0.0, 0.14),
         share_time=True,
     )
-    axes = [row[0] for row in rows]
+    axes = [panel[0] for panel in panels]
     largest = max(_size(data, name) for name in names)
     for ax, name in zip(axes, names, strict=True):
         _panel(ax, data, name, span, largest)
@@ -59,7 +59,7 @@ def field(
 
 
 def spectrum(data: StringData, names: Sequence[str] | str = ("u",)) -> PaperFigure:
-    """Return the power of the lead harmonics on a logarithmic axis, beside the free string's.
+    """Return the power of the lead harmonics on a logarithmic axis, with those of the free string.
 
     Source: Gay-Balmaz, Putkaradze 2012, Fig. 2 right.
     Verified by: tests/unit/rods/figures/strings/test_figures.py::test_spectrum_of_the_free_string
@@ -96,10 +96,10 @@ def overview(data: StringData) -> PaperFigure:
 
 
 def field_colours() -> Colormap:
-    """Return a scale from violet below to green above, alike in depth, on which red stands out."""
+    """Return a diverging scale from violet to green on which the red contact line is visible."""
     from matplotlib.colors import LinearSegmentedColormap
 
-    # of equal lightness at equal distance from rest; after Brewer's PRGn
+    # equal lightness at equal distance from zero; after Brewer's PRGn
     stops = ("#40004b", "#8a60a2", "#d5c0dd", "#ffffff", "#bfe0ba", "#3f9650", "#00441b")
     return LinearSegmentedColormap.from_list("strings", stops)
 
@@ -112,12 +112,14 @@ def _panel(
     ax: Axes, data: StringData, name: str, span: tuple[float, float], largest: float
 ) -> None:
     begin, end = span
-    rows = np.flatnonzero((data.time >= begin) & (data.time <= end))
-    rows = rows[style.few(rows.size, style.MOST_PIXELS)]
+    samples = np.flatnonzero((data.time >= begin) & (data.time <= end))
+    samples = samples[style.few(samples.size, style.MOST_PIXELS)]
     columns = style.few(data.place(name).size, style.MOST_PIXELS)
-    # rows of the image are evenly spaced; those of an early end are not
-    even = np.linspace(begin, end, rows.size)
-    at = rows[np.clip(np.searchsorted(data.time[rows], even + 1e-9 * (end - begin)) - 1, 0, None)]
+    # rows of the image are evenly spaced, also before an early end
+    even = np.linspace(begin, end, samples.size)
+    at = samples[
+        np.clip(np.searchsorted(data.time[samples], even + 1e-9 * (end - begin)) - 1, 0, None)
+    ]
     image = data.values(name)[np.ix_(at, columns)].T
     length = data.length(name)
     ax.imshow(
@@ -132,9 +134,9 @@ def _panel(
         zorder=1.0,
     )
     s = data.contact_on_grid(name)
-    keep = style.thin(s)
+    thinned = style.thin(s)
     for colour, width in (("white", 2.2), (CONTACT, 1.1)):
-        ax.plot(data.time[keep], s[keep], color=colour, lw=width, zorder=2.0)
+        ax.plot(data.time[thinned], s[thinned], color=colour, lw=width, zorder=2.0)
     data.end_lines(ax)
     ax.set_ylim(0.0, length)
     style.scale_axis(ax.yaxis, f"place on {name}")
@@ -160,10 +162,10 @@ def _spectrum_panel(ax: Axes, data: StringData, names: Sequence[str]) -> None:
             look = {"color": style.GREY, "lw": 0.8, "ls": (0, (3, 1.5)), "zorder": 1.5}
             ax.semilogy(line.omega, np.maximum(line.free, 1e-300), label=word, **look)
             top = max(top, float(line.free.max()))
-        keep = style.thin(np.log(np.maximum(line.density, 1e-300)))
+        thinned = style.thin(np.log(np.maximum(line.density, 1e-300)))
         colour, word = STRINGS[name], f"{name}₁"
-        shown = np.maximum(line.density[keep], 1e-300)
-        ax.semilogy(line.omega[keep], shown, color=colour, lw=0.8, label=word, zorder=2.0)
+        shown = np.maximum(line.density[thinned], 1e-300)
+        ax.semilogy(line.omega[thinned], shown, color=colour, lw=0.8, label=word, zorder=2.0)
     ax.set_xlim(0.0, most)
     ax.set_ylim(top * 10.0**-_DECADES, 5.0 * top)
     style.scale_axis(ax.xaxis, "angular frequency ω")

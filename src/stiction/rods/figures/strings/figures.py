@@ -34,7 +34,7 @@ class StringFigures(Figures):
 
     @property
     def default(self) -> tuple[str, ...]:
-        """The figures written when none are named: those that say something for this run."""
+        """The figures written when none are named: those that apply to this run."""
         silent = set() if self._data.has_spectrum else {"spectrum"}
         return tuple(name for name in self.NAMES if name not in {"overview", "section", *silent})
 
@@ -49,7 +49,7 @@ class StringFigures(Figures):
         names: Sequence[str] | str = ("u", "v"),
         window: tuple[float, float] | None = None,
     ) -> PaperFigure:
-        """Return the strings over place and time, the line of the contact in red.
+        """Return the fields over position and time, the contact in red.
 
         Parameters
         ----------
@@ -99,7 +99,7 @@ class StringFigures(Figures):
         return energy(self._data)
 
     def growth(self, other: Run) -> PaperFigure:
-        """Return the distance to `other`, a run from a nearby start, on a logarithmic axis."""
+        """Return the distance to `other`, a run from a nearby state, on a logarithmic axis."""
         from stiction.rods.figures.strings.over_time import growth
 
         return growth(self._data, other)

@@ -29,8 +29,8 @@ _HEAT = {
     "viscous_heat": (style.BROWN, "drag"),
 }
 _MARGINS = (0.62, 0.16, 0.42)  # left, right, bottom [in]
-_ORBIT = 8000  # points of a closed curve; leaving out all but peaks would bend it
-_FAST = 0.35  # from this share of the wave speed on its limit is drawn
+_ORBIT = 8000  # points of an orbit
+_FAST = 0.35  # the limit is drawn above this fraction of the wave speed
 
 
 def paths(data: StringData) -> PaperFigure:
@@ -68,8 +68,8 @@ def contact(data: StringData) -> PaperFigure:
     """
     figure = style.new_figure(style.COLUMN, 4.0)
     margins = (*_MARGINS, 0.3)
-    rows = style.grid(figure, 3, margins=margins, gaps=(0.0, 0.14), share_time=True)
-    top, middle, bottom = (row[0] for row in rows)
+    panels = style.grid(figure, 3, margins=margins, gaps=(0.0, 0.14), share_time=True)
+    top, middle, bottom = (panel[0] for panel in panels)
     both = {name: data.contact(name) for name in STRINGS}
     _lines(top, data, {"s₁ on u": (both["u"], "u"), "s₂ on v": (both["v"], "v")})
     style.room(top.set_ylim, np.concatenate(list(both.values())))
@@ -87,8 +87,8 @@ def contact(data: StringData) -> PaperFigure:
     style.room(middle.set_ylim, every)
     style.scale_axis(middle.yaxis, "ṡ / c" if data.has("wave_speed") else "ṡ")
     force = data.values("contact_force")
-    keep = style.thin(force)
-    bottom.plot(data.time[keep], force[keep], color=style.INK, lw=0.8)
+    thinned = style.thin(force)
+    bottom.plot(data.time[thinned], force[thinned], color=style.INK, lw=0.8)
     style.room(bottom.set_ylim, force)
     style.scale_axis(bottom.yaxis, "contact force λ")
     for ax in (top, middle, bottom):
@@ -100,7 +100,7 @@ def contact(data: StringData) -> PaperFigure:
 
 
 def energy(data: StringData) -> PaperFigure:
-    """Return how energy is split: kinetic and elastic, u and v, sum and difference.
+    """Return energies: kinetic and elastic, u and v, sum and difference.
 
     The last panel is what the ledger cannot account for, over the largest energy.
 
@@ -110,9 +110,9 @@ def energy(data: StringData) -> PaperFigure:
     count = 4 if split else 3
     figure = style.new_figure(style.COLUMN, 1.2 * count + 0.75)
     margins = (*_MARGINS, 0.3)
-    # every panel has a key of its own above it
-    rows = style.grid(figure, count, margins=margins, gaps=(0.0, 0.33), share_time=True)
-    axes = [row[0] for row in rows]
+    # each panel has its own legend above it
+    panels = style.grid(figure, count, margins=margins, gaps=(0.0, 0.33), share_time=True)
+    axes = [panel[0] for panel in panels]
     ledger = data.run.energy
     total = ledger.kinetic + ledger.stored
     parts = {"kinetic": (ledger.kinetic, style.BLUE), "elastic": (ledger.stored, style.GREEN)}
@@ -123,8 +123,8 @@ def energy(data: StringData) -> PaperFigure:
     _energies(axes[0], data, parts, total)
     _energies(axes[1], data, {n: (data.values(f"energy_{n}"), STRINGS[n]) for n in STRINGS}, total)
     if split:
-        found = {_SPLIT[name][1]: (data.values(name), _SPLIT[name][0]) for name in split}
-        _energies(axes[2], data, found, total)
+        split_energies = {_SPLIT[name][1]: (data.values(name), _SPLIT[name][0]) for name in split}
+        _energies(axes[2], data, split_energies, total)
     imbalance_panel(axes[-1], data.run)
     data.end_lines(axes[-1])
     data.time_axis(axes[-1])
@@ -133,7 +133,7 @@ def energy(data: StringData) -> PaperFigure:
 
 
 def growth(data: StringData, other: Run) -> PaperFigure:
-    """Return how far the run and another, from a nearby start, part.
+    """Return the distance of the run to another one from a nearby initial state.
 
     The distance is the root of the squared differences of s1, s2 and of the mean squares of the
     fields that both runs hold. A straight line would be chaos.
@@ -145,10 +145,10 @@ def growth(data: StringData, other: Run) -> PaperFigure:
     Verified by: tests/unit/rods/figures/strings/test_figures.py::test_growth_of_a_difference
     """
     twin = StringData(other)
-    rows = int(min(data.time.size, twin.time.size))
-    same = np.isclose(data.time[:rows], twin.time[:rows], rtol=1e-12, atol=0.0)
-    rows = rows if same.all() else int(np.argmin(same))
-    if rows < 2 or data.values("u").shape[1] != twin.values("u").shape[1]:
+    count = int(min(data.time.size, twin.time.size))
+    same = np.isclose(data.time[:count], twin.time[:count], rtol=1e-12, atol=0.0)
+    count = count if same.all() else int(np.argmin(same))
+    if count < 2 or data.values("u").shape[1] != twin.values("u").shape[1]:
         raise ModelError(
             "plot.growth",
             "a run saved at other times or on another grid",
@@ -156,13 +156,15 @@ def growth(data: StringData, other: Run) -> PaperFigure:
             "the states of both are subtracted.",
             "change s2 by 1e-7, solve again, and give that run.",
         )
-    square = sum((_ahead(data, n, rows) - _ahead(twin, n, rows)) ** 2 for n in ("s1", "s2"))
+    square = sum(
+        (_first_samples(data, n, count) - _first_samples(twin, n, count)) ** 2 for n in ("s1", "s2")
+    )
     for name in ("u", "v", "u_t", "v_t"):
         if data.has(name) and twin.has(name):
-            apart = _ahead(data, name, rows) - _ahead(twin, name, rows)
-            square = square + (apart**2).mean(axis=1)
+            difference = _first_samples(data, name, count) - _first_samples(twin, name, count)
+            square = square + (difference**2).mean(axis=1)
     distance = np.sqrt(np.asarray(square, dtype=np.float64))
-    return growths({"distance of two runs": (data.time[:rows], distance)})
+    return growths({"distance of two runs": (data.time[:count], distance)})
 
 
 def growths(curves: Mapping[str, tuple[Floats, Floats]]) -> PaperFigure:
@@ -178,8 +180,8 @@ def growths(curves: Mapping[str, tuple[Floats, Floats]]) -> PaperFigure:
     ((ax,),) = style.grid(figure, margins=(0.62, 0.16, 0.42, 0.3))
     for (word, (time, distance)), colour in zip(curves.items(), style.MASS_COLOURS, strict=False):
         shown = np.where(distance > 0.0, distance, np.nan)
-        keep = style.thin(np.log(np.nan_to_num(shown, nan=1.0)))
-        ax.semilogy(time[keep], shown[keep], color=colour, lw=0.9, label=word)
+        thinned = style.thin(np.log(np.nan_to_num(shown, nan=1.0)))
+        ax.semilogy(time[thinned], shown[thinned], color=colour, lw=0.9, label=word)
     ax.set_ylabel("distance")
     ends = [time[[0, -1]] for time, _ in curves.values()]
     ax.set_xlim(min(end[0] for end in ends), max(end[1] for end in ends))
@@ -188,19 +190,19 @@ def growths(curves: Mapping[str, tuple[Floats, Floats]]) -> PaperFigure:
     return figure
 
 
-def _ahead(data: StringData, name: str, rows: int) -> Floats:
-    return data.values(name)[:rows]
+def _first_samples(data: StringData, name: str, count: int) -> Floats:
+    return data.values(name)[:count]
 
 
 def _orbit(ax: Axes, data: StringData, name: str, rate: str, dashes: Any) -> None:
     s, velocity = data.contact(name), data.values(rate)
-    keep = style.few(s.size, _ORBIT)
+    thinned = style.few(s.size, _ORBIT)
     word = {"u": "s₁", "v": "s₂"}[name]
-    ax.plot(s[keep], velocity[keep], color=STRINGS[name], lw=0.6, ls=dashes, label=word)
-    for row, marker in ((0, "o"), (-1, "s")):
+    ax.plot(s[thinned], velocity[thinned], color=STRINGS[name], lw=0.6, ls=dashes, label=word)
+    for sample, marker in ((0, "o"), (-1, "s")):
         look: dict[str, Any] = {"ls": "", "marker": marker, "ms": 4.0, "mec": "white", "mew": 0.6}
         what = {"o": "start", "s": "end"}[marker] if name == "v" else None
-        ax.plot(s[row], velocity[row], color=style.INK, label=what, **look)
+        ax.plot(s[sample], velocity[sample], color=style.INK, label=what, **look)
 
 
 def _lines(ax: Axes, data: StringData, lines: dict[str, tuple[Floats, str]]) -> None:
@@ -208,9 +210,11 @@ def _lines(ax: Axes, data: StringData, lines: dict[str, tuple[Floats, str]]) -> 
     first: Floats | None = None
     for word, (values, name) in lines.items():
         alike = first is not None and np.allclose(values, first, rtol=1e-9, atol=1e-12)
-        keep = style.thin(values)
+        thinned = style.thin(values)
         dashes: Any = (0, (3, 2)) if alike else "-"
-        ax.plot(data.time[keep], values[keep], color=STRINGS[name], lw=0.9, ls=dashes, label=word)
+        ax.plot(
+            data.time[thinned], values[thinned], color=STRINGS[name], lw=0.9, ls=dashes, label=word
+        )
         first = values
 
 
@@ -218,8 +222,8 @@ def _energies(
     ax: Axes, data: StringData, parts: dict[str, tuple[Floats, str]], total: Floats
 ) -> None:
     for word, (values, colour) in {**parts, "sum": (total, style.INK)}.items():
-        keep = style.thin(values)
-        ax.plot(data.time[keep], values[keep], color=colour, lw=0.8, label=word)
+        thinned = style.thin(values)
+        ax.plot(data.time[thinned], values[thinned], color=colour, lw=0.8, label=word)
     style.room(
         ax.set_ylim, np.concatenate([total, [0.0], *(values for values, _ in parts.values())])
     )

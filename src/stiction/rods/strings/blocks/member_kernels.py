@@ -1,4 +1,4 @@
-"""Pairs of strings one after the other: marches, energies and fields, each as of a single run."""
+"""Kernels for many pairs of strings: paths, energies and fields, bitwise as in single runs."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ import numpy.typing as npt
 
 from stiction.numerics.arrays import Table
 from stiction.numerics.jit import kernel
-from stiction.rods.strings.characteristics_kernels import FULL, REACHED, march
+from stiction.rods.strings.characteristics_kernels import FULL, REACHED, integrate
 from stiction.rods.strings.field_kernels import fields, guide_waves, powers
 from stiction.rods.strings.state import Contact, Pair, Parameters, Progress, Step
 
-__all__ = ["Fields", "Marches", "look_at_strings", "march_strings"]
+__all__ = ["Fields", "PathArrays", "evaluate_strings", "integrate_strings"]
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 
-class Marches(NamedTuple):
-    """Arrays of b marches, as `characteristics_kernels` has those of one.
+class PathArrays(NamedTuple):
+    """Arrays of b contact paths; `characteristics_kernels` has those of one.
 
     parameters, contact, progress (b,), strings (b, 2), cubics (b, 4, room), waves (b, 4), queue
     (b, 4, q), moments (b, 5), incoming (b, 5, 4), samples (b, t) at the saved times. The flag in
-    `progress` is FULL for those that are to go on.
+    `progress` is FULL for those that are not complete.
     """
 
     parameters: Table[Parameters]
@@ -41,11 +41,11 @@ class Marches(NamedTuple):
 
 
 class Fields(NamedTuple):
-    """Energies at all saved times; where fields are read at the last one, and what they are.
+    """Energies at all saved times, and fields at the last one.
 
     energy, product : (b, t, 2), and both : (b, t), as of `powers`
-    wanted : 1 if fields are asked for
-    x : (b, 2, n) places on u and v; start : (b, 2) u and v at the contact at the start
+    wanted : 1 if fields are evaluated
+    x : (b, 2, n) points on u and v; start : (b, 2) u and v at the contact at the start
     place, rate : (b, 2, n) displacements and velocities
     """
 
@@ -60,18 +60,18 @@ class Fields(NamedTuple):
 
 
 @kernel(nogil=True)
-def march_strings(targets: Floats, most: int, m: Marches) -> None:
-    """March those whose flag is FULL on to the targets.
+def integrate_strings(targets: Floats, most: int, m: PathArrays) -> None:
+    """Integrate the paths whose flag is FULL up to the targets.
 
     Parameters
     ----------
-    most : steps of each
+    most : largest number of steps of each
 
     Verified by: tests/unit/rods/strings/blocks/test_members.py::test_the_same_as_single_runs
     """
     for b in range(len(m.progress)):
         if m.progress[b].flag == FULL:
-            m.progress[b].flag = march(
+            m.progress[b].flag = integrate(
                 targets,
                 m.samples[b],
                 most,
@@ -85,18 +85,20 @@ def march_strings(targets: Floats, most: int, m: Marches) -> None:
 
 
 @kernel(allocates=True, nogil=True)
-def look_at_strings(m: Marches, gauss: Floats, weights: Floats, alike: Ints, out: Fields) -> None:
-    """Fill in the energies at all saved times, and the fields at the last one.
+def evaluate_strings(
+    m: PathArrays, gauss: Floats, weights: Floats, identical: Ints, out: Fields
+) -> None:
+    """Fill energies at all saved times, and fields at the last one.
 
     Parameters
     ----------
-    gauss, weights : of a panel of length 1
-    alike : (b,) 1 where both strings have the same speed and length
+    gauss, weights : Gauss points and weights of a panel of length 1
+    identical : (b,) 1 where both strings have the same speed and length
 
     Verified by: tests/unit/rods/strings/blocks/test_members.py::test_the_same_as_single_runs
     """
     size = m.samples.shape[1]
-    times, contacts, ends, own = np.zeros(size), np.zeros((size, 2)), np.zeros(2), np.zeros(2)
+    times, contacts, ends, contact = np.zeros(size), np.zeros((size, 2)), np.zeros(2), np.zeros(2)
     place, rate = np.zeros((2, out.x.shape[2])), np.zeros((2, out.x.shape[2]))
     for b in range(len(m.progress)):
         if m.progress[b].flag != REACHED:
@@ -109,13 +111,13 @@ def look_at_strings(m: Marches, gauss: Floats, weights: Floats, alike: Ints, out
             slots = max(slots, pair.waves[f].count)
         guide = np.zeros((4, slots), np.int64)
         guide_waves(pair, guide)
-        same, energy, product, both = alike[b] == 1, out.energy[b], out.product[b], out.both[b]
+        same, energy, product, both = identical[b] == 1, out.energy[b], out.product[b], out.both[b]
         powers(times, contacts, gauss, weights, same, pair, guide, energy, product, both)
         ends[0], ends[1] = times[0], times[-1]
         for i in range(2 if out.wanted == 1 else 0):
-            own[0], own[1] = contacts[0, i], contacts[-1, i]
+            contact[0], contact[1] = contacts[0, i], contacts[-1, i]
             start = out.start[b, i]
             x = out.x[b, i]
-            fields(i, x, ends, own, start, pair, guide, place, rate)
+            fields(i, x, ends, contact, start, pair, guide, place, rate)
             for j in range(place.shape[1]):
                 out.place[b, i, j], out.rate[b, i, j] = place[1, j], rate[1, j]

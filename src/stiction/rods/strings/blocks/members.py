@@ -1,4 +1,4 @@
-"""Blocks of strings that `Characteristics` solves in one call, and what is told of them."""
+"""Blocks of pairs of strings of a study, solved by `Characteristics` in one call."""
 
 from __future__ import annotations
 
@@ -28,46 +28,46 @@ from stiction.rods.strings.state import Contact, Cubic, Moment, numbers_of
 
 if TYPE_CHECKING:
     from stiction.rods.methods import Characteristics
-    from stiction.rods.strings.blocks.member_kernels import Fields, Marches
+    from stiction.rods.strings.blocks.member_kernels import Fields, PathArrays
 
 __all__ = ["blocks_of"]
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
-Way = tuple[str | int, ...]
+FieldPath = tuple[str | int, ...]
 
-# fields that change no wave of the start
+# fields of the system that do not change the initial waves
 _OF_CONTACT = ("F", "G1", "G2", "rolling_resistance")
 _FIELDS = ("u", "v", "u_t", "v_t")
 _STATS = ("steps", "corners_met", "steps_of_history")
 # bytes of the arrays of one call
 _BUDGET = 64 << 20
-# a march of several calls tries a few steps more than one of a single call
-_SURELY = 3.5
+# steps tried over max_steps: a path of several calls tries a few more than one of a single call
+_MOST_TRIES = 3.5
 
 
 def blocks_of(
     system: RollingStrings,
     method: Characteristics,
     request: Request,
-    paths: Sequence[Way],
+    paths: Sequence[FieldPath],
     names: Sequence[str],
 ) -> Solve | None:
-    """Return what solves many pairs of strings that differ at `paths`; None where it cannot.
+    """Return a solver of many pairs of strings that differ at `paths`; None if there is none.
 
-    The numbers are those of `solve_strings`, to the last bit: steps land on the saved times, and
-    the ledger is closed at each of them, so that members have those of a single run.
+    Results equal those of `solve_strings` bitwise: steps end at the saved times, and the energy
+    balance is evaluated at each of them.
 
     Parameters
     ----------
-    paths : fields of the strings, or of their shapes, that hold a number
-    names : results that will be asked for
+    paths : fields of the strings, or of their shapes, with a number as value
+    names : requested results
 
     Verified by: tests/unit/rods/strings/blocks/test_members.py::test_the_same_as_single_runs
     """
     usual = type(system) is RollingStrings and request.checkpoint is None and mode() == "compiled"
-    if not usual or not all(_fits(system, path) for path in paths):
+    if not usual or not all(_is_number(system, path) for path in paths):
         return None
     known = {f"final.{name}" for name in ("s1", "s2", *_FIELDS)}
     known |= {f"energy.{name}" for name in COLUMNS}
@@ -77,10 +77,10 @@ def blocks_of(
     known |= {"audit.converged", "agrees_until"} if method.check else set()
     if not all(name in known or name.startswith("events.") for name in names):
         return None
-    return _Crew(system, method, request, paths, names).solve
+    return _BlockSolver(system, method, request, paths, names).solve
 
 
-def _fits(system: RollingStrings, path: Way) -> bool:
+def _is_number(system: RollingStrings, path: FieldPath) -> bool:
     owner: Any = system
     for step in path:
         if not (isinstance(step, str) and dataclasses.is_dataclass(owner)) or step == "nodes":
@@ -89,15 +89,15 @@ def _fits(system: RollingStrings, path: Way) -> bool:
     return isinstance(owner, int | float) and not isinstance(owner, bool)
 
 
-class _Crew:
-    """What many pairs of strings have in common."""
+class _BlockSolver:
+    """Solves pairs of strings that differ in a few numbers."""
 
     def __init__(
         self,
         system: RollingStrings,
         method: Characteristics,
         request: Request,
-        paths: Sequence[Way],
+        paths: Sequence[FieldPath],
         names: Sequence[str],
     ) -> None:
         self.system, self.method, self.request, self.paths = system, method, request, paths
@@ -105,71 +105,71 @@ class _Crew:
         self.methods = [method]
         if method.check:
             self.methods.append(dataclasses.replace(method, step=2.0 * method.step))
-        # where the waves of the start are the same, they are made once
-        self.alike = all(path[0] in _OF_CONTACT for path in paths)
+        # initial waves that are the same for all members are computed once
+        self.same_waves = all(path[0] in _OF_CONTACT for path in paths)
         self.first: dict[int, Path] = {}
 
     def solve(self, columns: Sequence[Array]) -> Block:
-        """Return what is told of all members."""
+        """Return the results of all members."""
         count = len(columns[0])
         members = [self._member([c[k].item() for c in columns]) for k in range(count)]
         good = [k for k, one in enumerate(members) if one is not None]
-        made = _nothing(count)
+        made = _empty(count)
         with np.errstate(all="ignore"):
             begin, width = 0, 1
             while begin < len(good):
-                rows = good[begin : begin + width]
-                group = [one for one in (members[k] for k in rows) if one is not None]
+                positions = good[begin : begin + width]
+                group = [one for one in (members[k] for k in positions) if one is not None]
                 part, size = self._part(group)
-                _put(made, np.array(rows), part)
+                _store(made, np.array(positions), part)
                 begin, width = begin + width, max(1, _BUDGET // size)
         return made
 
     def _member(self, values: Sequence[Any]) -> RollingStrings | None:
-        """Return the strings with these values; None where they are refused."""
+        """Return the strings with these values; None where they are invalid."""
         made: Any = self.system
         try:
             for path, value in zip(self.paths, values, strict=True):
-                made = _changed(made, path, value)
+                made = _with_value(made, path, value)
             self.method.check_step(made)
         except ModelError:
             return None
         return None if made.drag > 0.0 else made
 
     def _part(self, group: Sequence[RollingStrings]) -> tuple[Block, int]:
-        """Solve some members; return what is told of them, and the bytes that one takes."""
-        from stiction.rods.strings.blocks.member_kernels import look_at_strings
+        """Solve some members; return their results, and the bytes per member."""
+        from stiction.rods.strings.blocks.member_kernels import evaluate_strings
 
         m, times = len(group), self.request.save.size
-        marches = [self._marched(group, k) for k in range(len(self.methods))]
+        batches = [self._integrated(group, k) for k in range(len(self.methods))]
         seen = self._fields(group, times)
-        alike = np.array([one.identical for one in group], dtype=np.int64)
-        look_at_strings(marches[0], *gauss_points(), alike, seen)
-        size = sum(a.nbytes for march in marches for a in march) // m
-        return self._block(group, marches, seen), size
+        identical = np.array([one.identical for one in group], dtype=np.int64)
+        evaluate_strings(batches[0], *gauss_points(), identical, seen)
+        size = sum(a.nbytes for batch in batches for a in batch) // m
+        return self._block(group, batches, seen), size
 
-    def _marched(self, group: Sequence[RollingStrings], k: int) -> Marches:
-        """March all to the end, by the method or with twice its step."""
+    def _integrated(self, group: Sequence[RollingStrings], k: int) -> PathArrays:
+        """Integrate all paths, with the step of the method (k = 0) or twice that (k = 1)."""
         from stiction.rods.strings import characteristics_kernels as kernels
-        from stiction.rods.strings.blocks.member_kernels import march_strings
+        from stiction.rods.strings.blocks.member_kernels import integrate_strings
 
         method = self.methods[k]
         paths = [self._path(one, k) for one in group]
         made = _stacked(paths)
-        if self.alike:
+        if self.same_waves:
             for b, one in enumerate(group):
                 size = made.parameters[b].size
                 made.strings[b], made.parameters[b] = strings_of(one), parameters_of(one, method)[0]
                 made.parameters[b].size = size
         targets = paths[0].targets
-        march_strings(targets, method.max_steps, made)
+        integrate_strings(targets, method.max_steps, made)
         while (made.progress["flag"] == kernels.FULL).any():
             made = _with_twice_the_room(made)
-            march_strings(targets, method.max_steps, made)
+            integrate_strings(targets, method.max_steps, made)
         return made
 
     def _path(self, one: RollingStrings, k: int) -> Path:
-        if not self.alike:
+        if not self.same_waves:
             return Path(one, self.methods[k], self.request)
         if k not in self.first:
             self.first[k] = Path(one, self.methods[k], self.request)
@@ -191,12 +191,12 @@ class _Crew:
         return Fields(energy, product, both, int(self.fields), x, start, place, rate)
 
     def _block(
-        self, group: Sequence[RollingStrings], marches: Sequence[Marches], seen: Fields
+        self, group: Sequence[RollingStrings], batches: Sequence[PathArrays], seen: Fields
     ) -> Block:
-        """Judge the members as the audit does, and name their results."""
+        """Return audit verdicts and named results of the members."""
         from stiction.rods.strings import characteristics_kernels as kernels
 
-        path, start = marches[0], self.request.t_start
+        path, start = batches[0], self.request.t_start
         samples, now = path.samples, path.progress
         total = seen.energy.sum(axis=2)
         sums = np.zeros((*total.shape, 4))
@@ -206,13 +206,13 @@ class _Crew:
         values, holds = self._checks(path)
         values["ledger_closes"] = energy.imbalance_rel
         holds &= energy.imbalance_rel <= LEDGER_LIMIT
-        for march, method in zip(marches, self.methods, strict=True):
-            most, how = method.max_steps, march.progress
-            holds &= (how["flag"] == kernels.REACHED) & (how["steps"] < most)
-            holds &= how["tries"] <= _SURELY * most
-            holds &= np.isfinite(numbers_of(march.contact)).all(axis=1)
+        for batch, method in zip(batches, self.methods, strict=True):
+            most, progress = method.max_steps, batch.progress
+            holds &= (progress["flag"] == kernels.REACHED) & (progress["steps"] < most)
+            holds &= progress["tries"] <= _MOST_TRIES * most
+            holds &= np.isfinite(numbers_of(batch.contact)).all(axis=1)
         if self.method.check:
-            values["converged"] = _apart(group, path, marches[1])
+            values["converged"] = _disagreement(group, path, batches[1])
             holds &= values["converged"] <= AGREE
         reached = samples["time"][:, -1] + start
         results = self._results(path, energy, seen)
@@ -225,8 +225,8 @@ class _Crew:
         results["stats.steps_of_history"] = path.waves["count"].max(axis=1)
         return Block(holds, reached, nothing, energy.imbalance_rel, results)
 
-    def _checks(self, path: Marches) -> tuple[dict[str, Floats], Flags]:
-        """Return what the audit's lines on the contact say, and whether they hold."""
+    def _checks(self, path: PathArrays) -> tuple[dict[str, Floats], Flags]:
+        """Return the values of the audit checks on the contact, and whether they hold."""
         now, ratio = path.progress, np.abs(path.strings["rate"]) / path.strings["speed"]
         last = ratio.max(axis=1) * np.abs(path.contact["velocity"])
         fast, alone = np.maximum(now["fastest"], last), now["alone"].copy()
@@ -236,7 +236,7 @@ class _Crew:
             values["contact_inside"] = now["room"].copy()
         return values, np.asarray(linear | (alone < 1.0))
 
-    def _results(self, path: Marches, energy: Energies, seen: Fields) -> dict[str, Array]:
+    def _results(self, path: PathArrays, energy: Energies, seen: Fields) -> dict[str, Array]:
         last = path.samples[:, -1]
         results: dict[str, Array] = {"final.s1": last["s1"], "final.s2": last["s2"]}
         if self.fields:
@@ -245,16 +245,16 @@ class _Crew:
         return results | energy.at_end()
 
 
-def _changed(owner: Any, path: Way, value: Any) -> Any:
+def _with_value(owner: Any, path: FieldPath, value: Any) -> Any:
     name = str(path[0])
-    new = value if len(path) == 1 else _changed(getattr(owner, name), path[1:], value)
+    new = value if len(path) == 1 else _with_value(getattr(owner, name), path[1:], value)
     return dataclasses.replace(owner, **{name: new})
 
 
-def _stacked(paths: Sequence[Path]) -> Marches:
-    """Return the arrays of many marches that were just made."""
+def _stacked(paths: Sequence[Path]) -> PathArrays:
+    """Stack the arrays of paths that have not been integrated."""
     from stiction.rods.strings import characteristics_kernels as kernels
-    from stiction.rods.strings.blocks.member_kernels import Marches
+    from stiction.rods.strings.blocks.member_kernels import PathArrays
 
     m, room = len(paths), max(path.pair.cubics.shape[1] for path in paths)
     cubics, queue = Cubic.table((m, 4, room)), np.zeros((m, *paths[0].queue.shape), np.int64)
@@ -266,10 +266,10 @@ def _stacked(paths: Sequence[Path]) -> Marches:
 
     def of(name: str) -> Any:
         arrays = [operator.attrgetter(name)(path) for path in paths]
-        # of that very type: what is stacked by NumPy has elements without attributes
+        # the output keeps the struct type; np.stack alone gives elements without attributes
         return np.stack(arrays, out=np.empty((m, *arrays[0].shape), arrays[0].dtype))
 
-    made = Marches(
+    made = PathArrays(
         parameters=of("parameters")[:, 0],
         strings=of("pair.strings"),
         contact=of("contact")[:, 0],
@@ -281,36 +281,38 @@ def _stacked(paths: Sequence[Path]) -> Marches:
         incoming=np.zeros((m, 5, 4)),
         samples=Contact.table((m, paths[0].targets.size)),
     )
-    # all are to go on
+    # FULL: all are still to be integrated
     made.progress["flag"] = kernels.FULL
     return made
 
 
-def _with_twice_the_room(marches: Marches) -> Marches:
-    members, _, room = marches.cubics.shape
+def _with_twice_the_room(batches: PathArrays) -> PathArrays:
+    members, _, room = batches.cubics.shape
     cubics = Cubic.table((members, 4, 2 * room - 1))
-    numbers_of(cubics)[:, :, :room] = numbers_of(marches.cubics)
-    return marches._replace(cubics=cubics)
+    numbers_of(cubics)[:, :, :room] = numbers_of(batches.cubics)
+    return batches._replace(cubics=cubics)
 
 
-def _apart(group: Sequence[RollingStrings], path: Marches, twin: Marches) -> Floats:
-    """Return how far marches with twice the step differ, as a single run's `converged`."""
+def _disagreement(group: Sequence[RollingStrings], path: PathArrays, twin: PathArrays) -> Floats:
+    """Return the value of the check `converged`: the difference from paths of twice the step."""
     lengths = np.array([one.lengths for one in group])
     one, two = path.samples, twin.samples
-    off = [np.abs(one[s] - two[s]) / lengths[:, None, i] for i, s in enumerate(("s1", "s2"))]
+    differences = [
+        np.abs(one[s] - two[s]) / lengths[:, None, i] for i, s in enumerate(("s1", "s2"))
+    ]
     last, other = one["time"][:, -1], two["time"][:, -1]
     end = np.abs(last - other) / np.maximum(np.maximum(last, other), 1e-300)
-    return np.asarray(np.maximum(np.maximum(*off).max(axis=1), end))
+    return np.asarray(np.maximum(np.maximum(*differences).max(axis=1), end))
 
 
-def _nothing(m: int) -> Block:
+def _empty(m: int) -> Block:
     return Block(
         np.zeros(m, bool), np.full(m, np.nan), np.zeros(m, np.int64), np.full(m, np.nan), {}
     )
 
 
-def _put(whole: Block, rows: Array, part: Block) -> None:
-    """Put what is told of some members in their rows."""
+def _store(whole: Block, positions: Array, part: Block) -> None:
+    """Store the results of some members at their positions in the block."""
     pairs = [(whole.sound, part.sound), (whole.reached, part.reached)]
     pairs += [(whole.events, part.events), (whole.imbalance, part.imbalance)]
     results: Any = whole.results
@@ -319,4 +321,4 @@ def _put(whole: Block, rows: Array, part: Block) -> None:
             results[name] = np.full((len(whole.sound), *values.shape[1:]), np.nan)
         pairs.append((results[name], values))
     for mine, theirs in pairs:
-        mine[rows] = theirs
+        mine[positions] = theirs

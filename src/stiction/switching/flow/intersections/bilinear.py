@@ -1,13 +1,13 @@
-"""The two sliding vectors that two bilinear equations may have: kernels.
+"""Sliding vectors of codimension 2: the roots of two bilinear equations. Kernels.
 
 Both rates are bilinear in the multipliers (u, v),
 
     a0 + a1 u + a2 v + a3 u v = 0,    b0 + b1 u + b2 v + b3 u v = 0.
 
-Without v they are a quadratic A u^2 + B u + C = 0 whose slope 2 A u + B is minus the determinant
-of the Jacobian. So the two roots have determinants of opposite sign, by which they keep their
-names while the coefficients change: one cannot turn into the other but where they merge.
-Rates without the product have one root, which is called the positive one.
+Elimination of v gives a quadratic A u^2 + B u + C = 0 whose slope 2 A u + B is minus the
+determinant of the Jacobian. So the two roots have determinants of opposite sign, which identifies
+them while the coefficients change, up to a point where they merge. Rates without the product have
+one root, identified as the positive one.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from typing import NamedTuple
 
 from stiction.numerics.jit import kernel
 
-__all__ = ["Bilinear", "Root", "merging", "root"]
+__all__ = ["Bilinear", "Root", "root", "scaled_discriminant"]
 
-# a product smaller than this share of the other terms is rounding
+# a product term below this fraction of the other terms is rounding
 _ROUNDING = 1e-14
 
 
@@ -61,16 +61,16 @@ def _quadratic(c: Bilinear) -> tuple[float, float, float]:
 
 
 @kernel
-def _adds_up(c: Bilinear) -> bool:
-    """Return whether both rates have no product but for rounding."""
+def _is_linear(c: Bilinear) -> bool:
+    """Return whether both rates are linear: the product terms are rounding."""
     a, b = abs(c.a0) + abs(c.a1) + abs(c.a2), abs(c.b0) + abs(c.b1) + abs(c.b2)
     return abs(c.a3) <= _ROUNDING * a and abs(c.b3) <= _ROUNDING * b
 
 
 @kernel
-def merging(c: Bilinear) -> float:
-    """Return a number from -1 to 1 that is zero where both roots merge; 1 if there is only one."""
-    if _adds_up(c):
+def scaled_discriminant(c: Bilinear) -> float:
+    """Return the discriminant, scaled to [-1, 1]; 1 if there is only one root."""
+    if _is_linear(c):
         return 1.0
     qa, qb, qc = _quadratic(c)
     size = qa * qa + qb * qb + qc * qc
@@ -78,12 +78,12 @@ def merging(c: Bilinear) -> float:
 
 
 @kernel
-def _only(c: Bilinear) -> Root:
-    """Return the root of rates that add up, by Newton's method from (0, 0)."""
+def _single_root(c: Bilinear) -> Root:
+    """Return the root of linear rates, by Newton's method from (0, 0)."""
     u, v, good = 0.0, 0.0, False
     det = c.a1 * c.b2 - c.a2 * c.b1
     if det == 0.0:
-        # without a load any of them will do
+        # singular: (0, 0) is a root of homogeneous equations
         return Root(u, v, det, c.a0 == 0.0 and c.b0 == 0.0)
     for _ in range(30):
         e1 = c.a0 + c.a1 * u + c.a2 * v + c.a3 * u * v
@@ -106,34 +106,34 @@ def root(c: Bilinear, sign: float, beyond: bool) -> Root:
 
     Parameters
     ----------
-    beyond : where both roots have merged and are gone, whether to return the place halfway
-        between them, so that what is followed ends smoothly
+    beyond : after both roots have merged, whether to return the real part of the complex pair, so
+        that the sliding field ends smoothly
     """
-    if _adds_up(c):
-        return _only(c) if sign > 0.0 else Root(0.0, 0.0, 0.0, False)
+    if _is_linear(c):
+        return _single_root(c) if sign > 0.0 else Root(0.0, 0.0, 0.0, False)
     qa, qb, qc = _quadratic(c)
-    rest = qb * qb - 4.0 * qa * qc
-    if rest < 0.0 and not beyond:
+    discriminant = qb * qb - 4.0 * qa * qc
+    if discriminant < 0.0 and not beyond:
         return Root(0.0, 0.0, 0.0, False)
     # the slope 2 A u + B is minus the determinant; written without cancellation
-    slope = -sign * math.sqrt(max(rest, 0.0))
-    top, bottom = slope - qb, 2.0 * qa
+    slope = -sign * math.sqrt(max(discriminant, 0.0))
+    numerator, denominator = slope - qb, 2.0 * qa
     if qb * slope > 0.0:
-        top, bottom = -2.0 * qc, qb + slope
-    if bottom == 0.0 or abs(top) > 1e8 * abs(bottom):
+        numerator, denominator = -2.0 * qc, qb + slope
+    if denominator == 0.0 or abs(numerator) > 1e8 * abs(denominator):
         return Root(0.0, 0.0, 0.0, False)
-    u = top / bottom
+    u = numerator / denominator
     d1, d2 = c.a2 + c.a3 * u, c.b2 + c.b3 * u
     w1 = abs(c.a0) + abs(c.a1) + abs(c.a2) + abs(c.a3)
     w2 = abs(c.b0) + abs(c.b1) + abs(c.b2) + abs(c.b3)
     if d1 == 0.0 and d2 == 0.0:
         return Root(0.0, 0.0, 0.0, False)
     v = -(c.a0 + c.a1 * u) / d1 if abs(d1) * w2 >= abs(d2) * w1 else -(c.b0 + c.b1 * u) / d2
-    return _polished(c, u, v) if rest > 0.0 else Root(u, v, 0.0, True)
+    return _refined(c, u, v) if discriminant > 0.0 else Root(u, v, 0.0, True)
 
 
 @kernel
-def _polished(c: Bilinear, u: float, v: float) -> Root:
+def _refined(c: Bilinear, u: float, v: float) -> Root:
     """Return the root near (u, v) after two steps of Newton's method."""
     det = 0.0
     for _ in range(2):

@@ -7,7 +7,7 @@ sliding vector whose multipliers lie in [-1, 1]; and an outward spiral, if all q
 in turn and each revolution is wider than the last. The solution is unique if one of them exists.
 
 Source: Filippov 1988, sections 15 and 19; Dieci, Lopez 2009.
-Verified by: tests/unit/switching/test_intersections.py::test_ways_are_those_of_exact_arithmetic
+Verified by: tests/unit/switching/test_intersections.py::test_exit_directions_in_exact_arithmetic
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from stiction.numerics.callback import call_at, row_at
 from stiction.numerics.jit import kernel
 from stiction.switching.flow.geometry import finite
 from stiction.switching.flow.intersections.bilinear import Bilinear, root
-from stiction.switching.flow.rates import lie, normals
+from stiction.switching.flow.rates import lie_derivative, normals
 from stiction.switching.flow.state import (
     GRAD,
     MINUS,
@@ -32,7 +32,7 @@ from stiction.switching.flow.state import (
     Workspace,
     Y,
 )
-from stiction.switching.flow.surfaces import FOLD_SHARE
+from stiction.switching.flow.surfaces import FOLD_TOLERANCE
 
 __all__ = [
     "DIRECTIONS",
@@ -42,7 +42,7 @@ __all__ = [
     "SLIDES_PLUS",
     "SPIRAL",
     "count",
-    "directions_here",
+    "exit_directions",
     "open_directions",
     "quadrant_rates",
     "turns",
@@ -52,19 +52,19 @@ __all__ = [
 # with h_j > 0 and < 0, then h_j = 0 with h_i > 0 and < 0; codimension-2 sliding with the sliding
 # vector of positive, of negative determinant; outward spiral; number of bits
 HALF_SURFACES, SLIDES_PLUS, SLIDES_MINUS, SPIRAL, DIRECTIONS = 4, 8, 9, 10, 11
-# the bits from here on say which of the four half surfaces repels
+# bits from here on: which of the four half surfaces repels
 ESCAPES = 11
-# a multiplier this close to 1 belongs to the fold next to it, where there is one
+# largest distance from 1 of a multiplier that belongs to a fold at the end of a half surface
 _AT_FOLD = 1e-6
 
 
 @kernel
 def quadrant_rates(w: Workspace, i: int, j: int, x: int) -> bool:
-    """Fill row QUADRANT_RATES for surfaces i and j at the state in row x.
+    """Fill QUADRANT_RATES for surfaces i and j at the state in vector x.
 
-    Return whether all rates are finite.
+    Returns whether all rates are finite.
     """
-    now, a = w.progress[0], w.rows
+    now, a = w.progress[0], w.vectors
     n = now.n
     normals(w, x, GRAD)
     steep_i = steep_j = fastest = 0.0
@@ -77,7 +77,10 @@ def quadrant_rates(w: Workspace, i: int, j: int, x: int) -> bool:
         a[SIGNS, i] = 1.0 if c < 2 else -1.0
         a[SIGNS, j] = 1.0 if c % 2 == 0 else -1.0
         call_at(now.field, row_at(a, x), row_at(a, SIGNS), now.parameters, row_at(a, PLUS))
-        a[QUADRANT_RATES, c], a[QUADRANT_RATES, 4 + c] = lie(w, i, PLUS), lie(w, j, PLUS)
+        a[QUADRANT_RATES, c], a[QUADRANT_RATES, 4 + c] = (
+            lie_derivative(w, i, PLUS),
+            lie_derivative(w, j, PLUS),
+        )
         speed = 0.0
         for e in range(n):
             rate = a[PLUS, e] / a[SCALE, e]
@@ -92,12 +95,11 @@ def quadrant_rates(w: Workspace, i: int, j: int, x: int) -> bool:
 
 @kernel
 def turns(w: Workspace) -> tuple[float, float]:
-    """Return two products of four rates, the growth and the shrinking of one turn.
+    """Return two products of four rates, whose quotient is the growth factor of one revolution.
 
-    Their quotient is the multiplier of a turn from h_i > 0 to h_j > 0, its inverse that of one
-    the opposite sense.
+    It is that of a revolution from h_i > 0 to h_j > 0; its inverse is that of the opposite sense.
     """
-    a = w.rows
+    a = w.vectors
     one = a[QUADRANT_RATES, 4] * a[QUADRANT_RATES, 2] * a[QUADRANT_RATES, 7] * a[QUADRANT_RATES, 1]
     two = a[QUADRANT_RATES, 0] * a[QUADRANT_RATES, 6] * a[QUADRANT_RATES, 3] * a[QUADRANT_RATES, 5]
     return one, two
@@ -106,7 +108,7 @@ def turns(w: Workspace) -> tuple[float, float]:
 @kernel
 def _spirals_out(w: Workspace) -> bool:
     """Return whether all quadrants are crossed in turn, each revolution wider than the last."""
-    a = w.rows
+    a = w.vectors
     one, two = turns(w)
     left = right = True
     for c in range(4):
@@ -114,18 +116,18 @@ def _spirals_out(w: Workspace) -> bool:
         sj = 1.0 if c % 2 == 0 else -1.0
         out_i, out_j = si * a[QUADRANT_RATES, c] > 0.0, sj * a[QUADRANT_RATES, 4 + c] > 0.0
         in_i, in_j = si * a[QUADRANT_RATES, c] < 0.0, sj * a[QUADRANT_RATES, 4 + c] < 0.0
-        # the distance that grows alternates from quadrant to quadrant
-        here = c == 0 or c == 3
-        left = left and (in_i and out_j if here else out_i and in_j)
-        right = right and (out_i and in_j if here else in_i and out_j)
+        # the increasing distance alternates from quadrant to quadrant
+        grows_i = c == 0 or c == 3
+        left = left and (in_i and out_j if grows_i else out_i and in_j)
+        right = right and (out_i and in_j if grows_i else in_i and out_j)
     least = 1e-12 * (abs(one) + abs(two))
     return (left and one - two > least) or (right and two - one > least)
 
 
 @kernel
-def _half(w: Workspace, e: int) -> tuple[int, float]:
-    """Return 1 where half surface e attracts, -1 where it repels, 0 else; and its rate outward."""
-    now, a = w.progress[0], w.rows
+def _half_surface(w: Workspace, e: int) -> tuple[int, float]:
+    """Return 1 if half surface e attracts, -1 if it repels, else 0; and its outward rate."""
+    now, a = w.progress[0], w.vectors
     first, on_i = e % 2, e < 2
     # the quadrants on both sides of it, the positive one first
     up = first if on_i else 2 * first
@@ -133,7 +135,7 @@ def _half(w: Workspace, e: int) -> tuple[int, float]:
     k, o = (0, 4) if on_i else (4, 0)
     side = 1.0 if first == 0 else -1.0
     plus, minus = a[QUADRANT_RATES, k + up], a[QUADRANT_RATES, k + down]
-    limit = FOLD_SHARE * (now.speed_i if on_i else now.speed_j)
+    limit = FOLD_TOLERANCE * (now.speed_i if on_i else now.speed_j)
     kind = 1 if plus < -limit and minus > limit else -1 if plus > limit and minus < -limit else 0
     if kind == 0:
         return 0, 0.0
@@ -143,8 +145,8 @@ def _half(w: Workspace, e: int) -> tuple[int, float]:
 
 @kernel
 def _coefficients(w: Workspace) -> Bilinear:
-    """Return the bilinear rates whose values in the quadrants stand in row QUADRANT_RATES."""
-    a = w.rows
+    """Return the bilinear interpolant of the rates in QUADRANT_RATES."""
+    a = w.vectors
     a0 = a1 = a2 = a3 = b0 = b1 = b2 = b3 = 0.0
     for c in range(4):
         si = 1.0 if c < 2 else -1.0
@@ -157,23 +159,23 @@ def _coefficients(w: Workspace) -> Bilinear:
 
 @kernel
 def _slides_on_both(w: Workspace, sign: float, closed: int, opened: int) -> bool:
-    """Return whether the sliding vector of this name is admissible.
+    """Return whether the sliding vector of this sign is admissible.
 
     Parameters
     ----------
-    closed, opened : half surfaces, as bits, along which the sliding vector at their end is zero
-        to first order and does not, or does, lead away
+    closed, opened : half surfaces, as bits, whose sliding rate is zero to first order and points
+        inward, or outward, to second order
 
     Notes
     -----
-    A root next to the end v = 1 of a half surface is at 1 - r / r', where r is the rate outward
-    there and r' its slope over v, which has the sign of the determinant where the half surface
-    repels, and the other one where it attracts.
+    A root next to the end v = 1 of a half surface is at 1 - r / r', where r is the outward rate
+    there and r' its derivative by v, which has the sign of the determinant if the half surface
+    repels, and the opposite sign if it attracts.
     """
-    found = root(_coefficients(w), sign, False)
-    if not found.good:
+    candidate = root(_coefficients(w), sign, False)
+    if not candidate.good:
         return False
-    u, v = found.u, found.v
+    u, v = candidate.u, candidate.v
     for e in range(4):
         if (opened | closed) & (1 << e) == 0:
             continue
@@ -181,7 +183,7 @@ def _slides_on_both(w: Workspace, sign: float, closed: int, opened: int) -> bool
         value = side * v if e < 2 else side * u
         if abs(value - 1.0) > _AT_FOLD:
             continue
-        grows = _half(w, e)[0] * found.det < 0.0
+        grows = _half_surface(w, e)[0] * candidate.det < 0.0
         if grows != (opened & (1 << e) != 0):
             return False
         if e < 2:
@@ -193,40 +195,40 @@ def _slides_on_both(w: Workspace, sign: float, closed: int, opened: int) -> bool
 
 @kernel
 def _set_of_directions(w: Workspace, closed: int, opened: int) -> int:
-    """Return the exit directions, as bits, by the rates in row QUADRANT_RATES.
+    """Return the exit directions, as bits, by the rates in QUADRANT_RATES.
 
     See `_slides_on_both` for `closed` and `opened`.
     """
-    now, a = w.progress[0], w.rows
-    found = 0
-    limit_i = FOLD_SHARE * now.speed_i
-    limit_j = FOLD_SHARE * now.speed_j
+    now, a = w.progress[0], w.vectors
+    directions = 0
+    limit_i = FOLD_TOLERANCE * now.speed_i
+    limit_j = FOLD_TOLERANCE * now.speed_j
     for c in range(4):
         si = 1.0 if c < 2 else -1.0
         sj = 1.0 if c % 2 == 0 else -1.0
         if si * a[QUADRANT_RATES, c] > limit_i and sj * a[QUADRANT_RATES, 4 + c] > limit_j:
-            found |= 1 << c
+            directions |= 1 << c
     for e in range(4):
-        kind, rate = _half(w, e)
-        leads = rate > (limit_j if e < 2 else limit_i)
+        kind, rate = _half_surface(w, e)
+        away = rate > (limit_j if e < 2 else limit_i)
         if (opened | closed) & (1 << e):
-            leads = opened & (1 << e) != 0
-        if kind != 0 and leads:
-            found |= 1 << (HALF_SURFACES + e)
+            away = opened & (1 << e) != 0
+        if kind != 0 and away:
+            directions |= 1 << (HALF_SURFACES + e)
             if kind < 0:
-                found |= 1 << (ESCAPES + e)
+                directions |= 1 << (ESCAPES + e)
     if _slides_on_both(w, 1.0, closed, opened):
-        found |= 1 << SLIDES_PLUS
+        directions |= 1 << SLIDES_PLUS
     if _slides_on_both(w, -1.0, closed, opened):
-        found |= 1 << SLIDES_MINUS
+        directions |= 1 << SLIDES_MINUS
     if _spirals_out(w):
-        found |= 1 << SPIRAL
-    return found
+        directions |= 1 << SPIRAL
+    return directions
 
 
 @kernel
 def open_directions(w: Workspace) -> int:
-    """Return the exit directions of first order by the rates in row QUADRANT_RATES, as bits."""
+    """Return the exit directions of first order by the rates in QUADRANT_RATES, as bits."""
     return _set_of_directions(w, 0, 0)
 
 
@@ -241,26 +243,26 @@ def count(directions: int) -> int:
 
 @kernel
 def _field_of(w: Workspace, x: int, out: int) -> None:
-    """Fill row `out` with the field for the signs in row SIGNS at the state in row x."""
-    now, a = w.progress[0], w.rows
+    """Fill vector `out` with the field for the signs in SIGNS at the state in vector x."""
+    now, a = w.progress[0], w.vectors
     call_at(now.field, row_at(a, x), row_at(a, SIGNS), now.parameters, row_at(a, out))
 
 
 @kernel
-def _ahead(w: Workspace, field: int, share: float) -> None:
-    """Fill row TRIAL with a state a little further along the field in row `field`."""
-    now, a = w.progress[0], w.rows
+def _displaced_state(w: Workspace, field: int, fraction: float) -> None:
+    """Fill TRIAL with the present state displaced along vector `field`."""
+    now, a = w.progress[0], w.vectors
     size = 1e-300
     for e in range(now.n):
         size = max(size, abs(a[field, e]) / a[SCALE, e])
     for e in range(now.n):
-        a[TRIAL, e] = a[Y, e] + share / size * a[field, e]
+        a[TRIAL, e] = a[Y, e] + fraction / size * a[field, e]
 
 
 @kernel
-def _bend(w: Workspace, i: int, j: int, c: int, k: int) -> float:
+def _second_derivative_sign(w: Workspace, i: int, j: int, c: int, k: int) -> float:
     """Return the sign of the second derivative of h_k along the field of quadrant c."""
-    now, a = w.progress[0], w.rows
+    now, a = w.progress[0], w.vectors
     for e in range(now.m):
         a[SIGNS, e] = a[SIDES, e]
     a[SIGNS, i] = 1.0 if c < 2 else -1.0
@@ -268,23 +270,23 @@ def _bend(w: Workspace, i: int, j: int, c: int, k: int) -> float:
     _field_of(w, Y, SPARE)
     change = 0.0
     for b in range(2):
-        _ahead(w, SPARE, 1e-4 if b == 0 else -1e-4)
+        _displaced_state(w, SPARE, 1e-4 if b == 0 else -1e-4)
         _field_of(w, TRIAL, PLUS)
         normals(w, TRIAL, GRAD)
-        rate = lie(w, k, PLUS)
+        rate = lie_derivative(w, k, PLUS)
         change += rate if b == 0 else -rate
     return 1.0 if change > 0.0 else -1.0 if change < 0.0 else 0.0
 
 
 @kernel
-def _slides(w: Workspace, s: int, o: int, side: float, x: int) -> float:
-    """Return how fast h_o grows while the state in row x slides on s; row SPARE gets the field.
+def _sliding_rate(w: Workspace, s: int, o: int, side: float, x: int) -> float:
+    """Return the rate of h_o in sliding on s at the state in vector x; MINUS gets the field.
 
     Parameters
     ----------
-    s, o, side : surface it slides on, the other one, and the sign there
+    s, o, side : sliding surface, the other one, and the sign of the other one
     """
-    now, a = w.progress[0], w.rows
+    now, a = w.progress[0], w.vectors
     for e in range(now.m):
         a[SIGNS, e] = a[SIDES, e]
     a[SIGNS, o] = side
@@ -293,65 +295,65 @@ def _slides(w: Workspace, s: int, o: int, side: float, x: int) -> float:
     a[SIGNS, s] = -1.0
     _field_of(w, x, MINUS)
     normals(w, x, GRAD)
-    up, down = lie(w, s, PLUS), lie(w, s, MINUS)
-    share = down / (down - up) if down != up else 0.5
+    up, down = lie_derivative(w, s, PLUS), lie_derivative(w, s, MINUS)
+    fraction = down / (down - up) if down != up else 0.5
     for e in range(now.n):
-        a[MINUS, e] = share * a[PLUS, e] + (1.0 - share) * a[MINUS, e]
-    return lie(w, o, MINUS)
+        a[MINUS, e] = fraction * a[PLUS, e] + (1.0 - fraction) * a[MINUS, e]
+    return lie_derivative(w, o, MINUS)
 
 
 @kernel
 def _leads_away(w: Workspace, i: int, j: int, e: int) -> bool:
-    """Return whether sliding on half surface e leads away from its end in second order."""
-    now, a = w.progress[0], w.rows
+    """Return whether the sliding rate on half surface e is outward to second order."""
+    now, a = w.progress[0], w.vectors
     s, o = (i, j) if e < 2 else (j, i)
     side = 1.0 if e % 2 == 0 else -1.0
-    _slides(w, s, o, side, Y)
+    _sliding_rate(w, s, o, side, Y)
     for c in range(now.n):
         a[SPARE, c] = a[MINUS, c]
     change = 0.0
     for b in range(2):
-        _ahead(w, SPARE, 1e-4 if b == 0 else -1e-4)
-        rate = _slides(w, s, o, side, TRIAL)
+        _displaced_state(w, SPARE, 1e-4 if b == 0 else -1e-4)
+        rate = _sliding_rate(w, s, o, side, TRIAL)
         change += rate if b == 0 else -rate
     return side * change > 0.0
 
 
 @kernel(separate=True)
-def directions_here(w: Workspace, i: int, j: int, edge: int) -> int:
-    """Return the exit directions of the state in row Y on surfaces i and j, as bits.
+def exit_directions(w: Workspace, i: int, j: int, edge: int) -> int:
+    """Return the exit directions of the present state on surfaces i and j, as bits.
 
     If a rate is zero, the sign of its derivative decides.
 
     Parameters
     ----------
-    edge : half surface at whose end a multiplier has just become 1, or -1
+    edge : half surface at whose end a multiplier has become 1, or -1
     """
-    now, a = w.progress[0], w.rows
+    now, a = w.progress[0], w.vectors
 
     if not quadrant_rates(w, i, j, Y):
         return 0
-    moves = False
+    nonzero = False
     for c in range(4):
         for k in range(2):
-            limit = FOLD_SHARE * (now.speed_i if k == 0 else now.speed_j)
+            limit = FOLD_TOLERANCE * (now.speed_i if k == 0 else now.speed_j)
             if abs(a[QUADRANT_RATES, 4 * k + c]) > limit:
-                moves = True
+                nonzero = True
                 continue
-            bend = _bend(w, i, j, c, i if k == 0 else j)
-            a[QUADRANT_RATES, 4 * k + c] = 2.0 * limit * bend
-    if not moves:
+            curvature_sign = _second_derivative_sign(w, i, j, c, i if k == 0 else j)
+            a[QUADRANT_RATES, 4 * k + c] = 2.0 * limit * curvature_sign
+    if not nonzero:
         return 0
     closed = opened = 0
     for e in range(4):
-        kind, rate = _half(w, e)
+        kind, rate = _half_surface(w, e)
         if kind == 0:
             continue
-        if e == edge or abs(rate) <= FOLD_SHARE * (now.speed_j if e < 2 else now.speed_i):
+        if e == edge or abs(rate) <= FOLD_TOLERANCE * (now.speed_j if e < 2 else now.speed_i):
             if _leads_away(w, i, j, e):
                 opened |= 1 << e
             else:
                 closed |= 1 << e
-    found = _set_of_directions(w, closed, opened)
+    directions = _set_of_directions(w, closed, opened)
     normals(w, Y, GRAD)
-    return found
+    return directions

@@ -1,4 +1,4 @@
-"""How long codimension-2 sliding is the only solution: kernels.
+"""Uniqueness of codimension-2 sliding, and the time at which it ends: kernels.
 
 Codimension-2 sliding continues as long as its multipliers lie in [-1, 1], also if a neighbouring
 solution would no longer return. It is the only solution, and attracts, as long as no quadrant, half
@@ -37,20 +37,20 @@ from stiction.switching.flow.state import (
     TRIAL,
     Workspace,
 )
-from stiction.switching.flow.steps import HIDDEN, dense, step
+from stiction.switching.flow.steps import UNRESOLVED, dense, step
 
 __all__ = ["first_opening", "length_to_opening", "others_at"]
 
-# samples resolve a function when its last two Chebyshev coefficients are below this share of its
-# size on the step, or this share of what it is made of
+# samples resolve a function if its last two Chebyshev coefficients are below the first fraction of
+# its size on the step, or the second fraction of the size of its terms
 _RESOLVED, _SMALL = 1e-5, 1e-9
-# two roots closer than this share of the step are one
-_APART = 1e-7
+# roots closer than this fraction of the step count as one
+_SEPARATION = 1e-7
 
 
 @kernel
 def others_at(w: Workspace, i: int, j: int, x: int) -> int:
-    """Return the directions that are open beside the sliding vector the state in row x follows."""
+    """Return the exit directions other than the present sliding vector at the state in vector x."""
     now = w.progress[0]
     if not quadrant_rates(w, i, j, x):
         return 0
@@ -59,39 +59,39 @@ def others_at(w: Workspace, i: int, j: int, x: int) -> int:
 
 
 @kernel
-def _others_in(w: Workspace, i: int, j: int, s: float) -> int:
-    """Return the other directions at the fraction s of the step."""
+def _others_at_fraction(w: Workspace, i: int, j: int, s: float) -> int:
+    """Return the other exit directions at the fraction s of the step."""
     now = w.progress[0]
-    dense(w.rows, s, now.n + 1 + now.q, LATER)
+    dense(w.vectors, s, now.n + 1 + now.q, LATER)
     return others_at(w, i, j, LATER)
 
 
 @kernel
-def _fill_functions(w: Workspace, row: int) -> None:
-    """Fill the first entries of a row with the functions whose signs decide."""
-    a = w.rows
+def _fill_functions(w: Workspace, vector: int) -> None:
+    """Fill the first entries of a vector with the thirteen functions whose signs decide."""
+    a = w.vectors
     for c in range(8):
-        a[row, c] = a[QUADRANT_RATES, c]
+        a[vector, c] = a[QUADRANT_RATES, c]
     for e in range(4):
         first, on_i = e % 2, e < 2
         up = first if on_i else 2 * first
         down = 2 + first if on_i else 2 * first + 1
         k, o = (0, 4) if on_i else (4, 0)
-        a[row, 8 + e] = a[QUADRANT_RATES, k + down] * a[QUADRANT_RATES, o + up]
-        a[row, 8 + e] -= a[QUADRANT_RATES, k + up] * a[QUADRANT_RATES, o + down]
+        a[vector, 8 + e] = a[QUADRANT_RATES, k + down] * a[QUADRANT_RATES, o + up]
+        a[vector, 8 + e] -= a[QUADRANT_RATES, k + up] * a[QUADRANT_RATES, o + down]
     one, two = turns(w)
-    a[row, 12] = one - two
+    a[vector, 12] = one - two
 
 
 @kernel
 def _resolved(w: Workspace, table: Matrix, c: int, reach: float) -> bool:
-    """Return whether the samples of function c show it; its coefficients replace them.
+    """Return whether samples resolve function c; replace them by Bernstein coefficients.
 
     Parameters
     ----------
-    reach : the largest it could be
+    reach : bound of its terms
     """
-    a = w.rows
+    a = w.vectors
     size = near_last = last = 0.0
     for b in range(NODES):
         value = a[SAMPLE + b, c]
@@ -109,13 +109,13 @@ def _resolved(w: Workspace, table: Matrix, c: int, reach: float) -> bool:
 
 @kernel
 def _next_root(w: Workspace, low: float) -> float:
-    """Return the first root behind the fraction `low` of the step of any function, or NONE."""
-    a = w.rows
+    """Return the first root of any function after the fraction `low` of the step, or NONE."""
+    a = w.vectors
     best = NONE
     for c in range(OPENINGS):
         for b in range(NODES):
             a[EXTRA2, b] = a[SAMPLE + b, c]
-        # the part behind `low`, by de Casteljau
+        # restriction to [low, 1] by de Casteljau's algorithm
         for level in range(1, NODES):
             for b in range(NODES - level):
                 a[EXTRA2, b] = (1.0 - low) * a[EXTRA2, b] + low * a[EXTRA2, b + 1]
@@ -124,91 +124,91 @@ def _next_root(w: Workspace, low: float) -> float:
                 a[EXTRA2, b] = -a[EXTRA2, b]
         if a[EXTRA2, 0] == 0.0:
             continue
-        found = first_fall(a[EXTRA2, :NODES], a[ROOT:])
-        if found < NONE:
-            best = min(best, low + found * (1.0 - low))
+        next_root = first_fall(a[EXTRA2, :NODES], a[ROOT:])
+        if next_root < NONE:
+            best = min(best, low + next_root * (1.0 - low))
     return best
 
 
 @kernel
-def _halved(w: Workspace, i: int, j: int, shut: float, open_: float) -> float:
-    """Return where another direction opens between two fractions of the step, by halving."""
+def _bisect(w: Workspace, i: int, j: int, closed_at: float, open_at: float) -> float:
+    """Return the fraction at which another direction opens, by bisection between two."""
     for _ in range(60):
-        middle = 0.5 * (shut + open_)
-        if middle in (shut, open_):
+        middle = 0.5 * (closed_at + open_at)
+        if middle in (closed_at, open_at):
             break
-        if _others_in(w, i, j, middle) != 0:
-            open_ = middle
+        if _others_at_fraction(w, i, j, middle) != 0:
+            open_at = middle
         else:
-            shut = middle
-    return open_
+            closed_at = middle
+    return open_at
 
 
 @kernel
 def first_opening(w: Workspace, table: Matrix, i: int, j: int) -> float:
     """Return the fraction of the step at which another direction opens first.
 
-    NONE where none does, HIDDEN where the step is too long to see the rates.
+    NONE if none does, UNRESOLVED if the step is too long to resolve the rates.
     """
     now = w.progress[0]
     reach_i = reach_j = 0.0
     for b in range(NODES):
-        dense(w.rows, table[NODE, b], now.n + 1 + now.q, LATER)
+        dense(w.vectors, table[NODE, b], now.n + 1 + now.q, LATER)
         if not quadrant_rates(w, i, j, LATER):
-            return HIDDEN
+            return UNRESOLVED
         _fill_functions(w, SAMPLE + b)
         reach_i, reach_j = max(reach_i, now.speed_i), max(reach_j, now.speed_j)
     for c in range(OPENINGS):
         both = reach_i * reach_j
         reach = reach_i if c < 4 else reach_j if c < 8 else both if c < 12 else both * both
         if not _resolved(w, table, c, reach):
-            return HIDDEN
-    shut = low = 0.0
+            return UNRESOLVED
+    closed_at = low = 0.0
     for _ in range(64):
-        found = min(_next_root(w, low), 1.0) if low < 1.0 else 1.0
-        middle = 0.5 * (low + found)
-        if _others_in(w, i, j, middle) != 0:
-            return _halved(w, i, j, shut, middle)
-        shut = middle
-        if found >= 1.0:
+        next_root = min(_next_root(w, low), 1.0) if low < 1.0 else 1.0
+        middle = 0.5 * (low + next_root)
+        if _others_at_fraction(w, i, j, middle) != 0:
+            return _bisect(w, i, j, closed_at, middle)
+        closed_at = middle
+        if next_root >= 1.0:
             break
-        low = min(found + _APART, 1.0)
-    if _others_in(w, i, j, 1.0) != 0:
-        return _halved(w, i, j, shut, 1.0)
+        low = min(next_root + _SEPARATION, 1.0)
+    if _others_at_fraction(w, i, j, 1.0) != 0:
+        return _bisect(w, i, j, closed_at, 1.0)
     return NONE
 
 
 @kernel
 def length_to_opening(w: Workspace, table: Matrix, i: int, j: int, guess: float) -> float:
-    """Return the length of the step to just behind the opening; row TRIAL is where it ends.
+    """Return the length of the step to just after the opening; TRIAL holds its end.
 
     Parameters
     ----------
-    guess : the length by the dense output, which is less accurate than a step of its own
+    guess : the length by the dense output, less accurate than a step
     """
-    off = 1e-10 * guess
-    shut, open_ = max(guess - off, 0.0), guess + off
+    margin = 1e-10 * guess
+    closed_at, open_at = max(guess - margin, 0.0), guess + margin
     for _ in range(12):
-        step(w, table, shut)
-        if shut == 0.0 or others_at(w, i, j, TRIAL) == 0:
+        step(w, table, closed_at)
+        if closed_at == 0.0 or others_at(w, i, j, TRIAL) == 0:
             break
-        off *= 8.0
-        shut = max(guess - off, 0.0)
-    off = 1e-10 * guess
+        margin *= 8.0
+        closed_at = max(guess - margin, 0.0)
+    margin = 1e-10 * guess
     for _ in range(12):
-        step(w, table, open_)
+        step(w, table, open_at)
         if others_at(w, i, j, TRIAL) != 0:
             break
-        off *= 8.0
-        open_ = guess + off
+        margin *= 8.0
+        open_at = guess + margin
     for _ in range(60):
-        middle = 0.5 * (shut + open_)
-        if middle in (shut, open_):
+        middle = 0.5 * (closed_at + open_at)
+        if middle in (closed_at, open_at):
             break
         step(w, table, middle)
         if others_at(w, i, j, TRIAL) != 0:
-            open_ = middle
+            open_at = middle
         else:
-            shut = middle
-    step(w, table, open_)
-    return open_
+            closed_at = middle
+    step(w, table, open_at)
+    return open_at

@@ -1,7 +1,7 @@
 """Arrival at a codimension-2 intersection, sliding on it, and its end: kernels.
 
-Each returns RUNNING, the code of another rare event, or the reason why the call must end. That is
-SEVERAL_DIRECTIONS if several exit directions exist, which are then in `open_paths`.
+Each returns RUNNING, the code of another rare event, or the code with which the call must end. That
+is SEVERAL_DIRECTIONS if several exit directions exist, which are then in `open_paths`.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from stiction.numerics.event_localisation import NONE
 from stiction.numerics.jit import kernel
 from stiction.switching.flow.advance import NO_EVENT, TOO_LONG, after_step
 from stiction.switching.flow.events import (
+    arrive_at,
     at_event,
-    forget_zeros,
+    check_accumulation,
+    clear_known_zeros,
     grazing_at,
-    land,
-    piling,
 )
 from stiction.switching.flow.geometry import finite
 from stiction.switching.flow.intersections.directions import (
@@ -25,7 +25,7 @@ from stiction.switching.flow.intersections.directions import (
     SLIDES_MINUS,
     SLIDES_PLUS,
     count,
-    directions_here,
+    exit_directions,
 )
 from stiction.switching.flow.intersections.sliding import (
     first_opening,
@@ -44,19 +44,19 @@ from stiction.switching.flow.records import (
 )
 from stiction.switching.flow.saving import log_event, save_until
 from stiction.switching.flow.state import EXTRA, SIDES, TRIAL, EventFunctions, Records, Workspace, Y
-from stiction.switching.flow.steps import HIDDEN
+from stiction.switching.flow.steps import UNRESOLVED
 from stiction.switching.flow.surfaces import begin_mode, project, surfaces_at
 
 __all__ = ["at_end_of_sliding", "at_intersection", "on_intersection", "signs_of"]
 
-# an opening this share of the step before an event belongs to it
+# an exit direction that opens within this fraction of the step before an event belongs to it
 _TOGETHER = 1e-6
 _SLIDES = (1 << SLIDES_PLUS) | (1 << SLIDES_MINUS)
 
 
 @kernel
 def signs_of(directions: int) -> tuple[float, float]:
-    """Return the signs of both surfaces on the only direction of a set; 0 where it slides."""
+    """Return the signs of both surfaces for the only direction of a set, 0 in sliding."""
     for c in range(4):
         if directions & (1 << c):
             return 1.0 if c < 2 else -1.0, 1.0 if c % 2 == 0 else -1.0
@@ -68,17 +68,17 @@ def signs_of(directions: int) -> tuple[float, float]:
 
 
 @kernel
-def _choice(w: Workspace, i: int, j: int, directions: int) -> int:
-    """Leave the choice between several directions to the policy; return the code for it."""
+def _defer_choice(w: Workspace, i: int, j: int, directions: int) -> int:
+    """Store a choice between several exit directions for the policy; return its code."""
     now = w.progress[0]
     now.which, now.other, now.open_paths = i, j, directions
     return SEVERAL_DIRECTIONS
 
 
 @kernel
-def _enter(w: Workspace, i: int, j: int, directions: int) -> None:
-    """Take the only direction."""
-    now, a = w.progress[0], w.rows
+def _enter_direction(w: Workspace, i: int, j: int, directions: int) -> None:
+    """Continue in the only exit direction."""
+    now, a = w.progress[0], w.vectors
     a[SIDES, i], a[SIDES, j] = signs_of(directions)
     if directions & _SLIDES:
         now.branch = 1 if directions & (1 << SLIDES_PLUS) else -1
@@ -87,77 +87,78 @@ def _enter(w: Workspace, i: int, j: int, directions: int) -> None:
 
 
 @kernel
-def _pass_by(w: Workspace, functions: EventFunctions, records: Records, i: int) -> int:
-    """Act on the arrival at surface i alone, whose event has a margin."""
+def _pass_intersection(w: Workspace, functions: EventFunctions, records: Records, i: int) -> int:
+    """Handle the arrival at surface i alone, near an intersection, with its margin."""
     now = w.progress[0]
     margin = now.margin
-    code = land(w, functions, records, i)
+    code = arrive_at(w, functions, records, i)
     now.least_margin, now.margin = min(now.least_margin, margin), math.inf
     return code
 
 
 @kernel
 def at_intersection(w: Workspace, functions: EventFunctions, records: Records) -> int:
-    """Follow the only exit direction from two surfaces that meet, or nearly do.
+    """Handle the arrival at an intersection of two surfaces, or near one.
 
-    A state that reaches one of them beside the other passes by. If the intersection has more than
-    one exit direction, solutions split there: the distance to it over the error of the run decides.
+    A single exit direction is followed. A state that reaches one surface away from the other passes
+    the intersection. If there are several exit directions, the margin, distance over the error of
+    the run, decides whether the solution is unique.
     """
-    now, a = w.progress[0], w.rows
-    i, j, came = now.which, now.other, now.came_from
-    before = a[SIDES, j]
-    directions = directions_here(w, i, j, -1)
+    now, a = w.progress[0], w.vectors
+    i, j, before_i = now.which, now.other, now.came_from
+    before_j = a[SIDES, j]
+    directions = exit_directions(w, i, j, -1)
     many = count(directions)
     surfaces_at(w, Y, EXTRA)
-    beside = abs(a[EXTRA, j])
-    if before != 0.0 and beside > 16.0 * functions[j].noise:
+    distance = abs(a[EXTRA, j])
+    if before_j != 0.0 and distance > 16.0 * functions[j].noise:
         if many <= 1:
-            return land(w, functions, records, i)
-        if beside > functions[j].grazing:
-            now.margin = beside / max(functions[j].uncertainty, functions[j].grazing)
+            return arrive_at(w, functions, records, i)
+        if distance > functions[j].grazing:
+            now.margin = distance / max(functions[j].uncertainty, functions[j].grazing)
             if now.margin >= 1.0:
-                return _pass_by(w, functions, records, i)
+                return _pass_intersection(w, functions, records, i)
     if many == 0:
         return NO_DIRECTION
     if many > 1:
-        return _choice(w, i, j, directions)
-    _enter(w, i, j, directions)
+        return _defer_choice(w, i, j, directions)
+    _enter_direction(w, i, j, directions)
     si, sj = a[SIDES, i], a[SIDES, j]
-    if si != came:
-        log_event(w, records, CROSS if si == -came else SLIDE, i, came, si, came, si)
-    if sj != before and now.events < len(records.events):
-        kind = LEAVE if before == 0.0 else SLIDE if sj == 0.0 else CROSS
-        log_event(w, records, kind, j, before, sj, before, sj)
+    if si != before_i:
+        log_event(w, records, CROSS if si == -before_i else SLIDE, i, before_i, si, before_i, si)
+    if sj != before_j and now.events < len(records.events):
+        kind = LEAVE if before_j == 0.0 else SLIDE if sj == 0.0 else CROSS
+        log_event(w, records, kind, j, before_j, sj, before_j, sj)
     functions[i].order = 1 if si != 0.0 else 0
-    functions[j].order = (2 if before == 0.0 else 1) if sj != 0.0 else 0
-    return piling(w)
+    functions[j].order = (2 if before_j == 0.0 else 1) if sj != 0.0 else 0
+    return check_accumulation(w)
 
 
 @kernel(separate=True)
 def on_intersection(
     w: Workspace, functions: EventFunctions, table: Matrix, records: Records
 ) -> int:
-    """Look whether another direction opens in a step on an intersection; if not, do what is due."""
-    now, a = w.progress[0], w.rows
+    """Handle a step of codimension-2 sliding: a new exit direction, another event, or none."""
+    now, a = w.progress[0], w.vectors
     h, root, lowest = now.event_step, now.event_fraction, now.lowest
-    which, low, opening = now.which, now.other, NONE
+    which, grazed, opening = now.which, now.other, NONE
     i = sliding_surface(w, SIDES)
     j = second_surface(w, SIDES, i)
     if now.reported_open == 0 and now.direction > 0.0:
         opening = first_opening(w, table, i, j)
-    if opening == HIDDEN:
-        return _again(w, h)
-    # where a multiplier becomes 1 the half surface next to it opens at the same moment
+    if opening == UNRESOLVED:
+        return _repeat_step(w, h)
+    # if a multiplier becomes 1, the half surface at its end opens at the same time
     if opening <= 1.0 and (which < 0 or opening < root - _TOGETHER):
         now.event_fraction = opening
         return _at_opening(w, functions, table, records, i, j)
     code = NO_EVENT
-    if low >= 0:
-        code = grazing_at(w, low, lowest, h)
+    if grazed >= 0:
+        code = grazing_at(w, grazed, lowest, h)
     elif which >= 0:
         code = at_event(w, functions, table, records, which, root, h)
     if code == TOO_LONG:
-        return _again(w, h)
+        return _repeat_step(w, h)
     if code != NO_EVENT:
         return code
     if now.reported_open != 0 and others_at(w, i, j, TRIAL) == 0:
@@ -170,8 +171,8 @@ def on_intersection(
 
 
 @kernel
-def _again(w: Workspace, h: float) -> int:
-    """Let the loop take the step again, half as long."""
+def _repeat_step(w: Workspace, h: float) -> int:
+    """Repeat the step with half the length."""
     now = w.progress[0]
     now.rejected += 1
     now.next_step = 0.5 * h
@@ -183,8 +184,8 @@ def _again(w: Workspace, h: float) -> int:
 def _at_opening(
     w: Workspace, functions: EventFunctions, table: Matrix, records: Records, i: int, j: int
 ) -> int:
-    """Stop where another direction opens."""
-    now, a = w.progress[0], w.rows
+    """Stop at the time at which another exit direction opens."""
+    now, a = w.progress[0], w.vectors
     n, h = now.n, now.event_step
     length = length_to_opening(w, table, i, j, now.event_fraction * h)
     save_until(w, records, a[TRIAL, n], length / h)
@@ -192,19 +193,21 @@ def _at_opening(
         a[Y, c] = a[TRIAL, c]
     if not finite(w, Y, n + 1 + now.q):
         return NOT_FINITE
-    forget_zeros(functions)
+    clear_known_zeros(functions)
     project(w, i)
     project(w, j)
     begin_mode(w)
     directions = others_at(w, i, j, Y)
     now.reported_open = 1
-    return _choice(w, i, j, directions | 1 << (SLIDES_PLUS if now.branch > 0 else SLIDES_MINUS))
+    return _defer_choice(
+        w, i, j, directions | 1 << (SLIDES_PLUS if now.branch > 0 else SLIDES_MINUS)
+    )
 
 
 @kernel
 def at_end_of_sliding(w: Workspace, functions: EventFunctions, records: Records) -> int:
-    """A multiplier has become 1 or -1, or both sliding vectors have merged: go where it leads."""
-    now, a = w.progress[0], w.rows
+    """Handle the end of codimension-2 sliding: a multiplier at +-1, or merging sliding vectors."""
+    now, a = w.progress[0], w.vectors
     m, which = now.m, now.which
     i = sliding_surface(w, SIDES)
     j = second_surface(w, SIDES, i)
@@ -216,7 +219,7 @@ def at_end_of_sliding(w: Workspace, functions: EventFunctions, records: Records)
     if e < 0:
         project(w, j)
     begin_mode(w)
-    directions = directions_here(w, i, j, edge)
+    directions = exit_directions(w, i, j, edge)
     if e < 0:
         directions &= ~_SLIDES
     along = edge >= 0 and directions & (1 << (HALF_SURFACES + edge)) != 0
@@ -225,13 +228,13 @@ def at_end_of_sliding(w: Workspace, functions: EventFunctions, records: Records)
         log_event(w, records, LEAVE, e, 0.0, side, side, side)
         functions[e].order = 2
         begin_mode(w)
-        return piling(w)
+        return check_accumulation(w)
     if count(directions) == 0:
         return NO_DIRECTION
     if count(directions) > 1:
-        return _choice(w, i, j, directions)
+        return _defer_choice(w, i, j, directions)
     lam_i, lam_j = (side, 0.0) if e == i else (0.0, side)
-    _enter(w, i, j, directions)
+    _enter_direction(w, i, j, directions)
     si, sj = a[SIDES, i], a[SIDES, j]
     if si != 0.0:
         log_event(w, records, LEAVE, i, 0.0, si, lam_i, si)
@@ -239,4 +242,4 @@ def at_end_of_sliding(w: Workspace, functions: EventFunctions, records: Records)
     if sj != 0.0 and now.events < len(records.events):
         log_event(w, records, LEAVE, j, 0.0, sj, lam_j, sj)
         functions[j].order = 1
-    return piling(w)
+    return check_accumulation(w)

@@ -188,7 +188,7 @@ def test_early_end_leaves_the_spectrum():
     time[-1] -= 0.3
     early = dataclasses.replace(whole, time=time)
     data = StringData(early)
-    assert data.even_rows == 100
+    assert data.evenly_spaced_samples == 100
     assert data.has_spectrum
     few = made(rows=9)
     assert "spectrum" not in figures_of(few).default

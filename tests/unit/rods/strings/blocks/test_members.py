@@ -94,7 +94,7 @@ def test_blocks_of_any_size_and_order(path):
 
 
 @needs_compiler
-def test_corners_more_room_and_several_calls(monkeypatch):
+def test_corners_larger_arrays_and_several_calls(monkeypatch):
     monkeypatch.setattr(members, "_BUDGET", 3_000_000)
     pluck = dataclasses.replace(FIXED, u0=Pluck(1.9, 0.3), v_t0=None, rolling_resistance=0.1)
     # steps are cut where the path bends, so that the first room does not do
@@ -103,8 +103,8 @@ def test_corners_more_room_and_several_calls(monkeypatch):
         sound, doubtful = compared(system, [("G1",)], columns, method, span=(0.0, 6.0))
         assert sound + doubtful == 7
         assert sound >= 1
-    parts, wider, real, widen = [], [], members._Crew._part, members._with_twice_the_room
-    monkeypatch.setattr(members._Crew, "_part", lambda c, g: parts.append(g) or real(c, g))
+    parts, wider, real, widen = [], [], members._BlockSolver._part, members._with_twice_the_room
+    monkeypatch.setattr(members._BlockSolver, "_part", lambda c, g: parts.append(g) or real(c, g))
     monkeypatch.setattr(members, "_with_twice_the_room", lambda m: wider.append(m) or widen(m))
     blocks_of(FIXED, fine, request_of((0.0, 6.0)), [("G1",)], NAMES)(columns)
     assert len(parts) > 1
@@ -112,7 +112,7 @@ def test_corners_more_room_and_several_calls(monkeypatch):
 
 
 @needs_compiler
-def test_no_second_march_and_no_fields():
+def test_no_second_path_and_no_fields():
     method = dataclasses.replace(LOOSE, check=False)
     names = [n for n in NAMES if n not in ("agrees_until", "audit.converged")]
     names = [n for n in names if n[:8] not in ("final.u", "final.v", "final.u_", "final.v_")]
@@ -153,13 +153,13 @@ def test_a_study_by_blocks_is_the_study(tmp_path, monkeypatch, save):
     fields = {"G1": np.linspace(0.1, 1.4, 8), "u0.amplitude": np.linspace(0.2, 1.2, 8)}
     keep = ("agrees_until", "final.s1", "max(final.u)", "energy.kinetic", "events.breakdown")
     sweep = st.Sweep(scenario, fields, design=Paired(), keep=keep)
-    called, real = [], members._Crew.solve
+    called, real = [], members._BlockSolver.solve
 
     def seen(crew, columns):
         called.append(len(columns[0]))
         return real(crew, columns)
 
-    monkeypatch.setattr(members._Crew, "solve", seen)
+    monkeypatch.setattr(members._BlockSolver, "solve", seen)
     blocks = sweep.run(tmp_path / "blocks", workers=1, chunk=4)
     assert called
     monkeypatch.setattr(Characteristics, "blocks", Method.blocks)

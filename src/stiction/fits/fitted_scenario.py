@@ -1,0 +1,107 @@
+"""The scenario of a fit: a slider under the fitted law that moves as in the test."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from stiction.fits.parameters import law_name
+from stiction.fits.rigs import Simulated, SpringDrive
+from stiction.io.scenario import Scenario
+from stiction.laws.rate_and_state import RateAndState
+
+if TYPE_CHECKING:
+    from stiction.fits.outcome import Fit
+
+__all__ = ["scenario_of_fit"]
+
+# for imposed slip: deflection of the spring over the path, and vibrations during the test
+_DEFLECTION, _VIBRATIONS = 0.02, 40.0
+# breakpoints of the piecewise linear load
+_MOST_BREAKPOINTS = 400
+
+
+def scenario_of_fit(fit: Fit) -> Scenario:
+    """Return the scenario of a fit: a block behind a spring, or a slider under rate and state.
+
+    For imposed slip the spring is stiff, so that the block follows its end closely.
+    """
+    curve = fit.curves[0]
+    if isinstance(fit.rig, Simulated):
+        assert isinstance(fit.rig.scenario, Scenario)
+        scenario = fit.rig.scenario
+        title = f"{scenario.title}, fitted to {curve.title or 'measured data'}".removeprefix(", ")
+        return dataclasses.replace(scenario, title=title)
+    time = curve.clock - curve.clock[0]
+    place = np.cumsum(curve.steps())
+    duration, path = float(time[-1]), max(float(np.ptp(place)), 1e-300)
+    normal = float(np.mean(np.asarray(curve.normal_force)))
+    force = float(np.max(np.abs(fit.forces[0])))
+    stiffness = force / (_DEFLECTION * path)
+    mass = stiffness * (duration / (2.0 * np.pi * _VIBRATIONS)) ** 2
+    if isinstance(fit.rig, SpringDrive):
+        stiffness = float(fit.rig.stiffness)  # type: ignore[arg-type]
+        given = float(fit.rig.mass)  # type: ignore[arg-type]
+        mass = given if given > 0.0 else stiffness * (duration / (2.0 * np.pi * 1e3)) ** 2
+    title = f"{law_name(fit.law)} as fitted to {curve.title or 'measured data'}"
+    common: dict[str, Any] = {"title": title, "t_end": duration}
+    if isinstance(fit.law, RateAndState):
+        return _slider(fit, normal, stiffness, path / duration, common)
+    from stiction.chains.loads import PiecewiseLinear
+    from stiction.chains.methods import EventDriven
+    from stiction.chains.model import Chain
+
+    breakpoints = np.unique(
+        np.linspace(0, time.size - 1, min(time.size, _MOST_BREAKPOINTS)).astype(int)
+    )
+    load = PiecewiseLinear(
+        time=tuple(time[breakpoints].tolist()),
+        value=tuple((stiffness * place[breakpoints]).tolist()),
+    )
+    note = _NOTE + _invented(fit, mass, stiffness)
+    chain = Chain(mass=[mass], stiffness=stiffness, load=load, law=fit.law, normal_force=normal)
+    return Scenario(chain, EventDriven(), note=note, **common)
+
+
+_NOTE = (
+    "The load is the stiffness times the motion of the spring's end: the force in the spring is "
+    "the load less the stiffness times the displacement of the block."
+)
+
+
+def _invented(fit: Fit, mass: float, stiffness: float) -> str:
+    """Return the note on values of the scenario that were not measured."""
+    if not isinstance(fit.rig, SpringDrive):
+        return (
+            f" Invented: the mass {mass:.4g} kg and the stiffness {stiffness:.4g} N/m. The slip "
+            "was imposed; with these the block follows it to about "
+            f"{100 * _DEFLECTION:g} % of its path."
+        )
+    if float(fit.rig.mass) > 0.0:  # type: ignore[arg-type]
+        return ""
+    return f" Invented: the mass {mass:.4g} kg, which is negligible."
+
+
+def _slider(
+    fit: Fit, normal: float, stiffness: float, speed: float, common: dict[str, Any]
+) -> Scenario:
+    """Return a slider on a spring whose end moves at constant speed, with an area of 1 m^2."""
+    from stiction.faults.methods import Cycles
+    from stiction.faults.model import SpringSlider
+
+    law: Any = fit.law
+    impedance = fit.rig.impedance if isinstance(fit.rig, SpringDrive) else 0.0
+    slider = SpringSlider(
+        law=law,
+        normal_stress=normal,
+        spring=stiffness,
+        plate_speed=speed,
+        impedance=impedance,
+        speed_start=0.5 * speed,
+    )
+    note = "Forces refer to an area of 1 m^2; the spring's end moves at the mean speed."
+    if not isinstance(fit.rig, SpringDrive):
+        note += f" Invented: the spring of {stiffness:.4g} Pa/m. The slip was imposed."
+    return Scenario(slider, Cycles(), note=note, **common)

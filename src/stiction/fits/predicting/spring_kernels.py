@@ -1,0 +1,334 @@
+"""Spring-driven slider: the spring force at the rows of a curve, for every friction law.
+
+The end of the spring moves at constant speed between rows. Runge-Kutta steps of order 4 integrate
+spring extension u, slip velocity w and state z; events (onset of slip, stop, reversal, zero
+deflection) are located within a step. Step sizes are a fraction of the fastest time scale and
+depend continuously on all parameters, so that finite differences of the force are smooth between
+events.
+"""
+
+from __future__ import annotations
+
+import math
+
+from stiction.fits.predicting.law_kernels import (
+    BOUC_WEN,
+    DAHL,
+    LUGRE,
+    RATE_STATE,
+    STRIBECK,
+    coefficient,
+    kinetic,
+    state_rate,
+    stribeck_level,
+)
+from stiction.numerics.arrays import Vector
+from stiction.numerics.jit import kernel
+
+__all__ = ["follow_spring", "massless_stick_slip"]
+
+# (u, w, z): extension of the spring, slip velocity, state of the law
+# step over the shortest time scale of the motion
+_STEP_FRACTION = 0.05
+# number of steps, in all and for a row, at which the integration is given up
+_MOST_STEPS, _MOST_EACH = 200_000, 100
+
+
+@kernel
+def _rates(
+    code: int, p: Vector, r: Vector, drive: float, s: float, u: float, w: float, z: float
+) -> tuple[float, float, float]:
+    """Return the time derivatives of (u, w, z).
+
+    `r` holds stiffness, mass, normal force and impedance; `drive` is the speed of the end, `s`
+    the sign of the slip. Without mass, and for rate and state, the slip velocity follows from the
+    time derivative of the balance k u = N mu.
+    """
+    k, m, n = r[0], r[1], r[2]
+    if code == RATE_STATE:
+        # w = ln V; the time derivative of k u = N mu(V, theta) + eta V gives dw/dt
+        v = math.exp(w)
+        part = v / p[2]
+        rate = math.exp(-z) - part
+        if p[5] == 1.0:
+            rate = -part * (w + z - math.log(p[2]))
+        # d mu / d (ln V) over a: 1 for the logarithm, e / sqrt(1 + e^2) if regularised
+        regularisation = 1.0
+        if p[6] == 1.0:
+            grown = p[3] + p[1] * (z + math.log(p[4] / p[2]))
+            power = w - math.log(2.0 * p[4]) + grown / p[0]
+            if power < 20.0:
+                e = math.exp(power)
+                regularisation = e / math.sqrt(1.0 + e * e)
+        pull_rate = k * (drive - v) - n * p[1] * regularisation * rate
+        return drive - v, pull_rate / (n * p[0] * regularisation + r[3] * v), rate
+    if code == STRIBECK:
+        return drive - w, (k * u - n * s * kinetic(p, max(s * w, 0.0))) / m, 0.0
+    if m == 0.0:
+        # dz per slip length; slip velocity from k (drive - slip) = N sigma0 dz/dt
+        turn = state_rate(code, p, s, z, s) * s
+        slip = k * drive / (k + n * p[0] * turn)
+        return drive - slip, 0.0, turn * slip
+    rate = state_rate(code, p, w, z, s)
+    friction = p[0] * z
+    if code == LUGRE:
+        friction += p[1] * rate + p[2] * w
+    return drive - w, (k * u - n * friction) / m, rate
+
+
+@kernel
+def _fastest_rate(code: int, p: Vector, r: Vector, drive: float, w: float, z: float) -> float:
+    """Return the largest rate of the motion here [1/s]: a bound of the eigenvalues."""
+    k, m, n = r[0], r[1], r[2]
+    if code == RATE_STATE:
+        v = math.exp(w)
+        direct = n * p[0] + r[3] * v
+        rate = (v + abs(drive)) * (1.0 / p[2] + k / direct) + math.exp(-z)
+        return rate + v / p[2] * (n * p[1]) / direct
+    if code == STRIBECK:
+        rate = math.sqrt(k / m) + n * p[4] / m
+        if abs(w) < 6.0 * p[2]:
+            rate += n * abs(p[0] - p[1]) / (p[2] * m)
+        return rate
+    if code == DAHL:
+        relaxation = p[0] / p[1]
+    elif code == LUGRE:
+        relaxation = p[0] / stribeck_level(p, abs(w))
+    else:
+        relaxation = (p[2] + abs(p[3])) * (1.0 if p[4] == 1.0 else abs(z) + p[1] * 1e-12)
+        if p[4] != 1.0:
+            relaxation = max(relaxation, math.sqrt(p[1] * (p[2] + abs(p[3]))))
+    if m == 0.0:
+        return relaxation * abs(drive)
+    rate = math.sqrt((k + n * p[0]) / m) + relaxation * abs(w)
+    if code == LUGRE:
+        rate += n * (p[1] + p[2]) / m
+    return rate
+
+
+@kernel
+def _step(
+    code: int,
+    p: Vector,
+    r: Vector,
+    drive: float,
+    s: float,
+    h: float,
+    u: float,
+    w: float,
+    z: float,
+) -> tuple[float, float, float]:
+    """Return (u, w, z) after a Runge-Kutta step of order 4 and length `h`."""
+    half = 0.5 * h
+    u1, w1, z1 = _rates(code, p, r, drive, s, u, w, z)
+    u2, w2, z2 = _rates(code, p, r, drive, s, u + half * u1, w + half * w1, z + half * z1)
+    u3, w3, z3 = _rates(code, p, r, drive, s, u + half * u2, w + half * w2, z + half * z2)
+    u4, w4, z4 = _rates(code, p, r, drive, s, u + h * u3, w + h * w3, z + h * z3)
+    sixth = h / 6.0
+    return (
+        u + sixth * (u1 + 2.0 * (u2 + u3) + u4),
+        w + sixth * (w1 + 2.0 * (w2 + w3) + w4),
+        z + sixth * (z1 + 2.0 * (z2 + z3) + z4),
+    )
+
+
+@kernel
+def _root_time(
+    code: int,
+    p: Vector,
+    r: Vector,
+    drive: float,
+    s: float,
+    h: float,
+    u: float,
+    w: float,
+    z: float,
+    of_speed: bool,
+) -> float:
+    """Return the time within `h` at which the slip velocity, or else z, has its root."""
+    _, end_w, end_z = _step(code, p, r, drive, s, h, u, w, z)
+    low, high = 0.0, h
+    f_low, f_high = (w, end_w) if of_speed else (z, end_z)
+    t = h
+    for _ in range(80):
+        t = high - f_high * (high - low) / (f_high - f_low)
+        if not (low < t < high):
+            t = 0.5 * (low + high)
+        _, now_w, now_z = _step(code, p, r, drive, s, t, u, w, z)
+        f = now_w if of_speed else now_z
+        if f == 0.0 or high - low <= 1e-14 * h:
+            break
+        # Illinois variant of regula falsi: halve the value at the retained end
+        if (f < 0.0) == (f_low < 0.0):
+            low, f_low = t, f
+            f_high *= 0.5
+        else:
+            high, f_high = t, f
+            f_low *= 0.5
+    return t
+
+
+@kernel
+def _step_to_event(
+    code: int,
+    p: Vector,
+    r: Vector,
+    drive: float,
+    s: float,
+    h: float,
+    u: float,
+    w: float,
+    z: float,
+) -> tuple[float, float, float, float]:
+    """Take a step of at most `h` that ends at the first event; return its length and the state.
+
+    Events: w = 0 (stop or reversal), and z = 0 of Bouc-Wen, where its rate has a kink.
+    """
+    u1, w1, z1 = _step(code, p, r, drive, s, h, u, w, z)
+    if code == RATE_STATE:
+        return h, u1, w1, z1
+    if r[1] > 0.0 and w * w1 < 0.0:
+        h = _root_time(code, p, r, drive, s, h, u, w, z, True)
+        u1, w1, z1 = _step(code, p, r, drive, s, h, u, w, z)
+        w1 = 0.0
+    elif code == STRIBECK and w == 0.0 and s * w1 < 0.0:
+        # the onset of slip is not admissible: friction exceeds the spring force at once
+        return 0.0, u, w, z
+    if code == BOUC_WEN and z * z1 < 0.0:
+        h = _root_time(code, p, r, drive, s, h, u, w, z, False)
+        u1, w1, z1 = _step(code, p, r, drive, s, h, u, w, z)
+        z1 = 0.0
+    return h, u1, w1, z1
+
+
+@kernel
+def _sign(w: float, rate: float) -> float:
+    """Return the sign of the slip velocity, or of its rate where it is zero."""
+    if w != 0.0:
+        return 1.0 if w > 0.0 else -1.0
+    return 1.0 if rate >= 0.0 else -1.0
+
+
+@kernel
+def _stick_time(p: Vector, r: Vector, drive: float, left: float, u: float) -> tuple[float, float]:
+    """Return the duration of stick, at most `left`, and the extension at its end."""
+    if drive == 0.0:
+        return left, u
+    s = 1.0 if drive > 0.0 else -1.0
+    bound = s * p[5] * r[2] / r[0]
+    t = max((bound - u) / drive, 0.0)
+    if t >= left:
+        return left, u + drive * left
+    return t, bound
+
+
+@kernel
+def follow_spring(
+    code: int,
+    p: Vector,
+    r: Vector,
+    y: Vector,
+    dt: Vector,
+    dx: Vector,
+    normal: Vector,
+    out: Vector,
+) -> tuple[int, int]:
+    """Set `out` to the spring force at the rows; return numbers of events and steps.
+
+    Parameters
+    ----------
+    code, p : the law
+    r : stiffness, mass, normal force (set here), impedance
+    y : extension, speed and state at the first row; a slider at rest begins in stick if the law has
+        it
+    dt, dx : time and displacement of the end since the previous row
+    normal : normal forces at the rows
+
+    Verified by: tests/exact/test_fits.py::test_a_pulled_slider_against_the_chain
+    """
+    events, steps = 0, 0
+    u, w, z = y[0], y[1], y[2]
+    stuck = code == STRIBECK and w == 0.0
+    # slip phases end in events: smaller steps
+    part = _STEP_FRACTION if code == STRIBECK else 3.0 * _STEP_FRACTION
+    s = 1.0
+    # a search may try a spring whose motion takes too many steps
+    most = max(_MOST_STEPS, _MOST_EACH * out.size)
+    r[2] = normal[0]
+    out[0] = _spring_force(code, p, r, u, w, z)
+    for i in range(1, out.size):
+        r[2] = 0.5 * (normal[i] + normal[i - 1])
+        left, drive = dt[i], dx[i] / dt[i]
+        while left > 0.0:
+            if stuck:
+                t, u = _stick_time(p, r, drive, left, u)
+                if t < left:
+                    stuck, s = False, 1.0 if u > 0.0 else -1.0
+                    events += 1
+                left = left - t if t < left else 0.0
+                continue
+            if code != STRIBECK:
+                s = _sign(drive, 0.0)
+                if r[1] > 0.0:
+                    _, acceleration, _ = _rates(code, p, r, drive, s, u, w, z)
+                    s = _sign(w, acceleration)
+            h = min(left, part / max(_fastest_rate(code, p, r, drive, w, z), 1e-300))
+            t, u, w, z = _step_to_event(code, p, r, drive, s, h, u, w, z)
+            left -= t
+            steps += 1
+            if steps > most or not math.isfinite(u + w + z):
+                out[i:] = math.nan
+                return events, steps
+            if code == STRIBECK and w == 0.0:
+                bound = p[5] * r[2]
+                stuck = abs(r[0] * u) <= bound * (1.0 + 1e-12)
+                events += 1
+                if not stuck:
+                    s = 1.0 if u > 0.0 else -1.0
+                elif t == 0.0:
+                    # stick again at once: the end moves too slowly for a slip phase to be resolved
+                    u += drive * left
+                    left = 0.0
+        r[2] = normal[i]
+        out[i] = _spring_force(code, p, r, u, w, z)
+    return events, steps
+
+
+@kernel
+def _spring_force(code: int, p: Vector, r: Vector, u: float, w: float, z: float) -> float:
+    """Return the spring force: k u; for rate and state N mu + eta V."""
+    if code == RATE_STATE:
+        v = math.exp(w)
+        return r[2] * coefficient(code, p, v, z) + r[3] * v
+    return r[0] * u
+
+
+@kernel
+def massless_stick_slip(
+    p: Vector, stiffness: float, force: float, dx: Vector, normal: Vector, out: Vector
+) -> int:
+    """Set `out` to the spring force on a massless slider with two coefficients; return events.
+
+    `p` holds mu_static and mu_kinetic. Each slip is the limit of a small mass: the force falls from
+    mu_static to 2 mu_kinetic - mu_static, and the slider sticks again. With equal coefficients it
+    slips steadily at the bound.
+    """
+    events = 0
+    f = force
+    out[0] = f
+    for i in range(1, out.size):
+        bound = p[0] * normal[i]
+        drop = 2.0 * (p[0] - p[1]) * normal[i]
+        left = stiffness * dx[i]
+        s = 1.0 if left >= 0.0 else -1.0
+        f += left
+        if drop <= 1e-9 * bound:
+            if s * f > bound:
+                f = s * bound
+        elif s * f > bound:
+            # number of slips within this row
+            times = math.floor((s * f - bound) / drop) + 1.0
+            events += int(times)
+            f -= s * times * drop
+        out[i] = f
+    return events

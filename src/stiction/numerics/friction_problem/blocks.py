@@ -1,0 +1,77 @@
+"""The matrix W in blocks, one per pair of contacts, and the problem as kernels take it."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from stiction.numerics.friction_problem.gauss_seidel import velocities
+
+__all__ = ["Local", "local_of"]
+
+Floats = npt.NDArray[np.float64]
+Wholes = npt.NDArray[np.int64]
+
+
+class Local(NamedTuple):
+    """The problem in local form, u = W r + q.
+
+    Attributes
+    ----------
+    blocks, start, column, diagonal : W as in `gauss_seidel`
+    q : (n, size) velocities without contact forces
+    mu, rolling : (n,)
+    n_tangent : tangential components of a contact, 1 or 2
+    rho : (n,) 1 / the largest eigenvalue of the block on the diagonal
+    """
+
+    blocks: Floats
+    start: Wholes
+    column: Wholes
+    diagonal: Wholes
+    q: Floats
+    mu: Floats
+    rolling: Floats
+    n_tangent: int
+    rho: Floats
+
+    def velocities(self, r: Floats) -> Floats:
+        """Return u = W r + q, shaped as r."""
+        u = np.empty_like(r)
+        velocities(self.blocks, self.start, self.column, self.q, r, u)
+        return u
+
+    @property
+    def matrix(self) -> sp.bsr_array[Any]:
+        """W as a sparse matrix."""
+        n = self.q.size
+        return sp.bsr_array((self.blocks, self.column, self.start), shape=(n, n))
+
+
+def local_of(w: sp.csr_array[Any], q: Floats, mu: Floats, rolling: Floats, n_tangent: int) -> Local:
+    """Return the problem in blocks; blocks of zeros are left out, those on the diagonal stay."""
+    n, size = q.shape
+    made = sp.bsr_array(w, blocksize=(size, size))
+    made.sum_duplicates()
+    row, column = np.repeat(np.arange(n), np.diff(made.indptr)), np.asarray(made.indices)
+    used = made.data.any(axis=(1, 2))
+    row, column = row[used], column[used]
+    absent = np.setdiff1d(np.arange(n), row[row == column])
+    row, column = np.append(row, absent), np.append(column, absent)
+    order = np.lexsort((column, row))
+    row, columns = row[order], column[order].astype(np.int64)
+    blocks = np.concatenate([made.data[used], np.zeros((len(absent), size, size))])[order]
+    start = np.searchsorted(row, np.arange(n + 1)).astype(np.int64)
+    diagonal = np.flatnonzero(row == columns)
+    own = blocks[diagonal]
+    largest = np.linalg.eigvalsh(0.5 * (own + own.transpose(0, 2, 1)))[:, -1]
+    # a contact that no force moves, whose block is zero, takes the scale of the others
+    scale = largest.max(initial=0.0)
+    still = largest <= 1e-14 * scale
+    rho = 1.0 / np.where(still, scale if scale > 0.0 else 1.0, largest)
+    # arrays of one kind, so that kernels are compiled once
+    given = (np.array(q), np.array(mu), np.array(rolling))
+    return Local(blocks, start, columns, diagonal, *given, n_tangent, rho)

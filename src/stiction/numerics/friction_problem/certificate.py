@@ -1,0 +1,115 @@
+"""How far forces are from a solution, whoever found them.
+
+The residual of forces r is the larger of the maximum and the 2-norm over contacts of
+
+    |r_c - P(r_c - rho (u_c + (mu |u_t| + rolling |u_m|) n))| / rho,    u = W r + q,
+
+divided by |q|, or by the largest |W_cc r_c| where q = 0. P projects onto Coulomb's cone and rho is
+1 / the largest entry on W's diagonal. It is a velocity: forces of any size, r = 0 among them, are
+judged by the velocities that they leave. The residual falls as rho grows, so it is also given at a
+thousand times more and less.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.numerics.friction_problem.blocks import Local
+from stiction.numerics.friction_problem.newton import natural_map
+
+__all__ = ["Certificate", "certify", "residual"]
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """What forces and velocities of a frictional contact problem amount to.
+
+    Attributes
+    ----------
+    residual : of the natural map, relative [1]
+    residual_large_rho, residual_small_rho : the same with 1000 rho and rho / 1000 [1]
+    complementarity : largest |r . De Saxce's velocity| of a contact [W]
+    cone : by how much a force leaves its cone, at most [N]
+    approach : largest velocity of approach that is left at a contact [m/s]
+    rank, size : of W
+    asymmetry : largest |W - W^T|, relative to the norm of W [1]
+    least_eigenvalue : of W's symmetric part, relative to its largest [1]
+    """
+
+    residual: float
+    residual_large_rho: float
+    residual_small_rho: float
+    complementarity: float
+    cone: float
+    approach: float
+    rank: int
+    size: int
+    asymmetry: float
+    least_eigenvalue: float
+
+    def __str__(self) -> str:
+        lines = (
+            ("residual", f"{self.residual:.1e}"),
+            (
+                "with 1000 rho, rho / 1000",
+                f"{self.residual_large_rho:.1e}, {self.residual_small_rho:.1e}",
+            ),
+            ("complementarity", f"{self.complementarity:.1e} W"),
+            ("force outside its cone", f"{self.cone:.1e} N"),
+            ("velocity of approach left", f"{self.approach:.1e} m/s"),
+            ("rank of W", f"{self.rank} of {self.size}"),
+            ("asymmetry of W", f"{self.asymmetry:.1e}"),
+            ("least eigenvalue of W", f"{self.least_eigenvalue:.1e} of the largest"),
+        )
+        return "\n".join(f"{name:<28}{value}" for name, value in lines)
+
+
+def residual(local: Local, r: Floats, factor: float = 1.0) -> float:
+    """Return the residual of forces, with `factor` times the rho of the certificate.
+
+    Verified by: tests/unit/numerics/friction_problem/test_certificate.py::test_extended_precision
+    """
+    u, natural = local.velocities(r), np.empty_like(r)
+    own = local.blocks[local.diagonal]
+    largest = float(np.abs(own.diagonal(axis1=1, axis2=2)).max(initial=0.0))
+    rho = np.full(len(r), factor / largest if largest > 0.0 else factor)
+    natural_map(r, u, local.mu, local.rolling, local.n_tangent, rho, natural)
+    # the 2-norm over contacts is never less than the maximum
+    length = math.sqrt(np.vdot(natural, natural))
+    scale = math.sqrt(np.vdot(local.q, local.q))
+    if scale == 0.0:
+        moved = np.einsum("cij,cj->ci", own, r)
+        scale = float(np.linalg.norm(moved, axis=1).max(initial=0.0))
+    return length / scale if length > 0.0 else 0.0
+
+
+def certify(
+    local: Local, r: Floats, rank: int, asymmetry: float, least_eigenvalue: float
+) -> Certificate:
+    """Return the certificate of forces."""
+    n = local.n_tangent
+    u = local.velocities(r)
+    slip, turn = np.linalg.norm(u[:, 1 : 1 + n], axis=1), np.linalg.norm(u[:, 1 + n :], axis=1)
+    power = np.einsum("ci,ci->c", r, u)
+    power += r[:, 0] * (local.mu * slip + local.rolling * turn)
+    shear = np.linalg.norm(r[:, 1 : 1 + n], axis=1) - local.mu * r[:, 0]
+    moment = np.linalg.norm(r[:, 1 + n :], axis=1) - local.rolling * r[:, 0]
+    outside = (shear, moment, -r[:, 0])
+    return Certificate(
+        residual(local, r),
+        residual(local, r, 1e3),
+        residual(local, r, 1e-3),
+        float(np.abs(power).max(initial=0.0)),
+        max(float(part.max(initial=0.0)) for part in outside),
+        max(0.0, float((-u[:, 0]).max(initial=0.0))),
+        rank,
+        local.q.size,
+        asymmetry,
+        least_eigenvalue,
+    )

@@ -1,0 +1,223 @@
+"""Whether a frictional contact problem has a solution at all.
+
+A solution exists where some motion takes all contacts inside the dual cone: W x + q in the
+interior of K*. In the plane, where cones are polyhedra, the closed cone is enough. None exists
+where even {r in K, (W r + q)_n >= 0} is empty, which a vector y >= 0 proves: -W^T n y lies in K*,
+so that no forces of the cones help it, and y . q_n < 0.
+
+Source: Acary, Cadoux, Lemarechal, Malick 2011 (existence); Farkas' lemma over cones.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.numerics.friction_problem.blocks import Local
+from stiction.numerics.friction_problem.certificate import residual
+from stiction.numerics.friction_problem.programmes import dual_cone_rows, maximise
+
+__all__ = ["MOST_ENUMERATED", "Existence", "decide", "solutions_in_the_plane"]
+
+Floats = npt.NDArray[np.float64]
+
+# contacts in the plane whose 4^n modes are all tried
+MOST_ENUMERATED = 5
+_OPEN, _STICK, _RIGHT, _LEFT = range(4)
+
+
+@dataclass(frozen=True)
+class Existence:
+    """Whether there is a solution.
+
+    Attributes
+    ----------
+    answer : "proven", "none", or "not decided"
+    criterion : what proves it
+    witness : the motion x, or the vector y of the proof; empty where there is none
+    largest_force : no forces of a size up to this solve the problem, where the answer is "none" and
+        rounding limits the proof [N]
+    """
+
+    answer: str
+    criterion: str
+    witness: Floats
+    largest_force: float = np.inf
+
+
+def _scaled(local: Local) -> Local:
+    """Return the problem with W and q of size one."""
+    w = float(np.abs(local.blocks).max(initial=0.0)) or 1.0
+    q = float(np.abs(local.q).max(initial=0.0)) or 1.0
+    return local._replace(blocks=local.blocks / w, q=local.q / q, rho=local.rho * w)
+
+
+def decide(local: Local, r: Floats | None = None) -> Existence:
+    """Return whether there is a solution.
+
+    Parameters
+    ----------
+    r : forces that were found, if any
+
+    Verified by: tests/unit/numerics/friction_problem/test_existence.py::test_closing_supports
+    """
+    if len(local.q) == 0:
+        return Existence("proven", "no contact", np.zeros(0))
+    scaled = _scaled(local)
+    plane = local.q.shape[1] == 2
+    slack, z = _motion_inside(scaled)
+    if slack > 1e-7 or (plane and slack > -1e-9):
+        return Existence("proven", "a motion takes all contacts inside the dual cone", z)
+    separating = _separating(scaled)
+    unit = float(np.abs(local.q).max() / (np.abs(local.blocks).max() or 1.0))
+    if separating is not None:
+        criterion = "no forces in their cones keep all contacts from closing"
+        return Existence("none", criterion, separating[0], separating[1] * unit)
+    if r is not None and (error := residual(local, r)) <= 1e-10 and np.abs(r).max() < 1e8 * unit:
+        return Existence("proven", f"a solution with residual {error:.0e}", r.ravel())
+    if plane and len(local.q) <= MOST_ENUMERATED:
+        for forces in solutions_in_the_plane(local):
+            return Existence("proven", "enumeration of all modes", forces.ravel())
+        return Existence("none", "enumeration of all modes", np.zeros(0))
+    return Existence("not decided", "", np.zeros(0))
+
+
+def _motion_inside(local: Local) -> tuple[float, Floats]:
+    """Return the largest t <= 1 with W x + q - t n in K*, and x."""
+    n, size = local.q.shape
+    # columns of W that are independent are enough
+    basis, values, _ = np.linalg.svd(local.matrix.toarray())
+    basis = basis[:, values > 1e-10 * values[0]] if values[0] > 0.0 else basis[:, :0]
+    x_size = basis.shape[1]
+    matrices = basis.reshape(n, size, x_size)
+    shift = np.zeros((size, 1))
+    shift[0] = -1.0
+
+    def rows(at: Floats | None) -> tuple[Floats, Floats]:
+        parts = [
+            dual_cone_rows(
+                (np.hstack([matrices[c], shift]), local.q[c]),
+                local.n_tangent,
+                local.mu[c],
+                local.rolling[c],
+                at,
+            )
+            for c in range(n)
+        ]
+        return np.concatenate([p[0] for p in parts]), np.concatenate([p[1] for p in parts])
+
+    a, b = rows(None)
+    top = np.zeros((1, x_size + 1))
+    top[0, -1] = 1.0
+    found = maximise(top[0], np.vstack([a, top]), np.append(b, 1.0), rows, box=1e6)
+    if found.status not in ("optimal", "unfinished"):
+        return -np.inf, np.zeros(0)
+    # what the point itself proves, whatever the programme says
+    z = local.q + matrices @ found.point[:-1]
+    k = local.n_tangent
+    slip = local.mu * np.linalg.norm(z[:, 1 : 1 + k], axis=1)
+    turn = local.rolling * np.linalg.norm(z[:, 1 + k :], axis=1)
+    return float((z[:, 0] - slip - turn).min()), z.ravel()
+
+
+def _separating(local: Local) -> tuple[Floats, float] | None:
+    """Return y >= 0 with -W^T n y in K* and y . q_n < 0, and the forces up to which it proves."""
+    n, size = local.q.shape
+    normals = local.matrix.toarray()[::size]
+    matrices = -normals.T.reshape(n, size, n)
+    constant = np.zeros(size)
+
+    def rows(at: Floats | None) -> tuple[Floats, Floats]:
+        parts = [
+            dual_cone_rows(
+                (matrices[c], constant), local.n_tangent, local.mu[c], local.rolling[c], at
+            )
+            for c in range(n)
+        ]
+        return np.concatenate([p[0] for p in parts]), np.concatenate([p[1] for p in parts])
+
+    a, b = rows(None)
+    sides = np.vstack([a, -np.eye(n)]), np.concatenate([b, np.zeros(n)])
+    found = maximise(-local.q[:, 0], *sides, rows, equal=(np.ones((1, n)), np.ones(1)))
+    if found.status not in ("optimal", "unfinished"):
+        return None
+    y = np.maximum(found.point, 0.0)
+    closing = -float(y @ local.q[:, 0])
+    z = matrices @ y
+    k = local.n_tangent
+    slip = local.mu * np.linalg.norm(z[:, 1 : 1 + k], axis=1)
+    turn = local.rolling * np.linalg.norm(z[:, 1 + k :], axis=1)
+    # what forces in K may still gain, per unit of normal force
+    gain = float(np.maximum(slip + turn - z[:, 0], 0.0).max())
+    if closing <= 1e-6 or closing <= 1e3 * gain:
+        return None
+    return y, closing / gain / n if gain > 0.0 else np.inf
+
+
+# ---- the plane, mode by mode
+
+
+def solutions_in_the_plane(local: Local, extremes: bool = False) -> Iterator[Floats]:
+    """Yield forces for each of the 4^n modes that has a solution.
+
+    A mode says for each contact whether it is open, sticks, or slides right or left.
+
+    Parameters
+    ----------
+    extremes : whether all forces follow that make a component of velocity extreme within the mode
+
+    Verified by: tests/unit/numerics/friction_problem/test_existence.py::test_wedged_contact
+    """
+    scaled = _scaled(local)
+    w, q = scaled.matrix.toarray(), scaled.q.ravel()
+    unit = float(np.abs(local.q).max() or 1.0) / float(np.abs(local.blocks).max() or 1.0)
+    none = (np.zeros((0, q.size)), np.zeros(0))
+    for mode in itertools.product(range(4), repeat=len(scaled.q)):
+        rows, most, *equal = _conditions(mode, w, q, scaled.mu)
+        for objective in (np.zeros(q.size), *w, *-w):
+            found = maximise(objective, rows, most, lambda _: none, (equal[0], equal[1]))
+            if found.status != "optimal":
+                break
+            yield unit * found.point.reshape(-1, 2)
+            if not extremes:
+                break
+
+
+def _conditions(
+    mode: tuple[int, ...], w: Floats, q: Floats, mu: Floats
+) -> tuple[Floats, Floats, Floats, Floats]:
+    """Return rows <= most and equal = values that forces of a mode obey."""
+    equal: list[Floats] = []
+    values: list[float] = []
+    rows: list[Floats] = []
+    most: list[float] = []
+    eye = np.eye(len(q))
+    for c, state in enumerate(mode):
+        i, j = 2 * c, 2 * c + 1
+        if state == _OPEN:
+            equal += [eye[i], eye[j]]
+            values += [0.0, 0.0]
+            rows.append(-w[i])
+            most.append(q[i])
+            continue
+        equal.append(w[i])
+        values.append(-q[i])
+        rows.append(-eye[i])
+        most.append(0.0)
+        if state == _STICK:
+            equal.append(w[j])
+            values.append(-q[j])
+            for sign in (1.0, -1.0):
+                rows.append(sign * eye[j] - mu[c] * eye[i])
+                most.append(0.0)
+            continue
+        sign = 1.0 if state == _RIGHT else -1.0
+        equal.append(eye[j] + sign * mu[c] * eye[i])
+        values.append(0.0)
+        rows.append(-sign * w[j])
+        most.append(sign * q[j])
+    return np.array(rows), np.array(most), np.array(equal), np.array(values)

@@ -1,0 +1,223 @@
+"""Projected Gauss-Seidel: each contact in turn, the others as they are.
+
+The matrix stands in blocks: those of contact c are `blocks[start[c]:start[c + 1]]`, of columns
+`column[...]`, in order; the block on the diagonal is number `diagonal[c]`.
+
+Source: Jourdan, Alart, Jean 1998 (Gauss-Seidel); Alart, Curnier 1991 (the problem of one contact).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.numerics.arrays import Integers, Matrix, Stack, Vector
+from stiction.numerics.friction_problem.cones import (
+    de_saxce,
+    de_saxce_derivative,
+    project,
+    projection_derivative,
+)
+from stiction.numerics.jit import kernel
+
+__all__ = ["solve_small", "sweeps", "swept", "velocities"]
+
+if TYPE_CHECKING:
+    from stiction.numerics.friction_problem.blocks import Local
+
+_MOST_LOCAL = 12
+
+
+@kernel
+def velocities(
+    blocks: Stack, start: Integers, column: Integers, q: Matrix, r: Matrix, u: Matrix
+) -> None:
+    """Write u = W r + q, one row per contact."""
+    n, size = r.shape[0], r.shape[1]
+    for c in range(n):
+        for i in range(size):
+            u[c, i] = q[c, i]
+        for b in range(start[c], start[c + 1]):
+            k = column[b]
+            for i in range(size):
+                total = 0.0
+                for j in range(size):
+                    total += blocks[b, i, j] * r[k, j]
+                u[c, i] += total
+
+
+@kernel
+def solve_small(a: Matrix, b: Vector) -> bool:
+    """Replace b by the solution of a x = b, by elimination in place; False where a is singular."""
+    n = b.shape[0]
+    for c in range(n):
+        best = c
+        for i in range(c + 1, n):
+            if abs(a[i, c]) > abs(a[best, c]):
+                best = i
+        if not abs(a[best, c]) > 0.0:
+            return False
+        for j in range(n):
+            a[c, j], a[best, j] = a[best, j], a[c, j]
+        b[c], b[best] = b[best], b[c]
+        for i in range(c + 1, n):
+            factor = a[i, c] / a[c, c]
+            for j in range(c, n):
+                a[i, j] -= factor * a[c, j]
+            b[i] -= factor * b[c]
+    for i in range(n - 1, -1, -1):
+        for j in range(i + 1, n):
+            b[i] -= a[i, j] * b[j]
+        b[i] /= a[i, i]
+    return True
+
+
+@kernel
+def _natural(
+    w: Matrix, q: Vector, r: Vector, n_tangent: int, mu: float, rolling: float, rho: float,
+    work: Matrix,
+) -> float:  # fmt: skip
+    """Return |r - P(r - rho De Saxce's velocity)|; u, the argument of P and P stand in `work`."""
+    size = r.shape[0]
+    u, argument, nearest = work[0], work[1], work[2]
+    for i in range(size):
+        u[i] = q[i]
+        for j in range(size):
+            u[i] += w[i, j] * r[j]
+        argument[i] = r[i] - rho * u[i]
+    argument[0] = r[0] - rho * de_saxce(u, n_tangent, mu, rolling)
+    project(argument, n_tangent, mu, rolling, nearest)
+    total = 0.0
+    for i in range(size):
+        total += (r[i] - nearest[i]) ** 2
+    return math.sqrt(total)
+
+
+@kernel
+def _one_contact(
+    w: Matrix, q: Vector, r: Vector, n_tangent: int, mu: float, rolling: float, rho: float,
+    work: Matrix,
+) -> None:  # fmt: skip
+    """Solve the problem of one contact by Newton's method, else do one projected step.
+
+    Parameters
+    ----------
+    w, q, r : block on the diagonal, velocity without own force, and force, which is replaced
+    work : (4 + 3 size, size) scratch
+    """
+    size = r.shape[0]
+    if q[0] >= 0.0:
+        for i in range(size):
+            r[i] = 0.0
+        return
+    u, argument, nearest, gradient = work[0], work[1], work[2], work[3]
+    derivative, jacobian = work[4 : 4 + size], work[4 + size : 4 + 2 * size]
+    first, trial = work[4 + 2 * size], work[5 + 2 * size]
+    error = _natural(w, q, r, n_tangent, mu, rolling, rho, work)
+    for i in range(size):
+        first[i] = nearest[i]
+        trial[i] = r[i]
+    scale = rho * _length(q)
+    for _ in range(_MOST_LOCAL):
+        if error <= 1e-15 * scale:
+            break
+        projection_derivative(argument, n_tangent, mu, rolling, derivative)
+        de_saxce_derivative(u, n_tangent, mu, rolling, gradient)
+        newton_block(w, derivative, gradient, rho, jacobian)
+        for i in range(size):
+            nearest[i] -= trial[i]
+        if not solve_small(jacobian, nearest):
+            break
+        for i in range(size):
+            trial[i] += nearest[i]
+        after = _natural(w, q, trial, n_tangent, mu, rolling, rho, work)
+        if not after < error:
+            if after > 10.0 * error:
+                break
+        else:
+            for i in range(size):
+                first[i] = trial[i]
+        error = min(error, after)
+    for i in range(size):
+        r[i] = first[i]
+    project(r, n_tangent, mu, rolling, r)
+
+
+@kernel
+def _length(x: Vector) -> float:
+    total = 0.0
+    for i in range(x.shape[0]):
+        total += x[i] * x[i]
+    return math.sqrt(total)
+
+
+@kernel
+def newton_block(w: Matrix, derivative: Matrix, gradient: Vector, rho: float, out: Matrix) -> None:
+    """Write I - D + rho D E w, where E changes u into De Saxce's velocity."""
+    size = gradient.shape[0]
+    for i in range(size):
+        for j in range(size):
+            total = 0.0
+            for k in range(size):
+                changed = w[k, j]
+                if k == 0:
+                    for m in range(1, size):
+                        changed += gradient[m] * w[m, j]
+                total += derivative[i, k] * changed
+            out[i, j] = rho * total - derivative[i, j]
+        out[i, i] += 1.0
+
+
+@kernel(allocates=True)
+def sweeps(
+    blocks: Stack, start: Integers, column: Integers, diagonal: Integers, q: Matrix,
+    mu: Vector, rolling: Vector, n_tangent: int, rho: Vector, r: Matrix, most: int, tol: float,
+) -> int:  # fmt: skip
+    """Do up to `most` sweeps on r; stop where no velocity changes by more than `tol` in a sweep.
+
+    Parameters
+    ----------
+    rho : one per contact, 1 / largest eigenvalue of its block
+
+    Returns
+    -------
+    The number of sweeps that were done.
+
+    Verified by: tests/unit/numerics/friction_problem/test_solvers.py::test_gauss_seidel_converges
+    """
+    n, size = r.shape[0], r.shape[1]
+    work, own, before = np.zeros((4 + 3 * size, size)), np.zeros(size), np.zeros(size)
+    for sweep in range(most):
+        change = 0.0
+        for c in range(n):
+            here = diagonal[c]
+            for i in range(size):
+                own[i] = q[c, i]
+                before[i] = r[c, i]
+            for b in range(start[c], start[c + 1]):
+                if b != here:
+                    k = column[b]
+                    for i in range(size):
+                        for j in range(size):
+                            own[i] += blocks[b, i, j] * r[k, j]
+            _one_contact(
+                blocks[here], own, r[c], n_tangent, mu[c], rolling[c], rho[c], work
+            )  # fmt: skip
+            for i in range(size):
+                change = max(change, abs(r[c, i] - before[i]) / rho[c])
+        if change <= tol:
+            return sweep + 1
+    return most
+
+
+def swept(local: Local, r: npt.NDArray[np.float64], most: int) -> npt.NDArray[np.float64]:
+    """Return forces after up to `most` sweeps from r."""
+    after = r.copy()
+    sweeps(
+        local.blocks, local.start, local.column, local.diagonal, local.q, local.mu, local.rolling,
+        local.n_tangent, local.rho, after, most, 0.0,
+    )  # fmt: skip
+    return after

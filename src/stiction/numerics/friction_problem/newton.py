@@ -1,0 +1,178 @@
+"""Semismooth Newton method on the natural map of De Saxce's form.
+
+Forces are not unique where W has no full rank, and the derivative is singular there. A small shift
+of W's diagonal in the derivative, and in the derivative alone, makes the step one of nearly least
+norm: it changes the path and not the solution.
+
+Source: Alart, Curnier 1991; Acary, Bremond, Huber 2018 (comparison of methods).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.numerics.arrays import Integers, Matrix, Stack, Vector
+from stiction.numerics.friction_problem.blocks import Local
+from stiction.numerics.friction_problem.cones import (
+    de_saxce,
+    de_saxce_derivative,
+    project,
+    projection_derivative,
+)
+from stiction.numerics.jit import kernel
+
+__all__ = ["Iterate", "linearise", "natural_map", "newton"]
+
+Floats = npt.NDArray[np.float64]
+
+# of W's own size, added to its diagonal in the derivative
+_SHIFT = 1e-8
+# from this size on a matrix is factorised as a sparse one
+_SPARSE_FROM = 100
+_HALVINGS = 8
+
+
+@kernel
+def natural_map(
+    r: Matrix, u: Matrix, mu: Vector, rolling: Vector, n_tangent: int, rho: Vector, out: Matrix
+) -> None:
+    """Write (r - P(r - rho De Saxce's velocity)) / rho, one row per contact.
+
+    Verified by: tests/unit/numerics/friction_problem/test_certificate.py::test_extended_precision
+    """
+    n, size = r.shape[0], r.shape[1]
+    for c in range(n):
+        for i in range(size):
+            out[c, i] = r[c, i] - rho[c] * u[c, i]
+        out[c, 0] = r[c, 0] - rho[c] * de_saxce(u[c], n_tangent, mu[c], rolling[c])
+        project(out[c], n_tangent, mu[c], rolling[c], out[c])
+        for i in range(size):
+            out[c, i] = (r[c, i] - out[c, i]) / rho[c]
+
+
+@kernel(allocates=True)
+def linearise(
+    blocks: Stack, start: Integers, diagonal: Integers, r: Matrix, u: Matrix,
+    mu: Vector, rolling: Vector, n_tangent: int, rho: Vector, shift: Vector, jacobian: Stack,
+) -> None:  # fmt: skip
+    """Write the blocks of the derivative of the natural map, divided by rho, in the order of W's.
+
+    Parameters
+    ----------
+    shift : (n,) added to the diagonal of W, in the derivative alone
+
+    Verified by: tests/unit/numerics/friction_problem/test_solvers.py::test_newton_derivative
+    """
+    n, size = r.shape[0], r.shape[1]
+    argument, gradient = np.zeros(size), np.zeros(size)
+    derivative, changed = np.zeros((size, size)), np.zeros((size, size))
+    for c in range(n):
+        for i in range(size):
+            argument[i] = r[c, i] - rho[c] * u[c, i]
+        argument[0] = r[c, 0] - rho[c] * de_saxce(u[c], n_tangent, mu[c], rolling[c])
+        projection_derivative(argument, n_tangent, mu[c], rolling[c], derivative)
+        de_saxce_derivative(u[c], n_tangent, mu[c], rolling[c], gradient)
+        for i in range(size):
+            for j in range(size):
+                changed[i, j] = derivative[i, j] + (
+                    derivative[i, 0] * gradient[j] if j > 0 else 0.0
+                )
+        for b in range(start[c], start[c + 1]):
+            for i in range(size):
+                for j in range(size):
+                    total = 0.0
+                    for k in range(size):
+                        total += changed[i, k] * blocks[b, k, j]
+                    jacobian[b, i, j] = total
+        here = diagonal[c]
+        for i in range(size):
+            for j in range(size):
+                jacobian[here, i, j] += shift[c] * changed[i, j] - derivative[i, j] / rho[c]
+            jacobian[here, i, i] += 1.0 / rho[c]
+
+
+class Iterate(NamedTuple):
+    """Forces, and how far they are from a solution.
+
+    Attributes
+    ----------
+    r, u : (n, size) forces and velocities
+    natural : (n, size) natural map [m/s]
+    error : its norm, over all contacts
+    """
+
+    r: Floats
+    u: Floats
+    natural: Floats
+    error: float
+
+
+def iterate_of(local: Local, r: Floats) -> Iterate:
+    """Return forces with their velocities and error."""
+    u, natural = local.velocities(r), np.empty_like(r)
+    natural_map(r, u, local.mu, local.rolling, local.n_tangent, local.rho, natural)
+    return Iterate(r, u, natural, math.sqrt(np.vdot(natural, natural)))
+
+
+def newton(
+    local: Local, r: Floats, tol: float, most: int = 40, shift: float = _SHIFT
+) -> tuple[Iterate, int]:
+    """Return the best iterate, and the number of linear systems that were solved.
+
+    Steps are halved up to eight times until the error falls, and the last one is taken though it
+    does not fall. Three such steps in a row end it.
+
+    Parameters
+    ----------
+    tol : error to reach [m/s]
+    shift : of W's diagonal in the derivative, relative
+
+    Verified by: tests/unit/numerics/friction_problem/test_solvers.py::test_files_are_solved
+    """
+    now = best = iterate_of(local, r)
+    jacobian, shifts = np.empty_like(local.blocks), shift / local.rho
+    stalled = 0
+    for count in range(most):
+        if now.error <= tol or stalled == 3 or not math.isfinite(now.error):
+            return best, count
+        linearise(
+            local.blocks, local.start, local.diagonal, now.r, now.u, local.mu, local.rolling,
+            local.n_tangent, local.rho, shifts, jacobian,
+        )  # fmt: skip
+        change = _solved(local._replace(blocks=jacobian), now.natural)
+        if change is None:
+            return best, count
+        length = 1.0
+        for _ in range(_HALVINGS):
+            after = iterate_of(local, now.r - length * change)
+            if after.error < (1.0 - 1e-4 * length) * now.error:
+                break
+            length *= 0.5
+        stalled = 0 if after.error < now.error else stalled + 1
+        now = after
+        if now.error < best.error:
+            best = now
+    return best, most
+
+
+def _solved(system: Local, right: Floats) -> Floats | None:
+    """Return the solution for a matrix in blocks; None where it is singular."""
+    from scipy.linalg.lapack import dgesv
+    from scipy.sparse.linalg import splu
+
+    matrix = system.matrix
+    if right.size < _SPARSE_FROM:
+        *_, solution, info = dgesv(matrix.toarray(), right.ravel())
+        if info != 0:
+            return None
+    else:
+        try:
+            solution = splu(matrix.tocsc(), permc_spec="MMD_AT_PLUS_A").solve(right.ravel())
+        except RuntimeError:
+            # a factor that is exactly singular
+            return None
+    return np.asarray(solution).reshape(right.shape) if np.isfinite(solution).all() else None

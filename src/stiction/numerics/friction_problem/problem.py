@@ -1,0 +1,562 @@
+"""The frictional contact problem: what a user gives, checked, and what it is solved into.
+
+Find forces r and velocities u = W r + q so that at each contact
+
+    u_n >= 0, r_n >= 0, u_n r_n = 0              (Signorini)
+    |r_t| <= mu r_n, and r_t = -mu r_n u_t / |u_t| where u_t is not 0      (Coulomb).
+
+In global form M v = H r + f and u = H^T v + w, so that W = H^T M^-1 H and q = H^T M^-1 f + w.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import os
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from stiction.errors import ModelError
+from stiction.numerics.checks import numbers
+from stiction.numerics.friction_problem import formats
+from stiction.numerics.friction_problem.blocks import Local, local_of
+from stiction.numerics.friction_problem.certificate import Certificate, certify, residual
+from stiction.numerics.friction_problem.existence import (
+    MOST_ENUMERATED,
+    Existence,
+    decide,
+    solutions_in_the_plane,
+)
+from stiction.numerics.friction_problem.solver import Work, solve_local
+from stiction.numerics.friction_problem.uniqueness import Uniqueness, admissible_forces, uniqueness
+
+__all__ = [
+    "FrictionProblem",
+    "FrictionSolution",
+    "friction_problem",
+]
+
+Floats = npt.NDArray[np.float64]
+Matrix = sp.csr_array[Any]
+
+# asymmetry and negative eigenvalues up to this are said, beyond it refused
+_MOST_DEFECT = 1e-3
+# from this size on eigenvalues come from Lanczos' method
+_DENSE_UP_TO = 400
+_SHAPES = {2: "the plane", 3: "space", 5: "space, with rolling friction"}
+
+
+@dataclass(frozen=True, eq=False)
+class FrictionProblem:
+    """A frictional contact problem; `friction_problem` makes one.
+
+    Attributes
+    ----------
+    local : W, q and coefficients in blocks, normal components first
+    order : positions of (normal, tangents, rolling) in the vectors that the user gave
+    asymmetry : of W, relative to its norm [1]
+    masses : (M, H, f, w) of the global form, or None
+    """
+
+    local: Local
+    order: tuple[int, ...]
+    asymmetry: float
+    masses: tuple[Matrix, Matrix, Floats, Floats] | None = None
+
+    @property
+    def n_contact(self) -> int:
+        """Number of contacts."""
+        return len(self.local.q)
+
+    @functools.cached_property
+    def rank(self) -> int:
+        """Rank of W: singular values above rounding."""
+        if self.n_contact == 0:
+            return 0
+        return int(np.linalg.matrix_rank(self.local.matrix.toarray()))
+
+    @functools.cached_property
+    def least_eigenvalue(self) -> float:
+        """Least eigenvalue of W's symmetric part, relative to the largest [1]."""
+        if self.n_contact == 0:
+            return 0.0
+        matrix = self.local.matrix.toarray()
+        values = np.linalg.eigvalsh(0.5 * (matrix + matrix.T))
+        return float(values[0] / np.abs(values).max())
+
+    def __repr__(self) -> str:
+        return (
+            f"FrictionProblem({self.n_contact} contacts, {_name_of(self.local)}, "
+            f"W {self.local.q.size} x {self.local.q.size} in {len(self.local.blocks)} blocks)"
+        )
+
+    def solve(self, start: Floats | None = None, *, tol: float = 1e-10) -> FrictionSolution:
+        """Return forces and velocities, with a certificate.
+
+        Parameters
+        ----------
+        start : (n, size) forces to start from, such as those of the last step; else zeros
+        tol : residual to reach [1]; forces that miss it are returned with `converged` False
+
+        Verified by: tests/unit/numerics/friction_problem/test_solvers.py::test_files_are_solved
+        """
+        local = self.local
+        r = np.zeros_like(local.q)
+        if start is not None:
+            r = self._ordered("start", start)
+        scale = max(float(np.linalg.norm(local.q)), 1e-300)
+        sweeps = systems = 0
+        work = Work(0, 0, "start")
+        for share in (1e-2, 1e-4, 1e-5):
+            # where W's blocks differ in size, the error of the solver is less than the residual
+            found, work = solve_local(local, r, share * tol * scale)
+            sweeps, systems = sweeps + work.sweeps, systems + work.linear_systems
+            r = found.r
+            if max(residual(local, r), residual(local, r, 1e-3)) <= tol:
+                break
+            if found.error > share * tol * scale:
+                break
+        method = work.method
+        plane = local.q.shape[1] == 2 and self.n_contact <= MOST_ENUMERATED
+        if plane and residual(local, r) > tol:
+            for other in solutions_in_the_plane(local):
+                if residual(local, other) <= tol:
+                    r, method = other, "enumeration"
+                    break
+        return FrictionSolution(self, r, tol, Work(sweeps, systems, method))
+
+    def certificate(self, r: Floats) -> Certificate:
+        """Return what given forces amount to, whoever found them.
+
+        Parameters
+        ----------
+        r : (n, size) forces in the order of the vectors that were given [N]
+
+        Verified by: tests/unit/numerics/friction_problem/test_certificate.py::test_zero_is_refused
+        """
+        ordered = self._ordered("r", r)
+        return certify(self.local, ordered, self.rank, self.asymmetry, self.least_eigenvalue)
+
+    def existence(self, solution: FrictionSolution | None = None) -> Existence:
+        """Return whether a solution is proven to exist, proven not to, or neither.
+
+        Parameters
+        ----------
+        solution : one that was found, if any: it is a proof where no criterion holds
+
+        Verified by: tests/unit/numerics/friction_problem/test_existence.py::test_closing_supports
+        """
+        return decide(self.local, None if solution is None else solution.ordered)
+
+    def write(self, path: str | os.PathLike[str]) -> None:
+        """Write a file: FCLIB's HDF5 where the name ends in .hdf5 or .h5, else Siconos' text."""
+        local = self.local
+        if self.masses is None:
+            matrices: tuple[Any, ...] = (local.matrix,)
+            vectors: tuple[Floats, ...] = (local.q.ravel(),)
+        else:
+            m, h, f, w = self.masses
+            matrices, vectors = (m, h), (f, w)
+        size = local.q.shape[1]
+        rolling = local.rolling if size > 1 + local.n_tangent else np.zeros(0)
+        formats.write(path, formats.Content(size, matrices, vectors, local.mu, rolling))
+
+    def _ordered(self, where: str, values: Floats) -> Floats:
+        size = self.local.q.shape[1]
+        flat = _vector(where, np.asarray(values).ravel(), self.local.q.size, "force component")
+        return np.ascontiguousarray(flat.reshape(-1, size)[:, self.order])
+
+
+@dataclass(frozen=True, eq=False)
+class FrictionSolution:
+    """Forces and velocities of a frictional contact problem.
+
+    Attributes
+    ----------
+    problem : what was solved
+    ordered : (n, size) forces, normal components first [N]
+    tol : residual that was asked for [1]
+    work : sweeps, linear systems, method
+    """
+
+    problem: FrictionProblem
+    ordered: Floats
+    tol: float
+    work: Work
+
+    def _given_order(self, values: Floats) -> Floats:
+        return np.ascontiguousarray(values[:, np.argsort(self.problem.order)])
+
+    @functools.cached_property
+    def r(self) -> Floats:
+        """(n, size) forces, in the order of the vectors that were given [N]."""
+        return self._given_order(self.ordered)
+
+    @functools.cached_property
+    def u(self) -> Floats:
+        """(n, size) velocities, in the order of the vectors that were given [m/s]."""
+        return self._given_order(self.problem.local.velocities(self.ordered))
+
+    @functools.cached_property
+    def v(self) -> Floats | None:
+        """Velocities of the global form, M v = H r + f; None in local form."""
+        if self.problem.masses is None:
+            return None
+        m, h, f, _ = self.problem.masses
+        return _mass_solve(m, h @ self.ordered.ravel() + f)
+
+    @functools.cached_property
+    def residual(self) -> float:
+        """Residual of the certificate [1]."""
+        return residual(self.problem.local, self.ordered)
+
+    @property
+    def converged(self) -> bool:
+        """Whether the residual is at most `tol`."""
+        return self.residual <= self.tol
+
+    @functools.cached_property
+    def certificate(self) -> Certificate:
+        """What the forces amount to."""
+        return self.problem.certificate(self.r)
+
+    def uniqueness(self) -> Uniqueness:
+        """Return what is proven of the uniqueness of velocities and forces.
+
+        Verified by: tests/unit/numerics/friction_problem/test_uniqueness.py::test_files
+        """
+        found = uniqueness(self.problem.local, self.ordered)
+        both = (found.velocities, found.forces)
+        return Uniqueness(
+            *(
+                dataclasses.replace(one, other=self._given_order(one.other))
+                if one.other.size
+                else one
+                for one in both
+            )
+        )
+
+    def normal_force_interval(self, contact: int) -> tuple[float, float]:
+        """Return bounds of the normal force among all that go with the velocities found [N].
+
+        Both are optima of a dual problem: the true interval lies inside. An upper bound is infinite
+        where the force may grow for ever, as between supports that press on each other.
+
+        Parameters
+        ----------
+        contact : its number, from 0
+
+        Verified by: tests/unit/numerics/friction_problem/test_uniqueness.py::test_intervals
+        """
+        return admissible_forces(self.problem.local, self.ordered).interval(contact)
+
+    def __repr__(self) -> str:
+        ended = "solved" if self.converged else "not decided, not converged"
+        return (
+            f"FrictionSolution({ended}: residual {self.residual:.1e}, {self.problem.n_contact} "
+            f"contacts, {self.work.method}, {self.work.sweeps} sweeps, "
+            f"{self.work.linear_systems} linear systems)"
+        )
+
+
+def friction_problem(
+    W: object = None,
+    q: object = None,
+    mu: object = None,
+    *,
+    M: object = None,
+    H: object = None,
+    f: object = None,
+    w: object = None,
+    rolling: object = None,
+    normal: int = 0,
+) -> FrictionProblem:
+    """Return the frictional contact problem u = W r + q, or M v = H r + f, u = H^T v + w.
+
+    Parameters
+    ----------
+    W : (n size, n size) symmetric, not negative; dense, or sparse of SciPy [m/s/N]. Alone, the path
+        of a file: text of Siconos, or HDF5 of FCLIB
+    q : (n, size) or flat, velocities without contact forces [m/s]
+    mu : coefficients of friction, one for all or one per contact [1]
+    M, H, f, w : in place of W and q: masses, (dof, n size) contact frames, momenta, velocities
+    rolling : coefficients of rolling friction, one for all or one per contact [m]; a contact then
+        has 3 components in the plane and 5 in space: normal, tangential, rolling
+    normal : position of the normal component among those of a contact, 0 in files of Siconos and
+        FCLIB; tangential ones follow in their order
+
+    Raises
+    ------
+    ModelError : on wrong sizes, NaN, mu < 0 or infinite, a singular M, or a W that is unsymmetric
+        or indefinite by more than 1e-3 of its norm. Below that W is taken as it is.
+
+    Examples
+    --------
+    >>> import stiction as st
+    >>> block = st.friction_problem([[1.0, 0.0], [0.0, 1.0]], [[-1.0, 0.25]], mu=0.5)
+    >>> block.solve().r
+    array([[ 1.  , -0.25]])
+
+    Verified by: tests/unit/numerics/friction_problem/test_problem.py::test_bad_input_is_refused
+    """
+    if isinstance(W, str | os.PathLike):
+        return _read(W)
+    masses = None
+    if W is None:
+        given = {"M": M, "H": H, "f": f, "mu": mu}
+        missing = [name for name, value in given.items() if value is None]
+        if missing:
+            raise ModelError(
+                "friction_problem",
+                f"no {', '.join(missing)}",
+                "W, q and mu, or M, H, f, mu and perhaps w",
+                "velocities at contacts follow from forces by W, or by M and H.",
+                "give W, q, mu for the local form, or M, H, f, w, mu for the global one.",
+            )
+        masses, W, q = _condensed(M, H, f, w)
+    elif any(value is not None for value in (M, H, f, w)):
+        raise ModelError(
+            "friction_problem",
+            "W together with parts of the global form",
+            "W, q and mu, or M, H, f, w and mu",
+            "W follows from M and H, and both may contradict each other.",
+            "leave out W and q, or M, H, f and w.",
+        )
+    matrix = _matrix("W", W)
+    local, order = _local(matrix, q, mu, rolling, normal)
+    return FrictionProblem(local, order, _asymmetry(local.matrix), masses)
+
+
+def _read(path: str | os.PathLike[str]) -> FrictionProblem:
+    content = formats.read(path)
+    rolling = content.rolling if content.rolling.size else None
+    if len(content.matrices) == 1:
+        q = content.vectors[0]
+        return friction_problem(content.matrices[0], q, content.mu, rolling=rolling)
+    (m, h), (f, w) = content.matrices, content.vectors
+    return friction_problem(M=m, H=h, f=f, w=w, mu=content.mu, rolling=rolling)
+
+
+# ---- checks
+
+
+def _name_of(local: Local) -> str:
+    size = local.q.shape[1]
+    if size == 1 + local.n_tangent:
+        return _SHAPES[size]
+    return "plane, with rolling friction" if local.n_tangent == 1 else _SHAPES[5]
+
+
+def _vector(where: str, value: object, size: int, per: str) -> Floats:
+    flat = value.ravel() if isinstance(value, np.ndarray) else np.ravel(np.asarray(value))
+    if size == 0 and flat.size == 0:
+        return np.zeros(0)
+    return numbers(
+        f"friction_problem.{where}", flat, size=size, per=per,
+        why="the problem is defined by finite numbers, one per component.",
+        try_="look at how the vector is put together: contacts one after the other.",
+    )  # fmt: skip
+
+
+def _matrix(name: str, value: object) -> Matrix:
+    why = "velocities at contacts follow from forces by finite numbers."
+    tries = "give a matrix of NumPy or SciPy without NaN and infinity."
+    where = f"friction_problem.{name}"
+    given: Any = value
+    if not sp.issparse(value):
+        try:
+            given = np.array(value, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise ModelError(where, repr(value), "a matrix of numbers", why, tries) from error
+    if given.ndim != 2:
+        raise ModelError(where, f"an array of shape {given.shape}", "two dimensions", why, tries)
+    made: Matrix = sp.csr_array(given, dtype=np.float64)
+    if not np.isfinite(made.data).all():
+        raise ModelError(where, "NaN or infinity", "finite numbers", why, tries)
+    return made
+
+
+def _local(
+    matrix: Matrix, q: object, mu: object, rolling: object, normal: int
+) -> tuple[Local, tuple[int, ...]]:
+    """Return the problem in blocks, and positions of components in the given vectors."""
+    n, size = _counts(matrix, q, mu)
+    n_tangent = size - 1 if rolling is None else (size - 1) // 2
+    wanted = (2, 3) if rolling is None else (3, 5)
+    if size not in wanted:
+        raise ModelError(
+            "friction_problem.W",
+            f"{matrix.shape[0]} rows for {n} contacts, {size} components each",
+            f"{wanted[0]} components in the plane, or {wanted[1]} in space",
+            "a contact has a normal and 1 or 2 tangential components, and as many of rolling.",
+            "see that mu has one value per contact; give `rolling` for 5 components.",
+        )
+    if normal not in range(n_tangent + 1):
+        raise ModelError(
+            "friction_problem.normal",
+            repr(normal),
+            f"a position from 0 to {n_tangent}",
+            "Siconos and FCLIB put the normal component first, LMGC90 puts it second.",
+            "normal=0, or normal=1 for vectors (tangential, normal).",
+        )
+    order = (int(normal), *(i for i in range(size) if i != normal))
+    flat = _vector("q", q, n * size, "component")
+    coefficients = _coefficients("mu", mu, n)
+    rollings = np.zeros(n) if rolling is None else _coefficients("rolling", rolling, n)
+    if normal:
+        at = (np.arange(n)[:, None] * size + np.array(order)).ravel()
+        matrix = matrix[at][:, at]
+    ordered = np.ascontiguousarray(flat.reshape(n, size)[:, order])
+    local = local_of(matrix, ordered, coefficients, rollings, n_tangent)
+    own = local.blocks[local.diagonal].any(axis=(1, 2))
+    fixed = np.flatnonzero(~own & (ordered[:, 0] < 0.0))
+    if fixed.size:
+        k = int(fixed[0])
+        raise ModelError(
+            "friction_problem.W",
+            f"a block of zeros for contact {k + 1}, which approaches at {-ordered[k, 0]:g}",
+            "a block that is not zero wherever a contact approaches",
+            "no force changes the velocity of this contact, so that nothing stops it.",
+            "leave out contacts between bodies that cannot move.",
+        )
+    return local, order
+
+
+def _counts(matrix: Matrix, q: Any, mu: Any) -> tuple[int, int]:
+    """Return the number of contacts and the components of each."""
+    size: tuple[int, int] = matrix.shape
+    rows, columns = size
+    if rows != columns:
+        raise ModelError(
+            "friction_problem.W", f"{rows} x {columns}", "a square matrix",
+            "W takes forces at contacts to velocities at the same contacts.",
+            "W = H^T M^-1 H, or give M and H.",
+        )  # fmt: skip
+    shape: tuple[int, ...] = np.shape(q) if q is not None else ()
+    n = int(shape[0]) if len(shape) == 2 else int(np.size(mu)) if np.ndim(mu) else -1
+    if n < 0:
+        if rows == 0:
+            return 0, 3
+        raise ModelError(
+            "friction_problem.mu", "one coefficient, and q in a single row of numbers",
+            "one coefficient per contact, or q of shape (contacts, components)",
+            f"{rows} rows of W may be {rows / 2:g} contacts in the plane or {rows / 3:g} in space.",
+            "mu=[0.3] * n, or q.reshape(n, 3).",
+        )  # fmt: skip
+    if n == 0 and rows == 0:
+        return 0, int(shape[1]) if len(shape) == 2 and shape[1] in (2, 3, 5) else 3
+    if n == 0 or rows % n:
+        raise ModelError(
+            "friction_problem.W", f"{rows} rows for {n} contacts",
+            "2, 3 or 5 rows per contact",
+            "contacts stand one after the other, each with its normal and tangential components.",
+            "see that mu has one value per contact, and that q and W have all rows.",
+        )  # fmt: skip
+    return n, rows // n
+
+
+def _coefficients(name: str, value: object, n: int) -> Floats:
+    if n == 0:
+        return np.zeros(0)
+    return numbers(
+        f"friction_problem.{name}", value, size=n, per="contact", rule="nonnegative",
+        why="the cone of admissible forces has an angle, which is finite and not negative.",
+        try_="0 for a contact without friction, and 1e3 for one that never slips.",
+    )  # fmt: skip
+
+
+def _asymmetry(matrix: sp.bsr_array[Any]) -> float:
+    """Return the asymmetry of W; refuse that and negative eigenvalues beyond 1e-3 of its norm."""
+    size = matrix.shape[0]
+    if not matrix.data.any():
+        return 0.0
+    symmetric = sp.csr_array(0.5 * (matrix + matrix.T))
+    if size <= _DENSE_UP_TO:
+        values = np.linalg.eigvalsh(symmetric.toarray())
+        least, norm = float(values[0]), float(np.abs(values).max())
+    else:
+        least, norm = _ends(symmetric)
+    asymmetry = float(np.abs((matrix - matrix.T).data).max(initial=0.0)) / norm
+    if asymmetry > _MOST_DEFECT or least < -_MOST_DEFECT * norm:
+        kind = (
+            f"an asymmetry of {asymmetry:.1e} of its norm"
+            if asymmetry > _MOST_DEFECT
+            else f"a least eigenvalue of {least / norm:.1e} of its norm"
+        )
+        raise ModelError(
+            "friction_problem.W", kind, f"a symmetric matrix, none below -{_MOST_DEFECT:g}",
+            "forces at contacts do not make energy: W = H^T M^-1 H is symmetric and not negative.",
+            "see that rows and columns stand in the same order, and that M is symmetric.",
+        )  # fmt: skip
+    return asymmetry
+
+
+def _ends(symmetric: sp.csr_array[Any]) -> tuple[float, float]:
+    """Return the least eigenvalue and the largest modulus of one, to 1e-6 of the latter."""
+    from scipy.sparse.linalg import LinearOperator, eigsh
+
+    size = symmetric.shape[0]
+    start = np.random.default_rng(0).normal(size=size)
+
+    def top(apply: Any) -> float:
+        operator = LinearOperator((size, size), matvec=apply, dtype=np.float64)
+        return float(
+            eigsh(operator, k=1, which="LA", v0=start, tol=1e-6, return_eigenvectors=False)[0]
+        )
+
+    largest = top(lambda x: symmetric @ x)
+    # twice, so that the matrix of the second search is not zero where W is a multiple of I
+    reach = 2.0 * float(abs(symmetric).sum(axis=1).max())
+    least = reach - top(lambda x: reach * x - symmetric @ x)
+    return least, max(abs(largest), abs(least))
+
+
+# ---- global form
+
+
+def _mass_solve(m: Matrix, right: Floats) -> Floats:
+    from scipy.sparse.linalg import splu
+
+    return np.asarray(splu(sp.csc_array(m)).solve(right))
+
+
+def _condensed(
+    m: object, h: object, f: object, w: object
+) -> tuple[tuple[Matrix, Matrix, Floats, Floats], sp.csr_array[Any], Floats]:
+    """Return the checked global form, W and q."""
+    mass, frames = _matrix("M", m), _matrix("H", h)
+    rows = mass.shape[0]
+    if mass.shape != (rows, rows) or frames.shape[0] != rows:
+        raise ModelError(
+            "friction_problem.H", f"M {mass.shape} and H {frames.shape}",
+            "M of (dof, dof) and H of (dof, contact components)",
+            "M v = H r + f, and u = H^T v + w.", "transpose H, or see that M has all rows.",
+        )  # fmt: skip
+    momenta = _vector("f", f, rows, "degree of freedom")
+    free = np.zeros(frames.shape[1]) if w is None else _vector("w", w, frames.shape[1], "component")
+    scale = np.abs(mass.data).max(initial=0.0)
+    sparse_h = sp.csc_array(frames)
+    try:
+        both = np.column_stack([sparse_h.toarray(), momenta])
+        solved = _mass_solve(mass, both) if rows else both
+    except RuntimeError as error:
+        raise _singular(str(error)) from error
+    left = mass @ solved - both
+    size = np.abs(solved).max(initial=0.0) * scale
+    if not np.isfinite(solved).all() or np.abs(left).max(initial=0.0) > 1e-8 * size:
+        raise _singular("M v = f is not solved to eight digits")
+    compliance = sparse_h.T @ sp.csc_array(solved[:, :-1])
+    q = sparse_h.T @ solved[:, -1] + free
+    return (mass, frames, momenta, free), sp.csr_array(compliance), q
+
+
+def _singular(got: str) -> ModelError:
+    return ModelError(
+        "friction_problem.M", f"a singular matrix ({got})", "a regular matrix",
+        "M v = H r + f has to say what the velocities are: a body without mass has none.",
+        "give each degree of freedom a mass, or leave it out of M and H.",
+    )  # fmt: skip

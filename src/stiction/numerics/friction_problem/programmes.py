@@ -1,0 +1,146 @@
+"""Linear programmes over cones: a polyhedron around them, refined where the optimum leaves them.
+
+Each linear programme is solved over a larger set than the cones allow. Its optimum is a bound that
+holds, and where it is infeasible so is the problem. In the plane cones are polyhedra, and the first
+programme is exact.
+
+Source: Kelley 1960 (cutting planes).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["Optimum", "cone_rows", "directions", "dual_cone_rows", "maximise"]
+
+Floats = npt.NDArray[np.float64]
+# rows a and values b of a y <= b that the point y breaks; no rows where it breaks none
+Cuts = Callable[[Floats], tuple[Floats, Floats]]
+
+_MOST_ROUNDS = 40
+_TOLERANCE = 1e-9
+
+
+class Optimum(NamedTuple):
+    """Optimum of a programme.
+
+    Attributes
+    ----------
+    status : "optimal", "infeasible", "unbounded" or "unfinished"
+    value : a bound from above on the objective; NaN unless optimal or unfinished
+    point : where it is taken
+    """
+
+    status: str
+    value: float
+    point: Floats
+
+
+def maximise(
+    objective: Floats,
+    rows: Floats,
+    most: Floats,
+    cuts: Cuts,
+    equal: tuple[Floats, Floats] | None = None,
+    box: float | None = None,
+) -> Optimum:
+    """Return the largest objective over rows y <= most, and over all cuts.
+
+    Parameters
+    ----------
+    equal : rows and values of equations
+    box : bound on all components of y; none by default
+
+    Verified by: tests/unit/numerics/friction_problem/test_uniqueness.py::test_cone_programmes
+    """
+    from scipy.optimize import linprog
+
+    limit = (None, None) if box is None else (-box, box)
+    equations = (None, None) if equal is None else equal
+    x, value = np.full(objective.size, np.nan), np.nan
+    for _ in range(_MOST_ROUNDS):
+        found = linprog(
+            -objective,
+            A_ub=rows,
+            b_ub=most,
+            A_eq=equations[0],
+            b_eq=equations[1],
+            bounds=limit,
+            options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
+        )
+        if found.status in (2, 3) or found.x is None or found.fun is None:
+            status = {2: "infeasible", 3: "unbounded"}.get(int(found.status), "unfinished")
+            return Optimum(status, value, x)
+        x, value = found.x, -float(found.fun)
+        more, bounds = cuts(x)
+        if not len(more):
+            return Optimum("optimal", value, x)
+        rows, most = np.concatenate([rows, more]), np.concatenate([most, bounds])
+    return Optimum("unfinished", value, x)
+
+
+def directions(size: int) -> Floats:
+    """Return unit vectors around a circle, or the two of a line."""
+    if size == 1:
+        return np.array([[1.0], [-1.0]])
+    angle = np.arange(8) * np.pi / 4
+    return np.column_stack([np.cos(angle), np.sin(angle)])
+
+
+def _unit(x: Floats) -> Floats:
+    length = np.linalg.norm(x)
+    return x / length if length > 0.0 else np.eye(len(x))[0]
+
+
+def cone_rows(
+    normal: tuple[Floats, float], tangents: tuple[Floats, Floats], bound: float, at: Floats | None
+) -> tuple[Floats, Floats]:
+    """Return rows of |tangents| <= bound normal, all around or where `at` breaks it.
+
+    Parameters
+    ----------
+    normal, tangents : matrices and constants that give both from y
+    """
+    (a, b), (t, c) = normal, tangents
+    if at is None:
+        units = directions(len(c))
+        return units @ t - bound * a, bound * b - units @ c
+    value = t @ at + c
+    if np.linalg.norm(value) - bound * (a @ at + b) <= _TOLERANCE:
+        return np.zeros((0, len(a))), np.zeros(0)
+    unit = _unit(value)
+    return (unit @ t - bound * a)[None], np.array([bound * b - unit @ c])
+
+
+def dual_cone_rows(
+    velocity: tuple[Floats, Floats],
+    n_tangent: int,
+    mu: float,
+    rolling: float,
+    at: Floats | None,
+) -> tuple[Floats, Floats]:
+    """Return rows of mu |z_t| + rolling |z_m| <= z_n, all around or where `at` breaks it.
+
+    Parameters
+    ----------
+    velocity : matrix and constant that give z of one contact from y
+    """
+    a, b = velocity
+    size = len(b)
+    if at is None:
+        slips = directions(n_tangent)
+        turns = directions(size - 1 - n_tangent) if size > 1 + n_tangent else np.zeros((1, 0))
+        pairs = [(e, f) for e in slips for f in turns]
+    else:
+        z = a @ at + b
+        slip, turn = z[1 : 1 + n_tangent], z[1 + n_tangent :]
+        need = mu * np.linalg.norm(slip) + rolling * np.linalg.norm(turn)
+        if need - z[0] <= _TOLERANCE:
+            return np.zeros((0, a.shape[1])), np.zeros(0)
+        pairs = [(_unit(slip), _unit(turn) if turn.size else turn)]
+    weights = np.array([np.concatenate([[-1.0], mu * e, rolling * f]) for e, f in pairs])
+    return weights @ a, -weights @ b

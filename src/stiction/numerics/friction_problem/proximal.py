@@ -1,0 +1,76 @@
+"""Proximal point method: a sequence of problems with a larger diagonal, each solved by Newton's.
+
+Where Newton's method cycles, W + shift I and q - shift r in place of W and q make a problem with
+one solution nearby, whose fixed points in r are the solutions of the problem itself. The shift
+falls while the problems are solved and grows where one is not.
+
+Source: Rockafellar 1976 (proximal point algorithm); Acary, Bremond, Huber 2018 (for friction).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.numerics.friction_problem.blocks import Local
+from stiction.numerics.friction_problem.gauss_seidel import swept
+from stiction.numerics.friction_problem.newton import Iterate, iterate_of, newton
+
+__all__ = ["proximal", "shifted"]
+
+Floats = npt.NDArray[np.float64]
+
+# relative to the blocks on the diagonal
+_LEAST_SHIFT, _MOST_SHIFT = 1e-9, 1e2
+_FALL, _GROWTH = 0.3, 4.0
+
+
+def shifted(local: Local, r: Floats, shift: float) -> Local:
+    """Return the problem with W + shift diag(1 / rho) and q - shift r / rho."""
+    added = shift / local.rho
+    blocks = local.blocks.copy()
+    blocks[local.diagonal] += added[:, None, None] * np.eye(r.shape[1])
+    rho = 1.0 / (1.0 / local.rho + added)
+    return local._replace(blocks=blocks, q=local.q - added[:, None] * r, rho=rho)
+
+
+def proximal(
+    local: Local, r: Floats, tol: float, shift: float = 0.1, most: int = 60
+) -> tuple[Iterate, int, int]:
+    """Return the best iterate, sweeps and linear systems.
+
+    Parameters
+    ----------
+    tol : error to reach [m/s]
+    shift : the first one, relative to W's diagonal blocks
+    most : problems to be solved
+
+    Verified by: tests/unit/numerics/friction_problem/test_solvers.py::test_proximal
+    """
+    best = iterate_of(local, r)
+    n_sweeps = n_systems = 0
+    for _ in range(most):
+        if best.error <= tol:
+            break
+        inner = shifted(local, r, shift)
+        enough = max(0.1 * tol, 1e-3 * best.error)
+        found = Iterate(r, r, r, np.inf)
+        start = r
+        for count in (10, 100):
+            start = swept(inner, start, count)
+            tried, solved = newton(inner, start, enough, most=25)
+            n_sweeps, n_systems = n_sweeps + count, n_systems + solved
+            found = min(found, tried, key=lambda one: one.error)
+            start = found.r
+            if found.error <= 10.0 * enough:
+                break
+        after = iterate_of(local, found.r)
+        if found.error <= 10.0 * enough:
+            r, shift = found.r, max(_FALL * shift, _LEAST_SHIFT)
+        else:
+            r, shift = (
+                (after.r if after.error < best.error else r),
+                min(_GROWTH * shift, _MOST_SHIFT),
+            )
+        best = min(best, after, key=lambda one: one.error)
+    return best, n_sweeps, n_systems

@@ -1,0 +1,71 @@
+"""Forces and velocities of a frictional contact problem: sweeps, Newton's method, and what stalls.
+
+Projected Gauss-Seidel finds which contacts are open, stick and slip; Newton's method then converges
+in a few steps. Where it cycles the proximal method follows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.numerics.friction_problem.blocks import Local
+from stiction.numerics.friction_problem.gauss_seidel import swept
+from stiction.numerics.friction_problem.newton import Iterate, iterate_of, newton
+from stiction.numerics.friction_problem.proximal import proximal
+
+__all__ = ["Work", "solve_local"]
+
+Floats = npt.NDArray[np.float64]
+
+
+class Work(NamedTuple):
+    """What a solution took.
+
+    Attributes
+    ----------
+    sweeps, linear_systems : how many
+    method : the one that gave the forces
+    """
+
+    sweeps: int
+    linear_systems: int
+    method: str
+
+
+def solve_local(local: Local, r: Floats, tol: float) -> tuple[Iterate, Work]:
+    """Return forces whose natural map is at most `tol` [m/s] over all contacts, or the best ones.
+
+    Parameters
+    ----------
+    r : forces to start from
+    """
+    best, method = iterate_of(local, r), "start"
+    n_sweeps = n_systems = 0
+    if best.error > tol:
+        for found, name, count, solved in _attempts(local, r, tol):
+            n_sweeps, n_systems = n_sweeps + count, n_systems + solved
+            if found.error < best.error or not np.isfinite(best.error):
+                best, method = found, name
+            if best.error <= tol:
+                break
+    return best, Work(n_sweeps, n_systems, method)
+
+
+def _attempts(local: Local, r: Floats, tol: float) -> Iterator[tuple[Iterate, str, int, int]]:
+    """Yield forces, the name of the method, sweeps and linear systems."""
+    for count in (10, 50):
+        r = swept(local, r, count)
+        now = iterate_of(local, r)
+        yield now, "gauss_seidel", count, 0
+        found, solved = newton(local, r, tol)
+        yield found, "newton", 0, solved
+        r = found.r if found.error < now.error else r
+    zero = np.zeros_like(r)
+    for start, shift in ((r, 0.1), (zero, 1.0), (zero, 10.0)):
+        found, count, solved = proximal(local, start, tol, shift)
+        yield found, "proximal", count, solved
+    yield iterate_of(local, swept(local, found.r, 5000)), "gauss_seidel", 5000, 0

@@ -1,0 +1,274 @@
+"""Whether velocities and forces of a solution are the only ones, and how far forces may vary.
+
+Two solutions r, r' with De Saxce's velocities obey (r - r') . (u~ - u~') <= 0, hence
+
+    (r - r') . W (r - r') <= sum of mu |r_n - r_n'| |u_t - u_t'|.
+
+Criteria follow from this inequality. For given velocities admissible forces are a convex set.
+
+Source: De Saxce, Feng 1998; the criteria are derived in docs/decisions/38-friction-problem.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.numerics.friction_problem.blocks import Local
+from stiction.numerics.friction_problem.certificate import residual
+from stiction.numerics.friction_problem.existence import MOST_ENUMERATED, solutions_in_the_plane
+from stiction.numerics.friction_problem.programmes import cone_rows, maximise
+from stiction.numerics.friction_problem.solver import solve_local
+
+__all__ = ["Admissible", "Answer", "Uniqueness", "admissible_forces", "uniqueness"]
+
+Floats = npt.NDArray[np.float64]
+
+# of the size of q or r: what is less is zero
+_ZERO = 1e-8
+# velocities that differ by this share of |q| are others, if both residuals are small
+_OTHER, _SOLVED = 1e-4, 1e-10
+_STARTS = 8
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Whether something is unique.
+
+    Attributes
+    ----------
+    answer : "unique", "not unique" or "not decided"
+    criterion : what proves it
+    other : (n, size) forces of a second solution, empty where there is none [N]
+    residual : of these forces [1]
+    """
+
+    answer: str
+    criterion: str = ""
+    other: Floats = field(default_factory=lambda: np.zeros(0))
+    residual: float = np.nan
+
+
+@dataclass(frozen=True)
+class Uniqueness:
+    """Answers for velocities and for forces."""
+
+    velocities: Answer
+    forces: Answer
+
+
+@dataclass(frozen=True, eq=False)
+class Admissible:
+    """Forces that go with the velocities found: point + directions @ y, as far as cones allow.
+
+    Attributes
+    ----------
+    local : the problem
+    point : (n, size) forces that were found
+    directions : (n, size, k) what may be added without a change of velocities
+    """
+
+    local: Local
+    point: Floats
+    directions: Floats
+
+    def _rows(self, at: Floats | None, constant: float) -> tuple[Floats, Floats]:
+        """Return rows of the cones, or of the recession cone where `constant` is 0."""
+        local, k = self.local, self.local.n_tangent
+        parts = [(np.zeros((0, self.directions.shape[2])), np.zeros(0))]
+        for c, matrix in enumerate(self.directions):
+            if not matrix.any():
+                continue
+            b = constant * self.point[c]
+            for part, bound in (
+                (slice(1, 1 + k), local.mu[c]),
+                (slice(1 + k, None), local.rolling[c]),
+            ):
+                if len(b[part]):
+                    normal, tangents = (matrix[0], float(b[0])), (matrix[part], b[part])
+                    parts.append(cone_rows(normal, tangents, float(bound), at))
+            if at is None:
+                parts.append((-matrix[:1], b[:1]))
+        return np.concatenate([p[0] for p in parts]), np.concatenate([p[1] for p in parts])
+
+    def interval(self, contact: int) -> tuple[float, float]:
+        """Return bounds of the normal force of a contact [N]; infinite where it is unbounded.
+
+        They are optima over a polyhedron outside the cones: the true interval lies inside.
+
+        Verified by: tests/unit/numerics/friction_problem/test_uniqueness.py::test_intervals
+        """
+        scale = float(np.abs(self.point).max()) or 1.0
+        scaled = Admissible(self.local, self.point / scale, self.directions)
+        low, high = (scaled._bound(contact, sign)[0] for sign in (-1.0, 1.0))
+        return -scale * low, scale * high
+
+    def _bound(self, contact: int, sign: float) -> tuple[float, Floats]:
+        """Return the largest sign r_n of a contact, and y."""
+        objective = sign * self.directions[contact, 0]
+        here = sign * float(self.point[contact, 0])
+        if not np.abs(objective).max(initial=0.0) > 1e-12:
+            return here, np.zeros(objective.size)
+        if sign > 0.0:
+            # a direction in which the force grows for ever
+            rows, most = self._rows(None, 0.0)
+            equal = (objective[None], np.ones(1))
+            nothing = np.zeros(objective.size)
+            ray = maximise(nothing, rows, most, lambda at: self._rows(at, 0.0), equal)
+            if ray.status == "optimal":
+                return np.inf, ray.point
+        rows, most = self._rows(None, 1.0)
+        found = maximise(objective, rows, most, lambda at: self._rows(at, 1.0), box=1e7)
+        if not np.isfinite(found.value):
+            return np.inf, np.full(objective.size, np.nan)
+        return here + found.value, found.point
+
+    def another(self) -> Floats | None:
+        """Return other admissible forces, or None where none were found."""
+        scale = float(np.abs(self.point).max()) or 1.0
+        for share in (0.1, 1e-2, 1e-3):
+            for direction in np.moveaxis(self.directions, 2, 0):
+                step = share * scale / np.abs(direction).max() * direction
+                for sign in (1.0, -1.0):
+                    other = np.asarray(self.point + sign * step)
+                    if residual(self.local, other) <= _SOLVED:
+                        return other
+        # forces at the edge of their cones: the middle of the longest way to another edge
+        scaled = Admissible(self.local, self.point / scale, self.directions)
+        for c in range(len(self.point)):
+            for sign in (1.0, -1.0):
+                _, y = scaled._bound(c, sign)
+                other = np.asarray(self.point + 0.5 * scale * (self.directions @ np.nan_to_num(y)))
+                far = np.abs(other - self.point).max() > 1e-4 * scale
+                if far and residual(self.local, other) <= _SOLVED:
+                    return other
+        return None
+
+
+def admissible_forces(local: Local, r: Floats) -> Admissible:
+    """Return the set of forces that go with the velocities of forces r."""
+    u, k = local.velocities(r), local.n_tangent
+    n, size = r.shape
+    zero = _ZERO * float(np.abs(local.q).max(initial=0.0))
+    columns = []
+    for c in range(n):
+        if u[c, 0] > zero:
+            continue
+        free = np.eye(size)
+        for part, bound in ((slice(1, 1 + k), local.mu[c]), (slice(1 + k, size), local.rolling[c])):
+            length = float(np.linalg.norm(u[c, part]))
+            if length > zero or bound == 0.0:
+                # a force on the edge of the cone, opposed to slip
+                unit = u[c, part] / length if length > zero else np.zeros(len(u[c, part]))
+                free[part, part] = 0.0
+                free[part, 0] = -bound * unit
+        columns += [(c, column) for column in free.T if column.any()]
+    made = np.zeros((n, size, len(columns)))
+    for j, (c, column) in enumerate(columns):
+        made[c, :, j] = column / np.linalg.norm(column)
+    flat = local.matrix @ made.reshape(n * size, -1)
+    _, values, right = np.linalg.svd(flat) if len(columns) else (0, np.zeros(0), np.zeros((0, 0)))
+    rank = int((values > 1e-10 * values.max(initial=0.0)).sum())
+    return Admissible(local, r, made @ right[rank:].T)
+
+
+def uniqueness(local: Local, r: Floats) -> Uniqueness:
+    """Return what is proven of the uniqueness of velocities and forces.
+
+    Verified by: tests/unit/numerics/friction_problem/test_uniqueness.py::test_small_friction
+    """
+    if len(r) == 0:
+        none = Answer("unique", "no contact")
+        return Uniqueness(none, none)
+    small = _small_friction(local)
+    if small:
+        return Uniqueness(Answer("unique", small), Answer("unique", small))
+    velocities = _velocities(local, r)
+    admissible = admissible_forces(local, r)
+    if velocities.answer == "not unique":
+        why = "velocities are not unique"
+        return Uniqueness(
+            velocities, Answer("not unique", why, velocities.other, velocities.residual)
+        )
+    if admissible.directions.shape[2] == 0:
+        answer = velocities.answer
+        why = "forces at closed contacts are independent, and velocities are unique"
+        return Uniqueness(velocities, Answer(answer, why if answer == "unique" else ""))
+    other = admissible.another()
+    if other is not None and (error := residual(local, other)) <= _SOLVED:
+        why = "other forces give the same velocities"
+        return Uniqueness(velocities, Answer("not unique", why, other, error))
+    return Uniqueness(velocities, Answer("not decided"))
+
+
+def _small_friction(local: Local) -> str:
+    """Return the criterion of small friction where it holds, else "".
+
+    |mu N W^(-1/2)| |T W^(1/2)| < 1, with N and T the normal and the other components.
+    """
+    w = local.matrix.toarray()
+    values, vectors = np.linalg.eigh(0.5 * (w + w.T))
+    # an unsymmetric part changes the inequality by as much
+    defect = float(np.abs(w - w.T).max())
+    if values[0] <= max(1e-9 * values[-1], 10.0 * defect):
+        return ""
+    size = local.q.shape[1]
+    normal = np.arange(0, local.q.size, size)
+    other = np.setdiff1d(np.arange(local.q.size), normal)
+    bound = np.hypot(local.mu, local.rolling)
+    root = vectors / np.sqrt(values)
+    pressure = np.linalg.norm(bound[:, None] * root[normal], 2)
+    slip = np.linalg.norm((vectors * np.sqrt(values))[other], 2)
+    return "small friction and W of full rank" if pressure * slip < 1.0 - 1e-9 else ""
+
+
+def _velocities(local: Local, r: Floats) -> Answer:
+    if not local.mu.any() and not local.rolling.any():
+        return Answer("unique", "without friction velocities are those of a convex problem")
+    k, q = local.n_tangent, local.q
+    slip = local.mu * np.linalg.norm(q[:, 1 : 1 + k], axis=1)
+    turn = local.rolling * np.linalg.norm(q[:, 1 + k :], axis=1)
+    if np.all(q[:, 0] >= slip + turn):
+        return Answer("unique", "velocities without forces lie in the dual cone")
+    if _rests_without_friction(local, r):
+        return Answer("unique", "all contacts rest, and normal forces alone carry the load")
+    scale = float(np.linalg.norm(q))
+    u = local.velocities(r)
+    plane = k == 1 and q.shape[1] == 2 and len(r) <= MOST_ENUMERATED
+    for other in _candidates(local, r, plane):
+        error = residual(local, other)
+        if error <= _SOLVED and np.linalg.norm(local.velocities(other) - u) > _OTHER * scale:
+            return Answer("not unique", "another solution has other velocities", other, error)
+    return Answer("unique", "enumeration of all modes") if plane else Answer("not decided")
+
+
+def _candidates(local: Local, r: Floats, plane: bool) -> Iterator[Floats]:
+    """Yield forces that may be another solution; all there are, where `plane`."""
+    if plane:
+        yield from solutions_in_the_plane(local, extremes=True)
+        return
+    rng = np.random.default_rng(0)
+    size = float(np.abs(r).max()) or 1.0
+    tol = 1e-12 * float(np.linalg.norm(local.q))
+    for _ in range(_STARTS):
+        start = size * 10.0 ** rng.uniform(-1, 2) * rng.normal(size=r.shape)
+        start[:, 0] = np.abs(start[:, 0])
+        yield solve_local(local, start, tol)[0].r
+
+
+def _rests_without_friction(local: Local, r: Floats) -> bool:
+    """Return whether u = 0 and some r with r_t = 0, r_n >= 0 has W r = -q.
+
+    Then u' . W^+ u' <= -sum mu r_n' |u_t'| - sum r_n u_n' <= 0 for any other solution.
+    """
+    from scipy.optimize import nnls
+
+    scale = float(np.linalg.norm(local.q))
+    if np.abs(local.velocities(r)).max() > 1e-9 * scale:
+        return False
+    normals = local.matrix.toarray()[:, :: local.q.shape[1]]
+    _, left = nnls(normals, -local.q.ravel(), maxiter=50 * len(r))
+    return bool(left <= 1e-9 * scale)

@@ -1,3 +1,0 @@
-"""Parts of rods at rest."""
-
-__all__: list[str] = []

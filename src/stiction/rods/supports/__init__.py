@@ -1,0 +1,3 @@
+"""Supports of rod ends: prescribed rotation, sliding, reactions."""
+
+__all__: list[str] = []

@@ -1,0 +1,132 @@
+"""Clamps with prescribed rotation in static problems of rods, which may slide along their axis.
+
+The angle grows with the load factor. A sliding end is free along the axis of rotation; the whole
+rod is rotated so that this axis is the first axis of space, and the boundary condition is one on
+single components.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.errors import ModelError
+from stiction.rods.rod import Clamped, CosseratRod, Driven, Pinned, Turned
+
+__all__ = ["RotatingEnds", "check_supports", "product", "rotate"]
+
+Floats = npt.NDArray[np.float64]
+
+
+class RotatingEnds:
+    """The rotating ends of a rod whose unknowns have six components per slot, ghosts at the ends.
+
+    At load factor f the angle of a clamp is f times the last one of its history.
+
+    Attributes
+    ----------
+    angle : largest of the angles [rad], 0 where no end rotates
+    rotation : quaternion from space to the space of the solution, w first
+    """
+
+    def __init__(self, rod: CosseratRod) -> None:
+        n = rod.elements
+        both = ((rod.left, 0, 1), (rod.right, n + 1, n + 1))
+        self.ends = [(end, ghost, node) for end, ghost, node in both if isinstance(end, Turned)]
+        self.angle = max((abs(end.angles[-1]) for end, _, _ in self.ends), default=0.0)
+        sliding = [(np.asarray(end.axis), node) for end, _, node in self.ends if end.slides]
+        self.sliding = [node for _, node in sliding]
+        self.rotation = np.array([1.0, 0.0, 0.0, 0.0])
+        if sliding:
+            self.rotation = _onto_first(sliding[0][0])
+            if any(np.linalg.norm(np.cross(sliding[0][0], axis)) > 1e-9 for axis, _ in sliding):
+                got, needs = "ends that slide along different axes", "one axis"
+                why, try_ = "the solution has one free axis of space.", "let one end slide."
+                raise ModelError("equilibrium.rod", got, needs, why, try_)
+        self.start: list[Floats] = []
+
+    def to_solution(self, r: Floats, q: Floats) -> None:
+        """Rotate positions (3, k) and frames (4, k) to the space of the solution, in place."""
+        if self.sliding:
+            r[:], q[:] = rotate(self.rotation, r), product(self.rotation, q)
+
+    def from_solution(self, r: Floats, q: Floats) -> tuple[Floats, Floats]:
+        """Return copies of positions and frames of the solution in the original space."""
+        if not self.sliding:
+            return r.copy(), q.copy()
+        inverse = self.rotation * np.array([1.0, -1.0, -1.0, -1.0])
+        return rotate(inverse, r), product(inverse, q)
+
+    def set_initial_frames(self, q: Floats) -> None:
+        """Store the frames (4, slots) of the clamps at angle 0."""
+        self.start = [q[:, ghost].copy() for _, ghost, _ in self.ends]
+
+    def rotate_clamps(self, q: Floats, factor: float) -> None:
+        """Set the frames of the clamps at a load factor."""
+        for (end, ghost, _), start in zip(self.ends, self.start, strict=True):
+            half = 0.5 * factor * end.angles[-1]
+            axis = rotate(self.rotation, np.asarray(end.axis)[:, None])[:, 0]
+            q[:, ghost] = product(np.array([np.cos(half), *np.sin(half) * axis]), start)
+
+    def fix_sliding_nodes(self, free: npt.NDArray[np.bool_]) -> None:
+        """Fix the components of sliding nodes across the axis."""
+        for node in self.sliding:
+            free[6 * node + 1 : 6 * node + 3] = False
+
+    def constrain_matrix(self, matrix: Floats, band: int) -> None:
+        """Replace rows and columns of these components by the unit matrix, in diagonal form."""
+        size = matrix.shape[1]
+        for node in self.sliding:
+            for i in (6 * node + 1, 6 * node + 2):
+                columns = np.arange(max(i - band, 0), min(i + band + 1, size))
+                matrix[band + i - columns, columns] = 0.0
+                matrix[:, i] = 0.0
+                matrix[band, i] = 1.0
+
+
+def check_supports(rod: CosseratRod) -> None:
+    """Raise ModelError where supports do not prevent a rigid motion."""
+    ends = (rod.left, rod.right)
+    clamped = [isinstance(end, Clamped | Turned) for end in ends]
+    pinned = [isinstance(end, Pinned) for end in ends]
+    fixed = [isinstance(end, Clamped | Pinned | Turned) and not _slides(end) for end in ends]
+    try_ = "give left = Clamped()."
+    if any(isinstance(end, Driven) for end in ends):
+        got, needs, why = "a driven end", "ends at rest", "a static rod has no moving end."
+        try_ = "give Clamped(), or Turned for an angle."
+    elif not any(clamped) and not all(pinned):
+        got = "a pin and a free end" if any(pinned) else "two free ends"
+        needs, why = "an end that is clamped, or two pins", "a rigid motion costs no energy."
+    elif not any(fixed):
+        got, needs = "no end with a fixed node", "one fixed node"
+        why = "the rod could slide as a whole."
+    else:
+        return
+    raise ModelError("equilibrium.rod", got, needs, why, try_)
+
+
+def _slides(end: object) -> bool:
+    return isinstance(end, Turned) and end.slides
+
+
+def _onto_first(axis: Floats) -> Floats:
+    """Return the quaternion that rotates a unit vector to the first axis."""
+    rotation = np.array([1.0 + axis[0], 0.0, axis[2], -axis[1]])
+    # opposite direction: half a turn about the third axis
+    norm = float(np.linalg.norm(rotation))
+    return rotation / norm if norm > 1e-6 else np.array([0.0, 0.0, 0.0, 1.0])
+
+
+def product(one: Floats, two: Floats) -> Floats:
+    """Return quaternion `one` (4,) times `two` (4,) or (4, k), w first."""
+    w, u = one[0], one[1:].reshape(3, *[1] * (two.ndim - 1))
+    scalar = w * two[0] - (u * two[1:]).sum(axis=0)
+    vector = w * two[1:] + u * two[0] + np.cross(u, two[1:], axis=0)
+    return np.concatenate([scalar[None], vector])
+
+
+def rotate(rotate_clamps: Floats, x: Floats) -> Floats:
+    """Return vectors (3, k) rotated by a unit quaternion (4,)."""
+    u = rotate_clamps[1:, None]
+    twice = 2.0 * np.cross(u, x, axis=0)
+    return np.asarray(x + rotate_clamps[0] * twice + np.cross(u, twice, axis=0))

@@ -1,0 +1,322 @@
+"""Results that a study saves for each member: named quantities of its run as arrays.
+
+A name is a quantity of the run, or GROUP.NAME for final states, energies, events, statistics and
+audit; `max(NAME)` and other reductions turn a list into a number.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.catalogue import MEASURES, attribute
+from stiction.core.run import Measure, Run
+from stiction.errors import ScenarioError, Status, explain, nearest
+
+__all__ = [
+    "ABSENT",
+    "STANDARD",
+    "STATUSES",
+    "Reading",
+    "Result",
+    "UnknownResult",
+    "reduce_members",
+    "results_of",
+    "split_reduction",
+    "standard_results",
+    "trajectories_of",
+]
+
+Array = npt.NDArray[Any]
+
+_ENDS = tuple(status.value for status in Status if status is not Status.UNTRUSTED)
+# last: saved studies store indices into this tuple
+STATUSES = (*_ENDS, "refused", "error", "died", Status.UNTRUSTED.value)
+"""Status of a member: of its run, or refused by the model, an error, a process that died."""
+ABSENT = -1
+"""Status of a member that is not solved yet."""
+
+STANDARD = {
+    "status": ("int8", "1", "status of the member, an index into `flag_meanings`; -1 for not yet"),
+    "reached": ("float64", "", "time that was reached"),
+    "events": ("int32", "1", "number of events"),
+    "losses": ("int32", "1", "number of losses of determinism"),
+    "audit_failed": ("int16", "1", "lines of the audit that failed"),
+    "imbalance": ("float64", "1", "largest imbalance of the ledger over the largest energy"),
+}
+"""Results that are saved for every member: {name: (type, unit, meaning)}."""
+
+_CALL = re.compile(r"(?:(\w+)\((.+)\)|(.+))")
+_REDUCED = ("min", "max", "mean", "sum", "first", "last", "count")
+_GROUPS = ("final", "energy", "events", "times", "gaps", "measured", "stats", "audit")
+# lists of variable length, which need a reduction
+_LISTS = ("times", "gaps")
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """One result of a run.
+
+    Parameters
+    ----------
+    values : a number, or an array
+    dims : names of its axes
+    unit, meaning : of the values
+    """
+
+    values: Array
+    dims: tuple[str, ...]
+    unit: str
+    meaning: str = ""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """The results that are saved.
+
+    Parameters
+    ----------
+    names : of quantities; or final.NAME, energy.COLUMN, events.KIND, stats.NAME, audit.CHECK;
+        min(), max(), mean(), sum(), first(), last() or count() reduce them. times.KIND, the times
+        of events of a kind, and gaps.KIND, their differences, need a reduction. measured.NAME
+        is a measure that the catalogue lists for the system in `MEASURES`
+    functions : take a run and return {name: number or array}
+    """
+
+    names: tuple[str, ...] = ()
+    functions: tuple[Callable[[Run], Mapping[str, object]], ...] = ()
+
+    @classmethod
+    def of(cls, keep: object) -> Reading:
+        """Return the reading of a name, a function, or a sequence of them."""
+        given = (keep,) if isinstance(keep, str) or callable(keep) else keep
+        if not isinstance(given, Sequence) or not all(
+            isinstance(k, str) or callable(k) for k in given
+        ):
+            needs, why = (
+                "names of results, or functions of a run",
+                "they are saved for each member.",
+            )
+            try_ = 'for example keep=("stop_time", "max(onset_force)", "energy.friction_heat").'
+            raise ScenarioError("keep", repr(keep), needs, why, try_)
+        names = tuple(dict.fromkeys(k for k in given if isinstance(k, str)))
+        return cls(names, tuple(k for k in given if not isinstance(k, str)))
+
+
+def results_of(run: Run, reading: Reading, *, lenient: bool = False) -> dict[str, Result]:
+    """Return the requested results of a run, without the standard ones.
+
+    Parameters
+    ----------
+    lenient : omit names that this run does not have; another member may have them
+
+    Raises
+    ------
+    ScenarioError : if a name is not known; the message names the nearest.
+
+    Verified by: tests/unit/studies/test_results.py::test_results_by_name
+    """
+    names = reading.names
+    if not names and not reading.functions:
+        names = _defaults(run)
+    results = {}
+    for name in names:
+        try:
+            results[name] = _named(run, name)
+        except UnknownResult:
+            if not lenient:
+                raise
+    for function in reading.functions:
+        made: object = function(run)
+        if not isinstance(made, Mapping):
+            needs, why = "a dictionary {name: number or array}", "each result has a name."
+            where = getattr(function, "__name__", "keep")
+            raise ScenarioError(where, type(made).__name__, needs, why, "return one.")
+        for name, value in made.items():
+            results[str(name)] = _array(str(name), value, "", "")
+    return results
+
+
+def standard_results(run: Run) -> dict[str, float]:
+    """Return the results that are saved for every run."""
+    return {
+        "status": STATUSES.index(run.status.value),
+        "reached": run.t_end,
+        "events": len(run.event_log),
+        "losses": len(run.determinism.losses),
+        "audit_failed": len(run.audit.failed),
+        "imbalance": run.energy.imbalance_rel if run.energy.defined else np.nan,
+    }
+
+
+def trajectories_of(run: Run, n_times: int) -> dict[str, Result]:
+    """Return the saved arrays of a run at `n_times` times; NaN after its end."""
+    results = {"time": Result(_padded(run.time, n_times), ("row",), run.time_unit, "time")}
+    for name, variable in run.variables.items():
+        if "time" in variable.dims and variable.values.dtype.kind in "fiub":
+            axis = variable.dims.index("time")
+            values = np.moveaxis(variable.values.astype(np.float64), axis, 0)
+            dims = ("row", *(d for d in variable.dims if d != "time"))
+            label = f"{name}_over_time"
+            results[label] = Result(_padded(values, n_times), dims, variable.unit, variable.meaning)
+    return results
+
+
+def _padded(values: Array, n_times: int) -> Array:
+    made = np.full((n_times, *values.shape[1:]), np.nan)
+    made[: len(values)] = values[:n_times]
+    return made
+
+
+def _defaults(run: Run) -> tuple[str, ...]:
+    """Return the names of all numeric results; those of the final state if there are none."""
+    names = []
+    for name, quantity in run.quantities.items():
+        if quantity.value is None or _is_numeric(quantity.value):
+            names.append(name)
+    return tuple(names) or tuple(f"final.{name}" for name in run.final)
+
+
+def _is_numeric(value: object) -> bool:
+    if isinstance(value, list | tuple):
+        return all(v is None or _is_numeric(v) for v in value)
+    return isinstance(value, int | float | np.ndarray | np.number)
+
+
+def split_reduction(name: str) -> tuple[str | None, str]:
+    """Split "max(NAME)" into reduction and name; the reduction is None for a plain name."""
+    match = _CALL.fullmatch(name.strip())
+    how, inner = (match[1], match[2] or match[3]) if match else (None, name)
+    return how, inner.strip()
+
+
+def reduce_members(how: str, values: Array) -> Array:
+    """Reduce the results (m, ...) of m members to one number each, (m,).
+
+    Verified by: tests/unit/studies/test_blocks.py::test_reductions_are_those_of_one_run
+    """
+    flat = values.reshape(len(values), int(np.prod(values.shape[1:])))
+    if how == "count":
+        return np.asarray(np.isfinite(flat).sum(axis=1), dtype=np.float64)
+    if how == "sum":
+        return np.asarray(np.nansum(flat, axis=1))
+    reduced = np.full(len(flat), np.nan)
+    if flat.shape[1] == 0:
+        return reduced
+    if how in ("first", "last"):
+        return np.asarray(flat[:, 0 if how == "first" else -1])
+    known = np.isfinite(flat).any(axis=1)
+    if how == "mean":
+        reduced[known] = np.nanmean(flat[known], axis=1)
+    else:
+        over = np.fmin if how == "min" else np.fmax
+        reduced[known] = over.reduce(flat[known], axis=1)
+    return reduced
+
+
+def _named(run: Run, name: str) -> Result:
+    how, inner = split_reduction(name)
+    if how is not None and how not in _REDUCED:
+        needs, why = "one of " + ", ".join(_REDUCED), "it reduces a list to a number."
+        raise ScenarioError(f"keep: {name}", repr(how), needs, why, nearest(how, _REDUCED))
+    group = inner.partition(".")[0]
+    if how is None and group in _LISTS:
+        got, needs = repr(name), "a reduction of it, such as " + f"first({name})"
+        why = "members have different numbers of events."
+        raise ScenarioError("keep", got, needs, why, f"keep mean({name}).")
+    result = _result(run, inner)
+    if how is None:
+        return result
+    (value,) = reduce_members(how, result.values[None])
+    unit = "1" if how == "count" else result.unit
+    return Result(np.asarray(value), (), unit, f"{how} of {result.meaning or inner}")
+
+
+def _result(run: Run, name: str) -> Result:
+    group, dot, inner = name.partition(".")
+    if dot and group in _GROUPS:
+        return _of_group(run, group, inner)
+    if name in STANDARD:
+        return _array(name, standard_results(run)[name], STANDARD[name][1], STANDARD[name][2])
+    if name not in run.quantities:
+        raise _unknown_result(name, [*run.quantities, *STANDARD, *(f"{g}.NAME" for g in _GROUPS)])
+    quantity = run.quantities[name]
+    return _array(name, quantity.value, quantity.unit, quantity.meaning)
+
+
+def _of_group(run: Run, group: str, name: str) -> Result:
+    if group == "events":
+        # a kind without events counts zero
+        count = sum(1 for kind in run.event_log.kind if kind == name)
+        return Result(np.asarray(float(count)), (), "1", f"events of the kind {name}")
+    if group in _LISTS:
+        is_of_kind = np.array([kind == name for kind in run.event_log.kind], dtype=bool)
+        times = np.asarray(run.event_log.time, dtype=np.float64)[is_of_kind]
+        meaning = f"time of events of the kind {name}"
+        if group == "gaps":
+            times, meaning = np.diff(times), f"time between events of the kind {name}"
+        return Result(times, ("event",), run.time_unit, meaning)
+    if group == "measured":
+        return _measured(run, name)
+    if group == "audit":
+        lines = {check.check: check.value for check in run.audit}
+        if name not in lines:
+            raise _unknown_result(f"audit.{name}", [f"audit.{n}" for n in lines])
+        return _array(name, lines[name], "", f"value of the line {name} of the audit")
+    if group == "stats":
+        known: Mapping[str, Any] = run.stats
+        unit = "1"
+    elif group == "energy":
+        known, unit = run.energy.columns(), run.energy_unit
+    else:
+        known, unit = run.final, ""
+    if name not in known:
+        raise _unknown_result(f"{group}.{name}", [f"{group}.{n}" for n in known])
+    if group == "energy":
+        return Result(np.asarray(float(known[name][-1])), (), unit, f"{name} at the end")
+    if group == "final" and name in run.variables:
+        variable = run.variables[name]
+        dims = tuple(d for d in variable.dims if d != "time")
+        values = np.asarray(known[name], dtype=np.float64)
+        # a scalar state is a list of length one
+        values = values.reshape(values.shape[values.ndim - len(dims) :])
+        return Result(values, dims, variable.unit, f"{variable.meaning} at the end")
+    return _array(name, known[name], unit, "")
+
+
+def _measured(run: Run, name: str) -> Result:
+    """Return a measure of the system of a run; it may solve further runs."""
+    names = [run.system_name, *(base.__name__ for base in type(run.system).__mro__)]
+    known = next((MEASURES[name] for name in names if name in MEASURES), {})
+    if name not in known:
+        raise _unknown_result(
+            f"measured.{name}", [f"measured.{n}" for n in known] or [*run.quantities]
+        )
+    measure: Measure = attribute(known[name], name)
+    measured = measure(run)
+    return _array(name, measured.value, measured.unit, measured.meaning)
+
+
+def _array(name: str, value: object, unit: str, meaning: str) -> Result:
+    """Return a number or a list as an array of floats, NaN for None."""
+    if value is not None and not _is_numeric(value):
+        needs, why = "numbers", "members are stored as arrays."
+        try_ = "leave it out, or derive numbers from it by a function."
+        raise ScenarioError(f"keep: {name}", repr(value), needs, why, try_)
+    values = np.array(value, dtype=np.float64)
+    dims = tuple(f"{name}_{k}" if k else f"{name}_place" for k in range(values.ndim))
+    return Result(values, dims, unit, meaning)
+
+
+class UnknownResult(ScenarioError):
+    """A result that a run does not have."""
+
+
+def _unknown_result(name: str, known: Sequence[str]) -> UnknownResult:
+    needs, why = "a result of these runs: " + ", ".join(known), "it is saved for each member."
+    return UnknownResult(explain("keep", repr(name), needs, why, nearest(name, known)))

@@ -1,0 +1,139 @@
+"""Placement of a trajectory at a state and mode, as at the start of a run: kernels."""
+
+from __future__ import annotations
+
+import math
+
+from stiction.numerics.callback import call_at, row_at
+from stiction.numerics.jit import kernel
+from stiction.switching.flow.events import clear_known_zeros
+from stiction.switching.flow.geometry import finite
+from stiction.switching.flow.rates import lie_derivatives, normals
+from stiction.switching.flow.state import (
+    EXTRA,
+    EXTRA2,
+    GRAD,
+    KINKS,
+    LATER,
+    MINUS,
+    PLUS,
+    SCALE,
+    SIDES,
+    SIGNS,
+    SPARE,
+    TRIED,
+    EventFunctions,
+    Workspace,
+    Y,
+)
+from stiction.switching.flow.surfaces import (
+    begin_mode,
+    continuations_at,
+    project,
+    surface_speed,
+    surfaces_at,
+)
+
+__all__ = ["ON_SURFACE", "evaluate_state", "fold_gap", "place_state", "scale_of_h"]
+
+# largest |h| of a state on a surface, in units of |grad h| times the state
+ON_SURFACE = 1e-11
+
+
+@kernel
+def scale_of_h(w: Workspace, i: int, normal: int) -> float:
+    """Return |grad h_i|, in vector `normal`, times the state, or its scale where that is larger."""
+    now, a = w.progress[0], w.vectors
+    n, total = now.n, 0.0
+    for c in range(n):
+        total += abs(a[normal, i * n + c]) * max(abs(a[Y, c]), a[SCALE, c])
+    return total
+
+
+@kernel(separate=True)
+def evaluate_state(w: Workspace, functions: EventFunctions) -> bool:
+    """Evaluate switching functions and fields at the present state; return whether all are finite.
+
+    EXTRA gets the h and the kinks, LATER the gradients, PLUS and MINUS the fields for all signs +1
+    and -1; surfaces on which the state is are marked `near`.
+    """
+    now, a = w.progress[0], w.vectors
+    n, m = now.n, now.m
+    surfaces_at(w, Y, EXTRA)
+    for side in range(2):
+        for i in range(m):
+            a[SIGNS, i] = 1.0 if side == 0 else -1.0
+        out = row_at(a, PLUS if side == 0 else MINUS)
+        call_at(now.field, row_at(a, Y), row_at(a, SIGNS), now.parameters, out)
+    normals(w, Y, LATER)
+    for i in range(m):
+        on_surface = abs(a[EXTRA, i]) <= ON_SURFACE * scale_of_h(w, i, LATER)
+        functions[i].near = 1 if on_surface else 0
+    return finite(w, EXTRA, m) and finite(w, PLUS, n) and finite(w, MINUS, n)
+
+
+@kernel
+def fold_gap(w: Workspace, i: int) -> float:
+    """Return the larger of |L+|, |L-| of surface i, over |grad h| |f|; 0 at a two-fold."""
+    now, a = w.progress[0], w.vectors
+    for j in range(now.m):
+        a[TRIED, j] = a[SIDES, j] if a[SIDES, j] != 0.0 else 1.0
+    up, down = lie_derivatives(w, TRIED, i, Y)
+    speed = surface_speed(w, i)
+    return max(abs(up), abs(down)) / speed if speed > 0.0 else 0.0
+
+
+@kernel(separate=True)
+def place_state(w: Workspace, functions: EventFunctions, t: float) -> None:
+    """Start at the present state with the signs in SIDES and time t, without history."""
+    now, a = w.progress[0], w.vectors
+    n, m = now.n, now.m
+    a[Y, n] = t
+    clear_known_zeros(functions)
+    now.shrinks = now.at_once = 0
+    now.next_step = now.last_interval = now.line_step = now.line_distance = 0.0
+    now.last_event, now.last_arrival, now.drift, now.blunt = t, 0.0, 0.0, 0.0
+    normals(w, Y, LATER)
+    surfaces_at(w, Y, EXTRA)
+    for c in range(m * n):
+        # the first step takes its noise from these gradients
+        a[GRAD, c] = a[LATER, c]
+    for i in range(m):
+        on_surface = abs(a[EXTRA, i]) <= ON_SURFACE * scale_of_h(w, i, LATER)
+        functions[i].near = 1 if on_surface or a[EXTRA, i] * a[SIDES, i] <= 0.0 else 0
+    for i in range(m):
+        if a[SIDES, i] == 0.0:
+            project(w, i)
+        elif functions[i].near != 0:
+            project(w, i)
+            functions[i].order = 2 if continuations_at(w, i).fold else 1
+    _set_kinks(w)
+    begin_mode(w)
+
+
+@kernel
+def _set_kinks(w: Workspace) -> None:
+    """Set the signs of the kink functions; of one that is zero, the sign a little later."""
+    now, a = w.progress[0], w.vectors
+    n, m, k = now.n, now.m, now.k
+    if k == 0:
+        return
+    for i in range(m):
+        a[SIGNS, i] = a[SIDES, i] if a[SIDES, i] != 0.0 else 1.0
+    signs = row_at(a, SIGNS)
+    call_at(now.field, row_at(a, Y), signs, now.parameters, row_at(a, PLUS))
+    call_at(now.surface, row_at(a, Y), signs, now.parameters, row_at(a, EXTRA))
+    fastest, unit, size = 1e-300, math.inf, 1.0
+    for c in range(n):
+        fastest = max(fastest, abs(a[PLUS, c]))
+        unit = min(unit, a[SCALE, c])
+        size = max(size, abs(a[Y, c]))
+    shift = now.direction * 1e-7 * unit / fastest
+    for c in range(n):
+        a[SPARE, c] = a[Y, c] + shift * a[PLUS, c]
+    call_at(now.surface, row_at(a, SPARE), signs, now.parameters, row_at(a, EXTRA2))
+    for j in range(k):
+        value = a[EXTRA, m + j]
+        if abs(value) <= 1e-13 * size:
+            value = a[EXTRA2, m + j]
+        a[KINKS, j] = 1.0 if value >= 0.0 else -1.0

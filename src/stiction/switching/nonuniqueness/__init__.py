@@ -1,0 +1,1 @@
+"""Non-unique solutions: admissible continuations, exits, and choices of policies."""

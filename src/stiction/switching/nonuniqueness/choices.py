@@ -1,0 +1,299 @@
+"""Choices of a policy where the solution is not unique: admissible continuations as starts.
+
+Each `Start` is one admissible future; the run follows the first. The functions are pure.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.core.method import Policy
+from stiction.errors import ModelError
+from stiction.switching.flow.trajectory import Tolerance
+from stiction.switching.model import LineExit, SwitchingSystem
+from stiction.switching.nonuniqueness.exits import EscapingWedge, Exit
+from stiction.switching.policies import ByKind, Enumerate, Leave, Sample
+
+__all__ = ["OFF_LINE", "LossPoint", "Start", "starts", "undecided_continuations"]
+
+Floats = npt.NDArray[np.float64]
+
+# initial distance from a codimension-2 line along a ray [units of the scale]: larger than the
+# tolerance, small enough that the orbit is straight
+OFF_LINE, _FARTHEST = 1e-7, 1e-4
+_NAMES = {1.0: "+", -1.0: "-"}
+
+
+@dataclass(frozen=True, eq=False)
+class LossPoint:
+    """A loss of determinism: kind, time, state, signs before, surface (from 0).
+
+    At an intersection `other` is the second surface and `directions` the set of exit directions, as
+    bits.
+    """
+
+    kind: str
+    t: float
+    x: Floats
+    sides: Floats
+    surface: int = 0
+    other: int = -1
+    directions: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class Start:
+    """One future: a time `wait` after the loss the trajectory is at x with these signs.
+
+    Parameters
+    ----------
+    x, sides : state and signs from which it continues
+    wait : time between the loss and x
+    note : the choice in words
+    side : the side of a later exit, for a state that slides in the escaping region for a time
+        `dwell`; 0 for no exit
+    dwell : remaining time of sliding before it leaves to `side`
+    through : the exit after a two-fold, with its motion integrated backward; None otherwise
+    rest : whether it is an equilibrium
+    branch : on an intersection the sign of the determinant of the chosen sliding vector; 0 where
+        there is no choice
+    surface : the surface it leaves after `dwell`; that of the loss when None
+    """
+
+    x: Floats
+    sides: Floats
+    wait: float = 0.0
+    note: str = ""
+    side: float = 0.0
+    dwell: float = 0.0
+    through: Exit | None = None
+    rest: bool = False
+    branch: int = 0
+    surface: int | None = None
+
+
+def starts(
+    system: SwitchingSystem,
+    policy: Policy,
+    loss: LossPoint,
+    rng: np.random.Generator,
+    tolerance: Tolerance,
+    horizon: float,
+) -> tuple[Sequence[Start], str]:
+    """Return the futures that a policy chooses at a loss, and the reason if there are none.
+
+    Parameters
+    ----------
+    rng : random generator of `Sample`
+    tolerance : of backward integration from exits to a two-fold
+    horizon : longest dwell time that is enumerated
+    """
+    if isinstance(policy, ByKind):
+        policy = getattr(policy, loss.kind, policy.two_fold)
+    if loss.kind == "two_fold":
+        return _at_two_fold(system, policy, loss, rng, tolerance, horizon)
+    if loss.kind == "codim2_line":
+        return _at_line(system, policy, loss, rng, tolerance)
+    if loss.kind == "escaping_start":
+        return _in_escaping(policy, loss, rng)
+    return (), "the policy has no choice for this kind of loss"
+
+
+def undecided_continuations(
+    policy: Policy, loss: LossPoint, rng: np.random.Generator
+) -> Sequence[Start]:
+    """Return the continuations of a policy where two are possible within the error of the run.
+
+    Verified by: tests/unit/switching/test_margins.py::test_a_policy_takes_either_branch
+    """
+    side = float(loss.sides[loss.surface])
+    sides_taken = (side, -side) if isinstance(policy, Enumerate) else (side,)
+    if isinstance(policy, Leave):
+        sides_taken = (_sign(policy.side),)
+    elif isinstance(policy, Sample):
+        sides_taken = (1.0 if rng.random() < 0.5 else -1.0,)
+    results = []
+    for side_taken in sides_taken:
+        sides = loss.sides.copy()
+        sides[loss.surface] = side_taken
+        note = "it goes on in its mode" if side_taken == side else f"leave to {_NAMES[side_taken]}"
+        results.append(Start(loss.x, sides, note=note))
+    return results
+
+
+# ---- in an escaping region
+
+
+def _in_escaping(
+    policy: Policy, loss: LossPoint, rng: np.random.Generator
+) -> tuple[Sequence[Start], str]:
+    if isinstance(policy, Leave):
+        return [_slide_then(loss, _sign(policy.side), policy.after)], ""
+    if isinstance(policy, Sample):
+        dwell = rng.exponential(1.0 / policy.hazard, policy.n)
+        side = np.where(rng.random(policy.n) < 0.5, 1.0, -1.0)
+        pairs = zip(side, dwell, strict=True)
+        return [_slide_then(loss, float(s), float(d)) for s, d in pairs], ""
+    if isinstance(policy, Enumerate):
+        return [_slide_then(loss, side, 0.0) for side in (1.0, -1.0)], ""
+    return (), "it stops where the future is not unique"
+
+
+def _slide_then(loss: LossPoint, side: float, dwell: float) -> Start:
+    sides = loss.sides.copy()
+    sides[loss.surface] = 0.0 if dwell > 0.0 else side
+    note = f"leave to {_NAMES[side]} after {dwell:.6g}"
+    return Start(loss.x, sides, note=note, side=side if dwell > 0.0 else 0.0, dwell=dwell)
+
+
+def _sign(side: str) -> float:
+    return 1.0 if side == "+" else -1.0
+
+
+# ---- at a two-fold
+
+
+def _at_two_fold(
+    system: SwitchingSystem,
+    policy: Policy,
+    loss: LossPoint,
+    rng: np.random.Generator,
+    tolerance: Tolerance,
+    horizon: float,
+) -> tuple[Sequence[Start], str]:
+    if not isinstance(policy, (Leave, Sample, Enumerate)):
+        return (), "it stops where the future is not unique"
+    if isinstance(policy, Leave) and policy.after <= 0.0:
+        return (), (
+            "no orbit leaves a two-fold at once, both sides return to the surface; "
+            "Leave(side, after) needs after > 0 here"
+        )
+    try:
+        at = loss.sides.copy()
+        at[loss.surface] = 0.0
+        wedge = EscapingWedge(system, loss.x, tolerance, at)
+        reach = wedge.longest(math.pi / 4)
+    except (ModelError, np.linalg.LinAlgError) as error:
+        return (), str(error).splitlines()[0]
+    results: list[tuple[Exit, float]] = []
+    if isinstance(policy, Leave):
+        exit_ = wedge.exit_after(math.pi / 4, policy.after)
+        if exit_ is None:
+            return (), (
+                f"no exit after {policy.after:.6g}; orbits dwell up to "
+                f"{reach.dwell:.6g} there, and times below about 1e-6 of that are not resolved"
+            )
+        results.append((exit_, _sign(policy.side)))
+    elif isinstance(policy, Sample):
+        results = _sampled(wedge, policy, rng)
+    else:
+        results = _enumerated(wedge, policy, horizon)
+    if not results:
+        return (), "there is no exit"
+    return [_through(loss, exit_, side) for exit_, side in results], ""
+
+
+def _sampled(
+    wedge: EscapingWedge, policy: Sample, rng: np.random.Generator
+) -> list[tuple[Exit, float]]:
+    """Draw dwell times from the hazard and directions uniformly, among existing exits."""
+    results: list[tuple[Exit, float]] = []
+    for _ in range(20 * policy.n):
+        angle = float(rng.uniform(0.0, math.pi / 2))
+        dwell = float(rng.exponential(1.0 / policy.hazard))
+        side = 1.0 if rng.random() < 0.5 else -1.0
+        exit_ = wedge.exit_after(angle, dwell) if dwell > 0.0 else None
+        # repeat a draw beyond the last exit of its ray
+        if exit_ is not None:
+            results.append((exit_, side))
+        if len(results) == policy.n:
+            break
+    return results
+
+
+def _enumerated(
+    wedge: EscapingWedge, policy: Enumerate, horizon: float
+) -> list[tuple[Exit, float]]:
+    """Return exits on a grid of directions and distances, up to the horizon, to both sides."""
+    results = []
+    for a in range(policy.grid):
+        angle = (a + 0.5) / policy.grid * math.pi / 2
+        try:
+            last = wedge.longest(angle)
+        except ModelError:
+            # rays next to a fold may not come from the two-fold
+            continue
+        if last.dwell > horizon:
+            last = wedge.exit_after(angle, horizon) or last
+        for b in range(policy.grid):
+            exit_ = wedge.exit_at(angle, last.distance * (b + 1.0) / policy.grid)
+            if exit_ is not None:
+                results += [(exit_, 1.0), (exit_, -1.0)]
+    return results
+
+
+def _through(loss: LossPoint, exit_: Exit, side: float) -> Start:
+    sides = loss.sides.copy()
+    sides[loss.surface] = side
+    note = f"leave to {_NAMES[side]} after {exit_.dwell:.6g}, direction {exit_.angle:.4g}"
+    return Start(exit_.x, sides, wait=exit_.dwell, note=note, through=exit_)
+
+
+# ---- on a codimension-2 line
+
+
+def _at_line(
+    system: SwitchingSystem,
+    policy: Policy,
+    loss: LossPoint,
+    rng: np.random.Generator,
+    tolerance: Tolerance,
+) -> tuple[Sequence[Start], str]:
+    fraction = min(max(OFF_LINE, 1e3 * tolerance.rtol), _FARTHEST)
+    distance = fraction * float(np.max(system.compiled.scale))
+    exits = list(system.line_exits(loss.x))
+    if not isinstance(policy, (Leave, Sample, Enumerate)):
+        names = ", ".join(f"{exit_.kind} {exit_.mode}" for exit_ in exits) or "none known"
+        return (), f"it stops where the future is not unique (exit directions: {names})"
+    leaving = [exit_ for exit_ in exits if exit_.kind != "rest"]
+    if isinstance(policy, Leave):
+        leaving = [exit_ for exit_ in leaving if exit_.mode == policy.side]
+        if not leaving:
+            known = ", ".join(f"{exit_.kind} {exit_.mode}" for exit_ in exits) or "none known"
+            return (), f"no exit direction to {policy.side} (exit directions: {known})"
+        return [_off_line(system, loss, leaving[0], distance)], ""
+    if isinstance(policy, Enumerate):
+        return [_off_line(system, loss, exit_, distance) for exit_ in exits], ""
+    if not leaving:
+        return (), "no exit direction is known"
+    chosen = rng.integers(len(leaving), size=policy.n)
+    dwell = rng.exponential(1.0 / policy.hazard, policy.n)
+    side = np.where(rng.random(policy.n) < 0.5, 1.0, -1.0)
+    return [
+        _off_line(system, loss, leaving[int(i)], distance, float(d), float(s))
+        for i, d, s in zip(chosen, dwell, side, strict=True)
+    ], ""
+
+
+def _off_line(
+    system: SwitchingSystem,
+    loss: LossPoint,
+    exit_: LineExit,
+    distance: float,
+    dwell: float = 0.0,
+    side: float = 0.0,
+) -> Start:
+    if exit_.kind == "rest":
+        return Start(loss.x, loss.sides, note="rest", rest=True)
+    sides = loss.sides.copy()
+    sides[0] = {"+": 1.0, "-": -1.0, "slide": 0.0}[exit_.mode]
+    x = system.line_point(loss.x) + distance * np.array(exit_.direction)
+    note = f"{exit_.kind} {exit_.mode} at angle {exit_.angle:.6g}"
+    if exit_.kind != "escape":
+        dwell, side = 0.0, 0.0
+    return Start(x, sides, distance / exit_.speed, note, side, dwell)

@@ -1,0 +1,240 @@
+"""Exits from the escaping region after a two-fold, and dwell times.
+
+Forward integration in an escaping region is unstable, and all orbits leave the two-fold in the same
+direction. Backward in time the two-fold attracts all orbits that come from it. So an exit point p
+is chosen first, and the dwell time follows from backward integration from p to the two-fold.
+
+Source: formulas sheet of the paper on switching, section 5 (funnel).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.errors import ModelError
+from stiction.switching.flow import records as r
+from stiction.switching.flow.trajectory import Tolerance, Trajectory
+from stiction.switching.model import SwitchingSystem
+
+__all__ = ["EscapingWedge", "Exit", "dwell_time"]
+
+Floats = npt.NDArray[np.float64]
+
+_STEPS = 3_000
+# largest number of corrections of an exit until its orbit comes from the two-fold
+_SHIFTS = 8
+# order 8 central differences
+_WEIGHTS = np.array([4.0 / 5.0, -1.0 / 5.0, 4.0 / 105.0, -1.0 / 280.0])
+
+
+@dataclass(frozen=True, eq=False)
+class Exit:
+    """A point where an orbit from the two-fold can leave the escaping region.
+
+    Parameters
+    ----------
+    x : (n,) the point, on the surface
+    dwell : time from the two-fold to the point along the surface [time unit]
+    angle : direction from the two-fold, 0 on the fold of f-, pi/2 on the fold of f+
+    distance : length of the ray from the two-fold [scaled states]
+    """
+
+    x: Floats
+    dwell: float
+    angle: float
+    distance: float
+
+
+def dwell_time(
+    system: SwitchingSystem,
+    x: Floats,
+    tolerance: Tolerance,
+    *,
+    save: Floats | None = None,
+    sides: Floats | None = None,
+) -> tuple[float, str, Trajectory]:
+    """Return the time of sliding in the escaping region before the state was at `x`.
+
+    Parameters
+    ----------
+    x : (n,) a point of the escaping region
+    sides : (m,) signs, 0 on the sliding surface; surface 1 when left out
+    save : decreasing times <= 0 at which the motion is saved, with x at time 0
+
+    Returns
+    -------
+    the time (> 0), the origin of the orbit (`two_fold`, `codim2_line`, `fold` or `unknown`),
+    and the trajectory, placed at the origin.
+
+    Verified by: tests/unit/switching/test_exits.py::test_dwell_of_the_normal_form
+    """
+    saves = np.empty(0) if save is None else save
+    back = Trajectory(system, tolerance, saves, energies=save is not None, backward=True)
+    if sides is None:
+        sides = np.ones(system.compiled.m)
+        sides[0] = 0.0
+    back.place(0.0, x, sides)
+    code = back.advance(-1e6, _STEPS)
+    origin = {r.TWO_FOLD_HIT: "two_fold", r.LINE_HIT: "codim2_line", r.SPLIT: "fold"}
+    return -back.t, origin.get(code, "unknown"), back
+
+
+class EscapingWedge:
+    """The escaping region near a two-fold, as rays from it.
+
+    Parameters
+    ----------
+    system : the flow
+    x : (n,) the two-fold
+    sides : (m,) signs there, 0 on its surface; surface 1 when left out
+    """
+
+    def __init__(
+        self,
+        system: SwitchingSystem,
+        x: Floats,
+        tolerance: Tolerance,
+        sides: Floats | None = None,
+    ) -> None:
+        self.system, self.x, self.tolerance = system, np.array(x, dtype=np.float64), tolerance
+        self.sides = np.ones(system.compiled.m) if sides is None else np.array(sides)
+        self.surface = 0 if sides is None else int(np.flatnonzero(self.sides == 0.0)[0])
+        self.sides[self.surface] = 0.0
+        self.scale = np.asarray(system.compiled.scale)
+        normal = system.gradient(self.x)[self.surface] * self.scale
+        up, down = self._lie_gradients()
+        normals = np.array([normal, up, down])
+        # directions in the surface along which only L+ increases and only L- decreases
+        inverse = np.linalg.pinv(normals)
+        self._plus = inverse[:, 1] * float(np.linalg.norm(up))
+        self._minus = -inverse[:, 2] * float(np.linalg.norm(down))
+
+    def _lie_gradients(self) -> tuple[Floats, Floats]:
+        """Return the gradients of L+ and L- at the two-fold, in scaled states."""
+        n = self.x.size
+        out = np.zeros((2, n))
+        for j in range(n):
+            for a, weight in enumerate(_WEIGHTS, start=1):
+                for sign in (1.0, -1.0):
+                    at = self.x.copy()
+                    at[j] += sign * a * 0.0078125 * self.scale[j]
+                    normal = self.system.gradient(at)[self.surface]
+                    for b, side in enumerate((1.0, -1.0)):
+                        lie_derivative = float(normal @ self.system.field(at, self._signs(side)))
+                        out[b, j] += sign * weight * lie_derivative / 0.0078125
+        return out[0], out[1]
+
+    def _signs(self, side: float) -> Floats:
+        signs = self.sides.copy()
+        signs[self.surface] = side
+        return signs
+
+    def point(self, angle: float, distance: float) -> Floats:
+        """Return the point of the surface at `distance` along the ray of `angle`."""
+        direction = math.sin(angle) * self._minus + math.cos(angle) * self._plus
+        # angle 0 is the fold of f-, where L- = 0
+        x = self.x + self.scale * direction * (distance / float(np.linalg.norm(direction)))
+        return self._on_surface(x)
+
+    def _on_surface(self, x: Floats) -> Floats:
+        """Return the point of the surface next to x."""
+        for _ in range(4):
+            value = float(self.system.surfaces_at(x)[self.surface])
+            normal = self.system.gradient(x)[self.surface] * self.scale
+            x = x - self.scale * normal * value / float(normal @ normal)
+        return x
+
+    def is_escaping(self, x: Floats) -> bool:
+        """Return whether L- < 0 < L+ at a point of the surface."""
+        normal = self.system.gradient(x)[self.surface]
+        up = float(normal @ self.system.field(x, self._signs(1.0)))
+        down = float(normal @ self.system.field(x, self._signs(-1.0)))
+        return down < 0.0 < up
+
+    def exit_at(self, angle: float, distance: float) -> Exit | None:
+        """Return the exit on a ray; None if no orbit from the two-fold passes there."""
+        x, shift = self.point(angle, distance), np.zeros(self.x.size)
+        for _ in range(_SHIFTS):
+            at = self._on_surface(x + shift)
+            if not np.isfinite(at).all() or not self.is_escaping(at):
+                return None
+            dwell, origin, back = dwell_time(self.system, at, self.tolerance, sides=self.sides)
+            if origin != "two_fold":
+                return None
+            difference = self.x - back.x
+            if float(np.max(np.abs(difference / self.scale))) <= 1e-4 * max(distance, 1e-4):
+                return Exit(at, dwell, angle, distance)
+            # with more than three states two-folds form curves: correct towards this one
+            shift = shift + difference
+        return None
+
+    def exit_after(self, angle: float, dwell: float) -> Exit | None:
+        """Return the exit on a ray that is reached after `dwell`; None if there is none.
+
+        Near the two-fold the time is proportional to the distance: the secant method within a
+        bracket needs a few steps.
+
+        Verified by: tests/unit/switching/test_exits.py::test_exit_after_a_time
+        """
+        low, high = (0.0, 0.0), (math.inf, math.inf)
+        distance = 1e-3
+        point: Exit | None = None
+        for _ in range(60):
+            point = self.exit_at(angle, distance)
+            if point is None:
+                high = (distance, math.inf)
+                guess = 0.5 * (low[0] + distance)
+            elif abs(point.dwell - dwell) <= 1e-12 * dwell:
+                return point
+            else:
+                if point.dwell < dwell:
+                    low = (distance, point.dwell)
+                else:
+                    high = (distance, point.dwell)
+                guess = distance * dwell / point.dwell
+                if math.isfinite(high[1]):
+                    guess = low[0] + (high[0] - low[0]) * (dwell - low[1]) / (high[1] - low[1])
+            if not low[0] < guess < high[0]:
+                guess = 0.5 * (low[0] + high[0]) if math.isfinite(high[0]) else 2.0 * low[0]
+            if abs(guess - distance) <= 1e-14 * distance:
+                break
+            distance = guess
+        return point if point is not None and abs(point.dwell - dwell) <= 1e-9 * dwell else None
+
+    def longest(self, angle: float) -> Exit:
+        """Return the farthest exit on a ray that still comes from the two-fold.
+
+        Raises
+        ------
+        ModelError : if no orbit of the ray comes from the two-fold.
+        """
+        reach, point, beyond = 1e-3, self.exit_at(angle, 1e-3), math.inf
+        for _ in range(40):
+            if point is not None:
+                break
+            reach *= 0.25
+            point = self.exit_at(angle, reach)
+            if reach < 1e-9:
+                break
+        if point is None:
+            raise ModelError(
+                "two_fold",
+                f"x = {self.x.tolist()}",
+                "a two-fold that orbits cross from sliding into escaping (case 1)",
+                "no orbit of its escaping region comes from it.",
+                "two_fold(system, guess) gives its case.",
+            )
+        for _ in range(60):
+            trial = 2.0 * reach if math.isinf(beyond) else 0.5 * (reach + beyond)
+            if trial > 1e3 or beyond - reach <= 1e-3 * reach:
+                break
+            tried = self.exit_at(angle, trial)
+            if tried is None:
+                beyond = trial
+            else:
+                reach, point = trial, tried
+        return point

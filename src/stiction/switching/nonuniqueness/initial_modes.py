@@ -1,0 +1,96 @@
+"""Initial signs of a run, or the reason why a state is not admissible."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.errors import ModelError
+from stiction.switching.flow.surfaces import Continuations
+from stiction.switching.flow.trajectory import Trajectory
+from stiction.switching.model import MODES, SwitchingSystem
+
+__all__ = ["start_sides"]
+
+Floats = npt.NDArray[np.float64]
+
+
+def start_sides(
+    system: SwitchingSystem, path: Trajectory, t: float, x: Floats
+) -> tuple[Floats, npt.NDArray[np.bool_], int, dict[int, Continuations]]:
+    """Return initial signs, surfaces of the start, exit directions and continuations.
+
+    Exit directions, as bits, exist on an intersection, where the signs of both surfaces are not
+    set. Continuations are those of each surface of the start; the trajectory is placed on the
+    last of these.
+    """
+    name = f"{type(system).__name__}.x0"
+    values = path.evaluate_state(x)
+    h = values.h
+    for callback in system.compiled.keep:
+        if hasattr(callback, "check"):
+            callback.check()
+    if not values.finite:
+        raise ModelError(
+            name,
+            f"{x.tolist()}, where h = {h.tolist()} and x' = {values.field.tolist()}",
+            "a start at which the field and h are finite",
+            "the flow starts there.",
+            "start inside the domain of the functions.",
+        )
+    sides = np.where(h > 0.0, 1.0, -1.0)
+    flat = [not (any(row) and all(g == g for g in row)) for row in values.gradient.tolist()]
+    for i in range(h.size):
+        if flat[i] and abs(h[i]) <= 1e-12:
+            raise ModelError(
+                name,
+                f"{x.tolist()}, where h = 0 and its gradient is zero",
+                "a switching function whose gradient is not zero where it switches",
+                "without it the surface has no sides.",
+                "take another h with the same zeros, for example its square root.",
+            )
+    surfaces, directions = [i for i, near in enumerate(values.near.tolist()) if near], 0
+    continuations: dict[int, Continuations] = {}
+    if len(surfaces) == 2 and not any(flat[i] for i in surfaces):
+        path.place(t, x, np.where(values.near, 0.0, sides))
+        directions = path.directions(*surfaces)
+    for i in range(h.size):
+        if values.near[i] and not flat[i]:
+            if not directions:
+                sides[i], continuations[i] = _side_on_surface(system, path, t, x, sides, i)
+        elif system.mode is not None and i == 0 and MODES[system.mode] != sides[0]:
+            raise ModelError(
+                f"{type(system).__name__}.mode",
+                f"{system.mode!r} at a start with h = {h[0]:.6g}",
+                f"{'+' if sides[0] > 0.0 else '-'!r} or nothing",
+                "off the surface the mode is the sign of h.",
+                "leave the mode out, or start on the surface.",
+            )
+    return sides, values.near, directions, continuations
+
+
+def _side_on_surface(
+    system: SwitchingSystem, path: Trajectory, t: float, x: Floats, sides: Floats, i: int
+) -> tuple[float, Continuations]:
+    """Return the sign of a start on surface i, and the admissible continuations."""
+    probe = sides.copy()
+    probe[i] = 0.0
+    path.place(t, x, probe)
+    options = path.continuations_at(i)
+    asked = None if system.mode is None or i > 0 else MODES[system.mode]
+    if asked is not None:
+        allowed = {1.0: options.plus, -1.0: options.minus, 0.0: options.along}[asked]
+        if not allowed and not path.at_two_fold(i):
+            open_ = (("+", options.plus), ("-", options.minus), ("slide", options.along))
+            directions = [name for name, may in open_ if may]
+            raise ModelError(
+                f"{type(system).__name__}.mode",
+                f"{system.mode!r} at x0 = {x.tolist()}",
+                f"one of {', '.join(map(repr, directions))}",
+                "on the surface the mode must be admissible.",
+                "leave the mode out to take the only one.",
+            )
+        return asked, options
+    if options.escaping or options.along:
+        return 0.0, options
+    return (1.0 if options.plus else -1.0), options

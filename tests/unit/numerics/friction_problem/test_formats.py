@@ -1,0 +1,75 @@
+import numpy as np
+import pytest
+from friction_cases import FILES, FOLDER, brick_tower, problem_in
+
+from stiction.errors import ModelError
+from stiction.numerics.friction_problem.problem import friction_problem
+
+
+def made_problems():
+    rng = np.random.default_rng(0)
+    w = rng.normal(size=(10, 10))
+    mass, frames = np.diag(rng.uniform(1, 2, 6)), rng.normal(size=(6, 4))
+    return {
+        "space": brick_tower(2, [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8]),
+        "rolling": friction_problem(w @ w.T, rng.normal(size=(2, 5)), 0.5, rolling=[0.1, 0.2]),
+        "global": friction_problem(
+            M=mass, H=frames, f=rng.normal(size=6), w=rng.normal(size=4), mu=[0.3, 0.4]
+        ),
+    }
+
+
+@pytest.mark.parametrize("ending", ["dat", "hdf5"])
+@pytest.mark.parametrize("kind", ["space", "rolling", "global"])
+def test_round_trips(tmp_path, kind, ending):
+    problem = made_problems()[kind]
+    path = tmp_path / f"problem.{ending}"
+    problem.write(path)
+    again = friction_problem(path)
+    # a file of the global form has a sparse M, which is factorised in another order
+    slack = 1e-13 if kind == "global" else 0.0
+    ours, theirs = problem.local, again.local
+    np.testing.assert_allclose(theirs.matrix.toarray(), ours.matrix.toarray(), atol=slack)
+    np.testing.assert_allclose(theirs.q, ours.q, atol=slack)
+    np.testing.assert_array_equal(again.local.mu, problem.local.mu)
+    np.testing.assert_array_equal(again.local.rolling, problem.local.rolling)
+    assert (again.masses is None) == (kind != "global")
+
+
+@pytest.mark.parametrize("ending", ["dat", "hdf5"])
+@pytest.mark.parametrize("name", FILES[::4] or ["no files"])
+def test_files_round_trip(tmp_path, name, ending):
+    problem = problem_in(name)
+    problem.write(tmp_path / f"again.{ending}")
+    again = friction_problem(tmp_path / f"again.{ending}")
+    np.testing.assert_array_equal(again.local.matrix.toarray(), problem.local.matrix.toarray())
+    np.testing.assert_array_equal(again.local.q, problem.local.q)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.1, 0.5, 0.9, 0.99])
+@pytest.mark.parametrize("kind", ["space", "rolling", "global"])
+def test_texts_cut_short_are_refused(tmp_path, kind, share):
+    path = tmp_path / "cut.dat"
+    made_problems()[kind].write(path)
+    text = path.read_text()
+    path.write_text(text[: int(share * len(text))])
+    with pytest.raises(ModelError, match="Try"):
+        friction_problem(path)
+
+
+@pytest.mark.parametrize("name", FILES or ["no files"])
+def test_files_cut_short_are_refused(tmp_path, name):
+    problem_in(name)
+    content = (FOLDER / name).read_bytes()
+    path = tmp_path / name
+    path.write_bytes(content[: int(0.6 * len(content))])
+    with pytest.raises(ModelError, match="Try"):
+        friction_problem(path)
+
+
+def test_other_files_are_refused(tmp_path):
+    for text in ("", "hello\n", "7\n1\n", "3\n1\n9\n3\n3\n", "3\n1\n0\n3\n3\n3 3\n1 x 3\n"):
+        path = tmp_path / "other.dat"
+        path.write_text(text)
+        with pytest.raises(ModelError, match="friction_problem"):
+            friction_problem(path)

@@ -1,0 +1,106 @@
+import numpy as np
+import pytest
+from friction_cases import FILES, brick_tower, problem_in, random_problem
+
+from stiction.numerics.friction_problem.gauss_seidel import swept
+from stiction.numerics.friction_problem.newton import iterate_of, linearise, newton
+from stiction.numerics.friction_problem.problem import friction_problem
+from stiction.numerics.friction_problem.proximal import proximal
+
+
+@pytest.mark.parametrize("name", FILES or ["no files"])
+def test_files_are_solved(name):
+    solved = problem_in(name).solve()
+    found = solved.certificate
+    assert max(found.residual, found.residual_large_rho, found.residual_small_rho) <= 1e-10
+    assert solved.converged
+
+
+def test_gauss_seidel_converges():
+    local = brick_tower(1, 0.5).local
+    errors = [iterate_of(local, swept(local, np.zeros_like(local.q), n)).error for n in (5, 50)]
+    assert errors[1] < 1e-6 * errors[0] < 1e-6
+
+
+def test_newton_derivative():
+    rng = np.random.default_rng(0)
+    problems = [brick_tower(1, 0.5), random_problem(2, 4, 2, 0.5, rng)]
+    w = rng.normal(size=(10, 10))
+    problems.append(friction_problem(w @ w.T, rng.normal(size=(2, 5)), 0.5, rolling=0.2))
+    for problem in problems:
+        local = problem.local
+        r = np.abs(rng.normal(size=local.q.shape)) / np.abs(local.blocks).max()
+        now, made = iterate_of(local, r), np.empty_like(local.blocks)
+        none = np.zeros(len(r))
+        linearise(
+            local.blocks, local.start, local.diagonal, r, now.u, local.mu, local.rolling,
+            local.n_tangent, local.rho, none, made,
+        )  # fmt: skip
+        direction = rng.normal(size=r.shape)
+        h = 1e-7 * np.abs(r).max()
+        natural = [iterate_of(local, r + s * h * direction).natural for s in (1, -1)]
+        expected = (natural[0] - natural[1]) / (2 * h)
+        along = local._replace(blocks=made).matrix @ direction.ravel()
+        np.testing.assert_allclose(along, expected.ravel(), atol=1e-6 * np.abs(expected).max())
+
+
+def test_proximal():
+    """It solves a problem where Newton's method cycles."""
+    cycling = 0
+    for seed in range(40):
+        problem = random_problem(2, 6, 3, 2.0, np.random.default_rng(seed))
+        local, tol = problem.local, 1e-12 * np.linalg.norm(problem.local.q)
+        start = swept(local, np.zeros_like(local.q), 10)
+        if newton(local, start, tol)[0].error > tol:
+            cycling += 1
+            found, _, _ = proximal(local, start, tol)
+            if found.error <= tol:
+                return
+    pytest.fail(f"none of {cycling} was solved")
+
+
+@pytest.mark.parametrize("layers", [1, 3, 8])
+@pytest.mark.parametrize("push", [0.0, 0.5])
+def test_towers_are_solved_and_carry_their_weight(layers, push):
+    tower = brick_tower(layers, 0.7, push=push, seed=layers)
+    solved = tower.solve()
+    assert solved.certificate.residual <= 1e-10
+    assert solved.certificate.rank < solved.certificate.size
+    if push == 0.0:
+        np.testing.assert_allclose(solved.u, 0.0, atol=1e-11)
+        # four contacts of the lowest brick carry all, in 1e-2 s
+        assert solved.r[:4, 0].sum() == pytest.approx(layers * 9.81 * 1e-2, rel=1e-9)
+
+
+def test_block_slides_beyond_the_slope():
+    """A point of mass 1 on a slope, over a step h: exact in both ways."""
+    for ratio, slides in ((0.999, False), (1.001, True)):
+        mu, h, g = 0.4, 1e-3, 9.81
+        angle = np.arctan(ratio * mu)
+        q = h * g * np.array([[-np.cos(angle), np.sin(angle), 0.0]])
+        solved = friction_problem(np.eye(3), q, mu).solve()
+        speed = h * g * (np.sin(angle) - mu * np.cos(angle)) if slides else 0.0
+        assert solved.u[0, 1] == pytest.approx(speed, abs=1e-17)
+        assert solved.u[0, 0] == pytest.approx(0.0, abs=1e-17)
+
+
+def test_most_random_problems_are_solved():
+    rng = np.random.default_rng(5)
+    unsolved = 0
+    for size in (2, 3):
+        for bodies, contacts in ((1, 3), (2, 6), (4, 12)):
+            for mu in (0.1, 0.5, 1.0):
+                for _ in range(5):
+                    unsolved += (
+                        not random_problem(bodies, contacts, size, mu, rng).solve().converged
+                    )
+    assert unsolved <= 1
+
+
+def test_start_is_used():
+    tower = brick_tower(5, 0.6, push=0.3)
+    cold = tower.solve()
+    warm = tower.solve(cold.r)
+    assert cold.work.sweeps > 0
+    assert warm.work.sweeps == 0
+    np.testing.assert_array_equal(warm.r, cold.r)
