@@ -75,8 +75,9 @@ def laid_out(
 ) -> tuple[Directions, Floats, list[CompiledLaw]]:
     """Return the directions, the (2 n, m) derivatives of the start, and laws to keep alive."""
     n, m = chain.n_mass, len(names)
-    size = {name: np.shape(value) for name, value in _numbers(chain).items()}
-    by: dict[str, Any] = {name: np.zeros((m, *shape)) for name, shape in size.items()}
+    now = _numbers(chain)
+    by: dict[str, Any] = {name: np.zeros((m, *np.shape(value))) for name, value in now.items()}
+    first = np.concatenate([chain.x_start, chain.v_start])
     start, flags = np.zeros((2 * n, m)), np.zeros((3, m), np.int64)
     rows, weights = np.full((m, POINTS), law.start, np.int64), np.zeros((m, POINTS))
     kept: list[CompiledLaw] = []
@@ -87,12 +88,15 @@ def laid_out(
             continue
         chains, weight = _neighbours(chain, name)
         points = [None if c is None else _numbers(c) for c in chains]
-        for key, shape in size.items():
+        for key, value in now.items():
             for w, point in zip(weight, points, strict=True):
                 if point is not None:
-                    by[key][q] += w * _matching(point[key], shape, name)
+                    # what does not change gives an exact zero
+                    by[key][q] += w * (_matching(point[key], np.shape(value), name) - value)
         starts = [c and np.concatenate([c.x_start, c.v_start]) for c in chains]
-        start[:, q] = sum(w * x for w, x in zip(weight, starts, strict=True) if x is not None)
+        for w, x in zip(weight, starts, strict=True):
+            if x is not None:
+                start[:, q] += w * (x - first)
         flags[0, q] = any(np.any(by[key][q]) for key in _MECHANICS)
         flags[1, q] = any(np.any(by[key][q]) for key in _LOAD)
         if name.startswith("law.") and not chain.law.constant:

@@ -205,11 +205,13 @@ def pass_events(
     if count == 0:
         return
     load = load_at(p, t, segment)
+    # masses that start to slip at the start, or where the load jumps, do so at a fixed time
+    fixed = t == p.start or (segment > 0 and t == p.segment_time[segment])
     for i in range(p.mass.size):
         if mode[i] == g.mode[i] or p.mu_static[i] * p.normal[i] == 0.0:
             continue
         gap = (t - g.last[0]) * p.rate
-        if count > 1 or gap <= _SOON + 1e-15 * abs(t) * p.rate:
+        if not fixed and (count > 1 or gap <= _SOON + 1e-15 * abs(t) * p.rate):
             gap = 0.0 if count > 1 else gap
             _fail(g, log, t, THRESHOLDS, i, gap / p.rate, _SOON / p.rate)
         row = log.filled[0]

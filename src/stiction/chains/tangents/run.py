@@ -252,10 +252,10 @@ def _variation(n: int, m: int, order: int, constant: bool) -> Variation:
         trial=np.zeros((law, terms)),
         series=np.zeros((terms, n + 2)),
         load_by=np.zeros(terms),
-        force=np.zeros(terms),
         speed=np.zeros(terms),
-        force_by=np.zeros(terms),
-        speed_by=np.zeros(terms),
+        of_speed=np.zeros((law, terms)),
+        of_force=np.zeros((law, terms)),
+        power=np.zeros(2 * terms),
         moving=np.zeros(n, np.int64),
         # time of the last event, whether the start is passed, whether all variations ended
         last=np.array([-np.inf, 0.0, 0.0]),

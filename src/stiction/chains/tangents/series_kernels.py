@@ -193,6 +193,8 @@ def propagate(
     width = tau / parts
     for part in range(parts):
         now = t + part * width / p.rate
+        if not p.constant:
+            _find_moments(p, g, mode, width, count)
         for q in range(g.x.shape[0]):
             _expand(p, d, g, mode, now, segment, q, count)
             _move(p, d, g, mode, q, width, count)
@@ -315,24 +317,38 @@ def _heat_of(
         heat: float = (d.normal[q, i] * mu + p.normal[i] * mu_by) * (way - p.belt * span)
         heat += p.normal[i] * mu * (place - d.belt[q] * span)
         return sign * heat
-    # the friction force and its derivative, whose change of mu the series of the variation left
-    force, force_by = g.force, g.force_by
+    # the power is linear in the variation: its integral is a sum over moments of the motion
+    total: float = -g.of_force[i, 0] * d.belt[q] / p.rate
     for k in range(top - 1):
-        force[k] = p.normal[i] * g.mu[i, k]
-        force_by[k] = p.normal[i] * g.trial[i, k] + d.normal[q, i] * g.mu[i, k]
-        g.speed[k], g.speed_by[k] = (k + 1) * x[k + 1, c], (k + 1) * y[k + 1, c]
-    g.speed[0] -= p.belt / p.rate
-    g.speed_by[0] -= d.belt[q] / p.rate
-    total, power = 0.0, tau
-    speed, speed_by = g.speed, g.speed_by
-    for k in range(top - 1):
-        one, two = 0.0, 0.0
-        for j in range(k + 1):
-            one += force[k - j] * speed_by[j]
-            two += force_by[k - j] * speed[j]
-        total += (one + two) * power / (k + 1)
-        power *= tau
+        # the derivative of mu, which the series of the variation left in `trial`
+        force_by = p.normal[i] * g.trial[i, k] + d.normal[q, i] * g.mu[i, k]
+        total += force_by * g.of_speed[i, k] + (k + 1) * y[k + 1, c] * g.of_force[i, k]
     return sign * total
+
+
+@kernel
+def _find_moments(p: Problem, g: Variation, mode: Ints, tau: float, count: int) -> None:
+    """Write the moments of the slip rate and of the friction force of each slipping mass.
+
+    Moment k of f is the integral of f(t) t^k over a step of length tau.
+    """
+    top, power = p.order, tau
+    for k in range(1, 2 * top):
+        g.power[k] = power / k
+        power *= tau
+    for a in range(count):
+        i = g.moving[a]
+        if mode[i] == 0:
+            continue
+        for j in range(top - 1):
+            g.speed[j] = (j + 1) * g.base[j + 1, i + 1]
+        g.speed[0] -= p.belt / p.rate
+        for k in range(top - 1):
+            one, two = 0.0, 0.0
+            for j in range(top - 1):
+                one += g.speed[j] * g.power[k + j + 1]
+                two += g.mu[i, j] * g.power[k + j + 1]
+            g.of_speed[i, k], g.of_force[i, k] = one, p.normal[i] * two
 
 
 @kernel

@@ -92,9 +92,11 @@ class Variation(NamedTuple):
     before, `x_event`, `v_event` (n + 2,) the state at its end. `base` (order + 1, n + 2) is the
     series of the displacements, `load` (order + 1,) that of the load, `mu` and `slope`
     (n, order + 1) those of the coefficient and its slope, `mu_by` (m, n, order + 1) its
-    derivatives by the directions; `series` and `load_by` are those of one direction, `force`,
-    `speed`, `force_by` and `speed_by` (order + 1,) those of one contact. `moving`
-    lists the masses that do not stick. `last` holds time and mass of the last event.
+    derivatives by the directions; `series` and `load_by` are those of one direction, `speed`
+    (order + 1,) that of one slip rate. `of_speed`, `of_force` (n, order + 1) are the moments of the
+    slip rates and of the friction forces over the step, `power` the integrals of powers of tau.
+    `moving` lists the masses that do not stick. `last` (3,) holds the time of the last event,
+    whether the start is passed and whether all variations have ended.
     """
 
     x: Floats
@@ -111,10 +113,10 @@ class Variation(NamedTuple):
     trial: Floats
     series: Floats
     load_by: Floats
-    force: Floats
     speed: Floats
-    force_by: Floats
-    speed_by: Floats
+    of_speed: Floats
+    of_force: Floats
+    power: Floats
     moving: Ints
     last: Floats
 

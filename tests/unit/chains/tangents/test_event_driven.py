@@ -172,6 +172,24 @@ def test_the_whole_start():
     np.testing.assert_array_equal(again.tangents(METHOD, SPAN, ()).final, found.final)
 
 
+@pytest.mark.parametrize("law", [st.Coulomb(0.1), st.StaticKinetic(0.12, 0.1)])
+def test_several_masses_that_start_to_slip_together(law):
+    """They do so at fixed times: at the start, and where a user's load jumps."""
+    jump = st.UserLoad(lambda t: 9.0 * (t >= 0.5), breakpoints=[0.5])
+    for load, x0 in ((st.Constant(0.0), [0.5, -0.4]), (jump, [0.0, 0.0])):
+        chain = st.Chain(
+            mass=[1.0, 2.0], stiffness=20.0, law=law, load=load, x0=x0, load_vector=[1.0, -1.0]
+        )
+        to = ["mass[0]", "stiffness[1]", "gravity"]
+        found = chain.tangents(METHOD, (0.0, 0.9), to)
+        assert not found.failures
+        assert {event.time for event in found.events[:2]} == {0.5 if x0[0] == 0.0 else 0.0}
+        for q, name in enumerate(to):
+            expected, error = differenced(chain, name, METHOD, (0.0, 0.9), found.order, 1e-11)
+            assert error < 1e-9
+            np.testing.assert_allclose(derivatives(found)[:, q], expected, atol=1e-8)
+
+
 # ---- what is refused
 
 

@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 import stiction as st
+from stiction.chains.tangents.directions import laid_out
 from stiction.chains.tangents.parameters import unit_of
+from stiction.laws.compiled import CompiledLaw
 
 
 def chain():
@@ -52,6 +54,18 @@ def test_an_entry_leaves_the_others():
 def test_unknown_names_are_refused(name):
     with pytest.raises(st.ModelError, match="the name of a number"):
         chain().parameter(name)
+
+
+def test_numbers_that_do_not_change_have_exact_zeros():
+    law = CompiledLaw(chain().friction, ())
+    names = ["law.mu_static", "stiffness[1]", "load.parts[0].rate", "mass[1]", "v0[1]"]
+    parts, start, _ = laid_out(chain(), names, law)
+    np.testing.assert_array_equal(parts.mechanics, [1, 1, 0, 1, 0])
+    np.testing.assert_array_equal(parts.load, [0, 0, 1, 0, 0])
+    np.testing.assert_array_equal(parts.mu_static[[1, 2, 4]], 0.0)
+    np.testing.assert_array_equal(parts.link_k[1], [0.0, 1.0, 0.0])
+    np.testing.assert_allclose(parts.normal[3], [0.0, 9.81], rtol=1e-13)
+    np.testing.assert_array_equal(start[:, 4], [0.0, 0.0, 0.0, 1.0])
 
 
 def test_breakpoints_of_a_user_load_are_no_parameters():
