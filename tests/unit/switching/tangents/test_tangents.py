@@ -100,7 +100,7 @@ def judged(seeds):
     found, kinds = [], set()
     for seed in seeds:
         flow = random_flow(seed)
-        run = flow.tangents(METHOD, (0.0, 3.0), ("x0", "p[0]", "p[13]", "p[17]", "p[18]"))
+        run = flow.tangents(METHOD, (0.0, 3.0), ("x0", "p[0]", "p[13]", "p[15]", "p[18]"))
         if run.failures or not np.abs(run.final).max() < 50.0:
             continue
         off = compared(flow, (0.0, 3.0), run.directions)
