@@ -105,7 +105,7 @@ def test_the_nearest_miss_is_reported():
         f_minus=lambda t, x: [1.0, 0.0],
         x0=[1.0, 0.0],
     )
-    with pytest.raises(st.SolveError, match="gap of .* at the state"):
+    with pytest.raises(st.SolveError, match=r"gap of .* at the state"):
         st.find_cycle(drift, (1.0, 0.0), period=2.0 * np.pi)
     with pytest.raises(st.ModelError, match="derivatives"):
         st.find_cycle(st.CrossedRods(), (1.0, 0.0))

@@ -15,7 +15,7 @@ from stiction.errors import ModelError, SolveError, explain
 from stiction.numerics.checks import number, numbers, whole
 from stiction.studies.cycles.shooting import Arcs, Period, Shooting, closed, nodes_between
 
-__all__ = ["Cycle", "find_cycle"]
+__all__ = ["Cycle", "around", "cycle_of", "find_cycle", "floquet", "solved"]
 
 Floats = npt.NDArray[np.float64]
 

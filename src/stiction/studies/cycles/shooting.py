@@ -156,10 +156,14 @@ class Shooting:
 
     def system_at(self, u: Floats) -> Differentiable:
         """Return the system with the parameter of u; ModelError where it refuses the value."""
-        if self.parameter is None:
-            return self.system
-        changed: Differentiable = self.system.with_parameter(self.parameter, float(u[-1]))
-        return changed
+        system: Differentiable = self.system
+        return system if self.parameter is None else self._systems(float(u[-1]))
+
+    @functools.cached_property
+    def _systems(self) -> Callable[[float], Differentiable]:
+        return functools.lru_cache(maxsize=8)(
+            lambda value: self.system.with_parameter(self.parameter, value)
+        )
 
     def period_at(self, u: Floats) -> float:
         """Return the period."""
@@ -220,6 +224,7 @@ class Shooting:
         n, k, arcs = self.n, self.count, self.arcs(u).arcs
         out = np.zeros((n * k + (self.period is None), u.size))
         lengths = np.diff(self.fractions)
+        change = self._period_by(u) if callable(self.period) and self.parameter else 0.0
         for i, arc in enumerate(arcs):
             rows, after = slice(n * i, n * (i + 1)), (i + 1) % k
             out[rows, n * after : n * (after + 1)] += np.diag(1.0 / self.sizes)
@@ -228,9 +233,8 @@ class Shooting:
                 out[rows, n * k] = -lengths[i] * arc.rate / self.sizes
             if self.parameter is not None:
                 by = arc.final_by[:, n].copy()
-                if callable(self.period):
+                if change != 0.0:
                     # both ends of the arc move; its start by the rate at the end of the last arc
-                    change = self._period_by(u)
                     by += self.fractions[i + 1] * change * arc.rate
                     by -= self.fractions[i] * change * (arc.final_by[:, :n] @ arcs[i - 1].rate)
                 out[rows, -1] -= by / self.sizes
@@ -280,7 +284,7 @@ def closed(problem: Shooting, u: Floats) -> Ended:
         norm = float(np.linalg.norm(residual))
         jacobian = problem.jacobian(u) * problem.scale
         # of least norm where the orbit belongs to a family
-        move = np.linalg.lstsq(jacobian, -residual, rcond=1e-13)[0]
+        move: Floats = np.linalg.lstsq(jacobian, -residual, rcond=1e-13)[0]
         size, share, new = float(np.abs(move).max()), 1.0, None
         for _ in range(_MOST_HALVINGS):
             try:

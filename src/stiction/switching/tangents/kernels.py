@@ -46,6 +46,8 @@ _STEP, LEVELS = 0.015625, 6
 _RESOLVED = 1e-10
 _EPS = 2.220446049250313e-16
 _FARTHEST = 1e7
+# units in the last place by which a field, and more so one of sliding, may be off
+_ROUNDING = 100.0
 
 
 class Stencil(NamedTuple):
@@ -76,7 +78,8 @@ class Variation(NamedTuple):
     stages : (13, n, 1 + m) their rates
     trial : (n, 1 + m)
     jacobian : (n, n + q)
-    work : (3, >= n)
+    work : (2, >= n)
+    noise : (n + q,) rounding of the last derivatives by each column, over the sizes of the states
     level : (n + q,) level at which the last difference of a column was resolved
     parameter : (m,) parameter of a direction, -1 for none
     """
@@ -86,6 +89,7 @@ class Variation(NamedTuple):
     trial: Matrix
     jacobian: Matrix
     work: Matrix
+    noise: Vector
     level: Integers
     parameter: Integers
 
@@ -188,6 +192,10 @@ def derivatives(
                 left = off / (size + noise) if size + noise > 0.0 else 0.0
                 if what < 0:
                     v.level[j] = level
+                    rate = 0.0
+                    for c in range(n):
+                        rate = max(rate, abs(a[LATER, c]) / a[SCALE, c])
+                    v.noise[j] = _ROUNDING * _EPS * rate / d
             if off <= _RESOLVED * size + noise:
                 left = 0.0
                 break
@@ -230,13 +238,19 @@ def _error(w: Workspace, table: Matrix, v: Variation, h: float, tol: float) -> f
         for c in range(n):
             here = max(abs(v.states[c, d]), abs(v.trial[c, d])) / a[SCALE, c]
             size = max(size, here)
-        e3 = e5 = 0.0
+        e3 = e5 = noise = 0.0
+        if d > 0:
+            # steps cannot reduce what differences round
+            p = v.parameter[d - 1]
+            noise = v.noise[n + p] if p >= 0 else 0.0
+            for c in range(n):
+                noise += v.noise[c] * abs(v.trial[c, d])
         for c in range(n):
             a3 = a5 = 0.0
             for j in range(AT_END + 1):
                 a3 += table[_ERROR3, j] * v.stages[j, c, d]
                 a5 += table[_ERROR5, j] * v.stages[j, c, d]
-            unit = tol * size * a[SCALE, c]
+            unit = (tol * size + noise * abs(h)) * a[SCALE, c]
             e3, e5 = e3 + (a3 / unit) ** 2, e5 + (a5 / unit) ** 2
         if not size < math.inf or e3 != e3 or e5 != e5:
             return math.inf

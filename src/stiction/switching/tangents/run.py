@@ -154,7 +154,8 @@ class _Tangent:
             stages=np.zeros((13, n, 1 + m)),
             trial=np.zeros((n, 1 + m)),
             jacobian=np.zeros((n, n + q)),
-            work=np.zeros((3, n)),
+            work=np.zeros((2, n)),
+            noise=np.zeros(n + q),
             level=np.zeros(n + q, dtype=np.int64),
             parameter=np.array([index.get(name, -1) for name in self.names], dtype=np.int64),
         )
