@@ -46,7 +46,8 @@ def test_boundary_of_stops(r):
     branch = st.continue_cycle(cycle, "p.f", (bound - 0.03, bound + 0.03), step=0.03)
     # both turning points of the symmetric orbit change at once
     assert {one.kind for one in branch.bifurcations} == {"crossing-sliding"}
-    assert [one.value for one in branch.bifurcations] == pytest.approx([bound] * 2, abs=1e-10)
+    for one in branch.bifurcations:
+        assert one.value == pytest.approx(bound, abs=1e-10)
     assert branch.ends == ("p.f reached its limit", "p.f reached its limit")
     assert len(branch.cycles[0].order) == 2
     assert len(branch.cycles[-1].order) == 4
@@ -113,7 +114,7 @@ def circle(x, s, p):
 def test_grazing_sliding():
     """A circle of radius sqrt(l) touches x = 1, beyond which the field points back."""
     flow = st.PiecewiseSmooth(
-        h=[lambda x: x[0] - 1.0, lambda x: x[1]],
+        h=[lambda x: x[0] - 1.0, lambda x: x[0]],
         f=circle,
         x0=[0.9, 0.1],
         parameters={"l": 0.9},
@@ -127,15 +128,46 @@ def test_grazing_sliding():
     assert branch.cycles[-1].multipliers.tolist() == [0.0]
 
 
+def turning(t, x, p):
+    """Return x' where x = R(t/2) y + ..., y1' = l y1, y2' = -y2: multipliers -e^(2 pi l)."""
+    c, s = np.cos(0.5 * t), np.sin(0.5 * t)
+    a, b, d = p.l * c * c - s * s, (p.l + 1.0) * c * s, p.l * s * s - c * c
+    return [
+        a * x[0] + (b - 0.5) * x[1] + np.cos(t),
+        (b + 0.5) * x[0] + d * x[1] + 0.3 * np.sin(t),
+    ]
+
+
+def spiral(t, x, p):
+    return [p.l * x[0] - 0.3 * x[1] + np.cos(t), 0.3 * x[0] + p.l * x[1]]
+
+
+@pytest.mark.parametrize(("field", "kind"), [(turning, "flip"), (spiral, "Neimark-Sacker")])
+def test_multipliers_that_leave_the_unit_circle(field, kind):
+    flow = st.PiecewiseSmooth(
+        h=lambda x: x[0] + 100.0,
+        f_plus=field,
+        f_minus=field,
+        x0=[0.5, 0.2],
+        parameters={"l": -0.1},
+    )
+    cycle = st.find_cycle(flow, (0.5, 0.2), METHOD, period=2.0 * np.pi)
+    assert np.abs(cycle.multipliers[0]) == pytest.approx(np.exp(-0.2 * np.pi), abs=1e-10)
+    branch = st.continue_cycle(cycle, "p.l", (-0.12, 0.07), step=0.5)
+    assert [one.kind for one in branch.bifurcations] == [kind]
+    assert branch.bifurcations[0].value == pytest.approx(0.0, abs=1e-10)
+    assert branch.stable.tolist() == (branch.values < 0.0).tolist()
+
+
 def test_a_refused_parameter_ends_the_branch():
-    cycle = st.find_cycle(st.BeltOscillator(), (0.0, 0.5), METHOD)
-    branch = st.continue_cycle(cycle, "mu0", (-1.0, 1.2), step=0.2, most=60)
-    assert branch.values.min() >= 0.0
-    assert "limit" not in branch.ends[0]
+    cycle = st.find_cycle(st.switching.RelayFeedback(), (1.0, 0.2, 0.1), METHOD)
+    branch = st.continue_cycle(cycle, "gain", (-1.0, 1.2), step=0.2)
+    assert 0.0 < branch.values.min() < 1e-3
+    assert "RelayFeedback.gain" in branch.ends[0]
     with pytest.raises(st.ModelError, match="span"):
-        st.continue_cycle(cycle, "mu0", (2.0, 3.0))
+        st.continue_cycle(cycle, "gain", (2.0, 3.0))
     with pytest.raises(st.ModelError, match="did you mean"):
-        st.continue_cycle(cycle, "mu", (0.0, 3.0))
+        st.continue_cycle(cycle, "gains", (0.0, 3.0))
 
 
 def test_orders_are_cyclic():

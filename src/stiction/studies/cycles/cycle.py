@@ -339,7 +339,8 @@ def _recurrence(events: Sequence[EventTangent]) -> tuple[float, int, int] | None
     last = len(events) - 1
     states = np.array([event.state for event in events])
     sizes = np.abs(states).max(axis=0)
-    sizes = np.where(sizes > 0.0, sizes, 1.0)
+    # a state that is zero at every event has no size of its own
+    sizes = np.where(sizes > 1e-6 * sizes.max(), sizes, sizes.max() or 1.0)
     far = [
         (float(np.abs((states[k] - states[last]) / sizes).max()), k)
         for k in range(last - 1, -1, -1)

@@ -284,7 +284,7 @@ def closed(problem: Shooting, u: Floats) -> Ended:
         norm = float(np.linalg.norm(residual))
         jacobian = problem.jacobian(u) * problem.scale
         # of least norm where the orbit belongs to a family
-        move: Floats = np.linalg.lstsq(jacobian, -residual, rcond=1e-13)[0]
+        move = np.asarray(np.linalg.lstsq(jacobian, -residual, rcond=1e-13)[0], dtype=np.float64)
         size, share, new = float(np.abs(move).max()), 1.0, None
         for _ in range(_MOST_HALVINGS):
             try:
