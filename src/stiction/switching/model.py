@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.core.fields import Choice, Declared, Flag
+from stiction.core.method import method_for
 from stiction.core.tangents import Tangents
 from stiction.errors import ModelError
 from stiction.numerics.checks import numbers, shape_of
@@ -280,7 +281,8 @@ class SwitchingSystem(Declared, abc.ABC):
         """Return the same flow with another value of a parameter."""
         from stiction.switching.tangents.parameters import system_with
 
-        return system_with(self, name, value)
+        changed: SwitchingSystem = system_with(self, name, value)
+        return changed
 
     def tangents(self, method: Any, t_span: tuple[float, float], to: Sequence[str]) -> Tangents:
         """Return the end of a run and its derivatives.
@@ -292,9 +294,9 @@ class SwitchingSystem(Declared, abc.ABC):
 
         Verified by: tests/unit/switching/tangents/test_tangents.py::test_random_flows
         """
-        from stiction.switching.tangents.run import tangents_of
-
-        return tangents_of(self, method, t_span, to)
+        found: Any = method_for(self, method)
+        tangents: Tangents = found.tangents(self, t_span, to)
+        return tangents
 
     def _check_together(self) -> None:
         """Refuse fields that do not go together; what follows may rely on them."""

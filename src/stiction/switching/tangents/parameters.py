@@ -18,7 +18,6 @@ import numpy.typing as npt
 from stiction.errors import ModelError, nearest
 from stiction.numerics.checks import number
 from stiction.switching.flow.geometry import gradients
-from stiction.switching.model import PiecewiseSmooth, SwitchingSystem
 from stiction.switching.tangents.kernels import LEVELS, STEPS, Stencil
 from stiction.switching.user_functions import values_of
 
@@ -32,15 +31,20 @@ _STEP = 0.015625
 _START = ("x0", "mode")
 
 
-def parameter_names(system: SwitchingSystem) -> tuple[str, ...]:
+def _of_functions(system: Any) -> bool:
+    """Return whether functions read the parameters, as those of `PiecewiseSmooth` do."""
+    return hasattr(system, "parameters")
+
+
+def parameter_names(system: Any) -> tuple[str, ...]:
     """Return the names of all parameters."""
-    if isinstance(system, PiecewiseSmooth):
+    if _of_functions(system):
         given = system.parameters
         if isinstance(given, Mapping):
             return tuple(f"p.{name}" for name in given)
         return tuple(f"p[{i}]" for i in range(0 if given is None else len(given)))
     names: list[str] = []
-    for field in dataclasses.fields(system):  # type: ignore[arg-type]
+    for field in dataclasses.fields(system):
         value = getattr(system, field.name)
         if field.name in _START or isinstance(value, (bool, str)):
             continue
@@ -51,7 +55,7 @@ def parameter_names(system: SwitchingSystem) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _checked(system: SwitchingSystem, name: str) -> tuple[str, int | None]:
+def _checked(system: Any, name: str) -> tuple[str, int | None]:
     """Return the field, or the parameter of a `PiecewiseSmooth`, and the index in it."""
     known = parameter_names(system)
     if name not in known:
@@ -69,7 +73,7 @@ def _checked(system: SwitchingSystem, name: str) -> tuple[str, int | None]:
     return name.removeprefix("p."), None
 
 
-def parameter_of(system: SwitchingSystem, name: str) -> float:
+def parameter_of(system: Any, name: str) -> float:
     """Return the value of a parameter.
 
     Raises
@@ -77,25 +81,25 @@ def parameter_of(system: SwitchingSystem, name: str) -> float:
     ModelError : if the flow has no such parameter.
     """
     field, index = _checked(system, name)
-    if isinstance(system, PiecewiseSmooth):
+    if _of_functions(system):
         given: Any = system.parameters
         return float(given[field if index is None else index])
     value = getattr(system, field)
     return float(value if index is None else np.ravel(value)[index])
 
 
-def system_with(system: SwitchingSystem, name: str, value: float) -> SwitchingSystem:
+def system_with(system: Any, name: str, value: float) -> Any:
     """Return the flow with another value of a parameter; what it refuses is a ModelError."""
     field, index = _checked(system, name)
     why, try_ = "a parameter is a number.", "give a finite one."
     value = number(f"{type(system).__name__}.{name}", value, why=why, try_=try_)
-    if isinstance(system, PiecewiseSmooth):
+    if _of_functions(system):
         if index is None:
             return system.with_parameters({field: value})
         row = np.array(system.parameters, dtype=np.float64)
         row[index] = value
         return system.with_parameters(row)
-    return dataclasses.replace(system, **{field: _with(getattr(system, field), index, value)})  # type: ignore[type-var]
+    return dataclasses.replace(system, **{field: _with(getattr(system, field), index, value)})
 
 
 def _with(old: Any, index: int | None, value: float) -> Any:
@@ -106,11 +110,11 @@ def _with(old: Any, index: int | None, value: float) -> Any:
     return row
 
 
-def _numbers(system: SwitchingSystem, name: str, value: float) -> tuple[Floats, Floats | None]:
+def _numbers(system: Any, name: str, value: float) -> tuple[Floats, Floats | None]:
     """Return what kernels read beside a value that needs not be valid, and gradients of planes."""
     field, index = _checked(system, name)
     compiled = system.compiled
-    if isinstance(system, PiecewiseSmooth):
+    if _of_functions(system):
         row = values_of(system.parameters)
         known = list(system.parameters) if isinstance(system.parameters, Mapping) else []
         row[known.index(field) if index is None else index] = value
@@ -124,7 +128,7 @@ def _numbers(system: SwitchingSystem, name: str, value: float) -> tuple[Floats, 
         gradients(compiled.surface, compiled.gradient, m, n, place, far, at, plane, work)
         return row, plane.reshape(m, n)
     other = copy.copy(system)
-    for key in set(vars(other)) - {one.name for one in dataclasses.fields(other)}:  # type: ignore[arg-type]
+    for key in set(vars(other)) - {one.name for one in dataclasses.fields(other)}:
         # what was computed from the old value
         del other.__dict__[key]
     object.__setattr__(other, field, _with(getattr(system, field), index, value))
@@ -132,7 +136,7 @@ def _numbers(system: SwitchingSystem, name: str, value: float) -> tuple[Floats, 
     return np.asarray(made.params, dtype=np.float64), made.plane
 
 
-def stencil_of(system: SwitchingSystem, names: Sequence[str], numbers: Floats) -> Stencil:
+def stencil_of(system: Any, names: Sequence[str], numbers: Floats) -> Stencil:
     """Return the parameters at the points of the differences.
 
     Parameters

@@ -17,7 +17,7 @@ from __future__ import annotations
 import itertools
 import weakref
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -30,7 +30,6 @@ from stiction.switching.flow.records import Flow
 from stiction.switching.flow.state import GRAD, LATER, TRIAL, Y
 from stiction.switching.flow.surfaces import begin_mode
 from stiction.switching.flow.trajectory import Tolerance
-from stiction.switching.methods import EventDriven, event_driven
 from stiction.switching.model import Compiled, SwitchingSystem
 from stiction.switching.tangents.kernels import (
     Stencil,
@@ -41,6 +40,9 @@ from stiction.switching.tangents.kernels import (
     variational,
 )
 from stiction.switching.tangents.parameters import stencil_of
+
+if TYPE_CHECKING:
+    from stiction.switching.methods import EventDriven
 
 __all__ = ["tangents_of"]
 
@@ -106,7 +108,7 @@ class Transition(NamedTuple):
 
 def tangents_of(
     system: SwitchingSystem,
-    method: EventDriven | None,
+    method: EventDriven,
     t_span: tuple[float, float],
     to: Sequence[str],
 ) -> Tangents:
@@ -118,12 +120,11 @@ def tangents_of(
 
     Verified by: tests/unit/switching/tangents/test_tangents.py::test_random_flows
     """
-    solver = event_driven(system, EventDriven() if method is None else method)
     start, end = float(t_span[0]), float(t_span[1])
     request = Request(start, end, np.array([start, end]))
     with np.errstate(all="ignore"):
-        run = solve_event_driven(system, solver, request)
-        return _Tangent(system, solver, run, (start, end), tuple(to)).tangents()
+        run = solve_event_driven(system, method, request)
+        return _Tangent(system, method, run, (start, end), tuple(to)).tangents()
 
 
 class _Tangent:
