@@ -186,6 +186,7 @@ def test_orders_are_cyclic():
         (("cross 1: + to -", "cross 1: - to +"), "grazing"),
         (("cross 1: + to -", "cross 2: - to +"), "codimension-2 intersection"),
         (("kink", "cross 2: - to +"), "change of the order of events"),
+        (("stick 1", "slip+ 1"), "grazing-sliding"),
     ],
 )
 def test_kinds_of_changes(labels, kind):
@@ -196,3 +197,11 @@ def test_kinds_of_changes(labels, kind):
         return type("Event", (), {"time": time})
 
     assert change_of_order(orbit(), orbit(event(1.0), event(1.001))) == kind
+
+
+def test_kinds_of_changes_of_a_chain():
+    order = ("slip+ 1", "stick 1", "slip- 1", "slip+ 2", "slip- 2")
+    events = [type("Event", (), {"time": time}) for time in (0.0, 1.0, 1.001, 2.0, 3.0)]
+    more = type("Orbit", (), {"events": events, "order": order, "period": 5.0})
+    fewer = type("Orbit", (), {"events": events[:2], "order": order[:2], "period": 5.0})
+    assert change_of_order(fewer, more) == change_of_order(more, fewer) == "crossing-sliding"

@@ -13,6 +13,7 @@ import itertools
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +22,10 @@ from stiction.studies.cycles.cycle import Cycle
 
 __all__ = ["TESTS", "Bifurcation", "change_of_order", "same_order", "verified"]
 
-_LABEL = re.compile(r"(cross|slide|leave) (\d+): (\S+) to (\S+)")
+_LABEL = re.compile(r"(?:cross|slide|leave) (\d+): (\S+) to (\S+)")
+_BEGUN = re.compile(r"(slip\+|slip-|stick) (\d+)")
+_STICK = "slide"
+_MODES = {"slip+": "+", "slip-": "-", "stick": _STICK}
 # a pair that crosses the unit circle is complex by more than this
 _COMPLEX, _ON_CIRCLE = 1e-7, 1e-4
 
@@ -97,17 +101,40 @@ def change_of_order(one: Cycle, other: Cycle) -> str:
     times = np.array([event.time for event in more.events])
     gaps = np.diff(np.append(times, times[0] + more.period))
     k = int(np.argmin(gaps))
-    labels = more.order[k], more.order[(k + 1) % len(times)]
-    parts = [_LABEL.fullmatch(label) for label in labels]
-    if parts[0] is None or parts[1] is None:
+    first, second = _change(more.order, k), _change(more.order, (k + 1) % len(times))
+    if first is None or second is None:
         return "change of the order of events"
-    (first, at, before, _), (second, there, _, after) = (part.groups() for part in parts if part)
-    if at != there:
+    if first.contact != second.contact:
         return "codimension-2 intersection"
-    if (first, second) == ("slide", "leave"):
-        return "grazing-sliding" if before == after else "crossing-sliding"
-    if (first, second) == ("leave", "slide"):
+    if first.after == second.before == _STICK:
+        return "grazing-sliding" if first.before == second.after else "crossing-sliding"
+    if first.before == second.after == _STICK:
         return "adding-sliding"
-    if "slide" in (first, second) or "leave" in (first, second):
-        return "switching-sliding"
-    return "grazing"
+    return "switching-sliding" if _STICK in (first.before, second.after) else "grazing"
+
+
+class _Change(NamedTuple):
+    """An event as a change of the mode of a contact: `+` or `-` for slip, `slide` for stick."""
+
+    contact: str
+    before: str
+    after: str
+
+
+def _change(order: Sequence[str], k: int) -> _Change | None:
+    """Return what an event changes; None where its label does not say that.
+
+    A label of a flow holds both modes. One of a chain holds the mode that begins; the one before is
+    that of the last event of the same contact.
+    """
+    crossing = _LABEL.fullmatch(order[k])
+    if crossing is not None:
+        return _Change(*crossing.groups())
+    begun = _BEGUN.fullmatch(order[k])
+    if begun is None:
+        return None
+    for back in range(1, len(order)):
+        last = _BEGUN.fullmatch(order[k - back])
+        if last is not None and last[2] == begun[2]:
+            return _Change(begun[2], _MODES[last[1]], _MODES[begun[1]])
+    return None
