@@ -363,3 +363,43 @@ def test_names_are_checked():
     assert blocks.with_parameter("mass[1]", 2.0).parameter("mass[1]") == 2.0
     assert RANDOM.with_parameter("p[3]", 7.0).parameter("p[3]") == 7.0
     assert DEN_HARTOG.with_parameter("p.r", 0.6).parameter("p.r") == 0.6
+
+
+# x' = A x turned by a push behind the line n x = c
+SPIRAL = st.PiecewiseSmooth(
+    h=lambda x, p: p[4] * x[0] + p[5] * x[1] - p[6],
+    f_plus=lambda x, p: [p[0] * x[0] + p[1] * x[1] + p[7], p[2] * x[0] + p[3] * x[1] + p[8]],
+    f_minus=lambda x, p: [p[0] * x[0] + p[1] * x[1], p[2] * x[0] + p[3] * x[1]],
+    x0=[1.0, 0.0],
+    parameters=np.ones(9),
+)
+
+
+def touching(seed):
+    """Return parameters of a spiral whose first crest of n x reaches c, and the size of n x."""
+    rng = np.random.default_rng(seed)
+    decay, turn = rng.uniform(-0.2, 0.1), rng.uniform(0.7, 2.0)
+    matrix = np.array([[decay, -turn], [turn, decay]])
+    angle = rng.uniform(0.5, 2.5)
+    # n x = e^(decay t) cos(turn t - angle) has its crest at turn t = angle + atan(decay / turn)
+    phase = np.arctan2(decay, turn)
+    crest = np.exp(decay * (angle + phase) / turn) * np.cos(phase)
+    normal = np.array([np.cos(angle), np.sin(angle)])
+    push = rng.normal(size=2)
+    return np.concatenate([matrix.ravel(), normal, [crest], push]), crest, (angle + phase) / turn
+
+
+@pytest.mark.parametrize("seeds", [range(60), pytest.param(range(100, 1100), id="many")])
+def test_every_grazing_is_reported_and_nothing_else(seeds):
+    wrong = []
+    for seed in seeds:
+        p, crest, time = touching(seed)
+        rng = np.random.default_rng(seed + 10_000)
+        near, span = 10.0 ** rng.uniform(-16.0, -10.0), (0.0, 1.2 * time)
+        for depth, grazing in ((near, True), (1e-7, False), (-1e-7, False)):
+            p[6] = crest * (1.0 - depth)
+            run = SPIRAL.with_parameters(p).tangents(None, span, ("x0",))
+            reported = bool(run.failures) and abs(run.failures[0].time - time) < 1e-3
+            if reported != grazing or (not grazing and not np.isfinite(run.final_by).all()):
+                wrong.append((seed, depth, run.failures))
+    assert wrong == []
