@@ -193,8 +193,8 @@ class _Follow:
                 return
             landed = self._landing(length * self.place.tangent)
             if landed is not None:
-                self._accept(self.place, landed)
-                self.reason = f"{self.parameter} reached its limit"
+                if self._accept(self.place, landed):
+                    self.reason = f"{self.parameter} reached its limit"
                 return
             new = advance(self.problem, self.place, length, longest=self.step)
             if new is None:
@@ -207,11 +207,11 @@ class _Follow:
             fresh = False
             landed = self._landing(step.step)
             if landed is not None:
-                self._accept(self.place, landed)
-                self.reason = f"{self.parameter} reached its limit"
+                if self._accept(self.place, landed):
+                    self.reason = f"{self.parameter} reached its limit"
                 return
-            self._accept(self.place, step)
-            self._anchor(place)
+            if self._accept(self.place, step):
+                self._anchor(place)
 
     def _landing(self, step: Floats) -> Step[Floats] | None:
         """Return the orbit at the limit of the parameter that a step passes, if it does."""
@@ -264,14 +264,20 @@ class _Follow:
 
     # ---- what happens on a step
 
-    def _accept(self, place: Place[Floats], step: Step[Floats]) -> None:
-        """Add the orbit at the end of a step, and the bifurcations on it."""
-        last, new = self.cycles[-1], self._cycle(step.u)
+    def _accept(self, place: Place[Floats], step: Step[Floats]) -> bool:
+        """Add the orbit at the end of a step, and the bifurcations on it; or end the branch."""
+        last = self.cycles[-1]
+        try:
+            new = self._cycle(step.u)
+        except ModelError as error:
+            self.reason = f"no orbit further on: {str(error).splitlines()[0]}"
+            return False
         if same_order(last.order, new.order):
             self.found += self._smooth(place, step, last, new)
         else:
             self.found += self._changes(place, step, last, new)
         self.cycles.append(new)
+        return True
 
     def _cycle(self, u: Floats) -> Cycle:
         gap = float(np.abs(self.problem.residual(u)).max())
@@ -299,7 +305,10 @@ class _Follow:
             at = located(self.problem, place, step.step, function, values)
             if at is None:
                 continue
-            cycle = self._cycle(at[1])
+            try:
+                cycle = self._cycle(at[1])
+            except ModelError:
+                continue
             if kind == "fold" or verified(kind, cycle):
                 value = float(at[1][-1])
                 found.append((at[0], Bifurcation(kind, value, cycle, last.order, new.order)))
