@@ -97,7 +97,7 @@ class Variation(NamedTuple):
 @kernel
 def evaluate(w: Workspace, what: int, row: int) -> None:
     """Fill row LATER with x' at the state in `row`, or with event function `what` if >= 0."""
-    now, a = w.progress[0], w.rows
+    now, a = w.progress[0], w.vectors
     n = now.n
     if what >= 0:
         event_values(w, row, VALUE)
@@ -111,7 +111,7 @@ def evaluate(w: Workspace, what: int, row: int) -> None:
 
 @kernel
 def _set_parameters(w: Workspace, s: Stencil, values: Matrix, normals: Matrix, k: int) -> None:
-    now, a = w.progress[0], w.rows
+    now, a = w.progress[0], w.vectors
     for i in range(s.home.shape[1]):
         s.numbers[i] = values[k, i]
     if now.plane != 0:
@@ -129,7 +129,7 @@ def _column(
     -------
     Largest difference of orders 8 and 6, largest derivative, largest value of the function.
     """
-    now, a = w.progress[0], w.rows
+    now, a = w.progress[0], w.vectors
     n = now.n
     count = n if what < 0 else 1
     for c in range(count):
@@ -169,7 +169,7 @@ def derivatives(
     -------
     Largest relative difference of orders 8 and 6 that is left.
     """
-    now, a = w.progress[0], w.rows
+    now, a = w.progress[0], w.vectors
     n, worst = now.n, 0.0
     count = n if what < 0 else 1
     for j in range(columns):
@@ -206,7 +206,7 @@ def derivatives(
 @kernel(separate=True)
 def stage(w: Workspace, s: Stencil, v: Variation, states: Matrix, at: int, t: float) -> None:
     """Fill stage `at` with the rates of states and derivatives."""
-    now, a = w.progress[0], w.rows
+    now, a = w.progress[0], w.vectors
     n, m = now.n, v.trial.shape[1] - 1
     for c in range(n):
         a[TRIAL, c] = states[c, 0]
@@ -227,7 +227,7 @@ def stage(w: Workspace, s: Stencil, v: Variation, states: Matrix, at: int, t: fl
 @kernel
 def _error(w: Workspace, table: Matrix, v: Variation, h: float, tol: float) -> float:
     """Return the error of a step over the tolerance: the largest of state and directions."""
-    now, a = w.progress[0], w.rows
+    now, a = w.progress[0], w.vectors
     n, worst, largest = now.n, 0.0, 1e-300
     for c in range(n):
         for d in range(1, v.states.shape[1]):
@@ -262,7 +262,7 @@ def _error(w: Workspace, table: Matrix, v: Variation, h: float, tol: float) -> f
 @kernel
 def _first_step(w: Workspace, v: Variation, span: float) -> float:
     """Return a step in which the state changes by a twentieth of its size."""
-    a, size, rate = w.rows, 0.1, 0.0
+    a, size, rate = w.vectors, 0.1, 0.0
     for c in range(w.progress[0].n):
         size = max(size, abs(v.states[c, 0]) / a[SCALE, c])
         rate = max(rate, abs(v.stages[0, c, 0]) / a[SCALE, c])

@@ -253,21 +253,21 @@ class _Tangent:
     def _set_mode(self, x: Floats, t: float, sides: Floats) -> None:
         flow, n = self.flow, self.n
         for row in (Y, TRIAL):
-            flow.rows[row, :n], flow.rows[row, n] = x, t
+            flow.vectors[row, :n], flow.vectors[row, n] = x, t
         flow.sides[:] = sides
         begin_mode(flow.work)
-        flow.rows[TRIAL, :n], flow.rows[TRIAL, n] = x, t
+        flow.vectors[TRIAL, :n], flow.vectors[TRIAL, n] = x, t
 
     def _field(self, x: Floats, t: float) -> Floats:
         """Return x' in the present mode."""
-        rows, n = self.flow.rows, self.n
+        rows, n = self.flow.vectors, self.n
         rows[TRIAL, :n], rows[TRIAL, n] = x, t
         evaluate(self.flow.work, -1, TRIAL)
         return np.array(rows[LATER, :n])
 
     def _gradient(self, what: int, x: Floats, t: float) -> Floats:
         """Return (n + q,) derivatives of an event function by states and parameters."""
-        rows, n = self.flow.rows, self.n
+        rows, n = self.flow.vectors, self.n
         rows[TRIAL, :n], rows[TRIAL, n] = x, t
         out = np.zeros((1, n + self.q))
         derivatives(self.flow.work, self.stencil, what, self.variation, out, n + self.q)
@@ -298,7 +298,7 @@ class _Tangent:
         flow, m, n = self.flow, self.system.compiled.m, self.n
         if flow.progress.plane != 2:
             return
-        plane = flow.rows[GRAD, : m * n].reshape(m, n)
+        plane = flow.vectors[GRAD, : m * n].reshape(m, n)
         off = max(float(np.abs(self.system.gradient(x) - plane).max()) for x in states)
         if off > 1e-9 * float(np.abs(plane).max()):
             flow.progress.plane = 0
