@@ -155,4 +155,9 @@ def _bessel(tau: Floats, top: int) -> Floats:
     weight[0::2] = (2.0 / q) * (np.cos(turns[0::2]) @ np.cos(phase))
     weight[1::2] = (2.0 / q) * (np.sin(turns[1::2]) @ np.sin(phase))
     weight[0] *= 0.5
+    # beyond the order that an interval needs its weights are rounding. Damping makes the
+    # polynomials grow there, and a batch has as many as its longest interval needs
+    order = np.arange(1.0, top + 1.0)[:, None]
+    negligible = np.cumprod(0.5 * tau / order, axis=0) < 1e-17
+    weight[1:][negligible & (order > 6.0)] = 0.0
     return weight
