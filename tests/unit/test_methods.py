@@ -51,7 +51,7 @@ def test_a_namesake_takes_what_all_its_methods_have(short):
 
 
 def test_a_namesake_stands_for_the_method_of_the_system():
-    policy = st.chains.SlipAtTouch()
+    policy = st.chains.SlipAtGrazing()
     given = {"rtol": 1e-9, "max_step": 0.1, "max_steps": 7, "max_events": 5, "policy": policy}
     assert method_for(ONE, st.EventDriven(**given)) == st.chains.EventDriven(**given)
     wheel, strip = st.WheelOnTurntable(), st.StripPeeling()

@@ -17,7 +17,7 @@ from stiction.chains.methods import RegularizedTheta as RegularizedTheta
 from stiction.chains.methods import ThetaStepper as ThetaStepper
 from stiction.chains.model import Chain as Chain
 from stiction.chains.policies import SlideFrom as SlideFrom
-from stiction.chains.policies import SlipAtTouch as SlipAtTouch
+from stiction.chains.policies import SlipAtGrazing as SlipAtGrazing
 from stiction.chains.policies import StayStuck as StayStuck
 from stiction.chains.reachability import reach as reach
 from stiction.chains.stick_set import StickSet as StickSet

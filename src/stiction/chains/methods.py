@@ -42,7 +42,7 @@ _MAX_STEP = Positive("s", "a step must go forward.", "leave it out.")
 _POLICY = Part(
     "it selects a solution where there are several.",
     "leave it out: masses stick there.",
-    "a policy, such as SlipAtTouch(...)",
+    "a policy, such as SlipAtGrazing(...)",
 )
 _REPLAY = Flag("a replay is made or not; None makes one for at most 200 masses.", "leave it out.")
 _STEP = Positive("s", "time must go forward.", "for example 1e-3.")

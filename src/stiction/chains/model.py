@@ -257,7 +257,7 @@ class Chain(Declared):
         plate = self.plate_springs * (self.plate_speed * t - x)
         return np.asarray(np.diff(tension) + self.load_shares * float(self.load.at(t)) + plate)
 
-    def rests_for_good(self, t: float, x: Floats, since: float | None = None) -> bool:
+    def sticks_for_good(self, t: float, x: Floats, since: float | None = None) -> bool:
         """Return whether no later load can move a chain that sticks everywhere in x.
 
         Masses that stick on a moving belt move with it; they stick for good only if that strains no

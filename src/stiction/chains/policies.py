@@ -12,13 +12,13 @@ from stiction.core.method import Policy
 from stiction.errors import ModelError
 from stiction.numerics.checks import number
 
-__all__ = ["BranchChoice", "SlideFrom", "SlipAtTouch", "StayStuck"]
+__all__ = ["BranchChoice", "SlideFrom", "SlipAtGrazing", "StayStuck"]
 
 _TIME = Finite("s", "the chain leaves stick then.", "for example SlideFrom(time=0.0).")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SlipAtTouch(Policy):
+class SlipAtGrazing(Policy):
     """Let a mass slip at grazing events under friction with a jump.
 
     Where a slip rate grazes zero while stick is admissible, or a drive grazes the static bound,
@@ -42,11 +42,13 @@ class SlipAtTouch(Policy):
         for name, free in (("after", -math.inf), ("before", math.inf)):
             if getattr(self, name) == free:
                 continue
-            time = number(f"SlipAtTouch.{name}", getattr(self, name), unit="s", why=why, try_=try_)
+            time = number(
+                f"SlipAtGrazing.{name}", getattr(self, name), unit="s", why=why, try_=try_
+            )
             object.__setattr__(self, name, time)
         if self.after > self.before:
             raise ModelError(
-                "SlipAtTouch",
+                "SlipAtGrazing",
                 f"after = {self.after} and before = {self.before}",
                 "after <= before",
                 why,

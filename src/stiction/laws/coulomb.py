@@ -172,8 +172,8 @@ class StaticKinetic(Friction):
     Between the two the inclusion admits stick and slip; this law sticks as long as it can. The
     quantity `stick_above_kinetic` of a run shows how far that rule was needed. Where it is not
     sufficient, because the drive grazes the static bound, `determinism` has a loss
-    `grazing_onset`; where a slip rate grazes zero, `grazing_slip`. `SlipAtTouch` selects the other
-    solution there.
+    `grazing_onset`; where a slip rate grazes zero, `grazing_slip`. `SlipAtGrazing` selects the
+    other solution there.
 
     Parameters
     ----------

@@ -49,8 +49,7 @@ def written(path: Path) -> Iterator[Path]:
 
     What drawings of the same figure left that were killed is removed, once it is old.
 
-    Verified by:
-    tests/unit/plot/test_files.py::test_old_temporary_files_of_killed_drawings_are_removed
+    Verified by: tests/unit/plot/test_files.py::test_old_files_of_killed_drawings_are_removed
     """
     remove_stale(path.parent.glob(glob.escape(f".{path.name}.") + "*part"))
     with atomic_write(path) as partial:

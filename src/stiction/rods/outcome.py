@@ -50,7 +50,7 @@ _UNITS = {
     "second_body": ("1", "number of the rod, or of the partner behind all rods"),
     "contact_impact_loss": ("J", "lost in impacts with this contact, in all"),
     "contact_impulse": ("N s", "of impacts on the first rod, in all"),
-    "contact_point": ("m", "contact of the surfaces, one radius of each rod from its axis"),
+    "contact_point": ("m", "where the surfaces touch, one radius of each rod from its axis"),
 }
 
 

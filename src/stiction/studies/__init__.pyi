@@ -1,5 +1,9 @@
 # Written by tools/stubs.py from stiction/catalogue.py.
 
+from stiction.studies.cycles.branch import CycleBranch as CycleBranch
+from stiction.studies.cycles.branch import continue_cycle as continue_cycle
+from stiction.studies.cycles.cycle import Cycle as Cycle
+from stiction.studies.cycles.cycle import find_cycle as find_cycle
 from stiction.studies.designs import Grid as Grid
 from stiction.studies.designs import LatinHypercube as LatinHypercube
 from stiction.studies.designs import Paired as Paired

@@ -15,6 +15,7 @@ from stiction.switching.model import SwitchingSystem
 if TYPE_CHECKING:
     from stiction.core.block import Solve
     from stiction.core.run import Request, Run
+    from stiction.core.tangents import Tangents
 
 __all__ = ["EventDriven", "event_driven"]
 
@@ -83,6 +84,14 @@ class EventDriven(Method):
         from stiction.switching.event_driven import solve_event_driven
 
         return solve_event_driven(system, self, request)
+
+    def tangents(
+        self, system: SwitchingSystem, t_span: tuple[float, float], to: Sequence[str]
+    ) -> Tangents:
+        """Return the end of a run and its derivatives by the directions `to`."""
+        from stiction.switching.tangents.run import tangents_of
+
+        return tangents_of(system, self, t_span, to)
 
     def blocks(
         self,

@@ -8,6 +8,7 @@ smooth up to the surface and a little beyond it, as Filippov's theory asks.
 from __future__ import annotations
 
 import abc
+import copy
 import dataclasses
 import functools
 from collections.abc import Callable, Mapping, Sequence
@@ -18,6 +19,8 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.core.fields import Choice, Declared, Flag
+from stiction.core.method import method_for
+from stiction.core.tangents import Tangents
 from stiction.errors import ModelError
 from stiction.numerics.checks import numbers, shape_of
 from stiction.numerics.jit import mode
@@ -257,6 +260,43 @@ class SwitchingSystem(Declared, abc.ABC):
         at = self.full_state(x)
         gradients(c.surface, c.gradient, c.m, c.n, c.params.ctypes.data, c.scale, at, out, work)
         return out.reshape(c.m, c.n)
+
+    # ---- derivatives of runs
+
+    def at_state(self, state: Floats) -> SwitchingSystem:
+        """Return the same flow that starts at `state`; see `core.tangents.Differentiable`."""
+        # everything that was compiled stays
+        other = copy.copy(self)
+        object.__setattr__(other, "x0", np.array(state, dtype=np.float64))
+        other._check_start()
+        return other
+
+    def parameter(self, name: str) -> float:
+        """Return the value of a parameter, such as `p.mu` or `belt_speed`."""
+        from stiction.switching.tangents.parameters import parameter_of
+
+        return parameter_of(self, name)
+
+    def with_parameter(self, name: str, value: float) -> SwitchingSystem:
+        """Return the same flow with another value of a parameter."""
+        from stiction.switching.tangents.parameters import system_with
+
+        changed: SwitchingSystem = system_with(self, name, value)
+        return changed
+
+    def tangents(self, method: Any, t_span: tuple[float, float], to: Sequence[str]) -> Tangents:
+        """Return the end of a run and its derivatives.
+
+        Parameters
+        ----------
+        method : an `EventDriven`, None for the default
+        to : directions: `x0` for all components of the start, `x0[i]` for one, or parameters
+
+        Verified by: tests/unit/switching/tangents/test_tangents.py::test_random_flows
+        """
+        found: Any = method_for(self, method)
+        tangents: Tangents = found.tangents(self, t_span, to)
+        return tangents
 
     def _check_together(self) -> None:
         """Refuse fields that contradict each other."""

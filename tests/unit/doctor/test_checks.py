@@ -151,7 +151,7 @@ def test_an_attempt_is_ok_or_a_fault_with_its_first_line():
         raise StictionError("no\nmore")
 
     assert checks._attempt("it", lambda: "works", "repair it") == ("it", OK, "works")
-    assert checks._attempt("it", fails, "repair it") == ("it", FAULT, "no", "mend it")
+    assert checks._attempt("it", fails, "repair it") == ("it", FAULT, "no", "repair it")
 
 
 @pytest.mark.parametrize("factor", [1.0, 1.0 + 1e-12, 1.0 + 1e-9, np.nan])

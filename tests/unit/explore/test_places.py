@@ -47,7 +47,7 @@ OUTSIDE = [
 
 @pytest.mark.parametrize("name", OUTSIDE)
 def test_nothing_outside_the_folder_is_resolved(folder, name):
-    for act in (folder.found, folder.text_of):
+    for act in (folder.resolve, folder.text_of):
         with pytest.raises(StoreError, match=r"inside the working folder|that is there"):
             act(name)
 

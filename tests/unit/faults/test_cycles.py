@@ -17,7 +17,7 @@ from stiction.faults import (
     StrikeSlipFault,
 )
 from stiction.faults import stepper_kernels as sk
-from stiction.faults.run import _Walk
+from stiction.faults.run import _Integrator
 from stiction.laws import AgeingLaw, SlipLaw
 
 LAW = AgeingLaw(a=0.01, b=0.025, length=1e-5)
@@ -215,15 +215,15 @@ def test_bad_input_is_refused(make, field):
 def test_a_step_is_too_short_only_if_it_does_not_reach_the_end(step, rest, code):
     """Steps and what is left to the end, over the time."""
     end = 1000.0
-    walk = _Walk(SLIDER.assembled(), Cycles(), Request(0.0, end, np.array([0.0, end])))
-    m, now = walk.march, walk.march.progress[0]
-    m.stress_rate[:] = walk._product(m.pull)
+    integrator = _Integrator(SLIDER.assembled(), Cycles(), Request(0.0, end, np.array([0.0, end])))
+    m, now = integrator.arrays, integrator.arrays.progress[0]
+    m.stress_rate[:] = integrator._product(m.operand)
     now.left = 1
-    assert walk._slice() == sk.PAUSE
+    assert integrator._integrate_slice() == sk.PAUSE
     now.time, now.time_low, now.step, now.left, now.saved = end, -rest * end, step * end, 1000, 2
     found = sk.PAUSE
     for _ in range(100):
-        found = walk._slice()
+        found = integrator._integrate_slice()
         if found != sk.PAUSE:
             break
         now.traced = 0

@@ -7,7 +7,7 @@ import pytest
 from fit_cases import cases, fields
 
 from stiction.fits import Curve
-from stiction.fits.predicting.law_kernels import RATE_STATE, after
+from stiction.fits.predicting.law_kernels import RATE_STATE, state_after
 from stiction.fits.predicting.models import Predictor
 from stiction.fits.rigs import ImposedSlip
 from stiction.laws import AgeingCoulomb, AgeingLaw, BoucWen, Dahl, LuGre, SlipLaw
@@ -79,7 +79,7 @@ def test_rate_and_state_at_constant_speed_is_that_of_the_law(evolution, slip, ab
     p = np.array([0.01, 0.015, 2e-5, 0.6, 1e-6, float(evolution is SlipLaw), 1.0])
     theta = above * (2e-5 * dt / abs(slip) if slip else 1.0)
     expected = math.log(float(law.state_after(slip / dt, theta, dt)))
-    told = after(RATE_STATE, p, math.log(theta), slip, dt)
+    told = state_after(RATE_STATE, p, math.log(theta), slip, dt)
     assert told == pytest.approx(expected, rel=1e-12, abs=1e-12)
 
 

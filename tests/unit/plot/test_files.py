@@ -9,7 +9,7 @@ from stiction.errors import ModelError
 from stiction.plot.files import check_looks, written
 
 
-def test_old_temporary_files_of_killed_drawings_are_removed(tmp_path):
+def test_old_files_of_killed_drawings_are_removed(tmp_path):
     for name in (".phase.png.part", ".phase.png.0123abcd.part", ".slip.png.0123abcd.part"):
         (tmp_path / name).write_text("half")
         os.utime(tmp_path / name, (0, time.time() - 7200))

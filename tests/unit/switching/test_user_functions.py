@@ -82,7 +82,7 @@ def test_what_functions_take(function, signed, names):
     "function", [lambda y, z: y, lambda p, x: x, lambda: 1.0, lambda a, b, c, d: a]
 )
 def test_undetermined_arguments_are_refused(function):
-    with pytest.raises(ModelError, match="told by the number"):
+    with pytest.raises(ModelError, match="identified by their number"):
         taken_by("f", function, signed=False)
 
 

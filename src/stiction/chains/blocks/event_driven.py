@@ -36,7 +36,7 @@ _MOST_STEPS = 10_000
 # most numbers of the parameters and results of one call
 _MOST_NUMBERS = 4_000_000
 _ROOM_FOR_TERMS = 512
-_NAMES = ("steps", "expansions", "touches")
+_NAMES = ("steps", "expansions", "grazings")
 
 
 def blocks_of(
@@ -123,7 +123,7 @@ class _MemberSolver:
         stays_stuck = np.isfinite(raw.stop_state[:, -1]) & (raw.done == 1)
         stop = np.full(m, np.nan)
         if stays_stuck.any():
-            for_good = stack.rests_for_good(raw.stop_state[:, -1], raw.stop_state[:, :-1])
+            for_good = stack.sticks_for_good(raw.stop_state[:, -1], raw.stop_state[:, :-1])
             stop[stays_stuck & for_good] = raw.stop_state[stays_stuck & for_good, -1]
         outcomes = Outcomes(
             stack=stack,

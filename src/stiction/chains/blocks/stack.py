@@ -133,10 +133,10 @@ class Stack:
         push = self.load_shares * self.load_at(t)[:, None]
         return np.asarray(np.diff(tension, axis=1) + push + plate)
 
-    def rests_for_good(self, t: Floats, x: Floats) -> Flags:
+    def sticks_for_good(self, t: Floats, x: Floats) -> Flags:
         """Return (m,) whether no later load can move a chain that sticks in x (m, n) at t (m,).
 
-        As `Chain.rests_for_good`, to the last bit.
+        As `Chain.sticks_for_good`, to the last bit.
 
         Verified by: tests/unit/chains/blocks/test_stack.py::test_the_same_as_chains
         """

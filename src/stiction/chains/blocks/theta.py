@@ -178,7 +178,7 @@ class _EnsembleRun:
         still = ensemble.work.progress["slipping"] == 0
         if still.any():
             # all masses stick from the start, for good
-            still &= stack.rests_for_good(np.full(stack.members, t), stack.x_start)
+            still &= stack.sticks_for_good(np.full(stack.members, t), stack.x_start)
             ensemble.code[still], ensemble.stop_time[still] = STOPPED, t
         solve_steps(
             self.problem, ensemble, group_of(stack.masses.shape[1], stack.load.amplitude.shape[1])

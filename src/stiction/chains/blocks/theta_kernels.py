@@ -192,7 +192,7 @@ def _one(p: Problem, ensemble: Ensemble, b: int) -> None:
 def stays_stuck(p: Problem, work: Work) -> bool:
     """Return whether no later load can move a stuck chain on a surface at rest.
 
-    The same test as `Chain.rests_for_good`.
+    The same test as `Chain.sticks_for_good`.
     """
     n, progress = p.n, work.progress[0]
     since, t = progress.rest_since, time_after(p, progress.step - 1)

@@ -18,7 +18,7 @@ from stiction.chains.event_driven.losses import grazing_losses, response, state_
 from stiction.chains.loads import check_load
 from stiction.chains.model import Chain
 from stiction.chains.outcome import ChainHistory, RawEvents, build_run
-from stiction.chains.policies import SlipAtTouch
+from stiction.chains.policies import SlipAtGrazing
 from stiction.chains.replay.compare import MOST_MASSES as MOST_REPLAYED
 from stiction.chains.replay.compare import spacing
 from stiction.chains.replay.trajectory import TrajectoryRecorder
@@ -86,14 +86,14 @@ def solve_event_driven(chain: Chain, method: EventDriven, request: Request) -> R
 
 
 def _refuse_policy(method: EventDriven) -> None:
-    if method.policy is not None and not isinstance(method.policy, SlipAtTouch):
+    if method.policy is not None and not isinstance(method.policy, SlipAtGrazing):
         raise ModelError(
             "EventDriven.policy",
             repr(method.policy),
-            "SlipAtTouch(...), or None for a Chain",
+            "SlipAtGrazing(...), or None for a Chain",
             "a chain has one solution except where it grazes under friction with a jump; there "
             "it sticks and reports that. The other policies are for flows.",
-            "leave policy out, or use SlipAtTouch() to take the other solution.",
+            "leave policy out, or use SlipAtGrazing() to take the other solution.",
         )
 
 
@@ -189,7 +189,7 @@ class EventDrivenIntegrator:
                 return Status.SOLVED
             if code == ek.ALL_STUCK:
                 now.rest_seen = 1
-                if self.chain.rests_for_good(t, self.state.x[1:-1]):
+                if self.chain.sticks_for_good(t, self.state.x[1:-1]):
                     self.stopped[0] = t
             if code == ek.NOT_FINITE:
                 self.reason = f"the state is not finite after t = {t:.9g} s"
@@ -349,7 +349,7 @@ class EventDrivenIntegrator:
         checks = state_checks(self.chain, saved)
         quantities = {}
         if self.load_call.address:
-            quantities["longest_look"] = self._longest_sampling()
+            quantities["longest_sampling_step"] = self._longest_sampling()
         return ChainHistory(
             time=saved["time"],
             x=saved["x"],
@@ -363,7 +363,7 @@ class EventDrivenIntegrator:
                 "steps": int(now.steps),
                 "expansions": int(now.expansions),
                 "order": self.method.order,
-                "touches": int(now.touches),
+                "grazings": int(now.touches),
             },
             status=status,
             reason=self.reason,
@@ -455,8 +455,8 @@ def _problem(
         longest=np.inf if method.max_step is None else float(method.max_step),
         start=request.t_start,
         response=_plain(response(chain)),
-        slip_after=policy.after if isinstance(policy, SlipAtTouch) else np.inf,
-        slip_before=policy.before if isinstance(policy, SlipAtTouch) else -np.inf,
+        slip_after=policy.after if isinstance(policy, SlipAtGrazing) else np.inf,
+        slip_before=policy.before if isinstance(policy, SlipAtGrazing) else -np.inf,
     )
 
 

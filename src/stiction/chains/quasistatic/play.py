@@ -134,7 +134,7 @@ class _Play:
             x, still = np.cumsum(self.d)[order], np.zeros(self.d.size)
             friction = self._friction(self.carried[None], np.array([reached]))[0, order]
             recorder.last(reached, x, still, friction, self.mode[order])
-        stats: dict[str, int | float] = {"stretches": self.path.first.size}
+        stats: dict[str, int | float] = {"load_intervals": self.path.first.size}
         stop = self._stop_time(reached)
         return recorder.history(self.status, self.reason, stop, stats, self.losses, ())
 

@@ -182,20 +182,20 @@ def _checks(law: ForceLaw, integrator: base.Integrator, creep: base.Floats) -> I
     lengths = law.creep_length(integrator.equations.p)
     if lengths is None:
         note = "the law creeps under any load, and has no breakaway deflection"
-        yield Check("rest_does_not_drift", None, None, 1.0, None, note)
+        yield Check("no_creep_in_stick", None, None, 1.0, None, note)
         return
     if np.isnan(creep).all():
         note = (
             f"no contact stayed below {ALMOST:g} of steady-state friction for a whole cycle of the "
             "load after the first; run two cycles"
         )
-        yield Check("rest_does_not_drift", None, None, 1.0, None, note)
+        yield Check("no_creep_in_stick", None, None, 1.0, None, note)
         return
     ratio = np.abs(creep) / lengths
     worst = int(np.nanargmax(ratio))
     over = "whole cycles of the load" if integrator.cycle else "half cycles of its motion"
     yield Check(
-        "rest_does_not_drift",
+        "no_creep_in_stick",
         bool(ratio[worst] <= 1.0),
         float(ratio[worst]),
         1.0,

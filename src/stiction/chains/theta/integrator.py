@@ -198,7 +198,7 @@ class ThetaIntegrator:
         """
         chain, t, x = self.chain, self.time, self._motion()["x"]
         since = float(self.now.rest_since)
-        if not chain.rests_for_good(t, x, since):
+        if not chain.sticks_for_good(t, x, since):
             return False
         self.stopped[0] = since
         if chain.belt_speed != 0.0:

@@ -172,7 +172,9 @@ def _smooth_checks(integrator: ThetaIntegrator, method: RegularizedTheta) -> Ite
     if chain.law.has_jump:
         lost = float(np.max(table.mu_static - table.mu_kinetic))
         note = "static minus kinetic coefficient: a smoothed law has no static friction"
-        yield Check("static_friction_kept", lost == 0.0, lost, 0.0, None, note, kind=Kind.CONDITION)
+        yield Check(
+            "static_friction_represented", lost == 0.0, lost, 0.0, None, note, kind=Kind.CONDITION
+        )
     if theta >= 0.5:
         return
     steepest = float(method.shape.slope(0.0, method.smoothing))

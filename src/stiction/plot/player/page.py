@@ -80,7 +80,7 @@ def frames_for(filmed: Filmed, seconds: float = 12.0) -> str:
     """Return the page with as many frames as it needs and half a megabyte holds.
 
     Frames are added until linear interpolation is accurate to half a percent of the range of
-    motion; where they never do, only the frames themselves are shown.
+    motion; if it never is, only the frames themselves are shown.
 
     Parameters
     ----------

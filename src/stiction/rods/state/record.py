@@ -25,25 +25,25 @@ _COLUMNS: dict[str, tuple[str, str, str, str]] = {
         "element",
         "quaternion",
         "1",
-        "orientation of the directors, w x y z; the third is normal",
+        "turn of the directors, w x y z; the third is normal",
     ),
     "angular_velocity": ("element", "axis", "rad/s", "of the frames, in space"),
     "internal_force": (
         "element",
         "axis",
         "N",
-        "elastic, by the part of the rod that follows",
+        "elastic, of what follows on what comes before",
     ),
     "internal_moment": (
         "node",
         "axis",
         "N m",
-        "elastic, by the part of the rod that follows",
+        "elastic, of what follows on what comes before",
     ),
-    "clamp_force": ("clamp", "axis", "N", "reaction of a support on the rod"),
+    "clamp_force": ("clamp", "axis", "N", "reaction: of what holds an end on the rod"),
     "clamp_moment": ("clamp", "axis", "N m", "reaction about the end node; 0 at a pin"),
-    "clamp_frame": ("clamp", "quaternion", "1", "orientation of the supported frame, w x y z"),
-    "clamp_angular_velocity": ("clamp", "axis", "rad/s", "of the supported frame"),
+    "clamp_frame": ("clamp", "quaternion", "1", "turn of the frame that is held, w x y z"),
+    "clamp_angular_velocity": ("clamp", "axis", "rad/s", "of the frame that is held"),
     "partner_velocity": ("partner", "axis", "m/s", "of the pivot of a rigid partner"),
     "partner_angular_velocity": ("partner", "axis", "rad/s", "of a rigid partner"),
     "varying_force": ("node", "axis", "N", "loads with a history on the nodes"),
@@ -188,7 +188,7 @@ class StateRecord:
         words = f"{PIN} the node alone, 2 the section, 3 the last element"
         return {
             "node_of_clamp": Variable(number, ("clamp",), "1", "number of the end node, from 1"),
-            "kind_of_clamp": Variable(kind, ("clamp",), "1", f"what is fixed: {words}"),
+            "kind_of_clamp": Variable(kind, ("clamp",), "1", f"what is held: {words}"),
         }
 
     def _constants(self) -> dict[str, Variable]:

@@ -12,7 +12,7 @@ from stiction.core.run import Request
 
 METHOD = st.chains.EventDriven()
 MORE = (
-    *(f"stats.{name}" for name in ("steps", "expansions", "order", "touches")),
+    *(f"stats.{name}" for name in ("steps", "expansions", "order", "grazings")),
     "audit.replay_agrees",
 )
 
@@ -129,7 +129,7 @@ def test_what_no_block_can_do():
     mu = ("law", "mu")
     weak = dataclasses.replace(chain, law=st.ExponentialWeakening(0.4, 0.2, 0.1))
     user = dataclasses.replace(chain, load=st.chains.UserLoad(lambda t: t))
-    many = dataclasses.replace(METHOD, policy=st.chains.SlipAtTouch())
+    many = dataclasses.replace(METHOD, policy=st.chains.SlipAtGrazing())
     saves = Request(*SPAN, np.linspace(*SPAN, 5))
     assert blocks_of(weak, METHOD, REQUEST, [("law", "mu_static")], []) is None
     assert blocks_of(user, METHOD, REQUEST, [mu], []) is None

@@ -71,7 +71,7 @@ def check_members(chain, paths, columns):
     m, n = len(columns[0]), chain.n_mass
     t, x = rng.uniform(0.0, 4.0, m), 0.3 * rng.standard_normal((m, n))
     x[::3] *= 0.01
-    rests, low, high = made.rests_for_good(t, x), *made.bounds_after(t)
+    rests, low, high = made.sticks_for_good(t, x), *made.bounds_after(t)
     critical = made.critical_force()
     seen = 0
     for k in range(m):
@@ -90,7 +90,7 @@ def check_members(chain, paths, columns):
         assert made.load_at(t)[k] == one.load.at(t[k])
         assert (low[k], high[k]) == one.load.bounds_after(t[k])
         assert np.array_equal(made.drive(t, x, x)[k], one.drive(t[k], x[k], x[k]))
-        assert rests[k] == one.rests_for_good(t[k], x[k])
+        assert rests[k] == one.sticks_for_good(t[k], x[k])
         force = one.critical_force()
         assert np.array_equal(critical[k], force if force is not None else [np.nan] * n, True)
         seen += 1

@@ -58,7 +58,7 @@ def test_a_ramp_lets_an_undamped_mass_go_once(scale):
         run = st.solve(one, st.EventDriven(), (0.0, 100.0))
         assert list(run.event_log.kind) == ["slip"]
         periods = (100.0 - 2.5) / (2.0 * math.pi) * math.sqrt(20.0)
-        assert run.stats["touches"] == math.floor(periods)
+        assert run.stats["grazings"] == math.floor(periods)
         assert run.determinism.status == "deterministic"
 
 
@@ -89,7 +89,7 @@ def tangent(dv=0.0, law=JUMP, others=0):
 @pytest.mark.parametrize("dv", [0.0, 1e-15, -1e-15, 1e-14, -1e-14])
 def test_both_solutions_at_a_grazing(dv):
     stuck = st.solve(tangent(dv), st.EventDriven(), (0.0, 4.0))
-    slid = st.solve(tangent(dv), st.EventDriven(policy=st.chains.SlipAtTouch()), (0.0, 4.0))
+    slid = st.solve(tangent(dv), st.EventDriven(policy=st.chains.SlipAtGrazing()), (0.0, 4.0))
     for run in (stuck, slid):
         (loss,) = run.determinism.losses
         assert (loss.kind, loss.where) == ("grazing_slip", {"contact": 1})
@@ -114,19 +114,19 @@ def test_beyond_rounding_there_is_one_future(dv):
 @pytest.mark.parametrize("dv", [0.0, 1e-15, -1e-15])
 def test_grazing_without_a_jump_is_no_event(dv):
     run = st.solve(tangent(dv, st.Coulomb(0.1)), st.EventDriven(), (0.0, 4.0))
-    assert (len(run.event_log), run.stats["touches"]) == (0, 1)
+    assert (len(run.event_log), run.stats["grazings"]) == (0, 1)
     assert run.determinism.status == "deterministic"
 
 
 def test_a_policy_selects_grazings_by_time():
-    policy = st.chains.SlipAtTouch(after=2.0, before=3.0)
+    policy = st.chains.SlipAtGrazing(after=2.0, before=3.0)
     run = st.solve(tangent(), st.EventDriven(policy=policy), (0.0, 4.0))
     assert list(run.event_log.kind) == ["stick", "slip"]
-    policy = st.chains.SlipAtTouch(after=1.5, before=1.6)
+    policy = st.chains.SlipAtGrazing(after=1.5, before=1.6)
     run = st.solve(tangent(), st.EventDriven(policy=policy), (0.0, 4.0))
     assert run.stats["events"] == 0
     with pytest.raises(st.ModelError, match="after <= before"):
-        st.chains.SlipAtTouch(after=2.0, before=1.0)
+        st.chains.SlipAtGrazing(after=2.0, before=1.0)
 
 
 BOUND = 0.25 * 9.81
@@ -146,7 +146,7 @@ def test_slip_onset_is_a_canard(load):
     stuck = st.solve(swung(load=load), st.EventDriven(), (0.0, 2.5))
     (loss,) = stuck.determinism.losses
     assert (loss.kind, stuck.stats["events"]) == ("grazing_onset", 0)
-    method = st.EventDriven(policy=st.chains.SlipAtTouch())
+    method = st.EventDriven(policy=st.chains.SlipAtGrazing())
     slid = st.solve(swung(load=load), method, (0.0, 2.5))
     assert slid.determinism.losses[0].kind == "grazing_onset"
     assert slid.determinism.losses[0].time == pytest.approx(loss.time, abs=1e-12)
@@ -161,7 +161,7 @@ def test_slip_onset_is_a_canard(load):
 def test_a_load_that_reaches_the_bound(law, excess, slips):
     run = st.solve(swung(excess, law), st.EventDriven(), (0.0, 4.0 * math.pi))
     assert sum(kind == "slip" for kind in run.event_log.kind) == slips
-    assert run.stats["touches"] == (0 if slips else 4)
+    assert run.stats["grazings"] == (0 if slips else 4)
     assert run.determinism.status == "deterministic"
 
 
@@ -171,7 +171,7 @@ def test_weakening_as_sharp_as_a_jump(v_scale, told):
     law = st.ExponentialWeakening(0.25, 0.2, v_scale)
     run = st.solve(swung(law=law), st.EventDriven(), (0.0, 2.5))
     assert [loss.kind for loss in run.determinism.losses] == ["grazing_onset"] * told
-    assert run.stats["touches"] == 1
+    assert run.stats["grazings"] == 1
     assert run.stats["events"] == 0
 
 

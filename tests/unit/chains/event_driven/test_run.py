@@ -296,7 +296,7 @@ def test_short_pulse_is_not_missed():
     run = st.solve(chain, st.EventDriven(), (0.0, 10.0))
     assert run.stats["events"] >= 2
     # a 200th of the span: what is shorter can be missed, and the run says so
-    assert run.quantities["longest_look"].value == pytest.approx(0.05, rel=1e-12)
+    assert run.quantities["longest_sampling_step"].value == pytest.approx(0.05, rel=1e-12)
 
 
 @pytest.mark.parametrize(("excess", "slips"), [(-1e-11, False), (0.0, False), (1e-9, True)])

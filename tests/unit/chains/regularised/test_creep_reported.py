@@ -26,7 +26,7 @@ def solved(law, load, end, start=0.0, save=2, method=METHOD, **changes):
 
 def drift_check(run):
     """Return the check, which agrees with the creep that the run gives."""
-    (check,) = (c for c in run.audit if c.check == "rest_does_not_drift")
+    (check,) = (c for c in run.audit if c.check == "no_creep_in_stick")
     assert check.ok == (None if check.value is None else check.value <= 1.0)
     assert (check.value is None) == (run.quantities["creep"].value == [None])
     return check

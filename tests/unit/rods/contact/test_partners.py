@@ -143,5 +143,5 @@ def test_the_midpoint_rule_knows_no_partners():
 
 
 def test_partners_are_second_in_a_contact():
-    with pytest.raises(st.ModelError, match="partners come after them"):
+    with pytest.raises(st.ModelError, match="then partners, which are second"):
         st.Rods([stiff(0.02, 0.02)], [RollingContact(0.2, 0.2, 2, 1)], partners=[PlanePartner()])

@@ -1,0 +1,1 @@
+"""Periodic orbits of systems that have derivatives: found, followed, and their bifurcations."""

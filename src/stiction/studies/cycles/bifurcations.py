@@ -1,0 +1,140 @@
+"""Bifurcations of periodic orbits: test functions of multipliers, and changes of the event order.
+
+A fold, a flip and a Neimark-Sacker bifurcation show in the multipliers. A sliding bifurcation shows
+in the order of events: between two events of one surface an interval appears whose length grows
+from zero. Which one it is follows from these two events.
+
+Source: Kuznetsov 2004, section 10.2 (test functions); di Bernardo et al. 2008, chapter 8.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.studies.cycles.cycle import Cycle
+
+__all__ = ["TESTS", "Bifurcation", "change_of_order", "same_order", "verified"]
+
+_LABEL = re.compile(r"(?:cross|slide|leave) (\d+): (\S+) to (\S+)")
+_BEGUN = re.compile(r"(slip\+|slip-|stick) (\d+)")
+_STICK = "slide"
+_MODES = {"slip+": "+", "slip-": "-", "stick": _STICK}
+# a pair that crosses the unit circle is complex by more than this
+_COMPLEX, _ON_CIRCLE = 1e-7, 1e-4
+
+
+@dataclass(frozen=True, eq=False)
+class Bifurcation:
+    """A bifurcation on a branch of periodic orbits.
+
+    Parameters
+    ----------
+    kind : `fold`, `flip`, `Neimark-Sacker`; `crossing-sliding`, `grazing-sliding`,
+        `switching-sliding`, `adding-sliding`; `grazing`, `codimension-2 intersection`, or `change
+        of the order of events`
+    value : of the parameter
+    cycle : the orbit there, or as near as the order of events on one side allows
+    before, after : orders of events on both sides along the branch
+    """
+
+    kind: str
+    value: float
+    cycle: Cycle
+    before: tuple[str, ...]
+    after: tuple[str, ...]
+
+
+def same_order(one: Sequence[str], other: Sequence[str]) -> bool:
+    """Return whether two orders of events are the same but for the event they begin with."""
+    if len(one) != len(other):
+        return False
+    twice = [*one, *one]
+    return not one or any(twice[k : k + len(one)] == list(other) for k in range(len(one)))
+
+
+def _flip(cycle: Cycle) -> float:
+    return float(np.prod(1.0 + cycle.multipliers).real)
+
+
+def _neimark_sacker(cycle: Cycle) -> float:
+    pairs: list[npt.NDArray[np.complex128]] = [
+        1.0 - a * b for a, b in itertools.combinations(cycle.multipliers, 2)
+    ]
+    return float(np.prod(pairs).real) if pairs else 1.0
+
+
+# test functions of an orbit, by the kind of bifurcation at which they change their sign
+TESTS = {"flip": _flip, "Neimark-Sacker": _neimark_sacker}
+
+
+def verified(kind: str, cycle: Cycle) -> bool:
+    """Return whether the multipliers of an orbit at a zero of a test function are critical.
+
+    A pair of real multipliers whose product is 1 is no Neimark-Sacker bifurcation.
+    """
+    values = cycle.multipliers
+    if kind == "flip":
+        return bool(np.abs(values + 1.0).min() < _ON_CIRCLE)
+    critical = np.abs(np.abs(values) - 1.0) < _ON_CIRCLE
+    return bool((critical & (np.abs(values.imag) > _COMPLEX)).any())
+
+
+def change_of_order(one: Cycle, other: Cycle) -> str:
+    """Return the kind of bifurcation between two orbits next to it on both sides.
+
+    The pair of consecutive events that lies closest together, on the side that has more events,
+    merges or vanishes there.
+
+    Source: di Bernardo et al. 2008, section 8.1.
+    Verified by: tests/exact/test_cycle_branches.py::test_kinds_of_changes
+    """
+    more = one if len(one.events) >= len(other.events) else other
+    if len(more.events) < 2:
+        return "change of the order of events"
+    times = np.array([event.time for event in more.events])
+    gaps = np.diff(np.append(times, times[0] + more.period))
+    k = int(np.argmin(gaps))
+    first, second = _change(more.order, k), _change(more.order, (k + 1) % len(times))
+    if first is None or second is None:
+        return "change of the order of events"
+    if first.contact != second.contact:
+        return "codimension-2 intersection"
+    if first.after == second.before == _STICK:
+        return "grazing-sliding" if first.before == second.after else "crossing-sliding"
+    if first.before == second.after == _STICK:
+        return "adding-sliding"
+    return "switching-sliding" if _STICK in (first.before, second.after) else "grazing"
+
+
+class _Change(NamedTuple):
+    """An event as a change of the mode of a contact: `+` or `-` for slip, `slide` for stick."""
+
+    contact: str
+    before: str
+    after: str
+
+
+def _change(order: Sequence[str], k: int) -> _Change | None:
+    """Return what an event changes; None where its label does not say that.
+
+    A label of a flow holds both modes. One of a chain holds the mode that begins; the one before is
+    that of the last event of the same contact.
+    """
+    crossing = _LABEL.fullmatch(order[k])
+    if crossing is not None:
+        return _Change(*crossing.groups())
+    begun = _BEGUN.fullmatch(order[k])
+    if begun is None:
+        return None
+    for back in range(1, len(order)):
+        last = _BEGUN.fullmatch(order[k - back])
+        if last is not None and last[2] == begun[2]:
+            return _Change(begun[2], _MODES[last[1]], _MODES[begun[1]])
+    return None

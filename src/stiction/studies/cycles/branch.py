@@ -1,0 +1,385 @@
+"""Branches of periodic orbits over a parameter, by pseudo-arclength continuation.
+
+The arcs of shooting are runs with located events, so the order of events follows the orbit. Where
+it changes, the map of the period is continuous and its derivatives jump; Newton's method goes on
+behind the change, which is located by bisection of the step.
+
+Source: Keller 1977; Seydel 2010, chapter 4 and section 7.8; Dankowicz and Schilder 2013.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.errors import ModelError, SolveError
+from stiction.numerics.checks import number, numbers, whole
+from stiction.numerics.continuation import (
+    Place,
+    Step,
+    advance,
+    corrected,
+    located,
+    place_at,
+)
+from stiction.studies.cycles.bifurcations import (
+    TESTS,
+    Bifurcation,
+    change_of_order,
+    same_order,
+    verified,
+)
+from stiction.studies.cycles.cycle import Cycle, around, cycle_of, solved
+from stiction.studies.cycles.shooting import Shooting, nodes_between
+
+__all__ = ["CycleBranch", "continue_cycle"]
+
+Floats = npt.NDArray[np.float64]
+
+_HALVINGS, _MOST_CHANGES = 40, 8
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CycleBranch:
+    """Periodic orbits along a branch.
+
+    Parameters
+    ----------
+    parameter : its name
+    cycles : the orbits in order along the branch
+    bifurcations : in the same order
+    ends : why the branch ended at its first and at its last orbit
+    """
+
+    parameter: str
+    cycles: tuple[Cycle, ...]
+    bifurcations: tuple[Bifurcation, ...]
+    ends: tuple[str, str]
+
+    @property
+    def values(self) -> Floats:
+        """(k,) values of the parameter."""
+        return np.array([cycle.system.parameter(self.parameter) for cycle in self.cycles])
+
+    @property
+    def periods(self) -> Floats:
+        """(k,) periods [s, or the system's unit of time]."""
+        return np.array([cycle.period for cycle in self.cycles])
+
+    @property
+    def stable(self) -> npt.NDArray[np.bool_]:
+        """(k,) whether each orbit is stable."""
+        return np.array([cycle.stable for cycle in self.cycles])
+
+    def __repr__(self) -> str:
+        """Return the span, the ends and the bifurcations."""
+        values = self.values
+        lines = [
+            f"<CycleBranch: {len(values)} orbits, {self.parameter} = {values.min():.6g} "
+            f"to {values.max():.6g}, {int(self.stable.sum())} of them stable",
+            f"  first end: {self.ends[0]}",
+            f"  last end: {self.ends[1]}",
+        ]
+        lines += [
+            f"  {one.kind} at {self.parameter} = {one.value:.12g}" for one in self.bifurcations
+        ]
+        return "\n".join(lines) + ">"
+
+
+def continue_cycle(
+    cycle: Cycle,
+    parameter: str,
+    span: tuple[float, float],
+    *,
+    step: float = 0.05,
+    most: int = 200,
+) -> CycleBranch:
+    """Return the branch of periodic orbits through an orbit, followed in both directions.
+
+    Parameters
+    ----------
+    cycle : where the branch begins, from `find_cycle`
+    parameter : name of the parameter, such as `p.mu` or `belt_speed`
+    span : lowest and highest value; the branch ends there
+    step : longest step along the branch, over the sizes of the unknowns
+    most : orbits at most in each direction
+
+    Raises
+    ------
+    ModelError : if the parameter is unknown or the span does not hold its value.
+
+    Source: Keller 1977.
+    Verified by: tests/exact/test_cycle_branches.py::test_boundary_of_stops
+    """
+    where = "continue_cycle"
+    why, try_ = "the branch ends there.", "for example span=(0.1, 0.5)."
+    low, high = numbers(f"{where}.span", span, size=2, per="end", why=why, try_=try_).tolist()
+    value = float(cycle.system.parameter(parameter))
+    if not low <= value <= high or not low < high:
+        needs = f"a lower and a higher value around {value:.9g}"
+        raise ModelError(f"{where}.span", repr(span), needs, "the branch begins there.", try_)
+    number(f"{where}.step", step, rule="positive", why="a step goes forward.", try_="leave it out.")
+    whole(f"{where}.most", most, least=2, why="it bounds the work.", try_="leave it out.")
+    halves = [_Follow(cycle, parameter, (low, high), step, most, sense) for sense in (-1.0, 1.0)]
+    for half in halves:
+        half.follow()
+    back, ahead = halves
+    return CycleBranch(
+        parameter,
+        (*reversed(back.cycles[1:]), *ahead.cycles),
+        (*(_turned(one) for one in reversed(back.found)), *ahead.found),
+        (back.reason, ahead.reason),
+    )
+
+
+def _turned(one: Bifurcation) -> Bifurcation:
+    return Bifurcation(one.kind, one.value, one.cycle, one.after, one.before)
+
+
+class _Follow:
+    """One direction of a branch."""
+
+    def __init__(
+        self,
+        cycle: Cycle,
+        parameter: str,
+        span: tuple[float, float],
+        step: float,
+        most: int,
+        sense: float,
+    ) -> None:
+        self.parameter, self.span, self.step, self.most = parameter, span, step, most
+        self.sense = sense
+        self.cycles, self.found = [cycle], list[Bifurcation]()
+        self.reason = ""
+        self.problem, self.place = self._begun(cycle, None)
+
+    def _begun(self, cycle: Cycle, before: Cycle | None) -> tuple[Shooting, Place[Floats]]:
+        """Return the equations around an orbit and the place there.
+
+        Parameters
+        ----------
+        before : the last orbit, which gives the direction; None for that of the parameter
+        """
+        problem, u = around(
+            cycle.system,
+            cycle.method,
+            cycle.fractions,
+            cycle.nodes,
+            cycle.force_period,
+            cycle.period,
+            self.parameter,
+            self.span,
+        )
+        place = place_at(problem, u)
+        along = place.tangent[-1] * self.sense
+        if before is not None:
+            value = float(before.system.parameter(self.parameter))
+            period = [before.period] if problem.period is None else []
+            last = np.concatenate([before.nodes.ravel(), period, [value]])
+            along = float(place.tangent @ ((u - last) / problem.scale))
+        return problem, place if along > 0.0 else Place(u, -place.tangent)
+
+    def follow(self) -> None:
+        """Follow the branch to its end."""
+        length, fresh = self.step, True
+        while not self.reason:
+            if len(self.cycles) >= self.most:
+                self.reason = f"the allowed number of orbits, {self.most}"
+                return
+            landed = self._landing(length * self.place.tangent)
+            if landed is not None:
+                if self._accept(self.place, landed):
+                    self.reason = f"{self.parameter} reached its limit"
+                return
+            new = advance(self.problem, self.place, length, longest=self.step)
+            if new is None:
+                if fresh or not self._new_nodes():
+                    self.reason = self._why()
+                    return
+                fresh, length = True, self.step
+                continue
+            place, step, length = new
+            fresh = False
+            landed = self._landing(step.step)
+            if landed is not None:
+                if self._accept(self.place, landed):
+                    self.reason = f"{self.parameter} reached its limit"
+                return
+            if self._accept(self.place, step):
+                self._anchor(place)
+
+    def _landing(self, step: Floats) -> Step[Floats] | None:
+        """Return the orbit at the limit of the parameter that a step passes, if it does."""
+        here = float(self.place.u[-1])
+        change = float(step[-1] * self.problem.scale[-1])
+        for bound in self.span:
+            share = (bound - here) / change if change != 0.0 else -1.0
+            if not 0.0 < share <= 1.0:
+                continue
+            row = np.zeros(step.size)
+            row[-1] = 1.0
+            found = corrected(self.problem, self.place, row, share * step)
+            near = 2.0 * max(float(np.linalg.norm(step)), 1e-3)
+            if found is not None and float(np.linalg.norm(found.step)) <= near:
+                return found
+        return None
+
+    def _why(self) -> str:
+        """Return why no orbit follows."""
+        ahead = self.problem.moved(self.place.u, 1e-3 * self.step * self.place.tangent)
+        try:
+            self.problem.residual(ahead)
+        except ModelError as error:
+            return f"no orbit further on: {str(error).splitlines()[0]}"
+        return "no orbit further on: the steps became too short"
+
+    def _new_nodes(self) -> bool:
+        """Place the nodes anew, apart from the events of the last two orbits; whether that went."""
+        if len(self.cycles) < 2:
+            return False
+        last, cycle = self.cycles[-2:]
+        times = [(event.time / cycle.period) % 1.0 for event in cycle.events]
+        fractions = nodes_between(times, len(cycle.nodes))
+        try:
+            moved = [_with_nodes(one, fractions) for one in (last, cycle)]
+            self.problem, self.place = self._begun(moved[1], moved[0])
+        except (ModelError, SolveError, np.linalg.LinAlgError):
+            return False
+        self.cycles[-1] = moved[1]
+        return True
+
+    def _anchor(self, place: Place[Floats]) -> None:
+        """Go on from a place; the phase of an autonomous orbit is fixed there anew."""
+        if self.problem.period is None:
+            flow = self.problem.arcs(place.u).arcs[-1].rate
+            anchor = self.problem.nodes(place.u)[0].copy()
+            self.problem = dataclasses.replace(self.problem, anchor=anchor, flow=flow)
+            place = place_at(self.problem, place.u, place.tangent)
+        self.place = place
+
+    # ---- what happens on a step
+
+    def _accept(self, place: Place[Floats], step: Step[Floats]) -> bool:
+        """Add the orbit at the end of a step, and the bifurcations on it; or end the branch."""
+        last = self.cycles[-1]
+        try:
+            new = self._cycle(step.u)
+        except ModelError as error:
+            self.reason = f"no orbit further on: {str(error).splitlines()[0]}"
+            return False
+        if same_order(last.order, new.order):
+            self.found += self._smooth(place, step, last, new)
+        else:
+            self.found += self._changes(place, step, last, new)
+        self.cycles.append(new)
+        return True
+
+    def _cycle(self, u: Floats) -> Cycle:
+        gap = float(np.abs(self.problem.residual(u)).max())
+        return cycle_of(self.problem, u, gap, 0)
+
+    def _smooth(
+        self, place: Place[Floats], step: Step[Floats], last: Cycle, new: Cycle
+    ) -> list[Bifurcation]:
+        """Return folds, flips and Neimark-Sacker bifurcations on a step."""
+        found = []
+        there = place_at(self.problem, step.u, place.tangent)
+        ends = float(place.tangent[-1]), float(there.tangent[-1])
+
+        def along(u: Floats) -> float:
+            return float(place_at(self.problem, u, place.tangent).tangent[-1])
+
+        tests: list[tuple[str, Callable[[Floats], float], tuple[float, float]]] = []
+        if ends[0] * ends[1] < 0.0:
+            tests.append(("fold", along, ends))
+        for kind, test in TESTS.items():
+            values = test(last), test(new)
+            if values[0] * values[1] < 0.0:
+                tests.append((kind, lambda u, test=test: test(self._cycle(u)), values))  # type: ignore[misc]
+        for kind, function, values in tests:
+            at = located(self.problem, place, step.step, function, values)
+            if at is None:
+                continue
+            try:
+                cycle = self._cycle(at[1])
+            except ModelError:
+                continue
+            if kind == "fold" or verified(kind, cycle):
+                value = float(at[1][-1])
+                found.append((at[0], Bifurcation(kind, value, cycle, last.order, new.order)))
+        return [one for _, one in sorted(found, key=lambda pair: pair[0])]
+
+    def _changes(
+        self, place: Place[Floats], step: Step[Floats], last: Cycle, new: Cycle
+    ) -> list[Bifurcation]:
+        """Return the changes of the order of events on a step."""
+        found, low, before = list[Bifurcation](), 0.0, last
+        while not same_order(before.order, new.order) and len(found) < _MOST_CHANGES:
+            order = before.order
+
+            def unchanged(cycle: Cycle | None, order: tuple[str, ...] = order) -> bool:
+                return cycle is not None and same_order(cycle.order, order)
+
+            edge, behind = self._bisected(place, step, low, 1.0, unchanged)
+            if self._orbit(place, step, behind) is None:
+                # orbits in between are tangent to a surface within the error of a run
+                behind = self._bisected(place, step, behind, 1.0, lambda cycle: cycle is None)[1]
+            nearest = self._orbit(place, step, edge) or before
+            after = self._orbit(place, step, behind) or new
+            kind = change_of_order(nearest, after)
+            # an event that vanishes is not there on the side that has fewer of them
+            cycle = nearest if len(order) <= len(after.order) else after
+            value = float(cycle.system.parameter(self.parameter))
+            found.append(Bifurcation(kind, value, cycle, order, after.order))
+            low, before = behind, after
+        return found
+
+    def _bisected(
+        self,
+        place: Place[Floats],
+        step: Step[Floats],
+        low: float,
+        high: float,
+        holds: Callable[[Cycle | None], bool],
+    ) -> tuple[float, float]:
+        """Return fractions of a step between which a condition ceases to hold."""
+        for _ in range(_HALVINGS):
+            middle = 0.5 * (low + high)
+            if holds(self._orbit(place, step, middle)):
+                low = middle
+            else:
+                high = middle
+        return low, high
+
+    def _orbit(self, place: Place[Floats], step: Step[Floats], share: float) -> Cycle | None:
+        """Return the orbit at a fraction of a step; None where it is none with derivatives."""
+        found: Step[Floats] | None = step
+        if share != 1.0:
+            found = corrected(self.problem, place, place.tangent, share * step.step)
+        try:
+            return None if found is None else self._cycle(found.u)
+        except ModelError:
+            return None
+
+
+def _with_nodes(cycle: Cycle, fractions: Floats) -> Cycle:
+    """Return the same orbit with other nodes."""
+    base, period, nodes = cycle.fractions, cycle.period, []
+    for fraction in fractions[:-1]:
+        at = base[0] + (fraction - base[0]) % 1.0
+        k = min(int(np.searchsorted(base, at, side="right")), len(base) - 1) - 1
+        zero = base[k] if cycle.autonomous else 0.0
+        span = (float(base[k] - zero) * period, float(at - zero) * period)
+        state = cycle.nodes[k]
+        if span[1] > span[0] + 1e-9 * period:
+            state = cycle.system.at_state(state).tangents(cycle.method, span, ()).final
+        nodes.append(state)
+    problem, u = around(
+        cycle.system, cycle.method, fractions, np.array(nodes), cycle.force_period, period
+    )
+    return solved(problem, u)

@@ -1,0 +1,327 @@
+"""Multiple shooting: arcs between nodes of a periodic orbit that must fit together.
+
+The unknowns are the states at the nodes, the period of an autonomous system, and a parameter where
+an orbit is continued. An arc is a run from one node to the next, with located events; its order of
+events is whatever the run finds, so that it may change from one iteration to the next.
+
+Source: Seydel 2010, section 7.5; Dankowicz and Schilder 2013, chapters 8 and 9 (hybrid orbits).
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.core.tangents import Differentiable, Tangents
+from stiction.errors import ModelError
+from stiction.numerics.continuation import Dense
+
+__all__ = ["Arcs", "Ended", "Period", "Shooting", "closed", "nodes_between"]
+
+Floats = npt.NDArray[np.float64]
+# of a force: a number, or a function of the system where a parameter changes it
+Period = float | Callable[[Any], float] | None
+
+_MOST_ITERATIONS, _MOST_HALVINGS = 40, 8
+# moves over the sizes of the unknowns that end Newton's method; what stagnates below the second
+# is as exact as the runs are
+_CONVERGED, _NOISE = 1e-14, 1e-9
+
+
+class Arcs(NamedTuple):
+    """The runs between the nodes, with their derivatives."""
+
+    arcs: tuple[Tangents, ...]
+
+    @property
+    def order(self) -> tuple[str, ...]:
+        """The order of events."""
+        return tuple(label for arc in self.arcs for label in arc.order)
+
+    def monodromy(self, n: int) -> Floats:
+        """Return (n, n) the derivatives of the state after a period by that before."""
+        found = np.eye(n)
+        for arc in self.arcs:
+            found = arc.final_by[:, :n] @ found
+        return found
+
+
+class Ended(NamedTuple):
+    """How Newton's method ended.
+
+    Parameters
+    ----------
+    u : unknowns
+    residual : largest gap between arcs, over the sizes of the states
+    iterations : [1]
+    converged : whether they solve the equations
+    """
+
+    u: Floats
+    residual: float
+    iterations: int
+    converged: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Shooting:
+    """The equations of a periodic orbit; a `VectorProblem` of `numerics.continuation`.
+
+    Parameters
+    ----------
+    system, method : what moves, and how its runs are computed
+    fractions : (k + 1,) times of the nodes over the period, rising; the last is the first plus 1
+    period : of the force; None for an autonomous system, whose period is unknown
+    parameter : name of the unknown parameter; None for none
+    sizes : (n,) of the states
+    anchor, flow : (n,) a state near the first node and x' there, which fix the phase of an
+        autonomous orbit; unused otherwise
+    scale : sizes of the unknowns
+    limits : see `VectorProblem`
+    """
+
+    system: Any
+    method: Any
+    fractions: Floats
+    period: Period
+    parameter: str | None
+    sizes: Floats
+    anchor: Floats
+    flow: Floats
+    scale: Floats
+    limits: tuple[tuple[int, float, float, str], ...] = ()
+
+    @classmethod
+    def around(
+        cls,
+        system: Any,
+        method: Any,
+        fractions: Floats,
+        nodes: Floats,
+        *,
+        period: Period,
+        unknown_period: float,
+        flow: Floats,
+        parameter: str | None = None,
+        limits: tuple[float, float] | None = None,
+    ) -> tuple[Shooting, Floats]:
+        """Return the equations near a guess (k, n) of the nodes, and the unknowns there."""
+        largest = np.abs(nodes).max(axis=0)
+        sizes = np.where(largest > 1e-6 * largest.max(), largest, max(float(largest.max()), 1e-300))
+        u, scale = [nodes.ravel()], [np.tile(sizes, len(nodes))]
+        if period is None:
+            u.append(np.array([unknown_period]))
+            scale.append(np.array([unknown_period]))
+        ends: tuple[tuple[int, float, float, str], ...] = ()
+        if parameter is not None:
+            value = float(system.parameter(parameter))
+            span = limits or (value, value)
+            u.append(np.array([value]))
+            scale.append(np.array([max(abs(value), abs(span[0] - span[1])) or 1.0]))
+            if limits is not None:
+                last = sum(part.size for part in u) - 1
+                ends = ((last, limits[0], limits[1], parameter),)
+        problem = cls(
+            system,
+            method,
+            fractions,
+            period,
+            parameter,
+            sizes,
+            nodes[0].copy(),
+            flow,
+            np.concatenate(scale),
+            ends,
+        )
+        return problem, np.concatenate(u)
+
+    @property
+    def n(self) -> int:
+        """Number of states."""
+        return int(self.sizes.size)
+
+    @property
+    def count(self) -> int:
+        """Number of nodes."""
+        return len(self.fractions) - 1
+
+    def nodes(self, u: Floats) -> Floats:
+        """Return (k, n) the states at the nodes."""
+        return u[: self.n * self.count].reshape(self.count, self.n)
+
+    def system_at(self, u: Floats) -> Differentiable:
+        """Return the system with the parameter of u; ModelError where it refuses the value."""
+        system: Differentiable = self.system
+        return system if self.parameter is None else self._systems(float(u[-1]))
+
+    @functools.cached_property
+    def _systems(self) -> Callable[[float], Differentiable]:
+        return functools.lru_cache(maxsize=8)(
+            lambda value: self.system.with_parameter(self.parameter, value)
+        )
+
+    def period_at(self, u: Floats) -> float:
+        """Return the period."""
+        if self.period is None:
+            return float(u[self.n * self.count])
+        if callable(self.period):
+            return float(self.period(self.system_at(u)))
+        return float(self.period)
+
+    def arcs(self, u: Floats) -> Arcs:
+        """Return the runs from the nodes; ModelError where one has no derivatives."""
+        return self._arcs(u.tobytes())
+
+    @functools.cached_property
+    def _arcs(self) -> Callable[[bytes], Arcs]:
+        return functools.lru_cache(maxsize=4)(self._computed)
+
+    def _computed(self, raw: bytes) -> Arcs:
+        u = np.frombuffer(raw)
+        if not np.isfinite(u).all():
+            raise _undefined("unknowns that are not finite")
+        period, system, found = self.period_at(u), self.system_at(u), []
+        if not period > 0.0:
+            raise _undefined(f"a period of {period:.6g}")
+        to = ("x0",) if self.parameter is None else ("x0", self.parameter)
+        for node, first, last in zip(
+            self.nodes(u), self.fractions[:-1], self.fractions[1:], strict=True
+        ):
+            base = 0.0 if self.period is not None else first
+            span = ((first - base) * period, (last - base) * period)
+            arc = system.at_state(node).tangents(self.method, span, to)
+            if arc.failures:
+                failure = arc.failures[0]
+                raise _undefined(f"{failure.kind} at t = {failure.time:.9g}: {failure.reason}")
+            found.append(arc)
+        return Arcs(tuple(found))
+
+    # ---- the equations
+
+    def residual(self, u: Floats) -> Floats:
+        """Return the gaps between arcs and the phase condition, over their sizes."""
+        arcs, nodes = self.arcs(u).arcs, self.nodes(u)
+        gaps = [
+            (nodes[(i + 1) % self.count] - arc.final) / self.sizes for i, arc in enumerate(arcs)
+        ]
+        if self.period is None:
+            gaps.append(np.atleast_1d(self._phase @ (nodes[0] - self.anchor)))
+        return np.concatenate(gaps)
+
+    @property
+    def _phase(self) -> Floats:
+        """(n,) gradient of the phase condition."""
+        row = self.flow / self.sizes
+        return np.asarray(row / (np.linalg.norm(row) * self.sizes))
+
+    def jacobian(self, u: Floats) -> Floats:
+        """Return the derivatives of the residual by the unknowns."""
+        n, k, arcs = self.n, self.count, self.arcs(u).arcs
+        out = np.zeros((n * k + (self.period is None), u.size))
+        lengths = np.diff(self.fractions)
+        change = self._period_by(u) if callable(self.period) and self.parameter else 0.0
+        for i, arc in enumerate(arcs):
+            rows, after = slice(n * i, n * (i + 1)), (i + 1) % k
+            out[rows, n * after : n * (after + 1)] += np.diag(1.0 / self.sizes)
+            out[rows, n * i : n * (i + 1)] -= arc.final_by[:, :n] / self.sizes[:, None]
+            if self.period is None:
+                out[rows, n * k] = -lengths[i] * arc.rate / self.sizes
+            if self.parameter is not None:
+                by = arc.final_by[:, n].copy()
+                if change != 0.0:
+                    # both ends of the arc move; its start by the rate at the end of the last arc
+                    by += self.fractions[i + 1] * change * arc.rate
+                    by -= self.fractions[i] * change * (arc.final_by[:, :n] @ arcs[i - 1].rate)
+                out[rows, -1] -= by / self.sizes
+        if self.period is None:
+            out[-1, :n] = self._phase
+        return out
+
+    def _period_by(self, u: Floats) -> float:
+        """Return the derivative of the period of the force by the parameter."""
+        step, total = 1e-3 * self.scale[-1], 0.0
+        for weight, distance in ((2.0 / 3.0, 1.0), (-1.0 / 12.0, 2.0)):
+            for sign in (1.0, -1.0):
+                there = u.copy()
+                there[-1] += sign * distance * step
+                total += sign * weight * self.period_at(there) / step
+        return total
+
+    # ---- a VectorProblem
+
+    def tolerance(self, u: Floats) -> float:
+        """Return 0: moves decide what is solved."""
+        return 0.0
+
+    def linearised(self, u: Floats) -> Dense:
+        """Return the derivatives by scaled unknowns."""
+        return Dense(self.jacobian(u) * self.scale)
+
+    def moved(self, u: Floats, step: Floats) -> Floats:
+        """Return u after a scaled step."""
+        return np.asarray(u + self.scale * step)
+
+
+def _undefined(got: str) -> ModelError:
+    needs, why = "arcs that have derivatives", "shooting needs the derivatives of every arc."
+    return ModelError("find_cycle", got, needs, why, "start from another guess.")
+
+
+def closed(problem: Shooting, u: Floats) -> Ended:
+    """Return what Newton's method with halved steps makes of a guess.
+
+    Raises
+    ------
+    ModelError : if an arc of the guess has no derivatives.
+    """
+    residual = problem.residual(u)
+    for iteration in range(_MOST_ITERATIONS):
+        norm = float(np.linalg.norm(residual))
+        jacobian = problem.jacobian(u) * problem.scale
+        # of least norm where the orbit belongs to a family
+        move = np.asarray(np.linalg.lstsq(jacobian, -residual, rcond=1e-13)[0], dtype=np.float64)
+        size, share, new = float(np.abs(move).max()), 1.0, None
+        for _ in range(_MOST_HALVINGS):
+            try:
+                there = problem.moved(u, share * move)
+                ahead = problem.residual(there)
+            except ModelError:
+                share *= 0.5
+                continue
+            if float(np.linalg.norm(ahead)) < (1.0 - 0.1 * share) * norm:
+                new = there, ahead
+                break
+            share *= 0.5
+        worst = float(np.abs(residual).max())
+        if new is None:
+            return Ended(u, worst, iteration, worst <= _NOISE and size <= _NOISE)
+        u, residual = new
+        if size <= _CONVERGED:
+            break
+    worst = float(np.abs(residual).max())
+    return Ended(u, worst, iteration + 1, worst <= _NOISE)
+
+
+def nodes_between(events: Sequence[float], count: int) -> Floats:
+    """Return (count + 1,) fractions of a period for nodes, apart from events.
+
+    Parameters
+    ----------
+    events : times of the events over the period, in [0, 1)
+    """
+    targets = (np.arange(count) + 0.5) / count
+    marks = np.sort(np.asarray(events, dtype=np.float64))
+    if marks.size:
+        ends = np.concatenate([[marks[-1] - 1.0], marks, [marks[0] + 1.0]])
+        for j, target in enumerate(targets):
+            k = int(np.searchsorted(ends, target)) - 1
+            low, high = ends[k], ends[k + 1]
+            # at least a quarter of the interval between two events away from both
+            targets[j] = min(max(target, low + 0.25 * (high - low)), high - 0.25 * (high - low))
+    targets = np.unique(np.mod(targets, 1.0))
+    return np.append(targets, targets[0] + 1.0)

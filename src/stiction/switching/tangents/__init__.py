@@ -1,0 +1,1 @@
+"""Derivatives of a flow by its start and parameters."""

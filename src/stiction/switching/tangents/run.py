@@ -1,0 +1,489 @@
+"""Derivatives of a run of a flow: the variational equation and the saltation matrices.
+
+The run locates the events. Between them `variational` integrates the derivatives V of the state.
+An event is the zero of a function e(x, p) at which the field changes from F to G. Its time changes
+by dT = -(de/dx V + de/dp) / (de/dx F), and behind it the derivatives at fixed time are
+
+    V + (F - G) dT = S V + ...,    S = 1 - (F - G) (de/dx) / (de/dx F),
+
+the saltation matrix. Where the state slides onto a surface S projects on it; where sliding ends at
+a fold F = G and S = 1.
+
+Source: di Bernardo et al. 2008, section 2.5; Leine and Nijmeijer 2004, chapter 7.
+"""
+
+from __future__ import annotations
+
+import itertools
+import weakref
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.core.run import Request, Run
+from stiction.core.tangents import EventTangent, NotDifferentiable, Tangents
+from stiction.errors import ModelError, nearest
+from stiction.switching.event_driven import solve_event_driven
+from stiction.switching.flow.records import Flow
+from stiction.switching.flow.state import GRAD, LATER, TRIAL, Y
+from stiction.switching.flow.surfaces import begin_mode
+from stiction.switching.flow.trajectory import Tolerance
+from stiction.switching.model import Compiled, SwitchingSystem
+from stiction.switching.tangents.kernels import (
+    Stencil,
+    Variation,
+    derivatives,
+    evaluate,
+    stage,
+    variational,
+)
+from stiction.switching.tangents.parameters import stencil_of
+
+if TYPE_CHECKING:
+    from stiction.switching.methods import EventDriven
+
+__all__ = ["tangents_of"]
+
+Floats = npt.NDArray[np.float64]
+
+_SIDES = {"+": 1.0, "-": -1.0, "slide": 0.0}
+# derivatives are integrated to the tolerance of the run, and no finer than differences resolve
+_FINEST = 1e-12
+_MOST_STEPS = 100_000
+# a grazing arrival reaches less than this many tolerances beyond the surface. Its saltation
+# matrix, which divides by the speed of arrival, would be off by more than a thousandth
+_GRAZING = 1e3
+# only arrivals slower than this share of |grad h| |f| can be grazing
+_SLOW = 1e-3
+# events whose function changes more slowly than this share of |grad e| |f| are tangential
+_TANGENTIAL = 1e-9
+# a start this close to a surface, as a share of the state, is on it
+_ON_SURFACE = 1e-11
+# derivatives are extrapolated over this share of an interval next to a kink
+_BESIDE_KINK = 1e-5
+_STENCILS: weakref.WeakKeyDictionary[Compiled, dict[tuple[str, ...], Stencil]] = (
+    weakref.WeakKeyDictionary()
+)
+
+
+_KINDS = {
+    "undecided": "fold or two-fold",
+    "two_fold": "two-fold",
+    "intersection": "codimension-2 intersection",
+}
+
+
+class Transition(NamedTuple):
+    """All events that a run recorded at one time.
+
+    Parameters
+    ----------
+    surfaces, before, after : surface of each event, from 0, and its signs; 0 for sliding
+    multiplier : of each event, before it
+    kinds : of each event
+    """
+
+    time: float
+    state: Floats
+    surfaces: tuple[int, ...]
+    before: tuple[float, ...]
+    after: tuple[float, ...]
+    multiplier: tuple[float, ...]
+    kinds: tuple[str, ...]
+
+    @property
+    def label(self) -> str:
+        """Kinds and contacts, with the signs before and after."""
+        names = {v: k for k, v in _SIDES.items()}
+        parts = [
+            f"{kind} {i + 1}: {names[b]} to {names[a]}" if kind != "kink" else "kink"
+            for kind, i, b, a in zip(
+                self.kinds, self.surfaces, self.before, self.after, strict=True
+            )
+        ]
+        return " and ".join(parts)
+
+
+def tangents_of(
+    system: SwitchingSystem,
+    method: EventDriven,
+    t_span: tuple[float, float],
+    to: Sequence[str],
+) -> Tangents:
+    """Return the end of a run and its derivatives; see `core.tangents.Differentiable`.
+
+    Raises
+    ------
+    ModelError : if a direction is unknown, or the start is none.
+
+    Verified by: tests/unit/switching/tangents/test_tangents.py::test_random_flows
+    """
+    start, end = float(t_span[0]), float(t_span[1])
+    request = Request(start, end, np.array([start, end]))
+    with np.errstate(all="ignore"):
+        run = solve_event_driven(system, method, request)
+        return _Tangent(system, method, run, (start, end), tuple(to)).tangents()
+
+
+class _Tangent:
+    """The workspace of one run's derivatives."""
+
+    def __init__(
+        self,
+        system: SwitchingSystem,
+        method: EventDriven,
+        run: Run,
+        span: tuple[float, float],
+        to: tuple[str, ...],
+    ) -> None:
+        self.system, self.run, self.span = system, run, span
+        self.n = system.compiled.n
+        self.free = len(system.start_names)
+        tolerance = Tolerance(method.rtol, method.atol)
+        self.tol = max(method.rtol, _FINEST)
+        self.flow = Flow(system.compiled, tolerance.array(), np.empty(0), 2, energies=False)
+        self.flow.progress.t_end = np.inf
+        self.names, seeds, parameters = self._directions(to)
+        self.stencil = _stencil(system, parameters, self.flow.p)
+        n, m, q = self.n, len(self.names), len(parameters)
+        self.q = q
+        index = {name: i for i, name in enumerate(parameters)}
+        self.variation = Variation(
+            states=np.zeros((n, 1 + m)),
+            stages=np.zeros((13, n, 1 + m)),
+            trial=np.zeros((n, 1 + m)),
+            jacobian=np.zeros((n, n + q)),
+            work=np.zeros((2, n)),
+            noise=np.zeros(n + q),
+            level=np.zeros(n + q, dtype=np.int64),
+            parameter=np.array([index.get(name, -1) for name in self.names], dtype=np.int64),
+        )
+        self.states = np.asarray(self.variation.states)
+        for d, c in enumerate(seeds):
+            if c >= 0:
+                self.states[c, 1 + d] = 1.0
+        self.failures: list[NotDifferentiable] = []
+        self.events: list[EventTangent] = []
+
+    def _directions(
+        self, to: tuple[str, ...]
+    ) -> tuple[tuple[str, ...], list[int], tuple[str, ...]]:
+        """Return names, the component of the start that each is or -1, and the parameters."""
+        every = [f"x0[{i}]" for i in range(self.free)]
+        names = [one for name in to for one in (every if name == "x0" else [name])]
+        seeds = [every.index(name) if name in every else -1 for name in names]
+        for name, seed in zip(names, seeds, strict=True):
+            if seed < 0 and name.startswith("x0["):
+                raise ModelError(
+                    "tangents.to",
+                    repr(name),
+                    ", ".join(every),
+                    "they are the states of a start.",
+                    nearest(name, every),
+                )
+        parameters = [name for name, seed in zip(names, seeds, strict=True) if seed < 0]
+        return tuple(names), seeds, tuple(dict.fromkeys(parameters))
+
+    # ---- one run
+
+    def tangents(self) -> Tangents:
+        """Return the derivatives of the run."""
+        (start, end), run = self.span, self.run
+        x, steps = self.system.start_state(start), self._transitions()
+        self._check_planes([x, *(step.state for step in steps)])
+        self._start(x, steps)
+        time, kink = start, False
+        for k, step in enumerate(steps):
+            self._check_apart(step, steps[k - 1] if k > 0 else None)
+            ends_at_kink = "kink" in step.kinds
+            self._until(time, step.time, kink, ends_at_kink)
+            self._pass(step)
+            time, kink = step.time, ends_at_kink
+        self._note_end()
+        self._until(time, end, kink, False)
+        values = [run.variables[name].values[-1] for name in self.system.state_names]
+        final = np.array(values, dtype=np.float64)
+        rate = self._field(final, end)
+        by = self.states[: self.free, 1:].copy()
+        if run.t_end < end:
+            final[:] = np.nan
+        if self.failures:
+            by[:] = np.nan
+        return Tangents(
+            directions=self.names,
+            start=start,
+            end=end,
+            final=final[: self.free],
+            final_by=by,
+            rate=rate[: self.free],
+            events=tuple(self.events),
+            failures=tuple(self.failures),
+        )
+
+    def _transitions(self) -> list[Transition]:
+        """Return the events of the run before determinism is lost, those of one time together.
+
+        A fold beside which the state passes is none.
+        """
+        log, found = self.run.event_log, []
+        columns = [np.asarray(log.columns[name]) for name in self.system.state_names]
+        first = min((loss.time for loss in self.run.determinism.losses), default=np.inf)
+        for at, group in itertools.groupby(range(len(log.time)), key=lambda k: float(log.time[k])):
+            if at >= first:
+                break
+            rows = list(group)
+            step = Transition(
+                time=at,
+                state=np.array([column[rows[0]] for column in columns]),
+                surfaces=tuple(int(log.contact[k]) - 1 for k in rows),
+                before=tuple(_SIDES[log.before[k]] for k in rows),
+                after=tuple(_SIDES[log.after[k]] for k in rows),
+                multiplier=tuple(float(log.columns["multiplier"][k]) for k in rows),
+                kinds=tuple(log.kind[k] for k in rows),
+            )
+            beside = all(kind == "fold" for kind in step.kinds)
+            if not (beside and not self._on_surface(step.state, step.surfaces[0])):
+                found.append(step)
+        return found
+
+    # ---- the mode
+
+    def _set_mode(self, x: Floats, t: float, sides: Floats) -> None:
+        flow, n = self.flow, self.n
+        for row in (Y, TRIAL):
+            flow.vectors[row, :n], flow.vectors[row, n] = x, t
+        flow.sides[:] = sides
+        begin_mode(flow.work)
+        flow.vectors[TRIAL, :n], flow.vectors[TRIAL, n] = x, t
+
+    def _field(self, x: Floats, t: float) -> Floats:
+        """Return x' in the present mode."""
+        rows, n = self.flow.vectors, self.n
+        rows[TRIAL, :n], rows[TRIAL, n] = x, t
+        evaluate(self.flow.work, -1, TRIAL)
+        return np.array(rows[LATER, :n])
+
+    def _gradient(self, what: int, x: Floats, t: float) -> Floats:
+        """Return (n + q,) derivatives of an event function by states and parameters."""
+        rows, n = self.flow.vectors, self.n
+        rows[TRIAL, :n], rows[TRIAL, n] = x, t
+        out = np.zeros((1, n + self.q))
+        derivatives(self.flow.work, self.stencil, what, self.variation, out, n + self.q)
+        return np.array(out[0])
+
+    def _gradient_of_h(self, i: int, x: Floats, t: float) -> Floats:
+        """Return (n + q,) derivatives of the switching function of surface i."""
+        sides = self.flow.sides.copy()
+        self.flow.sides[:] = np.where(np.arange(sides.size) == i, 1.0, sides)
+        found = self._gradient(i, x, t)
+        self.flow.sides[:] = sides
+        return found
+
+    def _along(self, gradient: Floats) -> Floats:
+        """Return (m,) how an event function changes along the directions."""
+        index, n = np.asarray(self.variation.parameter), self.n
+        found: Floats = gradient[:n] @ self.states[:, 1:]
+        found[index >= 0] += gradient[n + index[index >= 0]]
+        return found
+
+    def _on_surface(self, x: Floats, i: int) -> bool:
+        scale = np.asarray(self.system.compiled.scale)
+        reach = np.abs(self.system.gradient(x)[i]) @ np.maximum(np.abs(x), scale)
+        return bool(abs(self.system.surfaces_at(x)[i]) <= _ON_SURFACE * reach)
+
+    def _check_planes(self, states: Sequence[Floats]) -> None:
+        """Take gradients at every state where the surfaces are no planes after all."""
+        flow, m, n = self.flow, self.system.compiled.m, self.n
+        if flow.progress.plane != 2:
+            return
+        plane = flow.vectors[GRAD, : m * n].reshape(m, n)
+        off = max(float(np.abs(self.system.gradient(x) - plane).max()) for x in states)
+        if off > 1e-9 * float(np.abs(plane).max()):
+            flow.progress.plane = 0
+
+    def _start(self, x: Floats, steps: Sequence[Transition]) -> None:
+        """Begin at a state; a start that slides stays on its surfaces in all directions."""
+        start, m = self.span[0], self.system.compiled.m
+        sides = np.asarray(self.run.variables["mode"].values[0], dtype=np.float64).reshape(-1)
+        for step in reversed(steps):
+            for i, before in zip(step.surfaces, step.before, strict=True):
+                sides[i] = before
+        self._set_mode(x, start, sides)
+        self.states[:, 0] = x
+        for i in range(m):
+            if sides[i] != 0.0 and self._on_surface(x, i):
+                reason = f"the start lies on surface {i + 1}; each side has its own derivatives"
+                self._fail(start, "start on a surface", reason)
+        sliding = np.flatnonzero(sides == 0.0).tolist()
+        if sliding and len(self.names):
+            rows = [self._gradient_of_h(i, x, start) for i in sliding]
+            weights = np.asarray(self.system.compiled.scale) ** 2
+            normals = np.array([row[: self.n] for row in rows])
+            along = np.array([self._along(row) for row in rows])
+            across = weights[:, None] * normals.T
+            self.states[:, 1:] -= across @ np.linalg.solve(normals @ across, along)
+
+    # ---- between events and at them
+
+    def _until(self, start: float, end: float, from_kink: bool, to_kink: bool) -> None:
+        """Integrate the variational equation; extrapolate next to a kink."""
+        if self.failures or not end > start or not len(self.names):
+            return
+        beside = _BESIDE_KINK * (end - start)
+        first, last = start + beside * from_kink, end - beside * to_kink
+        work, table, v = self.flow.work, self.flow.table, self.variation
+        if from_kink:
+            self.states[:, 0] += beside * self._field(self.states[:, 0], start)
+            stage(work, self.stencil, v, v.states, 0, first)
+            self.states[:, 1:] += beside * np.asarray(v.stages)[0, :, 1:]
+        count = variational(work, table, self.stencil, v, first, last, self.tol, _MOST_STEPS)
+        if to_kink:
+            self.states[:] += beside * np.asarray(v.stages)[0]
+        if count < 0:
+            reason = "the variational equation needs too many steps of an explicit scheme"
+            self._fail(start, "stiff field", reason)
+
+    def _pass(self, step: Transition) -> None:
+        """Let the derivatives jump by the saltation matrix of an event."""
+        x, t, sides = step.state, step.time, self.flow.sides.copy()
+        self.states[:, 0] = x
+        what = self._event_function(step, sides)
+        if self.failures:
+            self._note_event(step, np.full(len(self.names), np.nan))
+            return
+        gradient = self._gradient(what, x, t)
+        before = self._field(x, t)
+        rate = float(gradient[: self.n] @ before)
+        speed = self._speed(gradient, before)
+        self._check_transversal(step, what, gradient, before, rate, speed)
+        sides[list(step.surfaces)] = step.after
+        self._set_mode(x, t, sides)
+        after = self._field(x, t)
+        if "kink" in step.kinds:
+            before, after = self._beside_kink(x, t, before)
+        by = np.full(len(self.names), np.nan)
+        if not self.failures:
+            by = -self._along(gradient) / rate
+            self.states[:, 1:] += np.outer(before - after, by)
+        self._note_event(step, by)
+
+    def _event_function(self, step: Transition, sides: Floats) -> int:
+        """Return the event function that vanishes, by its number in `flow.rates.event_values`."""
+        m = sides.size
+        if "kink" in step.kinds:
+            return 2 * m + self._kink(step.state, step.time)
+        if "fold" in step.kinds:
+            i = step.surfaces[0]
+            self._fail(step.time, "grazing", f"the trajectory is tangent to surface {i + 1}")
+            return i
+        arrivals = {i for i, b in zip(step.surfaces, step.before, strict=True) if b != 0.0}
+        if len(arrivals) > 1:
+            names = " and ".join(str(i + 1) for i in sorted(arrivals))
+            reason = f"surfaces {names} are reached at the same time"
+            self._fail(step.time, "codimension-2 intersection", reason)
+        if arrivals:
+            return min(arrivals)
+        # sliding ends at the limit of a multiplier
+        ends = max(range(len(step.surfaces)), key=lambda k: abs(step.multiplier[k]))
+        i = step.surfaces[ends]
+        return i if step.multiplier[ends] > 0.0 else m + i
+
+    def _kink(self, x: Floats, t: float) -> int:
+        """Return the kink function that is nearest to zero, in time."""
+        m, field = self.system.compiled.m, self._field(x, t)
+        values, away = self.system.kinks_at(x), []
+        for j in range(values.size):
+            rate = float(self._gradient(2 * m + j, x, t)[: self.n] @ field)
+            away.append(abs(values[j]) / max(abs(rate), 1e-300))
+        return int(np.argmin(away))
+
+    def _beside_kink(self, x: Floats, t: float, field: Floats) -> tuple[Floats, Floats]:
+        """Return the limits of x' on both sides of a kink, by extrapolation."""
+        scale = np.asarray(self.system.compiled.scale)
+        near = 1e-5 / max(float(np.abs(field / scale).max()), 1e-300)
+        limits = [
+            2.0 * self._field(x + side * near * field, t)
+            - self._field(x + 2.0 * side * near * field, t)
+            for side in (-1.0, 1.0)
+        ]
+        return limits[0], limits[1]
+
+    # ---- what has no derivative
+
+    def _fail(self, time: float, kind: str, reason: str) -> None:
+        self.failures.append(NotDifferentiable(time, kind, reason))
+
+    def _note_event(self, step: Transition, by: Floats) -> None:
+        state = step.state[: self.free].copy()
+        self.events.append(EventTangent(step.time, step.label, state, by))
+
+    def _speed(self, gradient: Floats, field: Floats) -> float:
+        """Return |grad e| |f|, in units of the sizes of the states."""
+        scale = np.asarray(self.system.compiled.scale)
+        normal = np.linalg.norm(gradient[: self.n] * scale)
+        return float(normal * np.linalg.norm(field / scale))
+
+    def _check_apart(self, step: Transition, last: Transition | None) -> None:
+        """Note events of different surfaces whose order the error of the run hides."""
+        if last is None or self.failures or set(step.surfaces) & set(last.surfaces):
+            return
+        gap, close = step.time - last.time, 10.0 * self.tol * max(1.0, abs(step.time))
+        if gap <= close and "kink" not in step.kinds + last.kinds:
+            reason = f"two surfaces are reached {gap:.2g} apart, less than {close:.2g}"
+            self._fail(step.time, "codimension-2 intersection", reason)
+
+    def _check_transversal(
+        self,
+        step: Transition,
+        what: int,
+        gradient: Floats,
+        field: Floats,
+        rate: float,
+        speed: float,
+    ) -> None:
+        """Note an event that the trajectory meets tangentially."""
+        x, t, m = step.state, step.time, self.flow.sides.size
+        if not abs(rate) > _TANGENTIAL * speed:
+            kind = "grazing" if what < m and self.flow.sides[what] != 0.0 else "fold"
+            self._fail(t, kind, f"rate of the event function {rate:.2g}, tangential to rounding")
+            return
+        if what >= m or self.flow.sides[what] == 0.0 or abs(rate) > _SLOW * speed:
+            return
+        scale = np.asarray(self.system.compiled.scale)
+        near = 1e-3 / max(float(np.abs(field / scale).max()), 1e-300)
+        rates = []
+        for side in (-1.0, 1.0):
+            there = x + side * near * field
+            normal = self._gradient(what, there, t)[: self.n]
+            rates.append(float(normal @ self._field(there, t)))
+        bend = abs(rates[1] - rates[0]) / (2.0 * near)
+        depth = rate * rate / (2.0 * bend) if bend > 0.0 else np.inf
+        reach = np.abs(gradient[: self.n]) @ np.maximum(np.abs(x), 0.1 * scale)
+        limit = _GRAZING * self.tol * float(reach)
+        if depth < limit:
+            reason = (
+                f"the orbit would pass surface {what + 1} by {depth:.2g} only, "
+                f"less than {limit:.2g}"
+            )
+            self._fail(t, "grazing", reason)
+
+    def _note_end(self) -> None:
+        """Note where determinism was lost or the run ended early."""
+        run = self.run
+        if run.determinism.losses:
+            loss = run.determinism.losses[0]
+            kind = str(loss.where.get("of", loss.kind)) if loss.kind == "undecided" else loss.kind
+            reason = f"the run reports {loss.kind}, and the forward solution is not unique"
+            self._fail(loss.time, _KINDS.get(kind, kind), reason)
+        elif not run.status.ok:
+            self._fail(run.t_end, run.status.value, run.reason)
+
+
+def _stencil(system: SwitchingSystem, names: tuple[str, ...], numbers: Floats) -> Stencil:
+    """Return the parameters at the points of differences; they are computed once for a system."""
+    known = _STENCILS.setdefault(system.compiled, {})
+    if names not in known:
+        known[names] = stencil_of(system, names, numbers)
+    return known[names]._replace(numbers=numbers)

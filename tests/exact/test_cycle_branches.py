@@ -1,0 +1,207 @@
+"""Branches of periodic orbits and their bifurcations, against closed forms."""
+
+import numpy as np
+import pytest
+
+import stiction as st
+from stiction.studies.cycles.bifurcations import change_of_order, same_order
+
+METHOD = st.switching.EventDriven(rtol=1e-12)
+
+
+def forced(side):
+    return lambda t, x, p: [x[1], -x[0] + np.cos(p.r * t) - side * p.f]
+
+
+DEN_HARTOG = st.PiecewiseSmooth(
+    h=lambda x: x[1],
+    f_plus=forced(1.0),
+    f_minus=forced(-1.0),
+    x0=[0.5, 0.2],
+    parameters={"r": 0.7, "f": 0.3},
+)
+
+
+def boundary_of_stops(r):
+    """Return f at which the block begins to stop: X - cos phi = f at the turning point.
+
+    With V = 1/(1 - r^2) and U = sin(pi/r) / (r (1 + cos(pi/r))) Den Hartog's motion has
+    X = V cos phi and V sin phi = -f U.
+    """
+    gain = 1.0 / (1.0 - r * r)
+    turned = np.sin(np.pi / r) / (r * (1.0 + np.cos(np.pi / r)))
+    return 1.0 / np.hypot(turned / gain, 1.0 / (gain - 1.0))
+
+
+@pytest.mark.parametrize("r", [0.7, 1.3])
+def test_boundary_of_stops(r):
+    bound = boundary_of_stops(r)
+    cycle = st.find_cycle(
+        DEN_HARTOG.with_parameters(r=r, f=bound - 0.02),
+        (1.0, 0.5),
+        METHOD,
+        period=lambda system: 2.0 * np.pi / system.parameter("p.r"),
+        settle=40.0,
+    )
+    branch = st.continue_cycle(cycle, "p.f", (bound - 0.03, bound + 0.03), step=0.03)
+    # both turning points of the symmetric orbit change at once
+    assert {one.kind for one in branch.bifurcations} == {"crossing-sliding"}
+    for one in branch.bifurcations:
+        assert one.value == pytest.approx(bound, abs=1e-10)
+    assert branch.ends == ("p.f reached its limit", "p.f reached its limit")
+    assert len(branch.cycles[0].order) == 2
+    assert len(branch.cycles[-1].order) == 4
+    # an orbit that stops forgets a direction
+    assert branch.cycles[-1].multipliers[1] == 0.0
+    assert (np.diff(branch.values) > 0.0).all()
+
+
+def test_the_frequency_of_the_force():
+    cycle = st.find_cycle(
+        DEN_HARTOG.with_parameters(r=1.9, f=0.3),
+        (0.3, 0.5),
+        METHOD,
+        period=lambda system: 2.0 * np.pi / system.parameter("p.r"),
+        settle=40.0,
+    )
+    branch = st.continue_cycle(cycle, "p.r", (1.85, 2.1))
+    assert branch.periods == pytest.approx(2.0 * np.pi / branch.values, rel=1e-14)
+    # at r = 2 both multipliers coincide, and nothing happens
+    assert branch.bifurcations == ()
+    for orbit, r in zip(branch.cycles, branch.values, strict=True):
+        turned = np.sin(np.pi / r) / (r * (1.0 + np.cos(np.pi / r)))
+        amplitude = np.sqrt((1.0 / (1.0 - r * r)) ** 2 - (0.3 * turned) ** 2)
+        assert np.abs(orbit.events[0].state[0]) == pytest.approx(amplitude, abs=1e-11)
+
+
+def radial(x, p):
+    growth = p.k * (p.l - (x[0] ** 2 + x[1] ** 2 - 1.0) ** 2)
+    return [growth * x[0] - x[1], growth * x[1] + x[0]]
+
+
+def test_a_fold_with_large_multipliers():
+    """Circles r' = k r (l - (r^2 - 1)^2): two for l > 0, which meet at l = 0 with r = 1."""
+    flow = st.PiecewiseSmooth(
+        h=lambda x: x[1],
+        f_plus=radial,
+        f_minus=radial,
+        x0=[1.0, 0.2],
+        parameters={"k": 5.0, "l": 0.02},
+    )
+    cycle = st.find_cycle(flow, (1.05, 0.2), METHOD)
+    branch = st.continue_cycle(cycle, "p.l", (-0.1, 0.021), step=0.1)
+    assert [one.kind for one in branch.bifurcations] == ["fold"]
+    assert branch.bifurcations[0].value == pytest.approx(0.0, abs=1e-9)
+    assert branch.bifurcations[0].cycle.multipliers == pytest.approx([1.0], abs=1e-4)
+    radii = [np.hypot(*orbit.state) for orbit in (branch.cycles[0], branch.cycles[-1])]
+    expected = np.sqrt(1.0 + np.array([1.0, -1.0]) * np.sqrt(0.021))
+    assert sorted(radii) == pytest.approx(sorted(expected), abs=1e-9)
+    # d r'/dr = -4 k r^2 (r^2 - 1)
+    for orbit in branch.cycles:
+        square = float(orbit.state @ orbit.state)
+        rate = -4.0 * 5.0 * square * (square - 1.0)
+        exact = np.exp(2.0 * np.pi * rate)
+        assert orbit.multipliers == pytest.approx([exact], rel=1e-6)
+    assert max(abs(orbit.multipliers[0]) for orbit in branch.cycles) > 1e3
+
+
+def circle(x, s, p):
+    growth = p.l - x[0] ** 2 - x[1] ** 2
+    push = 3.0 * (1.0 + s[0]) / 2.0
+    return [growth * x[0] - x[1] - push, growth * x[1] + x[0]]
+
+
+def test_grazing_sliding():
+    """A circle of radius sqrt(l) touches x = 1, beyond which the field points back."""
+    flow = st.PiecewiseSmooth(
+        h=[lambda x: x[0] - 1.0, lambda x: x[0]],
+        f=circle,
+        x0=[0.9, 0.1],
+        parameters={"l": 0.9},
+    )
+    cycle = st.find_cycle(flow, (0.9, 0.1), METHOD)
+    assert cycle.period == pytest.approx(2.0 * np.pi, abs=1e-10)
+    assert cycle.multipliers == pytest.approx([np.exp(-4.0 * np.pi * 0.9)], abs=1e-10)
+    branch = st.continue_cycle(cycle, "p.l", (0.85, 1.1))
+    assert [one.kind for one in branch.bifurcations] == ["grazing-sliding"]
+    assert branch.bifurcations[0].value == pytest.approx(1.0, abs=1e-9)
+    assert branch.cycles[-1].multipliers.tolist() == [0.0]
+
+
+def turning(t, x, p):
+    """Return x' where x = R(t/2) y + ..., y1' = l y1, y2' = -y2: multipliers -e^(2 pi l)."""
+    c, s = np.cos(0.5 * t), np.sin(0.5 * t)
+    a, b, d = p.l * c * c - s * s, (p.l + 1.0) * c * s, p.l * s * s - c * c
+    return [
+        a * x[0] + (b - 0.5) * x[1] + np.cos(t),
+        (b + 0.5) * x[0] + d * x[1] + 0.3 * np.sin(t),
+    ]
+
+
+def spiral(t, x, p):
+    return [p.l * x[0] - 0.3 * x[1] + np.cos(t), 0.3 * x[0] + p.l * x[1]]
+
+
+@pytest.mark.parametrize(("field", "kind"), [(turning, "flip"), (spiral, "Neimark-Sacker")])
+def test_multipliers_that_leave_the_unit_circle(field, kind):
+    flow = st.PiecewiseSmooth(
+        h=lambda x: x[0] + 100.0,
+        f_plus=field,
+        f_minus=field,
+        x0=[0.5, 0.2],
+        parameters={"l": -0.1},
+    )
+    cycle = st.find_cycle(flow, (0.5, 0.2), METHOD, period=2.0 * np.pi)
+    assert np.abs(cycle.multipliers[0]) == pytest.approx(np.exp(-0.2 * np.pi), abs=1e-10)
+    branch = st.continue_cycle(cycle, "p.l", (-0.12, 0.07), step=0.5)
+    assert [one.kind for one in branch.bifurcations] == [kind]
+    assert branch.bifurcations[0].value == pytest.approx(0.0, abs=1e-10)
+    assert branch.stable.tolist() == (branch.values < 0.0).tolist()
+
+
+def test_a_refused_parameter_ends_the_branch():
+    cycle = st.find_cycle(st.switching.RelayFeedback(), (1.0, 0.2, 0.1), METHOD)
+    branch = st.continue_cycle(cycle, "gain", (-1.0, 1.2), step=0.2)
+    assert 0.0 < branch.values.min() < 1e-3
+    assert "RelayFeedback.gain" in branch.ends[0]
+    with pytest.raises(st.ModelError, match="span"):
+        st.continue_cycle(cycle, "gain", (2.0, 3.0))
+    with pytest.raises(st.ModelError, match="did you mean"):
+        st.continue_cycle(cycle, "gains", (0.0, 3.0))
+
+
+def test_orders_are_cyclic():
+    assert same_order(("a", "b", "c"), ("c", "a", "b"))
+    assert not same_order(("a", "b", "c"), ("c", "b", "a"))
+    assert same_order((), ())
+
+
+@pytest.mark.parametrize(
+    ("labels", "kind"),
+    [
+        (("slide 1: - to slide", "leave 1: slide to -"), "grazing-sliding"),
+        (("slide 1: - to slide", "leave 1: slide to +"), "crossing-sliding"),
+        (("leave 1: slide to -", "slide 1: - to slide"), "adding-sliding"),
+        (("cross 1: + to -", "slide 1: - to slide"), "switching-sliding"),
+        (("cross 1: + to -", "cross 1: - to +"), "grazing"),
+        (("cross 1: + to -", "cross 2: - to +"), "codimension-2 intersection"),
+        (("kink", "cross 2: - to +"), "change of the order of events"),
+        (("stick 1", "slip+ 1"), "grazing-sliding"),
+    ],
+)
+def test_kinds_of_changes(labels, kind):
+    def orbit(*events):
+        return type("Orbit", (), {"events": events, "order": labels, "period": 5.0})
+
+    def event(time):
+        return type("Event", (), {"time": time})
+
+    assert change_of_order(orbit(), orbit(event(1.0), event(1.001))) == kind
+
+
+def test_kinds_of_changes_of_a_chain():
+    order = ("slip+ 1", "stick 1", "slip- 1", "slip+ 2", "slip- 2")
+    events = [type("Event", (), {"time": time}) for time in (0.0, 1.0, 1.001, 2.0, 3.0)]
+    more = type("Orbit", (), {"events": events, "order": order, "period": 5.0})
+    fewer = type("Orbit", (), {"events": events[:2], "order": order[:2], "period": 5.0})
+    assert change_of_order(fewer, more) == change_of_order(more, fewer) == "crossing-sliding"

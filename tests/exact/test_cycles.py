@@ -1,0 +1,113 @@
+"""Periodic orbits by shooting, against closed forms."""
+
+import numpy as np
+import pytest
+
+import stiction as st
+from stiction.exact.switching import belt_cycle, relay_half_period
+
+METHOD = st.switching.EventDriven(rtol=1e-13)
+
+
+def forced(side):
+    return lambda t, x, p: [x[1], -x[0] + np.cos(p.r * t) - side * p.f]
+
+
+DEN_HARTOG = st.PiecewiseSmooth(
+    h=lambda x: x[1],
+    f_plus=forced(1.0),
+    f_minus=forced(-1.0),
+    x0=[0.5, 0.2],
+    parameters={"r": 0.7, "f": 0.3},
+)
+
+
+def period(system):
+    return 2.0 * np.pi / system.parameter("p.r")
+
+
+def multipliers_of(r, f, amplitude, phase):
+    """Return the squares of the roots of z^2 - (1 + rho) cos(pi/r) z + rho."""
+    rho = (amplitude - np.cos(phase) - f) / (amplitude - np.cos(phase) + f)
+    return np.roots([1.0, -(1.0 + rho) * np.cos(np.pi / r), rho]) ** 2, rho
+
+
+@pytest.mark.parametrize(
+    ("r", "f", "amplitude", "modulus"),
+    [
+        (0.7, 0.3, 1.88569985041425, 0.509801088788811),
+        (0.9, 0.6, 3.66141638219527, 0.663464651508529),
+        (1.3, 0.4, 1.20090061235759, 0.670717125215088),
+        (2.0, 0.3, 0.297676184991529, 0.59750580788142),
+    ],
+)
+def test_den_hartog(r, f, amplitude, modulus):
+    flow = DEN_HARTOG.with_parameters(r=r, f=f)
+    cycle = st.find_cycle(flow, (1.0, 0.5), METHOD, period=period, settle=40.0)
+    turns = [event.state[0] for event in cycle.events]
+    assert np.abs(turns) == pytest.approx([amplitude, amplitude], abs=1e-12)
+    right = next(event for event in cycle.events if event.state[0] > 0.0)
+    expected, rho = multipliers_of(r, f, amplitude, r * right.time)
+    assert rho == pytest.approx(modulus, abs=1e-12)
+    assert np.sort_complex(cycle.multipliers) == pytest.approx(np.sort_complex(expected), abs=1e-10)
+    assert cycle.stable
+    assert not cycle.autonomous
+    assert cycle.period == pytest.approx(2.0 * np.pi / r)
+
+
+def test_belt():
+    cycle = st.find_cycle(st.BeltOscillator(), (0.0, 0.5), METHOD)
+    assert cycle.period == pytest.approx(belt_cycle(1.0, 0.1, 0.5).period, abs=1e-11)
+    assert cycle.period == pytest.approx(6.43947489010524, abs=1e-11)
+    # the orbit sticks: every perturbation is forgotten
+    assert cycle.multipliers.tolist() == [0.0]
+    assert cycle.trivial == pytest.approx(1.0, abs=1e-10)
+    assert cycle.order == ("slide 1: - to slide", "leave 1: slide to -")
+    assert cycle.run().final["x"] == pytest.approx(cycle.state[0], abs=1e-11)
+
+
+def test_relay():
+    cycle = st.find_cycle(st.switching.RelayFeedback(), (1.0, 0.2, 0.1), METHOD)
+    assert cycle.period == pytest.approx(2.0 * relay_half_period(3), abs=1e-11)
+    assert cycle.period == pytest.approx(3.67975067086480, abs=1e-11)
+    expected = [0.147448763703711, 1.08911222037e-4]
+    assert cycle.multipliers == pytest.approx(expected, abs=1e-10)
+
+
+def test_wheel():
+    start = (0.705371, 0.026210, -0.911041)
+    cycle = st.find_cycle(st.WheelOnTurntable(), start, METHOD)
+    assert cycle.period == pytest.approx(3.635583, abs=1e-6)
+    landing = next(event for event in cycle.events if event.label.startswith("slide"))
+    assert landing.state == pytest.approx(start, abs=2e-6)
+    assert cycle.multipliers[1] == 0.0
+    assert abs(cycle.multipliers[0]) < 1.0
+
+
+@pytest.mark.parametrize("nodes", [1, 2, 5, 11])
+def test_nodes_change_nothing(nodes):
+    few = st.find_cycle(st.switching.RelayFeedback(), (1.0, 0.2, 0.1), METHOD, nodes=nodes)
+    assert few.multipliers == pytest.approx([0.147448763703711, 1.08911222037e-4], abs=1e-11)
+
+
+def test_the_nearest_miss_is_reported():
+    away = st.PiecewiseSmooth(
+        h=lambda x: x[0] - 50.0,
+        f_plus=lambda x: [1.0, 0.0],
+        f_minus=lambda x: [x[0], 2.0 * x[1] + 1.0],
+        x0=[1.0, 0.0],
+    )
+    with pytest.raises(st.SolveError, match="none of whose events comes back"):
+        st.find_cycle(away, (1.0, 0.0))
+    drift = st.PiecewiseSmooth(
+        h=lambda x: x[0] + 50.0,
+        f_plus=lambda t, x: [1.0 + np.cos(t), 0.1],
+        f_minus=lambda t, x: [1.0, 0.0],
+        x0=[1.0, 0.0],
+    )
+    with pytest.raises(st.SolveError, match=r"gap of .* at the state"):
+        st.find_cycle(drift, (1.0, 0.0), period=2.0 * np.pi)
+    with pytest.raises(st.ModelError, match="derivatives"):
+        st.find_cycle(st.CrossedRods(), (1.0, 0.0))
+    with pytest.raises(st.ModelError, match="guess"):
+        st.find_cycle(st.BeltOscillator(), (1.0, 0.0, 0.0))
