@@ -1,0 +1,37 @@
+"""Periodic orbits of chains by shooting over their derivatives."""
+
+import numpy as np
+import pytest
+
+import stiction as st
+
+# Den Hartog 1931: frequency ratio, friction, amplitude, modulus of both multipliers
+ORBITS = [
+    (0.7, 0.3, 1.88569985041425, 0.509801088788811),
+    (0.9, 0.6, 3.66141638219527, 0.663464651508529),
+    (1.3, 0.4, 1.20090061235759, 0.670717125215088),
+    (2.0, 0.3, 0.297676184991529, 0.59750580788142),
+]
+
+
+@pytest.mark.parametrize(("ratio", "friction", "amplitude", "modulus"), ORBITS)
+def test_den_hartog(ratio, friction, amplitude, modulus):
+    """x'' + x + f sgn x' = cos(r t), an orbit without stops, as a chain of one mass."""
+    load = st.chains.Sine(1.0, ratio, np.pi / 2)
+    chain = st.Chain(
+        mass=[1.0], stiffness=[1.0], gravity=1.0, law=st.Coulomb(friction), load=load, v0=0.1
+    )
+    period = 2.0 * np.pi / ratio
+    run = st.solve(chain, t_span=(0.0, 40.0 * period), save=2)
+    guess = [run.data.x.values[-1, 0], run.data.v.values[-1, 0]]
+    cycle = st.find_cycle(chain, guess, period=period)
+    np.testing.assert_allclose(np.abs(cycle.multipliers), modulus, atol=1e-10)
+    found = chain.at_state(cycle.state).tangents(None, (cycle.start, cycle.start + period), ())
+    turns = np.abs([event.state[0] for event in found.events])
+    np.testing.assert_allclose(turns, amplitude, atol=1e-12)
+    assert cycle.stable
+    rho, total = modulus, (1.0 + modulus) * np.cos(np.pi / ratio)
+    roots = np.roots([1.0, -total, rho]) ** 2
+    np.testing.assert_allclose(
+        np.sort_complex(cycle.multipliers), np.sort_complex(roots), atol=1e-8
+    )
