@@ -103,8 +103,8 @@ def test_short_intervals_of_a_batch_with_a_long_one_are_as_exact_as_alone():
     chain = Chain(mass=[1.0] * 3, stiffness=20.0, damping=2.0, law=Coulomb(0.25), load=Ramp(0.1))
     n, lengths = chain.n_mass, np.array([6.0, 0.08, 0.5, 0.0])
     forces, still = Forces(chain), np.zeros((n, lengths.size))
-    mode = np.ones((n, lengths.size))
-    given = Intervals(0.0 * lengths, lengths, still, still + 0.3, mode, np.zeros(4, int))
+    mode = np.ones((n, lengths.size)) * (lengths < 1.0)  # the long interval is one of stick
+    given = Intervals(0.0 * lengths, lengths, still, 0.3 * mode, mode, np.zeros(4, int))
     x, v = linear.ends(forces, given)
     for s in range(lengths.size):
         alone = linear.ends(forces, given.part(np.array([s])))
