@@ -1,7 +1,7 @@
 """Forces and velocities of a frictional contact problem: sweeps, Newton's method, and what stalls.
 
 Projected Gauss-Seidel finds which contacts are open, stick and slip; Newton's method then converges
-in a few steps. Where it cycles the proximal method follows.
+in a few steps. Where it cycles the proximal method follows, then Newton's method from other starts.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ from stiction.numerics.friction_problem.proximal import proximal
 __all__ = ["Work", "solve_local"]
 
 Floats = npt.NDArray[np.float64]
+
+_STARTS = 60
 
 
 class Work(NamedTuple):
@@ -64,8 +66,17 @@ def _attempts(local: Local, r: Floats, tol: float) -> Iterator[tuple[Iterate, st
         found, solved = newton(local, r, tol)
         yield found, "newton", 0, solved
         r = found.r if found.error < now.error else r
-    zero = np.zeros_like(r)
-    for start, shift in ((r, 0.1), (zero, 1.0), (zero, 10.0)):
-        found, count, solved = proximal(local, start, tol, shift)
+    found, count, solved = proximal(local, r, tol)
+    yield found, "proximal", count, solved
+    # with high friction solutions attract few starts; the same ones each time
+    rng = np.random.default_rng(0)
+    size = float(np.abs(local.q).max() * local.rho.max())
+    for _ in range(_STARTS):
+        start = size * 10.0 ** rng.uniform(-2.0, 2.0) * rng.normal(size=r.shape)
+        start[:, 0] = np.abs(start[:, 0])
+        tried, solved = newton(local, swept(local, start, 10), tol, most=60)
+        yield tried, "newton", 10, solved
+    for shift in (1.0, 10.0):
+        found, count, solved = proximal(local, np.zeros_like(r), tol, shift)
         yield found, "proximal", count, solved
     yield iterate_of(local, swept(local, found.r, 5000)), "gauss_seidel", 5000, 0

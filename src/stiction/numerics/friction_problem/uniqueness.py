@@ -20,8 +20,9 @@ import numpy.typing as npt
 from stiction.numerics.friction_problem.blocks import Local
 from stiction.numerics.friction_problem.certificate import residual
 from stiction.numerics.friction_problem.existence import MOST_ENUMERATED, solutions_in_the_plane
+from stiction.numerics.friction_problem.gauss_seidel import swept
+from stiction.numerics.friction_problem.newton import newton
 from stiction.numerics.friction_problem.programmes import cone_rows, maximise
-from stiction.numerics.friction_problem.solver import solve_local
 
 __all__ = ["Admissible", "Answer", "Uniqueness", "admissible_forces", "uniqueness"]
 
@@ -256,7 +257,7 @@ def _candidates(local: Local, r: Floats, plane: bool) -> Iterator[Floats]:
     for _ in range(_STARTS):
         start = size * 10.0 ** rng.uniform(-1, 2) * rng.normal(size=r.shape)
         start[:, 0] = np.abs(start[:, 0])
-        yield solve_local(local, start, tol)[0].r
+        yield newton(local, swept(local, start, 50), tol)[0].r
 
 
 def _rests_without_friction(local: Local, r: Floats) -> bool:

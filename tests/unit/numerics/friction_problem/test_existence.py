@@ -1,8 +1,11 @@
 import numpy as np
 import pytest
-from friction_cases import brick_tower
+from friction_cases import FILES, brick_tower, problem_in
 
 import stiction as st
+
+# problems whose linear programmes take a minute
+LARGE = ("Box_", "Capsules", "spheres", "fc2d", "FrictionContactProblem")
 
 
 def body_between_supports(rng, size, closing):
@@ -104,3 +107,19 @@ def test_enumeration_decides_what_is_left():
         assert found.answer == ("proven" if solved.converged else "none")
         answers.add(found.criterion[:11])
     assert "enumeration" in answers
+
+
+@pytest.mark.parametrize("layers", [1, 4, 8])
+@pytest.mark.parametrize("push", [0.0, 0.5])
+def test_what_is_solved_is_not_called_without_solution(layers, push):
+    """Without the solution given: forces are large beside W and q, and W lacks rank."""
+    tower = brick_tower(layers, 0.7, push=push, seed=layers)
+    assert tower.solve().converged
+    assert tower.existence().answer != "none"
+
+
+@pytest.mark.parametrize("name", [n for n in FILES if not n.startswith(LARGE)] or ["no files"])
+def test_no_file_is_called_without_solution(name):
+    problem = problem_in(name)
+    assert problem.existence().answer != "none"
+    assert problem.existence(problem.solve()).answer == "proven"
