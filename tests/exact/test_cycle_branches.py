@@ -170,6 +170,25 @@ def test_a_refused_parameter_ends_the_branch():
         st.continue_cycle(cycle, "gains", (0.0, 3.0))
 
 
+def shrinking(x, p):
+    growth = p.l - x[0] ** 2 - x[1] ** 2
+    return [growth * x[0] - x[1], growth * x[1] + x[0]]
+
+
+@pytest.mark.parametrize("step", [0.5, 0.1])
+def test_a_branch_ends_at_a_hopf_bifurcation(step):
+    flow = st.PiecewiseSmooth(
+        h=lambda x: x[0], f_plus=shrinking, f_minus=shrinking, x0=[0.3, 0.1], parameters={"l": 0.1}
+    )
+    cycle = st.find_cycle(flow, (0.3, 0.1), METHOD)
+    branch = st.continue_cycle(cycle, "p.l", (-0.1, 0.11), step=step)
+    assert [one.kind for one in branch.bifurcations] == ["Hopf"]
+    # the square of the amplitude is l itself
+    assert branch.bifurcations[0].value == pytest.approx(0.0, abs=1e-8)
+    assert "the orbit shrinks to an equilibrium" in branch.ends
+    assert branch.values.min() > 0.0
+
+
 def test_orders_are_cyclic():
     assert same_order(("a", "b", "c"), ("c", "a", "b"))
     assert not same_order(("a", "b", "c"), ("c", "b", "a"))
