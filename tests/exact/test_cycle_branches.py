@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.optimize import brentq, fsolve
 
 import stiction as st
 from stiction.studies.cycles.bifurcations import change_of_order, same_order
@@ -168,6 +169,47 @@ def test_a_refused_parameter_ends_the_branch():
         st.continue_cycle(cycle, "gain", (2.0, 3.0))
     with pytest.raises(st.ModelError, match="did you mean"):
         st.continue_cycle(cycle, "gains", (0.0, 3.0))
+
+
+def shrinking(x, p):
+    growth = p.l - x[0] ** 2 - x[1] ** 2
+    return [growth * x[0] - x[1], growth * x[1] + x[0]]
+
+
+@pytest.mark.parametrize("step", [0.5, 0.1])
+def test_a_branch_ends_at_a_hopf_bifurcation(step):
+    flow = st.PiecewiseSmooth(
+        h=lambda x: x[0], f_plus=shrinking, f_minus=shrinking, x0=[0.3, 0.1], parameters={"l": 0.1}
+    )
+    cycle = st.find_cycle(flow, (0.3, 0.1), METHOD)
+    branch = st.continue_cycle(cycle, "p.l", (-0.1, 0.11), step=step)
+    assert [one.kind for one in branch.bifurcations] == ["Hopf"]
+    # the square of the amplitude is l itself
+    assert branch.bifurcations[0].value == pytest.approx(0.0, abs=1e-8)
+    assert "the orbit shrinks to an equilibrium" in branch.ends
+    assert branch.values.min() > 0.0
+
+
+def test_the_stick_slip_cycle_of_the_wheel():
+    """It meets an unstable cycle without stick, which comes from a Hopf bifurcation."""
+    wheel = st.WheelOnTurntable()
+    cycle = st.find_cycle(wheel, (0.705371, 0.026210, -0.911041), METHOD)
+    branch = st.continue_cycle(cycle, "omega0", (-1.02, -0.3), step=0.2, most=16)
+    assert [one.kind for one in branch.bifurcations] == ["grazing-sliding", "Hopf"]
+    assert branch.bifurcations[0].value == pytest.approx(-0.9988748916, abs=1e-9)
+    # beyond the grazing the orbit is unstable
+    assert branch.stable.sum() == (branch.values <= -1.0).sum()
+
+    def growth(omega0):
+        flow = wheel.with_parameter("omega0", omega0)
+        rest = fsolve(lambda x: flow.field(x, -1.0), (0.71, 0.0, -0.92), xtol=1e-13)
+        steps = 1e-5 * np.eye(3)
+        rates = [flow.field(rest + one, -1.0) - flow.field(rest - one, -1.0) for one in steps]
+        values = np.linalg.eigvals(np.array(rates).T / 2e-5)
+        return values[np.abs(values.imag) > 0.1].real.max()
+
+    hopf = brentq(growth, -1.0, -0.999)
+    assert branch.bifurcations[1].value == pytest.approx(hopf, abs=1e-6)
 
 
 def test_orders_are_cyclic():

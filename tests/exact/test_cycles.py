@@ -90,6 +90,11 @@ def test_nodes_change_nothing(nodes):
     assert few.multipliers == pytest.approx([0.147448763703711, 1.08911222037e-4], abs=1e-11)
 
 
+def test_a_force_needs_its_period():
+    with pytest.raises(st.ModelError, match="period of the force"):
+        st.find_cycle(DEN_HARTOG, (1.0, 0.5), METHOD, settle=20.0)
+
+
 def test_the_nearest_miss_is_reported():
     away = st.PiecewiseSmooth(
         h=lambda x: x[0] - 50.0,

@@ -27,7 +27,7 @@ _BEGUN = re.compile(r"(slip\+|slip-|stick) (\d+)")
 _STICK = "slide"
 _MODES = {"slip+": "+", "slip-": "-", "stick": _STICK}
 # a pair that crosses the unit circle is complex by more than this
-_COMPLEX, _ON_CIRCLE = 1e-7, 1e-4
+_COMPLEX, _ON_CIRCLE, _ON_FOLD = 1e-7, 1e-4, 1e-5
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +36,7 @@ class Bifurcation:
 
     Parameters
     ----------
-    kind : `fold`, `flip`, `Neimark-Sacker`; `crossing-sliding`, `grazing-sliding`,
+    kind : `fold`, `flip`, `Neimark-Sacker`, `Hopf`; `crossing-sliding`, `grazing-sliding`,
         `switching-sliding`, `adding-sliding`; `grazing`, `codimension-2 intersection`, or `change
         of the order of events`
     value : of the parameter
@@ -80,6 +80,8 @@ def verified(kind: str, cycle: Cycle) -> bool:
     A pair of real multipliers whose product is 1 is no Neimark-Sacker bifurcation.
     """
     values = cycle.multipliers
+    if kind == "fold":
+        return bool(np.abs(values - 1.0).min() < _ON_FOLD)
     if kind == "flip":
         return bool(np.abs(values + 1.0).min() < _ON_CIRCLE)
     critical = np.abs(np.abs(values) - 1.0) < _ON_CIRCLE

@@ -41,6 +41,8 @@ __all__ = ["CycleBranch", "continue_cycle"]
 Floats = npt.NDArray[np.float64]
 
 _HALVINGS, _MOST_CHANGES = 40, 8
+# states of an orbit whose spread is its amplitude
+_SAMPLES = 16
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -274,10 +276,41 @@ class _Follow:
             return False
         if same_order(last.order, new.order):
             self.found += self._smooth(place, step, last, new)
+            if self.reason:
+                return False
         else:
             self.found += self._changes(place, step, last, new)
         self.cycles.append(new)
         return True
+
+    def _turned_over(self, last: Cycle, new: Cycle) -> bool:
+        """Return whether the nodes lie on the other side of their mean."""
+        spans = [(one.nodes - one.nodes.mean(axis=0)) / self.problem.sizes for one in (last, new)]
+        return float((spans[0] * spans[1]).sum()) < 0.0
+
+    def _hopf(self, last: Cycle, new: Cycle) -> Bifurcation | None:
+        """End the branch where the amplitude of its last three orbits vanishes, if it shrinks.
+
+        The parameter is smooth in the square of the amplitude, so a parabola is drawn.
+        """
+        squares, fractions = [], np.arange(_SAMPLES) / _SAMPLES
+        for cycle in self.cycles[-3:]:
+            span = states_at(cycle, fractions + cycle.fractions[0]) / self.problem.sizes
+            squares.append(float(((span - span.mean(axis=0)) ** 2).sum()))
+        if len(squares) < 2 or not squares[-1] < 0.9 * squares[0]:
+            return None
+        self.reason = "the orbit shrinks to an equilibrium"
+        values = [float(one.system.parameter(self.parameter)) for one in self.cycles[-3:]]
+        degree = len(values) - 1
+        value = float(np.polyfit(np.array(squares) / squares[0], values, degree)[-1])
+        return Bifurcation("Hopf", value, last, last.order, new.order)
+
+    def _known(self, u: Floats) -> Cycle | None:
+        """Return the orbit at a solution; None where it has no derivatives."""
+        try:
+            return self._cycle(u)
+        except ModelError:
+            return None
 
     def _cycle(self, u: Floats) -> Cycle:
         gap = float(np.abs(self.problem.residual(u)).max())
@@ -296,6 +329,7 @@ class _Follow:
 
         tests: list[tuple[str, Callable[[Floats], float], tuple[float, float]]] = []
         if ends[0] * ends[1] < 0.0:
+            # first, since a branch may end there
             tests.append(("fold", along, ends))
         for kind, test in TESTS.items():
             values = test(last), test(new)
@@ -303,13 +337,14 @@ class _Follow:
                 tests.append((kind, lambda u, test=test: test(self._cycle(u)), values))  # type: ignore[misc]
         for kind, function, values in tests:
             at = located(self.problem, place, step.step, function, values)
-            if at is None:
-                continue
-            try:
-                cycle = self._cycle(at[1])
-            except ModelError:
-                continue
-            if kind == "fold" or verified(kind, cycle):
+            cycle = None if at is None else self._known(at[1])
+            critical = cycle is not None and verified(kind, cycle)
+            if kind == "fold" and (not critical or self._turned_over(last, new)):
+                hopf = self._hopf(last, new) if self.problem.period is None else None
+                if hopf is not None:
+                    # the branch comes back along itself, half a period on
+                    return [hopf]
+            if at is not None and cycle is not None and critical:
                 value = float(at[1][-1])
                 found.append((at[0], Bifurcation(kind, value, cycle, last.order, new.order)))
         return [one for _, one in sorted(found, key=lambda pair: pair[0])]
@@ -361,16 +396,13 @@ class _Follow:
         found: Step[Floats] | None = step
         if share != 1.0:
             found = corrected(self.problem, place, place.tangent, share * step.step)
-        try:
-            return None if found is None else self._cycle(found.u)
-        except ModelError:
-            return None
+        return None if found is None else self._known(found.u)
 
 
-def _with_nodes(cycle: Cycle, fractions: Floats) -> Cycle:
-    """Return the same orbit with other nodes."""
-    base, period, nodes = cycle.fractions, cycle.period, []
-    for fraction in fractions[:-1]:
+def states_at(cycle: Cycle, fractions: Floats) -> Floats:
+    """Return (k, n) states of an orbit at fractions of its period."""
+    base, period, found = cycle.fractions, cycle.period, []
+    for fraction in fractions:
         at = base[0] + (fraction - base[0]) % 1.0
         k = min(int(np.searchsorted(base, at, side="right")), len(base) - 1) - 1
         zero = base[k] if cycle.autonomous else 0.0
@@ -378,8 +410,12 @@ def _with_nodes(cycle: Cycle, fractions: Floats) -> Cycle:
         state = cycle.nodes[k]
         if span[1] > span[0] + 1e-9 * period:
             state = cycle.system.at_state(state).tangents(cycle.method, span, ()).final
-        nodes.append(state)
-    problem, u = around(
-        cycle.system, cycle.method, fractions, np.array(nodes), cycle.force_period, period
-    )
+        found.append(state)
+    return np.array(found)
+
+
+def _with_nodes(cycle: Cycle, fractions: Floats) -> Cycle:
+    """Return the same orbit with other nodes."""
+    nodes, period = states_at(cycle, fractions[:-1]), cycle.period
+    problem, u = around(cycle.system, cycle.method, fractions, nodes, cycle.force_period, period)
     return solved(problem, u)

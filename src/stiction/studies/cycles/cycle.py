@@ -24,6 +24,8 @@ _NODES, _MOST_NODES = 4, 1000
 _FIRST_TIME, _MOST_DOUBLINGS, _MOST_EVENTS, _NEAR = 1.0, 24, 2000, 1e-5
 # a distance that is so much larger than the least belongs to another period
 _ALIKE = 10.0
+# fraction of a period by which a run starts later to see whether the time matters
+_SHIFT = 0.37
 # multipliers below this share of the largest derivative are rounding of 0
 _ZERO = 1e-13
 
@@ -326,7 +328,23 @@ def _from_recurrence(
     times = [(event.time - begin) / period for event in run.events[first:last]]
     fractions = nodes_between(times, nodes)
     before = _run(system, method, state, (0.0, begin + float(fractions[0]) * period)).final
+    _check_autonomous(system, method, before, period)
     return _laid(system, method, before, 0.0, fractions - fractions[0], None, period)
+
+
+def _check_autonomous(system: Any, method: Any, state: Floats, period: float) -> None:
+    """Refuse a system whose run depends on the time at which it starts."""
+    ends = [
+        _run(system, method, state, (shift * period, (shift + 1.0) * period)).final
+        for shift in (0.0, _SHIFT)
+    ]
+    off = float(np.abs(ends[0] - ends[1]).max())
+    if off > _NEAR * max(float(np.abs(ends[0]).max()), float(np.abs(state).max())):
+        got = f"nothing, and runs that differ by {off:.3g} when they start at another time"
+        needs, why = "the period of the force", "an orbit under a force has its period."
+        raise ModelError(
+            "find_cycle.period", got, needs, why, "for example period=2.0 * np.pi / r."
+        )
 
 
 def _recurrence(events: Sequence[EventTangent]) -> tuple[float, int, int] | None:
