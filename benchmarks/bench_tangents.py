@@ -44,7 +44,7 @@ def chain_of(n: int, law: st.laws.Friction) -> st.Chain:
 
 def prepared(chain: st.Chain, names: Sequence[str], carries: bool) -> Callable[[], int]:
     """Return a call that makes all steps of a fresh run, with variations or without."""
-    run = TangentRun(chain, METHOD, SPAN, tuple(names))
+    run = TangentRun(chain, METHOD, SPAN, tuple(names), np.zeros(len(names), np.int64))
     if carries:
         return lambda: len(run.run().failures)
     first_modes(run.problem, run.steps.state)
@@ -80,7 +80,7 @@ def adjoint(record: Record, quick: bool) -> None:
         chain, best = chain_of(n, LAWS["Coulomb"][0]), [np.inf, np.inf]
         for _ in range(5 if quick else 60):
             best[0] = min(best[0], seconds(prepared(chain, (), False)))
-            run = RecordedRun(chain, METHOD, SPAN, ())
+            run = RecordedRun(chain, METHOD, SPAN, (), np.zeros(0, np.int64))
             start = time.perf_counter()
             run.run()
             run.back(*seed_of("x[0]", chain, len(run.events)))

@@ -35,3 +35,21 @@ def test_den_hartog(ratio, friction, amplitude, modulus):
     np.testing.assert_allclose(
         np.sort_complex(cycle.multipliers), np.sort_complex(roots), atol=1e-8
     )
+
+
+def test_stick_slip_on_a_belt():
+    """Period 2 d / V + 2 (pi - arctan(d / V)) with d = mu_s - mu_k; the orbit forgets its past."""
+    speed, drop = 0.2, 0.2
+    chain = st.Chain(
+        mass=[1.0],
+        stiffness=[1.0],
+        gravity=1.0,
+        law=st.StaticKinetic(0.3 + drop, 0.3),
+        belt_speed=speed,
+    )
+    cycle = st.find_cycle(chain, (0.25, speed))
+    period = 2.0 * drop / speed + 2.0 * (np.pi - np.arctan(drop / speed))
+    assert cycle.period == pytest.approx(period, abs=1e-11)
+    assert sorted(cycle.order) == ["slip- 1", "stick 1"]
+    np.testing.assert_allclose(cycle.multipliers, 0.0, atol=1e-10)
+    assert cycle.trivial == pytest.approx(1.0, abs=1e-10)

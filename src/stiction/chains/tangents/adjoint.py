@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from stiction.chains.methods import EventDriven
     from stiction.chains.model import Chain
     from stiction.chains.tangents.adjoint_kernels import Adjoint, Recording
+    from stiction.chains.tangents.state import Directions
 
 __all__ = ["RecordedRun", "event_driven_gradients", "seed_of"]
 
@@ -46,7 +47,7 @@ def event_driven_gradients(
     Source: di Bernardo, Budd, Champneys, Kowalczyk 2008, section 2.5.
     Verified by: tests/unit/chains/tangents/test_adjoint.py::test_both_modes_agree
     """
-    span, names = check_span(t_span), expanded(chain, to)
+    span, (names, whole) = check_span(t_span), expanded(chain, to)
     if not chain.law.constant:
         raise ModelError(
             "Chain.gradients",
@@ -57,9 +58,9 @@ def event_driven_gradients(
         )
     refuse(chain, method, span[0])
     with np.errstate(all="ignore"):
-        run = RecordedRun(chain, method, span, ())
+        run = RecordedRun(chain, method, span, (), np.zeros(0, np.int64))
         forward = run.run()
-        parts, start, _kept = laid_out(chain, names, run.law)
+        parts, start, _kept = laid_out(chain, names, whole, run.law)
         by = np.empty((len(of), len(names)))
         for row, name in enumerate(of):
             a = run.back(*seed_of(name, chain, len(run.events)))
@@ -68,7 +69,7 @@ def event_driven_gradients(
             for field, values in parts._asdict().items():
                 if field in fields:
                     by[row] += np.reshape(values, (len(names), -1)) @ fields[field]
-    by[:, _without_derivative(chain, span[0], parts.belt, start, parts)] = np.nan
+    by[:, _without_derivative(chain, span[0], start, parts)] = np.nan
     if forward.failures:
         by[:] = np.nan
     return Gradients(tuple(of), by, forward, names, units_of(chain, names))
@@ -90,16 +91,18 @@ def seed_of(name: str, chain: Chain, events: int) -> tuple[Floats, Floats]:
 
 
 def _without_derivative(
-    chain: Chain, t: float, belt: Floats, start: Floats, parts: object
+    chain: Chain, t: float, start: Floats, parts: Directions
 ) -> npt.NDArray[np.bool_]:
     """Return which directions have no derivative at the start; see `event_kernels.at_start`."""
-    n, bound = chain.n_mass, chain.stick_bound
+    n, bound, belt, whole = chain.n_mass, chain.stick_bound, parts.belt, parts.whole
     drive = np.abs(chain.drive(t, chain.x_start, chain.v_start))
     slow = chain.friction.mu_kinetic * chain.normal_forces if chain.law.has_jump else bound
     rests = chain.v_start == chain.belt_speed
     open_start = rests & (bound > 0.0) & (drive >= slow)
-    lost = (start[n:] != belt)[open_start].any(axis=0)
-    by = getattr(parts, "mu_static") * chain.normal_forces  # noqa: B009
+    # a start that is varied as a whole keeps its masses in stick
+    kinked = open_start[:, None] & ((drive > bound)[:, None] | (whole == 0))
+    lost = ((start[n:] != belt) & kinked).any(axis=0)
+    by = parts.mu_static * chain.normal_forces
     return np.asarray(lost | (by[:, bound == 0.0] != 0.0).any(axis=1))
 
 

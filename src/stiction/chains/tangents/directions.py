@@ -44,19 +44,27 @@ _LOAD = (
 )
 
 
-def expanded(chain: Chain, to: Sequence[str]) -> tuple[str, ...]:
-    """Return the names of all directions: `x0` stands for the 2 n components of the start."""
-    n, names = chain.n_mass, []
+def expanded(chain: Chain, to: Sequence[str]) -> tuple[tuple[str, ...], Ints]:
+    """Return the names of all directions, and which of them belong to the start as a whole.
+
+    `x0` stands for the 2 n components of the start. A velocity in stick among them is varied
+    within stick, so that shooting may start there.
+    """
+    n, names = chain.n_mass, list[str]()
+    whole = list[int]()
     for name in to:
+        whole += [0] * (len(names) - len(whole))
         if name == "x0":
             names += [f"x0[{i}]" for i in range(n)] + [f"v0[{i}]" for i in range(n)]
+            whole += [1] * (2 * n)
         elif name == "v0":
             names += [f"v0[{i}]" for i in range(n)]
         else:
             if _start_component(chain, name) is None:
                 parameter(chain, name)
             names.append(name)
-    return tuple(names)
+    whole += [0] * (len(names) - len(whole))
+    return tuple(names), np.array(whole, np.int64)
 
 
 def _start_component(chain: Chain, name: str) -> int | None:
@@ -71,7 +79,7 @@ def _start_component(chain: Chain, name: str) -> int | None:
 
 
 def laid_out(
-    chain: Chain, names: Sequence[str], law: CompiledLaw
+    chain: Chain, names: Sequence[str], whole: Ints, law: CompiledLaw
 ) -> tuple[Directions, Floats, list[CompiledLaw]]:
     """Return the directions, the (2 n, m) derivatives of the start, and laws to keep alive."""
     n, m = chain.n_mass, len(names)
@@ -107,6 +115,7 @@ def laid_out(
                     kept.append(CompiledLaw(other.friction, ("mu", "share", "slope")))
                     rows[q, j] = kept[-1].start
     directions = Directions(
+        whole=whole,
         mechanics=flags[0],
         load=flags[1],
         law=flags[2],

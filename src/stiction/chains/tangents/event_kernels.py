@@ -178,7 +178,8 @@ def at_start(
             return
         slow = p.mu_kinetic[i] * p.normal[i] if jumps(p, i) else bound
         for q in range(g.x.shape[0]):
-            if g.v[q, i + 1] != d.belt[q] and abs(drive) >= slow:
+            within = mode[i] == 0 and d.whole[q] == 1
+            if g.v[q, i + 1] != d.belt[q] and abs(drive) >= slow and not within:
                 # to one side it slips on, to the other it turns round or sticks
                 _note(log, t, START, i, abs(drive), slow)
                 _end(g, q)

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 __all__ = ["check_span", "event_driven_tangents", "label_of", "units_of"]
 
 Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
 
 _MODES = {-1: "slip-", 0: "stick", 1: "slip+"}
 _EVENT_ROWS, _FAILURE_ROWS = 256, 64
@@ -87,7 +88,7 @@ def event_driven_tangents(
         )
     refuse(chain, method, t_start)
     with np.errstate(all="ignore"):
-        return TangentRun(chain, method, (t_start, t_end), expanded(chain, to)).run()
+        return TangentRun(chain, method, (t_start, t_end), *expanded(chain, to)).run()
 
 
 def check_span(t_span: tuple[float, float]) -> tuple[float, float]:
@@ -120,6 +121,7 @@ class TangentRun:
         method: EventDriven,
         t_span: tuple[float, float],
         names: tuple[str, ...],
+        whole: Ints,
     ) -> None:
         request = Request(*t_span, save=np.array(t_span))
         plain = dataclasses.replace(method, replay=False)
@@ -135,7 +137,7 @@ class TangentRun:
             mu_address=self.law.mu,
             share_address=self.law.share,
         )
-        self.directions, start, self.kept = laid_out(chain, names, self.law)
+        self.directions, start, self.kept = laid_out(chain, names, whole, self.law)
         n, m, order = chain.n_mass, len(names), method.order
         self.variation = _variation(n, m, order, chain.law.constant)
         self.variation.x[:, 1:-1], self.variation.v[:, 1:-1] = start[:n].T, start[n:].T

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["theta_tangents"]
 
 Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
 
 _MASS_STEPS_PER_CALL = 200_000
 
@@ -55,17 +56,21 @@ def theta_tangents(
         "use a law without states.",
     )
     with np.errstate(all="ignore"):
-        return _followed(chain, method, t_span, expanded(chain, to))
+        return _followed(chain, method, t_span, *expanded(chain, to))
 
 
 def _followed(
-    chain: Chain, method: ThetaStepper, t_span: tuple[float, float], names: tuple[str, ...]
+    chain: Chain,
+    method: ThetaStepper,
+    t_span: tuple[float, float],
+    names: tuple[str, ...],
+    whole: Ints,
 ) -> Tangents:
     from stiction.chains.tangents import theta_kernels as tk
 
     integrator = ThetaIntegrator(scheme_of(method), chain, Request(*t_span, save=np.array(t_span)))
     p, work, now, n = integrator.problem, integrator.work, integrator.now, chain.n_mass
-    directions, start, _kept = laid_out(chain, names, integrator.law)
+    directions, start, _kept = laid_out(chain, names, whole, integrator.law)
     g = _variation(n, len(names))
     g.x[:, 1:-1], g.v[:, 1:-1] = start[:n].T, start[n:].T
     begin(chain, integrator.scheme, p, work, integrator.saved, integrator.events)

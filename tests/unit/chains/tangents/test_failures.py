@@ -145,6 +145,12 @@ def test_a_static_drop_leaves_the_start_open_to_one_side():
     assert [one.kind for one in found.failures] == ["start on the surface"]
     np.testing.assert_array_equal(found.final_by[:, 0], np.nan)
     np.testing.assert_array_equal(found.final_by[:, 1:], [[0.0, 1.0], [0.0, 0.0]])
+    # a start that is varied as a whole stays in stick
+    whole = chain.tangents(None, (0.0, 1.0), ["x0"])
+    assert not whole.failures
+    np.testing.assert_array_equal(whole.final_by, [[1.0, 0.0], [0.0, 0.0]])
+    gradients = chain.gradients(None, (0.0, 1.0), ["x[0]"], ["x0", "v0[0]"])
+    np.testing.assert_array_equal(gradients.by, [[1.0, 0.0, np.nan]])
     within = chain.with_parameter("load.value", 1.0).tangents(None, (0.0, 1.0), ["v0[0]"])
     assert not within.failures
     np.testing.assert_array_equal(within.final_by, 0.0)

@@ -59,7 +59,7 @@ def test_unknown_names_are_refused(name):
 def test_numbers_that_do_not_change_have_exact_zeros():
     law = CompiledLaw(chain().friction, ())
     names = ["law.mu_static", "stiffness[1]", "load.parts[0].rate", "mass[1]", "v0[1]"]
-    parts, start, _ = laid_out(chain(), names, law)
+    parts, start, _ = laid_out(chain(), names, np.zeros(5, np.int64), law)
     np.testing.assert_array_equal(parts.mechanics, [1, 1, 0, 1, 0])
     np.testing.assert_array_equal(parts.load, [0, 0, 1, 0, 0])
     np.testing.assert_array_equal(parts.mu_static[[1, 2, 4]], 0.0)
