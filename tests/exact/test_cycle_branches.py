@@ -194,7 +194,7 @@ def test_the_stick_slip_cycle_of_the_wheel():
     """It meets an unstable cycle without stick, which comes from a Hopf bifurcation."""
     wheel = st.WheelOnTurntable()
     cycle = st.find_cycle(wheel, (0.705371, 0.026210, -0.911041), METHOD)
-    branch = st.continue_cycle(cycle, "omega0", (-1.02, -0.3), step=0.2, most=16)
+    branch = st.continue_cycle(cycle, "omega0", (-1.02, -0.3), step=0.2, max_orbits=16)
     assert [one.kind for one in branch.bifurcations] == ["grazing-sliding", "Hopf"]
     assert branch.bifurcations[0].value == pytest.approx(-0.9988748916, abs=1e-9)
     # beyond the grazing the orbit is unstable

@@ -91,13 +91,15 @@ GIVEN = {
     "Saltelli": {"members": 4},
     "Range": {"low": 0.0, "high": 1.0},
     "Sweep": {"scenario": "slip-wave", "fields": {"law.mu": [0.1]}},
+    "find_cycle": {"system": FLOW, "guess": np.zeros(3)},
+    "continue_cycle": {"cycle": None, "parameter": "p.mu", "span": (0.0, 1.0)},
     "sobol_indices": {"study": None, "result": "stop_time"},
     "fit": {"curves": CURVE, "law": st.Coulomb},
     "compare_fits": {"fits": ()},
 }
 
 # what was found: nobody makes it
-FOUND = {"Fit"}
+FOUND = {"Fit", "Cycle"}
 # places in a list: what has no such member says so
 PLACES = {"body", "component", "components", "contact", "displacement", "first", "reference"}
 PLACES |= {"second", "surface"}

@@ -43,6 +43,7 @@ Floats = npt.NDArray[np.float64]
 _HALVINGS, _MOST_CHANGES = 40, 8
 # states of an orbit whose spread is its amplitude
 _SAMPLES = 16
+_MOST_ORBITS = 100_000
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -98,7 +99,7 @@ def continue_cycle(
     span: tuple[float, float],
     *,
     step: float = 0.05,
-    most: int = 200,
+    max_orbits: int = 200,
 ) -> CycleBranch:
     """Return the branch of periodic orbits through an orbit, followed in both directions.
 
@@ -108,7 +109,7 @@ def continue_cycle(
     parameter : name of the parameter, such as `p.mu` or `belt_speed`
     span : lowest and highest value; the branch ends there
     step : longest step along the branch, over the sizes of the unknowns
-    most : orbits at most in each direction
+    max_orbits : largest number of orbits in each direction
 
     Raises
     ------
@@ -118,6 +119,11 @@ def continue_cycle(
     Verified by: tests/exact/test_cycle_branches.py::test_boundary_of_stops
     """
     where = "continue_cycle"
+    why, try_ = "it bounds the work.", "leave it out."
+    whole(f"{where}.max_orbits", max_orbits, least=2, most=_MOST_ORBITS, why=why, try_=try_)
+    if not isinstance(cycle, Cycle):
+        needs, why = "a Cycle", "the branch begins at a periodic orbit."
+        raise ModelError(f"{where}.cycle", type(cycle).__name__, needs, why, "see find_cycle.")
     why, try_ = "the branch ends there.", "for example span=(0.1, 0.5)."
     low, high = numbers(f"{where}.span", span, size=2, per="end", why=why, try_=try_).tolist()
     value = float(cycle.system.parameter(parameter))
@@ -125,8 +131,9 @@ def continue_cycle(
         needs = f"a lower and a higher value around {value:.9g}"
         raise ModelError(f"{where}.span", repr(span), needs, "the branch begins there.", try_)
     number(f"{where}.step", step, rule="positive", why="a step goes forward.", try_="leave it out.")
-    whole(f"{where}.most", most, least=2, why="it bounds the work.", try_="leave it out.")
-    halves = [_Follow(cycle, parameter, (low, high), step, most, sense) for sense in (-1.0, 1.0)]
+    halves = [
+        _Follow(cycle, parameter, (low, high), step, max_orbits, sense) for sense in (-1.0, 1.0)
+    ]
     for half in halves:
         half.follow()
     back, ahead = halves
