@@ -121,9 +121,10 @@ def continue_cycle(
     where = "continue_cycle"
     why, try_ = "it bounds the work.", "leave it out."
     whole(f"{where}.max_orbits", max_orbits, least=2, most=_MOST_ORBITS, why=why, try_=try_)
-    if not isinstance(cycle, Cycle):
+    given: object = cycle
+    if not isinstance(given, Cycle):
         needs, why = "a Cycle", "the branch begins at a periodic orbit."
-        raise ModelError(f"{where}.cycle", type(cycle).__name__, needs, why, "see find_cycle.")
+        raise ModelError(f"{where}.cycle", type(given).__name__, needs, why, "see find_cycle.")
     why, try_ = "the branch ends there.", "for example span=(0.1, 0.5)."
     low, high = numbers(f"{where}.span", span, size=2, per="end", why=why, try_=try_).tolist()
     value = float(cycle.system.parameter(parameter))
