@@ -128,6 +128,12 @@ NAMED = (
         "exits[1, i], exits[2, i] = t, 1.0 if h < 0.0 else -1.0",
     ),
     Named(
+        "friction-residual-in-forces",
+        "*/friction_problem/newton.py",
+        "out[c, i] = (r[c, i] - out[c, i]) / rho[c]",
+        "out[c, i] = r[c, i] - out[c, i]",
+    ),
+    Named(
         "two-folds-merged-too-far",
         "*/switching/*",
         "(np.abs(result.x - known.x) <= slack * 10.0)",

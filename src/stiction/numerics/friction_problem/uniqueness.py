@@ -33,6 +33,8 @@ _ZERO = 1e-8
 # velocities that differ by this share of |q| are others, if both residuals are small
 _OTHER, _SOLVED = 1e-4, 1e-10
 _STARTS = 8
+# two linear programmes each, of seconds where there are many
+_MOST_CONTACTS_OF_PROGRAMMES = 30
 
 
 @dataclass(frozen=True)
@@ -137,9 +139,14 @@ class Admissible:
                     other = np.asarray(self.point + sign * step)
                     if residual(self.local, other) <= _SOLVED:
                         return other
+        for other in _candidates(self.local, self.point, plane=False):
+            far = np.abs(other - self.point).max() > 1e-4 * scale
+            if far and residual(self.local, other) <= _SOLVED:
+                return other
         # forces at the edge of their cones: the middle of the longest way to another edge
         scaled = Admissible(self.local, self.point / scale, self.directions)
-        for c in range(len(self.point)):
+        few = len(self.point) <= _MOST_CONTACTS_OF_PROGRAMMES
+        for c in range(len(self.point)) if few else ():
             for sign in (1.0, -1.0):
                 _, y = scaled._bound(c, sign)
                 other = np.asarray(self.point + 0.5 * scale * (self.directions @ np.nan_to_num(y)))
@@ -200,7 +207,7 @@ def uniqueness(local: Local, r: Floats) -> Uniqueness:
         return Uniqueness(velocities, Answer(answer, why if answer == "unique" else ""))
     other = admissible.another()
     if other is not None and (error := residual(local, other)) <= _SOLVED:
-        why = "other forces give the same velocities"
+        why = "another solution has other forces"
         return Uniqueness(velocities, Answer("not unique", why, other, error))
     return Uniqueness(velocities, Answer("not decided"))
 
@@ -219,10 +226,13 @@ def _small_friction(local: Local) -> str:
     size = local.q.shape[1]
     normal = np.arange(0, local.q.size, size)
     other = np.setdiff1d(np.arange(local.q.size), normal)
-    bound = np.hypot(local.mu, local.rolling)
+    # any weights of the contacts will do, normal parts times them and others divided by them
+    weight = np.sqrt(local.rho)
+    bound = np.hypot(local.mu, local.rolling) / weight
     root = vectors / np.sqrt(values)
     pressure = np.linalg.norm(bound[:, None] * root[normal], 2)
-    slip = np.linalg.norm((vectors * np.sqrt(values))[other], 2)
+    sizes = np.repeat(weight, size)[other]
+    slip = np.linalg.norm(sizes[:, None] * (vectors * np.sqrt(values))[other], 2)
     return "small friction and W of full rank" if pressure * slip < 1.0 - 1e-9 else ""
 
 

@@ -104,3 +104,39 @@ def test_start_is_used():
     assert cold.work.sweeps > 0
     assert warm.work.sweeps == 0
     np.testing.assert_array_equal(warm.r, cold.r)
+
+
+@pytest.mark.parametrize("length", [1e-6, 1e3])
+def test_units_do_not_matter(length):
+    """Lengths in other units: W and q in other sizes, velocities the same number of times q."""
+    tower = brick_tower(3, 0.5, push=0.4, seed=2)
+    other = friction_problem(tower.local.matrix * length**2, tower.local.q * length, 0.5).solve()
+    ours = tower.solve()
+    np.testing.assert_allclose(other.u / length, ours.u, atol=1e-9 * np.abs(ours.u).max())
+    assert other.certificate.residual <= 1e-10
+
+
+def test_order_of_contacts_and_frames_do_not_matter():
+    """A contact of small friction and full rank: its velocities are unique, in any frame."""
+    rng = np.random.default_rng(4)
+    root = rng.normal(size=(12, 12))
+    w, q = root @ root.T + 30 * np.eye(12), rng.normal(size=(4, 3))
+    problem = friction_problem(w, q, [0.1, 0.2, 0.3, 0.4])
+    ours = problem.solve()
+    assert ours.uniqueness().velocities.answer == "unique"
+    order = rng.permutation(4)
+    turns = np.zeros((12, 12))
+    for to, c in enumerate(order):
+        s, co = np.sin(c + 1.0), np.cos(c + 1.0)
+        turns[3 * to : 3 * to + 3, 3 * c : 3 * c + 3] = [[1, 0, 0], [0, co, s], [0, -s, co]]
+    mu = problem.local.mu[order]
+    turned = friction_problem(turns @ w @ turns.T, (turns @ q.ravel()).reshape(4, 3), mu).solve()
+    expected = (turns @ ours.u.ravel()).reshape(4, 3)
+    np.testing.assert_allclose(turned.u, expected, atol=1e-12 * np.abs(q).max())
+
+
+def test_same_input_same_bits():
+    problems = [random_problem(2, 6, 3, 2.0, np.random.default_rng(8)) for _ in range(2)]
+    first, second = (problem.solve() for problem in problems)
+    np.testing.assert_array_equal(first.r, second.r)
+    assert first.work == second.work
