@@ -651,3 +651,13 @@ def test_keys_of_very_many_parts_are_refused_at_once(key, around):
 def test_no_valid_text_counts_as_a_key_of_many_parts(parts, numbers):
     text = f"{'.'.join(parts)} = {numbers}"
     assert parse(text, "sound") == tomllib.loads(text)
+
+
+def test_files_with_earlier_names_are_read():
+    text = write_scenario(st.read_scenario("strip-peeling"))
+    method = '[method]\ntype = "Quasistatic"\nmax_cuts = 5'
+    head, _, tail = text.partition("[method]")
+    former = f"{head}{method}\n\n{tail.partition(chr(10) * 2)[2]}"
+    assert st.read_scenario(former).method == st.solids.Quasistatic(max_halvings=5)
+    with pytest.raises(st.StictionError, match="max_cuts"):
+        st.read_scenario(former.replace("max_cuts", "max_halvings = 4\nmax_cuts"))

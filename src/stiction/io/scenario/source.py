@@ -19,6 +19,13 @@ _MOST_PARTS = 100
 _LONG_KEY = re.compile(
     rf"""(?<![\w-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){{{_MOST_PARTS - 1}}}"""
 )
+# names of earlier files, which saved runs hold, and those of today
+_RENAMED_KEYS = {"max_cuts": "max_halvings"}
+_RENAMED_VALUES = {
+    ("type", "Among"): "ContactAmong",
+    ("type", "SlipAtTouch"): "SlipAtGrazing",
+    ("passes", "half"): "two-half-pass",
+}
 _TRY_TOML = "compare with a built-in one: `stiction list` names them."
 
 
@@ -50,7 +57,7 @@ def parse(text: str, name: str) -> Table:
         why = "no field lies that deep, and reading such keys takes time without bound."
         raise ScenarioError(name, got, needs, why, _TRY_TOML)
     try:
-        return tomllib.loads(text)
+        return _renamed(tomllib.loads(text))
     except (ValueError, RecursionError) as error:
         # a ValueError is wrong syntax or a number with thousands of digits
         raise ScenarioError(
@@ -60,6 +67,23 @@ def parse(text: str, name: str) -> Table:
             "strings need quotes, tables stand in [brackets], keys are followed by `=`.",
             _TRY_TOML,
         ) from error
+
+
+def _renamed(table: Table) -> Table:
+    """Return a table of earlier names with those of today.
+
+    Verified by: tests/unit/test_scenario.py::test_files_with_earlier_names_are_read
+    """
+    for key, value in list(table.items()):
+        inner = value if isinstance(value, list) else [value]
+        for item in inner:
+            if isinstance(item, dict):
+                _renamed(item)
+        if isinstance(value, str):
+            table[key] = _RENAMED_VALUES.get((key, value), value)
+        if (now := _RENAMED_KEYS.get(key)) and now not in table:
+            table[now] = table.pop(key)
+    return table
 
 
 def _text(path: Path) -> str:
