@@ -73,7 +73,7 @@ def fake_run(system, ended, events=()):
     )
 
 
-def test_what_figure_5_tells_is_counted_in_the_runs():
+def test_claims_of_figure_5_are_counted_in_the_runs():
     wheel = read_scenario("wheel-into-two-fold").system
     runs = {
         "wheel-into-two-fold": fake_run(wheel, ["two_fold"]),

@@ -204,8 +204,8 @@ def noisy_paths(
             call_arrays(of.surface, x, signs, p, values)
             t, h = t + step, values[0]
             # where both fields point to the same side the surface is crossed
-            watched = exits[2, i] == 0.0 and t > noise.lost and up >= 0.0 >= down
-            if watched and _touches(before, h, noise.spread * noise.spread * step, rng):
+            monitored = exits[2, i] == 0.0 and t > noise.lost and up >= 0.0 >= down
+            if monitored and _touches(before, h, noise.spread * noise.spread * step, rng):
                 visit = max(t - 0.5 * step, noise.lost)
             if j == noise.most - 1:
                 unfinished += 1

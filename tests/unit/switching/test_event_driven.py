@@ -331,7 +331,7 @@ def test_a_near_miss_within_the_tolerance_ends_nothing():
     assert run.determinism.status == "deterministic"
 
 
-def test_a_policy_decides_at_a_fold_that_lets_go_to_both_sides():
+def test_a_policy_decides_at_a_fold_that_opens_to_both_sides():
     # the circle touches x = 1 from inside at t = pi / 2, where f- leads away from it too
     def system(f_minus):
         return PiecewiseSmooth(

@@ -468,8 +468,8 @@ class MultiplierPass(ContactPass):
         out[k.SHEAR] = np.where(there, sign * np.sqrt(np.maximum(size, 0.0)), 0.0)
         # what sticks makes no heat; what slides makes it at its nodes
         slides = nodes.slides[:, None] * nodes.shear
-        rubs = np.einsum("pn,pna->pa", rule.duals, slides[rule.carrier])
-        out[k.HEAT] = summed(at.weight * np.einsum("pa,pa->p", rubs, at.slip))
+        traction = np.einsum("pn,pna->pa", rule.duals, slides[rule.carrier])
+        out[k.HEAT] = summed(at.weight * np.einsum("pa,pa->p", traction, at.slip))
         # tangents along the coordinates, by which slip is a vector
         for i in range(d):
             out[k.SLIP_X + i] = mean(np.einsum("pa,pa->p", at.slip, at.tangent[:, :, i]))

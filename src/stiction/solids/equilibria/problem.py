@@ -147,7 +147,7 @@ class Problem:
             self._add_contact(i, contact)
         self.unpaired = [
             BroadPhase(near, [self._surface(b) for b in near.boundaries])
-            for near in assembled.watched
+            for near in assembled.pair_searches
         ]
         # cached properties of all passes
         for name in (
@@ -684,7 +684,7 @@ class Problem:
         return sum(self.conditions.spring_energies(t, displacements).values())
 
     def stick_energy(self, trial: Trial) -> float:
-        """Return the energy of stick springs [J/m]; half passes contribute half of it each."""
+        """Return the energy of stick springs [J/m]; each of two passes contributes half."""
         from stiction.solids.contact import sweeps as k
 
         total = 0.0

@@ -67,7 +67,7 @@ class SolidFrames:
     def follows(self) -> Bools:
         """(s - 1,) whether bodies move in straight lines between two snapshots.
 
-        Their surfaces are known at every saved state, and tell.
+        Their surfaces are known at every saved state, and distinguish them.
 
         Verified by: tests/unit/solids/figures/test_player.py::test_bodies_that_snap_are_held
         """

@@ -24,7 +24,7 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 NEEDED = ("drawn_position", "drawn_cell", "snapshot_time", "stress_trace")
-_MAP = "RdBu_r"  # blue in compression, red in tension; told apart by colour-blind readers
+_MAP = "RdBu_r"  # blue in compression, red in tension; distinguished by colour-blind readers
 _CLIPPED = 0.995  # share of the points inside the scale; corners would use all of it up
 _LEFT, _RIGHT, _BOTTOM, _TITLE = 0.5, 0.72, 0.42, 0.2  # margins [in]
 _BETWEEN = 0.34  # between panels [in]

@@ -68,7 +68,7 @@ class TapePeeling(SolidSystem):
 
     Notes
     -----
-    The paper tells neither length nor width: both are assumed, and the end is taken to be clamped
+    The paper gives neither length nor width: both are assumed, and the end is taken to be clamped
     to a stiff bar. Poisson's ratio of the paper's table has no meaning for an incompressible
     membrane; E T = 3 mu T is taken.
 

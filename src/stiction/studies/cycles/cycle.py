@@ -232,7 +232,7 @@ def _run(system: Any, method: Any, state: Floats, span: tuple[float, float]) -> 
     if not np.isfinite(run.final).all():
         failure = run.failures[0]
         got = f"{failure.kind} at t = {failure.time:.9g}: {failure.reason}"
-        needs, why = "a run that goes on", "an orbit is looked for along it."
+        needs, why = "a run that goes on", "the search for an orbit follows it."
         raise SolveError(explain("find_cycle", got, needs, why, "start elsewhere."))
     return run
 

@@ -336,7 +336,7 @@ class TwoFold(Record):
         ------
         ModelError : for another kind.
 
-        Source: formulas sheet of the wheel paper, section 5; (30) with the scaling mended.
+        Source: formulas sheet of the wheel paper, section 5; (30) with the scaling corrected.
         Verified by: tests/unit/switching/two_folds/test_finding.py::test_normal_form_finds_itself
         """
         j1, j2 = self._pair
