@@ -91,7 +91,7 @@ def test_claims_of_figure_5_are_counted_in_the_runs():
     assert [rows[what] for what in rows if what.startswith("arrivals")] == [2.0, 1.0]
 
 
-def test_the_area_of_figure_4_is_its_share_of_what_is_drawn():
+def test_the_area_of_figure_4_is_its_fraction_of_the_drawn_area():
     run = SimpleNamespace(system=read_scenario("wheel-into-two-fold").system)
     rows = {row.what: row.ours for row in paper._figure_4({"wheel-into-two-fold": run})}
     share = rows["share of the area drawn"]

@@ -243,7 +243,7 @@ class Stage(Declared):
     until : time at which the stage ends
     conditions : that hold from the end of the stage before
     steps : load steps of the stage if none fails; None takes those of the method
-    rows : how many states are kept, evenly spaced, its end included; None takes what is asked
+    rows : how many states are saved, evenly spaced, its end included; None takes what is asked
         for in `solve`
 
     Verified by: tests/unit/solids/equilibria/test_stages.py::test_preload_shear_hold

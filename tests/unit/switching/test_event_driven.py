@@ -157,7 +157,7 @@ def test_states_saved_at_events():
 
 
 @pytest.mark.parametrize("limit", [{"max_steps": 5}, {"max_events": 5}])
-def test_limits_are_kept(limit):
+def test_limits_are_respected(limit):
     with pytest.raises(SolveError, match="were used up") as caught:
         st.solve(circle(), EventDriven(**limit), t_span=(0.0, 100.0))
     run = caught.value.run

@@ -29,7 +29,7 @@ Floats = npt.NDArray[np.float64]
 
 # of the size of q or r: what is less is zero
 _ZERO = 1e-8
-# velocities that differ by this share of |q| are others, if both residuals are small
+# velocities that differ by this fraction of |q| are others, if both residuals are small
 _OTHER, _SOLVED = 1e-4, 1e-10
 _STARTS = 8
 
@@ -136,7 +136,7 @@ class Admissible:
                     other = np.asarray(self.point + sign * step)
                     if residual(self.local, other) <= _SOLVED:
                         return other
-        # forces at the edge of their cones: the middle of the longest way to another edge
+        # forces at the edge of their cones: the middle of the longest segment to another edge
         scaled = Admissible(self.local, self.point / scale, self.directions)
         for c in range(len(self.point)):
             for sign in (1.0, -1.0):

@@ -258,7 +258,7 @@ def apply_impacts(
 ) -> bool:
     """Apply the impact law to open contacts with zero gap; return whether any impact took place.
 
-    kept.contacts takes the modes before, in which a contact that closes rolls.
+    `saved.contacts` stores the modes before; in them a contact that closes rolls.
     """
     q, v, p, contacts, sums = state.q, state.v, state.p, contact_set.contacts, workspace.sums[0]
     any_impact = False

@@ -223,12 +223,12 @@ class MultiplierPass(ContactPass):
         The cells of recorded points are divided where the closest point passes an end of an
         element of the partner.
         """
-        pieces, each = self.own.areas.shape
+        facets, each = self.own.areas.shape
         _, share = np.polynomial.legendre.leggauss(each)
         edges = np.concatenate([[-1.0], -1.0 + np.cumsum(share)])
         edges[-1] = 1.0
-        which = np.repeat(np.arange(pieces), each)
-        low, high = np.tile(edges[:-1], pieces), np.tile(edges[1:], pieces)
+        which = np.repeat(np.arange(facets), each)
+        low, high = np.tile(edges[:-1], facets), np.tile(edges[1:], facets)
 
         def looked(element: Ints, s: Floats, guess: ClosestPoints) -> tuple[Floats, ClosestPoints]:
             place = self.own_curve.points(element, s[None], x)[1][0].T

@@ -267,7 +267,7 @@ class LoadStepper:
         """Return the arrays that a derived stepper adds to a checkpoint."""
         return {}
 
-    def restore_extra(self, kept: dict[str, npt.NDArray[Any]]) -> None:
+    def restore_extra(self, saved: dict[str, npt.NDArray[Any]]) -> None:
         """Restore the arrays of `extra_arrays`."""
 
     def _restore_analysis(self) -> None:

@@ -504,7 +504,7 @@ class Problem:
         state : the last accepted one; its histories are used and not changed
         u : (nodes, d) trial displacements [m]
         t : time of the trial
-        fixed_states : active set of each pass that is kept; None lets every point change
+        fixed_states : fixed active set of each pass; None lets every point change
         """
         u_nodes = self.unknowns.displacements(u)
         x = self.points + u_nodes

@@ -388,7 +388,7 @@ class AdaptiveLobatto:
     limit : of `f`; the signature counts half
 
     Source: the rule, Gander and Gautschi 2000.
-    Verified by: tests/unit/solids/equilibria/test_virtual_work.py::test_the_rule_goes_by_marks
+    Verified by: tests/unit/solids/equilibria/test_virtual_work.py::test_breakpoints_split_the_rule
     """
 
     def __init__(

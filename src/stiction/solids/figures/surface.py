@@ -157,7 +157,7 @@ def _handles(data: SolidData, rows: Sequence[int], *, friction: bool) -> list[An
 def _line(
     ax: Axes, data: SolidData, name: str, row: int, points: Ints, colour: str, *, split: bool
 ) -> None:
-    """Draw one state along a surface, in pieces where stick and slip differ if `split`."""
+    """Draw one state along a surface, in segments where stick and slip differ if `split`."""
     x = data.values("surface_coordinate")[points]
     y = style.finite(data.values(name)[row][points])
     sliding = np.zeros(x.size, dtype=bool)
@@ -165,9 +165,9 @@ def _line(
         sliding = data.values("slides")[row][points] == SLIDES
     cuts = [0, *(np.flatnonzero(np.diff(sliding.astype(np.int8))) + 1).tolist(), x.size]
     for low, high in itertools.pairwise(cuts):
-        piece = slice(max(low - 1, 0), high)
+        segment = slice(max(low - 1, 0), high)
         dashes: Any = DASH_DOT if sliding[low] else "-"
-        ax.plot(x[piece], y[piece], color=colour, lw=0.9, ls=dashes, solid_joinstyle="round")
+        ax.plot(x[segment], y[segment], color=colour, lw=0.9, ls=dashes, solid_joinstyle="round")
 
 
 def _surface_axis(ax: Axes, data: SolidData, rows: Sequence[int], body: int) -> None:

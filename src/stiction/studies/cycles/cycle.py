@@ -24,7 +24,7 @@ _NODES, _MOST_NODES = 4, 1000
 _FIRST_TIME, _MOST_DOUBLINGS, _MOST_EVENTS, _NEAR = 1.0, 24, 2000, 1e-5
 # a distance that is so much larger than the least belongs to another period
 _ALIKE = 10.0
-# multipliers below this share of the largest derivative are rounding of 0
+# multipliers below this fraction of the largest derivative are rounding of 0
 _ZERO = 1e-13
 
 

@@ -278,11 +278,11 @@ class TwoFold(Record):
             )
         if self.case is not None:
             return (
-                "Determinism is kept: only orbits of the escaping region arrive, whose future "
+                "Determinism holds: only orbits of the escaping region arrive, whose future "
                 "was not unique before."
             )
         return (
-            "Determinism is kept for almost all states: no open set of sliding orbits arrives; "
+            "Determinism holds for almost all states: no open set of sliding orbits arrives; "
             "single orbits may, and their future is not unique."
         )
 

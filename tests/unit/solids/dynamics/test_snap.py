@@ -160,7 +160,7 @@ def test_a_motion_goes_on_to_the_same_bits(save):
         assert whole.stats == again.stats
 
 
-def test_the_path_does_not_depend_on_the_rows_that_are_kept():
+def test_the_path_does_not_depend_on_the_saved_samples():
     moving = MovingSolid(pillar((0.0, 1.0), (0.0, 0.9)), 1e-3, 1.0)
     method = GeneralisedAlpha(steps=20)
     runs = [st.solve(moving, method, save=save) for save in (None, [0.0, 1.0], 7)]

@@ -66,7 +66,7 @@ def test_a_column_that_bends_reports_nothing():
 
 @pytest.mark.parametrize("size", [12, 200])
 @pytest.mark.parametrize("negative", [[-1e-3], [-0.6, -0.7], []])
-def test_unstable_ways(size, negative):
+def test_unstable_modes(size, negative):
     """Ways that have become unstable long ago lie farther from zero than stable ones."""
     rng = np.random.default_rng(5)
     q, _ = np.linalg.qr(rng.standard_normal((size, size)))
