@@ -107,6 +107,6 @@ def _entries(distribution: Distribution, kind: str) -> Iterator[tuple[str, Entry
 
 def _warn(distribution: str, kind: str, got: str, needs: str) -> None:
     why = "what another package adds is found by its entry points; this one is left out."
-    try_ = f"update {distribution}, tell its authors, or uninstall it."
+    try_ = f"update {distribution}, write to its authors, or uninstall it."
     message = explain(f"{GROUPS[kind]} of {distribution}", got, needs, why, try_)
     warnings.warn(message, ExtensionWarning, stacklevel=2)

@@ -39,8 +39,8 @@ def solve(
     system : what moves, for example a `Chain`
     method : how it is solved; the system's own default when None
     t_span : start and end [s, or the time unit of the system]
-    save : times at which the state is kept, or how many evenly spaced ones;
-        default 1001, fewer for very large systems. Events are always kept.
+    save : times at which the state is saved, or how many evenly spaced ones;
+        default 1001, fewer for very large systems. Events are always saved.
     throw : raise SolveError when the run ends early or is untrusted; else return it with its
         status
     progress : called now and then with the fraction done and a short note

@@ -42,7 +42,7 @@ def test_a_coarse_tolerance_loses_energy_and_balance():
 
 
 @pytest.mark.fails_audit("faults", "starts_apart_from_unstable_sliding")
-def test_a_start_on_unstable_sliding_is_told():
+def test_a_start_on_unstable_sliding_is_reported():
     even = dataclasses.replace(SLIDER, speed_start=None, state_start=None)
     found = run(even)
     check_fails(found, "starts_apart_from_unstable_sliding", least=True)
@@ -56,14 +56,14 @@ def test_a_start_on_unstable_sliding_is_told():
 
 
 @pytest.mark.fails_audit("faults", "cells_resolve_process_zone")
-def test_large_cells_are_told():
+def test_large_cells_are_reported():
     found = run(dataclasses.replace(FAULT, cells=8), t_end=1.0)
     zone = 1e9 * 1e-4 / (0.02 * 1e7)
     check_fails(found, "cells_resolve_process_zone", value=zone / (3.0 / 8), limit=3.0, least=True)
 
 
 @pytest.mark.fails_audit("faults", "slip_below_wave_speed")
-def test_slip_as_fast_as_waves_is_told():
+def test_slip_as_fast_as_waves_is_reported():
     # a drop of stress of a hundredth of the modulus makes slip that waves would carry off
     soft = dataclasses.replace(
         FAULT, shear_modulus=1e7, law=AgeingLaw(a=0.01, b=0.02, length=1e-2), speed_start=1.5e-6

@@ -25,7 +25,7 @@ def run_beside(run):
 
 
 @pytest.mark.fails_audit("chains", "no_creep_in_stick")
-def test_bristles_walk_under_a_load_that_shakes():
+def test_bristles_drift_under_a_load_that_shakes():
     """LuGre's contact drifts below break-away, by one formula a cycle; Dupont's stays."""
     numbers = (30.0, 3.0, 0.04, 0.15, 0.1, 0.1)
     load = st.chains.SumOf([st.Constant(0.5), st.chains.Sine(0.43, 3.0)])

@@ -170,7 +170,7 @@ def bent(material, element, **given):
 
 
 @pytest.mark.fails_audit("solids", "volume_does_not_lock")
-def test_linear_elements_lock_where_volume_is_kept():
+def test_linear_elements_lock_where_volume_is_conserved():
     stiff, soft = NearlyIncompressible(1.0, 0.49), NearlyIncompressible(1.0, 0.44)
     ratio = 2.0 * 1.49 / (3.0 * (1.0 - 2.0 * 0.49))
     locked = bent(stiff, Q1())

@@ -86,7 +86,7 @@ def test_a_block_faster_than_its_friction_reaches_is_pushed_on():
 
 @pytest.mark.fails_audit("switching", "friction_dissipates")
 @pytest.mark.parametrize(("system", "t_end"), CASES, ids=NAMES)
-def test_heat_with_the_wrong_sign_is_told_as_such(monkeypatch, system, t_end):
+def test_heat_with_the_wrong_sign_is_reported_as_such(monkeypatch, system, t_end):
     check_holds(solved(system, t_span=(0.0, t_end)), "friction_dissipates")
     damage(
         monkeypatch, OUTCOME, HISTORY, lambda h: {"energy": h.energy * np.array([1.0, -1.0, 1.0])}
@@ -186,7 +186,7 @@ def test_a_state_is_on_the_other_side_of_its_surface(monkeypatch, system, t_end)
 
 
 @pytest.mark.fails_audit("switching", "multiplier_within_bound")
-def test_a_push_that_no_step_sees_should_have_lifted_the_state():
+def test_a_push_that_no_step_sees_should_have_raised_the_state():
     """f+ pushes away from the surface by x3 - 1 for a moment, where it slides on regardless.
 
     The multiplier x3 / (2 - x3) is 1 where x3 = 1.
@@ -213,7 +213,7 @@ def test_a_push_that_no_step_sees_should_have_lifted_the_state():
 @pytest.mark.fails_audit("switching", "multiplier_within_bound")
 @pytest.mark.parametrize(("system", "t_end"), CASES, ids=NAMES)
 @pytest.mark.parametrize("side", [1.0, -1.0])
-def test_a_multiplier_out_of_its_bound_is_told_on_both_sides(monkeypatch, system, t_end, side):
+def test_a_multiplier_out_of_its_bound_is_reported_on_both_sides(monkeypatch, system, t_end, side):
     check_holds(solved(system, t_span=(0.0, t_end)), "multiplier_within_bound")
     raised = []
 

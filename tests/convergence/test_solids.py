@@ -78,7 +78,7 @@ def test_ledger_on_a_circle_closes_at_second_order():
 
 
 @pytest.mark.parametrize("name", ["none", "EA"])
-def test_what_two_bodies_owe_is_told(name):
+def test_work_missed_by_two_bodies_is_reported(name):
     """With the work that no potential accounts for in its column, the rest closes as well."""
     system = slab(FRICTION[name], Boundary(1, "top"), -0.05, bend=0.1)
     owed, errors = [], []

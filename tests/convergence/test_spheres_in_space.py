@@ -37,7 +37,7 @@ def test_force_for_a_radius_comes_to_that_of_hertz():
     assert abs(fine["peak_pressure_error"]) < 0.5 * abs(coarse["peak_pressure_error"])
 
 
-def test_a_sphere_lets_go_as_in_the_second_method():
+def test_a_sphere_is_released_as_in_the_second_method():
     found = pull_off(0.5, 2)
     assert found["inside"]
     assert found["audit_failed"] == []

@@ -136,7 +136,7 @@ def test_limits_of_no_friction_and_of_much():
 
 
 @pytest.mark.parametrize("more", [{}, {"restitution": 0.5}, {"tangential_restitution": 0.5}])
-def test_an_elastic_rod_that_rolls_slips_and_lifts_keeps_its_books(more):
+def test_an_elastic_rod_that_rolls_slips_and_lifts_conserves_energy(more):
     run = fallen(0.05, **more)
     assert run.energy.imbalance_rel < 2e-4
     assert (np.diff(run.energy.friction_heat, axis=0) >= 0.0).all()

@@ -58,7 +58,7 @@ def test_momentum_is_the_impulse_of_the_force():
     assert np.abs(run.data.momentum.values[:, 1:]).max() < 1e-12
 
 
-def test_angular_momentum_is_kept_in_free_flight():
+def test_angular_momentum_is_conserved_in_free_flight():
     run = flight(20, 2.5e-3)
     after = run.time > OFF + 0.1
     kept = run.data.angular_momentum.values[after, 2]

@@ -172,7 +172,7 @@ def test_every_column_of_the_ledger_has_the_unit_of_energy(table, name, told):
 
 
 @pytest.mark.parametrize(("table", "name"), runs())
-def test_heat_is_told_for_each_contact(table, name, told):
+def test_heat_is_reported_for_each_contact(table, name, told):
     got = told(table, name)
     contacts = {"one": 1}.get(
         TABLES[table]["contacts_are"], got.stored.sizes.get(TABLES[table]["contacts_are"])

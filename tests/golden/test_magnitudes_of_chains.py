@@ -70,7 +70,7 @@ def test_links_carry_the_load_less_friction_at_the_turn(told):
     assert_allclose(got.value("v", "m/s")[-1], [0.0, 0.0, -0.01], rtol=1e-10, atol=1e-14)
 
 
-def test_places_and_shares_of_a_chain(told):
+def test_places_and_load_vector_of_a_chain(told):
     # load vector b = e_n, places L_i; section 0
     got = told("chains", "up-and-down")
     assert got.value("place", "m").tolist() == [2.0, 4.0, 6.0]

@@ -205,7 +205,7 @@ def test_the_contact_force_before_echoes_return(strings):
     assert_allclose(strings.value("contact_force", "1")[early], expected[early], atol=1e-7)
 
 
-def test_strings_tell_their_grid(strings):
+def test_strings_report_their_grid(strings):
     x = strings.value("x", "1")
     assert_allclose(x, np.linspace(0.0, 2.0 * math.pi, 201), rtol=1e-12)
     assert_allclose(strings.value("u", "1")[0], np.sin(x), atol=1e-12)

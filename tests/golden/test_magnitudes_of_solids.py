@@ -108,7 +108,7 @@ def test_the_block_adheres_with_its_work(block):
     assert block.value("adhesive", "J/m")[0] == pytest.approx(-3.06648e-11, rel=1e-5)
 
 
-def test_the_lifted_block_keeps_the_tail_of_the_potential(block):
+def test_the_raised_block_keeps_the_tail_of_the_potential(block):
     # T0 r0 ((r0/g)^8 / 360 - (r0/g)^2 / 6) at g = 4 r0, T0 = 248.680 MPa, r0 = 0.4 nm; section 1
     tail = 248.680e6 * 0.4e-9 * (0.25**8 / 360.0 - 0.25**2 / 6.0) * 1e-9
     assert block.value("adhesive", "J/m")[-1] == pytest.approx(tail, rel=1e-5)

@@ -91,7 +91,7 @@ def test_every_check_fails_in_a_test(package_sources, test_sources):
     assert not missing, "never seen to fail, made at:\n" + report(pairs, missing)
 
 
-def test_every_mark_names_a_check_that_exists(package_sources, test_sources):
+def test_every_marker_names_a_check_that_exists(package_sources, test_sources):
     pairs = marked(test_sources)
     stale = set(pairs) - set(pairs_made(package_sources))
     assert not stale, "made nowhere, marked at:\n" + report(pairs, stale)
@@ -177,7 +177,7 @@ def test_a_shared_check_counts_for_each_system_that_calls_for_it(make_source):
     }
 
 
-def test_the_rules_read_marks(make_source):
+def test_the_rules_read_markers(make_source):
     sample = make_source(
         "tests/audit/test_sample.py",
         "import pytest\n"

@@ -358,7 +358,7 @@ class Stub:
 
 
 @pytest.mark.parametrize(("ends", "verdict"), [(True, "timed out"), (False, "undecided")])
-def test_no_end_tells_nothing_if_the_sound_tree_is_slow_too(toy, ends, verdict):
+def test_no_end_says_nothing_if_the_unchanged_tree_is_slow_too(toy, ends, verdict):
     from mutation.judge import Judge
     from mutation.nearest import Nearest
     from mutation.tree import Tree

@@ -27,7 +27,7 @@ def test_a_doi_is_filled_in_and_replaced(root):
         code["filled"](text, "zenodo")
 
 
-def test_the_archive_tells_what_the_citation_tells(root):
+def test_the_archive_says_what_the_citation_says(root):
     archive = json.loads((root / ".zenodo.json").read_text(encoding="utf-8"))
     text = (root / "CITATION.cff").read_text(encoding="utf-8")
     assert f'title: "{archive["title"]}"' in text

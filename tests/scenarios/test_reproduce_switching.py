@@ -73,7 +73,7 @@ def fake_run(system, ended, events=()):
     )
 
 
-def test_what_figure_5_tells_is_counted_in_the_runs():
+def test_claims_of_figure_5_are_counted_in_the_runs():
     wheel = read_scenario("wheel-into-two-fold").system
     runs = {
         "wheel-into-two-fold": fake_run(wheel, ["two_fold"]),
@@ -91,10 +91,10 @@ def test_what_figure_5_tells_is_counted_in_the_runs():
     assert [rows[what] for what in rows if what.startswith("arrivals")] == [2.0, 1.0]
 
 
-def test_the_area_of_figure_4_is_its_share_of_what_is_drawn():
+def test_the_area_of_figure_4_is_its_fraction_of_the_drawn_area():
     run = SimpleNamespace(system=read_scenario("wheel-into-two-fold").system)
     rows = {row.what: row.ours for row in paper._figure_4({"wheel-into-two-fold": run})}
-    share = rows["share of the area drawn"]
+    share = rows["fraction of the area drawn"]
     assert 0.0 < share < 1.0
     drawn = (0.35 - 0.02) * (1.1 - 1.0005)
     area = rows["area where all hold, of the area drawn [m rad/s]"]

@@ -74,7 +74,7 @@ def test_wrong_arrays_are_refused(name, monkeypatch):
     assert not passed
 
 
-def test_forged_marches_of_strings_are_refused(monkeypatch):
+def test_forged_steppers_of_strings_are_refused(monkeypatch):
     monkeypatch.setattr("stiction.rods.strings.characteristics._STEPS_PER_CALL", 2000)
     scenario = st.read_scenario("string-symmetric", ["solve.t_end=5.0", "solve.save=11"])
 

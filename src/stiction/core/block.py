@@ -30,14 +30,14 @@ class Block:
 
     Parameters
     ----------
-    sound : (m,) whether a member is valid
+    valid : (m,) whether a member is valid
     reached : (m,) the time that was reached
     events : (m,) number of events
     imbalance : (m,) largest imbalance of the ledger over the largest energy
     results : {name: (m, ...)} named results, NaN for missing entries
     """
 
-    sound: npt.NDArray[np.bool_]
+    valid: npt.NDArray[np.bool_]
     reached: Array
     events: Array
     imbalance: Array

@@ -23,12 +23,12 @@ __all__ = [
     "StateArray",
     "check_arrays",
     "check_count",
-    "kept_array",
     "like",
     "pack",
     "put_back",
     "refused",
     "restore",
+    "saved_array",
     "unpacking",
 ]
 
@@ -148,13 +148,13 @@ def _shortly(dtype: str) -> str:
 
 
 def check_arrays(
-    kept: Mapping[str, Array], forms: Mapping[str, Form], **sizes: int
+    saved: Mapping[str, Array], forms: Mapping[str, Form], **sizes: int
 ) -> dict[str, int]:
     """Raise an error unless a checkpoint has the arrays of a method.
 
     Parameters
     ----------
-    kept : arrays from `Checkpoint.load`
+    saved : arrays from `Checkpoint.load`
     forms : of all arrays by name; others are an error
     sizes : known lengths, by their names in the forms
 
@@ -170,15 +170,15 @@ def check_arrays(
     """
     known = dict(sizes)
     for name, form in forms.items():
-        if name not in kept:
+        if name not in saved:
             if form.needed:
                 raise refused(name, "no such array", str(form))
             continue
-        if fault := form.fault(np.asarray(kept[name]), known):
+        if fault := form.fault(np.asarray(saved[name]), known):
             lengths = [f"{n} = {known[n]}" for n in form.shape if n in known]
             given = f" ({', '.join(lengths)})" if lengths else ""
             raise refused(name, fault, f"{form}{given}")
-    for name in kept:
+    for name in saved:
         if name not in forms:
             raise refused(name, "an array that is not known", "the arrays of this method alone")
     return known
@@ -279,13 +279,13 @@ def pack(state: Mapping[str, StateArray | Array]) -> dict[str, Array]:
 
 
 def restore(
-    state: Mapping[str, StateArray], kept: Mapping[str, Array], **others: Form
+    state: Mapping[str, StateArray], saved: Mapping[str, Array], **others: Form
 ) -> dict[str, int]:
     """Fill the arrays of a state, in place, with those of a checkpoint.
 
     Parameters
     ----------
-    kept : arrays from `Checkpoint.load`
+    saved : arrays from `Checkpoint.load`
     others : forms of further arrays, which are only checked
 
     Returns
@@ -298,14 +298,14 @@ def restore(
 
     Verified by: tests/unit/core/test_checkpoint.py::test_a_state_is_packed_and_restored
     """
-    sizes = check_arrays(kept, {name: one.form(name) for name, one in state.items()} | others)
+    sizes = check_arrays(saved, {name: one.form(name) for name, one in state.items()} | others)
     for name, one in state.items():
-        one.fill(name, kept[name])
+        one.fill(name, saved[name])
     return sizes
 
 
-def kept_array(
-    kept: Mapping[str, Array],
+def saved_array(
+    saved: Mapping[str, Array],
     name: str,
     shape: tuple[int | None, ...],
     dtype: str = "f8",
@@ -331,15 +331,15 @@ def kept_array(
     low, high = (None, None) if within is None else within
     lengths = tuple(f"any {k}" if n is None else n for k, n in enumerate(shape))
     form = Form(lengths, dtype, inf, nan, low, high)
-    if name not in kept:
+    if name not in saved:
         raise refused(name, "no such array", str(form))
-    if fault := form.fault(np.asarray(kept[name]), {}):
+    if fault := form.fault(np.asarray(saved[name]), {}):
         raise refused(name, fault, str(form))
-    return kept[name]
+    return saved[name]
 
 
 def put_back(
-    arrays: Mapping[str, Array], kept: Mapping[str, Array], *, inf: bool = False, nan: bool = False
+    arrays: Mapping[str, Array], saved: Mapping[str, Array], *, inf: bool = False, nan: bool = False
 ) -> None:
     """Restore `arrays`, in place, from those of the same names in a checkpoint.
 
@@ -354,7 +354,7 @@ def put_back(
     Verified by: tests/unit/core/test_checkpoint.py::test_single_arrays_are_checked
     """
     for name, array in arrays.items():
-        array[...] = kept_array(kept, name, array.shape, _dtype(array), inf=inf, nan=nan)
+        array[...] = saved_array(saved, name, array.shape, _dtype(array), inf=inf, nan=nan)
 
 
 def check_count(name: str, count: int, least: int, most: int) -> int:

@@ -58,7 +58,7 @@ class Determinism:
     def words(self) -> str:
         """Text for a run without losses: unique future, or no loss detected.
 
-        Verified by: tests/unit/core/test_summary.py::test_what_was_not_looked_for_is_reported
+        Verified by: tests/unit/core/test_summary.py::test_missing_searches_are_reported
         """
         if self.unseen:
             return f"no loss was found; {self.unseen}"

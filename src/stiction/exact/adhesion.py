@@ -140,7 +140,7 @@ def jkr_load(half_width: npt.ArrayLike, radius: float, modulus: float, work: flo
 
 
 def jkr_pull_off(radius: float, modulus: float, work: float) -> tuple[float, float]:
-    """Return half width a_c [m] and load P_c < 0 [N/m] where an adhering cylinder lets go.
+    """Return half width a_c [m] and load P_c < 0 [N/m] where an adhering cylinder detaches.
 
     Source: formulas sheet of the adhesion paper, section 6.
     Verified by: tests/exact/test_adhesion.py::test_plane_contact

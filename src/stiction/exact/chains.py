@@ -155,8 +155,8 @@ def step_turning_points(k: float, force: float, bound: float, x0: float = 0.0) -
     """
     turns = [float(x0)]
     while abs(force - k * turns[-1]) > bound:
-        way = np.sign(force - k * turns[-1])
-        turns.append(float(2.0 * (force - way * bound) / k - turns[-1]))
+        sign = np.sign(force - k * turns[-1])
+        turns.append(float(2.0 * (force - sign * bound) / k - turns[-1]))
     return np.array(turns)
 
 

@@ -46,8 +46,8 @@ def half_surface(fields: Fields, e: int) -> tuple[int, list[Fraction], Fraction]
     kind = 1 if plus < 0 < minus else -1 if minus < 0 < plus else 0
     if kind == 0:
         return 0, [], Fraction(0)
-    share = minus / (minus - plus)
-    flow = [share * int(a) + (1 - share) * int(b) for a, b in zip(up, down, strict=True)]
+    fraction = minus / (minus - plus)
+    flow = [fraction * int(a) + (1 - fraction) * int(b) for a, b in zip(up, down, strict=True)]
     return kind, flow, side * flow[1 - k]
 
 

@@ -166,10 +166,10 @@ def sliding_orbit(
     Verified by: tests/exact/test_switching_closed_forms.py::test_sliding_orbit
     """
     values, vectors = np.linalg.eigh(np.array([[j1, 1.0], [1.0, j2]]))
-    share = vectors.T @ np.asarray(start, dtype=np.float64)
+    amplitude = vectors.T @ np.asarray(start, dtype=np.float64)
     s = np.atleast_1d(np.asarray(s, dtype=np.float64))
-    points = (np.exp(s[:, None] * values) * share) @ vectors.T
-    grown = np.expm1(s[:, None] * values) / values * share
+    points = (np.exp(s[:, None] * values) * amplitude) @ vectors.T
+    grown = np.expm1(s[:, None] * values) / values * amplitude
     return points, np.asarray(np.sum(grown @ vectors.T, axis=1))
 
 

@@ -103,7 +103,7 @@ class Known:
     table : as plain values
     seconds : what solving it takes
     measured : whether on this machine
-    fixed : what telling and drawing it takes, whatever its size [s]
+    fixed : time of its report and drawing, whatever its size [s]
     """
 
     table: Mapping[str, Any]

@@ -409,7 +409,7 @@ def _stretch(stretch: npt.ArrayLike) -> Floats:
 
 
 def _ratio(g: Floats, c: Floats) -> Floats:
-    """Return r0 / g, with g kept on the curve: what lies on the line is taken from there."""
+    """Return r0 / g, with g limited to the curve; on the line it is taken from there."""
     return np.asarray(c[1] / np.maximum(g, c[2]))
 
 

@@ -305,8 +305,8 @@ class Response(NamedTuple):
 class ForceLaw(Friction):
     """Friction without set-valued stick: the force is a function of slip velocity and state.
 
-    The force is -N phi(w, z), with dz/dt = rate(w, z). Both are piecewise smooth; the pieces are
-    selected by the signs of the switching functions `switches`, which a method fixes as `sides`
+    The force is -N phi(w, z), with dz/dt = rate(w, z). Both are piecewise smooth. The signs of
+    the switching functions `switches` select the smooth parts, which a method fixes as `sides`
     within a step, and it ends the step where one changes. A contact may creep under a load that
     stick would carry; the run reports the creep.
 

@@ -333,17 +333,17 @@ class ArrayCallback(_UserFunction):
         elif "p" in used:
             lines.append(f"    p = carray(p_at, ({n_p},))")
         # what a part writes into its arguments must not reach the solver's own memory
-        kept = [("x", c) for c in range(n)]
-        kept += [("s", c) for c in range(n_signs)] if "s" in used else []
-        kept += [("p", c) for c in range(n_p)] if "p" in used and not named else []
-        lines += [f"    {name}_{c} = {name}[{c}]" for name, c in kept]
+        arguments = [("x", c) for c in range(n)]
+        arguments += [("s", c) for c in range(n_signs)] if "s" in used else []
+        arguments += [("p", c) for c in range(n_p)] if "p" in used and not named else []
+        lines += [f"    {name}_{c} = {name}[{c}]" for name, c in arguments]
         for i, (count, slots) in enumerate(zip(self._counts, self._slots, strict=True)):
             indent = "    "
             if self._choose:
                 lines.append(f"    {'if s[0] > 0.0' if i == 0 else 'else'}:")
                 indent = "        "
             lines.append(f"{indent}r{i} = part{i}({', '.join(layout.arguments[i])})")
-            lines += [f"{indent}{name}[{c}] = {name}_{c}" for name, c in kept]
+            lines += [f"{indent}{name}[{c}] = {name}_{c}" for name, c in arguments]
             if count == 1 and not self._choose:
                 lines.append(f"{indent}out[{slots[0]}] = r{i}")
             else:

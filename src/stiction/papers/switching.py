@@ -143,7 +143,7 @@ def _figure_4(runs: Runs) -> list[Row]:
             LOST,
             float(flags["all"].sum() * cell),
         ),
-        Row("share of the area drawn", LOST, float(flags["all"].mean())),
+        Row("fraction of the area drawn", LOST, float(flags["all"].mean())),
     ]
 
 

@@ -55,7 +55,7 @@ __all__ = [
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-# what joints at a clamp, and shares at the free end of a held rod, have more than the
+# what joints at a clamp, and fractions at the free end of a held rod, have more than the
 # trapezoidal rule, from the end inwards, in elements. Their first moment of 1/18 takes off two
 # thirds of that rule's error at an end, h^2/12 times a slope; moments of order 0 and 2 are zero, so
 # that nothing of third order comes in

@@ -322,7 +322,7 @@ def profile_of(d: Drive, times: Vector, factors: Vector, late: float) -> float:
 
 @kernel
 def rate_of(d: Drive, times: Vector, factors: Vector, late: float) -> tuple[float, float]:
-    """Return the rate of `way_of` [1/s], and the rate of that where it is not a jump."""
+    """Return the rate of `profile_of` [1/s], and the rate of that where it is not a jump."""
     if d.last > d.first:
         return load_slope(times, factors, d.first, d.last, late), 0.0
     if late < d.rise:

@@ -189,7 +189,7 @@ class Characteristics(Method):
 
     step: Annotated[float, _ADVANCE] = 1.25e-4
     tolerance: Annotated[float, _BEND] = 1e-3
-    # four queues for either of two marches, each with four places per corner
+    # four queues for each of two integrations, each with four places per corner
     corners: Annotated[int, Limit(0, 1_000_000, 256)] = 4000
     check: Annotated[bool, _CHECK] = True
     end_margin: Annotated[float, _MARGIN] = 1e-5
@@ -205,7 +205,7 @@ class Characteristics(Method):
                 "Characteristics.step",
                 self.step,
                 f"at least {turn / self.max_steps:.3g}",
-                "shorter steps use up max_steps before a wave has gone there and back.",
+                "shorter steps use up max_steps before a wave has returned from its end.",
                 "take a longer step, or a larger max_steps.",
             )
 

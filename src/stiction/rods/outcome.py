@@ -43,7 +43,7 @@ _UNITS = {
     "contact_mode": ("1", "0 open, 1 rolls, 2 slips"),
     "line_contact": ("1", "1 for a point of a line contact between nearly parallel rods"),
     "at_end": ("1", "1 or 2: at an end of the first or the second rod, 3: of both"),
-    "normal_force": ("N", "normal contact force, positive if the contact presses"),
+    "normal_force": ("N", "normal contact force, positive in compression"),
     "contact_force": ("N", "force on the first rod"),
     "slip_velocity": ("m/s", "of the first surface over the second"),
     "first_body": ("1", "number of the rod"),

@@ -1,9 +1,9 @@
-"""Two ways to impose rolling: the right one, and the variational one, which moves differently.
+"""Rolling imposed by two principles: d'Alembert's, and the vakonomic one, which moves differently.
 
 Rolling restricts velocities, A(q) q' = 0. The principle of Lagrange and d'Alembert adds the
-reaction that does no work on any motion the condition allows. The vakonomic way makes the action
-stationary among the paths that obey the condition. Both keep the energy and the condition. They
-give different motions wherever the condition cannot be integrated, and the second needs the
+reaction that does no work on any motion the condition allows. The vakonomic principle makes the
+action stationary among the paths that obey the condition. Both keep the energy and the condition.
+They give different motions wherever the condition cannot be integrated, and the second needs the
 multiplier at the start, which nothing in an experiment sets.
 
 Source: Gay-Balmaz and Putkaradze 2012, text below equation (7).
@@ -335,7 +335,7 @@ def _integrated(
 ) -> Motion:
     from scipy.integrate import solve_ivp
 
-    times = numbers("times", times, unit="s", why="the motion is kept there.", try_="0 to 1.")
+    times = numbers("times", times, unit="s", why="the motion is saved there.", try_="0 to 1.")
     solution = solve_ivp(
         rate,
         (times[0], times[-1]),

@@ -49,7 +49,7 @@ __all__ = [
 Floats = npt.NDArray[np.float64]
 Vector = Sequence[float] | Floats
 
-# of an element in the arrays of a rod and of the march, besides what is saved
+# of an element in the arrays of a rod and of the stepper, besides what is saved
 BYTES_OF_ELEMENT = 2000
 
 # ends and motions

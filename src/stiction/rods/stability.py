@@ -16,7 +16,7 @@ __all__ = ["fastest_frequency", "step_limit"]
 
 Floats = npt.NDArray[np.float64]
 
-# elements of the pieces at the ends of a longer rod
+# elements of the parts at the ends of a longer rod
 _END_ELEMENTS = 20
 
 
@@ -113,7 +113,7 @@ def _fastest_of_part(
     n = len(tributary) - 1
     (stretch, shear), (couple, turn) = scale
     difference = np.diff(np.eye(n + 1), axis=0) / np.sqrt(tributary)
-    # between each frame and the one before, none of those outside the piece moves
+    # between each frame and the one before, none of those outside this part moves
     joint = np.diff(np.vstack([np.zeros(n), np.eye(n), np.zeros(n)]), axis=0)
     stiff = np.divide(bend, lengths, out=np.zeros(n + 1), where=lengths > 0.0)
     along, across = np.ones(n + 1, dtype=bool), np.ones(2 * n + 1, dtype=bool)

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from stiction.core.checkpoint import kept_array, put_back
+from stiction.core.checkpoint import put_back, saved_array
 from stiction.core.determinism import Loss
 from stiction.core.driver import Pause, run_to_end
 from stiction.core.run import Checkpoint
@@ -286,16 +286,16 @@ def _resumed_path(
     static: _StaticRod, stored: Mapping[str, npt.NDArray[Any]]
 ) -> tuple[list[Equilibrium], Floats, list[Loss]]:
     """Return equilibria, the last tangent and limit points of a checkpoint, as `_packed`."""
-    numbers = kept_array(stored, "found", (None, len(_NUMBERS)))
-    position = kept_array(stored, "position", (len(numbers), static.slots - 1, 3))
-    frame = kept_array(stored, "frame", (len(numbers), *stored["frame"].shape[1:]))
+    numbers = saved_array(stored, "found", (None, len(_NUMBERS)))
+    position = saved_array(stored, "position", (len(numbers), static.slots - 1, 3))
+    frame = saved_array(stored, "frame", (len(numbers), *stored["frame"].shape[1:]))
     conservative = not bool(static.torque.any())
     states = []
     for nodes, frames, values in zip(position, frame, numbers.tolist(), strict=True):
         given = {**dict(zip(_NUMBERS, values, strict=True)), "iterations": int(values[3])}
         states.append(Equilibrium(position=nodes, frame=frames, conservative=conservative, **given))
-    tangent = kept_array(stored, "tangent", (static.size + 1,))
-    lost = kept_array(stored, "lost", (None, 4)).tolist()
+    tangent = saved_array(stored, "tangent", (static.size + 1,))
+    lost = saved_array(stored, "lost", (None, 4)).tolist()
     return states, tangent, [_loss(tuple(tip), factor) for factor, *tip in lost]
 
 
@@ -449,7 +449,7 @@ class _StaticRod:
     def resume(self, stored: Mapping[str, npt.NDArray[Any]]) -> tuple[float, float, int]:
         """Restore a state; return load factor, step, number of halvings."""
         put_back({"r": self.r, "q": self.q}, stored)
-        factor, step, halvings = kept_array(stored, "numbers", (3,)).tolist()
+        factor, step, halvings = saved_array(stored, "numbers", (3,)).tolist()
         return factor, step, int(halvings)
 
     # ---- natural curvature

@@ -9,7 +9,8 @@ The packages from the lowest to the highest; each imports only what stands befor
 ``elements``, ``conditions``, ``constraints``, ``loads``, ``membranes``, ``space``
     energies, forces and stiffness; what is done to bodies; shells, and solids in space;
 ``many``, ``model``, ``equilibria``
-    contact among many bodies; a solid in its parts; equations, Newton's method, load steps, arcs;
+    contact among many bodies; a solid in its parts; equations, Newton's method, load steps,
+    arclength continuation;
 ``presets``, ``outcome``, ``motion``, ``run``, ``methods``
     examples of the literature, the `Run`, solids with mass, and the methods that solve them.
 """

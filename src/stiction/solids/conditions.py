@@ -29,7 +29,7 @@ __all__ = [
     "Reaction",
     "Rigid",
     "Stage",
-    "told_place",
+    "described_place",
 ]
 
 Floats = npt.NDArray[np.float64]
@@ -40,7 +40,7 @@ _TIMES = Finite("", _WHY_POINTS, _TRY_POINTS, per="point", rising=True)
 _VALUES = Finite("", _WHY_POINTS, _TRY_POINTS, per="time")
 _POINT = Components("m", "a node is near.", counts=(2, 3))
 _CONTACT = Count(0, "contacts are counted from 0.", "give the place in the list.")
-_ABOUT = Components("m", "moments are told about it.", counts=(2, 3))
+_ABOUT = Components("m", "moments are reported about it.", counts=(2, 3))
 
 # of conditions: where, along which axis, and how much over time
 WHERE = Part(
@@ -186,7 +186,7 @@ class Loaded(Condition):
     program: Annotated[Program, PROGRAM] = field(default_factory=Program)
 
 
-def told_place(where: object) -> str:
+def described_place(where: object) -> str:
     """Return the words for a place in messages."""
     if isinstance(where, Boundary):
         return f"boundary {where.name!r} of body {where.body}"
@@ -216,7 +216,7 @@ def bodies_named(conditions: Iterable[object]) -> set[int]:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Reaction(Declared):
-    """A place at which forces of supports are told, with their moment about a point.
+    """A place at which forces of supports are reported, with their moment about a point.
 
     Parameters
     ----------
@@ -243,7 +243,7 @@ class Stage(Declared):
     until : time at which the stage ends
     conditions : that hold from the end of the stage before
     steps : load steps of the stage if none fails; None takes those of the method
-    rows : how many states are kept, evenly spaced, its end included; None takes what is asked
+    rows : how many states are saved, evenly spaced, its end included; None takes what is asked
         for in `solve`
 
     Verified by: tests/unit/solids/equilibria/test_stages.py::test_preload_shear_hold

@@ -118,7 +118,7 @@ class Assembled(Declared):
     readings : which curves are reported
     dimensionless : whether lengths, stresses and forces are ratios
     stages : parts of the program with conditions of their own, one after the other
-    watched : for each contact among many, its boundaries and their active pairs
+    pair_searches : for each contact among many, its boundaries and their active pairs
     """
 
     bodies: Annotated[Sequence[Body | Membrane | SweptBody], _BODIES]
@@ -128,7 +128,7 @@ class Assembled(Declared):
     readings: Annotated[Readings, _OF_SOLID] = field(default_factory=Readings)
     dimensionless: Annotated[bool, _RATIOS] = False
     stages: Annotated[Sequence[Stage], _STAGES] = ()
-    watched: Sequence[PairSearch] = ()
+    pair_searches: Sequence[PairSearch] = ()
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -148,9 +148,9 @@ class Assembled(Declared):
                     self._check_side(side)
             self._check_plane(contact)
         meshes = [body.mesh if isinstance(body, Body) else None for body in self.bodies]
-        pairs, watched = expanded_contacts(self.contacts, meshes)
+        pairs, pair_searches = expanded_contacts(self.contacts, meshes)
         object.__setattr__(self, "contacts", pairs)
-        object.__setattr__(self, "watched", (*self.watched, *watched))
+        object.__setattr__(self, "pair_searches", (*self.pair_searches, *pair_searches))
         check_partners(pairs)
 
     @property
@@ -221,7 +221,9 @@ class Assembled(Declared):
     def boundaries_of(self, body: int) -> tuple[str, ...]:
         """Return the contact boundaries of a body, each once."""
         sides = [side for c in self.pairs for side in (c.boundary, c.partner)]
-        sides += [side for pairs_of_contact in self.watched for side in pairs_of_contact.boundaries]
+        sides += [
+            side for pairs_of_contact in self.pair_searches for side in pairs_of_contact.boundaries
+        ]
         names = (s.name for s in sides if isinstance(s, Boundary) and s.body == body)
         return tuple(dict.fromkeys(names))
 

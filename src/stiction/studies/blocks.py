@@ -66,7 +66,7 @@ def block_of(job: Job) -> Filling | None:
 
     def fill(columns: Sequence[Array], arrays: dict[str, Array]) -> npt.NDArray[np.bool_]:
         block = solve(columns)
-        done = block.sound
+        done = block.valid
         if not done.any():
             return done
         always = _always(block)
@@ -96,7 +96,7 @@ def _result(block: Block, always: dict[str, Array], name: str) -> Array:
     if name in STANDARD:
         return always[name]
     if name not in block.results and name.startswith("events."):
-        return np.zeros(block.sound.size)
+        return np.zeros(block.valid.size)
     return block.results[name]
 
 
@@ -112,7 +112,7 @@ def _default_results(job: Job) -> list[str]:
 
 def _always(block: Block) -> dict[str, Array]:
     """Return the standard results of valid members."""
-    zero = np.zeros(block.sound.size)
+    zero = np.zeros(block.valid.size)
     return {
         "status": zero,
         "reached": block.reached,

@@ -143,7 +143,7 @@ class _Integrator:
         """Start at an intersection, in the only exit direction or in that of the policy."""
         path, mode = self.path, self.system.mode
         exits = directions_of(directions)
-        chosen = [way for way in exits if mode is None or i > 0 or way.signs[0] == MODES[mode]]
+        chosen = [one for one in exits if mode is None or i > 0 or one.signs[0] == MODES[mode]]
         if not chosen:
             refuse_mode(self.system, path.x, exits)
         if len(exits) > 1 and (mode is None or len(chosen) > 1):

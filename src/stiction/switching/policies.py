@@ -39,9 +39,9 @@ class Leave(Policy):
     """Leave to one side, after a given time.
 
     At a two-fold a whole family of exits has the same time: the one halfway between the two
-    folds is taken. On a codimension-2 line the first way out to that side is; where two surfaces
-    meet, the first to that side of the surface that was reached, or else of the other one. Where
-    no way leads there, the run ends and says so.
+    folds is taken. On a codimension-2 line it is the first exit direction to that side. Where two
+    surfaces meet, it is the first to that side of the surface that was reached, or else of the
+    other one. Where there is no such exit direction, the run ends and says so.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ class ByKind(Policy):
     ----------
     two_fold, codim2_line, escaping_start, fold, intersection : what to do at each; `Stop`
         when left out. A `fold` is met from outside, where the other side is open too; at an
-        `intersection` two surfaces meet and several ways lead on
+        `intersection` two surfaces meet and there are several exit directions
 
     Verified by: tests/unit/switching/test_policies.py::test_one_policy_for_each_kind
     """

@@ -49,7 +49,7 @@ _SPRINGS = NonNegative(
 )
 _FORCES = NonNegative("N", _WHY_FRICTION, _TRY_EACH, per="block", size=2)
 _MU = NonNegative("1", _WHY_FRICTION)
-_PRESS = NonNegative("N", "a contact presses, it does not pull.")
+_PRESS = NonNegative("N", "a contact force is compressive.")
 _DROP = Positive("m/s", "a jump of zero width is no field (StaticKinetic has it).")
 
 
@@ -288,7 +288,7 @@ class NormalForm(SwitchingSystem):
     x0 : x, y, z; by default a sliding point
     mode : at a start on the surface "+", "-" or "slide"; None takes the only one
 
-    Source: Szalai, Jeffrey 2014, (30) with the scaling mended; formulas sheet, section 5.
+    Source: Szalai, Jeffrey 2014, (30) with the scaling corrected; formulas sheet, section 5.
     Verified by: tests/unit/switching/test_presets.py::test_normal_form_fields
     """
 

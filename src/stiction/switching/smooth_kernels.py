@@ -22,7 +22,7 @@ class Noise(NamedTuple):
     level : of the noise, in units of the scale per square root of the time unit
     spread : standard deviation of h, in units of h per square root of the time unit
     step : longest step
-    share : longest step over a time that must be resolved
+    fraction : longest step over a time that must be resolved
     least : shortest step
     t_end, lost : end of the paths, and when determinism is lost
     layer : time after the loss in which the noise decides [time unit]
@@ -33,7 +33,7 @@ class Noise(NamedTuple):
     level: float
     spread: float
     step: float
-    share: float
+    fraction: float
     least: float
     t_end: float
     lost: float
@@ -93,13 +93,13 @@ def _step_length(noise: Noise, t: float, h: float, up: float, down: float) -> fl
     Near a surface that repels, with L+ = `up` > 0 > L- = `down`, that is the layer in which the
     noise outweighs the drift: spread^2 / L wide, and crossed in spread^2 / L^2. Far from it a step
     is so short that it does not come back to the surface. About the time of the loss, where L may
-    vanish, it is a share of the time from there. A surface that attracts needs no more: what the
+    vanish, it is a fraction of the time from there. A surface that attracts needs no more: what the
     scheme does across it averages out.
     """
-    wanted = noise.share * max(abs(t - noise.lost), noise.layer)
+    wanted = noise.fraction * max(abs(t - noise.lost), noise.layer)
     if up > 0.0 > down:
         drift, spread = max(up, -down), noise.spread
-        layer = noise.share * spread * spread / (drift * drift)
+        layer = noise.fraction * spread * spread / (drift * drift)
         back = min(abs(h) / (4.0 * drift), (h / (8.0 * spread)) ** 2)
         wanted = min(wanted, max(layer, back))
     return min(noise.step, wanted)
@@ -204,8 +204,8 @@ def noisy_paths(
             call_arrays(of.surface, x, signs, p, values)
             t, h = t + step, values[0]
             # where both fields point to the same side the surface is crossed
-            watched = exits[2, i] == 0.0 and t > noise.lost and up >= 0.0 >= down
-            if watched and _touches(before, h, noise.spread * noise.spread * step, rng):
+            monitored = exits[2, i] == 0.0 and t > noise.lost and up >= 0.0 >= down
+            if monitored and _touches(before, h, noise.spread * noise.spread * step, rng):
                 visit = max(t - 0.5 * step, noise.lost)
             if j == noise.most - 1:
                 unfinished += 1

@@ -182,9 +182,9 @@ def stiff_step(w: Workspace, h: float) -> float:
     return error if error == error else math.inf
 
 
-def stiff_at(rows_at: Any, progress_at: Any, _: Any, told_at: Any) -> None:
+def stiff_at(rows_at: Any, progress_at: Any, _: Any, sizes_at: Any) -> None:
     """`stiff_step` called by addresses; `sizes` holds h, the shape of the rows, the result."""
-    sizes = carray(told_at, (4,))
+    sizes = carray(sizes_at, (4,))
     count, columns = int(sizes[1]), int(sizes[2])
     flat: Any = carray(rows_at, (count * columns,))
     progress: Any = carray(pointer_to(_PROGRESS, progress_at), (1,))

@@ -6,7 +6,7 @@ from stiction.cli import compile as command
 from stiction.numerics.compiling import ahead_of_time
 
 
-def test_the_time_that_is_left_is_that_of_the_share_that_is_left(monkeypatch):
+def test_the_time_that_is_left_is_that_of_the_fraction_that_is_left(monkeypatch):
     clock, shown = [1000.0], []
 
     class Told:

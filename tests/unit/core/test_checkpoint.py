@@ -9,12 +9,12 @@ from stiction.core.checkpoint import (
     StateArray,
     check_arrays,
     check_count,
-    kept_array,
     like,
     pack,
     put_back,
     refused,
     restore,
+    saved_array,
     unpacking,
 )
 from stiction.errors import StoreError
@@ -130,8 +130,8 @@ def test_single_arrays_are_checked():
     assert np.array_equal(x, STATE["x"])
     assert np.array_equal(mode, STATE["mode"])
     assert np.isnan(hole[1])
-    assert kept_array(STATE, "x", (None,)) is STATE["x"]
-    assert str(kept_array(STATE, "text", (), "U")) == "all"
+    assert saved_array(STATE, "x", (None,)) is STATE["x"]
+    assert str(saved_array(STATE, "text", (), "U")) == "all"
 
 
 @pytest.mark.parametrize(
@@ -150,7 +150,7 @@ def test_single_arrays_are_checked():
 )
 def test_other_arrays_are_refused(name, shape, dtype, more):
     with pytest.raises(StoreError, match=rf"checkpoint, array '{name}': got .*; needs "):
-        kept_array(STATE, name, shape, dtype, **more)
+        saved_array(STATE, name, shape, dtype, **more)
 
 
 def state(filled=2):

@@ -113,7 +113,7 @@ def test_notebooks_show_what_is_folded(run, make_run):
     assert "<script" not in hostile._repr_html_()
 
 
-def test_what_was_not_looked_for_is_reported(run, tmp_path):
+def test_missing_searches_are_reported(run, tmp_path):
     unseen = "splits of a kind were not looked for"
     shown = dataclasses.replace(run, determinism=Determinism((), unseen=unseen))
     assert f"determinism  no loss was found; {unseen}" in str(shown)

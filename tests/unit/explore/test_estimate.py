@@ -49,7 +49,7 @@ def test_the_last_measured_run_counts():
     assert str(message) == "about 0.1 s"
 
 
-def test_what_telling_takes_does_not_grow():
+def test_the_time_of_reports_does_not_grow():
     wave = table()
     known = [Known(wave, 0.01, measured=True, fixed=0.05)]
     assert estimate(wave, known).seconds == pytest.approx(0.06)

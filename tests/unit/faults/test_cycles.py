@@ -63,7 +63,7 @@ def test_a_fault_that_slips_as_one_is_a_slider():
         assert mine == pytest.approx(np.repeat(theirs, 4, axis=1), rel=1e-8)
 
 
-def test_transforms_march_as_the_matrix_does(monkeypatch):
+def test_transforms_evolve_as_the_matrix_does(monkeypatch):
     runs = []
     for most in (96, 1):
         monkeypatch.setattr("stiction.faults.model.DENSE", most)

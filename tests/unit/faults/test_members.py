@@ -114,7 +114,7 @@ def test_what_is_refused_or_stops_is_left_to_single_runs():
     paths = [("spring",), ("law", "a")]
     solve = blocks_of(SLIDER, Cycles(rtol=1e-6), request_of((0.0, 100.0)), paths, NAMES)
     springs, a = np.array([2e9, -1.0, np.nan, 2e9, 2e9]), np.array([0.01, 0.01, 0.01, 0.0, np.inf])
-    assert solve([springs, a]).sound.tolist() == [True, False, False, False, False]
+    assert solve([springs, a]).valid.tolist() == [True, False, False, False, False]
     springs = np.linspace(1e9, 3e9, 12)
     # too little work, too many events, a tolerance whose audit fails, starts on steady sliding
     few = Cycles(rtol=1e-6, max_steps=400)
@@ -127,7 +127,7 @@ def test_what_is_refused_or_stops_is_left_to_single_runs():
     assert sound > 0
     assert doubtful > 0
     busy = blocks_of(SLIDER, Cycles(max_events=4), request_of((0.0, 3e3)), [("spring",)], NAMES)
-    assert not busy([springs[:2]]).sound.any()
+    assert not busy([springs[:2]]).valid.any()
 
 
 def test_what_no_block_can_do():

@@ -79,7 +79,7 @@ def test_every_damage_is_reported(folder):
     assert examine(folder).code == VALID
 
 
-def test_wrong_numbers_in_sound_hdf5_are_reported(folder):
+def test_wrong_numbers_in_valid_hdf5_are_reported(folder):
     import h5py
 
     with h5py.File(folder / "run.nc", "a") as file:

@@ -66,7 +66,7 @@ def test_table_2_counts_from_the_loaded_end():
         ([1.0, 2.0, 3.0], [[0, 0, 0], [0, 0, 1], [0, 1, 0.5]], "1, 2, 3", "no"),
     ],
 )
-def test_figure_5_tells_the_order_of_first_slips(onset, x, order, never):
+def test_figure_5_reports_the_order_of_first_slips(onset, x, order, never):
     values = {"onset_time": onset, "onset_force": onset, "critical_force": onset}
     rows = chains._figure_5({"slip-wave": made(values, x=x)})
     assert told(rows[:2]) == [

@@ -213,7 +213,7 @@ def test_vertical_forces_after_the_front_runs(small, large, verdict):
 
 
 @pytest.mark.parametrize(("starts", "verdict"), [((20, 18, 16), YES), ((20, 18, 19), NO)])
-def test_strong_friction_lets_go_earlier(starts, verdict):
+def test_strong_friction_releases_earlier(starts, verdict):
     made = {mu: peeled(s, 5.0) for mu, s in zip((0.0, 0.1, 0.2), starts, strict=True)}
     last, earlier = strip._earlier(made)
     # 149 and 95 % of 150, at 5 per unit

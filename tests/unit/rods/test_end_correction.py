@@ -141,7 +141,7 @@ def test_a_run_swings_as_the_masses_say():
 
 @pytest.mark.parametrize("correction", [GREGORY, NAMED, LARGEST])
 @pytest.mark.parametrize("elements", [4, 5, 44])
-def test_shares_keep_weight_and_centre_and_gregory_the_moment_of_inertia(elements, correction):
+def test_weights_conserve_mass_and_centre_and_gregory_the_moment_of_inertia(elements, correction):
     shares = tributary_lengths(free_rod(elements=elements, end_correction=correction))
     places = np.arange(elements + 1.0) - 0.5 * elements
     assert shares.min() > 0.0
@@ -244,7 +244,7 @@ def thrown(correction):
     return Rods([low, high], search=ContactSearch(friction=st.Coulomb(0.3)))
 
 
-def test_momenta_and_energy_are_kept_through_contact():
+def test_momenta_and_energy_are_conserved_through_contact():
     run = st.solve(thrown(NAMED), RollingLeapfrog(), (0.0, 0.03), save=31)
     assert run.audit.ok, run.audit
     assert "close" in set(run.events["kind"])

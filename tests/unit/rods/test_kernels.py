@@ -125,7 +125,7 @@ def test_slip_per_impulse_is_the_matrix_of_the_contact():
     assert_allclose(slip, contact.delassus @ impulse, rtol=1e-14)
 
 
-def test_rubbing_solves_coulombs_law_at_a_contact_that_gives_way_unevenly():
+def test_the_local_problem_solves_coulombs_law_at_an_anisotropic_contact():
     # u_T = uf_T + G_T l_T; it is zero in rolling, against l_T with |l_T| = bound in slip
     rng = np.random.default_rng(8)
     modes = set()

@@ -146,7 +146,7 @@ def test_speeds_of_contact_points_are_the_slopes_of_their_places():
         assert_allclose((rate / size)[2:-2], (slope / size)[2:-2], atol=1e-3)
 
 
-def test_events_tell_the_places_between_those_saved(tipping):
+def test_events_report_the_places_between_those_saved(tipping):
     data, time = tipping.data, tipping.time
     for _, event in tipping.events.iterrows():
         row = int(np.searchsorted(time, event["time"]))

@@ -54,7 +54,7 @@ def test_twist_alone_has_a_closed_form():
         assert_allclose(rest.position, np.linspace(0.0, ALONG, 13), atol=1e-13)
 
 
-def test_an_end_that_slides_gives_way_along_its_axis_alone():
+def test_an_end_that_slides_moves_along_its_axis_alone():
     loads = [(PointForce, (0.05, 0.02, 0.0), 1)]
     rest = equilibrium(rod(ALONG, 2.0, slides=True, loads=loads, turn=TURN))
     long = 1.0 + 0.05 / SECTION.axial_stiffness

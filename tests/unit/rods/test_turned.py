@@ -61,7 +61,7 @@ def test_the_clamp_is_where_its_history_says():
     assert np.ptp(run.data["position"].values[:, -1], axis=0).max() == 0.0
 
 
-def test_what_slides_gives_way_along_the_axis_alone():
+def test_what_slides_moves_along_the_axis_alone():
     end = Turned((1.0, 0.0, 0.0), TIMES, ANGLES, slides=True)
     # a load across, too, which the clamp takes
     run = solved(turned_rod(end, loads=[PointForce((PULL, 0.02, 0.0))]), span=6.0)

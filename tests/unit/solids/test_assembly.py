@@ -159,7 +159,7 @@ def test_folded_elements_are_counted(parts):
     assert np.isnan(bulk.energy(u))
 
 
-def test_least_volume_on_a_straight_way(parts):
+def test_least_volume_on_a_straight_path(parts):
     """From rest to a body mirrored across two axes: 1 - p (1 - l) along each, a polynomial."""
     bulk, _ = bound(parts, MATERIALS["NeoHookean"].table())
     rest, d = np.zeros_like(parts.points), parts.points.shape[1]

@@ -71,7 +71,7 @@ def test_cylinders_say_that_they_snap_together_at_the_start() -> None:
     assert run.determinism.status == "lost"
 
 
-def test_points_beyond_a_partner_are_told() -> None:
+def test_points_beyond_a_partner_are_reported() -> None:
     """A wide block on a narrow one: its outer points have no partner."""
     low = st.solids.rectangle(1.0, 1.0, (4, 2), (0.5, -1.0 - LAW.gap_eq))
     high = st.solids.rectangle(2.0, 1.0, (8, 2), (0.0, 0.0))

@@ -67,7 +67,7 @@ def test_eta_is_the_slope_in_logarithms(cap):
     assert cap.quantities["eta"].value == pytest.approx(slope, rel=1e-9)
 
 
-def test_full_sliding_is_told_where_the_last_stick_ends(cap):
+def test_full_sliding_is_reported_where_the_last_stick_ends(cap):
     u, stuck = values(cap, "displacement", "sticking_length")
     after = cap.time > 0.3
     first = u[after][np.argmax(stuck[after] <= 0.0)]
@@ -135,7 +135,7 @@ def check(run, name):
     return found
 
 
-def test_the_audit_of_the_strip_tells_each_value_under_its_name(peeled):
+def test_the_audit_of_the_strip_reports_each_value_under_its_name(peeled):
     # sheet of solids, 1 and 6: E* W / T_max^2, r0 = 1.6118776 W / T_max, k_reg = 3.7813 E / L0
     tension, work, element = 0.0617849, 0.0153324, 45.0 / 54.0
     modulus = 1.0 / (1.0 - 0.2**2)

@@ -30,7 +30,7 @@ def both_ways(sweep, folder, monkeypatch, chunk=40, room=event_driven):
 
         def seen(columns):
             block = solve(columns)
-            counts.append(int(block.sound.sum()))
+            counts.append(int(block.valid.sum()))
             return block
 
         return None if solve is None else seen

@@ -265,6 +265,6 @@ def test_the_colours_of_a_map_are_those_of_its_scale(places, top, limits):
 
 
 @pytest.mark.parametrize(("count", "size"), [(2, 8.0), (30, 5.0), (300, 1.0)])
-def test_marks_fill_the_grid(count, size):
+def test_markers_fill_the_grid(count, size):
     made = study({"a": np.arange(float(count)), "b": [1.0] * count}, {"y": [1.0] * count})
     assert made.plot._marker_size(["a", "b"]) == size

@@ -91,7 +91,7 @@ def test_a_folder_that_cannot_be_made_is_reported(sweep, tmp_path):
         sweep(2).run(tmp_path / "file" / "study")
 
 
-def test_half_written_pieces_are_removed(sweep, place):
+def test_half_written_parts_are_removed(sweep, place):
     half = place / "members.zarr" / "events" / ".1.abcd.part"
     half.write_bytes(b"half")
     sweep(8).run(place, workers=1)

@@ -157,7 +157,7 @@ def test_states_saved_at_events():
 
 
 @pytest.mark.parametrize("limit", [{"max_steps": 5}, {"max_events": 5}])
-def test_limits_are_kept(limit):
+def test_limits_are_respected(limit):
     with pytest.raises(SolveError, match="were used up") as caught:
         st.solve(circle(), EventDriven(**limit), t_span=(0.0, 100.0))
     run = caught.value.run
@@ -331,7 +331,7 @@ def test_a_near_miss_within_the_tolerance_ends_nothing():
     assert run.determinism.status == "deterministic"
 
 
-def test_a_policy_decides_at_a_fold_that_lets_go_to_both_sides():
+def test_a_policy_decides_at_a_fold_that_opens_to_both_sides():
     # the circle touches x = 1 from inside at t = pi / 2, where f- leads away from it too
     def system(f_minus):
         return PiecewiseSmooth(

@@ -94,7 +94,7 @@ def test_refused_at_the_start(changes, words):
         st.solve(flow(**changes), t_span=(0.0, 1.0))
 
 
-def test_python_functions_are_kept_out_of_nothing():
+def test_python_functions_are_excluded_from_nothing():
     # a function that reads a dictionary runs as it is and gives the same field
     table = {"k": -1.0}
     with pytest.warns(PlainFunctionWarning, match=r"f_plus, f_minus runs .* of 'table', a dict"):

@@ -56,7 +56,7 @@ def in_parts(stack: Stack | None, size: int, solve: Callable[[Stack], Block], m:
         parts = [solve(stack.part(slice(k, k + size))) for k in range(0, m, size)]
     every = {name: np.concatenate([p.results[name] for p in parts]) for name in parts[0].results}
     return Block(
-        sound=np.concatenate([p.sound for p in parts]),
+        valid=np.concatenate([p.valid for p in parts]),
         reached=np.concatenate([p.reached for p in parts]),
         events=np.concatenate([p.events for p in parts]),
         imbalance=np.concatenate([p.imbalance for p in parts]),
@@ -123,13 +123,13 @@ class Outcomes:
             lines.append(Line("replay_agrees", *self.replayed.T))
         return lines
 
-    def block(self, lines: Sequence[Line], sound: Flags, events: Ints, reached: Floats) -> Block:
+    def block(self, lines: Sequence[Line], valid: Flags, events: Ints, reached: Floats) -> Block:
         """Return the block; a member is valid if it was and passes every audit line."""
         results = self.results()
         for line in lines:
             results[f"audit.{line.check}"] = np.asarray(line.value, dtype=np.float64)
-            sound = sound & line.holds
-        return Block(sound, reached, events, self.energy.imbalance_rel, results)
+            valid = valid & line.holds
+        return Block(valid, reached, events, self.energy.imbalance_rel, results)
 
     def results(self) -> dict[str, Array]:
         """Return the named results of all members."""

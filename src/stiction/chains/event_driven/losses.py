@@ -53,7 +53,7 @@ def grazing_losses(chain: Chain, grazings: npt.NDArray[Any]) -> list[Loss]:
         went = grazing["slips"] == 1 if chain.law.has_jump else slid
         continuation = "slipped on" if slid and went else "slipped" if went else "stuck"
         if not slid and not went:
-            continuation = "kept sticking"
+            continuation = "continued to stick"
         losses.append(
             Loss(
                 float(grazing["time"]),

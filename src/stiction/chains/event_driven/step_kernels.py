@@ -82,7 +82,7 @@ _FARTHEST = 1e8
 # logarithm of a negligible weakening factor
 _LOG_NOTHING = -40.0
 # a fitted drive counts as beyond its bound from this excess on
-_FIT_TIE = 1e-9
+_FIT_TOLERANCE = 1e-9
 # coefficients of a fitted load below this fraction of its size on the step are fit errors
 _FIT_NOISE = 1e-12
 
@@ -309,7 +309,7 @@ def _release_beyond_bound(p: Problem, state: State, s: Scratch, count: int) -> b
     for a in range(count):
         i = s.active[a]
         bound = p.mu_static[i] * p.normal[i]
-        beyond_bound = bound > 0.0 and abs(s.drive[0, i]) > bound * (1.0 + _FIT_TIE)
+        beyond_bound = bound > 0.0 and abs(s.drive[0, i]) > bound * (1.0 + _FIT_TOLERANCE)
         if beyond_bound and state.mode[i] == 0 and state.lead[i] != AT_REST:
             state.mode[i] = 1 if s.drive[0, i] > 0.0 else -1
             state.lead[i] = 1

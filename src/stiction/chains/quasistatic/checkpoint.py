@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.chains.quasistatic.slip_frame import Recorder
-from stiction.core.checkpoint import check_count, kept_array, refused, unpacking
+from stiction.core.checkpoint import check_count, refused, saved_array, unpacking
 from stiction.core.determinism import Loss
 
 __all__ = [
@@ -40,20 +40,20 @@ def pack_recorder(recorder: Recorder) -> dict[str, npt.NDArray[Any]]:
 
 def unpack_recorder(recorder: Recorder, arrays: Arrays) -> None:
     """Restore the samples, energies and events of a checkpoint."""
-    time = kept_array(arrays, "seen_time", (None,))
+    time = saved_array(arrays, "seen_time", (None,))
     recorder.filled = check_count("seen_time", time.size, 0, len(recorder.time))
     for name in _SAMPLE_COLUMNS:
         samples = getattr(recorder, name)
         shape, within = (time.size, *samples.shape[1:]), (-1, 1) if name == "mode" else None
         dtype = samples.dtype.str[1:]
-        samples[: time.size] = kept_array(arrays, f"seen_{name}", shape, dtype, within=within)
-    recorder.so_far = kept_array(arrays, "so_far", recorder.so_far.shape).copy()
-    events, ranges = kept_array(arrays, "log_time", (None,)).size, dict.fromkeys(_WHOLE, (-1, 1))
+        samples[: time.size] = saved_array(arrays, f"seen_{name}", shape, dtype, within=within)
+    recorder.so_far = saved_array(arrays, "so_far", recorder.so_far.shape).copy()
+    events, ranges = saved_array(arrays, "log_time", (None,)).size, dict.fromkeys(_WHOLE, (-1, 1))
     ranges["mass"] = (0, recorder.frame.n)
     for name, values in vars(recorder.log).items():
         # the type of an empty column is float
         kind = "i" if name in _WHOLE and events else "f8"
-        column = kept_array(arrays, f"log_{name}", (events,), kind, within=ranges.get(name))
+        column = saved_array(arrays, f"log_{name}", (events,), kind, within=ranges.get(name))
         values[:] = column.astype(np.int64 if name in _WHOLE else np.float64).tolist()
 
 
@@ -66,7 +66,7 @@ def pack_losses(losses: Sequence[Loss]) -> npt.NDArray[Any]:
 def unpack_losses(arrays: Arrays) -> list[Loss]:
     """Return the losses of a checkpoint."""
     with unpacking():
-        entries = json.loads(str(kept_array(arrays, "losses", (), "U")))
+        entries = json.loads(str(saved_array(arrays, "losses", (), "U")))
         return [
             Loss(float(time), kind, dict(where), choice) for time, kind, where, choice in entries
         ]
@@ -74,7 +74,7 @@ def unpack_losses(arrays: Arrays) -> list[Loss]:
 
 def numbers_of(arrays: Arrays, count: int) -> list[float]:
     """Return the scalars of a checkpoint, time first; NaN stands for none."""
-    numbers: list[float] = kept_array(arrays, "numbers", (count,), inf=True, nan=True).tolist()
+    numbers: list[float] = saved_array(arrays, "numbers", (count,), inf=True, nan=True).tolist()
     if not math.isfinite(numbers[0]):
         raise refused("numbers", f"the moment {numbers[0]}", "a finite one")
     return numbers

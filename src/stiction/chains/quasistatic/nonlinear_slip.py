@@ -22,7 +22,7 @@ from stiction.chains.quasistatic.slip_branch import Arc, Event, SlipBranch
 from stiction.chains.quasistatic.slip_frame import Frame, LoadSeries
 from stiction.chains.quasistatic.stepper import SlipMotion, Stepper, reserve
 from stiction.core.audit import Check, Kind
-from stiction.core.checkpoint import kept_array
+from stiction.core.checkpoint import saved_array
 from stiction.core.determinism import Loss
 from stiction.core.run import Request
 from stiction.errors import ModelError, Status
@@ -109,8 +109,8 @@ class NonlinearSlip(SlipMotion):
 
     def unpack(self, saved: Mapping[str, npt.NDArray[Any]]) -> None:
         """Restore the arrays of `pack`."""
-        self.seed = kept_array(saved, "seed", (self.frame.n,))
-        flags = kept_array(saved, "branch", (3,), "b").tolist()
+        self.seed = saved_array(saved, "seed", (self.frame.n,))
+        flags = saved_array(saved, "branch", (3,), "b").tolist()
         self.open, self.chosen, self.unsure = flags
 
     # ---- the active set

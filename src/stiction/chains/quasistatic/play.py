@@ -30,7 +30,7 @@ from stiction.chains.quasistatic.checkpoint import (
 )
 from stiction.chains.quasistatic.load_path import LoadPath, breakpoints, slope
 from stiction.chains.quasistatic.slip_frame import Frame, Recorder
-from stiction.core.checkpoint import check_count, kept_array
+from stiction.core.checkpoint import check_count, saved_array
 from stiction.core.determinism import Loss
 from stiction.core.driver import Pause, run_to_end
 from stiction.core.run import Request
@@ -174,8 +174,8 @@ class _Play:
             return 0
         unpack_recorder(self.recorder, saved)
         n = self.chain.n_mass
-        self.d, self.carried = kept_array(saved, "links", (2, n))
-        self.mode = kept_array(saved, "modes", (n,), "i", within=(-1, 1))
+        self.d, self.carried = saved_array(saved, "links", (2, n))
+        self.mode = saved_array(saved, "modes", (n,), "i", within=(-1, 1))
         self.last_stick, interval = numbers_of(saved, 2)
         return check_count("numbers", int(interval), 0, self.path.first.size)
 

@@ -29,7 +29,7 @@ from stiction.chains.quasistatic.checkpoint import (
 from stiction.chains.quasistatic.load_path import jumps_at
 from stiction.chains.quasistatic.slip_frame import Frame, LoadSeries, Recorder, Span, Step
 from stiction.core.audit import Check
-from stiction.core.checkpoint import kept_array, unpacking
+from stiction.core.checkpoint import saved_array, unpacking
 from stiction.core.determinism import Loss
 from stiction.core.driver import Pause, run_to_end
 from stiction.core.run import Request
@@ -231,8 +231,8 @@ class Stepper:
             return
         unpack_recorder(self.recorder, saved)
         self.losses, n = unpack_losses(saved), self.frame.n
-        self.mode, self.ended = kept_array(saved, "modes", (2, n), "i", within=(-1, 1))
-        self.y, self.v, self.force = kept_array(saved, "state", (3, n))
+        self.mode, self.ended = saved_array(saved, "modes", (2, n), "i", within=(-1, 1))
+        self.y, self.v, self.force = saved_array(saved, "state", (3, n))
         self.t, self.begun, self.window, self.misfit, last, *flags = numbers_of(saved, 9)
         self.last_stick = None if np.isnan(last) else last
         with unpacking():

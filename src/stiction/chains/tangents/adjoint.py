@@ -60,7 +60,7 @@ def event_driven_gradients(
     with np.errstate(all="ignore"):
         run = RecordedRun(chain, method, span, (), np.zeros(0, np.int64))
         forward = run.run()
-        parts, start, _kept = laid_out(chain, names, whole, run.law)
+        parts, start, _laws = laid_out(chain, names, whole, run.law)
         by = np.empty((len(of), len(names)))
         for row, name in enumerate(of):
             a = run.back(*seed_of(name, chain, len(run.events)))
@@ -107,7 +107,7 @@ def _without_derivative(
 
 
 class RecordedRun(TangentRun):
-    """A run whose steps are recorded for the way back."""
+    """A run whose steps are recorded for the backward pass."""
 
     def _advance_all(self) -> int:
         from stiction.chains.tangents import adjoint_kernels as ak
@@ -126,7 +126,7 @@ class RecordedRun(TangentRun):
                     "Chain.gradients",
                     f"{one.now.steps} steps of {n} masses",
                     "steps that fit into 2 GiB",
-                    "all of them are recorded for the way back.",
+                    "all of them are recorded for the backward pass.",
                     "a shorter time span, or Chain.tangents.",
                 )
             self.recordings.append(_recording(size, p.order, n))

@@ -32,7 +32,7 @@ _STENCILS = (
     (np.arange(POINTS), FORWARD),
     (-np.arange(POINTS), -FORWARD),
 )
-# steps in shares of a parameter, from the first that the model allows
+# steps as fractions of a parameter, from the first that the model allows
 _STEPS = 2.0**-7 * 2.0 ** (-5.0 * np.arange(4))
 _MECHANICS = (
     *("mass", "link_k", "link_c", "load_vector", "plate_k", "plate_speed"),
@@ -88,7 +88,7 @@ def laid_out(
     first = np.concatenate([chain.x_start, chain.v_start])
     start, flags = np.zeros((2 * n, m)), np.zeros((3, m), np.int64)
     rows, weights = np.full((m, POINTS), law.start, np.int64), np.zeros((m, POINTS))
-    kept: list[CompiledLaw] = []
+    laws: list[CompiledLaw] = []
     for q, name in enumerate(names):
         place = _start_component(chain, name)
         if place is not None:
@@ -112,8 +112,8 @@ def laid_out(
             weights[q] = weight
             for j, other in enumerate(chains):
                 if other is not None:
-                    kept.append(CompiledLaw(other.friction, ("mu", "share", "slope")))
-                    rows[q, j] = kept[-1].start
+                    laws.append(CompiledLaw(other.friction, ("mu", "share", "slope")))
+                    rows[q, j] = laws[-1].start
     directions = Directions(
         whole=whole,
         mechanics=flags[0],
@@ -125,7 +125,7 @@ def laid_out(
         slope_address=law.slope,
         slip_step=np.array(chain.friction.v_scale / 1024.0),
     )
-    return directions, start, kept
+    return directions, start, laws
 
 
 def _changes_shape(chain: Chain, chains: Sequence[Chain | None], law: CompiledLaw) -> bool:
@@ -146,8 +146,8 @@ def _neighbours(chain: Chain, name: str) -> tuple[list[Chain | None], Floats]:
     """Return chains with other values of a parameter, and the weights of a difference of them."""
     value = parameter(chain, name)
     error: ModelError | None = None
-    for share in _STEPS:
-        step = share * (2.0 ** np.round(np.log2(abs(value))) if value != 0.0 else 1.0)
+    for fraction in _STEPS:
+        step = fraction * (2.0 ** np.round(np.log2(abs(value))) if value != 0.0 else 1.0)
         for points, weight in _STENCILS:
             try:
                 chains = [

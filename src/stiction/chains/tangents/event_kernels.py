@@ -39,11 +39,11 @@ __all__ = ["at_end", "at_start", "check_end", "find_grazing", "find_undefined", 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-# what rounding leaves of a slip rate or a drive, in shares of what makes it up
+# what rounding leaves of a slip rate or a drive, over the sum of its terms
 _ROUNDING = 3e-14
-# an event is grazing where the error of its function moves its rate by more than this share
+# an event is grazing where the error of its function moves its rate by more than this fraction
 _UNSURE = 1e-4
-# thresholds this near to each other, in shares of the forces, or in radians of the fastest
+# thresholds this near to each other, as fractions of the forces, or in radians of the fastest
 # vibration, are degenerate
 _NEAR, _SOON = 1e-10, 1e-10
 

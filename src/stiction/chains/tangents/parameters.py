@@ -64,8 +64,8 @@ def _parts(chain: Chain, name: str) -> list[tuple[str, int | None]]:
 def _place(chain: Chain, name: str) -> tuple[Any, str, int | None]:
     """Return the object that has a number, its field, and which entry it is."""
     owner: Any = chain
-    *ways, (field, index) = _parts(chain, name)
-    for step, entry in ways:
+    *path, (field, index) = _parts(chain, name)
+    for step, entry in path:
         owner = getattr(owner, step, None) if _has(owner, step) else None
         if entry is not None:
             owner = owner[entry] if isinstance(owner, list | tuple) and entry < len(owner) else None

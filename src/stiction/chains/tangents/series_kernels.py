@@ -310,11 +310,11 @@ def _heat_of(
     """Return the derivative of the friction heat of a step; `place` is that of the displacement."""
     c, top, span, x, y = i + 1, p.order, tau / p.rate, g.base, g.series
     if p.constant:
-        way = 0.0
+        distance = 0.0
         for k in range(top, 0, -1):
-            way = (way + x[k, c]) * tau
+            distance = (distance + x[k, c]) * tau
         mu, mu_by = p.mu_kinetic[i], d.mu_kinetic[q, i]
-        heat: float = (d.normal[q, i] * mu + p.normal[i] * mu_by) * (way - p.belt * span)
+        heat: float = (d.normal[q, i] * mu + p.normal[i] * mu_by) * (distance - p.belt * span)
         heat += p.normal[i] * mu * (place - d.belt[q] * span)
         return sign * heat
     # the power is linear in the variation: its integral is a sum over moments of the motion

@@ -49,7 +49,7 @@ __all__ = [
 
 Floats = npt.NDArray[np.float64]
 
-# forces this near to what friction can hold, in shares of it, leave the set of a step open
+# forces this near to what friction can hold, as fractions of it, leave the set of a step open
 _NEAR = 1e-10
 
 
@@ -58,7 +58,7 @@ class Variation(NamedTuple):
 
     `x`, `v` (m, n + 2) and `heat` (m, n); `place`, `velocity` (n + 2,) the state, with walls.
     `pivot`, `right` (n,) belong to the tridiagonal system. `margin` (3,) holds the time, the mass
-    and the share of the first step whose set is not sure, NaN for none.
+    and the fraction of the first step whose set is not sure, NaN for none.
     """
 
     x: Floats
@@ -246,8 +246,8 @@ def _own_force(
     force: float = d.link_k[q, c] * after - d.link_k[q, i] * before
     force += d.link_c[q, c] * (right - rate) - d.link_c[q, i] * (rate - left)
     plate = t + part
-    stretch = p.plate_speed * plate - g.place[c] - part * rate
-    force += d.plate_k[q, i] * stretch + masses.plate_stiffness[i] * d.plate_speed[q] * plate
+    elongation = p.plate_speed * plate - g.place[c] - part * rate
+    force += d.plate_k[q, i] * elongation + masses.plate_stiffness[i] * d.plate_speed[q] * plate
     force += d.load_vector[q, i] * pull - d.mass[q, i] * (rate - g.velocity[c]) / part
     if not p.constant:
         row = p.law_start + i * p.law_step

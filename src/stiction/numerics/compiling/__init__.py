@@ -1,1 +1,1 @@
-"""Compiling kernels and keeping them; imported when something is compiled or loaded."""
+"""Compilation and cache of kernels; imported when something is compiled or loaded."""

@@ -30,7 +30,7 @@ Floats = npt.NDArray[np.float64]
 
 # of the size of q or r: what is less is zero
 _ZERO = 1e-8
-# velocities that differ by this share of |q| are others, if both residuals are small
+# velocities that differ by this fraction of |q| are others, if both residuals are small
 _OTHER, _SOLVED = 1e-4, 1e-10
 _STARTS = 8
 # two linear programmes each, of seconds where there are many
@@ -143,7 +143,7 @@ class Admissible:
             far = np.abs(other - self.point).max() > 1e-4 * scale
             if far and residual(self.local, other) <= _SOLVED:
                 return other
-        # forces at the edge of their cones: the middle of the longest way to another edge
+        # forces at the edge of their cones: the middle of the longest segment to another edge
         scaled = Admissible(self.local, self.point / scale, self.directions)
         few = len(self.point) <= _MOST_CONTACTS_OF_PROGRAMMES
         for c in range(len(self.point)) if few else ():

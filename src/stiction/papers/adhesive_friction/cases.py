@@ -79,7 +79,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Curves:
-    """What is kept of a run: curves over its rows, numbers, tractions, stresses.
+    """The saved data of a run: curves over its samples, numbers, tractions, stresses.
 
     Parameters
     ----------

@@ -543,8 +543,8 @@ def constrain_gaps_after_drift(
 def update_gaps(contact_set: ContactSet) -> None:
     """Find the gaps of all contacts.
 
-    Holding a gap corrects what a step of order two leaves of it. A contact that has just opened may
-    be as deep, until it has come out.
+    The correction of a gap removes the error that a step of order two leaves. A contact that has
+    just opened may penetrate as much, until it separates.
     """
     for c in range(contact_set.contacts.shape[0]):
         k = contact_set.contacts[c]

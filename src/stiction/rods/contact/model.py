@@ -25,7 +25,7 @@ FRICTION = Part(
 )
 _PLACE = Finite("m", "it is a place on the rod.", "for example 0.5.")
 _ROD = Count(1, "rods are numbered from 1.", "give 1.")
-_OPENS = Flag("a contact lets go in tension or holds.", "leave it out.")
+_OPENS = Flag("a contact opens in tension or holds.", "leave it out.")
 _PROJECT = Flag("the second rod is moved to the first or not.", "give True.")
 _MARGIN = Positive("1", "pairs nearer than this get a contact between two searches.", "give 1.0.")
 _SELF = Flag("a rod can touch itself or not.", "give True.")
@@ -49,7 +49,7 @@ class RollingContact(RodTouch):
         nearest pair of points at the start
     first, second : numbers of the rods, from 1; the same number twice is a self-contact
     friction : Coulomb's law; None rolls perfectly
-    opens : whether the contact lets go in tension; None: only with a friction law
+    opens : whether the contact opens in tension; None: only with a friction law
     restitution : of the normal velocity when an open contact closes [1]
     tangential_restitution : of the slip velocity then [1]
     project : move the second rod so that the surfaces just touch at the start
@@ -82,7 +82,7 @@ class RollingContact(RodTouch):
 
     @property
     def may_open(self) -> bool:
-        """Whether the contact lets go in tension."""
+        """Whether the contact opens in tension."""
         return self.friction is not None if self.opens is None else self.opens
 
 

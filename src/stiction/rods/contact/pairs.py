@@ -1,6 +1,6 @@
 """Broad phase: pairs of short curve segments with overlapping bounding spheres, at linear cost.
 
-Piece k of a rod is its contact curve for k <= s <= k + 1, a cubic with four Bezier points; the
+Element k of a rod is its contact curve for k <= s <= k + 1, a cubic with four Bezier points; the
 curve stays inside their convex hull; beyond an end its points continue in a straight line. Every
 segment has a bounding sphere of these points, every group of segments a larger one. Large
 spheres of like size share a grid, grids double their cells from level to level, and a sphere looks

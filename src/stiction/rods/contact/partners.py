@@ -32,7 +32,7 @@ _NORMAL = Components("1", "it points to the side of the rods.", "give [0, 0, 1].
 
 
 class RodPartner(Declared):
-    """Base of rigid bodies: they move as told, whatever rods do to them."""
+    """Base of rigid bodies: their motion is prescribed and rods do not change it."""
 
     velocity: Vector
     angular_velocity: Vector

@@ -208,7 +208,7 @@ def inspect(
         s1 = segment[0] + (0.5 if fixed else guess[0])
         if not approach(r, pair, segment, fixed, s1, segment[1] + guess[1], candidate):
             continue
-        # the same sine decides both ways: a point is either a crossing or part of a line
+        # the same sine decides for both: a point is either a crossing or part of a line
         if candidate.distance < limit and (candidate.sine < LINE_BELOW) == fixed:
             candidate.bodies[0], candidate.bodies[1], candidate.kind = a, b, kind
             count += 1

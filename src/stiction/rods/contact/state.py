@@ -163,7 +163,8 @@ class ContactState:
     def _close_touching(self) -> None:
         """Close contacts from the search whose initial gap is zero.
 
-        What closes in strikes first, and what has no bound of friction rolls behind an impact only.
+        Contacts that approach have an impact first. Without a friction bound they roll only after
+        an impact.
         """
         f, scale = self.flat, 1e-12 * max(float(np.abs(self.flat.v).max()), 1e-300)
         for c in range(self.known, self.size):

@@ -196,7 +196,7 @@ class Stage:
                 axis.set_ticks([])
                 axis.set_label_text("")
         if shown.surfaces:
-            # a rod that is near a surface is not hidden by a piece of it that is nearer
+            # a rod that is near a surface is not hidden by a part of it that is nearer
             ax.computed_zorder = False
         for body in shown.surfaces:
             self._show_surface(faces_near(body, self.data.box))

@@ -39,4 +39,4 @@ def check_open_contacts(saved: Mapping[str, npt.NDArray[Any]]) -> None:
         if name == _RESIDUAL:
             absent = absent | (mode != ck.ROLL)
         if (np.isnan(values) != absent.reshape(absent.shape + (1,) * (values.ndim - 2))).any():
-            raise refused(name, "NaN in other places", "NaN for contacts that are not watched")
+            raise refused(name, "NaN in other places", "NaN for contacts that are not monitored")

@@ -258,10 +258,10 @@ def apply_impacts(
 ) -> bool:
     """Apply the impact law to open contacts with zero gap; return whether any impact took place.
 
-    kept.contacts takes the modes before, in which a contact that closes rolls.
+    `saved.contacts` stores the modes before; in them a contact that closes rolls.
     """
     q, v, p, contacts, sums = state.q, state.v, state.p, contact_set.contacts, workspace.sums[0]
-    any_struck = False
+    any_impact = False
     copy_modes(contacts, saved.contacts)
     for c in range(contacts.shape[0]):
         k = contacts[c]
@@ -275,14 +275,14 @@ def apply_impacts(
         sums.impact += solve_impact(q, contacts, table.mobility, v, p, c, plastic)
         sums.external += drive_work(q, contacts, table.mobility, v, p)
         k.bounces_from = step + BOUNCE_STEPS
-        kind, any_struck, before = BOUNCES, True, k.mode
+        kind, any_impact, before = BOUNCES, True, k.mode
         if plastic:
             k.mode, k.reported_end, kind = ROLL, k.at_end, CLOSES
             saved.contacts[c].mode, k.parts = ROLL, 0
             k.held_gap = k.gap if k.gap < -FOUND_DEPTH * k.reach else 0.0
         add_event(events, written, sums.time, c, before, kind, k, fast, 0.0)
         set_modes_after_impact(contact_set)
-    return any_struck
+    return any_impact
 
 
 @kernel

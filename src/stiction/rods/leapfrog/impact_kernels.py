@@ -173,12 +173,12 @@ def impacts(
         copy(q, old_q)
         drift(r, q, v, p, left)
         code, tally.lost = locate_all(r, contacts)
-        struck = False
+        any_approach = False
         for other in range(contacts.shape[0]):
             k = contacts[other]
             if k.mode == OPEN and k.distance < k.reach * (1.0 - CLOSING_TOLERANCE):
-                struck = struck or approach_speed(q, k, v, p) > 0.0
-        if code != INSIDE or not struck:
+                any_approach = any_approach or approach_speed(q, k, v, p) > 0.0
+        if code != INSIDE or not any_approach:
             return code
     return INSIDE
 

@@ -65,7 +65,7 @@ class Progress(Struct):
     """Progress of a run.
 
     projected : energy taken at the start to make contacts roll [J]
-    limit : how far nodes may move before contacts are looked for again [m]
+    limit : how far nodes may move before the next search for contacts [m]
     reached : saved times that were reached after the first
     steps, searches : steps, and searches for contacts, so far
     """

@@ -149,7 +149,7 @@ def places_of(work: Floats) -> tuple[Floats, Floats, Floats]:
 def drift_and_locate(
     state: State, contact_set: ContactSet, workspace: Workspace, h: float
 ) -> tuple[int, int]:
-    """Drift for h and locate the contacts; return the code of `locate_all` or STRUCK, and contact.
+    """Drift for h and locate the contacts; return the code of `locate_all` or IMPACT, and contact.
 
     Where a contact is open, the nodes and frames before stay in work.
     """

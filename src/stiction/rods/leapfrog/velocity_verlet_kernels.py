@@ -467,10 +467,10 @@ def take_step(
     h: float,
     onto: float,
 ) -> int:
-    """Take one step of h; return INSIDE, a code of `locate_all`, STRUCK or CHANGED.
+    """Take one step of h; return INSIDE, a code of `locate_all`, IMPACT or CHANGED.
 
-    It stops behind the drift where a contact has struck, unless `onto` is 1; the tally holds
-    the contact that a code is about. CHANGED tells that modes are about to change.
+    It stops behind the drift where an impact lies, unless `onto` is 1; the tally holds
+    the contact of the code. CHANGED means that modes are about to change.
     """
     sums, tally = workspace.sums[0], workspace.tally[0]
     first_half_kick(state, table, forcing, contact_set, workspace, full_step, h)
@@ -530,7 +530,7 @@ def integrate_velocity_verlet(
 ) -> tuple[int, int]:
     """Take up to `steps` steps of h; return the reason it stopped, and the complete steps.
 
-    STRUCK and CHANGED leave the state at the end of the step in which the event lies.
+    IMPACT and CHANGED leave the state at the end of the step in which the event lies.
     """
     for k in range(steps):
         save_step_start(state, contact_set, workspace, saved)

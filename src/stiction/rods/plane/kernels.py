@@ -54,7 +54,7 @@ class Node(Struct):
     held, arrives : 1 where the contact is in the active set, and where the node has an impact
     normal_velocity, gap : [m/s], [m]
     bound : largest tangential impulse [N s]
-    returned, kept : restitution of the normal and of the tangential velocity
+    returned, tangential : restitution of the normal and of the tangential velocity
     heat, last_heat, old_heat : of friction, at the end of the last step, and before a half kick
         that may be repeated [J]
     last_impact : its time [s]
@@ -76,7 +76,7 @@ class Node(Struct):
     gap: float
     bound: float
     returned: float
-    kept: float
+    tangential: float
     heat: float
     last_heat: float
     old_heat: float
@@ -325,8 +325,8 @@ def solve_friction(plane: Plane, mat: Floats, nodes: Nodes) -> int:
     """Solve Coulomb's law at all active nodes; return the sweeps, negative if too many.
 
     Block Gauss-Seidel, alternately upwards and downwards, with the exact local problem at each
-    node. The law acts on u + kept * before + bias. On entry x and z are without impulses and P is
-    the first iterate; on return x and z include P.
+    node. The law acts on u + tangential * before + bias. On entry x and z are without impulses and
+    P is the first iterate; on return x and z include P.
     """
     largest, speed, size = 0.0, 0.0, nodes.shape[0]
     for k in range(size):
@@ -340,7 +340,7 @@ def solve_friction(plane: Plane, mat: Floats, nodes: Nodes) -> int:
         for j in range(size):
             k = j if sweep % 2 == 0 else size - 1 - j
             node = nodes[k]
-            bound, returned_part = node.bound, node.kept
+            bound, returned_part = node.bound, node.tangential
             if not node.held or bound <= 0.0:
                 continue
             g0, g1, g2 = node.g11, node.g12, node.g22

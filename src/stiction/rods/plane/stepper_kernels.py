@@ -154,7 +154,7 @@ def solve_impact(
             copy_scaled(v, before_v, 1.0)
             copy_scaled(p, before_p, 1.0)
             for k in range(nodes.shape[0]):
-                nodes[k].kept = 1.0
+                nodes[k].tangential = 1.0
         sweeps = solve_impulses(q, v, p, plane, mat, nodes, no_slip)
         lost = start - kinetic_energy(q, v, p, mat)
         if lost >= -1e-14 * start:
@@ -187,7 +187,7 @@ def apply_impact(
         node = nodes[k]
         short_flight = now - node.last_impact <= _SHORT_FLIGHT * plane.step
         node.returned = 0.0 if short_flight or first > 0.0 else plane.restitution
-        node.kept = plane.tangential_restitution
+        node.tangential = plane.tangential_restitution
         if node.arrives:
             node.held = 1
         else:
@@ -236,7 +236,7 @@ def half_kick(
     tally.external += 0.5 * w * power(q, v, p, fe, te)
     kick(v, p, f, t, mat, w)
     for k in range(nodes.shape[0]):
-        nodes[k].returned, nodes[k].kept = 0.0, 0.0
+        nodes[k].returned, nodes[k].tangential = 0.0, 0.0
     record_convergence(solve_impulses(q, v, p, plane, mat, nodes, 0.0), tally)
     tally.external += 0.5 * w * power(q, v, p, fe, te)
     tally.algorithmic += contact_work(nodes, half)

@@ -208,7 +208,7 @@ class ContactPass:
         partner: Surface | tuple[RigidShape, int],
         points: Floats,
     ) -> None:
-        # in two half passes each pass contributes half of the energy
+        # in two-half-pass contact each pass contributes half of the energy
         self.is_half_pass, self.mortar = isinstance(partner, Surface), False
         self.energy_fraction = 0.5 if self.is_half_pass else 1.0
         self.contact, self.own, self.reference = contact, own, points
@@ -575,8 +575,8 @@ class ContactPass:
     def _tables(self) -> tuple[Floats, Floats]:
         """The constants of both laws as sweeps read them."""
         law, adhesion = self.contact.friction, self.contact.adhesion
-        rub = law.sampled() if isinstance(law, UserThreshold) else law.table(adhesion)
-        return adhesion.table(), rub
+        friction = law.sampled() if isinstance(law, UserThreshold) else law.table(adhesion)
+        return adhesion.table(), friction
 
     @functools.cached_property
     def _constants(self) -> Floats:

@@ -223,12 +223,12 @@ class MultiplierPass(ContactPass):
         The cells of recorded points are divided where the closest point passes an end of an
         element of the partner.
         """
-        pieces, each = self.own.areas.shape
+        facets, each = self.own.areas.shape
         _, share = np.polynomial.legendre.leggauss(each)
         edges = np.concatenate([[-1.0], -1.0 + np.cumsum(share)])
         edges[-1] = 1.0
-        which = np.repeat(np.arange(pieces), each)
-        low, high = np.tile(edges[:-1], pieces), np.tile(edges[1:], pieces)
+        which = np.repeat(np.arange(facets), each)
+        low, high = np.tile(edges[:-1], facets), np.tile(edges[1:], facets)
 
         def looked(element: Ints, s: Floats, guess: ClosestPoints) -> tuple[Floats, ClosestPoints]:
             place = self.own_curve.points(element, s[None], x)[1][0].T
@@ -468,8 +468,8 @@ class MultiplierPass(ContactPass):
         out[k.SHEAR] = np.where(there, sign * np.sqrt(np.maximum(size, 0.0)), 0.0)
         # what sticks makes no heat; what slides makes it at its nodes
         slides = nodes.slides[:, None] * nodes.shear
-        rubs = np.einsum("pn,pna->pa", rule.duals, slides[rule.carrier])
-        out[k.HEAT] = summed(at.weight * np.einsum("pa,pa->p", rubs, at.slip))
+        traction = np.einsum("pn,pna->pa", rule.duals, slides[rule.carrier])
+        out[k.HEAT] = summed(at.weight * np.einsum("pa,pa->p", traction, at.slip))
         # tangents along the coordinates, by which slip is a vector
         for i in range(d):
             out[k.SLIP_X + i] = mean(np.einsum("pa,pa->p", at.slip, at.tangent[:, :, i]))

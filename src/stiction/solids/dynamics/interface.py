@@ -106,7 +106,7 @@ def _map(p: ContactPass, found: ClosestPoints, x: Floats) -> csr_matrix:
 def dashpots(
     p: ContactPass, out: Floats, closest: ClosestPoints, x: Floats, normal: float, tangential: float
 ) -> Dashpots:
-    """Return the dashpots of a pass at a state; each of two half passes has half of them.
+    """Return the dashpots of a pass at a state; each of two passes has half of them.
 
     Parameters
     ----------

@@ -206,7 +206,7 @@ class Bulk:
         ----------
         one, other : (nodes, d) displacements [m]
 
-        Verified by: tests/unit/solids/test_assembly.py::test_least_volume_on_a_straight_way
+        Verified by: tests/unit/solids/test_assembly.py::test_least_volume_on_a_straight_path
         """
         d, least = one.shape[1], np.inf
         nodes_of_path, samples = np.linspace(0.0, 1.0, d + 1), np.linspace(0.0, 1.0, _SAMPLES)

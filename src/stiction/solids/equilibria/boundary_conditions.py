@@ -18,7 +18,7 @@ from stiction.solids.conditions import (
     Nearest,
     Program,
     Rigid,
-    told_place,
+    described_place,
 )
 from stiction.solids.constraints import Linear, Symmetry, Tied
 from stiction.solids.contact.partners import Boundary, RigidCircle
@@ -120,7 +120,7 @@ class BoundaryConditions:
             for term in terms:
                 components = getattr(term, "components", (getattr(term, "component", 0),))
                 if max(components, default=0) >= self.dim:
-                    where = told_place(term.where)
+                    where = described_place(term.where)
                     got = f"component {max(components)} in condition {number} on {where}"
                     why, try_ = "bodies of the plane have two of them.", "give 1 for the vertical."
                     raise ModelError("Solid.boundary_conditions", got, "0 or 1", why, try_)
@@ -164,7 +164,7 @@ class BoundaryConditions:
         self._check_body("Nearest.body", where.body)
         part = problem.parts[where.body]
         if np.size(where.point) != self.dim:
-            got, needs = told_place(where), f"a point of {self.dim} coordinates"
+            got, needs = described_place(where), f"a point of {self.dim} coordinates"
             why, try_ = "body and point lie in one space.", "give (x, y), of membranes (x, y, z)."
             raise ModelError("Nearest.point", got, needs, why, try_)
         numbers, weights = nearest_node(part.points, part.places, np.asarray(where.point))
@@ -194,7 +194,7 @@ class BoundaryConditions:
         problem, body = self.problem, self.problem.assembled.bodies[where.body]
         if isinstance(body, (Membrane, SweptBody)):
             what = "of a membrane" if isinstance(body, Membrane) else "of a body in space"
-            got = f"{told_place(where)}, {what}"
+            got = f"{described_place(where)}, {what}"
             why, try_ = "loads are spread over lines of plane bodies alone.", "drive it instead."
             needs = "a boundary of a body of the plane"
             raise ModelError("Solid.boundary_conditions", got, needs, why, try_)
@@ -256,7 +256,7 @@ class BoundaryConditions:
                 continue
             name = _NAMES[component]
             kinds = [type(condition).__name__ for condition in (old, new)]
-            places = " and ".join(dict.fromkeys(told_place(c.where) for c in (old, new)))
+            places = " and ".join(dict.fromkeys(described_place(c.where) for c in (old, new)))
             raise ModelError(
                 "Solid.boundary_conditions",
                 f"conditions {other} ({kinds[0]}) and {number} ({kinds[1]}) for the same "
@@ -329,7 +329,7 @@ class BoundaryConditions:
             return ""
         condition = self.by_number[number]
         kind = type(condition).__name__
-        where = told_place(condition.where)
+        where = described_place(condition.where)
         return f"condition {number}, {kind} on {where}, {_NAMES[component % self.dim]} displacement"
 
     def _symmetry_constraints(self, number: int, condition: Symmetry) -> list[Constraint]:
@@ -346,7 +346,7 @@ class BoundaryConditions:
         normal = np.where(np.abs(normal) > _STRAIGHT, normal, 0.0)
         axes = np.flatnonzero(normal)
         factors = normal[axes] / normal[np.argmax(np.abs(normal))]
-        description = f"condition {number}, Symmetry on {told_place(where)}, "
+        description = f"condition {number}, Symmetry on {described_place(where)}, "
         description += f"displacement along ({', '.join(f'{x:.4g}' for x in normal)})"
         return [Constraint(number, description, self.dim * n + axes, factors, _zero) for n in nodes]
 
@@ -356,14 +356,17 @@ class BoundaryConditions:
         away = x - x.mean(axis=0)
         _, sizes, directions = np.linalg.svd(away, full_matrices=False)
         if sizes[-1] > _STRAIGHT * sizes[0] or nodes.size < 2:
-            got, needs = f"{told_place(where)}, which is bent", "a straight boundary, or a normal"
+            got, needs = (
+                f"{described_place(where)}, which is bent",
+                "a straight boundary, or a normal",
+            )
             why, try_ = "one plane contains it.", "give the normal of the plane."
             raise ModelError("Symmetry.where", got, needs, why, try_)
         return np.asarray(directions[-1])
 
     def _tied_constraints(self, number: int, condition: Tied) -> list[Constraint]:
         nodes, k = self.nodes_of(condition.where), condition.component
-        description = f"condition {number}, Tied on {told_place(condition.where)}, "
+        description = f"condition {number}, Tied on {described_place(condition.where)}, "
         description += f"{_NAMES[k]} displacement"
         # the others follow a node that is fixed already, if there is one
         prescribed = np.flatnonzero(self.fixed[nodes, k])
@@ -384,7 +387,8 @@ class BoundaryConditions:
         factors = np.array([total[int(i)] for i in components])
         largest = float(np.abs(factors).max())
         terms = ", ".join(
-            f"{t.factor:g} {_NAMES[t.component]} of {told_place(t.where)}" for t in condition.terms
+            f"{t.factor:g} {_NAMES[t.component]} of {described_place(t.where)}"
+            for t in condition.terms
         )
         description = f"condition {number}, Linear with {terms}"
         if not largest > 0.0:
@@ -441,7 +445,7 @@ class BoundaryConditions:
         contact = condition.where.contact
         self.nodes_of(condition.where)
         if not isinstance(self.problem.assembled.pairs[contact].partner, RigidCircle):
-            got = told_place(condition.where)
+            got = described_place(condition.where)
             why, try_ = "a plane has no axis.", "drive the plane along itself, as a belt."
             raise ModelError("Turned.where", got, "a RigidCircle", why, try_)
         if contact in self.rotations:

@@ -121,7 +121,7 @@ def step_energies(
     squared.
 
     `reciprocity` is the work of tractions that neither energy nor heat accounts for; it counts as
-    algorithmic too. Two half passes do not follow from one potential, and friction on a rigid
+    algorithmic too. Two-half-pass contact has no potential, and friction on a rigid
     circle acts at a gap from the curve on which slip is measured. By the mortar method it is the
     work of unbalanced forces between both ends of the step: see `unbalanced_work`.
 
@@ -232,7 +232,7 @@ def contact_energies(
 def missing_energy(before: Energies, after: Energies) -> tuple[float, float]:
     """Return the energy that a step does not account for, and the energy exchanged in it [J/m].
 
-    The work that two half passes do not share counts as missing here, as a jump contributes to it.
+    The work that two passes do not share counts as missing here, as a jump contributes to it.
     """
     change = after.stored + after.adhesive - before.stored - before.adhesive
     work = after.work - before.work

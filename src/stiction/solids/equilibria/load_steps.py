@@ -120,8 +120,8 @@ class LoadStepper:
         problem = self.problem
         # by the mortar method alone, energies close in short steps
         self.mortar_only = problem.mortar_only
-        # two deformable bodies in half passes do not conserve energy, even without a jump
-        self.half_passes = self.mortar_only or any(p.is_half_pass for p in problem.passes)
+        # two deformable bodies in two-half-pass contact do not conserve energy, even without a jump
+        self.work_can_miss = self.mortar_only or any(p.is_half_pass for p in problem.passes)
         # without adhesion and friction, a smooth path conserves one potential energy
         smooth = all(isinstance(p.contact.friction, Frictionless) for p in problem.passes)
         self.energy_conserved = smooth and problem.largest_adhesion_work == 0.0
@@ -267,7 +267,7 @@ class LoadStepper:
         """Return the arrays that a derived stepper adds to a checkpoint."""
         return {}
 
-    def restore_extra(self, kept: dict[str, npt.NDArray[Any]]) -> None:
+    def restore_extra(self, saved: dict[str, npt.NDArray[Any]]) -> None:
         """Restore the arrays of `extra_arrays`."""
 
     def _restore_analysis(self) -> None:
@@ -545,7 +545,7 @@ class LoadStepper:
                 choice = "the state at which Newton's method arrived; inertia would decide"
                 self.record.losses.append(Loss(snap.high, "quasistatic_jump", where, choice))
         elif missing > max(threshold, 1e-3 * scale, floor):
-            if self.half_passes and self._substeps_close(last, times, missing):
+            if self.work_can_miss and self._substeps_close(last, times, missing):
                 return
             choice = "the state at which Newton's method arrived; inertia would decide"
             self.record.losses.append(Loss(times[1], "quasistatic_jump", where, choice))
@@ -554,7 +554,7 @@ class LoadStepper:
         """Return whether the missing energy of a step vanishes or spreads over substeps: no jump.
 
         The energy that a jump releases stays missing in one substep, however short it is. The
-        error of the trapezoidal rule vanishes with the step, and the work that two half passes do
+        error of the trapezoidal rule vanishes with the step, and the work that two passes do
         not share spreads over all substeps. The path itself is not affected.
         """
         assert self.trial is not None

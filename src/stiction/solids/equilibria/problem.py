@@ -147,7 +147,7 @@ class Problem:
             self._add_contact(i, contact)
         self.unpaired = [
             BroadPhase(near, [self._surface(b) for b in near.boundaries])
-            for near in assembled.watched
+            for near in assembled.pair_searches
         ]
         # cached properties of all passes
         for name in (
@@ -504,7 +504,7 @@ class Problem:
         state : the last accepted one; its histories are used and not changed
         u : (nodes, d) trial displacements [m]
         t : time of the trial
-        fixed_states : active set of each pass that is kept; None lets every point change
+        fixed_states : fixed active set of each pass; None lets every point change
         """
         u_nodes = self.unknowns.displacements(u)
         x = self.points + u_nodes
@@ -684,7 +684,7 @@ class Problem:
         return sum(self.conditions.spring_energies(t, displacements).values())
 
     def stick_energy(self, trial: Trial) -> float:
-        """Return the energy of stick springs [J/m]; half passes contribute half of it each."""
+        """Return the energy of stick springs [J/m]; each of two passes contributes half."""
         from stiction.solids.contact import sweeps as k
 
         total = 0.0

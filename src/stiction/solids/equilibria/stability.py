@@ -206,7 +206,7 @@ def unstable_directions(workspace: Workspace, matrix: csr_matrix, number: int) -
     LinearSolveError : if the matrix is singular.
 
     Source: Lanczos' method on the inverse; Lehoucq, Sorensen, Yang 1998.
-    Verified by: tests/unit/solids/dynamics/test_stability.py::test_unstable_ways
+    Verified by: tests/unit/solids/dynamics/test_stability.py::test_unstable_modes
     """
     from scipy.sparse.linalg import ArpackError, ArpackNoConvergence, LinearOperator, eigsh
 

@@ -221,7 +221,7 @@ def release(
     u : (nodes, d) displacements of nodes and control points [m]
     before, energies : forces of conditions, and energies of springs, in the stage before
 
-    Verified by: tests/unit/solids/equilibria/test_stages.py::test_energies_of_what_is_let_go
+    Verified by: tests/unit/solids/equilibria/test_stages.py::test_energies_of_released_parts
     """
     after, forces = condition_forces(problem, t, u), dict[int, Floats]()
     continued = _continued(before, after)
@@ -388,7 +388,7 @@ class AdaptiveLobatto:
     limit : of `f`; the signature counts half
 
     Source: the rule, Gander and Gautschi 2000.
-    Verified by: tests/unit/solids/equilibria/test_virtual_work.py::test_the_rule_goes_by_marks
+    Verified by: tests/unit/solids/equilibria/test_virtual_work.py::test_breakpoints_split_the_rule
     """
 
     def __init__(

@@ -97,13 +97,13 @@ def path(ax: Axes, data: SolidData, x: Floats, y: Floats, **looks: Any) -> None:
     keep = style.thin(x, y, unstable.astype(np.float64))
     x, y, unstable = x[keep], y[keep], unstable[keep]
     looks = {"lw": 1.0, "solid_joinstyle": "round", **looks}
-    # a piece begins at the last point of the one before, so that no gap shows
+    # a segment begins at the last point of the one before, so that no gap shows
     cuts = [0, *(np.flatnonzero(np.diff(unstable.astype(np.int8))) + 1).tolist(), x.size]
     label = looks.pop("label", None)
     for low, high in itertools.pairwise(cuts):
-        piece = slice(max(low - 1, 0), high)
+        segment = slice(max(low - 1, 0), high)
         dashes = {"ls": UNSTABLE} if unstable[low] else {}
-        ax.plot(x[piece], y[piece], label=label if low == 0 else None, **{**looks, **dashes})
+        ax.plot(x[segment], y[segment], label=label if low == 0 else None, **{**looks, **dashes})
 
 
 def _marks(data: SolidData) -> dict[str, list[int]]:

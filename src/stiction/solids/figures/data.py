@@ -29,11 +29,11 @@ Bools = npt.NDArray[np.bool_]
 
 NO_FRICTION, STICKS, SLIDES = 0, 1, 2
 _SPACE = 3
-_SAME = 1e-9  # share of its range within which a displacement counts as not moved yet
-_CONSTANT = 1e-9  # share of its size within which a curve says nothing
+_SAME = 1e-9  # fraction of its range within which a displacement counts as not moved yet
+_CONSTANT = 1e-9  # fraction of its size within which a curve says nothing
 _LOOSE = 0.1  # spread over the largest loss from which a quadratic fit says nothing
 _SMALL = 0.01  # smaller values are written with a power of ten
-_REACH = 2e-3  # share of the largest traction from which a place belongs to the contact
+_REACH = 2e-3  # fraction of the largest traction from which a place belongs to the contact
 
 # what the literature calls the unit of length of its dimensionless examples
 _LENGTHS = {"StripPeeling": "L_0", "CapSliding": "L_0", "TwoCylinders": "R"}

@@ -23,7 +23,7 @@ __all__ = ["energy"]
 
 
 def energy(data: SolidData) -> PaperFigure:
-    """Return the ledger as stacked shares, and its imbalance, over the displacement.
+    """Return the ledger as stacked fractions, and its imbalance, over the displacement.
 
     Adhesive energy, negative in contact, is counted from its lowest value. A path that turns
     back is drawn over the time of the program instead.

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["SolidFigures"]
 
-_LITTLE, _MUCH = 0.01, 0.25  # shares of the contact that peel, from which figures show it
+_LITTLE, _MUCH = 0.01, 0.25  # fractions of the contact that peel, from which figures show it
 
 
 class SolidFigures(Figures):

@@ -23,7 +23,7 @@ _NEEDED = ("snapshot_time", "drawn_position", "drawn_cell")
 # axes of bodies in space as they are shown: the second one points upwards
 _SHOWN = (2, 0, 1)
 _WITHIN = 0.004  # of the size of the bodies: how far an interpolated surface may be off
-_CLIPPED = 0.98  # share of the stresses within the scale of colours
+_CLIPPED = 0.98  # fraction of the stresses within the scale of colours
 _MOST_POINTS = 240  # of a surface
 _MOST_ARROWS = 70
 _MOST_DOTS = 400
@@ -67,7 +67,7 @@ class SolidFrames:
     def follows(self) -> Bools:
         """(s - 1,) whether bodies move in straight lines between two snapshots.
 
-        Their surfaces are known at every saved state, and tell.
+        Their surfaces are known at every saved state, and distinguish them.
 
         Verified by: tests/unit/solids/figures/test_player.py::test_bodies_that_snap_are_held
         """
@@ -163,9 +163,9 @@ def _shaded(data: SolidData, frames: SolidFrames) -> tuple[Ints, str]:
         )
     stress = known[:, _cells(data)].mean(axis=2)
     limit = float(np.quantile(np.abs(stress), _CLIPPED)) or float(np.abs(stress).max()) or 1.0
-    share = np.clip(stress / limit, -1.0, 1.0)
+    ratio = np.clip(stress / limit, -1.0, 1.0)
     # coarse steps of colour shrink well and nobody sees them
-    shade = np.round((0.5 + 0.5 * share) * 63.0) / 63.0 * m.SHADES
+    shade = np.round((0.5 + 0.5 * ratio) * 63.0) / 63.0 * m.SHADES
     title = words.format(limit) + ("; dimensionless" if data.plain else "")
     return np.round(shade).astype(np.int64), title
 

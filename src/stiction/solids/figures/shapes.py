@@ -24,8 +24,8 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 NEEDED = ("drawn_position", "drawn_cell", "snapshot_time", "stress_trace")
-_MAP = "RdBu_r"  # blue in compression, red in tension; told apart by colour-blind readers
-_CLIPPED = 0.995  # share of the points inside the scale; corners would use all of it up
+_MAP = "RdBu_r"  # blue in compression, red in tension; distinguished by colour-blind readers
+_CLIPPED = 0.995  # fraction of the points inside the scale; corners would use all of it up
 _LEFT, _RIGHT, _BOTTOM, _TITLE = 0.5, 0.72, 0.42, 0.2  # margins [in]
 _BETWEEN = 0.34  # between panels [in]
 _TALLEST = 8.0  # of the figure [in]
@@ -126,12 +126,10 @@ def _triangles(places: Floats, cells: Ints) -> Triangulation:
     return Triangulation(places[:, 0], places[:, 1], cut[proper])
 
 
-def _lines(
-    pieces: Sequence[Floats], colour: str, width: float, dashes: Any = "-"
-) -> LineCollection:
+def _lines(lines: Sequence[Floats], colour: str, width: float, dashes: Any = "-") -> LineCollection:
     from matplotlib.collections import LineCollection
 
-    return LineCollection(pieces, colors=colour, linewidths=width, linestyles=[dashes])
+    return LineCollection(lines, colors=colour, linewidths=width, linestyles=[dashes])
 
 
 def bounds(data: SolidData, picks: Sequence[int]) -> tuple[float, float, float, float]:

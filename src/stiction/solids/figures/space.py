@@ -23,7 +23,7 @@ NEEDED = ("drawn_position", "drawn_cell", "snapshot_time")
 # of which one half is solved
 _HALVED = ("TapePeeling", "CapSliding3D")
 _MAP, _SIGNED = "viridis", "RdBu_r"
-_CLIPPED = 0.995  # share of the stresses inside the scale
+_CLIPPED = 0.995  # fraction of the stresses inside the scale
 _HIGH, _SIDE = 2.5, 0.74  # of the figure, and room for the scale [in]
 _NARROW = 0.3  # over the longest side: ticks of shorter ones would run together
 _VIEW = (24.0, -118.0)  # elevation and azimuth [degrees]

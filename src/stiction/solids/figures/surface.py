@@ -94,8 +94,8 @@ def interface(data: SolidData, times: Sequence[float] | None = None) -> PaperFig
     gaps = data.values("gap")[rows]
     near = np.isfinite(gaps)
     if data.has("slides"):
-        rubbing = near & (data.values("slides")[rows] > 0)
-        near = rubbing if rubbing.any() else near
+        near_sliding = near & (data.values("slides")[rows] > 0)
+        near = near_sliding if near_sliding.any() else near
     high = _GAP_ROOM * float(np.max(gaps[near], initial=0.0)) if near.any() else 1.0
     low = min(0.0, float(np.min(gaps[near], initial=0.0)))
     for ax, body in zip(line, data.bodies, strict=True):
@@ -142,7 +142,7 @@ def _handles(data: SolidData, rows: Sequence[int], *, friction: bool) -> list[An
     from matplotlib.lines import Line2D
 
     words = [data.state(float(data.time[row])) for row in rows]
-    if len(set(words)) < len(words):  # the drive stands still: times tell states apart
+    if len(set(words)) < len(words):  # the drive stands still: times distinguish states
         unit = "" if data.run.time_unit == "1" else f" {data.run.time_unit}"
         words = [f"$t = {data.time[row]:.4g}${unit}" for row in rows]
     made = [
@@ -157,7 +157,7 @@ def _handles(data: SolidData, rows: Sequence[int], *, friction: bool) -> list[An
 def _line(
     ax: Axes, data: SolidData, name: str, row: int, points: Ints, colour: str, *, split: bool
 ) -> None:
-    """Draw one state along a surface, in pieces where stick and slip differ if `split`."""
+    """Draw one state along a surface, in segments where stick and slip differ if `split`."""
     x = data.values("surface_coordinate")[points]
     y = style.finite(data.values(name)[row][points])
     sliding = np.zeros(x.size, dtype=bool)
@@ -165,9 +165,9 @@ def _line(
         sliding = data.values("slides")[row][points] == SLIDES
     cuts = [0, *(np.flatnonzero(np.diff(sliding.astype(np.int8))) + 1).tolist(), x.size]
     for low, high in itertools.pairwise(cuts):
-        piece = slice(max(low - 1, 0), high)
+        segment = slice(max(low - 1, 0), high)
         dashes: Any = DASH_DOT if sliding[low] else "-"
-        ax.plot(x[piece], y[piece], color=colour, lw=0.9, ls=dashes, solid_joinstyle="round")
+        ax.plot(x[segment], y[segment], color=colour, lw=0.9, ls=dashes, solid_joinstyle="round")
 
 
 def _surface_axis(ax: Axes, data: SolidData, rows: Sequence[int], body: int) -> None:

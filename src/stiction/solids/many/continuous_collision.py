@@ -130,7 +130,7 @@ class CollisionDetection:
 
 def _gaps(p: ContactPass, x: Floats) -> Floats:
     """Return the gaps of the points of a pass (p,), infinite without a normal to the partner."""
-    # the projection of a half pass: segments are not needed, and cost most of the time
+    # the projection of a pass over one surface: segments are not needed, and cost most of the time
     closest = ContactPass.project(p, x, None)
     if p.partner.rigid:
         return p.gaps(x, closest)

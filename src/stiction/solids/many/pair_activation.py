@@ -60,16 +60,16 @@ def with_activated_pairs(assembled: Assembled, pairs: Sequence[ActivatedPair]) -
 
     Pairs of boundaries that a named contact contains add no contact.
     """
-    watched, contacts = list(assembled.watched), list(assembled.pairs)
+    pair_searches, contacts = list(assembled.pair_searches), list(assembled.pairs)
     own = {_key(c.boundary, c.partner) for c in contacts if isinstance(c.partner, Boundary)}
     for g, i, j in pairs:
-        search = watched[g]
+        search = pair_searches[g]
         sides = search.boundaries[i], search.boundaries[j]
         if _key(*sides) not in own:
             contact = dataclasses.replace(search.template, boundary=sides[0], partner=sides[1])
             contacts.append(contact)
-        watched[g] = search._replace(pairs=search.pairs | {(i, j)})
-    return dataclasses.replace(assembled, contacts=contacts, watched=tuple(watched))
+        pair_searches[g] = search._replace(pairs=search.pairs | {(i, j)})
+    return dataclasses.replace(assembled, contacts=contacts, pair_searches=tuple(pair_searches))
 
 
 def _key(one: Boundary, other: Boundary) -> frozenset[tuple[int, str]]:
@@ -195,10 +195,10 @@ def saved_pairs(
     numbers = saved["joined"]
     check_arrays({"joined": numbers}, {"joined": Form(("pairs", 3), "i8", least=0)})
     pairs = [(int(g), int(i), int(j)) for g, i, j in numbers]
-    watched = assembled.watched
-    known = [len(search.boundaries) for search in watched]
+    pair_searches = assembled.pair_searches
+    known = [len(search.boundaries) for search in pair_searches]
     for n, (g, i, j) in enumerate(pairs):
         exists = g < len(known) and i < j < known[g]
-        if not exists or (i, j) in watched[g].pairs or (g, i, j) in pairs[:n]:
+        if not exists or (i, j) in pair_searches[g].pairs or (g, i, j) in pairs[:n]:
             raise refused("joined", f"({g}, {i}, {j})", "two boundaries of a contact among many")
     return pairs

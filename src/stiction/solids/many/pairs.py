@@ -73,8 +73,10 @@ def check_partners(contacts: Iterable[Contact]) -> None:
         own = (contact.boundary.body, contact.boundary.name)
         partner = contact.partner
         if partner == contact.boundary and contact.passes != "mortar":
-            got = f"boundary {own[1]!r} of body {own[0]} as its own partner, in half passes"
-            why = "half passes would load it twice, with forces that do not balance."
+            got = (
+                f"boundary {own[1]!r} of body {own[0]} as its own partner, in two-half-pass contact"
+            )
+            why = "two passes would load it twice, with forces that do not balance."
             try_ = 'give passes="mortar".'
             raise ModelError("Contact.passes", got, "'mortar'", why, try_)
         if isinstance(partner, Boundary):

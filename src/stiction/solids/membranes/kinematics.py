@@ -5,7 +5,7 @@ and metric of the surface are
 
     F = sum_a x_a g_a^T   (d x m),   C = F^T F,   J^2 = det C,
 
-and as the volume is kept the stretch across the sheet is 1 / J. Per volume of the sheet
+and as the volume is conserved the stretch across the sheet is 1 / J. Per volume of the sheet
 
     psi = mu / 2 (tr C + 1 / J^2 - 3),   f_a = mu (F g_a - b_a / J^2),   b_a = F C^-1 g_a,
 

@@ -56,8 +56,8 @@ class Membrane(Declared):
 
     Notes
     -----
-    Poisson's ratio is 1/2: volume is kept by the change of thickness. A sheet under compression
-    would wrinkle; the audit tells where it is compressed.
+    Poisson's ratio is 1/2: the change of thickness conserves volume. A sheet under compression
+    would wrinkle; the audit reports where it is compressed.
 
     Source: Sauer, Duong, Corbett 2014; Mergel, Scheibert, Sauer 2021, section 4.3.
     Verified by: tests/unit/solids/membranes/test_membrane.py::test_uniaxial_and_pure_shear

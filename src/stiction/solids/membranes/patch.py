@@ -112,28 +112,28 @@ class Patch(Declared):
         """
         knots = [open_knots(np.asarray(b), _DEGREE) for b in self.breaks]
         (low, one), (high, two) = (bezier_extraction(k, _DEGREE) for k in knots)
-        pieces, layers = self.grid
+        columns, layers = self.grid
         count = len(greville(knots[0], _DEGREE))
         local = np.arange(_DEGREE + 1)
         across, along = (high[:, None] + local), (low[:, None] + local)
         nodes = count * across[:, None, :, None] + along[None, :, None, :]
-        nodes = nodes.reshape(layers * pieces, -1)
+        nodes = nodes.reshape(layers * columns, -1)
         both = np.einsum("lkb,sna->lsknba", two, one)
         width = (_DEGREE + 1) ** 2
-        extraction = np.ascontiguousarray(both.reshape(layers * pieces, width, width))
+        extraction = np.ascontiguousarray(both.reshape(layers * columns, width, width))
         weights = np.asarray(self.weights).ravel()[nodes]
         f, df = rational(extraction, weights, gauss)
         points = self.control_points
         tangents = np.einsum("eqnm,end->eqmd", df, points[nodes])
         area = np.linalg.norm(np.cross(tangents[:, :, 0], tangents[:, :, 1]), axis=-1)
         each = np.ravel(rule[:, None] * rule)
-        e = np.arange(pieces * layers)
-        column, row = e % pieces, e // pieces
+        e = np.arange(columns * layers)
+        column, row = e % columns, e // columns
         sides = [
             np.where(column > 0, e - 1, -1),
-            np.where(column < pieces - 1, e + 1, -1),
-            np.where(row > 0, e - pieces, -1),
-            np.where(row < layers - 1, e + pieces, -1),
+            np.where(column < columns - 1, e + 1, -1),
+            np.where(row > 0, e - columns, -1),
+            np.where(row < layers - 1, e + columns, -1),
         ]
         sizes = np.linalg.norm(tangents, axis=-1)
         return Surface(
@@ -146,7 +146,7 @@ class Patch(Declared):
             df,
             np.ascontiguousarray(area * each),
             (_DEGREE, _DEGREE),
-            (pieces, layers),
+            (columns, layers),
             np.ascontiguousarray(0.5 * np.einsum("eqm,q->em", sizes, each)),
         )
 

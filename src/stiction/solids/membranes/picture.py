@@ -10,7 +10,7 @@ from stiction.solids.membranes.patch import Patch
 
 __all__ = ["drawn", "places_of"]
 
-# drawn pieces of an element along each coordinate
+# drawn segments of an element along each coordinate
 _PARTS = 2
 
 

@@ -1,4 +1,4 @@
-"""What runs in space tell beside those of the plane: units, areas, tension of membranes."""
+"""Quantities of runs in space beside those of the plane: units, areas, tension of membranes."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def slack(problem: Problem, trial: Trial) -> float:
 
 
 def tension_check(record: Recorder) -> list[Check]:
-    """Tell membranes that are compressed: they would wrinkle, and the model has no wrinkles."""
+    """Report membranes that are compressed: they would wrinkle, and the model has no wrinkles."""
     least, when = record.extremes.tension
     if not np.isfinite(least):
         return []
@@ -126,7 +126,7 @@ def tension_check(record: Recorder) -> list[Check]:
 def quantities(
     problem: Problem, record: Recorder, curves: dict[str, Floats], units: dict[str, str]
 ) -> dict[str, Quantity]:
-    """Return what is told of contact in space beside forces."""
+    """Return the quantities of contact in space beside forces."""
     names, u, length = extents(problem.dim), curves["displacement"], units["length"]
     if problem.assembled.readings.displacement is None:
         length = "1"

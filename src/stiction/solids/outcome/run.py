@@ -417,7 +417,7 @@ def _checks(problem: Problem, method: object, record: Recorder, ledger: Ledger) 
             note = "work of unbalanced forces between load steps; falls with them except at jumps"
             checks.append(Check("balanced_between_steps", ratio <= 0.05, ratio, 0.05, None, note))
         else:
-            note = "work that the two half passes do not share, over the largest energy"
+            note = "work that the two passes do not share, over the largest energy"
             checks.append(Check("action_reaction_balance", ratio <= 0.05, ratio, 0.05, None, note))
     heat = ledger.total_friction_heat
     returned = float(np.max(-np.diff(heat), initial=0.0))
@@ -430,7 +430,7 @@ def _checks(problem: Problem, method: object, record: Recorder, ledger: Ledger) 
     for i, contact in enumerate(pairs):
         contact_checks = _resolution(problem, record, i)
         if not isinstance(contact.partner, RigidShape):
-            contact_checks.append(_half_pass_balance(problem, record, i))
+            contact_checks.append(_two_half_pass_balance(problem, record, i))
         # with several contacts, each check names its own
         prefix = f"{contact_label(contact, i + 1)}: " if len(pairs) > 1 else ""
         checks.extend(dataclasses.replace(c, note=prefix + c.note) for c in contact_checks)
@@ -595,13 +595,11 @@ def _resolution(problem: Problem, record: Recorder, i: int) -> list[Check]:
     return checks
 
 
-def _half_pass_balance(problem: Problem, record: Recorder, i: int) -> Check:
-    """Compare the contact forces of both half passes."""
+def _two_half_pass_balance(problem: Problem, record: Recorder, i: int) -> Check:
+    """Compare the contact forces of both passes."""
     worst, size = 0.0, 1e-300
     for a, b in record.contact_forces.get(i, []):
         worst = max(worst, float(np.linalg.norm(a + b)))
         size = max(size, float(np.linalg.norm(a)), float(np.linalg.norm(b)))
-    note = (
-        "force of one half pass against the other over the largest; of the order of gap over radius"
-    )
+    note = "force of one pass against the other over the largest; of the order of gap over radius"
     return Check("two_half_pass_balance", worst <= 5e-2 * size, worst / size, 5e-2, None, note)

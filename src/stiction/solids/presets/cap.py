@@ -87,7 +87,7 @@ class CapSliding3D(SolidSystem):
     Notes
     -----
     Radius, height and strength are those of `CapSliding`. Adhesion changes over lengths far below
-    the radius of contact: the audit tells what a mesh resolves.
+    the radius of contact: the audit reports what a mesh resolves.
 
     Source: Mergel, Scheibert, Sauer 2021, section 5, in space; Lengiewicz et al. 2020 for the
     question.

@@ -38,7 +38,7 @@ _PRESTRETCH = Finite(
     "1", "the tape is attached stretched by it; below one it would wrinkle at once.", least=1.0
 )
 _CELLS = Count(1, WHY_CELLS, "give [100, 2].", each=BYTES_OF_CELL, size=2)
-_WIDTH = Flag("the width is kept or it is not.", "give True.")
+_WIDTH = Flag("the width is fixed or it is not.", "give True.")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -68,7 +68,7 @@ class TapePeeling(SolidSystem):
 
     Notes
     -----
-    The paper tells neither length nor width: both are assumed, and the end is taken to be clamped
+    The paper gives neither length nor width: both are assumed, and the end is taken to be clamped
     to a stiff bar. Poisson's ratio of the paper's table has no meaning for an incompressible
     membrane; E T = 3 mu T is taken.
 
@@ -129,9 +129,9 @@ class TapePeeling(SolidSystem):
             friction_from=_ALWAYS,
         )
         end, turn = Boundary(0, "right"), math.radians(self.angle)
-        ways = (self.u_end * math.cos(turn), self.u_end * math.sin(turn))
+        displacements = (self.u_end * math.cos(turn), self.u_end * math.sin(turn))
         conditions: list[Condition] = [
-            Driven(end, k, Program((0.0, 1.0), (0.0, way))) for k, way in enumerate(ways)
+            Driven(end, k, Program((0.0, 1.0), (0.0, u))) for k, u in enumerate(displacements)
         ]
         if self.held_sideways:
             conditions.append(Fixed(Boundary(0, FACE), (2,)))

@@ -228,12 +228,12 @@ class _Follow:
         here = float(self.place.u[-1])
         change = float(step[-1] * self.problem.scale[-1])
         for bound in self.span:
-            share = (bound - here) / change if change != 0.0 else -1.0
-            if not 0.0 < share <= 1.0:
+            fraction = (bound - here) / change if change != 0.0 else -1.0
+            if not 0.0 < fraction <= 1.0:
                 continue
             row = np.zeros(step.size)
             row[-1] = 1.0
-            found = corrected(self.problem, self.place, row, share * step)
+            found = corrected(self.problem, self.place, row, fraction * step)
             near = 2.0 * max(float(np.linalg.norm(step)), 1e-3)
             if found is not None and float(np.linalg.norm(found.step)) <= near:
                 return found
@@ -399,11 +399,11 @@ class _Follow:
                 high = middle
         return low, high
 
-    def _orbit(self, place: Place[Floats], step: Step[Floats], share: float) -> Cycle | None:
+    def _orbit(self, place: Place[Floats], step: Step[Floats], fraction: float) -> Cycle | None:
         """Return the orbit at a fraction of a step; None where it is none with derivatives."""
         found: Step[Floats] | None = step
-        if share != 1.0:
-            found = corrected(self.problem, place, place.tangent, share * step.step)
+        if fraction != 1.0:
+            found = corrected(self.problem, place, place.tangent, fraction * step.step)
         return None if found is None else self._known(found.u)
 
 

@@ -26,7 +26,7 @@ _FIRST_TIME, _MOST_DOUBLINGS, _MOST_EVENTS, _NEAR = 1.0, 24, 2000, 1e-5
 _ALIKE = 10.0
 # fraction of a period by which a run starts later to see whether the time matters
 _SHIFT = 0.37
-# multipliers below this share of the largest derivative are rounding of 0
+# multipliers below this fraction of the largest derivative are rounding of 0
 _ZERO = 1e-13
 
 
@@ -234,7 +234,7 @@ def _run(system: Any, method: Any, state: Floats, span: tuple[float, float]) -> 
     if not np.isfinite(run.final).all():
         failure = run.failures[0]
         got = f"{failure.kind} at t = {failure.time:.9g}: {failure.reason}"
-        needs, why = "a run that goes on", "an orbit is looked for along it."
+        needs, why = "a run that goes on", "the search for an orbit follows it."
         raise SolveError(explain("find_cycle", got, needs, why, "start elsewhere."))
     return run
 

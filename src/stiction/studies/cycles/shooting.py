@@ -285,18 +285,18 @@ def closed(problem: Shooting, u: Floats) -> Ended:
         jacobian = problem.jacobian(u) * problem.scale
         # of least norm where the orbit belongs to a family
         move = np.asarray(np.linalg.lstsq(jacobian, -residual, rcond=1e-13)[0], dtype=np.float64)
-        size, share, new = float(np.abs(move).max()), 1.0, None
+        size, fraction, new = float(np.abs(move).max()), 1.0, None
         for _ in range(_MOST_HALVINGS):
             try:
-                there = problem.moved(u, share * move)
+                there = problem.moved(u, fraction * move)
                 ahead = problem.residual(there)
             except ModelError:
-                share *= 0.5
+                fraction *= 0.5
                 continue
-            if float(np.linalg.norm(ahead)) < (1.0 - 0.1 * share) * norm:
+            if float(np.linalg.norm(ahead)) < (1.0 - 0.1 * fraction) * norm:
                 new = there, ahead
                 break
-            share *= 0.5
+            fraction *= 0.5
         worst = float(np.abs(residual).max())
         if new is None:
             return Ended(u, worst, iteration, worst <= _NOISE and size <= _NOISE)
@@ -315,9 +315,9 @@ def nodes_between(events: Sequence[float], count: int) -> Floats:
     events : times of the events over the period, in [0, 1)
     """
     targets = (np.arange(count) + 0.5) / count
-    marks = np.sort(np.asarray(events, dtype=np.float64))
-    if marks.size:
-        ends = np.concatenate([[marks[-1] - 1.0], marks, [marks[0] + 1.0]])
+    times = np.sort(np.asarray(events, dtype=np.float64))
+    if times.size:
+        ends = np.concatenate([[times[-1] - 1.0], times, [times[0] + 1.0]])
         for j, target in enumerate(targets):
             k = int(np.searchsorted(ends, target)) - 1
             low, high = ends[k], ends[k + 1]

@@ -1,6 +1,6 @@
 """First derivatives of what a run ends with, by parameters and by its start.
 
-They are exact through events: nothing is differenced and nothing smoothed. For the share of the
+They are exact through events: nothing is differenced and nothing smoothed. For the fraction of the
 variance that each parameter of a study explains see `sobol_indices`.
 """
 

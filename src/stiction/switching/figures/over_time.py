@@ -165,7 +165,7 @@ def _strip(ax: Axes, data: FlowData) -> None:
 
 
 def _losses(ax: Axes, data: FlowData) -> None:
-    """Mark where determinism was lost; of losses too close to tell apart, one."""
+    """Mark where determinism was lost; of losses too close to distinguish, one."""
     begin, end = data.span
     last: dict[str, float] = {}
     kinds = [kind for _, kind in data.losses]

@@ -40,9 +40,9 @@ _WEIGHTS = (4.0 / 5.0, -1.0 / 5.0, 4.0 / 105.0, -1.0 / 280.0)
 _LOWER = (3.0 / 4.0, -3.0 / 20.0, 1.0 / 60.0, 0.0)
 # points of a difference lie at multiples 1 to 4 of a step on both sides
 STEPS = (1.0, -1.0, 2.0, -2.0, 3.0, -3.0, 4.0, -4.0)
-# steps are this share of a size, and 16 times shorter on each further level
+# steps are this fraction of a size, and 16 times shorter on each further level
 _STEP, LEVELS = 0.015625, 6
-# orders 8 and 6 agree to this share of a derivative where a function is resolved
+# orders 8 and 6 agree to this fraction of a derivative where a function is resolved
 _RESOLVED = 1e-10
 _EPS = 2.220446049250313e-16
 _FARTHEST = 1e7

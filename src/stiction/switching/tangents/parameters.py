@@ -26,7 +26,7 @@ __all__ = ["parameter_names", "parameter_of", "stencil_of", "system_with"]
 Floats = npt.NDArray[np.float64]
 
 _INDEXED = re.compile(r"(\w+)\[(\d+)\]")
-# a difference begins with steps of this share of a parameter, or of 1 where it is zero
+# a difference begins with steps of this fraction of a parameter, or of 1 where it is zero
 _STEP = 0.015625
 _START = ("x0", "mode")
 

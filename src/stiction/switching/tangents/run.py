@@ -55,13 +55,13 @@ _MOST_STEPS = 100_000
 # a grazing arrival reaches less than this many tolerances beyond the surface. Its saltation
 # matrix, which divides by the speed of arrival, would be off by more than a thousandth
 _GRAZING = 1e3
-# only arrivals slower than this share of |grad h| |f| can be grazing
+# only arrivals slower than this fraction of |grad h| |f| can be grazing
 _SLOW = 1e-3
-# events whose function changes more slowly than this share of |grad e| |f| are tangential
+# events whose function changes more slowly than this fraction of |grad e| |f| are tangential
 _TANGENTIAL = 1e-9
-# a start this close to a surface, as a share of the state, is on it
+# a start this close to a surface, as a fraction of the state, is on it
 _ON_SURFACE = 1e-11
-# derivatives are extrapolated over this share of an interval next to a kink
+# derivatives are extrapolated over this fraction of an interval next to a kink
 _BESIDE_KINK = 1e-5
 _STENCILS: weakref.WeakKeyDictionary[Compiled, dict[tuple[str, ...], Stencil]] = (
     weakref.WeakKeyDictionary()

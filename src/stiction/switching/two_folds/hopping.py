@@ -49,7 +49,7 @@ class Hops:
     nodes : (k, 1 + n + q) time, state and energies on the way, the last is the end
     landings : rows of `nodes` at which the surface was crossed, and the side after each
     side : the side at the end
-    doubt : share of its offset from the two-fold by which the end may be off: places are known
+    doubt : fraction of its offset from the two-fold by which the end may be off: places are known
         to rounding, and what they are off by grows with the hops
     """
 
@@ -171,7 +171,7 @@ class _Hopper:
         Parameters
         ----------
         offset : (n,) from the two-fold, on the surface
-        doubt : share of it that is not known
+        doubt : fraction of it that is not known
         """
         n, i, t = self.n, self.surface, 0.0
         y = np.concatenate([offset, [0.0], np.zeros(self.q)])

@@ -278,11 +278,11 @@ class TwoFold(Record):
             )
         if self.case is not None:
             return (
-                "Determinism is kept: only orbits of the escaping region arrive, whose future "
+                "Determinism holds: only orbits of the escaping region arrive, whose future "
                 "was not unique before."
             )
         return (
-            "Determinism is kept for almost all states: no open set of sliding orbits arrives; "
+            "Determinism holds for almost all states: no open set of sliding orbits arrives; "
             "single orbits may, and their future is not unique."
         )
 
@@ -336,7 +336,7 @@ class TwoFold(Record):
         ------
         ModelError : for another kind.
 
-        Source: formulas sheet of the wheel paper, section 5; (30) with the scaling mended.
+        Source: formulas sheet of the wheel paper, section 5; (30) with the scaling corrected.
         Verified by: tests/unit/switching/two_folds/test_finding.py::test_normal_form_finds_itself
         """
         j1, j2 = self._pair

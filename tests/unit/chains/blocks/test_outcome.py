@@ -49,7 +49,7 @@ def damaged(outcomes, name, change):
 def judged(outcomes):
     block = outcomes.block(outcomes.lines(), np.ones(3, bool), np.zeros(3, int), np.full(3, 2.0))
     values = {line.check: block.results[f"audit.{line.check}"] for line in outcomes.lines()}
-    return values, block.sound
+    return values, block.valid
 
 
 def test_valid_members_hold(outcomes):

@@ -95,14 +95,14 @@ def test_runs_that_fail_are_left_to_single_runs():
     assert sound > 0
     assert doubtful > 0
     bad = blocks_of(chain, METHOD, REQUEST, [("law", "mu")], [])([np.array([0.1, -1.0, np.nan])])
-    assert bad.sound.tolist() == [True, False, False]
+    assert bad.valid.tolist() == [True, False, False]
 
 
 @needs_compiler
 def test_members_that_are_not_alike_are_left_to_single_runs():
     chain = st.Chain(mass=[1.0], stiffness=9.0, load=st.Ramp(1.0), law=st.Coulomb(0.1))
     block = blocks_of(chain, METHOD, REQUEST, [("load", "rate")], ["final.x"])
-    assert block([np.array([1.0, 0.0, 2.0])]).sound.tolist() == [True, False, True]
+    assert block([np.array([1.0, 0.0, 2.0])]).valid.tolist() == [True, False, True]
 
 
 def test_columns_have_the_order_of_one_chain():

@@ -53,7 +53,7 @@ def test_blocks_that_start_late():
         single(), st.chains.EventDriven(), request, [("law", "mu_kinetic")], ["final.x"]
     )
     found = block([np.linspace(0.05, 0.15, 4)])
-    assert found.sound.all()
+    assert found.valid.all()
     assert (found.results["final.x"] == 0.0).all()
 
 

@@ -16,7 +16,7 @@ KERNELS = (
 )
 
 
-def test_rows_are_named_by_kernels_with_borrowed_references():
+def test_rows_are_named_by_kernels_without_copies_of_arrays():
     """Others would give back references that they have not been given."""
     for module in KERNELS:
         importlib.import_module(f"stiction.{module}")

@@ -81,7 +81,7 @@ def test_the_curve_reaches_the_end_nodes_and_its_weights_are_those_of_the_curve(
     assert weights @ (start + np.arange(4) + 0.5) == pytest.approx(s, abs=1e-12)
 
 
-def test_a_tip_strikes_a_side():
+def test_a_tip_hits_a_side():
     below = rod((-0.3, 0.0, 0.0), (0.3, 0.0, 0.0), held=True)
     run = thrown(below, rod((0.0, 0.0, 0.05), (0.0, 0.0, 0.45), (0.0, 0.0, -1.0)))
     first = run.events.iloc[0]

@@ -154,7 +154,7 @@ def test_an_impact_with_much_friction_turns_slip_round_by_its_restitutions(norma
 
 
 @pytest.mark.parametrize(("along", "mode"), [(0.3, ck.OPEN), (-0.3, ck.ROLL)])
-def test_a_contact_that_would_pull_is_let_go_as_if_it_had_done_nothing(along, mode):
+def test_a_contact_that_would_pull_is_released_as_if_it_had_done_nothing(along, mode):
     bent = Bent()
     f, contact = bent.flat, bent.contact
     contact.mode, contact.may_open = ck.ROLL, 1

@@ -110,7 +110,7 @@ def test_what_nothing_presses_is_open(gravity, turn):
 
 
 @pytest.mark.parametrize("restitution", [0.0, 0.5])
-def test_what_closes_in_at_the_start_strikes(restitution):
+def test_contacts_that_approach_at_the_start_are_impacts(restitution):
     """A rod that touches a plane and moves into it keeps the part of its speed that it should."""
     rod = CosseratRod(
         CircularSection(RADIUS, 1e7),

@@ -184,7 +184,7 @@ def test_a_hanging_rod_pulls_by_its_weight():
     assert d.internal_force.values[-1, :, 2] == pytest.approx(-below, abs=1e-6 * weight)
 
 
-def test_partners_tell_where_they_are():
+def test_partners_report_where_they_are():
     rod = CosseratRod(SECTION, LINE, elements=10)
     bodies = [
         SpherePartner([0.0, 0.0, 1.0], 0.1, velocity=[1.0, 0.0, 0.0]),

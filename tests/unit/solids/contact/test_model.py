@@ -192,7 +192,7 @@ def moved_twice(problem, first, second):
 @pytest.mark.parametrize("element", sorted(ELEMENTS))
 @pytest.mark.parametrize("name", ["none", "DI", "EA"])
 @pytest.mark.parametrize("gap", [0.18, 0.21, 0.3])
-def test_flat_and_parallel_half_passes_balance(element, name, gap):
+def test_flat_and_parallel_passes_balance(element, name, gap):
     """Force and moment, in bodies stretched alike, on meshes that do not fit.
 
     Each pass acts at its own points. Without friction the lines of action are one; shear of
@@ -223,7 +223,7 @@ def test_flat_and_parallel_half_passes_balance(element, name, gap):
 
 @pytest.mark.parametrize("element", ["Q1", "Q1N2", "Q2N2", "Q1H"])
 @pytest.mark.parametrize("name", ["none", "DI", "EA"])
-def test_point_symmetric_half_passes_balance(element, name):
+def test_point_symmetric_passes_balance(element, name):
     """A curved body and its image under a half turn, deformed alike."""
 
     def mapping(s, t):

@@ -315,7 +315,7 @@ def test_what_hard_contact_has_no_use_for(case):
         s.Contact(s.Boundary(0, "bottom"), PLANE, HARD, **given)
 
 
-def test_other_users_of_stiffness_are_told():
+def test_other_users_of_stiffness_are_reported():
     bottom = s.Boundary(0, "bottom")
     with pytest.raises(st.ModelError, match="multipliers are nodes of one side"):
         s.Contact(bottom, bottom, HARD, SMOOTH)

@@ -101,7 +101,7 @@ def test_a_drum_that_starts_turning_drags_a_heavy_block():
     assert work[-1, 2] >= run.energy.total_friction_heat[-1] > 0.0
 
 
-def test_a_bar_that_is_let_go_swings_at_its_frequency():
+def test_a_released_bar_swings_at_its_frequency():
     """Stretched slowly, let go, and caught again: stages of a motion."""
     pull = Driven(Boundary(0, "right"), 0, Program((0.0, 20.0), (0.0, 0.01)))
     caught = Stage(24.4, [Fixed(Boundary(0, "right"), (0,))])

@@ -160,7 +160,7 @@ def test_a_motion_goes_on_to_the_same_bits(save):
         assert whole.stats == again.stats
 
 
-def test_the_path_does_not_depend_on_the_rows_that_are_kept():
+def test_the_path_does_not_depend_on_the_saved_samples():
     moving = MovingSolid(pillar((0.0, 1.0), (0.0, 0.9)), 1e-3, 1.0)
     method = GeneralisedAlpha(steps=20)
     runs = [st.solve(moving, method, save=save) for save in (None, [0.0, 1.0], 7)]
@@ -192,7 +192,7 @@ def test_two_bodies_fly_apart():
     assert run.variables["nominal_contact"].values[-1] == 0.0
 
 
-def test_places_between_control_points_move_as_they_are_told():
+def test_places_between_control_points_move_as_prescribed():
     plane = RigidPlane((0.0, 1.0 + LAW.gap_eq), (0.0, -1.0))
     body = Body(rectangle(2.0, 1.0, (6, 3)), Q1N2(), NeoHookean(1.0, 0.3))
     drive = Driven(Nearest(0, (1.0, 1.0)), 1, Program((0, 1), (0, -0.02)))

@@ -42,7 +42,7 @@ def column(times, values, push=0.0):
     return MovingSolid(solid, (times[-1] / 400.0 / LONG) ** 2, 20.0)
 
 
-def test_an_upright_column_tells_that_it_could_bend():
+def test_an_upright_column_reports_that_it_could_bend():
     run = st.solve(column((0.0, 1.0), (0.0, 2.0)), GeneralisedAlpha(steps=100, tolerance=None))
     result = [loss for loss in run.determinism.losses if loss.kind == "bifurcation"]
     assert result
@@ -56,7 +56,7 @@ def test_an_upright_column_tells_that_it_could_bend():
     assert np.array_equal(run.energy.stored, silent.energy.stored)
 
 
-def test_a_column_that_bends_tells_nothing():
+def test_a_column_that_bends_reports_nothing():
     """A small force leads the motion that way, and its future is one."""
     pushed = column((0.0, 1.0), (0.0, 2.0), push=1e-3 * EULER)
     run = st.solve(pushed, GeneralisedAlpha(steps=100, tolerance=None))
@@ -66,7 +66,7 @@ def test_a_column_that_bends_tells_nothing():
 
 @pytest.mark.parametrize("size", [12, 200])
 @pytest.mark.parametrize("negative", [[-1e-3], [-0.6, -0.7], []])
-def test_unstable_ways(size, negative):
+def test_unstable_modes(size, negative):
     """Ways that have become unstable long ago lie farther from zero than stable ones."""
     rng = np.random.default_rng(5)
     q, _ = np.linalg.qr(rng.standard_normal((size, size)))
@@ -83,7 +83,7 @@ def test_unstable_ways(size, negative):
 
 
 @pytest.mark.parametrize("shift", [0.0, 1.0, -7.7])
-def test_a_column_overloaded_from_the_start_tells_that_it_could_fall(shift):
+def test_a_column_overloaded_from_the_start_reports_that_it_could_fall(shift):
     """Which way it falls is decided by where the frame has its origin."""
     body = Body(rectangle(0.2, 4.0, (2, 20), (shift, 0.0)), Q2(), NeoHookean(1.0, 0.3))
     load = Traction(Boundary(0, "top"), 1, Program((0.0,), (-0.003,)))

@@ -35,7 +35,7 @@ def test_extremes_keep_the_worst_and_when():
     assert (seen.pressure, seen.gap) == ((0.8, 4.0), (0.19, 4.0))
 
 
-def test_points_that_were_ever_pulled_are_kept():
+def test_points_that_were_ever_pulled_are_saved():
     seen, strongest, none = Extremes(), np.array([2.0, 4.0, 1.0]), np.zeros(3)
     pull = -PULLS * strongest
     seen.update(0.0, points(1.01 * pull * [1, 0, 0], [1.0] * 3), strongest, none)
@@ -104,7 +104,7 @@ def test_times_that_are_meant_to_be_the_same():
     assert recorder([2.0, 4.0], every=True).save_times_between(1.0, 5.0) == []
 
 
-def test_the_last_row_is_kept_once():
+def test_the_last_sample_is_saved_once():
     made = recorder([0.0, 1.0])
     made.save_last()
     assert made.samples == []

@@ -58,7 +58,7 @@ def told(run):
 
 @pytest.mark.parametrize("case", [pressed, peeled])
 @pytest.mark.parametrize("save", [2, [0.0, 0.31, 0.32, 0.777], 7])
-def test_what_is_told_does_not_depend_on_the_rows(case, save):
+def test_reports_do_not_depend_on_the_saved_samples(case, save):
     assert told(case(save=save)) == told(case())
 
 

@@ -291,7 +291,7 @@ def test_a_ring_closes_on_itself(element):
     assert pressure[-1].max() > 0.0
 
 
-def test_half_passes_of_one_boundary_are_refused():
+def test_two_half_pass_contact_of_one_boundary_is_refused():
     body = Body(ring(0.0), Q1(), NeoHookean(1.0, 0.3))
     with pytest.raises(ModelError, match=r"Contact\.passes.*'inner' of body 0 as its own partner"):
         st.Solid([body], [Contact(Boundary(0, "inner"), Boundary(0, "inner"))])

@@ -63,7 +63,7 @@ def test_a_column_buckles_at_eulers_load(method):
     assert run.determinism.losses[0].where["unstable_modes"] == 1
 
 
-def test_every_branch_is_told():
+def test_every_branch_is_reported():
     """One, four, and nine times Euler's load; between two clamps four, and 8.18 times."""
     guided = column(10.0 * EULER, st.solids.Quasistatic(steps=6), cells=(40, 1))
     np.testing.assert_allclose(places(guided), [0.1, 0.4, 0.9], rtol=1e-2)
@@ -81,7 +81,7 @@ def test_a_pushed_column_bends_without_a_branch(push):
     assert abs(side) > 0.5
 
 
-def test_a_branch_under_a_rigid_partner_with_friction_is_told():
+def test_a_branch_under_a_rigid_partner_with_friction_is_reported():
     law = LennardJones.from_strength(max_tension=0.05, work_of_adhesion=0.01)
     euler = 4.0 * np.pi**2 / 12.0 / 20.0**2 / (1.0 - POISSON**2)
     pressed = st.Solid(

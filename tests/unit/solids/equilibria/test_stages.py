@@ -196,7 +196,7 @@ PULLED = Program((0.0, 1.0), (0.0, -1e-3))
     ],
 )
 @pytest.mark.parametrize("moves", [False, True])
-def test_energies_of_what_is_let_go(first, second, moves):
+def test_energies_of_released_parts(first, second, moves):
     """Springs that are put on or taken off do work at once; load steps let forces go slowly."""
     block = Body(rectangle(1.0, 0.5, (4, 2)), Q1(), LinearElastic(1.0, 0.3))
     stages = [Stage(1.0, [first]), Stage(2.0, [] if second is None else [second])]
@@ -214,7 +214,7 @@ def test_energies_of_what_is_let_go(first, second, moves):
     np.testing.assert_allclose(done, run.ledger["external_work"].values, rtol=0.0, atol=1e-14)
 
 
-def test_a_partner_that_no_condition_named_is_let_go():
+def test_a_partner_that_no_condition_named_is_released():
     mesh = rectangle(2.0, 1.0, (8, 4))
     plate = RigidPlane((0.0, 1.0 + LAW.gap_eq), (0.0, -1.0))
     stages = [
@@ -253,7 +253,7 @@ def test_a_force_that_stays_over_stages_has_its_work():
     np.testing.assert_allclose(works(2), works(16), rtol=1e-9, atol=1e-15)
 
 
-def test_a_block_between_two_bodies_is_let_go():
+def test_a_block_between_two_bodies_is_released():
     """By virtual work energies close in any step, the one that lets go too."""
     blocks = [rectangle(1.0, 0.5, (4, 2), (0.0, y)) for y in (0.0, 0.5 + LAW.gap_eq)]
     solid = st.Solid(

@@ -102,7 +102,7 @@ def test_ledger_of_loose_balance(newton_tolerance):
 
 
 @pytest.mark.parametrize("around", [True, False])
-def test_an_end_to_which_no_straight_way_leads_is_not_taken(monkeypatch, around):
+def test_an_end_without_a_straight_path_is_not_taken(monkeypatch, around):
     """After many iterations in a long step, bodies are right side out again beyond inside out."""
     law = LennardJones.from_strength(MAX_TENSION, WORK, adhesive=False)
     solid = punch(law, EA(0.3, 0.0), cells=(3, 1), slide=0.5)
@@ -145,7 +145,7 @@ def test_the_rule_finds_jumps_and_kinks():
         assert abs(rule.integral((f(0.0), None), (f(1.0), None)) - exact) < 1e-7
 
 
-def test_the_rule_goes_by_marks():
+def test_breakpoints_split_the_rule():
     """Forty jumps of a smooth function, each told by a mark: to rounding, for little more."""
     at = np.sort(np.random.default_rng(2).uniform(0.0, 1.0, 40))
     jump = np.random.default_rng(3).standard_normal(40)

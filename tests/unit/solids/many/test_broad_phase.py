@@ -320,7 +320,7 @@ def test_a_description_stays_one():
     parts = solid.assembled()
     again = dataclasses.replace(parts, dimensionless=True)
     assert len(again.pairs) == len(parts.pairs) == 24
-    assert len(again.watched) == 1
+    assert len(again.pair_searches) == 1
 
 
 @pytest.mark.parametrize("length", [1e-9, 1.0, 1e6])

@@ -134,7 +134,7 @@ def test_closed_form_of_the_steady_peel():
 
 
 @pytest.mark.fails_audit("solids", "front_resolved")
-def test_coarse_fronts_are_told():
+def test_coarse_fronts_are_reported():
     run = narrow(cells=(4, 1), width=6.0, u_end=1.0)
     found = line(run, "front_resolved")
     assert not found.ok
@@ -142,7 +142,7 @@ def test_coarse_fronts_are_told():
 
 
 @pytest.mark.fails_audit("solids", "membrane_in_tension")
-def test_a_sheet_in_compression_is_told():
+def test_a_sheet_in_compression_is_reported():
     """A held sheet is pushed together by a little: it would wrinkle."""
     from stiction.solids.conditions import Driven, Fixed, Program
     from stiction.solids.contact.partners import Boundary

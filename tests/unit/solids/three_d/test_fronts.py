@@ -118,7 +118,7 @@ def test_a_cut_is_as_small_as_it_can_be(fronts):
     assert np.all(rows[couples.nonzero()[0]] | columns[couples.nonzero()[1]])
 
 
-def test_a_singular_front_is_told(fronts):
+def test_a_singular_front_is_reported(fronts):
     # no unknown is coupled with another, and one has no number
     n, places = 400, np.stack([np.arange(400.0), np.zeros(400), np.zeros(400)], axis=1)
     pattern = sp.eye(n, format="csr") + sp.eye(n, k=1) + sp.eye(n, k=-1)

@@ -98,7 +98,7 @@ def test_other_flows():
 def test_what_is_refused_or_stops_is_left_to_single_runs():
     solve = blocks_of(WHEEL, LOOSE, request_of((0.0, 1.0)), [("mu",), ("x0", 0)], NAMES)
     mu, r = np.array([1.0, -1.0, np.nan, 1.0]), np.array([0.2, 0.2, 0.2, np.inf])
-    assert solve([mu, r]).sound.tolist() == [True, False, False, False]
+    assert solve([mu, r]).valid.tolist() == [True, False, False, False]
     few = dataclasses.replace(LOOSE, max_steps=5)
     r = np.linspace(0.15, 0.25, 10)
     sound, doubtful = compared(WHEEL, [("x0", 0)], [r], few)
@@ -113,8 +113,8 @@ def test_starts_on_a_surface_are_left_to_single_runs():
     surface = blocks_of(wheel, LOOSE, request_of((0.0, 1.0)), [("x0", 0), ("x0", 1)], [])
     block = surface([np.array([0.2, 0.2]), np.array([0.0, 0.1])])
     assert wheel.surfaces_at(np.array([0.2, 0.05, -0.95]))[0] == pytest.approx(0.0, abs=1e-15)
-    assert not surface([np.array([0.2]), np.array([0.05])]).sound.any()
-    assert block.sound.all()
+    assert not surface([np.array([0.2]), np.array([0.05])]).valid.any()
+    assert block.valid.all()
 
 
 def test_what_no_block_can_do():

@@ -11,7 +11,7 @@ X = [3.0, 2.0, -1.0]
 
 
 @pytest.mark.parametrize("rows", [2, 6, 20])
-def test_every_time_up_to_the_present_is_kept_once(rows):
+def test_every_time_up_to_the_present_is_saved_once(rows):
     # fewer times than numbers in a row, as many, and more
     system = PiecewiseSmooth(
         h=[lambda x: x[0], lambda x: x[1]], f=lambda x, s: (-s[0], s[1], 1.0), x0=X

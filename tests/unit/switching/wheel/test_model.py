@@ -510,7 +510,7 @@ def test_rays_follow_the_field():
     assert len(seen) >= 4
 
 
-def test_labels_of_rays_tell_the_sides_they_run_on():
+def test_labels_of_rays_name_the_sides_they_run_on():
     # the signs of h and g a little way along the ray; h = 0 on a surface that it slides on
     seen = set()
     for r in (0.05, 0.12, 0.15, 0.2, 0.3, -0.1, -0.3):

@@ -9,7 +9,7 @@ __all__ = ["curve_nodes"]
 
 Floats = npt.NDArray[np.float64]
 
-# rows of a matrix beyond which only its band is kept
+# rows of a matrix beyond which only its band is stored
 _MOST_DENSE = 2000
 
 

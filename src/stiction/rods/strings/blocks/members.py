@@ -313,12 +313,12 @@ def _empty(m: int) -> Block:
 
 def _store(whole: Block, positions: Array, part: Block) -> None:
     """Store the results of some members at their positions in the block."""
-    pairs = [(whole.sound, part.sound), (whole.reached, part.reached)]
+    pairs = [(whole.valid, part.valid), (whole.reached, part.reached)]
     pairs += [(whole.events, part.events), (whole.imbalance, part.imbalance)]
     results: Any = whole.results
     for name, values in part.results.items():
         if name not in results:
-            results[name] = np.full((len(whole.sound), *values.shape[1:]), np.nan)
+            results[name] = np.full((len(whole.valid), *values.shape[1:]), np.nan)
         pairs.append((results[name], values))
     for mine, theirs in pairs:
         mine[positions] = theirs

@@ -129,7 +129,7 @@ def test_what_breaks_down_or_is_refused_is_left_to_single_runs():
     paths = [("s1",), ("drag",)]
     solve = blocks_of(FIXED, LOOSE, request_of((0.0, 1.0)), paths, NAMES)
     s1, drag = np.array([2.0, -1.0, np.nan, 2.0]), np.array([0.0, 0.0, 0.0, 0.1])
-    assert solve([s1, drag]).sound.tolist() == [True, False, False, False]
+    assert solve([s1, drag]).valid.tolist() == [True, False, False, False]
     few = dataclasses.replace(LOOSE, max_steps=2600)
     sound, doubtful = compared(FIXED, [("G1",)], [np.linspace(0.1, 0.5, 4)], few, (0.0, 14.0))
     assert (sound, doubtful) == (0, 4)

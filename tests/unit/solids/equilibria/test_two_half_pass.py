@@ -65,7 +65,7 @@ def states_in_balance(problem, state, t, points):
     return found
 
 
-def test_half_passes_of_a_punch_turn_back():
+def test_passes_of_a_punch_turn_back():
     """Where load steps leap, two states of balance meet and end: stick, and slip of two points.
 
     Beside an edge friction bears on one body alone. Before, both states are solutions, with
@@ -93,7 +93,7 @@ def test_half_passes_of_a_punch_turn_back():
     assert before == {(0, 0): 1, (1, 1): -1}
 
 
-def test_a_leap_by_half_passes_is_told():
+def test_a_jump_in_two_half_pass_contact_is_reported():
     run = st.solve(punch(), st.solids.Quasistatic(steps=4), (0.0, 0.2))
     result = [loss for loss in run.determinism.losses if loss.kind == "quasistatic_jump"]
     assert len(result) == 1
