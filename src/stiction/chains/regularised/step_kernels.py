@@ -36,7 +36,7 @@ from stiction.chains.regularised.state import WIDTH, Contact, Model, Progress, S
 from stiction.numerics.arrays import Matrix, Table, Vector
 from stiction.numerics.jit import kernel
 
-__all__ = ["NOT_FINITE", "PROBES", "STUCK", "Work", "advance"]
+__all__ = ["NOT_FINITE", "PROBES", "STEP_TOO_SMALL", "Work", "advance"]
 
 # fractions of a step at which its switching functions are evaluated
 PROBES = np.linspace(0.0, 1.0, 13)
@@ -50,7 +50,7 @@ _LEAST_STEP = 4e-16
 # most changes of sign without an advance of time
 _MOST_FLIPS = 8
 # reasons of a failed step
-STUCK, NOT_FINITE = 1, 2
+STEP_TOO_SMALL, NOT_FINITE = 1, 2
 
 
 class Work(NamedTuple):
@@ -87,7 +87,7 @@ class Work(NamedTuple):
 
 @kernel
 def advance(w: Work, every: int, first: int) -> int:
-    """Make steps up to the next pause; return 0, STUCK or NOT_FINITE.
+    """Make steps up to the next pause; return 0, STEP_TOO_SMALL or NOT_FINITE.
 
     Parameters
     ----------
@@ -126,7 +126,7 @@ def _advance(w: Work, first: int) -> int:
         for c in range(step.error.size):
             if not abs(step.slopes[0, c]) < math.inf:
                 return NOT_FINITE
-        return STUCK
+        return STEP_TOO_SMALL
     h, crossed = _shorten_to_switch(w, t, whole, last), False
     for i in range(w.roots.shape[0]):
         for k in range(w.roots.shape[1]):

@@ -82,7 +82,7 @@ def event_driven_tangents(
         raise ModelError(
             "Chain.tangents",
             type(chain.law).__name__,
-            "a law with a set of forces at rest",
+            "a set-valued law: at rest, any friction up to a bound",
             "the derivatives pass through events of stick and slip, which this law does not have.",
             "use Coulomb, StaticKinetic, ExponentialWeakening or Stribeck.",
         )

@@ -419,7 +419,7 @@ class Factors(abc.ABC):
     @property
     @abc.abstractmethod
     def log_det(self) -> float:
-        """Natural logarithm of the size of the determinant."""
+        """Natural logarithm of the absolute value of the determinant."""
 
     def solves(self) -> bool:
         """Return whether a random right-hand side is solved accurately without refinement."""

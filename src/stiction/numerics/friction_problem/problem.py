@@ -323,7 +323,7 @@ def friction_problem(
             "friction_problem",
             "W together with parts of the global form",
             "W, q and mu, or M, H, f, w and mu",
-            "W follows from M and H, and both may contradict each other.",
+            "W follows from M and H, and the two may contradict each other.",
             "leave out W and q, or M, H, f and w.",
         )
     matrix = _matrix("W", W)
