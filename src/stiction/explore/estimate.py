@@ -101,7 +101,7 @@ class Known:
     Parameters
     ----------
     table : as plain values
-    seconds : what solving it takes
+    seconds : estimated time of the solve
     measured : whether on this machine
     fixed : what telling and drawing it takes, whatever its size [s]
     """

@@ -2,7 +2,9 @@
 
 The right-hand side has a kink where a switching function of the law changes sign, for example at a
 reversal of slip. A step ends at the first root of a switching function; the next one starts with
-the other sign, so that collocation keeps its order.
+the other sign, so that collocation keeps its order. `collocation_kernels` names the formulas.
+
+Source: Hairer, Wanner, Solving Ordinary Differential Equations II, section IV.8.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Event-driven runs of chains that carry first derivatives along."""
+"""Event-driven runs of chains that carry first derivatives along.
+
+The equations are in `core.tangents`, their kernels in `step_kernels` and `event_kernels`.
+"""
 
 from __future__ import annotations
 
@@ -67,7 +70,7 @@ _KINDS = {
 def event_driven_tangents(
     chain: Chain, method: EventDriven, t_span: tuple[float, float], to: Sequence[str]
 ) -> Tangents:
-    """Return the end of an event-driven run and its derivatives by the directions `to`.
+    """Return the end of an event-driven run and its derivatives with respect to the directions.
 
     Raises
     ------

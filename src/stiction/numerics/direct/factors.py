@@ -95,7 +95,7 @@ class Pattern:
         if not np.all(np.diff(place) > 0):
             self.gather = np.argsort(place, kind="stable")
             if not np.all(np.diff(place[self.gather]) > 0):
-                raise ModelError(_bad_matrix("two entries at one place", "one entry per place"))
+                raise ModelError(_bad_matrix("two entries of one row and column", "one entry each"))
             indices = indices[self.gather]
         self.indptr, self.indices, self.rows = indptr, indices, rows
 
