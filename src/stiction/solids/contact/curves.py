@@ -197,7 +197,7 @@ class RationalBoundary:
         Parameters
         ----------
         functions : (rows, n, p)
-        x : (nodes, d) places [m]
+        x : (nodes, d) positions [m]
         """
         at = x.T[:, self._nodes[:, elements]]
         places = functions[:, None, 0] * at[:, 0]

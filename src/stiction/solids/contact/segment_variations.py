@@ -59,7 +59,7 @@ class ContactPairs(NamedTuple):
     own_functions, own_places : (3, n, p) functions and (3, d, p) places there, in rows as those of
         `RationalBoundary.points`: value, first and second derivative with respect to xi
     element, xi : (p,) of the closest point on the partner
-    partner_functions, partner_places : (3, m, p) functions and (3, d, p) places there
+    partner_functions, partner_places : (3, m, p) functions and (3, d, p) positions there
     corner, has_closest : (p,) whether the closest point is a corner, and whether there is one
     """
 
@@ -80,7 +80,7 @@ class ContactCurves(NamedTuple):
 
     Parameters
     ----------
-    own : returns functions and places of the own boundary at elements and xi (c,), in a state
+    own : returns functions and positions of the own boundary at elements and xi (c,), in a state
     own_third, third : return third derivatives of places on the own and on the partner boundary
     ends : (2, rows, n, elements) functions of the partner at both ends of its elements
     partner : its arrays
@@ -139,8 +139,8 @@ class SegmentVariations:
     ----------
     segments, pairs : segments and their contact pairs
     curves : the own boundary and the partner
-    states : (nodes, d) places now and at reference [m]
-    base : (3, d, p) reference places of the points
+    states : (nodes, d) positions now and at reference [m]
+    base : (3, d, p) reference positions of the points
     """
 
     def __init__(

@@ -194,7 +194,7 @@ def own_points(nodes: Ints, functions: Floats, x: Floats, length: Floats, out: F
     ----------
     nodes : (n, p) of each point
     functions : (1 + m, n, p), VALUE and from RATE on
-    x : places of all nodes, (nodes, d)
+    x : positions of all nodes, (nodes, d)
     length : (p,) area of the reference tangents
     out : (OUT, p)
     """
