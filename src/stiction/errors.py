@@ -33,8 +33,8 @@ class StictionError(Exception):
 
     Parameters
     ----------
-    where : what was given wrongly, such as "Chain.mass"; or, alone, the whole message
-    got, needs : what was given, and what is needed
+    where : the wrong argument, such as "Chain.mass"; or, alone, the whole message
+    got, needs : the given value, and the values that are admitted
     why, try_ : sentences that say why it is needed, and what to try
     """
 

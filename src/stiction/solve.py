@@ -32,11 +32,11 @@ def solve(
     x0: float | Sequence[float] | npt.NDArray[np.float64] | None = None,
     mode: str | None = None,
 ) -> Run:
-    """Solve `system` and return what happened.
+    """Solve `system` and return the run.
 
     Parameters
     ----------
-    system : what moves, for example a `Chain`
+    system : the system to solve, for example a `Chain`
     method : how it is solved; the system's own default when None
     t_span : start and end [s, or the time unit of the system]
     save : times at which the state is saved, or how many evenly spaced ones;

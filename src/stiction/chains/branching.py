@@ -133,7 +133,7 @@ def branches(chain: Chain, force: float, x: npt.ArrayLike) -> BranchSet:
     Raises
     ------
     ModelError : for more than three masses, or without any damper under friction that
-        does not depend on speed (then the velocity does not follow from the place).
+        does not depend on speed (then the velocity does not follow from the displacement).
 
     Source: formulas sheet of the chains paper, section 1e.
     Verified by: tests/unit/chains/test_root_boxes.py::test_branches_against_many_starts

@@ -122,7 +122,7 @@ class EventDriven(Method):
         return solve_event_driven(system, self, request)
 
     def tangents(self, system: Chain, t_span: tuple[float, float], to: Sequence[str]) -> Tangents:
-        """Return the end of a run of `system` and its derivatives by the directions `to`."""
+        """Return the end of a run of `system` and its derivatives in the directions `to`."""
         from stiction.chains.tangents.run import event_driven_tangents
 
         return event_driven_tangents(system, self, t_span, to)
@@ -130,7 +130,7 @@ class EventDriven(Method):
     def gradients(
         self, system: Chain, t_span: tuple[float, float], of: Sequence[str], to: Sequence[str]
     ) -> Gradients:
-        """Return derivatives of the quantities `of` by the directions `to`."""
+        """Return derivatives of the quantities `of` with respect to the directions `to`."""
         from stiction.chains.tangents.adjoint import event_driven_gradients
 
         return event_driven_gradients(system, self, t_span, of, to)
@@ -205,7 +205,7 @@ class ThetaStepper(Method):
         return solve_exactly(system, self, request)
 
     def tangents(self, system: Chain, t_span: tuple[float, float], to: Sequence[str]) -> Tangents:
-        """Return the end of a run of `system` and its derivatives by the directions `to`."""
+        """Return the end of a run of `system` and its derivatives in the directions `to`."""
         from stiction.chains.tangents.steps import theta_tangents
 
         return theta_tangents(system, self, t_span, to)

@@ -76,7 +76,7 @@ class ChainStepper:
     ) -> None:
         if not chain.law.sticks:
             why, try_ = "its steps go from event to event.", "take a law that sticks."
-            needs = "a law with a set of forces at rest"
+            needs = "a set-valued law: at rest, any friction up to a bound"
             raise ModelError("ChainStepper.law", repr(chain.law), needs, why, try_)
         found: Any = method_for(chain, method)
         chosen = dataclasses.replace(found, replay=False)

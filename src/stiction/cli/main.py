@@ -16,7 +16,7 @@ from stiction.errors import ExtensionWarning, StictionError, explain
 from stiction.explore.command import explore_command
 from stiction.fits.command import fit_command
 from stiction.fmi.command import export_command
-from stiction.io.interrupts import end_at_once, exit_code, hearing, times_heard
+from stiction.io.interrupts import catching_interrupts, end_at_once, exit_code, interrupts_caught
 from stiction.io.scenario.completion import scenarios, settings
 
 __all__ = ["app", "main"]
@@ -72,9 +72,9 @@ def guarded(command: C) -> C:
 
     @functools.wraps(command)
     def inner(*args: Any, **options: Any) -> None:
-        before = times_heard()
+        before = interrupts_caught()
         try:
-            with hearing():
+            with catching_interrupts():
                 command(*args, **options)
                 sys.stdout.flush()
         except (typer.Exit, typer.Abort):
@@ -83,7 +83,7 @@ def guarded(command: C) -> C:
             silence()
         except (Exception, KeyboardInterrupt) as error:
             # errors after Ctrl-C inside an import are consequences of it
-            if isinstance(error, KeyboardInterrupt) or times_heard() > before:
+            if isinstance(error, KeyboardInterrupt) or interrupts_caught() > before:
                 typer.echo("Interrupted.", err=True)
                 raise typer.Exit(exit_code()) from error
             message = _message(error)
@@ -103,7 +103,7 @@ def _message(error: BaseException) -> str:
         return _TOO_LARGE
     if isinstance(error, OSError):
         # for example a full disk behind `> file`; what we write ourselves has its own message
-        return explain("stiction", error.strerror or str(error), *_NO_HELP)
+        return explain("stiction", error.strerror or str(error), *_SYSTEM_ERROR)
     return ""
 
 
@@ -116,7 +116,7 @@ _TOO_LARGE = explain(
 )
 
 
-_NO_HELP = (
+_SYSTEM_ERROR = (
     "a system that reads and writes",
     "the operating system refused it.",
     "check disks, permissions and redirections; > /dev/null prints nowhere.",
@@ -256,11 +256,16 @@ def sweep(
     engine: Annotated[
         str,
         typer.Option(
-            metavar="local|dask", help="Who solves.", autocompletion=one_of("local", "dask")
+            metavar="local|dask",
+            help="Where runs are solved.",
+            autocompletion=one_of("local", "dask"),
         ),
     ] = "local",
     address: Annotated[
-        str | None, typer.Option(metavar="URL", help="Of a Dask scheduler. Default: one here.")
+        str | None,
+        typer.Option(
+            metavar="URL", help="Address of a Dask scheduler. Default: a new one on this machine."
+        ),
     ] = None,
     shard: Annotated[
         str | None, typer.Option(metavar="i/n", help="One of n parts, for arrays of jobs.")
@@ -293,7 +298,7 @@ def verify(
     ],
     json: Json = False,
     quiet: Annotated[
-        bool, typer.Option("--quiet", "-q", help="Print results that are not valid only.")
+        bool, typer.Option("--quiet", "-q", help="Print only results that are not valid.")
     ] = False,
 ) -> None:
     """Check saved runs against their digests: exit 0 valid, 2 damaged, 3 without digests."""
@@ -368,7 +373,7 @@ def reproduce(
         bool, typer.Option("--full", help="The paper's sizes where the default is smaller: slow.")
     ] = False,
     quick: Annotated[
-        bool, typer.Option("--quick", help="The quick sizes: the default where a paper has two.")
+        bool, typer.Option("--quick", help="The small sizes: the default if a paper has two.")
     ] = False,
     changes: Annotated[
         list[str] | None,
@@ -412,7 +417,7 @@ def doctor(
     json: Json = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print faults only.")] = False,
 ) -> None:
-    """What works on this machine, what does not, what to install for what; exit 2 on faults."""
+    """What works on this machine, and which package to install for the rest; exit 2 on faults."""
     import dataclasses
 
     from stiction.doctor import FAULT, examine, screen

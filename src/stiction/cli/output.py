@@ -33,7 +33,7 @@ def check_stream() -> None:
 
 
 def put(text: str) -> None:
-    """Print `text`; say nothing more if nobody reads it any longer."""
+    """Print `text`; be silent once the reader has closed the pipe."""
     check_stream()
     try:
         typer.echo(text)

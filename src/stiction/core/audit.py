@@ -46,7 +46,7 @@ class Check:
     value, limit : the worst value and its limit
     time : of the worst value [s]; None if it concerns the whole run
     note : meaning, with its [unit] if it has one, and what to do on failure
-    kind : of the comparison
+    kind : how value and limit are compared, see `Kind`
     """
 
     check: str

@@ -32,7 +32,7 @@ class Loss:
     units: Mapping[str, str] = field(default_factory=dict)
 
     def __repr__(self) -> str:
-        """Return kind, time, place and choice in one line."""
+        """Return kind, time, contact and choice in one line."""
         place = "".join(f", {name} {brief(value)}" for name, value in self.where.items())
         choice = f"; taken: {self.choice}" if self.choice else ""
         return f"<{self.kind} at t = {self.time:.6g}{place}{choice}>"

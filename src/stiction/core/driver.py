@@ -194,7 +194,7 @@ def _check_system(system: object) -> None:
         if hasattr(system, "system"):
             # a scenario has its own method and times
             example = "read_scenario(...).solve() solves a scenario."
-        needs, why = "a system, such as Chain(...)", "the first argument is what moves."
+        needs, why = "a system, such as Chain(...)", "the first argument is the system to solve."
         raise ModelError("solve.system", repr(system), needs, why, example)
 
 

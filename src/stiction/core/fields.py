@@ -61,7 +61,7 @@ class Rule(Protocol):
         Parameters
         ----------
         where : name of the field, such as "Chain.mass"
-        value : what was given
+        value : the given value
         owner : the object that has the field
         hint : its type
 

@@ -92,7 +92,7 @@ def versions() -> Iterator[Row]:
 
 
 def extras() -> Iterator[Row]:
-    """Report every extra that a user may want: whether it is there, what it is for."""
+    """Report every extra that a user may want: whether it is installed, and its purpose."""
     every = list(_requirements())
     for extra, what in _EXTRAS.items():
         packages = [_package(name, bound) for name, bound, of in every if of == extra]
@@ -174,7 +174,7 @@ def machine() -> Iterator[Row]:
 
 
 def _proc(file: str, pattern: str) -> str:
-    """Return what a file of /proc says, "" where it says nothing."""
+    """Return the match of a pattern in a file of /proc, "" if there is none."""
     with contextlib.suppress(OSError):
         if match := re.search(pattern, Path("/proc", file).read_text(encoding="utf-8")):
             return match[1].strip()

@@ -25,9 +25,9 @@ class Finding:
 
     Parameters
     ----------
-    part : what it belongs to: "machine", "solvers", ...
-    name : what was looked at
-    state : OK; NOTE for what is absent and not needed; FAULT for what does not work
+    part : part of the installation: "machine", "solvers", ...
+    name : name of the check
+    state : OK; NOTE for an absent part that is not needed; FAULT for one that does not work
     value : result of the check, as text
     advice : what to do about it, "" for nothing
     """

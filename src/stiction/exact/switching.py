@@ -243,7 +243,7 @@ class Turntable:
     m : mass of the slider [kg]
     c1, c2 : damping of the disk [N m s] and of the slider [N s/m]
     beta : radius of gyration of the disk [m]; its moment of inertia is m beta^2
-    r0 : rest place of the spring [m]
+    r0 : position of the slider at which the spring is unstressed [m]
     omega0 : speed of the turntable [1/s]
     mu : friction force [N]
     gamma : angle of the wheel to the slit [rad]

@@ -101,7 +101,7 @@ class Known:
     Parameters
     ----------
     table : as plain values
-    seconds : what solving it takes
+    seconds : estimated time of the solve
     measured : whether on this machine
     fixed : time of its report and drawing, whatever its size [s]
     """

@@ -38,8 +38,8 @@ class Field:
 
     Parameters
     ----------
-    path : where it stands, such as system.law.mu or system.mass[0]
-    value : what it is
+    path : of the field, such as system.law.mu or system.mass[0]
+    value : its present value
     low, high : ends of its slider; its box takes any number
     step : of the slider; of the power of ten where `powers`
     whole : whether it counts something
@@ -77,7 +77,7 @@ def fields_of(table: Table, text: str = "") -> list[Field]:
 
 
 def _rules(table: Table) -> Iterator[tuple[str, Rule]]:
-    """Give the path of every declared field, with what it may hold."""
+    """Give the path of every declared field, with the values that it admits."""
     tables = [(key, table.get(key)) for key in _ROOTS]
     for path, inner in tables:
         if not isinstance(inner, Mapping):
@@ -145,7 +145,7 @@ def _range(value: float, *, listed: bool, one_sided: bool) -> tuple[float, float
     if whole:
         return (1.0 if value > 0 else float(value) - 5.0), max(2.0 * value, value + 5.0)
     near, far = _round(0.1 * size), _round(3.0 * size)
-    # a place or a velocity may change its direction
+    # a position or a velocity may change its direction
     if listed and not one_sided:
         return -far, far
     return (near, far) if value > 0.0 else (-far, -near)
@@ -174,7 +174,7 @@ def comments(text: str) -> dict[str, str]:
 
 
 def value_of(field: Field, value: object) -> float | int:
-    """Return what a page sent for a field as a number.
+    """Return the value that a page sent for a field as a number.
 
     Raises
     ------

@@ -98,7 +98,7 @@ class Hub:
         self._next()
 
     def stop(self, owner: str) -> None:
-        """Stop what a page asked for, and forget what it waits for."""
+        """Stop the runs that a page requested, and drop its waiting requests."""
         for late in [job for job in self._waiting if job.owner == owner]:
             self._waiting.remove(late)
             late.message({"error": "Stopped.", "stopped": True})
@@ -146,7 +146,7 @@ class Hub:
             self._process.kill()
 
     def _read(self, process: subprocess.Popen[bytes]) -> None:
-        """Pass on what a process says until it ends; runs in a thread of its own."""
+        """Forward the messages of a process until it ends; runs in a thread of its own."""
         assert process.stdout is not None
         with contextlib.suppress(ValueError, OSError):
             for line in process.stdout:

@@ -20,7 +20,7 @@ _MOST_CHECKS = 200
 
 
 def report_of_run(run: Run) -> dict[str, Any]:
-    """Return what is shown of a run.
+    """Return the figures, tables and texts of a run for a page.
 
     Returns
     -------
@@ -53,7 +53,7 @@ def report_of_run(run: Run) -> dict[str, Any]:
 
 
 def report_of_study(study: Any) -> dict[str, Any]:
-    """Return what is shown of a study: its summary and its movie, as of a run."""
+    """Return the view of a study: its summary and its movie, as of a run."""
     from stiction.studies.figures import StudyFigures
     from stiction.studies.study import screen as words
 

@@ -35,7 +35,7 @@ class Server:
 
     Parameters
     ----------
-    folder : what the page may read and write
+    folder : the only folder that the page may read and write
     port : to listen on; 0 for any that is free
 
     Raises

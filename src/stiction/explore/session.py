@@ -32,8 +32,8 @@ class Session:
 
     Parameters
     ----------
-    folder : what it may read and write
-    hub : what solves
+    folder : the only folder that it may read and write
+    hub : the processes that solve
     send : takes messages for the page
 
     Verified by: tests/unit/explore/test_session.py::test_from_a_slider_to_a_picture
@@ -81,7 +81,7 @@ class Session:
             self._send({"kind": "error", "text": str(error), "field": field, "about": what})
 
     def close(self) -> None:
-        """Stop what runs for this page."""
+        """Stop the runs of this page."""
         self._send = lambda message: None
         self._hub.stop(self.owner)
 

@@ -47,7 +47,7 @@ class Worker:
 
     Parameters
     ----------
-    answer : takes what is message: `id`, and `progress` with `note`, `done`, or `error`
+    answer : called with messages: `id`, and `progress` with `note`, `done`, or `error`
 
     Verified by: tests/unit/explore/test_session.py::test_from_a_slider_to_a_picture
     """
@@ -56,7 +56,7 @@ class Worker:
         self._answer = answer
         self._recent_runs: dict[str, Run] = {}
         self._solved_kinds: set[str] = set()
-        # numbers of what is to be stopped
+        # numbers of the requests to be stopped
         self.stopped: set[int] = set()
 
     def do(self, asked: Mapping[str, Any]) -> None:
@@ -145,7 +145,7 @@ class Worker:
         known = getattr(scenario.system, "plain_seconds", None)
         span = scenario.t_end - scenario.t_span[0]
         ours = GIVEN is None and place.startswith("stiction.")
-        # what is loaded once serves every move of a slider
+        # a scenario that is loaded once serves every move of a slider
         ready = ours and (is_ready(place) or is_ready(system_of(place)))
         plain_s = known(method, span) if known is not None else None
         mode, open_ = choose(place, "compiled" if ready else None, plain_s)

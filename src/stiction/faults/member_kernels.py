@@ -1,4 +1,8 @@
-"""Members of a study: spring sliders integrated one after the other in one set of arrays."""
+"""Members of a study: spring sliders integrated one after the other in one set of arrays.
+
+Each member has the steps of a single run: `stepper_kernels` has the method (Dormand, Prince 1980),
+`rate_kernels` the equations.
+"""
 
 from __future__ import annotations
 

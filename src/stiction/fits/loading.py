@@ -29,7 +29,7 @@ class SavedFit:
 
     Parameters
     ----------
-    folder : where it is
+    folder : path of the saved run or fit
     status : "fitted" or "untrusted"
     estimates : the parameters, without their profiles
     warnings : undetermined parameters, estimates at a bound, pairs that are nearly collinear

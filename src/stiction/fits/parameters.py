@@ -177,7 +177,7 @@ class Coordinates:
 
     Parameters
     ----------
-    parameters : what is fitted
+    parameters : the fitted parameters
     fixed : fields of the law that are not, by name
 
     Verified by: tests/unit/fits/test_parameters.py::test_every_point_is_a_law

@@ -53,7 +53,7 @@ class Problem:
     ----------
     law : its class; the values of an instance are the start, and fixed where they are not fitted
     rig : how the curves were measured
-    curves : what was measured
+    curves : the measured curves
     free : fields of the law that are fitted; None for all it has
     known : values of fields that are not fitted, for a class
     """

@@ -17,10 +17,10 @@ from typing import Any
 
 __all__ = [
     "Interrupts",
+    "catching_interrupts",
     "end_at_once",
     "exit_code",
-    "hearing",
-    "times_heard",
+    "interrupts_caught",
     "uninterrupted",
 ]
 
@@ -50,7 +50,7 @@ def end_at_once() -> None:
 
 
 @contextlib.contextmanager
-def hearing() -> Iterator[None]:
+def catching_interrupts() -> Iterator[None]:
     """Context in which signals raise KeyboardInterrupt instead of ending the process.
 
     Verified by: tests/scenarios/test_kill.py::test_interrupted_runs_say_how_to_go_on
@@ -72,7 +72,7 @@ def _end(number: int, frame: FrameType | None) -> None:
     os._exit(128 + number)
 
 
-def times_heard() -> int:
+def interrupts_caught() -> int:
     """Return the number of interrupts of this process."""
     return len(_heard)
 

@@ -75,7 +75,7 @@ class Adhesion(Declared, abc.ABC):
         raise ModelError(
             type(self).__name__,
             "a law made of Python functions where compiled code asks for constants",
-            "a law with a table, such as LennardJones",
+            "a law that is given by constants, such as LennardJones",
             "compiled code cannot call these functions.",
             "fit a LennardJones law to it: LennardJones.fit.",
         )

@@ -329,7 +329,7 @@ class UserThreshold(AdhesiveFriction):
     Parameters
     ----------
     function : takes a gap [m], returns s [Pa] >= 0; plain Python on floats
-    slope_function : its derivative by the gap [Pa/m]; checked against differences
+    slope_function : d threshold / d gap [Pa/m]; checked against differences
     probe : gaps [m], lowest and highest, between which both are checked here
     current : True if s is per current area, False if per reference area
 

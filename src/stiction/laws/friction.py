@@ -374,9 +374,9 @@ def with_stick(law: Friction, where: str) -> None:
         raise ModelError(
             where,
             f"{type(law).__name__}, which has no stick",
-            "a law with a set of forces at rest",
+            "a set-valued law: at rest, any friction up to a bound",
             "its steps decide between stick and slip.",
-            "use Radau(), EventDriven(), which goes over to it, or ThetaStepper(step=...).",
+            "use Radau(); EventDriven(), which then calls Radau; or ThetaStepper(step=...).",
         )
 
 

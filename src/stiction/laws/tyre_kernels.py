@@ -1,4 +1,8 @@
-"""Tyre laws as scalar functions, for the kernels of the wheel."""
+"""Lateral force and aligning moment of a tyre as scalar functions, for the kernels of the wheel.
+
+`laws.tyre` describes the laws. Source: formulas sheet of the wheel paper (Szalai, Jeffrey 2014),
+section 2.
+"""
 
 from __future__ import annotations
 

@@ -184,7 +184,7 @@ class Callback(_UserFunction):
 
 @dataclass(frozen=True)
 class CallbackArguments:
-    """Arguments of the parts of an `ArrayCallback`, and the places of their results.
+    """Arguments of the parts of an `ArrayCallback`, and the indices of their results.
 
     Parameters
     ----------
@@ -332,7 +332,7 @@ class ArrayCallback(_UserFunction):
             lines.append(f"    p = Parameters({', '.join(f'p_all[{c}]' for c in range(n_p))})")
         elif "p" in used:
             lines.append(f"    p = carray(p_at, ({n_p},))")
-        # what a part writes into its arguments must not reach the solver's own memory
+        # save the arguments, which are arrays of the solver: a part may write into them
         arguments = [("x", c) for c in range(n)]
         arguments += [("s", c) for c in range(n_signs)] if "s" in used else []
         arguments += [("p", c) for c in range(n_p)] if "p" in used and not named else []

@@ -14,7 +14,7 @@ _HEAD = ("quantity", "paper", "ours", "difference")
 
 
 def table(rows: Sequence[Row]) -> list[tuple[str, ...]]:
-    """Return the header and the lines; a column of verdicts if any row has one."""
+    """Return the header and the lines, with a column of verdicts if any row has one."""
     if not any(row.verdict for row in rows):
         return [_HEAD, *(row.cells for row in rows)]
     return [(*_HEAD, "verdict"), *((*row.cells, row.verdict) for row in rows)]
@@ -45,8 +45,8 @@ def markdown(key: str, item: Item, rows: Sequence[Row]) -> str:
     head, *body_lines = table(rows)
     lines = [head, ("---",) * len(head), *body_lines]
     body = "\n".join(f"| {' | '.join(line)} |" for line in lines)
-    needs = ", ".join(item.scenarios) or "none"
-    return f"# {key}\n\n{item.title}\n\nScenarios: {needs}\n\n{body}\n"
+    scenarios = ", ".join(item.scenarios) or "none"
+    return f"# {key}\n\n{item.title}\n\nScenarios: {scenarios}\n\n{body}\n"
 
 
 def write_csv(rows: Sequence[Row], path: Path) -> None:
@@ -56,5 +56,5 @@ def write_csv(rows: Sequence[Row], path: Path) -> None:
         head, *_ = table(rows)
         writer.writerow(head)
         for row in rows:
-            plain = (row.what, row.paper, row.ours, row.difference, row.verdict)
-            writer.writerow(plain[: len(head)])
+            cells = (row.what, row.paper, row.ours, row.difference, row.verdict)
+            writer.writerow(cells[: len(head)])

@@ -1,4 +1,7 @@
-"""Dead loads, internal damping and prescribed motion of clamps."""
+"""Dead loads, internal damping and prescribed motion of clamps: forces of rods and their power.
+
+`rod_kernels` has the equations of motion to which these forces belong.
+"""
 
 from __future__ import annotations
 

@@ -27,13 +27,12 @@ class Elements(NamedTuple):
     nodes : (e, n) nodes or control points
     gradients : (e, q, n, d) dN_a/dX [1/m] at the integration points
     weights : (e, q) reference volume of each point, in the plane per unit thickness
-    volume_gradients : (e, r, n, d) where the volumetric part is integrated; r = 0 means at
-        the points above
+    volume_gradients : (e, r, n, d) dN_a/dX at the integration points of the volumetric part; r = 0
+        means those above
     volume_weights : (e, r)
     modes : (e, q, m, d) gradients of incompatible modes [1/m]; m = 0 where there are none
-    hourglass : (e, n, k) hourglass functions of the nodes, zero for linear fields; k = 0 where
-        there are none
-    inner : the same elements with all integration points and modes, for the hourglass energy
+    hourglass : (e, n, k) hourglass vectors, orthogonal to linear fields; k = 0 where there are none
+    inner : the same elements with full integration and modes, for the hourglass energy
     """
 
     nodes: Ints
@@ -49,8 +48,8 @@ class Elements(NamedTuple):
 class Surface(NamedTuple):
     """A contact boundary in order, with m = d - 1 coordinates xi in [-1, 1] on each element.
 
-    Its outward normal lies to the right of rising xi in the plane, and along the product of the
-    tangents of both coordinates in space.
+    Its outward normal lies to the right of rising xi in the plane, and along the cross
+    product of the tangents of both coordinates in space.
 
     Parameters
     ----------
@@ -59,13 +58,13 @@ class Surface(NamedTuple):
         Bernstein polynomials of each coordinate, the first one running fastest
     weights : (s, n) rational weights, one for B-splines
     neighbours : (s, 2 m) elements before and after along each coordinate, -1 where it ends
-    points : (q,) integration points of the first coordinate
-    functions : (s, q, n)
-    derivatives : (s, q, n, m) by the coordinates, m = d - 1
+    points : (p,) Gauss points of one coordinate; q = p^m points on an element
+    functions : (s, q, n) N_a at the integration points
+    derivatives : (s, q, n, m) dN_a/dxi there
     areas : (s, q) reference area of each point, per unit thickness
-    degrees : of the Bernstein polynomials of each coordinate; () where there is but one
-    grid : elements along each coordinate, the first one running fastest; () as before
-    lengths : (s, m) mean reference length of each element along each coordinate, unless m = 1
+    degrees : of the Bernstein polynomials of each coordinate; () in the plane
+    grid : elements along each coordinate, the first one running fastest; () in the plane
+    lengths : (s, m) mean reference length of each element along each coordinate; empty in the plane
     """
 
     nodes: Ints
@@ -86,7 +85,7 @@ class Picture(NamedTuple):
 
     Parameters
     ----------
-    matrix : (k, n) drawn points = matrix @ places of the nodes
+    matrix : (k, n) drawn points = matrix @ positions of the nodes
     quads : (c, 4) drawn cells
     edge : (k, 2) drawn points at the ends of each segment of the outline
     owner : (c, 2) block and element of each drawn cell
@@ -99,11 +98,11 @@ class Picture(NamedTuple):
 
 
 class Places(NamedTuple):
-    """The place of every node of a mesh, as a weighted mean of nodes and control points.
+    """The position of each node of a mesh, as a weighted mean of up to two points.
 
     Parameters
     ----------
-    numbers : (nodes, 2) of the points, -1 where there is none
+    numbers : (nodes, 2) nodes or control points by index, -1 where there is none
     fractions : (nodes, 2) weights of the two
     """
 
@@ -116,14 +115,14 @@ class Discretisation(NamedTuple):
 
     Parameters
     ----------
-    points : (n, d) reference places of nodes and control points [m]
+    points : (n, d) reference positions of nodes and control points [m]
     blocks : elements by kind
     surfaces : contact boundaries by name
     node_sets : nodes and control points of every named boundary
     picture : how it is drawn
-    places : which of the points make the place of each node of the mesh
+    places : the points whose mean is the position of each node of the mesh
     sheets : membranes among its elements
-    hulls : its elements in Bezier form, unless it is a membrane
+    hulls : Bezier control nets, whose convex hulls enclose its elements; none for membranes
     """
 
     points: Floats
@@ -137,10 +136,10 @@ class Discretisation(NamedTuple):
 
 
 def components(parts: Sequence[Discretisation]) -> int:
-    """Return how many components the places of all bodies have."""
+    """Return the dimension of space, 2 or 3, common to all bodies."""
     counts = {int(part.points.shape[1]) for part in parts}
     if len(counts) > 1:
-        got, needs = "bodies of the plane and of space", "all of them in one"
+        got, needs = "two- and three-dimensional bodies", "bodies of one dimension"
         why, try_ = "they move in one space.", "solve them in two runs."
         raise ModelError("Solid.bodies", got, needs, why, try_)
     return counts.pop()

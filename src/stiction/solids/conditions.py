@@ -1,4 +1,4 @@
-"""What is done to bodies: held, driven along a program, or loaded by one."""
+"""Conditions on bodies: fixed, driven along a program, or loaded by one."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _TRY_POINTS = "give times = [0, 1] and values = [0, 2], as many values as rising
 _TIMES = Finite("", _WHY_POINTS, _TRY_POINTS, per="point", rising=True)
 _VALUES = Finite("", _WHY_POINTS, _TRY_POINTS, per="time")
 _POINT = Components("m", "a node is near.", counts=(2, 3))
-_CONTACT = Count(0, "contacts are counted from 0.", "give the place in the list.")
+_CONTACT = Count(0, "contacts are counted from 0.", "give the index in the list.")
 _ABOUT = Components("m", "moments are reported about it.", counts=(2, 3))
 
 # of conditions: where, along which axis, and how much over time

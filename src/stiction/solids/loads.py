@@ -1,4 +1,4 @@
-"""What acts on boundaries and partners beside forces at points: tractions, springs, spin."""
+"""Loads on boundaries and partners beside forces at points: tractions, springs, spin."""
 
 from __future__ import annotations
 

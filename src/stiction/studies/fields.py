@@ -97,7 +97,7 @@ def unit_of(scenario: Scenario, place: Place) -> str:
     declared = str(getattr(rules_of(type(owner)).get(names[-1]), "unit", ""))
     if declared not in ("", "1"):
         return declared
-    # dimensionless fields: the docstring names the reference
+    # fields without a declared unit: the docstring has it in brackets
     for kind in type(owner).__mro__:
         documented = _documented_units(inspect.cleandoc(kind.__doc__ or ""))
         if names[-1] in documented:
@@ -151,9 +151,9 @@ class _Leaf:
 def _rebuilt(owner: Any, tree: Mapping[Any, Any]) -> Any:
     if not dataclasses.is_dataclass(owner):
         parts = list(owner)
-        for place, inner in tree.items():
-            value = _plain(inner.value) if isinstance(inner, _Leaf) else None
-            parts[place] = _rebuilt(parts[place], inner) if value is None else value
+        for index, inner in tree.items():
+            leaf = isinstance(inner, _Leaf)
+            parts[index] = _plain(inner.value) if leaf else _rebuilt(parts[index], inner)
         return np.array(parts) if isinstance(owner, np.ndarray) else tuple(parts)
     new: dict[str, Any] = {}
     for name, inner in tree.items():
@@ -174,11 +174,9 @@ def _known(owner: object) -> list[str]:
     if isinstance(owner, type) or not dataclasses.is_dataclass(owner):
         return []
     names = [f.name for f in dataclasses.fields(owner) if f.init]
-    return (
-        [n for n in names if n in ("system", "method", *_OF_SOLVE)]
-        if (isinstance(owner, Scenario))
-        else names
-    )
+    if isinstance(owner, Scenario):
+        return [n for n in names if n in ("system", "method", *_OF_SOLVE)]
+    return names
 
 
 def _entry(path: str, values: Any, place: int, owner: str) -> Any:
@@ -189,7 +187,7 @@ def _entry(path: str, values: Any, place: int, owner: str) -> Any:
         raise ScenarioError(f"fields.{path}", what, needs, why, try_)
     if place >= len(values):
         needs = f"an index from 0 to {len(values) - 1}"
-        why = f"{owner} has {len(values)} entries; places in lists are count_notes from 0."
+        why = f"{owner} has {len(values)} entries; indices start at 0."
         raise ScenarioError(f"fields.{path}", place, needs, why, "take one of them.")
     return values[place]
 

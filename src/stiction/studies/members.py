@@ -1,4 +1,4 @@
-"""Solves the members of a chunk: arrays of their results, and notes on invalid members."""
+"""Solution of the members of a chunk: arrays of their results, and notes on invalid members."""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ class Result:
     ----------
     values : a number, or an array
     dims : names of its axes
-    unit, meaning : of the values
+    unit, meaning : unit and meaning of the values
     """
 
     values: Array

@@ -88,7 +88,7 @@ class EventDriven(Method):
     def tangents(
         self, system: SwitchingSystem, t_span: tuple[float, float], to: Sequence[str]
     ) -> Tangents:
-        """Return the end of a run and its derivatives by the directions `to`."""
+        """Return the end of a run and its derivatives with respect to the directions."""
         from stiction.switching.tangents.run import tangents_of
 
         return tangents_of(system, self, t_span, to)

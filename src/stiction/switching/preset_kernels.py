@@ -2,7 +2,7 @@
 
 Each takes (x, s, p, out) as pointers. Signs come in by s; the fields are written so that
 they stay smooth when a state lies a little on the other side of its surface. Powers are the
-rates of external work, friction heat and viscous heat.
+rates of external work, friction heat and viscous heat. `presets` states the equations.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""Regularised flows, and stochastic flows by the scheme of Euler and Maruyama: kernels."""
+"""Regularised flows, and stochastic flows by the scheme of Euler and Maruyama: kernels.
+
+A regularised flow replaces the sign of h by a smooth function of h (see `smoothing`); a stochastic
+one solves dx = f(x; sgn h) dt + level scale dW (see `noise`).
+"""
 
 from __future__ import annotations
 

@@ -74,7 +74,7 @@ def _solve(m: Matrix, pivots: Integers, b: Vector) -> None:
 
 @kernel
 def _jacobian(w: Workspace, jac: Matrix) -> None:
-    """Fill jac[n, n] with the derivatives of the rates by the state, by differences."""
+    """Fill jac[n, n] with derivatives of the rates with respect to the state, from differences."""
     now, a = w.progress[0], w.vectors
     n = now.n
     for c in range(n + 1 + now.q):

@@ -109,7 +109,7 @@ def test_wrong_steps_are_refused():
         stepper.push(math.nan)
     with pytest.raises(ModelError, match=r"states of a law"):
         ChainStepper(chain(law=AgeingCoulomb(0.3, 0.02, 1.0, 1e-5)), METHOD)
-    with pytest.raises(ModelError, match=r"a set of forces at rest"):
+    with pytest.raises(ModelError, match=r"a set-valued law"):
         ChainStepper(chain(law=LuGre(1e5, 300.0, 0.0, 0.3, 0.25, 1e-3)), METHOD)
     with pytest.raises(SolveError, match="max_steps = 5"):
         ChainStepper(chain(), st.EventDriven(max_steps=5)).go_to(50.0)

@@ -21,7 +21,7 @@ from stiction.numerics.compiling import ahead_of_time
 @pytest.fixture
 def call(monkeypatch):
     """Call a command; signals keep their handlers."""
-    monkeypatch.setattr(main, "hearing", contextlib.nullcontext)
+    monkeypatch.setattr(main, "catching_interrupts", contextlib.nullcontext)
 
     def run(*words):
         return runner().invoke(main.app, list(words))
@@ -44,7 +44,7 @@ def call(monkeypatch):
     ],
 )
 def test_errors_are_reported(monkeypatch, capsys, error, code, told):
-    monkeypatch.setattr(main, "hearing", contextlib.nullcontext)
+    monkeypatch.setattr(main, "catching_interrupts", contextlib.nullcontext)
 
     @main.guarded
     def command():
@@ -57,7 +57,7 @@ def test_errors_are_reported(monkeypatch, capsys, error, code, told):
 
 
 def test_errors_of_ours_are_shown_whole(monkeypatch):
-    monkeypatch.setattr(main, "hearing", contextlib.nullcontext)
+    monkeypatch.setattr(main, "catching_interrupts", contextlib.nullcontext)
 
     @main.guarded
     def command():
@@ -68,9 +68,9 @@ def test_errors_of_ours_are_shown_whole(monkeypatch):
 
 
 def test_an_error_after_ctrl_c_is_the_interrupt(monkeypatch, capsys):
-    monkeypatch.setattr(main, "hearing", contextlib.nullcontext)
+    monkeypatch.setattr(main, "catching_interrupts", contextlib.nullcontext)
     heard = iter((0, 1))
-    monkeypatch.setattr(main, "times_heard", lambda: next(heard))
+    monkeypatch.setattr(main, "interrupts_caught", lambda: next(heard))
 
     @main.guarded
     def command():
@@ -84,7 +84,7 @@ def test_an_error_after_ctrl_c_is_the_interrupt(monkeypatch, capsys):
 
 def test_a_reader_that_left_is_no_error(monkeypatch):
     seen = []
-    monkeypatch.setattr(main, "hearing", contextlib.nullcontext)
+    monkeypatch.setattr(main, "catching_interrupts", contextlib.nullcontext)
     monkeypatch.setattr(main, "silence", lambda: seen.append(1))
 
     @main.guarded

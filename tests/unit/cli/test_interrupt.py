@@ -6,7 +6,7 @@ import signal
 import pytest
 
 from stiction.cli import run as cli_run
-from stiction.io.interrupts import Interrupts, end_at_once, exit_code, hearing
+from stiction.io.interrupts import Interrupts, catching_interrupts, end_at_once, exit_code
 
 
 @pytest.fixture(autouse=True)
@@ -77,9 +77,9 @@ def test_signals_are_heard_by_commands_and_end_what_is_none(ending, number, code
     assert ending == [code]
     assert capfd.readouterr().err == "Interrupted.\n"
     assert exit_code() == 130
-    with pytest.raises(KeyboardInterrupt), hearing():
+    with pytest.raises(KeyboardInterrupt), catching_interrupts():
         signal.raise_signal(number)
-    with pytest.raises(KeyboardInterrupt), hearing(), Interrupts():
+    with pytest.raises(KeyboardInterrupt), catching_interrupts(), Interrupts():
         press_and_drop(number)
     assert exit_code() == code
     assert ending == [code]
@@ -89,7 +89,7 @@ def test_signals_are_heard_by_commands_and_end_what_is_none(ending, number, code
 
 def test_only_what_ends_at_once_is_heard():
     before = signal.getsignal(signal.SIGTERM)
-    with hearing():
+    with catching_interrupts():
         assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
         assert signal.getsignal(signal.SIGTERM) is before
 
@@ -101,7 +101,7 @@ def test_ignored_signals_stay_ignored():
         end_at_once()
         assert signal.getsignal(signal.SIGTERM) is signal.SIG_IGN
         assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
-        with hearing(), Interrupts():
+        with catching_interrupts(), Interrupts():
             signal.raise_signal(signal.SIGTERM)
             signal.raise_signal(signal.SIGINT)
     finally:

@@ -338,7 +338,7 @@ def test_what_is_no_system_is_named(solver):
         "2 x 3": sp.csr_matrix(np.ones((2, 3))),
         "0 x 0": sp.csr_matrix((0, 0)),
         "float32": sp.csr_matrix(np.eye(2, dtype=np.float32)),
-        "two entries at one place": doubled,
+        "two entries of one row and column": doubled,
         "out of range": outside,
     }
     with solver.start() as workspace:

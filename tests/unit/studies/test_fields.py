@@ -51,6 +51,7 @@ def test_an_object_may_be_a_value():
         ("law.mue", "did you mean 'mu'"),
         ("lod.rate", "did you mean 'load'"),
         ("mass[7]", "an index from 0 to 2"),
+        ("mass[9]", "indices start at 0"),
         ("stiffness[0]", "this field is one value"),
         ("law.mu.x", "it holds a value"),
         ("solve.t_ende", "did you mean 't_end'"),
@@ -68,6 +69,8 @@ def test_values_of_a_wrong_type_are_refused():
         changed(SCENARIO, [place_of(SCENARIO, "load.rate")], ["fast"])
     with pytest.raises(st.ModelError, match="mu"):
         changed(SCENARIO, [place_of(SCENARIO, "law.mu")], [-1.0])
+    with pytest.raises(st.ModelError, match="positive numbers"):
+        changed(SCENARIO, [place_of(SCENARIO, "mass[2]")], [None])
 
 
 @pytest.mark.parametrize(

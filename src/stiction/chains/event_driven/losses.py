@@ -1,7 +1,7 @@
 """Losses of determinism at grazing events, and the audit of saved states.
 
-A slip rate or a stick force grazes when it comes within its error of zero, or of the static bound,
-and leaves on the same side. Under friction with a jump both continuations are admissible then.
+A slip rate grazes zero, or a stick force grazes the static bound, if it comes within its error and
+turns back. Under friction with a jump both continuations are then admissible.
 """
 
 from __future__ import annotations
@@ -20,16 +20,24 @@ __all__ = ["grazing_losses", "response", "state_checks"]
 
 Floats = npt.NDArray[np.float64]
 
-_ONSET = "its drive reached the static bound and turned back"
+_ONSET = "the force on it reached the static bound and turned back"
 _SLIP = "its slip rate touched zero where friction could hold it"
+# by whether the mass slipped before, and afterwards
+_CONTINUATIONS = {
+    (True, True): "slipped on",
+    (True, False): "stuck",
+    (False, True): "slipped",
+    (False, False): "continued to stick",
+}
 
 
 def grazing_losses(chain: Chain, grazings: npt.NDArray[Any]) -> list[Loss]:
     """Return the losses of determinism among the grazings of a run, in order of time.
 
     With a jump in friction every grazing has two admissible continuations. Friction that weakens
-    at the rate L = -mu'(0) has one, but neighbouring motions diverge like exp(L N t / m): rounding
-    decides a grazing that stays undecided for longer than m / (L N). Other grazings are harmless.
+    at the rate L = -mu'(0) has one, but neighbouring motions diverge like exp(L N t / m). A grazing
+    that stays within its error for longer than m / (L N) is reported: from there on errors grow by
+    more than e. Other grazings are harmless.
 
     Parameters
     ----------
@@ -51,9 +59,7 @@ def grazing_losses(chain: Chain, grazings: npt.NDArray[Any]) -> list[Loss]:
             continue
         slid = grazing["kind"] == OF_SLIP
         went = grazing["slips"] == 1 if chain.law.has_jump else slid
-        continuation = "slipped on" if slid and went else "slipped" if went else "stuck"
-        if not slid and not went:
-            continuation = "continued to stick"
+        continuation = _CONTINUATIONS[bool(slid), bool(went)]
         losses.append(
             Loss(
                 float(grazing["time"]),
@@ -66,7 +72,7 @@ def grazing_losses(chain: Chain, grazings: npt.NDArray[Any]) -> list[Loss]:
 
 
 def response(chain: Chain) -> Floats:
-    """Return (n,) response times [s]: the inverse of each mass's local natural frequency."""
+    """Return (n,) response times [s]: 1 / (sqrt(k/m) + c/m) of the links at each mass."""
     k, c, m = chain.link_stiffness, chain.link_damping, chain.masses
     rate = np.sqrt((k[:-1] + k[1:] + chain.plate_springs) / m) + (c[:-1] + c[1:]) / m
     return np.asarray(1.0 / np.maximum(rate, np.finfo(float).tiny))
@@ -90,7 +96,7 @@ def state_checks(chain: Chain, saved: dict[str, npt.NDArray[Any]]) -> list[Check
     friction, mode, bound = saved["friction"], saved["mode"], chain.stick_bound
     ratio = stick_ratios(friction, mode, bound)
     if not stick_line(ratio.max()).holds:
-        # a bound that is small beside the spring forces is exact to their rounding only
+        # a bound that is small beside the spring forces is exact only up to their rounding
         ratio = stick_ratios(friction, mode, np.maximum(bound, _rounding(chain, saved)))
     worst = np.unravel_index(np.argmax(ratio), ratio.shape)
     slip = saved["v"] - chain.belt_speed

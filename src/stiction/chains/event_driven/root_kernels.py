@@ -2,7 +2,8 @@
 
 The event function of a slipping mass is its slip rate, that of a stuck one the reserve
 mu_s N - |R|. At release the function starts at zero, so its leading coefficients are divided out
-before roots are computed.
+before roots are computed. The theory is in `step_kernels`, the root finder in
+`numerics.event_localisation`.
 """
 
 from __future__ import annotations

@@ -67,7 +67,7 @@ class Grazing(Struct):
 class Problem(NamedTuple):
     """Arrays and numbers of a chain and a method; units as in `Chain`.
 
-    `response` is the inverse of each mass's local natural frequency [s]. At grazings between
+    `response` is 1 / (sqrt(k/m) + c/m) of the links at each mass [s]. At grazings between
     `slip_after` and `slip_before` the mass slips.
     """
 

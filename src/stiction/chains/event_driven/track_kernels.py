@@ -1,4 +1,8 @@
-"""States of the trajectory, recorded for the replay, which integrates it by another method."""
+"""States of the trajectory at and within steps, recorded for the replay.
+
+`chains.replay` integrates the equation of motion again by another method and compares.
+The states come from the Taylor series of `series_kernels`.
+"""
 
 from __future__ import annotations
 

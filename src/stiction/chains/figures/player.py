@@ -71,7 +71,7 @@ def movie_of(data: ChainData, time: Floats, *, scale: float | None = None) -> m.
         words += f", {chosen.size} of {data.n_mass} masses"
     # blocks of a long chain are narrow, and drawn higher than they are wide
     shape = float(np.clip((high - low)[1] / (high - low)[0], 0.12, 0.3))
-    title = "the chain: blocks at their places, displacements enlarged as stated"
+    title = "the chain: blocks at their positions, displacements enlarged as stated"
     return run_movie(
         data.run,
         time,

@@ -207,7 +207,7 @@ class Arc:
         return np.asarray(0.5 * (low + high))
 
     def state(self, u: Floats) -> tuple[Floats, Floats, Floats, Floats, Floats]:
-        """Return times [s], dt/du, places [m], velocities [m/s] and friction [N] at `u`."""
+        """Return times [s], dt/du, displacements [m], velocities [m/s] and friction [N] at `u`."""
         z = self.dense(u)
         v, t = z[:-1], z[-1]
         y = self.branch.places(v, t)

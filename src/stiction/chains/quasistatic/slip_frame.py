@@ -190,7 +190,7 @@ class Step:
         return (t - self.t) / self.h
 
     def state(self, u: Floats) -> State:
-        """Return times [s], dt/du, places [m], velocities [m/s] and friction [N] at `u`."""
+        """Return times [s], dt/du, displacements [m], velocities [m/s] and friction [N] at `u`."""
         p = powers(u, self.y.shape[1])
         rate = np.full(u.size, self.h)
         slip = derivative(self.y) @ p / self.h

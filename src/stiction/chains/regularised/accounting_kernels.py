@@ -1,4 +1,9 @@
-"""Energies of a step, and creep: irreversible slip below gross slip, over cycles of the load."""
+"""Energies of a step, and creep: irreversible slip below gross slip, over cycles of the load.
+
+Powers and plastic slip rates are integrated over a step by the weights of Radau's collocation
+(`collocation_kernels`). Per cycle of the load, or per half cycle between reversals of slip, the
+irreversible slip of a mass counts as creep if friction stayed below gross slip.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Integrator of chains without stick by Radau collocation; `step_kernels` make the steps."""
+"""Radau IIA collocation with five stages (order 9) for chains with a friction law without stick.
+
+Such a law is single-valued at rest. Stages: `collocation_kernels`; steps: `step_kernels`.
+
+Source: Hairer, Wanner, Solving Ordinary Differential Equations II, section IV.8.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +32,7 @@ class RadauIntegrator(Integrator):
 
     Parameters
     ----------
-    equations : the equations
+    equations : of the chain and its law
     method : tolerances and bounds
     request : time span and save times
     """
@@ -71,7 +76,7 @@ class RadauIntegrator(Integrator):
             failed = sk.advance(self.work, PAUSE_EVERY, len(events))
         self.equations.load_call.check()
         events.add(self.events[: now.events - len(events)])
-        if failed == sk.STUCK:
+        if failed == sk.STEP_TOO_SMALL:
             self._end(Status.NO_CONTINUATION, "steps became shorter than the rounding of time")
         elif failed == sk.NOT_FINITE:
             self._end(Status.NOT_FINITE, "the state left the range of finite numbers")

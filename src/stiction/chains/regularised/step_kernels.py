@@ -2,7 +2,9 @@
 
 The right-hand side has a kink where a switching function of the law changes sign, for example at a
 reversal of slip. A step ends at the first root of a switching function; the next one starts with
-the other sign, so that collocation keeps its order.
+the other sign, so that collocation keeps its order. `collocation_kernels` names the formulas.
+
+Source: Hairer, Wanner, Solving Ordinary Differential Equations II, section IV.8.
 """
 
 from __future__ import annotations
@@ -36,7 +38,7 @@ from stiction.chains.regularised.state import WIDTH, Contact, Model, Progress, S
 from stiction.numerics.arrays import Matrix, Table, Vector
 from stiction.numerics.jit import kernel
 
-__all__ = ["NOT_FINITE", "PROBES", "STUCK", "Work", "advance"]
+__all__ = ["NOT_FINITE", "PROBES", "STEP_TOO_SMALL", "Work", "advance"]
 
 # fractions of a step at which its switching functions are evaluated
 PROBES = np.linspace(0.0, 1.0, 13)
@@ -50,7 +52,7 @@ _LEAST_STEP = 4e-16
 # most changes of sign without an advance of time
 _MOST_FLIPS = 8
 # reasons of a failed step
-STUCK, NOT_FINITE = 1, 2
+STEP_TOO_SMALL, NOT_FINITE = 1, 2
 
 
 class Work(NamedTuple):
@@ -87,7 +89,7 @@ class Work(NamedTuple):
 
 @kernel
 def advance(w: Work, every: int, first: int) -> int:
-    """Make steps up to the next pause; return 0, STUCK or NOT_FINITE.
+    """Make steps up to the next pause; return 0, STEP_TOO_SMALL or NOT_FINITE.
 
     Parameters
     ----------
@@ -126,7 +128,7 @@ def _advance(w: Work, first: int) -> int:
         for c in range(step.error.size):
             if not abs(step.slopes[0, c]) < math.inf:
                 return NOT_FINITE
-        return STUCK
+        return STEP_TOO_SMALL
     h, crossed = _shorten_to_switch(w, t, whole, last), False
     for i in range(w.roots.shape[0]):
         for k in range(w.roots.shape[1]):

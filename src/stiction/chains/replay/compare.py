@@ -402,7 +402,7 @@ class _Replay:
         return end[:, 0].T, end[:, 1].T
 
     def _difference(self, place: Floats, speed: Floats) -> Floats:
-        """Return (s,) differences over the largest place and speed."""
+        """Return (s,) differences over the largest displacement and speed."""
         far, fast = np.abs(place).max(axis=0), np.abs(speed).max(axis=0)
         return np.asarray(np.maximum(far / self.place, fast / self.speed))
 

@@ -1,4 +1,7 @@
-"""Gradients of single quantities of an event-driven run by any number of parameters."""
+"""Gradients of single quantities of an event-driven run: the adjoint equation, backward in time.
+
+The cost does not grow with the number of parameters. `adjoint_kernels` has the equations.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +38,7 @@ def event_driven_gradients(
     of: Sequence[str],
     to: Sequence[str],
 ) -> Gradients:
-    """Return the derivatives of the quantities `of` by the directions `to`.
+    """Return the derivatives of the quantities `of` with respect to the directions `to`.
 
     The run is recorded, and gone through backward once for each quantity.
 
@@ -76,7 +79,7 @@ def event_driven_gradients(
 
 
 def seed_of(name: str, chain: Chain, events: int) -> tuple[Floats, Floats]:
-    """Return derivatives of a quantity by the state at the end, and by the times of events."""
+    """Return derivatives with respect to the state at the end and the times of events."""
     n, state, times = chain.n_mass, np.zeros(2 * chain.n_mass), np.zeros(max(events, 1))
     names = [*chain.start_names, *(f"event_time[{j}]" for j in range(events))]
     if name not in names:
@@ -149,7 +152,7 @@ class RecordedRun(TangentRun):
         self.log = log._replace(**grown)
 
     def back(self, state: Floats, times: Floats) -> Adjoint:
-        """Return the adjoint variables at the start, with the derivatives by all numbers."""
+        """Return the adjoint variables at the start, and the derivatives in all numbers."""
         from stiction.chains.tangents import adjoint_kernels as ak
 
         p, n = self.problem, self.chain.n_mass

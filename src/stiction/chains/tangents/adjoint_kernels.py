@@ -125,7 +125,7 @@ def go_back(
     Parameters
     ----------
     before, events : (n,) modes before the first of these steps, and number of events until then
-    seed : derivatives of the functional by the times of the events
+    seed : derivatives of the functional with respect to the times of the events
     """
     for row in range(r.filled[0] - 1, -1, -1):
         _step_back(p, a, r, row)
@@ -266,7 +266,7 @@ def _pass_event_back(
 
     Parameters
     ----------
-    seed : derivative of the functional by the time of the event
+    seed : derivative of the functional with respect to the time of the event
     """
     i, before, after, rate = log.mass[row], log.before[row], log.after[row], log.rate[row]
     c, t = i + 1, log.time[row]

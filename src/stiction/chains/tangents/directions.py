@@ -1,4 +1,4 @@
-"""What a direction changes: derivatives of the numbers of a chain by one of its parameters.
+"""Derivatives of all numbers of a chain with respect to one of its parameters (a direction).
 
 A run depends on a parameter through the numbers that its kernels read. Nearly all of them are
 linear in the parameter. They are differenced here, to rounding; the motion never is.
@@ -68,7 +68,7 @@ def expanded(chain: Chain, to: Sequence[str]) -> tuple[tuple[str, ...], Ints]:
 
 
 def _start_component(chain: Chain, name: str) -> int | None:
-    """Return the place of a direction in the state (x, v); None for a parameter."""
+    """Return the index of a direction in the state (x, v); None for a parameter."""
     field, _, rest = name.partition("[")
     if field not in ("x0", "v0") or not rest.endswith("]") or not rest[:-1].isdigit():
         return None
@@ -99,7 +99,7 @@ def laid_out(
         for key, value in now.items():
             for w, point in zip(weight, points, strict=True):
                 if point is not None:
-                    # what does not change gives an exact zero
+                    # a number that does not change has the derivative 0 exactly
                     by[key][q] += w * (_matching(point[key], np.shape(value), name) - value)
         starts = [c and np.concatenate([c.x_start, c.v_start]) for c in chains]
         for w, x in zip(weight, starts, strict=True):
@@ -163,7 +163,7 @@ def _neighbours(chain: Chain, name: str) -> tuple[list[Chain | None], Floats]:
 
 
 def _numbers(chain: Chain) -> dict[str, Any]:
-    """Return what kernels read of a chain, by the names of `Problem`."""
+    """Return the numbers of a chain that kernels read, by the names of `Problem`."""
     table, pieces = chain.friction, chain.load.pieces()
     return {
         "mass": chain.masses,

@@ -1,4 +1,4 @@
-"""Jumps of the variations at events, and the places where there is no derivative.
+"""Jumps of the variations at events, and the times at which there is no derivative.
 
 An event at h(t, x, v) = 0 moves by dt = -dh / h' under a perturbation, with h' along the motion
 before it, and the variation jumps by (f_before - f_after) dt (the saltation matrix). The forces are
@@ -50,7 +50,7 @@ _NEAR, _SOON = 1e-10, 1e-10
 
 @kernel
 def _fail(g: Variation, log: Log, t: float, kind: int, i: int, value: float, limit: float) -> None:
-    """Record a place without a derivative; all variations end there."""
+    """Record a time without a derivative; all variations end there."""
     _note(log, t, kind, i, value, limit)
     g.last[2] = 1.0
     for q in range(g.x.shape[0]):

@@ -1,4 +1,7 @@
-"""Event-driven runs of chains that carry first derivatives along."""
+"""Event-driven runs of chains that carry first derivatives along.
+
+The equations are in `core.tangents`, their kernels in `step_kernels` and `event_kernels`.
+"""
 
 from __future__ import annotations
 
@@ -67,7 +70,7 @@ _KINDS = {
 def event_driven_tangents(
     chain: Chain, method: EventDriven, t_span: tuple[float, float], to: Sequence[str]
 ) -> Tangents:
-    """Return the end of an event-driven run and its derivatives by the directions `to`.
+    """Return the end of an event-driven run and its derivatives with respect to the directions.
 
     Raises
     ------
@@ -82,7 +85,7 @@ def event_driven_tangents(
         raise ModelError(
             "Chain.tangents",
             type(chain.law).__name__,
-            "a law with a set of forces at rest",
+            "a set-valued law: at rest, any friction up to a bound",
             "the derivatives pass through events of stick and slip, which this law does not have.",
             "use Coulomb, StaticKinetic, ExponentialWeakening or Stribeck.",
         )

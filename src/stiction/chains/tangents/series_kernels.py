@@ -155,7 +155,7 @@ def slip_speed_of(p: Problem, base: Floats, sign: int, i: int, tau: float) -> fl
 
 @kernel
 def load_derivative(p: Problem, d: Directions, q: int, t: float, segment: int, f: Floats) -> None:
-    """Fill f with the series in tau of the load's derivative by direction `q`."""
+    """Fill f with the series in tau of the load's derivative with respect to direction `q`."""
     for k in range(f.size):
         f[k] = 0.0
     f[0] = d.segment_offset[q, segment] + d.segment_rate[q, segment] * (t - p.segment_time[segment])
@@ -206,7 +206,7 @@ def propagate(
 def _expand(
     p: Problem, d: Directions, g: Variation, mode: Ints, t: float, segment: int, q: int, count: int
 ) -> None:
-    """Write the series of the variation by direction `q`."""
+    """Write the series of the variation in direction `q`."""
     top, omega, y, x = p.order, p.rate, g.series, g.base
     for c in range(p.mass.size + 2):
         y[0, c], y[1, c] = g.x[q, c], g.v[q, c] / omega
@@ -285,7 +285,7 @@ def _friction_term(
 def _move(
     p: Problem, d: Directions, g: Variation, mode: Ints, q: int, tau: float, count: int
 ) -> None:
-    """Evaluate the variation by direction `q` at the end of the step, and its friction heat."""
+    """Evaluate the variation in direction `q` at the end of the step, and its friction heat."""
     top, y = p.order, g.series
     for c in range(1, p.mass.size + 1):
         # in stick the velocity is that of the belt

@@ -27,7 +27,7 @@ __all__ = [
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-# kinds of places without a derivative
+# reasons for which a run has no derivative
 GRAZING, THRESHOLDS, BREAKPOINT, START, END, FRICTIONLESS = range(6)
 # a direction that changes the law beyond its two coefficients
 SHAPE = 2
@@ -36,10 +36,10 @@ POINTS = 7
 
 
 class Failure(Struct):
-    """A place without a derivative.
+    """A time at which the run has no derivative.
 
     time : [s]
-    value, limit : what is too small, and the margin that it fails
+    value, limit : the quantity that is too small, and its margin
     kind, mass : one of the kinds above, and the number of the mass from 0
     """
 
@@ -51,14 +51,14 @@ class Failure(Struct):
 
 
 class Directions(NamedTuple):
-    """Derivatives of the numbers of a chain by m directions; names and units as in `Problem`.
+    """Derivatives of the numbers of a chain in m directions; names and units as in `Problem`.
 
     `whole` marks the components of a start that is varied as a whole, see `directions.expanded`.
     `mechanics`, `load` and `law` say whether a direction changes the numbers of masses and
     contacts, those of the load, and a law that depends on the slip speed (SHAPE: more of it than
     its coefficients at rest and in fast slip). Formulas are differenced:
     `law_row` (m, POINTS) are addresses of the first contact's row at each point, `law_weight`
-    the weights of the points. `slip_step` (n,) is the step of the differences by slip speed.
+    the weights of the points. `slip_step` (n,) is the step of the differences in slip speed.
     """
 
     whole: Ints
@@ -88,13 +88,13 @@ class Directions(NamedTuple):
 
 
 class Variation(NamedTuple):
-    """Derivatives of the state by m directions, and the series of one step.
+    """Derivatives of the state with respect to m directions, and the series of one step.
 
     `x`, `v` (m, n + 2) and `heat` (m, n) are the derivatives; `mode` (n,) are the modes of the step
     before, `x_event`, `v_event` (n + 2,) the state at its end. `base` (order + 1, n + 2) is the
     series of the displacements, `load` (order + 1,) that of the load, `mu` and `slope`
     (n, order + 1) those of the coefficient and its slope, `mu_by` (m, n, order + 1) its
-    derivatives by the directions; `series` and `load_by` are those of one direction, `speed`
+    derivatives in the directions; `series` and `load_by` are those of one direction, `speed`
     (order + 1,) that of one slip rate. `of_speed`, `of_force` (n, order + 1) are the moments of the
     slip rates and of the friction forces over the step, `power` the integrals of powers of tau.
     `moving` lists the masses that do not stick. `last` (3,) holds the time of the last event,

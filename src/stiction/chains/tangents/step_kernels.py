@@ -1,4 +1,9 @@
-"""Steps of a run that carry variations along."""
+"""Event-driven steps that carry the variations of the state along.
+
+Between events variations obey the variational equation, in Taylor series (`series_kernels`); at
+events they jump by saltation matrices (`event_kernels`, which names the source). The steps are
+those of `chains.event_driven.step_kernels`.
+"""
 
 from __future__ import annotations
 

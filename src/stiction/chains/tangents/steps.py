@@ -34,7 +34,7 @@ _MASS_STEPS_PER_CALL = 200_000
 def theta_tangents(
     chain: Chain, method: ThetaStepper, t_span: tuple[float, float], to: Sequence[str]
 ) -> Tangents:
-    """Return the end of a run of the theta scheme and its derivatives by the directions `to`.
+    """Return the end of a run of the theta scheme and its derivatives in the directions `to`.
 
     They are those of the discrete map, with the set of sticking masses fixed in each step. Events
     lie at the ends of steps, so that the derivatives of their times are zero.

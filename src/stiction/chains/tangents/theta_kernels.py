@@ -54,7 +54,7 @@ _NEAR = 1e-10
 
 
 class Variation(NamedTuple):
-    """Derivatives of the state by m directions, and the state at the start of a step.
+    """Derivatives of the state with respect to m directions, and the state at the start of a step.
 
     `x`, `v` (m, n + 2) and `heat` (m, n); `place`, `velocity` (n + 2,) the state, with walls.
     `pivot`, `right` (n,) belong to the tridiagonal system. `margin` (3,) holds the time, the mass
@@ -190,7 +190,7 @@ def _step(
     pull: float,
     pull_by: float,
 ) -> None:
-    """Solve for the variation of the slip by direction `q`, and move on by it."""
+    """Solve for the variation of the slip in direction `q`, and advance the state by it."""
     f, n, h = work.f, p.n, p.h
     system, masses, modes = system_of(f), masses_of(f), modes_of(work.m)
     part, belt, w = p.theta * h, d.belt[q], system.solution

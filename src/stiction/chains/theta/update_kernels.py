@@ -1,5 +1,7 @@
 """End of a theta step with set-valued friction: state, ledger and events in one pass.
 
+`step_kernels` has the equation of the step, `exact_kernels` its solution.
+
 One pass over the masses per step reads memory once, which decides the time of long chains.
 """
 

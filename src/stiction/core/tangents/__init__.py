@@ -1,8 +1,12 @@
-"""First derivatives of a run by its initial state and its parameters, through located events.
+"""First derivatives of a run with respect to its initial state and parameters.
 
 Between events the derivatives obey the variational equation. At an event that the trajectory
-meets transversally they jump by the saltation matrix. A system that has both offers `tangents`;
-sensitivities, shooting and Floquet multipliers read what it returns and name no system.
+meets transversally they jump by the saltation matrix. Without a reset of the state it is
+
+    S = I + (f+ - f-) grad h^T / (grad h . f-).
+
+A system that has both offers `tangents`; sensitivities, shooting and Floquet multipliers use the
+result and depend on no system.
 
 Source: di Bernardo, Budd, Champneys, Kowalczyk 2008, section 2.5; Leine and Nijmeijer 2004,
 chapter 7 (saltation matrices of stick and slip).
@@ -39,7 +43,7 @@ class EventTangent:
     label : kind of the event and the contact or surface it belongs to; a sequence of labels is
         the order of events
     state : (n,) the state just after the event
-    time_by : (m,) derivatives of the time by the directions
+    time_by : (m,) derivatives of the time with respect to the directions
     """
 
     time: float
@@ -50,12 +54,13 @@ class EventTangent:
 
 @dataclass(frozen=True)
 class NotDifferentiable:
-    """A place where a run has no derivative.
+    """A time at which a run has no derivative.
 
     Parameters
     ----------
     time : [s, or the system's unit of time]
-    kind : grazing, degenerate thresholds, two-fold, fold, or the name of another event
+    kind : grazing, degenerate thresholds (several masses reach their static bounds at once),
+        two-fold, fold, or the name of another event
     reason : sentence with the margin and the tolerance that it fails
     """
 
@@ -71,8 +76,8 @@ class QuantityTangent:
     Parameters
     ----------
     name, unit : such as `friction_force[0]` and N
-    value : what it is
-    by : (m,) its derivatives by the directions
+    value : its value at the end
+    by : (m,) its derivatives with respect to the directions
     """
 
     name: str
@@ -83,7 +88,7 @@ class QuantityTangent:
 
 @dataclass(frozen=True)
 class Tangents:
-    """The end of a run and its derivatives by m directions.
+    """The end of a run and its derivatives with respect to m directions.
 
     Parameters
     ----------
@@ -94,7 +99,7 @@ class Tangents:
         velocity is zero
     rate : (n,) time derivative of the state just before `end`
     events : located events in order
-    failures : places where the derivatives do not exist; the arrays hold NaN after the first, in
+    failures : times at which derivatives do not exist; the arrays hold NaN after the first, in
         the directions that it concerns
     quantities : other numbers at the end, with their derivatives
     units : of components of the start, of directions and of `time`, by name; "" for none
@@ -119,13 +124,14 @@ class Tangents:
 
 @dataclass(frozen=True)
 class Gradients:
-    """Derivatives of a few quantities by many directions, by the adjoint equation.
+    """Derivatives of a few quantities with respect to many directions, by the adjoint equation.
 
     Parameters
     ----------
-    of : (k,) names: components of the start for those of the end, and `event_time[j]`
+    of : (k,) names of the components of the final state, which are those of the start, and
+        `event_time[j]`
     by : (k, m) derivatives
-    run : the same run without directions
+    run : the run, with m = 0
     directions, units : as in `Tangents`
     """
 
@@ -141,7 +147,7 @@ class Differentiable(Protocol):
 
     @property
     def start_names(self) -> tuple[str, ...]:
-        """Names of the n components of a start; a clock of the flow is none of them."""
+        """Names of the n components of a start; time is not among them."""
 
     def at_state(self, state: Floats) -> Differentiable:
         """Return the same system that starts at `state` (n,)."""
@@ -150,7 +156,7 @@ class Differentiable(Protocol):
         """Return the same system with another value of a parameter, such as `law.mu`."""
 
     def parameter(self, name: str) -> float:
-        """Return the value of a parameter; ModelError with the nearest name where there is none."""
+        """Return the value of a parameter; ModelError names the nearest of an unknown one."""
 
     def tangents(self, method: Any, t_span: tuple[float, float], to: Sequence[str]) -> Tangents:
         """Return the end of a run and its derivatives.

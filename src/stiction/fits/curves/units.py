@@ -54,11 +54,11 @@ _OTHERS: dict[str, tuple[float, Dimension]] = {
 }
 _PREFIXES = {"n": 1e-9, "u": 1e-6, "m": 1e-3, "c": 1e-2, "d": 1e-1, "k": 1e3, "M": 1e6, "G": 1e9}
 _MICRO = str.maketrans({"\u00b5": "u", "\u03bc": "u", "\u00b7": "*", "\u22c5": "*"})
-_STEP_FRACTION = re.compile(r"([A-Za-z%1-]+?)(?:\^?(-?[1-9]))?")
+_ONE_UNIT = re.compile(r"([A-Za-z%1-]+?)(?:\^?(-?[1-9]))?")
 
 
 def factor_of(unit: str, quantity: str, where: str) -> float:
-    """Return what a value in `unit` is multiplied by to be in SI units.
+    """Return the factor that converts a value in `unit` to SI units.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ def factor_of(unit: str, quantity: str, where: str) -> float:
     found = _parsed(unit)
     why = "numbers without their unit say nothing of a law."
     if found is None:
-        # no guess by likeness: what is like um may be m, and a million times larger
+        # suggest no similar unit: m is similar to um, and a million times larger
         known = {**_BASE, **_OTHERS}
         alike = [name for name in known if known[name][1] == wanted]
         needs = f"a unit of {quantity}, such as {shown}"
@@ -99,7 +99,7 @@ def _parsed(unit: str) -> tuple[float, Dimension] | None:
         if part in ("*", "/"):
             over = part == "/"
             continue
-        match = _STEP_FRACTION.fullmatch(part)
+        match = _ONE_UNIT.fullmatch(part)
         one = None if match is None else _single(match[1])
         if match is None or one is None:
             return None

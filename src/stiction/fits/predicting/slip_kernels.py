@@ -1,4 +1,8 @@
-"""Imposed slip: the state of the law from row to row, and the friction coefficient there."""
+"""Imposed slip: the state of the law from row to row, and the friction coefficient there.
+
+Between rows of a curve the slip speed is constant. `law_kernels` has the closed solutions of the
+state equations, and their sources.
+"""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@ The end of the spring moves at constant speed between rows. Runge-Kutta steps of
 spring extension u, slip velocity w and state z; events (onset of slip, stop, reversal, zero
 deflection) are located within a step. Step sizes are a fraction of the fastest time scale and
 depend continuously on all parameters, so that finite differences of the force are smooth between
-events.
+events. `law_kernels` has the laws and their sources.
 """
 
 from __future__ import annotations

@@ -21,12 +21,12 @@ class Scenario:
 
     Parameters
     ----------
-    system : what moves
+    system : the system to solve
     method : how it is solved
-    t_end, t_start : [s]
+    t_end, t_start : end and start [s, or the system's unit of time]
     save : times [s] at which the state is saved, or their number; None for the default
     title : one line that says what is to be seen
-    paper, figure : where it was published
+    paper, figure : paper and figure that the scenario reproduces
     note : what a reader must know, for example that the paper's numbers are lost
     """
 

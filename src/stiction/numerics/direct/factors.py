@@ -95,7 +95,7 @@ class Pattern:
         if not np.all(np.diff(place) > 0):
             self.gather = np.argsort(place, kind="stable")
             if not np.all(np.diff(place[self.gather]) > 0):
-                raise ModelError(_bad_matrix("two entries at one place", "one entry per place"))
+                raise ModelError(_bad_matrix("two entries of one row and column", "one entry each"))
             indices = indices[self.gather]
         self.indptr, self.indices, self.rows = indptr, indices, rows
 
@@ -419,7 +419,7 @@ class Factors(abc.ABC):
     @property
     @abc.abstractmethod
     def log_det(self) -> float:
-        """Natural logarithm of the size of the determinant."""
+        """Natural logarithm of the absolute value of the determinant."""
 
     def solves(self) -> bool:
         """Return whether a random right-hand side is solved accurately without refinement."""

@@ -399,7 +399,7 @@ class PardisoFactors(Factors):
 
     @property
     def log_det(self) -> float:
-        """Natural logarithm of the size of the determinant; takes one by SuperLU as well.
+        """Natural logarithm of the absolute value of the determinant; takes one by SuperLU as well.
 
         Verified by: tests/unit/numerics/test_linear_solvers.py::test_determinant
         """

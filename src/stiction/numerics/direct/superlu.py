@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 __all__ = ["SuperLUFactors", "SuperLUWorkspace"]
 
 _Order = Literal["NATURAL", "MMD_AT_PLUS_A"]
-# columns of a panel: for sparse factors, as of strips, single columns are a tenth faster than
-# eight; in three dimensions they can take three times as long
+# columns of a panel: for sparse factors, such as those of long strips, panels of one column are
+# 10 % faster than of eight; in three dimensions they can take three times as long
 _PANEL, _THIN_PANEL = 8, 1
 # entries of the factors per unknown below which they are sparse
 _THIN = 100
@@ -75,7 +75,7 @@ class SuperLUWorkspace(Workspace):
             self._order = np.argsort(lu.perm_c)
             self._panel = _THIN_PANEL if lu.nnz < _THIN * pattern.n else _PANEL
             return SuperLUFactors(own, lu, None)
-        # at the second matrix: the pattern may belong to one matrix only
+        # permute only at the second matrix: many patterns belong to one matrix only
         if self._ordered is None:
             self._ordered = _Ordered(self._order, *pattern.permuted(self._order))
         own = self._ordered.pattern.matrix(np.take(data, self._ordered.where))
@@ -83,8 +83,8 @@ class SuperLUWorkspace(Workspace):
         return SuperLUFactors(own, lu, self._order)
 
     def _inertia(self, pattern: Pattern, data: Floats) -> tuple[int, int] | None:
-        # with a threshold of zero every nonzero pivot is on the diagonal; then L U = L D L^T, and
-        # the signs of D are those of the eigenvalues
+        # with a threshold of zero every nonzero pivot is on the diagonal; then L U = L D L^T, and D
+        # has as many positive entries as the matrix has positive eigenvalues (Sylvester)
         return self._with_threshold(pattern, data, 0.0).inertia()
 
     def _forget(self) -> None:
@@ -132,7 +132,7 @@ class SuperLUFactors(Factors):
 
     @property
     def log_det(self) -> float:
-        """Natural logarithm of the size of the determinant.
+        """Natural logarithm of the absolute value of the determinant.
 
         Verified by: tests/unit/numerics/test_linear_solvers.py::test_determinant
         """

@@ -37,7 +37,7 @@ class Existence:
     Attributes
     ----------
     answer : "proven", "none", or "not decided"
-    criterion : what proves it
+    criterion : the criterion that proves it
     witness : the motion x, or the vector y of the proof; empty where there is none
     largest_force : no forces of a size up to this solve the problem, where the answer is "none" and
         rounding limits the proof [N]
@@ -116,7 +116,7 @@ def _motion_inside(local: Local) -> tuple[float, Floats]:
     found = maximise(top[0], np.vstack([a, top]), np.append(b, 1.0), rows, box=1e6)
     if not np.isfinite(found.point).all():
         return -np.inf, np.zeros(0)
-    # what the point itself proves, whatever the programme says
+    # the point itself is a proof, whether or not the programme converged
     z = local.q + matrices @ found.point[:-1]
     k = local.n_tangent
     slip = local.mu * np.linalg.norm(z[:, 1 : 1 + k], axis=1)

@@ -1,4 +1,4 @@
-"""The frictional contact problem: what a user gives, checked, and what it is solved into.
+"""The frictional contact problem: checked arguments, and the solution with its certificate.
 
 Find forces r and velocities u = W r + q so that at each contact
 
@@ -177,7 +177,7 @@ class FrictionSolution:
 
     Attributes
     ----------
-    problem : what was solved
+    problem : the solved problem
     ordered : (n, size) forces, normal components first [N]
     tol : residual that was asked for [1]
     work : sweeps, linear systems, method
@@ -225,7 +225,7 @@ class FrictionSolution:
         return self.problem.certificate(self.r)
 
     def uniqueness(self) -> Uniqueness:
-        """Return what is proven of the uniqueness of velocities and forces.
+        """Return the proven statements on the uniqueness of velocities and forces.
 
         Verified by: tests/unit/numerics/friction_problem/test_uniqueness.py::test_files
         """
@@ -323,7 +323,7 @@ def friction_problem(
             "friction_problem",
             "W together with parts of the global form",
             "W, q and mu, or M, H, f, w and mu",
-            "W follows from M and H, and both may contradict each other.",
+            "W follows from M and H, and the two may contradict each other.",
             "leave out W and q, or M, H, f and w.",
         )
     matrix = _matrix("W", W)

@@ -32,7 +32,7 @@ class Optimum(NamedTuple):
     ----------
     status : "optimal", "infeasible", "unbounded" or "unfinished"
     value : a bound from above on the objective; NaN unless optimal or unfinished
-    point : where it is taken
+    point : the point with this value
     """
 
     status: str

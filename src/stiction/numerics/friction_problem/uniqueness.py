@@ -28,9 +28,9 @@ __all__ = ["Admissible", "Answer", "Uniqueness", "admissible_forces", "uniquenes
 
 Floats = npt.NDArray[np.float64]
 
-# of the size of q or r: what is less is zero
+# relative to |q| or |r|: smaller numbers are zero
 _ZERO = 1e-8
-# velocities that differ by this fraction of |q| are others, if both residuals are small
+# velocities that differ by this fraction of |q| are distinct, if both residuals are small
 _OTHER, _SOLVED = 1e-4, 1e-10
 _STARTS = 8
 # two linear programmes each, of seconds where there are many
@@ -44,7 +44,7 @@ class Answer:
     Attributes
     ----------
     answer : "unique", "not unique" or "not decided"
-    criterion : what proves it
+    criterion : the criterion that proves it
     other : (n, size) forces of a second solution, empty where there is none [N]
     residual : of these forces [1]
     """
@@ -65,13 +65,13 @@ class Uniqueness:
 
 @dataclass(frozen=True, eq=False)
 class Admissible:
-    """Forces that go with the velocities found: point + directions @ y, as far as cones allow.
+    """Forces with the same velocities: point + directions @ y, within Coulomb's cones.
 
     Attributes
     ----------
     local : the problem
-    point : (n, size) forces that were found
-    directions : (n, size, k) what may be added without a change of velocities
+    point : (n, size) the forces of the solution
+    directions : (n, size, k) changes of forces that leave velocities unchanged
     """
 
     local: Local
@@ -116,7 +116,7 @@ class Admissible:
         if not np.abs(objective).max(initial=0.0) > 1e-12:
             return here, np.zeros(objective.size)
         if sign > 0.0:
-            # a direction in which the force grows for ever
+            # a direction in which the force is unbounded
             rows, most = self._rows(None, 0.0)
             equal = (objective[None], np.ones(1))
             nothing = np.zeros(objective.size)
@@ -184,7 +184,7 @@ def admissible_forces(local: Local, r: Floats) -> Admissible:
 
 
 def uniqueness(local: Local, r: Floats) -> Uniqueness:
-    """Return what is proven of the uniqueness of velocities and forces.
+    """Return the proven statements on the uniqueness of velocities and forces.
 
     Verified by: tests/unit/numerics/friction_problem/test_uniqueness.py::test_small_friction
     """

@@ -202,5 +202,5 @@ class OnCachedFactors(Factors):
 
     @property
     def log_det(self) -> float:
-        """Natural logarithm of the size of the determinant."""
+        """Natural logarithm of the absolute value of the determinant."""
         return self._space.log_det(self._matrix)

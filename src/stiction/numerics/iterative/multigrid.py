@@ -270,5 +270,5 @@ class MultigridFactors(Factors):
 
     @property
     def log_det(self) -> float:
-        """Natural logarithm of the size of the determinant, by factors."""
+        """Natural logarithm of the absolute value of the determinant, by factors."""
         return self._factors().log_det

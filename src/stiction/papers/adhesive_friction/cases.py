@@ -65,8 +65,8 @@ class Case:
 
     Parameters
     ----------
-    system : what is solved
-    steps : load steps, if none is cut
+    system : the system to solve
+    steps : number of load steps, if none is repeated with a smaller one
     at : displacements at which tractions along the surface are saved
     probes : reference positions (x, y) at which the stress yy is recorded, by name
     """
@@ -79,7 +79,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Curves:
-    """The saved data of a run: curves over its samples, numbers, tractions, stresses.
+    """The saved results of a run: curves over its samples, numbers, tractions, stresses.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ class Curves:
     profiles : tractions along the surface, by name of column
     stresses : stress yy over the displacement, by name of column
     base : stress yy along the base of the first body at u = 0.5, by name of column
-    note : how the run ended, if not as it should
+    note : why the run ended early; "" if it did not
     """
 
     columns: dict[str, Floats]
@@ -136,7 +136,7 @@ def cases(*, full: bool, cap_cells: tuple[int, int] | None = None) -> dict[str, 
     Parameters
     ----------
     full : the paper's sizes
-    cap_cells : of the cap, instead of those of the size
+    cap_cells : numbers of cells of the cap, instead of those of the chosen size
     """
     return {**_strips(full), **_cylinders(full), **_caps(full, cap_cells)}
 

@@ -1,6 +1,6 @@
-"""Clamps with prescribed rotation in static problems of rods, which may slide along their axis.
+"""Clamps with prescribed rotation in static rod problems.
 
-The angle grows with the load factor. A sliding end is free along the axis of rotation; the whole
+The angle grows with the load factor. A clamp may slide along its axis of rotation; the whole
 rod is rotated so that this axis is the first axis of space, and the boundary condition is one on
 single components.
 """
@@ -19,9 +19,10 @@ Floats = npt.NDArray[np.float64]
 
 
 class RotatingEnds:
-    """The rotating ends of a rod whose unknowns have six components per slot, ghosts at the ends.
+    """The rotating ends of a rod with six unknowns per node and frame.
 
-    At load factor f the angle of a clamp is f times the last one of its history.
+    A fictitious frame beyond each end (a ghost) is the frame of its clamp. At load factor f the
+    angle of a clamp is f times the last angle of its history.
 
     Attributes
     ----------
@@ -74,7 +75,10 @@ class RotatingEnds:
             free[6 * node + 1 : 6 * node + 3] = False
 
     def constrain_matrix(self, matrix: Floats, band: int) -> None:
-        """Replace rows and columns of these components by the unit matrix, in diagonal form."""
+        """Replace rows and columns of these components by those of the identity.
+
+        The matrix is in banded storage, as `scipy.linalg.solve_banded` has it.
+        """
         size = matrix.shape[1]
         for node in self.sliding:
             for i in (6 * node + 1, 6 * node + 2):
@@ -85,7 +89,11 @@ class RotatingEnds:
 
 
 def check_supports(rod: CosseratRod) -> None:
-    """Raise ModelError where supports do not prevent a rigid motion."""
+    """Raise ModelError where supports do not prevent a rigid motion.
+
+    Two pins leave the rotation about the line between them free, which costs no energy: a moment
+    about this line has no equilibrium.
+    """
     ends = (rod.left, rod.right)
     clamped = [isinstance(end, Clamped | Turned) for end in ends]
     pinned = [isinstance(end, Pinned) for end in ends]
@@ -110,7 +118,7 @@ def _slides(end: object) -> bool:
 
 
 def _onto_first(axis: Floats) -> Floats:
-    """Return the quaternion that rotates a unit vector to the first axis."""
+    """Return the quaternion (1 + a . e1, a x e1), normalised: it rotates a unit vector a to e1."""
     rotation = np.array([1.0 + axis[0], 0.0, axis[2], -axis[1]])
     # opposite direction: half a turn about the third axis
     norm = float(np.linalg.norm(rotation))
@@ -125,8 +133,8 @@ def product(one: Floats, two: Floats) -> Floats:
     return np.concatenate([scalar[None], vector])
 
 
-def rotate(rotate_clamps: Floats, x: Floats) -> Floats:
+def rotate(q: Floats, x: Floats) -> Floats:
     """Return vectors (3, k) rotated by a unit quaternion (4,)."""
-    u = rotate_clamps[1:, None]
+    u = q[1:, None]
     twice = 2.0 * np.cross(u, x, axis=0)
-    return np.asarray(x + rotate_clamps[0] * twice + np.cross(u, twice, axis=0))
+    return np.asarray(x + q[0] * twice + np.cross(u, twice, axis=0))

@@ -45,7 +45,7 @@ class DerivativeLayout(NamedTuple):
 
     Parameters
     ----------
-    orders : of the derivative by each coordinate, row by row
+    orders : of the derivative in each coordinate, row by row
     pairs : (row, a, b) of each second derivative, a <= b
     """
 
@@ -100,7 +100,7 @@ def locate(zeta: Floats, knots: Knots) -> tuple[Ints, Floats]:
 
 
 def boundary_coordinate(elements: Ints, xis: Floats, knots: Knots) -> tuple[Floats, Floats]:
-    """Return coordinates along the boundary and their derivatives by xi, (m, p) each.
+    """Return coordinates along the boundary and their derivatives with respect to xi, (m, p) each.
 
     Verified by: tests/unit/solids/contact/test_kernels.py::test_coordinate_along_a_boundary
     """
@@ -197,7 +197,7 @@ class RationalBoundary:
         Parameters
         ----------
         functions : (rows, n, p)
-        x : (nodes, d) places [m]
+        x : (nodes, d) positions [m]
         """
         at = x.T[:, self._nodes[:, elements]]
         places = functions[:, None, 0] * at[:, 0]
@@ -206,7 +206,7 @@ class RationalBoundary:
         return np.asarray(places)
 
     def third(self, elements: Ints, xis: Floats, x: Floats) -> Floats:
-        """Return third derivatives of places along a curve by xi, (d, p).
+        """Return third derivatives of positions along a curve with respect to xi, (d, p).
 
         Verified by: tests/unit/solids/contact/test_virtual_work.py::test_third_derivatives
         """

@@ -22,14 +22,14 @@ _MAX_STEPS = 80
 
 
 def gaps_at(p: ContactPass, zeta: Floats, guess: ClosestPoints, x: Floats) -> tuple[Floats, Floats]:
-    """Return gaps (c,) and places (c, d) at coordinates along the own boundary.
+    """Return gaps (c,) and positions (c, d) at coordinates along the own boundary.
 
     Parameters
     ----------
     p : the pass
     zeta : (m, c) [m]
     guess : (c,) where each closest-point projection starts
-    x : (nodes, d) places [m]
+    x : (nodes, d) positions [m]
 
     Source: Mergel, Scheibert, Sauer 2021, eq. (8).
     Verified by: tests/unit/solids/equilibria/test_readings.py::test_edges_of_a_parabola
@@ -59,11 +59,11 @@ def crossings(
     limit : [m]
     zeta, gap : (s,) coordinates and gaps at the sampled points, in order
     guess : (s,) closest points of these
-    x : (nodes, d) places [m]
+    x : (nodes, d) positions [m]
 
     Returns
     -------
-    Coordinates (c,) and places (c, d).
+    Coordinates (c,) and positions (c, d).
 
     Verified by: tests/unit/solids/equilibria/test_readings.py::test_edges_of_a_parabola
     """
@@ -137,7 +137,7 @@ def areas(p: ContactPass, limit: float, x: Floats) -> tuple[Floats, Floats]:
     ----------
     p : a pass in space
     limit : [m]
-    x : (nodes, 3) places [m]
+    x : (nodes, 3) positions [m]
 
     Verified by: tests/unit/solids/contact/test_space.py::test_area_of_a_disc
     """

@@ -309,7 +309,7 @@ class ContactPass:
         return self.committed(out, self.empty_history())
 
     def places(self, x: Floats) -> Floats:
-        """Return the current places of the integration points, (p, d)."""
+        """Return the current positions of the integration points, (p, d)."""
         places = np.einsum("sqn,snd->sqd", self.own.functions, x[self.own.nodes])
         return np.asarray(places.reshape(-1, self.dim))
 
@@ -349,7 +349,7 @@ class ContactPass:
         return closest
 
     def partner_at(self, elements: Ints, xis: Floats, x: Floats) -> tuple[Floats, Floats]:
-        """Return the functions and places of `RationalBoundary.points`, by a compiled kernel.
+        """Return the functions and positions of `RationalBoundary.points`, by a compiled kernel.
 
         Parameters
         ----------
@@ -429,7 +429,7 @@ class ContactPass:
 
         Parameters
         ----------
-        x : (nodes, d) places [m]
+        x : (nodes, d) positions [m]
         points : (d, p) own points [m]
         closest : closest points
         origin : (m, p) coordinates of the origins of slip along the partner [m]
@@ -486,7 +486,7 @@ class ContactPass:
 
         Parameters
         ----------
-        x : (nodes, d) places now [m]
+        x : (nodes, d) positions now [m]
         closest, history : closest points, and the friction history of the last accepted step
         fixed_states : (p,) prescribed states of the return map; -1 lets it decide
         with_friction : whether friction acts

@@ -57,9 +57,9 @@ class ContactPairs(NamedTuple):
     ----------
     own_element, s : (p,) on the own boundary
     own_functions, own_places : (3, n, p) functions and (3, d, p) places there, in rows as those of
-        `RationalBoundary.points`: value, first and second derivative by xi
+        `RationalBoundary.points`: value, first and second derivative with respect to xi
     element, xi : (p,) of the closest point on the partner
-    partner_functions, partner_places : (3, m, p) functions and (3, d, p) places there
+    partner_functions, partner_places : (3, m, p) functions and (3, d, p) positions there
     corner, has_closest : (p,) whether the closest point is a corner, and whether there is one
     """
 
@@ -80,7 +80,7 @@ class ContactCurves(NamedTuple):
 
     Parameters
     ----------
-    own : returns functions and places of the own boundary at elements and xi (c,), in a state
+    own : returns functions and positions of the own boundary at elements and xi (c,), in a state
     own_third, third : return third derivatives of places on the own and on the partner boundary
     ends : (2, rows, n, elements) functions of the partner at both ends of its elements
     partner : its arrays
@@ -98,10 +98,10 @@ class LawValues(NamedTuple):
 
     Parameters
     ----------
-    span : derivative of the coordinate along the partner by xi
+    span : derivative of the coordinate along the partner with respect to xi
     zeta, slip : the coordinate, and its difference to that of the origin of slip [m]
     psi, well : potential of adhesion, and its part that the factor of attraction scales [J/m^2]
-    normal_traction, slope : normal traction [Pa] and its derivative by the gap [Pa/m]
+    normal_traction, slope : normal traction [Pa] and its derivative with respect to the gap [Pa/m]
     threshold, by_gap : for sliding [Pa] and its derivative [Pa/m]
     """
 
@@ -139,8 +139,8 @@ class SegmentVariations:
     ----------
     segments, pairs : segments and their contact pairs
     curves : the own boundary and the partner
-    states : (nodes, d) places now and at reference [m]
-    base : (3, d, p) reference places of the points
+    states : (nodes, d) positions now and at reference [m]
+    base : (3, d, p) reference positions of the points
     """
 
     def __init__(
@@ -373,7 +373,7 @@ class SegmentVariations:
         if not which.size:
             return hessian, None
         second, ends = self._of_ends(by_variables, tau, which)
-        # chain rule: derivatives of (y, s_a, s_b) by nodes
+        # chain rule: derivatives of (y, s_a, s_b) with respect to nodes
         chain = np.zeros((which.size, by_variables.shape[1], n_total))
         rows = np.arange(which.size)[:, None]
         chain[:, np.arange(n_own), np.arange(n_own)] = 1.0

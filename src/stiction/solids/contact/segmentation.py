@@ -132,7 +132,7 @@ class SegmentedPass(ContactPass):
     ----------
     contact : the description
     own, partner : the boundaries, in the global numbering
-    points : (nodes, d) reference places of all nodes
+    points : (nodes, d) reference positions of all nodes
 
     Verified by: tests/unit/solids/contact/test_segments.py::test_breakpoints_are_opposite_to_ends
     """
@@ -193,7 +193,7 @@ class SegmentedPass(ContactPass):
     def _closest_of_all(
         self, place: Floats, guesses: list[ClosestPoints], x: Floats, at: tuple[Ints, Floats]
     ) -> ClosestPoints:
-        """Return the global closest points of places (p, d), at own elements and xi (p,)."""
+        """Return the global closest points of positions (p, d), at own elements and xi (p,)."""
         first, *more = self._initial_guesses(place, x, at)
         closest = self._admissible(self.closest_from(place, first, x), place, x, at)
         for guess in (*more, *guesses):
@@ -211,7 +211,7 @@ class SegmentedPass(ContactPass):
         return closest
 
     def _closest_places(self, closest: ClosestPoints, x: Floats) -> Floats:
-        """Return the places (d, p) of closest points."""
+        """Return the positions (d, p) of closest points."""
         return np.asarray(self.partner_at(closest.element, closest.xi.T, x)[1][0])
 
     def _initial_guesses(
@@ -248,7 +248,7 @@ class SegmentedPass(ContactPass):
         return closest
 
     def _own_at(self, e: Ints, xi: Floats, x: Floats) -> tuple[Floats, Floats]:
-        """Return functions and places of the own boundary, as `partner_at` does."""
+        """Return functions and positions of the own boundary, as `partner_at` does."""
         functions = np.empty((3, self.own.nodes.shape[1], e.size))
         places = np.empty((3, 2, e.size))
         points_kernel(1)(

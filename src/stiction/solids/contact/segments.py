@@ -114,7 +114,7 @@ def integration_cells(own: Surface, points: Floats) -> Surface:
     Parameters
     ----------
     own : the boundary
-    points : (nodes, d) reference places [m]
+    points : (nodes, d) reference positions [m]
 
     Verified by: tests/unit/solids/contact/test_segments.py::test_cells_have_the_lengths_of_parts
     """
@@ -178,7 +178,7 @@ class ElementEnds:
     partner : the boundary
     functions : (2, rows, n, elements) shape functions at both ends of elements
     smooth : from `smooth_joints`
-    x : (nodes, d) places [m]
+    x : (nodes, d) positions [m]
     """
 
     def __init__(self, partner: Surface, functions: Floats, smooth: Bools, x: Floats) -> None:
@@ -230,12 +230,12 @@ def feature_sequence(
 
     Parameters
     ----------
-    own_curve : functions and places of the own boundary at elements and xi (c,)
+    own_curve : functions and positions of the own boundary at elements and xi (c,)
     cells : elements (n,) of cells, and xi (n,) of their lower and upper ends
     end_features : (n,) features of the closest points of both ends
     places : (2, d, n) of both ends [m]
     ends : of the elements of the partner
-    x : (nodes, d) places [m]
+    x : (nodes, d) positions [m]
 
     Verified by: tests/unit/solids/contact/test_segments.py::test_breakpoints_are_opposite_to_ends
     """

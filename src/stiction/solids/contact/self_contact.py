@@ -39,7 +39,7 @@ class SelfPass(MortarPass):
     ----------
     contact : the description
     own : the boundary, in the global numbering
-    points : (nodes, d) reference places of all nodes
+    points : (nodes, d) reference positions of all nodes
 
     Verified by: tests/unit/solids/equilibria/test_self_contact.py::test_one_boundary_is_as_two
     """

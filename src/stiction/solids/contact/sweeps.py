@@ -125,7 +125,7 @@ class ContactKinematics(NamedTuple):
     Parameters
     ----------
     coordinate : (m, p) reference length along the partner at the closest points [m]
-    span : (m, p) derivative of the coordinate by xi of the element
+    span : (m, p) derivative of the coordinate with respect to xi of the element
     closest_functions, origin_functions : (rows, n, p) shape functions at the closest points and at
         the origins of slip
     closest_places, reference_places, origin_places : (rows, d, p) closest points in the current
@@ -148,7 +148,7 @@ class ContactState(NamedTuple):
     ----------
     has_closest : (p,) whether a point has a closest point on its partner
     frictional : (p,) whether friction acts on it
-    normal_traction, slope : (p,) normal traction [Pa] and its derivative by the gap [Pa/m]
+    normal_traction, slope : (p,) normal traction T [Pa] and dT/dg [Pa/m]
     by_gap, by_stretch : (p,) derivatives of the threshold [Pa/m], [Pa]
     per_area : (p,) reference area per area that shear is counted per [1]
     surface, slide : (SURFACE, d, p) and (SLIDE, d, p) rows of `interface_rates` and of
@@ -194,7 +194,7 @@ def own_points(nodes: Ints, functions: Floats, x: Floats, length: Floats, out: F
     ----------
     nodes : (n, p) of each point
     functions : (1 + m, n, p), VALUE and from RATE on
-    x : places of all nodes, (nodes, d)
+    x : positions of all nodes, (nodes, d)
     length : (p,) area of the reference tangents
     out : (OUT, p)
     """

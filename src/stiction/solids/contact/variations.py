@@ -36,7 +36,7 @@ class Sides(NamedTuple):
     ----------
     r, a, bent : (p, d) from the closest point to the own one, (p, m, d) tangents of the partner,
         (p, m, m, d) their changes along the coordinates
-    dr, da, dbent : (p, ..., J d) variations of the three by the places of nodes, at fixed xi
+    dr, da, dbent : (p, ..., J d) variations of the three by the positions of nodes, at fixed xi
     """
 
     r: Floats
@@ -77,7 +77,7 @@ def sides_of(points: Floats, place: Floats, own: Floats, near: Floats) -> Sides:
 
     Parameters
     ----------
-    points : (p, d) own places [m]
+    points : (p, d) own positions [m]
     place : (p, rows, d) closest point, tangents and their changes, as `derivative_layout` has them
     own : (p, n) functions of the own nodes
     near : (p, rows, k) functions of the partner's nodes

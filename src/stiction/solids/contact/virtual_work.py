@@ -92,7 +92,7 @@ class MortarPass(SegmentedPass):
     ----------
     contact : the description
     own, partner : the boundaries, in the global numbering
-    points : (nodes, d) reference places of all nodes
+    points : (nodes, d) reference positions of all nodes
 
     Source: Puso and Laursen 2004; Sauer and De Lorenzis 2015; the work of friction as above.
     Verified by: tests/unit/solids/contact/test_virtual_work.py::test_tangents_against_differences

@@ -32,7 +32,7 @@ class Dashpots(NamedTuple):
     ----------
     map : (2 p, 2 nodes), relative velocities of points from velocities of all nodes
     points : (p, 2, 2) damping matrices of the points [N s/m^2]
-    slopes : (p, 2, 2) their derivatives by the gap
+    slopes : (p, 2, 2) their derivatives with respect to the gap
     normals : (p, 2)
     """
 
@@ -48,7 +48,7 @@ class Dashpots(NamedTuple):
         return np.asarray(self.map.T @ force.ravel()).reshape(v.shape)
 
     def tangent(self, v: Floats, by_rate: float) -> csr_matrix:
-        """Return the derivative of the forces by displacements, with dv/du = `by_rate`.
+        """Return the derivative of forces with respect to displacements, with dv/du = `by_rate`.
 
         The change of the normal along a curved partner is neglected.
         """

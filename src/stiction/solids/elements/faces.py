@@ -31,7 +31,7 @@ class Faces(NamedTuple):
     Parameters
     ----------
     nodes : (s, n)
-    functions, derivatives : (s, q, n) at the points, and by xi
+    functions, derivatives : (s, q, n) N_a at the points, and dN_a/dxi
     areas : (s, q) reference area of each point, per unit thickness [m]
     rule : (q,) weights on [-1, 1]
     """

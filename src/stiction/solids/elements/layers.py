@@ -57,7 +57,7 @@ class Numbering(NamedTuple):
     ----------
     numbers : (nodes, 2) new nodes or control points whose mean is the node's place, -1 for none
     fractions : (nodes, 2) weights of the two
-    points : (n, 2) places of new nodes and control points [m]
+    points : (n, 2) positions of new nodes and control points [m]
     controls : new numbers of the control points of each layer
     """
 

@@ -1,6 +1,7 @@
 """Parasitic shear energy of linear elements in bending (shear locking), from displacements.
 
-A bilinear cell in bending has parasitic shear, and is too stiff by (length / height)^2 of the cell.
+A bilinear cell in bending has parasitic shear: its relative excess of stiffness grows as
+(length / height)^2 of the cell.
 Incompatible modes 1 - xi^2 remove the shear (Wilson 1973; Taylor, Beresford, Wilson 1976): at fixed
 nodes they reduce the energy by
 
@@ -46,8 +47,7 @@ class IncompatibleModes(NamedTuple):
     inverse : (e, m d, m d) of the stiffness of their modes; empty for triangles
     lam, mu : [Pa]
     linear : whether rotations count as strain
-    missing_modulus : of a volumetric term with reduced integration, which resists the mean strain
-        alone [Pa]
+    missing_modulus : modulus of the volumetric energy that reduced integration omits [Pa]
     """
 
     elements: Elements
@@ -65,11 +65,12 @@ def incompatible_modes(elements: Elements, table: Floats) -> IncompatibleModes |
     if elements.modes.shape[2]:
         missing_modulus = 0.0
         if len(energy_terms(elements)) > 1:
-            # reduced integration leaves the mean of the volumetric term: the energy lacks the rest
-            # in bending. In space a beam may then curve across its axis, and shear alone counts
+            # reduced integration keeps only the mean volumetric strain of a cell, so its energy in
+            # bending lacks the remainder; the modulus is lam in the neo-Hookean law, else the bulk
+            # modulus. In space this permits anticlastic curvature, and only mu enters
             plane = elements.modes.shape[3] < _SPACE
-            part = lam if table[KIND] == NEO_HOOKEAN else lam + 2.0 * mu / _SPACE
-            lam, missing_modulus = (lam, part) if plane else (0.0, 0.0)
+            bulk = lam if table[KIND] == NEO_HOOKEAN else lam + 2.0 * mu / _SPACE
+            lam, missing_modulus = (lam, bulk) if plane else (0.0, 0.0)
         inverse = condensed(elements.weights, elements.modes, lam, mu)
         return IncompatibleModes(elements, inverse, lam, mu, linear, missing_modulus)
     if elements.nodes.shape[1] == elements.gradients.shape[3] + 1:

@@ -81,7 +81,7 @@ def picture(
 
 
 def _of_nodes(rows: Ints, nodes: Ints, numbering: Numbering) -> Entries:
-    """Return entries for the places of nodes of the mesh."""
+    """Return entries for the positions of nodes of the mesh."""
     columns, fractions = numbering.numbers[nodes], numbering.fractions[nodes]
     exists = columns >= 0
     wide = np.broadcast_to(rows[:, None], columns.shape)

@@ -111,7 +111,7 @@ class Swept(NamedTuple):
 
     Parameters
     ----------
-    points : (n, 3) reference places of nodes and control points [m]
+    points : (n, 3) reference positions of nodes and control points [m]
     blocks : elements by kind
     surfaces : contact boundaries by name, swept from those of the plane
     node_sets : nodes and control points of every named boundary, and "front" and "back"
@@ -148,7 +148,7 @@ def sweep(
     mesh, element, contact : of the plane body, as in `discretise`
     breaks : (l + 1,) rising heights at the ends of the layers [m]
     degree : of the splines along the axis
-    move : mapping of places (n, 3), applied before volumes are computed
+    move : mapping of positions (n, 3), applied before volumes are computed
     face_degree : of the splines along the axis on contact boundaries; None takes `degree`
 
     Verified by: tests/unit/solids/elements/test_swept.py::test_patch_of_hexahedra
@@ -222,7 +222,7 @@ def _sets(layout: BodyLayout, levels: Levels) -> dict[str, Ints]:
 def _moved(
     points: Floats, layout: BodyLayout, levels: Levels, move: Callable[[Floats], Floats]
 ) -> Floats:
-    """Return points that interpolate mapped places: of nodes, and at Greville points."""
+    """Return points that interpolate mapped positions: of nodes, and at Greville points."""
     from scipy.sparse.linalg import splu
 
     across = _collocation(layout, levels)

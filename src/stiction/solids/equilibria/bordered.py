@@ -5,8 +5,9 @@ A control equation c(u, t) = 0 joins the equilibrium r(u, t) = 0. Each iteration
     [ K    r_t ] [du]     [ r ]
     [ c_u  c_t ] [dt] = - [ c ],
 
-by two solutions with K, for r and for r_t. The matrix stays regular at limit points, where K is
-singular.
+by two solutions with K, for r and for r_t (block elimination). The matrix stays regular at limit
+points, where K is singular. Iterates lie near limit points, not on them, so K can be factorised; a
+step that meets a singular K fails with this reason.
 
 Source: Keller 1977; Riks 1979.
 """
@@ -21,7 +22,7 @@ import numpy.typing as npt
 from stiction.numerics.continuation import bordered
 from stiction.numerics.linear_solvers import LinearSolveError
 from stiction.numerics.vectors import inner, size_of
-from stiction.solids.contact import sweeps as k
+from stiction.solids.contact import sweeps
 from stiction.solids.equilibria.newton import (
     Factoriser,
     Limits,
@@ -51,9 +52,9 @@ __all__ = [
 
 Floats = npt.NDArray[np.float64]
 
-# step of finite differences by program time, over the time of its end
+# step of finite differences in time, relative to the end time
 _TIME_STEP = 1e-7
-BEYOND = "the path leads beyond the end of a program's slope"
+BEYOND = "the step passes a kink of a load program"
 
 
 class PathPoint(NamedTuple):
@@ -76,7 +77,7 @@ class ArcStep(NamedTuple):
 
 
 class ArclengthControl(NamedTuple):
-    """The point lies in a plane normal to the predictor, at a given distance: arclength control."""
+    """Arclength control: a plane normal to the predictor, at a distance `size` from `first`."""
 
     problem: Problem
     first: PathPoint
@@ -85,7 +86,7 @@ class ArclengthControl(NamedTuple):
     size: float
 
     def at(self, trial: Trial, t: float) -> tuple[float, Floats, float]:
-        """Return how far off a trial is, and its derivatives by free unknowns and by time."""
+        """Return c at a trial, and dc/du of the free unknowns and dc/dt."""
         change = (trial.u - self.first.u).ravel()[self.problem.free]
         defect = inner(self.gradient_u, change) + self.gradient_t * (t - self.first.t) - self.size
         return defect, self.gradient_u, self.gradient_t
@@ -99,7 +100,7 @@ class AdhesionControl(NamedTuple):
     size: float
 
     def at(self, trial: Trial, t: float) -> tuple[float, Floats, float]:
-        """Return how far off a trial is, and its derivatives by free unknowns and by time."""
+        """Return c at a trial, and dc/du of the free unknowns and dc/dt."""
         energy, slope = adhesion_gradient(self.problem, trial)
         return energy - self.before - self.size, slope.ravel()[self.problem.free], 0.0
 
@@ -112,7 +113,7 @@ class TimeControl(NamedTuple):
     size: float
 
     def at(self, _trial: Trial, t: float) -> tuple[float, Floats, float]:
-        """Return how far off a trial is, and its derivatives by free unknowns and by time."""
+        """Return c at a trial, and dc/du of the free unknowns and dc/dt."""
         return t - self.time, np.zeros(self.problem.free.size), 1.0
 
 
@@ -120,14 +121,19 @@ Control = ArclengthControl | AdhesionControl | TimeControl
 
 
 def adhesion_gradient(problem: Problem, trial: Trial) -> tuple[float, Floats]:
-    """Return the adhesive energy [J/m] and its derivatives by displacements (nodes, d) [N/m]."""
+    """Return the adhesive energy and its derivatives with respect to displacements (nodes, d).
+
+    Energies are in J, in the plane per unit thickness. If both bodies deform, each of the two
+    passes counts half the energy; the traction of a point on its own surface is then the whole
+    gradient. Columns of `point_values`: see `contact.sweeps`.
+    """
     gradient = np.zeros((problem.size, problem.dim))
     energy = 0.0
     for p, out in zip(problem.passes, trial.point_values, strict=True):
         factor = 1.0 if p.partner.rigid else 0.5
-        energy += factor * float(out[:, k.POTENTIAL].sum())
-        traction = -out[:, k.WEIGHT] * out[:, k.PRESSURE] * out[:, k.STRETCH]
-        force = traction[:, None] * out[:, columns(k.NORMAL_X, p.dim)]
+        energy += factor * float(out[:, sweeps.POTENTIAL].sum())
+        traction = -out[:, sweeps.WEIGHT] * out[:, sweeps.PRESSURE] * out[:, sweeps.STRETCH]
+        force = traction[:, None] * out[:, columns(sweeps.NORMAL_X, p.dim)]
         s, q = p.own.areas.shape
         nodal = np.einsum("sqn,sqd->snd", p.own.functions, force.reshape(s, q, p.dim))
         np.add.at(gradient, p.own.nodes.ravel(), nodal.reshape(-1, p.dim))
@@ -141,7 +147,7 @@ class Bordered:
 
     Parameters
     ----------
-    problem, workspace, limits : the equations, a linear solver, and when Newton's method ends
+    problem, space, limits : the equations, a linear solver, and when Newton's method ends
     end : program time that scales finite differences
     """
 

@@ -185,7 +185,7 @@ class BoundaryConditions:
         parts = self.problem.parts
         if body >= len(parts):
             needs = f"a number below {len(parts)}"
-            why, try_ = "bodies are counted from 0.", "give the place in the list."
+            why, try_ = "bodies are counted from 0.", "give the index in the list."
             raise ModelError(name, body, needs, why, try_)
 
     def faces(self, where: Boundary) -> list[Faces]:

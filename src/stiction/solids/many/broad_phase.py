@@ -198,7 +198,7 @@ class BroadPhase:
 
         Parameters
         ----------
-        before, after : (nodes, d) places at the ends of a step [m]
+        before, after : (nodes, d) positions at the ends of a step [m]
         """
         if not np.isfinite(after).all():
             return []
@@ -217,7 +217,7 @@ class BroadPhase:
 
         Parameters
         ----------
-        x : (nodes, d) places [m]
+        x : (nodes, d) positions [m]
         """
         from scipy.spatial import cKDTree
 

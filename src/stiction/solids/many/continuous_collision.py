@@ -167,7 +167,7 @@ def check_start(problem: Problem, x: Floats, closests: tuple[ClosestPoints, ...]
 
     Parameters
     ----------
-    x : (nodes, d) places [m]
+    x : (nodes, d) positions [m]
     closests : closest points of every pass
 
     Raises

@@ -57,7 +57,7 @@ class EdgeTable(NamedTuple):
 
 
 def clean_points(value: object) -> Floats:
-    """Return places (n, 2), checked."""
+    """Return positions (n, 2), checked."""
     why, try_ = "a node has two coordinates.", "look at the file or the mapping that made them."
     needs = "finite numbers (n, 2) [m]"
     try:

@@ -63,7 +63,7 @@ class Mesh(Record):
 
     Parameters
     ----------
-    points : (n, 2) places of the nodes [m]
+    points : (n, 2) positions of the nodes [m]
     cells : (c, 4) or (c, 9) nodes of each cell, counter-clockwise; triangles alone also as
         (c, 3) or (c, 6), among quadrilaterals with -1 in unused entries
     boundaries : name -> (k, 2) cell and edge of each facet; a contact boundary is one chain of
@@ -149,7 +149,7 @@ class Mesh(Record):
         return self.boundaries[name]
 
     def depths(self, places: Floats) -> Floats:
-        """Return depths of places (p, 2) inside the outline of the corners, (p,) [m]; 0 outside.
+        """Return depths of positions (p, 2) inside the outline of the corners, (p,) [m]; 0 outside.
 
         Verified by: tests/unit/solids/mesh/test_model.py::test_depths
         """

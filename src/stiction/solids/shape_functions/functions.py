@@ -245,7 +245,7 @@ def bending(nodes: Ints, points: Floats, g: Floats, w: Floats, modes: Floats) ->
     Parameters
     ----------
     nodes : (e, n)
-    points : (nodes, d) places [m]
+    points : (nodes, d) positions [m]
     g, w, modes : gradients (e, q, n, d), volumes (e, q) and gradients of modes at points
     """
     none = np.zeros((w.shape[0], 0, *g.shape[2:])), np.zeros((w.shape[0], 0))

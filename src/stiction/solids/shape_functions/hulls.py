@@ -44,7 +44,7 @@ class Hull(NamedTuple):
 
     Parameters
     ----------
-    matrix : (B e, n) from places of nodes to control points, consecutive ones e apart
+    matrix : (B e, n) from positions of nodes to control points, consecutive ones e apart
     degrees : along each coordinate
     weights : (e, p + 1) of the denominator, or None
     collapsed : whether they are triangles
@@ -58,7 +58,7 @@ class Hull(NamedTuple):
     cells: Ints
 
     def least(self, places: Floats) -> Floats:
-        """Return the least over the largest Jacobian of every element (e,) at places (n, d)."""
+        """Return the least over the largest Jacobian of every element (e,) at positions (n, d)."""
         controls = self.matrix @ (places - places.mean(axis=0))
         controls = controls.reshape(-1, self.cells.size, places.shape[1])
         return least_jacobians(Bezier(controls, self.degrees, self.weights, self.collapsed))

@@ -1,4 +1,7 @@
-"""Periodic orbits: found by shooting, with their Floquet multipliers."""
+"""Periodic orbits: found by shooting, with their Floquet multipliers.
+
+`shooting` has the equations and their source.
+"""
 
 from __future__ import annotations
 
@@ -36,12 +39,12 @@ class Cycle:
 
     Parameters
     ----------
-    system, method : what moves, and how its runs are computed
+    system, method : the system, and the method of its runs
     start : time of the first node [s, or the system's unit of time]
     state : (n,) state there
     period : [s, or the system's unit of time]
     order : labels of the events over a period, in order
-    events : the events; their derivatives are by the state at the node before them
+    events : the events; their derivatives are with respect to the state at the node before
     multipliers : Floquet multipliers, the largest first; 0 where the orbit sticks. The trivial
         multiplier 1 of an autonomous system is not among them
     trivial : the trivial multiplier as computed, 1 to the accuracy of the run; NaN with a force

@@ -74,7 +74,7 @@ class Shooting:
 
     Parameters
     ----------
-    system, method : what moves, and how its runs are computed
+    system, method : the system, and the method of its runs
     fractions : (k + 1,) times of the nodes over the period, rising; the last is the first plus 1
     period : of the force; None for an autonomous system, whose period is unknown
     parameter : name of the unknown parameter; None for none
@@ -243,7 +243,7 @@ class Shooting:
         return out
 
     def _period_by(self, u: Floats) -> float:
-        """Return the derivative of the period of the force by the parameter."""
+        """Return the derivative of the period of the force with respect to the parameter."""
         step, total = 1e-3 * self.scale[-1], 0.0
         for weight, distance in ((2.0 / 3.0, 1.0), (-1.0 / 12.0, 2.0)):
             for sign in (1.0, -1.0):

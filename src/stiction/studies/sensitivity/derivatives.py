@@ -1,7 +1,8 @@
-"""First derivatives of what a run ends with, by parameters and by its start.
+"""First derivatives of the results of a run with respect to parameters and its initial state.
 
-They are exact through events: nothing is differenced and nothing smoothed. For the fraction of the
-variance that each parameter of a study explains see `sobol_indices`.
+They come from the variational equation and saltation matrices (`core.tangents`), not from
+differences. For the fraction of the variance that each parameter of a study explains see
+`sobol_indices`.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Sensitivities:
-    """Derivatives of quantities by directions, with names and units.
+    """Derivatives of quantities with respect to directions, with names and units.
 
     Parameters
     ----------
@@ -36,7 +37,7 @@ class Sensitivities:
     by : (k, m) their derivatives; NaN where there is none
     units_of, units_to : units of quantities and directions, "" for none
     events : labels of the events of the run in their order
-    failures : places where the run has no derivative, with times and reasons
+    failures : times at which the run has no derivative, with reasons
     """
 
     of: tuple[str, ...]
@@ -101,7 +102,7 @@ def sensitivities(
     to: Sequence[str],
     adjoint: bool = False,
 ) -> Sensitivities:
-    """Return the derivatives of what a run ends with.
+    """Return the derivatives of the results at the end of a run.
 
     Between events they follow the variational equation, at events the saltation matrix. Parameters
     that move events are no exception. Where a run has no derivative (grazing, degenerate

@@ -1,4 +1,9 @@
-"""Ensembles of trajectories of one flow, integrated by compiled code: kernels."""
+"""Ensembles of trajectories of one flow, integrated by compiled code: kernels.
+
+Each trajectory has the steps and events of a single run (`flow.advance`, `flow.rare_events`); only
+its end and the counts and first times of its events are recorded. The theory is in
+`flow.rates` and `flow.surfaces`.
+"""
 
 from __future__ import annotations
 

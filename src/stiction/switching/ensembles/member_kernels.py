@@ -1,4 +1,8 @@
-"""Members of a study, integrated by compiled code, each with the numbers of a single run."""
+"""Members of a study, integrated by compiled code, each with the numbers of a single run.
+
+The integration is that of `flow.advance` and `flow.rare_events`, the audit that of
+`flow.inspection`.
+"""
 
 from __future__ import annotations
 

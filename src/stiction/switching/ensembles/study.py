@@ -67,7 +67,7 @@ class Occupation(Declared):
 
     Parameters
     ----------
-    axes : the two states, by name or by place (from 0)
+    axes : the two states, by name or by index from 0
     low, high : ends of the grid along each axis
     bins : number of cells along each axis
     interval : time between two looks at the state [time unit]
@@ -142,7 +142,7 @@ class EnsembleResult:
     sides : (N, m) signs at the end, 0 on a surface it slides on
     time : (N,) end time [time unit]
     speed : (N,) |x'| at the end, in units of the scale of each state
-    code : (N,) how it ended, a place in `ends`
+    code : (N,) how it ended, an index into `ends`
     ends : words for the codes: `time` (the end time came), `two_fold`, `codim2_line`, a kind
         of event in `until`, `accumulation`, `fold` (the state may leave to either side there),
         `escaping_start` (no side was given), `no_start` (the sign contradicts the state),

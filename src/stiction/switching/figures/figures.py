@@ -77,7 +77,7 @@ class FlowFigures(Figures):
                 "plot.energy",
                 f"a run of {self.run.system_name}, which has no energy",
                 "a system with kinetic and stored energy",
-                "its equations are those of a flow, not of a machine.",
+                "its equations are those of a vector field without an energy.",
                 "draw overview or phase instead.",
             )
         return energy(self._data)

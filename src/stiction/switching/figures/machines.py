@@ -53,14 +53,14 @@ def wheel(frames: FlowFrames) -> m.View | None:
     ends = np.stack([position - half * rolls, position + half * rolls], axis=1)
     slit = np.stack([d * across + s * 1.05 * reach * along for s in (-1.0, 1.0)], axis=1)
     mode = frames.mode()
-    none = np.full((1, 1), m.INK)
+    ink = np.full((1, 1), m.INK)
     layers: list[m.Layer] = [
         m.Lines(_circle(size), (0,), np.full((1, 1), m.SURFACE), filled=True),
         _spokes(omega0 * seconds, size),
         m.Lines(slit, (0,), np.full((1, 1), m.GREY), width=5.0),
-        m.Lines(ends, (0,), none, width=6.0),
+        m.Lines(ends, (0,), ink, width=6.0),
         m.Dots(position[:, None], _BLOCKS[mode + 1][:, None], 5.0),
-        m.Dots(np.zeros((1, 1, 2)), none, 3.0),
+        m.Dots(np.zeros((1, 1, 2)), ink, 3.0),
         *_force(frames, position, side, size),
     ]
     corner = np.full(2, 1.05 * size)
@@ -100,7 +100,7 @@ def _spokes(angle: Floats, size: float) -> m.Lines:
 
 
 def belt(frames: FlowFrames) -> m.View | None:
-    """Return blocks on a belt, hung on a wall and on each other; None for other systems.
+    """Return blocks on a belt, joined by springs to a wall and to each other; None without a belt.
 
     Verified by: tests/unit/switching/figures/test_player.py::test_blocks_ride_on_the_belt
     """
@@ -116,7 +116,7 @@ def belt(frames: FlowFrames) -> m.View | None:
     unstressed = gap * np.arange(1.0, len(names) + 1.0)
     position, half = unstressed + x, 0.28 * size
     wall = float((unstressed[0] + x[:, 0]).min()) - 1.2 * size
-    # sliding is the mode 0; off it, the sign of the slip against the belt
+    # mode 0 is Filippov sliding, where the block sticks to the belt; else the sign of its slip
     surfaces = min(data.n_surface, len(names))
     modes = np.stack([frames.mode(min(i, surfaces - 1)) for i in range(len(names))], axis=1)
     numbers, linked = np.arange(len(names)) + 1, np.arange(len(names) + 1) < len(names)

@@ -1,4 +1,8 @@
-"""The integration loop: step, locate events, change the mode, until the end or a rare event."""
+"""The integration loop: step, locate events, change the mode, until the end or a rare event.
+
+`rates` has the equations of each mode, `steps` the Runge-Kutta step and its dense output, `events`
+the change of mode; each names its source. A rejected step is repeated with a smaller length.
+"""
 
 from __future__ import annotations
 

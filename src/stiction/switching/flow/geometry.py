@@ -1,4 +1,7 @@
-"""Gradients of switching functions by central differences, and small helpers: kernels."""
+"""Gradients of switching functions by central differences of order 8, and small helpers: kernels.
+
+A gradient that the user gives is used instead.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Independent checks of saved states and events, for the audit: kernels."""
+"""Independent checks of saved states and events, for the audit: kernels.
+
+In sliding, h over its gradient must vanish and the multiplier lie in [-1, 1]; elsewhere h must have
+the sign of the mode. Neither steps nor event functions of the integration are used.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Placement of a trajectory at a state and mode, as at the start of a run: kernels."""
+"""Placement of a trajectory at a state and mode, as at the start of a run: kernels.
+
+Placement sets the array y, the signs of the switching functions, their scales and rounding errors.
+`rates` describes y and the modes.
+"""
 
 from __future__ import annotations
 

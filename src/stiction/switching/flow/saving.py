@@ -1,4 +1,8 @@
-"""Saving of states at given times by dense output, and logging of events: kernels."""
+"""Saving of states at given times by dense output, and logging of events: kernels.
+
+In sliding the independent variable of a step is not the time (see `rates`): the fraction of the
+step at a given time is a root. `steps` has the dense output and its source.
+"""
 
 from __future__ import annotations
 

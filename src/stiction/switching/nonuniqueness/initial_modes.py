@@ -62,7 +62,7 @@ def start_sides(
             raise ModelError(
                 f"{type(system).__name__}.mode",
                 f"{system.mode!r} at a start with h = {h[0]:.6g}",
-                f"{'+' if sides[0] > 0.0 else '-'!r} or nothing",
+                f"mode {'+' if sides[0] > 0.0 else '-'!r}, or none",
                 "off the surface the mode is the sign of h.",
                 "leave the mode out, or start on the surface.",
             )

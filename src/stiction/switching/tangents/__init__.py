@@ -1,1 +1,1 @@
-"""Derivatives of a flow by its start and parameters."""
+"""Derivatives of a flow with respect to its start and parameters; `kernels` has the equations."""

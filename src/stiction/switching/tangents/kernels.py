@@ -1,7 +1,7 @@
 """The variational equation of one mode of a flow: kernels.
 
 In a mode, free, sliding on one surface or on two, the flow is a smooth field x' = F(x, p). Its
-derivatives V of the state by m directions obey
+derivatives V of the state with respect to m directions obey
 
     V' = dF/dx V + dF/dp e,    e = 1 where a direction is that parameter, else 0.
 
@@ -46,7 +46,7 @@ _STEP, LEVELS = 0.015625, 6
 _RESOLVED = 1e-10
 _EPS = 2.220446049250313e-16
 _FARTHEST = 1e7
-# units in the last place by which a field, and more so one of sliding, may be off
+# rounding errors of a field, and of a sliding field, in units of the last digit
 _ROUNDING = 100.0
 
 
@@ -161,7 +161,7 @@ def _column(
 def derivatives(
     w: Workspace, s: Stencil, what: int, v: Variation, out: Matrix, columns: int
 ) -> float:
-    """Fill out[:, :columns] with derivatives by states and parameters of x' or an event function.
+    """Fill out[:, :columns] with derivatives of x' or an event function in states and parameters.
 
     The state lies in row TRIAL.
 
@@ -233,14 +233,14 @@ def _error(w: Workspace, table: Matrix, v: Variation, h: float, tol: float) -> f
         for d in range(1, v.states.shape[1]):
             largest = max(largest, abs(v.trial[c, d]) / a[SCALE, c])
     for d in range(v.states.shape[1]):
-        # what cancels to rounding has no relative error
+        # a difference that cancels to rounding has no relative error
         size = 1.0 if d == 0 else 1e-8 * largest
         for c in range(n):
             here = max(abs(v.states[c, d]), abs(v.trial[c, d])) / a[SCALE, c]
             size = max(size, here)
         e3 = e5 = noise = 0.0
         if d > 0:
-            # steps cannot reduce what differences round
+            # smaller steps do not reduce the rounding of differences
             p = v.parameter[d - 1]
             noise = v.noise[n + p] if p >= 0 else 0.0
             for c in range(n):

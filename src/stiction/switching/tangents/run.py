@@ -266,7 +266,7 @@ class _Tangent:
         return np.array(rows[LATER, :n])
 
     def _gradient(self, what: int, x: Floats, t: float) -> Floats:
-        """Return (n + q,) derivatives of an event function by states and parameters."""
+        """Return (n + q,) derivatives of an event function in states and parameters."""
         rows, n = self.flow.vectors, self.n
         rows[TRIAL, :n], rows[TRIAL, n] = x, t
         out = np.zeros((1, n + self.q))

@@ -1,4 +1,8 @@
-"""h, L+ and L- at many points: the kernel of the search for two-folds."""
+"""h, L+ and L- at many points: the kernel of the search for two-folds.
+
+L+- = grad h . f+- are the rates of h along the fields on both sides; a two-fold is a zero of all
+three. `finding` and `newton` have the method.
+"""
 
 from __future__ import annotations
 

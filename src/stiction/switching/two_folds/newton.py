@@ -25,7 +25,7 @@ _RADII = np.concatenate([0.5 ** (0.5 * np.arange(2, 25)), 0.5 ** np.arange(13, 2
 _ANGLES = np.pi * (np.arange(_NODES) + 0.5) / _NODES
 _POINTS = np.cos(_ANGLES)
 _K = np.arange(26)
-# transform of samples to Chebyshev coefficients; many samples average rounding errors
+# discrete cosine transform of samples to Chebyshev coefficients; it averages rounding errors
 _TO_COEFFICIENTS = np.cos(np.outer(_K, _ANGLES)) * (np.where(_K == 0, 1.0, 2.0) / _NODES)[:, None]
 # derivative of T_k at 0
 _SLOPES = _K * np.sin(0.5 * np.pi * _K)
@@ -102,9 +102,9 @@ class Probe:
 
         Parameters
         ----------
-        off : (3,) times h is taken off the three before; where `direction` is tangent to the
-            surface this changes no derivative, and it removes what rounding of the points
-            does to fields that vary fast across the surface
+        off : (3,) factors: `off` times h is subtracted from the three functions. Along a tangent
+            of the surface this changes no derivative, and it removes the effect of rounded
+            points on fields that vary fast across the surface
 
         Verified by: tests/unit/switching/two_folds/test_finding.py::test_slopes_to_rounding
         """
@@ -149,8 +149,8 @@ class Probe:
     def averages(self, x: Floats, slopes: Floats) -> tuple[Floats, Floats]:
         """Return h, L+ and L- at x by averages over neighbours, and the rounding of each, (q, 3).
 
-        Polynomials through many points on many radii say what the values are without most of
-        their rounding. It is inf where a polynomial does not follow the function.
+        Polynomials fitted to many points average most of the rounding. The rounding is inf where
+        a polynomial does not approximate the function.
 
         Parameters
         ----------
@@ -211,8 +211,7 @@ class Search(NamedTuple):
 def search(probe: Probe, guess: Floats) -> Search:
     """Return a zero of h, L+ and L-, by damped Newton steps of least norm.
 
-    Every point is put back on h = 0: fields may vary fast across the surface, and steps
-    along it need not see that.
+    Every point is projected to h = 0, because fields may vary fast across the surface.
     """
     x = _on_surface(probe, np.array(guess, dtype=np.float64))
     sizes = probe.sizes(x)

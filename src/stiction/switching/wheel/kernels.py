@@ -1,4 +1,7 @@
-"""Equations of motion of the wheel on a turntable: kernels. A state is (r, v, omega)."""
+"""Equations of motion of the wheel on a turntable: kernels. A state is (r, v, omega).
+
+Source: Szalai, Jeffrey 2014, (1)-(7) and appendix B; formulas sheet, sections 1 and 2.
+"""
 
 from __future__ import annotations
 

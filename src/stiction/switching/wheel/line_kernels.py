@@ -5,6 +5,8 @@ rho -> 0, L(th) and G(th), so that rho th' = L cos th - G sin th and rho' = L si
 Rays are the roots of rho th'. Kinks at th = 0, +-pi/2, pi divide the circle into four sectors:
 
     0: h > 0, g > 0     1: h > 0, g < 0     2: h < 0, g < 0     3: h < 0, g > 0
+
+Source: formulas sheet, section 7.
 """
 
 from __future__ import annotations

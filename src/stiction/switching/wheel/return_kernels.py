@@ -1,4 +1,11 @@
-"""Starts next to the line h = g = 0 of the wheel, one per point and exit direction: kernels."""
+"""Starts next to the line h = g = 0 of the wheel, one per point and exit direction: kernels.
+
+On this line neither slip h nor rolling velocity g has a sign, so force and moment of the tyre
+depend on the direction in which a solution leaves. Directions are rays of constant h / g
+(`line_kernels`), or sliding on h = 0.
+
+Source: formulas sheet, section 7.
+"""
 
 from __future__ import annotations
 

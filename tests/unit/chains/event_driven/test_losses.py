@@ -61,8 +61,8 @@ OTHER = OF_SLIP + 1
     [
         (OF_SLIP, 1, "grazing_slip", "the mass slipped on; its slip rate touched zero"),
         (OF_SLIP, 0, "grazing_slip", "the mass stuck; its slip rate touched zero"),
-        (OTHER, 1, "grazing_onset", "the mass slipped; its drive reached"),
-        (OTHER, 0, "grazing_onset", "the mass continued to stick; its drive reached"),
+        (OTHER, 1, "grazing_onset", "the mass slipped; the force on it reached"),
+        (OTHER, 0, "grazing_onset", "the mass continued to stick; the force on it reached"),
     ],
 )
 def test_grazings_under_a_jump_are_losses(kind, slips, name, words):

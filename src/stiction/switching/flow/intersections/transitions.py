@@ -1,7 +1,9 @@
 """Arrival at a codimension-2 intersection, sliding on it, and its end: kernels.
 
-Each returns RUNNING, the code of another rare event, or the code with which the call must end. That
-is SEVERAL_DIRECTIONS if several exit directions exist, which are then in `open_paths`.
+Each returns RUNNING, the code of an event still to be handled, or the code with which the compiled
+loop ends: SEVERAL_DIRECTIONS, with the choices in `open_paths`, if there are several exit
+directions. A set of directions is a bit mask; `directions` computes it and names the source
+(Filippov 1988; Dieci, Lopez 2009).
 """
 
 from __future__ import annotations
@@ -49,7 +51,7 @@ from stiction.switching.flow.surfaces import begin_mode, project, surfaces_at
 
 __all__ = ["at_end_of_sliding", "at_intersection", "on_intersection", "signs_of"]
 
-# an exit direction that opens within this fraction of the step before an event belongs to it
+# an exit direction that opens within this fraction of the step before an event is part of it
 _TOGETHER = 1e-6
 _SLIDES = (1 << SLIDES_PLUS) | (1 << SLIDES_MINUS)
 
@@ -100,9 +102,10 @@ def _pass_intersection(w: Workspace, functions: EventFunctions, records: Records
 def at_intersection(w: Workspace, functions: EventFunctions, records: Records) -> int:
     """Handle the arrival at an intersection of two surfaces, or near one.
 
-    A single exit direction is followed. A state that reaches one surface away from the other passes
-    the intersection. If there are several exit directions, the margin, distance over the error of
-    the run, decides whether the solution is unique.
+    A single exit direction is followed. A state that reaches surface i at a distance from surface j
+    above its error does not meet the intersection. If there are several exit directions, the margin
+    decides whether the solution is unique: the distance over the larger one of the error of the
+    run and the largest value of a grazing.
     """
     now, a = w.progress[0], w.vectors
     i, j, before_i = now.which, now.other, now.came_from
@@ -206,11 +209,16 @@ def _at_opening(
 
 @kernel
 def at_end_of_sliding(w: Workspace, functions: EventFunctions, records: Records) -> int:
-    """Handle the end of codimension-2 sliding: a multiplier at +-1, or merging sliding vectors."""
+    """Handle the end of codimension-2 sliding: a multiplier at +-1, or a fold.
+
+    At a fold two sliding vectors merge.
+    """
     now, a = w.progress[0], w.vectors
     m, which = now.m, now.which
     i = sliding_surface(w, SIDES)
     j = second_surface(w, SIDES, i)
+    # the surface that the solution leaves, the sign of its h then, and the half surface that it
+    # enters, in the numbering of `directions`; -1 at a fold
     e, side, edge = -1, 0.0, -1
     if which < 2 * m:
         e, side = which % m, 1.0 if which < m else -1.0
