@@ -53,7 +53,7 @@ class Failure(Struct):
 class Directions(NamedTuple):
     """Derivatives of the numbers of a chain in m directions; names and units as in `Problem`.
 
-    `whole` marks the components of a start that is varied as a whole, see `directions.expanded`.
+    `whole` is true for components of a start that is varied as a whole, see `directions.expanded`.
     `mechanics`, `load` and `law` say whether a direction changes the numbers of masses and
     contacts, those of the load, and a law that depends on the slip speed (SHAPE: more of it than
     its coefficients at rest and in fast slip). Formulas are differenced:
