@@ -59,7 +59,7 @@ class FrictionProblem:
     local : W, q and coefficients in blocks, normal components first
     order : positions of (normal, tangents, rolling) in the vectors that the user gave
     asymmetry : of W, relative to its norm [1]
-    masses : (M, H, f, w) of the global form, or None
+    masses : (M, H, f, w) of the global form, normal components first, or None
     """
 
     local: Local
@@ -328,6 +328,10 @@ def friction_problem(
         )
     matrix = _matrix("W", W)
     local, order = _local(matrix, q, mu, rolling, normal)
+    if masses is not None:
+        m, h, f, w = masses
+        at = _positions(len(local.q), order)
+        masses = (m, h[:, at], f, w[at])
     return FrictionProblem(local, order, _asymmetry(local.matrix), masses)
 
 
@@ -408,7 +412,7 @@ def _local(
     coefficients = _coefficients("mu", mu, n)
     rollings = np.zeros(n) if rolling is None else _coefficients("rolling", rolling, n)
     if normal:
-        at = (np.arange(n)[:, None] * size + np.array(order)).ravel()
+        at = _positions(n, order)
         matrix = matrix[at][:, at]
     ordered = np.ascontiguousarray(flat.reshape(n, size)[:, order])
     local = local_of(matrix, ordered, coefficients, rollings, n_tangent)
@@ -424,6 +428,11 @@ def _local(
             "leave out contacts between bodies that cannot move.",
         )
     return local, order
+
+
+def _positions(n: int, order: tuple[int, ...]) -> npt.NDArray[np.int64]:
+    """Return where n contacts' components, normal ones first, stand in the given vectors."""
+    return (np.arange(n)[:, None] * len(order) + np.array(order)).ravel()
 
 
 def _counts(matrix: Matrix, q: Any, mu: Any) -> tuple[int, int]:
