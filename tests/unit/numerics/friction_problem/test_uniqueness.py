@@ -77,6 +77,27 @@ def test_without_friction_velocities_are_unique():
     assert solved.uniqueness().velocities.answer == "unique"
 
 
+@pytest.mark.parametrize("defect", [5e-4])
+def test_negative_w(defect):
+    """Two contacts without friction: W has the eigenvalue -defect, and either may carry alone."""
+    w = np.eye(4)
+    w[0, 2] = w[2, 0] = 1.0 + defect
+    problem = st.friction_problem(w, [[-1.0, 0.0], [-1.0, 0.0]], 0.0)
+    for forces in ([[1.0, 0.0], [0.0, 0.0]], [[0.0, 0.0], [1.0, 0.0]]):
+        assert problem.certificate(forces).residual == 0.0
+    found = problem.solve().uniqueness()
+    expected = "not unique" if defect > 1e-4 else "not decided"
+    assert found.velocities.answer == found.forces.answer == expected
+
+
+def test_an_unsymmetric_w_proves_nothing():
+    """In space, where modes are not enumerated."""
+    w = np.eye(6)
+    w[0, 3] = 1e-6
+    found = st.friction_problem(w, [[-1.0, 2.0, 0.0], [-1.0, 0.1, 0.0]], 0.3).solve().uniqueness()
+    assert found.velocities.answer == found.forces.answer == "not decided"
+
+
 def test_free_velocities_inside_the_dual_cone():
     w = np.ones((4, 4)) + 1e-3 * np.eye(4)
     solved = st.friction_problem(w, [[1.0, 0.1], [1.0, -0.1]], 1.5).solve()
