@@ -30,8 +30,9 @@ Floats = npt.NDArray[np.float64]
 
 # of the size of q or r: what is less is zero
 _ZERO = 1e-8
-# velocities that differ by this share of |q| are others, if both residuals are small
-_OTHER, _SOLVED = 1e-4, 1e-10
+# velocities of a contact that differ by this share of its own are others, if both residuals are
+# small, and those that differ by less than the second share are the same
+_OTHER, _SAME, _SOLVED = 1e-4, 1e-7, 1e-10
 _STARTS = 8
 # two linear programmes each, of seconds where there are many
 _MOST_CONTACTS_OF_PROGRAMMES = 30
@@ -195,8 +196,10 @@ def uniqueness(local: Local, r: Floats) -> Uniqueness:
     small = _small_friction(local) if semidefinite else ""
     if small:
         return Uniqueness(Answer("unique", small), Answer("unique", small))
+    if residual(local, r) > _SOLVED:
+        return Uniqueness(Answer("not decided"), Answer("not decided"))
     proof = _proof(local, r) if semidefinite else ""
-    velocities = Answer("unique", proof) if proof else _compared(local, r)
+    velocities = Answer("unique", proof) if proof else _compared(local, r, semidefinite)
     admissible = admissible_forces(local, r)
     if velocities.answer == "not unique":
         why = "velocities are not unique"
@@ -250,17 +253,25 @@ def _proof(local: Local, r: Floats) -> str:
     return ""
 
 
-def _compared(local: Local, r: Floats) -> Answer:
-    """Return what other solutions say of the velocities."""
-    k, q = local.n_tangent, local.q
-    scale = float(np.linalg.norm(q))
-    u = local.velocities(r)
-    plane = k == 1 and q.shape[1] == 2 and len(r) <= MOST_ENUMERATED
+def _compared(local: Local, r: Floats, semidefinite: bool) -> Answer:
+    """Return what other solutions say of the velocities, each contact on its own scale.
+
+    Verified by: tests/unit/numerics/friction_problem/test_uniqueness.py::test_a_small_contact
+    """
+    q, u = local.q, local.velocities(r)
+    scale, own = float(np.linalg.norm(q)), np.linalg.norm(q, axis=1)
+    # a velocity without forces of the size of rounding is zero and has no scale
+    own = np.maximum(np.where(own > 1e-13 * scale, own, scale), np.linalg.norm(u, axis=1))
+    plane = q.shape[1] == 2 and len(r) <= MOST_ENUMERATED
+    same = plane and semidefinite
     for other in _candidates(local, r, plane):
         error = residual(local, other)
-        if error <= _SOLVED and np.linalg.norm(local.velocities(other) - u) > _OTHER * scale:
+        change = np.linalg.norm(local.velocities(other) - u, axis=1)
+        apart = change > _OTHER * np.maximum(own, 1e-3 * scale)
+        if apart.any() and error <= min(_SOLVED, 1e-6 * change[apart].max() / max(scale, 1e-300)):
             return Answer("not unique", "another solution has other velocities", other, error)
-    return Answer("unique", "enumeration of all modes") if plane else Answer("not decided")
+        same = same and bool(np.all(change <= _SAME * own))
+    return Answer("unique", "enumeration of all modes") if same else Answer("not decided")
 
 
 def _candidates(local: Local, r: Floats, plane: bool) -> Iterator[Floats]:

@@ -77,7 +77,7 @@ def test_without_friction_velocities_are_unique():
     assert solved.uniqueness().velocities.answer == "unique"
 
 
-@pytest.mark.parametrize("defect", [5e-4])
+@pytest.mark.parametrize("defect", [5e-4, 1e-6, 1e-9])
 def test_negative_w(defect):
     """Two contacts without friction: W has the eigenvalue -defect, and either may carry alone."""
     w = np.eye(4)
@@ -96,6 +96,24 @@ def test_an_unsymmetric_w_proves_nothing():
     w[0, 3] = 1e-6
     found = st.friction_problem(w, [[-1.0, 2.0, 0.0], [-1.0, 0.1, 0.0]], 0.3).solve().uniqueness()
     assert found.velocities.answer == found.forces.answer == "not decided"
+
+
+@pytest.mark.parametrize("size", [1e-2, 1e-4, 1e-6, 1e-8, 1e-11])
+def test_a_small_contact(size):
+    """A contact with three solutions beside another, whose velocities are larger."""
+    w = np.zeros((4, 4))
+    w[:2, :2], w[2:, 2:] = [[1.0, 1.5], [1.5, 4.0]], np.eye(2)
+    problem = st.friction_problem(w, [[0.1 * size, size], [-1.0, 0.2]], 2.0)
+    found = problem.solve().uniqueness().velocities
+    assert found.answer == ("not unique" if size > 1e-7 else "not decided")
+    if found.answer == "not unique":
+        assert problem.certificate(found.other).residual <= 1e-12
+
+
+def test_forces_that_are_no_solution_prove_nothing():
+    w = np.array([[1.0, 2.0], [2.0, 5.0]])
+    found = st.friction_problem(w, [[-1.0, 1.0]], 0.3).solve(tol=1e10).uniqueness()
+    assert found.velocities.answer == "not decided"
 
 
 def test_free_velocities_inside_the_dual_cone():
