@@ -4,7 +4,8 @@ Two solutions r, r' with De Saxce's velocities obey (r - r') . (u~ - u~') <= 0, 
 
     (r - r') . W (r - r') <= sum of mu |r_n - r_n'| |u_t - u_t'|.
 
-Criteria follow from this inequality, where W is symmetric and positive semidefinite. For given velocities admissible forces are a convex set.
+Criteria follow from this inequality, where W is symmetric and positive semidefinite. For given
+velocities admissible forces are a convex set.
 
 Source: De Saxce, Feng 1998; the criteria are derived in docs/decisions/38-friction-problem.md.
 """
