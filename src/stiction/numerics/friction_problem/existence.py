@@ -1,8 +1,9 @@
 """Whether a frictional contact problem has a solution at all.
 
-Where W is symmetric and positive semidefinite, a solution exists where some motion takes all contacts inside the dual cone: W x + q in the
-interior of K*. In the plane, where cones are polyhedra, the closed cone is enough; where W has full
-rank some motion always does. None exists where even {r in K, (W r + q)_n >= 0} is empty, which a vector y >= 0 proves: -W^T n y lies in K*,
+Where W is symmetric and positive semidefinite, a solution exists where some motion takes all
+contacts inside the dual cone: W x + q in the interior of K*. In the plane, where cones are
+polyhedra, the closed cone is enough; where W has full rank some motion always does. None exists
+where even {r in K, (W r + q)_n >= 0} is empty, which a vector y >= 0 proves: -W^T n y lies in K*,
 so that no forces of the cones help it, and y . q_n < 0.
 
 Source: Acary, Cadoux, Lemarechal, Malick 2011 (existence); Farkas' lemma over cones.
@@ -18,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.numerics.friction_problem.blocks import Local
-from stiction.numerics.friction_problem.certificate import residual
+from stiction.numerics.friction_problem.certificate import is_solved, residual
 from stiction.numerics.friction_problem.programmes import dual_cone_rows, maximise
 
 __all__ = ["MOST_ENUMERATED", "Existence", "decide", "solutions_in_the_plane"]
@@ -72,7 +73,7 @@ def _solves(local: Local, r: Floats) -> bool:
     """Return whether forces are a solution, and rounding of W r is below the residual allowed."""
     moved = np.linalg.norm(abs(local.matrix) @ np.abs(r.ravel()))
     rounded = float(np.finfo(float).eps * moved) <= _SOLVED * float(np.linalg.norm(local.q))
-    return residual(local, r) <= _SOLVED and (rounded or not r.any())
+    return is_solved(local, r, _SOLVED) and (rounded or not r.any())
 
 
 def decide(local: Local, r: Floats | None = None) -> Existence:

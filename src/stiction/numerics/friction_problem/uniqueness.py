@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.numerics.friction_problem.blocks import Local
-from stiction.numerics.friction_problem.certificate import residual
+from stiction.numerics.friction_problem.certificate import is_solved, residual
 from stiction.numerics.friction_problem.existence import MOST_ENUMERATED, solutions_in_the_plane
 from stiction.numerics.friction_problem.gauss_seidel import swept
 from stiction.numerics.friction_problem.newton import newton
@@ -139,11 +139,11 @@ class Admissible:
                 step = share * scale / np.abs(direction).max() * direction
                 for sign in (1.0, -1.0):
                     other = np.asarray(self.point + sign * step)
-                    if residual(self.local, other) <= _SOLVED:
+                    if is_solved(self.local, other, _SOLVED):
                         return other
         for other in _candidates(self.local, self.point, plane=False):
             far = np.abs(other - self.point).max() > 1e-4 * scale
-            if far and residual(self.local, other) <= _SOLVED:
+            if far and is_solved(self.local, other, _SOLVED):
                 return other
         # forces at the edge of their cones: the middle of the longest way to another edge
         scaled = Admissible(self.local, self.point / scale, self.directions)
@@ -153,7 +153,7 @@ class Admissible:
                 _, y = scaled._bound(c, sign)
                 other = np.asarray(self.point + 0.5 * scale * (self.directions @ np.nan_to_num(y)))
                 far = np.abs(other - self.point).max() > 1e-4 * scale
-                if far and residual(self.local, other) <= _SOLVED:
+                if far and is_solved(self.local, other, _SOLVED):
                     return other
         return None
 
@@ -197,7 +197,7 @@ def uniqueness(local: Local, r: Floats) -> Uniqueness:
     small = _small_friction(local) if semidefinite else ""
     if small:
         return Uniqueness(Answer("unique", small), Answer("unique", small))
-    if residual(local, r) > _SOLVED:
+    if not is_solved(local, r, _SOLVED):
         return Uniqueness(Answer("not decided"), Answer("not decided"))
     proof = _proof(local, r) if semidefinite else ""
     velocities = Answer("unique", proof) if proof else _compared(local, r, semidefinite)
@@ -212,8 +212,8 @@ def uniqueness(local: Local, r: Floats) -> Uniqueness:
         why = "forces at closed contacts are independent, and velocities are unique"
         return Uniqueness(velocities, Answer(answer, why if answer == "unique" else ""))
     other = admissible.another()
-    if other is not None and (error := residual(local, other)) <= _SOLVED:
-        why = "another solution has other forces"
+    if other is not None:
+        why, error = "another solution has other forces", residual(local, other)
         return Uniqueness(velocities, Answer("not unique", why, other, error))
     return Uniqueness(velocities, Answer("not decided"))
 
@@ -269,7 +269,8 @@ def _compared(local: Local, r: Floats, semidefinite: bool) -> Answer:
         error = residual(local, other)
         change = np.linalg.norm(local.velocities(other) - u, axis=1)
         apart = change > _OTHER * np.maximum(own, 1e-3 * scale)
-        if apart.any() and error <= min(_SOLVED, 1e-6 * change[apart].max() / max(scale, 1e-300)):
+        small = is_solved(local, other, _SOLVED)
+        if small and apart.any() and error <= 1e-6 * change[apart].max() / max(scale, 1e-300):
             return Answer("not unique", "another solution has other velocities", other, error)
         same = same and bool(np.all(change <= _SAME * own))
     return Answer("unique", "enumeration of all modes") if same else Answer("not decided")
