@@ -102,7 +102,8 @@ class FrictionProblem:
         Parameters
         ----------
         start : (n, size) forces to start from, such as those of the last step; else zeros
-        tol : residual to reach, and velocity of approach over |q| [1]; forces that miss it are returned with `converged` False
+        tol : residual to reach, and velocity of approach over |q| [1]; forces that miss it are
+            returned with `converged` False
 
         Verified by: tests/unit/numerics/friction_problem/test_solvers.py::test_files_are_solved
         """
