@@ -131,6 +131,15 @@ class Admissible:
             return np.inf, np.full(objective.size, np.nan)
         return here + found.value, found.point
 
+    def _solves(self, other: Floats) -> bool:
+        """Return whether forces are another solution, whose velocities cancel contact by contact.
+
+        Where they are small because W is, velocities do change.
+        """
+        change, matrix = (other - self.point).ravel(), self.local.matrix
+        cancels = np.abs(matrix @ change) <= 1e-8 * (abs(matrix) @ np.abs(change))
+        return bool(cancels.all()) and is_solved(self.local, other, _SOLVED)
+
     def another(self) -> Floats | None:
         """Return other admissible forces, or None where none were found."""
         scale = float(np.abs(self.point).max()) or 1.0
@@ -139,11 +148,11 @@ class Admissible:
                 step = share * scale / np.abs(direction).max() * direction
                 for sign in (1.0, -1.0):
                     other = np.asarray(self.point + sign * step)
-                    if is_solved(self.local, other, _SOLVED):
+                    if self._solves(other):
                         return other
         for other in _candidates(self.local, self.point, plane=False):
             far = np.abs(other - self.point).max() > 1e-4 * scale
-            if far and is_solved(self.local, other, _SOLVED):
+            if far and self._solves(other):
                 return other
         # forces at the edge of their cones: the middle of the longest way to another edge
         scaled = Admissible(self.local, self.point / scale, self.directions)
@@ -153,7 +162,7 @@ class Admissible:
                 _, y = scaled._bound(c, sign)
                 other = np.asarray(self.point + 0.5 * scale * (self.directions @ np.nan_to_num(y)))
                 far = np.abs(other - self.point).max() > 1e-4 * scale
-                if far and is_solved(self.local, other, _SOLVED):
+                if far and self._solves(other):
                     return other
         return None
 

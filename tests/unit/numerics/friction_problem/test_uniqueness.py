@@ -116,6 +116,12 @@ def test_forces_that_are_no_solution_prove_nothing():
     assert found.velocities.answer == "not decided"
 
 
+def test_small_entries_of_w_are_no_lack_of_rank():
+    w = np.diag([1.0, 1.0, 1e-12, 1e-12])
+    found = st.friction_problem(w, [[-1.0, 0.1], [-1e-12, 0.0]], 2.0).solve().uniqueness()
+    assert found.forces.answer != "not unique"
+
+
 def test_free_velocities_inside_the_dual_cone():
     w = np.ones((4, 4)) + 1e-3 * np.eye(4)
     solved = st.friction_problem(w, [[1.0, 0.1], [1.0, -0.1]], 1.5).solve()
