@@ -253,8 +253,20 @@ class FrictionSolution:
         ----------
         contact : its number, from 0
 
+        Raises
+        ------
+        ModelError : if the forces are no solution.
+
         Verified by: tests/unit/numerics/friction_problem/test_uniqueness.py::test_intervals
         """
+        if not self.converged:
+            raise ModelError(
+                "FrictionSolution.normal_force_interval",
+                f"forces with a residual of {self.residual:.1e}",
+                f"a solution, converged to {self.tol:.0e}",
+                "bounds hold for the velocities of a solution.",
+                "problem.existence(solution) says whether there is one.",
+            )
         return admissible_forces(self.problem.local, self.ordered).interval(contact)
 
     def __repr__(self) -> str:

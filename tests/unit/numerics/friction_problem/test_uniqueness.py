@@ -3,6 +3,7 @@ import pytest
 from friction_cases import FILES, brick_tower, problem_in, random_problem
 
 import stiction as st
+from stiction.errors import ModelError
 from stiction.numerics.friction_problem.programmes import cone_rows, maximise
 
 
@@ -120,6 +121,20 @@ def test_small_entries_of_w_are_no_lack_of_rank():
     w = np.diag([1.0, 1.0, 1e-12, 1e-12])
     found = st.friction_problem(w, [[-1.0, 0.1], [-1e-12, 0.0]], 2.0).solve().uniqueness()
     assert found.forces.answer != "not unique"
+
+
+@pytest.mark.parametrize("size", [2, 3])
+def test_closing_walls_have_nothing_unique(size):
+    """Walls close on a body: no solution exists."""
+    w = np.eye(2 * size)
+    w[0, size] = w[size, 0] = -1.0
+    q = np.zeros((2, size))
+    q[:, 0] = -0.5
+    solved = st.friction_problem(w, q, 0.0).solve()
+    found = solved.uniqueness()
+    assert found.velocities.answer == found.forces.answer == "not decided"
+    with pytest.raises(ModelError, match="residual"):
+        solved.normal_force_interval(0)
 
 
 def test_free_velocities_inside_the_dual_cone():
