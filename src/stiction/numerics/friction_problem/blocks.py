@@ -15,6 +15,9 @@ __all__ = ["Local", "local_of"]
 Floats = npt.NDArray[np.float64]
 Wholes = npt.NDArray[np.int64]
 
+# of W's norm: asymmetry and negative eigenvalues up to this are rounding
+_ROUNDING = 1e-12
+
 
 class Local(NamedTuple):
     """The problem in local form, u = W r + q.
@@ -49,6 +52,16 @@ class Local(NamedTuple):
         """W as a sparse matrix."""
         n = self.q.size
         return sp.bsr_array((self.blocks, self.column, self.start), shape=(n, n))
+
+    def is_semidefinite(self) -> bool:
+        """Return whether W is symmetric and positive semidefinite to rounding, as proofs need it.
+
+        Verified by: tests/unit/numerics/friction_problem/test_uniqueness.py::test_negative_w
+        """
+        w = self.matrix.toarray()
+        values = np.linalg.eigvalsh(0.5 * (w + w.T))
+        defect = max(float(np.abs(w - w.T).max()), -float(values[0]))
+        return defect <= _ROUNDING * float(np.abs(values).max())
 
 
 def local_of(w: sp.csr_array[Any], q: Floats, mu: Floats, rolling: Floats, n_tangent: int) -> Local:

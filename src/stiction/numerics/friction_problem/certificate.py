@@ -21,7 +21,7 @@ import numpy.typing as npt
 from stiction.numerics.friction_problem.blocks import Local
 from stiction.numerics.friction_problem.newton import natural_map
 
-__all__ = ["Certificate", "certify", "residual"]
+__all__ = ["Certificate", "certify", "is_solved", "residual"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -82,11 +82,27 @@ def residual(local: Local, r: Floats, factor: float = 1.0) -> float:
     natural_map(r, u, local.mu, local.rolling, local.n_tangent, rho, natural)
     # the 2-norm over contacts is never less than the maximum
     length = math.sqrt(np.vdot(natural, natural))
+    return length / _scale(local, r) if length > 0.0 else 0.0
+
+
+def _scale(local: Local, r: Floats) -> float:
+    """Return the velocity to which others are related."""
     scale = math.sqrt(np.vdot(local.q, local.q))
-    if scale == 0.0:
-        moved = np.einsum("cij,cj->ci", own, r)
-        scale = float(np.linalg.norm(moved, axis=1).max(initial=0.0))
-    return length / scale if length > 0.0 else 0.0
+    if scale > 0.0:
+        return scale
+    moved = np.einsum("cij,cj->ci", local.blocks[local.diagonal], r)
+    return float(np.linalg.norm(moved, axis=1).max(initial=0.0))
+
+
+def is_solved(local: Local, r: Floats, tol: float) -> bool:
+    """Return whether the residual and the velocity of approach, relative, are at most `tol`.
+
+    The residual of r = 0 falls as 1 / mu, and the velocity of approach does not.
+
+    Verified by: tests/unit/numerics/friction_problem/test_certificate.py::test_high_friction
+    """
+    approach = float((-local.velocities(r)[:, 0]).max(initial=0.0))
+    return residual(local, r) <= tol and approach <= tol * _scale(local, r)
 
 
 def certify(

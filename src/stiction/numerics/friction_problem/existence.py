@@ -1,7 +1,8 @@
 """Whether a frictional contact problem has a solution at all.
 
-A solution exists where some motion takes all contacts inside the dual cone: W x + q in the
-interior of K*. In the plane, where cones are polyhedra, the closed cone is enough. None exists
+Where W is symmetric and positive semidefinite, a solution exists where some motion takes all
+contacts inside the dual cone: W x + q in the interior of K*. In the plane, where cones are
+polyhedra, the closed cone is enough; where W has full rank some motion always does. None exists
 where even {r in K, (W r + q)_n >= 0} is empty, which a vector y >= 0 proves: -W^T n y lies in K*,
 so that no forces of the cones help it, and y . q_n < 0.
 
@@ -18,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.numerics.friction_problem.blocks import Local
-from stiction.numerics.friction_problem.certificate import residual
+from stiction.numerics.friction_problem.certificate import is_solved, residual
 from stiction.numerics.friction_problem.programmes import dual_cone_rows, maximise
 
 __all__ = ["MOST_ENUMERATED", "Existence", "decide", "solutions_in_the_plane"]
@@ -27,6 +28,11 @@ Floats = npt.NDArray[np.float64]
 
 # contacts in the plane whose 4^n modes are all tried
 MOST_ENUMERATED = 5
+# singular values of W above the first are certain, those below the second are zero
+_FULL_RANK, _ZERO_RANK = 1e-10, 1e-14
+# what forces gain in a proof that there is no solution, per unit of normal force
+_ROUNDING = 1e-13
+_SOLVED = 1e-10
 _OPEN, _STICK, _RIGHT, _LEFT = range(4)
 
 
@@ -49,11 +55,25 @@ class Existence:
     largest_force: float = np.inf
 
 
-def _scaled(local: Local) -> Local:
-    """Return the problem with W and q of size one."""
-    w = float(np.abs(local.blocks).max(initial=0.0)) or 1.0
-    q = float(np.abs(local.q).max(initial=0.0)) or 1.0
-    return local._replace(blocks=local.blocks / w, q=local.q / q, rho=local.rho * w)
+def _scaled(local: Local) -> tuple[Local, Floats]:
+    """Return the problem with diagonal blocks and q of size one, and the units of forces.
+
+    The cones of a contact stay as they are when its forces and velocities are scaled alike.
+    """
+    root = np.sqrt(local.rho)
+    row = np.repeat(np.arange(len(root)), np.diff(local.start))
+    q = root[:, None] * local.q
+    unit = float(np.abs(q).max()) or 1.0
+    blocks = (root[row] * root[local.column])[:, None, None] * local.blocks
+    scaled = local._replace(blocks=blocks, q=q / unit, rho=np.ones_like(root))
+    return scaled, unit * root
+
+
+def _solves(local: Local, r: Floats) -> bool:
+    """Return whether forces are a solution, and rounding of W r is below the residual allowed."""
+    moved = np.linalg.norm(abs(local.matrix) @ np.abs(r.ravel()))
+    rounded = float(np.finfo(float).eps * moved) <= _SOLVED * float(np.linalg.norm(local.q))
+    return is_solved(local, r, _SOLVED) and (rounded or not r.any())
 
 
 def decide(local: Local, r: Floats | None = None) -> Existence:
@@ -67,22 +87,34 @@ def decide(local: Local, r: Floats | None = None) -> Existence:
     """
     if len(local.q) == 0:
         return Existence("proven", "no contact", np.zeros(0))
-    unit = float(np.abs(local.q).max() / (np.abs(local.blocks).max() or 1.0))
-    if r is not None and (error := residual(local, r)) <= 1e-10 and np.abs(r).max() < 1e8 * unit:
-        return Existence("proven", f"a solution with residual {error:.0e}", r.ravel())
-    scaled = _scaled(local)
+    if r is not None and _solves(local, r):
+        return Existence("proven", f"a solution with residual {residual(local, r):.0e}", r.ravel())
+    scaled, units = _scaled(local)
     plane = local.q.shape[1] == 2
-    slack, z = _motion_inside(scaled)
-    if slack > 1e-7 or (plane and slack > -1e-9):
-        return Existence("proven", "a motion takes all contacts inside the dual cone", z)
+    # eigenvalues between rounding and this leave it open which forces act
+    values = np.linalg.svd(scaled.matrix.toarray(), compute_uv=False)
+    values = values / (values[0] or 1.0)
+    if local.is_semidefinite():
+        if values[-1] > _FULL_RANK:
+            return Existence("proven", "W of full rank: forces reach any motion", np.zeros(0))
+        slack, z = _motion_inside(scaled)
+        if slack > 1e-7 or (plane and slack > -1e-12):
+            witness = z.reshape(local.q.shape) * (units / local.rho)[:, None]
+            criterion = "a motion takes all contacts inside the dual cone"
+            return Existence("proven", criterion, witness.ravel())
     separating = _separating(scaled)
     if separating is not None:
         criterion = "no forces in their cones keep all contacts from closing"
-        return Existence("none", criterion, separating[0], separating[1] * unit)
+        y, largest = separating
+        return Existence("none", criterion, y * np.sqrt(local.rho), largest * float(units.min()))
     if plane and len(local.q) <= MOST_ENUMERATED:
+        certain = not np.any((values > _ZERO_RANK) & (values <= _FULL_RANK))
         for forces in solutions_in_the_plane(local):
-            return Existence("proven", "enumeration of all modes", forces.ravel())
-        return Existence("none", "enumeration of all modes", np.zeros(0))
+            if _solves(local, forces):
+                return Existence("proven", "enumeration of all modes", forces.ravel())
+            certain = False
+        if certain:
+            return Existence("none", "enumeration of all modes", np.zeros(0))
     return Existence("not decided", "", np.zeros(0))
 
 
@@ -154,7 +186,7 @@ def _separating(local: Local) -> tuple[Floats, float] | None:
     # what forces in K may still gain, per unit of normal force
     gain = float(np.maximum(slip + turn - z[:, 0], 0.0).max())
     # solutions may have forces of some 1e4 in these units: a proof up to 1e8 leaves none out
-    if not (closing > 1e-6 and closing > 1e8 * n * gain):
+    if not (closing > 1e-6 and closing > 1e8 * n * gain and gain <= _ROUNDING):
         return None
     return y, closing / gain / n if gain > 0.0 else np.inf
 
@@ -173,9 +205,8 @@ def solutions_in_the_plane(local: Local, extremes: bool = False) -> Iterator[Flo
 
     Verified by: tests/unit/numerics/friction_problem/test_existence.py::test_wedged_contact
     """
-    scaled = _scaled(local)
+    scaled, units = _scaled(local)
     w, q = scaled.matrix.toarray(), scaled.q.ravel()
-    unit = float(np.abs(local.q).max() or 1.0) / float(np.abs(local.blocks).max() or 1.0)
     none = (np.zeros((0, q.size)), np.zeros(0))
     for mode in itertools.product(range(4), repeat=len(scaled.q)):
         rows, most, *equal = _conditions(mode, w, q, scaled.mu)
@@ -183,7 +214,7 @@ def solutions_in_the_plane(local: Local, extremes: bool = False) -> Iterator[Flo
             found = maximise(objective, rows, most, lambda _: none, (equal[0], equal[1]))
             if found.status != "optimal":
                 break
-            yield unit * found.point.reshape(-1, 2)
+            yield units[:, None] * found.point.reshape(-1, 2)
             if not extremes:
                 break
 

@@ -24,7 +24,7 @@ from stiction.errors import ModelError
 from stiction.numerics.checks import numbers
 from stiction.numerics.friction_problem import formats
 from stiction.numerics.friction_problem.blocks import Local, local_of
-from stiction.numerics.friction_problem.certificate import Certificate, certify, residual
+from stiction.numerics.friction_problem.certificate import Certificate, certify, is_solved, residual
 from stiction.numerics.friction_problem.existence import (
     MOST_ENUMERATED,
     Existence,
@@ -45,6 +45,8 @@ Matrix = sp.csr_array[Any]
 
 # asymmetry and negative eigenvalues up to this are said, beyond it refused
 _MOST_DEFECT = 1e-3
+# an error of 1e-10 in normal forces is one of 1e-6 in friction there
+_MOST_FRICTION = 1e4
 # from this size on eigenvalues come from Lanczos' method
 _DENSE_UP_TO = 400
 _SHAPES = {2: "the plane", 3: "space", 5: "space, with rolling friction"}
@@ -59,7 +61,7 @@ class FrictionProblem:
     local : W, q and coefficients in blocks, normal components first
     order : positions of (normal, tangents, rolling) in the vectors that the user gave
     asymmetry : of W, relative to its norm [1]
-    masses : (M, H, f, w) of the global form, or None
+    masses : (M, H, f, w) of the global form, normal components first, or None
     """
 
     local: Local
@@ -100,7 +102,8 @@ class FrictionProblem:
         Parameters
         ----------
         start : (n, size) forces to start from, such as those of the last step; else zeros
-        tol : residual to reach [1]; forces that miss it are returned with `converged` False
+        tol : residual to reach, and velocity of approach over |q| [1]; forces that miss it are
+            returned with `converged` False
 
         Verified by: tests/unit/numerics/friction_problem/test_solvers.py::test_files_are_solved
         """
@@ -116,15 +119,15 @@ class FrictionProblem:
             found, work = solve_local(local, r, share * tol * scale)
             sweeps, systems = sweeps + work.sweeps, systems + work.linear_systems
             r = found.r
-            if max(residual(local, r), residual(local, r, 1e-3)) <= tol:
+            if is_solved(local, r, tol) and residual(local, r, 1e-3) <= tol:
                 break
             if found.error > share * tol * scale:
                 break
         method = work.method
         plane = local.q.shape[1] == 2 and self.n_contact <= MOST_ENUMERATED
-        if plane and residual(local, r) > tol:
+        if plane and not is_solved(local, r, tol):
             for other in solutions_in_the_plane(local):
-                if residual(local, other) <= tol:
+                if is_solved(local, other, tol):
                     r, method = other, "enumeration"
                     break
         return FrictionSolution(self, r, tol, Work(sweeps, systems, method))
@@ -216,8 +219,8 @@ class FrictionSolution:
 
     @property
     def converged(self) -> bool:
-        """Whether the residual is at most `tol`."""
-        return self.residual <= self.tol
+        """Whether residual and velocity of approach, relative to |q|, are at most `tol`."""
+        return is_solved(self.problem.local, self.ordered, self.tol)
 
     @functools.cached_property
     def certificate(self) -> Certificate:
@@ -250,8 +253,20 @@ class FrictionSolution:
         ----------
         contact : its number, from 0
 
+        Raises
+        ------
+        ModelError : if the forces are no solution.
+
         Verified by: tests/unit/numerics/friction_problem/test_uniqueness.py::test_intervals
         """
+        if not self.converged:
+            raise ModelError(
+                "FrictionSolution.normal_force_interval",
+                f"forces with a residual of {self.residual:.1e}",
+                f"a solution, converged to {self.tol:.0e}",
+                "bounds hold for the velocities of a solution.",
+                "problem.existence(solution) says whether there is one.",
+            )
         return admissible_forces(self.problem.local, self.ordered).interval(contact)
 
     def __repr__(self) -> str:
@@ -291,7 +306,7 @@ def friction_problem(
 
     Raises
     ------
-    ModelError : on wrong sizes, NaN, mu < 0 or infinite, a singular M, or a W that is unsymmetric
+    ModelError : on wrong sizes, NaN, mu < 0 or above 1e4, a singular M, or a W that is unsymmetric
         or indefinite by more than 1e-3 of its norm. Below that W is taken as it is.
 
     Examples
@@ -328,6 +343,10 @@ def friction_problem(
         )
     matrix = _matrix("W", W)
     local, order = _local(matrix, q, mu, rolling, normal)
+    if masses is not None:
+        m, h, f, w = masses
+        at = _positions(len(local.q), order)
+        masses = (m, h[:, at], f, w[at])
     return FrictionProblem(local, order, _asymmetry(local.matrix), masses)
 
 
@@ -406,9 +425,17 @@ def _local(
     order = (int(normal), *(i for i in range(size) if i != normal))
     flat = _vector("q", q, n * size, "component")
     coefficients = _coefficients("mu", mu, n)
+    if coefficients.max(initial=0.0) > _MOST_FRICTION:
+        raise ModelError(
+            "friction_problem.mu",
+            f"{coefficients.max():g}",
+            f"coefficients up to {_MOST_FRICTION:g}",
+            "an error of normal forces is mu times larger in the friction that they allow.",
+            "100 for a contact that hardly ever slips.",
+        )
     rollings = np.zeros(n) if rolling is None else _coefficients("rolling", rolling, n)
     if normal:
-        at = (np.arange(n)[:, None] * size + np.array(order)).ravel()
+        at = _positions(n, order)
         matrix = matrix[at][:, at]
     ordered = np.ascontiguousarray(flat.reshape(n, size)[:, order])
     local = local_of(matrix, ordered, coefficients, rollings, n_tangent)
@@ -424,6 +451,12 @@ def _local(
             "leave out contacts between bodies that cannot move.",
         )
     return local, order
+
+
+def _positions(n: int, order: tuple[int, ...]) -> npt.NDArray[np.int64]:
+    """Return where n contacts' components, normal ones first, stand in the given vectors."""
+    at: npt.NDArray[np.int64] = np.arange(n)[:, None] * len(order) + np.array(order)
+    return at.ravel()
 
 
 def _counts(matrix: Matrix, q: Any, mu: Any) -> tuple[int, int]:
@@ -465,7 +498,7 @@ def _coefficients(name: str, value: object, n: int) -> Floats:
     return numbers(
         f"friction_problem.{name}", value, size=n, per="contact", rule="nonnegative",
         why="the cone of admissible forces has an angle, which is finite and not negative.",
-        try_="0 for a contact without friction, and 1e3 for one that never slips.",
+        try_="0 for a contact without friction, and 100 for one that hardly ever slips.",
     )  # fmt: skip
 
 

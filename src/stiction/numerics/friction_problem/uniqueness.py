@@ -4,7 +4,8 @@ Two solutions r, r' with De Saxce's velocities obey (r - r') . (u~ - u~') <= 0, 
 
     (r - r') . W (r - r') <= sum of mu |r_n - r_n'| |u_t - u_t'|.
 
-Criteria follow from this inequality. For given velocities admissible forces are a convex set.
+Criteria follow from this inequality, where W is symmetric and positive semidefinite. For given
+velocities admissible forces are a convex set.
 
 Source: De Saxce, Feng 1998; the criteria are derived in docs/decisions/38-friction-problem.md.
 """
@@ -18,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.numerics.friction_problem.blocks import Local
-from stiction.numerics.friction_problem.certificate import residual
+from stiction.numerics.friction_problem.certificate import is_solved, residual
 from stiction.numerics.friction_problem.existence import MOST_ENUMERATED, solutions_in_the_plane
 from stiction.numerics.friction_problem.gauss_seidel import swept
 from stiction.numerics.friction_problem.newton import newton
@@ -30,8 +31,9 @@ Floats = npt.NDArray[np.float64]
 
 # relative to |q| or |r|: smaller numbers are zero
 _ZERO = 1e-8
-# velocities that differ by this fraction of |q| are distinct, if both residuals are small
-_OTHER, _SOLVED = 1e-4, 1e-10
+# velocities of a contact that differ by this fraction of its own are distinct, if both residuals
+# are small; those that differ by less than the second fraction are the same
+_OTHER, _SAME, _SOLVED = 1e-4, 1e-7, 1e-10
 _STARTS = 8
 # two linear programmes each, of seconds where there are many
 _MOST_CONTACTS_OF_PROGRAMMES = 30
@@ -129,6 +131,15 @@ class Admissible:
             return np.inf, np.full(objective.size, np.nan)
         return here + found.value, found.point
 
+    def _solves(self, other: Floats) -> bool:
+        """Return whether forces are another solution, whose velocities cancel contact by contact.
+
+        Where they are small because W is, velocities do change.
+        """
+        change, matrix = (other - self.point).ravel(), self.local.matrix
+        cancels = np.abs(matrix @ change) <= 1e-8 * (abs(matrix) @ np.abs(change))
+        return bool(cancels.all()) and is_solved(self.local, other, _SOLVED)
+
     def another(self) -> Floats | None:
         """Return other admissible forces, or None where none were found."""
         scale = float(np.abs(self.point).max()) or 1.0
@@ -137,11 +148,11 @@ class Admissible:
                 step = share * scale / np.abs(direction).max() * direction
                 for sign in (1.0, -1.0):
                     other = np.asarray(self.point + sign * step)
-                    if residual(self.local, other) <= _SOLVED:
+                    if self._solves(other):
                         return other
         for other in _candidates(self.local, self.point, plane=False):
             far = np.abs(other - self.point).max() > 1e-4 * scale
-            if far and residual(self.local, other) <= _SOLVED:
+            if far and self._solves(other):
                 return other
         # forces at the edge of their cones: the middle of the longest segment to another edge
         scaled = Admissible(self.local, self.point / scale, self.directions)
@@ -151,7 +162,7 @@ class Admissible:
                 _, y = scaled._bound(c, sign)
                 other = np.asarray(self.point + 0.5 * scale * (self.directions @ np.nan_to_num(y)))
                 far = np.abs(other - self.point).max() > 1e-4 * scale
-                if far and residual(self.local, other) <= _SOLVED:
+                if far and self._solves(other):
                     return other
         return None
 
@@ -191,10 +202,14 @@ def uniqueness(local: Local, r: Floats) -> Uniqueness:
     if len(r) == 0:
         none = Answer("unique", "no contact")
         return Uniqueness(none, none)
-    small = _small_friction(local)
+    semidefinite = local.is_semidefinite()
+    small = _small_friction(local) if semidefinite else ""
     if small:
         return Uniqueness(Answer("unique", small), Answer("unique", small))
-    velocities = _velocities(local, r)
+    if not is_solved(local, r, _SOLVED):
+        return Uniqueness(Answer("not decided"), Answer("not decided"))
+    proof = _proof(local, r) if semidefinite else ""
+    velocities = Answer("unique", proof) if proof else _compared(local, r, semidefinite)
     admissible = admissible_forces(local, r)
     if velocities.answer == "not unique":
         why = "velocities are not unique"
@@ -206,8 +221,8 @@ def uniqueness(local: Local, r: Floats) -> Uniqueness:
         why = "forces at closed contacts are independent, and velocities are unique"
         return Uniqueness(velocities, Answer(answer, why if answer == "unique" else ""))
     other = admissible.another()
-    if other is not None and (error := residual(local, other)) <= _SOLVED:
-        why = "another solution has other forces"
+    if other is not None:
+        why, error = "another solution has other forces", residual(local, other)
         return Uniqueness(velocities, Answer("not unique", why, other, error))
     return Uniqueness(velocities, Answer("not decided"))
 
@@ -219,9 +234,7 @@ def _small_friction(local: Local) -> str:
     """
     w = local.matrix.toarray()
     values, vectors = np.linalg.eigh(0.5 * (w + w.T))
-    # an unsymmetric part changes the inequality by as much
-    defect = float(np.abs(w - w.T).max())
-    if values[0] <= max(1e-9 * values[-1], 10.0 * defect):
+    if values[0] <= 1e-9 * values[-1]:
         return ""
     size = local.q.shape[1]
     normal = np.arange(0, local.q.size, size)
@@ -233,27 +246,43 @@ def _small_friction(local: Local) -> str:
     pressure = np.linalg.norm(bound[:, None] * root[normal], 2)
     sizes = np.repeat(weight, size)[other]
     slip = np.linalg.norm(sizes[:, None] * (vectors * np.sqrt(values))[other], 2)
-    return "small friction and W of full rank" if pressure * slip < 1.0 - 1e-9 else ""
+    return "small friction and W of full rank" if pressure * slip < 0.99 else ""
 
 
-def _velocities(local: Local, r: Floats) -> Answer:
+def _proof(local: Local, r: Floats) -> str:
+    """Return the criterion by which velocities are unique, else ""."""
     if not local.mu.any() and not local.rolling.any():
-        return Answer("unique", "without friction velocities are those of a convex problem")
+        return "without friction velocities are those of a convex problem"
     k, q = local.n_tangent, local.q
     slip = local.mu * np.linalg.norm(q[:, 1 : 1 + k], axis=1)
     turn = local.rolling * np.linalg.norm(q[:, 1 + k :], axis=1)
     if np.all(q[:, 0] >= slip + turn):
-        return Answer("unique", "velocities without forces lie in the dual cone")
+        return "velocities without forces lie in the dual cone"
     if _rests_without_friction(local, r):
-        return Answer("unique", "all contacts rest, and normal forces alone carry the load")
-    scale = float(np.linalg.norm(q))
-    u = local.velocities(r)
-    plane = k == 1 and q.shape[1] == 2 and len(r) <= MOST_ENUMERATED
+        return "all contacts rest, and normal forces alone carry the load"
+    return ""
+
+
+def _compared(local: Local, r: Floats, semidefinite: bool) -> Answer:
+    """Return what other solutions say of the velocities, each contact on its own scale.
+
+    Verified by: tests/unit/numerics/friction_problem/test_uniqueness.py::test_a_small_contact
+    """
+    q, u = local.q, local.velocities(r)
+    scale, own = float(np.linalg.norm(q)), np.linalg.norm(q, axis=1)
+    # a velocity without forces of the size of rounding is zero and has no scale
+    own = np.maximum(np.where(own > 1e-13 * scale, own, scale), np.linalg.norm(u, axis=1))
+    plane = q.shape[1] == 2 and len(r) <= MOST_ENUMERATED
+    same = plane and semidefinite
     for other in _candidates(local, r, plane):
         error = residual(local, other)
-        if error <= _SOLVED and np.linalg.norm(local.velocities(other) - u) > _OTHER * scale:
+        change = np.linalg.norm(local.velocities(other) - u, axis=1)
+        apart = change > _OTHER * np.maximum(own, 1e-3 * scale)
+        small = is_solved(local, other, _SOLVED)
+        if small and apart.any() and error <= 1e-6 * change[apart].max() / max(scale, 1e-300):
             return Answer("not unique", "another solution has other velocities", other, error)
-    return Answer("unique", "enumeration of all modes") if plane else Answer("not decided")
+        same = same and bool(np.all(change <= _SAME * own))
+    return Answer("unique", "enumeration of all modes") if same else Answer("not decided")
 
 
 def _candidates(local: Local, r: Floats, plane: bool) -> Iterator[Floats]:

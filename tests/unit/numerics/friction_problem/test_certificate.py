@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 from friction_cases import FILES, brick_tower, problem_in
 
-from stiction.numerics.friction_problem.problem import friction_problem
+from stiction.errors import ModelError
+from stiction.numerics.friction_problem.problem import FrictionSolution, friction_problem
 
 LONG = np.longdouble
 
@@ -99,6 +100,24 @@ def test_without_free_velocity_forces_are_the_scale():
     assert still.certificate(np.zeros((1, 3))).residual == 0.0
     assert still.certificate(np.array([[1.0, 0.0, 0.0]])).residual == pytest.approx(1.0)
     assert still.solve().converged
+
+
+@pytest.mark.parametrize("size", [2, 3])
+def test_high_friction(size):
+    """The residual of r = 0 falls as 1 / mu: the velocity of approach refuses it."""
+    q = np.array([[-1.0, 5.0, 0.0][:size]])
+    problem = friction_problem(np.eye(size), q, 1e4)
+    zero = problem.certificate(np.zeros_like(q))
+    assert zero.residual < 1e-3
+    assert zero.approach == 1.0
+    solved = problem.solve(tol=1e-3)
+    assert solved.converged
+    assert solved.certificate.approach <= 1e-3
+    np.testing.assert_allclose(solved.u, 0.0, atol=1e-2)
+    left = FrictionSolution(problem, np.zeros_like(q), 1e-3, solved.work)
+    assert not left.converged
+    with pytest.raises(ModelError, match="1e\\+10"):
+        friction_problem(np.eye(size), q, 1e10)
 
 
 @pytest.mark.parametrize("name", FILES or ["no files"])

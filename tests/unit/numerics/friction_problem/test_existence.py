@@ -78,6 +78,43 @@ def test_a_contact_that_nothing_moves():
     assert closing.existence().answer == "none"
 
 
+@pytest.mark.parametrize("size", [1e-8, 1e-12])
+def test_large_forces_are_a_solution(size):
+    """A stiff contact needs forces of 1 / size; W has full rank, so that a solution exists."""
+    w = np.diag([1.0, 1.0, size, size])
+    problem = st.friction_problem(w, [[-1.0, 0.2], [-1.0, 0.2]], 0.5)
+    solved = problem.solve()
+    assert solved.converged
+    assert problem.existence(solved).criterion.startswith("a solution")
+    assert problem.existence().criterion.startswith("W of full rank")
+
+
+@pytest.mark.parametrize("stiff", [1e-9, 1e-11, 1e-12])
+def test_nearly_rigid_supports_have_a_solution(stiff):
+    """Two walls close on a body that yields by 2 stiff: forces of 1 / (2 stiff) hold them apart."""
+    w = np.diag([1.0 + stiff, 1.0, 1.0 + stiff, 1.0])
+    w[0, 2] = w[2, 0] = -1.0
+    problem = st.friction_problem(w, [[-1.0, 0.0], [-1.0, 0.0]], 0.0)
+    assert problem.existence().answer == ("proven" if stiff > 1e-10 else "not decided")
+    assert problem.certificate([[1 / stiff, 0.0], [1 / stiff, 0.0]]).residual < 1e-3
+
+
+def test_rounding_of_large_forces_proves_nothing():
+    """Forces of 1e20 between rigid walls hide the velocity at which they close."""
+    w = np.diag([1.0, 1.0, 1.0, 1.0])
+    w[0, 2] = w[2, 0] = -1.0
+    problem = st.friction_problem(w, [[-1.0, 0.0], [-1.0, 0.0]], 0.0)
+    forces = np.array([[1e20, 0.0], [1e20, 0.0]])
+    assert problem.certificate(forces).residual == 0.0
+    assert problem.existence(problem.solve(forces)).answer == "none"
+
+
+def test_full_rank_exists_with_high_friction():
+    rng = np.random.default_rng(1)
+    h, q = rng.normal(size=(12, 12)), rng.normal(size=(4, 3))
+    assert st.friction_problem(h.T @ h, q, 1e3).existence().answer == "proven"
+
+
 def test_no_contact_exists():
     assert st.friction_problem(np.zeros((0, 0)), [], []).existence().answer == "proven"
 

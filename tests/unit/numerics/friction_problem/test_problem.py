@@ -125,6 +125,24 @@ def test_local_and_global_form_agree():
     np.testing.assert_allclose(local.solve().u, solved.u, atol=1e-11)
 
 
+@pytest.mark.parametrize("suffix", ["dat", "hdf5"])
+def test_normal_second_in_global_form(tmp_path, suffix):
+    """M v = H r + f with forces as given, and a file of the same problem."""
+    rng = np.random.default_rng(6)
+    mass, frames = np.diag([2.0, 3.0, 4.0, 5.0, 6.0, 7.0]), rng.normal(size=(6, 6))
+    f, w = rng.normal(size=6), rng.normal(size=6)
+    problem = st.friction_problem(M=mass, H=frames, f=f, w=w, mu=[0.3, 0.6], normal=1)
+    solved = problem.solve()
+    assert solved.converged
+    assert solved.r.any()
+    np.testing.assert_allclose(mass @ solved.v, frames @ solved.r.ravel() + f, atol=1e-12)
+    np.testing.assert_allclose(frames.T @ solved.v + w, solved.u.ravel(), atol=1e-12)
+    problem.write(tmp_path / f"problem.{suffix}")
+    again = st.friction_problem(tmp_path / f"problem.{suffix}").solve()
+    np.testing.assert_allclose(again.r, solved.r[:, [1, 0, 2]], atol=1e-12)
+    np.testing.assert_allclose(again.v, solved.v, atol=1e-12)
+
+
 @pytest.mark.parametrize("sparse", [False, True])
 def test_singular_masses_are_refused(sparse):
     mass = np.diag([1.0, 0.0, 1.0, 1.0, 1.0, 1.0])

@@ -3,6 +3,7 @@ import pytest
 from friction_cases import FILES, brick_tower, problem_in, random_problem
 
 import stiction as st
+from stiction.errors import ModelError
 from stiction.numerics.friction_problem.programmes import cone_rows, maximise
 
 
@@ -75,6 +76,65 @@ def test_open_contacts_have_no_force():
 def test_without_friction_velocities_are_unique():
     solved = brick_tower(2, 0.0, push=0.3, seed=1).solve()
     assert solved.uniqueness().velocities.answer == "unique"
+
+
+@pytest.mark.parametrize("defect", [5e-4, 1e-6, 1e-9])
+def test_negative_w(defect):
+    """Two contacts without friction: W has the eigenvalue -defect, and either may carry alone."""
+    w = np.eye(4)
+    w[0, 2] = w[2, 0] = 1.0 + defect
+    problem = st.friction_problem(w, [[-1.0, 0.0], [-1.0, 0.0]], 0.0)
+    for forces in ([[1.0, 0.0], [0.0, 0.0]], [[0.0, 0.0], [1.0, 0.0]]):
+        assert problem.certificate(forces).residual == 0.0
+    found = problem.solve().uniqueness()
+    expected = "not unique" if defect > 1e-4 else "not decided"
+    assert found.velocities.answer == found.forces.answer == expected
+
+
+def test_an_unsymmetric_w_proves_nothing():
+    """In space, where modes are not enumerated."""
+    w = np.eye(6)
+    w[0, 3] = 1e-6
+    found = st.friction_problem(w, [[-1.0, 2.0, 0.0], [-1.0, 0.1, 0.0]], 0.3).solve().uniqueness()
+    assert found.velocities.answer == found.forces.answer == "not decided"
+
+
+@pytest.mark.parametrize("size", [1e-2, 1e-4, 1e-6, 1e-8, 1e-11])
+def test_a_small_contact(size):
+    """A contact with three solutions beside another, whose velocities are larger."""
+    w = np.zeros((4, 4))
+    w[:2, :2], w[2:, 2:] = [[1.0, 1.5], [1.5, 4.0]], np.eye(2)
+    problem = st.friction_problem(w, [[0.1 * size, size], [-1.0, 0.2]], 2.0)
+    found = problem.solve().uniqueness().velocities
+    assert found.answer == ("not unique" if size > 1e-7 else "not decided")
+    if found.answer == "not unique":
+        assert problem.certificate(found.other).residual <= 1e-12
+
+
+def test_forces_that_are_no_solution_prove_nothing():
+    w = np.array([[1.0, 2.0], [2.0, 5.0]])
+    found = st.friction_problem(w, [[-1.0, 1.0]], 0.3).solve(tol=1e10).uniqueness()
+    assert found.velocities.answer == "not decided"
+
+
+def test_small_entries_of_w_are_no_lack_of_rank():
+    w = np.diag([1.0, 1.0, 1e-12, 1e-12])
+    found = st.friction_problem(w, [[-1.0, 0.1], [-1e-12, 0.0]], 2.0).solve().uniqueness()
+    assert found.forces.answer != "not unique"
+
+
+@pytest.mark.parametrize("size", [2, 3])
+def test_closing_walls_have_nothing_unique(size):
+    """Walls close on a body: no solution exists."""
+    w = np.eye(2 * size)
+    w[0, size] = w[size, 0] = -1.0
+    q = np.zeros((2, size))
+    q[:, 0] = -0.5
+    solved = st.friction_problem(w, q, 0.0).solve()
+    found = solved.uniqueness()
+    assert found.velocities.answer == found.forces.answer == "not decided"
+    with pytest.raises(ModelError, match="residual"):
+        solved.normal_force_interval(0)
 
 
 def test_free_velocities_inside_the_dual_cone():
