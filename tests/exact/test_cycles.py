@@ -95,6 +95,70 @@ def test_a_force_needs_its_period():
         st.find_cycle(DEN_HARTOG, (1.0, 0.5), METHOD, settle=20.0)
 
 
+def test_a_wrong_period_of_the_force():
+    flow = DEN_HARTOG.with_parameters(r=0.9, f=0.6)
+    wrong = "does not come back in the second period(.|\n)*correct `period`, or give a multiple"
+    with pytest.raises(st.SolveError, match=wrong):
+        st.find_cycle(flow, (1.0, 0.5), METHOD, period=5.0, settle=60.0)
+    right = st.find_cycle(flow, (1.0, 0.5), METHOD, period=2.0 * period(flow), settle=60.0)
+    assert right.order[:2] == right.order[2:]
+    # a number does not follow the frequency of the force
+    fixed = st.find_cycle(flow, (1.0, 0.5), METHOD, period=period(flow), settle=60.0)
+    branch = st.continue_cycle(fixed, "p.r", (0.85, 0.95))
+    assert len(branch.cycles) == 1
+    assert all("second period" in end for end in branch.ends)
+
+
+@pytest.mark.parametrize(("nodes", "guess"), [(1, (0.2, 0.1)), (4, (1.0, 0.5))])
+def test_a_block_at_rest_has_no_cycle(nodes, guess):
+    flow = DEN_HARTOG.with_parameters(r=0.9, f=1.5)
+    with pytest.raises(st.SolveError, match=r"the equilibrium \[.*needs a state that moves"):
+        st.find_cycle(flow, guess, METHOD, period=period, nodes=nodes)
+
+
+def test_rest_for_an_instant_is_no_equilibrium():
+    """x' = sin t - y, y' = -y with the node at t = pi, where both rates vanish."""
+    smooth = st.PiecewiseSmooth(
+        h=lambda x: x[0] + 100.0,
+        f_plus=lambda t, x: [np.sin(t) - 0.5 * (x[0] + np.cos(t)), -x[1]],
+        f_minus=lambda x: [0.0, 0.0],
+        x0=[1.0, 0.0],
+    )
+    cycle = st.find_cycle(smooth, (-1.0, 0.0), METHOD, period=2.0 * np.pi, nodes=1)
+    assert cycle.state[0] == pytest.approx(1.0, abs=1e-11)
+    assert cycle.multipliers[0] == pytest.approx(np.exp(-np.pi), abs=1e-11)
+
+
+def test_a_multiplier_on_the_unit_circle_is_neutral():
+    """A mass on a spring without friction and damping, forced at another frequency."""
+    free = DEN_HARTOG.with_parameters(f=0.0, r=0.7)
+    cycle = st.find_cycle(free, (1.0 / 0.51, 0.0), METHOD, period=period)
+    assert np.abs(cycle.multipliers) == pytest.approx([1.0, 1.0], abs=1e-10)
+    assert ", neutral, " in repr(cycle)
+    belt = st.find_cycle(st.BeltOscillator(), (0.0, 0.5), METHOD)
+    assert ", stable, " in repr(belt)
+
+
+@pytest.mark.parametrize("settle", [-1.0, np.nan, np.inf, "long"])
+def test_settle_is_a_time(settle):
+    with pytest.raises(st.ModelError, match=r"find_cycle\.settle: got .* needs one number >= 0"):
+        st.find_cycle(st.BeltOscillator(), (0.0, 0.5), METHOD, settle=settle)
+
+
+@pytest.mark.parametrize("value", [None, 0.0, np.nan, "7"])
+def test_a_function_returns_the_period(value):
+    with pytest.raises(
+        st.ModelError, match=r"find_cycle\.period\(system\): got .* positive number"
+    ):
+        st.find_cycle(DEN_HARTOG, (1.0, 0.5), METHOD, period=lambda system: value)
+
+
+def test_an_orbit_of_another_size_is_no_guess():
+    belt = st.find_cycle(st.BeltOscillator(), (0.0, 0.5), METHOD)
+    with pytest.raises(st.ModelError, match="an orbit of 2 states; needs one of 3 states"):
+        st.find_cycle(st.switching.RelayFeedback(), belt, METHOD)
+
+
 def test_the_nearest_miss_is_reported():
     away = st.PiecewiseSmooth(
         h=lambda x: x[0] - 50.0,

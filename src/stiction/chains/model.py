@@ -392,7 +392,8 @@ class Chain(Declared):
         Parameters
         ----------
         method : `EventDriven`, or None
-        of : components of the end such as `x[2]`, and times of events such as `event_time[0]`
+        of : components of the end such as `x[2]`, and times of events such as `event_time[0]`;
+            `event_time` for all of them
         to : directions, as in `tangents`
         """
         from stiction.core.method import method_for

@@ -57,3 +57,31 @@ def test_unknown_names_are_refused():
         st.sensitivities(block(), to="law.mu")
     with pytest.raises(st.ModelError, match="variational equation"):
         st.sensitivities(3.0, to=["law.mu"])
+
+
+@pytest.mark.parametrize(
+    ("bad", "message"),
+    [
+        ({"to": []}, r"sensitivities\.to: got none; needs at least one direction"),
+        ({"to": [3]}, r"sensitivities\.to: got 3; needs a list of names"),
+        ({"to": None}, r"sensitivities\.to: got None; needs a list of names"),
+        ({"of": [3]}, r"sensitivities\.of: got 3; needs a list of names"),
+        ({"of": "x"}, r"sensitivities\.of: got 'x'; needs a list of names"),
+        ({"t_span": (0.0,)}, r"sensitivities\.t_span: got 1 values; needs 2 values"),
+        ({"t_span": None}, r"sensitivities\.t_span: got None; needs"),
+        ({"t_span": (0.0, np.nan)}, r"sensitivities\.t_span: got .* nan at position 2"),
+        ({"t_span": (1.0, 1.0)}, r"sensitivities\.t_span: got .* an end after the start"),
+        ({"t_span": 4.0}, r"sensitivities\.t_span: got .* an end after the start"),
+    ],
+)
+@pytest.mark.parametrize("adjoint", [False, True])
+def test_wrong_arguments_are_refused(bad, message, adjoint):
+    given = {"t_span": (0.0, 4.0), "of": ["x"], "to": ["law.mu"], "adjoint": adjoint} | bad
+    with pytest.raises(st.ModelError, match=message):
+        st.sensitivities(block(x0=1.0), **given)
+
+
+@pytest.mark.parametrize("t_span", [None, (0.0,), (0.0, np.inf), (2.0, 1.0)])
+def test_a_time_span_of_a_chain_is_checked(t_span):
+    with pytest.raises(st.ModelError, match=r"Chain\.tangents\.t_span"):
+        block(x0=1.0).tangents(None, t_span, ["x0"])

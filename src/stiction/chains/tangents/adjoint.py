@@ -64,6 +64,8 @@ def event_driven_gradients(
         run = RecordedRun(chain, method, span, (), np.zeros(0, np.int64))
         forward = run.run()
         parts, start, _laws = laid_out(chain, names, whole, run.law)
+        every = [f"event_time[{j}]" for j in range(len(run.events))]
+        of = [one for name in of for one in (every if name == "event_time" else [name])]
         by = np.empty((len(of), len(names)))
         for row, name in enumerate(of):
             a = run.back(*seed_of(name, chain, len(run.events)))

@@ -30,6 +30,7 @@ from stiction.core.run import Request
 from stiction.core.tangents import EventTangent, NotDifferentiable, QuantityTangent, Tangents
 from stiction.errors import ModelError, SolveError
 from stiction.laws.compiled import CompiledLaw
+from stiction.numerics.checks import numbers
 
 if TYPE_CHECKING:
     from stiction.chains.methods import EventDriven
@@ -96,11 +97,11 @@ def event_driven_tangents(
 
 def check_span(t_span: tuple[float, float]) -> tuple[float, float]:
     """Return start and end; raise ModelError unless time goes forward."""
-    t_start, t_end = float(t_span[0]), float(t_span[1])
-    if not (np.isfinite(t_start) and np.isfinite(t_end) and t_end > t_start):
-        why, try_ = "a run goes forward in time.", "for example (0.0, 8.0)."
-        needs = "finite times [s], the end after the start"
-        raise ModelError("Chain.tangents.t_span", repr(t_span), needs, why, try_)
+    where, why, try_ = "Chain.tangents.t_span", "a run goes forward in time.", "take (0.0, 8.0)."
+    span = numbers(where, t_span, size=2, per="end", unit="s", why=why, try_=try_)
+    t_start, t_end = span.tolist()
+    if not t_end > t_start:
+        raise ModelError(where, repr(t_span), "an end after the start [s]", why, try_)
     return t_start, t_end
 
 

@@ -33,7 +33,13 @@ from stiction.studies.cycles.bifurcations import (
     same_order,
     verified,
 )
-from stiction.studies.cycles.cycle import Cycle, around, cycle_of, solved
+from stiction.studies.cycles.cycle import (
+    Cycle,
+    around,
+    check_second_period,
+    cycle_of,
+    solved,
+)
 from stiction.studies.cycles.shooting import Shooting, nodes_between
 
 __all__ = ["CycleBranch", "continue_cycle"]
@@ -279,7 +285,8 @@ class _Follow:
         last = self.cycles[-1]
         try:
             new = self._cycle(step.u)
-        except ModelError as error:
+            check_second_period(self.problem, step.u)
+        except (ModelError, SolveError) as error:
             self.reason = f"no orbit further on: {str(error).splitlines()[0]}"
             return False
         if same_order(last.order, new.order):

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -18,7 +19,15 @@ from stiction.errors import ModelError, SolveError, explain
 from stiction.numerics.checks import number, numbers, whole
 from stiction.studies.cycles.shooting import Arcs, Period, Shooting, closed, nodes_between
 
-__all__ = ["Cycle", "around", "cycle_of", "find_cycle", "floquet", "solved"]
+__all__ = [
+    "Cycle",
+    "around",
+    "check_second_period",
+    "cycle_of",
+    "find_cycle",
+    "floquet",
+    "solved",
+]
 
 Floats = npt.NDArray[np.float64]
 
@@ -31,6 +40,11 @@ _ALIKE = 10.0
 _SHIFT = 0.37
 # multipliers below this fraction of the largest derivative are rounding of 0
 _ZERO = 1e-13
+# distance from the unit circle within which a multiplier is neither inside nor outside
+_NEUTRAL = 1e-7
+# change of the state over a period, over its size, below which it is at rest, and the fraction of
+# an interval at which it is compared, which no multiple of a period meets
+_STILL, _INSIDE = 1e-7, 0.5 * (np.sqrt(5.0) - 1.0)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -77,6 +91,14 @@ class Cycle:
         return bool((np.abs(self.multipliers) < 1.0).all())
 
     @property
+    def _stability(self) -> str:
+        """Return `neutral` where a multiplier lies on the unit circle to its accuracy."""
+        largest = float(np.abs(self.multipliers).max(initial=0.0))
+        if abs(largest - 1.0) <= _NEUTRAL:
+            return "neutral"
+        return "stable" if largest < 1.0 else "unstable"
+
+    @property
     def autonomous(self) -> bool:
         """Whether the period is an unknown."""
         return self.force_period is None
@@ -93,9 +115,8 @@ class Cycle:
         names = self.system.start_names
         state = ", ".join(f"{n} = {v:.9g}" for n, v in zip(names, self.state, strict=True))
         shown = ", ".join(_shown(value) for value in self.multipliers)
-        word = "stable" if self.stable else "unstable"
         return (
-            f"<Cycle: period {self.period:.12g}, {word}, {len(self.order)} events\n"
+            f"<Cycle: period {self.period:.12g}, {self._stability}, {len(self.order)} events\n"
             f"  state at t = {self.start:.6g}: {state}\n"
             f"  Floquet multipliers: {shown}\n"
             f"  events: {'; '.join(self.order) or 'none'}>"
@@ -142,15 +163,27 @@ def find_cycle(
         raise ModelError(
             f"{where}.system", type(system).__name__, needs, why, "take a flow that switches."
         )
-    why = "it counts the nodes of shooting."
+    n, why = len(system.start_names), "it counts the nodes of shooting."
     whole(f"{where}.nodes", nodes, least=1, most=_MOST_NODES, why=why, try_="leave it out.")
     if period is not None and not callable(period):
         why, try_ = "it is the period of the force.", "leave it out for an autonomous system."
         period = number(f"{where}.period", period, rule="positive", why=why, try_=try_)
+    if callable(period):
+        why, try_ = (
+            "it is the period of the force.",
+            "return a number of the system's unit of time.",
+        )
+        number(f"{where}.period(system)", period(system), rule="positive", why=why, try_=try_)
+    why, try_ = "the run from the guess takes so long.", "leave it out, or for example 60.0."
+    settle = number(f"{where}.settle", settle, rule="nonnegative", why=why, try_=try_)
     if isinstance(guess, Cycle):
+        if guess.state.size != n:
+            got, needs = f"an orbit of {guess.state.size} states", f"one of {n} states"
+            why, try_ = "its nodes are the guess.", "take an orbit of a similar system."
+            raise ModelError(f"{where}.guess", got, needs, why, try_)
         problem, u = _around_cycle(system, guess, method)
     else:
-        n, why = len(system.start_names), "the search starts at one state."
+        why = "the search starts at one state."
         state = numbers(
             f"{where}.guess", guess, size=n, per="state", why=why, try_=f"give {n} numbers."
         )
@@ -167,6 +200,10 @@ def solved(problem: Shooting, u: Floats) -> Cycle:
         ended = closed(problem, u)
     except ModelError as error:
         raise SolveError(f"find_cycle: the guess is no start of shooting.\n{error}") from error
+    if ended.residual <= _NEAR and _at_rest(problem, ended.u):
+        got = f"the equilibrium {problem.nodes(ended.u)[0].tolist()}"
+        needs, why = "a state that moves", "a state at rest has no period and no multipliers."
+        raise SolveError(explain("find_cycle", got, needs, why, "start elsewhere, or force more."))
     if not ended.converged:
         u = ended.u
         got = (
@@ -176,7 +213,54 @@ def solved(problem: Shooting, u: Floats) -> Cycle:
         why = "the arcs of a periodic orbit meet at the nodes."
         try_ = "start nearer, with more nodes, or give `settle` for a stable orbit."
         raise SolveError(explain("find_cycle", got, "arcs that meet", why, try_))
+    check_second_period(problem, ended.u)
     return cycle_of(problem, ended.u, ended.residual, ended.iterations)
+
+
+def _at_rest(problem: Shooting, u: Floats) -> bool:
+    """Return whether the state does not move over a period."""
+    arcs, period, system = problem.arcs(u).arcs, problem.period_at(u), problem.system_at(u)
+    near = _STILL * problem.sizes
+    if any((np.abs(arc.rate) * period > near).any() for arc in arcs):
+        return False
+    # an orbit may be at rest where an arc ends, but not within every interval between events
+    for arc, node, length in zip(
+        arcs, problem.nodes(u), np.diff(problem.fractions) * period, strict=True
+    ):
+        times = [arc.start, *(event.time for event in arc.events), arc.start + float(length)]
+        for first, last in itertools.pairwise(times):
+            at = first + _INSIDE * (last - first)
+            if at > arc.start:
+                inside = _run(system, problem.method, node, (arc.start, at)).final
+                if (np.abs(inside - node) > near).any():
+                    return False
+    return True
+
+
+def check_second_period(problem: Shooting, u: Floats) -> None:
+    """Refuse an orbit under a force that does not come back in the second period.
+
+    Raises
+    ------
+    SolveError : if the arcs do not meet when they start a period later.
+
+    Verified by: tests/exact/test_cycles.py::test_a_wrong_period_of_the_force
+    """
+    if problem.period is None:
+        return
+    nodes, system, period = problem.nodes(u), problem.system_at(u), problem.period_at(u)
+    for i, node in enumerate(nodes):
+        first, last = (1.0 + problem.fractions[i : i + 2]) * period
+        final = _run(system, problem.method, node, (float(first), float(last))).final
+        off = float((np.abs(final - nodes[(i + 1) % len(nodes)]) / problem.sizes).max())
+        if off > _NEAR:
+            got = (
+                f"a state that comes back after the period {period:.9g} and does not come back in "
+                f"the second period: it is off by {off:.3g} of its size"
+            )
+            needs, why = "the period of the force", "the force repeats itself after its period."
+            try_ = "correct `period`, or give a multiple of it."
+            raise SolveError(explain("find_cycle", got, needs, why, try_))
 
 
 def cycle_of(problem: Shooting, u: Floats, residual: float, iterations: int) -> Cycle:

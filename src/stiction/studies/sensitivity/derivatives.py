@@ -8,7 +8,7 @@ differences. For the fraction of the variance that each parameter of a study exp
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from stiction.core.tangents import Gradients, NotDifferentiable, Tangents
 from stiction.errors import ModelError, nearest
+from stiction.numerics.checks import numbers
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -115,7 +116,7 @@ def sensitivities(
     t_span : start and end [s, or the time unit of the system]
     of : components of the state at the end such as `x[2]`, `event_time[0]` and so on, or quantities
         such as `friction_force[0]`; a name without an index stands for all its entries. All there
-        is when empty
+        is when empty, or backward the state
     to : directions: `x0` for all components of the start, `x0[i]` for one, and parameters by their
         names, such as `law.mu`, `stiffness[2]` or `load.rate`
     adjoint : go backward from each quantity instead of forward along each direction: for many
@@ -147,19 +148,19 @@ def sensitivities(
             "derivatives follow it between events.",
             "compare runs with neighbouring values instead.",
         )
-    if isinstance(to, str) or isinstance(of, str):
-        raise ModelError(
-            "sensitivities",
-            repr(to if isinstance(to, str) else of),
-            "a list of names",
-            "a text is a list of letters.",
-            'for example to=["law.mu"].',
-        )
+    of, to = _names("of", of), _names("to", to)
+    if not to:
+        needs, why = "at least one direction", "a derivative is by something."
+        raise ModelError("sensitivities.to", "none", needs, why, 'for example to=["law.mu"].')
+    why, try_ = "a run goes forward in time.", "for example (0.0, 8.0)."
+    first, last = numbers("sensitivities.t_span", t_span, size=2, per="end", why=why, try_=try_)
+    if not first < last:
+        raise ModelError("sensitivities.t_span", repr(t_span), "an end after the start", why, try_)
     if adjoint:
         found: Tangents = _backward(system, derivatives, method, t_span, of, to)
         of = of or system.start_names
     else:
-        found = derivatives(method, t_span, tuple(to))
+        found = derivatives(method, t_span, to)
     names, values, by, units = _quantities(system.start_names, found)
     rows = _rows(of, names)
     return Sensitivities(
@@ -172,6 +173,22 @@ def sensitivities(
         events=found.order,
         failures=found.failures,
     )
+
+
+def _names(field: str, names: object) -> tuple[str, ...]:
+    """Return names as a tuple; raise ModelError unless they are a list of texts."""
+    where, needs, got = f"sensitivities.{field}", "a list of names", repr(names)
+    try_ = 'for example of=["x[0]"].' if field == "of" else 'for example to=["law.mu"].'
+    if isinstance(names, str) or not isinstance(names, Iterable):
+        why = "a text is a list of letters." if isinstance(names, str) else "there may be several."
+        raise ModelError(where, got, needs, why, try_)
+    found = tuple(names)
+    for name in found:
+        if not isinstance(name, str):
+            raise ModelError(
+                where, repr(name), needs, "quantities and directions have names.", try_
+            )
+    return found
 
 
 def _backward(
@@ -188,7 +205,7 @@ def _backward(
     for name in of or start:
         entries = [x for x in start if x.startswith(f"{name}[")]
         names += entries or [name]
-    found: Gradients = gradients(method, t_span, tuple(names), tuple(to))
+    found: Gradients = gradients(method, t_span, tuple(names), to)
     run, m = found.run, len(found.directions)
     rows = dict(zip(found.of, found.by, strict=True))
     none = np.full(m, np.nan)
