@@ -36,7 +36,7 @@ def test_other_systems_and_drag_are_refused():
 
 
 def test_step_too_short_for_the_work_is_refused():
-    with pytest.raises(st.ModelError, match="there and back"):
+    with pytest.raises(st.ModelError, match="before a wave has returned"):
         st.solve(WEAK, Characteristics(step=1e-9))
 
 

@@ -186,8 +186,8 @@ def test_stresses_in_pictures():
 # ---------------------------------------------------------------- bad input
 
 BAD = [
-    ({"breaks": (0.0, 0.0, 1.0)}, "rise strictly"),
-    ({"breaks": (1.0,)}, "rise strictly"),
+    ({"breaks": (0.0, 0.0, 1.0)}, "increase strictly"),
+    ({"breaks": (1.0,)}, "increase strictly"),
     ({"shape": 3.0}, "BodyShape"),
     ({"mesh": 1}, "Mesh"),
     ({"breaks": np.linspace(0.0, 1.0, 2_000_000)}, "GiB"),
