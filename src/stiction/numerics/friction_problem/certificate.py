@@ -1,6 +1,6 @@
 """How far forces are from a solution, whoever found them.
 
-The residual of forces r is the larger of the maximum and the 2-norm over contacts of
+The residual of forces r is the larger of the maximum and the 2-norm over contacts of::
 
     |r_c - P(r_c - rho (u_c + (mu |u_t| + rolling |u_m|) n))| / rho,    u = W r + q,
 
