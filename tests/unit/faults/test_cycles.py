@@ -228,3 +228,13 @@ def test_a_step_is_too_short_only_if_it_does_not_reach_the_end(step, rest, code)
             break
         now.traced = 0
     assert found == code
+
+
+def test_the_fastest_cell_is_monitored_by_its_speed():
+    """Logarithm of the largest speed less its level, whatever the rates are."""
+    end = 1.0
+    integrator = _Integrator(SLIDER.assembled(), Cycles(), Request(0.0, end, np.array([0.0, end])))
+    m, now = integrator.arrays, integrator.arrays.progress[0]
+    now.which, now.level = sk.FASTEST, 0.25
+    state, rate = np.array([3.0, 1.0]), np.array([-7.0, 5.0])
+    assert sk._monitored(now, m.cells, state, rate) == 2.75

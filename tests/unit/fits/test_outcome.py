@@ -4,10 +4,13 @@ import tomllib
 import numpy as np
 import pytest
 from fit_cases import cases
+from matplotlib.figure import Figure
 
 import stiction as st
 from stiction.errors import ModelError, StoreError
+from stiction.fits.figures import FitFigures
 from stiction.fits.folder import fit_in, report
+from stiction.fits.outcome import Estimate
 from stiction.io.verify import DAMAGED, VALID, examined
 
 
@@ -143,3 +146,14 @@ def test_a_summary_says_what_matters(dahl):
 def test_unknown_figures_are_refused(tmp_path, dahl):
     with pytest.raises(ModelError, match="did you mean 'profiles'"):
         dahl.plot.write(tmp_path, ["profile"])
+
+
+def test_the_drawn_profile_of_a_parabola_is_that_parabola():
+    """The signed square root of the drop is interpolated, which is a straight line here."""
+    at = np.array([1.0, 1.5, 2.0, 2.6, 3.0])
+    places = np.column_stack([at, 3.0 * (at - 2.0) ** 2])
+    estimate = Estimate("mu", "1", 2.0, 0.1, 1.5, 2.5, "", places)
+    ax = Figure().subplots()
+    FitFigures._profile(None, ax, estimate)
+    x, y = ax.lines[0].get_data()
+    np.testing.assert_allclose(y, 3.0 * (x - 2.0) ** 2, atol=1e-12)

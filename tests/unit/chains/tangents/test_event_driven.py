@@ -208,3 +208,19 @@ def test_methods_and_laws_without_derivatives_are_refused():
     few = st.EventDriven(max_steps=1)
     with pytest.raises(st.SolveError, match="before its end"):
         chain.tangents(few, (0.0, 50.0), ["x0"])
+
+
+def test_coefficients_of_weakening_friction():
+    """Series of the law: both coefficients, which enter mu by their difference and apart."""
+    law = st.laws.ExponentialWeakening(0.4, 0.25, 0.5)
+    block = st.Chain(mass=[1.0], stiffness=[4.0], law=law, v0=1.0, gravity=10.0)
+    span, small = (0.0, 0.15), 1e-5
+    found = block.tangents(METHOD, span, ["law.mu_static", "law.mu_kinetic"])
+    for q, name in enumerate(found.directions):
+        ends = []
+        for sign in (1.0, -1.0):
+            other = block.with_parameter(name, block.parameter(name) + sign * small)
+            final = st.solve(other, METHOD, span).final
+            ends.append([final["x"][0], final["v"][0]])
+        difference = (np.array(ends[0]) - ends[1]) / (2.0 * small)
+        np.testing.assert_allclose(found.final_by[:, q], difference, rtol=1e-7)

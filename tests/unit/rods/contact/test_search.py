@@ -334,3 +334,13 @@ def test_broken_or_shrunken_rods_end_the_search():
     rows, first = Candidate.table(8), np.array([0, 21], dtype=np.int64)
     sizes = (np.full(2, 0.02), np.full(2, 0.05))
     assert find_candidates(r, first, count, *sizes, 0.01, count + 1, SPLINE, rows) == 0
+
+
+def test_spheres_hold_their_segments_wherever_the_rods_are():
+    rng = np.random.default_rng(4)
+    nodes = np.cumsum(rng.normal(size=(9, 3)), axis=0) + 1e3
+    count, first = np.array([8], dtype=np.int64), np.zeros(1, dtype=np.int64)
+    r = np.ascontiguousarray(nodes.T)
+    segments, spheres = bound_segments(r, first, count, np.zeros(1), 0.0, SPLINE)
+    for ends in (segments.start, segments.end):
+        assert (np.linalg.norm(ends - spheres.centre, axis=1) <= spheres.size + 1e-9).all()
