@@ -74,6 +74,9 @@ def _expand_law(p: Problem, d: Directions, g: Variation, s: Scratch, sign: int, 
 
     A constant added to the slip rate and a changed parameter leave the recursion as it is, so that
     their differences are series too.
+
+    Verified by:
+    tests/unit/chains/tangents/test_event_driven.py::test_coefficients_of_weakening_friction
     """
     top, row = p.order - 1, p.law_start + i * p.law_step
     drop, speed = p.mu_static[i] - p.mu_kinetic[i], sign * (p.rate * g.base[1, i + 1] - p.belt)

@@ -92,6 +92,8 @@ def advance(
     Each pass of the loop takes one step or handles one event: `max_steps` and the size of the event
     records bound the work. A negative code is a pending rare event for `rare_events`, with `left`
     passes remaining. After PAUSED, a call with `continues` set gives the same numbers as no pause.
+
+    Verified by: tests/unit/switching/flow/test_surfaces.py::test_a_plane_costs_no_rejected_step
     """
     now, a = w.progress[0], w.vectors
     n = now.n

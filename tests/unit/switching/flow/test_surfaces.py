@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from stiction import solve
 from stiction.switching.flow import rates, surfaces
 from stiction.switching.flow.state import EXTRA, GRAD, PLUS, SIDES, TRIAL, Y
 from stiction.switching.flow.trajectory import Tolerance, Trajectory
@@ -161,3 +162,14 @@ def test_on_two_surfaces_the_product_combination_stays_on_both():
         assert rates.multipliers(work, SIDES, Y, TRIAL)
         np.testing.assert_allclose(a[EXTRA, :2], lam, atol=1e-10)
         np.testing.assert_allclose(a[TRIAL, :3], drift + jumps @ lam, atol=1e-10)
+
+
+def test_a_plane_costs_no_rejected_step():
+    """A surface given as a function is a plane until a step contradicts it."""
+    flow = PiecewiseSmooth(
+        h=lambda x: x[0] - 2.0 + 0.5 * x[1],
+        f_plus=lambda x: [-1.0, 0.5],
+        f_minus=lambda x: [1.0, 0.5],
+        x0=[5.0, 0.0],
+    )
+    assert solve(flow, t_span=(0.0, 1.0)).stats["rejected"] == 0
