@@ -89,9 +89,8 @@ def advance(
 ) -> int:
     """Integrate the trajectory to t_end; return a code of `records`.
 
-    Each pass of the loop takes one step or handles one event: `max_steps` and the size of the event
-    records bound the work. A negative code is a pending rare event for `rare_events`, with `left`
-    passes remaining. After PAUSED, a call with `continues` set gives the same numbers as no pause.
+    A pass takes one step or handles one event, `max_steps` at most. A negative code is a pending
+    rare event, with `left` passes remaining; a call with `continues` resumes after PAUSED exactly.
 
     Verified by: tests/unit/switching/flow/test_surfaces.py::test_a_plane_costs_no_rejected_step
     """
