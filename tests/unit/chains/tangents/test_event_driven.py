@@ -39,8 +39,8 @@ def test_random_chains():
 
 @pytest.mark.xfail(
     strict=True,
-    reason="one of the chains differs by 4.9e-8 of its largest derivative; whether the extrapolated "
-    "difference or the derivative is less exact is open",
+    reason="one of the chains differs by 4.9e-8 of its largest derivative; whether the "
+    "extrapolated difference or the derivative is less exact is open",
 )
 def test_a_thousand_random_chains():
     found = [compared(seed) for seed in range(1000, 2000)]
