@@ -5,6 +5,7 @@ The cost does not grow with the number of parameters. `adjoint_kernels` has the 
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -13,8 +14,9 @@ import numpy.typing as npt
 
 from stiction.chains.event_driven.run import refuse
 from stiction.chains.tangents.directions import expanded, laid_out
-from stiction.chains.tangents.run import TangentRun, check_span, units_of
-from stiction.core.tangents import Gradients
+from stiction.chains.tangents.run import TangentRun, check_span, failure_of, units_of
+from stiction.chains.tangents.state import FRICTIONLESS, START
+from stiction.core.tangents import Gradients, NotDifferentiable
 from stiction.errors import ModelError, nearest
 
 if TYPE_CHECKING:
@@ -74,9 +76,11 @@ def event_driven_gradients(
             for field, values in parts._asdict().items():
                 if field in fields:
                     by[row] += np.reshape(values, (len(names), -1)) @ fields[field]
-    by[:, _without_derivative(chain, span[0], start, parts)] = np.nan
     if forward.failures:
         by[:] = np.nan
+    lost, reasons = _without_derivative(chain, span[0], start, parts)
+    by[:, lost] = np.nan
+    forward = dataclasses.replace(forward, failures=(*reasons, *forward.failures))
     return Gradients(tuple(of), by, forward, names, units_of(chain, names))
 
 
@@ -97,8 +101,11 @@ def seed_of(name: str, chain: Chain, events: int) -> tuple[Floats, Floats]:
 
 def _without_derivative(
     chain: Chain, t: float, start: Floats, parts: Directions
-) -> npt.NDArray[np.bool_]:
-    """Return which directions have no derivative at the start; see `event_kernels.at_start`."""
+) -> tuple[npt.NDArray[np.bool_], list[NotDifferentiable]]:
+    """Return which directions have no derivative at the start, and why.
+
+    The run that is recorded has no directions, so that `event_kernels.at_start` sees none.
+    """
     n, bound, belt, whole = chain.n_mass, chain.stick_bound, parts.belt, parts.whole
     drive = np.abs(chain.drive(t, chain.x_start, chain.v_start))
     slow = chain.friction.mu_kinetic * chain.normal_forces if chain.law.has_jump else bound
@@ -106,9 +113,14 @@ def _without_derivative(
     open_start = rests & (bound > 0.0) & (drive >= slow)
     # a start that is varied as a whole keeps its masses in stick
     kinked = open_start[:, None] & ((drive > bound)[:, None] | (whole == 0))
-    lost = ((start[n:] != belt) & kinked).any(axis=0)
-    by = parts.mu_static * chain.normal_forces
-    return np.asarray(lost | (by[:, bound == 0.0] != 0.0).any(axis=1))
+    kinked = (start[n:] != belt) & kinked
+    free = ((bound == 0.0) & (parts.mu_static * chain.normal_forces != 0.0)).T
+    reasons = [
+        failure_of(START, int(i), t, float(drive[i]), float(slow[i]))
+        for i in np.flatnonzero(kinked.any(axis=1))
+    ]
+    reasons += [failure_of(FRICTIONLESS, int(i), t) for i in np.flatnonzero(free.any(axis=1))]
+    return (kinked | free).any(axis=0), reasons
 
 
 class RecordedRun(TangentRun):

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from stiction.chains.methods import EventDriven
     from stiction.chains.model import Chain
 
-__all__ = ["check_span", "event_driven_tangents", "label_of", "units_of"]
+__all__ = ["check_span", "event_driven_tangents", "failure_of", "label_of", "units_of"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -233,11 +233,18 @@ class TangentRun:
     def _failures(self) -> list[NotDifferentiable]:
         found = []
         for row in self.log.failure[: int(self.log.failed[0])]:
-            kind, reason = _KINDS[int(row["kind"])]
-            numbers = {"value": float(row["value"]), "limit": float(row["limit"])}
-            text = f"mass {int(row['mass']) + 1}: {reason.format(**numbers)}"
-            found.append(NotDifferentiable(float(row["time"]), kind, text))
+            numbers = (float(row[name]) for name in ("time", "value", "limit"))
+            found.append(failure_of(int(row["kind"]), int(row["mass"]), *numbers))
         return sorted(found, key=lambda one: one.time)
+
+
+def failure_of(
+    code: int, mass: int, time: float, value: float = 0.0, limit: float = 0.0
+) -> NotDifferentiable:
+    """Return the failure of a code of `state` at a mass, counted from 0."""
+    kind, reason = _KINDS[code]
+    text = f"mass {mass + 1}: {reason.format(value=value, limit=limit)}"
+    return NotDifferentiable(time, kind, text)
 
 
 def _variation(n: int, m: int, order: int, constant: bool) -> Variation:

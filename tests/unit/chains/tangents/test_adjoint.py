@@ -82,3 +82,15 @@ def test_what_has_no_adjoint_is_refused():
         plain.gradients(st.ThetaStepper(step=0.1), SPAN, ["x[0]"], ["mass[0]"])
     with pytest.raises(st.ModelError, match="starts from one of them"):
         plain.gradients(None, SPAN, ["friction_heat[0]"], ["mass[0]"])
+
+
+def test_a_start_without_a_derivative_says_why():
+    """Both modes give the same reason, and NaN in the same column alone."""
+    block = st.Chain(mass=[1.0], stiffness=[4.0], law=st.Coulomb(0.09), x0=1.0, gravity=10.0)
+    to, span = ["law.mu", "v0[0]"], (0.0, 0.3)
+    forward = st.sensitivities(block, None, span, of=["x[0]"], to=to)
+    backward = st.sensitivities(block, None, span, of=["x[0]"], to=to, adjoint=True)
+    assert [one.kind for one in forward.failures] == ["start on the surface"]
+    assert backward.failures == forward.failures
+    np.testing.assert_array_equal(np.isnan(backward.by), [[False, True]])
+    np.testing.assert_allclose(backward.by[0, 0], forward.by[0, 0], rtol=1e-12)

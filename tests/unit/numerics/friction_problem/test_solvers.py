@@ -45,18 +45,17 @@ def test_newton_derivative():
 
 
 def test_proximal():
-    """It solves a problem where Newton's method cycles."""
-    cycling = 0
+    """It solves most problems where Newton's method cycles."""
+    cycling = solved = 0
     for seed in range(40):
         problem = random_problem(2, 6, 3, 2.0, np.random.default_rng(seed))
         local, tol = problem.local, 1e-12 * np.linalg.norm(problem.local.q)
         start = swept(local, np.zeros_like(local.q), 10)
         if newton(local, start, tol)[0].error > tol:
             cycling += 1
-            found, _, _ = proximal(local, start, tol)
-            if found.error <= tol:
-                return
-    pytest.fail(f"none of {cycling} was solved")
+            solved += proximal(local, start, tol)[0].error <= tol
+    assert cycling >= 5
+    assert solved >= 0.8 * cycling
 
 
 @pytest.mark.parametrize("layers", [1, 3, 8])
