@@ -21,7 +21,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from stiction.errors import ModelError
-from stiction.numerics.checks import numbers
+from stiction.numerics.checks import number, numbers, whole
 from stiction.numerics.friction_problem import formats
 from stiction.numerics.friction_problem.blocks import Local, local_of
 from stiction.numerics.friction_problem.certificate import Certificate, certify, is_solved, residual
@@ -47,6 +47,7 @@ Matrix = sp.csr_array[Any]
 _MOST_DEFECT = 1e-3
 # an error of 1e-10 in normal forces is one of 1e-6 in friction there
 _MOST_FRICTION = 1e4
+_LEAST_VELOCITY = 1e-100
 # from this size on eigenvalues come from Lanczos' method
 _DENSE_UP_TO = 400
 _SHAPES = {2: "the plane", 3: "space", 5: "space, with rolling friction"}
@@ -108,20 +109,22 @@ class FrictionProblem:
         Verified by: tests/unit/numerics/friction_problem/test_solvers.py::test_files_are_solved
         """
         local = self.local
+        why, try_ = "it is relative to |q|; rounding leaves about 1e-15.", "leave it out for 1e-10."
+        tol = number("friction_problem.tol", tol, rule="positive", why=why, try_=try_)
         r = np.zeros_like(local.q)
         if start is not None:
             r = self._ordered("start", start)
         scale = max(float(np.linalg.norm(local.q)), 1e-300)
         sweeps = systems = 0
         work = Work(0, 0, "start")
-        for share in (1e-2, 1e-4, 1e-5):
+        for fraction in (1e-2, 1e-4, 1e-5):
             # where W's blocks differ in size, the error of the solver is less than the residual
-            found, work = solve_local(local, r, share * tol * scale)
+            found, work = solve_local(local, r, fraction * tol * scale)
             sweeps, systems = sweeps + work.sweeps, systems + work.linear_systems
             r = found.r
             if is_solved(local, r, tol) and residual(local, r, 1e-3) <= tol:
                 break
-            if found.error > share * tol * scale:
+            if found.error > fraction * tol * scale:
                 break
         method = work.method
         plane = local.q.shape[1] == 2 and self.n_contact <= MOST_ENUMERATED
@@ -255,13 +258,16 @@ class FrictionSolution:
 
         Raises
         ------
-        ModelError : if the forces are no solution.
+        ModelError : if there is no such contact, or the forces are no solution.
 
         Verified by: tests/unit/numerics/friction_problem/test_uniqueness.py::test_intervals
         """
+        most, why = self.problem.n_contact - 1, "contacts are counted from 0."
+        where, try_ = "FrictionSolution.normal_force_interval", "for example 0."
+        contact = whole(f"{where}.contact", contact, least=0, most=most, why=why, try_=try_)
         if not self.converged:
             raise ModelError(
-                "FrictionSolution.normal_force_interval",
+                where,
                 f"forces with a residual of {self.residual:.1e}",
                 f"a solution, converged to {self.tol:.0e}",
                 "bounds hold for the velocities of a solution.",
@@ -318,29 +324,29 @@ def friction_problem(
 
     Verified by: tests/unit/numerics/friction_problem/test_problem.py::test_bad_input_is_refused
     """
+    arguments = {"q": q, "mu": mu, "M": M, "H": H, "f": f, "w": w, "rolling": rolling}
+    given = [name for name, value in arguments.items() if value is not None]
     if isinstance(W, str | os.PathLike):
+        if given or normal:
+            _refuse_more(f"the path of a file and {', '.join(given) or 'normal'}", "a file alone")
         return _read(W)
     masses = None
-    if W is None:
-        given = {"M": M, "H": H, "f": f, "mu": mu}
-        missing = [name for name, value in given.items() if value is None]
-        if missing:
-            raise ModelError(
-                "friction_problem",
-                f"no {', '.join(missing)}",
-                "W, q and mu, or M, H, f, mu and perhaps w",
-                "velocities at contacts follow from forces by W, or by M and H.",
-                "give W, q, mu for the local form, or M, H, f, w, mu for the global one.",
-            )
-        masses, W, q = _condensed(M, H, f, w)
-    elif any(value is not None for value in (M, H, f, w)):
+    wanted = ("q", "mu") if W is not None else ("M", "H", "f", "mu")
+    missing = [name for name in wanted if name not in given]
+    if missing:
         raise ModelError(
             "friction_problem",
-            "W together with parts of the global form",
-            "W, q and mu, or M, H, f, w and mu",
-            "W follows from M and H, and the two may contradict each other.",
-            "leave out W and q, or M, H, f and w.",
+            f"no {', '.join(missing)}",
+            "W, q and mu, or M, H, f, mu and perhaps w",
+            "velocities at contacts follow from forces by W, or by M and H.",
+            "give W, q, mu for the local form, or M, H, f, w, mu for the global one.",
         )
+    others = ("M", "H", "f", "w") if W is not None else ("q",)
+    if foreign := [name for name in given if name in others]:
+        form = "W, q and mu" if W is not None else "M, H, f, w and mu"
+        _refuse_more(f"{form} and {', '.join(foreign)}", f"{form} alone")
+    if W is None:
+        masses, W, q = _condensed(M, H, f, w)
     matrix = _matrix("W", W)
     local, order = _local(matrix, q, mu, rolling, normal)
     if masses is not None:
@@ -348,6 +354,11 @@ def friction_problem(
         at = _positions(len(local.q), order)
         masses = (m, h[:, at], f, w[at])
     return FrictionProblem(local, order, _asymmetry(local.matrix), masses)
+
+
+def _refuse_more(got: str, needs: str) -> None:
+    why, try_ = "one form follows from the other, and the two may differ.", "leave out the others."
+    raise ModelError("friction_problem", got, needs, why, try_)
 
 
 def _read(path: str | os.PathLike[str]) -> FrictionProblem:
@@ -424,6 +435,15 @@ def _local(
         )
     order = (int(normal), *(i for i in range(size) if i != normal))
     flat = _vector("q", q, n * size, "component")
+    largest = float(np.abs(flat).max(initial=0.0))
+    if largest and not _LEAST_VELOCITY < largest < 1.0 / _LEAST_VELOCITY:
+        raise ModelError(
+            "friction_problem.q",
+            f"{largest:g} as the largest component",
+            f"one between {_LEAST_VELOCITY:g} and {1.0 / _LEAST_VELOCITY:g}",
+            "squares of others overflow or vanish.",
+            "take another unit of velocity.",
+        )
     coefficients = _coefficients("mu", mu, n)
     if coefficients.max(initial=0.0) > _MOST_FRICTION:
         raise ModelError(

@@ -23,7 +23,7 @@ def compared(seed):
     by, count, worst = derivatives(found), 0, 0.0
     scale = np.abs(by).max()
     for q, name in enumerate(names):
-        difference = differenced(chain, name, METHOD, SPAN, found.order, 1e-9 * scale)
+        difference = differenced(chain, name, METHOD, SPAN, found.order, 5e-9 * scale)
         # near a change of the order of events no difference is exact enough to judge by
         if difference is not None and difference[1] < 1e-8 * scale:
             count += 1
@@ -37,14 +37,10 @@ def test_random_chains():
     assert max(worst for _, worst in found) < 1e-8
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="the chains of seeds 1040 and 1134 differ by 1.1e-8 and 4.9e-8; whether the "
-    "extrapolated difference or the derivative is less exact is open",
-)
-def test_a_thousand_random_chains():
-    found = [compared(seed) for seed in range(1000, 2000)]
-    assert sum(count for count, _ in found) >= 4200
+@pytest.mark.parametrize("part", range(4))
+def test_a_thousand_random_chains(part):
+    found = [compared(seed) for seed in range(1000 + 250 * part, 1250 + 250 * part)]
+    assert sum(count for count, _ in found) >= 1050
     assert max(worst for _, worst in found) < 1e-8
 
 

@@ -37,8 +37,15 @@ def test_one_contact_by_hand():
         ({"W": np.diag([0.0, 0, 0, 1, 1, 1])}, "block of zeros"),
         ({"normal": 3}, "normal"),
         ({"normal": "first"}, "normal"),
-        ({"M": EYE}, "together"),
+        ({"M": EYE}, "W, q and mu and M"),
         ({"W": None}, "no M, H, f"),
+        ({"mu": None}, "no mu"),
+        ({"q": None}, "no q"),
+        ({"W": None, "M": EYE, "H": EYE, "f": np.ones(6)}, "M, H, f, w and mu and q"),
+        ({"W": "a.dat"}, "the path of a file and q, mu"),
+        ({"W": "a.dat", "q": None, "mu": None, "normal": 1}, "the path of a file and normal"),
+        ({"q": 1e-170 * np.ones((2, 3))}, "1e-170 as the largest component"),
+        ({"q": -1e155 * np.ones((2, 3))}, "1e\\+155 as the largest component"),
         ({"W": [["a"]]}, "matrix"),
         ({"W": np.ones(6)}, "shape"),
         ({"rolling": 0.1}, "rows for 2 contacts|components|got"),
@@ -151,3 +158,16 @@ def test_singular_masses_are_refused(sparse):
         st.friction_problem(M=given, H=np.eye(6), f=np.ones(6), mu=[0.3, 0.3])
     with pytest.raises(ModelError, match="H"):
         st.friction_problem(M=np.eye(6), H=np.eye(5), f=np.ones(6), mu=[0.3])
+
+
+@pytest.mark.parametrize("tol", [-1.0, 0.0, np.nan, "a"])
+def test_a_tolerance_is_positive(tol):
+    with pytest.raises(st.ModelError, match=r"friction_problem\.tol: got .*needs"):
+        st.friction_problem(EYE, Q, 0.3).solve(tol=tol)
+
+
+@pytest.mark.parametrize("contact", [2, -1, 0.5])
+def test_an_interval_is_that_of_a_contact(contact):
+    solved = st.friction_problem(EYE, Q, 0.3).solve()
+    with pytest.raises(st.ModelError, match=r"contact: got .*needs"):
+        solved.normal_force_interval(contact)
