@@ -53,3 +53,28 @@ def test_stick_slip_on_a_belt():
     assert sorted(cycle.order) == ["slip- 1", "stick 1"]
     np.testing.assert_allclose(cycle.multipliers, 0.0, atol=1e-10)
     assert cycle.trivial == pytest.approx(1.0, abs=1e-10)
+
+
+@pytest.mark.parametrize("time", [1e-6, 1.0, 1e6])
+@pytest.mark.parametrize("length", [1e-6, 1e3])
+def test_units_do_not_matter(time, length):
+    """The period of a block on a belt with a static drop, 2 d / V + 2 (pi - arctan(d / V))."""
+    force, speed = length / time**2, 0.3 * length / time
+    law = st.StaticKinetic(0.35 * force, 0.2 * force)
+    block = st.Chain(
+        mass=[1.0], stiffness=[time**-2], law=law, belt_speed=speed, normal_force=[1.0]
+    )
+    cycle = st.find_cycle(block, [0.05 * length, speed])
+    expected = 2.0 * 0.15 / 0.3 + 2.0 * (np.pi - np.arctan(0.15 / 0.3))
+    assert cycle.period / time == pytest.approx(expected, rel=1e-12)
+    assert np.abs(cycle.multipliers).max() < 1e-12
+
+
+def test_a_guess_at_rest_is_an_equilibrium():
+    block = st.Chain(
+        mass=[1.0], stiffness=[1.0], law=st.StaticKinetic(0.35, 0.2), belt_speed=0.3, gravity=1.0
+    )
+    with pytest.raises(st.SolveError, match=r"got the equilibrium \[0\.2, 0\.0\]"):
+        st.find_cycle(block, [0.2, 0.0])
+    with pytest.raises(st.SolveError, match="none of whose events comes back"):
+        st.find_cycle(block, [0.0, 0.1])

@@ -33,7 +33,9 @@ Floats = npt.NDArray[np.float64]
 
 _NODES, _MOST_NODES = 4, 1000
 # runs in search of a recurrence end there: time, events, and distance over the sizes of states
-_FIRST_TIME, _MOST_DOUBLINGS, _MOST_EVENTS, _NEAR = 1.0, 24, 2000, 1e-5
+_MOST_EVENTS, _NEAR = 2000, 1e-5
+# of the runs that look for a recurrence; the last number is over the time in which the state moves
+_FIRST_TIME, _LAST_TIME, _MOST_TIMES = 1e-18, 1e18, 2.0**17
 # a distance that is so much larger than the least belongs to another period
 _ALIKE = 10.0
 # fraction of a period by which a run starts later to see whether the time matters
@@ -201,9 +203,7 @@ def solved(problem: Shooting, u: Floats) -> Cycle:
     except ModelError as error:
         raise SolveError(f"find_cycle: the guess is no start of shooting.\n{error}") from error
     if ended.residual <= _NEAR and _at_rest(problem, ended.u):
-        got = f"the equilibrium {problem.nodes(ended.u)[0].tolist()}"
-        needs, why = "a state that moves", "a state at rest has no period and no multipliers."
-        raise SolveError(explain("find_cycle", got, needs, why, "start elsewhere, or force more."))
+        raise _equilibrium(problem.nodes(ended.u)[0])
     if not ended.converged:
         u = ended.u
         got = (
@@ -215,6 +215,12 @@ def solved(problem: Shooting, u: Floats) -> Cycle:
         raise SolveError(explain("find_cycle", got, "arcs that meet", why, try_))
     check_second_period(problem, ended.u)
     return cycle_of(problem, ended.u, ended.residual, ended.iterations)
+
+
+def _equilibrium(state: Floats) -> SolveError:
+    got, needs = f"the equilibrium {state.tolist()}", "a state that moves"
+    why, try_ = "a state at rest has no period.", "start elsewhere, or force more."
+    return SolveError(explain("find_cycle", got, needs, why, try_))
 
 
 def _at_rest(problem: Shooting, u: Floats) -> bool:
@@ -399,13 +405,19 @@ def _from_recurrence(
     """Return the problem around the best recurrence of events on a run from a state."""
     if settle > 0.0:
         state = _run(system, method, state, (0.0, settle)).final
-    length, best, run = _FIRST_TIME, None, None
-    for _ in range(_MOST_DOUBLINGS):
+    # the unit of time is the user's: short runs find out how fast the state moves
+    size, best, run = np.abs(state[state != 0.0]), None, None
+    length, moved = _FIRST_TIME, np.inf if size.size else 1.0
+    while length <= min(_LAST_TIME, _MOST_TIMES * moved):
         run = _run(system, method, state, (0.0, length))
+        if not (run.events or run.rate.any()) and np.array_equal(run.final, state):
+            raise _equilibrium(state)
         best = _recurrence(run.events)
         if (best is not None and best[0] <= _NEAR) or len(run.events) > _MOST_EVENTS:
             break
-        length *= 2.0
+        if (np.abs(run.final - state)[state != 0.0] > 0.1 * size).any():
+            moved = min(moved, length)
+        length *= 2.0 if moved < np.inf else 8.0
     if best is None or run is None:
         got = f"a run to t = {length:.6g} none of whose events comes back"
         needs, why = "an event that recurs", "the period of an autonomous orbit is unknown."
