@@ -54,7 +54,7 @@ def sweeps_alone(problem: FrictionProblem) -> tuple[float, float]:
     local = problem.local
     r, start = np.zeros_like(local.q), time.perf_counter()
     while residual(local, r) > WANTED and time.perf_counter() - start < ENOUGH:
-        r = swept(local, r, 10)
+        r, _ = swept(local, r, 10)
     return time.perf_counter() - start, residual(local, r)
 
 

@@ -57,13 +57,18 @@ def read(path: str | os.PathLike[str]) -> Content:
 
     Raises
     ------
-    ModelError : if the file is cut short, or is no frictional contact problem.
+    ModelError : if there is no such file, it is cut short, or is no frictional contact problem.
 
     Verified by: tests/unit/numerics/friction_problem/test_formats.py::test_round_trips
     """
     place = Path(path)
-    with place.open("rb") as file:
-        begin = file.read(len(_HDF5))
+    try:
+        with place.open("rb") as file:
+            begin = file.read(len(_HDF5))
+    except OSError as error:
+        got, why = error.strerror or str(error), "a problem is read from it."
+        needs = "a file of Siconos or FCLIB that can be read"
+        raise ModelError(str(path), got, needs, why, "check the path.") from error
     return _read_fclib(place) if begin == _HDF5 else _read_text(place)
 
 

@@ -174,9 +174,9 @@ def newton_block(w: Matrix, derivative: Matrix, gradient: Vector, rho: float, ou
 @kernel(allocates=True)
 def sweeps(
     blocks: Stack, start: Integers, column: Integers, diagonal: Integers, q: Matrix,
-    mu: Vector, rolling: Vector, n_tangent: int, rho: Vector, r: Matrix, most: int, tol: float,
+    mu: Vector, rolling: Vector, n_tangent: int, rho: Vector, r: Matrix, most: int,
 ) -> int:  # fmt: skip
-    """Do up to `most` sweeps on r; stop where no velocity changes by more than `tol` in a sweep.
+    """Do up to `most` sweeps on r; stop after one that changes nothing.
 
     Parameters
     ----------
@@ -208,16 +208,18 @@ def sweeps(
             )  # fmt: skip
             for i in range(size):
                 change = max(change, abs(r[c, i] - before[i]) / rho[c])
-        if change <= tol:
+        if change == 0.0:
             return sweep + 1
     return most
 
 
-def swept(local: Local, r: npt.NDArray[np.float64], most: int) -> npt.NDArray[np.float64]:
-    """Return forces after up to `most` sweeps from r."""
+def swept(
+    local: Local, r: npt.NDArray[np.float64], most: int
+) -> tuple[npt.NDArray[np.float64], int]:
+    """Return forces after up to `most` sweeps from r, and the number of sweeps."""
     after = r.copy()
-    sweeps(
+    count = sweeps(
         local.blocks, local.start, local.column, local.diagonal, local.q, local.mu, local.rolling,
-        local.n_tangent, local.rho, after, most, 0.0,
+        local.n_tangent, local.rho, after, most,
     )  # fmt: skip
-    return after
+    return after, int(count)

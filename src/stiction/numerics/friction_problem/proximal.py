@@ -56,8 +56,8 @@ def proximal(
         enough = max(0.1 * tol, 1e-3 * best.error)
         found = Iterate(r, r, r, np.inf)
         start = r
-        for count in (10, 100):
-            start = swept(inner, start, count)
+        for most_sweeps in (10, 100):
+            start, count = swept(inner, start, most_sweeps)
             tried, solved = newton(inner, start, enough, most=25)
             n_sweeps, n_systems = n_sweeps + count, n_systems + solved
             found = min(found, tried, key=lambda one: one.error)

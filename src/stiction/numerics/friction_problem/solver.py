@@ -59,8 +59,8 @@ def solve_local(local: Local, r: Floats, tol: float) -> tuple[Iterate, Work]:
 
 def _attempts(local: Local, r: Floats, tol: float) -> Iterator[tuple[Iterate, str, int, int]]:
     """Yield forces, the name of the method, sweeps and linear systems."""
-    for count in (10, 50):
-        r = swept(local, r, count)
+    for most in (10, 50):
+        r, count = swept(local, r, most)
         now = iterate_of(local, r)
         yield now, "gauss_seidel", count, 0
         found, solved = newton(local, r, tol)
@@ -74,9 +74,11 @@ def _attempts(local: Local, r: Floats, tol: float) -> Iterator[tuple[Iterate, st
     for _ in range(_STARTS):
         start = size * 10.0 ** rng.uniform(-2.0, 2.0) * rng.normal(size=r.shape)
         start[:, 0] = np.abs(start[:, 0])
-        tried, solved = newton(local, swept(local, start, 10), tol, most=60)
-        yield tried, "newton", 10, solved
+        start, count = swept(local, start, 10)
+        tried, solved = newton(local, start, tol, most=60)
+        yield tried, "newton", count, solved
     for shift in (1.0, 10.0):
         found, count, solved = proximal(local, np.zeros_like(r), tol, shift)
         yield found, "proximal", count, solved
-    yield iterate_of(local, swept(local, found.r, 5000)), "gauss_seidel", 5000, 0
+    r, count = swept(local, found.r, 5000)
+    yield iterate_of(local, r), "gauss_seidel", count, 0

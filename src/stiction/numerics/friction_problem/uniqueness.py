@@ -296,7 +296,7 @@ def _candidates(local: Local, r: Floats, plane: bool) -> Iterator[Floats]:
     for _ in range(_STARTS):
         start = size * 10.0 ** rng.uniform(-1, 2) * rng.normal(size=r.shape)
         start[:, 0] = np.abs(start[:, 0])
-        yield newton(local, swept(local, start, 50), tol)[0].r
+        yield newton(local, swept(local, start, 50)[0], tol)[0].r
 
 
 def _rests_without_friction(local: Local, r: Floats) -> bool:

@@ -23,9 +23,9 @@ def compared(seed):
     by, count, worst = derivatives(found), 0, 0.0
     scale = np.abs(by).max()
     for q, name in enumerate(names):
-        difference = differenced(chain, name, METHOD, SPAN, found.order, 5e-9 * scale)
-        # near a change of the order of events no difference is exact enough to judge by
-        if difference is not None and difference[1] < 1e-8 * scale:
+        difference = differenced(chain, name, METHOD, SPAN, found.order, 1e-9 * scale)
+        # near a change of the order of events no difference is exact enough to judge 1e-8 by
+        if difference is not None and difference[1] < 2e-9 * scale:
             count += 1
             worst = max(worst, np.abs(by[:, q] - difference[0]).max() / scale)
     return count, worst

@@ -73,3 +73,9 @@ def test_other_files_are_refused(tmp_path):
         path.write_text(text)
         with pytest.raises(ModelError, match="friction_problem"):
             friction_problem(path)
+
+
+def test_a_path_without_a_file_is_refused(tmp_path):
+    for place in (tmp_path / "none.dat", tmp_path):
+        with pytest.raises(ModelError, match="needs a file of Siconos or FCLIB that can be read"):
+            friction_problem(place)

@@ -18,7 +18,7 @@ def test_files_are_solved(name):
 
 def test_gauss_seidel_converges():
     local = brick_tower(1, 0.5).local
-    errors = [iterate_of(local, swept(local, np.zeros_like(local.q), n)).error for n in (5, 50)]
+    errors = [iterate_of(local, swept(local, np.zeros_like(local.q), n)[0]).error for n in (5, 50)]
     assert errors[1] < 1e-6 * errors[0] < 1e-6
 
 
@@ -50,7 +50,7 @@ def test_proximal():
     for seed in range(40):
         problem = random_problem(2, 6, 3, 2.0, np.random.default_rng(seed))
         local, tol = problem.local, 1e-12 * np.linalg.norm(problem.local.q)
-        start = swept(local, np.zeros_like(local.q), 10)
+        start, _ = swept(local, np.zeros_like(local.q), 10)
         if newton(local, start, tol)[0].error > tol:
             cycling += 1
             solved += proximal(local, start, tol)[0].error <= tol
@@ -139,3 +139,11 @@ def test_same_input_same_bits():
     first, second = (problem.solve() for problem in problems)
     np.testing.assert_array_equal(first.r, second.r)
     assert first.work == second.work
+
+
+def test_sweeps_that_change_nothing_end_the_method():
+    """One contact is solved by the first sweep, and the second confirms it."""
+    block = friction_problem([[1.0, 0.0], [0.0, 1.0]], [[-1.0, 0.25]], mu=0.5)
+    r, count = swept(block.local, np.zeros((1, 2)), 10)
+    np.testing.assert_array_equal(r, [[1.0, -0.25]])
+    assert count == 2
