@@ -172,9 +172,11 @@ def isolate(work: Any, count: int) -> tuple[float, float]:
     top = 0
     while top >= 0:
         low, width = work[top, count], work[top, count + 1]
+        # the value at the low end, b[0], is not positive: the root is there
         if work[top, 0] <= 0.0 and low > 0.0:
             return low, 0.0
         changes = _sign_changes(work[top], count)
+        # Descartes: no change of sign, no root; one change, exactly one root
         if changes == 0:
             top -= 1
         elif changes == 1:
@@ -202,6 +204,8 @@ def first_dip(b: Vector, begin: float, level: float, work: Vector) -> tuple[floa
     for c in range(_INTERVALS):
         high = begin + (c + 1) * width
         next_slope = value_and_slope(b, high, work)[1]
+        # the slope changes from negative to positive: a minimum, by bisection to 2^-49 of the
+        # interval
         if slope < 0.0 <= next_slope:
             left, right = low, high
             for _ in range(45):
@@ -223,6 +227,7 @@ def _refine_bernstein(b: Vector, low: float, high: float, work: Vector) -> float
     s = 0.5 * (low + high)
     for _ in range(60):
         value, slope = value_and_slope(b, s, work)
+        # the polynomial falls through zero: a positive value is to the left of the root
         if value > 0.0:
             low = s
         else:
@@ -245,6 +250,7 @@ def _to_bernstein(c: Floats, count: int, b: Floats) -> None:
     for j in range(count):
         b[j] = c[j] / binomial
         binomial = binomial * (degree - j) / (j + 1)
+    # b_i is the sum over j of C(i, j) c_j / C(degree, j), by partial sums as in Pascal's triangle
     for j in range(1, count):
         for i in range(degree, j - 1, -1):
             b[i] += b[i - 1]
@@ -278,14 +284,17 @@ def _refine(c: Floats, count: int, low: float, high: float) -> float:
     s = 0.5 * (low + high)
     for _ in range(100):
         value, slope = 0.0, 0.0
+        # value and slope by Horner's rule
         for k in range(count - 1, -1, -1):
             slope = slope * s + value
             value = value * s + c[k]
+        # the polynomial falls through zero: a positive value is to the left of the root
         if value > 0.0:
             low = s
         else:
             high = s
         step = s - value / slope if slope != 0.0 else 2.0 * high + 1.0
+        # a Newton step out of the bracket is replaced by bisection
         if not (low < step < high):
             step = 0.5 * (low + high)
         if abs(step - s) <= 1e-16 * abs(s) or value == 0.0:

@@ -71,6 +71,7 @@ def first_events(
                 _release_of(p, state, s, i, 1, tau, t)
                 _release_of(p, state, s, i, -1, tau, t)
         first = min(first, root[i])
+    # roots closer than rounding of tau and of t belong to one instant
     group = first + 1e-13 * max(1.0, first) + 4e-16 * abs(t) * p.rate
     return first, group
 
@@ -106,12 +107,15 @@ def _stop_of(p: Problem, state: State, s: Scratch, i: int, tau: float, t: float)
     low = _ROUNDING * speed_size(p, state.x, state.v, force, t + tau / p.rate, i)
     low += 4e-16 * abs(t) * p.rate * _total(poly, size)
     _localise(s, i, size, tau, low, low, state.band[i] == 1 or (lead == 0 and poly[1] < 0.0))
+    # within its error throughout, and not positive at either end of a long step: the mass has
+    # stopped
     if s.undecided_from[i] == 0.0 and lead == 0 and tau >= _LONG:
         after = 0.0
         for k in range(size):
             after += poly[k]
         if poly[0] <= 0.0 and after <= 0.0:
             s.root[i], s.undecided_from[i] = 0.0, np.inf
+    # under a law with a jump a grazing slip rate stops the mass, unless a policy lets it slip
     if s.grazing[i] < np.inf and jumps(p, i):
         now = t + s.grazing[i] / p.rate
         if not p.slip_after <= now <= p.slip_before:
@@ -151,6 +155,7 @@ def _release_of(
     high = max(low, _GRAZING_DISTANCE * bound) if jumps(p, i) else low
     before = s.root[i]
     _localise(s, i, size, tau, low, high, state.band[i] == 1 or (lead == 0 and poly[1] < 0.0))
+    # a policy may release the mass where its drive grazes the bound
     if s.grazing[i] < np.inf and jumps(p, i):
         now = t + s.grazing[i] / p.rate
         if p.slip_after <= now <= p.slip_before:

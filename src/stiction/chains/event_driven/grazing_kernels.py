@@ -69,6 +69,7 @@ def first_downcrossing(
         c[0] = first
         if enters == NONE:
             return NONE, NONE, NONE
+    # value and slope where it enters the band (Horner), and a bound of |p''| on [0, 1]
     value, slope, bend = 0.0, 0.0, 0.0
     for k in range(count - 1, -1, -1):
         slope = slope * enters + value
@@ -85,6 +86,7 @@ def _near_double(
     c: Floats, count: int, work: Floats, low: float, high: float, at: float, above: bool
 ) -> tuple[float, float, float]:
     """Return the same if the polynomial enters the band below `high` at `at` with small slope."""
+    # g: expanded about `at`; h: the same, with the rest of the step rescaled to [0, 1]
     g, h, d = c[:count].copy(), np.empty(count), np.empty(count)
     entered = at > 0.0
     above = above or entered
@@ -96,17 +98,21 @@ def _near_double(
             return NONE, grazing, at
         _rescale(g, h, count, remaining)
         first = h[0]
+        # `down`: where it passes -low; `up`: where it leaves the band above `high`
         h[0] = first + low
         down = first_root(h, count, work) if h[0] > 0.0 else 0.0
         h[0] = first
         up = _first_upcrossing(h, d, count, work, high, entered)
+        # it stays in the band up to the end of the step
         if down == NONE and up == NONE:
             return NONE, grazing, at
+        # it passes -low first: a crossing, whose root lies at or before `down`
         if down < up:
             if grazing == NONE and c[0] > 0.0:
                 return first_root(c, count, work), grazing, NONE
             root = first_root(h, count, work) if first > 0.0 else 0.0
             return at + remaining * min(root, down), grazing, NONE
+        # it came from above and returns: a grazing at its minimum. Only the first one counts
         if above and grazing == NONE:
             grazing = at + remaining * min(_first_minimum(h, d, count, work), up)
         _shift(g, count, up * remaining)

@@ -93,9 +93,11 @@ def record_events(p: Problem, state: State, events: Events, t: float) -> None:
         events.after[sample] = state.mode[i]
         events.x[sample] = state.x[i + 1]
         events.v[sample] = state.v[i + 1]
+        # friction in the modes before and after the event, with one and the same drive
         events.left[sample] = friction_of(p, state.shown[i], drive, state.v[i + 1], i)
         events.right[sample] = friction_of(p, state.mode[i], drive, state.v[i + 1], i)
         now.events += 1
+        # the run has left the equilibrium, if any: report the next one
         now.rest_seen = 0
         state.shown[i] = state.mode[i]
 
@@ -117,6 +119,7 @@ def save_until(
             s.vs[c] = state.v[c]
         if tau != 0.0:
             evaluate(p, tau, s.active, count, state.mode, s, s.xs, s.vs)
+        # friction heat up to the beginning of the step, and of slipping masses since
         for i in range(p.mass.size):
             saved.heat[sample, i] = state.heat[i]
         for a in range(count):

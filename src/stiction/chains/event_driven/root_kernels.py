@@ -54,6 +54,7 @@ def root_from(poly: Floats, bernstein: Floats, start: int, size: int, tau: float
     if start >= size:
         return np.inf
     power = 1.0
+    # divide by tau^start and rescale the step to [0, 1]
     for k in range(start, size):
         poly[k - start] = poly[k] * power
         power *= tau

@@ -76,6 +76,7 @@ def load_series(p: Problem, t: float, segment: int, f: Floats) -> None:
     f[1] = p.segment_rate[segment] / p.rate
     for j in range(p.sine_amplitude.size):
         angle = p.sine_frequency[j] * t + p.sine_phase[j]
+        # coefficient k of A sin(w t + phi) is A (w / rate)^k / k! times the k-th derivative of sin
         parts = (sin(angle), cos(angle), -sin(angle), -cos(angle))
         factor = p.sine_amplitude[j]
         for k in range(f.size):
@@ -129,6 +130,8 @@ def expand(
                 continue
             term = low[i] if k == 0 else 0.0
             if share_of != 0:
+                # term k of e(w) needs the slip rate up to term k, that is x up to k + 1, which is
+                # known
                 w = mode[i] * (omega * x[1, c] - p.belt)
                 mu[i, k] = share_term(share_of, k, w, mode[i] * omega, x, mu, i, rows + i * step)
                 term += (p.mu_static[i] - low[i]) * mu[i, k]
@@ -163,6 +166,7 @@ def fit_forces(
     for i in range(p.mass.size):
         if p.load_vector[i] != 0.0:
             scale = max(scale, p.mu_static[i] * p.normal[i] / abs(p.load_vector[i]))
+    # load: interpolated at the nodes and compared with the function at other points
     if p.load_address != 0:
         for q in range(FIT):
             values[q] = call(p.load_address, t + FIT_NODES[q] * tau / p.rate)
@@ -189,6 +193,7 @@ def fit_forces(
         if mode[i] != 0:
             w = mode[i] * (p.rate * s.x[1, i + 1] - p.belt)
             s.mu[i, 0] = _mirrored_mu(p.mu_address, p.law_start + i * p.law_step, w)
+    # fixed point: the series of the motion with the present mu(tau), then mu fitted along it
     for _ in range(60):
         expand(p, t, active, count, mode, lead, s)
         change, worst, size = 0.0, 0.0, 1.0
@@ -204,6 +209,7 @@ def fit_forces(
             if lead[i] >= 2:
                 # the force balance at the start of slip is exact: leave its coefficient
                 s.fit[0] = s.mu[i, 0]
+            # change of each term at the end of the step
             power = 1.0
             for k in range(FIT):
                 change = max(change, abs(s.fit[k] - s.mu[i, k]) * power)
@@ -223,6 +229,7 @@ def fit_forces(
 
 @kernel
 def _mirrored_mu(address: int, row: int, w: float) -> float:
+    """Return mu(w), for w < 0 continued by reflection at the point (0, mu(0))."""
     if w >= 0.0:
         return law_value(address, w, row)
     return 2.0 * law_value(address, 0.0, row) - law_value(address, -w, row)
@@ -230,6 +237,7 @@ def _mirrored_mu(address: int, row: int, w: float) -> float:
 
 @kernel
 def _fit_coefficients(values: Floats, tau: float, out: Floats) -> None:
+    """Write the coefficients, in powers of tau, of the polynomial through values at the nodes."""
     scale = 1.0
     for k in range(FIT):
         total = 0.0
@@ -249,6 +257,7 @@ def _polynomial(c: Floats, tau: float) -> float:
 
 @kernel
 def _slip_rate(p: Problem, s: Scratch, i: int, tau: float) -> float:
+    """Return the slip rate of mass i at tau, by its series [m/s]."""
     v = 0.0
     for k in range(p.order, 0, -1):
         v = v * tau + k * s.x[k, i + 1]
@@ -292,6 +301,7 @@ def power_series(p: Problem, t: float, active: Ints, count: int, mode: Ints, s: 
         c = i + 1
         if p.load_vector[i] != 0.0:
             _load_power(x, s.load, work, c, p.load_vector[i], order)
+        # plate: the force k_p (V_p t - x) at the speed V_p, integrated term by term
         if p.plate_k[i] != 0.0 and p.plate_speed != 0.0:
             pull = p.plate_k[i] * p.plate_speed / omega
             work[1] += pull * (p.plate_speed * t - x[0, c])
@@ -299,12 +309,14 @@ def power_series(p: Problem, t: float, active: Ints, count: int, mode: Ints, s: 
             for k in range(2, order + 1):
                 work[k + 1] -= pull * x[k, c] / (k + 1)
         if mode[i] == 0:
+            # friction on a stuck mass is -R, so that the belt does the work -R V
             if p.belt != 0.0:
                 for k in range(order - 1):
                     work[k + 1] -= s.drive[k, i] * p.belt / (omega * (k + 1))
             continue
         # friction power sigma N mu(w) w, with the coefficients of mu
         weight = mode[i] * p.normal[i]
+        # mu is `first` plus `factor` times a series: of the law, of a fit, or none
         if p.share_address != 0:
             terms, factor, first = order - 1, p.mu_static[i] - p.mu_kinetic[i], p.mu_kinetic[i]
         elif p.fitted:
@@ -325,6 +337,7 @@ def power_series(p: Problem, t: float, active: Ints, count: int, mode: Ints, s: 
 @kernel
 def _load_power(x: Floats, load: Floats, work: Floats, c: int, weight: float, order: int) -> None:
     """Add the work of the load on the mass in column c, with weight b_i of the load vector."""
+    # integral of b_i f dx, a product of two series
     for j in range(order - 1):
         if load[j] == 0.0:
             continue
@@ -369,6 +382,7 @@ def _friction_power(
         heat[k, i] = 0.0
     c = i + 1
     for j in range(terms):
+        # term j of sigma N mu times term k of dx, integrated
         one = weight * (factor * mu[i, j] + (first if j == 0 else 0.0))
         if one == 0.0:
             continue

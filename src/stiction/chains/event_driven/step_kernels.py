@@ -143,6 +143,7 @@ def _begin(
     """Return PAUSE or the reason to stop, the latest end of the step [s], and its length in tau."""
     now = state.progress[0]
     n, t = p.mass.size, now.time
+    # leave before a buffer overflows: a step records at most n mode changes and 3 n grazings
     full = now.events + n > events.time.size
     full = full or now.touch_rows + 3 * n > len(events.grazing)
     full = full or track_is_full(events.track)
@@ -181,6 +182,7 @@ def _finish(
         return ALL_STUCK
     if p.jump:
         _record_threshold_rule(p, state, s, t, events)
+    # latest end of the step by the truncation error of the series
     tau = min(reach, _reach_of_series(p, s, count, reach, now.tau))
     if p.share_address != 0:
         tau = _reach_of_weakening(p, state.mode, s, count, tau)
@@ -205,6 +207,8 @@ def _finish(
     save_until(p, state, saved, s, count, t, t_new)
     track_step(p, state, events.track, s, count, t, tau)
     _update_state(p, state, s, count, tau)
+    # steps that do not advance the floating-point time are events at one instant; too many of them
+    # end the run
     now.still = now.still + 1 if t_new == t else 0
     if now.still > 4 * n + 100:
         return STALLED
@@ -268,6 +272,7 @@ def _decide_modes(p: Problem, state: State, s: Scratch) -> int:
     """Decide the modes, expand the series, and return the number of active masses."""
     t = state.progress[0].time
     degenerate = mark_at_threshold(p, state, t)
+    # series with all masses at their bound stuck, whose first terms usually decide
     count = _prepare_series(p, state, s, t)
     expand(p, t, s.active, count, state.mode, state.lead, s)
     outcome = (
@@ -275,6 +280,7 @@ def _decide_modes(p: Problem, state: State, s: Scratch) -> int:
     )
     if outcome == UNDECIDED:
         decide_degenerate(p, state, s, t, 0.0)
+    # the series of the final modes
     if outcome != ALL_STICK:
         count = _prepare_series(p, state, s, t)
         expand(p, t, s.active, count, state.mode, state.lead, s)
@@ -285,6 +291,7 @@ def _decide_modes(p: Problem, state: State, s: Scratch) -> int:
 def _decide_modes_fitted(p: Problem, state: State, s: Scratch, reach: float) -> int:
     """Do the same for a user's functions; return -1 if no finite step fits them."""
     t = state.progress[0].time
+    # each round releases a mass, or is the last
     for _ in range(p.mass.size + 2):
         degenerate = mark_at_threshold(p, state, t)
         count = _prepare_series(p, state, s, t)
@@ -344,6 +351,7 @@ def _start_series(p: Problem, state: State, s: Scratch, count: int) -> None:
 def _fit_step(p: Problem, state: State, s: Scratch, t: float, reach: float, count: int) -> bool:
     """Expand with fits of a user's functions on the longest step within tolerance, if any."""
     now = state.progress[0]
+    # try at most twice the last step, and halve it until the fits meet their tolerance
     tau = min(reach, 2.0 * now.tau, p.longest_fit)
     for _ in range(80):
         misfit = fit_forces(p, t, tau, s.active, count, state.mode, state.lead, s)
@@ -356,7 +364,9 @@ def _fit_step(p: Problem, state: State, s: Scratch, t: float, reach: float, coun
             for a in range(count):
                 if state.mode[s.active[a]] != 0:
                     stop = min(stop, _stop_root(p, state, s, s.active[a], tau))
+        # (one of `MU_CHECKS` is at the stop then)
         tau = 1.002 * stop if 0.0 < stop < 0.97 * tau else 0.5 * tau
+        # the fit was added to the series of the load: begin again with segments and sines
         load_series(p, t, now.piece, s.load)
     return False
 
@@ -507,10 +517,13 @@ def _record_grazing(
     t = state.progress[0].time
     for a in range(count):
         i = s.active[a]
+        # band 1: the function is within its error at the end of the step, so that its return in the
+        # next step completes a grazing
         if s.undecided_from[i] <= tau:
             state.band[i] = 1
         elif state.band[i] == 1:
             state.band[i] = 0
+        # a grazing that is the event of this step counts, although rounding may place it beyond tau
         ends = s.root[i] == s.grazing[i] and s.root[i] <= group
         if s.grazing[i] == np.inf or (s.grazing[i] > tau and not ends):
             continue
@@ -527,6 +540,8 @@ def _record_grazing(
 def _record_threshold_rule(p: Problem, state: State, s: Scratch, t: float, events: Events) -> None:
     """Record masses at their bound whose mode only the stick rule of a law with a jump decides."""
     for i in range(p.mass.size):
+        # band 2 from the record until the rule no longer decides, so that successive steps at the
+        # bound record it once
         if s.decision[i] == 0:
             if state.band[i] == 2:
                 state.band[i] = 0

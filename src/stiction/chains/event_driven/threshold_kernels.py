@@ -72,6 +72,7 @@ def force_size(p: Problem, x: Vector, v: Vector, load: float, t: float, i: int) 
 @kernel
 def speed_size(p: Problem, x: Vector, v: Vector, force: float, t: float, i: int) -> float:
     """Return the scale [m/s] of rounding of the velocity of mass i."""
+    # the force acts for the response time of the links, and since the start of the run at most
     since = min(p.response[i], t - p.start)
     size: float = abs(v[i + 1]) + abs(p.belt) + force / p.mass[i] * since
     return size
@@ -125,6 +126,7 @@ def decide_by_first_terms(
         seen += 1
         slipping += state.side[i] * s.drive[1, i] > 0.0
         bound, first = p.mu_static[i] * p.normal[i], abs(s.drive[1, i])
+        # scale of rounding of dR/dtau: the forces, and the rates of load and plate
         size = force_size(p, state.x, state.v, load, t, i)
         size += abs(s.load[1] * p.load_vector[i]) + p.plate_k[i] * abs(p.plate_speed) / p.rate
         # (without a jump a released mass has no acceleration that a damper could transmit)
@@ -139,6 +141,8 @@ def decide_by_first_terms(
         s.decision[i] = 1 if state.mode[i] == 0 and state.lead[i] == 1 and jumps(p, i) else 0
     for a in range(count):
         i = s.active[a]
+        # outward R exceeds its bound, and the mass slips. `lead` counts the zero terms of its slip
+        # rate: the velocity, and without a jump in friction the acceleration
         at_threshold = state.mode[i] == 0 and state.lead[i] == 1
         if at_threshold and state.side[i] * s.drive[1, i] > 0.0:
             state.mode[i] = state.side[i]
@@ -177,6 +181,7 @@ def decide_degenerate(p: Problem, state: State, s: Scratch, t: float, fit_error:
         released = released or left > 0
         if not _release_deferred(state, s):
             break
+    # under a law with a jump those still at their bound stick by the rule, or slip by a policy
     for i in range(n):
         at_threshold = state.mode[i] == 0 and state.lead[i] == 1
         s.decision[i] = 1 if at_threshold and jumps(p, i) else 0
@@ -256,6 +261,7 @@ def _errors_of_term(p: Problem, state: State, s: Scratch, k: int, t: float) -> N
     if k == 0:
         for i in range(n):
             size = force_size(p, state.x, state.v, s.load[0], t, i)
+            # velocities of masses that slip already are rounded; those at zero slip rate are exact
             if state.mode[i] != 0 and state.lead[i] == 0:
                 error[1, i] = THRESHOLD * speed_size(p, state.x, state.v, size, t, i) / omega
     # R_k by the stencil; its error is rounding of the terms plus propagated errors
@@ -268,10 +274,12 @@ def _errors_of_term(p: Problem, state: State, s: Scratch, k: int, t: float) -> N
         right = k_right * (x[k, c + 1] - x[k, c]) + c_right * (x[k + 1, c + 1] - x[k + 1, c])
         pull = p.plate_k[i] * (plate - x[k, c])
         s.drive[k, i] = right - left + p.load_vector[i] * s.load[k] + pull
+        # magnitude of all terms of the stencil
         size = (k_left + k_right + p.plate_k[i]) * abs(x[k, c])
         size += k_left * abs(x[k, c - 1]) + k_right * abs(x[k, c + 1]) + p.plate_k[i] * abs(plate)
         size += (c_left + c_right) * abs(x[k + 1, c]) + abs(p.load_vector[i] * s.load[k])
         size += c_left * abs(x[k + 1, c - 1]) + c_right * abs(x[k + 1, c + 1])
+        # errors of the coefficients of x, passed on by the same stencil
         passed = (k_left + k_right + p.plate_k[i]) * error[k, i]
         passed += k_left * error[k, before] + k_right * error[k, after]
         passed += (c_left + c_right) * error[k + 1, i]
@@ -296,6 +304,7 @@ def _next_term(p: Problem, state: State, s: Scratch, k: int, t: float) -> None:
             term += (p.mu_static[i] - p.mu_kinetic[i]) * s.mu[i, k]
         elif p.fitted:
             term = s.mu[i, k] if k < FIT else 0.0
+        # known zeros of the slip rate are exact
         if k + 1 < state.lead[i]:
             continue
         s.x[k + 2, c] = (s.drive[k, i] - mode * p.normal[i] * term) * scale
