@@ -56,6 +56,7 @@ def _broken(fractions: Vector, force: Matrix, i: int, level: float) -> float:
         if high >= level:
             if j == 0:
                 return fractions[0]
+            # linear interpolation between two samples
             low = abs(force[j - 1, i])
             return fractions[j - 1] + (level - low) / (high - low) * (
                 fractions[j] - fractions[j - 1]

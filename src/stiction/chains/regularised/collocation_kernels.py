@@ -137,6 +137,7 @@ def _reach(unknowns: int, stages: int) -> int:
 def weights(at: float, out: Vector) -> None:
     """Fill out (STAGES + 1,) with the weights of start and stages at a fraction of the step."""
     total = 0.0
+    # barycentric form of Lagrange's interpolation, which is exact at a node
     for j in range(STAGES + 1):
         gap = at - NODES[j]
         if gap == 0.0:
@@ -182,6 +183,8 @@ def factorise_newton(jac: Stack, h: float, a: Matrix, band: Matrix, pivots: Inte
         for r in range(WIDTH):
             for c in range(3 * WIDTH):
                 if jac[i, r, c] != 0.0:
+                    # column: unknown c, counted from the left neighbour, at stage q; row: equation
+                    # r of mass i at stage p
                     below = (WIDTH + r - c) * s + 2 * reach
                     for q in range(s):
                         column = (WIDTH * (i - 1) + c) * s + q
@@ -239,6 +242,7 @@ def collocate(
             off = change / max(w.floor[c] * tolerance, _ROUNDING * most)
             # the comparison is false for NaN, which therefore counts as the largest
             measure = measure if off <= measure or measure != measure else off
+        # singular, not finite, or diverging
         if not good or not measure < math.inf or (measure > 1.0 and measure > 2.0 * before):
             break
         if measure <= 1.0:
@@ -259,5 +263,6 @@ def _estimate(m: Model, sides: Matrix, w: Step, t: float, h: float, last: float)
         w.error[c] = 0.0
         for r in range(STAGES + 1):
             w.error[c] += h * _ERROR[r] * w.slopes[r, c]
+    # filter (1 - h gamma J)^-1 for stiff components that have decayed (Hairer, Wanner, IV.8)
     factorise_newton(w.jac, h, _SMOOTHER, w.band, w.pivots)
     solve_newton(w.jac, _SMOOTHER, w.band, w.pivots, w.error)

@@ -114,6 +114,7 @@ def _advance(w: Work, first: int) -> int:
     """Make one step, at most to the next switch of the law; return 0 or the reason of failure."""
     now, step, t_end = w.progress[0], w.step, w.model.numbers[0].t_end
     t, stop = now.time, t_end
+    # the step ends at the next breakpoint of the load at the latest
     for j in range(w.model.segments.shape[0] - 1, -1, -1):
         if t < w.model.segments[j, 0] < t_end:
             stop = w.model.segments[j, 0]
@@ -123,6 +124,7 @@ def _advance(w: Work, first: int) -> int:
     if now.fresh == 1:
         _read_signs(w, t, stop)
     _set_floor(w)
+    # a step within the tolerance, then its part up to the first switch of the law
     whole, growth = _controlled_step(w, t, stop, last)
     if whole == 0.0:
         for c in range(step.error.size):
@@ -145,6 +147,7 @@ def _advance(w: Work, first: int) -> int:
         now.rejected += 1
         now.next_step = h * max(_LEAST_GROWTH, 0.9 * off ** (-1.0 / 6.0))
         return 0
+    # after a switch in the first tenth of a step its full length is tried again
     if not crossed:
         now.next_step = whole * growth
     elif h < 0.1 * whole:
@@ -173,6 +176,7 @@ def _controlled_step(w: Work, t: float, stop: float, last: float) -> tuple[float
     least = _LEAST_STEP * max(abs(t), abs(t_end))
     while True:
         h = min(h, m.numbers[0].max_step)
+        # a remainder of up to a tenth of the step is joined to it
         if t + 1.1 * h >= stop:
             h = stop - t
         _collocated(w, t, h, last)
@@ -180,12 +184,14 @@ def _controlled_step(w: Work, t: float, stop: float, last: float) -> tuple[float
         off = _size_of_error(step)
         if off <= 1.0:
             _evaluate_samples(w)
+            # end the step where a slip speed enters or leaves the weakening range
             part = _weakening_range(w)
             if part < 0.9 and part * h > least:
                 h *= part
                 continue
             return h, min(_MOST_GROWTH, 0.9 * max(off, 1e-12) ** (-1.0 / 6.0))
         now.rejected += 1
+        # without convergence a quarter of the length
         h *= max(_LEAST_GROWTH, 0.9 * off ** (-1.0 / 6.0)) if off < math.inf else 0.25
         if h < least:
             rates(m, w.sides, min(t, last), step.values, 0, step.slopes, step.answer)
@@ -232,6 +238,7 @@ def _weakening_range(w: Work) -> float:
                 low, high = abs(low) / narrow, abs(high) / narrow
             else:
                 continue
+            # the speed is 1.1 times the range there, by linear interpolation between two probes
             part: float = PROBES[j - 1] + (PROBES[j] - PROBES[j - 1]) * (1.1 - low) / (high - low)
             return part
     return 1.0
@@ -241,6 +248,7 @@ def _weakening_range(w: Work) -> float:
 def _collocated(w: Work, t: float, h: float, last: float) -> None:
     """Make one step of length h; start Newton's method on the polynomial of the last step."""
     now, values, span = w.progress[0], w.step.values, w.progress[0].span
+    # extrapolate the last polynomial to at most three times its length, else begin with y
     for r in range(1, STAGES + 1):
         if 0.0 < h <= 3.0 * span:
             weights(1.0 + NODES[r] * (h / span), w.weight[0])
@@ -262,10 +270,12 @@ def _set_floor(w: Work) -> None:
         contact.fastest = max(contact.fastest, abs(y[0, a + 1]))
         fastest = max(fastest, contact.fastest)
         resolved = resolved or w.model.masses[i].least > 0.0
+    # at rest: a speed scale from the smallest slip and the fastest vibration
     if fastest == 0.0:
         fastest = run.small / run.quickest
     for i in range(w.contacts.size):
         mass, a = w.model.masses[i], WIDTH * i
+        # tolerances of x, w and z
         floor[a] = run.rtol * max(now.reach, run.small)
         if resolved:
             # friction depends on the logarithm of the speed
@@ -281,6 +291,7 @@ def _first_length(w: Work, t: float, stop: float) -> float:
     step, h = w.step, math.inf
     rates(w.model, w.sides, t, step.values, 0, step.slopes, step.answer)
     for c in range(step.floor.size):
+        # floor / rtol is the scale of a component
         slope = abs(step.slopes[0, c])
         if slope > 0.0:
             h = min(h, step.floor[c] / w.model.numbers[0].rtol * 1e-4 / slope)
@@ -296,6 +307,7 @@ def _read_signs(w: Work, t: float, stop: float) -> None:
     m, step, sides, switch = w.model, w.step, w.sides, w.step.answer
     read_sides(m, step.values, 0, sides, switch)
     rates(m, sides, t, step.values, 0, step.slopes, step.answer)
+    # an explicit Euler step shows the sign that a function of zero takes next
     for c in range(step.error.size):
         w.samples[_ROOM, c] = step.values[0, c] + 1e-9 * (stop - t) * step.slopes[0, c]
     for i in range(sides.shape[0]):
@@ -327,6 +339,7 @@ def _shorten_to_switch(w: Work, t: float, h: float, last: float) -> float:
         for k in range(count):
             w.roots[i, k] = math.inf
     first, mass, which, j = math.inf, 0, 0, 1
+    # probe by probe: a sign that is wrong by more than the noise has changed since the last probe
     while j < PROBES.size and first == math.inf and w.progress[0].flips <= _MOST_FLIPS:
         for i in range(n):
             switches_of(w.model, w.sides, w.samples, j, i, w.step.answer)
@@ -340,6 +353,7 @@ def _shorten_to_switch(w: Work, t: float, h: float, last: float) -> float:
         j += 1
     if first == math.inf:
         return h
+    # only roots that are the first within rounding count
     for i in range(n):
         for k in range(count):
             if w.roots[i, k] > first * (1.0 + 1e-9):
@@ -384,6 +398,7 @@ def _shortened(w: Work, t: float, h: float, i: int, k: int, last: float) -> floa
     for _ in range(_MOST_ROOTS):
         length = h
         _collocated(w, t, h, last)
+        # slope of the function along the new step, by a difference at its end
         end, near = _value(w, 1.0, i, k), _value(w, 1.0 - 1e-4, i, k)
         slope = (end - near) / (1e-4 * h)
         if abs(end) <= 1e-3 * _noise(w, i, k) or slope == 0.0 or abs(end / slope) < 1e-15 * h:
@@ -406,6 +421,7 @@ def _change_signs(w: Work, t: float, first: int) -> None:
                 continue
             before = w.sides[i, k]
             w.sides[i, k] = -before
+            # function 0 is the slip rate: its change of sign is a reversal, and an event
             if k > 0:
                 continue
             step.values[0, WIDTH * i + 1] = 0.0
@@ -416,6 +432,7 @@ def _change_signs(w: Work, t: float, first: int) -> None:
             event[5] = -m.masses[i].normal * force
             now.events += 1
             end_half_cycle(w.contacts[i], m.numbers[0].cycle)
+    # the next step lies beyond the kink: it does not extrapolate this polynomial
     now.span = 0.0
     now.flips += 1
 
@@ -438,6 +455,7 @@ def _accept(w: Work, t: float, h: float, stop: float, last: float) -> None:
     for c in range(w.done.size):
         w.done[c] = _sum(w.weight[0], w.power, c)
     account(now, w.contacts, w.done, end)
+    # friction at the probes, which decides on gross slip
     for j in range(PROBES.size):
         for i in range(w.contacts.size):
             w.force[j, i] = friction(m, w.sides, w.samples, j, i, step.answer)
@@ -466,6 +484,7 @@ def _save(w: Work, t: float, h: float, end: float) -> None:
         at = min((saved.time[sample] - t) / h, 1.0)
         weights(at, w.weight[0])
         between(w.step.values, w.weight[0], saved.kept, sample)
+        # energies since the start of the step, by integrals of the interpolated powers
         integrals(at, w.weight[0])
         for j in range(STAGES + 1):
             w.weight[0, j] = h * (WHOLE[j] if at == 1.0 else w.weight[0, j])

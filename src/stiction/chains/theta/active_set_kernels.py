@@ -168,6 +168,7 @@ def forward_substitution(
         force = (right - left) + masses.load_vector[i] * pull
         if plates:
             force += masses.plate_stiffness[i] * (plate - motion.x[i] - belt_shift)
+        # q = F + M u / (theta h) with the slip rate u at the start of the step
         force += masses.inertia[i] * motion.slip_rate[i]
         trial.force[i] = force
         value = (force - modes.trial[i] * trial.resistance[i]) + system.lower[i] * value
@@ -262,6 +263,7 @@ def complementarity_test(
         trial.friction[i] = -mode * trial.resistance[i]
         if mode * w > 0.0:
             return _FITS
+        # (NaN fails both comparisons and corrects nothing)
         if mode * w <= 0.0:
             modes.trial[i] = 0
             return _CORRECTED
@@ -271,6 +273,7 @@ def complementarity_test(
     size = abs(drive)
     if size <= trial.hold[i]:
         return _FITS
+    # within rounding of the bound both modes are valid, and a correction might cycle
     if size > trial.hold[i] + slack_of(n, f, i, pull, far):
         modes.trial[i] = 1 if drive > 0.0 else -1
         return _CORRECTED
@@ -317,6 +320,7 @@ def resolve_around(
     for q in range(intervals):
         # the forces on the stuck masses at both ends change as well
         last = min(lists[q].until + 1, until - 1)
+        # intervals that end at one stuck mass share it: test it once
         for i in range(max(lists[q].changed - 1, seen + 1), last + 1):
             before = system.solution[i - 1] if i > 0 else 0.0
             after = system.solution[i + 1] if i + 1 < n else 0.0
@@ -324,6 +328,7 @@ def resolve_around(
                 lists[found].candidate = i
                 found += 1
         seen = last
+    # rounding of the force is needed only for masses that failed the first test
     for q in range(found):
         i = lists[q].candidate
         before = system.solution[i - 1] if i > 0 else 0.0
@@ -383,11 +388,13 @@ def solve_interval(f: Floats, m: ModeArray, first: int, last: int) -> float:
             before = 1.0 / (grounded + after)
             ground = after * grounded * before
         else:
+            # a stuck mass has w = 0: for the next mass it is the ground
             before = 0.0
             ground = after
         system.lower[i], system.inverse[i] = lower, before
         value = (trial.force[i] - mode * trial.resistance[i]) + lower * value
         system.solution[i] = value
+    # backward substitution
     size = value = 0.0
     for i in range(last, first - 1, -1):
         value = (system.solution[i] + system.coupling[i + 1] * value) * system.inverse[i]
@@ -458,6 +465,7 @@ def refactorise(n: int, f: Floats, m: ModeArray, lists: Table[Listed], count: in
 def factorise_interval(n: int, f: Floats, m: ModeArray, first: int, least: int) -> int:
     """Factorise up to the first stuck mass beyond `least`; return the mass before it."""
     system, modes = system_of(f), modes_of(m)
+    # elimination as in `tridiagonal.factorise`; beyond the stuck mass the factors remain valid
     ground, before = system.coupling[first], 0.0
     for i in range(first, n):
         mode = modes.trial[i]

@@ -333,6 +333,7 @@ def newton_active_set(p: Problem, f: Floats, m: ModeArray, now: Progress, pull: 
     """Solve for modes and friction together: active set with Newton's method in mu(w)."""
     slack(p, f, pull)
     linearise(p, f, m)
+    # each round solves with the present modes and tangents of mu, then corrects both
     for _ in range(_PLAIN_ROUNDS):
         solve_again(p, f, m, now)
         changed = correct(p, f, m, 0)
@@ -397,6 +398,8 @@ def rescue(p: Problem, f: Floats, m: ModeArray, now: Progress) -> bool:
         secant(p, f)
         if not nested(p, f, m, now, last):
             return False
+        # constant friction is done unless masses that slip now get their kinetic bound; other
+        # friction is done when its secants no longer change
         if p.constant:
             if not (p.jump and release(p, f, m)):
                 return True
@@ -412,6 +415,7 @@ def step_with_frozen_friction(p: Problem, f: Floats, m: ModeArray, now: Progress
     The step is not a solution, but friction opposes slip, so that it creates no energy.
     """
     system, masses, trial = system_of(f), masses_of(f), trial_of(f)
+    # friction constant at the last mu(|w|), in stick and slip alike: the step has one solution
     for i in range(p.n):
         mu = mu_of(p, masses.mu_kinetic, i, abs(system.solution[i]))
         trial.hold[i] = masses.normal_force[i] * mu
@@ -419,6 +423,7 @@ def step_with_frozen_friction(p: Problem, f: Floats, m: ModeArray, now: Progress
         trial.slope[i] = 0.0
         system.excess[i] = masses.pivot[i]
     nested(p, f, m, now, now.solves + p.most)
+    # deviation of that friction from the law at the new slip rates
     worst = 0.0
     for i in range(p.n):
         carried = masses.normal_force[i] * mu_of(p, masses.mu_kinetic, i, abs(system.solution[i]))

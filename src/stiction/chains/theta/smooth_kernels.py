@@ -211,6 +211,8 @@ def step_along(p: Problem, f: Floats, fall: float) -> float:
         rate = 0.0
         for i in range(p.n):
             rate += system.rhs[i] * trial.rate_change[i]
+        # where the potential rises the minimum is nearer; where it falls nearly as at the start it
+        # is farther
         if rate > _OVERSHOOT * fall:
             far = fraction
         elif rate < -fall * (1.0 - _OVERSHOOT) and far < 1.0:

@@ -116,6 +116,7 @@ def slide(n: int, f: Floats, m: ModeArray, belt: float, h: float, rate: float) -
         # velocity change: v_theta = u + theta du
         du = (w - motion.slip_rate[i]) * rate
         speed = w + belt
+        # compensated (Kahan) summation, because steps in x are small beside x
         step = h * speed - motion.x_low[i]
         x = motion.x[i] + step
         motion.x_low[i] = (x - motion.x[i]) - step
@@ -123,12 +124,14 @@ def slide(n: int, f: Floats, m: ModeArray, belt: float, h: float, rate: float) -
         u = motion.slip_rate[i] + du
         inertia += mass * du * du
         stuck = modes.now[i] == 0
+        # a stuck mass gets the belt speed, as in `move`
         ringing = u if stuck else 0.0
         u = 0.0 if stuck else u
         stopped += mass * ringing * ringing
         lost += mass * ringing
         motion.slip_rate[i] = u
         kinetic += mass * (u + belt) * (u + belt)
+        # energies of the link on the left
         spin, elongation = speed - speed_before, x - x_before
         stored += masses.stiffness[i] * elongation * elongation
         spread += masses.stiffness[i] * spin * spin

@@ -143,6 +143,7 @@ def move(
         ringing = u if mode == 0 else 0.0
         u = 0.0 if mode == 0 else u
         stopped += mass * ringing * ringing
+        # the belt takes this momentum, as a force lost / h
         lost += mass * ringing
         motion.slip_rate[i] = u
         kinetic += mass * (u + belt) * (u + belt)
