@@ -100,6 +100,7 @@ def advance_recorded(
     code = 1
     while r.filled[0] < r.time.size and code == 1:
         t, before = now.time, now.steps
+        # one step at a time: its series are overwritten by the next
         code = advance_tangents(p, state, saved, events, s, d, g, log, t_end, 1)
         if now.steps == before:
             continue
@@ -129,6 +130,7 @@ def go_back(
     """
     for row in range(r.filled[0] - 1, -1, -1):
         _step_back(p, a, r, row)
+        # the events of a step happened at its start
         first = r.events[row - 1] if row > 0 else events
         for event in range(r.events[row] - 1, first - 1, -1):
             mode = r.mode[row - 1] if row > 0 else before
@@ -149,12 +151,14 @@ def _step_back(p: Problem, a: Adjoint, r: Recording, row: int) -> None:
             a.v[i + 1] = 0.0
     if tau <= 0.0:
         return
+    # parts of at most _FARTHEST, as in `series_kernels.propagate`
     parts = int(np.ceil(tau / _FARTHEST)) if moves else 1
     width = tau / parts
     for part in range(parts):
         _expand(p, a, r, row)
         _integrate(p, a, r, row, tau - part * width, width)
         for c in range(1, n + 1):
+            # Horner's rule; b = m g
             place, pull = 0.0, 0.0
             for k in range(p.order, -1, -1):
                 place, pull = place * width + a.place[k, c], pull * width + a.pull[k, c]
@@ -163,6 +167,7 @@ def _step_back(p: Problem, a: Adjoint, r: Recording, row: int) -> None:
 
 @kernel
 def _free(p: Problem, r: Recording, row: int, i: int) -> bool:
+    """Return whether mass `i` obeys its equation of motion in a step: it slips, or has no bound."""
     free: bool = r.mode[row, i] != 0 or p.mu_static[i] * p.normal[i] == 0.0
     return free
 
@@ -177,11 +182,13 @@ def _expand(p: Problem, a: Adjoint, r: Recording, row: int) -> None:
         scale = 1.0 / (p.rate * (k + 1))
         for i in range(n):
             c = i + 1
+            # da/ds: springs of links and plate on g
             left, right = z[k, c] - z[k, c - 1], z[k, c + 1] - z[k, c]
             force = p.link_k[c] * right - p.link_k[i] * left - p.plate_k[i] * z[k, c]
             y[k + 1, c] = force * scale
             z[k + 1, c] = 0.0
             if _free(p, r, row, i):
+                # m dg/ds = a + dampers on g
                 drag = p.link_c[c] * right - p.link_c[i] * left
                 z[k + 1, c] = (y[k, c] + drag) / p.mass[i] * scale
 
@@ -191,9 +198,11 @@ def _integrate(p: Problem, a: Adjoint, r: Recording, row: int, end: float, width
     """Add the integrals over a part of a step that ends at `end` and is `width` long, in tau."""
     n, top, x, omega = p.mass.size, p.order, r.base[row], p.rate
     for q in range(_NODES.size):
+        # `back` from the end of this part, `tau` from the start of the step
         back = 0.5 * width * (1.0 + _NODES[q])
         tau, weight = end - back, 0.5 * width * _WEIGHTS[q] / omega
         for c in range(1, n + 1):
+            # place, velocity and acceleration of the motion, a and g of the adjoint
             place, speed, bend, y, z = 0.0, 0.0, 0.0, 0.0, 0.0
             for k in range(top, -1, -1):
                 y, z = y * back + a.place[k, c], z * back + a.pull[k, c]
@@ -218,15 +227,18 @@ def _add_node(
     n, x, v, z = p.mass.size, a.node[0], a.node[1], a.node[4]
     total = 0.0
     for link in range(n + 1):
+        # the force of a link acts on both its ends, with opposite signs
         pull = weight * (z[link + 1] - z[link])
         a.link_k[link] -= pull * (x[link + 1] - x[link])
         a.link_c[link] -= pull * (v[link + 1] - v[link])
     for i in range(n):
         c, force = i + 1, weight * z[i + 1]
         if not _free(p, r, row, i):
+            # a mass in stick moves with the belt: its place and its dampers act on the others
             drag = p.link_c[c] * (z[c + 1] - z[c]) - p.link_c[i] * (z[c] - z[c - 1])
             a.belt[0] += weight * (a.node[3, c] + drag)
             continue
+        # g times the derivative of the force on the mass by each number
         total += p.load_vector[i] * force
         a.load_vector[i] += force * load
         a.plate_k[i] += force * (p.plate_speed * t - x[c])
@@ -270,17 +282,21 @@ def _pass_event_back(
     """
     i, before, after, rate = log.mass[row], log.before[row], log.after[row], log.rate[row]
     c, t = i + 1, log.time[row]
+    # derivative of the functional by the time of the event: directly, and by the saltation
     by_time = seed + (a.v[c] * log.jump[row] if after != 0 else 0.0)
+    # end of slip: dt = before (dv - dV) / rate
     if before != 0:
         moved = by_time * before / rate
         a.v[c] = moved if after == 0 else a.v[c] + moved
         a.belt[0] -= moved
         return
+    # release: before it the mass moved with the belt
     a.belt[0] += a.v[c]
     a.v[c] = 0.0
     if rate == 0.0:
         # thrown off by a load that jumps, or released at the start: at a fixed time
         return
+    # dt = (d(mu_s N) - after dR) / rate: by the bound, then by all that acts on R
     share = by_time / rate
     a.mu_static[i] += share * p.normal[i]
     a.normal[i] += share * p.mu_static[i]
@@ -292,6 +308,7 @@ def _pass_event_back(
         if 0 <= other < p.mass.size:
             place, speed = x[other], v[other]
             a.x[other + 1] += force * p.link_k[link]
+            # a neighbour in stick has the velocity of the belt
             if mode[other] == 0 and p.mu_static[other] * p.normal[other] > 0.0:
                 a.belt[0] += force * p.link_c[link]
             else:

@@ -59,6 +59,7 @@ def _fail(g: Variation, log: Log, t: float, kind: int, i: int, value: float, lim
 
 @kernel
 def _note(log: Log, t: float, kind: int, i: int, value: float, limit: float) -> None:
+    """Record a failure, if the log has room for one more."""
     if log.failed[0] < len(log.failure):
         row = log.failure[log.failed[0]]
         row.time, row.kind, row.mass, row.value, row.limit = t, kind, i, value, limit
@@ -67,6 +68,7 @@ def _note(log: Log, t: float, kind: int, i: int, value: float, limit: float) -> 
 
 @kernel
 def _end(g: Variation, q: int) -> None:
+    """End the variation in direction `q`: from here on it is NaN."""
     for c in range(g.x.shape[1]):
         g.x[q, c] = g.v[q, c] = np.nan
     for i in range(g.heat.shape[1]):
@@ -94,6 +96,7 @@ def _drive_rate(p: Problem, g: Variation, t: float, load: float, slope: float, i
     c, v = i + 1, g.v_event
     left, right = _acceleration(p, g, t, load, i - 1), _acceleration(p, g, t, load, i + 1)
     middle = _acceleration(p, g, t, load, i)
+    # springs by velocities, dampers by accelerations
     before = p.link_k[i] * (v[c] - v[c - 1]) + p.link_c[i] * (middle - left)
     after = p.link_k[c] * (v[c + 1] - v[c]) + p.link_c[c] * (right - middle)
     rate: float = after - before + p.load_vector[i] * slope + p.plate_k[i] * (p.plate_speed - v[c])
@@ -111,6 +114,7 @@ def _jerk(
     if mode == 0 and p.mu_static[i] * p.normal[i] > 0.0:
         return 0.0
     rate = _drive_rate(p, g, t, load, slope, i)
+    # friction changes with the slip rate: d/dt of s N mu(s w) is N mu' dw/dt
     if mode != 0 and not p.constant:
         speed = abs(g.v_event[i + 1] - p.belt)
         fall = law_value(d.slope_address, speed, p.law_start + i * p.law_step)
@@ -127,11 +131,13 @@ def _drive_bend(
     c, slope = i + 1, s.load[1] * p.rate
     left, right = _acceleration(p, g, t, load, i - 1), _acceleration(p, g, t, load, i + 1)
     middle = _acceleration(p, g, t, load, i)
+    # springs by accelerations, dampers by jerks
     bend = p.link_k[c] * (right - middle) - p.link_k[i] * (middle - left) - p.plate_k[i] * middle
     if p.link_c[i] > 0.0 or p.link_c[c] > 0.0:
         here = _jerk(p, d, g, t, load, slope, i)
         bend += p.link_c[c] * (_jerk(p, d, g, t, load, slope, i + 1) - here)
         bend -= p.link_c[i] * (here - _jerk(p, d, g, t, load, slope, i - 1))
+    # coefficient 2 of the load in tau is half its second derivative
     total: float = bend + 2.0 * p.load_vector[i] * s.load[2] * p.rate * p.rate
     return total
 
@@ -147,6 +153,7 @@ def _drive_by(
     force: float = right - left - p.plate_k[i] * dx[c]
     if d.load[q] != 0:
         force += p.load_vector[i] * g.load_by[0]
+    # partial derivatives by springs, dampers, load vector and plate
     if d.mechanics[q] != 0:
         left = d.link_k[q, i] * (x[c] - x[c - 1]) + d.link_c[q, i] * (v[c] - v[c - 1])
         right = d.link_k[q, c] * (x[c + 1] - x[c]) + d.link_c[q, c] * (v[c + 1] - v[c])
@@ -157,6 +164,7 @@ def _drive_by(
 
 @kernel
 def _bound_by(p: Problem, d: Directions, q: int, i: int) -> float:
+    """Return the derivative of the static bound mu_s N of mass `i`."""
     value: float = d.mu_static[q, i] * p.normal[i] + p.mu_static[i] * d.normal[q, i]
     return value
 
@@ -173,9 +181,11 @@ def at_start(
             continue
         drive = drive_of(p, g.x_event, g.v_event, load, t, i)
         size, excess = force_size(p, g.x_event, g.v_event, load, t, i), abs(drive) - bound
+        # at its bound a mass sticks to one side of the start and slips to the other
         if abs(excess) <= _NEAR * size:
             _fail(g, log, t, THRESHOLDS, i, abs(excess), _NEAR * size)
             return
+        # under a law with a jump a mass that slips goes on against less friction
         slow = p.mu_kinetic[i] * p.normal[i] if jumps(p, i) else bound
         for q in range(g.x.shape[0]):
             within = mode[i] == 0 and d.whole[q] == 1
@@ -212,9 +222,11 @@ def pass_events(
         if mode[i] == g.mode[i] or p.mu_static[i] * p.normal[i] == 0.0:
             continue
         gap = (t - g.last[0]) * p.rate
+        # of two events within rounding of each other a variation may change the order
         if not fixed and (count > 1 or gap <= _SOON + 1e-15 * abs(t) * p.rate):
             gap = 0.0 if count > 1 else gap
             _fail(g, log, t, THRESHOLDS, i, gap / p.rate, _SOON / p.rate)
+        # the adjoint needs the state at the event
         row = log.filled[0]
         log.time[row], log.mass[row], log.after[row], log.before[row] = t, i, mode[i], g.mode[i]
         for c in range(p.mass.size):
@@ -243,13 +255,16 @@ def _pass_one(
     size, excess = force_size(p, g.x_event, g.v_event, load, t, i), abs(drive) - bound
     at_start = t == p.start
     thrown = segment > 0 and t == p.segment_time[segment]
+    # at a breakpoint only a release by a jump of the drive beyond its bound has a derivative
     if thrown and not at_start and (before != 0 or excess <= _NEAR * size):
         _fail(g, log, t, BREAKPOINT, i, abs(excess), _NEAR * size)
+    # a mass that stops at its bound sticks to one side and turns round to the other
     if before != 0 and abs(excess) <= _NEAR * size:
         _fail(g, log, t, THRESHOLDS, i, abs(excess), _NEAR * size)
     rate = 1.0
     if not (thrown or at_start):
         rate = _rate_of_event(p, d, g, s, log, t, load, before, after, i)
+    # without a jump in friction a released mass begins without acceleration
     moves = before != 0 or jumps(p, i)
     ahead = 0.0
     if after != 0 and moves:
@@ -258,6 +273,8 @@ def _pass_one(
     log.jump[row] = behind - ahead
     log.rate[row] = 0.0 if before == 0 and (thrown or at_start) else rate
     for q in range(g.x.shape[0]):
+        # dt = -dh / h', h the slip rate or the margin to the bound; dt = 0 for an event at a fixed
+        # time
         time_by = 0.0
         if before != 0:
             time_by = before * (g.v[q, i + 1] - d.belt[q]) / rate
@@ -268,6 +285,8 @@ def _pass_one(
         elif np.isnan(g.v[q, i + 1]):
             time_by = np.nan
         log.time_by[row, q] = time_by
+        # saltation of the velocity: (a_before - a_after) dt, and in stick the belt's (NaN remains
+        # NaN)
         if after == 0:
             g.v[q, i + 1] = d.belt[q] + 0.0 * g.v[q, i + 1]
         else:
@@ -289,6 +308,7 @@ def _rate_of_event(
 ) -> float:
     """Return how fast the slip rate of a mass, or its excess over the bound, passes zero."""
     slope, size = s.load[1] * p.rate, force_size(p, g.x_event, g.v_event, load, t, i)
+    # excess |R| - mu_s N of a stuck mass, slip speed of the others: rate, curvature and error
     if before == 0:
         rate = after * _drive_rate(p, g, t, load, slope, i)
         bend = abs(_drive_bend(p, d, g, s, t, load, i))
@@ -297,6 +317,7 @@ def _rate_of_event(
         rate = -before * _acceleration(p, g, t, load, i)
         bend = abs(_jerk(p, d, g, t, load, slope, i))
         error = _ROUNDING * speed_size(p, g.x_event, g.v_event, size, t, i)
+    # least rate at which the error leaves the rate certain (docs/decisions/39)
     least = math.sqrt(2.0 * bend * error / _UNSURE)
     if not rate > least:
         _fail(g, log, t, GRAZING, i, rate, least)
@@ -363,10 +384,12 @@ def at_end(
         for i in range(n):
             mode, c = g.mode[i], i + 1
             if mode == 0:
+                # in stick friction balances the drive
                 bound = p.mu_static[i] * p.normal[i]
                 force_by[q, i] = -_drive_by(p, d, g, q, t, load, i) if bound > 0.0 else 0.0
                 continue
             mu, mu_by = p.mu_kinetic[i], d.mu_kinetic[q, i]
+            # in slip it is -s N mu(s w)
             if not p.constant:
                 speed, row = abs(g.v_event[c] - p.belt), p.law_start + i * p.law_step
                 mu = law_value(p.mu_address, speed, row)

@@ -45,8 +45,11 @@ def prepare(p: Problem, d: Directions, g: Variation, s: Scratch, mode: Ints, tau
         g.load[k] = s.load[k]
     for i in range(p.mass.size):
         slips = mode[i] != 0
+        # in stick only place and velocity count: `s.x` may hold old coefficients of a constant
+        # series
         for k in range(2, top + 1):
             g.base[k, i + 1] = s.x[k, i + 1] if slips else 0.0
+        # a mass without friction obeys its equation of motion at rest too
         if slips or p.mu_static[i] * p.normal[i] == 0.0:
             g.moving[count] = i
             count += 1
@@ -61,6 +64,7 @@ def prepare(p: Problem, d: Directions, g: Variation, s: Scratch, mode: Ints, tau
                 g.mu_by[q, i, k] = 0.0
         if mode[i] == 0:
             continue
+        # mu, its slope and its derivatives along the motion: by the recursion of the law, or fitted
         if p.share_address != 0:
             _expand_law(p, d, g, s, mode[i], i)
         else:
@@ -80,15 +84,18 @@ def _expand_law(p: Problem, d: Directions, g: Variation, s: Scratch, sign: int, 
     """
     top, row = p.order - 1, p.law_start + i * p.law_step
     drop, speed = p.mu_static[i] - p.mu_kinetic[i], sign * (p.rate * g.base[1, i + 1] - p.belt)
+    # mu = mu_k + (mu_s - mu_k) e(w), with the series of e from the run
     for k in range(top):
         g.mu[i, k] = drop * s.mu[i, k]
     g.mu[i, 0] += p.mu_kinetic[i]
+    # slope by a forward difference of fourth order in the slip speed, whose first point is the run
     for k in range(top):
         g.slope[i, k] = drop * _BY_SPEED[0] / d.slip_step[i] * s.mu[i, k]
     for j in range(1, _BY_SPEED.size):
         _share_series(p, g, sign, speed + j * d.slip_step[i], i, row)
         for k in range(top):
             g.slope[i, k] += drop * _BY_SPEED[j] / d.slip_step[i] * g.trial[i, k]
+    # derivatives by the shape of the law: differences of sixth order; by mu_k and mu_s: exact
     for q in range(g.x.shape[0]):
         if d.law[q] == 0:
             continue
@@ -117,12 +124,14 @@ def _fit_law(
 ) -> None:
     """Write polynomials of mu, of its slope and of its derivatives, fitted on the step."""
     speeds, values, row = np.empty(FIT), np.empty(FIT), p.law_start + i * p.law_step
+    # the fit of mu is that of the run; its slip speeds at the nodes
     for k in range(FIT):
         g.mu[i, k] = s.mu[i, k]
         speeds[k] = max(slip_speed_of(p, g.base, sign, i, FIT_NODES[k] * tau), 0.0)
     for k in range(FIT):
         values[k] = law_value(d.slope_address, speeds[k], row)
     _fit(values, tau, g.slope[i])
+    # differences of the formula at these speeds
     for q in range(g.x.shape[0]):
         if d.law[q] == 0:
             continue
@@ -137,6 +146,7 @@ def _fit_law(
 
 @kernel
 def _fit(values: Floats, tau: float, out: Vector) -> None:
+    """Write the coefficients, in powers of tau, of the polynomial through values at the nodes."""
     scale = 1.0
     for k in range(FIT):
         total = 0.0
@@ -162,11 +172,14 @@ def load_derivative(p: Problem, d: Directions, q: int, t: float, segment: int, f
     for k in range(f.size):
         f[k] = 0.0
     f[0] = d.segment_offset[q, segment] + d.segment_rate[q, segment] * (t - p.segment_time[segment])
+    # a breakpoint that comes later by dt shifts its segment: -rate dt
     f[0] -= p.segment_rate[segment] * d.segment_time[q, segment]
     f[1] = d.segment_rate[q, segment] / p.rate
     for j in range(p.sine_amplitude.size):
         angle = p.sine_frequency[j] * t + p.sine_phase[j]
         parts = (sin(angle), cos(angle), -sin(angle), -cos(angle))
+        # A cos(w t + phi) (t dw + dphi), and A cos(w t + phi) dw tau / rate, which is one order
+        # higher
         turn = p.sine_amplitude[j] * (d.sine_frequency[q, j] * t + d.sine_phase[q, j])
         drift = p.sine_amplitude[j] * d.sine_frequency[q, j] / p.rate
         factor = 1.0
@@ -211,6 +224,7 @@ def _expand(
 ) -> None:
     """Write the series of the variation in direction `q`."""
     top, omega, y, x = p.order, p.rate, g.series, g.base
+    # begin with the variation; of masses in stick no higher term follows
     for c in range(p.mass.size + 2):
         y[0, c], y[1, c] = g.x[q, c], g.v[q, c] / omega
         for k in range(2, top + 1):
@@ -226,6 +240,7 @@ def _expand(
         for a in range(count):
             i = moving[a]
             c = i + 1
+            # the stencil of the motion, for the variation
             left = link_k[i] * (y[k, c] - y[k, c - 1])
             right = link_k[c] * (y[k, c + 1] - y[k, c])
             left += link_c[i] * rate * (y[k + 1, c] - y[k + 1, c - 1])
@@ -233,10 +248,13 @@ def _expand(
             force = right - left - plate_k[i] * y[k, c]
             if loads:
                 force += p.load_vector[i] * load[k]
+            # the forces of the motion change with springs, dampers, load vector and plate
             if acts:
                 force += _own_force(p, d, x, g.load, q, k, i, t)
+            # constant friction has no term but the first
             if mode[i] != 0 and (k == 0 or not constant):
                 force -= _friction_term(p, d, g, mode[i], q, k, i)
+            # inertia: dm times the acceleration of the motion
             if acts:
                 force -= d.mass[q, i] * x[k + 2, c] / scale
             y[k + 2, c] = force / mass[i] * scale
@@ -273,6 +291,7 @@ def _friction_term(
         return sign * by
     # two sums do not wait for each other
     even, odd, y, slope = 0.0, 0.0, g.series, g.slope
+    # product of the series of the slope of mu and of the varied slip rate
     for j in range(0, k, 2):
         even += slope[i, k - j] * (j + 1) * y[j + 1, c]
         odd += slope[i, k - j - 1] * (j + 2) * y[j + 2, c]
@@ -313,6 +332,7 @@ def _heat_of(
     """Return the derivative of the friction heat of a step; `place` is that of the displacement."""
     c, top, span, x, y = i + 1, p.order, tau / p.rate, g.base, g.series
     if p.constant:
+        # constant friction: the heat is N mu times the slip of the step
         distance = 0.0
         for k in range(top, 0, -1):
             distance = (distance + x[k, c]) * tau
@@ -336,6 +356,7 @@ def _find_moments(p: Problem, g: Variation, mode: Ints, tau: float, count: int) 
     Moment k of f is the integral of f(t) t^k over a step of length tau.
     """
     top, power = p.order, tau
+    # power[k] is the integral of t^(k - 1)
     for k in range(1, 2 * top):
         g.power[k] = power / k
         power *= tau
@@ -347,6 +368,7 @@ def _find_moments(p: Problem, g: Variation, mode: Ints, tau: float, count: int) 
             g.speed[j] = (j + 1) * g.base[j + 1, i + 1]
         g.speed[0] -= p.belt / p.rate
         for k in range(top - 1):
+            # a series times t^k, integrated term by term
             one, two = 0.0, 0.0
             for j in range(top - 1):
                 one += g.speed[j] * g.power[k + j + 1]

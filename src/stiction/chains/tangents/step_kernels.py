@@ -89,7 +89,7 @@ def advance_fitted_tangents(
 
 @kernel
 def _ready(state: State, s: Scratch, g: Variation) -> float:
-    """Keep the state at the start of a step, and return its time."""
+    """Copy the state at the start of a step to `g`, and return its time."""
     now = state.progress[0]
     # the log of the variations stands in for those of the run
     now.events = now.touch_rows = 0
@@ -121,15 +121,19 @@ def _follow(
     made = now.steps > before
     if not made and code != ALL_STUCK:
         return code
+    # before the first step: masses at rest
     if t == p.start and g.last[1] == 0.0:
         at_start(p, d, g, log, t, now.piece, mode)
         g.last[1] = 1.0
+    # modes change at the start of the step, before its motion
     pass_events(p, d, g, s, log, t, now.piece, mode)
     for i in range(p.mass.size):
         g.mode[i] = mode[i]
     if code == ALL_STUCK:
+        # the kernel reports an equilibrium once: the next call makes the step
         now.rest_seen = 1
         return PAUSE
+    # the motion of the step, whose series are still in `s`
     tau = (now.time - t) * p.rate
     if tau > 0.0 and g.last[2] == 0.0:
         find_undefined(p, d, g, log, t, mode)

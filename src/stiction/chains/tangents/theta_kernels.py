@@ -107,6 +107,7 @@ def advance_weakening_tangents(
 
 @kernel
 def _ready(p: Problem, f: Floats, g: Variation, step: int) -> int:
+    """Copy the state at the start of a step; return the number of the step."""
     motion = motion_of(f)
     for i in range(p.n):
         g.place[i + 1], g.velocity[i + 1] = motion.x[i], motion.slip_rate[i] + p.belt
@@ -123,6 +124,7 @@ def _follow(p: Problem, work: Work, d: Directions, g: Variation, segment: int, l
         w = system.solution[i]
         if w == 0.0:
             continue
+        # tangent of the step: diagonal m / (theta h) + C + theta h K, plus N mu'
         k = masses.stiffness[i] + masses.stiffness[i + 1] + masses.plate_stiffness[i]
         g.pivot[i] = masses.inertia[i] + masses.damping[i] + masses.damping[i + 1] + part * k
         if not p.constant:
@@ -133,6 +135,7 @@ def _follow(p: Problem, work: Work, d: Directions, g: Variation, segment: int, l
             coupling = masses.damping[i] + part * masses.stiffness[i]
             g.pivot[i] -= coupling * coupling / g.pivot[i - 1]
     _check(p, work, g, t)
+    # load at theta, and its derivative
     pull = p.theta * now.load + (1.0 - p.theta) * load
     for q in range(g.x.shape[0]):
         pull_by = 0.0
@@ -169,6 +172,7 @@ def _load_by(
     """Return the derivative of the load at time t."""
     line = segments[segment]
     by: float = d.segment_offset[q, segment] + d.segment_rate[q, segment] * (t - line.time)
+    # a breakpoint that comes later by dt shifts its segment: -rate dt
     by -= line.rate * d.segment_time[q, segment]
     for j in range(len(sines)):
         sine = sines[j]
@@ -200,6 +204,8 @@ def _step(
             g.right[i] = belt
             continue
         c, coupling = i + 1, masses.damping[i] + part * masses.stiffness[i]
+        # right-hand side: variation at the start of the step, derivatives of the numbers, friction
+        # at fixed slip
         force = masses.stiffness[c] * (dx[c + 1] - dx[c]) - masses.stiffness[i] * (dx[c] - dx[i])
         force += masses.load_vector[i] * pull_by - masses.plate_stiffness[i] * dx[c]
         force += masses.inertia[i] * dv[c]
@@ -213,6 +219,7 @@ def _step(
         if i + 1 < n and w[i + 1] == 0.0:
             force += (masses.damping[c] + part * masses.stiffness[c]) * belt
         g.right[i] = force
+    # backward substitution between masses in stick
     for i in range(n - 1, -1, -1):
         if w[i] == 0.0:
             continue
@@ -241,6 +248,7 @@ def _own_force(
     part, rate = p.theta * p.h, w[i] + p.belt
     left = w[i - 1] + p.belt if i > 0 else 0.0
     right = w[i + 1] + p.belt if i + 1 < n else 0.0
+    # elongations at theta
     before = g.place[c] - g.place[i] + part * (rate - left)
     after = g.place[c + 1] - g.place[c] + part * (right - rate)
     force: float = d.link_k[q, c] * after - d.link_k[q, i] * before
@@ -248,7 +256,9 @@ def _own_force(
     plate = t + part
     elongation = p.plate_speed * plate - g.place[c] - part * rate
     force += d.plate_k[q, i] * elongation + masses.plate_stiffness[i] * d.plate_speed[q] * plate
+    # inertia is m (v_theta - v) / (theta h)
     force += d.load_vector[q, i] * pull - d.mass[q, i] * (rate - g.velocity[c]) / part
+    # the slip is v_theta - V: friction changes with the belt by N mu' dV
     if not p.constant:
         row = p.law_start + i * p.law_step
         fall = masses.normal_force[i] * law_value(p.slope_address, abs(w[i]), row)
