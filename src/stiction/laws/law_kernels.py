@@ -234,6 +234,7 @@ def _solve_state(row: Vector, v: float) -> bool:
     for _ in range(_MOST_ITERATIONS):
         _fill_block(row, RATE, v, Z_THETA, CHANGE)
         _fill_block(row, RATE_BY_STATE, v, Z_THETA, MATRIX)
+        # residual z_theta - z - theta h z'
         for j in range(s):
             row[change + j] = row[then + j] - row[now + j] - span * row[change + j]
         _solve(row, s, span, change)
@@ -256,6 +257,7 @@ def _slope_of_state(row: Vector, v: float) -> float:
     _fill_block(row, BY_STATE, v, Z_THETA, ACROSS)
     _fill_block(row, RATE_BY_SPEED, v, Z_THETA, ALONG)
     _fill_block(row, RATE_BY_STATE, v, Z_THETA, MATRIX)
+    # (1 - theta h dz'/dz) dz_theta/dv = theta h dz'/dv
     for j in range(s):
         row[along + j] *= span
     _solve(row, s, span, along)
@@ -269,10 +271,12 @@ def _slope_of_state(row: Vector, v: float) -> float:
 def _solve(row: Vector, s: int, span: float, right: int) -> None:
     """Solve (1 - span dz'/dz) x = row[right:] in place, by elimination with partial pivoting."""
     a = _block(row, MATRIX)
+    # the matrix 1 - span dz'/dz replaces dz'/dz
     for j in range(s):
         for c in range(s):
             at = a + j * s + c
             row[at] = (1.0 if j == c else 0.0) - span * row[at]
+    # eliminate column j, with the row of its largest entry as pivot
     for j in range(s):
         best = j
         for m in range(j + 1, s):

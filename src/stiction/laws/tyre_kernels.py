@@ -77,15 +77,19 @@ def stretched(
     lateral, rolling = abs(h), abs(g)
     sign = math.copysign(1.0, h) if h != 0.0 else side
     turned = math.copysign(1.0, g)
+    # x_s >= a: the whole patch slips under rho delta; without relaxation at g = 0 only
     if k * sigma * lateral >= delta * rolling and (sigma > 0.0 or rolling == 0.0):
+        # the product delta |g| is zero by underflow
         if lateral == 0.0 and rolling > 0.0:
             return 0.0, 0.0
         return sign * 2.0 * a * rho * delta, 0.0
+    # x_s <= -a: no slip, formulas (1) of the sheet
     if k * (2.0 * a + sigma) * lateral <= delta * rolling:
         tan = lateral / rolling
         return sign * 2.0 * a * k * (a + sigma) * tan, sign * turned * 2.0 / 3.0 * (
             a * (a * a)
         ) * k * tan
+    # partial slip: the start of slip x_s = a + sigma - (delta / k) cot(phi) lies in the patch
     tan = lateral / rolling
     reach = delta * rolling / (k * lateral)
     # the start of slip divides the patch: deflection linear in stick, constant in slip

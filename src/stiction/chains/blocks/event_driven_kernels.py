@@ -132,6 +132,7 @@ def solve_motions(
 @kernel
 def _problem(p: Problem, members: Members, b: int) -> Problem:
     """Return the problem of chain b."""
+    # fields by position: numbers of the chain from `members`, common ones from `p`
     return Problem(
         members.masses[b],
         members.link_stiffness[b],
@@ -191,6 +192,7 @@ def _start(
     """Set the initial state of chain b, and clear all work arrays."""
     now = state.progress[0]
     n = p.mass.size
+    # progress, state and work arrays as at the start of a single run
     now.time, now.tau, now.gap = span[0], 0.25, 1.0
     now.work = now.viscous = now.given = now.given_time = 0.0
     now.piece = now.saved = now.events = now.touch_rows = now.still = 0

@@ -277,6 +277,7 @@ def solve_group(p: Problem, group: Group, t: float) -> int:
             here.solution[j] = (here.solution[j] + behind) * here.inverse[j]
             chain.size[j] += here.solution[j] * here.solution[j]
     for j in range(WIDTH):
+        # a chain whose load segment ends in this step, or that overflows, makes it singly
         chain.fits[j] = 1.0 if (chain.ends[j] > t) & (chain.size[j] < LARGEST) else 0.0
     for i in range(1, n + 1):
         left, here, right = group.masses[i - 1], group.masses[i], group.masses[i + 1]
@@ -287,6 +288,7 @@ def solve_group(p: Problem, group: Group, t: float) -> int:
             drive += right.coupling[j] * right.solution[j]
             here.friction[j] = -drive if stuck else -mode * here.resistance[j]
             fits = (stuck & (abs(drive) <= here.hold[j])) | (mode * here.solution[j] > 0.0)
+            # as `modes_persist` does: the velocity at the end of the step has not passed zero
             if p.jump:
                 end = here.solution[j] - (1.0 - p.theta) * here.slip_rate[j]
                 fits = fits & (stuck | (mode * end > 0.0))
@@ -357,12 +359,14 @@ def close_ledger(p: Problem, chain: ChainColumns) -> None:
         stored = 0.5 * (chain.step_stored[j] + chain.plate_stored[j])
         spread = chain.step_spread[j] + chain.plate_spread[j]
         work, viscous = h * (chain.pull[j] * chain.step_pushed[j]), h * chain.step_viscous[j]
+        # (theta - 1/2) (|dv|_M^2 + |dx|_K^2), and the kinetic energy removed from stuck masses
         dissipated = (p.theta - 0.5) * (chain.step_inertia[j] + h * h * spread)
         dissipated += 0.5 * chain.step_stopped[j]
         heat, change = chain.step_heat[j], kinetic - chain.kinetic[j] + (stored - chain.stored[j])
         # energy identity of the step, as in `theta.step_kernels.balance`
         off = abs(change - work + heat + viscous + dissipated)
         chain.kinetic[j], chain.stored[j], chain.load[j] = kinetic, stored, chain.new_load[j]
+        # compensated sums, so that the imbalance of a step stays visible
         chain.work[j], chain.work_low[j] = added(chain.work[j], chain.work_low[j], work)
         chain.heat[j], chain.heat_low[j] = added(chain.heat[j], chain.heat_low[j], heat)
         old, low = chain.viscous[j], chain.viscous_low[j]

@@ -70,13 +70,7 @@ class ReplayWork(NamedTuple):
 
 @kernel
 def replay(
-    p: Problem,
-    state: State,
-    saved: Saved,
-    events: Events,
-    k: ReplayWork,
-    replayed: Floats,
-    b: int,
+    p: Problem, state: State, saved: Saved, events: Events, k: ReplayWork, replayed: Floats, b: int
 ) -> None:
     """Write the largest difference of the replay and its limit to `replayed[b]`.
 
@@ -92,6 +86,7 @@ def replay(
     time, x, v, mode = track.time[:rows], track.x[:rows], track.v[:rows], track.mode[:rows]
     states = States(time, x, v, mode, k.follows[:rows])
     rate = _rate_of(p)
+    # unit of time of the Chebyshev polynomials: above all frequencies of motion and load
     reach = rate
     for j in range(p.sine_frequency.size):
         reach = max(reach, abs(p.sine_frequency[j]))
@@ -99,6 +94,7 @@ def replay(
         reach = 1.0
     unit = rate if rate != 0.0 else 1.0
     speed, place = _sizes(p, states, unit, k)
+    # intervals between states; a longer one would need a polynomial per radian
     count = 0
     for j in range(rows - 1):
         if (time[j + 1] - time[j]) * reach <= _LONGEST:
@@ -106,6 +102,7 @@ def replay(
             count += 1
     n_saved = _saved_samples(saved, states, reach, k)
     total = count + n_saved
+    # kinetic friction, here independent of the slip rate
     for i in range(n):
         k.zero[i] = p.normal[i] * p.mu_kinetic[i]
         for r in range(n_saved):
@@ -122,6 +119,7 @@ def replay(
     )
     spans, segment, end = k.time[:total], k.segment[:total], k.end[:total]
     start, goal, modes = k.start[:total], k.goal[:total], k.mode[:total]
+    # integrate again, and compare with the states at the ends
     gather(p.segment_time, states, compared, k.steps[:count], spans, segment, start, modes, goal)
     linear_ends(p, reach, spans, segment, start, modes, end, k.work, k.weight)
     worst = _end_difference(end, goal, place, speed)
@@ -141,6 +139,7 @@ def replay(
         p.sine_phase,
     )
     sizes = Sizes(k.bound, k.hold, speed, place, unit)
+    # the friction inclusion in all states, then the recorded events
     check_states(model, states, compared, sizes, k.drive, k.worst[:6])
     worst = _worse(worst, k.worst, 6)
     log = _log(events, k, state.progress[0].events)
@@ -185,6 +184,7 @@ def _end_difference(end: Floats, goal: Floats, place: float, speed: float) -> fl
         for i in range(end.shape[2]):
             far = abs(end[s, 0, i] - goal[s, 0, i]) / place
             fast = abs(end[s, 1, i] - goal[s, 1, i]) / speed
+            # the negated comparison also holds for NaN
             if not (far <= worst and fast <= worst):
                 worst = max(far, fast)
                 if not np.isfinite(far + fast):

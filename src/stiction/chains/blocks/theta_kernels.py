@@ -104,6 +104,7 @@ def solve_steps(p: Problem, ensemble: Ensemble, group: Group) -> None:
                 prepare(p, ensemble.work.f[b], ensemble.work.m[b])
                 enter_member(group, j, work_of(ensemble.work, b), ensemble.of_progress[b])
                 going += 1
+        # all running members are at the start of this step
         for step in range(p.n_step):
             if going == 0:
                 break
@@ -177,6 +178,7 @@ def _one(p: Problem, ensemble: Ensemble, b: int) -> None:
         ensemble.onset[b],
         ensemble.kinds[b],
     )
+    # work arrays and factors of the new modes, which the member brings into its group
     prepare(p, f, m)
     if code == NOT_FINITE:
         ensemble.code[b] = LEFT
@@ -204,6 +206,7 @@ def stays_stuck(p: Problem, work: Work) -> bool:
         now_at = k if segments[k].time <= t else now_at
     low = _straight(segments[at], since)
     high = low
+    # a linear load has its extremes at the ends of segments
     for k in range(len(segments)):
         if segments[k].time > since:
             low = min(low, segments[k].offset)
@@ -212,7 +215,9 @@ def stays_stuck(p: Problem, work: Work) -> bool:
     for sine in work.sines:
         swing += abs(sine.amplitude)
         now += sine.amplitude * np.sin(sine.frequency * t + sine.phase)
+    # each sine may reach its amplitude
     low, high = low - swing, high + swing
+    # the last segment has no end, so that a slope takes the load beyond any bound
     rate = segments[len(segments) - 1].rate
     low = -np.inf if rate < 0.0 else low
     high = np.inf if rate > 0.0 else high

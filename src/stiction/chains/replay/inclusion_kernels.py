@@ -296,6 +296,7 @@ def check_log(
         for i in range(n):
             if states.mode[s, i] == _mode_before(p, states, s, i):
                 continue
+            # more changes than events
             if count == log.logged.size:
                 return False
             _check_event(p, states, log, sizes, drive, worst, (s, i, log.logged[count]))

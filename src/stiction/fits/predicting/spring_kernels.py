@@ -82,14 +82,18 @@ def _fastest_rate(code: int, p: Vector, r: Vector, drive: float, w: float, z: fl
     k, m, n = r[0], r[1], r[2]
     if code == RATE_STATE:
         v = math.exp(w)
+        # direct effect N a + eta V: it divides the rates of spring and state; exp(-z) is 1 / theta
         direct = n * p[0] + r[3] * v
         rate = (v + abs(drive)) * (1.0 / p[2] + k / direct) + math.exp(-z)
         return rate + v / p[2] * (n * p[1]) / direct
     if code == STRIBECK:
+        # vibration, viscous friction, and the steepest weakening up to 6 v_s, beyond which exp(-6)
+        # is left
         rate = math.sqrt(k / m) + n * p[4] / m
         if abs(w) < 6.0 * p[2]:
             rate += n * abs(p[0] - p[1]) / (p[2] * m)
         return rate
+    # relaxation of the state per slip [1/m]
     if code == DAHL:
         relaxation = p[0] / p[1]
     elif code == LUGRE:
@@ -98,8 +102,10 @@ def _fastest_rate(code: int, p: Vector, r: Vector, drive: float, w: float, z: fl
         relaxation = (p[2] + abs(p[3])) * (1.0 if p[4] == 1.0 else abs(z) + p[1] * 1e-12)
         if p[4] != 1.0:
             relaxation = max(relaxation, math.sqrt(p[1] * (p[2] + abs(p[3]))))
+    # without mass the slip velocity is of the size of that of the end
     if m == 0.0:
         return relaxation * abs(drive)
+    # the bristles N sigma0 act beside the spring
     rate = math.sqrt((k + n * p[0]) / m) + relaxation * abs(w)
     if code == LUGRE:
         rate += n * (p[1] + p[2]) / m
@@ -147,6 +153,7 @@ def _root_time(
 ) -> float:
     """Return the time within `h` at which the slip velocity, or else z, has its root."""
     _, end_w, end_z = _step(code, p, r, drive, s, h, u, w, z)
+    # a sign change in [0, h]; each trial is a step of its own length
     low, high = 0.0, h
     f_low, f_high = (w, end_w) if of_speed else (z, end_z)
     t = h
@@ -257,6 +264,7 @@ def follow_spring(
     r[2] = normal[0]
     out[0] = _spring_force(code, p, r, u, w, z)
     for i in range(1, out.size):
+        # mean normal force between two rows, that of the row at its end
         r[2] = 0.5 * (normal[i] + normal[i - 1])
         left, drive = dt[i], dx[i] / dt[i]
         while left > 0.0:
@@ -279,6 +287,7 @@ def follow_spring(
             if steps > most or not math.isfinite(u + w + z):
                 out[i:] = math.nan
                 return events, steps
+            # the slider has stopped: it sticks within its bound, or slips with the spring force
             if code == STRIBECK and w == 0.0:
                 bound = p[5] * r[2]
                 stuck = abs(r[0] * u) <= bound * (1.0 + 1e-12)
@@ -322,6 +331,7 @@ def massless_stick_slip(
         left = stiffness * dx[i]
         s = 1.0 if left >= 0.0 else -1.0
         f += left
+        # equal coefficients: the force stays at the bound
         if drop <= 1e-9 * bound:
             if s * f > bound:
                 f = s * bound

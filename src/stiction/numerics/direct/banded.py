@@ -55,8 +55,10 @@ def factorise(m: Matrix, n: int, reach: int, pivots: Integers) -> bool:
         for j in range(c, edge + 1):
             up = j - c
             m[j, main - up], m[j, best - up] = m[j, best - up], m[j, main - up]
+        # multipliers of L below the pivot
         for i in range(main + 1, last + 1):
             m[c, i] /= m[c, main]
+        # eliminate in the columns to the right, up to the last one of the row of U
         for j in range(c + 1, edge + 1):
             factor, up = m[j, main - (j - c)], j - c
             if factor != 0.0:

@@ -41,6 +41,7 @@ def _normal_part(normal: float, slip: float, turn: float, mu: float, rolling: fl
     ----------
     normal, slip, turn : the normal component, and lengths of the tangential and rolling ones
     """
+    # in the polar cone: the nearest point is the apex
     if normal + mu * slip + rolling * turn <= 0.0:
         return 0.0
     slides, turns = slip > mu * normal, turn > rolling * normal
@@ -65,6 +66,7 @@ def project(x: Vector, n_tangent: int, mu: float, rolling: float, out: Vector) -
     size = x.shape[0]
     slip, turn = _norm(x, 1, 1 + n_tangent), _norm(x, 1 + n_tangent, size)
     s = _normal_part(x[0], slip, turn, mu, rolling)
+    # the normal part scales the radius of each cone; components outside are shortened to it
     by_slip = mu * s / slip if slip > mu * s else 1.0
     by_turn = rolling * s / turn if turn > rolling * s else 1.0
     out[0] = s
@@ -88,6 +90,7 @@ def projection_derivative(
     for i in range(size):
         for j in range(size):
             out[i, j] = 0.0
+    # in the polar cone the projection is constant
     if not s > 0.0:
         return
     slides, turns = slip > mu * s, turn > rolling * s
@@ -108,6 +111,7 @@ def projection_derivative(
         if not (slides if tangential else turns):
             out[i, i] = 1.0
             continue
+        # on the surface P_t = bound s x_t / |x_t|: derivative by s, and by the direction of x_t
         length, bound = (slip, mu) if tangential else (turn, rolling)
         first, last = (1, 1 + n_tangent) if tangential else (1 + n_tangent, size)
         unit = x[i] / length

@@ -54,6 +54,7 @@ def solve_small(a: Matrix, b: Vector) -> bool:
     """Replace b by the solution of a x = b, by elimination in place; False where a is singular."""
     n = b.shape[0]
     for c in range(n):
+        # partial pivoting
         best = c
         for i in range(c + 1, n):
             if abs(a[i, c]) > abs(a[best, c]):
@@ -68,6 +69,7 @@ def solve_small(a: Matrix, b: Vector) -> bool:
             for j in range(c, n):
                 a[i, j] -= factor * a[c, j]
             b[i] -= factor * b[c]
+    # backward substitution
     for i in range(n - 1, -1, -1):
         for j in range(i + 1, n):
             b[i] -= a[i, j] * b[j]
@@ -82,6 +84,7 @@ def _natural(
 ) -> float:  # fmt: skip
     """Return |r - P(r - rho De Saxce's velocity)|; u, the argument of P and P stand in `work`."""
     size = r.shape[0]
+    # argument r - rho (u + (mu |u_t| + rolling |u_m|) n), and its projection on Coulomb's cone
     u, argument, nearest = work[0], work[1], work[2]
     for i in range(size):
         u[i] = q[i]
@@ -109,6 +112,7 @@ def _one_contact(
     work : (4 + 3 size, size) scratch
     """
     size = r.shape[0]
+    # the bodies separate without a force: open
     if q[0] >= 0.0:
         for i in range(size):
             r[i] = 0.0
@@ -116,6 +120,7 @@ def _one_contact(
     u, argument, nearest, gradient = work[0], work[1], work[2], work[3]
     derivative, jacobian = work[4 : 4 + size], work[4 + size : 4 + 2 * size]
     first, trial = work[4 + 2 * size], work[5 + 2 * size]
+    # the projected step is the result unless a step of Newton's method lowers the residual
     error = _natural(w, q, r, n_tangent, mu, rolling, rho, work)
     for i in range(size):
         first[i] = nearest[i]
@@ -124,6 +129,7 @@ def _one_contact(
     for _ in range(_MOST_LOCAL):
         if error <= 1e-15 * scale:
             break
+        # semismooth Newton: (I - D + rho D E w) dr = P - r
         projection_derivative(argument, n_tangent, mu, rolling, derivative)
         de_saxce_derivative(u, n_tangent, mu, rolling, gradient)
         newton_block(w, derivative, gradient, rho, jacobian)
@@ -134,6 +140,7 @@ def _one_contact(
         for i in range(size):
             trial[i] += nearest[i]
         after = _natural(w, q, trial, n_tangent, mu, rolling, rho, work)
+        # a larger residual may fall again: go on unless it grows tenfold
         if not after < error:
             if after > 10.0 * error:
                 break
@@ -162,6 +169,7 @@ def newton_block(w: Matrix, derivative: Matrix, gradient: Vector, rho: float, ou
         for j in range(size):
             total = 0.0
             for k in range(size):
+                # row k of E w: E adds the gradient of mu |u_t| + rolling |u_m| to the normal row
                 changed = w[k, j]
                 if k == 0:
                     for m in range(1, size):
@@ -197,6 +205,7 @@ def sweeps(
             for i in range(size):
                 own[i] = q[c, i]
                 before[i] = r[c, i]
+            # velocity by the forces of all other contacts, those before at their new values
             for b in range(start[c], start[c + 1]):
                 if b != here:
                     k = column[b]

@@ -74,6 +74,7 @@ def linearise(
         for i in range(size):
             argument[i] = r[c, i] - rho[c] * u[c, i]
         argument[0] = r[c, 0] - rho[c] * de_saxce(u[c], n_tangent, mu[c], rolling[c])
+        # D at r - rho De Saxce's velocity, and D E, with E the change of u to De Saxce's velocity
         projection_derivative(argument, n_tangent, mu[c], rolling[c], derivative)
         de_saxce_derivative(u[c], n_tangent, mu[c], rolling[c], gradient)
         for i in range(size):
@@ -81,6 +82,7 @@ def linearise(
                 changed[i, j] = derivative[i, j] + (
                     derivative[i, 0] * gradient[j] if j > 0 else 0.0
                 )
+        # all blocks of row c: D E W
         for b in range(start[c], start[c + 1]):
             for i in range(size):
                 for j in range(size):
@@ -88,6 +90,7 @@ def linearise(
                     for k in range(size):
                         total += changed[i, k] * blocks[b, k, j]
                     jacobian[b, i, j] = total
+        # the block on the diagonal: (I - D) / rho, and the shift of W
         here = diagonal[c]
         for i in range(size):
             for j in range(size):
