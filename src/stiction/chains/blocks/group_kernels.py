@@ -330,6 +330,7 @@ def slide(p: Problem, here: MassColumns, chain: ChainColumns) -> None:
     h = p.h
     for j in range(WIDTH):
         w, mass, stuck = here.solution[j], here.mass[j], here.mode[j] == 0.0
+        # velocity change: v_theta = u + theta du
         du = (w - here.slip_rate[j]) * p.rate
         u = here.slip_rate[j] + du
         # a stuck mass gets zero velocity; its kinetic energy counts as numerical dissipation

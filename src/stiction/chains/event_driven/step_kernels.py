@@ -396,6 +396,7 @@ def _reach_of_series(p: Problem, s: Scratch, count: int, reach: float, fitted: f
         load_size = max(load_size, abs(s.load[k]))
     # beyond tau = 4 the terms of an oscillation grow before they fall, and digits cancel
     tau = min(reach, 4.0) if norm[top] > 0.0 or norm[top - 1] > 0.0 else reach
+    # the size of the early terms depends on tau: repeat
     for _ in range(3):
         size, power = 0.0, 1.0
         for k in range(1, top // 2 + 1):

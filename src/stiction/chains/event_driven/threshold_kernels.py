@@ -332,10 +332,12 @@ def _load_errors(p: Problem, s: Scratch, t: float, fit_error: float, tau: float)
         power *= tau
     for j in range(p.sine_amplitude.size):
         angle = abs(p.sine_frequency[j] * t) + abs(p.sine_phase[j])
+        # rounding of the angle; the terms of the error have the factors of the series
         error = 2e-15 * (1.0 + angle) * abs(p.sine_amplitude[j])
         for k in range(s.fit.size):
             s.fit[k] += error
             error *= abs(p.sine_frequency[j]) / (p.rate * (k + 1))
+    # each term of a fitted load may be wrong by this fraction of the load on the step
     if p.load_address != 0:
         power = 1.0
         for k in range(s.fit.size):

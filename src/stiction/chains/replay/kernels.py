@@ -62,6 +62,7 @@ def linear_ends(
             continue
         tau = rate * (time[s, 1] - time[s, 0])
         top = _terms(tau)
+        # weights J_0, 2 J_k of the polynomials P_k(B) in exp(tau B)
         _bessel(tau, top, weight)
         _first_polynomial(p, rate, time[s, 0], segment[s], start, mode, s, work, weight)
         n = p.mass.size
@@ -130,6 +131,7 @@ def _first_polynomial(
         right = p.link_k[c] * (work[11, c + 1] - work[11, c])
         force = right - left + p.plate_k[i] * (p.plate_speed * t - work[11, c])
         force += p.load_vector[i] * load - mode[s, i] * p.normal[i] * p.mu_kinetic[i]
+        # 1 / (m R^2), and times it the force at the start and its rate over R
         work[8, c] = gain
         work[9, c] = gain * force
         rises = p.load_vector[i] * p.segment_rate[segment] + p.plate_k[i] * p.plate_speed
@@ -151,6 +153,7 @@ def _next_polynomial(
     n = p.mass.size
     # P_1 = B P_0, then P_{k+1} = 2 B P_k + P_{k-1}
     times = 1.0 if k == 0 else 2.0
+    # the force at the start contributes to even orders, its rate of change to odd ones
     steady = times if k % 2 == 0 else 0.0
     rising = times * k if k % 2 == 1 else 0.0
     load = _waves(p, rate, times, weight)

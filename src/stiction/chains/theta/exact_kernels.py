@@ -467,6 +467,7 @@ def secant(p: Problem, f: Floats) -> float:
             slope = (friction - trial.resistance[i]) / speed
         else:
             slope = masses.normal_force[i] * slope_of(p, i, 0.0)
+        # limit negative slopes, so that the matrix stays an M-matrix
         slope = max(slope, (_LEAST_PIVOT - 1.0) * masses.pivot[i])
         off = abs(slope - trial.slope[i]) * speed
         size = max(trial.hold[i], abs(trial.resistance[i] + slope * speed))

@@ -94,6 +94,7 @@ def advance_smooth(p: Problem, work: Work, saved: Saved, events: Events, steps: 
         size, changed = trial_modes(p, f, m)
         if not size < _LARGEST:
             return NOT_FINITE
+        # samples inside the step need the state at its start
         due = now.save_at <= time_after(p, now.step)
         if due:
             save_step_start(p, f, law, now)

@@ -148,6 +148,7 @@ def forces(p: Problem, f: Floats, step: int, pull: float) -> None:
             right = -masses.stiffness[n] * (motion.x[i] + belt_shift) - masses.damping[n] * p.belt
         trial.force[i] = (right - left) + masses.load_vector[i] * pull
         left = right
+    # springs to the plate, which is at its place at theta
     if p.plates:
         plate = p.plate_speed * (p.t_start + (step + p.theta) * p.h)
         for i in range(n):
@@ -390,6 +391,7 @@ def save_samples(
             slip_rate = old_part * trial.slip_rate_before[i] + new_part * motion.slip_rate[i]
             saved.v[sample, i] = p.belt + slip_rate
             saved.heat[sample, i] = old_part * trial.heat_before[i] + new_part * motion.heat[i]
+            # friction and mode are those at the end of the step
             saved.friction[sample, i] = trial.friction[i]
             saved.mode[sample, i] = modes.trial[i]
             for j in range(p.n_state):

@@ -83,6 +83,7 @@ def update_state(
             i = lists[done].changed
             trial.friction[i] = trial.friction_after[i]
             done += 1
+        # an event has the friction of the last step too: record it before that is replaced
         if not unchanged:
             record_mode_changes(f, m, now, events, t, first, last, p.belt)
         for i in range(first, last):
