@@ -45,6 +45,7 @@ def line_rates(x: Vector, p: Wheel, work: Matrix, rates: Rates) -> None:
     r, slip, rate = x[0], x[2] - wheel.omega0, rates[0]
     free, pushed = work[0], work[1]
     wheel_forced(x, 0.0, 0.0, p, free)
+    # the field without contact, then its changes by a unit of force and of moment
     for i in range(3):
         if i > 0:
             wheel_forced(x, 1.0 if i == 1 else 0.0, 1.0 if i == 2 else 0.0, p, pushed)
@@ -53,6 +54,7 @@ def line_rates(x: Vector, p: Wheel, work: Matrix, rates: Rates) -> None:
         else:
             for j in range(3):
                 pushed[j] = free[j]
+        # gradients of h (4) and g (5) at v = 0, omega = omega0, times this field
         h = -slip * wheel.cos * pushed[0] - wheel.sin * pushed[1]
         h += (wheel.d * wheel.sin - r * wheel.cos) * pushed[2]
         g = slip * wheel.sin * pushed[0] - wheel.cos * pushed[1]
@@ -128,6 +130,7 @@ def _lowest(
     at_a = sign * turn_and_growth(a, side, rolling, rates, p)[0]
     at_b = sign * turn_and_growth(b, side, rolling, rates, p)[0]
     for _ in range(60):
+        # past a change of sign: this point separates both roots
         if min(at_a, at_b) < 0.0:
             break
         if at_a < at_b:
@@ -158,6 +161,7 @@ def sector_rays(sector: int, rates: Rates, p: Wheel, scan: Vector, rays: Rays) -
     """
     side = 1.0 if sector < 2 else -1.0
     rolling = 1.0 if sector == 0 or sector == 3 else -1.0
+    # sectors 2 and 3 begin at -pi and -pi / 2
     begin = 0.5 * math.pi * (sector if sector < 2 else sector - 4)
     step, count = 0.5 * math.pi / _SCAN, 0
     for i in range(_SCAN + 1):
@@ -175,6 +179,7 @@ def sector_rays(sector: int, rates: Rates, p: Wheel, scan: Vector, rays: Rays) -
             split = _lowest(low, high, side, rolling, rates, p)
             if scan[i] * turn_and_growth(split, side, rolling, rates, p)[0] > 0.0:
                 continue
+        # one root in [low, high], or one on each side of `split`
         for half in range(2 if split < high else 1):
             left = low if half == 0 else split
             right = split if half == 0 else high
