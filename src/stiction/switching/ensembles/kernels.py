@@ -101,7 +101,7 @@ def _set_signs(w: Workspace, functions: EventFunctions) -> int:
 
 @kernel
 def _set_signs_at_intersection(w: Workspace, functions: EventFunctions) -> int:
-    """Set the signs of a start on an intersection, if it has one exit direction."""
+    """Set the signs of a start on an intersection; return DONE, or SEVERAL_DIRECTIONS."""
     now, a = w.progress[0], w.vectors
     i, j, many = -1, -1, 0
     for k in range(now.m):
@@ -133,6 +133,7 @@ def place(
     """
     now, a = w.progress[0], w.vectors
     n = now.n
+    # nothing of the last trajectory in these arrays counts
     now.steps = now.rejected = now.events = now.saves = now.shrinks = now.at_once = 0
     now.branch = now.reported_open = 0
     now.direction = direction

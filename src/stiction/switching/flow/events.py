@@ -1,6 +1,7 @@
 """Events: step to the root of the event function, choose the continuation, change the mode.
 
-Rare events are stored in `progress`, and the loop returns their codes for `rare_events`.
+Kernels that handle an event return RUNNING, or the code with which the call must end. Rare events
+are stored in `progress`, and the loop returns their codes for `rare_events`.
 Source: Filippov 1988; Szalai, Jeffrey 2014, section II.
 """
 

@@ -116,6 +116,7 @@ def slips_to_its_end(w: Workspace, functions: EventFunctions, h: float) -> bool:
     near = rho <= 0.1 * now.on_line
     if not (straight and _has_ray(w, h_value, g_value)) and not near:
         return False
+    # straight to the line, in the time rho / -rho'
     for c in range(now.n + 1 + now.q):
         a[Y, c] += time * a[STAGE, c]
     return True

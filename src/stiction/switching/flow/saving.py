@@ -88,6 +88,7 @@ def _fraction_at_time(w: Workspace, target: float, s: float, fraction: float) ->
             high = s
         else:
             low = s
+        # the mean rate of the time in the step
         slope = (a[TRIAL, n] - a[Y, n]) / fraction
         guess = s - error / slope if slope != 0.0 else -1.0
         s = guess if low < guess < high else 0.5 * (low + high)

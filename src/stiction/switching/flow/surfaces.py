@@ -225,6 +225,7 @@ def _select_sliding_vector(w: Workspace) -> None:
         sign = 1 - 2 * b
         candidate = root(rate, float(sign), False)
         size = max(abs(candidate.u), abs(candidate.v)) if candidate.good else 1e300
+        # the present vector as long as it is admissible, else that of the smaller multipliers
         if sign == present and size <= 1.0 + 1e-9:
             return
         if size < best:

@@ -141,7 +141,7 @@ def roll_patch(
     motion: tuple[float, float, float],
     dt: float,
 ) -> None:
-    """Move the material through the patch for `dt`, in stick or in slip.
+    """Move the material for `dt`: update q, slip and the energies of the patch, fill `felt`.
 
     Parameters
     ----------
@@ -262,6 +262,7 @@ def patch_loads(p: Table[Tyre], patch: Table[Patch], q: Vector) -> tuple[float, 
     for j in range(last + 1):
         low = max(-tyre.half_length, -tyre.half_length + (j - 1 + contact_patch.offset) * dx)
         high = min(tyre.half_length, -tyre.half_length + (j + contact_patch.offset) * dx)
+        # F = integral of the pressure q / break_at, M = minus that of x times it
         part = q[j] / tyre.break_at * max(high - low, 0.0)
         force += part
         moment -= 0.5 * (low + high) * part
@@ -293,6 +294,7 @@ def accelerations(
     p1 = tyre.k2 * (tyre.r0 - r) - tyre.c2 * v + tyre.m * r * w * w
     p2 = tyre.d * r * cos + inertia * sin
     drag = (tyre.c1 + 2.0 * tyre.m * r * v) * w
+    # (2), (3) over m (beta^2 + r^2): physical time
     pull = (inertia + tyre.d * tyre.d) * p1 - tyre.d * drag + force * p2 + tyre.d * moment
     turn = tyre.d * p1 - drag + force * r * cos + moment
     return pull / (tyre.m * inertia), turn / (tyre.m * inertia)

@@ -31,7 +31,7 @@ _GOLDEN = 0.3819660112501051
 
 @kernel
 def line_rates(x: Vector, p: Wheel, work: Matrix, rates: Rates) -> None:
-    """Fill the rates of h and g, which are linear in force and moment.
+    """Fill `rates` with h' and g' without contact, and their changes by force and by moment.
 
     Parameters
     ----------
@@ -83,6 +83,7 @@ def turn_and_growth(
     """
     sin, cos, rate = math.sin(angle), math.cos(angle), rates[0]
     force, moment = tyre_contact(side, sin, rolling * abs(cos), p)
+    # L(th) and G(th), see the module
     lateral = rate.h + rate.h_by_force * force + rate.h_by_moment * moment
     along = rate.g + rate.g_by_force * force + rate.g_by_moment * moment
     return lateral * cos - along * sin, lateral * sin + along * cos
@@ -119,7 +120,7 @@ def _lowest(
     rates: Rates,
     p: Wheel,
 ) -> float:
-    """Return the minimum of |rho th'| before a change of sign, by golden section.
+    """Return the angle of the minimum of |rho th'|, by golden section.
 
     With its sign at `low` counted as positive: past a change of sign it continues to decrease, so
     that two close roots have their minimum between them.
@@ -146,7 +147,7 @@ def _lowest(
 
 @kernel
 def sector_rays(sector: int, rates: Rates, p: Wheel, scan: Vector, rays: Rays) -> int:
-    """Fill the rays of a sector; return their number.
+    """Fill `rays` with those of a sector; return their number.
 
     A scan of the sector brackets the roots; a minimum of |rho th'| between nodes is located too, so
     that both rays of a pair about to merge are found.

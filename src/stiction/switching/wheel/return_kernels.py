@@ -145,6 +145,7 @@ def surface_lie(x: Matrix, p: Wheel, out: Matrix) -> None:
         gradient[0], gradient[1] = -slip * wheel.cos, -wheel.sin
         gradient[2] = wheel.d * wheel.sin - r * wheel.cos
         for side in range(2):
+            # on h = 0: F = +-mu and M = sgn(g) kappa F
             force = wheel.mu if side == 0 else -wheel.mu
             wheel_forced(x[i], force, math.copysign(wheel.kappa, g) * force, p, velocity)
             out[i, side] = 0.0

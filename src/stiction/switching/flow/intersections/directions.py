@@ -305,6 +305,7 @@ def _sliding_rate(w: Workspace, s: int, o: int, side: float, x: int) -> float:
     _field_of(w, x, MINUS)
     normals(w, x, GRAD)
     up, down = lie_derivative(w, s, PLUS), lie_derivative(w, s, MINUS)
+    # (15): weights L- and -L+ over L- - L+
     fraction = down / (down - up) if down != up else 0.5
     for e in range(now.n):
         a[MINUS, e] = fraction * a[PLUS, e] + (1.0 - fraction) * a[MINUS, e]

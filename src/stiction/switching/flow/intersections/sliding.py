@@ -120,6 +120,7 @@ def _next_root(w: Workspace, low: float) -> float:
         for level in range(1, NODES):
             for b in range(NODES - level):
                 a[EXTRA2, b] = (1.0 - low) * a[EXTRA2, b] + low * a[EXTRA2, b + 1]
+        # `first_fall` expects a positive start
         if a[EXTRA2, 0] < 0.0:
             for b in range(NODES):
                 a[EXTRA2, b] = -a[EXTRA2, b]

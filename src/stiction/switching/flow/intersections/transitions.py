@@ -79,7 +79,7 @@ def _defer_choice(w: Workspace, i: int, j: int, directions: int) -> int:
 
 @kernel
 def _enter_direction(w: Workspace, i: int, j: int, directions: int) -> None:
-    """Continue in the only exit direction."""
+    """Set the signs, and the sliding vector, of the only exit direction; begin its mode."""
     now, a = w.progress[0], w.vectors
     a[SIDES, i], a[SIDES, j] = signs_of(directions)
     if directions & _SLIDES:
