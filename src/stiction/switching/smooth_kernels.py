@@ -78,7 +78,7 @@ def smooth_rates(
     signs[0] = -1.0
     call_arrays(field, x, signs, p, other)
     for c in range(out.size):
-        # the combination (15) with the smooth sign in place of the multiplier
+        # the convex combination of both fields, with the smooth sign as its multiplier
         out[c] = 0.5 * ((1.0 + s) * out[c] + (1.0 - s) * other[c])
 
 

@@ -129,7 +129,7 @@ def _step_to_event(
         if abs(correction) <= 0.1 * math.sqrt(now.rtol) * length or slope >= 0.0:
             for c in range(width):
                 a[TRIAL, c] -= correction * a[STAGE + AT_END, c]
-            # an event past the end of the run: the dense output had the wrong order
+            # an event past the end of the run: the dense output had it before
             left = (now.t_end - a[TRIAL, n]) * now.direction
             return left >= 0.0 or which == last
         length = min(max(length - correction, 0.5 * length), h)

@@ -52,7 +52,7 @@ def inspect_states(
     worst: Table[Inspection],
     b: int,
 ) -> None:
-    """Raise the errors in worst[b] to the largest of these states; a NaN counts as infinity.
+    """Update worst[b] by the errors of these states; a NaN counts as an infinite error.
 
     Parameters
     ----------

@@ -86,8 +86,7 @@ def slips_onto_line(w: Workspace, functions: EventFunctions, h: float) -> int:
     now.line_step = _SLIPPING * rho / inward if inward > 0.0 else 0.0
     if inward <= 0.0 or rho > 0.1 * math.sqrt(now.rtol) * a[SCALE, 0]:
         return AFAR
-    # the remaining motion is straight up to the rotation of the direction
-    # |rho th'|, the speed across the direction to the line
+    # |rho th'|: the remaining motion is straight up to this rotation of the direction
     turning = abs(h_value * dg - g_value * dh) / rho
     time = rho / inward
     straight = time * turning <= now.rtol * inward or (

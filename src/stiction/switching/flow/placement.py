@@ -139,8 +139,8 @@ def _set_kinks(w: Workspace) -> None:
         a[SPARE, c] = a[Y, c] + shift * a[PLUS, c]
     call_at(now.surface, row_at(a, SPARE), signs, now.parameters, row_at(a, EXTRA2))
     for j in range(k):
-        # zero to rounding: the sign that the motion enters
         value = a[EXTRA, m + j]
+        # zero to rounding: the sign that the motion enters
         if abs(value) <= 1e-13 * size:
             value = a[EXTRA2, m + j]
         a[KINKS, j] = 1.0 if value >= 0.0 else -1.0

@@ -184,7 +184,7 @@ def at_grazing(w: Workspace, functions: EventFunctions, table: Matrix, records: 
     length = lowest_point(w, table, i, fraction, h)
     value, grazing = a[SAMPLE, i], classify_grazing(w, functions, i)
     normal = not gradient_vanishes(w, functions, i)
-    # two solutions: on to the other side, or back
+    # two solutions: one remains on its side, one leaves to the other
     if grazing.open and grazing.exact and normal:
         _record_grazing(w, functions, records, i, length / h, True)
         return SPLIT
