@@ -25,6 +25,7 @@ __all__ = ["MOST_RAYS", "line_exit_angles", "line_rates", "sector_rays", "turn_a
 
 MOST_RAYS = 8
 _RATES, _RAY = LineRates.fields_type, Ray.fields_type
+# intervals in which a sector is scanned; golden section, (3 - sqrt 5) / 2
 _SCAN = 48
 _GOLDEN = 0.3819660112501051
 
