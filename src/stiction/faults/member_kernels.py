@@ -112,8 +112,10 @@ def integrate_sliders(
         _begin(m, stiffness, given, b)
         code = sk.PAUSE
         while code == sk.PAUSE and now.steps < most:
+            # a pause is a full buffer, or the end of the allowed steps
             now.left = most - now.steps
             code = integrate_dense(m, stiffness)
+            # the caller enlarges the buffer and repeats this member
             if used + now.events > len(results.events):
                 return b
             used = _copy_events(m, results.events, used)

@@ -73,6 +73,7 @@ def project_equilibrium(
                 x = state[i]
                 break
             x += change
+            # Newton's method is quadratic: the next correction would be far below
             if abs(change) <= 1e-3 * rtol:
                 break
         state[i] = x

@@ -83,6 +83,7 @@ def coefficient(x: float, q: float, cell: Cell) -> tuple[float, float]:
         small = math.exp(-2.0 * power)
         root = math.sqrt(1.0 + small)
         return a * (power + math.log1p(root)), 1.0 / root
+    # V / (2 V0) exp(...) of at most 1
     u = math.exp(power)
     return a * math.asinh(u), u / math.sqrt(1.0 + u * u)
 
@@ -119,6 +120,7 @@ def rates(
             q_rate = math.exp(-q) - part
         mu, direct = coefficient(x, q, cell)
         sigma, drag = cell.sigma, cell.eta * v
+        # the time derivative of the balance, solved for the rate of ln V
         resisting = sigma * cell.b * direct * q_rate
         # sigma falls as the pore pressure rises: d(sigma)/dt mu moves to the loading
         loading = stress_rate[i] + cell.pressure_rate * mu
@@ -126,6 +128,7 @@ def rates(
         out[n + i] = q_rate
         out[2 * n + i] = v - plate_speed
         out[3 * n + i] = sigma * mu * v
+        # eta V^2, and the stress tau of the balance times the speed of the plates
         radiated += drag * v
         work += (sigma * mu + drag) * plate_speed
     out[4 * n] = radiated

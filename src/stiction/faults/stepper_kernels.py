@@ -61,6 +61,7 @@ _MOST_SECANTS = 60
 @kernel
 def _add_time(now: Progress, h: float) -> None:
     """Add h to the time by compensated summation; `time_low` holds the rounding error."""
+    # Kahan's sum: in 1e10 s a double resolves 2e-6 s, and steps of an event are 1e-3 s
     low = h + now.time_low
     total = now.time + low
     now.time_low = low - (total - now.time)
@@ -93,6 +94,7 @@ def _request_stage(m: MethodState) -> int:
             trial[j] += weight * stage[j]
     for j in range(size):
         trial[j] = start[j] + h * trial[j]
+    # slip rates less that of the plates: the stress rate is K times these
     for i in range(n):
         v = math.exp(trial[i])
         m.cells[i].speed, m.operand[i] = v, v - plate_speed
@@ -185,12 +187,14 @@ def _write_event(m: MethodState) -> None:
     """Record an event: in the trial state the largest speed crosses the level."""
     now, n, state = m.progress[0], m.operand.size, m.trial
     i, out = _fastest(state, n), m.events[now.events]
+    # the time of the trial in two parts; then again that of the accepted state
     before, low = now.time, now.time_low
     _add_time(now, now.trial_step)
     out.time, out.time_low = now.time, now.time_low
     now.time, now.time_low = before, low
     out.cell, out.up = i, 1 if now.at_high > 0.0 else 0
     out.speed, out.age = math.exp(state[i]), math.exp(state[n + i])
+    # mean slip over the cells
     total = 0.0
     for j in range(n):
         total += state[2 * n + j]
@@ -206,6 +210,7 @@ def _write_event(m: MethodState) -> None:
             most = max(most, state[2 * n + j] - m.cells[j].onset_slip)
         # add the displacement of the plates since the onset
         out.largest = most + now.plate_speed * (out.time - now.onset_at)
+    # profile of the event
     for j in range(n):
         m.cells[j].event_slip = state[2 * n + j]
     now.events += 1
@@ -272,6 +277,7 @@ def _update_bracket(m: MethodState) -> int:
         _write_event(m)
     else:
         _update_extremes(m, m.trial)
+    # the next monitored quantity, within the same step
     now.which += 1
     return _locate_next(m)
 
@@ -310,9 +316,11 @@ def _accept(m: MethodState) -> int:
     _write_trace(m)
     now.steps += 1
     now.left -= 1
+    # the estimate of order 4 is proportional to h^5
     error = max(now.error, 1e-10)
     now.step *= min(_GROW, max(_SHRINK, _SAFETY * error**-0.2))
     now.since += 1
+    # the projection changes speeds: not next to an event, which it might pass over
     if now.since >= EVERY:
         n = m.operand.size
         if abs(m.state[_fastest(m.state, n)] - now.level) > _EVENT_DISTANCE:
@@ -336,12 +344,14 @@ def _project(m: MethodState) -> int:
     """Project the speeds onto the balance of stress; request the stress rate of the result."""
     state, now, n = m.state, m.progress[0], m.operand.size
     own, plate_speed, largest = now.own_stiffness, now.plate_speed, 0.0
+    # tau = tau0 + K s, and the size of its terms for rounding
     for i in range(n):
         start = m.cells[i].stress_start
         largest = max(largest, abs(start), own * abs(m.operand[i]))
         m.stress_rate[i] += start
     off = project_equilibrium(state, m.stress_rate, m.cells, now.rtol, largest)
     now.off_balance = max(now.off_balance, off)
+    # the rates of the projected state are the first stage of the next step
     for j in range(m.state.size):
         m.trial[j] = state[j]
     for i in range(n):
@@ -388,11 +398,13 @@ def _accept_or_reject(m: MethodState) -> int:
         for i in range(m.operand.size):
             if m.cells[i].sigma <= 0.0:
                 return OPENED
+        # roots and saved times within the step come before its acceptance
         now.error = error
         for j in range(m.state.size):
             m.next_state[j], m.next_stage[j] = m.trial[j], m.stages[6, j]
         return _locate_next(m)
     now.rejected += 1
+    # rates that are not finite have no error: the largest reduction
     if math.isnan(error):
         now.step *= _SHRINK
     else:
@@ -424,24 +436,29 @@ def advance(m: MethodState) -> int:
     s, aim, h = now.stage, now.aim, now.trial_step
     if s < 0:
         return _next_step(m)
+    # normal stress at the time of the stage; for PROJECT and RESTART that of the accepted state
     offset = _C[s] * h if aim < PROJECT else 0.0
     set_normal_stress(m, now.time + (now.time_low + offset))
     if aim == PROJECT:
         return _project(m)
+    # RESTART evaluates the first stage after a projection
     if aim == RESTART:
         s = 0
     elif s == 0:
         for i in range(m.operand.size):
             m.cells[i].speed = math.exp(m.trial[i])
+    # the requested product has arrived: finish its stage
     rates(m.trial, m.stress_rate, m.cells, now.plate_speed, m.stages[s])
     if aim == RESTART:
         return _after_step(m)
+    # the first product of a run: no step is known yet
     if s == 0:
         now.step = _first_step(m)
         return _next_step(m)
     if s < 6:
         now.stage = s + 1
         return _request_stage(m)
+    # all stages are known: the purpose of the trial decides what follows
     if aim == STEP:
         return _accept_or_reject(m)
     if aim == LOCATE:

@@ -69,6 +69,7 @@ def smooth_rates(
     signs, other, field = work[0], work[1], of.field
     call_arrays(of.surface, x, signs, p, other)
     s, _ = _smooth_sign(other[0], tanh, width)
+    # the wheel: its field with sgn(g) and |g| as numbers
     if of.smooth != 0:
         field = of.smooth
         signs[1], signs[2] = _smooth_sign(other[1], tanh, width)
@@ -77,6 +78,7 @@ def smooth_rates(
     signs[0] = -1.0
     call_arrays(field, x, signs, p, other)
     for c in range(out.size):
+        # the convex combination of both fields, with the smooth sign as its multiplier
         out[c] = 0.5 * ((1.0 + s) * out[c] + (1.0 - s) * other[c])
 
 
@@ -185,16 +187,19 @@ def noisy_paths(
         call_arrays(of.surface, x, signs, p, values)
         h = values[0]
         for j in range(noise.most):
+            # a path has left when |h| first exceeds `away` after the loss
             far = abs(h) > noise.away
             if far and exits[2, i] == 0.0 and t > noise.lost:
                 exits[0, i] = visit if visit == visit else noise.lost
                 exits[1, i], exits[2, i] = t, 1.0 if h > 0.0 else -1.0
             if t >= noise.t_end:
                 break
+            # the normal is needed near the surface only
             if not (flat or far or exits[2, i] != 0.0):
                 gradients(of.surface, of.gradient, 1, n, at(p), scale, x, steep, work[5:])
             step, up, down = noise.step, 0.0, 0.0
             if far or exits[2, i] != 0.0:
+                # far from the surface, or after the exit: the field of the side, the longest step
                 signs[0] = 1.0 if h > 0.0 else -1.0
                 call_arrays(of.field, x, signs, p, rate)
             else:
@@ -202,6 +207,7 @@ def noisy_paths(
                 step = _step_length(noise, t, h, up, down)
             if step < noise.least:
                 missed, step = min(missed, step), noise.least
+            # Euler and Maruyama: drift times the step, noise times its square root
             root, before = noise.level * math.sqrt(step), h
             for c in range(n):
                 x[c] += step * rate[c] + root * scale[c] * rng.standard_normal()

@@ -41,6 +41,7 @@ def _factor(m: Matrix, pivots: Integers) -> bool:
     """Factorise m in place with partial pivoting; return whether it is regular."""
     n = m.shape[0]
     for c in range(n):
+        # row with the largest pivot
         best = c
         for i in range(c + 1, n):
             if abs(m[i, c]) > abs(m[best, c]):
@@ -91,10 +92,14 @@ def _jacobian(w: Workspace, jac: Matrix) -> None:
 
 @kernel(allocates=True)
 def _newton(w: Workspace, h: float, jac: Matrix, size: Vector, z: Vector) -> bool:
-    """Fill z[3 n] with the increments of the stages, STAGE + 1 .. 3 with their rates."""
+    """Return whether the stages were solved; fill z[3 n] with their increments.
+
+    STAGE + 1 .. 3 get their rates.
+    """
     now, a = w.progress[0], w.vectors
     n = now.n
     big, pivots = np.empty((3 * n, 3 * n)), np.empty(3 * n, dtype=np.int64)
+    # I - h (A x J), one factorisation for all iterations
     for s in range(3):
         for r in range(3):
             for i in range(n):
@@ -104,6 +109,7 @@ def _newton(w: Workspace, h: float, jac: Matrix, size: Vector, z: Vector) -> boo
     if not _factor(big, pivots):
         return False
     b, last, rtol = np.empty(3 * n), math.inf, now.rtol
+    # largest increment after convergence, in tolerances, as in RADAU5
     enough = max(10.0 * _EPS / rtol, min(_CONVERGED, math.sqrt(rtol)))
     z[:] = 0.0
     for k in range(_ITERATIONS):
@@ -111,11 +117,13 @@ def _newton(w: Workspace, h: float, jac: Matrix, size: Vector, z: Vector) -> boo
             for i in range(n):
                 a[TRIAL, i] = a[Y, i] + z[s * n + i]
             rates(w, TRIAL, STAGE + 1 + s)
+        # residual h (A x I) F(y + Z) - Z
         for s in range(3):
             for i in range(n):
                 b[s * n + i] = -z[s * n + i]
                 for r in range(3):
                     b[s * n + i] += h * RADAU[s][r] * a[STAGE + 1 + r, i]
+        # converged, and STAGE has the rates at these increments
         if last <= enough:
             return True
         _solve(big, pivots, b)
@@ -125,9 +133,10 @@ def _newton(w: Workspace, h: float, jac: Matrix, size: Vector, z: Vector) -> boo
                 z[s * n + i] += b[s * n + i]
                 norm += (b[s * n + i] / size[i]) ** 2
         norm = math.sqrt(norm / (3 * n))
-        # increments no longer decrease at the level of rounding
+        # divergence: increments above the tolerance that grow
         if not norm < 1e300 or (k > 1 and norm > last and last > 1.0):
             return False
+        # increments below the tolerance no longer decrease, by rounding: converged
         if k > 2 and norm > 0.5 * last and norm < 1.0:
             norm = 0.0
         last = norm
@@ -146,6 +155,7 @@ def stiff_step(w: Workspace, h: float) -> float:
     now, a = w.progress[0], w.vectors
     n = now.n
     width, jac, size = n + 1 + now.q, np.empty((n, n)), np.empty(n)
+    # tolerance of each state, not below the rounding of its rate
     for c in range(n):
         unit = a[SCALE, c]
         wanted = now.atol * unit + now.rtol * abs(a[Y, c])
@@ -157,14 +167,17 @@ def stiff_step(w: Workspace, h: float) -> float:
         return _FAILED
     for c in range(width):
         a[TRIAL, c] = a[Y, c]
+        # y + Z3 for the states; the time and energies by the weights of the last stage
         if c < n:
             a[TRIAL, c] += z[2 * n + c]
         else:
             for r in range(3):
                 a[TRIAL, c] += h * RADAU[2][r] * a[STAGE + 1 + r, c]
+    # outside surfaces without the rounding of the weights
     if sliding_surface(w, SIDES) < 0:
         a[TRIAL, n] = a[Y, n] + now.direction * h
     rates(w, TRIAL, STAGE + AT_END)
+    # embedded error of order 3, filtered: (mu / h I - J)^-1 (f(y) + sum e_s Z_s / h)
     pivots, off = np.empty(n, dtype=np.int64), np.empty(n)
     for i in range(n):
         off[i] = a[STAGE, i]

@@ -72,10 +72,12 @@ def _set_signs(w: Workspace, functions: EventFunctions) -> int:
         size = scale_of_h(w, i, GRAD)
         value = a[EXTRA, i]
         functions[i].near = 0
+        # NaN: the sign of h, and on a surface by the admissible continuations below
         if a[SIDES, i] != a[SIDES, i]:
             functions[i].near = 1 if abs(value) <= ON_SURFACE * size else 0
             a[SIDES, i] = 1.0 if value > 0.0 else -1.0
         else:
+            # a given sign must agree with h
             wrong = abs(value) if a[SIDES, i] == 0.0 else -value * a[SIDES, i]
             if wrong > _OFF * size:
                 return NO_START
@@ -85,6 +87,7 @@ def _set_signs(w: Workspace, functions: EventFunctions) -> int:
     for i in range(m):
         if functions[i].near == 0:
             continue
+        # one surface: the only admissible continuation, unless a two-fold or an escaping region
         a[SIDES, i] = 0.0
         begin_mode(w)
         if fold_gap(w, i) <= _AT_TWO_FOLD:
@@ -98,7 +101,7 @@ def _set_signs(w: Workspace, functions: EventFunctions) -> int:
 
 @kernel
 def _set_signs_at_intersection(w: Workspace, functions: EventFunctions) -> int:
-    """Set the signs of a start on an intersection, if it has one exit direction."""
+    """Set the signs of a start on an intersection; return DONE, or SEVERAL_DIRECTIONS."""
     now, a = w.progress[0], w.vectors
     i, j, many = -1, -1, 0
     for k in range(now.m):
@@ -130,6 +133,7 @@ def place(
     """
     now, a = w.progress[0], w.vectors
     n = now.n
+    # nothing of the last trajectory in these arrays counts
     now.steps = now.rejected = now.events = now.saves = now.shrinks = now.at_once = 0
     now.branch = now.reported_open = 0
     now.direction = direction
@@ -142,6 +146,7 @@ def place(
     a[Y, n] = t
     for i in range(sides.size):
         a[SIDES, i] = sides[i]
+    # signs first: `place_state` projects on the surfaces with sign 0
     code = _set_signs(w, functions)
     if code == DONE:
         place_state(w, functions, t)
@@ -192,9 +197,11 @@ def integrate_one(
         room = limits[0].steps - now.steps - events
         if room <= 0:
             return PAUSED
+        # stop where the state is to leave the surface
         end = min(t_end, leave_at) if leave_at < math.inf else t_end
         code = advance_through_rare_events(w, functions, table, records, end, room)
         ended = -1
+        # the records hold two events: each one ends the call with EVENTS_FULL
         for e in range(now.events):
             kind = records.events[e].kind
             events += 1
@@ -204,10 +211,12 @@ def integrate_one(
             if ended < 0 and stop[kind] != 0:
                 ended = STOPPED_AT + kind
         now.events = 0
+        # crossings whose limit is a two-fold
         if code == EVENTS_ACCUMULATE and fold_gap(w, 0) <= _PILED_AT_TWO_FOLD:
             return TWO_FOLD_HIT
         if ended >= 0 and code in (DONE, PAUSED, EVENTS_FULL):
             return ended
+        # a state that does not slide at this time never leaves by this rule
         if code == DONE and leave_at < t_end:
             leave_at = math.inf
             i = sliding_surface(w, SIDES)
@@ -228,6 +237,7 @@ def _speed(w: Workspace) -> float:
     """Return the speed of the state at the end, in units of its scale."""
     now, a = w.progress[0], w.vectors
     i = sliding_surface(w, SIDES)
+    # (15): weights L- and -L+ over L- - L+ of f+ and f-
     weight_plus = 1.0
     if i >= 0:
         up, down = lie_derivatives(w, SIDES, i, Y)
@@ -262,6 +272,7 @@ def _add_times(
         last = e >= saves - 1
         weight = remaining if last else step
         remaining -= weight
+        # the state at the midpoint stands for its interval
         first = saved[e, 1 + axes[0]] if saves > 0 else a[Y, axes[0]]
         second = saved[e, 1 + axes[1]] if saves > 0 else a[Y, axes[1]]
         first, second = (first - cell[0, 0]) / cell[1, 0], (second - cell[0, 1]) / cell[1, 1]
@@ -281,7 +292,7 @@ def note_end(
     signs: Matrix,
     ends: Table[End],
 ) -> None:
-    """Fill the results of start b."""
+    """Fill entry b of state, signs and ends from the present state and the code of its end."""
     now, a = w.progress[0], w.vectors
     for c in range(now.n):
         state[b, c] = a[Y, c]
@@ -318,6 +329,7 @@ def follow(
     now, counts, first, outside = w.progress[0], out.counts, out.first, 0.0
     for b in range(x.shape[0]):
         code = place(w, functions, 0.0, x[b], sides[b], limits[0].direction)
+        # relative error of the distance of the start from a two-fold
         now.vague, now.tallest = limits[0].off, 0.0
         if code == DONE:
             code = integrate_one(

@@ -94,16 +94,19 @@ def follow_members(
     now, a, saved = w.progress[0], w.vectors, records.saved
     n, m, q = now.n, now.m, now.q
     for b in range(x.shape[0]):
+        # as a new flow: no number of the last member remains
         w.progress[0] = initial.progress[0]
         for i in range(len(functions)):
             functions[i] = initial.functions[i]
         for i in range(a.shape[0]):
             for j in range(a.shape[1]):
                 a[i, j] = initial.vectors[i, j]
+        # the kernels read the parameters at the address of p
         for i in range(p.size):
             p[i] = params[b, i]
         for i in range(n):
             a[Y, i] = x[b, i]
+        # a start on a surface, or an early end, is left to a single run: done = 0
         if not _starts(w, functions):
             continue
         place_state(w, functions, saved[0, 0])
@@ -111,6 +114,7 @@ def follow_members(
         if code != DONE or now.saves < 2 or a[Y, n] < saved[1, 0]:
             continue
         results.done[b] = 1
+        # samples at the start, at the requested end, and at the end reached
         for k in range(3):
             results.saved[b, k] = saved[min(k, 1)]
         if a[Y, n] > saved[1, 0]:
@@ -123,6 +127,7 @@ def follow_members(
                 last[1 + n + i] = a[Y, n + 1 + i]
             for i in range(m):
                 last[1 + n + q + i] = a[SIDES, i]
+        # the checks of the audit of a single run
         inspect_states(
             now.surface,
             now.gradient,

@@ -2,6 +2,10 @@
 
 `rates` has the equations of each mode, `steps` the Runge-Kutta step and its dense output, `events`
 the change of mode; each names its source. A rejected step is repeated with a smaller length.
+
+The tests of a pass are in this order: the error of the step, whether a presumed plane is one,
+whether the step resolves the event functions, events, then two-fold and codimension-2 line. So
+events are located in accepted steps only, and a state on an event is not tested for the others.
 """
 
 from __future__ import annotations
@@ -102,7 +106,7 @@ def advance(
     gap, error = now.gap, now.error
     for used in range(max_steps):
         now.left = max_steps - 1 - used
-        if now.events >= len(records.events) - 1:
+        if now.events >= len(records.events) - 1:  # an intersection records two
             return EVENTS_FULL
         if fresh:
             if not _start_afresh(w, functions):
@@ -139,7 +143,7 @@ def advance(
             continue
         factor = 10.0 if error < 1e-10 else min(10.0, max(0.3, 0.9 * error ** (-0.125)))
         now.next_step = h * (min(factor, 1.0) if rejected else factor)
-        now.drift += min(error, 1.0) * now.tightening
+        now.drift += min(error, 1.0) * now.tightening  # enters the margins
         code = _process_events(w, functions, table, records, h)
         rejected = code == TOO_LONG
         if rejected:
@@ -152,7 +156,7 @@ def advance(
         if code != NO_EVENT:
             return code
         if surface < 0 and left <= h:
-            a[TRIAL, n] = t_end
+            a[TRIAL, n] = t_end  # without the rounding of t + h
         code, gap = after_step(w, functions, records, h, surface if single else -1, gap)
         if code != RUNNING:
             return code
@@ -224,6 +228,7 @@ def _process_events(
         now.which, now.other = first.which, first.low
         now.event_fraction, now.event_step, now.lowest = first.root, h, first.at
         return SLIDES_ON_BOTH
+    # a minimum of |h| before the first root is classified first
     if first.low >= 0:
         return grazing_at(w, first.low, first.at, h)
     if first.which < 0:
@@ -258,6 +263,7 @@ def after_step(
         a[Y, c] = a[TRIAL, c]
         a[STAGE, c] = a[STAGE + AT_END, c]
     for i in range(m):
+        # sliding states return to h = 0: errors off the surface do not accumulate
         if a[SIDES, i] == 0.0:
             project(w, i)
             slides = True
@@ -265,6 +271,7 @@ def after_step(
     if slides:
         rates(w, Y, STAGE)
     for i in range(m):
+        # a slope of -1 means an approach, whose minimum may lie at the start of the next step
         approaches = functions[i].order == 0 and a[SAMPLE + NODES - 1, i] < a[SAMPLE + NODES - 2, i]
         functions[i].slope = -1.0 if approaches and a[SIDES, i] != 0.0 else 0.0
     clear_known_zeros(functions)
@@ -281,6 +288,7 @@ def after_step(
             if code == ARRIVED:
                 return LINE_HIT, 0.0
         return RUNNING, 0.0
+    # |L- - L+| over its scale, zero at a two-fold
     gap = abs(functions[surface].value) + abs(functions[m + surface].value)
     if min(functions[surface].value, functions[m + surface].value) > 100.0 * now.blunt:
         now.blunt = 0.0
@@ -314,6 +322,7 @@ def _set_noise_levels(w: Workspace, functions: EventFunctions) -> None:
     now, a = w.progress[0], w.vectors
     n, m, k = now.n, now.m, now.k
     size, lie_noise = 0.0, max(1e-15, now.lie_rounding, now.blunt)
+    # error of h, in tolerances: one step, and the steps since the last placement on a surface
     error_sum = now.tightening + now.drift
     for c in range(n):
         size = max(size, abs(a[Y, c]))
@@ -369,6 +378,7 @@ def _step_length(w: Workspace, left: float, single: bool) -> float:
             rate = max(rate, abs(a[STAGE, c]) / unit)
         h = 0.01 * size / rate if rate > 0.0 else 0.01 * left
     h = min(h, now.longest)
+    # in sliding on one surface the end of the run is an event
     if not single:
         h = min(h, left)
     if now.line == 1 and now.line_step > 0.0:
@@ -386,6 +396,7 @@ def _after_rejection(w: Workspace, functions: EventFunctions, h: float, error: f
     for i in range(2 * m, 2 * m + k):
         before, after = functions[i].value, a[SAMPLE, i]
         if functions[i].order == 0 and before > 0.0 > after:
+            # past the root of the secant by a hundredth, so that the step brackets the kink
             fraction = 1.01 * before / (before - after)
             if fraction < 0.9:
                 shorter = max(shorter, fraction * h)
@@ -398,5 +409,6 @@ def _extrapolate_to_two_fold(w: Workspace, before: float, gap: float, h: float) 
     now, a = w.progress[0], w.vectors
     rate = math.log(before / gap) / h if before > gap > 0.0 else 0.0
     if rate > 0.0:
+        # the integral of the rates from here to s = inf
         for c in range(now.n + 1 + now.q):
             a[Y, c] += a[STAGE, c] / rate

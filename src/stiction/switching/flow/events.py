@@ -1,6 +1,7 @@
 """Events: step to the root of the event function, choose the continuation, change the mode.
 
-Rare events are stored in `progress`, and the loop returns their codes for `rare_events`.
+Kernels that handle an event return RUNNING, or the code with which the call must end. Rare events
+are stored in `progress`, and the loop returns their codes for `rare_events`.
 Source: Filippov 1988; Szalai, Jeffrey 2014, section II.
 """
 
@@ -128,6 +129,7 @@ def _step_to_event(
         if abs(correction) <= 0.1 * math.sqrt(now.rtol) * length or slope >= 0.0:
             for c in range(width):
                 a[TRIAL, c] -= correction * a[STAGE + AT_END, c]
+            # an event past the end of the run: the dense output had it before
             left = (now.t_end - a[TRIAL, n]) * now.direction
             return left >= 0.0 or which == last
         length = min(max(length - correction, 0.5 * length), h)
@@ -164,6 +166,7 @@ def at_event(
     now, a = w.progress[0], w.vectors
     n, m, last = now.n, now.m, 2 * now.m + now.k
     width = n + 1 + now.q
+    # a shallow dip below h = 0 whose minimum lies just after the step is a grazing
     if which < m and a[SIDES, which] != 0.0:
         lowest = _minimum_after_step(w, functions, which, root)
         if lowest > 0.0:
@@ -186,9 +189,11 @@ def at_event(
         return NOT_FINITE
     surface = sliding_surface(w, SIDES)
     both = surface >= 0 and second_surface(w, SIDES, surface) >= 0
+    # a multiplier has reached +-1, or both sliding vectors merge
     if both and (which == last or (which < 2 * m and a[SIDES, which % m] == 0.0)):
         now.which = which
         return SLIDING_ENDS if now.direction > 0.0 else SPLIT
+    # the end of the run, in sliding on one surface
     if which == last:
         a[Y, n] = now.t_end
         save_until(w, records, now.t_end, 0.0)
@@ -215,9 +220,11 @@ def _minimum_after_step(w: Workspace, functions: EventFunctions, i: int, root: f
     beside = min(root + 0.05, 1.0) if root < 0.99 else root - 0.05
     slope = value_and_slope(b, root, work)[1]
     second_derivative = (value_and_slope(b, beside, work)[1] - slope) / (beside - root)
+    # the parabola through the root dips by slope^2 / (2 h'') below zero: deeper is a crossing
     if second_derivative <= 0.0 or slope * slope > 2.0 * second_derivative * tolerance:
         return 0.0
     low = root - slope / second_derivative
+    # unless this minimum has been classified
     time_difference = abs(a[Y, n] + low * (a[TRIAL, n] - a[Y, n]) - now.judged_at)
     same = time_difference <= 4.0 * now.judged_within or now.judged_from == a[Y, n]
     classified = now.judged == i + 1 and same
@@ -243,6 +250,7 @@ def gradient_vanishes(w: Workspace, functions: EventFunctions, i: int) -> bool:
     if change >= 1e-2 * abs(functions[i].value):
         return False
     nearby = 0.0
+    # each state moved in both directions
     for c in range(2 * n):
         for j in range(n + 1):
             a[SPARE, j] = a[TRIAL, j]
@@ -264,6 +272,7 @@ def _steepness(a: Matrix, gradients: int, i: int, n: int) -> float:
 
 @kernel
 def _at_kink(w: Workspace, functions: EventFunctions, records: Records, j: int) -> int:
+    """Return LINE_HIT where h vanishes too, else record the kink and return RUNNING or STALLED."""
     now, a = w.progress[0], w.vectors
     on_surface = sliding_surface(w, SIDES)
     if now.line == 1 and j == 0 and on_surface == 0:
@@ -272,6 +281,7 @@ def _at_kink(w: Workspace, functions: EventFunctions, records: Records, j: int) 
         return LINE_HIT
     mode = a[SIDES, 0]
     log_event(w, records, KINK, 0, mode, mode, mode, mode)
+    # the event function of the kink is positive again
     a[KINKS, j] = -a[KINKS, j]
     functions[2 * now.m + j].order = 1
     return too_many_at_once(w)
@@ -314,6 +324,7 @@ def check_accumulation(w: Workspace) -> int:
     stalled = too_many_at_once(w)
     ratio = gap / before if before > 0.0 else 1.0
     now.last_interval = gap
+    # intervals that decrease like a geometric series have a limit in finite time
     if (
         now.shrinks >= _LEAST_SHRINKS
         and gap <= _SHORTEST_INTERVAL * size_of_time(w)

@@ -80,6 +80,7 @@ def _differences(
     difference = size = 0.0
     for i in range(m):
         lower_order = 0.0
+        # antisymmetric differences over 1 to 4 times d: four pairs for order 8, three for order 6
         for a in range(4):
             y[j] = centre + (a + 1) * d
             call_at(surface, at(y), at(y), p, at(vector))
@@ -90,6 +91,7 @@ def _differences(
             out[i * n + j] += _WEIGHTS[a] * change / d
             lower_order += _LOWER[a] * change / d
         y[j] = centre
+        # over all surfaces, which share the points
         difference, size = (
             max(difference, abs(out[i * n + j] - lower_order)),
             max(size, abs(lower_order)),

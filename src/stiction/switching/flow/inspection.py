@@ -52,7 +52,7 @@ def inspect_states(
     worst: Table[Inspection],
     b: int,
 ) -> None:
-    """Fill worst[b]; a NaN counts as infinitely far off.
+    """Update worst[b] by the errors of these states; a NaN counts as an infinite error.
 
     Parameters
     ----------
@@ -69,9 +69,11 @@ def inspect_states(
         if not flat:
             gradients(surface, gradient, m, n, at(p), scale, x, grad, work)
         for i in range(m):
+            # |h| over the sum of |dh/dx_j| times the sizes of the states is a relative distance
             reach = 1e-300
             for j in range(n):
                 reach += abs(grad[i * n + j]) * max(abs(x[j]), scale[j])
+            # a sliding state lies on the surface, another one on the side of its sign
             sliding = abs(signs[t, i]) != 1.0
             largest = record.off if sliding else record.wrong_side
             value = abs(values[i]) if sliding else max(0.0, -values[i] * signs[t, i])

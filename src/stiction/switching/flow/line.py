@@ -81,11 +81,12 @@ def slips_onto_line(w: Workspace, functions: EventFunctions, h: float) -> int:
     if rho == 0.0:
         return ARRIVED
     dh, dg = _rates_of_h_and_g(w, Y, STAGE, 0.05 * min(h, rho))
+    # -rho', formulas sheet, section 7
     inward = -(h_value * dh + g_value * dg) / rho
     now.line_step = _SLIPPING * rho / inward if inward > 0.0 else 0.0
     if inward <= 0.0 or rho > 0.1 * math.sqrt(now.rtol) * a[SCALE, 0]:
         return AFAR
-    # the remaining motion is straight up to the rotation of the direction
+    # |rho th'|: the remaining motion is straight up to this rotation of the direction
     turning = abs(h_value * dg - g_value * dh) / rho
     time = rho / inward
     straight = time * turning <= now.rtol * inward or (
@@ -114,6 +115,7 @@ def slips_to_its_end(w: Workspace, functions: EventFunctions, h: float) -> bool:
     near = rho <= 0.1 * now.on_line
     if not (straight and _has_ray(w, h_value, g_value)) and not near:
         return False
+    # straight to the line, in the time rho / -rho'
     for c in range(now.n + 1 + now.q):
         a[Y, c] += time * a[STAGE, c]
     return True
@@ -138,6 +140,7 @@ def _has_ray(w: Workspace, h_value: float, g_value: float) -> bool:
         a[TRIAL, c] = a[Y, c] - step * a[SCALE, c]
         down_h, down_g = _signed_h_and_g(w, TRIAL)
         a[PLUS, c], a[MINUS, c] = (up_h - down_h) / (2.0 * step), (up_g - down_g) / (2.0 * step)
+    # products of the gradients of h (in PLUS) and g (in MINUS)
     hh = hg = gg = 0.0
     for c in range(n):
         hh += a[PLUS, c] * a[PLUS, c]
@@ -148,6 +151,7 @@ def _has_ray(w: Workspace, h_value: float, g_value: float) -> bool:
         return True
     angle, turns = math.atan2(h_value, g_value), 0.0
     for i in range(2):
+        # the same rho in a direction beside; then the smallest change of the scaled states to it
         direction = angle + (_RAY if i == 0 else -_RAY)
         to_h, to_g = rho * math.sin(direction) - h_value, rho * math.cos(direction) - g_value
         u, v = (gg * to_h - hg * to_g) / det, (hh * to_g - hg * to_h) / det
@@ -156,6 +160,7 @@ def _has_ray(w: Workspace, h_value: float, g_value: float) -> bool:
         call_at(now.field, row_at(a, TRIAL), row_at(a, SIDES), now.parameters, row_at(a, EXTRA))
         at_h, at_g = _signed_h_and_g(w, TRIAL)
         dh, dg = _rates_of_h_and_g(w, TRIAL, EXTRA, 0.05 * rho)
+        # rho^2 th': a ray attracts if it is negative beyond it and positive before it
         turn = dh * at_g - dg * at_h
         if i == 0 and turn >= 0.0:
             return False

@@ -103,6 +103,7 @@ def place_state(w: Workspace, functions: EventFunctions, t: float) -> None:
         # the first step takes its noise from these gradients
         a[GRAD, c] = a[LATER, c]
     for i in range(m):
+        # on the surface to rounding, or on the wrong side of it: a known zero of its event function
         on_surface = abs(a[EXTRA, i]) <= ON_SURFACE * scale_of_h(w, i, LATER)
         functions[i].near = 1 if on_surface or a[EXTRA, i] * a[SIDES, i] <= 0.0 else 0
     for i in range(m):
@@ -132,12 +133,14 @@ def _set_kinks(w: Workspace) -> None:
         fastest = max(fastest, abs(a[PLUS, c]))
         unit = min(unit, a[SCALE, c])
         size = max(size, abs(a[Y, c]))
+    # no state moves by more than 1e-7 of the smallest scale
     shift = now.direction * 1e-7 * unit / fastest
     for c in range(n):
         a[SPARE, c] = a[Y, c] + shift * a[PLUS, c]
     call_at(now.surface, row_at(a, SPARE), signs, now.parameters, row_at(a, EXTRA2))
     for j in range(k):
         value = a[EXTRA, m + j]
+        # zero to rounding: the sign that the motion enters
         if abs(value) <= 1e-13 * size:
             value = a[EXTRA2, m + j]
         a[KINKS, j] = 1.0 if value >= 0.0 else -1.0

@@ -81,6 +81,7 @@ def lowest_point(w: Workspace, table: Matrix, i: int, fraction: float, h: float)
     """
     now, a = w.progress[0], w.vectors
     b, work, n = a[COEFFICIENT + i, :NODES], a[ROOT], now.n
+    # the second derivative of the dense output, then that of the secant of dh/ds
     near = min(max(fraction, 0.05), 0.95)
     up, down = value_and_slope(b, near + 0.05, work)[1], value_and_slope(b, near - 0.05, work)[1]
     second_derivative, length, before, last_length = (
@@ -92,6 +93,7 @@ def lowest_point(w: Workspace, table: Matrix, i: int, fraction: float, h: float)
     for count in range(8):
         step(w, table, length)
         lie_derivatives(w, SIDES, i, TRIAL)
+        # dh/ds, with the sign that makes h positive
         slope = 0.0
         for c in range(n):
             slope += a[GRAD, i * n + c] * a[STAGE + AT_END, c]
@@ -143,6 +145,7 @@ def classify_grazing(w: Workspace, functions: EventFunctions, i: int) -> Grazing
     vague = now.vague * now.tallest
     margin = value / (error_growth * tolerance_of_h + _ZERO * noise + vague)
     speed = surface_speed(w, i)
+    # the rate at which the field of the other side leaves the surface
     away = -down if a[SIDES, i] > 0.0 else up
     if speed > 0.0:
         # the other field may be tangent too: the margin includes its distance from tangency
@@ -181,6 +184,7 @@ def at_grazing(w: Workspace, functions: EventFunctions, table: Matrix, records: 
     length = lowest_point(w, table, i, fraction, h)
     value, grazing = a[SAMPLE, i], classify_grazing(w, functions, i)
     normal = not gradient_vanishes(w, functions, i)
+    # two solutions: one remains on its side, one leaves to the other
     if grazing.open and grazing.exact and normal:
         _record_grazing(w, functions, records, i, length / h, True)
         return SPLIT
@@ -188,13 +192,16 @@ def at_grazing(w: Workspace, functions: EventFunctions, table: Matrix, records: 
         now.margin = grazing.margin
         _record_grazing(w, functions, records, i, length / h, True)
         return UNDECIDED
+    # one solution: the other field points back to the surface
     if not grazing.open and abs(value) <= functions[i].grazing and normal:
         now.margin = grazing.margin if grazing.margin >= 1.0 else math.inf
         _record_grazing(w, functions, records, i, length / h, True)
         return too_many_at_once(w)
     now.margin = grazing.margin if grazing.open else math.inf
+    # the repeated step does not stop at this minimum again
     now.judged, now.judged_at = i + 1, a[TRIAL, now.n]
     now.judged_within, now.judged_from = 0.05 * abs(full), a[Y, now.n]
+    # a near miss: its margin is recorded with an event
     if value > 0.0 and grazing.open and grazing.margin < NEARBY and normal:
         _record_grazing(w, functions, records, i, length / h, False)
         return too_many_at_once(w)

@@ -129,6 +129,8 @@ def bilinear(w: Workspace, sides: int, x: int) -> Bilinear:
     a0 = a1 = a2 = a3 = b0 = b1 = b2 = b3 = 0.0
     for c in range(m):
         a[SIGNS, c] = a[sides, c]
+    # the quadrants ++, +-, -+, --; sums of their rates with the signs 1, s_i, s_j, s_i s_j are four
+    # times the coefficients of the interpolant; the factor changes no root
     for c in range(4):
         si = 1.0 if c < 2 else -1.0
         sj = 1.0 if c % 2 == 0 else -1.0
@@ -162,11 +164,13 @@ def multipliers(w: Workspace, sides: int, x: int, dx: int) -> bool:
         sj = 1.0 if c % 2 == 0 else -1.0
         a[SIGNS, i], a[SIGNS, j] = si, sj
         call_at(now.field, row_at(a, x), row_at(a, SIGNS), now.parameters, row_at(a, PLUS))
+        # the product combination; for additive forces, such as dry friction, there is no other
         weight = 0.25 * (1.0 + si * multiplier_pair.u) * (1.0 + sj * multiplier_pair.v)
         for e in range(n):
             a[dx, e] += weight * a[PLUS, e]
     a[EXTRA, i], a[EXTRA, j] = multiplier_pair.u, multiplier_pair.v
     a[EXTRA, m + now.k] = scaled_discriminant(rate)
+    # without a sliding vector: NaN rates have the error inf, so that the step is rejected
     if not multiplier_pair.good:
         for e in range(n):
             a[dx, e] = math.nan
@@ -181,6 +185,7 @@ def rates(w: Workspace, y: int, out: int) -> None:
     direction, signs = now.direction, SIDES
     i = sliding_surface(w, SIDES)
     if i < 0:
+        # free motion: s is the time
         call_at(now.field, row_at(a, y), row_at(a, SIDES), now.parameters, row_at(a, out))
         a[out, n] = direction
         if direction < 0.0:
@@ -191,11 +196,14 @@ def rates(w: Workspace, y: int, out: int) -> None:
         for c in range(m):
             a[EXTRA, c] = a[SIDES, c]
         if second_surface(w, SIDES, i) >= 0:
+            # codimension-2 sliding: s is the time
             multipliers(w, SIDES, y, out)
             a[out, n] = direction
             for c in range(n):
                 a[out, c] *= direction
         else:
+            # the sliding field (15), (16) times |L- - L+| / norm, without the quotient 0 / 0 of a
+            # two-fold
             up, down = lie_derivatives(w, SIDES, i, y)
             factor = direction * now.sense / now.norm
             for c in range(n):
@@ -205,6 +213,7 @@ def rates(w: Workspace, y: int, out: int) -> None:
             # not limited to +-1: the step must stay smooth past a fold to locate it
             a[EXTRA, i] = (down + up) / gap if gap != 0.0 else 0.0
     if q > 0:
+        # powers per time, times dt/ds; in sliding with the multiplier in place of the sign
         call_at(now.power, row_at(a, y), row_at(a, signs), now.parameters, entry_at(a, out, n + 1))
         for c in range(n + 1, n + 1 + q):
             a[out, c] *= a[out, n]
@@ -232,14 +241,18 @@ def event_values(w: Workspace, y: int, out: int) -> None:
         return
     j = second_surface(w, SIDES, i)
     if j >= 0:
+        # 1 -+ lambda of both surfaces, and zero where both sliding vectors merge
         multipliers(w, SIDES, y, MINUS)
         a[out, i], a[out, m + i] = 1.0 - a[EXTRA, i], 1.0 + a[EXTRA, i]
         a[out, j], a[out, m + j] = 1.0 - a[EXTRA, j], 1.0 + a[EXTRA, j]
         a[out, 2 * m + k] = a[EXTRA, m + k]
         return
+    # by (16) 1 - lambda and 1 + lambda are -2 L+ and 2 L- over L- - L+, which vanishes at a
+    # two-fold; their numerators remain smooth, and positive in sliding and escaping alike
     up, down = lie_derivatives(w, SIDES, i, y)
     factor = now.sense / now.norm
     a[out, i], a[out, m + i] = -factor * up, factor * down
+    # s is not the time: the end of the run is a root
     a[out, 2 * m + k] = (now.t_end - a[y, n]) * now.direction
 
 

@@ -53,6 +53,7 @@ def save_until(w: Workspace, records: Records, t: float, fraction: float) -> Non
             for c in range(width):
                 a[SPARE, c] = a[Y, c]
         else:
+            # outside surfaces s is the time; in sliding this is a first guess
             s = fraction * (target - t0) / (t - t0)
             dense(a, s, width, SPARE)
             if sliding_surface(w, SIDES) >= 0:
@@ -73,7 +74,7 @@ def save_until(w: Workspace, records: Records, t: float, fraction: float) -> Non
 def _fraction_at_time(w: Workspace, target: float, s: float, fraction: float) -> float:
     """Return the fraction of a sliding step at which the time is `target`.
 
-    The time is a monotonic function of s: Newton's method within a bracket.
+    The time is a monotonic function of s: the chord method within a bracket, else bisection.
     """
     now, a = w.progress[0], w.vectors
     n, width = now.n, now.n + 1 + now.q
@@ -87,6 +88,7 @@ def _fraction_at_time(w: Workspace, target: float, s: float, fraction: float) ->
             high = s
         else:
             low = s
+        # the mean rate of the time in the step
         slope = (a[TRIAL, n] - a[Y, n]) / fraction
         guess = s - error / slope if slope != 0.0 else -1.0
         s = guess if low < guess < high else 0.5 * (low + high)
@@ -124,7 +126,13 @@ def log_event(
     lam0: float,
     lam1: float,
 ) -> None:
-    """Log an event."""
+    """Record an event of `surface` at the present state, with its margin, which is then reset.
+
+    Parameters
+    ----------
+    before, after : signs of the surface, 0 in sliding
+    lam0, lam1 : multipliers before and after
+    """
     now, a = w.progress[0], w.vectors
     event = records.events[now.events]
     event.time, event.surface, event.kind = a[Y, now.n], surface, kind

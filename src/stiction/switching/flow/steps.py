@@ -110,9 +110,11 @@ def step(w: Workspace, table: Matrix, h: float) -> float:
         return _implicit_step(w, h)
     n, plain = now.n, moves_freely(w)
     width = n if plain else n + 1 + now.q
+    # eleven further stages, then the solution, whose rates are the first of the next step
     for j in range(1, AT_END + 1):
         row = j if j < AT_END else _SOLUTION
         _stage(table, a, row, j, width, h, TRIAL)
+        # the rates are the field itself, and dt/ds = 1
         if plain:
             new, out = row_at(a, TRIAL), row_at(a, STAGE + j)
             call_at(now.field, new, row_at(a, SIDES), now.parameters, out)
@@ -121,6 +123,7 @@ def step(w: Workspace, table: Matrix, h: float) -> float:
             rates(w, TRIAL, STAGE + j)
     if plain:
         a[TRIAL, n] = a[Y, n] + h
+    # in sliding the time is a state, whose error counts
     e3 = e5 = 0.0
     for c in range(n if plain else n + 1):
         unit = a[SCALE, c] if c < n else now.time_scale
@@ -137,6 +140,7 @@ def step(w: Workspace, table: Matrix, h: float) -> float:
         e5 += a5 * a5
     if e5 == 0.0 and e3 == 0.0:
         return 0.0
+    # e5^2 / sqrt(e5^2 + 0.01 e3^2) of DOP853, of order 8 in h; Hairer, Norsett, Wanner I, II.10
     error = abs(h) * e5 / math.sqrt((e5 + 0.01 * e3) * (n + 1))
     return error if error == error else math.inf
 
@@ -160,6 +164,7 @@ def _radau_dense_output(w: Workspace, h: float) -> None:
         for r in range(3):
             z1 += h * RADAU[0][r] * a[STAGE + 1 + r, c]
             z2 += h * RADAU[1][r] * a[STAGE + 1 + r, c]
+        # u(s) - y = s (change + (1 - s) (d1 + d2 s)), the basis of `dense`: d1 + d2 s at both nodes
         change = a[TRIAL, c] - a[Y, c]
         g1, g2 = (z1 / c1 - change) / (1.0 - c1), (z2 / c2 - change) / (1.0 - c2)
         bend = (g2 - g1) / (c2 - c1)
@@ -187,6 +192,7 @@ def dense_coefficients(w: Workspace, table: Matrix, h: float) -> None:
         _radau_dense_output(w, h)
         return
     for c in range(now.n + 1 + now.q):
+        # the cubic Hermite interpolant of both ends, then four terms from all stages
         change = a[TRIAL, c] - a[Y, c]
         a[DENSE, c] = change
         a[DENSE + 1, c] = h * a[STAGE, c] - change
@@ -224,6 +230,7 @@ def sample_events(w: Workspace, table: Matrix) -> None:
         dense(a, table[NODE, b], width, LATER)
         row = SAMPLE + b
         if plain:
+            # as `event_values`, without sliding
             state, signs = row_at(a, LATER), row_at(a, SIDES)
             call_at(now.surface, state, signs, now.parameters, row_at(a, EXTRA2))
             for i in range(m):
@@ -285,6 +292,7 @@ def first_event(w: Workspace, functions: EventFunctions, table: Matrix, h: float
                 # the hop from a fold ends before the first sample
                 return FirstEvent(UNRESOLVED, best, -1, NONE)
             elif min(root, dip) < first:
+                # a minimum counts if it comes before the roots of all functions
                 grazed, at, first = (i if dip < NONE else -1), dip, min(root, dip)
         elif i < 2 * m and a[SIDES, i % m] == 0.0:
             root = _end_of_sliding(functions, a, i, root, tail)
@@ -311,6 +319,7 @@ def _check_samples(
     one = functions[i]
     order, least, most = one.order, math.inf, -math.inf
     last_but_one = last_one = size = 0.0
+    # from the end, where quotients by the zero are accurate
     for b in range(NODES - 1, -1, -1):
         value = a[SAMPLE + b, i]
         size = max(size, abs(value))
@@ -318,6 +327,7 @@ def _check_samples(
         last_one += table[LAST, b] * value
         if order > 0:
             theta = table[NODE, b]
+            # f = f(0) + f'(0) h theta + theta^order g: g has the other roots
             value -= one.value + (one.slope * h * theta if order == 2 else 0.0)
             if abs(value) > 64.0 * one.noise:
                 value /= theta if order == 1 else theta * theta
@@ -365,6 +375,7 @@ def _minimum_near_zero(
     order = one.order
     if order == 0:
         level = max(level, NEARBY * one.uncertainty, one.grazing)
+    # convex hull: no value lies below the least coefficient
     lowest = math.inf
     for c in range(NODES):
         lowest = min(lowest, b[c])
@@ -378,6 +389,7 @@ def _minimum_near_zero(
     if at == NONE or value < -level:
         return NONE
     length = a[TRIAL, n] - a[Y, n]
+    # a minimum that was classified: the repeated step passes it
     if now.judged == i + 1 and order == 0:
         difference = abs(a[Y, n] + at * length - now.judged_at)
         if difference <= now.judged_within:
@@ -400,11 +412,13 @@ def _end_of_sliding(
     """
     b, noise, order = a[COEFFICIENT + i, :NODES], functions[i].noise, functions[i].order
     if tail > 16.0 * noise and order == 0:
+        # the samples do not decide whether a minimum so near zero is below it
         at, value = first_dip(b, 0.0, 4.0 * tail, a[ROOT])
         if at < NONE and value > -4.0 * tail:
             return -1.0
     if root == NONE or order != 0:
         return root
+    # below zero by rounding alone: only a deeper fall ends sliding
     at, lowest = first_dip(b, root, math.inf, a[ROOT])
     if at == NONE:
         lowest = b[NODES - 1]

@@ -83,6 +83,7 @@ def project(w: Workspace, i: int) -> None:
         value = a[EXTRA, i]
         if value == 0.0:
             return
+        # sets GRAD at the state
         lie_derivatives(w, SIDES, i, Y)
         size = 0.0
         for j in range(n):
@@ -91,6 +92,7 @@ def project(w: Workspace, i: int) -> None:
         if size == 0.0:
             return
         for j in range(n):
+            # the smallest change of the scaled states: D^2 grad h over |D grad h|^2, D the scales
             a[Y, j] -= value * a[GRAD, i * n + j] * (a[SCALE, j] * a[SCALE, j]) / size
     surfaces_at(w, Y, EXTRA)
 
@@ -103,6 +105,7 @@ def is_plane(w: Workspace) -> bool:
     surfaces_at(w, Y, EXTRA)
     surfaces_at(w, TRIAL, EXTRA2)
     for i in range(now.m):
+        # grad h . dx, the sum of its terms, and the size of h for rounding
         rise = size = reach = 0.0
         for c in range(n):
             slope = a[GRAD, i * n + c]
@@ -120,6 +123,7 @@ def curvature(w: Workspace, i: int, side: float) -> float:
     now, a = w.progress[0], w.vectors
     n = now.n
     lie_derivatives(w, SIDES, i, Y)
+    # K++ or K--, formulas sheet, section 5: the rate of L along the field at the state
     field, size = PLUS if side > 0.0 else MINUS, 0.0
     for j in range(n):
         a[SPARE, j] = a[field, j]
@@ -127,6 +131,7 @@ def curvature(w: Workspace, i: int, side: float) -> float:
     if size == 0.0:
         return 0.0
     values = 0.0
+    # the state changes by 1e-4 of its scales at most
     step = 1e-4 / size
     for b in range(2):
         shift = step if b == 0 else -step
@@ -169,11 +174,13 @@ def continuations_at(w: Workspace, i: int) -> Continuations:
         # a two-fold, or both fields vanish: undecided by these derivatives
         return Continuations(plus, minus, True, False, True)
     if flat_up:
+        # on L+ = 0 the sliding field is f+: it slides on if its orbit bends back to the surface
         along = down > 0.0 and not plus
         return Continuations(plus, minus, along, plus and minus, True)
     if flat_down:
         along = up < 0.0 and not minus
         return Continuations(plus, minus, along, plus and minus, True)
+    # L+ and L- of opposite signs: the state slides or escapes, (17), (18)
     slides = up < 0.0 < down or down < 0.0 < up
     return Continuations(plus, minus, slides, plus and minus, False)
 
@@ -192,12 +199,15 @@ def begin_mode(w: Workspace) -> None:
             sliding += 1
             first = i
     if sliding == 0 and now.line == 1:
+        # near h = g = 0 errors are relative to the distance from it
         surfaces_at(w, Y, EXTRA)
         h, g = a[EXTRA, 0], a[EXTRA, m]
         tighten_near_line(w, math.sqrt(h * h + g * g))
     if sliding == 1:
         up, down = lie_derivatives(w, SIDES, first, Y)
         gap = down - up
+        # (20) reversed in sliding, see formulas sheet, section 3: s grows with time in sliding and
+        # in escaping, and dt/ds = 1 at the start of the mode
         now.sense = 1.0 if gap >= 0.0 else -1.0
         now.norm = abs(gap) if gap != 0.0 else 1.0
         tighten_near_two_fold(w, first, abs(gap))
@@ -215,6 +225,7 @@ def _select_sliding_vector(w: Workspace) -> None:
         sign = 1 - 2 * b
         candidate = root(rate, float(sign), False)
         size = max(abs(candidate.u), abs(candidate.v)) if candidate.good else 1e300
+        # the present vector as long as it is admissible, else that of the smaller multipliers
         if sign == present and size <= 1.0 + 1e-9:
             return
         if size < best:

@@ -111,6 +111,7 @@ def evaluate(w: Workspace, what: int, row: int) -> None:
 
 @kernel
 def _set_parameters(w: Workspace, s: Stencil, values: Matrix, normals: Matrix, k: int) -> None:
+    """Set the parameters of the system, and the gradients of planes, to those of row k."""
     now, a = w.progress[0], w.vectors
     for i in range(s.home.shape[1]):
         s.numbers[i] = values[k, i]
@@ -135,6 +136,7 @@ def _column(
     for c in range(count):
         work[0, c], work[1, c] = 0.0, 0.0
     largest = 0.0
+    # antisymmetric differences over 1 to 4 times d, with the weights of orders 8 and 6
     for b in range(8):
         for c in range(n + 1):
             a[SPARE, c] = a[TRIAL, c]
@@ -149,6 +151,7 @@ def _column(
             largest = max(largest, abs(value))
             work[0, c] += weight * _WEIGHTS[b // 2] * value / d
             work[1, c] += weight * _LOWER[b // 2] * value / d
+    # back to the values of the system
     if j >= n:
         _set_parameters(w, s, s.home, s.home_normals, 0)
     off = size = 0.0
@@ -174,6 +177,7 @@ def derivatives(
     count = n if what < 0 else 1
     for j in range(columns):
         best = math.inf
+        # one level coarser than at the last stage, so that it may be coarser again
         first = max(v.level[j] - 1, 0) if what < 0 else 0
         for level in range(first, LEVELS):
             if j < n:
@@ -183,6 +187,7 @@ def derivatives(
                     d *= 1024.0
             else:
                 d = s.lengths[j - n, level]
+            # where no level resolves the function, that of the smallest difference counts
             off, size, largest = _column(w, s, what, j, level, d, v.work)
             noise = 20.0 * _EPS * largest / d
             if off < best or (best == math.inf and level == LEVELS - 1):
@@ -195,6 +200,7 @@ def derivatives(
                     rate = 0.0
                     for c in range(n):
                         rate = max(rate, abs(a[LATER, c]) / a[SCALE, c])
+                    # rounding of a rate over the step of the difference, for the error of a step
                     v.noise[j] = _ROUNDING * _EPS * rate / d
             if off <= _RESOLVED * size + noise:
                 left = 0.0
@@ -218,6 +224,7 @@ def stage(w: Workspace, s: Stencil, v: Variation, states: Matrix, at: int, t: fl
         v.stages[at, c, 0] = a[LATER, c]
         for d in range(m):
             p = v.parameter[d]
+            # V' = dF/dx V + dF/dp e
             total = v.jacobian[c, n + p] if p >= 0 else 0.0
             for e in range(n):
                 total += v.jacobian[c, e] * states[e, 1 + d]
@@ -254,6 +261,7 @@ def _error(w: Workspace, table: Matrix, v: Variation, h: float, tol: float) -> f
             e3, e5 = e3 + (a3 / unit) ** 2, e5 + (a5 / unit) ** 2
         if not size < math.inf or e3 != e3 or e5 != e5:
             return math.inf
+        # e5^2 / sqrt(e5^2 + 0.01 e3^2) of DOP853, as in `flow.steps`
         if e3 > 0.0 or e5 > 0.0:
             worst = max(worst, abs(h) * e5 / math.sqrt((e5 + 0.01 * e3) * n))
     return worst
@@ -294,6 +302,7 @@ def variational(
         last = t + 1.0001 * h >= t_end
         if last:
             h = t_end - t
+        # state and derivatives share every stage, and the length of the step
         for j in range(1, AT_END + 1):
             row = j if j < AT_END else _SOLUTION
             for c in range(n):
@@ -304,6 +313,7 @@ def variational(
                     v.trial[c, d] = v.states[c, d] + h * total
             stage(w, s, v, v.trial, j, t + h)
         error = _error(w, table, v, h, tol)
+        # accept; at the resolution of the time whatever the error is
         if error <= 1.0 or (h <= least and error < math.inf):
             t += h
             for c in range(n):
@@ -314,6 +324,7 @@ def variational(
                 return count + 1
         elif h <= least:
             return -1
+        # the error is of order 8 in h
         factor = 5.0 if error < 1e-10 else min(5.0, max(0.2, 0.9 * error ** (-0.125)))
         h *= factor
     return -1

@@ -44,6 +44,7 @@ def lie_values(
         x = points[q]
         call_arrays(of.surface, x, signs, p, work[0])
         h = work[0, i]
+        # fields on both sides of surface i; the signs of the others are given
         signs[i] = 1.0
         call_arrays(of.field, x, signs, p, plus)
         signs[i] = -1.0

@@ -119,6 +119,7 @@ def drive(p: Table[Tyre], h: float, g: float) -> float:
     if tyre.onset_angle == tyre.string_angle:
         return h
     half_turn = 0.5 * math.pi
+    # pi/2 - psi = past (pi/2 - phi) beyond the onset: the paper's psi if the onset is at zero
     past = (half_turn - tyre.string_angle) / (half_turn - tyre.onset_angle)
     angle = math.atan2(abs(h), abs(g))
     if angle < tyre.onset_angle:
@@ -140,13 +141,14 @@ def roll_patch(
     motion: tuple[float, float, float],
     dt: float,
 ) -> None:
-    """Move the material through the patch for `dt`, in stick or in slip.
+    """Move the material for `dt`: update q, slip and the energies of the patch, fill `felt`.
 
     Parameters
     ----------
     q : (n + 1,) displacement of the elements [m]
-    felt : (n + 1,) what the force of this step is taken from: q, and for an element that
-        breaks within the step its mean, so that the motion depends continuously on when
+    felt : (n + 1,) displacements for the force at the end of the step: q, and for an element that
+        breaks loose at the fraction f of it low + 2 f (most - low): the sum of all half kicks is
+        then continuous in the time at which it breaks loose
     slip : (n + 1,) -1, 0 or 1
     motion : rolling velocity, lateral velocity felt, and turning rate
     """
@@ -160,6 +162,7 @@ def roll_patch(
     edge = contact_patch.front if g > 0.0 else contact_patch.rear
     contact_patch.offset = old - g * dt / dx
     for j in range(last + 1):
+        # the part of the element in the patch, and its middle
         length, x = dx, -tyre.half_length + (j + old - 0.5) * dx
         if j == 0:
             length, x = old * dx, -tyre.half_length + 0.5 * old * dx
@@ -168,6 +171,7 @@ def roll_patch(
         speed = lateral + tyre.turn_slip * turn * x
         before, whole, lost, entered = q[j], length, 0.0, 0.0
         trial = before + speed * dt
+        # material enters with displacement and energy of the edge, on average half a step ago
         if j == entry and rolled_length > 0.0:
             whole, entered = length + rolled_length, rolled_length
             grown = speed * dt * (length + 0.5 * rolled_length)
@@ -180,6 +184,7 @@ def roll_patch(
         after, felt_now = trial, trial
         mean = 0.5 * (before + trial)
         leaving = mean * mean
+        # slip under rho delta, the displacement `low`, until the ground moves back
         if slip[j] != 0.0:
             if slip[j] * trial > low:
                 after = slip[j] * low
@@ -191,6 +196,7 @@ def roll_patch(
                 slip[j] = 0.0
         elif abs(trial) >= most:
             slip[j] = math.copysign(1.0, trial)
+            # breaks loose at this fraction of the step, and slips afterwards
             gap = abs(trial) - abs(before)
             fraction = (most - abs(before)) / gap if gap > 0.0 else 0.0
             fraction = min(max(fraction, 0.0), 1.0)
@@ -198,6 +204,7 @@ def roll_patch(
             felt_now = slip[j] * (low + 2.0 * fraction * (most - low))
             mean = fraction * 0.5 * (before + slip[j] * most) + (1.0 - fraction) * after
             leaving = fraction * most * most + (1.0 - fraction) * low * low
+            # the drop to rho delta heats what is in the patch then
             broken = whole - fraction * lost
             contact_patch.heat += 0.5 * (most * most - low * low) / most * broken
             contact_patch.heat += (1.0 - fraction) * slip[j] * speed * dt * low / most * length
@@ -218,6 +225,7 @@ def _edges(
     if tyre.relaxation == 0.0:
         front, rear = (0.0, rear) if g > 0.0 else (front, 0.0)
     else:
+        # implicit Euler for q_t = speed - |g| q / sigma, from q_t = g q_x + h with sigma q_x = -+q
         fade = 1.0 + abs(g) * dt / tyre.relaxation
         most = tyre.break_at
         if g > 0.0:
@@ -254,6 +262,7 @@ def patch_loads(p: Table[Tyre], patch: Table[Patch], q: Vector) -> tuple[float, 
     for j in range(last + 1):
         low = max(-tyre.half_length, -tyre.half_length + (j - 1 + contact_patch.offset) * dx)
         high = min(tyre.half_length, -tyre.half_length + (j + contact_patch.offset) * dx)
+        # F = integral of the pressure q / break_at, M = minus that of x times it
         part = q[j] / tyre.break_at * max(high - low, 0.0)
         force += part
         moment -= 0.5 * (low + high) * part
@@ -285,6 +294,7 @@ def accelerations(
     p1 = tyre.k2 * (tyre.r0 - r) - tyre.c2 * v + tyre.m * r * w * w
     p2 = tyre.d * r * cos + inertia * sin
     drag = (tyre.c1 + 2.0 * tyre.m * r * v) * w
+    # (2), (3) over m (beta^2 + r^2): physical time
     pull = (inertia + tyre.d * tyre.d) * p1 - tyre.d * drag + force * p2 + tyre.d * moment
     turn = tyre.d * p1 - drag + force * r * cos + moment
     return pull / (tyre.m * inertia), turn / (tyre.m * inertia)
@@ -303,9 +313,6 @@ def advance(
     fixed: bool,
 ) -> tuple[int, int, int]:
     """Integrate until the last of `times`; return a code, the number of samples and the steps.
-
-    Velocity Verlet: half a kick by the forces, drift and tyre, half a kick again. A step ends
-    where a time to save is due and where an element has left the patch.
 
     Parameters
     ----------
@@ -334,6 +341,7 @@ def advance(
             return FULL, sample_number, steps
         h, g = rolling(p, r, v, w)
         shift(patch, q, slip, g)
+        # in a step the string moves by a tenth of its largest displacement at most
         dt = min(tyre.step, 0.1 * tyre.break_at / (abs(drive(p, h, g)) + 1e-300))
         if g != 0.0:
             left = contact_patch.offset if g > 0.0 else 1.0 - contact_patch.offset
@@ -347,6 +355,7 @@ def advance(
         else:
             t += dt
         steps += 1
+        # velocity Verlet: half a kick, half of the drift, the tyre, and both halves again
         if not fixed:
             v_t, w_t = accelerations(p, r, v, w, force, moment)
             v, w = v + 0.5 * dt * v_t, w + 0.5 * dt * w_t
@@ -365,8 +374,10 @@ def advance(
             r += 0.5 * dt * v
             force, moment = patch_loads(p, patch, felt)
             v_t, w_t = accelerations(p, r, v, w, force, moment)
+            # the accelerations depend on the velocities: at the predicted ones
             v_t, w_t = accelerations(p, r, v + 0.5 * dt * v_t, w + 0.5 * dt * w_t, force, moment)
             v, w = v + 0.5 * dt * v_t, w + 0.5 * dt * w_t
+            # elements that broke loose have the pressure of slip in the next step
             force, moment = patch_loads(p, patch, q)
         if not abs(r) + abs(v) + abs(w) < 1e12:
             return LOST, sample_number, steps

@@ -43,18 +43,21 @@ def curvatures(x: Vector, sign: float, p: Wheel, out: Vector) -> None:
     slip = w - wheel.omega0
     inertia = wheel.beta * wheel.beta + r * r
     pull = wheel.k2 * (wheel.r0 - r) - c2 * v + m * r * w * w
+    # derivatives of p1 and of (c1 + 2 m r v) omega; gradient of h
     pull_r, pull_w = m * w * w - wheel.k2, 2.0 * m * r * w
     drag_r, drag_v, drag_w = 2.0 * m * v * w, 2.0 * m * r * w, wheel.c1 + 2.0 * m * r * v
     grad_r, grad_v, grad_w = -slip * cos, -wheel.sin, d * wheel.sin - r * cos
     both = np.empty((2, 3))
     scaled = p.copy()
     scaled[0].physical_time = 0.0
+    # fields (1)-(3) on both sides, at F = +-mu and M = sgn(g) kappa F
     for a in range(2):
         force = wheel.mu if a == 0 else -wheel.mu
         wheel_forced(x, force, sign * wheel.kappa * force, scaled, both[a])
     for a in range(2):
         force = wheel.mu if a == 0 else -wheel.mu
         lever = inertia + d * d
+        # rows of the Jacobian: derivatives of (2) and (3) at constant F and M
         vr = 2.0 * r * pull + lever * pull_r - d * drag_r + force * (d * cos + 2.0 * r * wheel.sin)
         vv = -lever * c2 - d * drag_v
         vw = lever * pull_w - d * drag_w
@@ -63,6 +66,7 @@ def curvatures(x: Vector, sign: float, p: Wheel, out: Vector) -> None:
         ww = d * pull_w - drag_w
         for b in range(2):
             fr, fv, fw = both[b, 0], both[b, 1], both[b, 2]
+            # f^a . H f^b; then h_x . J^a f^b, by rows
             bend = -cos * (both[a, 0] * fw + both[a, 2] * fr)
             bend += grad_r * (2.0 * m * r * v * fr + m * inertia * fv)
             bend += grad_v * (vr * fr + vv * fv + vw * fw)
@@ -90,15 +94,18 @@ def place_two_folds(r: Vector, omega: Vector, p: Wheel, out: Matrix) -> None:
     mine, x = p.copy(), np.empty(3)
     for i in range(r.size):
         at, w = r[i], omega[i]
+        # (9), and g from (5) there
         v = (w - w0) * (d - at * cos / sin)
         g = at * (w - w0) / sin
         sign = math.copysign(1.0, g)
         inertia = beta2 + at * at
         p2 = d * at * cos + inertia * sin
         damped = w - w0 if wheel.c1_between_disks != 0.0 else w
+        # (11): B = 0 is linear in k2
         turn = at * at * (v * (w + w0) - d * w * w) + beta2 * v * (w0 - w)
         top = sin * inertia * (m * at * w * w - c2 * v)
         top -= cos * (c1 * at * damped + c2 * d * at * v + m * turn)
+        # (10) with the sign of g, which the paper lacks
         kappa = -sign * (at * at + beta2 * sin * sin) / (at * cos)
         k2 = top / ((at - wheel.r0) * p2)
         mine[0].kappa, mine[0].k2 = kappa, k2

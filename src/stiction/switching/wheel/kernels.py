@@ -71,9 +71,11 @@ def wheel_forced(x: Vector, force: float, moment: float, p: Wheel, out: Vector) 
     d, m, beta, slip = wheel.d, wheel.m, wheel.beta, w - wheel.omega0
     inertia = beta * beta + r * r
     pull = wheel.k2 * (wheel.r0 - r) - wheel.c2 * v + m * r * w * w
+    # the paper's equations have omega, its text omega - omega0
     damped = slip if wheel.c1_between_disks != 0.0 else w
     drag = wheel.c1 * damped + 2.0 * m * r * v * w
     p2 = d * r * wheel.cos + inertia * wheel.sin
+    # (2), (3) in scaled time, dt = m (beta^2 + r^2) dtau
     v_dot = (inertia + d * d) * pull - d * drag + force * p2 + d * moment
     w_dot = d * pull - drag + force * r * wheel.cos + moment
     if wheel.physical_time != 0.0:

@@ -25,13 +25,14 @@ __all__ = ["MOST_RAYS", "line_exit_angles", "line_rates", "sector_rays", "turn_a
 
 MOST_RAYS = 8
 _RATES, _RAY = LineRates.fields_type, Ray.fields_type
+# intervals in which a sector is scanned; golden section, (3 - sqrt 5) / 2
 _SCAN = 48
 _GOLDEN = 0.3819660112501051
 
 
 @kernel
 def line_rates(x: Vector, p: Wheel, work: Matrix, rates: Rates) -> None:
-    """Fill the rates of h and g, which are linear in force and moment.
+    """Fill `rates` with h' and g' without contact, and their changes by force and by moment.
 
     Parameters
     ----------
@@ -45,6 +46,7 @@ def line_rates(x: Vector, p: Wheel, work: Matrix, rates: Rates) -> None:
     r, slip, rate = x[0], x[2] - wheel.omega0, rates[0]
     free, pushed = work[0], work[1]
     wheel_forced(x, 0.0, 0.0, p, free)
+    # the field without contact, then its changes by a unit of force and of moment
     for i in range(3):
         if i > 0:
             wheel_forced(x, 1.0 if i == 1 else 0.0, 1.0 if i == 2 else 0.0, p, pushed)
@@ -53,6 +55,7 @@ def line_rates(x: Vector, p: Wheel, work: Matrix, rates: Rates) -> None:
         else:
             for j in range(3):
                 pushed[j] = free[j]
+        # gradients of h (4) and g (5) at v = 0, omega = omega0, times this field
         h = -slip * wheel.cos * pushed[0] - wheel.sin * pushed[1]
         h += (wheel.d * wheel.sin - r * wheel.cos) * pushed[2]
         g = slip * wheel.sin * pushed[0] - wheel.cos * pushed[1]
@@ -81,6 +84,7 @@ def turn_and_growth(
     """
     sin, cos, rate = math.sin(angle), math.cos(angle), rates[0]
     force, moment = tyre_contact(side, sin, rolling * abs(cos), p)
+    # L(th) and G(th), see the module
     lateral = rate.h + rate.h_by_force * force + rate.h_by_moment * moment
     along = rate.g + rate.g_by_force * force + rate.g_by_moment * moment
     return lateral * cos - along * sin, lateral * sin + along * cos
@@ -117,7 +121,7 @@ def _lowest(
     rates: Rates,
     p: Wheel,
 ) -> float:
-    """Return the minimum of |rho th'| before a change of sign, by golden section.
+    """Return the angle of the minimum of |rho th'|, by golden section.
 
     With its sign at `low` counted as positive: past a change of sign it continues to decrease, so
     that two close roots have their minimum between them.
@@ -128,6 +132,7 @@ def _lowest(
     at_a = sign * turn_and_growth(a, side, rolling, rates, p)[0]
     at_b = sign * turn_and_growth(b, side, rolling, rates, p)[0]
     for _ in range(60):
+        # past a change of sign: this point separates both roots
         if min(at_a, at_b) < 0.0:
             break
         if at_a < at_b:
@@ -143,7 +148,7 @@ def _lowest(
 
 @kernel
 def sector_rays(sector: int, rates: Rates, p: Wheel, scan: Vector, rays: Rays) -> int:
-    """Fill the rays of a sector; return their number.
+    """Fill `rays` with those of a sector; return their number.
 
     A scan of the sector brackets the roots; a minimum of |rho th'| between nodes is located too, so
     that both rays of a pair about to merge are found.
@@ -158,6 +163,7 @@ def sector_rays(sector: int, rates: Rates, p: Wheel, scan: Vector, rays: Rays) -
     """
     side = 1.0 if sector < 2 else -1.0
     rolling = 1.0 if sector == 0 or sector == 3 else -1.0
+    # sectors 2 and 3 begin at -pi and -pi / 2
     begin = 0.5 * math.pi * (sector if sector < 2 else sector - 4)
     step, count = 0.5 * math.pi / _SCAN, 0
     for i in range(_SCAN + 1):
@@ -175,6 +181,7 @@ def sector_rays(sector: int, rates: Rates, p: Wheel, scan: Vector, rays: Rays) -
             split = _lowest(low, high, side, rolling, rates, p)
             if scan[i] * turn_and_growth(split, side, rolling, rates, p)[0] > 0.0:
                 continue
+        # one root in [low, high], or one on each side of `split`
         for half in range(2 if split < high else 1):
             left = low if half == 0 else split
             right = split if half == 0 else high

@@ -59,6 +59,7 @@ def _along(direction: int, rates: Rates, p: Wheel) -> tuple[float, float]:
     for sign in range(2):
         rolling = 1.0 if sign == 0 else -1.0
         a = rate.h_by_force + rolling * wheel.kappa * rate.h_by_moment
+        # L+- = h' +- mu a must have opposite signs, a < 0 in sliding and a > 0 in escaping
         if not abs(rate.h) < wheel.mu * abs(a) or (a < 0.0) != (direction == SLIDE):
             continue
         force = -rate.h / a
@@ -88,6 +89,7 @@ def line_starts(r: Vector, direction: Integers, p: Wheel, distance: float, out: 
             force, moment = _slip(direction[i], rates, p, scan, rays)
         else:
             force, moment = _along(direction[i], rates, p)
+        # force and moment are constant along a ray: next to the line the orbit is straight
         wheel_forced(x, force, moment, p, velocity)
         v_r, v_v, v_w = velocity[0], velocity[1], velocity[2]
         speed = math.sqrt(v_r * v_r + v_v * v_v + v_w * v_w)
@@ -113,11 +115,13 @@ def line_entered(r: Vector, p: Wheel, out: npt.NDArray[np.bool_]) -> None:
         x[0], x[1], x[2] = r[i], 0.0, wheel.omega0
         line_rates(x, p, work, rates)
         rate, out[i] = rates[0], False
+        # slip: inward, and rho th' decreases through zero
         for sector in range(4):
             for j in range(sector_rays(sector, rates, p, scan, rays)):
                 out[i] = out[i] or (rays[j].growth < 0.0 and rays[j].turning < 0.0)
         for sign in range(2):
             rolling = 1.0 if sign == 0 else -1.0
+            # stick: sliding (a < 0) with |g| decreasing
             a = rate.h_by_force + rolling * wheel.kappa * rate.h_by_moment
             if a < 0.0 and abs(rate.h) < -wheel.mu * a:
                 force = -rate.h / a
@@ -141,6 +145,7 @@ def surface_lie(x: Matrix, p: Wheel, out: Matrix) -> None:
         gradient[0], gradient[1] = -slip * wheel.cos, -wheel.sin
         gradient[2] = wheel.d * wheel.sin - r * wheel.cos
         for side in range(2):
+            # on h = 0: F = +-mu and M = sgn(g) kappa F
             force = wheel.mu if side == 0 else -wheel.mu
             wheel_forced(x[i], force, math.copysign(wheel.kappa, g) * force, p, velocity)
             out[i, side] = 0.0

@@ -120,6 +120,7 @@ def root(c: Bilinear, sign: float, beyond: bool) -> Root:
     numerator, denominator = slope - qb, 2.0 * qa
     if qb * slope > 0.0:
         numerator, denominator = -2.0 * qc, qb + slope
+    # a root beyond 1e8 counts as at infinity
     if denominator == 0.0 or abs(numerator) > 1e8 * abs(denominator):
         return Root(0.0, 0.0, 0.0, False)
     u = numerator / denominator
@@ -128,6 +129,7 @@ def root(c: Bilinear, sign: float, beyond: bool) -> Root:
     w2 = abs(c.b0) + abs(c.b1) + abs(c.b2) + abs(c.b3)
     if d1 == 0.0 and d2 == 0.0:
         return Root(0.0, 0.0, 0.0, False)
+    # from the rate that changes more with v, in relation to its terms
     v = -(c.a0 + c.a1 * u) / d1 if abs(d1) * w2 >= abs(d2) * w1 else -(c.b0 + c.b1 * u) / d2
     return _refined(c, u, v) if discriminant > 0.0 else Root(u, v, 0.0, True)
 

@@ -67,12 +67,14 @@ def quadrant_rates(w: Workspace, i: int, j: int, x: int) -> bool:
     now, a = w.progress[0], w.vectors
     n = now.n
     normals(w, x, GRAD)
+    # |D grad h| of both surfaces and the largest |D^-1 f|, D the scales: sizes of rates
     steep_i = steep_j = fastest = 0.0
     for e in range(n):
         slope_i, slope_j = a[GRAD, i * n + e] * a[SCALE, e], a[GRAD, j * n + e] * a[SCALE, e]
         steep_i, steep_j = steep_i + slope_i * slope_i, steep_j + slope_j * slope_j
     for c in range(now.m):
         a[SIGNS, c] = a[SIDES, c]
+    # in the order ++, +-, -+, --
     for c in range(4):
         a[SIGNS, i] = 1.0 if c < 2 else -1.0
         a[SIGNS, j] = 1.0 if c % 2 == 0 else -1.0
@@ -120,6 +122,7 @@ def _spirals_out(w: Workspace) -> bool:
         grows_i = c == 0 or c == 3
         left = left and (in_i and out_j if grows_i else out_i and in_j)
         right = right and (out_i and in_j if grows_i else in_i and out_j)
+    # a growth factor of 1 to rounding is no spiral
     least = 1e-12 * (abs(one) + abs(two))
     return (left and one - two > least) or (right and two - one > least)
 
@@ -139,6 +142,7 @@ def _half_surface(w: Workspace, e: int) -> tuple[int, float]:
     kind = 1 if plus < -limit and minus > limit else -1 if plus > limit and minus < -limit else 0
     if kind == 0:
         return 0, 0.0
+    # the rate of the other function along the sliding field (15), positive outward
     other_plus, other_minus = a[QUADRANT_RATES, o + up], a[QUADRANT_RATES, o + down]
     return kind, side * (minus * other_plus - plus * other_minus) / (minus - plus)
 
@@ -180,12 +184,15 @@ def _slides_on_both(w: Workspace, sign: float, closed: int, opened: int) -> bool
         if (opened | closed) & (1 << e) == 0:
             continue
         side = 1.0 if e % 2 == 0 else -1.0
+        # the multiplier whose end is half surface e
         value = side * v if e < 2 else side * u
         if abs(value - 1.0) > _AT_FOLD:
             continue
+        # whether r' > 0: the root is inside where r, which is positive if opened, has the same sign
         grows = _half_surface(w, e)[0] * candidate.det < 0.0
         if grows != (opened & (1 << e) != 0):
             return False
+        # on the end itself, to first order
         if e < 2:
             v = side
         else:
@@ -206,10 +213,12 @@ def _set_of_directions(w: Workspace, closed: int, opened: int) -> int:
     for c in range(4):
         si = 1.0 if c < 2 else -1.0
         sj = 1.0 if c % 2 == 0 else -1.0
+        # both distances increase
         if si * a[QUADRANT_RATES, c] > limit_i and sj * a[QUADRANT_RATES, 4 + c] > limit_j:
             directions |= 1 << c
     for e in range(4):
         kind, rate = _half_surface(w, e)
+        # sliding away from the origin; the second order decides where the rate is zero
         away = rate > (limit_j if e < 2 else limit_i)
         if (opened | closed) & (1 << e):
             away = opened & (1 << e) != 0
@@ -296,6 +305,7 @@ def _sliding_rate(w: Workspace, s: int, o: int, side: float, x: int) -> float:
     _field_of(w, x, MINUS)
     normals(w, x, GRAD)
     up, down = lie_derivative(w, s, PLUS), lie_derivative(w, s, MINUS)
+    # (15): weights L- and -L+ over L- - L+
     fraction = down / (down - up) if down != up else 0.5
     for e in range(now.n):
         a[MINUS, e] = fraction * a[PLUS, e] + (1.0 - fraction) * a[MINUS, e]
@@ -336,6 +346,7 @@ def exit_directions(w: Workspace, i: int, j: int, edge: int) -> int:
     nonzero = False
     for c in range(4):
         for k in range(2):
+            # a zero rate gets the sign of its derivative and a size above the limit
             limit = FOLD_TOLERANCE * (now.speed_i if k == 0 else now.speed_j)
             if abs(a[QUADRANT_RATES, 4 * k + c]) > limit:
                 nonzero = True
@@ -349,11 +360,13 @@ def exit_directions(w: Workspace, i: int, j: int, edge: int) -> int:
         kind, rate = _half_surface(w, e)
         if kind == 0:
             continue
+        # sliding rates that are zero: second order
         if e == edge or abs(rate) <= FOLD_TOLERANCE * (now.speed_j if e < 2 else now.speed_i):
             if _leads_away(w, i, j, e):
                 opened |= 1 << e
             else:
                 closed |= 1 << e
     directions = _set_of_directions(w, closed, opened)
+    # GRAD may hold the gradients at a displaced state
     normals(w, Y, GRAD)
     return directions

@@ -73,6 +73,7 @@ def _fill_functions(w: Workspace, vector: int) -> None:
     for c in range(8):
         a[vector, c] = a[QUADRANT_RATES, c]
     for e in range(4):
+        # numerator L_i(-) L_j(+) - L_i(+) L_j(-) of the sliding rate on half surface e
         first, on_i = e % 2, e < 2
         up = first if on_i else 2 * first
         down = 2 + first if on_i else 2 * first + 1
@@ -119,6 +120,7 @@ def _next_root(w: Workspace, low: float) -> float:
         for level in range(1, NODES):
             for b in range(NODES - level):
                 a[EXTRA2, b] = (1.0 - low) * a[EXTRA2, b] + low * a[EXTRA2, b + 1]
+        # `first_fall` expects a positive start
         if a[EXTRA2, 0] < 0.0:
             for b in range(NODES):
                 a[EXTRA2, b] = -a[EXTRA2, b]
@@ -159,6 +161,7 @@ def first_opening(w: Workspace, table: Matrix, i: int, j: int) -> float:
         _fill_functions(w, SAMPLE + b)
         reach_i, reach_j = max(reach_i, now.speed_i), max(reach_j, now.speed_j)
     for c in range(OPENINGS):
+        # sizes of a rate, of a product of two rates, and of one of four
         both = reach_i * reach_j
         reach = reach_i if c < 4 else reach_j if c < 8 else both if c < 12 else both * both
         if not _resolved(w, table, c, reach):
@@ -166,6 +169,7 @@ def first_opening(w: Workspace, table: Matrix, i: int, j: int) -> float:
     closed_at = low = 0.0
     for _ in range(64):
         next_root = min(_next_root(w, low), 1.0) if low < 1.0 else 1.0
+        # the set is constant between two roots: test it in the middle
         middle = 0.5 * (low + next_root)
         if _others_at_fraction(w, i, j, middle) != 0:
             return _bisect(w, i, j, closed_at, middle)
@@ -173,6 +177,7 @@ def first_opening(w: Workspace, table: Matrix, i: int, j: int) -> float:
         if next_root >= 1.0:
             break
         low = min(next_root + _SEPARATION, 1.0)
+    # an opening at the end itself
     if _others_at_fraction(w, i, j, 1.0) != 0:
         return _bisect(w, i, j, closed_at, 1.0)
     return NONE
@@ -186,6 +191,7 @@ def length_to_opening(w: Workspace, table: Matrix, i: int, j: int, guess: float)
     ----------
     guess : the length by the dense output, less accurate than a step
     """
+    # widen a bracket around the estimate until the set differs at its ends
     margin = 1e-10 * guess
     closed_at, open_at = max(guess - margin, 0.0), guess + margin
     for _ in range(12):
@@ -202,6 +208,7 @@ def length_to_opening(w: Workspace, table: Matrix, i: int, j: int, guess: float)
         margin *= 8.0
         open_at = guess + margin
     for _ in range(60):
+        # bisection by steps from the same start
         middle = 0.5 * (closed_at + open_at)
         if middle in (closed_at, open_at):
             break

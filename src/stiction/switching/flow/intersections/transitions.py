@@ -79,7 +79,7 @@ def _defer_choice(w: Workspace, i: int, j: int, directions: int) -> int:
 
 @kernel
 def _enter_direction(w: Workspace, i: int, j: int, directions: int) -> None:
-    """Continue in the only exit direction."""
+    """Set the signs, and the sliding vector, of the only exit direction; begin its mode."""
     now, a = w.progress[0], w.vectors
     a[SIDES, i], a[SIDES, j] = signs_of(directions)
     if directions & _SLIDES:
@@ -114,7 +114,9 @@ def at_intersection(w: Workspace, functions: EventFunctions, records: Records) -
     many = count(directions)
     surfaces_at(w, Y, EXTRA)
     distance = abs(a[EXTRA, j])
+    # surface j is near but not reached
     if before_j != 0.0 and distance > 16.0 * functions[j].noise:
+        # no choice depends on the distance from the intersection
         if many <= 1:
             return arrive_at(w, functions, records, i)
         if distance > functions[j].grazing:
@@ -127,6 +129,7 @@ def at_intersection(w: Workspace, functions: EventFunctions, records: Records) -
         return _defer_choice(w, i, j, directions)
     _enter_direction(w, i, j, directions)
     si, sj = a[SIDES, i], a[SIDES, j]
+    # one event for each surface whose sign changes
     if si != before_i:
         log_event(w, records, CROSS if si == -before_i else SLIDE, i, before_i, si, before_i, si)
     if sj != before_j and now.events < len(records.events):
@@ -164,6 +167,7 @@ def on_intersection(
         return _repeat_step(w, h)
     if code != NO_EVENT:
         return code
+    # unique again: the next opening is reported too
     if now.reported_open != 0 and others_at(w, i, j, TRIAL) == 0:
         now.reported_open = 0
     if (now.t_end - a[Y, now.n]) * now.direction <= h:
@@ -200,6 +204,7 @@ def _at_opening(
     project(w, i)
     project(w, j)
     begin_mode(w)
+    # just after the opening: the present sliding vector is one of several directions
     directions = others_at(w, i, j, Y)
     now.reported_open = 1
     return _defer_choice(
@@ -227,9 +232,12 @@ def at_end_of_sliding(w: Workspace, functions: EventFunctions, records: Records)
     if e < 0:
         project(w, j)
     begin_mode(w)
+    # at this end the sliding rate of the half surface is zero: the second order decides
     directions = exit_directions(w, i, j, edge)
     if e < 0:
+        # both sliding vectors have ended
         directions &= ~_SLIDES
+    # the ordinary end: sliding continues on the other surface alone
     along = edge >= 0 and directions & (1 << (HALF_SURFACES + edge)) != 0
     if along and (count(directions) == 1 or now.reported_open != 0):
         a[SIDES, e], now.reported_open = side, 0
