@@ -94,7 +94,7 @@ def find_contacts(
     pose : (m, 3) centres and angles of bodies, then of supports
     out : filled in the order of pairs; where it is too short the number is larger than its length
 
-    Verified by: tests/unit/bodies/test_contacts.py::test_gaps_of_all_pairs_of_shapes
+    Verified by: tests/unit/bodies/test_contacts.py::test_the_gap_of_near_shapes_is_their_distance
     """
     count, m = 0, surfaces.shape[0]
     for i in range(n_body):

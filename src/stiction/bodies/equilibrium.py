@@ -18,6 +18,7 @@ from stiction.bodies.contact_kernels import Contact
 from stiction.bodies.contacts import local_problem, name_of, surfaces_of
 from stiction.bodies.impulse_kernels import contact_rows, contact_velocities
 from stiction.bodies.model import RigidBodies
+from stiction.errors import ModelError
 from stiction.numerics.arrays import Table
 from stiction.numerics.friction_problem.uniqueness import uniqueness
 
@@ -73,7 +74,7 @@ def rests(system: RigidBodies) -> Rest:
     True
     """
     contacts, rows, loads, scale = _balance(system)
-    found = _programme(system, rows, -loads[:, None] / scale, np.zeros(0))
+    found = _programme(system, rows, -loads[:, None] / scale)
     pairs = tuple(
         f"{name_of(system, int(c.first))} on {name_of(system, int(c.second))}" for c in contacts
     )
@@ -82,6 +83,12 @@ def rests(system: RigidBodies) -> Rest:
     forces = found[: 2 * len(contacts)].reshape(-1, 2) * scale
     answer, why = _must(system, contacts, loads, forces)
     return Rest(True, answer, why, pairs, forces)
+
+
+def is_balanced(system: RigidBodies) -> bool:
+    """Return whether the bodies may rest, without asking whether they must."""
+    _, rows, loads, scale = _balance(system)
+    return _programme(system, rows, -loads[:, None] / scale) is not None
 
 
 def steepest_rest(system: RigidBodies) -> float:
@@ -99,8 +106,6 @@ def steepest_rest(system: RigidBodies) -> float:
 
     Verified by: tests/exact/test_rigid_bodies.py::test_a_box_tips_or_slides
     """
-    from stiction.errors import ModelError
-
     if any(np.any(body.force) or body.moment for body in system.bodies):
         got, needs = "a body with loads beside gravity", "gravity alone"
         why, try_ = "the tilt turns gravity.", "remove `force` and `moment`."
@@ -110,7 +115,7 @@ def steepest_rest(system: RigidBodies) -> float:
     turned = np.zeros_like(loads)
     down = loads.reshape(-1, 3)
     turned.reshape(-1, 3)[:, 0], turned.reshape(-1, 3)[:, 1] = -down[:, 1], down[:, 0]
-    found = _programme(system, rows, np.stack([-loads, turned], axis=1) / scale, np.ones(1))
+    found = _programme(system, rows, np.stack([-loads, turned], axis=1) / scale)
     return float("nan") if found is None else float(np.arctan(found[-1]))
 
 
@@ -125,22 +130,20 @@ def _balance(system: RigidBodies) -> tuple[Table[Contact], Floats, Floats, float
     return contacts, rows, loads, float(np.abs(loads).max()) or 1.0
 
 
-def _programme(
-    system: RigidBodies, rows: Floats, right: Floats, aim: Floats
-) -> npt.NDArray[np.float64] | None:
+def _programme(system: RigidBodies, rows: Floats, right: Floats) -> Floats | None:
     """Return forces (and the factor of further loads) that balance; None where there are none.
 
     Parameters
     ----------
-    right : (3 n, 1 or 2) loads; the second column is multiplied by a factor >= 0, which is largest
-    aim : empty for the least total normal force, one entry for the largest factor
+    right : (3 n, 1 or 2) what forces must balance. One column: their total normal force is least;
+        two: the second one is multiplied by a factor >= 0, which is largest
     """
     from scipy.optimize import linprog
 
     count = rows.shape[1] // 2
     scaled = rows.copy()
     # moments over the sizes of the bodies, so that all equations are forces
-    sizes = np.repeat([body.shape.reach for body in system.bodies], 1)
+    sizes = np.array([body.shape.reach for body in system.bodies])
     scaled[2::3] /= sizes[:, None]
     right = right.copy()
     right[2::3] /= sizes[:, None]

@@ -97,9 +97,11 @@ def build_run(system: RigidBodies, method: TimeStepper, h: History) -> Run:
             **_outlines(system, h.surfaces),
         },
         final={
-            "position": q[-1, :, :2].copy(),
+            "x": q[-1, :, 0].copy(),
+            "y": q[-1, :, 1].copy(),
             "angle": q[-1, :, 2].copy(),
-            "velocity": v[-1, :, :2].copy(),
+            "velocity_x": v[-1, :, 0].copy(),
+            "velocity_y": v[-1, :, 1].copy(),
             "spin": v[-1, :, 2].copy(),
         },
         event_log=_events(record),
@@ -236,10 +238,10 @@ def _checks(h: History, energy: Ledger) -> tuple[Check, ...]:
 def _quantities(record: Recorder, energy: Ledger, v: Floats) -> dict[str, Quantity]:
     impacts = int((record.events.rows["kind"] == IMPACT).sum())
     resting = int((v[-1] == 0.0).all(axis=1).sum())
-    heat, loss = float(energy.total_friction_heat[-1]), float(energy.impact_loss[-1])
+    rubbed, loss = float(energy.total_friction_heat[-1]), float(energy.impact_loss[-1])
     return {
         "impacts": Quantity(impacts, "1", "contacts that closed with a velocity of approach"),
         "bodies_at_rest": Quantity(resting, "1", "bodies whose velocity is zero at the end"),
-        "friction_heat": Quantity(heat, "J", "heat of friction"),
+        "friction_heat": Quantity(rubbed, "J", "heat of friction"),
         "impact_loss": Quantity(loss, "J", "energy lost in impacts"),
     }

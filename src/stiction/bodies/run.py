@@ -12,7 +12,7 @@ Source: Moreau 1988; Jean 1999.
 from __future__ import annotations
 
 from collections.abc import Generator
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +21,6 @@ from stiction.bodies.contact_kernels import Contact
 from stiction.bodies.contacts import Surfaces, local_problem, surfaces_of
 from stiction.bodies.exact_stick import sticking, stop_resting
 from stiction.bodies.impulse_kernels import add_impulses, contact_velocities
-from stiction.bodies.methods import TimeStepper
 from stiction.bodies.model import RigidBodies
 from stiction.bodies.outcome import History, build_run
 from stiction.bodies.record import Recorder
@@ -32,6 +31,9 @@ from stiction.errors import Status
 from stiction.numerics.arrays import Table
 from stiction.numerics.friction_problem.certificate import residual
 from stiction.numerics.friction_problem.solver import solve_local
+
+if TYPE_CHECKING:
+    from stiction.bodies.methods import TimeStepper
 
 __all__ = ["solve_steps"]
 
@@ -46,6 +48,8 @@ _PAUSE = 50
 # of the velocities without impulses: a slower bounce is rounding
 _NO_BOUNCE = 1e-9
 _HALVINGS = 30
+# steps in a row that move nothing, after which nothing ever moves
+_STILL = 2
 
 
 def solve_steps(system: RigidBodies, method: TimeStepper, request: Request) -> Run:
@@ -99,6 +103,7 @@ class _Stepper:
         moved = [[*s.velocity, 0.0] for s in supports]
         self.support_velocity = np.array(moved, dtype=np.float64).reshape(-1, 3)
         self.done = np.zeros(1, dtype=np.int64)
+        self.still = np.zeros(1, dtype=np.int64)  # steps in a row that moved nothing
         self.sums = np.zeros(2)  # external work, impact loss
         self.worst = np.zeros((4, 2))  # residual, overlap, turn, motion; with times
         self.counts = np.zeros(4, dtype=np.int64)  # sweeps, systems, reduced, most contacts
@@ -112,6 +117,14 @@ class _Stepper:
         """Do all steps; yield a pause now and then."""
         self._resume()
         for k in range(int(self.done[0]), self.count):
+            if self.still[0] == _STILL:
+                # loads are constant: what two steps in a row do not move rests for ever
+                k = self.count - 1
+                self.record.add_step(
+                    k, self._time(k + 1), self.q, self.v, self._kinetic(self.v), self.sums
+                )
+                self.done[0] = self.count
+                break
             self._step(k)
             self.done[0] = k + 1
             if not np.isfinite(self.v).all():
@@ -149,6 +162,8 @@ class _Stepper:
         else:
             after, solved = self._after(solved, free)
         mean = 0.5 * (v + after)
+        rests = not (v.any() or after.any() or self.support_velocity.any())
+        self.still[0] = self.still[0] + 1 if rests else 0
         self.q, self.v = q + h * mean, after
         self.sums[0] += h * float((self.force * mean).sum())
         self._note(k, contacts, solved, mean)
@@ -255,6 +270,7 @@ class _Stepper:
             "q": StateArray(self.q),
             "v": StateArray(self.v),
             "done": StateArray(self.done, within=(0, self.count)),
+            "still": StateArray(self.still, within=(0, _STILL)),
             "sums": StateArray(self.sums),
             "worst": StateArray(self.worst),
             "counts": StateArray(self.counts),

@@ -94,7 +94,7 @@ def test_a_disc_on_a_belt_rolls_and_is_not_fixed():
     assert run.variables["spin"].values[-1, 0] == pytest.approx(6.0, rel=1e-12)
 
 
-def test_a_group_on_the_floor_and_free_bodies_are_told_apart():
+def test_a_group_on_the_floor_beside_free_bodies():
     boxes = [
         B.RigidBody(B.Box(1.0, 0.5), position=[0.0, 0.25]),
         B.RigidBody(B.Box(1.0, 0.5), position=[5.0, 3.0]),
@@ -103,3 +103,16 @@ def test_a_group_on_the_floor_and_free_bodies_are_told_apart():
     v = run.variables["velocity"].values[-1]
     assert v[0].tolist() == [0.0, 0.0]
     assert v[1, 1] == pytest.approx(-9.81 * 0.2, rel=1e-12)
+
+
+def test_what_rests_is_saved_to_the_end():
+    """A box that lands rests for the rest of the run: its later states cost nothing."""
+    box = B.RigidBody(B.Box(1.0, 0.5), position=[0.0, 0.35])
+    system = B.RigidBodies([box], [B.Support()])
+    run = st.solve(system, B.TimeStepper(1e-3), (0.0, 50.0), save=101)
+    assert run.t_end == 50.0
+    assert run.stats["steps"] == 50000
+    long, short = run.variables, st.solve(system, B.TimeStepper(1e-3), (0.0, 0.5), save=2).variables
+    np.testing.assert_array_equal(long["position"].values[-1], short["position"].values[-1])
+    np.testing.assert_allclose(long["normal_force"].values[-1], [9.81], rtol=1e-12)
+    assert run.energy.imbalance_rel < 1e-12

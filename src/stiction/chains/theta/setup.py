@@ -12,7 +12,6 @@ import numpy.typing as npt
 from stiction.chains.loads import Pieces
 from stiction.chains.model import Chain
 from stiction.core.run import Request
-from stiction.errors import ModelError
 from stiction.laws.friction import Friction
 from stiction.laws.smoothed import SmoothSign, SquareRootSign, TanhSign
 
