@@ -27,6 +27,7 @@ _WORDS = {
     "rods": "strings and rods",
     "solids": "deformable bodies",
     "faults": "rate-and-state faults",
+    "bodies": "rigid bodies",
     "plot": "the kit of all figures",
     "methods": "descriptions that several systems share",
     "laws": "what resists",

@@ -1,5 +1,6 @@
 # Written by tools/stubs.py from stiction/catalogue.py.
 
+from stiction import bodies as bodies
 from stiction import chains as chains
 from stiction import faults as faults
 from stiction import fits as fits

@@ -70,6 +70,7 @@ CATALOGUE: Mapping[str, Kind] = {
             "Fault": "stiction.faults.model",
             "StrikeSlipFault": "stiction.faults.presets",
             "InjectedFault": "stiction.faults.presets",
+            "RigidBodies": "stiction.bodies.model",
         },
         {
             "PiecewiseSmooth": (
@@ -114,6 +115,7 @@ CATALOGUE: Mapping[str, Kind] = {
             "GeneralisedAlpha": "stiction.solids.methods",
         },
     ),
+    "bodies.Method": Kind("a method for rigid bodies", {"TimeStepper": "stiction.bodies.methods"}),
     "faults.Method": Kind("a method for faults", {"Cycles": "stiction.faults.methods"}),
     "Policy": Kind(
         "a policy",
@@ -333,6 +335,17 @@ CATALOGUE: Mapping[str, Kind] = {
     "ContactAmong": Kind(
         "a contact among many", {"ContactAmong": "stiction.solids.many.broad_phase"}
     ),
+    "RigidBody": Kind("a rigid body", {"RigidBody": "stiction.bodies.model"}),
+    "Support": Kind("a surface of given motion", {"Support": "stiction.bodies.model"}),
+    "RigidShape": Kind(
+        "a shape of a rigid body",
+        {
+            "Box": "stiction.bodies.shapes",
+            "Disc": "stiction.bodies.shapes",
+            "HalfPlane": "stiction.bodies.shapes",
+            "Polygon": "stiction.bodies.shapes",
+        },
+    ),
     "Stage": Kind("a stage", {"Stage": "stiction.solids.conditions"}),
     "SolidPart": Kind("a part of a solid", {"Readings": "stiction.solids.model"}, written=False),
     "Partner": Kind(
@@ -502,6 +515,9 @@ CATALOGUE: Mapping[str, Kind] = {
             "continue_cycle": "stiction.studies.cycles.branch",
             "Cycle": "stiction.studies.cycles.cycle",
             "CycleBranch": "stiction.studies.cycles.branch",
+            "rests": "stiction.bodies.equilibrium",
+            "steepest_rest": "stiction.bodies.equilibrium",
+            "Rest": "stiction.bodies.equilibrium",
             "compare_solids": "stiction.solids.figures.comparison",
             "amontons": "stiction.laws.adhesive_friction",
             "return_map": "stiction.laws.return_mapping",

@@ -4,7 +4,7 @@ import ast
 import re
 from collections import defaultdict
 
-SYSTEMS = ("chains", "switching", "rods", "solids", "faults")
+SYSTEMS = ("chains", "switching", "rods", "solids", "faults", "bodies")
 SHARED = ("plot", "core", "numerics")
 # classes, kinds of events and losses, quantities and figures that belong to one system
 WORDS = re.compile(

@@ -99,6 +99,42 @@ class Request:
     checkpoint: Checkpoint | None = None
     every_step: bool = False
 
+    def number_of_steps(self, name: str, step: float, most: int) -> tuple[int, float]:
+        """Return the number of equal steps and their length; the last one ends at t_end.
+
+        Parameters
+        ----------
+        name : of the method
+        step : longest length of a step [s]
+        most : largest number of steps
+
+        Raises
+        ------
+        ModelError : on a step longer than the time span, and on more than `most` steps.
+
+        Verified by: tests/unit/chains/theta/test_methods.py::test_a_whole_number_of_steps_stays_one
+        """
+        span = self.t_end - self.t_start
+        if step > span * (1.0 + 1e-9):
+            raise ModelError(
+                f"{name}.step",
+                f"{step:g} s for a span of {span:g} s",
+                "a step no longer than the time span",
+                "a longer one would be shortened in silence to a single step.",
+                f"{span / 1000.0:g}, and half of it to see how much the answer changes.",
+            )
+        # steps are at most as long as requested
+        count = max(1.0, float(np.ceil(span / step * (1.0 - 1e-12))))
+        if count > most:
+            raise ModelError(
+                f"{name}.step",
+                f"{step} s for a span of {span} s, which makes {count:.3g} steps",
+                f"at most max_steps = {most} steps",
+                "the work of a run is bounded.",
+                "a longer step, a shorter time span, or a larger max_steps.",
+            )
+        return int(count), span / count
+
 
 @dataclass(frozen=True, eq=False)
 class Variable:

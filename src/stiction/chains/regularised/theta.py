@@ -24,7 +24,6 @@ from stiction.chains.regularised.collocation_kernels import (
 from stiction.chains.regularised.equations import Equations
 from stiction.chains.regularised.integrator import Integrator
 from stiction.chains.regularised.state import WIDTH
-from stiction.chains.theta.setup import number_of_steps
 from stiction.core.run import Request
 from stiction.errors import Status
 
@@ -52,7 +51,7 @@ class ThetaIntegrator(Integrator):
     """
 
     def __init__(self, equations: Equations, method: ThetaStepper, request: Request) -> None:
-        count, h = number_of_steps("ThetaStepper", method.step, method.max_steps, request)
+        count, h = request.number_of_steps("ThetaStepper", method.step, method.max_steps)
         super().__init__(equations, request, method.max_steps, method.max_events, 1)
         self.count, self.h, self.theta = count, h, method.theta
         self.most = method.max_solves

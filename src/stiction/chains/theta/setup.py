@@ -12,7 +12,6 @@ import numpy.typing as npt
 from stiction.chains.loads import Pieces
 from stiction.chains.model import Chain
 from stiction.core.run import Request
-from stiction.errors import ModelError
 from stiction.laws.friction import Friction
 from stiction.laws.smoothed import SmoothSign, SquareRootSign, TanhSign
 
@@ -32,7 +31,6 @@ __all__ = [
     "make_problem",
     "make_saved",
     "make_work",
-    "number_of_steps",
 ]
 
 Floats = npt.NDArray[np.float64]
@@ -96,36 +94,7 @@ def make_law(chain: Chain, request: Request, scheme: Scheme) -> CompiledLaw:
 
 
 def _steps(scheme: Scheme, request: Request) -> tuple[int, float]:
-    return number_of_steps(scheme.name, scheme.step, scheme.max_steps, request)
-
-
-def number_of_steps(name: str, step: float, most: int, request: Request) -> tuple[int, float]:
-    """Return the number of steps and their length; the last one ends at t_end.
-
-    Raises
-    ------
-    ModelError : on a step longer than the time span, and on more than `most` steps.
-    """
-    span = request.t_end - request.t_start
-    if step > span * (1.0 + 1e-9):
-        raise ModelError(
-            f"{name}.step",
-            f"{step:g} s for a span of {span:g} s",
-            "a step no longer than the time span",
-            "a longer one would be shortened in silence to a single step.",
-            f"{span / 1000.0:g}, and half of it to see how much the answer changes.",
-        )
-    # steps are at most as long as requested
-    count = max(1.0, float(np.ceil(span / step * (1.0 - 1e-12))))
-    if count > most:
-        raise ModelError(
-            f"{name}.step",
-            f"{step} s for a span of {span} s, which makes {count:.3g} steps",
-            f"at most max_steps = {most} steps",
-            "the work of a run is bounded.",
-            "a longer step, a shorter time span, or a larger max_steps.",
-        )
-    return int(count), span / count
+    return request.number_of_steps(scheme.name, scheme.step, scheme.max_steps)
 
 
 def make_problem(

@@ -1,0 +1,299 @@
+"""Where shapes touch: gap, normal and points of every contact between bodies, and with supports.
+
+A contact joins a body `first` and a body or support `second`. Its normal points from `second` to
+`first`; the tangent is the normal turned by 90 degrees with the clock. Two polygons have up to two
+contacts, the ends of the part of an edge that lies along the other polygon.
+
+Source: Gottschalk, Lin, Manocha 1996 (separating axes); Sutherland, Hodgman 1974 (clipping).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated
+
+from stiction.numerics.arrays import Matrix, Struct, Table, Vector
+from stiction.numerics.jit import kernel
+
+__all__ = [
+    "DISC",
+    "HALF_PLANE",
+    "POLYGON",
+    "Contact",
+    "Surface",
+    "find_contacts",
+    "turned_corners",
+]
+
+DISC, POLYGON, HALF_PLANE = 0, 1, 2
+
+# between polygons: features of an edge that another polygon lies on
+_CORNERS_MOST = 4096
+
+
+class Surface(Struct):
+    """The surface of a body or a support.
+
+    Attributes
+    ----------
+    kind : DISC, POLYGON or HALF_PLANE
+    start, stop : rows of its corners; of a half plane one row, its normal
+    radius : of a disc [m], else 0
+    reach : largest distance of a point from the centre [m]; inf of a half plane
+    """
+
+    kind: int
+    start: int
+    stop: int
+    radius: float
+    reach: float
+
+
+class Contact(Struct):
+    """A contact of two surfaces.
+
+    Attributes
+    ----------
+    first, second : numbers of the bodies; supports follow bodies
+    feature : which corner or part of an edge it is, so that it is known again in the next step
+    gap : > 0 open [m]
+    normal : unit vector from second to first
+    arm_first, arm_second : from the centres to the points of contact [m]
+    """
+
+    first: int
+    second: int
+    feature: int
+    gap: float
+    normal: Annotated[Vector, 2]
+    arm_first: Annotated[Vector, 2]
+    arm_second: Annotated[Vector, 2]
+
+
+@kernel
+def turned_corners(surfaces: Table[Surface], corners: Matrix, pose: Matrix, out: Matrix) -> None:
+    """Write the corners of all surfaces, turned by the angles but not moved [m]."""
+    for i in range(surfaces.shape[0]):
+        c, s = math.cos(pose[i, 2]), math.sin(pose[i, 2])
+        for k in range(surfaces[i].start, surfaces[i].stop):
+            x, y = corners[k, 0], corners[k, 1]
+            out[k, 0] = c * x - s * y
+            out[k, 1] = s * x + c * y
+
+
+@kernel
+def find_contacts(
+    surfaces: Table[Surface], corners: Matrix, pose: Matrix, n_body: int, within: float,
+    out: Table[Contact],
+) -> int:  # fmt: skip
+    """Write the contacts whose gap is at most `within`; return their number.
+
+    Parameters
+    ----------
+    corners : as `turned_corners` writes them
+    pose : (m, 3) centres and angles of bodies, then of supports
+    out : filled in the order of pairs; where it is too short the number is larger than its length
+
+    Verified by: tests/unit/bodies/test_contacts.py::test_the_gap_of_near_shapes_is_their_distance
+    """
+    count, m = 0, surfaces.shape[0]
+    for i in range(n_body):
+        for j in range(i + 1, m):
+            dx, dy = pose[i, 0] - pose[j, 0], pose[i, 1] - pose[j, 1]
+            far = surfaces[i].reach + surfaces[j].reach + within
+            # the reach of a half plane is infinite
+            if dx * dx + dy * dy > far * far:
+                continue
+            count = _of_pair(surfaces, corners, i, j, dx, dy, within, out, count)
+    return count
+
+
+@kernel
+def _of_pair(
+    surfaces: Table[Surface], corners: Matrix, i: int, j: int, dx: float, dy: float,
+    within: float, out: Table[Contact], count: int,
+) -> int:  # fmt: skip
+    """Append the contacts of i and j, whose centre differs by d; return the number so far."""
+    a, b = surfaces[i].kind, surfaces[j].kind
+    if b == HALF_PLANE:
+        nx, ny = corners[surfaces[j].start, 0], corners[surfaces[j].start, 1]
+        height = nx * dx + ny * dy
+        if a == DISC:
+            r = surfaces[i].radius
+            gap = height - r
+            if gap <= within:
+                count = _append(
+                    out, count, i, j, 0, gap, nx, ny,
+                    -r * nx, -r * ny, dx - height * nx, dy - height * ny,
+                )  # fmt: skip
+            return count
+        for k in range(surfaces[i].start, surfaces[i].stop):
+            x, y = corners[k, 0], corners[k, 1]
+            gap = height + nx * x + ny * y
+            if gap <= within:
+                count = _append(
+                    out, count, i, j, k - surfaces[i].start, gap, nx, ny,
+                    x, y, dx + x - gap * nx, dy + y - gap * ny,
+                )  # fmt: skip
+        return count
+    if a == DISC and b == DISC:
+        r, s = surfaces[i].radius, surfaces[j].radius
+        distance = math.sqrt(dx * dx + dy * dy)
+        gap = distance - r - s
+        if gap <= within and distance > 0.0:
+            nx, ny = dx / distance, dy / distance
+            count = _append(out, count, i, j, 0, gap, nx, ny, -r * nx, -r * ny, s * nx, s * ny)
+        return count
+    if a == POLYGON and b == POLYGON:
+        return _of_polygons(surfaces, corners, i, j, dx, dy, within, out, count)
+    if a == DISC:
+        return _of_disc(surfaces, corners, i, j, dx, dy, within, out, count, False)
+    return _of_disc(surfaces, corners, j, i, -dx, -dy, within, out, count, True)
+
+
+@kernel
+def _append(
+    out: Table[Contact], count: int, i: int, j: int, feature: int, gap: float,
+    nx: float, ny: float, ax: float, ay: float, bx: float, by: float,
+) -> int:  # fmt: skip
+    """Write a contact where there is room; return the number with it."""
+    if count < out.shape[0]:
+        c = out[count]
+        c.first, c.second, c.feature, c.gap = i, j, feature, gap
+        c.normal[0], c.normal[1] = nx, ny
+        c.arm_first[0], c.arm_first[1] = ax, ay
+        c.arm_second[0], c.arm_second[1] = bx, by
+    return count + 1
+
+
+@kernel
+def _of_disc(
+    surfaces: Table[Surface], corners: Matrix, disc: int, polygon: int, dx: float, dy: float,
+    within: float, out: Table[Contact], count: int, swapped: bool,
+) -> int:  # fmt: skip
+    """Append the contact of a disc and a polygon; d leads from the polygon to the disc.
+
+    The nearest point of the polygon lies on the edge of largest distance, or at one of its ends.
+    """
+    start, stop, r = surfaces[polygon].start, surfaces[polygon].stop, surfaces[disc].radius
+    best, edge = -math.inf, start
+    for k in range(start, stop):
+        after = k + 1 if k + 1 < stop else start
+        ex, ey = corners[after, 0] - corners[k, 0], corners[after, 1] - corners[k, 1]
+        length = math.sqrt(ex * ex + ey * ey)
+        # corners go against the clock: outward is the edge turned with the clock
+        apart = ((dx - corners[k, 0]) * ey - (dy - corners[k, 1]) * ex) / length
+        if apart > best:
+            best, edge = apart, k
+    if best - r > within:
+        return count
+    after = edge + 1 if edge + 1 < stop else start
+    px, py = corners[edge, 0], corners[edge, 1]
+    ex, ey = corners[after, 0] - px, corners[after, 1] - py
+    length = math.sqrt(ex * ex + ey * ey)
+    along = ((dx - px) * ex + (dy - py) * ey) / (length * length)
+    feature = edge - start
+    if 0.0 <= along <= 1.0 or best <= 0.0:
+        nx, ny, gap = ey / length, -ex / length, best - r
+        qx, qy = dx - best * nx, dy - best * ny
+    else:
+        qx, qy = (px, py) if along < 0.0 else (corners[after, 0], corners[after, 1])
+        nx, ny = dx - qx, dy - qy
+        distance = math.sqrt(nx * nx + ny * ny)
+        nx, ny, gap = nx / distance, ny / distance, distance - r
+        # of a corner, whichever of its edges it was found by
+        feature = _CORNERS_MOST + (edge if along < 0.0 else after) - start
+        if gap > within:
+            return count
+    if swapped:
+        return _append(
+            out, count, polygon, disc, feature, gap, -nx, -ny, qx, qy, -r * nx, -r * ny
+        )  # fmt: skip
+    return _append(out, count, disc, polygon, feature, gap, nx, ny, -r * nx, -r * ny, qx, qy)
+
+
+@kernel
+def _separation(
+    surfaces: Table[Surface], corners: Matrix, i: int, j: int, dx: float, dy: float
+) -> tuple[float, int]:
+    """Return the largest distance of j from an edge of i, and the edge; d leads from i to j."""
+    best, edge = -math.inf, surfaces[i].start
+    for k in range(surfaces[i].start, surfaces[i].stop):
+        after = k + 1 if k + 1 < surfaces[i].stop else surfaces[i].start
+        ex, ey = corners[after, 0] - corners[k, 0], corners[after, 1] - corners[k, 1]
+        length = math.sqrt(ex * ex + ey * ey)
+        least = math.inf
+        for c in range(surfaces[j].start, surfaces[j].stop):
+            x, y = dx + corners[c, 0] - corners[k, 0], dy + corners[c, 1] - corners[k, 1]
+            least = min(least, (x * ey - y * ex) / length)
+        if least > best:
+            best, edge = least, k
+    return best, edge
+
+
+@kernel
+def _of_polygons(
+    surfaces: Table[Surface], corners: Matrix, i: int, j: int, dx: float, dy: float,
+    within: float, out: Table[Contact], count: int,
+) -> int:  # fmt: skip
+    """Append the contacts of two polygons; d leads from j to i.
+
+    The edge of largest distance is the reference. Of the other polygon the edge that faces it most
+    is clipped to the reference's length, and both ends are contacts where they are near enough.
+    """
+    of_i, edge_i = _separation(surfaces, corners, i, j, -dx, -dy)
+    if of_i > within:
+        return count
+    of_j, edge_j = _separation(surfaces, corners, j, i, dx, dy)
+    if of_j > within:
+        return count
+    # edges that lie along each other are equal but for rounding: prefer the second body's
+    on_second = of_j >= of_i - 1e-9 * min(surfaces[i].reach, surfaces[j].reach)
+    reference, other, edge = (j, i, edge_j) if on_second else (i, j, edge_i)
+    if not on_second:
+        dx, dy = -dx, -dy
+    # from here on d leads from the reference to the other polygon
+    start, stop = surfaces[reference].start, surfaces[reference].stop
+    after = edge + 1 if edge + 1 < stop else start
+    px, py = corners[edge, 0], corners[edge, 1]
+    ex, ey = corners[after, 0] - px, corners[after, 1] - py
+    length = math.sqrt(ex * ex + ey * ey)
+    ex, ey = ex / length, ey / length
+    nx, ny = ey, -ex
+    k, following = _facing(surfaces, corners, other, nx, ny)
+    # along the reference the other polygon's edge runs backwards
+    first_x, first_y = dx + corners[following, 0], dy + corners[following, 1]
+    last_x, last_y = dx + corners[k, 0], dy + corners[k, 1]
+    s0, s1 = (first_x - px) * ex + (first_y - py) * ey, (last_x - px) * ex + (last_y - py) * ey
+    g0, g1 = (first_x - px) * nx + (first_y - py) * ny, (last_x - px) * nx + (last_y - py) * ny
+    if s1 <= 0.0 or s0 >= length or s1 <= s0:
+        return count
+    slope = (g1 - g0) / (s1 - s0)
+    for side in range(2):
+        s = max(s0, 0.0) if side == 0 else min(s1, length)
+        gap = g0 + slope * (s - s0)
+        if gap > within:
+            continue
+        qx, qy = px + s * ex, py + s * ey
+        ox, oy = qx + gap * nx - dx, qy + gap * ny - dy
+        feature = 2 * ((edge - start) + (_CORNERS_MOST if on_second else 0)) + side
+        if on_second:
+            count = _append(out, count, i, j, feature, gap, nx, ny, ox, oy, qx, qy)
+        else:
+            count = _append(out, count, i, j, feature, gap, -nx, -ny, qx, qy, ox, oy)
+    return count
+
+
+@kernel
+def _facing(
+    surfaces: Table[Surface], corners: Matrix, i: int, nx: float, ny: float
+) -> tuple[int, int]:
+    """Return the ends of the edge of i whose outward normal is most opposite to n."""
+    best, edge, end = math.inf, surfaces[i].start, surfaces[i].start
+    for k in range(surfaces[i].start, surfaces[i].stop):
+        after = k + 1 if k + 1 < surfaces[i].stop else surfaces[i].start
+        ex, ey = corners[after, 0] - corners[k, 0], corners[after, 1] - corners[k, 1]
+        along = (ey * nx - ex * ny) / math.sqrt(ex * ex + ey * ey)
+        if along < best:
+            best, edge, end = along, k, after
+    return edge, end

@@ -1,0 +1,126 @@
+"""Contacts of bodies in given places, and their frictional contact problem."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.bodies.contact_kernels import Contact, Surface, find_contacts, turned_corners
+from stiction.bodies.impulse_kernels import contact_matrix
+from stiction.numerics.arrays import Table
+from stiction.numerics.friction_problem.blocks import Local
+
+if TYPE_CHECKING:
+    from stiction.bodies.model import RigidBodies, RigidBody, Support
+
+__all__ = ["Overlap", "Surfaces", "deepest", "local_problem", "name_of", "surfaces_of"]
+
+Floats = npt.NDArray[np.float64]
+Wholes = npt.NDArray[np.int64]
+
+
+class Surfaces(NamedTuple):
+    """Surfaces of bodies, then of supports, as kernels take them.
+
+    Attributes
+    ----------
+    table : one element for each
+    corners : of all of them, each about its own centre [m]
+    n_body : number of bodies
+    """
+
+    table: Table[Surface]
+    corners: Floats
+    n_body: int
+
+    def contacts(self, pose: Floats, within: float) -> Table[Contact]:
+        """Return the contacts whose gap is at most `within` [m].
+
+        Parameters
+        ----------
+        pose : (m, 3) centres and angles of bodies, then of supports
+        """
+        turned = np.empty_like(self.corners)
+        turned_corners(self.table, self.corners, pose, turned)
+        found = Contact.table(4 * len(self.table) + 16)
+        while True:
+            count = int(find_contacts(self.table, turned, pose, self.n_body, within, found))
+            if count <= len(found):
+                return found[:count]
+            found = Contact.table(2 * count)
+
+
+def surfaces_of(system: RigidBodies) -> Surfaces:
+    """Return the surfaces of a system."""
+    parts: list[RigidBody | Support] = [*system.bodies, *system.supports]
+    table, corners = Surface.table(len(parts)), [part.shape.corners for part in parts]
+    ends = np.cumsum([0, *map(len, corners)])
+    for k, part in enumerate(parts):
+        table[k].kind, table[k].reach = part.shape.kind, part.shape.reach
+        table[k].start, table[k].stop = ends[k], ends[k + 1]
+        table[k].radius = getattr(part.shape, "radius", 0.0)
+    return Surfaces(table, np.concatenate([np.empty((0, 2)), *corners]), len(system.bodies))
+
+
+class Overlap(NamedTuple):
+    """The contact of the smallest gap.
+
+    Attributes
+    ----------
+    first, second : names such as "body 1" and "support 2"
+    gap : [m]
+    normal : (2,) from second to first
+    """
+
+    first: str
+    second: str
+    gap: float
+    normal: Floats
+
+
+def deepest(system: RigidBodies) -> Overlap | None:
+    """Return the contact of the smallest gap at the start; None where nothing touches."""
+    surfaces = surfaces_of(system)
+    parts: list[RigidBody | Support] = [*system.bodies, *system.supports]
+    poses = [[*part.position, part.angle] for part in parts]
+    found = surfaces.contacts(np.array(poses, dtype=np.float64), 0.0)
+    if not len(found):
+        return None
+    worst = found[int(np.argmin(found["gap"]))]
+    first, second = (name_of(system, int(k)) for k in (worst.first, worst.second))
+    return Overlap(first, second, float(worst.gap), np.array(worst.normal))
+
+
+def name_of(system: RigidBodies, k: int) -> str:
+    """Return the name of a body or support by its number from 0."""
+    return f"body {k + 1}" if k < system.n else f"support {k + 1 - system.n}"
+
+
+def local_problem(
+    contacts: Table[Contact], inverse: Floats, n_body: int, q: Floats, mu: float
+) -> Local:
+    """Return the frictional contact problem with velocities `q` (n, 2) before contact forces."""
+    n = len(contacts)
+    ends = np.concatenate([contacts["first"], contacts["second"]])
+    rows = np.tile(np.arange(n), 2)
+    moves = ends < n_body
+    order = np.lexsort((rows[moves], ends[moves]))
+    of_body = rows[moves][order]
+    first = np.searchsorted(ends[moves][order], np.arange(n_body + 1)).astype(np.int64)
+    most = int((np.diff(first) ** 2).sum())
+    blocks, column = np.zeros((most, 2, 2)), np.zeros(most, np.int64)
+    start, diagonal = np.zeros(n + 1, np.int64), np.zeros(n, np.int64)
+    place = np.full(n, -1)
+    contact_matrix(
+        contacts, inverse, n_body, first, of_body, blocks, start, column, diagonal, place
+    )  # fmt: skip
+    blocks, column = blocks[: start[n]], column[: start[n]]
+    own = blocks[diagonal]
+    # the largest eigenvalue of a symmetric 2 x 2 matrix
+    half = 0.5 * (own[:, 0, 0] + own[:, 1, 1])
+    largest = half + np.hypot(0.5 * (own[:, 0, 0] - own[:, 1, 1]), own[:, 0, 1])
+    return Local(
+        blocks, start, column, diagonal, q, np.full(n, mu), np.zeros(n), 1, 1.0 / largest
+    )  # fmt: skip

@@ -1,0 +1,193 @@
+"""Whether bodies may rest where they are, and whether they must.
+
+They *may* rest if contact forces exist that balance all loads inside the friction cones; in the
+plane a linear programme decides. They *must* rest if no other acceleration obeys Coulomb's law:
+that is the uniqueness of the velocities of the frictional contact problem. A pile that may rest and
+of which it is not proven that it must can also move under the same loads.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.bodies.contact_kernels import Contact
+from stiction.bodies.contacts import local_problem, name_of, surfaces_of
+from stiction.bodies.impulse_kernels import contact_rows, contact_velocities
+from stiction.bodies.model import RigidBodies
+from stiction.errors import ModelError
+from stiction.numerics.arrays import Table
+from stiction.numerics.friction_problem.uniqueness import uniqueness
+
+__all__ = ["Rest", "rests", "steepest_rest"]
+
+Floats = npt.NDArray[np.float64]
+
+# gap over the smallest size of a body below which surfaces touch
+_TOUCH = 1e-9
+# of the loads: imbalance that the linear programme admits
+_FEASIBLE = 1e-10
+
+
+@dataclass(frozen=True)
+class Rest:
+    """Whether bodies rest.
+
+    Attributes
+    ----------
+    may : whether forces that balance the loads exist
+    must : "yes", or "not decided"; "no" where they may not
+    why : what proves `must`
+    pairs : (n,) names of the bodies of each contact
+    forces : (n, 2) admissible normal and tangential forces of least total normal force [N]; None
+        where there are none
+    """
+
+    may: bool
+    must: str
+    why: str
+    pairs: tuple[str, ...]
+    forces: Floats | None
+
+    def __repr__(self) -> str:
+        if not self.may:
+            return "<Rest: no admissible forces balance the loads>"
+        must = "they must rest" if self.must == "yes" else "whether they must is not decided"
+        return f"<Rest: the bodies may rest; {must}: {self.why}>"
+
+
+def rests(system: RigidBodies) -> Rest:
+    """Return whether bodies may rest and must rest in their places at the start.
+
+    Velocities at the start, and those of supports, are ignored.
+
+    Verified by: tests/exact/test_rigid_bodies.py::test_arches_of_least_thickness
+
+    Examples
+    --------
+    >>> import stiction as st
+    >>> box = st.bodies.RigidBody(st.bodies.Box(1.0, 1.0), position=[0.0, 0.5])
+    >>> st.bodies.rests(st.bodies.RigidBodies([box], [st.bodies.Support()])).may
+    True
+    """
+    contacts, rows, loads, scale = _balance(system)
+    found = _programme(system, rows, -loads[:, None] / scale)
+    pairs = tuple(
+        f"{name_of(system, int(c.first))} on {name_of(system, int(c.second))}" for c in contacts
+    )
+    if found is None:
+        return Rest(False, "no", "no admissible forces balance the loads", pairs, None)
+    forces = found[: 2 * len(contacts)].reshape(-1, 2) * scale
+    answer, why = _must(system, contacts, loads, forces)
+    return Rest(True, answer, why, pairs, forces)
+
+
+def is_balanced(system: RigidBodies) -> bool:
+    """Return whether the bodies may rest, without asking whether they must."""
+    _, rows, loads, scale = _balance(system)
+    return _programme(system, rows, -loads[:, None] / scale) is not None
+
+
+def steepest_rest(system: RigidBodies) -> float:
+    """Return the largest angle by which gravity may turn, to the right, while the bodies may rest.
+
+    The bodies and supports are tilted together. nan if they may not rest untilted.
+
+    Returns
+    -------
+    Angle [rad], at most pi / 2.
+
+    Raises
+    ------
+    ModelError : if a body has loads beside gravity.
+
+    Verified by: tests/exact/test_rigid_bodies.py::test_a_box_tips_or_slides
+    """
+    if any(np.any(body.force) or body.moment for body in system.bodies):
+        got, needs = "a body with loads beside gravity", "gravity alone"
+        why, try_ = "the tilt turns gravity.", "remove `force` and `moment`."
+        raise ModelError("steepest_rest.system", got, needs, why, try_)
+    _, rows, loads, scale = _balance(system)
+    # gravity turned by a is g (cos a + sin a turned by a right angle): over cos a it is linear
+    turned = np.zeros_like(loads)
+    down = loads.reshape(-1, 3)
+    turned.reshape(-1, 3)[:, 0], turned.reshape(-1, 3)[:, 1] = -down[:, 1], down[:, 0]
+    found = _programme(system, rows, np.stack([-loads, turned], axis=1) / scale)
+    return float("nan") if found is None else float(np.arctan(found[-1]))
+
+
+def _balance(system: RigidBodies) -> tuple[Table[Contact], Floats, Floats, float]:
+    """Return contacts, J^T of bodies as a matrix (3 n, 2 c), loads (3 n,) and their size [N]."""
+    surfaces, (q, _) = surfaces_of(system), system.start()
+    places = np.array([[*s.position, s.angle] for s in system.supports]).reshape(-1, 3)
+    contacts = surfaces.contacts(np.concatenate([q, places]), _TOUCH * system.size)
+    rows = np.zeros((3 * system.n, 2 * len(contacts)))
+    contact_rows(contacts, system.n, rows)
+    loads = system.loads().ravel()
+    return contacts, rows, loads, float(np.abs(loads).max()) or 1.0
+
+
+def _programme(system: RigidBodies, rows: Floats, right: Floats) -> Floats | None:
+    """Return forces (and the factor of further loads) that balance; None where there are none.
+
+    Parameters
+    ----------
+    right : (3 n, 1 or 2) what forces must balance. One column: their total normal force is least;
+        two: the second one is multiplied by a factor >= 0, which is largest
+    """
+    from scipy.optimize import linprog
+
+    count = rows.shape[1] // 2
+    scaled = rows.copy()
+    # moments over the sizes of the bodies, so that all equations are forces
+    sizes = np.array([body.shape.reach for body in system.bodies])
+    scaled[2::3] /= sizes[:, None]
+    right = right.copy()
+    right[2::3] /= sizes[:, None]
+    factor = right.shape[1] - 1
+    equations = np.concatenate([scaled, -right[:, 1:]], axis=1) if factor else scaled
+    mu = float(system.law.mu)  # type: ignore[arg-type]
+    cone = np.zeros((2 * count, 2 * count + factor))
+    for c in range(count):
+        cone[2 * c : 2 * c + 2, 2 * c] = -mu
+        cone[2 * c, 2 * c + 1], cone[2 * c + 1, 2 * c + 1] = 1.0, -1.0
+    cost = np.zeros(2 * count + factor)
+    if factor:
+        cost[-1] = -1.0
+    else:
+        cost[: 2 * count : 2] = 1.0
+    bounds: list[Any] = [(0.0, None), (None, None)] * count + [(0.0, 1e6)] * factor
+    found = linprog(
+        cost,
+        A_ub=cone,
+        b_ub=np.zeros(2 * count),
+        A_eq=equations,
+        b_eq=right[:, 0],
+        bounds=bounds,
+        method="highs",
+        options={
+            "primal_feasibility_tolerance": _FEASIBLE,
+            "dual_feasibility_tolerance": _FEASIBLE,
+        },
+    )
+    return np.asarray(found.x) if found.status == 0 else None
+
+
+def _must(
+    system: RigidBodies, contacts: Table[Contact], loads: Floats, forces: Floats
+) -> tuple[str, str]:
+    """Return whether zero velocities are the only solution of the contact problem."""
+    if not len(contacts):
+        return "yes", "no loads act"
+    mass = np.array([[b.mass, b.mass, b.moment_of_inertia] for b in system.bodies])
+    pushed = np.zeros((len(system.bodies) + len(system.supports), 3))
+    pushed[: system.n] = loads.reshape(-1, 3) / mass
+    q = np.zeros((len(contacts), 2))
+    contact_velocities(contacts, pushed, q)
+    inverse = np.concatenate([1.0 / mass, np.zeros((len(system.supports), 3))])
+    local = local_problem(contacts, inverse, system.n, q, float(system.law.mu))  # type: ignore[arg-type]
+    answer = uniqueness(local, forces).velocities
+    return ("yes" if answer.answer == "unique" else "not decided"), answer.criterion

@@ -1,0 +1,253 @@
+"""Stick is exact: velocities that closed contacts fix have no rounding.
+
+Rounding leaves velocities of 1e-16 m/s in a body that rests, and a million steps add them up. A
+contact that sticks fixes two velocities of its body relative to the other, a closed one that slips
+fixes one. Where these conditions determine all velocities of a body, or of
+a group of bodies, the velocities are those of the support. Where they leave one or two free, as of
+a box that slides or a disc that rolls, the velocities are projected onto those.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.numerics.arrays import Integers, Matrix, Vector
+from stiction.numerics.jit import kernel
+
+if TYPE_CHECKING:
+    from stiction.bodies.contact_kernels import Contact
+    from stiction.numerics.arrays import Table
+
+__all__ = ["sticking", "stop_resting"]
+
+Floats = npt.NDArray[np.float64]
+Bools = npt.NDArray[np.bool_]
+
+# of the largest impulse: smaller normal impulses are rounding, and do not close a contact
+CLOSED = 1e-12
+# of the friction bound: closer to it a contact may slip
+_INSIDE = 1e-9
+# of the velocity without impulses: slower slip at the friction bound is rounding. Where forces are
+# not unique, a contact that sticks may have any tangential force up to the bound
+_SLIP = 1e-13
+# of the mean eigenvalue, cubed: smaller determinants do not prove that a body is fixed
+_FIXED = 1e-8
+# bodies of a group that is judged as a whole; larger groups keep their rounding
+_MOST_GROUP = 30
+
+
+def sticking(r: Floats, free: Floats, after: Floats, mu: float) -> tuple[Bools, Bools]:
+    """Return which contacts are closed, and which of them stick.
+
+    Parameters
+    ----------
+    r, free, after : (n, 2) impulses, and velocities without them and with them
+    """
+    closed = r[:, 0] > CLOSED * r[:, 0].max(initial=0.0)
+    inside = np.abs(r[:, 1]) < (1.0 - _INSIDE) * mu * r[:, 0]
+    still = np.abs(after[:, 1]) <= _SLIP * np.hypot(free[:, 0], free[:, 1])
+    return closed, closed & (inside | still)
+
+
+def stop_resting(
+    contacts: Table[Contact], closed: Bools, stick: Bools, reach: Floats, v: Floats, n_body: int
+) -> int:
+    """Give bodies that are fixed to a support its velocity, in place; return their number.
+
+    Parameters
+    ----------
+    closed, stick : (n,) which contacts are closed, and which stick
+    reach : (m,) sizes of bodies, then of supports [m]
+    v : (m, 3) velocities of bodies, then of supports
+
+    Verified by: tests/unit/bodies/test_exact_stick.py::test_bodies_that_stick_rest_to_the_last_bit
+    """
+    rows, sizes = _rows(contacts, closed, stick, reach)
+    if not len(rows):
+        return 0
+    first, second = (np.ascontiguousarray(contacts[name]) for name in ("first", "second"))
+    label = np.arange(len(v)) - n_body + 1
+    label[:n_body] = 0
+    # supports of the same velocity move as one
+    for k in range(n_body, len(v)):
+        same = np.flatnonzero((v[n_body:k] == v[k]).all(axis=1))
+        if same.size:
+            label[k] = label[n_body + same[0]]
+    spread_labels(rows, sizes, first, second, label)
+    _label_groups(rows, sizes, first, second, label, n_body)
+    fixed = np.flatnonzero(label[:n_body])
+    for body in fixed:
+        v[body] = v[n_body + label[body] - 1]
+    project_moving(rows, sizes, first, second, label, reach, v, n_body)
+    return len(fixed)
+
+
+def _rows(
+    contacts: Table[Contact], closed: Bools, stick: Bools, reach: Floats
+) -> tuple[Floats, npt.NDArray[np.int64]]:
+    """Return (n, 2, 2, 3) rows of J of both bodies, moments over the bodies' sizes, and counts."""
+    n, normal = len(contacts), np.asarray(contacts["normal"])
+    tangent = np.stack([normal[:, 1], -normal[:, 0]], axis=1)
+    rows = np.zeros((n, 2, 2, 3))
+    for side, name in enumerate(("first", "second")):
+        arm, size = np.asarray(contacts[f"arm_{name}"]), reach[contacts[name]]
+        for i, way in enumerate((normal, tangent)):
+            rows[:, side, i, :2] = way
+            moment = arm[:, 0] * way[:, 1] - arm[:, 1] * way[:, 0]
+            rows[:, side, i, 2] = np.where(np.isfinite(size), moment / size, 0.0)
+    rows[:, 1] *= -1.0
+    return rows, closed.astype(np.int64) + stick.astype(np.int64)
+
+
+@kernel(allocates=True)
+def spread_labels(
+    rows: npt.NDArray[np.float64], sizes: Integers, first: Integers, second: Integers,
+    label: Integers,
+) -> None:  # fmt: skip
+    """Give a body the label of its neighbours where contacts with them fix it.
+
+    Parameters
+    ----------
+    rows : (n, 2, 2, 3) rows of J for first and second body
+    sizes : (n,) how many of the two rows hold
+    label : (m,) 0 of bodies that are not fixed; changed in place
+    """
+    m = label.shape[0]
+    gram, holds = np.zeros((m, 3, 3)), np.zeros(m, np.int64)
+    changed = True
+    while changed:
+        changed = False
+        gram[:] = 0.0
+        holds[:] = 0
+        for c in range(sizes.shape[0]):
+            for side in range(2):
+                body, other = (first[c], second[c]) if side == 0 else (second[c], first[c])
+                if sizes[c] == 0 or label[body] != 0 or label[other] == 0:
+                    continue
+                # contacts with supports of two velocities fix nothing here
+                if holds[body] != 0 and holds[body] != label[other]:
+                    holds[body] = -1
+                if holds[body] == 0:
+                    holds[body] = label[other]
+                for k in range(sizes[c]):
+                    for i in range(3):
+                        for j in range(3):
+                            gram[body, i, j] += rows[c, side, k, i] * rows[c, side, k, j]
+        for body in range(m):
+            if holds[body] > 0 and _is_regular(gram[body]):
+                label[body] = holds[body]
+                changed = True
+
+
+@kernel(allocates=True)
+def project_moving(
+    rows: npt.NDArray[np.float64], sizes: Integers, first: Integers, second: Integers,
+    label: Integers, reach: Vector, v: Matrix, n_body: int,
+) -> None:  # fmt: skip
+    """Remove what contacts with fixed bodies forbid from the velocities of bodies, in place.
+
+    Of the rows of a body the pair that is farthest from parallel leaves one direction, their cross
+    product; parallel rows leave two.
+    """
+    mine, free = np.zeros((2 * sizes.shape[0], 3)), np.zeros(3)
+    for body in range(n_body):
+        if label[body] != 0:
+            continue
+        count, holds = 0, 0
+        for c in range(sizes.shape[0]):
+            for side in range(2):
+                here, other = (first[c], second[c]) if side == 0 else (second[c], first[c])
+                if here == body and sizes[c] > 0 and label[other] != 0:
+                    holds = label[other] if holds in (0, label[other]) else -1
+                    for k in range(sizes[c]):
+                        mine[count] = rows[c, side, k]
+                        count += 1
+        if holds <= 0:
+            continue
+        support = n_body + holds - 1
+        if not _free_direction(mine, count, free):
+            free[:] = 0.0
+        # moments in the rows are over the size of the body, and so spins are times it
+        size = reach[body]
+        x, y = v[body, 0] - v[support, 0], v[body, 1] - v[support, 1]
+        turn = size * v[body, 2]
+        if free[0] == 0.0 and free[1] == 0.0 and free[2] == 0.0:
+            r = mine[0]
+            part = (r[0] * x + r[1] * y + r[2] * turn) / (r[0] * r[0] + r[1] * r[1] + r[2] * r[2])
+            x, y, turn = x - part * r[0], y - part * r[1], turn - part * r[2]
+        else:
+            part = free[0] * x + free[1] * y + free[2] * turn
+            part /= free[0] * free[0] + free[1] * free[1] + free[2] * free[2]
+            x, y, turn = part * free[0], part * free[1], part * free[2]
+        v[body, 0], v[body, 1], v[body, 2] = v[support, 0] + x, v[support, 1] + y, turn / size
+
+
+@kernel
+def _free_direction(mine: Matrix, count: int, out: Vector) -> bool:
+    """Write the cross product of the two rows farthest from parallel; False where all are."""
+    best = 0.0
+    for i in range(count):
+        for j in range(i + 1, count):
+            a, b = mine[i], mine[j]
+            x = a[1] * b[2] - a[2] * b[1]
+            y = a[2] * b[0] - a[0] * b[2]
+            z = a[0] * b[1] - a[1] * b[0]
+            squared = x * x + y * y + z * z
+            if squared > best:
+                best = squared
+                out[0], out[1], out[2] = x, y, z
+    return best > _FIXED
+
+
+@kernel
+def _is_regular(g: Matrix) -> bool:
+    """Return whether the determinant is not small beside the mean eigenvalue, cubed."""
+    mean = (g[0, 0] + g[1, 1] + g[2, 2]) / 3.0
+    determinant = (
+        g[0, 0] * (g[1, 1] * g[2, 2] - g[1, 2] * g[2, 1])
+        - g[0, 1] * (g[1, 0] * g[2, 2] - g[1, 2] * g[2, 0])
+        + g[0, 2] * (g[1, 0] * g[2, 1] - g[1, 1] * g[2, 0])
+    )
+    return bool(determinant > _FIXED * mean * mean * mean)
+
+
+def _label_groups(
+    rows: Floats,
+    sizes: npt.NDArray[np.int64],
+    first: npt.NDArray[np.int64],
+    second: npt.NDArray[np.int64],
+    label: npt.NDArray[np.int64],
+    n_body: int,
+) -> None:
+    """Give groups of bodies that are fixed only together the label of their neighbours."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    used = np.flatnonzero((sizes > 0) & ((label[first] == 0) | (label[second] == 0)))
+    inner = used[(label[first[used]] == 0) & (label[second[used]] == 0)]
+    if not inner.size:
+        return
+    shape = (n_body, n_body)
+    links = coo_array((np.ones(len(inner)), (first[inner], second[inner])), shape=shape)
+    count, group = connected_components(links, directed=False)
+    for one in range(count):
+        bodies = np.flatnonzero((group == one) & (label[:n_body] == 0))
+        if not 2 <= len(bodies) <= _MOST_GROUP:
+            continue
+        mine = used[np.isin(first[used], bodies) | np.isin(second[used], bodies)]
+        around = np.unique(np.concatenate([label[first[mine]], label[second[mine]]]))
+        around = around[around != 0]
+        if len(around) != 1:
+            continue
+        place = {int(body): k for k, body in enumerate(bodies)}
+        matrix = np.zeros((2 * len(mine), 3 * len(bodies)))
+        for row, c in enumerate(mine):
+            for side, body in enumerate((first[c], second[c])):
+                if (k := place.get(int(body))) is not None:
+                    held = sizes[c]
+                    matrix[2 * row : 2 * row + held, 3 * k : 3 * k + 3] = rows[c, side, :held]
+        if np.linalg.matrix_rank(matrix, tol=1e-6) == matrix.shape[1]:
+            label[bodies] = around[0]

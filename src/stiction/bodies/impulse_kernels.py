@@ -1,0 +1,139 @@
+"""The contact problem of a step: the matrix W = J M^-1 J^T, velocities of contacts, impulses.
+
+A contact has two rows of J, for the normal and the tangential velocity of its point on the first
+body relative to that on the second: (n, a x n) and (t, a x t) for the first body, whose arm is a,
+and the same with the other sign for the second. t is the normal turned by 90 degrees with the
+clock.
+"""
+
+from __future__ import annotations
+
+from stiction.bodies.contact_kernels import Contact
+from stiction.numerics.arrays import Integers, Matrix, Stack, Table
+from stiction.numerics.jit import kernel
+
+__all__ = ["add_impulses", "contact_matrix", "contact_rows", "contact_velocities"]
+
+
+@kernel
+def _row(c: Contact, of_first: bool, tangential: bool) -> tuple[float, float, float]:
+    """Return a row of J for one of the two bodies."""
+    arm = c.arm_first if of_first else c.arm_second
+    x, y = (c.normal[1], -c.normal[0]) if tangential else (c.normal[0], c.normal[1])
+    turn = arm[0] * y - arm[1] * x
+    return (x, y, turn) if of_first else (-x, -y, -turn)
+
+
+@kernel
+def contact_velocities(contacts: Table[Contact], v: Matrix, out: Matrix) -> None:
+    """Write u = J v, normal and tangential velocity of each contact.
+
+    Parameters
+    ----------
+    v : (m, 3) velocities and spins of bodies, then of supports
+    """
+    for k in range(contacts.shape[0]):
+        c = contacts[k]
+        for i in range(2):
+            total = 0.0
+            for side in range(2):
+                body = c.first if side == 0 else c.second
+                x, y, turn = _row(c, side == 0, i == 1)
+                total += x * v[body, 0] + y * v[body, 1] + turn * v[body, 2]
+            out[k, i] = total
+
+
+@kernel
+def contact_rows(contacts: Table[Contact], n_body: int, out: Matrix) -> None:
+    """Write J^T of the bodies, shape (3 n, 2 c): loads on bodies by unit forces of contacts."""
+    for k in range(contacts.shape[0]):
+        c = contacts[k]
+        for side in range(2):
+            body = c.first if side == 0 else c.second
+            if body < n_body:
+                for i in range(2):
+                    x, y, turn = _row(c, side == 0, i == 1)
+                    out[3 * body, 2 * k + i] = x
+                    out[3 * body + 1, 2 * k + i] = y
+                    out[3 * body + 2, 2 * k + i] = turn
+
+
+@kernel
+def add_impulses(
+    contacts: Table[Contact], r: Matrix, inverse: Matrix, v: Matrix
+) -> None:  # fmt: skip
+    """Add M^-1 J^T r to the velocities of bodies.
+
+    Parameters
+    ----------
+    r : (n, 2) impulses on the first bodies [N s]
+    inverse : (m, 3) reciprocal masses and moments of inertia, 0 of supports
+    """
+    for k in range(contacts.shape[0]):
+        c = contacts[k]
+        for side in range(2):
+            body = c.first if side == 0 else c.second
+            for i in range(2):
+                x, y, turn = _row(c, side == 0, i == 1)
+                v[body, 0] += inverse[body, 0] * x * r[k, i]
+                v[body, 1] += inverse[body, 1] * y * r[k, i]
+                v[body, 2] += inverse[body, 2] * turn * r[k, i]
+
+
+@kernel
+def _add_block(c: Contact, d: Contact, body: int, inverse: Matrix, block: Matrix) -> None:
+    """Add J_c M^-1 J_d^T of a body that both contacts share."""
+    for i in range(2):
+        x, y, turn = _row(c, c.first == body, i == 1)
+        x, y, turn = x * inverse[body, 0], y * inverse[body, 1], turn * inverse[body, 2]
+        for j in range(2):
+            other_x, other_y, other_turn = _row(d, d.first == body, j == 1)
+            block[i, j] += x * other_x + y * other_y + turn * other_turn
+
+
+@kernel
+def contact_matrix(
+    contacts: Table[Contact], inverse: Matrix, n_body: int, first: Integers, of_body: Integers,
+    blocks: Stack, start: Integers, column: Integers, diagonal: Integers, place: Integers,
+) -> None:  # fmt: skip
+    """Write W in blocks, in the order of their columns.
+
+    Parameters
+    ----------
+    first, of_body : the contacts of body b are of_body[first[b]:first[b + 1]], in rising order
+    blocks, start, column, diagonal : as of `friction_problem.gauss_seidel`; blocks are zero before
+    place : (n,) work, -1 before and after
+
+    Verified by: tests/unit/bodies/test_contacts.py::test_the_matrix_of_a_heap
+    """
+    count = 0
+    for k in range(contacts.shape[0]):
+        c = contacts[k]
+        start[k] = count
+        for side in range(2):
+            body = c.first if side == 0 else c.second
+            if body >= n_body:
+                continue
+            for at in range(first[body], first[body + 1]):
+                d = of_body[at]
+                if place[d] < 0:
+                    # insert the column where it belongs
+                    here = count
+                    while here > start[k] and column[here - 1] > d:
+                        column[here] = column[here - 1]
+                        here -= 1
+                    column[here] = d
+                    place[d] = 0
+                    count += 1
+        for at in range(start[k], count):
+            place[column[at]] = at
+        for side in range(2):
+            body = c.first if side == 0 else c.second
+            if body < n_body:
+                for at in range(first[body], first[body + 1]):
+                    d = of_body[at]
+                    _add_block(c, contacts[d], body, inverse, blocks[place[d]])
+        diagonal[k] = place[k]
+        for at in range(start[k], count):
+            place[column[at]] = -1
+    start[contacts.shape[0]] = count

@@ -1,0 +1,183 @@
+"""The model of rigid bodies: bodies, supports, gravity, friction and restitution."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Annotated, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.bodies.shapes import Box, HalfPlane, RigidShape
+from stiction.core.fields import Components, Declared, Finite, Part, Parts, Positive
+from stiction.errors import ModelError
+from stiction.laws.coulomb import Coulomb
+
+__all__ = ["RigidBodies", "RigidBody", "Support"]
+
+Floats = npt.NDArray[np.float64]
+Pair = Sequence[float] | Floats
+
+_PLACE = Components("m", "it is the place of the centre of mass.", counts=(2,))
+_VELOCITY = Components("m/s", "it is a velocity in the plane.", counts=(2,))
+_FORCE = Components("N", "it is a constant force at the centre of mass.", counts=(2,))
+_GRAVITY = Components("m/s^2", "it accelerates all bodies.", counts=(2,))
+_ANGLE = Finite("rad", "it turns the shape.", "give 0.0.")
+_SPIN = Finite("rad/s", "it turns the body.", "give 0.0.")
+_MOMENT = Finite("N m", "it is a constant moment.", "give 0.0.")
+_MASS = Positive("kg", "a body without mass has no motion of its own.", "give 1.0.")
+_INERTIA = Positive("kg m^2", "it resists rotation.", "leave it out for an even mass.")
+_SHAPE = Part("contact needs a surface.", "give Disc(0.1), Box(1.0, 1.0) or Polygon(...).")
+_SURFACE = Part("contact needs a surface.", "give HalfPlane(), Box(1.0, 1.0) or Disc(0.1).")
+_BODIES = Parts("they move.", "give a list of RigidBody objects.", "RigidBody objects", 1)
+_SUPPORTS = Parts("bodies rest on them.", "give a list of Support objects.")
+_LAW = Part("it bounds the tangential force of a contact.", "give Coulomb(0.5).")
+_RESTITUTION = Finite(
+    "1", "it is the ratio of speeds after and before an impact.", least=0.0, most=1.0
+)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RigidBody(Declared):
+    """A rigid body in the plane.
+
+    Parameters
+    ----------
+    shape : Disc, Box or Polygon
+    mass : [kg]
+    position : of the centre of mass [m]
+    angle : of the shape, against the clock [rad]
+    velocity : of the centre of mass [m/s]
+    spin : angular velocity [rad/s]
+    inertia : moment of inertia about the centre of mass [kg m^2]; None for an even mass
+    force, moment : constant, beside gravity [N], [N m]
+    """
+
+    shape: Annotated[RigidShape, _SHAPE] = field(default_factory=Box)
+    mass: Annotated[float, _MASS] = 1.0
+    position: Annotated[Pair, _PLACE] = (0.0, 0.0)
+    angle: Annotated[float, _ANGLE] = 0.0
+    velocity: Annotated[Pair, _VELOCITY] = (0.0, 0.0)
+    spin: Annotated[float, _SPIN] = 0.0
+    inertia: Annotated[float | None, _INERTIA] = None
+    force: Annotated[Pair, _FORCE] = (0.0, 0.0)
+    moment: Annotated[float, _MOMENT] = 0.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if isinstance(self.shape, HalfPlane):
+            why, try_ = "a half plane has no finite mass.", "give it to a Support."
+            raise ModelError("RigidBody.shape", "a HalfPlane", "a finite shape", why, try_)
+
+    @property
+    def moment_of_inertia(self) -> float:
+        """About the centre of mass [kg m^2]."""
+        return self.inertia or self.mass * self.shape.radius_of_gyration**2
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Support(Declared):
+    """A surface whose motion is given: at rest, or at constant velocity, such as a belt.
+
+    Parameters
+    ----------
+    shape : HalfPlane, Disc, Box or Polygon
+    position : of the origin of its frame [m]
+    angle : against the clock [rad]
+    velocity : of its surface [m/s]; the shape of a half plane that moves along itself stays
+    """
+
+    shape: Annotated[RigidShape, _SURFACE] = field(default_factory=HalfPlane)
+    position: Annotated[Pair, _PLACE] = (0.0, 0.0)
+    angle: Annotated[float, _ANGLE] = 0.0
+    velocity: Annotated[Pair, _VELOCITY] = (0.0, 0.0)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RigidBodies(Declared):
+    """Rigid bodies in the plane, with impacts and Coulomb friction where they touch.
+
+    Parameters
+    ----------
+    bodies : in the order of their numbers
+    supports : surfaces whose motion is given
+    gravity : [m/s^2]
+    law : Coulomb friction of all contacts
+    restitution : Newton's coefficient of all impacts, from 0 to 1 [1]
+
+    Raises
+    ------
+    ModelError : if bodies overlap at the start.
+
+    Examples
+    --------
+    >>> import stiction as st
+    >>> floor = st.bodies.Support()
+    >>> box = st.bodies.RigidBody(st.bodies.Box(1.0, 1.0), position=[0.0, 0.5], velocity=[2.0, 0.0])
+    >>> run = st.solve(st.bodies.RigidBodies([box], [floor]), t_span=(0.0, 1.0))
+    >>> run.variables["velocity"].values[-1].tolist()
+    [[0.0, 0.0]]
+    """
+
+    default_method: ClassVar[str] = "TimeStepper"
+
+    bodies: Annotated[Sequence[RigidBody], _BODIES] = field(default_factory=lambda: [RigidBody()])
+    supports: Annotated[Sequence[Support], _SUPPORTS] = ()
+    gravity: Annotated[Pair, _GRAVITY] = (0.0, -9.81)
+    law: Annotated[Coulomb, _LAW] = field(default_factory=lambda: Coulomb(0.5))
+    restitution: Annotated[float, _RESTITUTION] = 0.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if np.ndim(self.law.mu):
+            got, needs = "one mu per contact", "one mu for all contacts"
+            why, try_ = (
+                "contacts come and go, and have no numbers of their own.",
+                "give Coulomb(0.5).",
+            )
+            raise ModelError("RigidBodies.law", got, needs, why, try_)
+        self._check_overlap()
+
+    @property
+    def n(self) -> int:
+        """Number of bodies."""
+        return len(self.bodies)
+
+    @property
+    def state_size(self) -> int:
+        """Numbers in one saved state."""
+        return 6 * self.n
+
+    @functools.cached_property
+    def size(self) -> float:
+        """Smallest distance of the farthest point of a body from its centre [m]."""
+        return min(body.shape.reach for body in self.bodies)
+
+    def start(self) -> tuple[Floats, Floats]:
+        """Return (n, 3) positions with angles, and velocities with spins, at the start."""
+        q = np.array([[*body.position, body.angle] for body in self.bodies], dtype=np.float64)
+        v = np.array([[*body.velocity, body.spin] for body in self.bodies], dtype=np.float64)
+        return q, v
+
+    def loads(self) -> Floats:
+        """Return (n, 3) constant forces and moments: gravity and those of the bodies [N], [N m]."""
+        own = np.array([[*b.force, b.moment] for b in self.bodies], dtype=np.float64)
+        mass = np.array([[b.mass, b.mass, 0.0] for b in self.bodies])
+        return np.asarray(own + mass * np.array([*self.gravity, 0.0]))
+
+    def _check_overlap(self) -> None:
+        from stiction.bodies.contacts import deepest
+
+        found = deepest(self)
+        # what a user writes with six digits touches
+        if found is not None and found.gap < -1e-6 * self.size:
+            raise ModelError(
+                "RigidBodies.bodies",
+                f"{found.first} and {found.second} that overlap by {-found.gap:.3g} m at the start",
+                "bodies that touch at most",
+                "contact forces act between surfaces.",
+                f"move {found.first} by {-found.gap:.3g} m along "
+                f"[{found.normal[0]:.6g}, {found.normal[1]:.6g}].",
+            )

@@ -1,0 +1,247 @@
+"""Builds the run of rigid bodies: results, events, ledger, determinism, audit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.bodies.contacts import Surfaces, name_of
+from stiction.bodies.model import RigidBodies
+from stiction.bodies.record import IMPACT, KINDS, MODES, Recorder
+from stiction.core.audit import Check, Kind
+from stiction.core.determinism import Loss
+from stiction.core.events import EventLog
+from stiction.core.ledger import Ledger
+from stiction.core.run import Quantity, Run, Variable
+from stiction.errors import Status
+
+if TYPE_CHECKING:
+    from stiction.bodies.methods import TimeStepper
+
+__all__ = ["History", "build_run"]
+
+Floats = npt.NDArray[np.float64]
+
+_LEDGER, _RESIDUAL = 1e-10, 1e-10
+# overlap over the smallest size of a body
+_OVERLAP = 1e-2
+# rotation in a step [rad]; motion in a step over the size of the body
+_TURN, _MOTION = 0.1, 0.5
+
+
+@dataclass(frozen=True, eq=False)
+class History:
+    """Results of the time steps.
+
+    Attributes
+    ----------
+    record : saved states, pairs, events
+    surfaces : of bodies and supports
+    worst : (4, 2) largest residual, overlap, turn and motion of a step, with their times
+    counts : sweeps, linear systems, steps with reduced restitution, most contacts
+    steps, step : number and length [s]
+    status, reason : how it ended
+    """
+
+    record: Recorder
+    surfaces: Surfaces
+    worst: Floats
+    counts: npt.NDArray[np.int64]
+    steps: int
+    step: float
+    status: Status
+    reason: str
+
+
+def build_run(system: RigidBodies, method: TimeStepper, h: History) -> Run:
+    """Return the run with the results of the steps."""
+    record, count = h.record, int(h.record.saved[0])
+    time, q, v = record.save[:count], record.q[:count], record.v[:count]
+    each, vector = ("time", "body"), ("time", "body", "component")
+    heat, normal, tangential = _of_pairs(record, count)
+    energy = Ledger(
+        time=time,
+        kinetic=record.energy[:count, 0].copy(),
+        stored=np.zeros(count),
+        external_work=record.energy[:count, 1].copy(),
+        friction_heat=heat if heat.shape[1] else np.zeros((count, 1)),
+        impact_loss=record.energy[:count, 2].copy(),
+    )
+    pairs = record.pairs.rows + 1
+    return Run.of(
+        system,
+        method,
+        time=time,
+        status=h.status,
+        reason=h.reason,
+        variables={
+            "position": Variable(q[..., :2].copy(), vector, "m", "of the centre of mass"),
+            "angle": Variable(q[..., 2].copy(), each, "rad", "against the clock"),
+            "velocity": Variable(v[..., :2].copy(), vector, "m/s", "of the centre of mass"),
+            "spin": Variable(v[..., 2].copy(), each, "rad/s", "angular velocity"),
+            "normal_force": Variable(
+                normal, ("time", "contact"), "N", "of each pair, mean of the step"
+            ),
+            "friction_force": Variable(
+                tangential,
+                ("time", "contact"),
+                "N",
+                "on the first body along the normal turned with the clock, mean of the step",
+            ),
+            "pair": Variable(
+                pairs, ("contact", "end"), "1", "numbers of the bodies; supports follow bodies"
+            ),
+            **_outlines(system, h.surfaces),
+        },
+        final={
+            "x": q[-1, :, 0].copy(),
+            "y": q[-1, :, 1].copy(),
+            "angle": q[-1, :, 2].copy(),
+            "velocity_x": v[-1, :, 0].copy(),
+            "velocity_y": v[-1, :, 1].copy(),
+            "spin": v[-1, :, 2].copy(),
+        },
+        event_log=_events(record),
+        energy=energy,
+        checks=_checks(h, energy),
+        losses=_losses(system, record),
+        unseen="whether the velocities after each step are unique is not decided",
+        loss_units={},
+        quantities=_quantities(record, energy, v),
+        stats={
+            "events": len(record.events),
+            "steps": h.steps,
+            "contacts": int(h.counts[3]),
+            "sweeps": int(h.counts[0]),
+            "linear_systems": int(h.counts[1]),
+            "restitution_reduced": int(h.counts[2]),
+        },
+        size=f"{system.n} rigid {'body' if system.n == 1 else 'bodies'}",
+    )
+
+
+def _of_pairs(record: Recorder, count: int) -> tuple[Floats, Floats, Floats]:
+    """Return (t, pair) heat, normal and tangential forces at the saved times."""
+    heat, normal, tangential = (np.zeros((count, len(record.pairs))) for _ in range(3))
+    rows = record.samples.rows
+    at = rows["save"], rows["pair"]
+    heat[at], normal[at], tangential[at] = rows["heat"], rows["normal"], rows["tangential"]
+    return heat, normal, tangential
+
+
+def _outlines(system: RigidBodies, surfaces: Surfaces) -> dict[str, Variable]:
+    """Return the shapes for figures: kinds, radii, corners padded by NaN, places of supports."""
+    table, each = surfaces.table, ("surface",)
+    most = int((table["stop"] - table["start"]).max(initial=1))
+    corners = np.full((len(table), most, 2), np.nan)
+    for k, one in enumerate(table):
+        corners[k, : one.stop - one.start] = surfaces.corners[one.start : one.stop]
+    places = np.array([[*s.position, s.angle, *s.velocity] for s in system.supports])
+    what = "0 disc, 1 polygon, 2 half plane; bodies, then supports"
+    return {
+        "surface_kind": Variable(table["kind"].copy(), each, "1", what),
+        "surface_radius": Variable(table["radius"].copy(), each, "m", "of discs"),
+        "surface_corners": Variable(
+            corners,
+            ("surface", "corner", "component"),
+            "m",
+            "of polygons about the centre of mass; of a half plane its normal",
+        ),
+        "support": Variable(
+            places.reshape(-1, 5),
+            ("support", "number"),
+            "1",
+            "place [m], angle [rad] and velocity [m/s] of supports",
+        ),
+    }
+
+
+def _events(record: Recorder) -> EventLog:
+    events = record.events.rows
+    pairs = record.pairs.rows[events["pair"]] if len(events) else np.zeros((0, 2), np.int64)
+    return EventLog(
+        time=events["time"].copy(),
+        contact=events["pair"] + 1,
+        before=[MODES[k] for k in events["before"]],
+        after=[MODES[k] for k in events["after"]],
+        kind=[KINDS[k] for k in events["kind"]],
+        columns={
+            "first": np.asarray(pairs[:, 0] + 1.0),
+            "second": np.asarray(pairs[:, 1] + 1.0),
+            "approach_speed": events["approach"].copy(),
+        },
+        units={"first": "1", "second": "1", "approach_speed": "m/s"},
+    )
+
+
+def _losses(system: RigidBodies, record: Recorder) -> list[Loss]:
+    """Return the impacts whose order would matter."""
+    losses = []
+    for time, first, second in record.simultaneous.rows.tolist():
+        names = [
+            " and ".join(name_of(system, int(k)) for k in record.pairs.rows[int(pair)])
+            for pair in (first, second)
+        ]
+        where = {"impact_of": names[0], "while_in_contact": names[1]}
+        choice = "all impulses at once, by Newton's law for each contact"
+        losses.append(Loss(time, "simultaneous_impacts", where, choice))
+    return losses
+
+
+def _checks(h: History, energy: Ledger) -> tuple[Check, ...]:
+    (error, at_error), (overlap, at_overlap), (turn, at_turn), (motion, at_motion) = (
+        h.worst.tolist()
+    )
+    closed = energy.imbalance_rel
+    return (
+        Check("ledger_closes", closed <= _LEDGER, closed, _LEDGER),
+        Check(
+            "contact_problems_solved",
+            error <= _RESIDUAL,
+            error,
+            _RESIDUAL,
+            at_error,
+            "largest residual of the frictional contact problem of a step, relative",
+            kind=Kind.CONVERGENCE,
+        ),
+        Check(
+            "no_overlap",
+            overlap <= _OVERLAP,
+            overlap,
+            _OVERLAP,
+            at_overlap,
+            "deepest overlap over the smallest size of a body; a shorter step lessens it",
+        ),
+        Check(
+            "rotation_resolved",
+            turn <= _TURN,
+            turn,
+            _TURN,
+            at_turn,
+            "largest rotation in a step [rad]; contacts are those at its middle: shorten the step",
+        ),
+        Check(
+            "motion_resolved",
+            motion <= _MOTION,
+            motion,
+            _MOTION,
+            at_motion,
+            "largest motion in a step over the size of the body, which may pass through another: "
+            "shorten the step",
+        ),
+    )
+
+
+def _quantities(record: Recorder, energy: Ledger, v: Floats) -> dict[str, Quantity]:
+    impacts = int((record.events.rows["kind"] == IMPACT).sum())
+    resting = int((v[-1] == 0.0).all(axis=1).sum())
+    rubbed, loss = float(energy.total_friction_heat[-1]), float(energy.impact_loss[-1])
+    return {
+        "impacts": Quantity(impacts, "1", "contacts that closed with a velocity of approach"),
+        "bodies_at_rest": Quantity(resting, "1", "bodies whose velocity is zero at the end"),
+        "friction_heat": Quantity(rubbed, "J", "heat of friction"),
+        "impact_loss": Quantity(loss, "J", "energy lost in impacts"),
+    }

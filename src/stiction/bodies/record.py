@@ -1,0 +1,266 @@
+"""What a run of rigid bodies records: saved states, pairs that touched, events, heat."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.bodies.contact_kernels import Contact
+from stiction.bodies.exact_stick import CLOSED
+from stiction.bodies.model import RigidBodies
+from stiction.core.checkpoint import Log, StateArray
+from stiction.numerics.arrays import Struct, Table
+
+__all__ = ["IMPACT", "KINDS", "MODES", "Event", "PairSample", "Recorder"]
+
+Floats = npt.NDArray[np.float64]
+Bools = npt.NDArray[np.bool_]
+Wholes = npt.NDArray[np.int64]
+
+MODES = ("open", "stick", "slip+", "slip-")
+OPEN, STICK, FORWARD, BACKWARD = range(4)
+KINDS = ("impact", "contact", "separation", "onset", "stop", "reversal")
+IMPACT, CONTACT, SEPARATION, ONSET, STOP, REVERSAL = range(6)
+# losses of determinism that are recorded
+_MOST_LOSSES = 1000
+
+
+class Event(Struct):
+    """A change of the mode of a pair, or an impact at another point of it.
+
+    Attributes
+    ----------
+    time : end of the step [s]
+    pair : number of the pair from 0
+    before, after : modes
+    kind : see `KINDS`
+    approach : velocity of approach before an impact [m/s]
+    """
+
+    time: float
+    pair: int
+    before: int
+    after: int
+    kind: int
+    approach: float
+
+
+class PairSample(Struct):
+    """Forces and heat of a pair at a saved time.
+
+    Attributes
+    ----------
+    save, pair : numbers from 0
+    normal, tangential : mean forces of the step over all points of the pair [N]
+    heat : of friction since the start [J]
+    """
+
+    save: int
+    pair: int
+    normal: float
+    tangential: float
+    heat: float
+
+
+class Recorder:
+    """The record of a run; states between steps lie on a line.
+
+    Parameters
+    ----------
+    save : (t,) times at which states are saved [s]
+    step : [s]
+    """
+
+    def __init__(self, system: RigidBodies, save: Floats, step: float) -> None:
+        n = system.n
+        self.save, self.step = np.asarray(save, dtype=np.float64), step
+        self.q = np.zeros((len(save), n, 3))
+        self.v = np.zeros((len(save), n, 3))
+        self.energy = np.zeros((len(save), 3))  # kinetic, external work, impact loss [J]
+        self.saved = np.zeros(1, dtype=np.int64)
+        self.before = np.zeros(6 * n + 4)  # state at the begin of the step
+        self.events, self.samples = Log(Event.table(0)), Log(PairSample.table(0))
+        self.pairs = Log(np.zeros((0, 2), dtype=np.int64))
+        # of pairs: heat now, heat before the step, forces of the step, mode
+        self.of_pairs = Log(np.zeros((0, 4)))
+        self.modes = Log(np.zeros(0, dtype=np.int64))
+        self.simultaneous = Log(np.zeros((0, 3)))  # time, first pair, second pair
+        self._numbers: dict[tuple[int, int], int] = {}
+
+    # ---- states
+
+    def save_start(self, q: Floats, v: Floats, kinetic: float) -> None:
+        """Save the state at the start."""
+        self.q[0], self.v[0], self.energy[0, 0] = q, v, kinetic
+        self.saved[0] = 1
+        self._keep(q, v, (kinetic, 0.0, 0.0))
+
+    def _keep(self, q: Floats, v: Floats, energy: tuple[float, float, float]) -> None:
+        size = q.size
+        self.before[:size], self.before[size : 2 * size] = q.ravel(), v.ravel()
+        self.before[2 * size : 2 * size + 3] = energy
+
+    def add_step(
+        self, k: int, time: float, q: Floats, v: Floats, kinetic: float, sums: Floats
+    ) -> None:
+        """Save the states at the times within step k, which ends at `time`."""
+        size, shape = q.size, q.shape
+        now = (kinetic, float(sums[0]), float(sums[1]))
+        at = int(self.saved[0])
+        while at < len(self.save) and self.save[at] <= time + 1e-9 * self.step:
+            part = min(1.0, max(0.0, 1.0 - (time - self.save[at]) / self.step))
+            part = 1.0 if part > 1.0 - 1e-9 else part
+            before = self.before
+            self.q[at] = _between(before[:size].reshape(shape), q, part)
+            self.v[at] = _between(before[size : 2 * size].reshape(shape), v, part)
+            self.energy[at] = _between(before[2 * size : 2 * size + 3], np.array(now), part)
+            self._save_pairs(at, part)
+            at += 1
+        self.saved[0] = at
+        self._keep(q, v, now)
+
+    def _save_pairs(self, at: int, part: float) -> None:
+        values = self.of_pairs.rows
+        rows = PairSample.table(len(values))
+        if len(rows):
+            rows["save"], rows["pair"] = at, np.arange(len(rows))
+            rows["normal"], rows["tangential"] = values[:, 2], values[:, 3]
+            rows["heat"] = _between(values[:, 1], values[:, 0], part)
+            self.samples.add(rows)
+
+    # ---- contacts
+
+    def no_contacts(self, time: float) -> None:
+        """Record a step in free flight."""
+        values, modes = self.of_pairs.rows, self.modes.rows
+        if len(modes):
+            values[:, 1], values[:, 2:] = values[:, 0], 0.0
+            self._change(time, np.zeros_like(modes), np.zeros(len(modes)))
+
+    def contacts(
+        self, time: float, contacts: Table[Contact], force: Floats, before: Floats, after: Floats,
+        known: Bools, stick: Bools, h: float,
+    ) -> float:  # fmt: skip
+        """Record the contacts of a step; return the energy lost in impacts [J].
+
+        Dissipation in the normal direction is that of impacts. That of the tangential impulse is
+        heat of friction where the contact existed before the step, else part of the impact.
+
+        Parameters
+        ----------
+        force : (n, 2) mean forces of the step [N]
+        before, after : (n, 2) velocities
+        known, stick : (n,) whether the contact was closed in the step before, and sticks now
+        """
+        closed = force[:, 0] > CLOSED * force[:, 0].max(initial=0.0)
+        mean = 0.5 * h * (before + after)
+        loss = -(force * mean)
+        hit = closed & ~known & (before[:, 0] < 0.0)
+        heat = np.where(hit, 0.0, loss[:, 1])
+        number = self._pairs_of(contacts, closed)
+        values, count = self.of_pairs.rows, len(self.pairs)
+        values[:, 1], values[:, 2:] = values[:, 0], 0.0
+        used = number >= 0
+        at = number[used]
+        np.add.at(values[:, 0], at, heat[used])
+        np.add.at(values[:, 2], at, force[used, 0])
+        np.add.at(values[:, 3], at, force[used, 1])
+        modes = _modes(count, number, closed, stick, after)
+        approach = np.zeros(count)
+        np.maximum.at(approach, number[hit], -before[hit, 0])
+        self._note_simultaneous(time, contacts, number, closed, hit)
+        self._change(time, modes, approach)
+        return float(loss.sum() - heat[used].sum())
+
+    def _pairs_of(self, contacts: Table[Contact], closed: Bools) -> Wholes:
+        """Return the number of the pair of each contact; -1 of pairs that never were closed."""
+        keys = list(zip(contacts["first"].tolist(), contacts["second"].tolist(), strict=True))
+        new = dict.fromkeys(
+            key for key, yes in zip(keys, closed, strict=True) if yes and key not in self._numbers
+        )
+        if new:
+            for key in new:
+                self._numbers[key] = len(self._numbers)
+            self.pairs.add(np.array(list(new), dtype=np.int64))
+            self.of_pairs.add(np.zeros((len(new), 4)))
+            self.modes.add(np.zeros(len(new), dtype=np.int64))
+        return np.array([self._numbers.get(key, -1) for key in keys], dtype=np.int64)
+
+    def _change(self, time: float, modes: Wholes, approach: Floats) -> None:
+        """Record the events of a step: changed modes, and impacts of pairs that were closed."""
+        old = self.modes.rows
+        for pair in np.flatnonzero((modes != old) | (approach > 0.0)):
+            was, now = int(old[pair]), int(modes[pair])
+            if approach[pair] > 0.0:
+                kind = IMPACT
+            elif was == OPEN:
+                kind = CONTACT
+            elif now == OPEN:
+                kind = SEPARATION
+            else:
+                kind = STOP if now == STICK else ONSET if was == STICK else REVERSAL
+            row = Event.table(1)
+            row[0] = (time, pair, was, now, kind, approach[pair])
+            self.events.add(row)
+        old[:] = modes
+
+    def _note_simultaneous(
+        self, time: float, contacts: Table[Contact], number: Wholes, closed: Bools, hit: Bools
+    ) -> None:
+        """Record impacts on a body that another body touches: their order would matter."""
+        if not hit.any() or len(self.simultaneous) >= _MOST_LOSSES:
+            return
+        ends = np.stack([contacts["first"], contacts["second"]], axis=1)
+        for c in np.flatnonzero(hit):
+            others = closed & (number != number[c])
+            shared = (ends[:, :1] == ends[c]) | (ends[:, 1:] == ends[c])
+            # supports do not move: two contacts with one are independent
+            shared &= ends[c] < len(self.q[0])
+            met = np.flatnonzero(others & shared.any(axis=1))
+            # later impacts of the same pairs say nothing new
+            pairs = self.simultaneous.rows[:, 1:]
+            for other in number[met].tolist():
+                if not (pairs == (number[c], other)).all(axis=1).any():
+                    self.simultaneous.add(np.array([[time, number[c], other]]))
+                    return
+
+    # ---- checkpoint
+
+    def state(self) -> Mapping[str, StateArray]:
+        """Return the arrays of a checkpoint."""
+        filled = int(self.saved[0])
+        return {
+            "saved": StateArray(self.saved, within=(1, len(self.save))),
+            "saved_q": StateArray(self.q, "states", filled),
+            "saved_v": StateArray(self.v, "states", filled),
+            "saved_energy": StateArray(self.energy, "states", filled),
+            "before": StateArray(self.before),
+            "events": StateArray(self.events, within=(0, 1 << 62)),
+            "samples": StateArray(self.samples, within=(0, 1 << 62)),
+            "pairs": StateArray(self.pairs, within=(0, 1 << 62)),
+            "of_pairs": StateArray(self.of_pairs),
+            "modes": StateArray(self.modes, within=(0, 3)),
+            "simultaneous": StateArray(self.simultaneous),
+        }
+
+    def resumed(self) -> None:
+        """Number the pairs of a checkpoint."""
+        self._numbers = {(a, b): k for k, (a, b) in enumerate(self.pairs.rows.tolist())}
+
+
+def _between(before: Floats, after: Floats, part: float) -> Floats:
+    """Return the values at a part of the step; those after it where the part is one."""
+    return after if part == 1.0 else before + part * (after - before)
+
+
+def _modes(count: int, number: Wholes, closed: Bools, stick: Bools, after: Floats) -> Wholes:
+    """Return the mode of each pair: it slips where one of its points slips."""
+    modes, fastest = np.zeros(count, dtype=np.int64), np.full(count, -1.0)
+    for c in np.flatnonzero(closed):
+        pair, slip = number[c], 0.0 if stick[c] else abs(float(after[c, 1]))
+        if slip > fastest[pair]:
+            fastest[pair] = slip
+            modes[pair] = STICK if stick[c] else FORWARD if after[c, 1] >= 0.0 else BACKWARD
+    return modes

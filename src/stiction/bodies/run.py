@@ -1,0 +1,310 @@
+"""Moreau-Jean steps of rigid bodies: contacts at midpoints, one frictional contact problem a step.
+
+A step of length h from q, v takes the contacts with a gap <= 0 at q + h v / 2, their matrix
+W = J M^-1 J^T and their velocities J (v + h M^-1 f) without impulses. The impulses r follow from
+Coulomb's law for the velocities after the step, with Newton's u_n+ >= -e u_n- for the normal ones;
+v+ = v + M^-1 (h f + J^T r), q+ = q + h (v + v+) / 2. The kinetic energy changes by exactly
+h f . (v + v+) / 2 + r . (u + u+) / 2, so that the ledger of a step closes.
+
+Source: Moreau 1988; Jean 1999.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.bodies.contact_kernels import Contact
+from stiction.bodies.contacts import Surfaces, local_problem, surfaces_of
+from stiction.bodies.exact_stick import sticking, stop_resting
+from stiction.bodies.impulse_kernels import add_impulses, contact_velocities
+from stiction.bodies.model import RigidBodies
+from stiction.bodies.outcome import History, build_run
+from stiction.bodies.record import Recorder
+from stiction.core.checkpoint import Log, StateArray, restore
+from stiction.core.driver import Pause, run_to_end
+from stiction.core.run import Request, Run
+from stiction.errors import Status
+from stiction.numerics.arrays import Table
+from stiction.numerics.friction_problem.certificate import residual
+from stiction.numerics.friction_problem.solver import solve_local
+
+if TYPE_CHECKING:
+    from stiction.bodies.methods import TimeStepper
+
+__all__ = ["solve_steps"]
+
+Floats = npt.NDArray[np.float64]
+
+# gap over the smallest size of a body below which surfaces touch: rounding of given coordinates
+_TOUCH = 1e-9
+# of the contact problem, relative; Newton's method ends far below it
+_TOLERANCE = 1e-12
+# steps between two reports
+_PAUSE = 50
+# of the velocities without impulses: a slower bounce is rounding
+_NO_BOUNCE = 1e-9
+_HALVINGS = 30
+# steps in a row that move nothing, after which nothing ever moves
+_STILL = 2
+
+
+def solve_steps(system: RigidBodies, method: TimeStepper, request: Request) -> Run:
+    """Return the run of `system` by time stepping."""
+    stepper = _Stepper(system, method, request)
+    status, reason = run_to_end(stepper.steps(), request.progress, request.checkpoint)
+    return build_run(system, method, stepper.history(status, reason))
+
+
+class _Solved(NamedTuple):
+    """The contacts of a step with their impulses.
+
+    Attributes
+    ----------
+    contacts : (n,)
+    r, before, free, after : (n, 2) impulses [N s], velocities before the step, after it without
+        impulses, and after it [m/s]
+    bounce : (n,) normal velocities after impacts, with the other sign [m/s]
+    error : residual of the contact problem, relative
+    stick : (n,) whether they stick
+    """
+
+    contacts: Table[Contact]
+    r: Floats
+    before: Floats
+    free: Floats
+    after: Floats
+    bounce: Floats
+    error: float
+    stick: npt.NDArray[np.bool_]
+
+
+class _Stepper:
+    """The state of a run: bodies, impulses of the last step, and what was recorded."""
+
+    def __init__(self, system: RigidBodies, method: TimeStepper, request: Request) -> None:
+        self.system, self.method, self.request = system, method, request
+        name = type(method).__name__
+        self.count, self.h = request.number_of_steps(name, method.step, method.max_steps)
+        self.surfaces: Surfaces = surfaces_of(system)
+        supports = system.supports
+        self.mu, self.e = float(system.law.mu), system.restitution  # type: ignore[arg-type]
+        mass = np.array([[b.mass, b.mass, b.moment_of_inertia] for b in system.bodies])
+        self.mass, self.inverse = mass, np.concatenate([1.0 / mass, np.zeros((len(supports), 3))])
+        self.force = system.loads()
+        self.reach = np.asarray(self.surfaces.table["reach"])
+        self.touch = _TOUCH * system.size
+        q, v = system.start()
+        self.q, self.v = q, v
+        self.support_pose = np.array([[*s.position, s.angle] for s in supports]).reshape(-1, 3)
+        moved = [[*s.velocity, 0.0] for s in supports]
+        self.support_velocity = np.array(moved, dtype=np.float64).reshape(-1, 3)
+        self.done = np.zeros(1, dtype=np.int64)
+        self.still = np.zeros(1, dtype=np.int64)  # steps in a row that moved nothing
+        self.sums = np.zeros(2)  # external work, impact loss
+        self.worst = np.zeros((4, 2))  # residual, overlap, turn, motion; with times
+        self.counts = np.zeros(4, dtype=np.int64)  # sweeps, systems, reduced, most contacts
+        self.last = Log(Contact.table(0)), Log(np.zeros((0, 2)))
+        self.record = Recorder(system, request.save, self.h)
+        self.record.save_start(q, v, self._kinetic(v))
+
+    # ---- the loop
+
+    def steps(self) -> Generator[Pause, None, tuple[Status, str]]:
+        """Do all steps; yield a pause now and then."""
+        self._resume()
+        for k in range(int(self.done[0]), self.count):
+            if self.still[0] == _STILL:
+                # loads are constant: what two steps in a row do not move rests for ever
+                k = self.count - 1
+                self.record.add_step(
+                    k, self._time(k + 1), self.q, self.v, self._kinetic(self.v), self.sums
+                )
+                self.done[0] = self.count
+                break
+            self._step(k)
+            self.done[0] = k + 1
+            if not np.isfinite(self.v).all():
+                return (
+                    Status.NOT_FINITE,
+                    f"a velocity is not finite at t = {self._time(k + 1):.9g} s",
+                )
+            if len(self.record.events) > self.method.max_events:
+                limit = self.method.max_events
+                at = self._time(k + 1)
+                return Status.WORK_LIMIT, f"max_events = {limit} were used up at t = {at:.9g} s"
+            if (k + 1) % _PAUSE == 0:
+                note = f"{k + 1} steps, {len(self.record.events)} events"
+                yield Pause((k + 1) / self.count, note, self._state)
+        return Status.SOLVED, "the end time was reached"
+
+    def _time(self, k: int) -> float:
+        if k == self.count:
+            return self.request.t_end
+        return self.request.t_start + k * self.h
+
+    def _kinetic(self, v: Floats) -> float:
+        return 0.5 * float((self.mass * v * v).sum())
+
+    def _step(self, k: int) -> None:
+        """Advance by one step, and record it."""
+        h, q, v = self.h, self.q, self.v
+        moved = self.support_pose + (k + 0.5) * h * self.support_velocity
+        middle = np.concatenate([q + 0.5 * h * v, moved])
+        contacts = self.surfaces.contacts(middle, self.touch)
+        free = v + h * self.inverse[: len(v)] * self.force
+        solved = self._impulses(contacts, v, free) if len(contacts) else None
+        if solved is None:
+            after = free
+        else:
+            after, solved = self._after(solved, free)
+        mean = 0.5 * (v + after)
+        rests = not (v.any() or after.any() or self.support_velocity.any())
+        self.still[0] = self.still[0] + 1 if rests else 0
+        self.q, self.v = q + h * mean, after
+        self.sums[0] += h * float((self.force * mean).sum())
+        self._note(k, contacts, solved, mean)
+        self.record.add_step(k, self._time(k + 1), self.q, after, self._kinetic(after), self.sums)
+
+    def _impulses(self, contacts: Table[Contact], v: Floats, free: Floats) -> _Solved:
+        """Return impulses; restitution is reduced where Newton's law would create energy.
+
+        Source: Kane 1984 for the paradox of Newton's law with friction.
+        Verified by: tests/unit/bodies/test_impacts.py::test_newtons_law_creates_no_energy
+        """
+        solved = self._with_restitution(contacts, v, free, 1.0)
+        scale = float(np.abs(solved.r * solved.free).sum())
+        if self.e == 0.0 or _gain(solved) <= 1e-9 * scale:
+            return solved
+        # a contact that opens within the step does work without any restitution
+        if _gain(self._with_restitution(contacts, v, free, 0.0)) > 0.0:
+            return solved
+        self.counts[2] += 1
+        low, high = 0.0, 1.0
+        for _ in range(_HALVINGS):
+            middle = 0.5 * (low + high)
+            tried = self._with_restitution(contacts, v, free, middle)
+            low, high = (middle, high) if _gain(tried) <= 0.0 else (low, middle)
+        return self._with_restitution(contacts, v, free, low)
+
+    def _with_restitution(
+        self, contacts: Table[Contact], v: Floats, free: Floats, part: float
+    ) -> _Solved:
+        before, q = np.empty((len(contacts), 2)), np.empty((len(contacts), 2))
+        contact_velocities(contacts, np.concatenate([v, self.support_velocity]), before)
+        contact_velocities(contacts, np.concatenate([free, self.support_velocity]), q)
+        unstopped, bounce = q.copy(), part * self.e * np.minimum(before[:, 0], 0.0)
+        # rounding of a contact that rests is no impact
+        bounce[np.abs(bounce) <= _NO_BOUNCE * np.abs(q).max()] = 0.0
+        q[:, 0] += bounce
+        local = local_problem(contacts, self.inverse, self.system.n, q, self.mu)
+        scale = float(np.sqrt(np.vdot(q, q)))
+        found, work = solve_local(local, self._warm(contacts), _TOLERANCE * scale)
+        self.counts[:2] += work.sweeps, work.linear_systems
+        after = found.u.copy()
+        after[:, 0] -= bounce
+        error = residual(local, found.r)
+        none = np.zeros(len(contacts), dtype=bool)
+        return _Solved(contacts, found.r, before, unstopped, after, bounce, error, none)
+
+    def _warm(self, contacts: Table[Contact]) -> Floats:
+        """Return the impulses of the last step at contacts that persist, else zero."""
+        old, r = self.last[0].rows, np.zeros((len(contacts), 2))
+        if len(old):
+            place = {key: k for k, key in enumerate(_keys(old).tolist())}
+            for c, key in enumerate(_keys(contacts).tolist()):
+                if (k := place.get(key)) is not None:
+                    r[c] = self.last[1].rows[k]
+        return r
+
+    def _after(self, solved: _Solved, free: Floats) -> tuple[Floats, _Solved]:
+        """Return velocities of bodies after the impulses, and the contacts with theirs."""
+        all_v = np.concatenate([free, self.support_velocity])
+        add_impulses(solved.contacts, solved.r, self.inverse, all_v)
+        closed, stick = sticking(solved.r, solved.free, solved.after, self.mu)
+        # contacts that bounce leave no condition on the velocity
+        closed &= solved.bounce == 0.0
+        stick &= closed
+        if closed.any():
+            stop_resting(solved.contacts, closed, stick, self.reach, all_v, self.system.n)
+        left = np.empty_like(solved.r)
+        contact_velocities(solved.contacts, all_v, left)
+        return all_v[: self.system.n], solved._replace(after=left, stick=stick)
+
+    def _note(self, k: int, contacts: Table[Contact], solved: _Solved | None, mean: Floats) -> None:
+        """Record contacts, losses, and the worst values that the audit judges."""
+        time, h, size = self._time(k + 1), self.h, self.reach[: self.system.n]
+        self._worst(2, h * float(np.abs(mean[:, 2]).max()), time)
+        self._worst(3, h * float((np.hypot(mean[:, 0], mean[:, 1]) / size).max()), time)
+        if solved is None:
+            self.last[0].rows, self.last[1].rows = Contact.table(0), np.zeros((0, 2))
+            self.record.no_contacts(time)
+            return
+        self.counts[3] = max(self.counts[3], len(contacts))
+        self._worst(0, solved.error, time)
+        self._worst(1, max(0.0, -float(contacts["gap"].min())) / self.system.size, time)
+        second = contacts["second"]
+        support = np.concatenate([np.zeros((self.system.n, 3)), self.support_velocity])[second]
+        normal = np.asarray(contacts["normal"])
+        tangent = np.stack([normal[:, 1], -normal[:, 0]], axis=1)
+        force = solved.r[:, :1] * normal + solved.r[:, 1:] * tangent
+        self.sums[0] += float((force * support[:, :2]).sum())
+        known = np.isin(_keys(contacts), _keys(self.last[0].rows))
+        self.sums[1] += self.record.contacts(
+            time, contacts, solved.r / h, solved.before, solved.after, known, solved.stick, h
+        )
+        closed = solved.r[:, 0] > 0.0
+        self.last[0].rows, self.last[1].rows = contacts[closed].copy(), solved.r[closed].copy()
+
+    def _worst(self, which: int, value: float, time: float) -> None:
+        if value > self.worst[which, 0]:
+            self.worst[which] = value, time
+
+    # ---- checkpoint and results
+
+    def _state(self) -> dict[str, StateArray]:
+        return {
+            "q": StateArray(self.q),
+            "v": StateArray(self.v),
+            "done": StateArray(self.done, within=(0, self.count)),
+            "still": StateArray(self.still, within=(0, _STILL)),
+            "sums": StateArray(self.sums),
+            "worst": StateArray(self.worst),
+            "counts": StateArray(self.counts),
+            "last": StateArray(self.last[0]),
+            "impulses": StateArray(self.last[1]),
+            **self.record.state(),
+        }
+
+    def _resume(self) -> None:
+        checkpoint = self.request.checkpoint
+        if checkpoint is not None and (saved := checkpoint.load()) is not None:
+            restore(self._state(), saved)
+            self.record.resumed()
+
+    def history(self, status: Status, reason: str) -> History:
+        """Return what the run found."""
+        return History(
+            record=self.record,
+            surfaces=self.surfaces,
+            worst=self.worst,
+            counts=self.counts,
+            steps=int(self.done[0]),
+            step=self.h,
+            status=status,
+            reason=reason,
+        )
+
+
+def _gain(solved: _Solved) -> float:
+    """Return the energy that the impulses add [J]."""
+    return 0.5 * float((solved.r * (solved.before + solved.after)).sum())
+
+
+def _keys(contacts: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+    """Return one number for each contact, by which it is known again."""
+    bodies = np.asarray(contacts["first"]) * 2**24 + np.asarray(contacts["second"])
+    return np.asarray(bodies * 2**14 + np.asarray(contacts["feature"]))

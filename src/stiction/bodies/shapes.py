@@ -1,0 +1,214 @@
+"""Shapes of rigid bodies in the plane: discs, convex polygons, half planes."""
+
+from __future__ import annotations
+
+import abc
+import functools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Annotated, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.core.fields import Components, Declared, Positive
+from stiction.errors import ModelError
+from stiction.numerics.checks import shape_of
+
+__all__ = ["Box", "Disc", "HalfPlane", "Polygon", "RigidShape"]
+
+Floats = npt.NDArray[np.float64]
+
+# of the size of a polygon: corners closer than this to the line through their neighbours
+_STRAIGHT = 1e-12
+
+_WHY = "a body of no size has no surface."
+_RADIUS = Positive("m", _WHY, "give 0.1.")
+_SIDE = Positive("m", _WHY, "give 1.0.")
+_NORMAL = Components(
+    "1", "it points out of the solid side.", "give [0, 1].", counts=(2,), direction=True
+)
+
+
+class RigidShape(Declared, abc.ABC):
+    """Base class of shapes, in a frame whose origin is the centre of mass."""
+
+    # number of the kind, as kernels know it
+    kind: ClassVar[int]
+
+    @property
+    @abc.abstractmethod
+    def radius_of_gyration(self) -> float:
+        """Of an even mass about its centre [m]."""
+
+    @property
+    @abc.abstractmethod
+    def reach(self) -> float:
+        """Largest distance of a point of the shape from the origin [m]."""
+
+    @property
+    def corners(self) -> Floats:
+        """(n, 2) corners in order against the clock [m]; none of a shape without corners."""
+        return np.empty((0, 2))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Disc(RigidShape):
+    """A disc.
+
+    Parameters
+    ----------
+    radius : [m]
+    """
+
+    kind: ClassVar[int] = 0
+
+    radius: Annotated[float, _RADIUS] = 0.1
+
+    @property
+    def radius_of_gyration(self) -> float:
+        """Of an even mass, radius / sqrt(2) [m]."""
+        return self.radius * math.sqrt(0.5)
+
+    @property
+    def reach(self) -> float:
+        """The radius [m]."""
+        return self.radius
+
+
+class _Cornered(RigidShape):
+    """A convex polygon; its frame has its origin in the centroid."""
+
+    kind: ClassVar[int] = 1
+
+    @functools.cached_property
+    def radius_of_gyration(self) -> float:
+        """Of an even mass about the centroid [m].
+
+        Source: second moments of a polygon by Green's theorem.
+        Verified by: tests/unit/bodies/test_shapes.py::test_moments_of_a_polygon
+        """
+        a, b = self.corners, np.roll(self.corners, -1, axis=0)
+        cross = a[:, 0] * b[:, 1] - a[:, 1] * b[:, 0]
+        polar = (cross * (a * a + a * b + b * b).sum(axis=1)).sum() / 12.0
+        return math.sqrt(polar / (0.5 * cross.sum()))
+
+    @functools.cached_property
+    def reach(self) -> float:
+        """Distance of the farthest corner [m]."""
+        return float(np.hypot(*self.corners.T).max())
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Box(_Cornered):
+    """A rectangle.
+
+    Parameters
+    ----------
+    width, height : [m]
+    """
+
+    width: Annotated[float, _SIDE] = 1.0
+    height: Annotated[float, _SIDE] = 1.0
+
+    @functools.cached_property
+    def corners(self) -> Floats:
+        """(4, 2) corners [m]."""
+        x, y = 0.5 * self.width, 0.5 * self.height
+        return np.array([[-x, -y], [x, -y], [x, y], [-x, y]])
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Polygon(_Cornered):
+    """A convex polygon.
+
+    Parameters
+    ----------
+    points : (n, 2) corners in order, in either direction [m]. They are moved so that the centroid
+        is the origin of the body's frame.
+
+    Raises
+    ------
+    ModelError : on fewer than three corners, and on a polygon that is not convex.
+
+    Verified by: tests/unit/bodies/test_shapes.py::test_polygons_that_are_refused
+    """
+
+    points: Sequence[Sequence[float]] | Floats = field(
+        default_factory=lambda: [[-0.5, -0.5], [0.5, -0.5], [0.0, 0.5]]
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        shape = shape_of(self.points)
+        why, needs = "its corners bound a convex body.", "at least three points [x, y] [m]"
+        if len(shape) != 2 or shape[0] < 3 or shape[1] != 2:
+            got = f"an array of shape {shape}" if shape else repr(self.points)
+            raise ModelError("Polygon.points", got, needs, why, "give [[0, 0], [1, 0], [0, 1]].")
+        points = np.array(self.points, dtype=np.float64)
+        if not np.isfinite(points).all():
+            raise ModelError("Polygon.points", "a coordinate not finite", needs, why, "correct it.")
+        points = points - points.mean(axis=0)
+        after = np.roll(points, -1, axis=0)
+        if (points[:, 0] * after[:, 1] - points[:, 1] * after[:, 0]).sum() < 0.0:
+            points = points[::-1].copy()
+        before, after = points - np.roll(points, 1, axis=0), np.roll(points, -1, axis=0) - points
+        turn = before[:, 0] * after[:, 1] - before[:, 1] * after[:, 0]
+        size = float(np.abs(points).max())
+        angles = np.arctan2(turn, (before * after).sum(axis=1)).sum()
+        if not turn.min() > _STRAIGHT * size * size or abs(abs(angles) - 2.0 * math.pi) > 1e-6:
+            worst = int(np.argmin(turn))
+            raise ModelError(
+                "Polygon.points",
+                f"corner {worst + 1} that does not turn outwards",
+                "a convex polygon",
+                "contact of shapes that are not convex is not implemented.",
+                "leave out corners on straight edges, and divide the shape into convex bodies.",
+            )
+        object.__setattr__(self, "points", _centred(points))
+
+    @property
+    def corners(self) -> Floats:
+        """(n, 2) corners about the centroid [m]."""
+        return np.asarray(self.points)
+
+
+def _centred(points: Floats) -> Floats:
+    """Return corners about the centroid of their polygon."""
+    after = np.roll(points, -1, axis=0)
+    cross = points[:, 0] * after[:, 1] - points[:, 1] * after[:, 0]
+    centre = (cross[:, None] * (points + after)).sum(axis=0) / (3.0 * cross.sum())
+    return np.asarray(points - centre)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class HalfPlane(RigidShape):
+    """The half plane below a straight line through the origin of its frame: a floor or a wall.
+
+    Only supports have this shape.
+
+    Parameters
+    ----------
+    normal : direction out of the solid side
+    """
+
+    kind: ClassVar[int] = 2
+
+    normal: Annotated[Sequence[float] | Floats, _NORMAL] = (0.0, 1.0)
+
+    @property
+    def radius_of_gyration(self) -> float:
+        """Infinite."""
+        return math.inf
+
+    @property
+    def reach(self) -> float:
+        """Infinite."""
+        return math.inf
+
+    @property
+    def corners(self) -> Floats:
+        """(1, 2) unit normal: kernels find it where polygons have corners [1]."""
+        normal = np.asarray(self.normal, dtype=np.float64)
+        return np.asarray(normal / np.linalg.norm(normal)).reshape(1, 2)

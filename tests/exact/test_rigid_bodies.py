@@ -1,0 +1,170 @@
+"""Rigid bodies against closed forms of mechanics textbooks."""
+
+import math
+
+import numpy as np
+import pytest
+
+import stiction as st
+from stiction.bodies.equilibrium import is_balanced
+
+B = st.bodies
+G = 9.81
+
+
+def on_slope(factor, mu, angle_of_frame=0.0):
+    """Return a box on a slope of tan = factor mu, and the slope's direction downhill."""
+    slope = math.atan(factor * mu)
+    total = slope + angle_of_frame
+    normal = np.array([-math.sin(total), math.cos(total)])
+    box = B.RigidBody(B.Box(1.0, 0.6), position=0.3 * normal, angle=total)
+    gravity = G * np.array([math.sin(angle_of_frame), -math.cos(angle_of_frame)])
+    system = B.RigidBodies(
+        [box], [B.Support(B.HalfPlane(normal))], gravity=gravity, law=st.Coulomb(mu)
+    )
+    return system, slope, -np.array([math.cos(total), math.sin(total)])
+
+
+@pytest.mark.parametrize("frame", [0.0, 0.4, 2.0])
+def test_a_box_on_a_slope(frame):
+    """At rest below the angle of friction; above it slides with g (sin - mu cos)."""
+    for mu in (0.2, 0.7):
+        system, *_ = on_slope(0.999, mu, frame)
+        run = st.solve(system, B.TimeStepper(1e-3), (0.0, 1.0), save=3)
+        assert not np.ptp(run.variables["position"].values, axis=0).any()
+        assert not np.ptp(run.variables["angle"].values)
+        system, slope, downhill = on_slope(1.001, mu, frame)
+        run = st.solve(system, B.TimeStepper(1e-3), (0.0, 1.0), save=3)
+        exact = G * (math.sin(slope) - mu * math.cos(slope))
+        v = run.variables["velocity"].values[-1, 0]
+        np.testing.assert_allclose(v, exact * downhill, atol=1e-12 * G)
+        moved = np.diff(run.variables["position"].values[[0, -1], 0], axis=0)[0]
+        np.testing.assert_allclose(moved, 0.5 * exact * downhill, atol=1e-12 * G)
+
+
+def test_a_box_rests_for_a_million_steps():
+    system, *_ = on_slope(0.999, 0.5)
+    run = st.solve(system, B.TimeStepper(1e-3), (0.0, 1000.0), save=3)
+    assert not np.ptp(run.variables["position"].values, axis=0).any()
+
+
+def test_a_thrown_disc_rolls():
+    """From 2 v0 / (7 mu g) on at 5/7 v0, with I = 2/5 m r^2; the place is of second order."""
+    v0, mu, r, m = 3.0, 0.3, 0.1, 2.0
+    disc = B.RigidBody(
+        B.Disc(r), mass=m, position=[0.0, r], velocity=[v0, 0.0], inertia=0.4 * m * r * r
+    )
+    system = B.RigidBodies([disc], [B.Support()], law=st.Coulomb(mu))
+    rolls = 2.0 * v0 / (7.0 * mu * G)
+    place = v0 * rolls - 0.5 * mu * G * rolls**2 + 5.0 / 7.0 * v0 * (1.0 - rolls)
+    for h in (1e-2, 1e-3):
+        run = st.solve(system, B.TimeStepper(h), (0.0, 1.0))
+        assert run.variables["velocity"].values[-1, 0, 0] == pytest.approx(5 / 7 * v0, rel=1e-12)
+        assert run.variables["spin"].values[-1, 0] == pytest.approx(-5 / 7 * v0 / r, rel=1e-12)
+        # reason: the step in which rolling begins has an error of second order
+        assert run.variables["position"].values[-1, 0, 0] == pytest.approx(place, abs=3.0 * h * h)
+        (stop,) = run.events["time"][run.events["kind"] == "stop"]
+        assert 0.0 <= stop - rolls <= h
+
+
+def test_a_cube_slides_to_its_stop():
+    """After v / (mu g), and v^2 / (2 mu g) on its way, with all energy in friction."""
+    cube = B.RigidBody(B.Box(1.0, 1.0), position=[0.0, 0.5], velocity=[6.0, 0.0])
+    system = B.RigidBodies([cube], [B.Support()], law=st.Coulomb(0.5))
+    run = st.solve(system, B.TimeStepper(1e-3), (0.0, 2.0))
+    (stop,) = run.events["time"][run.events["kind"] == "stop"]
+    assert 0.0 <= stop - 6.0 / (0.5 * G) <= 1e-3
+    assert run.variables["position"].values[-1, 0, 0] == pytest.approx(18.0 / (0.5 * G), abs=1e-5)
+    assert run.energy.total_friction_heat[-1] == pytest.approx(18.0, rel=1e-12)
+
+
+def test_a_box_tips_or_slides():
+    """A box of width w and height h may rest up to the smaller of atan(mu) and atan(w / h)."""
+    for mu in (0.2, 0.5, 2.0):
+        for width, height in ((1.0, 1.0), (0.3, 1.0), (1.0, 0.2)):
+            box = B.RigidBody(B.Box(width, height), position=[0.0, 0.5 * height])
+            system = B.RigidBodies([box], [B.Support()], law=st.Coulomb(mu))
+            exact = min(math.atan(mu), math.atan(width / height))
+            assert B.steepest_rest(system) == pytest.approx(exact, abs=1e-9)
+
+
+def arch(n, thickness, mu, radius=1.0):
+    """Return a semicircular arch of n blocks with radial joints and the weights of sectors.
+
+    Blocks have straight edges, so that a moment puts each weight where that of the sector acts.
+    """
+    half, inner, outer = 0.5 * np.pi / n, radius - 0.5 * thickness, radius + 0.5 * thickness
+    mass = half * (outer**2 - inner**2)
+    centre = 2.0 / 3.0 * np.sin(half) / half * (outer**3 - inner**3) / (outer**2 - inner**2)
+    blocks = []
+    for k in range(n):
+        ends = [k * np.pi / n, (k + 1) * np.pi / n]
+        corners = np.array(
+            [
+                [r * np.cos(a), r * np.sin(a)]
+                for r, a in zip([inner, outer, outer, inner], np.repeat(ends, 2), strict=True)
+            ]
+        )
+        shape, after = B.Polygon(corners), np.roll(corners, -1, axis=0)
+        cross = corners[:, 0] * after[:, 1] - corners[:, 1] * after[:, 0]
+        place = (cross[:, None] * (corners + after)).sum(axis=0) / (3.0 * cross.sum())
+        moment = -(centre * np.cos(0.5 * sum(ends)) - place[0]) * mass * G
+        blocks.append(B.RigidBody(shape, mass=mass, position=place, moment=moment))
+    return B.RigidBodies(blocks, [B.Support()], law=st.Coulomb(mu))
+
+
+def thinnest(n, mu, low, high):
+    while high - low > 1e-7:
+        middle = 0.5 * (low + high)
+        low, high = (low, middle) if is_balanced(arch(n, middle, mu)) else (middle, high)
+    return high
+
+
+@pytest.mark.parametrize(
+    ("n", "exact"),
+    [
+        (8, 0.1008610),
+        (16, 0.1072369),
+        (17, 0.1055923),
+        (32, 0.1072369),
+        (64, 0.1073940),
+        (128, 0.1074677),
+    ],
+)
+def test_arches_of_least_thickness(n, exact):
+    """Thickness over mean radius at which a semicircular arch may rest, for mu >= .4."""
+    assert thinnest(n, 0.4, 0.09, 0.12) == pytest.approx(exact, abs=1e-6)
+    assert thinnest(n, 1.0, 0.09, 0.12) == pytest.approx(exact, abs=1e-6)
+
+
+def test_an_arch_that_slides():
+    """With little friction the thickness grows, here at mu = .35."""
+    assert thinnest(512, 0.35, 0.1518, 0.1520) == pytest.approx(0.15186, abs=1e-5)
+
+
+def test_what_may_and_must_rest():
+    box = B.RigidBody(B.Box(1.0, 1.0), position=[0.0, 0.5])
+    rest = B.rests(B.RigidBodies([box], [B.Support()], law=st.Coulomb(0.1)))
+    assert rest.may
+    assert rest.must == "yes"
+    assert rest.forces.sum(axis=0) == pytest.approx([G, 0.0], abs=1e-9)
+    assert rest.pairs == ("body 1 on support 1",) * 2
+    # a rod between two walls may hang by friction, and may fall
+    rod = B.RigidBody(B.Box(1.0, 0.1))
+    walls = [
+        B.Support(B.HalfPlane([1.0, 0.0]), position=[-0.5, 0.0]),
+        B.Support(B.HalfPlane([-1.0, 0.0]), position=[0.5, 0.0]),
+    ]
+    rest = B.rests(B.RigidBodies([rod], walls, law=st.Coulomb(0.5)))
+    assert rest.may
+    assert rest.must == "not decided"
+    # without friction it falls
+    rest = B.rests(B.RigidBodies([rod], walls, law=st.Coulomb(1e-9)))
+    assert not rest.may
+    assert "no admissible forces" in repr(rest)
+
+
+def test_tilts_are_of_weights_alone():
+    box = B.RigidBody(position=[0.0, 0.5], moment=1.0)
+    with pytest.raises(st.ModelError, match="gravity alone"):
+        B.steepest_rest(B.RigidBodies([box], [B.Support()]))

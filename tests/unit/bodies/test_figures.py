@@ -1,0 +1,33 @@
+"""Figures of rigid bodies."""
+
+import numpy as np
+
+import stiction as st
+from stiction.bodies.figures import outline, support_outline
+
+B = st.bodies
+
+
+def test_outlines_stand_where_the_bodies_are():
+    bodies = [
+        B.RigidBody(B.Box(1.0, 0.5), position=[0.0, 0.25], velocity=[1.0, 0.0]),
+        B.RigidBody(B.Disc(0.2), position=[2.0, 0.2]),
+    ]
+    supports = [B.Support(), B.Support(B.Box(1.0, 1.0), position=[5.0, 0.5], angle=np.pi / 2)]
+    run = st.solve(B.RigidBodies(bodies, supports), B.TimeStepper(1e-2), (0.0, 0.1), save=3)
+    box = outline(run, -1, 0)
+    middle = run.variables["position"].values[-1, 0]
+    np.testing.assert_allclose(box.mean(axis=0), middle, atol=1e-14)
+    np.testing.assert_allclose(np.ptp(box, axis=0), [1.0, 0.5])
+    disc = outline(run, 0, 1)
+    np.testing.assert_allclose(np.hypot(*(disc[1:-1] - [2.0, 0.2]).T), 0.2, rtol=1e-12)
+    floor = support_outline(run, 0, box[:, 0], box[:, 1])
+    assert floor[:, 1].max() == 0.0
+    np.testing.assert_allclose(
+        support_outline(run, 1, box[:, 0], box[:, 1]).max(axis=0), [5.5, 1.0]
+    )
+    axes = run.plot.scene().axes[0]
+    low, high = axes.get_ylim()
+    assert low < 0.0
+    assert high > 0.5
+    assert len(run.plot.speeds().axes) == 2

@@ -1,0 +1,181 @@
+"""Runs of rigid bodies: what should not matter, resumption, audit, bad input, figures."""
+
+import numpy as np
+import pytest
+
+import stiction as st
+from stiction.io.checkpoint_file import FileCheckpoint
+from stiction.io.scenario import read_scenario
+
+B = st.bodies
+
+
+def pile(scale=1.0, mass=1.0, frame=0.0, order=None, shift=(0.0, 0.0)):
+    """Return a small pile that falls on a slope, in a turned frame and other units."""
+    c, s = np.cos(frame), np.sin(frame)
+    turn = np.array([[c, -s], [s, c]])
+    parts = [
+        (B.Box(0.5 * scale, 0.3 * scale), 1.0, [0.0, 0.4], 0.2, [0.5, 0.0], 1.0),
+        (B.Disc(0.2 * scale), 0.7, [0.6, 0.35], 0.0, [-1.0, 0.0], 0.0),
+        (
+            B.Polygon(scale * np.array([[0, 0], [0.4, 0], [0.2, 0.4]])),
+            0.5,
+            [0.1, 1.0],
+            0.3,
+            [0, 0],
+            0.0,
+        ),
+    ]
+    bodies = [
+        B.RigidBody(
+            shape, mass=mass * m, position=scale * (turn @ np.array(x)) + shift,
+            angle=a + frame, velocity=scale * (turn @ np.array(v)), spin=w,
+        )
+        for shape, m, x, a, v, w in parts
+    ]  # fmt: skip
+    bodies = bodies if order is None else [bodies[k] for k in order]
+    floor = B.Support(B.HalfPlane(turn @ np.array([0.1, 1.0])), position=np.asarray(shift))
+    gravity = scale * (turn @ np.array([0.0, -9.81]))
+    return B.RigidBodies(bodies, [floor], gravity=gravity, law=st.Coulomb(0.4))
+
+
+def final(system, save=3, t=(0.0, 0.6), h=4e-4):
+    run = st.solve(system, B.TimeStepper(h), t, save=save)
+    assert run.audit.ok, run.audit
+    return np.stack([run.final["x"], run.final["y"]], axis=1), run.final["angle"], run
+
+
+def test_units_frames_order_start_and_saved_samples_change_nothing():
+    place, angle, _ = final(pile())
+    for scale in (1e-3, 1e3):
+        for mass in (1e-3, 1e3):
+            other, turned, _ = final(pile(scale, mass))
+            np.testing.assert_allclose(other, scale * place, atol=1e-9 * scale)
+            np.testing.assert_allclose(turned, angle, atol=1e-9)
+    frame = 0.7
+    back = np.array([[np.cos(frame), np.sin(frame)], [-np.sin(frame), np.cos(frame)]])
+    other, turned, _ = final(pile(frame=frame))
+    np.testing.assert_allclose(other @ back.T, place, atol=1e-9)
+    np.testing.assert_allclose(turned - frame, angle, atol=1e-9)
+    other, turned, _ = final(pile(order=[2, 0, 1]))
+    np.testing.assert_allclose(other, place[[2, 0, 1]], atol=1e-9)
+    other, _, _ = final(pile(shift=(3.0, -2.0)))
+    np.testing.assert_allclose(other - [3.0, -2.0], place, atol=1e-9)
+    other, _, _ = final(pile(), save=77)
+    np.testing.assert_array_equal(other, place)
+    other, _, _ = final(pile(), t=(2.0, 2.6))
+    np.testing.assert_allclose(other, place, atol=1e-9)
+
+
+def test_a_run_resumes_to_the_same_bits(tmp_path):
+    class Stop(Exception):
+        pass
+
+    system, method = pile(), B.TimeStepper(1e-3)
+    whole = st.solve(system, method, (0.0, 0.6), save=30)
+
+    def stop(done, note):
+        if done > 0.5:
+            raise Stop
+
+    keep = FileCheckpoint(tmp_path / "state", "pile", every=0.0)
+    with pytest.raises(Stop):
+        st.solve(system, method, (0.0, 0.6), save=30, progress=stop, checkpoint=keep)
+    again = FileCheckpoint(tmp_path / "state", "pile", resume=True)
+    resumed = st.solve(system, method, (0.0, 0.6), save=30, checkpoint=again)
+    for name, variable in whole.variables.items():
+        np.testing.assert_array_equal(resumed.variables[name].values, variable.values)
+    assert resumed.events.equals(whole.events)
+    np.testing.assert_array_equal(resumed.energy.imbalance, whole.energy.imbalance)
+
+
+def test_states_between_steps_lie_on_a_line():
+    ball = B.RigidBody(B.Disc(0.1), velocity=[1.0, 0.0])
+    run = st.solve(B.RigidBodies([ball]), B.TimeStepper(0.1), (0.0, 0.2), save=[0.0, 0.025, 0.2])
+    v = run.variables["velocity"].values[:, 0, 1]
+    np.testing.assert_allclose(v, [0.0, -9.81 * 0.025, -9.81 * 0.2], rtol=1e-13)
+    assert run.variables["position"].values[-1, 0, 1] == pytest.approx(-0.5 * 9.81 * 0.04)
+
+
+@pytest.mark.parametrize(
+    ("body", "step", "failed"),
+    [
+        ({"spin": 300.0}, 1e-3, "rotation_resolved"),
+        ({"velocity": [800.0, 0.0]}, 1e-3, "motion_resolved"),
+        ({"velocity": [0.0, -80.0]}, 1e-3, "no_overlap"),
+    ],
+)
+@pytest.mark.fails_audit("bodies", "rotation_resolved")
+@pytest.mark.fails_audit("bodies", "motion_resolved")
+@pytest.mark.fails_audit("bodies", "no_overlap")
+def test_every_check_fails_in_a_case(body, step, failed):
+    box = B.RigidBody(B.Box(1.0, 1.0), position=[0.0, 0.75], **body)
+    run = st.solve(
+        B.RigidBodies([box], [B.Support()]), B.TimeStepper(step), (0.0, 0.05), throw=False
+    )
+    assert {c.check: c.ok for c in run.audit.checks}[failed] is False
+
+
+@pytest.mark.fails_audit("bodies", "contact_problems_solved")
+@pytest.mark.fails_audit("bodies", "ledger_closes")
+def test_unsolved_contact_problems_and_open_ledgers_fail(monkeypatch):
+    import stiction.bodies.run as steps
+
+    real = steps.solve_local
+
+    def wrong(local, start, tol):
+        found, work = real(local, start, tol)
+        r = 1.01 * found.r
+        return found._replace(r=r, u=local.velocities(r)), work
+
+    monkeypatch.setattr(steps, "solve_local", wrong)
+    box = B.RigidBody(B.Box(1.0, 1.0), position=[0.0, 0.5])
+    run = st.solve(
+        B.RigidBodies([box], [B.Support()]), B.TimeStepper(1e-2), (0.0, 0.1), throw=False
+    )
+    assert run.status is st.Status.UNTRUSTED
+    assert {c.check: c.ok for c in run.audit.checks}["contact_problems_solved"] is False
+    monkeypatch.setattr(steps, "solve_local", real)
+    monkeypatch.setattr(steps._Stepper, "_kinetic", lambda self, v: 1.1 * float((v * v).sum()))
+    run = st.solve(B.RigidBodies([box]), B.TimeStepper(1e-2), (0.0, 0.1), throw=False)
+    assert {c.check: c.ok for c in run.audit.checks}["ledger_closes"] is False
+
+
+@pytest.mark.parametrize(
+    ("method", "words"),
+    [
+        ({"step": 0.0}, "step"),
+        ({"step": 2.0}, "no longer than the time span"),
+        ({"step": 1e-3, "max_steps": 10}, "at most max_steps = 10 steps"),
+    ],
+)
+def test_steps_that_are_refused(method, words):
+    with pytest.raises(st.ModelError, match=words):
+        st.solve(B.RigidBodies(), B.TimeStepper(**method), (0.0, 1.0))
+
+
+def test_a_run_with_too_many_events_ends():
+    ball = B.RigidBody(B.Disc(0.1), position=[0.0, 0.3])
+    system = B.RigidBodies([ball], [B.Support()], restitution=0.9)
+    run = st.solve(system, B.TimeStepper(1e-3, max_events=3), (0.0, 3.0), throw=False)
+    assert run.status is st.Status.WORK_LIMIT
+    assert run.t_end < 3.0
+
+
+def test_a_state_that_overflows_ends_the_run():
+    ball = B.RigidBody(B.Disc(0.1), force=[1e308, 0.0], mass=1e-3)
+    run = st.solve(B.RigidBodies([ball]), B.TimeStepper(0.1), (0.0, 1.0), throw=False)
+    assert run.status is st.Status.NOT_FINITE
+
+
+@pytest.mark.parametrize("name", ["cube-slides", "newtons-cradle"])
+def test_scenarios_run(name, tmp_path):
+    scenario = read_scenario(name)
+    run = scenario.solve()
+    assert run.audit.ok
+    run.save(tmp_path / "run")
+    again = st.load(tmp_path / "run")
+    np.testing.assert_array_equal(again.final["x"], run.final["x"])
+    assert again.quantities["impacts"].value == run.quantities["impacts"].value
+    figure = again.plot.scene()
+    assert figure is not None

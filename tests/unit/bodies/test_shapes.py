@@ -1,0 +1,62 @@
+"""Shapes of rigid bodies: moments, centroids, refusals."""
+
+import numpy as np
+import pytest
+
+import stiction as st
+
+B = st.bodies
+
+
+def test_moments_of_a_polygon():
+    """A rectangle as a polygon, a triangle by its closed form, and random ones by sampling."""
+    box = B.Polygon([[3.0, 1.0], [5.0, 1.0], [5.0, 2.0], [3.0, 2.0]])
+    assert box.radius_of_gyration == pytest.approx(np.sqrt((4.0 + 1.0) / 12.0), rel=1e-14)
+    assert B.Box(2.0, 1.0).radius_of_gyration == pytest.approx(box.radius_of_gyration, rel=1e-14)
+    # equilateral triangle of side a: I = m a^2 / 12
+    triangle = B.Polygon([[0.0, 0.0], [1.0, 0.0], [0.5, np.sqrt(0.75)]])
+    assert triangle.radius_of_gyration**2 == pytest.approx(1.0 / 12.0, rel=1e-14)
+    assert B.Disc(2.0).radius_of_gyration ** 2 == pytest.approx(2.0, rel=1e-14)
+
+
+def test_corners_lie_about_the_centroid():
+    rng = np.random.default_rng(4)
+    for _ in range(50):
+        angle = np.sort(rng.uniform(0.0, 2.0 * np.pi, int(rng.integers(4, 9))))
+        if np.diff(np.append(angle, angle[0] + 2.0 * np.pi)).max() > np.pi:
+            continue
+        points = np.stack([np.cos(angle), np.sin(angle)], axis=1)
+        shape = B.Polygon(points[:: int(rng.choice([-1, 1]))] + rng.normal(size=2))
+        corners = shape.corners
+        # two triangulations, from the first corner and from the third, have the same centroid
+        for first in (0, 2):
+            turned = np.roll(corners, -first, axis=0)
+            a, b, c = turned[0], turned[1:-1], turned[2:]
+            x, y = b - a, c - a
+            area = 0.5 * (x[:, 0] * y[:, 1] - x[:, 1] * y[:, 0])
+            assert (area > 0.0).all()
+            centre = (area[:, None] * (a + b + c) / 3.0).sum(axis=0) / area.sum()
+            np.testing.assert_allclose(centre, 0.0, atol=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("points", "words"),
+    [
+        ([[0, 0], [1, 0]], "at least three points"),
+        ([[0, 0], [1, 0], [2, 0]], "does not turn outwards"),
+        ([[0, 0], [2, 0], [1, 0.2], [1, 2]], "a convex polygon"),
+        ([[0, 0], [1, 1], [1, 0], [0, 1]], "a convex polygon"),
+        ([[0, 0], [1, 0], [0, np.nan]], "not finite"),
+        ("square", "at least three points"),
+    ],
+)
+def test_polygons_that_are_refused(points, words):
+    with pytest.raises(st.ModelError, match=words):
+        B.Polygon(points)
+
+
+def test_a_star_is_refused():
+    """A pentagram turns outwards at every corner, twice around."""
+    angle = np.arange(5) * 4.0 * np.pi / 5.0
+    with pytest.raises(st.ModelError, match="convex"):
+        B.Polygon(np.stack([np.cos(angle), np.sin(angle)], axis=1))
