@@ -35,6 +35,7 @@ def weights(x: float, out: Vector) -> None:
 def point_of(a: float, b: float, c: float, d: float, x: float) -> tuple[float, float, float]:
     """Return value, slope and bend of the B-spline of four points at the fraction x."""
     y = 1.0 - x
+    # the four cubics of the uniform B-spline (de Boor), then their first and second derivatives
     value = (
         a * (y * y * y / 6.0)
         + b * (2.0 / 3.0 - 0.5 * x * x * (2.0 - x))
@@ -78,8 +79,10 @@ def spread(w: Vector, outer: Vector, start: int, count: int) -> None:
     before, behind = 0.0, 0.0
     old0, old1, old2, old3 = w[0], w[1], w[2], w[3]
     for j in range(4):
+        # the fitted point at an end is the node itself
         if start + j == 0 or start + j == count:
             continue
+        # a fitted point is r_k + (2 r_k - r_(k-1) - r_(k+1)) / 6: it takes its weight there
         give = (old0, old1, old2, old3)[j] / 6.0
         w[j] += 2.0 * give
         if j > 0:
@@ -128,6 +131,8 @@ def shift(w: Vector, over: int) -> None:
 
     `over` is how many of the four stand before the start, or less than zero behind the end.
     """
+    # r_-1 = 2 r_0 - r_1 and r_-2 = 3 r_0 - 2 r_1: sum and first moment of the weights do not
+    # change, so a straight rod has the same contact point and the same force resultant
     a, b, c, d = w[0], w[1], w[2], w[3]
     if over == 1:
         w[0], w[1], w[2], w[3] = b + 2.0 * a, c - a, d, 0.0
