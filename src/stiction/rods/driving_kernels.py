@@ -323,7 +323,10 @@ def load_slope(times: Vector, factors: Vector, first: int, last: int, t: float) 
 
 @kernel
 def profile_of(d: Drive, times: Vector, factors: Vector, late: float) -> float:
-    """Return by what the motion of a clamp is multiplied `late` after its start."""
+    """Return the displacement of a clamp over its velocity, and angle over spin, at time `late`.
+
+    `late` is the time since its start. The velocity rises linearly, or the angle has a history.
+    """
     if d.last > d.first:
         return load_factor(times, factors, d.first, d.last, late)
     if late < d.rise:
@@ -333,7 +336,7 @@ def profile_of(d: Drive, times: Vector, factors: Vector, late: float) -> float:
 
 @kernel
 def rate_of(d: Drive, times: Vector, factors: Vector, late: float) -> tuple[float, float]:
-    """Return the rate of `profile_of` [1/s], and the rate of that where it is not a jump."""
+    """Return the rate of `profile_of`, and the derivative of that rate apart from jumps."""
     if d.last > d.first:
         return load_slope(times, factors, d.first, d.last, late), 0.0
     if late < d.rise:
@@ -491,7 +494,7 @@ def clamp_velocities(
     factors: Vector,
     now: float,
 ) -> None:
-    """Give driven slots the velocities that they have at `now`, where they are then."""
+    """Set the velocities of driven slots to those of their clamps at `now`."""
     for k in range(driven.shape[0]):
         d = driven[k]
         if d.slides == 1:
@@ -526,7 +529,7 @@ def clamp_rates(
     factors: Vector,
     now: float,
 ) -> None:
-    """Give driven slots the rates of velocity and of p that they have at `now`, axes held."""
+    """Set the rates of v and p of driven slots to those of their clamps at `now`, d3 constant."""
     for k in range(driven.shape[0]):
         d = driven[k]
         i, late = d.slot, now - d.since

@@ -105,7 +105,10 @@ def account_half_kick(
 
 @kernel
 def set_modes_at_step_end(contact_set: ContactSet, tally: Tally) -> None:
-    """Give closed contacts their modes and speeds at the end of a step, u being `slip`."""
+    """Set modes and slip speeds of closed contacts at the end of a step, from u in `slip`.
+
+    A slip that came to rest stores minus the speed that it would have had.
+    """
     contacts = contact_set.contacts
     for c in range(contacts.shape[0]):
         k = contacts[c]

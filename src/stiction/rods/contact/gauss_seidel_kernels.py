@@ -80,7 +80,7 @@ def record_sweeps(sweeps: int, good: bool, tally: Tally) -> None:
 
 @kernel
 def measure(q: Matrix, contacts: Contacts, v: Matrix, p: Matrix) -> None:
-    """Put u of all closed contacts for the velocities before a kick into `slip`."""
+    """Set `slip` of all closed contacts to u, for the velocities before a kick."""
     for c in range(contacts.shape[0]):
         k = contacts[c]
         if k.mode >= ROLL:
@@ -128,9 +128,9 @@ def local_impulse(k: Contact, ux: float, uy: float, uz: float) -> tuple[float, f
 
 @kernel
 def kick_contacts(q: Matrix, contacts: Contacts, mobility: Matrix, v: Matrix, p: Matrix) -> int:
-    """Solve all closed contacts after the free kick; return the sweeps used, -1 if too many.
+    """Solve for the impulses of closed contacts after the free kick; return the sweeps.
 
-    Sets the mode of each: ROLL, SLIP, or OPEN where the impulse would be tensile.
+    Returns -1 if they did not converge. `set_modes_from_impulses` gives the modes.
     """
     closed = 0
     for c in range(contacts.shape[0]):

@@ -65,8 +65,8 @@ class Contact(Struct):
     bounces_from : first step in which it bounces, after a bounce
     at_end, reported_end : which body it touches at an end: 1, 2, or 3 for both; the same as events
         report it, and 4 more if it came there from a side
-    unreported_slip : a slip that no event has reported yet: NOT_SLID or SLID, else 0
-    parts : 1 where surfaces part although forces press
+    unreported_slip : SLIP_PENDING or SLIP_UNREPORTED, or 0 where events have reported all slips
+    parts : 1 where surfaces separate although the normal force is compressive
     nodes, frames : first of the four nodes, and of the four elements, around it
     place : s [elements]
     friction, restitution, tangential_restitution : Coulomb's coefficient, and parts of the normal
@@ -89,7 +89,7 @@ class Contact(Struct):
         make [m/s^2], and the direction of slip
     slip_speed : [m/s]; minus the speed that a slip would have had which came to rest
     stick_excess : tangential force that rolling asks for less its bound [N]
-    normal_force, gap : what presses [N], and [m]
+    normal_force, gap : positive in compression [N], and [m]
     allowed_depth : how deep it may be where it has just opened [m]
     place_rates : [elements/s]
     held_gap : gap that is held for now [m]
@@ -421,6 +421,7 @@ def refresh(r: Matrix, k: Contact) -> int:
             frames[j] *= k.levers[side]
         k.nodes[side] = first + node - 1
         k.frames[side] = first + frame - 1
+    # the last Newton step has moved the place: D and derivatives there
     dd = both_inside(r, k, s1, s2) if inner else both_at_ends(r, k, s1, s2)
     k.distance = math.sqrt(dd)
     for a in range(3):
@@ -495,6 +496,7 @@ def slip_velocity(q: Matrix, k: Contact, v: Matrix, p: Matrix) -> tuple[float, f
     d = k.separation
     ux, uy, uz, wx, wy, wz = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     for side in range(2):
+        # nodes of the second rod enter u = R1' + b1 W1 x D - R2' + b2 W2 x D with a minus
         sign = 1.0 - 2.0 * side
         for j in range(4):
             b = sign * k.node_weights[side, j]
@@ -535,7 +537,7 @@ def push(
     v: Matrix,
     p: Matrix,
 ) -> None:
-    """Add the velocities that the impulse l on the first rod gives."""
+    """Add the velocities that the impulse l on the first rod, and -l on the second, gives."""
     d = k.separation
     # D x l, the moment on both bodies up to their levers, which the weights of frames contain
     tx, ty, tz = d[1] * lz - d[2] * ly, d[2] * lx - d[0] * lz, d[0] * ly - d[1] * lx

@@ -1,8 +1,8 @@
 """Set-valued contact in steps of two half kicks: the forces of a state, the impulses of its end.
 
-Forces obey the law at the level of accelerations: a contact that rolls keeps u at zero, one that
-slips is held back by mu times what presses, against u. Impulses at the end of a step bring u of
-what rolls, and the rate of every gap, to zero; what slips obeys the law at its new velocity.
+Forces obey the law at the level of accelerations: in rolling u' = 0, in slip friction is mu times
+the normal force, against u. Impulses at the end of a step bring u of rolling contacts, and the rate
+of every gap, to zero; slipping contacts obey the law at their new velocity.
 
 Source: formulas sheet of the rods paper, sections 4 and 6; docs/theory/rods, "Slip, opening,
 impact".
@@ -292,8 +292,8 @@ def remove_contact_forces(
 def end_impulse(k: Contact, ux: float, uy: float, uz: float) -> tuple[float, float, float, int]:
     """Return the impulse that ends a step at a contact with u' without it, and its mode then.
 
-    What rolled goes on rolling: forces decide whether it may. So does what presses: the impulse
-    of one half of a step can pull by what the other half pressed too much, and by no more.
+    A rolling contact goes on rolling, since forces decide whether it may. A closed contact stays
+    closed: its impulse is tensile by at most the compressive impulse of the first half of the step.
     """
     n, first, least = k.normal, k.first_impulse, -math.inf
     if k.may_open == 1:
@@ -344,10 +344,7 @@ def rounding(k: Contact, v: Matrix, p: Matrix) -> float:
 def solve_step_end(
     q: Matrix, contact_set: ContactSet, mobility: Matrix, v: Matrix, p: Matrix, tally: Tally
 ) -> None:
-    """Find and apply the impulses that end a step; set the modes.
-
-    What came to rest although it slipped keeps minus the speed it would have had.
-    """
+    """Find and apply the impulses that end a step; set the pending modes."""
     contacts = contact_set.contacts
     closed, small = count_closed(contacts), 0.0
     for c in range(contacts.shape[0]):
@@ -391,7 +388,7 @@ def solve_step_end(
 
 @kernel
 def set_slip_directions(contact_set: ContactSet) -> None:
-    """Find the direction of slip."""
+    """Set `direction` of slipping contacts: along the slip, or against friction at its onset."""
     contacts = contact_set.contacts
     for c in range(contacts.shape[0]):
         k = contacts[c]
@@ -415,9 +412,9 @@ def set_slip_directions(contact_set: ContactSet) -> None:
 def limit_friction_to_stopping(
     q: Matrix, contact_set: ContactSet, mobility: Matrix, v: Matrix, p: Matrix
 ) -> None:
-    """Take back what friction did in the first half of a step beyond bringing a slip to rest.
+    """Reduce friction of a first half kick that reverses a slip to the impulse that stops it.
 
-    `slip` is that before it. A step that is cut where a slip ends has nothing of the kind.
+    `direction` is that of the slip before. A step that ends where the slip ends needs no reduction.
     """
     contacts = contact_set.contacts
     for c in range(contacts.shape[0]):
@@ -445,10 +442,10 @@ def limit_friction_to_stopping(
 def limit_friction_to_dissipation(
     q: Matrix, contact_set: ContactSet, mobility: Matrix, v: Matrix, p: Matrix
 ) -> None:
-    """Take back what friction would give to a slip in the first half of a step.
+    """Reduce friction of a first half kick until it does no positive work.
 
-    Other contacts, and gaps that are held, turn a slow slip within the half; `slip` is that before
-    it. Friction is let down to where its work is none.
+    Other contacts, and corrections of gaps, may reverse a slow slip within the half kick; `slip` is
+    that before it.
     """
     contacts = contact_set.contacts
     for _ in range(FRICTION_LIMIT_SWEEPS):
@@ -480,10 +477,10 @@ def limit_friction_to_dissipation(
 
 @kernel
 def predict_distance(r: Matrix, k: Contact) -> bool:
-    """Find the distance at the end of a drift from the place that its rate predicts.
+    """Find the least distance from a predicted pair of places; return whether it is accurate.
 
-    The distance is stationary there: what the place is off by counts squared, and one step of
-    Newton's method takes that out. Returns False near ends, and where that is not enough.
+    An error of the places changes the distance in second order, and one step of Newton's method
+    corrects that. Returns False near ends, and where the step is long.
     """
     s1, s2, d = k.place[0], k.place[1], k.separation
     inner = apart_from_ends(s1, k.elements[0], k.rule)
@@ -518,9 +515,9 @@ def constrain_gaps_after_drift(
 ) -> None:
     """Correct normal impulses so that closed contacts touch after the drift of length h.
 
-    Friction follows what presses where a contact slips. What is left of a gap is for the next. A
-    part of a step takes back its part of a gap that a `whole` step does. Where a contact closed as
-    deep as it was found, it stays there, and comes out by and by: at once, it would be thrown out.
+    In slip the friction impulse follows the normal one. A remainder of a gap is for the next step.
+    A step of length h corrects the fraction h / `whole` of a gap. The depth at which a contact was
+    found is `held_gap`, which decreases slowly: correction within a step would add kinetic energy.
     """
     r, q, v, p = state.r, state.q, state.v, state.p
     contacts, guess = contact_set.contacts, contact_set.trial[0]
@@ -578,10 +575,10 @@ def constrain_gaps_after_drift(
 
 @kernel
 def update_gaps(contact_set: ContactSet) -> None:
-    """Find the gaps of all contacts.
+    """Set the gaps of all contacts; a contact that has separated may not penetrate any more.
 
-    The correction of a gap removes the error that a step of order two leaves. A contact that has
-    just opened may penetrate as much, until it separates.
+    A step leaves an error of the gap of second order. A contact that has just opened may be as
+    deep, until it separates.
     """
     for c in range(contact_set.contacts.shape[0]):
         k = contact_set.contacts[c]

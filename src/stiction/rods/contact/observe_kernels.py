@@ -228,7 +228,7 @@ def contact_forces(
 
 @kernel
 def project(q: Matrix, contacts: Contacts, mobility: Matrix, v: Matrix, p: Matrix) -> None:
-    """Take slip and approach out of the velocities of rolling contacts, least in energy."""
+    """Project velocities on u = 0 at closed contacts, by the least change in kinetic energy."""
     for _ in range(400):
         change, size = 0.0, 0.0
         for c in range(contacts.shape[0]):

@@ -349,6 +349,7 @@ def merge(raw: Candidates, pairs_out: Candidates) -> int:
                 break
         if double:
             continue
+        # counted also where the table is full: the caller takes a larger one and repeats
         if total < pairs_out.shape[0]:
             pairs_out[total] = one
         retained[total] = i

@@ -190,10 +190,10 @@ def locate_event(
     h: float,
     code: int,
 ) -> tuple[int, float, float]:
-    """Find where in a step of h, which came to `code`, the first contact changes.
+    """Locate the first event in a step of h that came to `code`.
 
-    Returns the code there, where the step is to end, and when the change was, from its start. It
-    leaves the state there, after the change, or a code of `locate_all`.
+    Returns the code, or one of `locate_all`, the length of the step that ends behind the event, and
+    the time of the event from the start of the step. Leaves the state at the end of that step.
     """
     # the bracket [low, high] in time from the start of the step; `there` is whether the state is
     # that at high
@@ -338,8 +338,8 @@ def commit_modes(
 ) -> bool:
     """Commit the modes implied by the forces, and record an event for each change.
 
-    A slip from rest is reported as soon as a step, whole or cut, has ended with it. Impulses that
-    leave no slip at the end of its first step make it none.
+    A slip from stick is reported once a step, whole or split, has ended with it. If the impulses of
+    its first step leave no slip, the contact continued to roll.
     """
     changed = False
     rolls, slips = ROLL, SLIPS
@@ -410,7 +410,7 @@ def process_events(
     events: Table[Event],
     written: Integers,
 ) -> int:
-    """Cut a step of h that came to `code` wherever contacts change, and finish it.
+    """Split a step of h that came to `code` at its events, and finish it.
 
     Returns INSIDE or a code of `locate_all`.
     """
@@ -466,7 +466,7 @@ def after_impact(
 ) -> None:
     """Find the forces after an impact, and the modes that they leave.
 
-    What has just closed opens at the end of a step, not before it had one.
+    A contact that has just closed stays closed until the end of a step.
     """
     measure_speed(state, contact_set)
     find_contact_forces(state, table, forcing, contact_set, workspace, saved)
@@ -490,7 +490,7 @@ def initialise_modes(
     events: Table[Event],
     written: Integers,
 ) -> None:
-    """Find forces and modes at the start of a run; slip slower than `still` is none."""
+    """Find forces and modes at the start of a run; slip slower than `still` counts as stick."""
     update_forces(state, table, forcing, contact_set, workspace)
     copy_modes(contact_set.contacts, saved.contacts)
     for c in range(contact_set.contacts.shape[0]):

@@ -128,7 +128,7 @@ def is_outermost(contacts: Contacts, k: Contact, direction: float) -> bool:
 def no_contact_near(contacts: Contacts, c: int, s1: float, line: bool) -> bool:
     """Return whether no contact of the two rods is near a place on the first one.
 
-    With `line` contact c is none: it is the point of a row, beside which there may be a crossing.
+    With `line` contact c is ignored: beside a point of a line contact there may be a crossing.
     """
     for i in range(contacts.shape[0]):
         other = contacts[i]

@@ -441,6 +441,7 @@ def full_rates(
     q, v, p, scratch, mat = state.q, state.v, state.p, workspace.scratch, table.mat
     rod, drags = material_of(mat), drag_of(forcing.drag)
     f, t = forces_of(scratch)
+    # elastic forces and loads, then internal damping at the velocities of the state
     copy(f, av)
     copy(t, ap)
     if forcing.retarded:

@@ -356,6 +356,7 @@ def update_modes(
         # impacts close nodes, see `apply_impact`
         if old == OPEN:
             continue
+        # complementarity: without an impulse and separating it is open; at the bound it slips
         if pn <= 0.0 and node.normal_velocity > 0.0:
             node.mode = OPEN
         elif node.slips == 1 and not rigid:

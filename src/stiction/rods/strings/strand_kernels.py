@@ -192,6 +192,7 @@ def _evaluate_modes(
     if periodic:
         psi[0] = 1.0
         slope[0] = 0.0
+        # cosine and sine of each multiple in turn
         for k in range(1, psi.size - 1, 2):
             x, y = x * c - y * s, x * s + y * c
             psi[k] = x
@@ -404,6 +405,7 @@ def integrate(
         heat, rolling = _step(h, x, m, flow)
         now.drag_heat += heat
         now.rolling_heat += rolling
+        # stages satisfy the derivative of the constraint in time only
         now.settled += project_velocities(x, m)
         now.steps += 1
         now.clock += h

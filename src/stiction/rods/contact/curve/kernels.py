@@ -54,7 +54,7 @@ def point_of(a: float, b: float, c: float, d: float, x: float) -> tuple[float, f
 
 @kernel
 def inner_point(r: Matrix, first: int, s: float, axis: int) -> tuple[float, float, float]:
-    """Return what `axis_point` does, at least one element from both ends: faster."""
+    """Return the same as `axis_point` by SPLINE, at least one element from both ends, faster."""
     k = math.floor(s)
     x = s - k
     j = first + k - 1
@@ -64,7 +64,7 @@ def inner_point(r: Matrix, first: int, s: float, axis: int) -> tuple[float, floa
 
 @kernel
 def fitted(r: Matrix, first: int, last: int, i: int, axis: int) -> float:
-    """Return a component of the point of slot i whose B-spline lies near the nodes."""
+    """Return component `axis` of the fitted point of slot i, the node itself at an end."""
     if i in (first, last):
         return r[axis, i]
     return (8.0 * r[axis, i] - r[axis, i - 1] - r[axis, i + 1]) / 6.0
@@ -72,7 +72,7 @@ def fitted(r: Matrix, first: int, last: int, i: int, axis: int) -> float:
 
 @kernel
 def spread(w: Vector, outer: Vector, start: int, count: int) -> None:
-    """Turn four weights of fitted points into those of six nodes, the outer two apart.
+    """Convert four weights of fitted points to weights of six nodes, the outer two in `outer`.
 
     w[j] belongs to node start + j of 0, 1, ..., count; outer holds those beside the four.
     """
@@ -127,7 +127,7 @@ def axis_point(
 
 @kernel
 def shift(w: Vector, over: int) -> None:
-    """Let weights beyond the ends act on the last two there are, as a straight line does.
+    """Move weights beyond an end to the last two points, for a straight extension of the rod.
 
     `over` is how many of the four stand before the start, or less than zero behind the end.
     """
