@@ -119,6 +119,7 @@ def add_loads(
 
     `constant` : (3, slots) forces
     """
+    # constant forces, weight among them, without a look at any history
     for a in range(3):
         for i in range(f.shape[1]):
             fe[a, i] = constant[a, i]
@@ -156,6 +157,7 @@ def power(q: Matrix, v: Matrix, p: Matrix, f: Matrix, t: Matrix) -> float:
             ax = 2.0 * (q[1, i] * q[3, i] + q[0, i] * q[2, i])
             ay = 2.0 * (q[2, i] * q[3, i] - q[0, i] * q[1, i])
             az = 1.0 - 2.0 * (q[1, i] * q[1, i] + q[2, i] * q[2, i])
+            # angular velocity w = p - (p . d3) d3 / 2
             half = 0.5 * (p[0, i] * ax + p[1, i] * ay + p[2, i] * az)
             total += t[0, i] * (p[0, i] - half * ax)
             total += t[1, i] * (p[1, i] - half * ay)
@@ -221,9 +223,12 @@ def internal_damping(
         if rod.shear[i] > 0.0 and retard[i] > 0.0:
             inv = rod.inverse_length[i]
             dx, dy, dz = r[0, i + 1] - r[0, i], r[1, i + 1] - r[1, i], r[2, i + 1] - r[2, i]
+            # rate of the strain in space, (r_(k+1)' - r_k' - w x (r_(k+1) - r_k)) / ds: a rigid
+            # motion has none
             ex = inv * (v[0, i + 1] - v[0, i] - (wy * dz - wz * dy))
             ey = inv * (v[1, i + 1] - v[1, i] - (wz * dx - wx * dz))
             ez = inv * (v[2, i + 1] - v[2, i] - (wx * dy - wy * dx))
+            # n = retardation times S times this rate (Kelvin-Voigt), as S in `elastic`
             along = (rod.axial[i] - rod.shear[i]) * (ex * ax + ey * ay + ez * az)
             nx = retard[i] * (rod.shear[i] * ex + along * ax)
             ny = retard[i] * (rod.shear[i] * ey + along * ay)
@@ -234,6 +239,7 @@ def internal_damping(
             f[0, i + 1] -= nx
             f[1, i + 1] -= ny
             f[2, i + 1] -= nz
+            # torque (r_(k+1) - r_k) x n: with the forces at the nodes it conserves angular momentum
             t[0, i] += dy * nz - dz * ny
             t[1, i] += dz * nx - dx * nz
             t[2, i] += dx * ny - dy * nx
@@ -293,6 +299,8 @@ def add_damping(
     """Add internal damping at the predicted mean velocities to f, t; leave it in fe, te."""
     rod = material_of(mat)
     vm, pm = middle[0:3], middle[3:6]
+    # a first guess of the mean velocities of the kick, from elastic and dead forces: explicit, of
+    # second order
     for a in range(3):
         for i in range(f.shape[1]):
             vm[a, i] = v[a, i] + 0.5 * w * rod.free[i] * f[a, i]
@@ -315,7 +323,10 @@ def load_slope(times: Vector, factors: Vector, first: int, last: int, t: float) 
 
 @kernel
 def profile_of(d: Drive, times: Vector, factors: Vector, late: float) -> float:
-    """Return by what the motion of a clamp is multiplied `late` after its start."""
+    """Return the displacement of a clamp over its velocity, and angle over spin, at time `late`.
+
+    `late` is the time since its start. The velocity rises linearly, or the angle has a history.
+    """
     if d.last > d.first:
         return load_factor(times, factors, d.first, d.last, late)
     if late < d.rise:
@@ -325,7 +336,7 @@ def profile_of(d: Drive, times: Vector, factors: Vector, late: float) -> float:
 
 @kernel
 def rate_of(d: Drive, times: Vector, factors: Vector, late: float) -> tuple[float, float]:
-    """Return the rate of `profile_of` [1/s], and the rate of that where it is not a jump."""
+    """Return the rate of `profile_of`, and the derivative of that rate apart from jumps."""
     if d.last > d.first:
         return load_slope(times, factors, d.first, d.last, late), 0.0
     if late < d.rise:
@@ -374,6 +385,7 @@ def follow_clamps(
         late = now - d.since + h
         tau = profile_of(d, times, factors, late)
         wx, wy, wz = d.spin[0] * tau, d.spin[1] * tau, d.spin[2] * tau
+        # quaternion of the rotation by spin tau
         angle = math.sqrt(wx * wx + wy * wy + wz * wz)
         c, s = cos(0.5 * angle), 0.5
         if angle > 1e-12:
@@ -381,6 +393,8 @@ def follow_clamps(
         x, y, z = s * wx, s * wy, s * wz
         if d.is_frame == 0:
             ox, oy, oz = d.origin[0], d.origin[1], d.origin[2]
+            # a node turns with the clamp about its origin and moves with it; the drift at this
+            # velocity ends exactly there
             bx, by, bz = d.start[0] - ox, d.start[1] - oy, d.start[2] - oz
             ux, uy, uz = y * bz - z * by, z * bx - x * bz, x * by - y * bx
             tx = ox + d.velocity[0] * tau + bx + 2.0 * (c * ux + y * uz - z * uy)
@@ -390,6 +404,7 @@ def follow_clamps(
             v[1, i] = (ty - r[1, i]) / h
             v[2, i] = (tz - r[2, i]) / h
         else:
+            # the mean rate over the step, unless the rise ends within it
             rate = 1.0 if late >= rise else (late - 0.5 * h) / rise
             if d.last > d.first:
                 rate = (tau - profile_of(d, times, factors, late - h)) / h
@@ -419,6 +434,8 @@ def place_frames(
         if angle > 1e-12:
             s = sin(0.5 * angle) / angle
         x, y, z = s * wx, s * wy, s * wz
+        # rotation in space from the left on the orientation at first; set, so that steps do not
+        # accumulate rounding
         w0, x0, y0, z0 = d.start[0], d.start[1], d.start[2], d.start[3]
         q[0, i] = c * w0 - x * x0 - y * y0 - z * z0
         q[1, i] = c * x0 + x * w0 + y * z0 - z * y0
@@ -442,6 +459,7 @@ def clamp_energy(q: Matrix, v: Matrix, p: Matrix, mat: Floats, driven: Table[Dri
         else:
             x, y, z, ax, ay, az = spatial_spin(q, p, i)
             along = x * ax + y * ay + z * az
+            # 1/2 w . J w with twice the inertia about the axis
             total += 0.5 * rod.inertia[i] * (x * x + y * y + z * z + along * along)
     return total
 
@@ -476,7 +494,7 @@ def clamp_velocities(
     factors: Vector,
     now: float,
 ) -> None:
-    """Give driven slots the velocities that they have at `now`, where they are then."""
+    """Set the velocities of driven slots to those of their clamps at `now`."""
     for k in range(driven.shape[0]):
         d = driven[k]
         if d.slides == 1:
@@ -486,6 +504,7 @@ def clamp_velocities(
         rate, _ = rate_of(d, times, factors, late)
         wx, wy, wz = rate * d.spin[0], rate * d.spin[1], rate * d.spin[2]
         if d.is_frame == 0:
+            # from the present axis of the clamp, which has moved by tau velocity
             x = r[0, i] - d.origin[0] - tau * d.velocity[0]
             y = r[1, i] - d.origin[1] - tau * d.velocity[1]
             z = r[2, i] - d.origin[2] - tau * d.velocity[2]
@@ -494,6 +513,7 @@ def clamp_velocities(
             v[2, i] = rate * d.velocity[2] + wx * y - wy * x
         else:
             _, _, _, ax, ay, az = spatial_spin(q, p, i)
+            # p counts the axial part twice
             along = wx * ax + wy * ay + wz * az
             p[0, i], p[1, i], p[2, i] = wx + along * ax, wy + along * ay, wz + along * az
 
@@ -509,7 +529,7 @@ def clamp_rates(
     factors: Vector,
     now: float,
 ) -> None:
-    """Give driven slots the rates of velocity and of p that they have at `now`, axes held."""
+    """Set the rates of v and p of driven slots to those of their clamps at `now`, d3 constant."""
     for k in range(driven.shape[0]):
         d = driven[k]
         i, late = d.slot, now - d.since
@@ -523,6 +543,8 @@ def clamp_rates(
             x = r[0, i] - d.origin[0] - tau * d.velocity[0]
             y = r[1, i] - d.origin[1] - tau * d.velocity[1]
             z = r[2, i] - d.origin[2] - tau * d.velocity[2]
+            # rate' (velocity + spin x x) + rate^2 spin x (spin x x): Euler's and the centripetal
+            # acceleration
             ux, uy, uz = sy * z - sz * y, sz * x - sx * z, sx * y - sy * x
             square = rate * rate
             av[0, i] = grow * (d.velocity[0] + ux) + square * (sy * uz - sz * uy)
@@ -531,5 +553,6 @@ def clamp_rates(
         else:
             _, _, _, ax, ay, az = spatial_spin(q, ap, i)
             wx, wy, wz = grow * d.spin[0], grow * d.spin[1], grow * d.spin[2]
+            # p counts the axial part twice
             along = wx * ax + wy * ay + wz * az
             ap[0, i], ap[1, i], ap[2, i] = wx + along * ax, wy + along * ay, wz + along * az

@@ -151,13 +151,17 @@ def elastic(r: Matrix, q: Matrix, mat: Floats, n: Matrix, m: Matrix, f: Matrix, 
         dx = (rx[i + 1] - rx[i]) * inv[i]
         dy = (ry[i + 1] - ry[i]) * inv[i]
         dz = (rz[i + 1] - rz[i]) * inv[i]
+        # the third director, last column of the rotation matrix of q
         ax = 2.0 * (qx[i] * qz[i] + qw[i] * qy[i])
         ay = 2.0 * (qy[i] * qz[i] - qw[i] * qx[i])
         az = 1.0 - 2.0 * (qx[i] * qx[i] + qy[i] * qy[i])
+        # n = S (Gamma - E3) in space (sheet, section 1): kGA d + ((EA - kGA) d . d3 - EA) d3; shear
+        # is alike in all directions across, so the other directors are not needed
         along = (axial[i] - shear[i]) * (dx * ax + dy * ay + dz * az) - axial[i]
         nx[i] = shear[i] * dx + along * ax
         ny[i] = shear[i] * dy + along * ay
         nz[i] = shear[i] * dz + along * az
+        # torque ds Gamma x n in space; of n only the part along d3 has a moment with d
         turn = ds[i] * along
         tx[i] = turn * (dy * az - dz * ay)
         ty[i] = turn * (dz * ax - dx * az)
@@ -168,12 +172,15 @@ def elastic(r: Matrix, q: Matrix, mat: Floats, n: Matrix, m: Matrix, f: Matrix, 
         f[a, 0] = n[a, 0]
         na, fa = n[a], f[a]
         for i in range(1, size):
+            # the force on a node: the elements on both sides pull with n
             fa[i] = na[i] - na[i - 1]
+    # series for small angles, as resolved rods have; the general formula if one is too large
     if not bend_small(q, mat, m):
         bend_any(q, mat, m)
     for a in range(3):
         ma, ta = m[a], t[a]
         for i in range(size - 1):
+            # the joint behind an element pulls with its moment, the one before it with the opposite
             ta[i] += ma[i + 1] - ma[i]
 
 
@@ -212,6 +219,7 @@ def bend_small(q: Matrix, mat: Floats, m: Matrix) -> bool:
     for i in range(1, size):
         aw, ax, ay, az = qw[i - 1], qx[i - 1], qy[i - 1], qz[i - 1]
         bw, bx, by, bz = qw[i], qx[i], qy[i], qz[i]
+        # conj(a) b: the rotation between the elements, the same in the frames of both
         w = aw * bw + ax * bx + ay * by + az * bz
         x = aw * bx - ax * bw - ay * bz + az * by
         y = aw * by + ax * bz - ay * bw - az * bx
@@ -220,9 +228,13 @@ def bend_small(q: Matrix, mat: Floats, m: Matrix) -> bool:
         # counted, not branched on, so that the loop runs in vector registers
         bad += (bend[i] * (s2 - LARGEST_SINE) > 0.0) + (bend[i] * w < 0.0)
         scale = horner(ASIN, s2)
+        # phi = ASIN(s^2) vec is the rotation vector; M = B (phi - phi_0), stiffness over the
+        # joint's length
         kx = bend[i] * (scale * x - phi1[i])
         ky = bend[i] * (scale * y - phi2[i])
         kz = twist[i] * (scale * z - phi3[i])
+        # a virtual rotation changes phi by the inverse tangent of the exponential map, which turns
+        # M into the moment (1 + hat(phi) / 2 + c hat(phi)^2) M (sheet, section 3)
         half = 0.5 * scale
         cx, cy, cz = y * kz - z * ky, z * kx - x * kz, x * ky - y * kx
         # (phi x (phi x m)) c = TANGENT(s2) vec x (vec x m)
@@ -230,6 +242,7 @@ def bend_small(q: Matrix, mat: Floats, m: Matrix) -> bool:
         kx += half * cx + more * (y * cz - z * cy)
         ky += half * cy + more * (z * cx - x * cz)
         kz += half * cz + more * (x * cy - y * cx)
+        # into space, by the quaternion of the element before
         ux, uy, uz = ay * kz - az * ky, az * kx - ax * kz, ax * ky - ay * kx
         mx[i] = kx + 2.0 * (aw * ux + ay * uz - az * uy)
         my[i] = ky + 2.0 * (aw * uy + az * ux - ax * uz)
@@ -246,8 +259,10 @@ def joint_angle(q: Matrix, i: int) -> tuple[float, float, float]:
     x = aw * bx - ax * bw - ay * bz + az * by
     y = aw * by + ax * bz - ay * bw - az * bx
     z = aw * bz - ax * by + ay * bx - az * bw
+    # q and -q are one rotation: the shorter of both ways around
     sign = 1.0 if w >= 0.0 else -1.0
     s = math.sqrt(x * x + y * y + z * z)
+    # angle over sine of its half, 2 at zero; atan2 is exact to rounding at any angle
     scale = 2.0 * sign
     if s > 1e-8:
         scale = sign * 2.0 * math.atan2(s, sign * w) / s
@@ -259,6 +274,7 @@ def bend_any(q: Matrix, mat: Floats, m: Matrix) -> None:
     """Put moments in space of all joints into m, for angles below pi."""
     rod = material_of(mat)
     for i in range(1, q.shape[1]):
+        # no joint before the first element of a rod, nor behind its last one
         if rod.bend[i] == 0.0:
             m[0, i] = 0.0
             m[1, i] = 0.0
@@ -269,6 +285,7 @@ def bend_any(q: Matrix, mat: Floats, m: Matrix) -> None:
         kx = rod.bend[i] * (x - rod.angle[0, i])
         ky = rod.bend[i] * (y - rod.angle[1, i])
         kz = rod.twist[i] * (z - rod.angle[2, i])
+        # c = (1 - (th / 2) cot(th / 2)) / th^2 (sheet, section 3), by its series near zero
         c = 1.0 / 12.0 + angle2 / 720.0
         if angle2 > 1e-4:
             half = 0.5 * math.sqrt(angle2)
@@ -313,6 +330,7 @@ def stored_energy(r: Matrix, q: Matrix, mat: Floats) -> float:
     rod = material_of(mat)
     total = 0.0
     for i in range(r.shape[1] - 1):
+        # the slot behind the last element of a rod has no stiffness
         if rod.shear[i] > 0.0:
             inv = rod.inverse_length[i]
             dx = (r[0, i + 1] - r[0, i]) * inv
@@ -325,8 +343,10 @@ def stored_energy(r: Matrix, q: Matrix, mat: Floats) -> float:
             across = sx * sx + sy * sy + sz * sz
             shear, axial = rod.shear[i], rod.axial[i]
             longer = g3 - 1.0
+            # 1/2 (Gamma - E3) . S (Gamma - E3) ds
             total += 0.5 * rod.length[i] * (shear * across + axial * (longer * longer))
         if i > 0 and rod.bend[i] > 0.0:
+            # 1/2 (phi - phi_0) . B (phi - phi_0) over the joint's length
             x, y, z = joint_angle(q, i)
             x, y, z = x - rod.angle[0, i], y - rod.angle[1, i], z - rod.angle[2, i]
             total += 0.5 * (rod.bend[i] * (x * x + y * y) + rod.twist[i] * z * z)
@@ -411,10 +431,14 @@ def damped_kick(
     heat = 0.0
     for i in range(v.shape[1]):
         if rod.free[i] > 0.0:
+            # mean velocity from mean = v + (h / 2) (f - drag mean) / m: implicit, so that any drag
+            # is stable
             lag = 0.5 * h * drags.node[i] * rod.free[i]
             for a in range(3):
                 mean = (v[a, i] + 0.5 * h * rod.free[i] * f[a, i]) / (1.0 + lag)
+                # force times mean velocity: exactly what the kick takes from the kinetic energy
                 heat += h * drags.node[i] * mean * mean
+                # the velocity after the kick, from the mean
                 v[a, i] = 2.0 * mean - v[a, i]
         if rod.turns[i] > 0.0:
             across = 0.5 * h * drags.element[i] * rod.turns[i]
@@ -430,6 +454,7 @@ def damped_kick(
                 y / (1.0 + across) + extra * ay,
                 z / (1.0 + across) + extra * az,
             )
+            # angular velocity from the mean p, as everywhere p - (p . d3) d3 / 2
             along = 0.5 * (x * ax + y * ay + z * az)
             wx, wy, wz = x - along * ax, y - along * ay, z - along * az
             heat += h * drags.element[i] * (wx * wx + wy * wy + wz * wz)
@@ -477,6 +502,7 @@ def drift(r: Matrix, q: Matrix, v: Matrix, p: Matrix, h: float) -> None:
             ra[i] += h * va[i]
     qw, qx, qy, qz = q[0], q[1], q[2], q[3]
     px, py, pz = p[0], p[1], p[2]
+    # the series hold to rounding while half the angle is below half a radian
     largest = 0.0
     for i in range(size):
         x, y, z = 0.5 * h * px[i], 0.5 * h * py[i], 0.5 * h * pz[i]
@@ -485,6 +511,8 @@ def drift(r: Matrix, q: Matrix, v: Matrix, p: Matrix, h: float) -> None:
         turn_any(q, p, h)
         return
     for i in range(size):
+        # a free axisymmetric rotor turns about the constant p by |p| h, and about its own axis by
+        # -(p . d3) h / 2: both at constant rates, so that their product is exact
         x, y, z = 0.5 * h * px[i], 0.5 * h * py[i], 0.5 * h * pz[i]
         a2 = x * x + y * y + z * z
         c, s = horner(COS, a2), horner(SINC, a2)
@@ -493,8 +521,10 @@ def drift(r: Matrix, q: Matrix, v: Matrix, p: Matrix, h: float) -> None:
         ax = 2.0 * (x0 * z0 + w0 * y0)
         ay = 2.0 * (y0 * z0 - w0 * x0)
         az = 1.0 - 2.0 * (x0 * x0 + y0 * y0)
+        # half the angle about the own axis; p . d3 does not change
         b = -0.25 * h * (px[i] * ax + py[i] * ay + pz[i] * az)
         cb, sb = horner(COS, b * b), b * horner(SINC, b * b)
+        # the rotation about p in space stands to the left of q, that about d3 to the right
         w1 = c * w0 - x * x0 - y * y0 - z * z0
         x1 = c * x0 + x * w0 + y * z0 - z * y0
         y1 = c * y0 - x * z0 + y * w0 + z * x0
@@ -520,6 +550,7 @@ def turn_any(q: Matrix, p: Matrix, h: float) -> None:
         b = -0.25 * h * (p[0, i] * ax + p[1, i] * ay + p[2, i] * az)
         cb, sb = cos(b), sin(b)
         w0, x0, y0, z0 = q[0, i], q[1, i], q[2, i], q[3, i]
+        # about p in space from the left, then about d3 from the right, as in `drift`
         w1 = c * w0 - x * x0 - y * y0 - z * z0
         x1 = c * x0 + x * w0 + y * z0 - z * y0
         y1 = c * y0 - x * z0 + y * w0 + z * x0

@@ -32,6 +32,7 @@ def unstopped_slip_speed(k: Contact, bound: float, ux: float, uy: float, uz: flo
     """
     n, impulse, d = k.normal, k.impulse, k.direction
     pn = -dot(impulse, n)
+    # replace the tangential impulse by the bound against d: u + G (-bound d - P_T), along d
     ox, oy, oz = slip_per(
         k,
         -bound * d[0] - (impulse[0] + pn * n[0]),
@@ -79,9 +80,12 @@ def account_half_kick(
             continue
         n, impulse = k.normal, k.impulse
         ux, uy, uz = slip_velocity(q, k, v, p)
+        # a half kick changes the kinetic energy by P . (u + u') / 2, apart from the work of other
+        # forces
         mx, my, mz = 0.5 * (ux + k.slip[0]), 0.5 * (uy + k.slip[1]), 0.5 * (uz + k.slip[2])
         un = mx * n[0] + my * n[1] + mz * n[2]
         pn = -dot(impulse, n)
+        # P = -pn n + P_T: the normal part is no heat, P_T in slip is
         remainder += pn * un
         heat = -(impulse[0] * mx + impulse[1] * my + impulse[2] * mz + pn * un)
         if k.mode == SLIP:
@@ -101,7 +105,10 @@ def account_half_kick(
 
 @kernel
 def set_modes_at_step_end(contact_set: ContactSet, tally: Tally) -> None:
-    """Give closed contacts their modes and speeds at the end of a step, u being `slip`."""
+    """Set modes and slip speeds of closed contacts at the end of a step, from u in `slip`.
+
+    A slip that came to rest stores minus the speed that it would have had.
+    """
     contacts = contact_set.contacts
     for c in range(contacts.shape[0]):
         k = contacts[c]
@@ -112,6 +119,7 @@ def set_modes_at_step_end(contact_set: ContactSet, tally: Tally) -> None:
         un = ux * n[0] + uy * n[1] + uz * n[2]
         gone = opens_over_step(k) and k.may_open == 1
         k.parts = 1 if gone and un < 0.0 else 0
+        # the speed of slip, tangential part of u
         tx, ty, tz = ux - un * n[0], uy - un * n[1], uz - un * n[2]
         speed = math.sqrt(tx * tx + ty * ty + tz * tz)
         if k.mode == ROLL:
@@ -128,12 +136,15 @@ def set_modes_at_step_end(contact_set: ContactSet, tally: Tally) -> None:
             if k.friction < math.inf:
                 k.excess_impulse += max(bound_excess(k, k.friction), 0.0)
             continue
+        # a slip ends where friction within its bound leaves no velocity
         pn = -dot(impulse, n)
         bound = k.friction * max(pn, 0.0)
         rx, ry, rz = impulse[0] + pn * n[0], impulse[1] + pn * n[1], impulse[2] + pn * n[2]
         free = math.sqrt(rx * rx + ry * ry + rz * rz) < bound * (1.0 - 1e-12)
         k.slip_speed = speed
         if free or (bound == 0.0 and speed == 0.0):
+            # the event function needs a value behind its root: the speed that the full bound would
+            # have given
             k.slip_speed = min(unstopped_slip_speed(k, bound, ux, uy, uz), 0.0)
             k.mode = ROLL
             tally.rolling_slip = max(tally.rolling_slip, speed)

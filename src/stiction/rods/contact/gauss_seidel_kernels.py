@@ -80,7 +80,7 @@ def record_sweeps(sweeps: int, good: bool, tally: Tally) -> None:
 
 @kernel
 def measure(q: Matrix, contacts: Contacts, v: Matrix, p: Matrix) -> None:
-    """Put u of all closed contacts for the velocities before a kick into `slip`."""
+    """Set `slip` of all closed contacts to u, for the velocities before a kick."""
     for c in range(contacts.shape[0]):
         k = contacts[c]
         if k.mode >= ROLL:
@@ -97,6 +97,7 @@ def rates_near_contacts(
         k = contacts[c]
         if k.mode < ROLL:
             continue
+        # only slots that a contact can see: the others of av, ap are neither set nor read
         for side in range(2):
             for j in range(4):
                 i, e = k.nodes[side] + j, k.frames[side] + j
@@ -117,6 +118,7 @@ def local_impulse(k: Contact, ux: float, uy: float, uz: float) -> tuple[float, f
     n, pn = k.normal, normal_impulse_to_stop(k, ux, uy, uz)
     if k.may_open == 1 and pn <= 0.0:
         return 0.0, 0.0, 0.0, OPEN
+    # inf times 0 would be NaN
     bound = math.inf
     if k.friction < math.inf:
         bound = k.friction * max(pn, 0.0)
@@ -126,9 +128,9 @@ def local_impulse(k: Contact, ux: float, uy: float, uz: float) -> tuple[float, f
 
 @kernel
 def kick_contacts(q: Matrix, contacts: Contacts, mobility: Matrix, v: Matrix, p: Matrix) -> int:
-    """Solve all closed contacts after the free kick; return the sweeps used, -1 if too many.
+    """Solve for the impulses of closed contacts after the free kick; return the sweeps.
 
-    Sets the mode of each: ROLL, SLIP, or OPEN where the impulse would be tensile.
+    Returns -1 if they did not converge. `set_modes_from_impulses` gives the modes.
     """
     closed = 0
     for c in range(contacts.shape[0]):
@@ -146,6 +148,8 @@ def kick_contacts(q: Matrix, contacts: Contacts, mobility: Matrix, v: Matrix, p:
             k = contacts[c]
             if k.mode < ROLL:
                 continue
+            # u' = u(before) + u(after) without this contact, so that the law holds for the mean
+            # velocity and rolling does no work
             impulse, slip = k.impulse, k.slip
             ux, uy, uz = slip_velocity(q, k, v, p)
             ox, oy, oz = slip_per(k, impulse[0], impulse[1], impulse[2])
@@ -183,6 +187,7 @@ def set_modes_from_impulses(contacts: Contacts) -> None:
         if k.friction < math.inf:
             tx, ty, tz = impulse[0] + pn * n[0], impulse[1] + pn * n[1], impulse[2] + pn * n[2]
             tangential = math.sqrt(tx * tx + ty * ty + tz * tz)
+            # an impulse on the circle to rounding is one of slip
             if tangential >= k.friction * pn * (1.0 - 1e-9):
                 k.mode = SLIP
 
@@ -201,6 +206,8 @@ def constrain_gaps(
             if k.mode < ROLL:
                 continue
             n, impulse, slip = k.normal, k.impulse, k.slip
+            # the drift of the nodes that the contact can depend on: its four and three more on
+            # either side
             for side in range(2):
                 start = k.nodes[side]
                 low, high = max(start - 3, 0), min(start + 7, r.shape[1])
@@ -212,6 +219,7 @@ def constrain_gaps(
                 continue
             gap = guess.distance - k.reach
             worst = max(worst, abs(gap) / k.reach)
+            # an impulse d n on the first rod changes the gap by -d nodes h in the drift
             d = gap / (h * k.node_delassus)
             dx, dy, dz = d * n[0], d * n[1], d * n[2]
             if k.friction < math.inf and k.mode == SLIP:
@@ -259,6 +267,8 @@ def account(q: Matrix, contacts: Contacts, v: Matrix, p: Matrix, tally: Tally) -
         n, impulse, slip = k.normal, k.impulse, k.slip
         ux, uy, uz = slip_velocity(q, k, v, p)
         ux, uy, uz = 0.5 * (ux + slip[0]), 0.5 * (uy + slip[1]), 0.5 * (uz + slip[2])
+        # P acts on the mean slip velocity: heat is minus the tangential part of P . u, the rest is
+        # normal work
         un = ux * n[0] + uy * n[1] + uz * n[2]
         pn = dot(impulse, n)
         normal -= pn * un
@@ -285,6 +295,8 @@ def drive_work(q: Matrix, contacts: Contacts, mobility: Matrix, v: Matrix, p: Ma
             sign = 1.0 - 2.0 * side
             for j in range(4):
                 i = k.nodes[side] + j
+                # no mobility: the motion of the slot is prescribed, and its drive supplies minus
+                # the power of P
                 if mobility[0, i] == 0.0:
                     b = sign * k.node_weights[side, j]
                     work -= b * (x * v[0, i] + y * v[1, i] + z * v[2, i])
@@ -315,6 +327,8 @@ def locate_all(r: Matrix, contacts: Contacts) -> tuple[int, int]:
             continue
         code = locate(r, k)
         # the end of a rod is a point at any angle
+        # a search has a margin in the angle, so that a crossing found at LINE_BELOW is not lost at
+        # once
         crossing = k.kind == CROSSING and k.at_end == 0
         least = PARALLEL if k.from_search == 0 else 0.75 * LINE_BELOW
         near = code == INSIDE and k.sine < least

@@ -43,12 +43,15 @@ def solve_impact(
             if k.mode < ROLL and c != impacting:
                 continue
             n, impulse, slip = k.normal, k.impulse, k.slip
+            # Newton's law u_n+ = -en u_n- (sheet, section 4), its tangential counterpart with et;
+            # contacts that were closed have no restitution
             en, et = 0.0, 0.0
             if c == impacting and not plastic:
                 en, et = k.restitution, k.tangential_restitution
             bx, by, bz = slip[0], slip[1], slip[2]
             bn = bx * n[0] + by * n[1] + bz * n[2]
             ux, uy, uz = slip_velocity(q, k, v, p)
+            # u+ + et u-_T + en u-_n in place of u': the law holds for the velocity after the impact
             ux += et * bx + (en - et) * bn * n[0]
             uy += et * by + (en - et) * bn * n[1]
             uz += et * bz + (en - et) * bn * n[2]
@@ -68,6 +71,7 @@ def solve_impact(
         if k.mode >= ROLL or c == impacting:
             ux, uy, uz = slip_velocity(q, k, v, p)
             impulse, u = k.impulse, k.slip
+            # twice the work of the impulse, P . (u- + u+)
             done = impulse[0] * (ux + u[0]) + impulse[1] * (uy + u[1]) + impulse[2] * (uz + u[2])
             lost -= 0.5 * done
             k.impact_loss -= 0.5 * done

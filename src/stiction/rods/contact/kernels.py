@@ -65,8 +65,8 @@ class Contact(Struct):
     bounces_from : first step in which it bounces, after a bounce
     at_end, reported_end : which body it touches at an end: 1, 2, or 3 for both; the same as events
         report it, and 4 more if it came there from a side
-    unreported_slip : a slip that no event has reported yet: NOT_SLID or SLID, else 0
-    parts : 1 where surfaces part although forces press
+    unreported_slip : SLIP_PENDING or SLIP_UNREPORTED, or 0 where events have reported all slips
+    parts : 1 where surfaces separate although the normal force is compressive
     nodes, frames : first of the four nodes, and of the four elements, around it
     place : s [elements]
     friction, restitution, tangential_restitution : Coulomb's coefficient, and parts of the normal
@@ -89,7 +89,7 @@ class Contact(Struct):
         make [m/s^2], and the direction of slip
     slip_speed : [m/s]; minus the speed that a slip would have had which came to rest
     stick_excess : tangential force that rolling asks for less its bound [N]
-    normal_force, gap : what presses [N], and [m]
+    normal_force, gap : positive in compression [N], and [m]
     allowed_depth : how deep it may be where it has just opened [m]
     place_rates : [elements/s]
     held_gap : gap that is held for now [m]
@@ -240,12 +240,15 @@ def locate(r: Matrix, k: Contact) -> int:
             dd = both_inside(r, k, s1, s2)
         else:
             dd = both_at_ends(r, k, s1, s2)
+        # the conditions of tangency, f = (D . t1, D . t2), and the matrix A of (10); its second
+        # line is that of the second derivatives of |D|^2 / 2, its first line minus theirs
         f1, f2 = dot(d, t1), dot(d, t2)
         t11, t22, t12 = dot(t1, t1), dot(t2, t2), dot(t1, t2)
         c1, c2 = dot(d, k.curvatures[0]), dot(d, k.curvatures[1])
         k.distance = math.sqrt(dd)
         a11, a22 = -t11 + c1, t22 + c2
         det = a11 * a22 + t12 * t12
+        # scaled, the determinant is minus the square of the sine for straight axes
         k.sine = math.sqrt(max(t11 * t22 - t12 * t12, 0.0) / (t11 * t22))
         k.determinant = det / (t11 * t22)
         end1, end2 = False, False
@@ -261,6 +264,8 @@ def locate(r: Matrix, k: Contact) -> int:
             if a22 <= 0.0:
                 return SINGULAR
             move1, move2 = 0.0, -f2 / a22
+        # an end is the nearest point of its rod: the tangency there is an inequality, and only the
+        # other place moves
         elif end1 or end2:
             move1, move2 = 0.0, 0.0
             if not end1:
@@ -272,11 +277,13 @@ def locate(r: Matrix, k: Contact) -> int:
                     return SINGULAR
                 move2 = -f2 / a22
         else:
+            # a minimum of the distance needs det A < 0; the step is -A^-1 f
             if det >= 0.0:
                 return SINGULAR
             move1 = -(f1 * a22 - t12 * f2) / det
             move2 = -(a11 * f2 + t12 * f1) / det
         size = max(abs(move1), abs(move2))
+        # at most half an element at once, since Newton's method converges only near the root
         if size > 0.5:
             move1 *= 0.5 / size
             move2 *= 0.5 / size
@@ -300,11 +307,15 @@ def locate_on(r: Matrix, k: Contact) -> int:
     for j in range(4):
         k.node_weights[1, j] = 0.0
         k.frame_weights[1, j] = 0.0
+    # one node and one frame carry the motion of a rigid body; `refresh_on` gives a plane three
     k.node_weights[1, 0], k.frame_weights[1, 0] = 1.0, k.levers[1]
+    # no tangent of the second body: as of a crossing at a right angle
     k.sine, k.determinant = 1.0, -1.0
     k.nodes[1], k.frames[1] = first2, first2
     parallel = k.shape == CURVE
     if k.shape == SPHERE:
+        # Newton's method for D . t1 = 0; t1 . t1 - D . r1'' is the second derivative of |D|^2 / 2,
+        # positive at a minimum
         for _ in range(30):
             f1, t11, c1 = 0.0, 0.0, 0.0
             for a in range(3):
@@ -325,6 +336,7 @@ def locate_on(r: Matrix, k: Contact) -> int:
                 break
         k.place[0] = s
     else:
+        # a plane has contact with fixed places of the rod, so nothing is solved
         k.at_end = 1 if s <= 0.0 or s >= count else 0
     return refresh_on(r, k)
 
@@ -343,6 +355,7 @@ def refresh_on(r: Matrix, k: Contact) -> int:
         k.tangents[1, a], k.curvatures[1, a] = 0.0, 0.0
     distance = math.sqrt(dot(d, d))
     if k.shape == PLANE:
+        # the normal is the product of two edges, unit vectors at a right angle
         i, j, m = first2, first2 + 1, first2 + 2
         ax, ay, az = r[0, j] - r[0, i], r[1, j] - r[1, i], r[2, j] - r[2, i]
         bx, by, bz = r[0, m] - r[0, i], r[1, m] - r[1, i], r[2, m] - r[2, i]
@@ -367,6 +380,8 @@ def weigh(k: Contact, side: int) -> None:
     """Find the weights of nodes and elements on one side."""
     s, count, first = k.place[side], k.elements[side], k.first[side]
     nodes, frames = k.node_weights[side], k.frame_weights[side]
+    # the end belongs to the last element, as in `axis_point`: fraction 1, not the begin of an
+    # element beyond it
     start, x, over = four_around(s, count)
     if s >= count:
         start, x, over = count - 3, 1.0, -1
@@ -376,6 +391,8 @@ def weigh(k: Contact, side: int) -> None:
     if k.rule == FITTED:
         spread(nodes, k.outer_weights[side], start, count)
     k.nodes[side] = first + start
+    # elements have their frames at the middles, half an element behind their first node; the lever
+    # of the side is part of the weight
     start, x, over = four_around(s - 0.5, count - 1)
     weights(x, frames)
     if over != 0:
@@ -395,6 +412,7 @@ def refresh(r: Matrix, k: Contact) -> int:
         if not inner:
             weigh(k, side)
             continue
+        # away from the ends no weight is shifted: the same as `weigh`, without its branches
         s, first, frames = k.place[side], k.first[side], k.frame_weights[side]
         node, frame = math.floor(s), math.floor(s - 0.5)
         weights(s - node, k.node_weights[side])
@@ -403,6 +421,7 @@ def refresh(r: Matrix, k: Contact) -> int:
             frames[j] *= k.levers[side]
         k.nodes[side] = first + node - 1
         k.frames[side] = first + frame - 1
+    # the last Newton step has moved the place: D and derivatives there
     dd = both_inside(r, k, s1, s2) if inner else both_at_ends(r, k, s1, s2)
     k.distance = math.sqrt(dd)
     for a in range(3):
@@ -418,6 +437,8 @@ def response(q: Matrix, k: Contact, mobility: Matrix) -> None:
     """
     g = k.delassus
     free, across, along = mobility[0], mobility[1], mobility[2]
+    # G = sum_i [sum_k B_k^2 / m_k 1 + hat(D)^T W hat(D)], section 3 of the sheet with levers for
+    # its factors 1/2: first the nodes and W = sum_e e^2 Lam I^-1 Lam^T
     nodes = 0.0
     xx, xy, xz, yy, yz, zz = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     for side in range(2):
@@ -429,6 +450,7 @@ def response(q: Matrix, k: Contact, mobility: Matrix) -> None:
             ax = 2.0 * (q[1, i] * q[3, i] + q[0, i] * q[2, i])
             ay = 2.0 * (q[2, i] * q[3, i] - q[0, i] * q[1, i])
             az = 1.0 - 2.0 * (q[1, i] * q[1, i] + q[2, i] * q[2, i])
+            # round section: Lam I^-1 Lam^T = 1 / I_across + (1 / I_along - 1 / I_across) d3 d3^T
             w0 = e * e * across[i]
             w1 = e * e * (along[i] - across[i])
             xx += w0 + w1 * ax * ax
@@ -440,6 +462,7 @@ def response(q: Matrix, k: Contact, mobility: Matrix) -> None:
         if k.rule == FITTED:
             for j in range(2):
                 b = k.outer_weights[side, j]
+                # zero where the rod has no such node: its slot may not exist
                 if b != 0.0:
                     nodes += b * b * free[k.nodes[side] + 5 * j - 1]
     x, y, z = k.separation[0], k.separation[1], k.separation[2]
@@ -451,6 +474,8 @@ def response(q: Matrix, k: Contact, mobility: Matrix) -> None:
     g[0, 2] = y * z * xy - x * z * yy - y * y * xz + x * y * yz
     g[1, 2] = -y * z * xx + x * z * xy + x * y * xz - x * x * yz
     g[1, 0], g[2, 0], g[2, 1] = g[0, 1], g[0, 2], g[1, 2]
+    # D x n = 0: normal impulses turn nothing, so that G n = nodes n and the normal response does
+    # not couple with the tangential one
     k.node_delassus = nodes
 
 
@@ -471,6 +496,7 @@ def slip_velocity(q: Matrix, k: Contact, v: Matrix, p: Matrix) -> tuple[float, f
     d = k.separation
     ux, uy, uz, wx, wy, wz = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     for side in range(2):
+        # nodes of the second rod enter u = R1' + b1 W1 x D - R2' + b2 W2 x D with a minus
         sign = 1.0 - 2.0 * side
         for j in range(4):
             b = sign * k.node_weights[side, j]
@@ -483,6 +509,7 @@ def slip_velocity(q: Matrix, k: Contact, v: Matrix, p: Matrix) -> tuple[float, f
             ax = 2.0 * (q[1, i] * q[3, i] + q[0, i] * q[2, i])
             ay = 2.0 * (q[2, i] * q[3, i] - q[0, i] * q[1, i])
             az = 1.0 - 2.0 * (q[1, i] * q[1, i] + q[2, i] * q[2, i])
+            # the angular velocity of a round section, p - (p . d3) d3 / 2
             half = 0.5 * (p[0, i] * ax + p[1, i] * ay + p[2, i] * az)
             wx += e * (p[0, i] - half * ax)
             wy += e * (p[1, i] - half * ay)
@@ -495,6 +522,7 @@ def slip_velocity(q: Matrix, k: Contact, v: Matrix, p: Matrix) -> tuple[float, f
                     ux += b * v[0, i]
                     uy += b * v[1, i]
                     uz += b * v[2, i]
+    # one product with D for all frames: both sides have the same sign in b1 W1 + b2 W2
     return ux + wy * d[2] - wz * d[1], uy + wz * d[0] - wx * d[2], uz + wx * d[1] - wy * d[0]
 
 
@@ -509,8 +537,9 @@ def push(
     v: Matrix,
     p: Matrix,
 ) -> None:
-    """Add the velocities that the impulse l on the first rod gives."""
+    """Add the velocities that the impulse l on the first rod, and -l on the second, gives."""
     d = k.separation
+    # D x l, the moment on both bodies up to their levers, which the weights of frames contain
     tx, ty, tz = d[1] * lz - d[2] * ly, d[2] * lx - d[0] * lz, d[0] * ly - d[1] * lx
     for side in range(2):
         sign = 1.0 - 2.0 * side
@@ -528,6 +557,7 @@ def push(
             p[0, i] += e * across * tx
             p[1, i] += e * across * ty
             p[2, i] += e * across * tz
+            # without drag it is zero, and p gets moment over inertia as a vector
             if extra != 0.0:
                 ax = 2.0 * (q[1, i] * q[3, i] + q[0, i] * q[2, i])
                 ay = 2.0 * (q[2, i] * q[3, i] - q[0, i] * q[1, i])

@@ -1,8 +1,8 @@
 """Set-valued contact in steps of two half kicks: the forces of a state, the impulses of its end.
 
-Forces obey the law at the level of accelerations: a contact that rolls keeps u at zero, one that
-slips is held back by mu times what presses, against u. Impulses at the end of a step bring u of
-what rolls, and the rate of every gap, to zero; what slips obeys the law at its new velocity.
+Forces obey the law at the level of accelerations: in rolling u' = 0, in slip friction is mu times
+the normal force, against u. Impulses at the end of a step bring u of rolling contacts, and the rate
+of every gap, to zero; slipping contacts obey the law at their new velocity.
 
 Source: formulas sheet of the rods paper, sections 4 and 6; docs/theory/rods, "Slip, opening,
 impact".
@@ -83,14 +83,17 @@ def coulomb_force(
     Sets the normal force and the excess of the rolling force over the bound of friction. With
     `is_painleve` friction opposes the slip acceleration, not the present slip.
     """
+    # the normal force first: at a round contact it does not depend on the tangential one
     n, pn = k.normal, normal_impulse_to_stop(k, ux, uy, uz)
     k.normal_force = pn
+    # only tension beyond rounding opens; `parts` is the other reason, surfaces that separate
     if k.may_open == 1 and (pn <= -k.noise or k.parts == 1):
         k.normal_force = min(pn, 0.0)
         return 0.0, 0.0, 0.0, OPEN
     if k.may_open == 1:
         pn = max(pn, 0.0)
     mu = k.friction
+    # inf times 0 would be NaN
     bound = math.inf if mu == math.inf else mu * max(pn, 0.0)
     if k.mode == SLIP and k.slip_speed > 0.0:
         if is_painleve:
@@ -100,12 +103,14 @@ def coulomb_force(
         u, un, b = k.slip, dot(k.slip, n), bound / k.slip_speed
         lx, ly, lz = -b * (u[0] - un * n[0]), -b * (u[1] - un * n[1]), -b * (u[2] - un * n[2])
         return lx - pn * n[0], ly - pn * n[1], lz - pn * n[2], SLIP
+    # stick: the force that makes u' zero, G l = -u', if its tangential part is within the bound
     lx, ly, lz = solve3(k, -ux, -uy, -uz)
     ln = lx * n[0] + ly * n[1] + lz * n[2]
     tx, ty, tz = lx - ln * n[0], ly - ln * n[1], lz - ln * n[2]
     k.stick_excess = math.sqrt(tx * tx + ty * ty + tz * tz) - bound
     if k.stick_excess <= k.noise:
         return tx - pn * n[0], ty - pn * n[1], tz - pn * n[2], ROLL
+    # slip starts now, so there is no direction yet: the law holds for the rate u'_T
     lx, ly, lz, _ = tangential_impulse(k, ux, uy, uz, bound)
     return lx - pn * n[0], ly - pn * n[1], lz - pn * n[2], SLIP
 
@@ -126,6 +131,8 @@ def slip_rate_at_constant_velocity(
         return
     # the same for contacts away from the ends, with the stored weights
     d, tangents, bends, weights = k.separation, k.tangents, k.curvatures, k.node_weights
+    # V, the difference of the velocities, and their slopes v1', v2' along the rods; then (10),
+    # A s' = -(V . t1 + D . v1', V . t2 + D . v2')
     v1, v2, a11, a12, a22 = 0.0, 0.0, 0.0, 0.0, 0.0
     for a in range(3):
         t1, t2 = tangents[0, a], tangents[1, a]
@@ -147,6 +154,7 @@ def slip_rate_at_constant_velocity(
         s = k.place[side] - 0.5
         x = s - math.floor(s)
         y = 1.0 - x
+        # derivatives of the four weights of frames: their change as the contact moves
         slopes = (-0.5 * y * y, 1.5 * x * x - 2.0 * x, 2.0 * y - 1.5 * y * y, 0.5 * x * x)
         for j in range(4):
             i = k.frames[side] + j
@@ -162,6 +170,7 @@ def slip_rate_at_constant_velocity(
             sx += de * wx - e * half * (py * az - pz * ay)
             sy += de * wy - e * half * (pz * ax - px * az)
             sz += de * wz - e * half * (px * ay - py * ax)
+    # D' = V + t2 s2' - t1 s1'
     dx = workspace[0] + tangents[1, 0] * rate2 - tangents[0, 0] * rate1
     dy = workspace[1] + tangents[1, 1] * rate2 - tangents[0, 1] * rate1
     dz = workspace[2] + tangents[1, 2] * rate2 - tangents[0, 2] * rate1
@@ -170,6 +179,7 @@ def slip_rate_at_constant_velocity(
         workspace[4] * rate1 - workspace[7] * rate2,
         workspace[5] * rate1 - workspace[8] * rate2,
     )
+    # J' v = v1' s1' - v2' s2' + (sum of (b W)') x D + (sum of b W) x D'
     k.drift[0] = ux + sy * d[2] - sz * d[1] + my * dz - mz * dy
     k.drift[1] = uy + sz * d[0] - sx * d[2] + mz * dx - mx * dz
     k.drift[2] = uz + sx * d[1] - sy * d[0] + mx * dy - my * dx
@@ -214,6 +224,7 @@ def solve_forces(
             continue
         slip_rate_at_constant_velocity(q, k, v, p, workspace)
         has_friction = has_friction or k.friction > 0.0
+        # one contact is solved at once; several start from the forces of the state before
         if closed == 1:
             put(force, 0.0, 0.0, 0.0)
         else:
@@ -227,6 +238,7 @@ def solve_forces(
             if k.mode < ROLL:
                 continue
             force = k.force
+            # u' without this contact: av, ap contain its present force, which G takes out again
             ux, uy, uz = slip_velocity(q, k, av, ap)
             fx, fy, fz = force[0], force[1], force[2]
             ox, oy, oz = slip_per(k, fx, fy, fz)
@@ -235,16 +247,20 @@ def solve_forces(
             lx, ly, lz, mode = coulomb_force(k, is_painleve, ux, uy, uz)
             k.pending_mode = mode
             put(force, lx, ly, lz)
+            # the local solution is exact
             if closed == 1:
                 return
             dx, dy, dz = lx - fx, ly - fy, lz - fz
             push(q, k, dx, dy, dz, mobility, av, ap)
             change = max(change, abs(dx), abs(dy), abs(dz))
             size = max(size, abs(lx), abs(ly), abs(lz))
+        # rounding of av, ap stops the decrease before the relative bound where forces differ much
+        # in size
         stalled = change >= 0.5 * former and change <= 1e-10 * size
         if change <= 1e-13 * size or change <= 0.1 * contacts[0].noise or stalled:
             break
         former = change
+        # the growth of forces since the first sweep; rounding does not count as a force
         first = max(size, 1e3 * contacts[0].noise) if sweep == 0 else first
         if is_painleve:
             continue
@@ -276,8 +292,8 @@ def remove_contact_forces(
 def end_impulse(k: Contact, ux: float, uy: float, uz: float) -> tuple[float, float, float, int]:
     """Return the impulse that ends a step at a contact with u' without it, and its mode then.
 
-    What rolled goes on rolling: forces decide whether it may. So does what presses: the impulse
-    of one half of a step can pull by what the other half pressed too much, and by no more.
+    A rolling contact goes on rolling, since forces decide whether it may. A closed contact stays
+    closed: its impulse is tensile by at most the compressive impulse of the first half of the step.
     """
     n, first, least = k.normal, k.first_impulse, -math.inf
     if k.may_open == 1:
@@ -285,6 +301,8 @@ def end_impulse(k: Contact, ux: float, uy: float, uz: float) -> tuple[float, flo
     if k.mode == ROLL:
         lx, ly, lz = solve3(k, -ux, -uy, -uz)
         pn = -(lx * n[0] + ly * n[1] + lz * n[2])
+        # the normal part is bounded below by `least`; n is an eigenvector of G, so the tangential
+        # part may stay as it is
         less = min(pn - least, 0.0)
         lx, ly, lz = lx + less * n[0], ly + less * n[1], lz + less * n[2]
         if k.may_open == 0 or (k.friction == math.inf and less == 0.0):
@@ -292,6 +310,7 @@ def end_impulse(k: Contact, ux: float, uy: float, uz: float) -> tuple[float, flo
         # forces decide slip; a small normal impulse of the whole step still bounds friction
         hn = dot(first, n)
         hx, hy, hz = first[0] - hn * n[0], first[1] - hn * n[1], first[2] - hn * n[2]
+        # the whole step has the normal impulse pn - hn and the tangential one l_T + h_T
         pn = max(pn, least)
         bound = 0.0
         if k.friction < math.inf:
@@ -299,9 +318,11 @@ def end_impulse(k: Contact, ux: float, uy: float, uz: float) -> tuple[float, flo
         tx, ty, tz = lx + pn * n[0] + hx, ly + pn * n[1] + hy, lz + pn * n[2] + hz
         if tx * tx + ty * ty + tz * tz <= bound * bound:
             return lx, ly, lz, ROLL
+        # slip: l_T + h_T goes to the bound; u' - G h is the slip without either half
         ox, oy, oz = slip_per(k, hx, hy, hz)
         tx, ty, tz, _ = tangential_impulse(k, ux - ox, uy - oy, uz - oz, bound)
         return tx - hx - pn * n[0], ty - hy - pn * n[1], tz - hz - pn * n[2], SLIP
+    # a contact that slips obeys the law at the velocity after the impulse
     pn = max(normal_impulse_to_stop(k, ux, uy, uz), least)
     lx, ly, lz, mode = tangential_impulse(k, ux, uy, uz, k.friction * max(pn, 0.0))
     return lx - pn * n[0], ly - pn * n[1], lz - pn * n[2], mode
@@ -310,6 +331,7 @@ def end_impulse(k: Contact, ux: float, uy: float, uz: float) -> tuple[float, flo
 @kernel
 def rounding(k: Contact, v: Matrix, p: Matrix) -> float:
     """Return the impulse that rounding of velocities makes at a contact [N s]."""
+    # one node and one frame beside the contact stand for all
     speed = 0.0
     for side in range(2):
         i, e = k.nodes[side] + 1, k.frames[side] + 1
@@ -322,10 +344,7 @@ def rounding(k: Contact, v: Matrix, p: Matrix) -> float:
 def solve_step_end(
     q: Matrix, contact_set: ContactSet, mobility: Matrix, v: Matrix, p: Matrix, tally: Tally
 ) -> None:
-    """Find and apply the impulses that end a step; set the modes.
-
-    What came to rest although it slipped keeps minus the speed it would have had.
-    """
+    """Find and apply the impulses that end a step; set the pending modes."""
     contacts = contact_set.contacts
     closed, small = count_closed(contacts), 0.0
     for c in range(contacts.shape[0]):
@@ -340,6 +359,7 @@ def solve_step_end(
                 put(impulse, k.first_impulse[0], k.first_impulse[1], k.first_impulse[2])
                 push(q, k, impulse[0], impulse[1], impulse[2], mobility, v, p)
     change, size, former, sweep, good = 0.0, 0.0, math.inf, 0, True
+    # block Gauss-Seidel: each contact in turn, exactly, with the impulses of the others as they are
     for sweep in range(END_SWEEPS):
         change, size = 0.0, 0.0
         for c in range(contacts.shape[0]):
@@ -357,6 +377,7 @@ def solve_step_end(
             put(impulse, lx, ly, lz)
             change = max(change, abs(dx), abs(dy), abs(dz))
             size = max(size, abs(lx), abs(ly), abs(lz))
+        # a change at rounding that no longer decreases is the end
         stalled = change >= 0.9 * former and change <= 1e-12 * size
         if closed == 1 or change <= 1e-14 * size + small or stalled:
             break
@@ -367,7 +388,7 @@ def solve_step_end(
 
 @kernel
 def set_slip_directions(contact_set: ContactSet) -> None:
-    """Find the direction of slip."""
+    """Set `direction` of slipping contacts: along the slip, or against friction at its onset."""
     contacts = contact_set.contacts
     for c in range(contacts.shape[0]):
         k = contacts[c]
@@ -380,6 +401,7 @@ def set_slip_directions(contact_set: ContactSet) -> None:
                 pn = dot(force, n)
                 dx, dy = pn * n[0] - force[0], pn * n[1] - force[1]
                 dz = pn * n[2] - force[2]
+            # zero where neither slip nor friction gives a direction
             size = math.sqrt(dx * dx + dy * dy + dz * dz)
             if size > 0.0:
                 dx, dy, dz = dx / size, dy / size, dz / size
@@ -390,9 +412,9 @@ def set_slip_directions(contact_set: ContactSet) -> None:
 def limit_friction_to_stopping(
     q: Matrix, contact_set: ContactSet, mobility: Matrix, v: Matrix, p: Matrix
 ) -> None:
-    """Take back what friction did in the first half of a step beyond bringing a slip to rest.
+    """Reduce friction of a first half kick that reverses a slip to the impulse that stops it.
 
-    `slip` is that before it. A step that is cut where a slip ends has nothing of the kind.
+    `direction` is that of the slip before. A step that ends where the slip ends needs no reduction.
     """
     contacts = contact_set.contacts
     for c in range(contacts.shape[0]):
@@ -402,11 +424,13 @@ def limit_friction_to_stopping(
             continue
         ux, uy, uz = slip_velocity(q, k, v, p)
         dx, dy, dz = k.direction[0], k.direction[1], k.direction[2]
+        # u along the slip before the half kick; negative: friction has reversed it
         along = ux * dx + uy * dy + uz * dz
         if along >= 0.0:
             continue
         gx, gy, gz = slip_per(k, dx, dy, dz)
         friction_work = -(impulse[0] * dx + impulse[1] * dy + impulse[2] * dz)
+        # the impulse along d that brings it to zero, at most the impulse of friction itself
         less = min(-along / (gx * dx + gy * dy + gz * dz), max(friction_work, 0.0))
         push(q, k, less * dx, less * dy, less * dz, mobility, v, p)
         impulse[0] += less * dx
@@ -418,10 +442,10 @@ def limit_friction_to_stopping(
 def limit_friction_to_dissipation(
     q: Matrix, contact_set: ContactSet, mobility: Matrix, v: Matrix, p: Matrix
 ) -> None:
-    """Take back what friction would give to a slip in the first half of a step.
+    """Reduce friction of a first half kick until it does no positive work.
 
-    Other contacts, and gaps that are held, turn a slow slip within the half; `slip` is that before
-    it. Friction is let down to where its work is none.
+    Other contacts, and corrections of gaps, may reverse a slow slip within the half kick; `slip` is
+    that before it.
     """
     contacts = contact_set.contacts
     for _ in range(FRICTION_LIMIT_SWEEPS):
@@ -434,10 +458,13 @@ def limit_friction_to_dissipation(
             pn = -dot(impulse, n)
             lx, ly, lz = impulse[0] + pn * n[0], impulse[1] + pn * n[1], impulse[2] + pn * n[2]
             ux, uy, uz = slip_velocity(q, k, v, p)
+            # twice the work of friction: P . (u before + u after) / 2
             work = lx * (ux + slip[0]) + ly * (uy + slip[1]) + lz * (uz + slip[2])
             if work <= 0.0:
                 continue
             ox, oy, oz = slip_per(k, lx, ly, lz)
+            # l_T (1 + part) has no work where u before + u after + part G l_T is normal to l_T;
+            # part = -1 is no friction
             part = -min(work / (lx * ox + ly * oy + lz * oz), 1.0)
             push(q, k, part * lx, part * ly, part * lz, mobility, v, p)
             impulse[0] += part * lx
@@ -450,10 +477,10 @@ def limit_friction_to_dissipation(
 
 @kernel
 def predict_distance(r: Matrix, k: Contact) -> bool:
-    """Find the distance at the end of a drift from the place that its rate predicts.
+    """Find the least distance from a predicted pair of places; return whether it is accurate.
 
-    The distance is stationary there: what the place is off by counts squared, and one step of
-    Newton's method takes that out. Returns False near ends, and where that is not enough.
+    An error of the places changes the distance in second order, and one step of Newton's method
+    corrects that. Returns False near ends, and where the step is long.
     """
     s1, s2, d = k.place[0], k.place[1], k.separation
     inner = apart_from_ends(s1, k.elements[0], k.rule)
@@ -461,6 +488,7 @@ def predict_distance(r: Matrix, k: Contact) -> bool:
     if not inner or k.kind != CROSSING or k.shape != CURVE:
         return False
     dd = both_inside(r, k, s1, s2)
+    # f and A of tangency, as in `locate`
     f1, f2, a11, a12, a22 = 0.0, 0.0, 0.0, 0.0, 0.0
     for a in range(3):
         t1, t2 = k.tangents[0, a], k.tangents[1, a]
@@ -473,8 +501,10 @@ def predict_distance(r: Matrix, k: Contact) -> bool:
     if det >= 0.0:
         return False
     move1, move2 = -(f1 * a22 - a12 * f2) / det, -(a11 * f2 + a12 * f1) / det
+    # the remainder of the expansion is of third order in the move
     if max(abs(move1), abs(move2)) > 1e-4:
         return False
+    # |D|^2 at its minimum, to second order: half of Newton's step times the gradient (-2 f1, 2 f2)
     k.distance = math.sqrt(dd - f1 * move1 + f2 * move2)
     return True
 
@@ -485,9 +515,9 @@ def constrain_gaps_after_drift(
 ) -> None:
     """Correct normal impulses so that closed contacts touch after the drift of length h.
 
-    Friction follows what presses where a contact slips. What is left of a gap is for the next. A
-    part of a step takes back its part of a gap that a `whole` step does. Where a contact closed as
-    deep as it was found, it stays there, and comes out by and by: at once, it would be thrown out.
+    In slip the friction impulse follows the normal one. A remainder of a gap is for the next step.
+    A step of length h corrects the fraction h / `whole` of a gap. The depth at which a contact was
+    found is `held_gap`, which decreases slowly: correction within a step would add kinetic energy.
     """
     r, q, v, p = state.r, state.q, state.v, state.p
     contacts, guess = contact_set.contacts, contact_set.trial[0]
@@ -499,6 +529,8 @@ def constrain_gaps_after_drift(
         contact_set.trial[0] = k
         guess.place[0] += h * k.place_rates[0]
         guess.place[1] += h * k.place_rates[1]
+        # the drift of the nodes that the contact can depend on: its four and three more on either
+        # side
         for side in range(2):
             start = k.nodes[side]
             low, high = max(start - 3, 0), min(start + 7, r.shape[1])
@@ -509,6 +541,7 @@ def constrain_gaps_after_drift(
             guess.place[0], guess.place[1] = k.place[0], k.place[1]
             if locate(trial, guess) != INSIDE:
                 continue
+        # the depth that is corrected slowly decreases by a fraction per time (docs/decisions/12)
         eased = k.recovery_rate * h
         k.held_gap *= 1.0 - min(CORRECTION_FRACTION * eased, 1.0)
         gap = guess.distance - k.reach - k.held_gap
@@ -521,6 +554,7 @@ def constrain_gaps_after_drift(
         if gap > 0.0 and k.normal_force <= 0.0:
             # about to open: nothing pulls it back
             continue
+        # an impulse d n on the first rod changes the gap by -d nodes h in a drift of h
         d = gap / (whole * k.node_delassus)
         pn = -dot(impulse, n)
         if k.may_open == 1:
@@ -541,10 +575,10 @@ def constrain_gaps_after_drift(
 
 @kernel
 def update_gaps(contact_set: ContactSet) -> None:
-    """Find the gaps of all contacts.
+    """Set the gaps of all contacts; a contact that has separated may not penetrate any more.
 
-    The correction of a gap removes the error that a step of order two leaves. A contact that has
-    just opened may penetrate as much, until it separates.
+    A step leaves an error of the gap of second order. A contact that has just opened may be as
+    deep, until it separates.
     """
     for c in range(contact_set.contacts.shape[0]):
         k = contact_set.contacts[c]

@@ -20,6 +20,7 @@ MAX_BOUND_RATIO = 2.0
 def tangents(k: Contact) -> tuple[float, float, float, float, float, float]:
     """Return an orthonormal basis of the tangent plane."""
     nx, ny, nz = k.normal[0], k.normal[1], k.normal[2]
+    # n x e along the axis in which n is smallest: its length is at least sqrt(2/3)
     if abs(nx) <= abs(ny) and abs(nx) <= abs(nz):
         ax, ay, az = 0.0, nz, -ny
     elif abs(ny) <= abs(nz):
@@ -50,6 +51,7 @@ def tangential_impulse(
     l_T: exactly, by the one equation that slip leaves. Normal and tangential parts of G do not
     couple at a round contact, because G n is parallel to n.
     """
+    # G_T and u_T in a basis of the tangent plane: two unknowns
     ax, ay, az, bx, by, bz = tangents(k)
     gx, gy, gz = slip_per(k, ax, ay, az)
     g11, g12 = ax * gx + ay * gy + az * gz, bx * gx + by * gy + bz * gz
@@ -57,10 +59,12 @@ def tangential_impulse(
     g22 = bx * gx + by * gy + bz * gz
     u1, u2 = ux * ax + uy * ay + uz * az, ux * bx + uy * by + uz * bz
     det = g11 * g22 - g12 * g12
+    # the impulse that stops the slip, G_T l = -u; within the disk it is the solution
     l1, l2 = -(g22 * u1 - g12 * u2) / det, -(g11 * u2 - g12 * u1) / det
     mode = ROLL
     if l1 * l1 + l2 * l2 > bound * bound:
         mode = SLIP
+        # in slip u_T = -beta l with beta > 0, so that (G_T + beta) l = -u' and |l| = bound
         if bound <= 0.0:
             l1, l2 = 0.0, 0.0
         else:
@@ -75,11 +79,13 @@ def tangential_impulse(
                 size = math.sqrt(size2)
                 if size <= bound * (1.0 + 1e-15):
                     break
+                # d|l| / d beta = -l . (G_T + beta)^-1 l / |l|
                 k1, k2 = (h22 * l1 - g12 * l2) / det, (h11 * l2 - g12 * l1) / det
                 step = (size / bound - 1.0) * size2 / (l1 * k1 + l2 * k2)
                 if beta + step == beta:
                     break
                 beta += step
+            # onto the circle: removes the rounding of the last step
             size = math.sqrt(l1 * l1 + l2 * l2)
             l1, l2 = l1 * bound / size, l2 * bound / size
     return l1 * ax + l2 * bx, l1 * ay + l2 * by, l1 * az + l2 * bz, mode
@@ -95,6 +101,7 @@ def add_normal_rotation_rate(k: Contact, dx: float, dy: float, dz: float) -> Non
     if k.mode != SLIP or k.slip_speed <= 0.0:
         return
     u, nx, ny, nz = k.slip, k.normal[0], k.normal[1], k.normal[2]
+    # n' = (D' - (D' . n) n) / |D|
     dn = dx * nx + dy * ny + dz * nz
     more = u[0] * (dx - dn * nx) + u[1] * (dy - dn * ny) + u[2] * (dz - dn * nz)
     more /= k.distance

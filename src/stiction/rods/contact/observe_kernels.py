@@ -54,6 +54,8 @@ class Seen(Struct):
 def contact_rates(v: Matrix, k: Contact) -> tuple[float, float]:
     """Return s1', s2' [elements/s] from the tangency conditions in time (sheet, (10))."""
     d, tangents, bends = k.separation, k.tangents, k.curvatures
+    # right-hand side of (10), A s' = -(V . t1 + D . v1', V . t2 + D . v2'): V is the difference of
+    # the velocities, v1' and v2' are their slopes along the rods
     v1, v2 = 0.0, 0.0
     for a in range(3):
         x1, w1, x2, w2 = both_points(v, k, a)
@@ -65,6 +67,7 @@ def contact_rates(v: Matrix, k: Contact) -> tuple[float, float]:
         a11 += -t1 * t1 + d[a] * bends[0, a]
         a12 += t1 * t2
         a22 += t2 * t2 + d[a] * bends[1, a]
+    # a line contact keeps its place on the first rod: only the second line of (10) is left
     if k.kind == LINE:
         return 0.0, (-v2 / a22 if k.shape == CURVE else 0.0)
     # what stays at an end does not move along that rod
@@ -84,6 +87,7 @@ def both_points(v: Matrix, k: Contact, a: int) -> tuple[float, float, float, flo
     if k.shape == CURVE:
         x2, w2, _ = axis_point(v, k.first[1], k.elements[1], k.place[1], a, k.rule)
         return x1, w1, x2, w2
+    # a rigid partner has no slope along it
     x2 = 0.0
     for j in range(4):
         x2 += k.node_weights[1, j] * v[a, k.nodes[1] + j]
@@ -111,12 +115,15 @@ def slip_drift(
     d, n, dd = k.separation, k.normal, out[3:6]
     for a in range(3):
         x1, w1, x2, w2 = both_points(v, k, a)
+        # D' = V + t2 s2' - t1 s1', and the first part of J' v, v1' s1' - v2' s2'
         dd[a] = x2 + k.tangents[1, a] * rate2 - x1 - k.tangents[0, a] * rate1
         out[a] = w1 * rate1 - w2 * rate2
     if k.shape == PLANE:
         # only the distance changes, not the direction
         rate = dot(dd, n)
         put(dd, rate * n[0], rate * n[1], rate * n[2])
+    # o = sum of e w, and its rate: the weights move with the contact, the frames turn as free
+    # rotors
     wx, wy, wz, ox, oy, oz = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     for side in range(2):
         rate = rate1 if side == 0 else rate2
@@ -141,6 +148,7 @@ def slip_drift(
             wx += de * sx - e * half * (py * az - pz * ay)
             wy += de * sy - e * half * (pz * ax - px * az)
             wz += de * sz - e * half * (px * ay - py * ax)
+    # the rest of J' v: o' x D + o x D'
     out[0] += wy * d[2] - wz * d[1] + oy * dd[2] - oz * dd[1]
     out[1] += wz * d[0] - wx * d[2] + oz * dd[0] - ox * dd[2]
     out[2] += wx * d[1] - wy * d[0] + ox * dd[1] - oy * dd[0]
@@ -151,6 +159,7 @@ def solve3(k: Contact, x: float, y: float, z: float) -> tuple[float, float, floa
     """Return G^-1 (x, y, z) for the symmetric G."""
     g = k.delassus
     a, b, c, d, e, f = g[0, 0], g[0, 1], g[0, 2], g[1, 1], g[1, 2], g[2, 2]
+    # cofactors of a symmetric matrix (Cramer's rule)
     i11, i12, i13 = d * f - e * e, c * e - b * f, b * e - c * d
     i22, i23, i33 = a * f - c * c, b * c - a * e, a * d - b * b
     det = a * i11 + b * i12 + c * i13
@@ -188,6 +197,7 @@ def contact_forces(
             continue
         closed += 1
         response(q, k, mobility)
+        # forces of slip follow from the law and are known; those of rolling are the unknowns
         if k.mode == SLIP:
             for a in range(3):
                 forces[c, a] = given[c, a]
@@ -199,6 +209,8 @@ def contact_forces(
             k = contacts[c]
             if k.mode != ROLL:
                 continue
+            # rolling holds in time: u' = J a + J' v = 0, so that G l = -(J a_free + J' v) (sheet,
+            # section 3)
             rate1, rate2 = contact_rates(v, k)
             slip_drift(q, k, v, p, rate1, rate2, workspace)
             ux, uy, uz = slip_velocity(q, k, av, ap)
@@ -209,13 +221,14 @@ def contact_forces(
             forces[c, 2] += dz
             change = max(change, abs(dx), abs(dy), abs(dz))
             size = max(size, abs(forces[c, 0]), abs(forces[c, 1]), abs(forces[c, 2]))
+        # one contact is exact after one pass; the second removes its rounding
         if change <= 1e-14 * size or (closed == 1 and sweep == 1):
             break
 
 
 @kernel
 def project(q: Matrix, contacts: Contacts, mobility: Matrix, v: Matrix, p: Matrix) -> None:
-    """Take slip and approach out of the velocities of rolling contacts, least in energy."""
+    """Project velocities on u = 0 at closed contacts, by the least change in kinetic energy."""
     for _ in range(400):
         change, size = 0.0, 0.0
         for c in range(contacts.shape[0]):
@@ -223,10 +236,13 @@ def project(q: Matrix, contacts: Contacts, mobility: Matrix, v: Matrix, p: Matri
             if k.mode < ROLL:
                 continue
             response(q, k, mobility)
+            # G P = -u in each contact, in turn; impulses P by J^T make the change the least in
+            # kinetic energy
             ux, uy, uz = slip_velocity(q, k, v, p)
             dx, dy, dz = solve3(k, -ux, -uy, -uz)
             push(q, k, dx, dy, dz, mobility, v, p)
             change = max(change, abs(ux), abs(uy), abs(uz))
+        # converged where slip is rounding of the largest velocity of a node
         for a in range(3):
             for i in range(v.shape[1]):
                 size = max(size, abs(v[a, i]))

@@ -50,11 +50,14 @@ def nearest_on_segments(
         dd, f1, f2, t11, t12, t22, c1, c2 = tangency(r, pair, s1, s2)
         if dd < least:
             least, best1, best2 = dd, s1, s2
+        # H = [[h11, -t12], [-t12, h22]], gradient (-f1, f2) of |D|^2 / 2
         h11, h22 = t11 - c1, t22 + c2
         det = h11 * h22 - t12 * t12
+        # at an end of the segment, and lower beyond it: the place stays
         stop1 = (s1 <= low1 and f1 < 0.0) or (s1 >= low1 + 1.0 and f1 > 0.0)
         stop2 = (s2 <= low2 and f2 > 0.0) or (s2 >= low2 + 1.0 and f2 < 0.0)
         if h11 <= 0.0 or det <= 1e-3 * t11 * t22 or stop1 or stop2:
+            # curvatures bounded below keep the step downhill; the second move uses the first one
             h11, h22 = max(h11, 0.2 * t11), max(h22, 0.2 * t22)
             new1 = s1 if stop1 else min(max(s1 + f1 / h11, low1), low1 + 1.0)
             new2 = s2 if stop2 else s2 - (f2 - (0.0 if stop1 else t12 * (new1 - s1))) / h22
@@ -104,12 +107,14 @@ def deepest_overlap(
     for m in range(near):
         i, j = near_pairs[m]
         a, b = segments.rod[i], segments.rod[j]
+        # two cylinders, whose motion is prescribed, may overlap
         if a >= rods and b >= rods:
             continue
         if shrunk(segments, i, ds[a]) or shrunk(segments, j, ds[b]):
             continue
         reach = radius[a] + radius[b]
         x1, x2, chord = nearest_on_chords(segments, i, j)
+        # a curve leaves its chord by at most its bulge
         if chord > reach + segments.bulge[i] + segments.bulge[j]:
             continue
         pair = (first[a], first[b], elements[a], elements[b], rule)

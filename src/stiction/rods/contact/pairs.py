@@ -76,11 +76,15 @@ def bound_segments(
             segments.rod[i], segments.number[i] = b, k
             far, bulge1, bulge2, half2 = 0.0, 0.0, 0.0, 0.0
             for a in range(3):
+                # Bezier points of a segment of a uniform cubic B-spline: ends (p + 4 q + u) / 6 and
+                # (q + 4 u + w) / 6, inner points (2 q + u) / 3 and (q + 2 u) / 3
                 p, q, u, w = points_of(r, first[b], elements[b], k, a, rule)
                 start, end = (p + 4.0 * q + u) / 6.0, (q + 4.0 * u + w) / 6.0
                 segments.start[i, a], segments.end[i, a] = start, end
                 spheres.centre[i, a] = 0.5 * (start + end)
                 half2 += 0.25 * ((end - start) * (end - start))
+                # what the inner points differ from thirds of the chord: a straight cubic has them
+                # there
                 off1 = (2.0 * q + u) / 3.0 - (2.0 * start + end) / 3.0
                 off2 = (q + 2.0 * u) / 3.0 - (start + 2.0 * end) / 3.0
                 bulge1 += off1 * off1
@@ -108,6 +112,7 @@ def group_segments(
     count, i = 0, 0
     while i < total:
         b = segments.rod[i]
+        # in elements; a group is as long as the rod and its margin are thick
         thickness, length = (2.0 * radius[b] + margin) / ds[b], 1
         # NaN fails the comparison and leaves single segments
         if thickness > 1.0:
@@ -178,11 +183,14 @@ def sort_into_cells(spheres: Spheres) -> tuple[Ints, Floats, Ints, Ints]:
         least = min(least, spheres.size[i])
     widths = np.zeros(MOST_LEVELS)
     cells = np.empty((n, 4), np.int64)
+    # a power of two, at least twice the spheres: a mask gives the bucket, and few cells share one
     slots = 16
     while slots < 2 * n:
         slots *= 2
     start = np.zeros(slots + 1, np.int64)
     for i in range(n):
+        # cells of a level are at least as wide as its spheres, so that overlapping ones of a level
+        # are in neighbouring cells
         level, width = 0, 2.0 * least
         while width < 2.0 * spheres.size[i] and level < MOST_LEVELS - 1:
             width *= 2.0
@@ -193,6 +201,7 @@ def sort_into_cells(spheres: Spheres) -> tuple[Ints, Floats, Ints, Ints]:
             cells[i, 1 + a] = cell_of(spheres.centre[i, a] / width)
         h = bucket_of(level, cells[i, 1], cells[i, 2], cells[i, 3], slots - 1)
         start[h + 1] += 1
+    # counting sort by bucket: counts, running sums, places
     for h in range(slots):
         start[h + 1] += start[h]
     fill = start[:-1].copy()
@@ -214,6 +223,7 @@ def near_groups(groups: Ints, spheres: Spheres) -> tuple[Ints, int, int]:
     pairs = np.empty((2 * groups.shape[0] + 64, 2), np.int64)
     count, tests, mask = 0, 0, start.shape[0] - 2
     for i in range(groups.shape[0]):
+        # coarser levels only: a smaller sphere searches for larger ones, not the reverse
         for level in range(cells[i, 0], MOST_LEVELS):
             width = widths[level]
             if width == 0.0:
@@ -256,6 +266,7 @@ def near_segments(
     count = 0
     for m in range(many):
         one, two = groups[close[m, 0]], groups[close[m, 1]]
+        # neighbours on one rod are always near: they count from `self_separation` elements on
         separation = 0
         if segments.rod[one[0]] == segments.rod[two[0]]:
             separation = max(self_separation[segments.rod[one[0]]], 1)

@@ -49,6 +49,8 @@ _CANDIDATE: Any = Candidate.fields_type
 @kernel
 def nearest_on_chords(segments: Segments, i: int, j: int) -> tuple[float, float, float]:
     """Return the parts in [0, 1] of two chords where they are nearest, and the distance."""
+    # |d + x2 t2 - x1 t1|^2 is quadratic in x1, x2; a to f are its coefficients (Ericson 2005,
+    # closest points of two segments)
     a, b, c, e, f = 0.0, 0.0, 0.0, 0.0, 0.0
     for x in range(3):
         t1, t2 = (
@@ -62,9 +64,11 @@ def nearest_on_chords(segments: Segments, i: int, j: int) -> tuple[float, float,
         e += t1 * d
         f += t2 * d
     det = a * c - b * b
+    # parallel chords have a line of nearest points: take the middle
     x1 = 0.5
     if det > 1e-12 * a * c:
         x1 = min(max((e * c - b * f) / det, 0.0), 1.0)
+    # the best x2 for this x1; where it is outside, the best x1 for the end of the second chord
     x2 = (b * x1 - f) / c if c > 0.0 else 0.0
     if x2 < 0.0 or x2 > 1.0:
         x2 = min(max(x2, 0.0), 1.0)
@@ -129,18 +133,22 @@ def approach(
             return False
         s1, s2 = min(max(s1, 0.0), float(count1)), min(max(s2, 0.0), float(count2))
         dd, f1, f2, t11, t12, t22, c1, c2 = tangency(r, pair, s1, s2)
+        # Newton's method on tangency, A of (10), as in `contact.kernels.locate`
         a11, a22 = -t11 + c1, t22 + c2
         det = a11 * a22 + t12 * t12
         if fixed:
             # where the curve bends too much for a minimum, go down with the chord's slope
             move1, move2 = 0.0, -f2 / (a22 if a22 > 0.1 * t22 else t22)
         else:
+            # no minimum nearby, or a flat one: a metric without curvature goes down the distance;
+            # 1.1 keeps its determinant off zero for parallel tangents
             if a11 >= 0.0 or det >= -1e-3 * t11 * t22:
                 a11, a22 = -1.1 * t11, 1.1 * t22
                 det = a11 * a22 + t12 * t12
             move1 = -(f1 * a22 - t12 * f2) / det
             move2 = -(a11 * f2 + t12 * f1) / det
         size = max(abs(move1), abs(move2))
+        # NaN fails the comparison
         if not size < 1e300:
             return False
         if size > 0.5:
@@ -150,11 +158,14 @@ def approach(
             break
     else:
         return False
+    # no curve beyond the rod; a minimum on another segment belongs to the pair of that one
     if s1 < 0.0 or s2 < 0.0 or s1 > count1 or s2 > count2:
         return False
     if abs(s1 - segment[0] - 0.5) > 0.5 + BORDER or abs(s2 - segment[1] - 0.5) > 0.5 + BORDER:
         return False
     dd, f1, f2, t11, t12, t22, c1, c2 = tangency(r, pair, s1, s2)
+    # a root of tangency is a minimum where the second derivatives of |D|^2 are positive definite:
+    # -a11 > 0, a22 > 0, det A < 0
     if t22 + c2 <= 0.0:
         return False
     if not fixed and (-t11 + c1 >= 0.0 or (-t11 + c1) * (t22 + c2) + t12 * t12 >= 0.0):
@@ -203,8 +214,10 @@ def inspect(
     for kind in (CROSSING, LINE):
         candidate = candidates[count]
         fixed = kind == LINE
+        # the angle anywhere on the segments excludes one of both kinds
         if (sines[0] >= LINE_BELOW) if fixed else (sines[1] < LINE_BELOW):
             continue
+        # a point of a line contact stays at the middle of an element of the first rod
         s1 = segment[0] + (0.5 if fixed else guess[0])
         if not approach(r, pair, segment, fixed, s1, segment[1] + guess[1], candidate):
             continue
@@ -212,6 +225,7 @@ def inspect(
         if candidate.distance < limit and (candidate.sine < LINE_BELOW) == fixed:
             candidate.bodies[0], candidate.bodies[1], candidate.kind = a, b, kind
             count += 1
+    # minima at ends of rods: end of the first, of the second, of both
     for which in range(1, 4):
         s1, s2 = end_of(segment[0], elements[a]), end_of(segment[1], elements[b])
         if (which != 2 and s1 < 0.0) or (which != 1 and s2 < 0.0):
@@ -253,6 +267,8 @@ def nearest_at_end(
     """
     for _ in range(NEWTON_STEPS if which != 3 else 0):
         dd, f1, f2, t11, t12, t22, c1, c2 = tangency(r, pair, s1, s2)
+        # one unknown: first and second derivative of |D|^2 / 2, and the second one without
+        # curvature where that is no minimum
         slope, bend, least = (-f1, t11 - c1, t11) if which == 2 else (f2, t22 + c2, t22)
         move = -slope / (bend if bend > 0.1 * least else least)
         move = min(max(move, -0.5), 0.5)
@@ -266,10 +282,12 @@ def nearest_at_end(
     candidate.place[0], candidate.place[1], candidate.distance = s1, s2, math.sqrt(dd)
     candidate.sine = math.sqrt(max(t11 * t22 - t12 * t12, 0.0) / (t11 * t22))
     parallel, small = candidate.sine < LINE_BELOW, 1e-8 * math.sqrt(dd)
+    # the place is stationary along the rod that is free, cos(D, t) = 0 to rounding
     if which == 2 and abs(f1) > small * math.sqrt(t11):
         return False
     if which == 1 and abs(f2) > small * math.sqrt(t22):
         return False
+    # and the distance grows into the rod that has the end
     if which != 2 and not at_end(s1, pair[2], f1, parallel and which == 1):
         return False
     return which == 1 or at_end(s2, pair[3], -f2, parallel and which == 2)
@@ -292,6 +310,7 @@ def sorted_rows(raw: Candidates) -> Ints:
     order, other = np.empty(count, np.int64), np.empty(count, np.int64)
     for i in range(count):
         order[i] = i
+    # bottom-up and stable: runs of `width` in order are merged in pairs
     width = 1
     while width < count:
         for low in range(0, count, 2 * width):
@@ -318,6 +337,7 @@ def merge(raw: Candidates, pairs_out: Candidates) -> int:
     for place in range(raw.shape[0]):
         i = order[place]
         one, double = raw[i], False
+        # sorted, so only the last ones of the same rods at the same place can be equal
         for back in range(total - 1, -1, -1):
             other = raw[retained[back]]
             if other.bodies[0] != one.bodies[0] or other.bodies[1] != one.bodies[1]:
@@ -329,6 +349,7 @@ def merge(raw: Candidates, pairs_out: Candidates) -> int:
                 break
         if double:
             continue
+        # counted also where the table is full: the caller takes a larger one and repeats
         if total < pairs_out.shape[0]:
             pairs_out[total] = one
         retained[total] = i
@@ -380,8 +401,10 @@ def find_candidates(
             continue
         limit = radius[a] + radius[b] + margin
         x1, x2, chord = nearest_on_chords(segments, i, j)
+        # a curve leaves its chord by at most its bulge: this pair is too far apart everywhere
         if chord > limit + segments.bulge[i] + segments.bulge[j]:
             continue
+        # `inspect` gives at most five: a crossing, a point of a line, three at ends
         if count + 5 > raw.shape[0]:
             wider = np.empty(2 * raw.shape[0], _CANDIDATE)
             for candidate in range(count):

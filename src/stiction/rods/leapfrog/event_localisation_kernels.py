@@ -125,8 +125,11 @@ def event_function_of(c: int, code: int, contact_set: ContactSet, saved: SavedSt
         return GAP if k.mode == OPEN and k.gap < deep and was == OPEN else -1
     if was < ROLL or k.mode < ROLL:
         return -1
+    # the forces at the end of the step decide; opening first, since it ends rolling and slip alike
     if k.pending_mode == OPEN:
         return NORMAL_FORCE
+    # a slip that friction stopped in the step is an event even if the forces let it slip on, the
+    # other way
     if k.pending_mode == was and not (was == SLIP and k.mode == ROLL):
         return -1
     return FRICTION_EXCESS if was == ROLL else SLIP_SPEED
@@ -150,6 +153,7 @@ def event_value_at_start(kind: int, c: int, contact_set: ContactSet, saved: Save
     """
     begins, k = event_value(kind, saved.low[c]), contact_set.contacts[c]
     just_opened = saved.contacts[c].allowed_depth > 0.0
+    # its secant would have the root at the start, where it opened
     if kind == GAP and just_opened and begins > -CLOSED_GAP * k.reach:
         return -max(event_value(kind, k), CLOSED_GAP * k.reach)
     return begins
@@ -186,23 +190,29 @@ def locate_event(
     h: float,
     code: int,
 ) -> tuple[int, float, float]:
-    """Find where in a step of h, which came to `code`, the first contact changes.
+    """Locate the first event in a step of h that came to `code`.
 
-    Returns the code there, where the step is to end, and when the change was, from its start. It
-    leaves the state there, after the change, or a code of `locate_all`.
+    Returns the code, or one of `locate_all`, the length of the step that ends behind the event, and
+    the time of the event from the start of the step. Leaves the state at the end of that step.
     """
+    # the bracket [low, high] in time from the start of the step; `there` is whether the state is
+    # that at high
     low, high, there, same = 0.0, h, True, False
     copy_contacts(saved.contacts, saved.low)
     part, which = first_root(code, contact_set, saved)
     kind = event_function_of(which, code, contact_set, saved) if which >= 0 else GAP
     before, after = 0.0, 0.0
+    # event values at both ends of the bracket: below zero at low, not at high
     if which >= 0:
         before, after = (
             event_value_at_start(kind, which, contact_set, saved),
             event_value(kind, contact_set.contacts[which]),
         )
     when = part * h
+    # regula falsi: each trial is a whole step of another length from the same start
     for _ in range(MAX_ITERATIONS):
+        # the step may end behind a change of mode, whose time is that of the root; it must end on
+        # an impact, since surfaces must not penetrate
         close = 2.0 * OVERSHOOT * h
         if code == PENETRATION:
             close = 1e-13 * h
@@ -214,10 +224,12 @@ def locate_event(
                 break
         if which < 0 or high - when <= close or high - low <= close:
             break
+        # a change of mode: behind the root, so that the next step starts in the new mode
         trial = when if code == PENETRATION else when + OVERSHOOT * h
         trial = max(trial, low + 1e-9 * h)
         restore_step_start(state, table, forcing, contact_set, workspace, saved)
         now = take_step(state, table, forcing, contact_set, workspace, saved, full_step, trial, 0.0)
+        # no event before the trial: the root is above it
         if now == INSIDE:
             low, there = trial, False
             copy_contacts(contact_set.contacts, saved.low)
@@ -229,6 +241,7 @@ def locate_event(
                 # Illinois rule: one end of the bracket stayed, so halve its function value
                 after *= 0.5
             same = True
+        # an event before the trial, perhaps of another contact: the first of all is the one to find
         elif now in (PENETRATION, MODE_CHANGE):
             code, high, there, same = now, trial, True, False
             part, which = first_root(code, contact_set, saved)
@@ -265,6 +278,8 @@ def apply_impacts(
     copy_modes(contacts, saved.contacts)
     for c in range(contacts.shape[0]):
         k = contacts[c]
+        # one contact after the other: each impact changes the velocities, and modes, that the next
+        # one sees
         if k.mode != OPEN or k.gap > CLOSING_TOLERANCE * k.reach:
             continue
         fast = approach_speed(q, k, v, p)
@@ -279,6 +294,7 @@ def apply_impacts(
         if plastic:
             k.mode, k.reported_end, kind = ROLL, k.at_end, CLOSES
             saved.contacts[c].mode, k.parts = ROLL, 0
+            # found inside: this depth is corrected slowly, not at once (docs/decisions/12)
             k.held_gap = k.gap if k.gap < -FOUND_DEPTH * k.reach else 0.0
         add_event(events, written, sums.time, c, before, kind, k, fast, 0.0)
         set_modes_after_impact(contact_set)
@@ -296,6 +312,7 @@ def set_modes_after_impact(contact_set: ContactSet) -> None:
         n, impulse = k.normal, k.impulse
         pn = -dot(impulse, n)
         tx, ty, tz = impulse[0] + pn * n[0], impulse[1] + pn * n[1], impulse[2] + pn * n[2]
+        # on the bound of friction, to rounding, it slips
         if pn > 0.0:
             tangential = math.sqrt(tx * tx + ty * ty + tz * tz)
             k.mode = SLIP if tangential >= k.friction * pn * (1.0 - 1e-9) else ROLL
@@ -321,13 +338,15 @@ def commit_modes(
 ) -> bool:
     """Commit the modes implied by the forces, and record an event for each change.
 
-    A slip from rest is reported as soon as a step, whole or cut, has ended with it. Impulses that
-    leave no slip at the end of its first step make it none.
+    A slip from stick is reported once a step, whole or split, has ended with it. If the impulses of
+    its first step leave no slip, the contact continued to roll.
     """
     changed = False
     rolls, slips = ROLL, SLIPS
     for c in range(contacts.shape[0]):
         k, old = contacts[c], was[c].mode
+        # a slip from stick that outlived its first step is reported now, with the time and place of
+        # its onset
         if k.mode == SLIP and k.slip_speed > 0.0 and k.unreported_slip == SLIP_PENDING:
             k.unreported_slip = SLIP_UNREPORTED
         if k.unreported_slip == SLIP_UNREPORTED:
@@ -335,6 +354,7 @@ def commit_modes(
             event = events[written[0] - 1]
             event.after, event.place[0], event.place[1] = SLIP, k.onset_place[0], k.onset_place[1]
             k.unreported_slip = 0
+        # the modes of the forces take effect
         if k.mode >= ROLL:
             k.mode = k.pending_mode
         new = k.mode
@@ -346,16 +366,20 @@ def commit_modes(
                 kind = STICKS
             elif kind == OPENS and k.reported_end >= REACHED_END:
                 kind = FALLS
+            # onset: held back until a step has ended with the slip
             if kind == SLIPS and speed == 0.0:
                 k.unreported_slip, k.onset_time, k.onset_force = SLIP_PENDING, when, press
                 k.onset_place[0], k.onset_place[1] = k.place[0], k.place[1]
             else:
+                # a slip that no event has reported never was: the contact rolled until this event,
+                # and a return to rolling is none
                 rolled = k.unreported_slip == SLIP_PENDING
                 k.unreported_slip = 0
                 if not rolled:
                     add_event(events, written, when, c, old, kind, k, press, speed)
                 elif kind != STICKS:
                     add_event(events, written, when, c, rolls, kind, k, press, speed)
+        # bits 1 and 2 are the ends, REACHED_END that it came to one from a side
         reported, here = k.reported_end & 3, k.at_end
         if new >= ROLL and here != reported:
             kind = ENDS if here & ~reported else SIDES
@@ -386,7 +410,7 @@ def process_events(
     events: Table[Event],
     written: Integers,
 ) -> int:
-    """Cut a step of h that came to `code` wherever contacts change, and finish it.
+    """Split a step of h that came to `code` at its events, and finish it.
 
     Returns INSIDE or a code of `locate_all`.
     """
@@ -401,6 +425,8 @@ def process_events(
         if code != PENETRATION and code != MODE_CHANGE:
             return code
         begin = saved.sums[0].time
+        # repeat the step to the root of the gap, past the check for penetration, and apply the
+        # impact there
         if code == PENETRATION:
             restore_step_start(state, table, forcing, contact_set, workspace, saved)
             code = take_step(
@@ -418,6 +444,7 @@ def process_events(
         left -= end
         if left <= 1e-9 * h:
             return INSIDE
+        # the remainder of the step starts from the state after the event
         save_step_start(state, contact_set, workspace, saved)
         code = take_step(state, table, forcing, contact_set, workspace, saved, full_step, left, 0.0)
         if code == INSIDE:
@@ -439,7 +466,7 @@ def after_impact(
 ) -> None:
     """Find the forces after an impact, and the modes that they leave.
 
-    What has just closed opens at the end of a step, not before it had one.
+    A contact that has just closed stays closed until the end of a step.
     """
     measure_speed(state, contact_set)
     find_contact_forces(state, table, forcing, contact_set, workspace, saved)
@@ -463,11 +490,13 @@ def initialise_modes(
     events: Table[Event],
     written: Integers,
 ) -> None:
-    """Find forces and modes at the start of a run; slip slower than `still` is none."""
+    """Find forces and modes at the start of a run; slip slower than `still` counts as stick."""
     update_forces(state, table, forcing, contact_set, workspace)
     copy_modes(contact_set.contacts, saved.contacts)
     for c in range(contact_set.contacts.shape[0]):
         k = contact_set.contacts[c]
+        # slip until the speed shows otherwise: `measure_speed` leaves the speed of rolling contacts
+        # at zero
         if k.mode >= ROLL and k.friction < math.inf:
             k.mode = SLIP
     measure_speed(state, contact_set)

@@ -83,6 +83,8 @@ def first_impact(
         k = contacts[c]
         if k.mode != OPEN or k.distance >= k.reach * (1.0 - CLOSING_TOLERANCE):
             continue
+        # bisection in [0, first so far]: nodes move on straight lines, and the gap needs a
+        # projection at each trial
         low, high = 0.0, when
         for _ in range(60):
             middle = 0.5 * (low + high)
@@ -144,6 +146,7 @@ def impacts(
     old_r, old_q, trial = places_of(workspace.work)
     left, now = h, sums.time_before
     for hit in range(MAX_IMPACTS):
+        # back to the start of the drift, and on to the first impact only
         c, part = first_impact(old_r, v, left, trial, contacts)
         copy(old_r, r)
         copy(old_q, q)
@@ -154,6 +157,7 @@ def impacts(
             return code
         left -= part * left
         fast = approach_speed(q, k, v, p)
+        # after half of the allowed impacts of a step all are plastic: bounces cannot go on for ever
         plastic = k.restitution == 0.0 or hit > MAX_IMPACTS // 2
         # the steps do not resolve so short a bounce: apply a plastic impact
         plastic = plastic or step < k.bounces_from
@@ -166,6 +170,8 @@ def impacts(
             k.reported_end = k.at_end
             kind = CLOSES
         add_event(events, written, now + h - left, c, before, kind, k, fast, 0.0)
+        # the remainder of the drift, with the velocities after the impact; another contact may
+        # close in it
         if left <= 1e-13 * h:
             tally.lost = -1
             return INSIDE
@@ -190,6 +196,7 @@ def release_and_resolve(
     """Release tensile contacts, then solve the remaining contacts again."""
     q, v, p, contacts = state.q, state.v, state.p, contact_set.contacts
     release(q, contacts, mobility, v, p)
+    # the impulses of the others were solved beside a tensile one: all are solved anew
     remove_contact_impulses(q, contacts, mobility, v, p)
     kick_contacts(q, contacts, mobility, v, p)
     set_modes_from_impulses(contacts)
@@ -242,6 +249,7 @@ def note_changes(
                 kind = STICKS
             elif kind == OPENS and k.reported_end >= REACHED_END:
                 kind = FALLS
+            # mean normal force of the kick
             press = -dot(k.impulse, k.normal) / w
             ux, uy, uz = slip_velocity(state.q, k, state.v, state.p)
             slip = math.sqrt(ux * ux + uy * uy + uz * uz)

@@ -51,6 +51,8 @@ def has_unpaired_minimum(r: Matrix, contact_set: ContactSet, near: float) -> boo
         k = contacts[c]
         if k.mode < OPEN or k.shape != CURVE or k.from_search == 0:
             continue
+        # waves split the minimum only of rods that cross below 45 degrees; the periodic search sees
+        # distant ones
         if k.determinant < SHALLOW or k.distance > NEAR * k.reach:
             continue
         small, line = FALLS * k.reach, k.kind == LINE
@@ -58,9 +60,12 @@ def has_unpaired_minimum(r: Matrix, contact_set: ContactSet, near: float) -> boo
             s1 = k.place[0] + direction * SCAN_STEP
             s2, falls, least = k.place[1], False, s1
             before = k.distance - k.reach
+            # beyond the outermost contact any fall of the gap is of a new minimum; between two, a
+            # fall may lead to the other
             alone = is_outermost(contacts, k, direction)
             while abs(s1 - k.place[0]) <= SCAN_LENGTH and 0.0 <= s1 <= k.elements[0]:
                 s2, gap, sine2 = nearest(r, k, s1, s2)
+                # the gap fell and grows again: a minimum at the place before
                 if falls and gap > before and no_contact_near(contacts, c, least, line):
                     return True
                 falls = 0.0 < s2 < k.elements[1] and gap < min(near, before - small)
@@ -92,8 +97,10 @@ def nearest(r: Matrix, k: Contact, s1: float, s2: float) -> tuple[float, float, 
         t22 += u2 * u2
         c2 += (x2 - x1) * b2
     bend = t22 + c2
+    # where D . r2'' makes the curvature small, that of the chord
     bend = bend if bend > 0.1 * t22 else t22
     to = min(max(s2 + min(max(-f2 / bend, -1.0), 1.0), 0.0), float(k.elements[1]))
+    # |D|^2 after the move, by its expansion of second order: 2 D . t2 and 2 (t2 . t2 + D . r2'')
     move = to - s2
     dd = max(dd + move * (2.0 * f2 + move * bend), 0.0)
     return to, math.sqrt(dd) - k.reach, 1.0 - t12 * t12 / (t11 * t22)
@@ -121,7 +128,7 @@ def is_outermost(contacts: Contacts, k: Contact, direction: float) -> bool:
 def no_contact_near(contacts: Contacts, c: int, s1: float, line: bool) -> bool:
     """Return whether no contact of the two rods is near a place on the first one.
 
-    With `line` contact c is none: it is the point of a row, beside which there may be a crossing.
+    With `line` contact c is ignored: beside a point of a line contact there may be a crossing.
     """
     for i in range(contacts.shape[0]):
         other = contacts[i]
@@ -146,6 +153,7 @@ def remove_duplicate_contacts(contact_set: ContactSet) -> None:
                 continue
             a, b = k.place, other.place
             if same_pair(k, other) and max(abs(b[0] - a[0]), abs(b[1] - a[1])) < DUPLICATE_DISTANCE:
+                # the closed one of both stays
                 if other.mode > k.mode:
                     k.mode = EMPTY
                     break

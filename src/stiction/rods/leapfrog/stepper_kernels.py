@@ -149,15 +149,17 @@ def places_of(work: Floats) -> tuple[Floats, Floats, Floats]:
 def drift_and_locate(
     state: State, contact_set: ContactSet, workspace: Workspace, h: float
 ) -> tuple[int, int]:
-    """Drift for h and locate the contacts; return the code of `locate_all` or IMPACT, and contact.
+    """Drift for h and locate the contacts; return a code, and the contact of `locate_all`.
 
-    Where a contact is open, the nodes and frames before stay in work.
+    The code is that of `locate_all`, or PENETRATION if an open contact closes. Where a contact is
+    open, the nodes and frames before stay in work.
     """
     r, q, v, p = state.r, state.q, state.v, state.p
     contacts, opened = contact_set.contacts, False
     for c in range(contacts.shape[0]):
         k = contacts[c]
         opened = opened or k.mode == OPEN
+    # only an open contact can close, and only then the drift is repeated
     if opened:
         old_r, old_q, _ = places_of(workspace.work)
         copy(r, old_r)
@@ -168,6 +170,7 @@ def drift_and_locate(
         return code, lost
     for c in range(contacts.shape[0]):
         k = contacts[c]
+        # inside and approaching: one that separates has just opened
         if k.mode == OPEN and k.distance < k.reach * (1.0 - CLOSING_TOLERANCE):
             ux, uy, uz = slip_velocity(q, k, v, p)
             n = k.normal
@@ -204,12 +207,15 @@ def free_kick(
     sums.external_kick, sums.viscous_kick, sums.algorithmic_kick = 0.0, 0.0, 0.0
     if forcing.loaded:
         fe, te = loads_of(scratch)
+        # work by the mean of the velocities before and after: the other half follows in
+        # `finish_kick`
         sums.external_kick += 0.5 * w * power(q, v, p, fe, te)
     if forcing.retarded:
         fd, td = damping_of(scratch)
         late = drag_of(forcing.drag).retardation
         add_damping(state.r, q, v, p, w, mat, late, f, t, fd, td, workspace.work)
         sums.viscous_kick -= 0.5 * w * power(q, v, p, fd, td)
+    # u before all impulses of the kick, the first part of u'
     measure(q, contacts, v, p)
     if forcing.damped:
         sums.viscous_kick += damped_kick(q, v, p, f, t, mat, forcing.drag, w)
@@ -246,6 +252,7 @@ def solve_contacts(
     set_modes_from_impulses(contacts)
     if not shake:
         return False
+    # after the law: it changes normal impulses by little, of which the sign is checked afterwards
     constrain_gaps(state, contact_set, mobility, next_drift, workspace.work)
     return needs_tension(contacts)
 
@@ -269,6 +276,7 @@ def finish_kick(
         k = contacts[c]
         closed = closed or workspace.modes[c] >= ROLL
         changed = changed or (k.mode != workspace.modes[c] and workspace.modes[c] >= ROLL)
+        # the last two bits of `reported_end` are the ends; the next one says how it came there
         moved_on = k.at_end != (k.reported_end & 3)
         changed = changed or (moved_on and k.mode >= ROLL)
     if closed:
@@ -279,6 +287,7 @@ def finish_kick(
     if forcing.retarded:
         fd, td = damping_of(scratch)
         sums.viscous_kick -= 0.5 * w * power(q, v, p, fd, td)
+    # impulses on a driven slot are work of its drive
     if forcing.driven.shape[0] > 0 and closed:
         sums.external_kick += drive_work(q, contacts, mobility, v, p)
     sums.external += sums.external_kick
@@ -346,10 +355,13 @@ def integrate(
         workspace.scratch,
     )
     for k in range(steps):
+        # velocities are half a step behind positions: the last kick spans half of this step and
+        # half of the next, which may have another length
         w, farther = h, h
         if k == steps - 1:
             w, farther = last, next_drift
         if tally.next_part == DRIFT:
+            # drift: positions of the next time; clamps first, since the drift moves them too
             sums.time_before = sums.time
             if forcing.driven.shape[0] > 0:
                 set_clamp_velocities(state, table.mat, forcing, workspace, h)
@@ -359,12 +371,14 @@ def integrate(
             if code != INSIDE:
                 return code, k
         if tally.next_part == KICK or tally.next_part == FORCES:
+            # kick: forces at the new positions, then contacts, which change the free velocities
             if forcing.driven.shape[0] > 0 and tally.next_part == KICK:
                 times, factors = forcing.times, forcing.factors
                 place_frames(state.q, forcing.driven, times, factors, sums.time)
             put_forces(state, table.mat, forcing, scratch, sums.time)
             if tally.next_part == FORCES:
                 break
+            # a sample takes the mean of the velocities before and after this kick
             if k == steps - 1:
                 old_v, old_p, _ = earlier_of(scratch)
                 copy(v, old_v)
@@ -379,11 +393,14 @@ def integrate(
                 return MODE_CHANGE, k
         if forcing.driven.shape[0] > 0:
             f, t = forces_of(scratch)
+            # half of the work against the forces of this kick, at the clamp's velocity before it;
+            # its next velocity gives the other half
             done = clamp_power(state.q, v, p, f, t, forcing.driven)
             sums.external -= 0.5 * w * done
             tally.last_kick = w
         update_extremes(contact_set, v, forcing.driven, 1.0 / w, sums.time)
         tally.next_part = DRIFT
+        # a cheap look at three numbers; the energies at saved times are checked too
         if not math.isfinite(v[0, 1] + p[0, 1] + state.r[0, state.r.shape[1] // 2]):
             return NOT_FINITE, k + 1
         _, _, searched = earlier_of(scratch)

@@ -164,6 +164,8 @@ def set_mobility(table: Constants, forcing: Forcing, workspace: Workspace, w: fl
     if not forcing.damped or tally.last_kick == w:
         return
     tally.last_kick = w
+    # implicit drag of the mean velocity, as in `damped_kick`: contact impulses are damped like all
+    # others
     for i in range(table.mobility.shape[1]):
         free, turns = rod.free[i], rod.turns[i]
         lag = 0.5 * w * drags.element[i] * turns
@@ -171,6 +173,7 @@ def set_mobility(table: Constants, forcing: Forcing, workspace: Workspace, w: fl
         if table.mobility[0, i] > 0.0:
             table.mobility[0, i] = free / (1.0 + 0.5 * w * drags.node[i] * free)
         table.mobility[1, i] = turns / (1.0 + lag)
+        # inertia and drag of the axial spin: twice the inertia across, the same drag
         table.mobility[2, i] = 0.5 * turns / (1.0 + 0.5 * lag)
 
 
@@ -184,6 +187,8 @@ def drag_heat(
     old_v, old_p, _ = earlier_of(workspace.scratch)
     for i in range(v.shape[1]):
         if rod.free[i] > 0.0 and drags.node[i] > 0.0:
+            # with contact impulses, which `damped_kick` did not know: old_v is before the kick, v
+            # behind all of it
             for a in range(3):
                 mean = 0.5 * (v[a, i] + old_v[a, i])
                 heat += w * drags.node[i] * mean * mean
@@ -194,6 +199,7 @@ def drag_heat(
                 0.5 * (p[1, i] + old_p[1, i]),
                 0.5 * (p[2, i] + old_p[2, i]),
             )
+            # angular velocity from the mean p
             along = 0.5 * (x * ax + y * ay + z * az)
             x, y, z = x - along * ax, y - along * ay, z - along * az
             heat += w * drags.element[i] * (x * x + y * y + z * z)
@@ -210,11 +216,14 @@ def free_half_kick(
     f, t = forces_of(scratch)
     if forcing.loaded:
         fe, te = loads_of(scratch)
+        # work by the mean of the velocities before and after; `finish_free_half_kick` adds the
+        # other half
         sums.external += 0.5 * w * power(q, v, p, fe, te)
     fd, td = damping_of(scratch)
     if forcing.retarded:
         add_damping(state.r, q, v, p, w, table.mat, drags.retardation, f, t, fd, td, workspace.work)
         sums.viscous -= 0.5 * w * power(q, v, p, fd, td)
+    # the velocity of clamps is prescribed: forces on them are work of their drives
     if forcing.driven.shape[0] > 0:
         sums.external -= w * clamp_power(q, v, p, f, t, forcing.driven)
     if forcing.damped:
@@ -228,6 +237,8 @@ def free_half_kick(
     if forcing.retarded:
         for a in range(3):
             for i in range(f.shape[1]):
+                # damping at the mean velocities of this kick is none of the next one, which finds
+                # its own
                 f[a, i] -= fd[a, i]
                 t[a, i] -= td[a, i]
 
@@ -260,6 +271,8 @@ def change_clamp_velocities(
     q, v, p, driven, sums = state.q, state.v, state.p, forcing.driven, workspace.sums[0]
     fe, te = loads_of(workspace.scratch)
     fd, td = damping_of(workspace.scratch)
+    # the work of a half kick used the old velocity in its second half: taken out here, added with
+    # the new one below
     sums.external -= clamp_energy(q, v, p, table.mat, driven)
     if w > 0.0 and forcing.loaded:
         sums.external += 0.5 * w * clamp_power(q, v, p, fe, te, driven)
@@ -296,9 +309,11 @@ def first_half_kick(
     set_mobility(table, forcing, workspace, w)
     if closed:
         set_slip_directions(contact_set)
+    # clamps first: they change u; without them `slip` is still that at the end of the step before
     if forcing.driven.shape[0] > 0:
         change_clamp_velocities(state, table, forcing, workspace, 0.0, h)
         measure(q, contact_set.contacts, v, p)
+    # v_n+1/2 = v_n + (h / 2) M^-1 (f_n + J^T lam_n) (docs/theory/rods, eq-rd-halves)
     free_half_kick(state, table, forcing, workspace, w)
     if closed:
         for c in range(contacts.shape[0]):
@@ -308,6 +323,8 @@ def first_half_kick(
                 x, y, z = w * force[0], w * force[1], w * force[2]
                 put(k.impulse, x, y, z)
                 push(q, k, x, y, z, table.mobility, v, p)
+        # first stop a slip, then close gaps, then check the work: each correction changes what the
+        # next one looks at
         limit_friction_to_stopping(q, contact_set, table.mobility, v, p)
         if full_step > 0.0:
             constrain_gaps_after_drift(
@@ -336,6 +353,7 @@ def second_half_kick(
     set_mobility(table, forcing, workspace, w)
     if not driven and closed:
         measure(q, contact_set.contacts, v, p)
+    # v_n+1 = v_n+1/2 + M^-1 ((h / 2) f_n+1 + J^T P), with P of the law at the new velocity
     free_half_kick(state, table, forcing, workspace, w)
     if driven:
         change_clamp_velocities(state, table, forcing, workspace, w, 0.0)
@@ -344,6 +362,8 @@ def second_half_kick(
             # with the velocity of what is driven that it has now
             measure_before_kick(state, table, forcing.driven, contact_set, workspace, w)
         solve_step_end(q, contact_set, table.mobility, v, p, workspace.tally[0])
+        # heat by the modes in which the impulses acted, then the modes at the end, from the slip
+        # that this leaves
         workspace.sums[0].algorithmic += account_half_kick(q, contact_set, v, p, 0.0)
         set_modes_at_step_end(contact_set, workspace.tally[0])
     for c in range(contacts.shape[0]):
@@ -387,6 +407,8 @@ def find_contact_forces(
     contacts = contact_set.contacts
     if count_closed(contacts) == 0:
         return
+    # forces of the state: no step and hence no implicit drag in the mobility; the drag force is
+    # part of the rates
     av, ap, undamped_mobility = rates_of(saved.rows)
     if not (forcing.damped or forcing.retarded or forcing.driven.shape[0] > 0):
         rates_near_contacts(contacts, f, t, table.mat, av, ap)
@@ -396,6 +418,7 @@ def find_contact_forces(
             for c in range(contacts.shape[0]):
                 k = contacts[c]
                 if k.mode >= ROLL:
+                    # G of the step contains its drag: replace it by that of the state
                     response(state.q, k, undamped_mobility)
     solve_forces(
         state.q,
@@ -418,6 +441,7 @@ def full_rates(
     q, v, p, scratch, mat = state.q, state.v, state.p, workspace.scratch, table.mat
     rod, drags = material_of(mat), drag_of(forcing.drag)
     f, t = forces_of(scratch)
+    # elastic forces and loads, then internal damping at the velocities of the state
     copy(f, av)
     copy(t, ap)
     if forcing.retarded:
@@ -429,6 +453,7 @@ def full_rates(
                 ap[a, i] += td[a, i]
     for i in range(f.shape[1]):
         ax, ay, az = axis_of(q, i)
+        # drag acts on the angular velocity p - (p . d3) d3 / 2
         half = 0.5 * (p[0, i] * ax + p[1, i] * ay + p[2, i] * az)
         drag, process_events = drags.node[i], drags.element[i]
         ap[0, i] = rod.turns[i] * (ap[0, i] - process_events * (p[0, i] - half * ax))
@@ -467,18 +492,20 @@ def take_step(
     h: float,
     onto: float,
 ) -> int:
-    """Take one step of h; return INSIDE, a code of `locate_all`, IMPACT or CHANGED.
+    """Take one step of h; return INSIDE, a code of `locate_all`, PENETRATION or MODE_CHANGE.
 
-    It stops behind the drift where an impact lies, unless `onto` is 1; the tally holds
-    the contact of the code. CHANGED means that modes are about to change.
+    It stops behind the drift where an open contact penetrates, unless `onto` is 1; the tally holds
+    the contact of the code. MODE_CHANGE means that modes are about to change.
     """
     sums, tally = workspace.sums[0], workspace.tally[0]
+    # half kick, drift, forces, half kick: positions and velocities of one time at both ends
     first_half_kick(state, table, forcing, contact_set, workspace, full_step, h)
     sums.time_before = sums.time
     drift(state.r, state.q, state.v, state.p, h)
     code, lost = locate_all(state.r, contact_set.contacts)
     if code != INSIDE or lost == -2:
         tally.lost = lost
+    # two contacts may have moved to the same closest points
     remove_duplicate_contacts(contact_set)
     update_gaps(contact_set)
     sums.time += h
@@ -490,6 +517,7 @@ def take_step(
         place_frames(state.q, forcing.driven, forcing.times, forcing.factors, sums.time)
     put_forces(state, table.mat, forcing, workspace.scratch, sums.time)
     second_half_kick(state, table, forcing, contact_set, workspace, h)
+    # modes follow from the forces of the new state, not from impulses (docs/decisions/13)
     find_contact_forces(state, table, forcing, contact_set, workspace, saved)
     return MODE_CHANGE if modes_change(contact_set, saved) else INSIDE
 
@@ -507,8 +535,10 @@ def modes_change(contact_set: ContactSet, saved: SavedStep) -> bool:
             # reversal of slip: the event is where the slip velocity is zero
             if was == SLIP and k.mode == ROLL and saved.contacts[c].slip_speed > 0.0:
                 return True
+            # a slip that survives its first step is an event
             if k.unreported_slip == SLIP_PENDING and k.slip_speed > 0.0:
                 k.unreported_slip = SLIP_UNREPORTED
+            # without an event the mode stays, whatever the impulses
             k.mode = was
         elif saved.contacts[c].mode >= ROLL:
             return True
@@ -530,19 +560,22 @@ def integrate_velocity_verlet(
 ) -> tuple[int, int]:
     """Take up to `steps` steps of h; return the reason it stopped, and the complete steps.
 
-    IMPACT and CHANGED leave the state at the end of the step in which the event lies.
+    PENETRATION and MODE_CHANGE leave the state at the end of the step in which the event lies.
     """
     for k in range(steps):
         save_step_start(state, contact_set, workspace, saved)
         code = take_step(state, table, forcing, contact_set, workspace, saved, full_step, h, 0.0)
         if code != INSIDE:
             return code, k
+        # a cheap look at three numbers; the energies at saved times are checked too
         if not math.isfinite(state.v[0, 1] + state.p[0, 1] + state.r[0, state.r.shape[1] // 2]):
             return NOT_FINITE, k + 1
+        # 0: contacts store forces
         update_extremes(contact_set, state.v, forcing.driven, 0.0, workspace.sums[0].time)
         if limit > 0.0:
             _, _, searched = earlier_of(workspace.scratch)
             far = has_moved(state.r, searched, limit)
+            # counted by time, not by k: at the same steps however a run is divided into calls
             is_check_due = int(workspace.sums[0].time / h + 0.5) % PROXIMITY_INTERVAL == 0
             if (
                 far

@@ -48,6 +48,7 @@ def turned(q: Matrix, change: Matrix, part: float, out: Matrix) -> None:
         if angle > 1e-8:
             s = sin(angle) / angle
         x, y, z = s * x, s * y, s * z
+        # rotation vectors are in space: the change stands to the left of q
         w0, x0, y0, z0 = q[0, i], q[1, i], q[2, i], q[3, i]
         out[0, i] = c * w0 - x * x0 - y * y0 - z * z0
         out[1, i] = c * x0 + x * w0 + y * z0 - z * y0
@@ -101,6 +102,7 @@ def difference_forces(
     plus = np.empty((6, size))
     n, m = scratch[18:21], scratch[21:24]
     f, t = work[0:3].copy(), work[3:6].copy()
+    # 36 evaluations for any number of slots: three colours, six unknowns, two signs
     for colour in range(3):
         for k in range(6):
             for sign in (1.0, -1.0):
@@ -109,9 +111,12 @@ def difference_forces(
                     change[i, k] += sign * increment
                 for a in range(3):
                     for i in range(size):
+                        # forces at the midpoint, differences by the change over the whole step: the
+                        # factor 1/2 of the chain rule is in them
                         middle_r[a, i] = r[a, i] + 0.5 * change[i, a]
                 turned(q, change, 0.5, middle_q)
                 elastic(middle_r, middle_q, mat, n, m, f, t)
+                # forces of the positive increment wait for those of the negative one
                 if sign > 0.0:
                     copy(f, plus[0:3])
                     copy(t, plus[3:6])
@@ -148,6 +153,7 @@ def banded(table: Floats, mat: Floats, q: Matrix, h: float) -> Floats:
     out = np.zeros((2 * BAND + 1, 6 * size))
     for i in range(size):
         for k in range(6):
+            # column by unknown, row by equation minus column: the diagonal form of banded solvers
             column = 6 * i + k
             if is_fixed(mat, i, k):
                 out[diagonal, column] = 1.0
@@ -162,12 +168,15 @@ def banded(table: Floats, mat: Floats, q: Matrix, h: float) -> Floats:
                     row = 6 * other + a
                     if abs(row - column) <= BAND:
                         out[diagonal + row - column, column] -= table[i, k, j, a]
+            # a change d of position has v_1 + v_0 = 2 d / h, and m (v_1 - v_0) = h f: so the
+            # residual contains 2 m d / h^2 - f
             inertia = inertia_of(mat, i, k)
             if k < 3:
                 out[diagonal, column] += 2.0 * inertia / (h * h)
             else:
                 axis = axis_of(q, i)
                 for a in range(3):
+                    # inertia J (1 + d3 d3^T): twice as large about the axis
                     w = axis[a] * axis[k - 3] + (1.0 if a == k - 3 else 0.0)
                     out[diagonal + a + 3 - k, column] += 2.0 * inertia * w / (h * h)
     return out
@@ -182,6 +191,7 @@ def constraint_jacobian(contacts: Contacts, jacobian: Matrix) -> None:
             continue
         y, z, d = x + 1, x + 2, k.separation
         for side in range(2):
+            # u = R1' + b1 W1 x D - R2' + b2 W2 x D: the difference of nodes, the sum of frames
             sign = 1.0 - 2.0 * side
             for j in range(4):
                 column = 6 * (k.nodes[side] + j)

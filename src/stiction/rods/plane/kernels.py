@@ -198,6 +198,7 @@ def contact_velocities(q: Matrix, v: Matrix, p: Matrix, plane: Plane, nodes: Nod
             node.z[c] = 0.0
     for e in range(size - 1):
         ax, ay, az = axis_of(q, e)
+        # angular velocity w = p - (p . d3) d3 / 2
         half = 0.5 * (p[0, e] * ax + p[1, e] * ay + p[2, e] * az)
         wx, wy, wz = p[0, e] - half * ax, p[1, e] - half * ay, p[2, e] - half * az
         # b1, b2, n right-handed: n x b1 = b2
@@ -231,10 +232,13 @@ def assemble_mobility(q: Matrix, plane: Plane, mat: Floats, nodes: Nodes) -> Non
     a, size, b, rod = plane.radius, nodes.shape[0], plane.tangents, material_of(mat)
     for e in range(size - 1):
         ax, ay, az = axis_of(q, e)
+        # n x d3 by components, as n x w in `contact_velocities`
         nodes[e].m[0] = -(b[1, 0] * ax + b[1, 1] * ay + b[1, 2] * az)
         nodes[e].m[1] = b[0, 0] * ax + b[0, 1] * ay + b[0, 2] * az
     for k in range(size):
         g11, g12, g22 = rod.free[k], 0.0, rod.free[k]
+        # torque -a n x P on the elements beside the node; its part about an axis meets twice the
+        # inertia
         for e in range(max(k - 1, 0), min(k + 1, size - 1)):
             m1, m2 = nodes[e].m[0], nodes[e].m[1]
             arm = frame_weight(k, size) * a
@@ -258,6 +262,7 @@ def apply_tangential_impulse(
         m, z = nodes[e].m, nodes[e].z
         m1, m2 = m[0], m[1]
         s = frame_weight(k, size) * a * a * rod.turns[e]
+        # z changes by weight a^2 / J (1 - m m^T / 2) P; both nodes of the element see it
         along = 0.5 * (m1 * dx + m2 * dy)
         z[0] += s * (dx - along * m1)
         z[1] += s * (dy - along * m2)
@@ -277,6 +282,7 @@ def local_coulomb(
     G = [[g0, g1], [g1, g2]] is positive definite. In slip (G + alpha) P = -b, and 1/|P| is a
     concave function of alpha: Newton's method converges from alpha = 0 without a safeguard.
     """
+    # the impulse that stops the slip
     det = g0 * g2 - g1 * g1
     px, py = -(g2 * bx - g1 * by) / det, -(g0 * by - g1 * bx) / det
     size = math.sqrt(px * px + py * py)
@@ -292,6 +298,7 @@ def local_coulomb(
         size = math.sqrt(px * px + py * py)
         # d|P|/d alpha = -P . (G + alpha)^-1 P / |P|
         steep = (h2 * px * px - 2.0 * g1 * px * py + h0 * py * py) / det
+        # Newton's step for 1 / |P| = 1 / bound
         change = (size - bound) * size * size / (bound * steep)
         alpha += change
         if abs(change) <= 1e-15 * (alpha + g0 + g2):
@@ -307,6 +314,7 @@ def warm_start(plane: Plane, mat: Floats, nodes: Nodes) -> None:
     for k in range(nodes.shape[0]):
         node = nodes[k]
         bound, impulse = node.bound, node.impulse
+        # a node that is fixed with its elements has no mobility, hence no impulse
         couples = node.g11 * node.g22 > node.g12 * node.g12
         if node.held and bound > 0.0 and couples:
             p1, p2 = impulse[1], impulse[2]
@@ -317,6 +325,7 @@ def warm_start(plane: Plane, mat: Floats, nodes: Nodes) -> None:
             apply_tangential_impulse(k, impulse[1], impulse[2], plane, mat, nodes)
         else:
             impulse[1], impulse[2] = 0.0, 0.0
+        # stays where the bound is zero, which the sweeps skip: such a node slips
         node.slips = 1 if node.held and rod.free[k] > 0.0 else 0
 
 
@@ -329,6 +338,7 @@ def solve_friction(plane: Plane, mat: Floats, nodes: Nodes) -> int:
     P is the first iterate; on return x and z include P.
     """
     largest, speed, size = 0.0, 0.0, nodes.shape[0]
+    # the scale of velocities, for their rounding
     for k in range(size):
         node = nodes[k]
         for c in range(2):
@@ -338,6 +348,7 @@ def solve_friction(plane: Plane, mat: Floats, nodes: Nodes) -> int:
     for sweep in range(MOST_SWEEPS):
         change = 0.0
         for j in range(size):
+            # alternate directions: nodes couple with both neighbours, through the elements
             k = j if sweep % 2 == 0 else size - 1 - j
             node = nodes[k]
             bound, returned_part = node.bound, node.tangential
@@ -349,6 +360,7 @@ def solve_friction(plane: Plane, mat: Floats, nodes: Nodes) -> int:
             impulse, before, bias = node.impulse, node.before, node.bias
             ux, uy = slip_at(k, nodes)
             p1, p2 = impulse[1], impulse[2]
+            # slip without this node's impulse, with restitution and bias
             bx = ux + returned_part * before[1] + bias[0] - g0 * p1 - g1 * p2
             by = uy + returned_part * before[2] + bias[1] - g1 * p1 - g2 * p2
             px, py, slip = local_coulomb(g0, g1, g2, bx, by, bound)
@@ -356,6 +368,7 @@ def solve_friction(plane: Plane, mat: Floats, nodes: Nodes) -> int:
             apply_tangential_impulse(k, dx, dy, plane, mat, nodes)
             impulse[1], impulse[2] = px, py
             node.slips = 1 if slip else 0
+            # impulses as velocities, which compare with rounding
             largest = max(largest, g0 * abs(px) + g2 * abs(py))
             change = max(change, g0 * abs(dx) + g2 * abs(dy))
         if change <= _CONVERGED * largest + _ROUNDING * speed:
@@ -399,6 +412,7 @@ def solve_impulses(
         node = nodes[k]
         free, pn = rod.free[k], 0.0
         if node.held and free > 0.0:
+            # normal first: friction needs its bound, and does not change it
             pn = max(0.0, -(node.normal_velocity + node.returned * node.before[0]) / free)
             node.normal_velocity += free * pn
         node.impulse[0] = pn
@@ -424,9 +438,11 @@ def contact_work(nodes: Nodes, half: float) -> float:
         ux, uy = slip_at(k, nodes)
         bn, b1, b2 = node.before[0], node.before[1], node.before[2]
         pn, p1, p2 = node.impulse[0], node.impulse[1], node.impulse[2]
+        # work of the impulses by the mean of the velocities before and after
         work = 0.5 * pn * (bn + node.normal_velocity)
         work += 0.5 * (p1 * (b1 + ux) + p2 * (b2 + uy))
         power = p1 * ux + p2 * uy
+        # the synchronous velocities are those before a first half kick, and behind a second one
         if half != SECOND_HALF:
             decelerates = b1 * b1 + b2 * b2 > ux * ux + uy * uy
             power = p1 * b1 + p2 * b2
@@ -446,9 +462,11 @@ def predict_slip(q: Matrix, p: Matrix, plane: Plane, w: float, nodes: Nodes) -> 
     for e in range(size - 1):
         ax, ay, az = axis_of(q, e)
         along = -0.5 * w * (p[0, e] * ax + p[1, e] * ay + p[2, e] * az)
+        # rate of a free rotor, w' = -(p . d3) / 2 (p x d3), times w
         dx = along * (p[1, e] * az - p[2, e] * ay)
         dy = along * (p[2, e] * ax - p[0, e] * az)
         dz = along * (p[0, e] * ay - p[1, e] * ax)
+        # a n x w' by components, as in `contact_velocities`
         z0 = -a * (b[1, 0] * dx + b[1, 1] * dy + b[1, 2] * dz)
         z1 = a * (b[0, 0] * dx + b[0, 1] * dy + b[0, 2] * dz)
         for k in range(e, e + 2):

@@ -148,6 +148,7 @@ def solve_impact(
     copy_scaled(before_v, v, 1.0)
     copy_scaled(before_p, p, 1.0)
     sweeps, lost = 0, 0.0
+    # at first with the coefficients of the plane, then, if that creates energy, with 1 for the slip
     for attempt in range(2):
         scale_impulses(nodes, 0.0)
         if attempt == 1:
@@ -185,9 +186,11 @@ def apply_impact(
     activate_closed(nodes)
     for k in range(nodes.shape[0]):
         node = nodes[k]
+        # steps do not resolve shorter flights: a decaying sequence of bounces ends as plastic
         short_flight = now - node.last_impact <= _SHORT_FLIGHT * plane.step
         node.returned = 0.0 if short_flight or first > 0.0 else plane.restitution
         node.tangential = plane.tangential_restitution
+        # the active set of an impact: nodes in contact, without restitution, and those that arrive
         if node.arrives:
             node.held = 1
         else:
@@ -201,6 +204,7 @@ def apply_impact(
             node.last_impact = now
             ux, uy = node.before[1], node.before[2]
             slip = math.sqrt(ux * ux + uy * uy)
+            # a node with restitution stays open, the others close
             old, kind = node.mode, BOUNCES
             if node.returned == 0.0:
                 kind = CLOSES
@@ -235,6 +239,7 @@ def half_kick(
         clear_bias(nodes)
     tally.external += 0.5 * w * power(q, v, p, fe, te)
     kick(v, p, f, t, mat, w)
+    # no restitution within a kick
     for k in range(nodes.shape[0]):
         nodes[k].returned, nodes[k].tangential = 0.0, 0.0
     record_convergence(solve_impulses(q, v, p, plane, mat, nodes, 0.0), tally)
@@ -262,9 +267,11 @@ def repeat_kick(
     store_velocities(nodes)
     for i in range(3):
         for k in range(nodes.shape[0]):
+            # forces and impulses of the second half kick before, for the length of this one
             v[i, k] += ratio * (v[i, k] - before_v[i, k])
             p[i, k] += ratio * (p[i, k] - before_p[i, k])
     scale_impulses(nodes, ratio)
+    # the work needs velocities on both sides of the kick
     contact_velocities(q, v, p, plane, nodes)
     tally.external += 0.5 * w * power(q, v, p, fe, te)
     tally.algorithmic += contact_work(nodes, REPEATED_HALF)
@@ -277,6 +284,7 @@ def time_to_contact(nodes: Nodes, h: float, a: float) -> float:
     for k in range(nodes.shape[0]):
         node = nodes[k]
         gap, un = node.gap, node.normal_velocity
+        # straight flight at the velocity of the drift; a depth within SHALLOW is not located
         if node.mode == OPEN and un < 0.0 and gap + h * un < -SHALLOW * a:
             first = min(first, max(0.0, -gap / un))
     return first
@@ -310,15 +318,18 @@ def first_half_kick(
             node.old_impulse[c] = node.impulse[c]
     target = h
     for attempt in range(_TRIES):
+        # without a step before (2), or behind a much shorter one, impulses are solved anew
         ratio = target / tally.last if tally.last > 0.0 else 2.0
         if tally.fresh == 1 or ratio > 1.5:
             half_kick(q, v, p, 0.5 * target, plane, mat, FIRST_HALF, scratch, nodes, tally)
         else:
             repeat_kick(q, v, p, ratio, 0.5 * target, plane, scratch, nodes, tally)
+        # not zero, so that time goes on
         reach = max(time_to_contact(nodes, h, plane.radius), 1e-6 * h)
         if abs(reach - target) <= 1e-12 * h or attempt == _TRIES - 1:
             break
         target = reach
+        # back to the start: another length has another half kick
         copy_scaled(v, saved_v, 1.0)
         copy_scaled(p, saved_p, 1.0)
         for k in range(nodes.shape[0]):
@@ -342,8 +353,10 @@ def update_modes(
     for k in range(nodes.shape[0]):
         node = nodes[k]
         old, pn = node.mode, node.impulse[0]
+        # impacts close nodes, see `apply_impact`
         if old == OPEN:
             continue
+        # complementarity: without an impulse and separating it is open; at the bound it slips
         if pn <= 0.0 and node.normal_velocity > 0.0:
             node.mode = OPEN
         elif node.slips == 1 and not rigid:
@@ -454,6 +467,7 @@ def integrate(
     rigid = math.isinf(plane.friction)
     written[0] = 0
     steps = 0
+    # a kick alone, for the impulses of the start
     if tally.trial == 1:
         forces(r, q, mat, forcing, tally.time, scratch)
         assemble_mobility(q, plane, mat, nodes)
@@ -463,13 +477,16 @@ def integrate(
     while end - tally.time > 1e-12 * longest:
         if steps >= most:
             return TOO_MANY_STEPS, steps
+        # room for each node to open, change its mode and have an impact in one step
         if written[0] > events.shape[0] - 3 * size:
             return EVENTS_FULL, steps
         left = end - tally.time
+        # steps of equal length up to `end`, none longer than `longest`
         h = left / max(math.ceil(left / longest - 1e-9), 1)
         if tally.fresh == 1:
             assemble_mobility(q, plane, mat, nodes)
         gaps(r, plane, nodes)
+        # half kick, drift to the next impact, half kick, impact
         length = first_half_kick(q, v, p, h, plane, mat, scratch, nodes, tally)
         open_separating(nodes, tally.time, events, written)
         drift(r, q, v, p, length)
@@ -480,16 +497,19 @@ def integrate(
         forces(r, q, mat, forcing, tally.time, scratch)
         gaps(r, plane, nodes)
         assemble_mobility(q, plane, mat, nodes)
+        # for the next first half kick, which repeats this one
         copy_scaled(before_v, v, 1.0)
         copy_scaled(before_p, p, 1.0)
         activate_closed(nodes)
         half_kick(q, v, p, 0.5 * length, plane, mat, SECOND_HALF, scratch, nodes, tally)
+        # impulse of half a step, so the force is 2 P / h
         for k in range(size):
             for c in range(3):
                 nodes[k].force[c] = 2.0 / length * nodes[k].impulse[c]
         changed = update_modes(0.5 * length, rigid, nodes, tally.time, events, written)
         record_extremes(rigid, nodes, tally)
         impacts = process_impacts(q, v, p, plane, mat, scratch, nodes, tally, events, written)
+        # impulses of another active set, or from before an impact, are not repeated
         tally.fresh = 1 if changed or impacts else 0
         if not math.isfinite(v[0, 0] + v[1, 0] + v[2, 0] + p[0, 0] + r[0, size // 2]):
             return NOT_FINITE, steps

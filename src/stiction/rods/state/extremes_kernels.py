@@ -82,12 +82,14 @@ def update_extremes(
         depth = k.reach - k.distance
         if depth > most.depth:
             most.depth, most.depth_time = depth, now
+        # points of a line, and ends, may be parallel
         if k.kind == CROSSING and k.at_end == 0:
             sine = min(1.0, k.sine)
             if -sine > most.parallel:
                 most.parallel, most.parallel_time = -sine, now
         if k.mode < ROLL:
             continue
+        # velocity Verlet stores the force of the state, the leapfrog the impulse of the kick
         fx, fy, fz = k.force[0], k.force[1], k.force[2]
         if per_impulse > 0.0:
             fx, fy, fz = (
@@ -95,6 +97,8 @@ def update_extremes(
                 per_impulse * k.impulse[1],
                 per_impulse * k.impulse[2],
             )
+        # n points from the first body to the second, the force acts on the first: positive is
+        # tension
         n = k.normal
         normal_force = fx * n[0] + fy * n[1] + fz * n[2]
         tx, ty, tz = fx - normal_force * n[0], fy - normal_force * n[1], fz - normal_force * n[2]
@@ -105,12 +109,15 @@ def update_extremes(
         ratio = tangential / abs(normal_force) if abs(normal_force) > k.noise else 0.0
         if ratio > most.friction:
             most.friction, most.friction_time = ratio, now
+        # the contact moves `rate` elements per second, shear waves 1 / wave_times
         first, second = contact_rates(v, k)
         for side in range(2):
             speed = k.wave_times[side] * (abs(first) if side == 0 else abs(second))
             if speed > most.wave_ratio:
                 most.wave_ratio, most.wave_ratio_time = speed, now
                 most.wave_body = k.bodies[side]
+        # a sliding end takes the axial part of a force on its node: this fraction of a contact
+        # force is lost to the motion (docs/theory/rods, "Rotating clamps")
         contact_force = math.sqrt(normal_force * normal_force + tangential * tangential)
         for d in range(driven.shape[0] if contact_force > 0.0 else 0):
             drive = driven[d]

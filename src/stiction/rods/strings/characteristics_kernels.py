@@ -72,6 +72,7 @@ def _wave_value(f: int, x: float, cubics: Table[Cubic], wave: Wave) -> float:
     while j > first and cubics[f, j].knot > x:
         j -= 1
     wave.read = j
+    # beyond the range the first or last cubic is continued: between two corners the wave is smooth
     cubic = cubics[f, j]
     d = x - cubic.knot
     return cubic.c0 + d * (cubic.c1 + d * (cubic.c2 + d * cubic.c3))
@@ -99,6 +100,7 @@ def _contact_velocity(
     q = c2^2 - (b V)^2, where w_u, w_v are the velocities without contact force and a, b are
     s1' / V and s2' / V: a cubic, or a linear equation where a / c1 = b / c2 and r = 0.
     """
+    # lam eliminated from the mean velocities of both strings (sheet, section 5, for two speeds)
     c1, c2, a, b, F = u.speed, v.speed, u.rate, v.rate, par.ratio
     if par.linear:
         V = (F * c1 * wu + c2 * wv) / (F * F * c1 + c2)
@@ -106,10 +108,12 @@ def _contact_velocity(
     k, r = F * c2 / c1, 0.5 * par.rolling * c2
     # Newton's method from the velocity before; a root with slope < 0 is the regular branch
     for _ in range(40):
+        # g and its derivative by V; in a regular root g falls, as for small V
         p, q = c1 * c1 - a * a * V * V, c2 * c2 - b * b * V * V
         g = k * (wu - F * V) * p - (V - wv) * q - r * V
         slope = -k * (F * p + 2.0 * a * a * V * (wu - F * V)) - q - r
         slope += 2.0 * b * b * V * (V - wv)
+        # the fold of the cubic, or NaN
         if not slope < 0.0:
             return V, False
         change = -g / slope
@@ -154,6 +158,7 @@ def evaluate_contact(
             incoming[m] = -_wave_value(m ^ 1, x, pair.cubics, pair.waves[m ^ 1])
         else:
             incoming[m] = _wave_value(m, x, pair.cubics, pair.waves[m])
+    # w = (R- + L+) / 2, the velocity that the arriving waves alone would give
     wu, wv = 0.5 * (incoming[0] + incoming[1]), 0.5 * (incoming[2] + incoming[3])
     V, regular = _contact_velocity(wu, wv, V, par, u, v)
     # lam is the jump of c u_x at a point force that moves at rate s1'
@@ -174,11 +179,13 @@ def _runge_kutta_step(h: float, par: Parameters, pair: Pair, step: Step) -> int:
     a, b, total, k = pair.strings[0].rate, pair.strings[1].rate, V, V
     for i in range(3):
         part = h if i == 2 else 0.5 * h
+        # s_i' = G_i <.>, both proportional to V: one slope for both paths
         s1k, s2k = s1 + part * a * k, s2 + part * b * k
         flag = evaluate_contact(t + part, s1k, s2k, k, par, pair, trial, step.incoming[4])
         if flag:
             return flag
         k = trial.velocity
+        # weights 1, 2, 2, 1 over 6
         total += k if i == 2 else 2.0 * k
     move = h * total / 6.0
     s1, s2 = s1 + a * move, s2 + b * move
@@ -195,6 +202,7 @@ def _fill_thirds(h: float, par: Parameters, pair: Pair, step: Step) -> int:
     V0, V3 = start.velocity, end.velocity
     for i in range(1, 3):
         z = i / 3.0
+        # positions and V at both ends define the cubic of each path
         hermite = z * z * (3.0 - 2.0 * z)
         bend0, bend3 = h * z * (1.0 - z) * (1.0 - z), h * z * z * (z - 1.0)
         own = bend0 * V0 + bend3 * V3
@@ -287,6 +295,7 @@ def part_of_square(d: float, c0: float, c1: float, c2: float, c3: float) -> floa
 def _jump(f: int, j: int, step: float, pair: Pair) -> float:
     """Return the jumps of wave f, its slope and its curvature at knot j, scaled by one step."""
     before, after = pair.cubics[f, j - 1], pair.cubics[f, j]
+    # the cubic before, expanded at its end
     d = after.knot - before.knot
     p1, p2, p3 = before.c1, before.c2, before.c3
     value = before.c0 + d * (p1 + d * (p2 + d * p3)) - after.c0
@@ -323,8 +332,10 @@ def _next_corner(
         threshold = par.least * exp(-math.log(par.least) * now.met / par.corners)
     for m in range(4):
         string = pair.strings[m // 2]
+        # the outgoing wave that arrives as m: the other one of the string after a reflection
         f = m if string.periodic else m ^ 1
         wave = pair.waves[f]
+        # evaluate up to the last cubic, unless a corner lies ahead
         wave.last = wave.count - 1
         x = _incoming_characteristic(m, contact.time, contact.s1 if m < 2 else contact.s2, string)
         sign = 1.0 if m % 2 else -1.0
@@ -334,15 +345,18 @@ def _next_corner(
             j = queue[f, wave.head]
             if j >= wave.count:
                 break
+            # a weak corner: steps may pass over it
             if _jump(f, j, par.step, pair) < threshold * par.size:
                 wave.head += 1
                 continue
+            # first estimate of its arrival, at the present speed of the contact
             dt = (pair.cubics[f, j].knot - x) / rate_of_coordinate
             if dt > _MERGED * par.step:
                 wave.last = j - 1
                 if dt < until_corner:
                     first, until_corner = m, dt
                 break
+            # it is here: from now on waves are read behind it, and it leaves on all outgoing waves
             wave.first = j
             wave.head += 1
             now.fresh = 1
@@ -362,6 +376,7 @@ def _step_to_corner(
     sign = 1.0 if m % 2 else -1.0
     longest, t = 2.0 * h, step.moments[0].time
     for _ in range(8):
+        # the difference of two times, without rounding of t
         h = (t + h) - t
         flag = _runge_kutta_step(h, par, pair, step)
         if flag:
@@ -371,6 +386,7 @@ def _step_to_corner(
         )
         if abs(error) <= 4e-16 * (1.0 + abs(end.time)):
             break
+        # divided by the rate of the coordinate at the end of the step
         h -= error / (1.0 + sign * string.rate * end.velocity / string.speed)
         h = min(max(h, 0.0), longest)
     return REACHED, h
@@ -409,9 +425,13 @@ def _accept_step(
             s, force = at.s1, -at.force
             if i == 1:
                 s, force = at.s2, par.ratio * at.force - par.rolling * V
+            # R+ = R- - lam / (c - s'), L- = L+ - lam / (c + s') for u (docs/theory/strings,
+            # eq-st-scatter); v has -F lam in place of lam, and the resistance
             x[right, q], x[left, q] = t - s / c, t + s / c
             y[right, q] = step.incoming[q, right] + force / (c - rate)
             y[left, q] = step.incoming[q, left] + force / (c + rate)
+            # contact force on the second mode, sin(2 pi x / l), by the variation of constants:
+            # integrals with cos and sin(c k t)
             k = 2.0 * np.pi / string.length
             force = force * sin(k * s)
             phase = c * k * t
@@ -430,6 +450,8 @@ def _accept_step(
     _record_extremes(pair, contact, now)
     wu = 0.5 * (step.incoming[3, 0] + step.incoming[3, 1])
     wv = 0.5 * (step.incoming[3, 2] + step.incoming[3, 3])
+    # |w| over V_m, the speed at which a contact is sonic: below 1 the subsonic root is unique
+    # (sheet, section 5), see `Progress`
     uncoupled = wv if par.ratio == 0.0 else max(abs(wu / par.ratio), abs(wv))
     if abs(uncoupled) * par.steepest > now.alone:
         now.alone, now.alone_at = abs(uncoupled) * par.steepest, contact.time
@@ -485,9 +507,7 @@ def integrate(
 ) -> int:
     """Integrate the path of the contact to the target times and save a sample at each.
 
-    A step ends at the next target or strong corner. Its length is halved where the third
-    difference of the velocity exceeds the tolerance, or where the model ends within it, so that
-    the end of the model is located by bisection. Returns a flag.
+    A step ends at the next target or strong corner. Returns a flag.
     """
     par, contact, now, start, end = (
         parameters[0],
@@ -519,6 +539,7 @@ def integrate(
             if flag:
                 return flag
             h = _step_length(target, par, pair, contact, now.longest)
+            # a corner arrives first: the step ends exactly there, so that no cubic spans it
             if until_corner < h:
                 f = m if pair.strings[0].periodic else m ^ 1
                 j = queue[f, pair.waves[f].head]
@@ -529,12 +550,14 @@ def integrate(
                 flag = _runge_kutta_step(h, par, pair, step)
             if flag == REACHED:
                 flag = _fill_thirds(h, par, pair, step)
+            # the model ends within the step: halve it, so that the end is located by bisection
             if flag:
                 now.fresh = 1
                 now.longest = 0.5 * min(h, until_corner)
                 if now.longest < _LOCATED * (1.0 + abs(contact.time)):
                     return flag
                 continue
+            # third difference of V over the thirds: halve a step over which V is no parabola
             bend = end.velocity - start.velocity
             bend -= 3.0 * (step.moments[2].velocity - step.moments[1].velocity)
             if abs(bend) * par.steepest > par.tolerance and h > _FINEST * par.step and m < 0:

@@ -66,11 +66,13 @@ def _locate_cubics(wave_of: Ints, coordinate: Matrix, pair: Pair, guide: Ints, i
         for k in range(coordinate.shape[1]):
             f, x = wave_of[e, k], coordinate[e, k]
             wave = pair.waves[f]
+            # the slot of equal parts in which x lies, and the cubic at its begin
             slot, n = (x - wave.begin) * wave.per_time, wave.count
             # NaN fails the comparison and gives the first slot
             if not slot > 0.0:
                 slot = 0.0
             j = guide[f, top if slot > top else int(slot)]
+            # the cubic is mostly a few places away; where knots are dense, by bisection
             for _ in range(8):
                 if pair.cubics[f, j + 1].knot <= x and j < n - 1:
                     j += 1
@@ -139,16 +141,19 @@ def _locate_characteristics(
     r, left = 2 * i, 2 * i + 1
     for k in range(x.shape[0]):
         at = x[k]
+        # on a circle L comes from the contact one turn ahead, hence at - length
         if periodic:
             at = s + (at - s) % length
             coordinate[0, k], coordinate[1, k] = t - at / c, t + (at - length) / c
             wave_of[0, k], wave_of[1, k] = r, left
             sign[0, k], sign[1, k] = 1.0, 1.0
+        # left of the contact: L as it left the contact, R as the L before a reflection at x = 0
         elif at <= s:
             coordinate[0, k], coordinate[1, k] = t - at / c, t + at / c
             wave_of[0, k], wave_of[1, k] = left, left
             sign[0, k], sign[1, k] = -1.0, 1.0
         else:
+            # right of the contact: R as it left it, L as the R before a reflection at x = l
             coordinate[0, k], coordinate[1, k] = t - at / c, t + (at - 2.0 * length) / c
             wave_of[0, k], wave_of[1, k] = r, r
             sign[0, k], sign[1, k] = 1.0, -1.0
@@ -229,6 +234,7 @@ def fields(
         _areas(wave_of, coordinate, index, pair.cubics, values)
         base -= 0.5 * values[0, 0]
         base -= 0.5 * values[1, 0]
+    # at each time: u_t = (R + L) / 2, and u from running integrals of both waves
     for k in range(times.size):
         _locate_characteristics(i, x, times[k], contact[k], pair, wave_of, coordinate, sign)
         _locate_cubics(wave_of, coordinate, pair, guide, index)
@@ -237,6 +243,8 @@ def fields(
             rate[k, j] = 0.5 * (values[0, j] + values[1, j])
         _areas(wave_of, coordinate, index, pair.cubics, values)
         for j in range(n):
+            # c u_x = (L - R) / 2 along the string, as integrals over the coordinates of the
+            # characteristics
             if periodic:
                 place[k, j] = base + 0.5 * (values[0, j] + values[1, j])
             else:
@@ -254,10 +262,13 @@ def _energy(i: int, t: float, s: float, pair: Pair, guide: Ints) -> float:
     wave_of, index = np.empty((2, 2), np.int64), np.empty((2, 2), np.int64)
     coordinate = np.empty((2, 2))
     if pair.strings[i].periodic:
+        # upper and lower ends of the intervals: one turn of R, one of L
         wave_of[0, 0], wave_of[0, 1], wave_of[1, 0], wave_of[1, 1] = r, r, left, left
         coordinate[0, 0], coordinate[0, 1] = t - s / c, t - (s + length) / c
         coordinate[1, 0], coordinate[1, 1] = t + s / c, t + (s - length) / c
     else:
+        # all waves on a string with fixed ends are outgoing L left of the contact and outgoing R
+        # right of it
         wave_of[0, 0], wave_of[0, 1], wave_of[1, 0], wave_of[1, 1] = left, left, r, r
         coordinate[0, 0], coordinate[0, 1] = t + s / c, t - s / c
         coordinate[1, 0], coordinate[1, 1] = t - s / c, t + (s - 2.0 * length) / c
@@ -268,6 +279,7 @@ def _energy(i: int, t: float, s: float, pair: Pair, guide: Ints) -> float:
         for k in range(2):
             at = pair.cubics[wave_of[e, k], index[e, k]]
             far = coordinate[e, k] - at.knot
+            # difference of the running integrals of the square at both ends
             part += sign * (at.square + part_of_square(far, at.c0, at.c1, at.c2, at.c3))
             sign = -1.0
         total += part
@@ -304,6 +316,7 @@ def powers(
             s, length = contacts[k, i], pair.strings[i].length
             energy[k, i] = _energy(i, t, s, pair, guide)
             product[k, i] = 0.0
+            # identical strings share the points of u, so that products of both waves can be summed
             if not identical or i == 0:
                 own, far = s % length, contacts[k, 1 - i] % pair.strings[1 - i].length
                 panel_ends[0], panel_ends[-1] = 0.0, length

@@ -192,6 +192,7 @@ def _evaluate_modes(
     if periodic:
         psi[0] = 1.0
         slope[0] = 0.0
+        # cosine and sine of each multiple in turn
         for k in range(1, psi.size - 1, 2):
             x, y = x * c - y * s, x * s + y * c
             psi[k] = x
@@ -222,17 +223,22 @@ def contact(a: Matrix, p: Matrix, s: Vector, m: Strands) -> None:
         _evaluate_modes(strand.angle * s[i], joint.periodic == 1, modes["kappa"], psi, slope)
         mean, velocity_gradient, acceleration, weight = 0.0, 0.0, 0.0, 0.0
         for k in range(psi.size):
+            # V, its rate per speed of the contact, and its rate at fixed s without contact force
             b = bump[k] * psi[k]
             mean += b * p[i, k]
             velocity_gradient += bump[k] * slope[k] * p[i, k]
             acceleration -= b * (stiffness[k] * a[i, k] + drag * p[i, k])
+            # a unit force on the bump changes p_k by norm bump psi; V responds by the sum of push
+            # bump psi
             push[k] = norm[k] * b
             weight += push[k] * b
+        # the resistance r V_2 acts on v without lam
         g = strand.sign
         strand.mean = mean
         if i == 1:
             acceleration -= resistance * mean * weight
         mismatch += g * mean
+        # sum_i g_i dV_i/dt without lam, and minus its change by lam: each pull is g_i lam
         numerator += g * (acceleration + strand.mobility * mean * velocity_gradient)
         denominator += g * g * weight
     u, v = m.strands[0], m.strands[1]
@@ -246,6 +252,7 @@ def project_velocities(x: State, m: Strands) -> float:
     """Project the velocities onto the constraint by the least impulse; return its energy."""
     contact(x.a, x.p, x.s, m)
     mismatch = m.joint[0].mismatch
+    # the inverse mass of the constraint is the weight of lam in its rate
     impulse = mismatch / m.joint[0].weight
     for i in range(2):
         for k in range(x.p.shape[1]):
@@ -295,6 +302,7 @@ def _heat_rate(p: Matrix, modes: Table[Mode], drag: float) -> float:
     for i in range(2):
         for k in range(p.shape[1]):
             if norm[i, k] > 0.0:
+                # the integral of the square of a mode is 1 / norm
                 total += p[i, k] * p[i, k] / norm[i, k]
     return drag * total
 
@@ -335,6 +343,7 @@ def _step(h: float, x: State, m: Strands, flow: FreeVibration) -> tuple[float, f
     v, drag, resistance = strands[1], m.joint[0].drag, m.joint[0].resistance
     start[0], start[1] = s[0], s[1]
     a1, p1, sum_a, sum_p = x.spare[0:2], x.spare[2:4], x.spare[4:6], x.spare[6:8]
+    # stage 1, at the start; from here on a, p are those of free vibration after half a step
     contact(a, p, s, m)
     heat, rolling = _heat_rate(p, m.modes, drag), resistance * (v.mean * v.mean)
     _free_vibration(a, p, flow)
@@ -348,6 +357,7 @@ def _step(h: float, x: State, m: Strands, flow: FreeVibration) -> tuple[float, f
         rate = strands[i].mobility * strands[i].mean
         now[i] = start[i] + 0.5 * h * rate
         s[i] = start[i] + h / 6.0 * rate
+    # stages 2 and 3, in the middle: their forces act at the time of a, p
     for stage in range(2):
         contact(a1, p1, now, m)
         heat += 2.0 * _heat_rate(p1, m.modes, drag)
@@ -361,10 +371,12 @@ def _step(h: float, x: State, m: Strands, flow: FreeVibration) -> tuple[float, f
             rate = strands[i].mobility * strands[i].mean
             now[i] = start[i] + fraction * h * rate
             s[i] += h / 3.0 * rate
+    # stage 4, at the end: stage 3 acted in the middle and is carried on by half a step
     _free_vibration(a1, p1, flow)
     contact(a1, p1, now, m)
     heat += _heat_rate(p1, m.modes, drag)
     rolling += resistance * (v.mean * v.mean)
+    # the sum of weights 1, 2, 2 over 6, carried to the end, where the last 1 over 6 is added
     _copy(sum_a, a)
     _copy(sum_p, p)
     _free_vibration(a, p, flow)
@@ -393,6 +405,7 @@ def integrate(
         heat, rolling = _step(h, x, m, flow)
         now.drag_heat += heat
         now.rolling_heat += rolling
+        # stages satisfy the derivative of the constraint in time only
         now.settled += project_velocities(x, m)
         now.steps += 1
         now.clock += h
@@ -406,6 +419,7 @@ def integrate(
                 now.room, now.room_at = room, now.clock
         if fastest > now.fastest:
             now.fastest, now.fastest_at = fastest, now.clock
+        # the model ends where a contact reaches the speed of waves, or an end of its strand
         if not np.isfinite(s[0] + s[1] + m.joint[0].force):
             ended = NOT_FINITE
         elif fastest >= 1.0:

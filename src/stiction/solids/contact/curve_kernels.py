@@ -45,6 +45,7 @@ def bernstein(xi: float, p: int, b: Matrix) -> None:
 
     Verified by: tests/unit/solids/contact/test_kernels.py::test_bernstein
     """
+    # on [-1, 1] the derivative by xi is half of that by t
     t, s = 0.5 * (1.0 + xi), 0.5 * (1.0 - xi)
     if p == 1:
         b[0, 0], b[0, 1] = s, t
@@ -87,6 +88,8 @@ def basis_kernel(m: int) -> Any:
         f: Matrix,
     ) -> None:
         n, width = extraction.shape[1], extraction.shape[2]
+        # in the plane the polynomials themselves; in space their products, the first coordinate
+        # runs fastest
         bernstein(xi[0], degrees[0], b)
         if m > 1:
             bernstein(xi[0], degrees[0], b[rows:])
@@ -95,6 +98,7 @@ def basis_kernel(m: int) -> Any:
             for r in range(rows):
                 for k in range(width):
                     b[r, k] = b[rows + first[r], k % one] * b[rows + 3 + other[r], k // one]
+        # numerators w_i sum_k E_ik B_k of eq-so-extraction in docs/theory/solids
         for i in range(n):
             for r in range(rows):
                 total = 0.0
@@ -129,6 +133,7 @@ def place_kernel(m: int) -> Any:
 
     @kernel
     def place(e: int, nodes: Ints, f: Matrix, x: Matrix, out: Matrix) -> None:
+        # sum of functions, or derivatives, times positions
         for k in range(rows):
             for p in range(d):
                 total = 0.0
@@ -225,6 +230,7 @@ def _newton_step_kernel(m: int) -> Any:
         h: Stack,
         increment: Vector,
     ) -> float:
+        # both parts of H; out[0] - point is -r
         for r, a, b in pairs:
             metric = curvature = 0.0
             for p in range(d):
@@ -233,6 +239,7 @@ def _newton_step_kernel(m: int) -> Any:
             h[0, a, b] = h[0, b, a] = metric
             h[1, a, b] = h[1, b, a] = metric + curvature
             h[2, a, b] = h[2, b, a] = curvature + metric_fraction * metric
+        # minus the gradient of half the squared distance
         for a in range(m):
             slope = 0.0
             for p in range(d):
@@ -242,10 +249,13 @@ def _newton_step_kernel(m: int) -> Any:
         used = 1 if is_positive(h[2]) else 0
         for a in range(m):
             if constraint[a] != _FREE:
+                # from the end at xi = 1 or -1 back to the inside
                 if increment[a] * xi[a] < 0.0:
                     constraint[a] = _FREE
                     continue
                 increment[a] = 0.0
+                # a row and column of the identity: no step, and no coupling with the other
+                # coordinate
                 for b in range(m):
                     h[used, a, b] = h[used, b, a] = 0.0
                 h[used, a, a] = 1.0
@@ -294,6 +304,8 @@ def _projection_kernel(m: int) -> Any:
             size = newton_step(point, out, xi, constraint, metric_fraction, h, increment)
             if size <= _CONVERGED:
                 for a in range(m):
+                    # past the end the line is not normal; at an edge it is, if the last step across
+                    # was small
                     if constraint[a] == _END or (constraint[a] == _EDGE and last > _CORNER):
                         return element, False
                 return element, True
@@ -302,6 +314,7 @@ def _projection_kernel(m: int) -> Any:
                 up = increment[a] > 0.0
                 if leaves or abs(increment[a]) <= _CONVERGED:
                     continue
+                # at an edge, and the step leads out: no move, the next step starts in the neighbour
                 if (up and xi[a] >= 1.0) or (not up and xi[a] <= -1.0):
                     leaves = True
                     after = neighbours[element, 2 * a + (1 if up else 0)]
@@ -324,6 +337,7 @@ def _projection_kernel(m: int) -> Any:
                 start = xi[a]
                 xi[a] = min(1.0, max(-1.0, start + increment[a]))
                 last_step[a] = xi[a] - start
+            # away from the edge again: a return to the former element is a new crossing
             if abs(xi[across]) < 1.0:
                 previous = -1
         return element, size <= _ACCEPTED

@@ -68,8 +68,10 @@ def _neo_hooke(d: int) -> Any:
     @kernel
     def law(t: Vector, stress: Vector, mu: float, lam: float) -> tuple[float, float, float]:
         j = cofactors(t)
+        # an inverted point, and NaN, makes NaN of all that follows
         if not j > 0.0:
             j = math.nan
+        # derivatives by J of psi = mu / 2 |F|^2 - mu ln J + lam / 2 (ln J)^2, up to a constant
         log = lam * math.log(j)
         slope = (log - mu) / j
         for p in range(d * d):
@@ -129,10 +131,13 @@ def _tangent_kernel(n: int, d: int) -> Any:
 
     @kernel
     def tangent(g: Matrix, t: Vector, fa: Matrix, ga: Matrix, ha: Matrix, k: Stack) -> None:
+        # factors of eq-so-block in docs/theory/solids: w times 2 psi_a, psi_j, psi_jj, then
+        # 4 psi_aa and 2 psi_aj, which are zero in the Neo-Hookean law
         s1, s2, s5 = t[first + BY_A], t[first + BY_J], t[first + BY_JJ]
         s3, s4 = t[first + BY_AA], t[first + BY_AJ]
         by_determinant_alone = s3 == 0.0 and s4 == 0.0
         for i in range(n):
+            # f = F grad N, g = cof F grad N
             for p in range(d):
                 f = c = 0.0
                 for q in range(d):
@@ -146,6 +151,8 @@ def _tangent_kernel(n: int, d: int) -> Any:
             a, b = (s4 * x, s4 * y, s4 * z), (s5 * x, s5 * y, s5 * z)
             if by_determinant_alone:
                 for m in range(i, n):
+                    # grad N_i . d cof F / d F . grad N_m is skew: added above the diagonal,
+                    # subtracted below
                     same, skew = s1 * inner(g, i, m), turned(g, i, m, t)
                     for p in range(d):
                         for q in range(d):
@@ -161,6 +168,7 @@ def _tangent_kernel(n: int, d: int) -> Any:
             x, y, z = fa[i, 0], fa[i, 1], fa[i, last]
             a = s3 * x + a[0], s3 * y + a[1], s3 * z + a[2]
             b = s4 * x + b[0], s4 * y + b[1], s4 * z + b[2]
+            # sums in the order of `_add_point`, for the same bits
             for m in range(i, n):
                 same, skew = s1 * inner(g, i, m), turned(g, i, m, t)
                 for p in range(d):
@@ -187,6 +195,7 @@ def _second_kernel(n: int, d: int) -> Any:
 
     @kernel
     def second(g: Matrix, t: Vector, fa: Matrix, ga: Matrix, ha: Matrix, k: Stack) -> None:
+        # w times 2 psi_i, 4 psi_ai, 4 psi_ii, 2 psi_ij
         s6, s7 = t[first + BY_I], t[first + BY_AI]
         s8, s9 = t[first + BY_II], t[first + BY_IJ]
         if s6 == 0.0 and s7 == 0.0 and s8 == 0.0 and s9 == 0.0:
@@ -206,6 +215,7 @@ def _second_kernel(n: int, d: int) -> Any:
                 ha[i, p] = square * fa[i, p] - total
         for i in range(n):
             for m in range(i, n):
+                # G = grad N_i . grad N_m, and f_i . f_m
                 same = both = 0.0
                 for p in range(d):
                     same += g[i, p] * g[m, p]
@@ -215,6 +225,7 @@ def _second_kernel(n: int, d: int) -> Any:
                         left_cauchy_green = 0.0
                         for r in range(d):
                             left_cauchy_green += t[p * d + r] * t[q * d + r]
+                        # 2 f_i f_m - f_m f_i + (|F|^2 G - f_i . f_m) 1 - G F F^T
                         entry = 2.0 * fa[i, p] * fa[m, q] - fa[m, p] * fa[i, q]
                         entry -= same * left_cauchy_green
                         if p == q:
@@ -255,6 +266,7 @@ def bulk_kernel(n: int, d: int) -> Any:
         row: Places,
     ) -> int:
         with_tangent, has_points = places.shape[0] > 0, points.shape[2] > 0
+        # reduced integration: each part of the law has its own points, in a call of its own
         mu = 0.0 if part == VOLUME else c[MU]
         lam = 0.0 if part == SHAPE else c[LAM]
         inverted = 0
@@ -271,6 +283,7 @@ def bulk_kernel(n: int, d: int) -> Any:
             for q in range(weights.shape[1]):
                 w, g = weights[e, q], gradients[e, q]
                 if has_points:
+                    # other laws: F, P and the derivatives of psi come with the point
                     for p in range(d * d):
                         t[p], stress[p] = points[p, q, e], points[d * d + p, q, e]
                     for p in range(first, size):

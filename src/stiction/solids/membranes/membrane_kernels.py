@@ -29,17 +29,21 @@ def _point(n: int) -> Any:
 
     @kernel
     def point(g: Matrix, f: Matrix, normal: Vector, b: Matrix) -> float:
+        # metric C = F^T F and J^2 = det C
         c11 = f[0, 0] * f[0, 0] + f[1, 0] * f[1, 0] + f[2, 0] * f[2, 0]
         c12 = f[0, 0] * f[0, 1] + f[1, 0] * f[1, 1] + f[2, 0] * f[2, 1]
         c22 = f[0, 1] * f[0, 1] + f[1, 1] * f[1, 1] + f[2, 1] * f[2, 1]
         square = c11 * c22 - c12 * c12
+        # shrunk to a line: NaN for all that follows
         if not square > 0.0:
             square = math.nan
         thin = 1.0 / square
         for p in range(d):
+            # product of the columns of F: along the normal, with the length J
             x, y = f[(p + 1) % d, 0], f[(p + 2) % d, 0]
             normal[p] = x * f[(p + 2) % d, 1] - y * f[(p + 1) % d, 1]
         for i in range(n):
+            # b = F C^-1 g, the gradient along the deformed surface
             one = thin * (c22 * g[i, 0] - c12 * g[i, 1])
             two = thin * (c11 * g[i, 1] - c12 * g[i, 0])
             for p in range(d):
@@ -58,6 +62,8 @@ def _tangent(n: int) -> Any:
     def tangent(g: Matrix, normal: Vector, b: Matrix, thin: float, w: float, k: Stack) -> None:
         for i in range(n):
             for j in range(i, n):
+                # K_ab = mu [g_a . g_b 1 + (2 b_a b_b^T + b_b b_a^T - b_a . b_b n n^T) / J^2], w
+                # contains mu
                 same = w * (g[i, 0] * g[j, 0] + g[i, 1] * g[j, 1])
                 near = b[i, 0] * b[j, 0] + b[i, 1] * b[j, 1] + b[i, 2] * b[j, 2]
                 # the normal has the length J
@@ -87,6 +93,7 @@ def _spread(n: int) -> Any:
                 at = places[i, j]
                 for p in range(d):
                     for s in range(d):
+                        # blocks below the diagonal are transposes of those above
                         value = k[i, j, p * d + s] if i <= j else k[j, i, s * d + p]
                         data[at + p * down + s] += value
 
@@ -122,6 +129,8 @@ def membrane_kernel(n: int) -> Any:
         k, r = np.zeros((n, n, d * d)), np.zeros((n, d))
         f, b, normal = np.zeros((d, m)), np.zeros((n, d)), np.zeros(d)
         for e in range(nodes.shape[0]):
+            # the element is summed in scratch: one addition per entry of the matrix, not one per
+            # point
             for i in range(n):
                 for p in range(d):
                     r[i, p] = 0.0
@@ -132,6 +141,7 @@ def membrane_kernel(n: int) -> Any:
                 g = gradients[e, q]
                 for p in range(d):
                     for s in range(m):
+                        # F = F_0 + sum_a u_a g_a^T
                         total = start[e, q, p, s]
                         for i in range(n):
                             total += u[nodes[e, i], p] * g[i, s]
@@ -141,6 +151,7 @@ def membrane_kernel(n: int) -> Any:
                 w = weights[e, q] * shear
                 for i in range(n):
                     for p in range(d):
+                        # f_a = mu (F g_a - b_a / J^2) (Sauer, Duong, Corbett 2014)
                         pull = f[p, 0] * g[i, 0] + f[p, 1] * g[i, 1]
                         r[i, p] += w * (pull - thin * b[i, p])
                 if wants:

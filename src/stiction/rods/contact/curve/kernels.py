@@ -35,6 +35,7 @@ def weights(x: float, out: Vector) -> None:
 def point_of(a: float, b: float, c: float, d: float, x: float) -> tuple[float, float, float]:
     """Return value, slope and bend of the B-spline of four points at the fraction x."""
     y = 1.0 - x
+    # the four cubics of the uniform B-spline (de Boor), then their first and second derivatives
     value = (
         a * (y * y * y / 6.0)
         + b * (2.0 / 3.0 - 0.5 * x * x * (2.0 - x))
@@ -53,7 +54,7 @@ def point_of(a: float, b: float, c: float, d: float, x: float) -> tuple[float, f
 
 @kernel
 def inner_point(r: Matrix, first: int, s: float, axis: int) -> tuple[float, float, float]:
-    """Return what `axis_point` does, at least one element from both ends: faster."""
+    """Return the same as `axis_point` by SPLINE, at least one element from both ends, faster."""
     k = math.floor(s)
     x = s - k
     j = first + k - 1
@@ -63,7 +64,7 @@ def inner_point(r: Matrix, first: int, s: float, axis: int) -> tuple[float, floa
 
 @kernel
 def fitted(r: Matrix, first: int, last: int, i: int, axis: int) -> float:
-    """Return a component of the point of slot i whose B-spline lies near the nodes."""
+    """Return component `axis` of the fitted point of slot i, the node itself at an end."""
     if i in (first, last):
         return r[axis, i]
     return (8.0 * r[axis, i] - r[axis, i - 1] - r[axis, i + 1]) / 6.0
@@ -71,15 +72,17 @@ def fitted(r: Matrix, first: int, last: int, i: int, axis: int) -> float:
 
 @kernel
 def spread(w: Vector, outer: Vector, start: int, count: int) -> None:
-    """Turn four weights of fitted points into those of six nodes, the outer two apart.
+    """Convert four weights of fitted points to weights of six nodes, the outer two in `outer`.
 
     w[j] belongs to node start + j of 0, 1, ..., count; outer holds those beside the four.
     """
     before, behind = 0.0, 0.0
     old0, old1, old2, old3 = w[0], w[1], w[2], w[3]
     for j in range(4):
+        # the fitted point at an end is the node itself
         if start + j == 0 or start + j == count:
             continue
+        # a fitted point is r_k + (2 r_k - r_(k-1) - r_(k+1)) / 6: it takes its weight there
         give = (old0, old1, old2, old3)[j] / 6.0
         w[j] += 2.0 * give
         if j > 0:
@@ -124,10 +127,12 @@ def axis_point(
 
 @kernel
 def shift(w: Vector, over: int) -> None:
-    """Let weights beyond the ends act on the last two there are, as a straight line does.
+    """Move weights beyond an end to the last two points, for a straight extension of the rod.
 
     `over` is how many of the four stand before the start, or less than zero behind the end.
     """
+    # r_-1 = 2 r_0 - r_1 and r_-2 = 3 r_0 - 2 r_1: sum and first moment of the weights do not
+    # change, so a straight rod has the same contact point and the same force resultant
     a, b, c, d = w[0], w[1], w[2], w[3]
     if over == 1:
         w[0], w[1], w[2], w[3] = b + 2.0 * a, c - a, d, 0.0

@@ -101,6 +101,7 @@ def evaluate_strings(
     times, contacts, ends, contact = np.zeros(size), np.zeros((size, 2)), np.zeros(2), np.zeros(2)
     place, rate = np.zeros((2, out.x.shape[2])), np.zeros((2, out.x.shape[2]))
     for b in range(len(m.progress)):
+        # a path that did not reach the end has no fields
         if m.progress[b].flag != REACHED:
             continue
         for k in range(size):
@@ -109,10 +110,12 @@ def evaluate_strings(
         pair, slots = Pair(m.strings[b], m.waves[b], m.cubics[b]), 0
         for f in range(4):
             slots = max(slots, pair.waves[f].count)
+        # look-up table with as many slots as the longest wave has cubics
         guide = np.zeros((4, slots), np.int64)
         guide_waves(pair, guide)
         same, energy, product, both = identical[b] == 1, out.energy[b], out.product[b], out.both[b]
         powers(times, contacts, gauss, weights, same, pair, guide, energy, product, both)
+        # fields at the first and at the last time, of which the last is wanted
         ends[0], ends[1] = times[0], times[-1]
         for i in range(2 if out.wanted == 1 else 0):
             contact[0], contact[1] = contacts[0, i], contacts[-1, i]
