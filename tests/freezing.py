@@ -52,6 +52,7 @@ CHANGED = {
     "MovingSolid": "drag",
     "NormalForm": "J1",
     "RelayFeedback": "pole",
+    "RigidBodies": "law.mu",
     "RodNet": "radius",
     "RodOnFixedRod": "offset",
     "RodOnPlane": "rod.section.young",

@@ -212,7 +212,10 @@ BOUND = STUCK * N / K
         (0.1, 9.0, 0.01, ((BOUND - 0.01) / 0.1, BOUND)),
         (-0.1, 9.0, 0.01, ((BOUND + 0.01) / 0.1, -BOUND)),
         (0.1, 0.2, 0.01, (0.2, 0.03)),
-        (0.1, 1.0, BOUND + 0.01, (0.0, BOUND)),
+        # what the bound does not hold slips at once, wherever the end moves
+        (0.1, 1.0, BOUND + 0.01, (0.0, BOUND + 0.01)),
+        (-0.1, 1.0, BOUND + 0.01, (0.0, BOUND + 0.01)),
+        (0.0, 1.0, -BOUND - 0.01, (0.0, -BOUND - 0.01)),
     ],
 )
 def test_duration_of_stick(drive, left, u, stays):
@@ -340,6 +343,36 @@ def test_what_cannot_be_followed_is_no_number(monkeypatch):
     assert steps == 5
     assert math.isfinite(out[0])
     assert np.isnan(out[1:]).all()
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+@pytest.mark.parametrize("back", [0.0, 0.02])
+def test_a_falling_normal_force_ends_stick(sign, back):
+    """The end rests or moves back; the slider slips to the other side of kinetic friction."""
+    code, p = law("stribeck")
+    p = np.array([0.4, 0.4, p[2], p[3], 0.0, 0.5])
+    # it holds 0.45 of 4 N, and slips between the rows at which the normal force is 2 N
+    t, normal = np.linspace(0.0, 30.0, 4), np.array([4.0, 4.0, 2.0, 2.0])
+    u = sign * 0.45 * 4.0 / K
+    end = -back * np.array([0.0, 0.0, 0.0, 1.0]) * u
+    out, (events, _) = pulled((code, p), end, t, (u, 0.0, 0.0), normal=normal)
+    assert out[:2] == pytest.approx(K * u)
+    # the mean normal force of the row is 3 N: u goes to 2 mu_k N / k - u, and sticks
+    assert out[2] == pytest.approx(2.0 * 0.4 * 3.0 * sign - K * u, rel=1e-6)
+    assert events == 2
+    assert out[3] == pytest.approx(out[2] - back * K * u, rel=1e-6)
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_a_falling_normal_force_ends_the_stick_of_a_slider_without_mass(sign):
+    p, normal = np.array([0.5, 0.4]), np.array([10.0, 6.0, 2.0])
+    out = np.zeros(3)
+    dx = sign * np.array([0.0, -0.5, 0.0])
+    events = kernels.massless_stick_slip(p, 1.0, sign * 4.0, dx, normal, out)
+    # 3.5 N exceed 3 N: one drop of 1.2 N; 2.3 N exceed 1 N: four drops of 0.4 N
+    assert out == pytest.approx(sign * np.array([4.0, 2.3, 0.7]))
+    assert events == 5
+    assert (np.abs(out) <= 0.5 * normal + 1e-12).all()
 
 
 @pytest.mark.parametrize("sign", [1.0, -1.0])

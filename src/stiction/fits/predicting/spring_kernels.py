@@ -218,7 +218,13 @@ def _sign(w: float, rate: float) -> float:
 
 @kernel
 def _stick_time(p: Vector, r: Vector, drive: float, left: float, u: float) -> tuple[float, float]:
-    """Return the duration of stick, at most `left`, and the extension at its end."""
+    """Return the duration of stick, at most `left`, and the extension at its end.
+
+    Verified by: tests/unit/fits/test_spring_kernels.py::test_a_falling_normal_force_ends_stick
+    """
+    # the normal force may have fallen below what holds the spring, whichever way its end moves
+    if abs(u) * r[0] > p[5] * r[2] * (1.0 + 1e-12):
+        return 0.0, u
     if drive == 0.0:
         return left, u
     s = 1.0 if drive > 0.0 else -1.0
@@ -328,9 +334,9 @@ def massless_stick_slip(
     for i in range(1, out.size):
         bound = p[0] * normal[i]
         drop = 2.0 * (p[0] - p[1]) * normal[i]
-        left = stiffness * dx[i]
-        s = 1.0 if left >= 0.0 else -1.0
-        f += left
+        f += stiffness * dx[i]
+        # by its end or by a normal force that falls, the spring force exceeds the static bound
+        s = 1.0 if f >= 0.0 else -1.0
         # equal coefficients: the force stays at the bound
         if drop <= 1e-9 * bound:
             if s * f > bound:
