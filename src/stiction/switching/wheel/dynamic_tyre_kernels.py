@@ -147,8 +147,8 @@ def roll_patch(
     ----------
     q : (n + 1,) displacement of the elements [m]
     felt : (n + 1,) displacements for the force at the end of the step: q, and for an element that
-        breaks loose at the fraction f of it low + 2 f (most - low): the sum of all half kicks is
-        then continuous in the time at which it breaks loose
+        breaks loose at the fraction f of it low + (2 f - 1) (most - low). With most at the start of
+        the step the two half kicks then give the impulse of most over f and of low over 1 - f
     slip : (n + 1,) -1, 0 or 1
     motion : rolling velocity, lateral velocity felt, and turning rate
     """
@@ -201,7 +201,7 @@ def roll_patch(
             fraction = (most - abs(before)) / gap if gap > 0.0 else 0.0
             fraction = min(max(fraction, 0.0), 1.0)
             after = slip[j] * low
-            felt_now = slip[j] * (low + 2.0 * fraction * (most - low))
+            felt_now = slip[j] * (low + (2.0 * fraction - 1.0) * (most - low))
             mean = fraction * 0.5 * (before + slip[j] * most) + (1.0 - fraction) * after
             leaving = fraction * most * most + (1.0 - fraction) * low * low
             # the drop to rho delta heats what is in the patch then

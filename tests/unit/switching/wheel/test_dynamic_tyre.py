@@ -206,6 +206,16 @@ def test_order_in_time():
     assert np.all(orders < 2.2)
 
 
+def test_order_in_time_where_material_breaks_loose():
+    # each half kick of an element that breaks loose within the step counts its part of it
+    wheel = dataclasses.replace(WHEEL, half_length=1e-2, onset_angle=0.03)
+    times, steps = np.array([0.0, 0.6]), [0.01 / 2**j for j in range(2, 7)]
+    runs = [wheel.integrate((0.2, 0.1, -0.95), times, longest_step=step) for step in steps]
+    assert np.max(runs[-1].heat) > 0.0
+    gaps = [np.max(np.abs(a.states[-1] - b.states[-1])) for a, b in itertools.pairwise(runs)]
+    assert 1.8 < np.log2(gaps[0] / gaps[-1]) / 3.0 < 2.2
+
+
 def test_free_wheel_conserves_energy():
     # without friction and dampers, in physical time, seen from the ground
     wheel = dataclasses.replace(WHEEL, mu=1e-12, c1=0.0, c2=0.0)
