@@ -3,7 +3,7 @@
 import numpy as np
 
 import stiction as st
-from stiction.bodies.figures import outline, support_outline
+from stiction.bodies.figures.outlines import limits, outlines, support_outline
 
 B = st.bodies
 
@@ -15,19 +15,31 @@ def test_outlines_stand_where_the_bodies_are():
     ]
     supports = [B.Support(), B.Support(B.Box(1.0, 1.0), position=[5.0, 0.5], angle=np.pi / 2)]
     run = st.solve(B.RigidBodies(bodies, supports), B.TimeStepper(1e-2), (0.0, 0.1), save=3)
-    box = outline(run, -1, 0)
-    middle = run.variables["position"].values[-1, 0]
+    places, angles = run.variables["position"].values, run.variables["angle"].values
+    box = outlines(run, 0, places[:, 0], angles[:, 0])[-1]
+    middle = places[-1, 0]
     np.testing.assert_allclose(box.mean(axis=0), middle, atol=1e-14)
     np.testing.assert_allclose(np.ptp(box, axis=0), [1.0, 0.5])
-    disc = outline(run, 0, 1)
+    disc = outlines(run, 1, places[:, 1], angles[:, 1])[0]
     np.testing.assert_allclose(np.hypot(*(disc[1:-1] - [2.0, 0.2]).T), 0.2, rtol=1e-12)
-    floor = support_outline(run, 0, box[:, 0], box[:, 1])
+    floor = support_outline(run, 0, *limits(run))
     assert floor[:, 1].max() == 0.0
-    np.testing.assert_allclose(
-        support_outline(run, 1, box[:, 0], box[:, 1]).max(axis=0), [5.5, 1.0]
-    )
+    post = support_outline(run, 1, *limits(run))
+    np.testing.assert_allclose(post.max(axis=0), [5.5, 1.0])
     axes = run.plot.scene().axes[0]
     low, high = axes.get_ylim()
     assert low < 0.0
     assert high > 0.5
     assert len(run.plot.speeds().axes) == 2
+
+
+def test_frames_are_the_saved_places():
+    box = B.RigidBody(B.Box(1.0, 0.5), position=[0.0, 0.25], velocity=[1.0, 0.0], spin=0.0)
+    run = st.solve(B.RigidBodies([box], [B.Support()]), B.TimeStepper(1e-2), (0.0, 0.5), save=6)
+    movie = run.plot.movie(11)
+    (view,) = movie.views
+    moving = view.layers[1].points
+    at = np.searchsorted(movie.time, run.time)
+    np.testing.assert_allclose(
+        moving[at].mean(axis=1), run.variables["position"].values[:, 0], atol=1e-12
+    )

@@ -1,0 +1,67 @@
+"""Figures of rigid bodies: where they are, and their energies."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from stiction.bodies.figures.outlines import limits, outlines, support_outline
+from stiction.bodies.figures.player import movie_of
+from stiction.plot import style
+from stiction.plot.figure import PaperFigure
+from stiction.plot.figures import Figures
+from stiction.plot.player.movie import Movie
+from stiction.plot.player.sampling import frame_times
+
+__all__ = ["BodyFigures", "figures_of"]
+
+_FRAMES = 6
+
+
+class BodyFigures(Figures):
+    """The figures of a run of rigid bodies."""
+
+    NAMES = ("scene", "speeds")
+    default = NAMES
+
+    def scene(self) -> PaperFigure:
+        """Return the bodies at six times, the last ones darkest, with the paths of their centres.
+
+        Verified by: tests/unit/bodies/test_figures.py::test_outlines_stand_where_the_bodies_are
+        """
+        figure = style.new_figure(style.PAGE, 3.2)
+        ((ax,),) = style.grid(figure)
+        run = self.run
+        position, angle = run.variables["position"].values, run.variables["angle"].values
+        frames = np.unique(np.linspace(0, len(run.time) - 1, _FRAMES).round().astype(int))
+        low, high = limits(run)
+        for k in range(len(run.variables["support"].values)):
+            around = support_outline(run, k, low, high)
+            ax.fill(*around.T, fc=style.REST, ec=style.GREY, lw=0.7)
+        for body in range(angle.shape[1]):
+            shown = outlines(run, body, position[frames, body], angle[frames, body])
+            for k, points in enumerate(shown):
+                shade = min(1.0, 0.2 + 0.8 * (k + 1) / len(frames))
+                ax.fill(*points.T, fc=style.STUCK, ec=style.INK, lw=0.7, alpha=shade)
+            ax.plot(*position[:, body].T, color=style.BLUE, lw=0.6)
+        ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), xlabel="x (m)", ylabel="y (m)")
+        ax.set_aspect("equal", adjustable="box")
+        return figure
+
+    def movie(self, count: int) -> Movie:
+        """Return the motion of the bodies."""
+        return movie_of(self.run, frame_times(self.run, count))
+
+    def speeds(self) -> PaperFigure:
+        """Return speeds of the centres of mass, and rotation."""
+        figure = style.new_figure(style.COLUMN, 3.0)
+        (top,), (low,) = style.grid(figure, rows=2, share_time=True)
+        run = self.run
+        speed = np.hypot(*np.moveaxis(run.variables["velocity"].values, -1, 0))
+        top.plot(run.time, speed, color=style.INK, lw=0.8)
+        low.plot(run.time, run.variables["spin"].values, color=style.INK, lw=0.8)
+        top.set_ylabel("speed (m/s)")
+        low.set(xlabel="time (s)", ylabel="spin (rad/s)")
+        return figure
+
+
+figures_of = BodyFigures

@@ -1,0 +1,63 @@
+"""Outlines of bodies and supports, from the saved data of a run."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.core.run import Run
+
+__all__ = ["limits", "outlines", "shape_points", "support_outline", "turned"]
+
+Floats = npt.NDArray[np.float64]
+
+_ARC = np.linspace(0.0, 2.0 * np.pi, 49)
+_HALF_PLANE = 2
+
+
+def shape_points(run: Run, surface: int) -> Floats:
+    """Return (k, 2) points around a shape about its centre [m]; a disc shows a radius."""
+    radius = float(run.variables["surface_radius"].values[surface])
+    if radius > 0.0:
+        around = radius * np.stack([np.cos(_ARC), np.sin(_ARC)], axis=1)
+        return np.concatenate([[[0.0, 0.0]], around, [[0.0, 0.0]]])
+    corners = run.variables["surface_corners"].values[surface]
+    return np.asarray(corners[np.isfinite(corners[:, 0])])
+
+
+def outlines(run: Run, body: int, position: Floats, angle: Floats) -> Floats:
+    """Return (f, k, 2) points around a body at its places (f, 2) and angles (f,) [m]."""
+    points = shape_points(run, body)
+    return np.asarray(turned(points, angle) + position[:, None])
+
+
+def support_outline(run: Run, k: int, low: Floats, high: Floats) -> Floats:
+    """Return (k, 2) points around a support at the start [m]; of a half plane a strip in view."""
+    values = run.variables
+    surface = len(values["surface_kind"].values) - len(values["support"].values) + k
+    place, angle = values["support"].values[k, :2], values["support"].values[k, 2:3]
+    points = turned(shape_points(run, surface), angle)[0]
+    if values["surface_kind"].values[surface] != _HALF_PLANE:
+        return np.asarray(points + place)
+    normal, size = points[0], 4.0 * float((high - low).sum())
+    along, middle = np.array([normal[1], -normal[0]]), 0.5 * (low + high)
+    foot = middle - ((middle - place) @ normal) * normal
+    ends = foot + size * along, foot - size * along
+    return np.array([ends[0], ends[1], ends[1] - size * normal, ends[0] - size * normal])
+
+
+def limits(run: Run) -> tuple[Floats, Floats]:
+    """Return the lower left and upper right corner of what the bodies ever cover, with room [m]."""
+    position, angle = run.variables["position"].values, run.variables["angle"].values
+    around = [outlines(run, k, position[:, k], angle[:, k]) for k in range(angle.shape[1])]
+    low = np.min([one.min(axis=(0, 1)) for one in around], axis=0)
+    high = np.max([one.max(axis=(0, 1)) for one in around], axis=0)
+    room = 0.08 * float((high - low).max())
+    return low - room, high + room
+
+
+def turned(points: Floats, angle: Floats) -> Floats:
+    """Return (f, k, 2) points turned by angles (f,)."""
+    c, s = np.cos(angle)[:, None], np.sin(angle)[:, None]
+    x, y = points[:, 0], points[:, 1]
+    return np.stack([c * x - s * y, s * x + c * y], axis=-1)

@@ -1,0 +1,43 @@
+"""The movie of rigid bodies: their outlines, and the supports."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.bodies.figures.outlines import limits, outlines, support_outline
+from stiction.core.run import Run
+from stiction.plot.player import movie as m
+from stiction.plot.player.sampling import between, run_movie
+
+__all__ = ["movie_of"]
+
+Floats = npt.NDArray[np.float64]
+
+
+def movie_of(run: Run, time: Floats) -> m.Movie:
+    """Return the movie with frames at these times [s].
+
+    Verified by: tests/unit/bodies/test_figures.py::test_frames_are_the_saved_places
+    """
+    position = between(time, run.time, run.variables["position"].values)
+    angle = between(time, run.time, run.variables["angle"].values)
+    low, high = limits(run)
+    layers: list[m.Layer] = []
+    for k in range(len(run.variables["support"].values)):
+        points = support_outline(run, k, low, high)[None]
+        layers.append(_line(points, m.SURFACE))
+    for body in range(angle.shape[1]):
+        points = outlines(run, body, position[:, body], angle[:, body])
+        layers.append(_line(points, m.BODIES[body % len(m.BODIES)]))
+        layers.append(m.Lines(points, (0,), np.full((1, 1), m.INK), closed=True))
+    height = float(np.clip((high - low)[1] / (high - low)[0], 0.2, 1.0))
+    view = m.View("bodies", layers, low, high, ("x (m)", "y (m)"), height=height)
+    notes = "places and angles between saved states are interpolated linearly"
+    speed = np.hypot(*np.moveaxis(run.variables["velocity"].values, -1, 0)).max(axis=1)
+    fastest = m.Reading("fastest body", "m/s", between(time, run.time, speed))
+    return run_movie(run, time, [view], notes, readings=[fastest])
+
+
+def _line(points: Floats, colour: int) -> m.Lines:
+    return m.Lines(points, (0,), np.full((1, 1), colour), closed=True, filled=True)
