@@ -168,3 +168,28 @@ def test_tilts_are_of_weights_alone():
     box = B.RigidBody(position=[0.0, 0.5], moment=1.0)
     with pytest.raises(st.ModelError, match="gravity alone"):
         B.steepest_rest(B.RigidBodies([box], [B.Support()]))
+
+
+@pytest.mark.parametrize(("slenderness", "period"), [(0.1, 1.3173442006), (0.2, 1.3185043976)])
+def test_a_rocking_block(slenderness, period):
+    """Quarter period from half the angle, in units of 1 / p, and 1 - 1.5 sin^2 at the impact."""
+    half = np.array([math.sin(slenderness), math.cos(slenderness)])
+    p, angle = math.sqrt(0.75 * G), 0.5 * slenderness
+    # turned about its lower left corner, which stays where it is
+    c, s = math.cos(angle), math.sin(angle)
+    place = [-half[0] + c * half[0] - s * half[1], s * half[0] + c * half[1]]
+    block = B.RigidBody(B.Box(2.0 * half[0], 2.0 * half[1]), position=place, angle=angle)
+    system = B.RigidBodies([block], [B.Support()], law=st.Coulomb(5.0))
+    for h in (4e-4, 1e-4):
+        run = st.solve(system, B.TimeStepper(h), (0.0, 1.2 * period / p))
+        (impact,) = run.events["time"][run.events["kind"] == "impact"]
+        assert abs(impact - period / p) < 2.0 * h
+        spin, t = run.variables["spin"].values[:, 0], run.time
+        # extrapolated to the impact from both sides, where gravity turns it evenly
+        before, after = (
+            np.polyval(np.polyfit(t[near] - impact, spin[near], 2), 0.0)
+            for near in ((t > impact - 0.02) & (t < impact - h), (t > impact) & (t < impact + 0.02))
+        )
+        ratio = 1.0 - 1.5 * math.sin(slenderness) ** 2
+        assert after / before == pytest.approx(ratio, abs=10.0 * h)
+        assert run.audit.ok

@@ -89,6 +89,20 @@ def test_a_run_resumes_to_the_same_bits(tmp_path):
     np.testing.assert_array_equal(resumed.energy.imbalance, whole.energy.imbalance)
 
 
+def test_a_contact_that_drifts_stays_closed():
+    """A block that rocks about its corner leaves the floor by the scheme's error, in no event."""
+    slenderness, angle = 0.1, 0.05
+    half = np.array([np.sin(slenderness), np.cos(slenderness)])
+    c, s = np.cos(angle), np.sin(angle)
+    place = [-half[0] + c * half[0] - s * half[1], s * half[0] + c * half[1]]
+    block = B.RigidBody(B.Box(2.0 * half[0], 2.0 * half[1]), position=place, angle=angle)
+    system = B.RigidBodies([block], [B.Support()], law=st.Coulomb(5.0))
+    run = st.solve(system, B.TimeStepper(1e-3), (0.0, 0.45))
+    assert run.events["kind"].tolist() == ["contact"]
+    gap = run.variables["position"].values[:, 0, 1] - half[1]
+    assert gap[-1] != 0.0
+
+
 def test_states_between_steps_lie_on_a_line():
     ball = B.RigidBody(B.Disc(0.1), velocity=[1.0, 0.0])
     run = st.solve(B.RigidBodies([ball]), B.TimeStepper(0.1), (0.0, 0.2), save=[0.0, 0.025, 0.2])

@@ -32,7 +32,7 @@ def movie_of(run: Run, time: Floats) -> m.Movie:
         layers.append(_line(points, m.BODIES[body % len(m.BODIES)]))
         layers.append(m.Lines(points, (0,), np.full((1, 1), m.INK), closed=True))
     height = float(np.clip((high - low)[1] / (high - low)[0], 0.2, 1.0))
-    view = m.View("bodies", layers, low, high, ("x (m)", "y (m)"), height=height)
+    view = m.View("motion", layers, low, high, ("x (m)", "y (m)"), height=height)
     notes = "places and angles between saved states are interpolated linearly"
     speed = np.hypot(*np.moveaxis(run.variables["velocity"].values, -1, 0)).max(axis=1)
     fastest = m.Reading("fastest body", "m/s", between(time, run.time, speed))
