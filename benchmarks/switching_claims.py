@@ -30,13 +30,13 @@ from stiction.switching.ensembles.study import ensemble
 from stiction.switching.methods import EventDriven
 from stiction.switching.wheel.escapes import Escapes, escaping_points, funnel_exits
 from stiction.switching.wheel.model import WheelOnTurntable
-from stiction.switching.wheel.return_map import AlwaysSlip, RandomWay, SlideIfPossible, line_orbits
+from stiction.switching.wheel.return_map import AlwaysSlip, RandomExit, SlideIfPossible, line_orbits
 
 METHOD = EventDriven(rtol=1e-8)
 RULES = {
     "always the slip ray to h < 0": AlwaysSlip(),
     "slide where possible": SlideIfPossible(),
-    "any way, as likely (hazard 1)": RandomWay(1.0),
+    "any way, as likely (hazard 1)": RandomExit(1.0),
 }
 
 

@@ -112,7 +112,7 @@ def campaign(problems: int = 300, seed: int = 1) -> tuple[str, int]:
         tally.most("seconds", time.perf_counter() - begin)
         mine = [branch.velocity for branch in found.branches]
         tally.add("branches", len(mine))
-        drive = force * chain.load_shares - chain.stiffness_matrix() @ x
+        drive = force * chain.load_weights - chain.stiffness_matrix() @ x
         for v in mine:
             off = imbalance(chain, drive, v)
             tally.must(off <= 1e-11, "does not balance", q, v, off)

@@ -49,7 +49,7 @@ class Judge:
         self.k, self.c = chain.stiffness_matrix(), chain.damping_matrix()
         self.held = chain.friction.mu_static * chain.normal_forces
         self.slid = chain.friction.mu_kinetic * chain.normal_forces
-        self.pieces = chain.load.pieces()
+        self.pieces = chain.load.segments()
         self.sines = len(self.pieces.amplitude)
         stiff = (np.diag(self.k) / self.m) ** 0.5 + np.diag(self.c) / self.m
         self.rate = stiff.max()
@@ -60,7 +60,7 @@ class Judge:
         n, s = self.n, self.sines
         size = 2 * n + 2 + 2 * s
         a, drive = np.zeros((size, size)), np.zeros((n, size))
-        b = self.chain.load_shares
+        b = self.chain.load_weights
         drive[:, :n], drive[:, n : 2 * n] = -self.k, -self.c
         drive[:, 2 * n + 1] = b
         for j in range(s):
@@ -84,7 +84,7 @@ class Judge:
         for j in range(2 * n, len(a)):
             d[j] = np.abs(a[top, j]).max() / self.rate or 1.0
         d[2 * n + 2 + self.sines :] = d[2 * n + 2 : 2 * n + 2 + self.sines]
-        d[2 * n + 1] = np.abs(self.chain.load_shares / self.m).max() / self.rate or 1.0
+        d[2 * n + 1] = np.abs(self.chain.load_weights / self.m).max() / self.rate or 1.0
         # the straight load rises by its rate times 1
         d[2 * n] = max(d[2 * n], np.abs(a[2 * n + 1, 2 * n]) * d[2 * n + 1] / self.rate)
         return d
@@ -106,7 +106,7 @@ class Judge:
         stops = np.unique(np.concatenate([log.time, inner, [start, end]]))
         self.worst, self.where = 0.0, ""
         force = np.abs(self.held) + np.abs(self.drive(x, v, start))
-        force += (np.abs(self.k) @ np.abs(x)) + np.abs(chain.load_shares * chain.load.at(start))
+        force += (np.abs(self.k) @ np.abs(x)) + np.abs(chain.load_weights * chain.load.at(start))
         self.force = np.maximum(force, 1e-300)
         self.speed = np.maximum(np.abs(v) + abs(belt), self.force / self.m * self.response)
         since, shortest = np.full(n, -np.inf), np.inf
@@ -134,7 +134,7 @@ class Judge:
         return Verdict(self.worst, self.where, shortest, np.concatenate([x, v]))
 
     def drive(self, x, v, t):
-        return self.chain.load_shares * self.chain.load.at(t) - self.k @ x - self.c @ v
+        return self.chain.load_weights * self.chain.load.at(t) - self.k @ x - self.c @ v
 
     def note(self, error, where):
         if not error <= self.worst:
@@ -231,7 +231,7 @@ def scaled(chain, t_end, rng):
         x0=sign * chain.x_start[order] * length,
         v0=sign * chain.v_start[order] * length / time,
         supports=ends.get(chain.supports, chain.supports),
-        load_vector=chain.load_shares[order],
+        load_vector=chain.load_weights[order],
         normal_force=chain.normal_forces[order] * force,
     )
     return other, t_end * time
@@ -312,7 +312,7 @@ def tied(rng):
     # drives at their bounds (all, or some of them), or at nothing
     sign = rng.choice([-1.0, 1.0, 1.0, 0.0], n)
     drives = sign * chain.stick_bound
-    x = np.linalg.solve(chain.stiffness_matrix(), chain.load_shares * chain.load.at(0.0) - drives)
+    x = np.linalg.solve(chain.stiffness_matrix(), chain.load_weights * chain.load.at(0.0) - drives)
     moving = np.where(rng.random(n) < 0.2, rng.uniform(-1.0, 1.0, n), 0.0)
     spec = {
         "mass": mass,

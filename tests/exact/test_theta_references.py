@@ -127,7 +127,7 @@ def parts(chain, f):
         "plate_speed": chain.plate_speed,
         "belt": chain.belt_speed,
         "bound": chain.stick_bound,
-        "share": chain.load_shares,
+        "share": chain.load_weights,
         "f": f,
     }
 

@@ -74,7 +74,7 @@ def test_places_and_load_vector_of_a_chain(told):
     # load vector b = e_n, places L_i; section 0
     got = told("chains", "up-and-down")
     assert got.value("place", "m").tolist() == [2.0, 4.0, 6.0]
-    assert got.value("load_share", "1").tolist() == [0.0, 0.0, 1.0]
+    assert got.value("load_weight", "1").tolist() == [0.0, 0.0, 1.0]
     assert got.value("mu_static", "1").tolist() == [0.25, 0.25, 0.25]
     assert got.value("mu_kinetic", "1").tolist() == [0.25, 0.25, 0.25]
 

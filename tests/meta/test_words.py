@@ -68,7 +68,9 @@ def texts(root) -> dict[str, str]:
     files += [
         p for p in (root / "docs").rglob("*.md") if not {"_build", "generated"} & set(p.parts)
     ]
+    former = re.compile("### Names that changed.*?(?=^## )", re.DOTALL | re.MULTILINE)
     read = {p.relative_to(root).as_posix(): p.read_text(encoding="utf-8") for p in sorted(files)}
+    read["docs/notation.md"] = former.sub("", read["docs/notation.md"])
     for path in sorted((root / "tests").rglob("test_*.py")):
         name, code = path.relative_to(root).as_posix(), path.read_text(encoding="utf-8")
         read[name] = "\n".join([path.stem, *TEST_NAME.findall(code)])

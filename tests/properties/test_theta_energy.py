@@ -139,7 +139,7 @@ def mirrored(chain):
         v0=-chain.v_start[::-1],
         belt_speed=-chain.belt_speed,
         plate_speed=-chain.plate_speed,
-        load_vector=-chain.load_shares[::-1],
+        load_vector=-chain.load_weights[::-1],
         supports=other.get(chain.supports, chain.supports),
         law=law,
     )

@@ -20,7 +20,7 @@ def march(chain, t_end, steps, every):
     h = t_end / steps
     bound = chain.stick_bound
     k, c = chain.link_stiffness, chain.link_damping
-    share, load = chain.load_shares, np.asarray(chain.load.at(h * np.arange(steps + 1)))
+    share, load = chain.load_weights, np.asarray(chain.load.at(h * np.arange(steps + 1)))
     x, v = chain.x_start.copy(), chain.v_start.copy()
     mode = np.sign(v - chain.belt_speed).astype(np.int8)
     work, viscous, heat = 0.0, 0.0, np.zeros(chain.n_mass)

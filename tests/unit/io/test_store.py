@@ -90,6 +90,14 @@ def test_a_loaded_run_can_be_saved_again(run, tmp_path):
         assert (tmp_path / "first" / name).read_bytes() == (tmp_path / "second" / name).read_bytes()
 
 
+def test_variables_with_earlier_names_are_read(run, tmp_path):
+    former = dict(run.variables) | {"load_share": Variable(np.ones(3), ("mass",), "1", "weights")}
+    save(dataclasses.replace(run, variables=former), tmp_path / "run")
+    found = load(tmp_path / "run").variables
+    assert found["load_weight"].values.tolist() == [1.0, 1.0, 1.0]
+    assert "load_share" not in found
+
+
 def test_run_saves_itself(run, tmp_path):
     assert run.save(tmp_path / "run") == tmp_path / "run"
     assert sorted(p.name for p in (tmp_path / "run").iterdir()) == [

@@ -20,7 +20,7 @@ def chain(**change):
         "masses": np.array([1.0, 0.5]),
         "plate_springs": np.array([7.0, 2.0]),
         "plate_speed": 0.25,
-        "load_shares": np.array([0.5, -1.0]),
+        "load_weights": np.array([0.5, -1.0]),
         "load": SimpleNamespace(at=lambda t: -3.0 * np.asarray(t)),
         "normal_forces": np.array([10.0, 20.0]),
         "law": SimpleNamespace(has_jump=False),

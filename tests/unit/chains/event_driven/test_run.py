@@ -153,7 +153,7 @@ def test_agrees_with_a_second_method(name):
 
     def push(t):
         plate = chain.plate_springs * chain.plate_speed * t
-        return chain.load_shares * force(t) + plate
+        return chain.load_weights * force(t) + plate
 
     _, x, v, events = dense_events(
         chain.masses,

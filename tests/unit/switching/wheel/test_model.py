@@ -560,14 +560,14 @@ def test_exits_at_the_paper_parameters():
     for r, labels in wanted.items():
         exits = wheel.line_exits(np.array([r, 1e-12, wheel.omega0 - 1e-12]))
         assert sorted(f"{e.kind} {e.mode}" for e in exits) == labels
-        for way in exits:
-            if way.kind == "rest":
-                assert way.speed == 0.0
+        for exit_ in exits:
+            if exit_.kind == "rest":
+                assert exit_.speed == 0.0
                 continue
-            assert_allclose(np.linalg.norm(way.direction), 1.0, rtol=1e-14)
-            x = np.array([r, 0.0, wheel.omega0]) + 1e-6 * np.array(way.direction)
+            assert_allclose(np.linalg.norm(exit_.direction), 1.0, rtol=1e-14)
+            x = np.array([r, 0.0, wheel.omega0]) + 1e-6 * np.array(exit_.direction)
             h, g = wheel._all_functions(x)
-            assert abs(math.remainder(math.atan2(h, g) - way.angle, 2.0 * math.pi)) < 1e-9
+            assert abs(math.remainder(math.atan2(h, g) - exit_.angle, 2.0 * math.pi)) < 1e-9
 
 
 def test_other_branch_of_the_line():
@@ -578,11 +578,11 @@ def test_other_branch_of_the_line():
         assert_allclose(wheel._all_functions(x), 0.0, atol=1e-15)
         exits = wheel.line_exits(x)
         assert exits
-        assert all(way.kind != "rest" for way in exits)
-        for way in exits:
-            field = np.array(way.direction) * way.speed
+        assert all(exit_.kind != "rest" for exit_ in exits)
+        for exit_ in exits:
+            field = np.array(exit_.direction) * exit_.speed
             h, g = wheel._all_functions(x + 1e-7 * field)
-            assert abs(math.remainder(math.atan2(h, g) - way.angle, 2.0 * math.pi)) < 1e-5
+            assert abs(math.remainder(math.atan2(h, g) - exit_.angle, 2.0 * math.pi)) < 1e-5
     assert wheel.line_exits(np.array([0.0, 0.0, wheel.omega0])) == ()
 
 
