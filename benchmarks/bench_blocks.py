@@ -60,7 +60,7 @@ def sliders_and_strings(record: Record, quick: bool) -> None:
         given = dataclasses.replace(scenario, method=method, t_end=4.0, save=save)
 
         def strings(members: int, given: object = given) -> st.Sweep:
-            return st.Sweep(given, {"G1": np.linspace(0.2, 0.7, members)}, keep="agrees_until")
+            return st.Sweep(given, {"G1": np.linspace(0.2, 0.7, members)}, results="agrees_until")
 
         what = f"rolling strings, 800 steps, {save or 1001} saved states"
         in_blocks_and_alone(record, what, strings, (32, 16) if quick else (400, 100))

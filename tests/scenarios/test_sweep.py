@@ -8,7 +8,7 @@ from stiction.cli.main import app
 TEXT = """
 title = "Friction of three masses"
 scenario = "slip-wave"
-keep = ["max(onset_force)"]
+results = ["max(onset_force)"]
 [fields]
 "law.mu" = { from = 0.1, to = 0.3, count = 6 }
 "load.rate" = [0.5, 1.0]

@@ -168,12 +168,14 @@ def test_a_run_and_a_study_say_whose_code_they_used(puck, tmp_path):
         assert before != plain
         # what the scenario does not name does not count
         assert code_digest(ours) == plain
-        st.Sweep(table, {"speed": [1.0, 2.0]}, keep="stop_time").run(tmp_path / "study", workers=1)
+        st.Sweep(table, {"speed": [1.0, 2.0]}, results="stop_time").run(
+            tmp_path / "study", workers=1
+        )
         with (site / "stiction_puck" / "law.py").open("a") as file:
             file.write("# changed\n")
         assert code_digest(table) != before
         with pytest.raises(st.StoreError, match="a study of other code of stiction"):
-            st.Sweep(table, {"speed": [1.0, 2.0, 3.0]}, keep="stop_time").run(tmp_path / "study")
+            st.Sweep(table, {"speed": [1.0, 2.0, 3.0]}, results="stop_time").run(tmp_path / "study")
         checkpoint = FileCheckpoint(tmp_path / "c", table)
         found = catalogue.outside("System")
         found["Puck"] = dataclasses.replace(found["Puck"], distribution="stiction-puck 0.2")

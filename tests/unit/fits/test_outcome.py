@@ -84,6 +84,10 @@ def test_a_saved_fit_is_loaded(tmp_path, dahl):
     # its law goes on in another scenario
     chain = st.read_scenario("slip-wave", [f"system.law=@{folder / 'law.toml'}"])
     assert chain.system.law == dahl.law
+    # the key of earlier files
+    former = (folder / "fit.json").read_text().replace('"message": ', '"told": ')
+    (folder / "fit.json").write_text(former)
+    assert st.load(folder, unverified=True)["mu"].message == dahl["mu"].message
     (folder / "law.toml").write_text("")
     with pytest.raises(StoreError, match=r"law\.toml"):
         st.load(folder)

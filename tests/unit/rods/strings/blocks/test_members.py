@@ -152,7 +152,7 @@ def test_a_study_by_blocks_is_the_study(tmp_path, monkeypatch, save):
     scenario = Scenario(FIXED, LOOSE, 3.0, save=save)
     fields = {"G1": np.linspace(0.1, 1.4, 8), "u0.amplitude": np.linspace(0.2, 1.2, 8)}
     keep = ("agrees_until", "final.s1", "max(final.u)", "energy.kinetic", "events.breakdown")
-    sweep = st.Sweep(scenario, fields, design=Paired(), keep=keep)
+    sweep = st.Sweep(scenario, fields, design=Paired(), results=keep)
     called, real = [], members._BlockSolver.solve
 
     def seen(crew, columns):
