@@ -206,6 +206,12 @@ def test_forces_without_bound_begin_anew(bench):
     assert next(c for c in run.audit if c.check == "contacts_solved").value > 0.0
 
 
+def test_tables_of_pages_are_those_of_the_recorded_runs(bench):
+    for name, table in bench("page_tables").TABLES.items():
+        written = FOLDER / "results" / "pages" / f"{name}.md"
+        assert table() + "\n" == written.read_text("utf-8"), name
+
+
 def test_verdicts_are_those_of_the_recorded_curves(bench, capsys):
     bench("solids_claims").verdicts()
     written = FOLDER / "results" / "solids" / "verdicts.md"
