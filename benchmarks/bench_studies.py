@@ -89,8 +89,8 @@ def ramps(record: Record, quick: bool) -> None:
 def processor_time() -> float:
     """Return what this process and all that ended under it have spent on processors [s]."""
     kinds = resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN
-    told = [resource.getrusage(kind) for kind in kinds]
-    return sum(one.ru_utime + one.ru_stime for one in told)
+    reported = [resource.getrusage(kind) for kind in kinds]
+    return sum(one.ru_utime + one.ru_stime for one in reported)
 
 
 def peak_memory(cores: int) -> float:

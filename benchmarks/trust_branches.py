@@ -2,7 +2,7 @@
 
 For each pattern of stick and slip the equations are solved from thousands of starts, spread over
 twelve decades of speed. It shares no code with the package. Whatever balances and is not among the
-branches is told, and so is a branch that does not balance.
+branches is reported, and so is a branch that does not balance.
 """
 
 from __future__ import annotations

@@ -64,7 +64,7 @@ class Intersection:
             self.tally.fault("non-unique called deterministic", *label)
         elif len(found) > 1:
             on_time = abs(lost[0].time - begin) <= 1e-9
-            tally.must(on_time, "told at another time", lost[0].time, *label)
+            tally.must(on_time, "reported at another time", lost[0].time, *label)
             self.follow(f, x0, begin, np.array(before), found)
         elif lost or run.status.name != "SOLVED":
             self.tally.fault("unique refused", run.status, run.reason, *label)

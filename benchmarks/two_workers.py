@@ -51,8 +51,8 @@ def workers(record: Record, quick: bool) -> None:
     what = f"{count:,} of these chains: two workers against one, store included"
     known = not quick and (os.cpu_count() or 1) >= cores
     met = ratio >= 1.8 if known else None
-    told = f"{ratio:.2f} times; {most:.2f} by two processes that share nothing"
-    record.target(what, ">= 1.8 times", told, met)
+    reported = f"{ratio:.2f} times; {most:.2f} by two processes that share nothing"
+    record.target(what, ">= 1.8 times", reported, met)
 
 
 def apart(sweep: st.Sweep, cores: int) -> float:

@@ -64,7 +64,7 @@ for mass in ([1.0, 1.0, 1.0], [1.0, 2.0, 4.0]):
     box = other.projections().box_ratio
     print(f"masses {mass}: box {box:.1f} times the set, ", end="")
     print(f"nested intervals {other.sequence_ratio:.1f} times")
-print(f"share of the box that sticks: {inside:.5f}, closed form {1.0 / 90.0:.5f}")
+print(f"fraction of the box that sticks: {inside:.5f}, closed form {1.0 / 90.0:.5f}")
 
 centre = FORCE * np.cumsum(1.0 / SPRING)
 half = MU * G * np.cumsum(np.array([3.0, 2.0, 1.0]) / SPRING)

@@ -424,7 +424,7 @@ class HeavyCore(CircularSection):
 @pytest.mark.fails_audit("rods", "contacts_solved")
 @pytest.mark.parametrize(("kind", "ok"), [(HeavyCore, False), (CircularSection, True)])
 def test_no_sweep_makes_a_rod_with_a_heavy_core_roll(kind, ok):
-    # rolling ties all nodes together the more, the lighter the rod turns
+    # rolling couples all nodes the more, the lighter the rod turns
     slides = [RigidMotion((0.5, 0.2, 0.0), (0.0, 3.0, 0.0)), SineVelocity(3, (0.3, 0.2, 0.0))]
     run = on_plane(
         PlaneLeapfrog(max_steps=10),

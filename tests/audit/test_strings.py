@@ -88,7 +88,7 @@ def test_a_bump_reaches_the_waves():
     found = check_fails(run, "contact_subsonic", limit=1.0)
     assert run.status is st.Status.NO_CONTINUATION
     rates = [np.abs(run.data[name].values[-1]) for name in ("s1_rate", "s2_rate")]
-    # it is told before the velocities are put back on the rolling condition
+    # it is reported before the velocities are put back on the rolling condition
     assert found.value == pytest.approx(max(rates), rel=1e-5)
     # reason: the bump is wide, and the step that passes the limit is a hundredth long
     assert run.t_end == pytest.approx(outruns(), abs=3e-2)

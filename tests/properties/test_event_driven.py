@@ -76,16 +76,16 @@ def test_counting_from_the_other_end(chain):
 def test_other_units(chain, force, speed):
     """With other units of mass (10^force) and time (10^speed) the motion is the same."""
     a, s = 10.0**force, 10.0**speed
-    pieces = chain.load.segments()
+    segments = chain.load.segments()
     parts = [
         stiction.chains.Sine(a * s * s * amplitude, s * w, phase)
         for amplitude, w, phase in zip(
-            pieces.amplitude, pieces.angular_frequency, pieces.phase, strict=True
+            segments.amplitude, segments.angular_frequency, segments.phase, strict=True
         )
     ]
-    nodes = np.unique(np.concatenate([pieces.time, [0.0, 0.3, 0.9, 2.0, T_END]]))
+    nodes = np.unique(np.concatenate([segments.time, [0.0, 0.3, 0.9, 2.0, T_END]]))
     straight = dataclasses.replace(
-        pieces, amplitude=np.empty(0), angular_frequency=np.empty(0), phase=np.empty(0)
+        segments, amplitude=np.empty(0), angular_frequency=np.empty(0), phase=np.empty(0)
     )
     parts.append(stiction.chains.PiecewiseLinear(nodes / s, a * s * s * straight.at(nodes)))
     law = chain.law

@@ -1,4 +1,4 @@
-"""Random chains by several methods: the same answer, and promises kept by each of them."""
+"""Random chains by several methods: the same answer, and promises saved by each of them."""
 
 import dataclasses
 

@@ -152,7 +152,7 @@ def test_mirror_symmetry(chain, method):
     one, two = (st.solve(c, method, span, save=2, throw=False) for c in (chain, mirrored(chain)))
     size = max(1.0, np.max(np.abs(one.variables["x"].values)))
     same = np.array_equal(one.event_log.time, two.event_log.time)
-    # a tie between two modes may fall to either side in the mirror
+    # a degenerate choice between two modes may fall to either side in the mirror
     if same and one.stats["solves"] == two.stats["solves"]:
         np.testing.assert_allclose(two.final["x"], -one.final["x"][::-1], atol=1e-7 * size)
     assert one.status == two.status

@@ -134,7 +134,7 @@ def test_they_have_names_in_python(puck, tmp_path):
         law = st.laws.Fading(slow=SLOW, fast=FAST, half_speed=HALF)
         faded = st.solve(st.Puck(speed=2.0, law=law), t_span=(0.0, 10.0))
         assert faded.quantities["stop_time"].value == pytest.approx(stop_time(2.0), rel=1e-9)
-        loaded = st.load(faded.save(tmp_path / "kept"))
+        loaded = st.load(faded.save(tmp_path / "saved"))
         assert loaded.system == faded.system
         assert loaded.plot.NAMES == ("slide",)
         v = np.array([0.0, 0.1, 2.0])
@@ -253,7 +253,7 @@ def test_what_is_broken_is_named_and_left_out(puck, tmp_path, line, text, words)
         assert len(said) == 1
         assert words in said[0]
         assert "bad-laws 1.0" in said[0] or "bad_laws-1.0" in said[0]
-        # it is told once, and no longer listed
+        # it is reported once, and no longer listed
         found, there, said = warned("Friction", ["Bad"])
         assert (set(found), there, said) == ({"Fading"}, [], [])
 

@@ -87,7 +87,7 @@ ROWS = {
     "trust_snap": Row("snap-off: 2 % of continuation, ledger 1e-6"),
     "trust_switching": Row("10,000 grazing orbits: 0 wrong without a word"),
     "trust_theta": Row("1,000 chains and law: the error falls with the order"),
-    "trust_ties": Row("10,000 degenerate and grazing chains: 0 wrong"),
+    "trust_degenerate": Row("10,000 degenerate and grazing chains: 0 wrong"),
     "trust_two_bodies": Row("Hertz between two bodies: within 0.2 %"),
     "trust_units": Row("9 problems in 10 systems of units: 1e-8"),
 }

@@ -48,8 +48,8 @@ def test_a_folder_is_complete(tmp_path, dahl):
         "fit.json", "law.toml", "scenario.toml", "residuals.csv", "report.html", "figures",
     }  # fmt: skip
     assert {p.stem for p in (folder / "figures").iterdir()} == set(dahl.plot.NAMES)
-    told = json.loads((folder / "fit.json").read_text())
-    assert told["parameters"]["mu"]["value"] == dahl["mu"].value
+    saved = json.loads((folder / "fit.json").read_text())
+    assert saved["parameters"]["mu"]["value"] == dahl["mu"].value
     law = tomllib.loads((folder / "law.toml").read_text())["law"]
     assert law["type"] == "Dahl"
     assert law["sigma0"] == dahl.law.sigma0

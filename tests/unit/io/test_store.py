@@ -218,12 +218,12 @@ def test_saving_imports_neither_pandas_nor_xarray(run, tmp_path):
 
 def test_scenario_of_a_python_run_reads_back(make_run, tmp_path):
     times = np.array([0.0, 0.1, 8.0])
-    for asked, kept in ((np.linspace(0.0, 8.0, 5), 5), (times, (0.0, 0.1, 8.0))):
+    for asked, saved in ((np.linspace(0.0, 8.0, 5), 5), (times, (0.0, 0.1, 8.0))):
         run = make_run(asked=asked)
         scenario = st.read_scenario(save(run, tmp_path / str(asked.size)) / "scenario.toml")
         assert scenario.system == run.system
         assert scenario.method == run.method
-        assert scenario.save == kept
+        assert scenario.save == saved
         assert scenario.t_span == (0.0, 8.0)
 
 

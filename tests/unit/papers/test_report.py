@@ -71,7 +71,7 @@ def test_verdicts_are_reported(tmp_path, verdict):
     text = page_of(tmp_path, verdict=verdict)
     # in the counts, at the figure and at the statement
     assert len(re.findall(rf"<span class='badge \w+'>\S+ {verdict}</span>", text)) == 3
-    # a row that the verdict does not know of is told
+    # a row that the verdict does not know of is reported
     assert "Not covered by this verdict: other differ from the paper." in text
 
 

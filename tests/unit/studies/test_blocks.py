@@ -1,4 +1,4 @@
-"""Chunks solved in one call: the same data as members one by one, doubtful ones included."""
+"""Chunks solved in one call: the same data as members one by one, invalid ones included."""
 
 import dataclasses
 import warnings

@@ -1,4 +1,4 @@
-"""Figures of studies are drawn from what was kept."""
+"""Figures of studies are drawn from what was saved."""
 
 import numpy as np
 import pytest

@@ -24,9 +24,9 @@ def test_frames_are_the_members(study):
     name = "max(onset_force)"
     for k, mu in enumerate(movie.time):
         for (rate, shown), colour in zip(dots.points[k], dots.colour[k], strict=True):
-            (kept,) = table[name][(table["law.mu"] == mu) & (table["load.rate"] == rate)]
+            (saved,) = table[name][(table["law.mu"] == mu) & (table["load.rate"] == rate)]
             # a member without a number is hidden
-            assert (colour == 255) if np.isnan(kept) else (shown == kept)
+            assert (colour == 255) if np.isnan(saved) else (shown == saved)
 
 
 def test_the_page_says_what_slides(study, tmp_path):

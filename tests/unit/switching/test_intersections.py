@@ -16,7 +16,7 @@ from stiction.switching.nonuniqueness.intersections import directions_of
 from stiction.switching.policies import ByKind, Enumerate, Leave, Sample
 
 
-def corner_field(x, s):
+def quadrant_field(x, s):
     k = (0 if s[0] > 0.0 else 6) + (0 if s[1] > 0.0 else 3)
     out = np.zeros(15)
     out[0], out[1], out[2] = x[3 + k], x[4 + k], x[5 + k]
@@ -78,7 +78,7 @@ def counted(path, f):
 
 
 def test_exit_directions_in_exact_arithmetic():
-    path = Trajectory(flow(corner_field, 15), Tolerance(1e-12), np.empty(0))
+    path = Trajectory(flow(quadrant_field, 15), Tolerance(1e-12), np.empty(0))
     many = 0
     for f in random_fields(300, 1):
         exact = sorted((e.kind, e.signs) for e in exit_directions(f.tolist()))
@@ -88,7 +88,7 @@ def test_exit_directions_in_exact_arithmetic():
 
 
 def test_exit_directions_do_not_depend_on_units_names_or_orientation():
-    path = Trajectory(flow(corner_field, 15), Tolerance(1e-12), np.empty(0))
+    path = Trajectory(flow(quadrant_field, 15), Tolerance(1e-12), np.empty(0))
     for f in random_fields(60, 2):
         found = counted(path, f)
         assert counted(path, f * 3e-7) == found
@@ -142,7 +142,7 @@ def test_an_arrival_with_three_exit_directions_is_reported():
 @pytest.mark.parametrize(
     ("k", "x", "rate", "when"),
     [
-        # both corners ++ and -- open where k11 + k12 = 0
+        # both quadrants ++ and -- open where k11 + k12 = 0
         (((-1.0, 0.3), (0.3, -1.0)), (0.0, 0.0), 0.5, 1.4),
         # a turn shrinks by ((3 + k) / (3 - k))^4, k = -0.2 + 0.1 t
         (((-0.2, 3.0), (-3.0, -0.2)), (0.0, 0.0), 0.1, 2.0),
@@ -154,7 +154,7 @@ def test_loss_of_attractivity_at_its_time(k, x, rate, when):
     assert run.status is Status.STOPPED
     assert [loss.kind for loss in run.determinism.losses] == ["intersection"]
     assert run.determinism.losses[0].time == pytest.approx(when, abs=1e-9)
-    # for as long as it attracts nothing is told
+    # for as long as it attracts nothing is reported
     assert relay(k, x, rate, when - 1e-6).determinism.status == "deterministic"
 
 
@@ -163,7 +163,7 @@ def test_a_spiral_into_an_intersection_goes_on_there():
     assert run.status is Status.SOLVED
     assert run.determinism.status == "deterministic"
     slides = run.events[run.events["kind"] == "slide"]
-    # d(|x1| + |x2|)/dt = -0.4 in every corner
+    # d(|x1| + |x2|)/dt = -0.4 in every quadrant
     assert slides["time"].to_numpy() == pytest.approx([1.75, 1.75], abs=1e-9)
     assert end_of(run) == pytest.approx([0.0, 0.0], abs=1e-12)
     assert np.asarray(run.data["mode"])[-1].tolist() == [0, 0]
@@ -209,7 +209,7 @@ def test_policies_take_what_is_open():
 def test_a_policy_leaves_through_what_has_just_opened(side, after, left):
     k = ((-1.0, 0.3), (0.3, -1.0))
     run = relay(k, rate=0.5, policy=Leave(side, after))
-    # both rates are 0.5 (t - 1.4) in the corners ++ and --
+    # both rates are 0.5 (t - 1.4) in the quadrants ++ and --
     far = 0.25 * (2.6**2 - (left - 1.4) ** 2) * (1.0 if side == "+" else -1.0)
     assert end_of(run) == pytest.approx([far, far], abs=1e-9)
     assert len(run.determinism.losses) == 1
@@ -223,9 +223,11 @@ def test_a_side_to_which_nothing_leads_ends_the_run():
         if len(exact) == 1 or any(-1 in e.signs or e.kind == "spiral" for e in exact):
             continue
         object.__setattr__(
-            flow(corner_field, 15), "x0", np.array([0.0, 0.0, 0.0, *(f.ravel() / 1000.0)])
+            flow(quadrant_field, 15), "x0", np.array([0.0, 0.0, 0.0, *(f.ravel() / 1000.0)])
         )
-        run = st.solve(flow(corner_field, 15), st.EventDriven(policy=Leave("-")), t_span=(0.0, 1.0))
+        run = st.solve(
+            flow(quadrant_field, 15), st.EventDriven(policy=Leave("-")), t_span=(0.0, 1.0)
+        )
         assert run.status is Status.STOPPED
         assert "no exit direction to -" in run.reason
         assert len(run.determinism.losses) == 1
