@@ -28,7 +28,7 @@ NAMES = (
     *(f"energy.{name}" for name in COLUMNS),
     *(f"stats.{name}" for name in ("events", "steps", "corners_met", "steps_of_history")),
     "audit.contact_subsonic",
-    "audit.cubic_unique",
+    "audit.contact_velocity_unique",
     "audit.converged",
     "audit.ledger_closes",
 )
