@@ -109,7 +109,7 @@ def rest_of(monkeypatch, inside=True):
     rest = SimpleNamespace(
         projections=lambda: box,
         contains=lambda x: inside,
-        launch=lambda rising: SimpleNamespace(corner="the right ends" if rising else "left"),
+        launch=lambda rising: SimpleNamespace(vertex="the right ends" if rising else "left"),
     )
     monkeypatch.setattr(chains, "_stick_set", lambda run: rest)
 
