@@ -26,7 +26,7 @@ def in_blocks_and_alone(
     method = type(sweep(2).scenario.method)
     spent, tables = [], []
     for count, blocks in zip(members, (method.blocks, Method.blocks), strict=True):
-        kept, method.blocks = method.blocks, blocks
+        saved, method.blocks = method.blocks, blocks
         try:
             swept(sweep(8), 1)
             begin = processor_time()
@@ -34,11 +34,11 @@ def in_blocks_and_alone(
             spent.append((processor_time() - begin) / count)
             tables.append(study.counts())
         finally:
-            method.blocks = kept
+            method.blocks = saved
     each, alone = spent
     record.add("blocks", what=what, members=members[0], each=each, alone=alone, counts=tables[0])
-    told = f"{1e3 * each:.2f} ms of a core a member, {1e3 * alone:.2f} one by one"
-    record.target(f"{what}: in blocks", "less than one by one", told, each < alone)
+    reported = f"{1e3 * each:.2f} ms of a core a member, {1e3 * alone:.2f} one by one"
+    record.target(f"{what}: in blocks", "less than one by one", reported, each < alone)
 
 
 def sliders_and_strings(record: Record, quick: bool) -> None:
@@ -60,7 +60,7 @@ def sliders_and_strings(record: Record, quick: bool) -> None:
         given = dataclasses.replace(scenario, method=method, t_end=4.0, save=save)
 
         def strings(members: int, given: object = given) -> st.Sweep:
-            return st.Sweep(given, {"G1": np.linspace(0.2, 0.7, members)}, keep="agrees_until")
+            return st.Sweep(given, {"G1": np.linspace(0.2, 0.7, members)}, results="agrees_until")
 
         what = f"rolling strings, 800 steps, {save or 1001} saved states"
         in_blocks_and_alone(record, what, strings, (32, 16) if quick else (400, 100))

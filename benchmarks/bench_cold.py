@@ -46,15 +46,15 @@ class Clock:
 
     def cpu(self, words: list[str], variables: dict[str, str]) -> tuple[float, str | None]:
         """Return the processor seconds of a command, and why it failed if it did."""
-        kept = {k: v for k, v in os.environ.items() if not k.startswith(("STICTION_", "NUMBA_"))}
+        saved = {k: v for k, v in os.environ.items() if not k.startswith(("STICTION_", "NUMBA_"))}
         before = _children()
         run = subprocess.run(
-            words, env={**kept, **variables}, capture_output=True, text=True, cwd=variables["HOME"]
+            words, env={**saved, **variables}, capture_output=True, text=True, cwd=variables["HOME"]
         )
         spent = _children() - before
         reference = [sys.executable, str(ROOT / "benchmarks" / "reference_compile.py")]
-        told = subprocess.run(reference, check=True, capture_output=True, text=True)
-        self.units.append(float(told.stdout))
+        reported = subprocess.run(reference, check=True, capture_output=True, text=True)
+        self.units.append(float(reported.stdout))
         # a solve that stops where the future is not unique ends with 1, and has run
         failed = None if run.returncode in (0, 1) else last_line(run.stderr)
         return spent, failed
@@ -79,7 +79,7 @@ def empty(folder: Path, source: Path) -> dict[str, str]:
     folder.mkdir()
     return {
         "HOME": str(folder),
-        "STICTION_CACHE_DIR": str(folder / "kept"),
+        "STICTION_CACHE_DIR": str(folder / "saved"),
         "PYTHONPATH": str(source),
         "MPLBACKEND": "Agg",
     }
@@ -100,8 +100,8 @@ def measured(
     """Add a row and its verdict."""
     units = seconds / clock.unit
     record.add("cold", name=name, seconds=seconds, unit=clock.unit, units=units, failed=failed)
-    told = failed or f"{units:.2f} units ({seconds:.2f} s, unit {clock.unit:.2f} s)"
-    record.target(name, f"<= {limit:g} units", told, None if failed else units <= limit)
+    reported = failed or f"{units:.2f} units ({seconds:.2f} s, unit {clock.unit:.2f} s)"
+    record.target(name, f"<= {limit:g} units", reported, None if failed else units <= limit)
 
 
 def first_runs(record: Record, clock: Clock, scratch: Path) -> None:
@@ -149,8 +149,8 @@ def from_wheel(record: Record, clock: Clock, scratch: Path) -> None:
         record.add("from wheel", name=path.stem, first=first, warm=warm, over=over, failed=failed)
         if over > worst:
             worst, name_of_worst = over, path.stem
-    told = f"at most {worst:.2f} units ({name_of_worst})"
-    record.target(FROM_WHEEL, "<= 1.5 units", told, worst <= 1.5)
+    reported = f"at most {worst:.2f} units ({name_of_worst})"
+    record.target(FROM_WHEEL, "<= 1.5 units", reported, worst <= 1.5)
 
 
 if __name__ == "__main__":

@@ -71,11 +71,11 @@ def judge(record: Record, name: str, found: dict[str, dict[str, object]], us: st
         if not peers:
             continue
         best = min(peers, key=peers.__getitem__)
-        told = f"{value:.3e}; {best} {peers[best]:.3e}"
+        reported = f"{value:.3e}; {best} {peers[best]:.3e}"
         if "exact" in found:
-            told += f"; an exact answer {found['exact']['measures'][measure]:.3e}"
+            reported += f"; an exact answer {found['exact']['measures'][measure]:.3e}"
         what = f"cosseratbench 0.3, {name}: {measure}{us.removeprefix('stiction')}"
-        record.target(what, "at most the best peer's", told, bool(value <= peers[best]))
+        record.target(what, "at most the best peer's", reported, bool(value <= peers[best]))
 
 
 def main(record: Record, quick: bool) -> None:

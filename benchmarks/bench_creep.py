@@ -85,10 +85,10 @@ def ours(record: Record, case: str, chain: st.Chain, reference: np.ndarray, budg
             "creep_ratio", case=case, rtol=rtol, error=error, seconds=seconds,
             steps=run.stats["steps"], **ratios,
         )  # fmt: skip
-        told = ", ".join(f"{ratio:.1f} of {who}" for who, ratio in ratios.items())
+        reported = ", ".join(f"{ratio:.1f} of {who}" for who, ratio in ratios.items())
         if rtol == 1e-8:
             what = f"{case}: time of SciPy at equal error over ours, rtol 1e-8"
-            record.target(what, "> 1", told, min(ratios.values()) > 1.0)
+            record.target(what, "> 1", reported, min(ratios.values()) > 1.0)
 
 
 def equal_error(record: Record, quick: bool) -> None:

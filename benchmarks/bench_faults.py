@@ -101,10 +101,10 @@ def events(record: Record, quick: bool) -> None:
             "events", cells=cells, onsets=seen, seconds=seconds, ledger=off, balance=balance,
             recurrence=each, spread=spread, steps=run.stats["steps"], failed=failed,
         )  # fmt: skip
-        told = f"{seen:,} in {seconds:.0f} s of CPU, ledger {off:.0e}, balance {balance:.0e}"
-        told += f", failed: {', '.join(failed)}" if failed else ", audit held"
+        reported = f"{seen:,} in {seconds:.0f} s of CPU, ledger {off:.0e}, balance {balance:.0e}"
+        reported += f", failed: {', '.join(failed)}" if failed else ", audit held"
         held = seen >= wanted and not failed
-        record.target(f"faults: events of {cells:,} cells", f">= {wanted:,}", told, held)
+        record.target(f"faults: events of {cells:,} cells", f">= {wanted:,}", reported, held)
 
 
 if __name__ == "__main__":

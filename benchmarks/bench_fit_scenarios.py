@@ -92,7 +92,7 @@ def _value(scenario: Scenario, path: str) -> float:
     return float(current(scenario, place_of(scenario, path)))
 
 
-def told(record: Record, name: str, fits: list[dict]) -> None:
+def reported(record: Record, name: str, fits: list[dict]) -> None:
     """Add a row for each number of a scenario, and the verdicts."""
     rows = list(rows_of(fits, scenario=name))
     for row in rows:
@@ -108,8 +108,8 @@ def told(record: Record, name: str, fits: list[dict]) -> None:
     low = 0.95 - 3.3 * np.sqrt(0.95 * 0.05 / len(fits))
     span = f"{100 * least:.1f} to {100 * most:.1f} %"
     record.target(f"{what}, 95 % cover", f">= {100 * low:.0f} %", span, bool(least >= low))
-    alarms = sum(r["told"] for r in rows)
-    record.target(f"{what}, told as unknown", "0", f"{alarms}", alarms == 0)
+    alarms = sum(r["reported"] for r in rows)
+    record.target(f"{what}, reported as unknown", "0", f"{alarms}", alarms == 0)
 
 
 def main() -> None:
@@ -124,7 +124,7 @@ def main() -> None:
         for name, sets in SETS.items():
             count = 2 if given.quick else max(2, round(given.part * sets))
             tasks = [(name, seed) for seed in range(count)]
-            told(record, name, list(pool.map(one, tasks)))
+            reported(record, name, list(pool.map(one, tasks)))
     record.close()
 
 

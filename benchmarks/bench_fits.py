@@ -1,7 +1,7 @@
-"""Fits beside the truth: errors, how often intervals cover, what is told, and how long it takes.
+"""Fits beside the truth: errors, coverage of intervals, reports of undetermined parameters, times.
 
 For every law 200 tests are drawn: its numbers within 10 % of a middle, an offset, a drift, noise of
-1 % of the largest force. One hundred tests each of four kinds cannot tell some parameters.
+1 % of the largest force. One hundred tests each of four kinds do not determine some parameters.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def varied(case: Case, rng: np.random.Generator) -> Case:
 
 
 def one(task: tuple[str, int]) -> dict:
-    """Fit one identifiable test; return errors, and what was told of each parameter."""
+    """Fit one identifiable test; return errors, and what was reported of each parameter."""
     name, seed = task
     case = cases(ROWS)[name]
     fitted = [f.name for f in dataclasses.fields(case.law)]
@@ -58,7 +58,7 @@ def one(task: tuple[str, int]) -> dict:
 
 
 def untold(task: tuple[str, int]) -> dict:
-    """Fit one test that cannot tell some parameters; return those of which nothing was told."""
+    """Fit one test that does not determine some parameters; return those without a report."""
     name, seed = task
     case, lost = unknown_cases(ROWS)[name]
     found = st.fit(case.drawn(seed), type(case.law), case.rig)
@@ -78,35 +78,39 @@ def identifiable(record: Record, found: Iterable[dict], sets: int) -> None:
         r for r in rows if not r["parameter"].startswith("rig.o") and r["parameter"] != "rig.drift"
     ]
     worst = max(of_laws, key=lambda r: r["median_error"])
-    told = f"{100 * worst['median_error']:.2f} % ({worst['law']}, {worst['parameter']})"
+    reported = f"{100 * worst['median_error']:.2f} % ({worst['law']}, {worst['parameter']})"
     record.target(
-        f"fits: median error, {sets} sets a law, 1 % noise", "<= 2 %", told,
+        f"fits: median error, {sets} sets a law, 1 % noise", "<= 2 %", reported,
         worst["median_error"] <= 0.02,
     )  # fmt: skip
     far = max(rows, key=lambda r: r["farthest"])
-    told = f"{far['farthest']:.2f} ({far['law']}, {far['parameter']})"
-    record.target("fits: farthest from the truth", "<= 5 errors", told, far["farthest"] <= FAR)
+    reported = f"{far['farthest']:.2f} ({far['law']}, {far['parameter']})"
+    record.target("fits: farthest from the truth", "<= 5 errors", reported, far["farthest"] <= FAR)
     least, most = (pick(r["covered"] for r in rows) for pick in (min, max))
     outside = [r for r in rows if not COVERED[0] <= r["covered"] <= COVERED[1]]
-    told = f"{100 * least:.1f} to {100 * most:.1f} %, {len(outside)} of {len(rows)} outside"
-    record.target("fits: intervals of 95 % cover, each parameter", "90 to 99 %", told, not outside)
-    alarms = sum(
-        any(k["told"] for k in f["known"].values()) for fits in by_law.values() for f in fits
+    reported = f"{100 * least:.1f} to {100 * most:.1f} %, {len(outside)} of {len(rows)} outside"
+    record.target(
+        "fits: intervals of 95 % cover, each parameter", "90 to 99 %", reported, not outside
     )
-    told = f"{alarms} of {sum(map(len, by_law.values()))}"
-    record.target("fits: known parameters told as unknown", "0", told, alarms == 0)
+    alarms = sum(
+        any(k["reported"] for k in f["known"].values()) for fits in by_law.values() for f in fits
+    )
+    reported = f"{alarms} of {sum(map(len, by_law.values()))}"
+    record.target("fits: known parameters reported as unknown", "0", reported, alarms == 0)
 
 
 def unidentifiable(record: Record, found: Iterable[dict]) -> None:
-    """Add how often data that cannot tell were told."""
+    """Add how often undetermined parameters were reported."""
     by_case: dict[str, list[dict]] = {}
     for one_fit in found:
         by_case.setdefault(one_fit["name"], []).append(one_fit)
     for name, fits in by_case.items():
         silent = [f["seed"] for f in fits if f["silent"]]
         record.add("unknown", name=name, sets=len(fits), silent=len(silent), seeds=silent)
-        told = f"{len(fits) - len(silent)} of {len(fits)}"
-        record.target(f"fits: told, {name}", f"{len(fits)} of {len(fits)}", told, not silent)
+        reported = f"{len(fits) - len(silent)} of {len(fits)}"
+        record.target(
+            f"fits: reported, {name}", f"{len(fits)} of {len(fits)}", reported, not silent
+        )
 
 
 def slider(record: Record) -> None:
@@ -144,7 +148,7 @@ def long_file(record: Record, rows: int) -> None:
         start = time.process_time()
         curve = st.fits.read_curve(path, normal_force=10.0)
         spent = time.process_time() - start
-    record.add("read", rows=rows, kept=len(np.asarray(curve.force)), seconds=spent)
+    record.add("read", rows=rows, saved=len(np.asarray(curve.force)), seconds=spent)
 
 
 def main(record: Record, quick: bool) -> None:

@@ -46,7 +46,7 @@ def element() -> np.ndarray:
 
 
 def springs(top: np.ndarray, plate: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return rows, columns, values of a rigid plate that presses and rubs on a surface."""
+    """Return rows, columns, values of a rigid plate that presses and slides on a surface."""
     x, y, p = 2 * top, 2 * top + 1, np.full(top.size, plate)
     parts = ((y, y, 1.0), (y, p, -1.0), (p, y, -1.0), (p, p, 1.0), (x, y, MU), (x, p, -MU))
     # places of friction that are empty keep the pattern symmetric

@@ -112,7 +112,9 @@ def many_masses(record: Record, quick: bool) -> None:
     sizes = [10**k for k in range(2, 6 if quick else 7)]
     alone = 1e9 * np.array([streamed(n, max(volume // n, least)) for n in sizes])
     record.add("memory alone", sizes=sizes, ns_per_mass=alone.tolist())
-    told = f"reading and writing the rows of a step alone {alone.min():.1f} to {alone.max():.1f} ns"
+    reported = (
+        f"reading and writing the rows of a step alone {alone.min():.1f} to {alone.max():.1f} ns"
+    )
     for kind, make in CHAINS.items():
         found = []
         for n in sizes:
@@ -130,7 +132,7 @@ def many_masses(record: Record, quick: bool) -> None:
             "<= 60 ns per mass and step, flat (O(n))",
             f"{1e9 * per_mass.min():.1f} to {1e9 * per_mass.max():.1f} ns, "
             f"time per step ~ n^{slope:.3f}, {sum(p['unconverged'] for p in found)} unconverged"
-            + (f"; {told}" if kind == "shaken all along" else ""),
+            + (f"; {reported}" if kind == "shaken all along" else ""),
             bool(per_mass.max() <= 60e-9 and slope <= 1.05),
         )
 

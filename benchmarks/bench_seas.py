@@ -123,10 +123,10 @@ def injection(record: Record, quick: bool) -> None:
             )  # fmt: skip
             if n == 4096:
                 most = max(float(off[name][late[given]].max()) for name in off if name != "state")
-                told = f"{100 * most:.2f} %; times {100 * abs(peaks[0] / peaks[1] - 1):.3f} %"
+                reported = f"{100 * most:.2f} %; times {100 * abs(peaks[0] / peaks[1] - 1):.3f} %"
                 what = f"BP6-QD-A, station {number}: slip, rate, stress, pressure; largest rate"
                 met = most <= 0.01 and abs(peaks[0] / peaks[1] - 1.0) <= 0.005
-                record.target(what, "1 %; .5 %", told, met)
+                record.target(what, "1 %; .5 %", reported, met)
                 share = float((off["state"] <= 0.01).mean())
                 what = f"BP6-QD-A, station {number}: samples whose state is within 1 %"
                 record.target(what, "all", f"{100 * share:.2f} %", share == 1.0)

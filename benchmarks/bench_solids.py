@@ -113,8 +113,8 @@ def target(
     record.add("target", what=what, wanted=wanted, measured=measured, met=met, name=name)
 
 
-def kept(record: Record, name: str) -> None:
-    """Take the rows of a run from the file: it is not made anew."""
+def saved(record: Record, name: str) -> None:
+    """Take the samples of a saved run from the file."""
     path = RESULTS / "solids.jsonl"
     lines = path.read_text().splitlines() if path.exists() else []
     record.lines += [line for line in map(json.loads, lines) if line.get("name") == name]
@@ -130,7 +130,7 @@ def main() -> None:
     record = Record("solids", options.quick)
     for name, solve in SOLVES.items():
         if name not in options.only:
-            kept(record, name)
+            saved(record, name)
             continue
         before = load()
         said = ask(solve, options.quick)

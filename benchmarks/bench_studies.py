@@ -20,7 +20,7 @@ CHAIN = st.Chain(
     mass=[1.0, 1.0, 1.0], stiffness=20.0, load=st.Ramp(rate=1.0), law=st.Coulomb(mu=0.25)
 )
 SPAN = (0.0, 8.0)
-KEEP = ("max(onset_force)", "final.x", "events.slip")
+RESULTS = ("max(onset_force)", "final.x", "events.slip")
 
 
 def frictions(count: int) -> np.ndarray:
@@ -62,9 +62,9 @@ def in_kernels(count: int) -> float:
 def ramps(record: Record, quick: bool) -> None:
     """Sweep DESIGN's ramp over its friction: members a second, and what goes beside the kernels."""
     count, cores = 2_000 if quick else 10_000, 2
-    sweep = st.Sweep(CHAIN, {"law.mu": frictions(count)}, t_span=SPAN, keep=KEEP)
+    sweep = st.Sweep(CHAIN, {"law.mu": frictions(count)}, t_span=SPAN, results=RESULTS)
     # once for what is compiled or loaded
-    swept(st.Sweep(CHAIN, {"law.mu": frictions(8)}, t_span=SPAN, keep=KEEP), 1)
+    swept(st.Sweep(CHAIN, {"law.mu": frictions(8)}, t_span=SPAN, results=RESULTS), 1)
     best = {1: np.inf, cores: np.inf}
     for _ in range(1 if quick else 5):
         for workers in best:
@@ -89,8 +89,8 @@ def ramps(record: Record, quick: bool) -> None:
 def processor_time() -> float:
     """Return what this process and all that ended under it have spent on processors [s]."""
     kinds = resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN
-    told = [resource.getrusage(kind) for kind in kinds]
-    return sum(one.ru_utime + one.ru_stime for one in told)
+    reported = [resource.getrusage(kind) for kind in kinds]
+    return sum(one.ru_utime + one.ru_stime for one in reported)
 
 
 def peak_memory(cores: int) -> float:
@@ -116,7 +116,7 @@ def wheels(record: Record, quick: bool) -> None:
         fields = {path: rng.uniform(*ends, members) for path, ends in places.items()}
         paired = st.studies.Paired()
         wheel = st.WheelOnTurntable()
-        return st.Sweep(wheel, fields, design=paired, t_span=span, keep=keep, method=method)
+        return st.Sweep(wheel, fields, design=paired, t_span=span, results=keep, method=method)
 
     swept(sweep_of(8), 1)
     spent = processor_time()
@@ -145,7 +145,7 @@ def steps(record: Record, quick: bool) -> None:
 
     def sweep_of(members: int) -> st.Sweep:
         fields = {"law.mu": frictions(members)}
-        return st.Sweep(CHAIN, fields, t_span=SPAN, keep=KEEP, method=method)
+        return st.Sweep(CHAIN, fields, t_span=SPAN, results=RESULTS, method=method)
 
     swept(sweep_of(8), 1)
     spent = processor_time()

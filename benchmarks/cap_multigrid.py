@@ -27,7 +27,7 @@ class ClosestPoints(Exception):
     """The tangent, and what its unknowns stand for."""
 
 
-class Watched(CachedFactorsWorkspace):
+class Monitored(CachedFactorsWorkspace):
     """Solves as ever, until the program time comes."""
 
     now, at, layout = 0.0, 1.0, None
@@ -37,23 +37,23 @@ class Watched(CachedFactorsWorkspace):
         self.layout = layout
 
     def _factorise(self, pattern, data):
-        if Watched.now >= Watched.at:
+        if Monitored.now >= Monitored.at:
             raise ClosestPoints(pattern.matrix(data), self.layout)
         return super()._factorise(pattern, data)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Watching(CachedFactors):
-    """Kept factors whose workspace is watched."""
+class Monitoring(CachedFactors):
+    """Saved factors whose workspace is monitored."""
 
     def start(self):
         """Return the workspace of one run."""
-        return Watched(self.tolerance, self.max_iterations, self.worn, self.direct)
+        return Monitored(self.tolerance, self.max_iterations, self.worn, self.direct)
 
 
 def noted(t, _):
     """Note the program time of the last step."""
-    Watched.now = float(t)
+    Monitored.now = float(t)
 
 
 def main() -> None:
@@ -62,9 +62,9 @@ def main() -> None:
     parser.add_argument("--at", type=float, default=0.6)
     parser.add_argument("cells", type=int, nargs=3)
     given = parser.parse_args()
-    Watched.at = given.at
+    Monitored.at = given.at
     worn = SOLVERS["worn"]
-    solver = Watching(worn=worn.worn, direct=worn.direct)
+    solver = Monitoring(worn=worn.worn, direct=worn.direct)
     cap = CapSliding3D(cells=tuple(given.cells), normal_force=10.0)
     try:
         st.solve(
@@ -78,18 +78,18 @@ def main() -> None:
     space = multigrid.start()
     space.describe(layout)
     x = space.factorise(matrix).apply(b)
-    told = {
+    reported = {
         "cells": given.cells,
         "unknowns": matrix.shape[0],
-        "at": Watched.now,
+        "at": Monitored.now,
         "unsymmetric": float(abs(matrix - matrix.T).max() / abs(matrix).max()),
-        "iterations": space.told()["linear_iterations"],
-        "fallbacks": space.told()["linear_fallbacks"],
+        "iterations": space.reported()["linear_iterations"],
+        "fallbacks": space.reported()["linear_fallbacks"],
         "residual": float(np.linalg.norm(matrix @ x - b) / np.linalg.norm(b)),
         "cpu": time.process_time() - cpu,
-        "bytes": space.told()["solver_bytes"],
+        "bytes": space.reported()["solver_bytes"],
     }
-    print(json.dumps(told))
+    print(json.dumps(reported))
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ def errors_of(found: Any, truth: dict[str, float]) -> dict[str, dict]:
             "relative": abs(found[name].value - true) / abs(true),
             "errors": abs(found[name].value - true) / found[name].error,
             "covered": bool(found[name].low <= true <= found[name].high),
-            "told": found[name].message,
+            "reported": found[name].message,
         }
         for name, true in truth.items()
     }
@@ -37,6 +37,6 @@ def rows_of(fits: list[dict], **case: str) -> Iterator[dict]:
             "farthest": known[farthest]["errors"],
             "seed_of_farthest": fits[farthest]["seed"],
             "covered": float(np.mean([k["covered"] for k in known])),
-            "told": sum(bool(k["told"]) for k in known),
+            "reported": sum(bool(k["reported"]) for k in known),
             "seconds": float(np.mean([f["seconds"] for f in fits])),
         }

@@ -24,7 +24,7 @@ def pulled(n: int) -> tuple[st.Chain, float]:
 def shaken(n: int) -> tuple[st.Chain, float]:
     """Return a chain all of whose masses are shaken by a sine, with random shares.
 
-    In every step some masses let go and some come to rest, all along the chain.
+    In every step some masses slip and some come to rest, all along the chain.
     """
     shares = np.random.default_rng(1).uniform(-1.0, 1.0, n)
     chain = st.Chain(

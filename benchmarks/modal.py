@@ -18,7 +18,7 @@ from scipy.optimize import brentq, minimize_scalar
 # grid points per shortest period, in which brackets are sought
 _FINE = 40
 _GRID = 100
-# a dip below zero by no more than this share of the whole range is a touch, not an event
+# a dip below zero by no more than this fraction of the whole range is a touch, not an event
 _TOUCH = 1e-12
 
 
@@ -54,7 +54,7 @@ class Piece:
 
 
 class Modal:
-    """The problem as dense matrices, and its march from event to event."""
+    """The problem as dense matrices, and its stepper from event to event."""
 
     def __init__(self, problem) -> None:
         self.problem, n = problem, problem.n

@@ -61,7 +61,7 @@ def dissected(graph, sizes, places):
     """Return the nodes of each front, lower ones first, which one is above, and where it lies.
 
     The last is a number that no other front has from when it is eliminated to when the one above
-    is: what it leaves can be kept in a room of that number.
+    is: what it leaves can be saved in a room of that number.
     """
     fronts, above, slots = [], [], []
 

@@ -33,7 +33,7 @@ class MumpsWorkspace(Workspace):
 
     def __init__(self):
         super().__init__()
-        self._kept = {}
+        self._saved = {}
 
     def _factorise(self, pattern, data):
         made = MumpsFactors(*self._solver(pattern, data, "lu"))
@@ -53,21 +53,21 @@ class MumpsWorkspace(Workspace):
         starts = pattern.indptr[low : high + 1] - ends[rank]
         columns = pattern.indices[ends[rank] : ends[rank + 1]]
         rows = sp.csr_matrix((mine, columns, starts), shape=(high - low, n))
-        kept = self._kept.get(kind)
+        saved = self._saved.get(kind)
         with spent("factors"):
-            if kept is not None and kept[0] is pattern:
-                _, made, solver = kept
+            if saved is not None and saved[0] is pattern:
+                _, made, solver = saved
                 made.setValuesCSR(starts, columns, mine)
                 made.assemble()
                 solver.setOperators(made)
             else:
                 made, solver = self._prepared((high - low, n), (starts, columns, mine), kind)
-                self._kept[kind] = pattern, made, solver
+                self._saved[kind] = pattern, made, solver
                 self.analyses += 1
             solver.setUp()
         if kind == "lu":
             factors = solver.getPC().getFactorMatrix()
-            SPENT["share of flops"] = factors.getMumpsRinfo(2) / factors.getMumpsRinfog(2)
+            SPENT["fraction of flops"] = factors.getMumpsRinfo(2) / factors.getMumpsRinfog(2)
         return solver, pattern.matrix(data), rows
 
     def _prepared(self, sizes, arrays, kind):
@@ -80,7 +80,7 @@ class MumpsWorkspace(Workspace):
         solver.getPC().setFactorSolverType("mumps")
         if kind == "cholesky":
             made.setOption(PETSc.Mat.Option.SYMMETRIC, True)
-            # signs of pivots are counted on all processes, and zeros are looked for
+            # signs of pivots are counted on all processes, and zeros are searched for
             solver.getPC().setFactorSetUpSolverType()
             for number in (13, 24):
                 solver.getPC().getFactorMatrix().setMumpsIcntl(number, 1)

@@ -126,6 +126,6 @@ class PatternOfParts(Pattern):
 
 
 def share_out():
-    """Make problems integrate in shares."""
+    """Make problems integrate in parts."""
     equations.Bulk, equations.Pattern = RangeOfBulk, PatternOfParts
     ContactPass.evaluate = evaluate_share

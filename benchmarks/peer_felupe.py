@@ -1,4 +1,4 @@
-"""FElupe: a solid body, its vector and its matrix; the pattern of the matrix is kept by FElupe."""
+"""FElupe: a solid body, its vector and its matrix; FElupe keeps the pattern of the matrix."""
 
 import importlib.metadata
 

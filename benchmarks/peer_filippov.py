@@ -38,21 +38,21 @@ def with_events(problem, settings):
     def falling(t, y):
         return y[1] - vb
 
-    for watched, direction in ((room, -1), (slip, 1), (falling, -1)):
-        watched.terminal, watched.direction = True, direction
+    for monitored, direction in ((room, -1), (slip, 1), (falling, -1)):
+        monitored.terminal, monitored.direction = True, direction
     fields = {0: (stuck, room), -1: (backwards, slip), 1: (forwards, falling)}
 
     def call():
         t, y, mode = 0.0, (0.0, vb), 0
         events, restarts, calls = [], 0, 0
         while True:
-            field, watched = fields[mode]
+            field, monitored = fields[mode]
             run = solve_ivp(
                 field,
                 (t, t_end),
                 y,
                 method=settings["method"],
-                events=watched,
+                events=monitored,
                 rtol=settings["rtol"],
                 atol=settings["atol"],
             )

@@ -57,7 +57,7 @@ def prepare(case, settings):
     if route == "model":
         model = gf.Model("real")
         # the model does not keep what it refers to
-        kept = (mesh, mf, mim)
+        saved = (mesh, mf, mim)
         model.add_fem_variable("u", mf)
         model.add_initialized_data("mu", case.mu)
         model.add_initialized_data("lam", case.lam)
@@ -65,7 +65,7 @@ def prepare(case, settings):
 
         def assemble(u):
             model.set_variable("u", u)
-            assert kept
+            assert saved
             model.assembly("build_all")
             return -model.rhs(), model.tangent_matrix()
 

@@ -139,11 +139,11 @@ def prepare(problem, settings):
         counts = {"step_limit": longest, "energy_drift": lost}
         return lambda: {"x": [], "v": [], "counts": counts}
     simulator, rods = build(problem)
-    kept = [[array.copy() for array in state(each)] for each in rods]
+    saved = [[array.copy() for array in state(each)] for each in rods]
 
     def go():
         # every call steps over the same motion, which begins with the rods touching
-        for each, arrays in zip(rods, kept, strict=True):
+        for each, arrays in zip(rods, saved, strict=True):
             for array, start in zip(state(each), arrays, strict=True):
                 array[:] = start
         advance(simulator, step, settings["steps"])

@@ -2,7 +2,7 @@
 
 Right sides and Jacobians are compiled with Numba, so that SciPy is not charged for slow
 Python in the model. The state is (x_1, v_1, x_2, v_2, ...): the Jacobian is banded, and
-LSODA is told so. Smoothed friction is tanh(v / width): there is no stick, so no events.
+LSODA gets this setting. Smoothed friction is tanh(v / width): there is no stick, so no events.
 """
 
 import numba
@@ -153,7 +153,7 @@ def with_events(problem, settings):
     f0, rate, t_end = problem["f0"], problem["rate"], problem["t_end"]
     n, samples = mass.size, np.array(problem["samples"])
 
-    def watch(i, mode):
+    def monitor(i, mode):
         if mode[i] == 0:
 
             def room(t, y):
@@ -183,7 +183,7 @@ def with_events(problem, settings):
                 y,
                 method=settings["method"],
                 args=(matrix, mass, bound, f0, rate, mode),
-                events=[_ignore_arguments(watch(i, mode)) for i in range(n)],
+                events=[_ignore_arguments(monitor(i, mode)) for i in range(n)],
                 t_eval=[*samples[samples > t]],
                 rtol=settings["rtol"],
                 atol=settings["atol"],
@@ -221,11 +221,11 @@ def with_events(problem, settings):
 
 
 def _ignore_arguments(event):
-    def watched(t, y, *_):
+    def monitored(t, y, *_):
         return event(t, y)
 
-    watched.terminal, watched.direction = True, -1
-    return watched
+    monitored.terminal, monitored.direction = True, -1
+    return monitored
 
 
 def prepare(problem, settings):

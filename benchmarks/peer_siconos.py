@@ -60,7 +60,7 @@ def contact(problem, settings):
 
 
 def build(problem, settings):
-    """Return one simulation and its system; all else must be kept alive while it runs."""
+    """Return one simulation and its system; all else must stay alive while it runs."""
     formulation = contact if settings["formulation"] == "contact" else relay
     system, links, solver = formulation(problem, settings)
     model = kernel.NonSmoothDynamicalSystem(0.0, problem["t_end"])
@@ -85,7 +85,7 @@ def prepare(problem, settings):
     f0, rate = problem["f0"], problem["rate"]
 
     def call():
-        simulation, system, kept = build(problem, settings)
+        simulation, system, saved = build(problem, settings)
         x, v = np.zeros((len(rows), n)), np.zeros((len(rows), n))
         # bound methods, looked up once; fExt is a view of what the system reads
         compute, advance, pull = simulation.computeOneStep, simulation.nextStep, system.fExt()
@@ -97,7 +97,7 @@ def prepare(problem, settings):
             if k in rows:
                 x[rows[k]], v[rows[k]] = system.q()[:n], system.velocity()[:n]
             advance()
-        del kept
+        del saved
         return {"x": x, "v": v, "counts": {"steps": n_step}}
 
     return call

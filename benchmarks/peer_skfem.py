@@ -1,7 +1,7 @@
 """scikit-fem: one linear and one bilinear form, written in components.
 
 A form is called once for each pair of local functions, so that the stress and the moduli are
-computed beforehand, and each vector function has one component only, which the form cannot know.
+computed in advance, and each vector function has one component only, which the form cannot know.
 `blocks` goes round that: scalar functions and one form for each pair of components; the matrices
 are put together by the places of their entries, which are found once.
 """
@@ -121,7 +121,7 @@ def blocks(case, mesh):
         r, k = made
         return r.reshape(2, n).T, (k @ encode(case.v).ravel()).reshape(2, n).T
 
-    return Solver(encode, assemble, decode, "scalar functions, pattern kept")
+    return Solver(encode, assemble, decode, "scalar functions, pattern cached")
 
 
 def prepare(case, settings):

@@ -19,7 +19,7 @@ RESULTS = Path(__file__).resolve().parent / "results"
 class Record:
     """The points of one script; written as a whole when the script ends well.
 
-    A quick run is for trying out: its points are printed and not kept.
+    A quick run is for trying out: its points are printed and not saved.
     """
 
     def __init__(self, name: str, quick: bool) -> None:

@@ -49,14 +49,14 @@ def law(q, v, f, slips):
 
 
 def one(state, h):
-    """Take a step of two halves; return the new state, and what tells where a change was."""
+    """Take a step of two halves; return the new state, and what reports where a change was."""
     q, v, f, t, slips, beyond, heat = state
     middle = v + 0.5 * h * (f + np.array([t, 0.0]))
     heat = heat - 0.25 * h * t * (v[0] + middle[0]) * slips
     q = q + h * middle
     f = force(q)
     end = middle + 0.5 * h * f
-    b, told = 0.5 * h * bound(q), 0.0
+    b, reported = 0.5 * h * bound(q), 0.0
     if not slips:
         p = -end[0]
     else:
@@ -64,11 +64,11 @@ def one(state, h):
         sign = np.sign(v[0]) if v[0] != 0.0 else -np.sign(t)
         p = -b * sign
         if (end[0] + p) * sign <= 0.0:
-            told, p = abs(end[0] + p), -end[0]
+            reported, p = abs(end[0] + p), -end[0]
     now = np.array([end[0] + p, end[1]])
     heat = heat - 0.5 * p * (middle[0] + now[0]) * slips
-    t, new, beyond = law(q, now, f, slips and told == 0.0)
-    return (q, now, f, t, new, beyond, heat), told
+    t, new, beyond = law(q, now, f, slips and reported == 0.0)
+    return (q, now, f, t, new, beyond, heat), reported
 
 
 def halves(h):
@@ -80,12 +80,12 @@ def halves(h):
     for n in range(round(END / h)):
         left = h
         for _ in range(8):
-            new, told = one(state, left)
-            if new[4] == state[4] and told == 0.0:
+            new, reported = one(state, left)
+            if new[4] == state[4] and reported == 0.0:
                 state = new
                 break
             # where the slip ends, or stick is no longer enough
-            low, high = (-abs(state[1][0]), told) if state[4] else (state[5], new[5])
+            low, high = (-abs(state[1][0]), reported) if state[4] else (state[5], new[5])
             part = -low / (high - low) if high > low and low < 0.0 else 1.0
             for _k in range(6):
                 length = min(part + 0.002, 1.0) * left

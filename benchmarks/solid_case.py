@@ -131,7 +131,7 @@ class Solver(NamedTuple):
 def measure(case, solver, budget):
     """Return the seconds of each run, and residual and product at the case's displacement.
 
-    Runs go between two displacements, so that nothing that hangs on them can be kept.
+    Runs go between two displacements, so that nothing that hangs on them can be saved.
     """
     states = [solver.encode(0.5 * case.u), solver.encode(case.u)]
     solver.assemble(states[0])

@@ -21,7 +21,7 @@ class Turned(Exception):
     """The path has passed its first limit point."""
 
 
-class Watch:
+class Monitor:
     """Looks at the progress of a path: where the program's time rises no more, it has turned."""
 
     def __init__(self, stop):
@@ -52,24 +52,24 @@ def marks(run):
     names = ("full_sliding_at", "contact_length_initial", "contact_length_final")
     imbalance = float(run.energy.imbalance_rel)
     displacement = float(np.asarray(run.data["displacement"])[-1])
-    kept = {name: found[name] for name in names}
-    return {**kept, "displacement": displacement, "imbalance": imbalance}
+    saved = {name: found[name] for name in names}
+    return {**saved, "displacement": displacement, "imbalance": imbalance}
 
 
 def main():
     question = json.load(sys.stdin)
     st.solve(system(question, size="quick"), method(question), (0.0, question["warm"]))
     forget_peak()
-    watch, answer = Watch(question["turn"]), {}
+    monitor, answer = Monitor(question["turn"]), {}
     ready, how = system(question), method(question)
     start, work = time.perf_counter(), time.process_time()
     try:
-        run = st.solve(ready, how, (0.0, 1.0), throw=False, progress=watch)
+        run = st.solve(ready, how, (0.0, 1.0), throw=False, progress=monitor)
         answer = {"status": run.status.name, "reason": run.reason, **run.stats, **marks(run)}
     except Turned:
-        answer = {"status": "TURNED", "limit_point_at": watch.most * ready.u_end}
+        answer = {"status": "TURNED", "limit_point_at": monitor.most * ready.u_end}
     seconds, cpu = time.perf_counter() - start, time.process_time() - work
-    answer |= {"seconds": seconds, "cpu_seconds": cpu, "peak_bytes": peak(), "work": watch.note}
+    answer |= {"seconds": seconds, "cpu_seconds": cpu, "peak_bytes": peak(), "work": monitor.note}
     print(json.dumps(answer))
 
 

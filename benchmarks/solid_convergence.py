@@ -3,7 +3,7 @@
 The cases are those of tests/contact_cases.py, finer and further than tests have time for. Every
 group of cases lets one parameter go to where its closed form holds; the last column is the order
 at which the error falls from row to row. Errors do not depend on the machine, so the tables are
-kept beside the page, as CSV.
+saved beside the page, as CSV.
 
     python benchmarks/solid_convergence.py           all groups, about half an hour of CPU, PARDISO
     python benchmarks/solid_convergence.py hertz-law peel-mesh
@@ -105,7 +105,7 @@ def peel_rows(parameters: list[tuple[float, int, float]]) -> Iterator[Row]:
         }
 
 
-# rows, parameters from coarse to fine, column whose order is told, refinement per row
+# rows, parameters from coarse to fine, column whose order is reported, refinement per row
 GROUPS: dict[str, tuple[Callable[..., Iterator[Row]], list, str, float]] = {
     "hertz-law": (
         hertz_rows,

@@ -5,7 +5,7 @@
     python benchmarks/cap_meshes.py LOG...
 
 The first prints one line of JSON: iterations, CPU, wall, peak memory; area, axes of the ellipse of
-the same moments at every row, and by what the area changed. Points of integration are kept in FILE
+the same moments at every row, and by what the area changed. Integration points are saved in FILE
 (.npz). With a FOLDER the state of the run is left there every minute, and taken up again by the
 next call with the same words; CPU and wall are then those of the last call. The second gathers such
 lines of several meshes, each from a process of its own: what is fitted to them, and how it changes
@@ -37,15 +37,15 @@ SOLVERS = {
     "pardiso": Pardiso(threads=1),
     "superlu": SuperLU(),
     "multigrid": Multigrid(),
-    "kept": CachedFactors(direct=Pardiso(threads=1)),
+    "cached": CachedFactors(direct=Pardiso(threads=1)),
     # a solution takes a sixtieth of the time of factors
     "worn": CachedFactors(worn=24, direct=Pardiso(threads=1)),
 }
-KEPT = {"gap": k.GAP, "stretch": k.OWN_STRETCH, "weight": k.WEIGHT, "x": k.X, "z": k.Z}
+SAVED = {"gap": k.GAP, "stretch": k.OWN_STRETCH, "weight": k.WEIGHT, "x": k.X, "z": k.Z}
 
 
 class Rows:
-    """Keeps what contact tells of its points at every row of a run, in a folder if there is one."""
+    """Saves the contact points at every sample of a run, in a folder if there is one."""
 
     def __init__(self, folder: Path | None) -> None:
         self.points: dict[float, np.ndarray] = {}
@@ -57,7 +57,7 @@ class Rows:
     def __call__(self, problem, number, trial, t):
         """Return what `contact_areas` returns, and keep the points."""
         self.limit = float(problem.passes[number].contact.adhesion.gap_max)
-        found = trial.point_values[number][:, list(KEPT.values())].T.copy()
+        found = trial.point_values[number][:, list(SAVED.values())].T.copy()
         self.points[float(t)] = found
         if self.folder is not None:
             np.save(self.folder / f"{float(t)!r}.npy", found)
@@ -160,8 +160,8 @@ def main() -> None:
     st.solve(small, st.solids.Quasistatic(steps=4), t_span=(0.0, 0.4), throw=False)
     cap = CapSliding3D(cells=tuple(given.cells), adhesive=given.adhesive, normal_force=given.force)
     method = st.solids.Quasistatic(steps=given.steps, solver=SOLVERS[given.solver])
-    told = sheared(cap, method, given.keep, given.resume)
-    print(json.dumps(told | {"solver": given.solver}))
+    reported = sheared(cap, method, given.keep, given.resume)
+    print(json.dumps(reported | {"solver": given.solver}))
 
 
 if __name__ == "__main__":

@@ -188,7 +188,7 @@ def run_all(given: dict[str, Case], folder: Path, names: list[str]) -> None:
         print(f"{name}: {run.status.name}, {spent:.0f} s, {stats} {run.reason}", flush=True)
 
 
-# ---- telling
+# ---- reporting
 
 
 class Both(Study):
@@ -256,35 +256,37 @@ def verdicts() -> None:
         rows = [*figure_13(begins), *figure_14(begins), *figure_s1(begins)]
         mine = [row for row in rows if any(word in row.what for word in chosen)]
         table("Section 5 with friction from the start of shearing", mine)
-    _tell_betas()
+    _print_betas()
     if study.quick:
         print("\nAt the quick size, not the paper's: " + ", ".join(sorted(study.quick)))
-    _tell_variants()
+    _print_variants()
 
 
 # where caps lie whose friction begins with the shear, by the size of those with friction before
 _LATE = {"late": "paper", "late-quick": "quick"}
 
 
-def _tell_betas() -> None:
-    """Tell what beta and the enhancement are for other choices of loads, and of friction."""
+def _print_betas() -> None:
+    """Print beta and the enhancement for other choices of loads, and of friction."""
     print("\n## Beta by the loads of the fit, and the increase of xi by adhesion\n")
     heads = ("friction", "size", "F_n -0.28 to 2", "-0.28 to 0.5", "-0.2 to 1", "dry")
     print(f"| {' | '.join(heads)} | at 8.5, 15, 17 L0, in % |")
     print("|---|---|---|---|---|---|---|")
     known = {"paper": ("from the start", "paper"), "quick": ("from the start", "quick")}
     shear = {k: ("from the start of shearing", known[v][1]) for k, v in _LATE.items()}
-    for folder, told in {**known, **shear}.items():
+    for folder, reported in {**known, **shear}.items():
         study = Study(full=False, folder=FOLDER / folder)
-        kept = {f: Fit(c) for f, c in loads(study, "cap-").items()}
+        saved = {f: Fit(c) for f, c in loads(study, "cap-").items()}
         dry = {f: Fit(c) for f, c in loads(study, "cap-dry-").items()}
         betas = [
-            fit({f: v for f, v in kept.items() if low <= f <= high})[0]
+            fit({f: v for f, v in saved.items() if low <= f <= high})[0]
             for low, high in ((-0.28, 2.0), (-0.28, 0.5), (-0.2, 1.0))
         ]
-        more = [100.0 * (xi_at(kept, long) / xi_at(dry, long) - 1.0) for long in (8.5, 15.0, 17.0)]
+        more = [100.0 * (xi_at(saved, long) / xi_at(dry, long) - 1.0) for long in (8.5, 15.0, 17.0)]
         numbers = " | ".join(f"{beta:.2f}" for beta in (*betas, fit(dry)[0]))
-        print(f"| {told[0]} | {told[1]} | {numbers} | {', '.join(f'{v:.0f}' for v in more)} |")
+        print(
+            f"| {reported[0]} | {reported[1]} | {numbers} | {', '.join(f'{v:.0f}' for v in more)} |"
+        )
 
 
 def _strip_numbers(c: Curves) -> dict[str, float]:
@@ -324,7 +326,7 @@ def _cap_numbers(c: Curves) -> dict[str, float]:
     }
 
 
-def _tell_variants() -> None:
+def _print_variants() -> None:
     folder = FOLDER / "variants"
     larger = {
         "strip-": ("paper/strip-ea-0.02", "320 x 8 elements"),

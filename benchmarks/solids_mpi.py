@@ -61,13 +61,17 @@ def main() -> None:
     force, stored = (float(v) for v in (run.data["force_y"].values[-1], run.energy.stored[-1]))
     same, parts = WORLD.gather((force, stored)), WORLD.gather(SPENT)
     if WORLD.rank == 0:
-        told = {"processes": WORLD.size, "solver": name, "unknowns": run.stats["unknowns"]}
-        told |= {"force": force, "stored": stored, "alike": len(set(same)) == 1}
-        told |= {"wall": max(times[0]), "cpu": times[1], "steps": run.stats["newton_iterations"]}
+        reported = {"processes": WORLD.size, "solver": name, "unknowns": run.stats["unknowns"]}
+        reported |= {"force": force, "stored": stored, "alike": len(set(same)) == 1}
+        reported |= {
+            "wall": max(times[0]),
+            "cpu": times[1],
+            "steps": run.stats["newton_iterations"],
+        }
         # of each process, what it did while it waited for none
-        told["work"] = [c - p["exchange"][1] for c, p in zip(times[1], parts, strict=True)]
-        told["parts"] = parts
-        print(json.dumps(told, default=float))
+        reported["work"] = [c - p["exchange"][1] for c, p in zip(times[1], parts, strict=True)]
+        reported["parts"] = parts
+        print(json.dumps(reported, default=float))
 
 
 if __name__ == "__main__":

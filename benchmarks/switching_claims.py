@@ -4,15 +4,15 @@ The paper on switching (Szalai, Jeffrey 2014, section V) says they do. This scri
 the paper's parameters:
 
 1. exits of the escaping region, even in r and omega with 0.152 <= r < 0.186: which share
-   meets the line h = g = 0 first, and when; which share of them comes from the two-fold;
-2. what becomes of those that meet the line, under three rules of choosing a way out: share
+   meets the line h = g = 0 first, and when; which fraction of them comes from the two-fold;
+2. what becomes of those that meet the line, under three rules of choosing an exit: share
    that reaches the two-fold, drifts to where no orbit enters the line, or stays; the mean
    log slope of the return map, with the exits behind the two-fold drawn evenly;
 3. starts in a box, 0 < r < 0.5, -0.3 < v < 0.3, -1.3 < omega < -0.7: on what they end
-   within 500 time units, and so the share of the box that belongs to the recurrent set.
+   within 500 time units, and so the fraction of the box that belongs to the recurrent set.
 
 Below r = 0.15101 no open set of orbits enters the line. What is counted as a return there passes
-it closer than the tolerance tells; such an orbit has "drifted" and goes on by the same rule, so
+it closer than the tolerance reports; such an orbit has "drifted" and goes on by the same rule, so
 that the numbers of the first rule depend on that distance a little: sooner or later it goes
 round and meets the line far out, from where it reaches the two-fold.
 
@@ -30,13 +30,13 @@ from stiction.switching.ensembles.study import ensemble
 from stiction.switching.methods import EventDriven
 from stiction.switching.wheel.escapes import Escapes, escaping_points, funnel_exits
 from stiction.switching.wheel.model import WheelOnTurntable
-from stiction.switching.wheel.return_map import AlwaysSlip, RandomWay, SlideIfPossible, line_orbits
+from stiction.switching.wheel.return_map import AlwaysSlip, RandomExit, SlideIfPossible, line_orbits
 
 METHOD = EventDriven(rtol=1e-8)
 RULES = {
     "always the slip ray to h < 0": AlwaysSlip(),
     "slide where possible": SlideIfPossible(),
-    "any way, as likely (hazard 1)": RandomWay(1.0),
+    "any way, as likely (hazard 1)": RandomExit(1.0),
 }
 
 
@@ -69,7 +69,7 @@ def exits(wheel: WheelOnTurntable, count: int) -> tuple[np.ndarray, Escapes]:
 
 def rules(wheel: WheelOnTurntable, r: np.ndarray, funnel: Escapes, fast: bool) -> None:
     count, long_run, n_slopes, returns = (50, 15, 40, 6) if fast else (500, 250, 10_000, 3)
-    print(f"2. from where they meet the line: {count} orbits, at most {long_run} ways out,")
+    print(f"2. from where they meet the line: {count} orbits, at most {long_run} exits,")
     print(f"   and {n_slopes} orbits of {returns} returns for the slopes")
     for name, rule in RULES.items():
         orbits = line_orbits(wheel, r[:count], rule, long_run, method=METHOD, slopes=False)
@@ -83,9 +83,9 @@ def rules(wheel: WheelOnTurntable, r: np.ndarray, funnel: Escapes, fast: bool) -
         made = np.isfinite(orbits.r[1:]).sum(axis=0) + 1
         back = orbits.two_folds > 0
         if back.any():
-            print(f"     ways out until the two-fold: mean {made[back].mean():.2f}", end="")
+            print(f"     exits until the two-fold: mean {made[back].mean():.2f}", end="")
             print(f", time mean {orbits.time[back].mean():.2f}")
-        # first some ways out that are not counted, so that the slopes are those of the long run
+        # first some exits that are not counted, so that the slopes are those of the long run
         begin = np.resize(r, n_slopes)
         burnt = line_orbits(
             wheel, begin, rule, returns, funnel=funnel, seed=4, method=METHOD, slopes=False
@@ -97,7 +97,7 @@ def rules(wheel: WheelOnTurntable, r: np.ndarray, funnel: Escapes, fast: bool) -
         print(f" per return, over {exponent.returns} returns")
         visits = steady.two_folds / returns
         error = visits.std() / np.sqrt(visits.size)
-        print(f"     visits to the two-fold per way out {visits.mean():.4f} +- {error:.4f}")
+        print(f"     visits to the two-fold per exit {visits.mean():.4f} +- {error:.4f}")
     print()
 
 

@@ -455,7 +455,7 @@ PARTS: tuple[Grid | Part, ...] = (
         "solids",
         "solid_solve",
         "## Whole solves of solids at the paper's sizes\n\nFrom set-up to results, kernels "
-        "compiled beforehand; processor time adds up all threads, those that wait for each other "
+        "compiled ahead of time; processor time adds up all threads, also those that wait "
         "included. Memory is that of the whole process.\n\n",
         "solve | method | wall | processor | work | peak memory | load before / after",
         "{what} | {method[0]}, {solver} | {seconds:.0f} s | {cpu_seconds:.0f} s | {solid_work} | "
@@ -588,20 +588,21 @@ PARTS: tuple[Grid | Part, ...] = (
         "fits",
         "fit",
         "## Fits of drawn tests\n\n300 rows (steps of speed and LuGre: 900), noise of 1 %, offset "
-        "and drift; farthest in standard errors; covered by the interval of 95 %; told as "
+        "and drift; farthest in standard errors; covered by the interval of 95 %; reported as "
         "unknown.\n\n",
-        "law | parameter | median error | farthest | covered | told | time of a fit",
-        "{law} | `{parameter}` | {median_error:.2f %} | {farthest:.2f} | {covered:.1f %} | {told} "
+        "law | parameter | median error | farthest | covered | reported | time of a fit",
+        "{law} | `{parameter}` | {median_error:.2f %} | {farthest:.2f} | "
+        "{covered:.1f %} | {reported} "
         "| {seconds:time}",
     ),
     Grid(
         "fit_scenarios",
         "fit",
         "## Fits of whole scenarios\n\n120 rows, noise of 1 % of the change of force; farthest in "
-        "standard errors; covered by the interval of 95 %; told as unknown.\n\n",
-        "scenario | field | sets | median error | farthest | covered | told | CPU",
+        "standard errors; covered by the interval of 95 %; reported as unknown.\n\n",
+        "scenario | field | sets | median error | farthest | covered | reported | CPU",
         "{scenario} | `{parameter}` | {sets} | {median_error:.2f %} | {farthest:.2f} | "
-        "{covered:.1f %} | {told} | {seconds:time}",
+        "{covered:.1f %} | {reported} | {seconds:time}",
     ),
 )
 SCRIPTS = (

@@ -279,8 +279,8 @@ METHODS = {
 }
 
 
-def told(method: object, arch: Arch, end: float, floor: float | None, kinds: tuple[str, ...]):
-    """Return the load of the first loss of these kinds, NaN for none, and what was told first."""
+def reported(method: object, arch: Arch, end: float, floor: float | None, kinds: tuple[str, ...]):
+    """Return the load of the first loss of these kinds, NaN for none, and the first report."""
     run = st.solve(solid(arch, end, floor), method, throw=False)
     losses = run.determinism.losses
     places = [loss for loss in losses if loss.kind in kinds]
@@ -323,7 +323,9 @@ def campaign(steps: tuple[int, ...] = (20, 400)) -> tuple[str, int]:
         for count in steps:
             parts = []
             for label, make in METHODS.items():
-                load, first = told(make(count), case.arch, 1.2 * case.load, case.floor, case.kinds)
+                load, first = reported(
+                    make(count), case.arch, 1.2 * case.load, case.floor, case.kinds
+                )
                 off, here = load / case.load - 1.0, (name, label, count)
                 if np.isfinite(load):
                     tally.most("off", abs(off))

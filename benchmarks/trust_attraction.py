@@ -1,9 +1,9 @@
-"""Sliding that stops attracting, on one surface and where two meet: is it told, and when?
+"""Sliding that stops attracting, on one surface and where two meet: is it reported, and when?
 
-Where two surfaces meet the rates in the four corners are A + B (t + c sin(w t)), with numbers so
-drawn that staying is the only way at first. Exact enumeration (`stiction.exact.corners`), which
-shares no code with the kernels, must find no other way 1e-9 before the loss that is told, one 1e-9
-after it, and none earlier on a grid.
+At an intersection of two surfaces the rates in the four quadrants are A + B (t + c sin(w t)). The
+numbers are drawn so that codimension-2 sliding is the only exit direction at first. Exact
+enumeration (`stiction.exact.intersections`), which shares no code with the kernels, must find no
+other direction 1e-9 before the reported loss, one 1e-9 after it, and none earlier on a grid.
 The one surface is curved; both rates vanish where a state that moves along it comes to a level,
 at a time known by quadrature: a two-fold, behind which the region repels.
 """
@@ -15,10 +15,10 @@ import math
 import numpy as np
 from scipy.integrate import quad
 from tally import Tally
-from trust_corners import random_fields
+from trust_intersections import random_fields
 
 import stiction as st
-from stiction.exact.corners import ways_out
+from stiction.exact.intersections import exit_directions
 
 END, NEAR = 3.0, 1e-9
 
@@ -58,8 +58,8 @@ def down(x):
     return out
 
 
-def corners(numbers, t):
-    """Return (4, 3) the rates in the corners at a time, in units of 1e-12."""
+def rates(numbers, t):
+    """Return (4, 3) the rates in the quadrants at a time, in units of 1e-12."""
     g = t + numbers[16] * math.sin(numbers[17] * t)
     a = numbers[:16].reshape(4, 2, 2)
     f = a[:, 0] + g * a[:, 1]
@@ -68,7 +68,7 @@ def corners(numbers, t):
 
 def open_at(numbers, t):
     """Return how many ways beside the first sliding vector are open."""
-    return len(ways_out(corners(numbers, t))) - 1
+    return len(exit_directions(rates(numbers, t))) - 1
 
 
 def open_before(numbers, end):
@@ -84,8 +84,8 @@ def draw(rng):
         rise = rng.normal(0.0, 0.7, (4, 2))
         wave = rng.choice([0.0, 0.0, 0.5]), rng.uniform(1.0, 6.0)
         numbers = np.array([*np.stack([f, rise], 1).ravel(), *wave])
-        found = ways_out(corners(numbers, 0.0))
-        if len(found) == 1 and found[0].kind == "stay":
+        found = exit_directions(rates(numbers, 0.0))
+        if len(found) == 1 and found[0].kind == "codim2_sliding":
             return numbers
 
 

@@ -2,7 +2,7 @@
 
 For each pattern of stick and slip the equations are solved from thousands of starts, spread over
 twelve decades of speed. It shares no code with the package. Whatever balances and is not among the
-branches is told, and so is a branch that does not balance.
+branches is reported, and so is a branch that does not balance.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ def campaign(problems: int = 300, seed: int = 1) -> tuple[str, int]:
         tally.most("seconds", time.perf_counter() - begin)
         mine = [branch.velocity for branch in found.branches]
         tally.add("branches", len(mine))
-        drive = force * chain.load_shares - chain.stiffness_matrix() @ x
+        drive = force * chain.load_weights - chain.stiffness_matrix() @ x
         for v in mine:
             off = imbalance(chain, drive, v)
             tally.must(off <= 1e-11, "does not balance", q, v, off)

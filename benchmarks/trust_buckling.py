@@ -3,7 +3,7 @@
 Columns of random slenderness, material, mesh, direction and support are pressed to several times
 Euler's load in few or many steps, some of them with a small side force. A run passes in silence
 if its last state has negative eigenvalues, counted by a dense solver of its own, and nothing was
-told. Where there is no side force, the first place that is told is compared with Euler's load.
+reported. Where there is no side force, the first reported place is compared with Euler's load.
 """
 
 from __future__ import annotations
@@ -53,11 +53,11 @@ def solved(solid: st.Solid, method: object) -> tuple[st.Run, int]:
     states = []
     add = Recorder.add
 
-    def kept(self: Recorder, state: State, *given: object, **named: object) -> None:
+    def saved(self: Recorder, state: State, *given: object, **named: object) -> None:
         states.append(state)
         add(self, state, *given, **named)
 
-    Recorder.add = kept
+    Recorder.add = saved
     try:
         run = st.solve(solid, method, throw=False)
     finally:
@@ -83,10 +83,10 @@ def campaign(cases: int = 200, seed: int = 0) -> tuple[str, int]:
         run, negative = solved(solid, method)
         tally.add("columns")
         tally.add("ended early", not run.status.ok)
-        told = [loss for loss in run.determinism.losses if loss.kind == "bifurcation"]
-        tally.must(told or not negative, "silent", case, f"{negative} unstable modes", method)
-        if perfect and told:
-            place = float(told[0].where["program_time"]) * end / euler
+        reported = [loss for loss in run.determinism.losses if loss.kind == "bifurcation"]
+        tally.must(reported or not negative, "silent", case, f"{negative} unstable modes", method)
+        if perfect and reported:
+            place = float(reported[0].where["program_time"]) * end / euler
             off, body = abs(place - 1.0), solid.bodies[0]
             # shear and the shortening before it buckles lower the load by about Euler's strain
             tally.most("off over Euler's strain", off / euler)

@@ -1,6 +1,6 @@
 """Laws without stick against integrations of 30 digits, which share no code with the package.
 
-A mass on a spring is let go and turns round several times. The reference integrates each stretch
+A mass on a spring is released and turns round several times. The reference integrates each stretch
 between two reversals by Gauss collocation of order 24 in mpmath, with 40 digits, and finds the
 reversals by Newton's method. Needs mpmath; a law takes minutes.
 """
@@ -104,7 +104,7 @@ def step(f: Rates, y: list[Any], h: Any, s: int, r: int, a: Any, b: list[Any]) -
     return [y[d] + h * mp.fsum(b[j] * slopes[j][d] for j in range(STAGES)) for d in range(size)]
 
 
-def reference(f: Rates, watch_z: bool, h: Any) -> tuple[list[Any], list[Any]]:
+def reference(f: Rates, monitor_z: bool, h: Any) -> tuple[list[Any], list[Any]]:
     """Return the state at the end and the times of reversal."""
     a, b = gauss()
     y, t, s, r, turns = [mp.mpf("0.01"), mp.mpf(0), mp.mpf(0)], mp.mpf(0), -1, -1, []
@@ -112,7 +112,7 @@ def reference(f: Rates, watch_z: bool, h: Any) -> tuple[list[Any], list[Any]]:
     while t < end:
         now = min(h, end - t)
         new = step(f, y, now, s, r, a, b)
-        which = [k for k, side in ((1, s), (2, r)) if (k == 1 or watch_z) and new[k] * side < 0]
+        which = [k for k, side in ((1, s), (2, r)) if (k == 1 or monitor_z) and new[k] * side < 0]
         if which:
             best = None
             for k in which:
@@ -143,8 +143,8 @@ def campaign(laws: tuple[str, ...] = tuple(LAWS)) -> tuple[str, int]:
     """Print the differences at three tolerances; at the finest they must be below 1e-8."""
     tally = Tally()
     for name in laws:
-        f, law, watch, h = LAWS[name]
-        want, turns = reference(f, watch, mp.mpf(h))
+        f, law, monitor, h = LAWS[name]
+        want, turns = reference(f, monitor, mp.mpf(h))
         chain = st.Chain(mass=[1.0], stiffness=2000.0, law=law, x0=0.01, gravity=9.81)
         for rtol in (1e-9, 1e-11, 1e-12):
             run = st.solve(chain, Radau(rtol=rtol), t_span=(0.0, T_END))

@@ -1,4 +1,4 @@
-"""Bifurcation of plates under plane strain, told by every method, against an exact solution.
+"""Bifurcation of plates under plane strain, reported by every method, against an exact solution.
 
 Euler's load holds for slender columns. A plate of length L and thickness H between frictionless
 rollers has an exact one at any slenderness: about the homogeneous state of a compressible
@@ -54,11 +54,11 @@ def determinant(squeeze: float, poisson: float, slender: float) -> float:
     cross = shear / (f1 * f2)
     k = np.pi / slender
     # state (U, V, U', V') of u = U sin kX, v = V cos kX
-    march = np.zeros((4, 4))
-    march[0, 2] = march[1, 3] = 1.0
-    march[2, 0], march[2, 3] = a11 * k**2 / mu, (a12 + cross) * k / mu
-    march[3, 1], march[3, 2] = mu * k**2 / a22, -(a12 + cross) * k / a22
-    half = expm(0.5 * march)[:, [1, 2]]
+    rates = np.zeros((4, 4))
+    rates[0, 2] = rates[1, 3] = 1.0
+    rates[2, 0], rates[2, 3] = a11 * k**2 / mu, (a12 + cross) * k / mu
+    rates[3, 1], rates[3, 2] = mu * k**2 / a22, -(a12 + cross) * k / a22
+    half = expm(0.5 * rates)[:, [1, 2]]
     across = mu * half[2] - cross * k * half[1]
     normal = a22 * half[3] + a12 * k * half[0]
     return float(across[0] * normal[1] - across[1] * normal[0])
@@ -74,8 +74,8 @@ def exact(poisson: float, slender: float) -> float:
     return float(brentq(determinant, *ends, args=(poisson, slender), xtol=1e-14))
 
 
-def told(method: object, poisson: float, slender: float, squeeze: float, touch: bool) -> float:
-    """Return the force at which a run tells of the first bifurcation; NaN for none.
+def reported(method: object, poisson: float, slender: float, squeeze: float, touch: bool) -> float:
+    """Return the force at which a run reports of the first bifurcation; NaN for none.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ def campaign(steps: tuple[int, ...] = (20, 400)) -> tuple[str, int]:
         for count, touch in itertools.product(steps, (False, True)):
             end, numbers = "plane" if touch else "rollers", ""
             for name, make in NAMES.items():
-                off = told(make(count), poisson, slender, 1.9 * known, touch) / wanted - 1.0
+                off = reported(make(count), poisson, slender, 1.9 * known, touch) / wanted - 1.0
                 numbers += f" {100.0 * off:+.4f} % |"
                 tally.most("off", abs(off))
                 tally.must(abs(off) < 1e-3, "load", name, slender, poisson, end, count, off)

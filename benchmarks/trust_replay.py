@@ -99,11 +99,11 @@ def damages(h: ChainHistory, rng: np.random.Generator) -> dict[str, ChainHistory
 def campaign(chains: int = 300, seed: int = 1) -> tuple[str, int]:
     """Replay honest runs and damaged ones."""
     rng, tally, spent, took = np.random.default_rng(seed), Tally(), 0.0, 0.0
-    kept: list[ChainHistory] = []
+    saved: list[ChainHistory] = []
     build = solver.build_run
 
     def keep(chain, method, request, history):
-        kept.append(history)
+        saved.append(history)
         return build(chain, method, request, history)
 
     solver.build_run = keep
@@ -114,7 +114,7 @@ def campaign(chains: int = 300, seed: int = 1) -> tuple[str, int]:
         begin = time.perf_counter()
         run = st.solve(chain, method, (0.0, end), save=samples, throw=False)
         took += time.perf_counter() - begin
-        history = kept.pop()
+        history = saved.pop()
         tally.add("solved" if run.status.ok else "not solved")
         begin = time.perf_counter()
         found = replay_check(chain, history, history.trajectory, method.rtol)

@@ -1,4 +1,4 @@
-"""Random drops of two to six rods: no overlap that the audit does not tell, no run that hangs.
+"""Random drops of two to six rods: no overlap that the audit does not report, no run that hangs.
 
 Rods of random radii, lengths and directions fall on a fixed rod or on each other, ends first too,
 some onto a floor. Overlaps are measured by SciPy on samples of the splines, with no code of the

@@ -152,13 +152,13 @@ def campaign(seed: int = 0, many: int = 12) -> tuple[str, int]:
     """Run the twelve sliders and those of a seed; the ledger must close to 1e-5."""
     tally = Tally()
     for slider in (*TWELVE[:many], *drawn(seed, many)):
-        told = measured(slider)
-        print(json.dumps(told), flush=True)
-        tally.add("Newton iterations", told["iterations"])
-        tally.add("cuts", told["cuts"])
-        tally.most("ledger", told["ledger"])
-        tally.must(told["status"] == "SOLVED", "not solved", slider)
-        tally.must(told["ledger"] <= LEDGER, "open", slider, told["ledger"])
+        reported = measured(slider)
+        print(json.dumps(reported), flush=True)
+        tally.add("Newton iterations", reported["iterations"])
+        tally.add("cuts", reported["cuts"])
+        tally.most("ledger", reported["ledger"])
+        tally.must(reported["status"] == "SOLVED", "not solved", slider)
+        tally.must(reported["ledger"] <= LEDGER, "open", slider, reported["ledger"])
     return tally.result()
 
 

@@ -1,11 +1,11 @@
 """Snap-off with inertia against the energy that continuation sets free: strip, cap and tape.
 
 The support is driven slowly to just beyond the limit point and held there, until drag has
-brought the solid to rest on the far branch. What is told:
+brought the solid to rest on the far branch. What is reported:
 
 - *predicted*: energy at the limit point, and the work to where the support is held, less the
   energy of the far branch there. Continuation alone knows it, and it is a difference of two
-  states: whatever way leads from one to the other, drag, friction and the scheme share it.
+  states: whatever path leads from one to the other, drag, friction and the scheme share it.
 - *released*: what they took in motion since the limit point.
 - *area*: between the branch that snaps back and the jump. It is the prediction less the heat
   of friction on the way back and forth; without friction they are the same.
@@ -145,7 +145,7 @@ def tape(times, values, model=TAPE, sizes=(2.0, 0.2), cells=(8, 1)):
 def predicted(run) -> tuple[float, float, float, float]:
     """Return where supports are held, the energy set free there, the area, the heat beside it."""
     e, u = run.energy, run.variables["displacement"].values
-    told = e.columns()
+    reported = e.columns()
     total, force = e.stored + e.adhesive, run.variables["force_y"].values
     if run.system.readings.support:
         # tapes are driven along both axes
@@ -167,16 +167,17 @@ def predicted(run) -> tuple[float, float, float, float]:
         return after - at_limit
 
     done = abs(float(force[first])) * (held - limit)
-    area = done - change(told["external_work"])
-    return held, done - change(total), area, change(told["friction_heat"])
+    area = done - change(reported["external_work"])
+    return held, done - change(total), area, change(reported["friction_heat"])
 
 
 def set_free(run, begin: float) -> tuple[float, float]:
     """Return what drag and the scheme took from a time on, with what still moves, and friction."""
-    told, t = run.energy.columns(), run.energy.time
-    lost = told["kinetic"] + told["viscous_heat"] + told["algorithmic"]
+    reported, t = run.energy.columns(), run.energy.time
+    lost = reported["kinetic"] + reported["viscous_heat"] + reported["algorithmic"]
     dragged, heated = (
-        float(values[-1] - np.interp(begin, t, values)) for values in (lost, told["friction_heat"])
+        float(values[-1] - np.interp(begin, t, values))
+        for values in (lost, reported["friction_heat"])
     )
     return dragged, heated
 
@@ -184,7 +185,7 @@ def set_free(run, begin: float) -> tuple[float, float]:
 def compare(
     make: Callable, start: float, u_end: float, steps: int, density: float, drag: float
 ) -> Free:
-    """Return the energies that both ways tell; `make` takes the times of a program, and values."""
+    """Return the energies of both paths; `make` takes the times of a program, and values."""
     path = st.solve(make((start, 1.0), (0.0, u_end)), so.Continuation(steps=steps))
     held, energy, area, rubbed = predicted(path)
     end = 1.0 + 40.0 / drag
@@ -203,7 +204,7 @@ def _made(make: Callable, **more) -> Callable:
 STRIP = (0.0, 30.0, 240, 1e-10, 100.0)
 PILLAR = (0.0, 2.0, 80, 1e-8, 100.0)
 PEELED = (1e-10, 1e4)
-# coarser, the frictionless cap lets go of its elements one by one, and has a limit point at each
+# coarser, the frictionless cap releases its elements one by one, and has a limit point at each
 CASES = {
     "strip": (strip, *STRIP),
     "strip-ea-0.005": (_made(strip, model=st.laws.EA(0.005)), *STRIP),

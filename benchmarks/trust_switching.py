@@ -338,7 +338,7 @@ def _root(
 
 
 def verdict(case: tuple, rtol: float) -> tuple[str, float]:
-    """Return what the run says of a case beside the exact one, and the margin it tells."""
+    """Return what the run says of a case beside the exact one, and the margin it reports."""
     system, t_end, _, right, other = case
     try:
         run = st.solve(system, EventDriven(rtol=rtol, max_steps=20_000), t_span=(0.0, t_end))

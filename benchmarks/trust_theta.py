@@ -1,6 +1,6 @@
 """Convergence of ThetaStepper on random blocks and chains: does the error fall with its order?
 
-Laws with a jump, or that weaken, leave a wrong end that no step mends where a scheme steps over
+Laws with a jump, or that weaken, leave a wrong end that no step repairs where a scheme steps over
 the moment of stick. Each chain is drawn in units of its own, solved by `EventDriven`, and stepped
 with h, h/10 and h/100. Where in a step an event falls is chance, so an error is the largest of
 three steps of nearly one length. Chains are left out where a change of 1e-6 in the start changes
@@ -8,7 +8,7 @@ the events of `EventDriven`.
 
 A step so long that the error of the scheme exceeds the margin of a decision, by which a mass at
 rest is held or not, takes the other side of it, as another start would. For each series that
-does not fall, the margins at which masses came to rest are told, and the errors of shorter steps,
+does not fall, the margins at which masses came to rest are reported, and errors of shorter steps,
 down to where the order shows: a plateau would have none.
 """
 
@@ -144,7 +144,7 @@ def errors(
             step = case.t_end / int(case.steps * level * near)
             method = st.ThetaStepper(step=step, theta=case.theta)
             run = st.solve(case.chain, method, (0.0, case.t_end), save=5)
-            # a long step under weakening friction is told beforehand
+            # a long step under weakening friction is reported in advance
             named = {check.check for check in run.audit if check.ok is False}
             held = held and named <= {"step_below_weakening_limit"}
             worst = max(worst, float(np.max(np.abs(run.variables["x"].values - places))))
@@ -175,10 +175,10 @@ def smallest_margin(case: Case, exact: st.Run) -> float:
 
 
 def on_and_on(case: Case, exact: st.Run) -> bool:
-    """Tell the errors of shorter steps; return whether the last ones fall with the order."""
+    """Print the errors of shorter steps; return whether the last ones fall with the order."""
     found, _ = errors(case, exact, _SHORTER)
-    told = ", ".join(f"h/{k}: {e:.1e}" for k, e in zip(_SHORTER, found, strict=True))
-    print(f"    nearest decision: {smallest_margin(case, exact):.1e} of the bound; {told}")
+    reported = ", ".join(f"h/{k}: {e:.1e}" for k, e in zip(_SHORTER, found, strict=True))
+    print(f"    nearest decision: {smallest_margin(case, exact):.1e} of the bound; {reported}")
     return found[-1] <= max(_CHANCE * found[-2] * _SHORTER[-2] / _SHORTER[-1], _FLOOR)
 
 
@@ -191,8 +191,8 @@ def series(case: Case, rng: np.random.Generator, number: int, tally: Tally) -> l
     found, held = errors(case, exact)
     tally.must(held, "audit", number)
     if not falls(found):
-        told = " ".join(f"{error:.1e}" for error in found)
-        print(f"case {number}: {case.chain.n_mass} masses, theta {case.theta:.3f}: {told}")
+        reported = " ".join(f"{error:.1e}" for error in found)
+        print(f"case {number}: {case.chain.n_mass} masses, theta {case.theta:.3f}: {reported}")
         sizes = [s for s in 10.0 ** np.arange(-5.5, -1.9, 0.5) if not reference(case, rng, s)[1]]
         tally.add("do not fall with the order")
         tally.must(on_and_on(case, exact), f"do not fall below h/{_SHORTER[-2]} either", number)

@@ -1,7 +1,7 @@
 """One problem in many systems of units: the same numbers to 1e-8, the same iterations but for one.
 
 Lengths from 1e-12 m to 1e6 m and moduli from 1e-6 to 1e15 Pa, for load steps with springs,
-pressure, stages, a turning circle, two bodies by half passes, arc length and motion.
+pressure, stages, a turning circle, two bodies by the two-half-pass, arc length and motion.
 """
 
 from __future__ import annotations

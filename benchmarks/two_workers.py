@@ -13,7 +13,7 @@ import os
 import time
 
 import numpy as np
-from bench_studies import CHAIN, KEEP, SPAN, frictions, swept
+from bench_studies import CHAIN, RESULTS, SPAN, frictions, swept
 from record import Record, load, record_all
 
 import stiction as st
@@ -24,10 +24,10 @@ def workers(record: Record, quick: bool) -> None:
     count, cores = 2_000 if quick else 200_000, 2
     fields = {"law.mu": frictions(count)}
     method = st.ThetaStepper(step=8e-4)
-    sweep = st.Sweep(CHAIN, fields, t_span=SPAN, keep=KEEP, method=method)
-    swept(st.Sweep(CHAIN, {"law.mu": frictions(8)}, t_span=SPAN, keep=KEEP, method=method), 1)
+    sweep = st.Sweep(CHAIN, fields, t_span=SPAN, results=RESULTS, method=method)
+    swept(st.Sweep(CHAIN, {"law.mu": frictions(8)}, t_span=SPAN, results=RESULTS, method=method), 1)
     half = st.Sweep(
-        CHAIN, {"law.mu": frictions(count // cores)}, t_span=SPAN, keep=KEEP, method=method
+        CHAIN, {"law.mu": frictions(count // cores)}, t_span=SPAN, results=RESULTS, method=method
     )
     # in turns, so that all meet the same machine; who comes first changes. Beside them what two
     # processes reach that share nothing: a virtual core is slower while the other one works
@@ -51,8 +51,8 @@ def workers(record: Record, quick: bool) -> None:
     what = f"{count:,} of these chains: two workers against one, store included"
     known = not quick and (os.cpu_count() or 1) >= cores
     met = ratio >= 1.8 if known else None
-    told = f"{ratio:.2f} times; {most:.2f} by two processes that share nothing"
-    record.target(what, ">= 1.8 times", told, met)
+    reported = f"{ratio:.2f} times; {most:.2f} by two processes that share nothing"
+    record.target(what, ">= 1.8 times", reported, met)
 
 
 def apart(sweep: st.Sweep, cores: int) -> float:

@@ -98,7 +98,7 @@ def damage(monkeypatch, module, name, change):
 
 
 def tampered(solve, change):
-    """Return the run of `solve(checkpoint)` in whose middle `change` spoils what was kept."""
+    """Return the run of `solve(checkpoint)` in whose middle `change` spoils what was saved."""
     checkpoint = Memory(once=True, last=1)
     with pytest.raises(KeyboardInterrupt):
         solve(checkpoint)

@@ -43,7 +43,7 @@ class Sphere:
         self.beyond = np.pi * 8.0 * work / 3.0 * self.range**2 / (2.0 * height**2) * 2.0
 
     def pressure(self, gap, share=1.0):
-        """Return the pressure at this gap and its slope, with a share of the attraction."""
+        """Return the pressure at this gap and its slope, with a fraction of the attraction."""
         q, size = self.range / gap, 8.0 * self.work / (3.0 * self.range)
         return size * (q**9 - share * q**3), size * (3.0 * share * q**3 - 9.0 * q**9) / gap
 

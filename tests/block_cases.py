@@ -36,7 +36,7 @@ needs_compiler = pytest.mark.skipif(mode() == "plain", reason="blocks are compil
 
 
 def check_block(blocks_of, chain, method, path, values, more=()):
-    """Compare a block with single runs; return how many were sound, and how many were doubtful.
+    """Compare a block with single runs; return how many were passed, and how many were invalid.
 
     path : of the field that has the values, from the chain on
     more : names of results beside NAMES
@@ -49,7 +49,7 @@ def check_block(blocks_of, chain, method, path, values, more=()):
 def check_sizes_and_orders(blocks_of, chain, method, path, values, more=()):
     """Compare blocks of 1, 2, 7 and all members, and all in other orders, with single runs.
 
-    Returns (sound, doubtful) of each of these blocks.
+    Returns (passed, invalid) of each of these blocks.
     """
     names = names_of(chain, more)
     runs = single_runs(chain, method, path, values)
@@ -85,27 +85,27 @@ def single_runs(chain, method, path, values):
 
 
 def check_runs(block, runs, names):
-    """Compare a block with the runs of its members; return how many were sound and doubtful."""
-    sound = doubtful = 0
+    """Compare a block with the runs of its members; return how many were passed and invalid."""
+    passed = invalid = 0
     for k, run in enumerate(runs):
         good = run.status.ok and not doubts(run)
-        doubtful += not good
+        invalid += not good
         # invalid members are repeated as single runs, which is always right; the reverse never is
         assert not (block.valid[k] and not good)
         if not block.valid[k]:
             continue
-        sound += 1
-        told = standard_results(run)
-        assert (told["status"], told["losses"], told["audit_failed"]) == (0, 0, 0)
-        assert block.reached[k] == told["reached"]
-        for name, kept in results_of(run, Reading(tuple(names)), lenient=True).items():
+        passed += 1
+        reported = standard_results(run)
+        assert (reported["status"], reported["losses"], reported["audit_failed"]) == (0, 0, 0)
+        assert block.reached[k] == reported["reached"]
+        for name, saved in results_of(run, Reading(tuple(names)), lenient=True).items():
             # a result that a run does not have is one number there
             values = block.results[name][k]
-            wanted = np.broadcast_to(kept.values, values.shape)
+            wanted = np.broadcast_to(saved.values, values.shape)
             assert np.array_equal(values, wanted, equal_nan=True), name
-        assert block.events[k] == told["events"]
-        assert block.imbalance[k] == told["imbalance"]
-    return sound, doubtful
+        assert block.events[k] == reported["events"]
+        assert block.imbalance[k] == reported["imbalance"]
+    return passed, invalid
 
 
 def check_divided(solve, columns):

@@ -1,4 +1,4 @@
-"""A judge of event-driven chains that shares no code with them, and random ties and grazes.
+"""A second method for event-driven chains, without their code, and random degenerate thresholds.
 
 Between the events of a run a chain under friction that does not depend on speed is linear. The
 judge takes nothing but the times and kinds of the events, goes from one to the next by matrix
@@ -19,7 +19,7 @@ SIGN = {"slip-": -1, "stick": 0, "slip+": 1}
 
 @dataclass
 class Verdict:
-    """What was found: the worst error in shares of its scale, and the shortest stay in stick."""
+    """What was found: the worst error in fractions of its scale, and the shortest stay in stick."""
 
     error: float
     where: str
@@ -49,8 +49,8 @@ class Judge:
         self.k, self.c = chain.stiffness_matrix(), chain.damping_matrix()
         self.held = chain.friction.mu_static * chain.normal_forces
         self.slid = chain.friction.mu_kinetic * chain.normal_forces
-        self.pieces = chain.load.pieces()
-        self.sines = len(self.pieces.amplitude)
+        self.segments = chain.load.segments()
+        self.sines = len(self.segments.amplitude)
         stiff = (np.diag(self.k) / self.m) ** 0.5 + np.diag(self.c) / self.m
         self.rate = stiff.max()
         self.response = 1.0 / stiff
@@ -60,12 +60,12 @@ class Judge:
         n, s = self.n, self.sines
         size = 2 * n + 2 + 2 * s
         a, drive = np.zeros((size, size)), np.zeros((n, size))
-        b = self.chain.load_shares
+        b = self.chain.load_weights
         drive[:, :n], drive[:, n : 2 * n] = -self.k, -self.c
         drive[:, 2 * n + 1] = b
         for j in range(s):
-            drive[:, 2 * n + 2 + j] = b * self.pieces.amplitude[j]
-            w = self.pieces.angular_frequency[j]
+            drive[:, 2 * n + 2 + j] = b * self.segments.amplitude[j]
+            w = self.segments.angular_frequency[j]
             a[2 * n + 2 + j, 2 * n + 2 + s + j] = w
             a[2 * n + 2 + s + j, 2 * n + 2 + j] = -w
         a[2 * n + 1, 2 * n] = slope
@@ -84,29 +84,29 @@ class Judge:
         for j in range(2 * n, len(a)):
             d[j] = np.abs(a[top, j]).max() / self.rate or 1.0
         d[2 * n + 2 + self.sines :] = d[2 * n + 2 : 2 * n + 2 + self.sines]
-        d[2 * n + 1] = np.abs(self.chain.load_shares / self.m).max() / self.rate or 1.0
+        d[2 * n + 1] = np.abs(self.chain.load_weights / self.m).max() / self.rate or 1.0
         # the straight load rises by its rate times 1
         d[2 * n] = max(d[2 * n], np.abs(a[2 * n + 1, 2 * n]) * d[2 * n + 1] / self.rate)
         return d
 
-    def loaded(self, x, v, t, piece):
-        p = self.pieces
-        straight = p.offset[piece] + p.rate[piece] * (t - p.time[piece])
+    def loaded(self, x, v, t, segment):
+        p = self.segments
+        straight = p.offset[segment] + p.rate[segment] * (t - p.time[segment])
         angle = p.angular_frequency * t + p.phase
         return np.concatenate([x, v, [1.0, straight], np.sin(angle), np.cos(angle)])
 
     def verdict(self, run, tolerance=1e-9):
-        """Return what is wrong with a run, in shares of the forces and speeds it met."""
+        """Return what is wrong with a run, in fractions of the forces and speeds it met."""
         chain, n, log = self.chain, self.n, run.event_log
         start, end = float(run.time[0]), float(run.time[-1])
         belt = chain.belt_speed
         x, v = chain.x_start.copy(), chain.v_start.copy()
         mode = np.sign(v - belt).astype(int)
-        inner = [t for t in self.pieces.time if start < t < end]
+        inner = [t for t in self.segments.time if start < t < end]
         stops = np.unique(np.concatenate([log.time, inner, [start, end]]))
         self.worst, self.where = 0.0, ""
         force = np.abs(self.held) + np.abs(self.drive(x, v, start))
-        force += (np.abs(self.k) @ np.abs(x)) + np.abs(chain.load_shares * chain.load.at(start))
+        force += (np.abs(self.k) @ np.abs(x)) + np.abs(chain.load_weights * chain.load.at(start))
         self.force = np.maximum(force, 1e-300)
         self.speed = np.maximum(np.abs(v) + abs(belt), self.force / self.m * self.response)
         since, shortest = np.full(n, -np.inf), np.inf
@@ -134,7 +134,7 @@ class Judge:
         return Verdict(self.worst, self.where, shortest, np.concatenate([x, v]))
 
     def drive(self, x, v, t):
-        return self.chain.load_shares * self.chain.load.at(t) - self.k @ x - self.c @ v
+        return self.chain.load_weights * self.chain.load.at(t) - self.k @ x - self.c @ v
 
     def note(self, error, where):
         if not error <= self.worst:
@@ -155,9 +155,9 @@ class Judge:
         span = until - t
         if span <= 0.0:
             return x, v
-        piece = max(int(np.searchsorted(self.pieces.time, t, side="right")) - 1, 0)
-        a, drives = self.matrices(mode, self.pieces.rate[piece])
-        z = self.loaded(x, v, t, piece)
+        segment = max(int(np.searchsorted(self.segments.time, t, side="right")) - 1, 0)
+        a, drives = self.matrices(mode, self.segments.rate[segment])
+        z = self.loaded(x, v, t, segment)
         looks = min(max(12, int(span * self.rate * 3.0)), 400)
         # in units in which all entries are rates, so that none is lost beside the others
         d = self.balance(a)
@@ -186,7 +186,7 @@ class Judge:
         return z[:n].copy(), z[n : 2 * n].copy()
 
 
-# ---- random ties and grazes
+# ---- random degenerate thresholds and grazing
 
 
 def scaled(chain, t_end, rng):
@@ -231,7 +231,7 @@ def scaled(chain, t_end, rng):
         x0=sign * chain.x_start[order] * length,
         v0=sign * chain.v_start[order] * length / time,
         supports=ends.get(chain.supports, chain.supports),
-        load_vector=chain.load_shares[order],
+        load_vector=chain.load_weights[order],
         normal_force=chain.normal_forces[order] * force,
     )
     return other, t_end * time
@@ -312,7 +312,7 @@ def tied(rng):
     # drives at their bounds (all, or some of them), or at nothing
     sign = rng.choice([-1.0, 1.0, 1.0, 0.0], n)
     drives = sign * chain.stick_bound
-    x = np.linalg.solve(chain.stiffness_matrix(), chain.load_shares * chain.load.at(0.0) - drives)
+    x = np.linalg.solve(chain.stiffness_matrix(), chain.load_weights * chain.load.at(0.0) - drives)
     moving = np.where(rng.random(n) < 0.2, rng.uniform(-1.0, 1.0, n), 0.0)
     spec = {
         "mass": mass,
@@ -374,7 +374,7 @@ def wrong(family, chain, run, expected, e):
     """Return in words what is wrong with a run."""
     if not run.status.ok:
         return f"{run.status.name}: {run.reason}"
-    told = {loss.kind for loss in run.determinism.losses}
+    reported = {loss.kind for loss in run.determinism.losses}
     verdict = Judge(chain).verdict(run)
     if verdict.error > 1e-9:
         return f"{verdict.error:.1e}: {verdict.where}"
@@ -385,9 +385,9 @@ def wrong(family, chain, run, expected, e):
         return f"{len(moved)} events, not {expected}"
     if family == "tangent":
         jump = chain.law.has_jump
-        if jump and abs(e) < 1e-15 and told != {"grazing_slip"}:
-            return "a touch was not told"
-        if told and (not jump or abs(e) > 1e-10):
+        if jump and abs(e) < 1e-15 and reported != {"grazing_slip"}:
+            return "a touch was not reported"
+        if reported and (not jump or abs(e) > 1e-10):
             return "a loss where there is none"
         if abs(e) > 1e-10 and ("stick" in moved) != (e > 0.0):
             return "stick" if e < 0.0 else "no stick"

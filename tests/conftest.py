@@ -52,11 +52,11 @@ def pytest_collection_modifyitems(config, items):
         if item.get_closest_marker("slow")
         or not listed.isdisjoint(item.nodeid.partition(mark)[0] for mark in ("::", "[", "\0"))
     }
-    kept = [item for item in items if (item in slow) == (speed == "slow")]
+    saved = [item for item in items if (item in slow) == (speed == "slow")]
     config.hook.pytest_deselected(
         items=[item for item in items if (item in slow) != (speed == "slow")]
     )
-    items[:] = kept
+    items[:] = saved
 
 
 @pytest.fixture

@@ -35,9 +35,9 @@ MOVED = (
   const stage = find(".stage"), before = stage.dataset.shown;
   const slider = find(`input[type=range][aria-label^="${path}, "]`);
   const begin = performance.now();
-  new MutationObserver((_, watch) => {
+  new MutationObserver((_, monitor) => {
     if (stage.dataset.shown === before) { return; }
-    watch.disconnect();
+    monitor.disconnect();
     requestAnimationFrame(() => requestAnimationFrame(() => done(performance.now() - begin)));
   }).observe(stage, { attributes: true });
   // a picture that never comes must fail a test, not keep it waiting

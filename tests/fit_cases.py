@@ -56,8 +56,8 @@ class Case:
         """Return what a perfect instrument would measure [N]."""
         curve = self.curve(np.arange(self.time.size, dtype=float))
         predict = Predictor(curve, self.true_rig, type(self.law))
-        told = predict(fields(self.law), fields(self.true_rig)).force
-        return told + self.true_rig.offset + self.true_rig.drift * (self.time - self.time[0])
+        reported = predict(fields(self.law), fields(self.true_rig)).force
+        return reported + self.true_rig.offset + self.true_rig.drift * (self.time - self.time[0])
 
     def curve(self, force: np.ndarray) -> Curve:
         """Return a curve with this force."""
@@ -66,7 +66,7 @@ class Case:
         )
 
     def drawn(self, seed: int, noise: float = 0.01) -> Curve:
-        """Return a measured curve, its noise a share of the largest friction."""
+        """Return a measured curve, its noise a fraction of the largest friction."""
         force = self.force()
         size = noise * np.abs(force - force.mean()).max()
         return self.curve(force + np.random.default_rng(seed).normal(0.0, size, force.size))

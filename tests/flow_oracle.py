@@ -24,14 +24,14 @@ def follow(plus, minus, normal, x, t_end, most=60):
     while len(found) < most:
         if mode:
             field = lambda t, x, f=fields[mode]: f(x)  # noqa: E731
-            watch = [lambda t, x: float(normal @ x)]
-            watch[0].direction = -mode
+            monitor = [lambda t, x: float(normal @ x)]
+            monitor[0].direction = -mode
         else:
             field = sliding
-            watch = [lambda t, x: into(x, 1), lambda t, x: into(x, -1)]
-        for event in watch:
+            monitor = [lambda t, x: into(x, 1), lambda t, x: into(x, -1)]
+        for event in monitor:
             event.terminal = True
-        run = solve_ivp(field, (t, t_end), x, events=watch, max_step=0.05, **TIGHT)
+        run = solve_ivp(field, (t, t_end), x, events=monitor, max_step=0.05, **TIGHT)
         if run.status == 0:
             return found
         t, x = float(run.t[-1]), run.y[:, -1]

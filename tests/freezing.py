@@ -77,10 +77,12 @@ STEPS, TOLERANCES = ("step", "part"), ("rtol", "tolerance", "newton_tolerance", 
 
 # checks of the audit that have another name since; their values are compared as they are
 RENAMED = {
+    "cubic_unique": "contact_velocity_unique",
     "contact_presses": "normal_force_compressive",
     "forces_above_floor": "residual_above_roundoff",
     "half_passes_balance": "two_half_pass_balance",
     "passes_reciprocal": "action_reaction_balance",
+    "scheme_loss_small": "numerical_dissipation_small",
     "scheme_takes_little": "numerical_dissipation_small",
 }
 

@@ -10,7 +10,7 @@ from stiction.solids.contact.partners import Boundary
 from stiction.solids.contact.virtual_work import MortarPass
 
 LAW = LennardJones(1.0, 0.3)
-# a law, and a tangential stiffness with which cells that leap slide or stick
+# a law, and a tangential stiffness with which cells whose projection jumps slide or stick
 FRICTION = {
     "none": (Frictionless(), 30.0),
     "slides": (DI(0.5, 1.0, 20.0), 30.0),

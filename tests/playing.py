@@ -53,8 +53,8 @@ def misses(run, film):
     exact = film["time"] if not film["tween"] else times_within(run, film)
     truth = movie_at(run, exact)
     worst = 0.0
-    for view, told in zip(truth.views, film["views"], strict=True):
-        for layer, other in zip(view.layers, told["layers"], strict=True):
+    for view, reported in zip(truth.views, film["views"], strict=True):
+        for layer, other in zip(view.layers, reported["layers"], strict=True):
             for name in ("points", "vectors"):
                 mine = getattr(layer, name, None)
                 if mine is None or layer.KIND == "trail":

@@ -153,7 +153,7 @@ def principal_stresses(law, stretches):
 
 
 def evaluate(contact_pass, x, closest, history, states=None, values=None):
-    """Return forces on the nodes and what is told about the points."""
+    """Return forces on the nodes and what is reported about the points."""
     residual = np.zeros_like(x)
     states = np.full(contact_pass.count, -1) if states is None else states
     out = contact_pass.evaluate(

@@ -35,11 +35,11 @@ def places(fine, stop, size, growth):
     while made[-1] < size:
         step *= growth
         made.append(made[-1] + step)
-    kept = np.array(made)
-    beyond = kept > stop
-    kept[beyond] = stop + (kept[beyond] - stop) * (size - stop) / (kept[-1] - stop)
-    kept[-1] = size
-    return kept
+    saved = np.array(made)
+    beyond = saved > stop
+    saved[beyond] = stop + (saved[beyond] - stop) * (size - stop) / (saved[-1] - stop)
+    saved[-1] = size
+    return saved
 
 
 def on_a_block(law, program, fine, fine_to, size, growth, layers):

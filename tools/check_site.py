@@ -88,7 +88,7 @@ def seen(site: Path, axe: str) -> Iterator[tuple[Path, int, list[str]]]:
             for dark in (False,) if not axe or path.parent in met else (False, True):
                 browser.open(path, dark=dark, ready=LOADED)
                 browser.run(DRAWN)
-                wrong += [str(told)[:300] for told in browser.problems]
+                wrong += [str(reported)[:300] for reported in browser.problems]
                 asked = {url.partition("?")[0].partition("#")[0] for url in browser.requests}
                 asked = {url for url in asked if not url.startswith(("data:", "blob:"))}
                 home = site.resolve().as_uri()
@@ -104,7 +104,7 @@ def seen(site: Path, axe: str) -> Iterator[tuple[Path, int, list[str]]]:
 
 
 def main() -> int:
-    """Tell what is wrong, and how much the pages load; return how many findings there are."""
+    """Print what is wrong, and how much the pages load; return how many findings there are."""
     site = Path(sys.argv[1])
     axe = Path(sys.argv[2]).read_text("utf-8") if len(sys.argv) > 2 else ""
     count = 0
@@ -120,8 +120,8 @@ def main() -> int:
         if size > MOST_BYTES:
             wrong.append(f"loads {size / 1e6:.2f} MB")
         count += len(wrong)
-        for told in wrong:
-            print(f"{path.relative_to(site)}: {told}", flush=True)
+        for reported in wrong:
+            print(f"{path.relative_to(site)}: {reported}", flush=True)
     first = sizes.get(site / "index.html", 0)
     print(
         f"{len(sizes)} pages, {count} findings; the first page loads {first / 1e6:.2f} MB, "

@@ -1,8 +1,8 @@
-"""Do what the first block of docs/start.md says, as a newcomer would, and tell how long it took.
+"""Do what the first block of docs/start.md says, as a newcomer would, and report how long it took.
 
 `python tools/follow_start.py [PYTHON]`: every line runs in a new folder with an empty home and no
 caches; ADDRESS is this repository, and `python3` the interpreter given. What was loaded is summed
-up from what pip says, and its time at 20 Mbit/s is told beside the time measured.
+up from what pip says, and its time at 20 Mbit/s is reported beside the time measured.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ def lines(page: str) -> list[str]:
 
 
 def _timed(line: str, python: str) -> str:
-    """Return a command that tells itself and how long it took."""
+    """Return a command that reports itself and how long it took."""
     command = line.strip().replace("ADDRESS", shlex.quote(str(ROOT))).replace("python3", python)
-    told = 'echo "==   $((SECONDS - begin)) s"'
-    return f"echo {shlex.quote(f'== {line.strip()}')}\nbegin=$SECONDS\n{command}\n{told}\n"
+    reported = 'echo "==   $((SECONDS - begin)) s"'
+    return f"echo {shlex.quote(f'== {line.strip()}')}\nbegin=$SECONDS\n{command}\n{reported}\n"
 
 
-def loaded(told: str) -> float:
+def loaded(reported: str) -> float:
     """Return the bytes that pip says it loads."""
-    found = re.findall(r"Downloading \S+ \(([\d.]+) (kB|MB|GB)\)", told)
+    found = re.findall(r"Downloading \S+ \(([\d.]+) (kB|MB|GB)\)", reported)
     return sum(float(size) * _UNITS[unit] for size, unit in found)
 
 
@@ -51,9 +51,9 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder, "home")
         home.mkdir()
-        kept = ("LANG", "PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "PIP_CERT", "SSL_CERT_FILE")
-        kept += ("PIP_CONFIG_FILE", "HTTPS_PROXY", "https_proxy", "NO_PROXY", "no_proxy")
-        environment = {name: os.environ[name] for name in kept if name in os.environ}
+        saved = ("LANG", "PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "PIP_CERT", "SSL_CERT_FILE")
+        saved += ("PIP_CONFIG_FILE", "HTTPS_PROXY", "https_proxy", "NO_PROXY", "no_proxy")
+        environment = {name: os.environ[name] for name in saved if name in os.environ}
         environment |= {"HOME": str(home), "PATH": os.environ["PATH"], "PIP_NO_CACHE_DIR": "1"}
         commands = "".join(_timed(line, python) for line in lines(page))
         begin = time.monotonic()

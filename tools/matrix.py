@@ -9,7 +9,7 @@
     python tools/matrix.py --oldest        # write the lists of the oldest anew: tools/oldest-*.txt
 
 Each environment is made in build/matrix. What README shows is run as a user does, figures
-included, and `stiction doctor` must find no fault. What pip loads is kept in a folder, from which
+included, and `stiction doctor` must find no fault. What pip loads is cached in a folder, from which
 the next attempt installs where the index does not answer. When all four passed, the newest are
 written into src/stiction/core/provenance.py, after which later ones are named where they run.
 """
@@ -33,7 +33,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 BUILD = ROOT / "build" / "matrix"
 PROVENANCE = ROOT / "src" / "stiction" / "core" / "provenance.py"
-KEPT = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "stiction-ci" / "matrix"
+SAVED = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "stiction-ci" / "matrix"
 
 PYTHONS = ("3.11", "3.13")
 EVERY = tuple(f"{python}-{which}" for python in PYTHONS for which in ("oldest", "newest"))
@@ -119,10 +119,10 @@ def interpreter(version: str) -> Path:
 
 
 def install(name: str, part: bool) -> None:
-    """Make an environment from the index, or from what an earlier run has kept."""
+    """Make an environment from the index, or from what an earlier run has saved."""
     version, _, which = name.partition("-")
     subprocess.run([interpreter(version), "-m", "venv", BUILD / name], check=True)
-    python, kept = BUILD / name / "bin" / "python", KEPT / f"{name}{'-part' if part else ''}"
+    python, saved = BUILD / name / "bin" / "python", SAVED / f"{name}{'-part' if part else ''}"
     bounds = ("-c", oldest_file(version)) if which == "oldest" else ()
     wanted = (".", *FOR_PART) if part else (".[test]",)
     print(f"{name}: installing", flush=True)
@@ -130,11 +130,11 @@ def install(name: str, part: bool) -> None:
         with tempfile.TemporaryDirectory() as fresh:
             words = [python, *PIP, "--timeout", "20", "download", "--dest", fresh, *bounds]
             if _ran([*words, *BUILDERS, *wanted], seconds=300):
-                shutil.rmtree(kept, ignore_errors=True)
-                shutil.copytree(fresh, kept)
+                shutil.rmtree(saved, ignore_errors=True)
+                shutil.copytree(fresh, saved)
                 break
         print(f"{name}: attempt {attempt}: the index does not answer", flush=True)
-    words = [python, *PIP, "install", "--no-index", "--find-links", kept, *bounds, "--editable"]
+    words = [python, *PIP, "install", "--no-index", "--find-links", saved, *bounds, "--editable"]
     subprocess.run([*words, *wanted], cwd=ROOT, check=True)
 
 

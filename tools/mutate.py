@@ -10,7 +10,7 @@
 
 A fault is one changed sign, term, index, number, name, comparison, check, unit or kind. The tree
 is copied, one fault is put into the copy, and the tests nearest to it are run, first with kernels
-as plain Python, then compiled. A fault that takes for ever counts as seen only if the sound tree
+as plain Python, then compiled. A fault that takes for ever counts as seen only if the valid tree
 is done in half the time. Faults that change nothing are argued one by one in a file and left out
 of the rates.
 """
@@ -55,7 +55,7 @@ def parsed(words: list[str] | None = None) -> argparse.Namespace:
     add("--package", metavar="NAME", help="try only faults of one package")
     add("--named", action="store_true", help="try only the faults that reviews found")
     add("--only", action="append", metavar="ID", help="try only this fault, drawn or not")
-    add("--list", action="store_true", help="tell the faults and try none")
+    add("--list", action="store_true", help="list the faults and try none")
     add("--workers", type=int, default=1, help="faults tried at the same time")
     add("--glance", action="store_true", help="half the time, and compile no changed kernel")
     add("--patience", type=float, default=1.0, help="times the seconds that tests may take")
@@ -71,7 +71,7 @@ def parsed(words: list[str] | None = None) -> argparse.Namespace:
 def chosen_of(options: argparse.Namespace, tree: Tree, every: list[Mutant]) -> list[Mutant]:
     """Return the faults to try."""
     sources = {file: (tree.root / file).read_bytes() for file in tree.sources}
-    # a fault told in the table must exist even when it is not asked for
+    # a fault reported in the table must exist even when it is not asked for
     named = locate(NAMED, sources) if options.root == ROOT or options.named else []
     if options.only:
         wanted = [m for m in (*named, *every) if m.id in options.only]
@@ -131,7 +131,7 @@ def main(words: list[str] | None = None) -> int:
     options.root = options.root.resolve()
     tree = Tree(options.root)
     every = candidates(tree)
-    # code that was edited since is for a run over all faults to tell of
+    # code that was edited since is for a run over all faults to report
     arguments = argued(options.argued, every, strict=options.sample is None)
     chosen = chosen_of(options, tree, every)
     if options.list:

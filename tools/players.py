@@ -1,4 +1,4 @@
-"""Write the players of saved runs, and tell for each how large it is and how exact.
+"""Write the players of saved runs, and report for each how large it is and how exact.
 
 `python tools/players.py OUT RUN...` writes OUT/NAME.html for each saved run or study, unpacks
 what was written and compares it with the saved states: at every saved time that a straight line

@@ -1,4 +1,4 @@
-"""Write the stubs that tell type checkers and editors what each public name is.
+"""Write the stubs that show type checkers and editors what each public name is.
 
 ::
 

@@ -28,7 +28,7 @@ TIMES = 2
 
 
 def main(names: list[str]) -> int:
-    """Measure, and write after each: what is measured is kept; return how many failed."""
+    """Measure, and write after each: what is measured is saved; return how many failed."""
     known = tomllib.loads(FILE.read_text(encoding="utf-8"))["seconds"] if FILE.exists() else {}
     every = [*built_in(), *ready()]
     failed = 0

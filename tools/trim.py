@@ -54,7 +54,7 @@ def main() -> int:
 
 def without_symbols(strip: str) -> None:
     """Take the symbols for debuggers out of libraries; all back if anything no longer loads."""
-    kept = {}
+    saved = {}
     for library in SITE.rglob("*.so"):
         if library.parent.name.endswith(".libs"):
             continue  # laid out anew when the wheel was made, they do not survive it
@@ -62,11 +62,11 @@ def without_symbols(strip: str) -> None:
         whole = library.with_name(f".{library.name}.whole")
         done = subprocess.run([strip, "--strip-unneeded", "-o", small, library], check=False)
         if done.returncode == 0 and small.stat().st_size < library.stat().st_size:
-            kept[library] = library.replace(whole)
+            saved[library] = library.replace(whole)
             small.replace(library)
         small.unlink(missing_ok=True)
     whole_again = not imports()
-    for library, whole in kept.items():
+    for library, whole in saved.items():
         if whole_again:
             whole.replace(library)
         whole.unlink(missing_ok=True)

@@ -25,13 +25,13 @@ def written(root: Path = ROOT) -> str:
 
 
 def version(root: Path = ROOT) -> str:
-    """Return the version to build; what the package says where no tag tells."""
+    """Return the version to build; what the package says where no tag reports."""
     if given := os.environ.get("STICTION_VERSION", ""):
         return given
-    ours, told = written(root), _describe(root)
-    if told is None:
+    ours, reported = written(root), _describe(root)
+    if reported is None:
         return ours
-    tag, commits, commit, dirty = told
+    tag, commits, commit, dirty = reported
     if commits == "0" and not dirty:
         if tag != ours:
             raise SystemExit(
@@ -46,7 +46,7 @@ def version(root: Path = ROOT) -> str:
 
 
 def _describe(root: Path) -> tuple[str, str, str, str] | None:
-    """Return tag, commits since, commit and whether files differ; None where git cannot tell."""
+    """Return tag, commits since, commit and whether files differ; None where git does not know."""
     try:
         # the tags of a tree around this one say nothing
         top = _git(root, "rev-parse", "--show-toplevel")

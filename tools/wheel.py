@@ -29,7 +29,7 @@ _BUILT_FROM = ("src", "tools", "pyproject.toml", "README.md", "LICENSE")
 
 
 def main() -> int:
-    """Build the wheel and tell where it is."""
+    """Build the wheel and print where it is."""
     out = Path(sys.argv[1] if len(sys.argv) > 1 else ROOT / "dist").resolve()
     kind = KINDS.get(platform.machine())
     if kind is None:
@@ -82,8 +82,8 @@ def build(tree: Path, out: Path) -> Path:
     with tempfile.TemporaryDirectory() as scratch:
         pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet"]
         # the copy has no tags
-        told = [sys.executable, str(ROOT / "tools" / "version.py")]
-        named = subprocess.run(told, check=True, capture_output=True, text=True).stdout.strip()
+        reported = [sys.executable, str(ROOT / "tools" / "version.py")]
+        named = subprocess.run(reported, check=True, capture_output=True, text=True).stdout.strip()
         subprocess.run(
             [*pip, "wheel", "--no-deps", "-w", scratch, str(tree)],
             env={**os.environ, "STICTION_VERSION": named},

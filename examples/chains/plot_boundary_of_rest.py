@@ -1,5 +1,5 @@
 r"""
-The boundary of the stick set: one-sided stability and the corner of simultaneous slip
+The boundary of the stick set: one-sided stability and the vertex of simultaneous slip
 ======================================================================================
 
 **Physics.** In an equilibrium on the boundary of the stick set one mass has reached its friction
@@ -15,7 +15,7 @@ and with :math:`\zeta \ge 1` it creeps towards the boundary without reaching it.
 
 The paper also says that at the *right* ends of the three intervals any increase of the force moves
 all masses at once. With :math:`R = b f - K x` the right ends have :math:`R_i = -\mu N_i`, so an
-increase moves every mass *away* from its bound. The statement holds at the lower corner.
+increase moves every mass *away* from its bound. The statement holds at the lower vertex.
 
 Source: Axioms 14(4) 299, section 3 (stability) and section 5 (slip initiation).
 """
@@ -78,32 +78,32 @@ assert abs(ends[1.0, shift][2] + shift * overshoot) < 1e-12
 assert 0.0 < ends[20.0, shift][2] < 2e-3 * shift
 
 # %%
-# Now the corners. Start at the lower and at the upper end of all three intervals and raise the
+# Now the vertices. Start at the lower and at the upper end of all three intervals and raise the
 # load by 0.05 N/s.
 centre = FORCE * np.cumsum(np.full(3, 1.0 / SPRING))
 half = MU * G * np.cumsum(np.array([3.0, 2.0, 1.0]) / SPRING)
 rise = {}
-for name, corner in (("lower", centre - half), ("upper", centre + half)):
-    pulled = replace(chain, x0=corner, load=st.Ramp(rate=0.05, start=FORCE))
+for name, vertex in (("lower", centre - half), ("upper", centre + half)):
+    pulled = replace(chain, x0=vertex, load=st.Ramp(rate=0.05, start=FORCE))
     run = st.solve(pulled, t_span=(0.0, 62.0))
     rise[name] = np.array(run.quantities["onset_force"].value) - FORCE
-    print(f"{name} corner: masses 1, 2, 3 let go after an increase of", rise[name], "N")
+    print(f"{name} vertex: masses 1, 2, 3 slip after an increase of", rise[name], "N")
     slow = pulled.critical_force()
     assert slow is not None  # known in closed form for a chain on a wall
     print("   slowly rising load, closed form:", slow - FORCE, "N")
 
 # %%
-# :meth:`StickSet.launch <stiction.chains.stick_set.StickSet.launch>` gives the same corner, and
+# :meth:`StickSet.launch <stiction.chains.stick_set.StickSet.launch>` gives the same vertex, and
 # :meth:`StickSet.stability <stiction.chains.stick_set.StickSet.stability>` the response to a
 # displacement.
 stick = st.StickSet(chain)
-print("launch corner for a rising load:", stick.launch().corner)
+print("launch vertex for a rising load:", stick.launch().vertex)
 print("pushed to the right, masses 1, 2, 3:", *stick.stability(edge).right, sep="; ")
-assert stick.launch().corner == "lower"
+assert stick.launch().vertex == "lower"
 assert stick.stability(edge).right[2] == "slips back"
 
 # %%
-# From the lower corner all three masses slip at the first increase. From the upper one no mass
+# From the lower vertex all three masses slip at the first increase. From the upper one no mass
 # slips until the load has grown by :math:`2 \mu g m_3`, and mass 1 needs three times that.
 assert np.all(rise["lower"] == 0.0)
 assert abs(rise["upper"][2] - 2.0 * MU * G) < 1e-12

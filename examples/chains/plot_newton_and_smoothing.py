@@ -34,7 +34,7 @@ widths = np.array([1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6])
 
 
 def effort(step, width, line_search):
-    """Return Newton iterations per step and the share of steps that did not converge."""
+    """Return Newton iterations per step and the fraction of steps that did not converge."""
     method = st.chains.RegularizedTheta(
         step=step, theta=1.0, smoothing=width, line_search=line_search
     )

@@ -39,8 +39,8 @@ stick = st.StickSet(chain)
 # %%
 # Method and solve
 # ----------------
-# Targets: the centre, the eight corners, and 31 random states of the set.
-centre = np.mean(stick.corners(), axis=0)
+# Targets: the centre, the eight vertices, and 31 random states of the set.
+centre = np.mean(stick.bounds(), axis=0)
 targets = np.vstack([centre, stick.vertices(), stick.sample(31, seed=7)])
 errors, runs = [], []
 for x_star in targets:
@@ -65,7 +65,7 @@ for i, ax in enumerate(axes):
     ):
         ax.plot(run.data["x"][:, i], run.data["v"][:, i], color=colour)
         ax.plot(run.final["x"][i], 0.0, "o", color=colour)
-    ax.plot([stick.corners()[0][i], stick.corners()[1][i]], [0.0, 0.0], color="0.7", lw=4, zorder=0)
+    ax.plot([stick.bounds()[0][i], stick.bounds()[1][i]], [0.0, 0.0], color="0.7", lw=4, zorder=0)
     ax.set(xlabel=f"displacement of mass {i + 1} [m]")
 axes[0].set_ylabel("velocity [m/s]")
 

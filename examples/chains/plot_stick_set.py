@@ -57,18 +57,18 @@ run.plot.stick_set()
 # The box of (29) is too large, and so is the smaller set in which each interval is *conditional*
 # on the previous mass, as in the derivation of (15)-(17). A random sample of the box with a seed
 # is the second method.
-draws = np.random.default_rng(3).uniform(*stick.corners(), size=(40_000, 3))
+draws = np.random.default_rng(3).uniform(*stick.bounds(), size=(40_000, 3))
 inside = np.array([stick.contains(x) for x in draws]).mean()
 for mass in ([1.0, 1.0, 1.0], [1.0, 2.0, 4.0]):
     other = st.StickSet(replace(chain, mass=np.array(mass)))
     box = other.projections().box_ratio
     print(f"masses {mass}: box {box:.1f} times the set, ", end="")
     print(f"nested intervals {other.sequence_ratio:.1f} times")
-print(f"share of the box that sticks: {inside:.5f}, closed form {1.0 / 90.0:.5f}")
+print(f"fraction of the box that sticks: {inside:.5f}, closed form {1.0 / 90.0:.5f}")
 
 centre = FORCE * np.cumsum(1.0 / SPRING)
 half = MU * G * np.cumsum(np.array([3.0, 2.0, 1.0]) / SPRING)
-assert np.allclose(np.array(stick.corners()), [centre - half, centre + half], rtol=1e-14)
+assert np.allclose(np.array(stick.bounds()), [centre - half, centre + half], rtol=1e-14)
 assert abs(stick.projections().box_ratio - 90.0) < 1e-9
 assert abs(stick.sequence_ratio - 6.0) < 1e-12
 assert abs(inside - 1.0 / 90.0) < 4.0 * np.sqrt(1.0 / 90.0 / 40_000)

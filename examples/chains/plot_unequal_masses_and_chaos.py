@@ -54,7 +54,7 @@ shaken = replace(chain, load=st.chains.SumOf([st.Constant(10.0), st.chains.Sine(
 # difference of a mass that sticks in both runs is constant.
 
 
-def growth(chain, t_end, size=1e-7, pieces=200):
+def growth(chain, t_end, size=1e-7, intervals=200):
     """Return the growth rate [1/s] of the distance of two motions, piece by piece."""
     start = np.random.default_rng(1).standard_normal((2, chain.n_mass))
     stiffness, mass = chain.stiffness_matrix(), chain.masses
@@ -63,7 +63,7 @@ def growth(chain, t_end, size=1e-7, pieces=200):
         return np.sqrt(d[0] @ stiffness @ d[0] + d[1] @ (mass * d[1]))
 
     state, apart = np.array([chain.x_start, chain.v_start]), start * size / norm(start)
-    times, rates = np.linspace(0.0, t_end, pieces + 1), []
+    times, rates = np.linspace(0.0, t_end, intervals + 1), []
     for span in itertools.pairwise(times):
         here, there = (
             st.solve(replace(chain, x0=s[0], v0=s[1]), st.EventDriven(), t_span=span, save=2)
@@ -93,7 +93,7 @@ fig, ax = plt.subplots(figsize=(7.0, 3.0), layout="constrained")
 for name, rate in rates.items():
     ax.plot(np.arange(1, rate.size + 1) / rate.size, np.cumsum(rate) / rate.size, label=name)
     print(f"{name}: mean {rate.mean():+.3f} 1/s, largest of a piece {rate.max():+.1e} 1/s")
-ax.set(xlabel="share of the run", ylabel="sum of log growth / run time [1/s]")
+ax.set(xlabel="fraction of the run", ylabel="sum of log growth / run time [1/s]")
 ax.axhline(0.0, color="0.5", lw=0.8)
 ax.legend()
 

@@ -13,7 +13,7 @@ doi:10.1130/GES02739.1, the step `velstep4_BRAVA_expb819_basalt` of the reposito
 it, from 40 s before the step to 40 s after it. The numbers below are means of 10 to 100 rows each.
 They are under the MIT License, Copyright (c) 2024 Piercarlo Giacomel: permission is granted, free
 of charge, to any person obtaining a copy to deal in them without restriction, provided that this
-notice is kept; they come as they are, without warranty of any kind.
+notice is retained; they come as they are, without warranty of any kind.
 """
 
 import numpy as np

@@ -66,7 +66,7 @@ axes[0].plot(x, v, color="#0072B2")
 axes[0].plot(np.where(stuck, x, np.nan), np.where(stuck, v, np.nan), color="#D55E00", lw=3)
 axes[0].set(xlabel="displacement [1]", ylabel="velocity [1]")
 axes[1].plot(run.data["time"], -np.asarray(run.data["multiplier"])[:, 0], color="#0072B2")
-axes[1].set(xlabel="time [1]", ylabel="share of friction used [1]")
+axes[1].set(xlabel="time [1]", ylabel="fraction of friction used [1]")
 
 # %%
 # The check against the closed form, for the period and for the position where the block sticks

@@ -99,6 +99,6 @@ assert ratio[2] > 50.0 > parted["weak"].factor
 
 # %%
 # Both have spectra with many lines next to the free one, so lines do not distinguish them.
-shares = {name: spectrum(run).share_of_line for name, run in runs.items()}
-print("share of the power in the free line:", {k: round(v, 2) for k, v in shares.items()})
-assert shares["weak"] < 0.9
+fractions = {name: spectrum(run).share_of_line for name, run in runs.items()}
+print("fraction of the power in the free line:", {k: round(v, 2) for k, v in fractions.items()})
+assert fractions["weak"] < 0.9

@@ -80,11 +80,11 @@ for name, run in runs.items():
     axes[1].plot(run.time, run.data["nominal_contact"], label=name)
 axes[1].set(xlabel="time", ylabel="length of contact [L0]", xlim=(0.97, 1.06))
 axes[1].legend()
-books = runs["drag"].ledger
-at = books["time"].values
-lost = (books["viscous_heat"] + books["algorithmic"]).values
+ledger = runs["drag"].ledger
+at = ledger["time"].values
+lost = (ledger["viscous_heat"] + ledger["algorithmic"]).values
 begin = np.interp(0.99, at, lost)
-axes[2].plot(at, books["kinetic"], label="motion")
+axes[2].plot(at, ledger["kinetic"], label="motion")
 axes[2].plot(at, lost - begin, label="heat, scheme")
 axes[2].axhline(free, color="k", lw=1, ls=":")
 axes[2].set(xlabel="time", ylabel="energy since the snap [E L0²]", xlim=(0.97, 1.2))

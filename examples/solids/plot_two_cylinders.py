@@ -63,7 +63,7 @@ axes[1].tripcolor(x, y, triangles, shade, cmap="RdBu_r", vmin=-0.5, vmax=0.5, sh
 axes[1].set(aspect="equal", xlabel="x [R]", ylabel="y [R]")
 
 # %%
-# The symmetry holds to the tolerance of Newton's method. The two half passes are not the
+# The symmetry holds to the tolerance of Newton's method. The passes are not the
 # derivative of one energy; a column of the ledger gives the difference.
 plain, rubbed = runs.values()
 fx, fy = plain.data["force_x"].values, plain.data["force_y"].values

@@ -160,4 +160,4 @@ def nearest(name: str, known: Iterable[str]) -> str:
         match = [folded[word] for word in found]
     if match:
         return f"did you mean {match[0]!r}?"
-    return "known: " + ", ".join(words)
+    return "known: " + ", ".join(words) + "."

@@ -115,9 +115,9 @@ def solved(name, save, checkpoint=None):
 
 
 def lines(run):
-    """Return what a run says of each check, but for those whose notes tell of saved states."""
-    told = [check for check in run.audit if "saved" not in check.note]
-    return [(c.check, c.ok, c.value, c.limit, c.time) for c in told]
+    """Return what a run says of each check, but for those whose notes name saved states."""
+    reported = [check for check in run.audit if "saved" not in check.note]
+    return [(c.check, c.ok, c.value, c.limit, c.time) for c in reported]
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -125,9 +125,9 @@ def test_saved_times_do_not_matter(name):
     few = solved(name, 2)
     rows = int(few.stats["steps"]) + 1 if "rod" in name or name == "strands" else 101
     many = solved(name, rows)
-    told, dense = lines(few), lines(many)
-    assert [line[:2] for line in told] == [line[:2] for line in dense]
-    for (check, ok, *one), (_, _, *other) in zip(told, dense, strict=True):
+    reported, dense = lines(few), lines(many)
+    assert [line[:2] for line in reported] == [line[:2] for line in dense]
+    for (check, ok, *one), (_, _, *other) in zip(reported, dense, strict=True):
         for a, b, what in zip(one, other, ("value", "limit", "time"), strict=True):
             # a part of the largest energy that is saved; a time at which nothing failed may be any
             if (check, what) == ("friction_dissipates", "limit") or (what == "time" and ok):
@@ -142,5 +142,5 @@ def test_a_run_that_goes_on_says_the_same(name):
     counted = Memory()
     whole = solved(name, 21, counted)
     again = solved(name, 21, Memory(counted.pages[len(counted.pages) // 2]))
-    told = [(c.check, c.ok, c.value, c.limit, c.time, c.note) for c in whole.audit]
-    assert [(c.check, c.ok, c.value, c.limit, c.time, c.note) for c in again.audit] == told
+    reported = [(c.check, c.ok, c.value, c.limit, c.time, c.note) for c in whole.audit]
+    assert [(c.check, c.ok, c.value, c.limit, c.time, c.note) for c in again.audit] == reported

@@ -134,7 +134,7 @@ SPIKE_AT, SPIKE_WIDTH, BOUND = 2.003, 1e-4, 0.25 * 9.81
 
 
 def spiked(share):
-    """Return a chain whose load reaches this share of the friction bound for a moment."""
+    """Return a chain whose load reaches this fraction of the friction bound for a moment."""
     above = share * BOUND - 1.0
     load = st.UserLoad(lambda t: 1.0 + above * math.exp(-(((t - SPIKE_AT) / SPIKE_WIDTH) ** 2)))
     return st.Chain(mass=[1.0, 1.0], stiffness=20.0, law=st.Coulomb(0.25), load=load)
@@ -254,7 +254,7 @@ def test_a_mass_moves_against_its_mode(monkeypatch, method, spoil):
     if isinstance(method, st.EventDriven):
         chain = PUSHED
         run = tampered(
-            lambda kept: solved(chain, method, (0.0, 10.0), checkpoint=kept),
+            lambda saved: solved(chain, method, (0.0, 10.0), checkpoint=saved),
             lambda state: spoil_one(state["saved_v"], state["saved_mode"]),
         )
     else:
@@ -417,7 +417,7 @@ def test_weak_dampers_leave_the_velocity_open(damping):
 
 @pytest.mark.fails_audit("chains", "velocity_unique")
 def test_a_jump_leaves_the_velocity_open_whatever_the_dampers():
-    """What is told is the largest jump: (0.5 - 0.2) 2 N on the second mass."""
+    """What is reported is the largest jump: (0.5 - 0.2) 2 N on the second mass."""
     chain = st.Chain(
         mass=[1e-3, 1e-3],
         normal_force=[1.0, 2.0],

@@ -143,7 +143,7 @@ def test_a_step_is_accepted_with_a_residual_above_the_tolerance(monkeypatch, res
 @pytest.mark.fails_audit("solids", "residual_above_roundoff")
 @pytest.mark.parametrize(("load", "ok"), [(1e-15, False), (1e-6, True)])
 def test_loads_below_the_floor_count_as_balanced(load, ok):
-    """A load so small that rounding of strains hides it moves nothing, and this is told."""
+    """A load so small that rounding of strains hides it moves nothing, and this is reported."""
     pulled = st.Solid(
         [Body(rectangle(2.0, 1.0, (4, 2)), Q1(), NeoHookean(1.0, 0.3))],
         [],
@@ -368,7 +368,7 @@ def test_two_passes_do_not_share_their_work():
 
 @pytest.mark.fails_audit("solids", "balanced_between_steps")
 def test_long_steps_pass_over_what_is_out_of_balance():
-    # pulled off in one step: the whole adhesion is passed over, and told; the ledger closes
+    # pulled off in one step: the whole adhesion is passed over, and reported; the ledger closes
     run = pair((0.0, 1.0), (0.0, 1.0), 1.0, steps=1, passes="mortar")
     released = np.abs(run.data.unbalanced_work.values).max() / run.energy.scale
     check_fails(run, "balanced_between_steps", value=released, limit=0.05)

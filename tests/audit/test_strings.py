@@ -76,7 +76,7 @@ def test_the_law_of_the_contact_folds_back_below_the_wave_speed():
 
     run = pulse(2.4)
     found = line(run, "contact_subsonic")
-    assert failing(run) == {"contact_subsonic", "cubic_unique"}
+    assert failing(run) == {"contact_subsonic", "contact_velocity_unique"}
     assert found.value == pytest.approx(np.sqrt(2.0 / 3.0), abs=1e-3)
     assert found.time == run.t_end < 5.0
     check_holds(pulse(1.9), "contact_subsonic")
@@ -88,7 +88,7 @@ def test_a_bump_reaches_the_waves():
     found = check_fails(run, "contact_subsonic", limit=1.0)
     assert run.status is st.Status.NO_CONTINUATION
     rates = [np.abs(run.data[name].values[-1]) for name in ("s1_rate", "s2_rate")]
-    # it is told before the velocities are put back on the rolling condition
+    # it is reported before the velocities are put back on the rolling condition
     assert found.value == pytest.approx(max(rates), rel=1e-5)
     # reason: the bump is wide, and the step that passes the limit is a hundredth long
     assert run.t_end == pytest.approx(outruns(), abs=3e-2)
@@ -128,7 +128,7 @@ def test_a_bump_comes_to_the_end_of_a_strand():
 # ---- one root, one path
 
 
-@pytest.mark.fails_audit("rods", "cubic_unique")
+@pytest.mark.fails_audit("rods", "contact_velocity_unique")
 def test_a_wave_faster_than_the_law_is_unique_for():
     # half of the pulse passes the contact, which alone would move with it: G = 1 on u
     given = {"length": 20.0, "s1": 10.0, "s2": 10.0, "G1": 1.0, "G2": 0.9, "u0": None}
@@ -136,9 +136,9 @@ def test_a_wave_faster_than_the_law_is_unique_for():
     def passing(height):
         return followed(1e-2, 8.0, u_t0=Bump(5.0, 2.0, height), **given)
 
-    found = check_fails(passing(2.4), "cubic_unique", limit=1.0, when=(3.0, 7.0))
+    found = check_fails(passing(2.4), "contact_velocity_unique", limit=1.0, when=(3.0, 7.0))
     assert found.value == pytest.approx(1.2, rel=1e-6)
-    held = check_holds(passing(1.6), "cubic_unique")
+    held = check_holds(passing(1.6), "contact_velocity_unique")
     assert held.value == pytest.approx(0.8, rel=1e-6)
 
 
@@ -190,14 +190,14 @@ def test_long_steps_miss_the_heat_of_rolling():
     check_holds(fine, "ledger_closes")
 
 
-@pytest.mark.fails_audit("rods", "rolling_kept")
+@pytest.mark.fails_audit("rods", "rolling_constraint_satisfied")
 @pytest.mark.fails_audit("rods", "ledger_closes")
 def test_long_steps_leave_the_rolling_condition():
     rough = {"rolling_resistance": 20.0, "G1": 1.3, "G2": 1.1, "F": 0.9}
     run, fine = (bumped(BumpStrands(0.1, step=step), 6.0, **rough) for step in (1.0, 0.2))
-    found = check_fails(run, "rolling_kept", limit=1e-6, beside=["ledger_closes"])
+    found = check_fails(run, "rolling_constraint_satisfied", limit=1e-6, beside=["ledger_closes"])
     assert found.value < 1e-3
-    assert check_holds(fine, "rolling_kept").value < 1e-4 * found.value
+    assert check_holds(fine, "rolling_constraint_satisfied").value < 1e-4 * found.value
 
 
 # ---- the start of strands

@@ -77,13 +77,13 @@ def test_is_pure(law):
     """The same question has the same answer, and asking changes nothing."""
     v, before = SPEEDS.copy(), type(law)(**{name: getattr(law, name) for name in fields(law)})
     z = states_of(law)[:, :1, :].repeat(N, axis=1)[2]
-    kept = z.copy()
+    saved = z.copy()
     one = [law.coefficient(v[:N], z), law.slope(v[:N], z), law.state_rate(v[:N], z)]
     law.table(N), law.static(), law.coefficient(7.0)
     two = [law.coefficient(v[:N], z), law.slope(v[:N], z), law.state_rate(v[:N], z)]
     assert all(np.array_equal(a, b) for a, b in zip(one, two, strict=True))
     assert np.array_equal(v, SPEEDS)
-    assert np.array_equal(z, kept)
+    assert np.array_equal(z, saved)
     assert law == before
     assert law != stiction.Coulomb(0.999)
 
@@ -389,7 +389,7 @@ each_force = pytest.mark.parametrize("law", FORCES)
 
 
 def met(law, rng, bent=0.6):
-    """Return w, z, the sides and p of contacts as they are met, bent up to a share of slip."""
+    """Return w, z, the sides and p of contacts as they are met, bent up to a fraction of slip."""
     p = law.parameters(N)
     w = rng.normal(size=N) * law.speed_scale(N) * 10.0 ** rng.uniform(-2, 1, N)
     start = law.state_start(N)

@@ -40,7 +40,7 @@ def test_polynomials_converge(arches):
 def test_a_high_arch_leans(arches, name):
     arch = arches.Arch(40.0, 4.0)
     load = arches.Ritz(arch, 16).lean(7.5e-5)
-    found, _ = arches.told(arches.METHODS[name](20), arch, 1.2 * load, None, ("bifurcation",))
+    found, _ = arches.reported(arches.METHODS[name](20), arch, 1.2 * load, None, ("bifurcation",))
     assert found == pytest.approx(load, rel=1e-3)
 
 
@@ -48,7 +48,9 @@ def test_a_high_arch_on_a_floor_leans_later(arches):
     arch = arches.Arch(40.0, 4.0)
     load = arches.Ritz(arch, 28, 3, 0.4).lean(1.5e-4)
     assert load > 2.0 * arches.Ritz(arch, 16).lean(7.5e-5)
-    found, _ = arches.told(st.solids.Quasistatic(steps=20), arch, 1.2 * load, 0.4, ("bifurcation",))
+    found, _ = arches.reported(
+        st.solids.Quasistatic(steps=20), arch, 1.2 * load, 0.4, ("bifurcation",)
+    )
     assert found == pytest.approx(load, rel=1e-3)
 
 
@@ -57,7 +59,7 @@ def test_a_low_arch_snaps(arches):
     load = arches.Ritz(arch, 16).limit(1.4)
     kinds = ("limit_point", "quasistatic_jump")
     for method in (st.Continuation(steps=20, max_steps=40), st.solids.Quasistatic(steps=8)):
-        found, first = arches.told(method, arch, 1.5 * load, None, kinds)
+        found, first = arches.reported(method, arch, 1.5 * load, None, kinds)
         assert first in kinds
         assert found == pytest.approx(load, rel=1e-3)
 
@@ -66,7 +68,7 @@ def test_a_low_arch_snaps(arches):
 @pytest.mark.parametrize("steps", [1, 2, 5, 20])
 @pytest.mark.parametrize("times", [1.5, 10.0])
 def test_no_arch_snaps_in_silence(arches, rise, load, steps, times):
-    """Steps that leap over a snap tell it; a run that stops before it says so."""
+    """Steps that jump over a snap report it; a run that stops before it says so."""
     solid = arches.solid(arches.Arch(40.0, rise), times * load, cells=(24, 1))
     run = st.solve(solid, st.solids.Quasistatic(steps=steps), throw=False)
     if run.status.ok:

@@ -59,7 +59,7 @@ def test_oracle_meets_the_reference():
 
 
 def rolling_rods(size):
-    """Return the rods of case G at a share of their amplitude, as the package describes them."""
+    """Return the rods of case G at a fraction of their amplitude, as the package describes them."""
     section = CircularSection(radius=0.02, young=1e6)
     lines = []
     for d, lift in ((np.array([1.0, 0.0, 0.0]), 0.0), (np.array([0.5, 0.75**0.5, 0.0]), 0.04)):

@@ -12,7 +12,7 @@ STEPS = (1e-4, 5e-5, 2.5e-5)
 
 @pytest.fixture(scope="module")
 def runs():
-    """Return runs of case G without holding the gap, one per step."""
+    """Return runs of case G without correction of the gap, one per step."""
     return [
         st.solve(crossed_rods(), RollingLeapfrog(h, shake=False), (0.0, 0.2), save=201)
         for h in STEPS

@@ -68,7 +68,7 @@ def test_ledger_closes_at_second_order(name, up, penalty):
 
 
 def test_ledger_on_a_circle_closes_at_second_order():
-    """Friction at a gap from a curve is not reciprocal: so much of the work is told apart."""
+    """Friction at a gap from a curve is not reciprocal: so much of the work is reported."""
     circle = RigidCircle((2.0, -30.0), 30.0)
     errors, run = imbalances(slab(EA(0.3), circle, -0.05), (20, 80))
     assert 1.85 < np.log(errors[0] / errors[1]) / np.log(4.0) < 2.1

@@ -94,7 +94,7 @@ def motion(chain, t_end):
             force = chain.drive(s, y[:n], y[n:]) - mode * kinetic
             return np.concatenate([y[n:], np.where(mode == 0.0, 0.0, force / chain.masses)])
 
-        def watch(i, mode=mode):
+        def monitor(i, mode=mode):
             def ends(s, state):
                 if mode[i] == 0.0:
                     return bound[i] - abs(chain.drive(s, state[:n], state[n:])[i])
@@ -103,8 +103,8 @@ def motion(chain, t_end):
             ends.terminal, ends.direction = True, -1.0
             return ends
 
-        watched = [watch(i) for i in range(n)]
-        out = solve_ivp(rate, (t, t_end), y, "DOP853", events=watched, rtol=1e-11, atol=1e-13)
+        monitored = [monitor(i) for i in range(n)]
+        out = solve_ivp(rate, (t, t_end), y, "DOP853", events=monitored, rtol=1e-11, atol=1e-13)
         t, y = out.t[-1], out.y[:, -1]
         for i in range(n):
             if out.status == 1 and out.t_events[i].size:

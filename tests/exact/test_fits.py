@@ -52,8 +52,8 @@ def test_a_pulled_slider_against_the_chain(law, method, bound):
     spring = SPRING * (SPEED * t - np.asarray(run.data["x"])[:, 0])
     curve = Curve(force=np.sin(t), time=t, displacement=SPEED * t, normal_force=NORMAL)
     rig = SpringDrive(SPRING, MASS)
-    told = Predictor(curve, rig, type(law))(fields(law), fields(rig))
-    np.testing.assert_allclose(told.force, spring, rtol=0.0, atol=bound)
+    reported = Predictor(curve, rig, type(law))(fields(law), fields(rig))
+    np.testing.assert_allclose(reported.force, spring, rtol=0.0, atol=bound)
 
 
 @pytest.mark.parametrize("kind", [AgeingLaw, SlipLaw])
@@ -68,7 +68,7 @@ def test_a_velocity_step_behind_a_spring_against_the_fault(kind):
         normal_force=normal,
     )
     rig = SpringDrive(k, impedance=1e6)
-    told = Predictor(curve, rig, kind)(fields(law), fields(rig)).force
+    reported = Predictor(curve, rig, kind)(fields(law), fields(rig)).force
     after = t >= 10.0
     slider = SpringSlider(
         law=law,
@@ -83,7 +83,7 @@ def test_a_velocity_step_behind_a_spring_against_the_fault(kind):
     data = run.data
     speed, age = (np.asarray(data[name]).reshape(-1) for name in ("slip_speed", "state"))
     expected = normal * law.coefficient(speed, age) + 1e6 * speed
-    np.testing.assert_allclose(told[after], expected, rtol=1e-6)
+    np.testing.assert_allclose(reported[after], expected, rtol=1e-6)
 
 
 def test_a_saw_of_a_slider_without_mass():
@@ -105,5 +105,7 @@ def test_coulomb_without_mass_is_a_play():
     x = np.array([0.0, 1.0, 4.0, 6.0, 5.0, 1.0, -3.0, -2.0, 9.0]) * 1e-3
     curve = Curve(force=x, displacement=x, normal_force=NORMAL)
     rig = SpringDrive(SPRING)
-    told = Predictor(curve, rig, st.Coulomb)(fields(st.Coulomb(0.3)), fields(rig)).force
-    np.testing.assert_allclose(told, [0.0, 1.0, 3.0, 3.0, 2.0, -2.0, -3.0, -2.0, 3.0], atol=1e-12)
+    reported = Predictor(curve, rig, st.Coulomb)(fields(st.Coulomb(0.3)), fields(rig)).force
+    np.testing.assert_allclose(
+        reported, [0.0, 1.0, 3.0, 3.0, 2.0, -2.0, -3.0, -2.0, 3.0], atol=1e-12
+    )

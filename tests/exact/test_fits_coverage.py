@@ -1,4 +1,4 @@
-"""Whether intervals cover as often as they say, and data tell what they cannot."""
+"""Coverage of intervals, and reports of undetermined parameters."""
 
 import numpy as np
 import pytest

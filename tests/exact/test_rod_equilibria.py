@@ -50,7 +50,7 @@ def test_cantilever_under_end_moment():
 
 @pytest.mark.parametrize("right", [Free(), Clamped(), Pinned()])
 def test_a_rest_is_a_rest_of_the_rod_that_moves(right):
-    """Statics and dynamics have one joint at clamps, and one share of line loads at free ends."""
+    """Statics and dynamics have one joint at clamps, and one part of line loads at free ends."""
     line = Straight([0.0, 0.0, 0.0], [1.0, 0.0, 0.0])
     loads = [LineForce([0.0, -3.0, 1.0]), PointForce([0.5, 0.0, 0.0], at=0.4)]
     section = CircularSection(0.02, 1e6, 0.5, 1000.0)

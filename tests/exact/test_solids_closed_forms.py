@@ -111,7 +111,7 @@ def test_peeling_at_a_right_angle():
     assert 1.0 - fine.kendall > 9e-3
     assert fine.mean == pytest.approx(1.0, abs=1e-3)
     assert coarse.mean == pytest.approx(1.0, abs=1e-3)
-    # elements let go one by one; what the force wavers by falls fast once they resolve the zone
+    # elements open one by one; what the force wavers by falls fast once they resolve the zone
     assert fine.spread < 1e-3
     assert coarse.spread > 8.0 * fine.spread
 

@@ -53,16 +53,16 @@ def test_momentum_is_the_impulse_of_the_force():
     # reason: loads end inside a step, which misses up to half a step of force
     assert run.data.momentum.values[:, 0] == pytest.approx(impulse, abs=2e-2)
     after = run.time > OFF + 0.1
-    kept = run.data.momentum.values[after]
-    assert np.abs(kept - kept[0]).max() < 1e-12 * np.abs(kept[0]).max()
+    saved = run.data.momentum.values[after]
+    assert np.abs(saved - saved[0]).max() < 1e-12 * np.abs(saved[0]).max()
     assert np.abs(run.data.momentum.values[:, 1:]).max() < 1e-12
 
 
 def test_angular_momentum_is_conserved_in_free_flight():
     run = flight(20, 2.5e-3)
     after = run.time > OFF + 0.1
-    kept = run.data.angular_momentum.values[after, 2]
-    assert np.abs(kept - kept[0]).max() < 1e-12 * abs(kept[0])
+    saved = run.data.angular_momentum.values[after, 2]
+    assert np.abs(saved - saved[0]).max() < 1e-12 * abs(saved[0])
 
 
 def test_energy_closes_as_the_step_squared():

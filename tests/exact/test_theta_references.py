@@ -127,7 +127,7 @@ def parts(chain, f):
         "plate_speed": chain.plate_speed,
         "belt": chain.belt_speed,
         "bound": chain.stick_bound,
-        "share": chain.load_shares,
+        "share": chain.load_weights,
         "f": f,
     }
 
@@ -187,12 +187,12 @@ def test_like_brute_force(kind, theta):
     p = parts(chain, lambda t: 6.0 * np.sin(2.0 * t))
     run = st.solve(chain, st.ThetaStepper(h, theta), (0.0, steps * h), save=steps + 1)
     x, v = np.array([0.1, 0.0, -0.2]), np.array([0.5, 0.0, -0.4])
-    kept = [run.variables[name].values for name in ("x", "v", "mode")]
+    saved = [run.variables[name].values for name in ("x", "v", "mode")]
     seen = set()
     for step in range(steps):
         x, v, modes = brute_step(p, x, v, step * h, h, theta)
         seen |= set(modes.tolist())
-        np.testing.assert_allclose(kept[0][step + 1], x, rtol=0.0, atol=1e-11)
-        np.testing.assert_allclose(kept[1][step + 1], v, rtol=0.0, atol=1e-9)
-        assert np.array_equal(kept[2][step + 1], modes)
+        np.testing.assert_allclose(saved[0][step + 1], x, rtol=0.0, atol=1e-11)
+        np.testing.assert_allclose(saved[1][step + 1], v, rtol=0.0, atol=1e-9)
+        assert np.array_equal(saved[2][step + 1], modes)
     assert len(seen) == n

@@ -111,14 +111,14 @@ def test_merging_rays_of_the_line():
 
 
 def test_rest_with_a_tied_moment():
-    # the paper's tie M = kappa F admits rest at one point only, M = -kappa F at another
+    # the paper's relation M = kappa F admits rest at one point only, M = -kappa F at another
     wheel = WheelOnTurntable()
     sin, cos = math.sin(wheel.gamma), math.cos(wheel.gamma)
-    for tie, place in ((1.0, 0.1821703734), (-1.0, 0.1833821706)):
+    for sign, place in ((1.0, 0.1821703734), (-1.0, 0.1833821706)):
         r = np.array([place - 5e-11, place + 5e-11])
         pull = wheel.k2 * (wheel.r0 - r) + wheel.m * r * wheel.omega0**2
         force = -pull / sin
         moment = wheel.c1 * wheel.omega0 - wheel.d * pull - force * r * cos
-        gap = moment - tie * wheel.kappa * force
+        gap = moment - sign * wheel.kappa * force
         assert gap[0] * gap[1] < 0.0
         assert all("rest" in [ray.kind for ray in wheel.line_rays(float(a))] for a in r)

@@ -28,12 +28,12 @@ EXAMPLES = with_examples()
 
 def failures(doc: str, name: str) -> str:
     """Return what differs when the code of a docstring runs; empty where nothing does."""
-    told: list[str] = []
+    reported: list[str] = []
     test = doctest.DocTestParser().get_doctest(doc, {}, name, None, None)
     flags = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
-    result = doctest.DocTestRunner(optionflags=flags).run(test, out=told.append)
+    result = doctest.DocTestRunner(optionflags=flags).run(test, out=reported.append)
     assert result.attempted >= 2, "it imports something, and shows something"
-    return "".join(told)
+    return "".join(reported)
 
 
 @pytest.mark.parametrize("name", EXAMPLES)

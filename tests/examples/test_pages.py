@@ -48,7 +48,7 @@ def test_python_blocks_run(path, tmp_path, monkeypatch, capsys):
     )
     assert ours or "pd" in names or '"-m", "stiction"' in python_blocks(path)
     said = capsys.readouterr().err.splitlines()
-    # the first to need a kernel is told that it is compiled
+    # the first to need a kernel is reported that it is compiled
     assert [line for line in said if not line.startswith("stiction: compiling")] == []
 
 

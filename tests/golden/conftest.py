@@ -20,7 +20,7 @@ HERE = Path(__file__).parent
 
 
 @dataclass(frozen=True)
-class Told:
+class Reported:
     """A run, and everything that its files say.
 
     Parameters
@@ -39,12 +39,12 @@ class Told:
     stored: xr.Dataset
 
     def value(self, name, unit):
-        """Return a variable or a column of the ledger, told in this unit."""
+        """Return a variable or a column of the ledger, reported in this unit."""
         assert self.stored[name].attrs["units"] == unit
         return self.stored[name].to_numpy()
 
     def quantity(self, name, unit):
-        """Return a quantity, told in this unit."""
+        """Return a quantity, reported in this unit."""
         entry = self.summary["quantities"][name]
         assert entry["unit"] == unit
         return entry["value"]
@@ -88,8 +88,8 @@ def block():
 
 
 @pytest.fixture(scope="session")
-def told(tmp_path_factory):
-    """Return told(table, run): a run and everything that its files say."""
+def reported(tmp_path_factory):
+    """Return reported(table, run): a run and everything that its files say."""
     home = tmp_path_factory.mktemp("golden")
 
     @functools.cache
@@ -101,7 +101,7 @@ def told(tmp_path_factory):
         folder = run.save(home / f"{table}-{name}")
         with (folder / "events.csv").open(encoding="utf-8", newline="") as file:
             head, *rows = list(csv.reader(file))
-        return Told(
+        return Reported(
             run=run,
             loaded=st.load(folder),
             summary=json.loads((folder / "summary.json").read_text(encoding="utf-8")),

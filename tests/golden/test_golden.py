@@ -1,8 +1,8 @@
 """Units, axes, labels, kinds and names of results against tables that were written by hand.
 
 The tables beside this file say what physics and the formula sheets ask for. A name that a run
-tells and its table lacks is an error as well, so that a new one is looked at before it goes out.
-What the code is known to tell wrongly keeps its right value in the table, with `wrong` beside it.
+reports and its table lacks is an error as well, so that a new one is looked at before it goes out.
+What the code is known to report wrongly keeps its right value in the table, with `wrong` beside it.
 """
 
 import tomllib
@@ -37,8 +37,8 @@ SUMMARY = (
 
 def case(*values, wrong=None, name=None):
     """Return a parameter set, expected to fail where the table says that the code is wrong."""
-    told_wrongly = (AssertionError, KeyError)
-    marks = [pytest.mark.xfail(strict=True, raises=told_wrongly, reason=wrong)] if wrong else []
+    reported_wrongly = (AssertionError, KeyError)
+    marks = [pytest.mark.xfail(strict=True, raises=reported_wrongly, reason=wrong)] if wrong else []
     return pytest.param(*values, marks=marks, id=name or "-".join(str(v) for v in values))
 
 
@@ -66,10 +66,10 @@ def entry_of(table, name):
 
 
 def runs_with(table, section, name):
-    """Return the runs of a table that must tell this variable or quantity."""
+    """Return the runs of a table that must report this variable or quantity."""
     need = TABLES[table][section][name].get("needs")
     found = [e["name"] for e in TABLES[table]["run"] if need is None or need in e.get("has", [])]
-    assert found, f"no run of {table} tells {name}"
+    assert found, f"no run of {table} reports {name}"
     return found
 
 
@@ -86,10 +86,10 @@ def expected_names(table, name, section):
 
 
 @pytest.mark.parametrize(("table", "name"), entries("variables"))
-def test_a_variable_has_its_axes_unit_and_meaning(table, name, told):
+def test_a_variable_has_its_axes_unit_and_meaning(table, name, reported):
     entry = TABLES[table]["variables"][name]
     for run in runs_with(table, "variables", name):
-        got = told(table, run)
+        got = reported(table, run)
         for variable in (got.run.data[name], got.stored[name]):
             assert list(variable.dims) == entry["dims"]
             assert variable.attrs["units"] == entry["unit"]
@@ -97,16 +97,16 @@ def test_a_variable_has_its_axes_unit_and_meaning(table, name, told):
 
 
 @pytest.mark.parametrize(("table", "name"), runs())
-def test_no_variable_is_missing_or_unknown(table, name, told):
-    got, expected = told(table, name), expected_names(table, name, "variables")
+def test_no_variable_is_missing_or_unknown(table, name, reported):
+    got, expected = reported(table, name), expected_names(table, name, "variables")
     assert set(got.run.data.data_vars) == expected
     ledger = {*LEDGER, "friction_heat_each", "asked"}
     assert set(got.stored.data_vars) - ledger == expected
 
 
 @pytest.mark.parametrize(("table", "name"), runs("wrong_time_unit"))
-def test_time_has_its_unit_everywhere(table, name, told):
-    got, unit = told(table, name), unit_of_time(table, name)
+def test_time_has_its_unit_everywhere(table, name, reported):
+    got, unit = reported(table, name), unit_of_time(table, name)
     assert got.run.time_unit == unit
     assert got.run.data["time"].attrs["units"] == unit
     assert got.stored["time"].attrs["units"] == unit
@@ -115,8 +115,8 @@ def test_time_has_its_unit_everywhere(table, name, told):
 
 
 @pytest.mark.parametrize(("table", "name"), runs())
-def test_members_are_numbered_from_one(table, name, told):
-    stored = told(table, name).stored
+def test_members_are_numbered_from_one(table, name, reported):
+    stored = reported(table, name).stored
     for axis in {"mass", "link", "node", "contact", "future"} & set(stored.sizes):
         assert stored[axis].values.tolist() == list(range(1, stored.sizes[axis] + 1))
     assert stored.sizes["time"] > 1
@@ -126,13 +126,13 @@ def test_members_are_numbered_from_one(table, name, told):
 
 
 @pytest.mark.parametrize(("table", "name"), entries("quantities"))
-def test_a_quantity_has_its_unit_and_meaning(table, name, told):
+def test_a_quantity_has_its_unit_and_meaning(table, name, reported):
     entry = TABLES[table]["quantities"][name]
     for run in runs_with(table, "quantities", name):
         if entry["unit"] == "time" and "wrong_time_unit" in entry_of(table, run):
-            continue  # told by the test of the unit of time
+            continue  # reported by the test of the unit of time
         unit = unit_of_time(table, run) if entry["unit"] == "time" else entry["unit"]
-        got = told(table, run)
+        got = reported(table, run)
         assert got.summary["quantities"][name]["unit"] == unit
         for quantity in (got.run.quantities[name], got.loaded.quantities[name]):
             assert quantity.unit == unit
@@ -140,14 +140,14 @@ def test_a_quantity_has_its_unit_and_meaning(table, name, told):
 
 
 @pytest.mark.parametrize(("table", "name"), runs())
-def test_no_quantity_is_missing_or_unknown(table, name, told):
+def test_no_quantity_is_missing_or_unknown(table, name, reported):
     expected = expected_names(table, name, "quantities")
-    assert set(told(table, name).summary["quantities"]) == expected
+    assert set(reported(table, name).summary["quantities"]) == expected
 
 
 @pytest.mark.parametrize(("table", "name"), runs("wrong_final"))
-def test_the_last_state_is_made_of_known_variables(table, name, told):
-    got = told(table, name)
+def test_the_last_state_is_made_of_known_variables(table, name, reported):
+    got = reported(table, name)
     expected = entry_of(table, name).get("final", TABLES[table]["final"])
     assert set(got.summary["final"]) == set(expected)
     for key, values in got.summary["final"].items():
@@ -159,8 +159,8 @@ def test_the_last_state_is_made_of_known_variables(table, name, told):
 
 
 @pytest.mark.parametrize(("table", "name"), runs())
-def test_every_column_of_the_ledger_has_the_unit_of_energy(table, name, told):
-    got, unit = told(table, name), TABLES[table]["energy_unit"]
+def test_every_column_of_the_ledger_has_the_unit_of_energy(table, name, reported):
+    got, unit = reported(table, name), TABLES[table]["energy_unit"]
     assert list(got.summary["energy"]) == [*LEDGER, "imbalance_rel"]
     assert set(got.run.ledger.data_vars) == {*LEDGER, "friction_heat_each"}
     for column in got.run.ledger.data_vars:
@@ -172,8 +172,8 @@ def test_every_column_of_the_ledger_has_the_unit_of_energy(table, name, told):
 
 
 @pytest.mark.parametrize(("table", "name"), runs())
-def test_heat_is_reported_for_each_contact(table, name, told):
-    got = told(table, name)
+def test_heat_is_reported_for_each_contact(table, name, reported):
+    got = reported(table, name)
     contacts = {"one": 1}.get(
         TABLES[table]["contacts_are"], got.stored.sizes.get(TABLES[table]["contacts_are"])
     )
@@ -187,26 +187,26 @@ def test_heat_is_reported_for_each_contact(table, name, told):
 
 
 @pytest.mark.parametrize(("table", "name"), runs("wrong_header"))
-def test_events_have_the_promised_columns(table, name, told):
-    got = told(table, name)
+def test_events_have_the_promised_columns(table, name, reported):
+    got = reported(table, name)
     assert got.head == TABLES[table]["events_csv"]
     assert list(got.run.events.columns) == TABLES[table]["events_csv"]
 
 
 @pytest.mark.parametrize(("table", "name"), entries("event_units"))
-def test_a_column_of_events_has_one_unit(table, name, told):
+def test_a_column_of_events_has_one_unit(table, name, reported):
     entry = TABLES[table]["event_units"][name]
     unit = entry["unit"] if isinstance(entry, dict) else entry
     for run in (e["name"] for e in TABLES[table]["run"]):
-        got = told(table, run)
+        got = reported(table, run)
         if got.rows:
             assert got.run.events.attrs["units"][name] == unit
             assert got.loaded.events.attrs["units"][name] == unit
 
 
 @pytest.mark.parametrize(("table", "name"), runs())
-def test_every_event_connects_modes_that_its_kind_can_connect(table, name, told):
-    got, allowed = told(table, name), TABLES[table]["transitions"]
+def test_every_event_connects_modes_that_its_kind_can_connect(table, name, reported):
+    got, allowed = reported(table, name), TABLES[table]["transitions"]
     for row in got.rows:
         assert [row["kind"], row["from"], row["to"]] in allowed
     times = [float(row["time"]) for row in got.rows]
@@ -214,8 +214,8 @@ def test_every_event_connects_modes_that_its_kind_can_connect(table, name, told)
 
 
 @pytest.mark.parametrize(("table", "name"), runs())
-def test_contacts_of_events_are_numbered_from_one(table, name, told):
-    got, whole = told(table, name), TABLES[table]["told_of_the_whole"]
+def test_contacts_of_events_are_numbered_from_one(table, name, reported):
+    got, whole = reported(table, name), TABLES[table]["reported_of_the_whole"]
     most = {"one": 1}.get(
         TABLES[table]["contacts_are"], got.stored.sizes.get(TABLES[table]["contacts_are"])
     )
@@ -225,8 +225,8 @@ def test_contacts_of_events_are_numbered_from_one(table, name, told):
 
 
 @pytest.mark.parametrize(("table", "name"), runs())
-def test_the_events_are_those_counted_by_hand(table, name, told):
-    got, entry = told(table, name), entry_of(table, name)
+def test_the_events_are_those_counted_by_hand(table, name, reported):
+    got, entry = reported(table, name), entry_of(table, name)
     seen = [[int(r["contact"]), r["from"], r["kind"], r["to"]] for r in got.rows]
     if "events" in entry:
         assert [[c, before, kind, after] for c, before, kind, after in entry["events"]] == seen
@@ -238,10 +238,10 @@ def test_the_events_are_those_counted_by_hand(table, name, told):
 
 
 @pytest.mark.parametrize(("table", "name"), runs("wrong_modes"))
-def test_a_contact_leaves_the_mode_it_was_in(table, name, told):
+def test_a_contact_leaves_the_mode_it_was_in(table, name, reported):
     last = {}
-    for row in told(table, name).rows:
-        if row["kind"] in TABLES[table]["told_of_the_whole"]:
+    for row in reported(table, name).rows:
+        if row["kind"] in TABLES[table]["reported_of_the_whole"]:
             continue
         number = row["contact"]
         assert row["from"] == last.get(number, row["from"])
@@ -253,8 +253,8 @@ def test_a_contact_leaves_the_mode_it_was_in(table, name, told):
 
 
 @pytest.mark.parametrize(("table", "name"), runs())
-def test_losses_are_of_known_kinds_and_those_expected(table, name, told):
-    got, entry = told(table, name), entry_of(table, name)
+def test_losses_are_of_known_kinds_and_those_expected(table, name, reported):
+    got, entry = reported(table, name), entry_of(table, name)
     kinds = [loss["kind"] for loss in got.summary["determinism"]["losses"]]
     assert kinds == entry.get("lost", [])
     assert set(kinds) <= set(TABLES[table]["losses"])
@@ -263,8 +263,8 @@ def test_losses_are_of_known_kinds_and_those_expected(table, name, told):
 
 
 @pytest.mark.parametrize(("table", "name"), runs())
-def test_the_summary_keeps_its_contract(table, name, told):
-    got, entry, table = told(table, name), entry_of(table, name), TABLES[table]
+def test_the_summary_keeps_its_contract(table, name, reported):
+    got, entry, table = reported(table, name), entry_of(table, name), TABLES[table]
     status = entry.get("status", "solved")
     assert set(got.summary) - {"reason"} == set(SUMMARY)
     assert got.summary["status"] == status
@@ -278,8 +278,8 @@ def test_the_summary_keeps_its_contract(table, name, told):
 
 
 @pytest.mark.parametrize(("table", "name"), runs("wrong_cite"))
-def test_a_run_can_be_cited(table, name, told):
-    text = told(table, name).run.cite()
+def test_a_run_can_be_cited(table, name, reported):
+    text = reported(table, name).run.cite()
     assert text.count("@article") == 1
     assert text.count("@software") == 1
 
@@ -295,8 +295,8 @@ SIGNED = [
 
 
 @pytest.mark.parametrize(("table", "name"), SIGNED)
-def test_compression_is_positive(table, name, told):
+def test_compression_is_positive(table, name, reported):
     # DESIGN.md, "Conventions": normal force >= 0 is compression
-    values = told(table, name).run.data[TABLES[table]["normal_force"]["name"]].to_numpy()
+    values = reported(table, name).run.data[TABLES[table]["normal_force"]["name"]].to_numpy()
     assert np.abs(values).max() > 0.0
     assert np.nanmin(values) >= 0.0

@@ -19,8 +19,8 @@ KAPPA, K2, C2 = 0.2724115371406203, 2.2270992253886014, 0.001
 
 
 @pytest.fixture
-def wheel(told):
-    return told("wheel", "seconds")
+def wheel(reported):
+    return reported("wheel", "seconds")
 
 
 def states(got):
@@ -70,9 +70,9 @@ def test_spring_and_wall_hold_the_slider(wheel):
 
 
 @pytest.mark.parametrize("run", ["seconds", "scaled"])
-def test_the_slide_ends_at_the_two_fold(run, told):
+def test_the_slide_ends_at_the_two_fold(run, reported):
     # r* = 0.1859 m, w* = -1.037 rad/s, v* = Om* (d - r* cot gamma); section 4, (9)
-    got = told("wheel", run)
+    got = reported("wheel", run)
     r, v, omega = (part[-1] for part in states(got))
     assert r == pytest.approx(0.1859, rel=1e-9)
     assert omega == pytest.approx(-1.037, rel=1e-9)
@@ -80,10 +80,10 @@ def test_the_slide_ends_at_the_two_fold(run, told):
     assert got.summary["final"]["r"] == pytest.approx(0.1859, rel=1e-9)
 
 
-def test_a_second_is_a_second_and_scaled_time_is_not(told):
+def test_a_second_is_a_second_and_scaled_time_is_not(reported):
     # r' = v in seconds, r' = m (beta^2 + r^2) v in tau; section 1, (1)
     for run, inside in (("seconds", slice(60, 120)), ("scaled", slice(20, 300))):
-        got = told("wheel", run)
+        got = reported("wheel", run)
         r, v = got.value("r", "m")[inside], got.value("v", "m/s")[inside]
         rate = np.gradient(r, got.stored["time"].to_numpy()[inside], edge_order=2)
         pace = 1.0 if run == "seconds" else 0.05**2 + r**2
@@ -94,8 +94,8 @@ def test_a_second_is_a_second_and_scaled_time_is_not(told):
 
 
 @pytest.fixture
-def belt(told):
-    return told("belt_oscillator", "cycle")
+def belt(reported):
+    return reported("belt_oscillator", "cycle")
 
 
 def test_the_block_leaves_when_its_spring_pulls_with_mu0(belt):

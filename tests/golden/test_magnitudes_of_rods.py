@@ -18,8 +18,8 @@ EA = 1e6 * math.pi * 0.02**2  # N, Young's modulus times area of the crossed rod
 
 
 @pytest.fixture
-def crossed(told):
-    return told("rods", "slips-and-opens")
+def crossed(reported):
+    return reported("rods", "slips-and-opens")
 
 
 def test_rods_stretched_by_two_percent_hold_half_a_joule(crossed):
@@ -69,9 +69,9 @@ def test_a_contact_under_friction_keeps_its_bound(crossed):
     assert_allclose(force, pressed * np.hypot(1.0, np.nan_to_num(ratio)), rtol=1e-9, atol=1e-12)
 
 
-def test_a_thrown_rod_flies_and_falls_back(told):
+def test_a_thrown_rod_flies_and_falls_back(reported):
     # z = 0.05 m + v t - g t^2 / 2 of every node until 2 v / g = 0.040775 s
-    got, end = told("rods", "thrown"), 2.0 * 0.2 / G
+    got, end = reported("rods", "thrown"), 2.0 * 0.2 / G
     time = got.value("time", "s")
     flight = time < end
     z = got.value("position", "m")[:, got.value("rod_of_node", "1") == 2, 2][flight]
@@ -85,9 +85,9 @@ def test_a_thrown_rod_flies_and_falls_back(told):
 
 
 @pytest.mark.parametrize("run", ["lies", "lies-damped"])
-def test_a_lying_rod_is_carried_by_its_contact(run, told):
+def test_a_lying_rod_is_carried_by_its_contact(run, reported):
     # impulse of the contact = m g t + m times the change of velocity; m g = 4.931 N for 0.05 s
-    got = told("rods", run)
+    got = reported("rods", run)
     time, pressed = got.value("time", "s"), -got.value("contact_force", "N")[:, 2]
     z = got.value("position", "m")[:, got.value("rod_of_node", "1") == 2, 2]
     middle = 0.5 * (z[:, 1:] + z[:, :-1]).mean(axis=1)
@@ -96,9 +96,9 @@ def test_a_lying_rod_is_carried_by_its_contact(run, told):
     assert impulse == pytest.approx(0.4 * METRE * (G * time[-1] + gained), rel=1e-3)
 
 
-def test_unequal_rods_touch_one_radius_from_each_axis(told):
+def test_unequal_rods_touch_one_radius_from_each_axis(reported):
     # c = r1 + a1 n with a1 = 0.03 m; "Unequal radii"
-    got = told("rods", "lies")
+    got = reported("rods", "lies")
     assert_allclose(got.value("contact_point", "m")[0], [0.0, 0.0, 0.03], atol=1e-12)
 
 
@@ -108,16 +108,16 @@ def test_unequal_rods_touch_one_radius_from_each_axis(told):
 ROD = 0.5 * METRE
 
 
-def test_the_plane_carries_the_weight_of_the_rod(told):
+def test_the_plane_carries_the_weight_of_the_rod(reported):
     # m g = 6.1638 N, an eighth of it under every node but the ends
-    force = told("rod_on_plane", "rolls").value("contact_force", "N")[:, :, 2]
+    force = reported("rod_on_plane", "rolls").value("contact_force", "N")[:, :, 2]
     assert_allclose(force.sum(axis=1), ROD * G, rtol=1e-9)
     assert_allclose(force[:, 1:-1], ROD * G / 8.0, rtol=1e-6)
 
 
-def test_a_sliding_rod_rolls_with_two_thirds_of_its_speed(told):
+def test_a_sliding_rod_rolls_with_two_thirds_of_its_speed(reported):
     # t = v / (3 mu g) = 0.06796 s, then m 2 v / 3
-    got = told("rod_on_plane", "rolls")
+    got = reported("rod_on_plane", "rolls")
     assert_allclose(got.at_events("time", "stick"), 0.6 / (3.0 * 0.3 * G), rtol=5e-3)
     along = got.value("momentum", "kg m/s")[:, 0]
     assert along[0] == pytest.approx(ROD * 0.6, rel=1e-12)
@@ -125,35 +125,35 @@ def test_a_sliding_rod_rolls_with_two_thirds_of_its_speed(told):
     assert_allclose(got.value("slip_speed", "m/s")[0], 0.6, rtol=1e-12)
 
 
-def test_sliding_turns_a_third_of_the_energy_into_heat(told):
+def test_sliding_turns_a_third_of_the_energy_into_heat(reported):
     # (1/3) m v^2 / 2 = 0.0377 J
-    got, heat = told("rod_on_plane", "rolls"), ROD * 0.6**2 / 6.0
+    got, heat = reported("rod_on_plane", "rolls"), ROD * 0.6**2 / 6.0
     assert got.value("friction_heat", "J")[-1] == pytest.approx(heat, rel=1e-4)
     assert got.quantity("friction_heat", "J") == pytest.approx(heat, rel=1e-4)
     assert got.value("kinetic", "J")[-1] == pytest.approx(2.0 * heat, rel=1e-6)
 
 
-def test_a_rod_falls_from_its_height(told):
+def test_a_rod_falls_from_its_height(reported):
     # t = sqrt(2 H / g) with H = 0.05 m, at sqrt(2 g H) = 0.99045 m/s
-    got = told("rod_on_plane", "falls")
+    got = reported("rod_on_plane", "falls")
     assert_allclose(got.at_events("time", "close"), math.sqrt(0.1 / G), rtol=1e-6)
     assert_allclose(got.at_events("closing_speed", "close"), math.sqrt(0.1 * G), rtol=1e-6)
     assert_allclose(got.at_events("slip_speed", "close"), 0.3, rtol=1e-9)
     assert_allclose(got.value("gap", "m")[0], 0.05, rtol=1e-12)
 
 
-def test_the_blow_takes_the_energy_of_the_fall(told):
+def test_the_blow_takes_the_energy_of_the_fall(reported):
     # m g H and a third of m v^2 / 2, which the blow of friction takes: 0.31761 J
-    got, lost = told("rod_on_plane", "falls"), ROD * G * 0.05 + ROD * 0.3**2 / 6.0
+    got, lost = reported("rod_on_plane", "falls"), ROD * G * 0.05 + ROD * 0.3**2 / 6.0
     assert got.value("impact_loss", "J")[-1] == pytest.approx(lost, rel=1e-6)
     assert got.quantity("impact_loss", "J") == pytest.approx(lost, rel=1e-6)
     # it has fallen by 0.05 m: work of its weight
     assert got.value("external_work", "J")[-1] == pytest.approx(ROD * G * 0.05, rel=1e-6)
 
 
-def test_bounces_come_back_after_their_flight(told):
+def test_bounces_come_back_after_their_flight(reported):
     # half the speed: a flight of 2 (0.5 v) / g, as long as the fall
-    time = told("rod_on_plane", "bounces").at_events("time", "bounce")
+    time = reported("rod_on_plane", "bounces").at_events("time", "bounce")
     fall = math.sqrt(0.1 / G)
     assert_allclose(time[:9], fall, rtol=1e-6)
     assert_allclose(time[9:18], 2.0 * fall, rtol=1e-6)
@@ -163,8 +163,8 @@ def test_bounces_come_back_after_their_flight(told):
 
 
 @pytest.fixture
-def strings(told):
-    return told("strings", "closed-form")
+def strings(reported):
+    return reported("strings", "closed-form")
 
 
 def closed_form(time):
@@ -213,8 +213,8 @@ def test_strings_report_their_grid(strings):
     assert_allclose(strings.value("length", "1"), 2.0 * math.pi, rtol=1e-14)
 
 
-def test_strings_break_down_where_the_contact_is_as_fast_as_waves(told):
+def test_strings_break_down_where_the_contact_is_as_fast_as_waves(reported):
     # a quarter of the height of the wave, 4 of 5 at the breakdown: |s'| = c = 1
-    got = told("strings", "breakdown")
+    got = reported("strings", "breakdown")
     assert abs(got.at_events("s1_rate", "breakdown")[0]) == pytest.approx(1.0, rel=1e-6)
     assert got.quantity("breakdown_time", "1") == got.at_events("time", "breakdown")[0]

@@ -12,8 +12,8 @@ from numpy.testing import assert_allclose
 
 
 @pytest.fixture
-def strip(told):
-    return told("strip", "peels")
+def strip(reported):
+    return reported("strip", "peels")
 
 
 def test_the_strip_adheres_with_its_work_of_adhesion(strip):
@@ -30,7 +30,7 @@ def test_tension_stays_below_its_largest_value(strip):
 
 
 def test_friction_follows_model_ea(strip):
-    # t = mu (T_n + T_max) where it slides, along the plane; what is told is the part along the
+    # t = mu (T_n + T_max) where it slides, along the plane; what is reported is the part along the
     # body, which turns by a few degrees at the front; section 2
     normal, shear = strip.value("normal_traction", "1"), strip.value("tangential_traction", "1")
     gap = strip.value("gap", "1")
@@ -59,9 +59,9 @@ def test_the_strip_bends_like_a_beam_at_first(strip):
 # ---- the cap: T_max = 0.165 E, W = 0.0135 E L0, DI with mu = 1, pressed on with 0.5 E L0
 
 
-def test_the_cap_is_pressed_on_and_slides_under_its_strength(told):
+def test_the_cap_is_pressed_on_and_slides_under_its_strength(reported):
     # F_y = -0.5 from 0.3 of the program on; at full sliding F_x = mu_DI T_max L_c; section 6
-    got = told("strip", "cap")
+    got = reported("strip", "cap")
     time, contact = got.value("time", "1"), got.value("contact_length", "1")
     assert_allclose(got.value("force_y", "1")[time > 0.3], -0.5, atol=1e-7)
     row = int(np.argmax(time >= got.at_events("time", "full_sliding")[0] - 1e-9))
@@ -70,9 +70,9 @@ def test_the_cap_is_pressed_on_and_slides_under_its_strength(told):
     assert got.quantity("work_of_adhesion", "1") == pytest.approx(0.0135, rel=1e-9)
 
 
-def test_a_path_of_equilibria_says_where_the_program_is(told):
+def test_a_path_of_equilibria_says_where_the_program_is(reported):
     # u = 8 times the program, which rises along a path without limit points
-    got = told("strip", "path")
+    got = reported("strip", "path")
     program = got.value("program_time", "1")
     assert_allclose(got.value("displacement", "1"), 8.0 * program, rtol=1e-7)
     assert np.all(np.diff(program) > 0.0)
@@ -91,8 +91,8 @@ TAU = 0.5 * T_MAX * (1.0 - 3.6e-5)  # Pa, at the equilibrium gap; section 2
 
 
 @pytest.fixture
-def block(told):
-    return told("block", "sheared-and-lifted")
+def block(reported):
+    return reported("block", "sheared-and-lifted")
 
 
 def test_the_block_pulls_off_with_the_largest_tension(block):

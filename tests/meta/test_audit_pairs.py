@@ -147,7 +147,7 @@ def test_the_rules_see_checks_that_are_handed_on(make_source):
 
 
 def test_a_saved_run_may_be_read_back_in_one_place(make_source):
-    text = IMPORT + "def load(kept):\n    return Check(**kept)\n"
+    text = IMPORT + "def load(saved):\n    return Check(**saved)\n"
     assert checks_made(make_source(READS_BACK, text)) == []
     assert len(checks_made(make_source("src/stiction/core/other.py", text))) == 1
 

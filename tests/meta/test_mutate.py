@@ -138,10 +138,10 @@ def test_every_fault_is_python_on_the_same_lines():
 
     mutants = found_in(RICH)
     assert {m.operator for m in mutants} == set(OPERATORS)
-    sound = ast.dump(ast.parse(RICH))
+    valid = ast.dump(ast.parse(RICH))
     for mutant in mutants:
         changed = mutant.applied(RICH.encode())
-        assert ast.dump(ast.parse(changed)) != sound, mutant
+        assert ast.dump(ast.parse(changed)) != valid, mutant
         assert changed.count(b"\n") == RICH.count("\n"), mutant
     assert len({m.id for m in mutants}) == len(mutants)
 
@@ -222,11 +222,13 @@ def test_units_and_kinds_are_held_against_the_golden_tables(toy):
     faults = found_in(RICH)
     for fault in faults:
         near = Nearest(tree).of(fault)
-        told = fault.operator in ("wrong unit", "wrong kind")
-        assert (near.meant == [f"{golden}::test_units"]) is told
+        reported = fault.operator in ("wrong unit", "wrong kind")
+        assert (near.meant == [f"{golden}::test_units"]) is reported
         # once as compiled code, with every case, and never as plain code
         stages = [stage for stage in Judge._stages(fault, near, False) if golden in stage.files]
-        assert [(stage.plain, stage.whole) for stage in stages] == ([(False, True)] if told else [])
+        assert [(stage.plain, stage.whole) for stage in stages] == (
+            [(False, True)] if reported else []
+        )
     assert {"wrong unit", "wrong kind"} < {fault.operator for fault in faults}
 
 
@@ -298,11 +300,11 @@ def test_it_kills_what_tests_see_and_lets_live_what_they_do_not(toy, tmp_path, c
     assert rows[seen.id]["verdict"] == "killed"
     assert rows[seen.id]["by"] == "tests/unit/shapes/test_area.py::test_ring"
     assert rows[alive.id]["verdict"] == "survived"
-    assert rows[alive.id]["tests"] == 4, "a test that fails on the sound tree tells nothing"
+    assert rows[alive.id]["tests"] == 4, "a test that fails on the valid tree reports nothing"
     assert rows[equal.id]["verdict"] == "argued"
-    told = capsys.readouterr().out
-    assert "below 90%" in told
-    assert "2 tried" in told
+    reported = capsys.readouterr().out
+    assert "below 90%" in reported
+    assert "2 tried" in reported
     # what is known is not tried again, and the tree is as it was
     assert mutate.main(words) == 1
     assert "0 tried" in capsys.readouterr().out
@@ -339,19 +341,19 @@ def test_a_sample_may_be_unlucky(toy, seen, of, sampled, good):
 class Stub:
     """A bench whose tests end, or do not."""
 
-    def __init__(self, ends_when_sound):
-        self.sound, self.ends = True, ends_when_sound
+    def __init__(self, ends_when_valid):
+        self.valid, self.ends = True, ends_when_valid
 
     def put_in(self, mutant):
-        self.sound = False
+        self.valid = False
 
     def take_out(self):
-        self.sound = True
+        self.valid = True
 
     def run(self, files, orders, *, plain, limit, cold=False):
         from mutation.bench import Outcome, Result
 
-        if self.sound and self.ends:
+        if self.valid and self.ends:
             names = {f"{file}::test_count": Result("passed", 0.1) for file in files}
             return Outcome(0, names, [], "", 0.1)
         return Outcome(None, {}, [], f"{files[0]}::test_count", limit)
@@ -397,20 +399,20 @@ def test_a_copy_is_brought_up_to_date(toy, tmp_path):
 
     mutant = pick(found_in(AREA, "src/toy/shapes/area.py"), "sign", "outer**2 - inner**2", SUM)
     bench = Bench(Tree(toy), tmp_path / "bench")
-    kept = bench.root / "src/toy/shapes/__pycache__/ring.kernel"
-    kept.parent.mkdir(exist_ok=True)
-    kept.write_text("compiled")
+    saved = bench.root / "src/toy/shapes/__pycache__/ring.kernel"
+    saved.parent.mkdir(exist_ok=True)
+    saved.write_text("compiled")
     bench.put_in(mutant)
     assert SUM in (bench.root / mutant.file).read_text()
     bench.take_out()
     assert (bench.root / mutant.file).read_text() == AREA
     bench.put_in(mutant)
     (toy / "src/toy/shapes/loop.py").unlink()
-    # whoever comes next finds a sound copy, even if this one was not cleaned
+    # whoever comes next finds a valid copy, even if this one was not cleaned
     again = Bench(Tree(toy), tmp_path / "bench")
     assert (again.root / mutant.file).read_text() == AREA
     assert not (again.root / "src/toy/shapes/loop.py").exists()
-    assert kept.read_text() == "compiled"
+    assert saved.read_text() == "compiled"
 
 
 @pytest.fixture

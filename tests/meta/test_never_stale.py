@@ -15,11 +15,11 @@ from stiction.numerics.compiling.digest import reached_by
 from stiction.numerics.jit import KERNELS
 
 
-def answer(tree: Path, kept: Path) -> str:
+def answer(tree: Path, saved: Path) -> str:
     environment = {
         **os.environ,
         "PYTHONPATH": f"{tree}{os.pathsep}{tree.parent}",
-        "STICTION_CACHE_DIR": str(kept),
+        "STICTION_CACHE_DIR": str(saved),
         "STICTION_KERNELS": "compiled",
     }
     code = "from caller import value; print(value())"
@@ -60,17 +60,17 @@ def copy(tmp_path):
 
 @pytest.mark.parametrize("options", ["", "(separate=True)"])
 def test_an_edit_two_files_below_is_seen_at_the_next_run(copy, tmp_path, options):
-    kept = tmp_path / "kept"
+    saved = tmp_path / "saved"
     middle = tmp_path / "middle.py"
     middle.write_text(middle.read_text().replace("@kernel", f"@kernel{options}"))
     # twice 1 + 2 / 2 + 3 / 4, and one
-    assert answer(copy, kept) == answer(copy, kept) == "6.5"
+    assert answer(copy, saved) == answer(copy, saved) == "6.5"
     source = copy / "stiction/numerics/event_localisation.py"
     text = source.read_text()
     head, body = text.split("def horner", 1)
     assert "return value" in body
     source.write_text(head + "def horner" + body.replace("return value", "return -value", 1))
-    assert answer(copy, kept) == "-4.5"
+    assert answer(copy, saved) == "-4.5"
 
 
 def test_an_edit_in_one_system_recompiles_no_other():

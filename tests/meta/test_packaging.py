@@ -83,7 +83,7 @@ def test_the_images_use_files_that_are_there(root, project):
         assert "python tools/wheel.py" in text
         assert re.search(r"stiction run slip-wave .*--out /tmp/first", text)
         assert set(re.findall(r'"\.\[(\w+)\]"', text)) <= set(extras)
-    # what a wheel is built from is not kept from the image
+    # what a wheel is built from is not excluded from the image
     built_from = runpy.run_path(str(root / "tools/wheel.py"), run_name="a_module")["_BUILT_FROM"]
     assert not set(built_from) & set(ignored)
     assert project["project"]["license"] in texts["Dockerfile"]

@@ -27,7 +27,7 @@ SCRIPT = textwrap.dedent(
 )
 
 
-# each function is right but for its last line; the line tells what mypy must say of it
+# each function is right but for its last line; the line reports what mypy must say of it
 KERNELS = """
 import numpy as np
 from stiction.numerics.arrays import Integers, Matrix, Stack, Vector
@@ -73,7 +73,7 @@ def integers_are_no_floats(order: Integers) -> float:
     return a_slice_is_no_number(order)  # arg-type
 
 
-def numpy_tells_kinds_of_numbers_apart() -> float:
+def numpy_reports_kinds_of_numbers_apart() -> float:
     marks = np.zeros(2, dtype=np.int64)
     return a_slice_is_no_number(marks)  # arg-type
 

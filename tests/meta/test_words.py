@@ -1,7 +1,7 @@
 """No name, message or page uses a word of `words.toml` outside the meanings listed there.
 
-Checked are all text of the package (names, docstrings, comments, messages, the help of the command
-line, scenarios), the pages, and the names of test files and test functions.
+Checked is all text of the package (names, docstrings, comments, messages, the help of the command
+line, scenarios), of the pages, the tests, the benchmarks, the tools and the examples.
 """
 
 import re
@@ -13,7 +13,9 @@ import pytest
 
 PAGES = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md")
 KINDS = {".py", ".pyi", ".toml", ".md"}
-TEST_NAME = re.compile(r"^\s*def (test_\w+)", re.MULTILINE)
+FOLDERS = ("src", "tests", "benchmarks", "tools", "examples")
+# outputs of earlier versions, the words themselves, and their test
+LEFT_OUT = ("tests/frozen/", "tests/meta/words.toml", "tests/meta/test_words.py")
 
 # a word in prose, and each part of a name in snake_case or CamelCase
 PART = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
@@ -36,8 +38,8 @@ class Words:
             for rest, entry in self.phrases.get(part.group().lower(), ()):
                 span = part.start(), _end(text, part.end(), rest)
                 if span[1] > 0 and not any(_means(m, path, text, span) for m in entry["allowed"]):
-                    number = text.count("\n", 0, span[0]) + 1
-                    line = text.splitlines()[number - 1].strip()
+                    number = text.count("\n", 0, span[0])
+                    line = text.splitlines()[number].strip()
                     yield f"{path}:{number}: write {entry['use']}: {line}"
 
 
@@ -62,17 +64,17 @@ def _means(meaning: dict, path: str, text: str, span: tuple[int, int]) -> bool:
 
 @pytest.fixture(scope="module")
 def texts(root) -> dict[str, str]:
-    """What is checked: path and text of the package and the pages, and the tests' names."""
+    """What is checked: path and text of the files."""
     files = [root / name for name in PAGES]
-    files += [p for p in (root / "src").rglob("*") if p.suffix in KINDS]
+    files += [p for name in FOLDERS for p in (root / name).rglob("*") if p.suffix in KINDS]
     files += [
         p for p in (root / "docs").rglob("*.md") if not {"_build", "generated"} & set(p.parts)
     ]
+    former = re.compile("### Names that changed.*?(?=^## )", re.DOTALL | re.MULTILINE)
     read = {p.relative_to(root).as_posix(): p.read_text(encoding="utf-8") for p in sorted(files)}
-    for path in sorted((root / "tests").rglob("test_*.py")):
-        name, code = path.relative_to(root).as_posix(), path.read_text(encoding="utf-8")
-        read[name] = "\n".join([path.stem, *TEST_NAME.findall(code)])
-    return read
+    read["docs/notation.md"] = former.sub("", read["docs/notation.md"])
+    # a file's name counts too
+    return {p: f"{p}\n{t}" for p, t in read.items() if not p.startswith(LEFT_OUT)}
 
 
 @pytest.fixture(scope="module")

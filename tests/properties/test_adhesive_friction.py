@@ -29,7 +29,7 @@ def paths(draw):
     return np.cumsum(np.array(moves).reshape(steps, d), axis=0), np.array(opens)
 
 
-def walk(normal, friction, path, penalty, unit=1.0):
+def follow(normal, friction, path, penalty, unit=1.0):
     """Return tractions, slips and dissipations along a path of one point."""
     moves, opens = path
     slip, steps = np.zeros((1, moves.shape[1])), []
@@ -49,7 +49,7 @@ def test_dissipation_and_closed_sums(normal, friction, path, stiffness):
     unit = 0.3 * normal.r0
     elastic = np.zeros(path[0].shape[1])
     place = np.zeros(path[0].shape[1])
-    for step, move in zip(walk(normal, friction, path, penalty, unit), path[0], strict=True):
+    for step, move in zip(follow(normal, friction, path, penalty, unit), path[0], strict=True):
         assert step.dissipation[0] >= 0.0
         t = step.traction[0]
         new = unit * move - step.slip[0]
@@ -68,8 +68,8 @@ def test_dissipation_and_closed_sums(normal, friction, path, stiffness):
 def test_units_do_not_matter(friction, path, a, b):
     # lengths in units of 1/a, tractions in units of 1/b
     one, two = LennardJones(2.0, 1.5), LennardJones(2.0 * a**3 * b, 1.5 * a)
-    first = walk(one, friction, path, 3.0)
-    second = walk(two, friction, path, 3.0 * b / a, a)
+    first = follow(one, friction, path, 3.0)
+    second = follow(two, friction, path, 3.0 * b / a, a)
     size = max(float(np.abs(s.traction).max()) for s in first) + one.max_tension
     for s, z in zip(first, second, strict=True):
         # a point on the edge may slide in one and stick in the other: by rounding, and by nothing

@@ -74,7 +74,7 @@ class Format:
         return np.transpose(exact) * np.array([1.0, 1e-6, 1.0])[:, np.newaxis]
 
     @property
-    def sound(self):
+    def valid(self):
         """Whether no mark of a number is taken for the mark between cells."""
         marks = self.decimal + self.thousands
         return self.between != "," or self.quotes != "none" or "," not in marks
@@ -139,13 +139,13 @@ THOUSANDS = [(k, 1000 * k, 1000 * (k + 3)) for k in range(1, 11)]
 @example(Format(between=",", digits=(0, 0, 1), thousands="."), THOUSANDS)
 def test_files_are_read_right_or_refused(tmp_path, how, rows):
     path = how.write(tmp_path / "a.csv", how.table(rows))
-    found, told = read(path), read(path, decimal=how.decimal)
-    if how.sound:
-        np.testing.assert_array_equal(told, how.truth(rows))
+    found, reported = read(path), read(path, decimal=how.decimal)
+    if how.valid:
+        np.testing.assert_array_equal(reported, how.truth(rows))
     if found is not None and how.readable:
         np.testing.assert_array_equal(found, how.truth(rows))
-    if told is not None and how.readable:
-        np.testing.assert_array_equal(told, how.truth(rows))
+    if reported is not None and how.readable:
+        np.testing.assert_array_equal(reported, how.truth(rows))
 
 
 @FOLDER

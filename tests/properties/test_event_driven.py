@@ -40,7 +40,7 @@ def test_mirror_image(chain):
     load = stiction.chains.SumOf([chain.load])
     mirrored = dataclasses.replace(
         chain,
-        load_vector=-chain.load_shares,
+        load_vector=-chain.load_weights,
         load=load,
         x0=-chain.x_start,
         v0=-chain.v_start,
@@ -63,7 +63,7 @@ def test_counting_from_the_other_end(chain):
         damping=np.broadcast_to(chain.damping, chain.n_spring)[::-1],
         x0=chain.x_start[::-1],
         v0=chain.v_start[::-1],
-        load_vector=chain.load_shares[::-1],
+        load_vector=chain.load_weights[::-1],
         supports=other,
     )
     one, two = run_of(chain), run_of(flipped)
@@ -76,16 +76,16 @@ def test_counting_from_the_other_end(chain):
 def test_other_units(chain, force, speed):
     """With other units of mass (10^force) and time (10^speed) the motion is the same."""
     a, s = 10.0**force, 10.0**speed
-    pieces = chain.load.pieces()
+    segments = chain.load.segments()
     parts = [
         stiction.chains.Sine(a * s * s * amplitude, s * w, phase)
         for amplitude, w, phase in zip(
-            pieces.amplitude, pieces.angular_frequency, pieces.phase, strict=True
+            segments.amplitude, segments.angular_frequency, segments.phase, strict=True
         )
     ]
-    nodes = np.unique(np.concatenate([pieces.time, [0.0, 0.3, 0.9, 2.0, T_END]]))
+    nodes = np.unique(np.concatenate([segments.time, [0.0, 0.3, 0.9, 2.0, T_END]]))
     straight = dataclasses.replace(
-        pieces, amplitude=np.empty(0), angular_frequency=np.empty(0), phase=np.empty(0)
+        segments, amplitude=np.empty(0), angular_frequency=np.empty(0), phase=np.empty(0)
     )
     parts.append(stiction.chains.PiecewiseLinear(nodes / s, a * s * s * straight.at(nodes)))
     law = chain.law

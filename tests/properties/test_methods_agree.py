@@ -1,4 +1,4 @@
-"""Random chains by several methods: the same answer, and promises kept by each of them."""
+"""Random chains by several methods: the same answer, and promises saved by each of them."""
 
 import dataclasses
 
@@ -73,7 +73,7 @@ def test_smoothed_scheme_keeps_its_ledger(chain, theta):
 @given(chain=chains(laws=SMOOTH, belt=False), theta=st.sampled_from([0.5, 1.0]))
 def test_theta_mirror_image(chain, theta):
     mirrored = dataclasses.replace(
-        chain, load_vector=-chain.load_shares, x0=-chain.x_start, v0=-chain.v_start
+        chain, load_vector=-chain.load_weights, x0=-chain.x_start, v0=-chain.v_start
     )
     method = stiction.ThetaStepper(1e-2, theta)
     one = stiction.solve(chain, method, (0.0, 1.0), save=2)

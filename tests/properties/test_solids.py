@@ -133,7 +133,7 @@ def two(element, friction, seed, swapped=False):
 
 
 def followed(problem, motions):
-    """Return what contact tells after two given motions, the first one accepted."""
+    """Return what contact reports after two given motions, the first one accepted."""
     state = problem.start(0.0)
     trial = problem.evaluate(state, motions[0], 0.5, None, data=False)[0]
     state = problem.accepted(state, trial, 0.5)

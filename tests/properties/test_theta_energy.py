@@ -139,7 +139,7 @@ def mirrored(chain):
         v0=-chain.v_start[::-1],
         belt_speed=-chain.belt_speed,
         plate_speed=-chain.plate_speed,
-        load_vector=-chain.load_shares[::-1],
+        load_vector=-chain.load_weights[::-1],
         supports=other.get(chain.supports, chain.supports),
         law=law,
     )
@@ -152,7 +152,7 @@ def test_mirror_symmetry(chain, method):
     one, two = (st.solve(c, method, span, save=2, throw=False) for c in (chain, mirrored(chain)))
     size = max(1.0, np.max(np.abs(one.variables["x"].values)))
     same = np.array_equal(one.event_log.time, two.event_log.time)
-    # a tie between two modes may fall to either side in the mirror
+    # a degenerate choice between two modes may fall to either side in the mirror
     if same and one.stats["solves"] == two.stats["solves"]:
         np.testing.assert_allclose(two.final["x"], -one.final["x"][::-1], atol=1e-7 * size)
     assert one.status == two.status

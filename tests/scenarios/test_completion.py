@@ -135,10 +135,10 @@ def test_zsh_completes(script, here):
     script("zsh")
 
     def ask(line):
-        told = run(["zsh", "-f", "-c", TALK.format(line=line)], here)
-        assert "bad option" not in told
-        assert "missing argument" not in told
-        return told
+        reported = run(["zsh", "-f", "-c", TALK.format(line=line)], here)
+        assert "bad option" not in reported
+        assert "missing argument" not in reported
+        return reported
 
     assert "slip-wave-damped" in ask("stiction run slip-wave-")
     assert "--overwrite" in ask("stiction run slip-wave --overw")
@@ -151,8 +151,8 @@ def test_fish_completes(script, here):
 
     def ask(line):
         text = f"source ./script; complete -C {line!r}"
-        told = run(["fish", "--no-config", "-c", text], here)
-        return [row.partition("\t")[0] for row in told.splitlines()]
+        reported = run(["fish", "--no-config", "-c", text], here)
+        return [row.partition("\t")[0] for row in reported.splitlines()]
 
     assert ask("stiction ru") == ["run"]
     assert ask("stiction run slip-wave-") == ["slip-wave-damped"]

@@ -31,17 +31,17 @@ def test_a_fit_from_the_command_line(file, tmp_path):
     asked = ["fit", str(file), "--law", "Dahl", "--normal-force", "10", "--out", str(out)]
     done = RUN.invoke(app, [*asked, "--no-figures"])
     assert done.exit_code == 0, done.output
-    told = json.loads((out / "fit.json").read_text())
+    reported = json.loads((out / "fit.json").read_text())
     # reason: noise of 1 % on 60 rows
-    assert told["parameters"]["sigma0"]["value"] == pytest.approx(2e4, rel=0.03)
-    mu = told["parameters"]["mu"]
+    assert reported["parameters"]["sigma0"]["value"] == pytest.approx(2e4, rel=0.03)
+    mu = reported["parameters"]["mu"]
     # one interval in twenty misses the truth, so that a single set says nothing of coverage
     assert mu["low"] < mu["value"] < mu["high"]
     # reason: five standard errors
     assert mu["value"] == pytest.approx(0.3, abs=5.0 * mu["error"])
     assert "FITTED, audit held: Dahl" in done.output
     shown = RUN.invoke(app, ["show", str(out)])
-    assert told["screen"] in shown.output
+    assert reported["screen"] in shown.output
     assert RUN.invoke(app, ["verify", str(out)]).exit_code == 0
     (out / "law.toml").write_text("")
     assert RUN.invoke(app, ["verify", str(out)]).exit_code == 2
@@ -54,14 +54,14 @@ def test_python_fits_a_file_as_the_command_line_does(file, tmp_path):
     out = tmp_path / "fit"
     asked = ["fit", str(file), "--law", "Dahl", "--normal-force", "10", "--out", str(out), "-q"]
     assert RUN.invoke(app, [*asked, "--no-figures"]).exit_code == 0
-    told = json.loads((out / "fit.json").read_text())["parameters"]
+    reported = json.loads((out / "fit.json").read_text())["parameters"]
     curve = st.fits.read_curve(file, normal_force=10.0)
     for rig in (None, st.fits.ImposedSlip()):
         found = st.fit(curve, st.laws.Dahl, rig)
         assert {e.name: (e.value, e.low, e.high) for e in found.estimates} == {
-            name: (one["value"], one["low"], one["high"]) for name, one in told.items()
+            name: (one["value"], one["low"], one["high"]) for name, one in reported.items()
         }
-    assert {"rig.offset", "rig.drift"} < set(told)
+    assert {"rig.offset", "rig.drift"} < set(reported)
 
 
 def test_fields_of_a_scenario_are_fitted(tmp_path):
@@ -76,9 +76,9 @@ def test_fields_of_a_scenario_are_fitted(tmp_path):
     asked = ["fit", str(path), "--scenario", "slip-wave", "--force-of", "x[2]", "--drift", "0"]
     done = RUN.invoke(app, [*asked, "--free", "law.mu", "--out", str(out), "--no-figures"])
     assert done.exit_code == 0, done.output
-    told = json.loads((out / "fit.json").read_text())["parameters"]["law.mu"]
-    assert abs(told["value"] - 0.21) <= 4.0 * told["error"] < 0.04 * 0.21
-    assert told["low"] < told["value"] < told["high"]
+    reported = json.loads((out / "fit.json").read_text())["parameters"]["law.mu"]
+    assert abs(reported["value"] - 0.21) <= 4.0 * reported["error"] < 0.04 * 0.21
+    assert reported["low"] < reported["value"] < reported["high"]
 
 
 @pytest.mark.parametrize(
@@ -130,10 +130,10 @@ def test_two_laws_as_json(file, tmp_path):
     asked = ["fit", str(file), "--law", "Dahl", "--law", "Coulomb", "--normal-force", "10"]
     done = RUN.invoke(app, [*asked, "--json", "--no-figures", "--out", str(tmp_path / "two")])
     assert done.exit_code == 0, done.output
-    told = json.loads(done.stdout)
-    assert [one["law"] for one in told["fits"]] == ["Dahl", "Coulomb"]
-    assert [Path(one["folder"]).name for one in told["fits"]] == ["Dahl", "Coulomb"]
-    first, second = told["comparison"]
+    reported = json.loads(done.stdout)
+    assert [one["law"] for one in reported["fits"]] == ["Dahl", "Coulomb"]
+    assert [Path(one["folder"]).name for one in reported["fits"]] == ["Dahl", "Coulomb"]
+    first, second = reported["comparison"]
     assert (first["law"], second["law"]) == ("Dahl", "Coulomb")
     assert first["aic"] < second["aic"]
     quiet = RUN.invoke(app, [*asked, "-q", "--no-figures", "--out", str(tmp_path / "quiet")])

@@ -58,7 +58,7 @@ def test_run_and_show(stiction, saved, here):
     line = stiction("show", saved, "--quiet").out
     assert line.startswith("SOLVED, audit held: Chain by EventDriven")
     assert line.count("\n") == 1
-    # a run that is doubted is told so in both
+    # a run that is doubted is reported so in both
     doubted = stiction("run", "quasistatic-branches", "--no-figures", "--strict", "--json")
     assert parsed(doubted, 3)["exit_code"] == 3
     assert "determinism was lost" in doubted.err
@@ -97,7 +97,7 @@ def test_a_study(stiction, here):
     found = parsed(stiction("sweep", "reachability-map", "--workers", "1", "--json"))
     assert found["complete"]
     assert found["done"] == found["members"] == sum(found["status"].values())
-    assert all(kept["least"] <= kept["largest"] for kept in found["results"].values())
+    assert all(stored["least"] <= stored["largest"] for stored in found["results"].values())
     assert parsed(stiction("show", found["folder"], "--json")) == found
     assert stiction("show", found["folder"], "--quiet").out.startswith("<Study of ")
     (verdict,) = parsed(stiction("verify", found["folder"], "--json"))
@@ -163,10 +163,10 @@ def test_runs_draw_in_other_formats(stiction, here):
 
 def test_export(stiction, here):
     pytest.importorskip("pythonfmu3", reason="the extra fmi brings PythonFMU3, which writes units")
-    told = parsed(stiction("export", "fmu", "slip-wave", "--json"))
-    assert (here / told["file"]).is_file()
-    assert told["masses"] == 3
-    assert "law.mu" in told["parameters"]
+    reported = parsed(stiction("export", "fmu", "slip-wave", "--json"))
+    assert (here / reported["file"]).is_file()
+    assert reported["masses"] == 3
+    assert "law.mu" in reported["parameters"]
     assert stiction("export", "fmu", "slip-wave", "--quiet").out == ""
     words = stiction("export", "fmu", "slip-wave", "--set", "system.law.mu=0.3").out
     assert "outputs     x [m], v [m/s], friction [N]" in words

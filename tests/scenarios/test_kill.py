@@ -32,7 +32,7 @@ LONG = (
     "--no-figures",
 )
 
-# for every line it reads it begins another process that saves, and tells its number; the next
+# for every line it reads it begins another process that saves, and reports its number; the next
 # line comes when that one has been killed
 SAVE_FOREVER = """
 import os
@@ -64,7 +64,7 @@ def start(words, **options):
     )
 
 
-# presses Ctrl-C when a module is looked for, inside code made by `exec` as named tuples are; the
+# presses Ctrl-C when a module is searched for, inside code made by `exec` as named tuples are; the
 # one that looks may answer with an error of its own, as NumPy does
 PRESS_AT = """
 import runpy
@@ -152,14 +152,14 @@ def test_a_killed_run_goes_on_bit_by_bit(command, stiction, here):
     assert stiction("run", *LONG, "--quiet", "--out", "whole").code == 0
     whole = st.load("whole")
     words = [*command, "run", *LONG, "--quiet", "--out", "long", "--checkpoint-every", "0.05"]
-    kept = here / ".long.checkpoint"
+    saved = here / ".long.checkpoint"
     delays = random.Random(20250103)
     for turn in range(3):
         with start([*words, "--resume"] if turn else words) as process:
-            wait_for(kept, process)
+            wait_for(saved, process)
             time.sleep(delays.uniform(0.0, 0.1))
             process.kill()
-        assert kept.exists()
+        assert saved.exists()
         assert not (here / "long").exists()
     done = subprocess.run([*words, "--resume"], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
@@ -225,7 +225,7 @@ def test_ctrl_c_in_imports_leaves_no_traceback(here, module, words, how):
 @pytest.mark.skipif(not hasattr(signal, "pthread_sigmask"), reason="workers block signals")
 def test_ctrl_c_reaches_workers_that_compile_without_a_traceback(command, here, monkeypatch):
     """A terminal sends it to all; workers that start up would print a traceback each."""
-    monkeypatch.setenv("STICTION_CACHE_DIR", str(here / "kept"))
+    monkeypatch.setenv("STICTION_CACHE_DIR", str(here / "saved"))
     with start([*command, "compile", "chains"], start_new_session=True) as process:
         # said before the workers start
         assert "compiling" in process.stderr.readline()

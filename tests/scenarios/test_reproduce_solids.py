@@ -70,10 +70,10 @@ def test_full_size_is_refused_where_there_is_none(refused):
 def test_curves_survive_files(tmp_path):
     case = Case(StripPeeling(model=EA(0.02), cells=(40, 2), u_end=4.0), 4, (4.0,))
     run = solve(case.system, Quasistatic(steps=4))
-    kept = extract(run, case)
-    write_curves(kept, tmp_path, "strip")
+    saved = extract(run, case)
+    write_curves(saved, tmp_path, "strip")
     found = read_curves(tmp_path, "strip")
-    for name, column in kept.columns.items():
+    for name, column in saved.columns.items():
         np.testing.assert_allclose(found[name], column, rtol=1e-6, atol=1e-12)
     assert found.numbers["steps"] == run.stats["steps"]
     every = run.variables["normal_traction"].values[-1]
@@ -81,7 +81,7 @@ def test_curves_survive_files(tmp_path):
     assert every.size // 3 <= shown.size < every.size
     assert np.abs(shown).max() == pytest.approx(np.abs(every).max(), rel=1e-6)
     # reason: surface stretches of a stiff strip are near one, and only their presence is asked
-    assert kept.profile(4.0)["stretch"] == pytest.approx(1.0, abs=0.05)
+    assert saved.profile(4.0)["stretch"] == pytest.approx(1.0, abs=0.05)
     study = Study(full=False, folder=tmp_path)
     assert study.pair("strip", "strip")[0].numbers["steps"] == run.stats["steps"]
     assert study.has("strip")
@@ -91,10 +91,10 @@ def test_curves_survive_files(tmp_path):
 def test_stress_is_followed_at_a_corner():
     corner = {"trailing": (-1.0, 0.0), "leading": (1.0, 0.0)}
     case = Case(TwoCylinders(u_end=0.2), 3, (), corner)
-    kept = extract(solve(case.system, Quasistatic(steps=3)), case)
-    assert kept.stresses["trailing"].shape == kept.stresses["displacement"].shape
-    assert kept.base["x"][0] == pytest.approx(-1.0)
-    assert kept.base["x"][-1] == pytest.approx(1.0)
+    saved = extract(solve(case.system, Quasistatic(steps=3)), case)
+    assert saved.stresses["trailing"].shape == saved.stresses["displacement"].shape
+    assert saved.base["x"][0] == pytest.approx(-1.0)
+    assert saved.base["x"][-1] == pytest.approx(1.0)
 
 
 def shrinking(start, xi, slides_at):
@@ -124,10 +124,10 @@ def test_fits_find_what_was_put_in():
 
 
 def test_a_fit_ends_where_contact_is_least_if_nothing_slides():
-    kept = shrinking(10.0, 1.5, 1.2)
-    kept.columns["sticking_length"][:] = 1.0
-    kept.columns["contact_length"][30:] = 9.8
-    one = Fit(kept)
+    saved = shrinking(10.0, 1.5, 1.2)
+    saved.columns["sticking_length"][:] = 1.0
+    saved.columns["contact_length"][30:] = 9.8
+    one = Fit(saved)
     assert not one.slid
     # after 29 of 40 steps of the force
     assert one.force == pytest.approx(1.2 * 29 / 40, rel=1e-12)
@@ -143,7 +143,7 @@ NO = "does not hold"
 )
 def test_enhancement_by_adhesion_is_judged_by_the_papers_percentages(share, words):
     # xi falls with a power of the length, by adhesion to another one: at 8.5 and 15 L0 it is
-    # larger by a given share of the 163 % and 24 % that the paper tells
+    # larger by a given fraction of the 163 % and 24 % that the paper reports
     slope = np.log((1.0 + 1.63 * share) / (1.0 + 0.24 * share)) / np.log(15.0 / 8.5)
 
     def fits(extra, top):

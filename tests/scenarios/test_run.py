@@ -36,8 +36,8 @@ def test_help_and_list(stiction, monkeypatch):
     known = [*sorted(entries(), key=lambda entry: entry.system), *ready_entries()]
     assert [column[0] for column in columns] == [entry.name for entry in known]
     assert [column[1] for column in columns] == [duration(entry.seconds) for entry in known]
-    told = stiction("run", "--help").out
-    assert re.search(r"--checkpoint-every[^\[]*\[x>=0\.0\][^\[]*\[default: 10\.0\]", told)
+    reported = stiction("run", "--help").out
+    assert re.search(r"--checkpoint-every[^\[]*\[x>=0\.0\][^\[]*\[default: 10\.0\]", reported)
     assert stiction("--version").out.strip() == f"stiction {st.__version__}"
 
 
@@ -145,9 +145,9 @@ def test_a_failed_run_replaces_no_solved_one(stiction, here):
     solved = (here / "out" / "baseline" / "run.nc").read_bytes()
     answer = stiction("run", "baseline", "--overwrite", "--set", "method.max_events=5")
     assert answer.code == 1
-    written, kept = answer.out.splitlines()[-2:]
+    written, stored = answer.out.splitlines()[-2:]
     assert written == "written to   out/baseline.failed"
-    assert kept.startswith("unchanged    out/baseline,")
+    assert stored.startswith("unchanged    out/baseline,")
     assert "is in out/baseline.failed; out/baseline is unchanged." in answer.err
     assert (here / "out" / "baseline" / "run.nc").read_bytes() == solved
     assert sorted(p.name for p in (here / "out").iterdir()) == ["baseline", "baseline.failed"]

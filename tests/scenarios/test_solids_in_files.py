@@ -87,10 +87,12 @@ def test_a_file_with_every_condition_runs_and_runs_again(stiction, here):
     assert answer.code == 0, answer
     again = stiction("run", "first/scenario.toml", "--out", "second", "--no-figures")
     assert again.code == 0, again
-    told = [json.loads((here / name / "summary.json").read_text()) for name in ("first", "second")]
-    assert told[0]["final"] == told[1]["final"]
-    assert told[0]["energy"] == told[1]["energy"]
-    assert {"reaction_1_x", "torque_3"} <= set(told[0]["final"])
+    reported = [
+        json.loads((here / name / "summary.json").read_text()) for name in ("first", "second")
+    ]
+    assert reported[0]["final"] == reported[1]["final"]
+    assert reported[0]["energy"] == reported[1]["energy"]
+    assert {"reaction_1_x", "torque_3"} <= set(reported[0]["final"])
     with (here / "first" / "events.csv").open() as file:
         head = next(csv.reader(file))
     assert head[5:] == [
@@ -100,11 +102,11 @@ def test_a_file_with_every_condition_runs_and_runs_again(stiction, here):
         "contact_length",
         "displacement_before",
     ]
-    assert np.isfinite(told[0]["final"]["reaction_1_moment"])
+    assert np.isfinite(reported[0]["final"]["reaction_1_moment"])
 
 
 def test_a_run_without_equilibrium_at_its_start_is_saved(stiction, here):
-    """A law too strong for the block: nothing balances, and that is told and saved."""
+    """A law too strong for the block: nothing balances, and that is reported and saved."""
     (here / "block.toml").write_text(BLOCK.replace("hamaker = 0.0227", "hamaker = 0.3"))
     answer = stiction("run", "block.toml", "--out", "failed", "--no-figures")
     assert answer.code == 1
@@ -261,5 +263,5 @@ def test_bodies_and_balls_in_files(stiction, here):
     (here / "ball.toml").write_text(BALL)
     answer = stiction("run", "ball.toml")
     assert answer.code in (0, 3), answer
-    told = json.loads((here / "out" / "ball" / "summary.json").read_text())
-    assert told["status"] == "solved"
+    reported = json.loads((here / "out" / "ball" / "summary.json").read_text())
+    assert reported["status"] == "solved"

@@ -8,7 +8,7 @@ from stiction.cli.main import app
 TEXT = """
 title = "Friction of three masses"
 scenario = "slip-wave"
-keep = ["max(onset_force)"]
+results = ["max(onset_force)"]
 [fields]
 "law.mu" = { from = 0.1, to = 0.3, count = 6 }
 "load.rate" = [0.5, 1.0]
@@ -40,7 +40,7 @@ def test_a_sweep_from_the_command_line(file, tmp_path):
     assert (code, "12 of 12" in text) == (0, True)
     (folder / "members.zarr" / "events" / "0").write_bytes(b"")
     assert asked("verify", folder)[0] == 2
-    # the same command mends it
+    # the same command repairs it
     assert asked("sweep", file, "--quiet")[0] == 0
     assert asked("verify", folder)[0] == 0
 
@@ -52,7 +52,7 @@ def test_shards_from_the_command_line(file, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "reported"),
     [
         (("--shard", "3/2"), "--shard"),
         (("--shard", "one"), "--shard"),
@@ -60,9 +60,9 @@ def test_shards_from_the_command_line(file, tmp_path):
         (("--workers", "0"), "workers"),
     ],
 )
-def test_bad_options_are_exit_code_two(file, tmp_path, words, told):
+def test_bad_options_are_exit_code_two(file, tmp_path, words, reported):
     code, text = asked("sweep", file, *words)
-    assert (code, told in text) == (2, True)
+    assert (code, reported in text) == (2, True)
     assert [p.name for p in tmp_path.iterdir()] == ["mine.toml"]
 
 

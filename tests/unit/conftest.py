@@ -15,16 +15,16 @@ from stiction.io.output import OUTPUT
 from stiction.laws import Coulomb
 
 
-def march(chain, t_end, steps, every):
-    """Return a run of `chain`: `steps` equal steps, every `every`-th state kept."""
+def stepper(chain, t_end, steps, every):
+    """Return a run of `chain`: `steps` equal steps, every `every`-th state saved."""
     h = t_end / steps
     bound = chain.stick_bound
     k, c = chain.link_stiffness, chain.link_damping
-    share, load = chain.load_shares, np.asarray(chain.load.at(h * np.arange(steps + 1)))
+    share, load = chain.load_weights, np.asarray(chain.load.at(h * np.arange(steps + 1)))
     x, v = chain.x_start.copy(), chain.v_start.copy()
     mode = np.sign(v - chain.belt_speed).astype(np.int8)
     work, viscous, heat = 0.0, 0.0, np.zeros(chain.n_mass)
-    kept, events = [], []
+    saved, events = [], []
     for step in range(steps + 1):
         stretch, rate = np.diff(x, prepend=0.0, append=0.0), np.diff(v, prepend=0.0, append=0.0)
         drive = np.diff(k * stretch + c * rate) + share * load[step]
@@ -41,13 +41,13 @@ def march(chain, t_end, steps, every):
             kinetic = 0.5 * np.sum(chain.masses * v * v)
             stored = 0.5 * np.sum(k * stretch**2)
             row = (step * h, x.copy(), v.copy(), mode, friction, kinetic, stored, work, viscous)
-            kept.append((*row, heat.copy()))
+            saved.append((*row, heat.copy()))
         v_new = slip + chain.belt_speed
         viscous += h * np.sum(c * rate**2)
         work += h * load[step] * share @ v_new
         heat = heat + h * np.abs(friction * slip)
         x, v = x + h * v_new, v_new
-    columns = [np.array(column) for column in zip(*kept, strict=True)]
+    columns = [np.array(column) for column in zip(*saved, strict=True)]
     time, x, v, mode, friction, kinetic, stored, work, viscous, heat = columns
     energy = Ledger(time, kinetic, stored, work, heat, viscous_heat=viscous)
     raw = (
@@ -67,26 +67,26 @@ def march(chain, t_end, steps, every):
 
 @pytest.fixture(scope="session")
 def make_run():
-    return march
+    return stepper
 
 
 @pytest.fixture(scope="session")
 def baseline():
     chain = Chain([1.0, 1.0, 1.0], 20.0, load=Constant(10.0), law=Coulomb(0.05))
-    return march(chain, 10.0, 10_000, 10)
+    return stepper(chain, 10.0, 10_000, 10)
 
 
 @pytest.fixture(scope="session")
 def ramp():
     chain = Chain([1.0, 1.0, 1.0], 20.0, load=Ramp(1.0), law=Coulomb(0.25))
-    return march(chain, 8.0, 8_000, 8)
+    return stepper(chain, 8.0, 8_000, 8)
 
 
 @pytest.fixture(scope="session")
 def wave():
     law = Coulomb(0.3)
     chain = Chain(0.02, 5000.0, load=Constant(4.0), law=law, n=50, spacing=0.02)
-    return march(chain, 0.2, 4_000, 4)
+    return stepper(chain, 0.2, 4_000, 4)
 
 
 @pytest.fixture(scope="session")

@@ -162,12 +162,12 @@ def test_files_name_what_python_can_and_they_may():
     [
         ("stifness", ["mass", "stiffness"], "did you mean 'stiffness'?"),
         ("MASS", ["mass", "stiffness"], "did you mean 'mass'?"),
-        ("xyz", ["b", "a"], "known: a, b"),
+        ("xyz", ["b", "a"], "known: a, b."),
         # difflib: 2 m / (n + n') with m letters in common; half is enough
         ("abxy", ["abuv"], "did you mean 'abuv'?"),
-        ("abxyz", ["abuv"], "known: abuv"),
+        ("abxyz", ["abuv"], "known: abuv."),
         ("ABxy", ["abuv"], "did you mean 'abuv'?"),
-        ("ABxyz", ["abuv"], "known: abuv"),
+        ("ABxyz", ["abuv"], "known: abuv."),
         # letters as they are written come before letters of any case
         ("abxy", ["abuv", "ABXY"], "did you mean 'abuv'?"),
     ],
@@ -177,8 +177,8 @@ def test_the_nearest_word(name, known, words):
 
 
 def test_messages_have_four_parts_or_one():
-    told = "Chain.mass: got 0; needs > 0.\nWhy: inertia.\nTry: 1."
-    assert str(ModelError("Chain.mass", 0, "> 0", "inertia.", "1.")) == told
+    reported = "Chain.mass: got 0; needs > 0.\nWhy: inertia.\nTry: 1."
+    assert str(ModelError("Chain.mass", 0, "> 0", "inertia.", "1.")) == reported
     assert str(ModelError("all of it", 0, "", "why", "try")) == "all of it"
     assert str(StoreError("folder", "nothing", "a run", "", "")).startswith("folder: got nothing")
 

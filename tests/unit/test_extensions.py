@@ -134,7 +134,7 @@ def test_they_have_names_in_python(puck, tmp_path):
         law = st.laws.Fading(slow=SLOW, fast=FAST, half_speed=HALF)
         faded = st.solve(st.Puck(speed=2.0, law=law), t_span=(0.0, 10.0))
         assert faded.quantities["stop_time"].value == pytest.approx(stop_time(2.0), rel=1e-9)
-        loaded = st.load(faded.save(tmp_path / "kept"))
+        loaded = st.load(faded.save(tmp_path / "saved"))
         assert loaded.system == faded.system
         assert loaded.plot.NAMES == ("slide",)
         v = np.array([0.0, 0.1, 2.0])
@@ -168,12 +168,14 @@ def test_a_run_and_a_study_say_whose_code_they_used(puck, tmp_path):
         assert before != plain
         # what the scenario does not name does not count
         assert code_digest(ours) == plain
-        st.Sweep(table, {"speed": [1.0, 2.0]}, keep="stop_time").run(tmp_path / "study", workers=1)
+        st.Sweep(table, {"speed": [1.0, 2.0]}, results="stop_time").run(
+            tmp_path / "study", workers=1
+        )
         with (site / "stiction_puck" / "law.py").open("a") as file:
             file.write("# changed\n")
         assert code_digest(table) != before
         with pytest.raises(st.StoreError, match="a study of other code of stiction"):
-            st.Sweep(table, {"speed": [1.0, 2.0, 3.0]}, keep="stop_time").run(tmp_path / "study")
+            st.Sweep(table, {"speed": [1.0, 2.0, 3.0]}, results="stop_time").run(tmp_path / "study")
         checkpoint = FileCheckpoint(tmp_path / "c", table)
         found = catalogue.outside("System")
         found["Puck"] = dataclasses.replace(found["Puck"], distribution="stiction-puck 0.2")
@@ -251,7 +253,7 @@ def test_what_is_broken_is_named_and_left_out(puck, tmp_path, line, text, words)
         assert len(said) == 1
         assert words in said[0]
         assert "bad-laws 1.0" in said[0] or "bad_laws-1.0" in said[0]
-        # it is told once, and no longer listed
+        # it is reported once, and no longer listed
         found, there, said = warned("Friction", ["Bad"])
         assert (set(found), there, said) == ({"Fading"}, [], [])
 

@@ -16,7 +16,7 @@ def test_the_module_is_the_command():
 
 
 def test_a_run_knows_its_version_without_an_installation():
-    # metadata of installed packages is looked for in sys.path, here without the project's own
+    # metadata of installed packages is searched for in sys.path, here without the project's own
     code = (
         "import importlib.metadata as m\n"
         "found = m.version\n"

@@ -124,8 +124,8 @@ class Own:
 
 def test_a_part_of_the_declared_class_needs_no_name_of_its_own():
     text = write_scenario(Scenario(Whole(Part(2.0), Part(3.0)), Own(), 1.0))
-    told = [line for line in text.splitlines() if line.startswith("# system")]
-    assert told == ["# system: Whole", "# system.other: Part"]
+    reported = [line for line in text.splitlines() if line.startswith("# system")]
+    assert reported == ["# system: Whole", "# system.other: Part"]
     rods = Scenario(crossed_rods(elements=20), st.rods.RollingLeapfrog(part=0.5), 1.0)
     assert "cannot be run again" not in write_scenario(rods)
     assert read_scenario(write_scenario(rods)) == rods
@@ -650,7 +650,7 @@ def test_keys_of_very_many_parts_are_refused_at_once(key, around):
 )
 def test_no_valid_text_counts_as_a_key_of_many_parts(parts, numbers):
     text = f"{'.'.join(parts)} = {numbers}"
-    assert parse(text, "sound") == tomllib.loads(text)
+    assert parse(text, "valid") == tomllib.loads(text)
 
 
 def test_files_with_earlier_names_are_read():

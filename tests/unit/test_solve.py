@@ -40,7 +40,7 @@ class Resting:
             energy=Ledger(time, zeros[:, 0], zeros[:, 0], zeros[:, 0], zeros),
             stats={"steps": 1},
             status=Status.WORK_LIMIT if early else Status.SOLVED,
-            reason="it was told to stop" if early else "",
+            reason="it was asked to stop" if early else "",
         )
         return build_run(system, self, request, history)
 
@@ -70,7 +70,7 @@ def test_a_run_knows_where_it_comes_from(chain):
 
 
 def test_partial_run_is_carried(chain):
-    with pytest.raises(SolveError, match="it was told to stop") as caught:
+    with pytest.raises(SolveError, match="it was asked to stop") as caught:
         st.solve(chain, Resting(until=1.0), (0.0, 4.0), save=5)
     run = caught.value.run
     assert run.status is Status.WORK_LIMIT
@@ -115,13 +115,13 @@ def test_a_method_of_ones_own_inherits_a_place(chain):
 
 
 def test_times_that_are_saved(chain):
-    def kept(save):
+    def saved(save):
         return st.solve(chain, Resting(), (0.0, 2.0), save=save).time.tolist()
 
-    assert len(kept(None)) == 1001
-    assert kept(3) == [0.0, 1.0, 2.0]
-    assert kept([0.5, 1.5]) == [0.0, 0.5, 1.5, 2.0]
-    assert kept(np.array([0.0, 2.0])) == [0.0, 2.0]
+    assert len(saved(None)) == 1001
+    assert saved(3) == [0.0, 1.0, 2.0]
+    assert saved([0.5, 1.5]) == [0.0, 0.5, 1.5, 2.0]
+    assert saved(np.array([0.0, 2.0])) == [0.0, 2.0]
 
 
 def test_a_large_system_saves_fewer_states_by_default():
@@ -181,7 +181,7 @@ def test_the_default_times_have_the_unit_of_the_system():
 def test_progress_and_checkpoint_reach_the_method(chain):
     seen = []
 
-    class Kept:
+    class Saved:
         def due(self):
             return False
 
@@ -191,7 +191,7 @@ def test_progress_and_checkpoint_reach_the_method(chain):
             seen.append(request.checkpoint)
             return super().solve(system, request)
 
-    checkpoint = Kept()
+    checkpoint = Saved()
     st.solve(chain, Asking(), progress=lambda *report: seen.append(report), checkpoint=checkpoint)
     assert seen == [checkpoint, (0.5, "half of nothing")]
 

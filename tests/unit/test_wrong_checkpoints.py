@@ -54,16 +54,16 @@ def test_wrong_arrays_are_refused(name, monkeypatch):
     monkeypatch.setattr("stiction.chains.theta.integrator._MOST_STEPS", 50)
     monkeypatch.setattr("stiction.switching.event_driven._STEPS_PER_CALL", 200)
     monkeypatch.setattr("stiction.faults.run._PRODUCTS_PER_CALL", 4000)
-    kept = Memory(once=True)
-    whole = solved(name, kept)
-    assert kept.state is not None
-    again = solved(name, Memory(kept.state))
+    saved = Memory(once=True)
+    whole = solved(name, saved)
+    assert saved.state is not None
+    again = solved(name, Memory(saved.state))
     for key, variable in whole.variables.items():
         assert np.array_equal(variable.values, again.variables[key].values, equal_nan=True), key
     optional = ("before_time", "before_u")
     passed = []
     # a part of them: tools/stress/damage_checkpoint.py tries all
-    for how, state in list(wrong(kept.state))[:: STRIDE.get(name, 1)]:
+    for how, state in list(wrong(saved.state))[:: STRIDE.get(name, 1)]:
         if how.startswith(optional) and how.endswith("left out"):
             continue
         try:
@@ -90,9 +90,9 @@ def test_forged_steppers_of_strings_are_refused(monkeypatch):
 
         return forge
 
-    kept = Memory(once=True)
-    run(kept)
-    (march,) = {name.rpartition("_")[0] for name in kept.state if name.endswith("_waves")}
+    saved = Memory(once=True)
+    run(saved)
+    (integrator,) = {name.rpartition("_")[0] for name in saved.state if name.endswith("_waves")}
     forged = [
         *(("contact", put(name, np.nan)) for name in ("time", "s1", "force", "v_sine")),
         ("contact", put("velocity", np.inf)),
@@ -114,11 +114,11 @@ def test_forged_steppers_of_strings_are_refused(monkeypatch):
         ("samples", lambda samples: samples[:0]),
     ]
     for name, forge in forged:
-        state = {**kept.state, f"{march}_{name}": forge(kept.state[f"{march}_{name}"])}
-        with pytest.raises(StoreError, match=f"array '{march}_"):
+        state = {**saved.state, f"{integrator}_{name}": forge(saved.state[f"{integrator}_{name}"])}
+        with pytest.raises(StoreError, match=f"array '{integrator}_"):
             run(Memory(state))
-    for name in kept.state:
+    for name in saved.state:
         with pytest.raises(StoreError, match=f"array '{name}': got no such array"):
-            run(Memory({key: array for key, array in kept.state.items() if key != name}))
+            run(Memory({key: array for key, array in saved.state.items() if key != name}))
     with pytest.raises(StoreError, match="not known"):
-        run(Memory({**kept.state, "another": np.zeros(2)}))
+        run(Memory({**saved.state, "another": np.zeros(2)}))

@@ -1,6 +1,6 @@
 """A copy of the tree in which one fault at a time is put, tried and taken out again.
 
-Compiled kernels are kept under a digest of all that went into them, so those of the sound tree
+Compiled kernels are saved under a digest of all that went into them, so those of the valid tree
 serve whenever the fault is out, and for every kernel that does not reach it.
 """
 
@@ -111,8 +111,8 @@ class Bench:
     def take_out(self) -> None:
         """Undo `put_in`."""
         if self._inside:
-            sound = (self.tree.root / self._inside).read_bytes()
-            _replace(self.root / self._inside, sound)
+            valid = (self.tree.root / self._inside).read_bytes()
+            _replace(self.root / self._inside, valid)
             self._inside = ""
 
     # ---- running tests
@@ -170,15 +170,15 @@ class Bench:
 
     def _environment(self, plain: bool) -> dict[str, str]:
         """Return the variables under which the copy, and not an installed tree, is imported."""
-        kept = {k: v for k, v in os.environ.items() if not k.startswith(_CHANGES)}
-        kept |= {
+        saved = {k: v for k, v in os.environ.items() if not k.startswith(_CHANGES)}
+        saved |= {
             "PYTHONPATH": os.pathsep.join([str(self.root / "src"), str(PLUGIN)]),
             # what is compiled here is not found by its time, which may be that of the fault
             "PYTHONDONTWRITEBYTECODE": "1",
             "MPLBACKEND": "Agg",
             "MUTATION_ORDERS": str(self.folder / "orders.json"),
         }
-        return {**kept, "STICTION_KERNELS": "plain"} if plain else kept
+        return {**saved, "STICTION_KERNELS": "plain"} if plain else saved
 
 
 def _replace(path: Path, content: bytes) -> None:

@@ -19,7 +19,7 @@ __all__ = ["Argued", "argued", "candidates", "draw", "sample"]
 
 # every package is looked at; what only draws matters less
 _LEAST_PER_PACKAGE = 8
-_SHARE_OF_LOOKS = 0.15
+_FRACTION_OF_LOOKS = 0.15
 # code that runs only where an extra is installed
 _EXTRAS = {"pardiso.py": "pypardiso"}
 
@@ -46,7 +46,7 @@ def _is_installed(distribution: str) -> bool:
 
 
 def draw(tree: Tree, found: Iterable[Mutant], count: int, seed: int) -> list[Mutant]:
-    """Return `count` faults: each package has its share of lines, each kind its share of that.
+    """Return `count` faults: each package has its fraction of lines, each kind its part.
 
     Every fault has a number that depends on the seed and its own text alone, and the lowest of
     each package and kind are taken.
@@ -56,7 +56,7 @@ def draw(tree: Tree, found: Iterable[Mutant], count: int, seed: int) -> list[Mut
     for mutant in found:
         part = tree.part(mutant.file)
         groups.setdefault(part, {}).setdefault(mutant.operator, []).append(mutant)
-        weight = _SHARE_OF_LOOKS if is_looks(mutant.file) else 1.0
+        weight = _FRACTION_OF_LOOKS if is_looks(mutant.file) else 1.0
         lines.setdefault(part, {})[mutant.file, mutant.line] = weight
     shares = {part: sum(rows.values()) for part, rows in lines.items()}
     available = {part: sum(map(len, kinds.values())) for part, kinds in groups.items()}
@@ -87,7 +87,7 @@ def _number(mutant: Mutant, seed: int) -> float:
     """Return the place of a fault in the draw; that of drawings is later, but not the last."""
     digest = hashlib.sha256(f"{seed} {mutant.id}".encode()).digest()
     uniform = (int.from_bytes(digest[:8], "big") + 0.5) / 2.0**64
-    return -math.log(uniform) / (_SHARE_OF_LOOKS if is_looks(mutant.file) else 1.0)
+    return -math.log(uniform) / (_FRACTION_OF_LOOKS if is_looks(mutant.file) else 1.0)
 
 
 def _divided(
@@ -126,7 +126,7 @@ def _valid(tree: Tree, ordered: list[Mutant], count: int) -> list[Mutant]:
 
 @dataclass(frozen=True)
 class Argued:
-    """A fault that no test can see, with the argument why; told by its text, not by its line."""
+    """A fault that no test can see, with the argument why; identified by its text, not its line."""
 
     file: str
     function: str
@@ -139,9 +139,9 @@ class Argued:
     def means(self, mutant: Mutant) -> bool:
         """Return whether this speaks of a fault."""
         same = (self.file, self.function, self.operator, self.old)
-        told = (mutant.file, mutant.function, mutant.operator, mutant.old)
+        reported = (mutant.file, mutant.function, mutant.operator, mutant.old)
         same_place = self.order in (None, mutant.order)
-        return same == told and self.new in ("", mutant.new) and same_place
+        return same == reported and self.new in ("", mutant.new) and same_place
 
 
 def argued(path: Path | None, found: list[Mutant], *, strict: bool = True) -> dict[str, str]:

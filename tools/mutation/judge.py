@@ -1,7 +1,7 @@
 """Whether the tests see a fault: the nearest are tried first, plain kernels before compiled.
 
-Nothing is measured beforehand. A test that fails with a fault must fail so by itself, unless it
-is known to pass among others, and must pass on the sound tree right after. What tests take is
+Nothing is measured in advance. A test that fails with a fault must fail so by itself, unless it
+is known to pass among others, and must pass on the valid tree right after. What tests take is
 learned as they run.
 """
 
@@ -26,7 +26,7 @@ _FEW = 4
 # these run the command line, or the same case many times
 _WHOLE = ("tests/scenarios/", "tests/convergence/")
 # these compare small runs with tables of what they must say
-_TOLD = "tests/golden/"
+_REPORTED = "tests/golden/"
 
 # compiled code neither checks indices nor warns, and some of it exists only compiled, so plain
 # code that fails like this proves nothing
@@ -75,12 +75,12 @@ class _Stage:
 
 @dataclass
 class Judge:
-    """The tests of a tree, and how they do when it is sound.
+    """The tests of a tree, and how they do when it is valid.
 
     Parameters
     ----------
     limit : seconds that the tests of one stage may take, compiling included
-    measured : by mode and test: seconds if it passes on the sound tree; below 0 if it does not,
+    measured : by mode and test: seconds if it passes on the valid tree; below 0 if it does not,
         or takes too long
     keep : called when something was measured
     glance : compile no kernel with a fault in it
@@ -117,13 +117,13 @@ class Judge:
     @staticmethod
     def _stages(mutant: Mutant, near: Near, compiles: bool) -> list[_Stage]:
         # few files first: most faults are seen there
-        told = [f for f in near.first if f.startswith(_TOLD)]
-        others = [f for f in near.first if f not in told]
+        reported = [f for f in near.first if f.startswith(_REPORTED)]
+        others = [f for f in near.first if f not in reported]
         first, rest = others[:_FEW], others[_FEW:]
         later = [] if is_looks(mutant.file) else near.later
         stages = [_Stage(first, True, _STAGE_FIRST)]
-        if told:
-            stages.append(_Stage(told, False, 3.0 * _STAGE_SECOND, whole=True))
+        if reported:
+            stages.append(_Stage(reported, False, 3.0 * _STAGE_SECOND, whole=True))
         if compiles:
             quick = [f for f in later if not f.startswith(_WHOLE)]
             stages.append(_Stage([*rest, *quick], True, _STAGE_SECOND))
@@ -146,7 +146,7 @@ class Judge:
                 times[name] = min(old, new) if old > 0.0 else new
 
     def passes(self, bench: Bench, test: str, plain: bool, alarm: float) -> bool:
-        """Return whether a test passes on the sound tree, in time.
+        """Return whether a test passes on the valid tree, in time.
 
         It is run anew each time: what it needs from outside the tree may have changed.
         """
@@ -161,7 +161,7 @@ class Judge:
         return True
 
     def collects(self, bench: Bench, file: str, plain: bool) -> bool:
-        """Return whether the tests of a file can be read on the sound tree."""
+        """Return whether the tests of a file can be read on the valid tree."""
         key = (file, plain)
         if key not in self._controls:
             bench.take_out()
@@ -170,7 +170,7 @@ class Judge:
         return self._controls[key]
 
     def is_quick(self, bench: Bench, tests: list[str], plain: bool, orders: dict[str, Any]) -> bool:
-        """Return whether the sound tree is done in half the time, compiling included."""
+        """Return whether the valid tree is done in half the time, compiling included."""
         key = (plain, *tests)
         if key not in self._controls:
             bench.take_out()
@@ -255,7 +255,7 @@ class _Trial:
         return orders
 
     def _plan(self, files: list[str], plain: bool) -> list[str]:
-        """Return the tests of files, the most telling for their time first."""
+        """Return the tests of files, the most reporting for their time first."""
         rows: list[tuple[float, str]] = []
         times = self.judge.of_mode(plain)
         spent: dict[str, float] = {}

@@ -147,7 +147,7 @@ def locate(named: tuple[Named, ...], sources: dict[str, bytes]) -> list[Mutant]:
 
     Raises
     ------
-    SystemExit : if a text does not occur exactly once; it then has to be told anew in `NAMED`.
+    SystemExit : if a text does not occur exactly once; it then has to be written anew in `NAMED`.
     """
     found, lost = [], []
     for fault in named:

@@ -18,8 +18,8 @@ __all__ = ["LATER", "Near", "Nearest"]
 _REFERENCE = re.compile(r"(tests/[\w/.-]+\.py)((?:::\w+)*)")
 # rules about the tree and scripts of the documentation say nothing about one number
 _ELSEWHERE = ("tests/meta/", "tests/examples/")
-# every unit, meaning and kind of a result is told there once more, by hand
-_TOLD = "tests/golden/test_golden.py"
+# every unit, meaning and kind of a result is reported there once more, by hand
+_REPORTED = "tests/golden/test_golden.py"
 _TEXTS = ("wrong unit", "wrong kind", "named")
 LATER = ("tests/exact/", "tests/properties/", "tests/scenarios/", "tests/convergence/")
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
@@ -79,9 +79,9 @@ class Nearest:
         near, total = set(_long_words(line)), len(self.files)
         found = {}
         for word in set(_long_words(text)):
-            holding = sum(word in words for words in self._words.values())
-            if holding:
-                found[word] = math.log((total + 1) / holding) * (2.0 if word in near else 1.0)
+            containing = sum(word in words for words in self._words.values())
+            if containing:
+                found[word] = math.log((total + 1) / containing) * (2.0 if word in near else 1.0)
         return found
 
     def functions(self, file: str) -> dict[str, set[str]]:
@@ -104,7 +104,7 @@ class Nearest:
         most = max(relevant.values(), default=0.0) or 1.0
         score = {f: value - 4.0 * relevant[f] / most for f, value in score.items()}
         named = {m.partition("::")[0] for m in meant} & set(self.files)
-        score |= {f: -10.0 if f == _TOLD else -20.0 for f in named}
+        score |= {f: -10.0 if f == _REPORTED else -20.0 for f in named}
         ranked = sorted(score, key=lambda f: (score[f], f))
         direct = [
             f for f in ranked if not f.startswith(LATER) or score[f] < 0 or distance.get(f) == 1
@@ -142,8 +142,8 @@ class Nearest:
         """Return whether a test can see a change of this file in the runs of its system."""
         if test not in distance or distance[test] > 2 * _FAR:
             return False
-        told, folder = self._systems(test), self.tree.part(file).rstrip("s")
-        return not told or folder in told or folder not in self._parts
+        reported, folder = self._systems(test), self.tree.part(file).rstrip("s")
+        return not reported or folder in reported or folder not in self._parts
 
     @cached_property
     def _parts(self) -> set[str]:
@@ -152,7 +152,7 @@ class Nearest:
         return {part.rstrip("s") for part in parts if len(part) > 3}
 
     def _systems(self, test: str) -> set[str]:
-        """Return the sub-packages that the name of a test file tells."""
+        """Return the sub-packages that the name of a test file reports."""
         return {w for w in self._parts if w in Path(test).stem}
 
     def _meant(self, mutant: Mutant) -> Iterator[str]:
@@ -168,8 +168,8 @@ class Nearest:
                 if match[1] in self.tree.tests:
                     yield match[1] + match[2]
         is_text = mutant.operator in _TEXTS and '"' in mutant.old and not is_looks(mutant.file)
-        if is_text and _TOLD in self.tree.tests:
-            yield from self.functions(_TOLD)
+        if is_text and _REPORTED in self.tree.tests:
+            yield from self.functions(_REPORTED)
 
 
 def _long_words(text: str) -> list[str]:

@@ -1,6 +1,6 @@
 """What can be changed in a file: small faults found in its syntax tree, as edits of its text.
 
-An edit replaces as little text as it can and keeps every line break, so that what is told by
+An edit replaces as little text as it can and keeps every line break, so that what is reported by
 line numbers, such as the caches of compiled kernels, stays comparable.
 """
 
@@ -20,7 +20,7 @@ __all__ = ["OPERATORS", "mutants_of"]
 
 @dataclass(frozen=True)
 class Edit:
-    """A change of the bytes from `start` to `end`; `frame` is the expression that tells of it."""
+    """A change of the bytes from `start` to `end`; `frame` is the expression that reports of it."""
 
     start: int
     end: int
@@ -32,7 +32,7 @@ _TEXTS = ast.JoinedStr | ast.List | ast.Tuple | ast.Dict | ast.ListComp | ast.Se
 
 
 def _is_text(node: ast.AST) -> bool:
-    """Return whether `+` would join rather than add, as far as the syntax tells."""
+    """Return whether `+` would join rather than add, as far as the syntax reports."""
     if isinstance(node, ast.Constant):
         return isinstance(node.value, str | bytes)
     if isinstance(node, ast.BinOp):
@@ -133,7 +133,7 @@ def _percent(source: Source, node: ast.AST) -> Iterator[Edit]:
             break
     parent = source.parents[node]
     signed = source.parents[parent] if isinstance(parent, ast.UnaryOp) else parent
-    # one by itself is a share of all, or stands for a side
+    # one by itself is a fraction of all, or stands for a side
     if value == 1.0 and not isinstance(signed, ast.BinOp):
         return
     frame = parent if isinstance(parent, ast.expr | ast.Assign | ast.AnnAssign) else node
@@ -367,7 +367,7 @@ def _part(source: Source, node: ast.Constant) -> str:
 
 Operator = Callable[[Source, ast.AST], Iterator[Edit]]
 
-# each kind of fault, and its share of those that are drawn
+# each kind of fault, and its fraction of those that are drawn
 OPERATORS: dict[str, tuple[Operator, float]] = {
     "sign": (_sign, 5.0),
     "dropped term": (_term, 4.0),
@@ -394,20 +394,20 @@ def mutants_of(source: Source) -> list[Mutant]:
     seen: dict[tuple[str, ...], int] = {}
     found = []
     for name, edit in edits:
-        words = (source.function(edit.frame), name, *_told(source, edit))
+        words = (source.function(edit.frame), name, *_reported(source, edit))
         order = seen[words] = seen.get(words, -1) + 1
         line = source.line(edit.start)
         found.append(Mutant(source.file, line, *words, edit.start, edit.end, edit.text, order))
     return found
 
 
-_LONGEST_TOLD = 120
+_LONGEST_REPORTED = 120
 
 
-def _told(source: Source, edit: Edit) -> tuple[str, str]:
+def _reported(source: Source, edit: Edit) -> tuple[str, str]:
     """Return what the text around an edit reads before and after: its frame, or its line."""
     start, end = source.span(edit.frame)
-    if len(one_line(source.content[start:end])) > _LONGEST_TOLD:
+    if len(one_line(source.content[start:end])) > _LONGEST_REPORTED:
         start = source.content.rfind(b"\n", 0, edit.start) + 1
         end = source.content.find(b"\n", edit.end)
     old = source.content[start:end]

@@ -1,4 +1,4 @@
-"""What was found: kept in a file after every fault, and told as a table at the end."""
+"""What was found: saved in a file after every fault, and reported as a table at the end."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from mutation.tree import Tree
 
 __all__ = ["OVERALL", "PER_PACKAGE", "Report", "say"]
 
-# the least share of faults that the tests must see, in all and in every package
+# the least fraction of faults that the tests must see, in all and in every package
 OVERALL, PER_PACKAGE = 0.90, 0.85
 # of fewer faults a share says little
 _HANDFUL = 5
@@ -65,8 +65,8 @@ class Report:
 
     def add(self, mutant: Mutant, verdict: Verdict, seconds: float) -> None:
         """Keep a verdict."""
-        told = ("file", "line", "function", "operator", "old", "new")
-        about = {name: getattr(mutant, name) for name in told}
+        reported = ("file", "line", "function", "operator", "old", "new")
+        about = {name: getattr(mutant, name) for name in reported}
         self.rows[mutant.id] = {**about, **asdict(verdict), "seconds": round(seconds, 1)}
         self.save()
 
@@ -97,7 +97,7 @@ class Report:
     # ---- the end
 
     def table(self, chosen: list[Mutant], *, sampled: bool = False) -> tuple[list[str], bool]:
-        """Return the lines of the table of kill rates, and whether the bounds are kept.
+        """Return the lines of the table of kill rates, and whether the bounds hold.
 
         A sample breaks a bound only if it would seldom do so by chance.
         """

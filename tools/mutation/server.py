@@ -23,7 +23,7 @@ class Server:
     Parameters
     ----------
     root : where runs take place
-    libraries : modules to read beforehand
+    libraries : modules to read in advance
     environment : of all runs
     """
 
@@ -38,7 +38,7 @@ class Server:
             text=True,
             start_new_session=True,
         )
-        self._tell(libraries)
+        self._send(libraries)
 
     def run(
         self, words: list[str], output: Path, environment: dict[str, str], limit: float
@@ -52,7 +52,7 @@ class Server:
         environment : what this run has besides
         """
         output.write_text("", encoding="utf-8")
-        self._tell({"words": words, "output": str(output), "environment": environment})
+        self._send({"words": words, "output": str(output), "environment": environment})
         child = self._hear()["pid"]
         with selectors.DefaultSelector() as selector:
             selector.register(self._process.stdout, selectors.EVENT_READ)  # type: ignore[arg-type]
@@ -73,7 +73,7 @@ class Server:
         self._process.wait()
         self._process.stdout.close()
 
-    def _tell(self, what: object) -> None:
+    def _send(self, what: object) -> None:
         assert self._process.stdin is not None
         self._process.stdin.write(json.dumps(what) + "\n")
         self._process.stdin.flush()

@@ -207,7 +207,7 @@ class Tree:
         return found
 
     @cached_property
-    def told(self) -> dict[str, set[str]]:
+    def reported(self) -> dict[str, set[str]]:
         """Files named in texts that mean them: `module:function`, and whatever tests name.
 
         Tests may name modules, or public names of the package's rooms.
@@ -234,7 +234,7 @@ class Tree:
 
     @cached_property
     def _ways(self) -> tuple[tuple[dict[str, list[str]], int], ...]:
-        priced = ((self.imports, 1), (self.told, 1), (self.looked_up, 3))
+        priced = ((self.imports, 1), (self.reported, 1), (self.looked_up, 3))
         return tuple((_turned(edges), price) for edges, price in priced)
 
     def in_kernel(self, mutant: Mutant) -> bool:

@@ -77,7 +77,7 @@ ROWS = {
     "trust_attraction": Row("sliding that stops attracting: reported within 1e-9"),
     "trust_branches": Row("300 chains: no branch missed, all balance"),
     "trust_buckling": Row("200 columns: none buckles in silence"),
-    "trust_corners": Row("2,000 codimension-2 intersections as enumerated"),
+    "trust_intersections": Row("2,000 codimension-2 intersections as enumerated"),
     "trust_creep": Row("laws without stick: 1e-8 of 30 digits", needs="mpmath"),
     "trust_own_models": Row("1,000 sets of parameters: no compilation more"),
     "trust_plates": Row("plates: bifurcation within 0.1 % of the exact load"),
@@ -87,7 +87,7 @@ ROWS = {
     "trust_snap": Row("snap-off: 2 % of continuation, ledger 1e-6"),
     "trust_switching": Row("10,000 grazing orbits: 0 wrong without a word"),
     "trust_theta": Row("1,000 chains and law: the error falls with the order"),
-    "trust_ties": Row("10,000 degenerate and grazing chains: 0 wrong"),
+    "trust_degenerate": Row("10,000 degenerate and grazing chains: 0 wrong"),
     "trust_two_bodies": Row("Hertz between two bodies: within 0.2 %"),
     "trust_units": Row("9 problems in 10 systems of units: 1e-8"),
 }

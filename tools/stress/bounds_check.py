@@ -1,7 +1,7 @@
 """Small versions of the built-in scenarios with every index of every kernel checked.
 
 Compiled code that reads or writes outside an array ends in an IndexError here, and in silence
-elsewhere. Kernels with such checks are kept apart from the others, and are made at the first run.
+elsewhere. Kernels with such checks are saved separately, and are made at the first run.
 Numba reads NUMBA_BOUNDSCHECK=1 where it is imported.
 """
 

@@ -27,7 +27,7 @@ from stiction.errors import StictionError
 
 KINDS = ("slip-wave", "wheel-through-plus", "rods-crossed", "string-offset", "strip-peeling")
 MOST_S = 40.0
-FINE = ("refused", "same", "told")
+FINE = ("refused", "same", "reported")
 
 
 def flip(data: bytearray, rng: random.Random) -> bytes:
@@ -107,7 +107,7 @@ def harm(path: Path, other: Path, rng: random.Random) -> str:
 
 
 def content(run: st.Run) -> dict[str, Any]:
-    """Return everything that a run tells, as bytes and text."""
+    """Return everything that a run reports, as bytes and text."""
 
     def bits(values: Any) -> bytes:
         return np.asarray(values).tobytes()
@@ -138,7 +138,7 @@ def judge(folder: Path, good: dict[str, Any], unverified: bool) -> str:
     except StictionError as error:
         return "refused" if str(folder) in str(error) else f"UNNAMED {error}"
     if run.unverified:
-        return "told"
+        return "reported"
     return "same" if found == good else f"SILENT {[k for k in good if found[k] != good[k]]}"
 
 
@@ -175,7 +175,7 @@ def campaign(trials: int = 1000, seed: int = 1) -> tuple[str, int]:
                 print(name, file, how, reading, said, flush=True)
     shutil.rmtree(root)
     # an unverified run says so; a verified one may not
-    bad = counts["verified"]["told"]
+    bad = counts["verified"]["reported"]
     bad += sum(n for c in counts.values() for word, n in c.items() if word not in FINE)
     ends = ", ".join(f"{reading}: {dict(count)}" for reading, count in counts.items())
-    return f"{trials} trials, {bad} to mend, the longest {longest:.1f} s; {ends}", bad
+    return f"{trials} trials, {bad} to repair, the longest {longest:.1f} s; {ends}", bad

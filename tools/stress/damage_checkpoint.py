@@ -3,9 +3,9 @@
 First bytes of a checkpoint are changed, as a disk does. Then one array is changed and the file
 written anew with a right digest, as another version or a program would: the array is emptied,
 doubled, made NaN, of another type, left out, or one is added. A run that goes on all the same is
-told apart by its bits. It is silent if they are others though its status, its checks and what it
+recognised by its bits. It is silent if they are others though its status, its checks and what it
 lost are those of the run that was left alone; LAWFUL names the arrays whose numbers another run
-may well have kept.
+may well have saved.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def judge(scenario: st.Scenario, whole: st.Run, path: Path, family: str) -> str:
         return "refused"
     if bits(run) == bits(whole):
         return "same"
-    return "SILENT" if reported(run) == reported(whole) else "told"
+    return "SILENT" if reported(run) == reported(whole) else "reported"
 
 
 def campaign(
@@ -104,13 +104,13 @@ def campaign(
     bad = 0
     for family in families:
         scenario = st.read_scenario(*FAMILIES[family])
-        kept = Memory()
-        whole = scenario.solve(throw=False, checkpoint=kept)
-        if not kept.pages:
+        saved = Memory()
+        whole = scenario.solve(throw=False, checkpoint=saved)
+        if not saved.pages:
             print(family, "leaves no checkpoint", flush=True)
             continue
         path, middle = root / "x", root / family
-        FileCheckpoint(middle, family).save(kept.pages[max(1, len(kept.pages) // 2) - 1])
+        FileCheckpoint(middle, family).save(saved.pages[max(1, len(saved.pages) // 2) - 1])
         judged = partial(judge, scenario, whole, path, family)
         shutil.copy(middle, path)
         state = FileCheckpoint(path, family, resume=True).load()
@@ -128,11 +128,11 @@ def campaign(
             FileCheckpoint(path, family).save(wrong)
             said = answer(judged, MOST_S)
             counts[family, how, said] += 1
-            if said not in ("refused", "same", "told") and (family, array) not in LAWFUL:
+            if said not in ("refused", "same", "reported") and (family, array) not in LAWFUL:
                 bad += 1
                 print(family, array, how, said, flush=True)
     shutil.rmtree(root)
     for key, count in sorted(counts.items()):
         print(*key, count)
     total = f"{sum(counts.values())} damaged checkpoints of {len(families)} families"
-    return f"{total}, {bad} to mend", bad
+    return f"{total}, {bad} to repair", bad

@@ -33,7 +33,7 @@ class Fork:
             try:
                 os.write(write, task().encode()[:60_000])
                 code = 0
-            except BaseException:  # noqa: BLE001 - the exit code tells the parent
+            except BaseException:  # noqa: BLE001 - the exit code reports the parent
                 traceback.print_exc()
             finally:
                 os._exit(code)

@@ -65,15 +65,15 @@ def faults(
         found.append(f"no message: {text[-300:]}")
     if "Traceback" in text:
         found.append("a traceback")
-    kept = text.partition("complete, in ")[2].partition("; move")[0]
-    if code == 0 or kept or UNDRAWN in text:
-        run = st.load(kept or place / "run")
+    saved = text.partition("complete, in ")[2].partition("; move")[0]
+    if code == 0 or saved or UNDRAWN in text:
+        run = st.load(saved or place / "run")
         if not np.array_equal(run.variables["x"].values, whole.variables["x"].values):
             found.append("other numbers")
     elif old is not None and (place / "run" / "run.nc").read_bytes() != old:
         found.append("the result that was there is lost")
-    known = {"run", Path(kept).name if kept else "run"}
-    if "checkpoint is kept" in text:
+    known = {"run", Path(saved).name if saved else "run"}
+    if "checkpoint is saved" in text:
         known.add(".run.checkpoint")
     caches = {".config", ".cache", ".stiction"}
     if readable and (left := {path.name for path in place.iterdir()} - known - caches):
@@ -83,7 +83,11 @@ def faults(
 
 def small_disks(root: Path, sizes: list[int]) -> tuple[int, int, dict[str, int]]:
     """Return how many runs went wrong, of how many, and how they ended."""
-    wrong, runs, ends = 0, 0, dict.fromkeys(("whole", "kept elsewhere", "no figures", "told"), 0)
+    wrong, runs, ends = (
+        0,
+        0,
+        dict.fromkeys(("whole", "saved elsewhere", "no figures", "reported"), 0),
+    )
     whole = st.read_scenario(QUICK[0], QUICK[2:]).solve()
     kinds = ((), ("--no-figures",), ("--no-figures", "--overwrite"))
     for (number, size), more in itertools.product(enumerate(sizes), kinds):
@@ -99,7 +103,7 @@ def small_disks(root: Path, sizes: list[int]) -> tuple[int, int, dict[str, int]]
             text = "".join(run.communicate())
             found = faults(run.returncode, text, place, whole, old)
             runs, wrong = runs + 1, wrong + bool(found)
-            end = "kept elsewhere" if "complete, in" in text else "told"
+            end = "saved elsewhere" if "complete, in" in text else "reported"
             end = "no figures" if UNDRAWN in text else end
             ends["whole" if run.returncode == 0 else end] += 1
             if found:

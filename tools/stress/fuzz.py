@@ -284,7 +284,7 @@ def holes(run: st.Run) -> set[str]:
 
 
 def solved(text: str, settings: list[str], again: int) -> tuple[st.Run, str]:
-    """Return the run of a scenario, and what differs when it goes on from the state kept there.
+    """Return the run of a scenario, and what differs when it goes on from the state saved there.
 
     Parameters
     ----------
@@ -293,11 +293,11 @@ def solved(text: str, settings: list[str], again: int) -> tuple[st.Run, str]:
     scenario = read_scenario(text, settings)
     if not again:
         return scenario.solve(throw=False), ""
-    kept = Memory(turn=again)
-    run = scenario.solve(throw=False, checkpoint=kept)
-    if kept.state is None:
+    saved = Memory(turn=again)
+    run = scenario.solve(throw=False, checkpoint=saved)
+    if saved.state is None:
         return run, ""
-    other_run = scenario.solve(throw=False, checkpoint=Memory(kept.state, turn=0))
+    other_run = scenario.solve(throw=False, checkpoint=Memory(saved.state, turn=0))
     one, two = ({**bits(each), **reported(each)} for each in (run, other_run))
     return run, ", ".join(different(one, two))
 
@@ -326,8 +326,8 @@ def trial(text: str, settings: list[str], again: int = 0) -> dict[str, Any]:
                 "kind": f"FOREIGN {type(error).__name__}",
                 "said": traceback.format_exc()[-900:],
             }
-    told = {f"{w.category.__name__}: {str(w.message)[:80]}" for w in caught}
-    return {**found, "warned": sorted(told), "cpu": time.process_time() - begin}
+    listed = {f"{w.category.__name__}: {str(w.message)[:80]}" for w in caught}
+    return {**found, "warned": sorted(listed), "cpu": time.process_time() - begin}
 
 
 def bounded(text: str, settings: list[str], again: int) -> str:
@@ -415,4 +415,4 @@ def campaign(
         Path(log).write_text("\n".join([*lines, ""]))
     for what, many in sorted(kinds.items()):
         print(f"{many:6d} {what}")
-    return f"{count} solves, {bad} to mend", bad
+    return f"{count} solves, {bad} to repair", bad

@@ -78,12 +78,12 @@ def path_of_an_arch(folder: str, checkpoint: FileCheckpoint) -> int:
     )
     path = st.rods.follow_path(arch, arc=0.01, most=150, checkpoint=checkpoint)
 
-    def told(loss: Loss) -> list[object]:
+    def reported(loss: Loss) -> list[object]:
         return [loss.time, loss.kind, list(loss.where["tip"])]  # type: ignore[call-overload]
 
     rows = [[s.factor, s.energy, s.residual, s.softest, *s.position.ravel()] for s in path.states]
     fresh = Path(f"{folder}.fresh")
-    fresh.write_text(json.dumps([rows, [told(loss) for loss in path.losses]]))
+    fresh.write_text(json.dumps([rows, [reported(loss) for loss in path.losses]]))
     fresh.rename(folder)
     checkpoint.remove()
     return 0
@@ -95,8 +95,8 @@ def run(family: str, here: Path, out: str, resume: bool, every: float) -> str:
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     if family == "statics":
         place = Path(f".{out}.checkpoint")
-        kept = FileCheckpoint(place, "arch", resume=resume, every=every)
-        return str(path_of_an_arch(out, kept))
+        saved = FileCheckpoint(place, "arch", resume=resume, every=every)
+        return str(path_of_an_arch(out, saved))
     name, *changes = CASES[family]
     job = Job(name, changes, out, figures=False, resume=resume, quiet=True, every=every)
     return str(run_job(job))

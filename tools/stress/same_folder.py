@@ -1,4 +1,4 @@
-"""Several runs into one folder at once: one wins, the others are refused and told by whom."""
+"""Several runs into one folder at once: one wins, the others are refused and reported by whom."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def one_round(processes: int, overwrite: bool, whole: bytes) -> list[str]:
             continue
         named = re.search(r"process (\d+) on ", text)
         if code != 2 or not named or int(named[1]) != winners[0]:
-            found.append(f"exit {code}, not told by whom: {text[:200]}")
+            found.append(f"exit {code}, not reported by whom: {text[:200]}")
         if took > AT_ONCE or at > answers[winners[0]][2]:
             found.append(f"refused after {took} s")
     if st.load("same").variables["x"].values.tobytes() != whole:

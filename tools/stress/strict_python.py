@@ -60,10 +60,10 @@ def strict(presets: tuple[str, ...], folder: Path) -> tuple[int, list[str]]:
 
 def at_once(preset: str, processes: int, folder: Path) -> list[str]:
     """Return what went wrong where many processes compile the same kernels."""
-    kept = folder / "kept"
+    saved = folder / "saved"
     environment = {
         **os.environ,
-        "STICTION_CACHE_DIR": str(kept),
+        "STICTION_CACHE_DIR": str(saved),
         "STICTION_KERNELS": "compiled",
     }
     running = []
@@ -89,7 +89,7 @@ def at_once(preset: str, processes: int, folder: Path) -> list[str]:
         found.add(hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest())
     if len(found) > 1:
         wrong.append(f"{len(found)} different results")
-    left = [path.name for path in kept.iterdir() if path.name.startswith(".")]
+    left = [path.name for path in saved.iterdir() if path.name.startswith(".")]
     if left:
         wrong.append(f"{len(left)} files left over: {left[0]}")
     for line in wrong:

@@ -28,7 +28,7 @@ from stiction.studies import Study
 
 TEXT = """
 scenario = "slip-wave"
-keep = ["max(onset_force)", "final.x", "energy.friction_heat"]
+results = ["max(onset_force)", "final.x", "energy.friction_heat"]
 [fields]
 "law.mu" = { from = 0.1, to = 0.3, count = 60 }
 "load.rate" = { from = 0.5, to = 2.0, count = 30 }

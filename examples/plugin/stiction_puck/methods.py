@@ -63,7 +63,7 @@ class Sliding(Method):
             status=Status.SOLVED,
             reason="",
             variables={
-                "x": Variable(x, each, "m", "way on the ice"),
+                "x": Variable(x, each, "m", "distance on the ice"),
                 "v": Variable(v, each, "m/s", "velocity"),
             },
             final={"x": x[-1:], "v": v[-1:]},

@@ -164,7 +164,7 @@ def branches(chain: Chain, force: float, x: npt.ArrayLike) -> BranchSet:
             "the velocity then follows from the rate of the load, not from the state.",
             "solve with Quasistatic().",
         )
-    drive = chain.load_shares * f - Elastic(chain, "branches").force(place)
+    drive = chain.load_weights * f - Elastic(chain, "branches").force(place)
     found, certified = search(chain, weak, drive)
     unique = weak.unique(chain.damping_matrix()) >= 0.0
     end = _slide_end(chain, weak, f, place, found) if chain.n_mass == 1 else None
@@ -466,7 +466,7 @@ def _slide_end(
     c, k = float(chain.damping_matrix()[0, 0]), float(chain.stiffness_matrix()[0, 0])
     fold = _fold(weak, c, v0)
     least = c * fold + float(weak.force(np.array([fold]))[0])
-    push = float(chain.load_shares[0]) * force
+    push = float(chain.load_weights[0]) * force
     duration = math.inf if fold == 0.0 else _fall_time(weak, c, k, fold, v0)
     return SlideEnd(least, sign * fold, (push - sign * least) / k, duration)
 

@@ -102,7 +102,7 @@ class Launch(Record):
     direction: npt.NDArray[np.int8]
 
     @property
-    def corner(self) -> str:
+    def vertex(self) -> str:
         """Return "lower" (all masses go right), "upper" (all go left), or "mixed"."""
         if (self.direction == 1).all():
             return "lower"

@@ -1,7 +1,7 @@
 """Load functions of time f(t) [N] that act on a chain through its load vector.
 
 A load is linear plus sines on each segment between breakpoints, except a user's function. Methods
-use this form (`Pieces`), so that the load contributes no error to runs with constant friction.
+use this form (`LoadSegments`): the load contributes no error to runs with constant friction.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from stiction.numerics.checks import shape_of
 __all__ = [
     "Constant",
     "Load",
-    "Pieces",
+    "LoadSegments",
     "PiecewiseLinear",
     "Ramp",
     "Sine",
@@ -52,7 +52,7 @@ _EMPTY = np.empty(0)
 
 
 @dataclass(frozen=True, eq=False)
-class Pieces:
+class LoadSegments:
     """A load between breakpoints: offset[j] + rate[j] (t - time[j]) + sum of sines.
 
     Parameters
@@ -93,29 +93,29 @@ class Load(Declared, abc.ABC):
     >>> class Twice(st.chains.Load):
     ...     def __init__(self, load):
     ...         self.load = load
-    ...     def pieces(self):
-    ...         return st.chains.SumOf([self.load, self.load]).pieces()
+    ...     def segments(self):
+    ...         return st.chains.SumOf([self.load, self.load]).segments()
     >>> Twice(st.Ramp(rate=1.5)).at([0.0, 2.0]).tolist()
     [0.0, 6.0]
     """
 
     @abc.abstractmethod
-    def pieces(self) -> Pieces:
+    def segments(self) -> LoadSegments:
         """Return the load as linear segments and sines."""
 
     def at(self, t: npt.ArrayLike) -> Floats:
         """Return the load [N] at times `t` [s]."""
-        return self.pieces().at(t)
+        return self.segments().at(t)
 
     def bounds_after(self, t: float) -> tuple[float, float]:
         """Return lower and upper bounds [N] of the load from time `t` [s] on.
 
         A user's load has no known bounds: (-inf, inf). With several sines the bounds are not sharp.
         """
-        p = self.pieces()
+        p = self.segments()
         if p.function is not None:
             return -np.inf, np.inf
-        straight = Pieces(p.time, p.offset, p.rate, _EMPTY, _EMPTY, _EMPTY)
+        straight = LoadSegments(p.time, p.offset, p.rate, _EMPTY, _EMPTY, _EMPTY)
         values = straight.at(np.append(p.time[p.time > t], t))
         swing = float(np.abs(p.amplitude).sum())
         low = -np.inf if p.rate[-1] < 0.0 else float(values.min()) - swing
@@ -134,7 +134,7 @@ class Constant(Load):
 
     value: Annotated[float, Finite("N", _WHY, _TRY)]
 
-    def pieces(self) -> Pieces:
+    def segments(self) -> LoadSegments:
         """Return one constant segment."""
         return _line(self.value, 0.0)
 
@@ -152,7 +152,7 @@ class Ramp(Load):
     rate: Annotated[float, Finite("N/s", _WHY, _TRY)]
     start: Annotated[float, Finite("N", _WHY, _TRY)] = 0.0
 
-    def pieces(self) -> Pieces:
+    def segments(self) -> LoadSegments:
         """Return one linear segment."""
         return _line(self.start, self.rate)
 
@@ -172,9 +172,9 @@ class Sine(Load):
     angular_frequency: Annotated[float, Finite("rad/s", _WHY, _TRY)]
     phase: Annotated[float, Finite("rad", _WHY, _TRY)] = 0.0
 
-    def pieces(self) -> Pieces:
+    def segments(self) -> LoadSegments:
         """Return a zero segment and the sine."""
-        return Pieces(
+        return LoadSegments(
             np.zeros(1),
             np.zeros(1),
             np.zeros(1),
@@ -224,13 +224,13 @@ class PiecewiseLinear(Load):
                 "move the points apart.",
             )
 
-    def pieces(self) -> Pieces:
+    def segments(self) -> LoadSegments:
         """Return one segment per interval, with constant segments before and after."""
         time, value = np.asarray(self.time), np.asarray(self.value)
         start = np.concatenate([[min(0.0, time[0]) - 1.0], time])
         rate = np.concatenate([[0.0], np.diff(value) / np.diff(time), [0.0]])
         offset = np.concatenate([value[:1], value])
-        return Pieces(start, offset, rate, _EMPTY, _EMPTY, _EMPTY)
+        return LoadSegments(start, offset, rate, _EMPTY, _EMPTY, _EMPTY)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -244,9 +244,9 @@ class SumOf(Load):
 
     parts: Annotated[Sequence[Load], _PARTS]
 
-    def pieces(self) -> Pieces:
+    def segments(self) -> LoadSegments:
         """Return the segments of the sum: a breakpoint wherever a part has one."""
-        parts = [part.pieces() for part in self.parts]
+        parts = [part.segments() for part in self.parts]
         time = np.unique(np.concatenate([p.time for p in parts]))
         offset, rate = np.zeros(time.size), np.zeros(time.size)
         for p in parts:
@@ -262,7 +262,7 @@ class SumOf(Load):
                 found += float(f(t))
             return found
 
-        return Pieces(
+        return LoadSegments(
             time,
             offset,
             rate,
@@ -305,12 +305,12 @@ class UserLoad(Load):
             super().__post_init__()
             object.__setattr__(self, "breakpoints", tuple(np.sort(self.breakpoints).tolist()))
 
-    def pieces(self) -> Pieces:
+    def segments(self) -> LoadSegments:
         """Return zero segments between the breakpoints, and the function."""
         # the first segment starts before all breakpoints
         time = np.unique(np.array([min([0.0, *self.breakpoints]) - 1.0, *self.breakpoints]))
         zero = np.zeros(time.size)
-        return Pieces(time, zero, zero, _EMPTY, _EMPTY, _EMPTY, self.function)
+        return LoadSegments(time, zero, zero, _EMPTY, _EMPTY, _EMPTY, self.function)
 
 
 def check_load(load: Load, t: float) -> None:
@@ -335,5 +335,5 @@ def check_load(load: Load, t: float) -> None:
         )
 
 
-def _line(offset: float, rate: float) -> Pieces:
-    return Pieces(np.zeros(1), np.array([offset]), np.array([rate]), _EMPTY, _EMPTY, _EMPTY)
+def _line(offset: float, rate: float) -> LoadSegments:
+    return LoadSegments(np.zeros(1), np.array([offset]), np.array([rate]), _EMPTY, _EMPTY, _EMPTY)

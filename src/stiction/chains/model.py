@@ -209,7 +209,7 @@ class Chain(Declared):
         return self._links(self.damping)
 
     @functools.cached_property
-    def load_shares(self) -> Floats:
+    def load_weights(self) -> Floats:
         """(n,) load vector b [1]."""
         if self.load_vector is not None:
             return self._full(self.load_vector)
@@ -255,7 +255,7 @@ class Chain(Declared):
         rate = np.diff(np.concatenate([ends, v, ends]))
         tension = self.link_stiffness * elongation + self.link_damping * rate
         plate = self.plate_springs * (self.plate_speed * t - x)
-        return np.asarray(np.diff(tension) + self.load_shares * float(self.load.at(t)) + plate)
+        return np.asarray(np.diff(tension) + self.load_weights * float(self.load.at(t)) + plate)
 
     def sticks_for_good(self, t: float, x: Floats, since: float | None = None) -> bool:
         """Return whether no later load can move a chain that sticks everywhere in x.
@@ -277,7 +277,7 @@ class Chain(Declared):
             pull = np.diff(self.link_stiffness * np.diff(np.concatenate([edge, velocity, edge])))
             if (pull + self.plate_springs * (self.plate_speed - velocity)).any():
                 return False
-        loaded = self.load_shares != 0.0
+        loaded = self.load_weights != 0.0
         extremes = self.load.bounds_after(t if since is None else since)
         if np.isinf(extremes).any() and loaded.any() and np.isfinite(self.stick_bound).all():
             # an unbounded load exceeds every bound eventually
@@ -285,7 +285,7 @@ class Chain(Declared):
         drive, now = self.drive(t, x, velocity), float(self.load.at(t))
         for extreme in extremes:
             push = drive.copy()
-            push[loaded] += self.load_shares[loaded] * (extreme - now)
+            push[loaded] += self.load_weights[loaded] * (extreme - now)
             if (np.abs(push) > self.stick_bound * (1.0 + 1e-12)).any():
                 return False
         return True
@@ -317,8 +317,8 @@ class Chain(Declared):
         """
         canonical = (
             self.supports == "left"
-            and np.count_nonzero(self.load_shares[:-1]) == 0
-            and self.load_shares[-1] == 1.0
+            and np.count_nonzero(self.load_weights[:-1]) == 0
+            and self.load_weights[-1] == 1.0
             and not np.any(self.plate_stiffness)
             and self.belt_speed == 0.0
             and not self.law.states

@@ -265,7 +265,7 @@ def _variables(chain: Chain, history: ChainHistory, critical: Floats | None) -> 
         "normal_force": Variable(chain.normal_forces, each, "N", "normal force"),
         "mu_static": Variable(table.mu_static, each, "1", f"static friction coefficient{fresh}"),
         "mu_kinetic": Variable(table.mu_kinetic, each, "1", f"kinetic friction coefficient{fresh}"),
-        "load_share": Variable(chain.load_shares, each, "1", "share of the load"),
+        "load_weight": Variable(chain.load_weights, each, "1", "weight of the load"),
         "place": Variable(
             chain.spacing * np.arange(1, chain.n_mass + 1), each, "m", "place at rest"
         ),

@@ -173,7 +173,7 @@ class _BackwardMotion:
         brake = self.moving_mu * chain.normal_forces + np.abs(drive)
         self.braked = brake > 1e-12 * np.max(chain.stick_bound)
         self._check_plausible()
-        self.push = chain.load_shares * float(chain.load.at(0.0))
+        self.push = chain.load_weights * float(chain.load.at(0.0))
         self.steps: list[tuple[float, Floats, Floats]] = []
 
     def _check_plausible(self) -> None:

@@ -195,10 +195,10 @@ class StickSet(Record):
 
     # ---- special states
 
-    def corners(self) -> tuple[Floats, Floats]:
+    def bounds(self) -> tuple[Floats, Floats]:
         """Return the lower and the upper vertex [m]: all R_i = +mu N_i, all R_i = -mu N_i.
 
-        Both ends of every projection are attained there.
+        They bound each coordinate: both ends of every projection are attained there.
         """
         return self._center - self._half_width, self._center + self._half_width
 
@@ -216,7 +216,7 @@ class StickSet(Record):
         Source: formulas sheet, section 2.
         Verified by: tests/unit/chains/test_stick_set.py::test_launch_vertex_moves_all
         """
-        v = self._elastic.solve(self.chain.load_shares) * (1.0 if rising else -1.0)
+        v = self._elastic.solve(self.chain.load_weights) * (1.0 if rising else -1.0)
         sign = np.sign(v).astype(np.int8)
         return Launch(self._elastic.solve(self._pushed - sign * self._bound), sign)
 
@@ -234,7 +234,7 @@ class StickSet(Record):
                 f"{n} masses",
                 f"at most {MOST_VERTICES}",
                 f"the set has 2^n vertices, here about 1e{int(n * np.log10(2.0))}.",
-                "use corners(), projections(), sample() or nearest(), which are cheap.",
+                "use bounds(), projections(), sample() or nearest(), which are cheap.",
             )
         signs = 1.0 - 2.0 * ((np.arange(2**n)[:, None] >> np.arange(n)) & 1)
         return self._elastic.solve((self._pushed - signs * self._bound).T).T
@@ -276,7 +276,7 @@ class StickSet(Record):
                 f"{n} masses",
                 f"at most {MOST_NEAREST}",
                 "the projection needs dense factorisations of size n.",
-                "use corners() or sample() for equilibria of a long chain.",
+                "use bounds() or sample() for equilibria of a long chain.",
             )
         if self.contains(x):
             return Nearest(x.copy(), 0.0, np.zeros(n), 0.0)
@@ -356,7 +356,7 @@ class StickSet(Record):
 
     @functools.cached_property
     def _pushed(self) -> Floats:
-        return np.asarray(self.chain.load_shares * float(self.force or 0.0))
+        return np.asarray(self.chain.load_weights * float(self.force or 0.0))
 
     @functools.cached_property
     def _bound(self) -> Floats:

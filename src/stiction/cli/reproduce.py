@@ -20,9 +20,9 @@ from stiction.core.run import Run
 from stiction.errors import ModelError
 from stiction.io.staging import claimed
 from stiction.papers.items import progress_to
-from stiction.papers.judged import Made, judged, report
 from stiction.papers.making import PAPERS, items_of, key_of, solved, write_item
 from stiction.papers.tables import plain, screen
+from stiction.papers.verdicts import Made, read_verdicts, report
 from stiction.plot.files import written
 
 __all__ = ["Wanted", "reproduce"]
@@ -91,7 +91,7 @@ def _paper(wanted: Wanted) -> tuple[int, dict[str, Any]]:
         some = [key for key, item in items.items() if item.scenarios]
         raise ModelError("--set", got, needs, why, f"take one of {', '.join(some)}.")
     root = Path(wanted.out or Path("out", f"reproduce-{wanted.paper}"))
-    verdicts = judged(wanted.paper)
+    verdicts = read_verdicts(wanted.paper)
     runs: dict[str, Run] = {}
     result: dict[str, Any] = {"paper": wanted.paper, "items": []}
     made, begin = [], time.perf_counter()
@@ -116,7 +116,7 @@ def _paper(wanted: Wanted) -> tuple[int, dict[str, Any]]:
             words = {"verdict": verdict.verdict, "because": verdict.because}
             if wanted.changes:
                 changed = f"the scenario was changed by --set {' '.join(wanted.changes)}"
-                words = {"verdict": "not judged", "because": changed}
+                words = {"verdict": "none", "because": changed}
             result["items"].append(
                 {"key": key, "folder": str(root / key), **words, **plain(item, rows)}
             )

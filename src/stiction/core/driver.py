@@ -191,7 +191,7 @@ def _check_system(system: object) -> None:
     """Raise an error unless `system` is an object of a system."""
     if isinstance(system, type) or not hasattr(system, "default_method"):
         example = "for example solve(Chain(mass=[1.0], stiffness=20.0), t_span=(0.0, 8.0))."
-        if hasattr(system, "system"):
+        if hasattr(system, "system") or isinstance(system, str):
             # a scenario has its own method and times
             example = "read_scenario(...).solve() solves a scenario."
         needs, why = "a system, such as Chain(...)", "the first argument is the system to solve."

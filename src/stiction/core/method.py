@@ -57,10 +57,12 @@ class Method(Declared, abc.ABC):
 
     solves: ClassVar[tuple[type, ...]] = ()
 
-    def __new__(cls, *_: object, **given: object) -> Any:
-        """Raise an error for unknown fields, before they are checked."""
-        refuse_unknown_fields(cls, given)
-        return super().__new__(cls)
+    if not TYPE_CHECKING:
+
+        def __new__(cls, *args: object, **given: object) -> Any:
+            """Raise an error for unknown fields, before they are checked."""
+            refuse_unknown_fields(cls, given)
+            return super().__new__(cls, *args, **given)
 
     @abc.abstractmethod
     def solve(self, system: Any, request: Request) -> Run:
@@ -179,10 +181,12 @@ class FollowBranch(BranchPolicy):
 class SharedName(Record):
     """Base class of shared names: they resolve to the method of that name of the system."""
 
-    def __new__(cls, *_: object, **given: object) -> Any:
-        """Raise an error for fields that not all methods of this name have."""
-        refuse_unknown_fields(cls, given)
-        return super().__new__(cls)
+    if not TYPE_CHECKING:
+
+        def __new__(cls, *args: object, **given: object) -> Any:
+            """Raise an error for fields that not all methods of this name have."""
+            refuse_unknown_fields(cls, given)
+            return super().__new__(cls, *args, **given)
 
     def __post_init__(self) -> None:
         """Check values other than defaults by the first method of this name."""

@@ -424,7 +424,7 @@ class Run:
         parts = [
             f"{self.system_name} by {self.method_name}",
             f"{self.status.value} at t = {self.t_end:.6g}{unit}",
-            f"{len(self.event_log)} events",
+            f"{count} event" if (count := len(self.event_log)) == 1 else f"{count} events",
             f"ledger {self.energy.imbalance_rel:.1e}" if self.energy.defined else "no energy",
             self.determinism.status,
             f"audit: {failed} failed" if failed else "audit held",

@@ -39,7 +39,7 @@ def compare_fits(fits: Sequence[Fit], *, folds: int = 5) -> pd.DataFrame:
     Returns
     -------
     By law: `parameters`, `noise`, `aic`, `bic`, `weight` (Akaike's, of all laws compared),
-    `left_out` (root mean square error of cross-validation), `told` (undetermined parameters).
+    `left_out` (root mean square error of cross-validation), `undetermined` (parameters).
 
     Raises
     ------
@@ -87,7 +87,7 @@ def _row(one: Fit, common: Sequence[Bools], folds: int) -> dict[str, object]:
         "aic": aic,
         "bic": bic,
         "left_out": _left_out(problem, top.y, folds),
-        "told": ", ".join(one.unknown),
+        "undetermined": ", ".join(one.unknown),
     }
 
 

@@ -73,8 +73,7 @@ def _summary(fit: Fit) -> dict[str, object]:
             "low": _number(e.low),
             "high": _number(e.high),
             "unit": e.unit,
-            # the key is older than the name of the attribute
-            "told": e.message,
+            "message": e.message,
         }
         for e in fit.estimates
     }

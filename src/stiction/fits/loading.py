@@ -104,8 +104,8 @@ def load(path: str | Path, *, unverified: bool = False) -> Run | Any:
         Estimate(
             name=name,
             unit=one["unit"],
-            # the key of the file is older than the name of the attribute
-            message=one["told"],
+            # earlier files call it `told`
+            message=one["message"] if "message" in one else one["told"],
             places=np.empty((0, 2)),
             # JSON has no infinities and no NaN
             **{k: float("nan" if one[k] is None else one[k]) for k in numbers},

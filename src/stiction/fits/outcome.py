@@ -47,8 +47,7 @@ class Estimate:
     value : at the minimum
     error : standard error, by the law linearised at the minimum
     low, high : ends of the interval; infinite where the data give none
-    message : the bounds that the data do not determine; empty where they determine both.
-        Files and tables call it `told`
+    message : the bounds that the data do not determine; empty where they determine both
     places : (m, 2) values along its profile likelihood, and the drop of 2 ln L there
     """
 
@@ -163,10 +162,10 @@ class Fit:
 
     @functools.cached_property
     def table(self) -> pd.DataFrame:
-        """The parameters: value, standard error, interval, unit and message (column `told`)."""
+        """The parameters: value, standard error, interval, unit and message."""
         import pandas as pd
 
-        columns = ("value", "error", "low", "high", "unit", "told")
+        columns = ("value", "error", "low", "high", "unit", "message")
         rows = {
             e.name: [e.value, e.error, e.low, e.high, e.unit, e.message] for e in self.estimates
         }

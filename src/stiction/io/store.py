@@ -37,6 +37,8 @@ from stiction.io.vtkhdf import has_snapshots, write_vtkhdf
 __all__ = ["DrawingInterrupted", "FiguresError", "load", "save"]
 
 _EVENTS, _ARRAYS, _SCENARIO = "events.csv", "run.nc", "scenario.toml"
+# variables of runs of earlier versions, and their names of today
+_RENAMED = {"load_share": "load_weight"}
 _MOST_FAILED = 9
 _MOST_READS = 5
 _HEAD = ("time", "contact", "from", "to", "kind")
@@ -243,6 +245,7 @@ def _run_of(
 ) -> Run:
     """Return the run from the contents of its files."""
     variables, energy, details = arrays
+    variables = {_RENAMED.get(name, name): v for name, v in variables.items()}
     time = variables.pop("time").values
     asked = variables.pop("asked").values if "asked" in variables else time
     return Run(

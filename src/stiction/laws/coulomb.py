@@ -398,11 +398,15 @@ def _mapped(function: Callable[[float], float], v: npt.ArrayLike) -> Floats:
 
 def _check_pair(static: Numbers, kinetic: Numbers, name: str) -> None:
     sizes = {np.size(c) for c in (static, kinetic) if np.ndim(c)}
-    if len(sizes) > 1 or np.any(np.asarray(static) < np.asarray(kinetic)):
+    got = f"{static!r} beside mu_kinetic = {kinetic!r}"
+    if len(sizes) > 1:
+        needs, why = "lists of one length, or one number", "each contact has both coefficients."
+        raise ModelError(f"{name}.mu_static", got, needs, why, "give one number per contact.")
+    if np.any(np.asarray(static) < np.asarray(kinetic)):
         raise ModelError(
             f"{name}.mu_static",
-            f"{static!r} beside mu_kinetic = {kinetic!r}",
-            "mu_static >= mu_kinetic for every contact, in lists of one length",
+            got,
+            "mu_static >= mu_kinetic for every contact",
             "a contact with a lower static coefficient could never stick.",
             "swap the two, or use UserFriction for friction that strengthens with speed.",
         )

@@ -155,9 +155,9 @@ def return_map_points(
     Parameters
     ----------
     slide : (SLIDE, 3, ...) with TRIAL in its first n columns, n <= 3; all other rows are filled
-        in. MODULUS is d traction / d tangential gap (n, n); the derivative by the normal gap is
-        DIRECTION times the slope of the threshold where a point slips, and zero where it
-        sticks, for which DIRECTION is set to zero
+        in. MODULUS is d traction / d tangential gap (n, n); the derivative with respect to the
+        normal gap is DIRECTION times the slope of the threshold where a point slips, and zero
+        where it sticks, for which DIRECTION is set to zero
     threshold : of sliding [Pa]
     penalty : tangential stiffness [Pa/m]
     wanted : DECIDE, or a fixed state during Newton iterations: STICK or SLIP

@@ -65,7 +65,7 @@ def return_map(
         plane, 2 on a surface, or 3 for vectors in space
     slip : slip at the end of the last step [m], (n, d)
     threshold : sliding threshold [Pa], (n,) or one number, >= 0
-    slope : its derivative by the normal gap [Pa/m], (n,) or one number
+    slope : its derivative with respect to the normal gap [Pa/m], (n,) or one number
     penalty : tangential stiffness of the interface in stick [Pa/m], > 0; per current area for
         model DI, per reference area for model EA
     held : fixed states during Newton iterations, True slides, False sticks, (n,); None for the

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
+import inspect
 import math
 import os
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from stiction.errors import ModelError
+from stiction.errors import ModelError, nearest
 from stiction.numerics.shown import record_text, table_html
 
 __all__ = [
@@ -54,6 +55,16 @@ class Record:
 
     __hash__ = None  # type: ignore[assignment]
 
+    # type checkers read the signatures of the constructors
+    if not TYPE_CHECKING:
+
+        def __new__(cls, *args: object, **given: object) -> Any:
+            """Raise an error for unknown and for missing arguments of the constructor."""
+            if args or given:
+                # without arguments: a copy, whose state follows
+                _check_arguments(cls, len(args), given)
+            return super().__new__(cls)
+
     def __eq__(self, other: object) -> bool:
         """Compare class and fields; arrays count as equal when every entry is."""
         if type(self) is not type(other):
@@ -74,6 +85,37 @@ class Record:
             if f.init and f.repr
         ]
         return table_html(("field", "value"), rows, title=type(self).__name__)
+
+
+def _check_arguments(cls: type, count: int, given: Mapping[str, object]) -> None:
+    """Raise an error unless a constructor takes the arguments.
+
+    Parameters
+    ----------
+    count : number of positional arguments
+    given : keyword arguments
+
+    Verified by: tests/unit/numerics/test_checks.py::test_wrong_arguments_are_explained
+    """
+    init: Any = cls.__init__  # type: ignore[misc]
+    code = getattr(init, "__code__", None)
+    if code is None or code.co_flags & (inspect.CO_VARKEYWORDS | inspect.CO_VARARGS):
+        return
+    known = code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount]
+    for name in given:
+        if name not in known:
+            # a user may know the class of a field, not its name: friction=..., of law: Friction
+            fields = getattr(cls, "__dataclass_fields__", {})
+            classes = {str(f.type).lower(): f.name for f in fields.values()}
+            hint = nearest(classes.get(name, name), known)
+            why = f"{cls.__name__} has no parameter of this name."
+            needs = f"one of {', '.join(known)}" if known else "no parameter"
+            raise ModelError(f"{cls.__name__}.{name}", repr(given[name]), needs, why, hint)
+    needed = known[: code.co_argcount - 1 - len(init.__defaults__ or ())]
+    if missing := [name for name in needed[count:] if name not in given]:
+        pattern = ", ".join(f"{name}=..." for name in needed)
+        why, try_ = "these have no default.", f"{cls.__name__}({pattern})."
+        raise ModelError(cls.__name__, f"no {', '.join(missing)}", ", ".join(needed), why, try_)
 
 
 def _same(a: object, b: object) -> bool:

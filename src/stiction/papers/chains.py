@@ -78,7 +78,7 @@ def _figure_2(runs: Runs) -> list[Row]:
         Row(
             "ends from which every increase of f moves all masses",
             "the right ends",
-            stick_set.launch(rising=True).corner,
+            stick_set.launch(rising=True).vertex,
         ),
         Row("the run ends in the stick set", "", _yes(stick_set.contains(run.final["x"]))),
     ]

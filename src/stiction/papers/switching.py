@@ -368,10 +368,10 @@ def _draw_gamma_90(runs: Runs, path: Path) -> None:
 
 
 def _line_maps(wheel: WheelOnTurntable) -> dict[str, tuple[Floats, Floats]]:
-    from stiction.switching.wheel.return_map import LineWay, line_return
+    from stiction.switching.wheel.return_map import LineExit, line_return
 
     r = np.linspace(0.15, 0.19, 801)
-    rules = {"slip to h < 0": LineWay.SLIP_MINUS, "slide": LineWay.SLIDE}
+    rules = {"slip to h < 0": LineExit.SLIP_MINUS, "slide": LineExit.SLIDE}
     return {word: (r, line_return(wheel, r, rule).r) for word, rule in rules.items()}
 
 

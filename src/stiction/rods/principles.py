@@ -99,7 +99,7 @@ class VerticalDisk(RollingBody):
         return np.array([[1.0, 0.0, 0.0, -self.radius * c], [0.0, 1.0, 0.0, -self.radius * s]])
 
     def condition_slope(self, q: Floats) -> Floats:
-        """Return the derivative by the heading."""
+        """Return the derivative with respect to the heading."""
         slope = np.zeros((2, 4, 4))
         slope[0, 3, 2], slope[1, 3, 2] = self.radius * np.sin(q[2]), -self.radius * np.cos(q[2])
         return slope
@@ -148,7 +148,7 @@ class Skate(RollingBody):
         return np.array([[np.sin(q[2]), -np.cos(q[2]), 0.0]])
 
     def condition_slope(self, q: Floats) -> Floats:
-        """Return the derivative by the heading."""
+        """Return the derivative with respect to the heading."""
         slope = np.zeros((1, 3, 3))
         slope[0, 0, 2], slope[0, 1, 2] = np.cos(q[2]), np.sin(q[2])
         return slope

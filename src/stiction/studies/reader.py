@@ -34,7 +34,17 @@ __all__ = ["read_study"]
 
 _TABLES = ("system", "method", "solve")
 _WORDS = ("paper", "figure", "note")
-_KEYS = ("title", "scenario", "set", "keep", "trajectories", "design", "fields", *_TABLES, *_WORDS)
+_KEYS = (
+    "title",
+    "scenario",
+    "set",
+    "results",
+    "trajectories",
+    "design",
+    "fields",
+    *_TABLES,
+    *_WORDS,
+)
 _RANGE = ("from", "to", "count", "log")
 
 
@@ -61,12 +71,15 @@ def read_study(source: str | Path) -> Sweep:
                 try_ = f'write a file with scenario = "{source}" and [fields].'
             raise ScenarioError("study", repr(str(source)), needs, why, try_)
     table = parse(str(source), "study") if text else read_table(path)
+    if "results" not in table and "keep" in table:
+        # the key of earlier files
+        table["results"] = table.pop("keep")
     _known(table, _KEYS, "study")
     return Sweep(
         scenario=_scenario(table, path.parent),
         fields=_fields(table),
         design=build("Design", table["design"], "design") if "design" in table else Grid(),
-        keep=_saved(table.get("keep", [])),
+        results=_saved(table.get("results", [])),
         trajectories=_whole(table.get("trajectories", 0)),
         title=str(table.get("title", "")).strip(),
     )
@@ -140,7 +153,7 @@ def _saved(given: object) -> list[str]:
     if not isinstance(names, list) or not all(isinstance(n, str) for n in names):
         needs, why = "names of results", "they are saved for each member."
         try_ = 'for example keep = ["stop_time"]; functions are given from Python.'
-        raise ScenarioError("keep", repr(given), needs, why, try_)
+        raise ScenarioError("results", repr(given), needs, why, try_)
     return names
 
 

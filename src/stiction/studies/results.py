@@ -92,9 +92,9 @@ class Reading:
     functions: tuple[Callable[[Run], Mapping[str, object]], ...] = ()
 
     @classmethod
-    def of(cls, keep: object) -> Reading:
+    def of(cls, results: object) -> Reading:
         """Return the reading of a name, a function, or a sequence of them."""
-        given = (keep,) if isinstance(keep, str) or callable(keep) else keep
+        given = (results,) if isinstance(results, str) or callable(results) else results
         if not isinstance(given, Sequence) or not all(
             isinstance(k, str) or callable(k) for k in given
         ):
@@ -102,8 +102,8 @@ class Reading:
                 "names of results, or functions of a run",
                 "they are saved for each member.",
             )
-            try_ = 'for example keep=("stop_time", "max(onset_force)", "energy.friction_heat").'
-            raise ScenarioError("keep", repr(keep), needs, why, try_)
+            try_ = 'for example results=("stop_time", "max(onset_force)", "energy.friction_heat").'
+            raise ScenarioError("results", repr(results), needs, why, try_)
         names = tuple(dict.fromkeys(k for k in given if isinstance(k, str)))
         return cls(names, tuple(k for k in given if not isinstance(k, str)))
 
@@ -135,7 +135,7 @@ def results_of(run: Run, reading: Reading, *, lenient: bool = False) -> dict[str
         made: object = function(run)
         if not isinstance(made, Mapping):
             needs, why = "a dictionary {name: number or array}", "each result has a name."
-            where = getattr(function, "__name__", "keep")
+            where = getattr(function, "__name__", "results")
             raise ScenarioError(where, type(made).__name__, needs, why, "return one.")
         for name, value in made.items():
             results[str(name)] = _array(str(name), value, "", "")
@@ -223,12 +223,12 @@ def _named(run: Run, name: str) -> Result:
     how, inner = split_reduction(name)
     if how is not None and how not in _REDUCED:
         needs, why = "one of " + ", ".join(_REDUCED), "it reduces a list to a number."
-        raise ScenarioError(f"keep: {name}", repr(how), needs, why, nearest(how, _REDUCED))
+        raise ScenarioError(f"results: {name}", repr(how), needs, why, nearest(how, _REDUCED))
     group = inner.partition(".")[0]
     if how is None and group in _LISTS:
         got, needs = repr(name), "a reduction of it, such as " + f"first({name})"
         why = "members have different numbers of events."
-        raise ScenarioError("keep", got, needs, why, f"keep mean({name}).")
+        raise ScenarioError("results", got, needs, why, f"save mean({name}).")
     result = _result(run, inner)
     if how is None:
         return result
@@ -307,7 +307,7 @@ def _array(name: str, value: object, unit: str, meaning: str) -> Result:
     if value is not None and not _is_numeric(value):
         needs, why = "numbers", "members are stored as arrays."
         try_ = "leave it out, or derive numbers from it by a function."
-        raise ScenarioError(f"keep: {name}", repr(value), needs, why, try_)
+        raise ScenarioError(f"results: {name}", repr(value), needs, why, try_)
     values = np.array(value, dtype=np.float64)
     dims = tuple(f"{name}_{k}" if k else f"{name}_place" for k in range(values.ndim))
     return Result(values, dims, unit, meaning)
@@ -319,4 +319,4 @@ class UnknownResult(ScenarioError):
 
 def _unknown_result(name: str, known: Sequence[str]) -> UnknownResult:
     needs, why = "a result of these runs: " + ", ".join(known), "it is saved for each member."
-    return UnknownResult(explain("keep", repr(name), needs, why, nearest(name, known)))
+    return UnknownResult(explain("results", repr(name), needs, why, nearest(name, known)))

@@ -117,8 +117,7 @@ class Manifest:
     Parameters
     ----------
     inputs : digest of everything on which the results depend
-    description : the inputs of the digest as text: scenario, fields, saved results, code; the file
-        calls it `told`
+    description : the inputs of the digest as text: scenario, fields, saved results, code
     variables : what is stored, by name
     chunk : members in a chunk
     batches : members that were added together
@@ -185,9 +184,7 @@ class Store:
         path = self.folder / MANIFEST
         try:
             content = read_sealed(path)
-            # the key in the file is older than the name of the attribute
-            content = {**content, "description": content.get("told")}
-            return msgspec.convert(content, Manifest)
+            return msgspec.convert(_renamed(content), Manifest)
         except FileNotFoundError as error:
             needs, why = f"the folder of a study (with {MANIFEST})", "there is no study in it."
             try_ = "`stiction sweep FILE.toml` makes one."
@@ -239,8 +236,6 @@ class Store:
 
     def _write_manifest(self, manifest: Manifest) -> None:
         content = msgspec.to_builtins(manifest)
-        # in the order of the fields, under the key that files have
-        content = {"told" if k == "description" else k: v for k, v in content.items()}
         content = sealed({"format": 1, **content})
         _put_json(self.folder / MANIFEST, content, sync=True)
 
@@ -366,6 +361,17 @@ class Store:
         needs, why = "a folder that can be written", "the members are saved there."
         try_ = "make room or give another folder with --out; "
         return writing(self.folder, needs, why, f"{try_}the same command continues.")
+
+
+def _renamed(content: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the content of a manifest, with names of earlier versions replaced.
+
+    Verified by: tests/unit/studies/test_store.py::test_manifests_with_earlier_names_are_read
+    """
+    description = dict(content.get("description", content.get("told", {})))
+    if "keep" in description:
+        description["results"] = description.pop("keep")
+    return {**content, "description": description}
 
 
 def _put(path: Path, raw: bytes, *, sync: bool = False) -> None:

@@ -280,7 +280,7 @@ def table_of(study: Study) -> dict[str, object]:
         "done": study.solved,
         "complete": study.complete,
         "status": words,
-        "doubtful": study.counts(),
+        "invalid": study.counts(),
         "damaged_chunks": list(study.damaged),
         "fields": {path: np.unique(study.table[path]).tolist() for path in study.fields},
         "results": results,

@@ -64,13 +64,13 @@ class Progress:
     ----------
     done, members : number of members done, and in all
     rate : members per second since the start; 0 before the first
-    doubtful : number of members that failed, failed their audit, or lost determinism
+    invalid : number of members that failed, failed their audit, or lost determinism
     """
 
     done: int
     members: int
     rate: float
-    doubtful: Mapping[str, int]
+    invalid: Mapping[str, int]
 
     def __str__(self) -> str:
         """Return it as text."""
@@ -78,7 +78,7 @@ class Progress:
         if self.rate > 0.0:
             remaining = (self.members - self.done) / self.rate
             words += [f"{self.rate:,.3g}/s", f"{_span(remaining)} left"]
-        words += [f"{count:,} {_WORDS[kind]}" for kind, count in self.doubtful.items() if count]
+        words += [f"{count:,} {_WORDS[kind]}" for kind, count in self.invalid.items() if count]
         return ", ".join(words)
 
 
@@ -104,7 +104,7 @@ class Sweep(Record):
         the box that a design samples
     design : how values are combined to members: Grid(), Paired(), LatinHypercube(...), Sobol(...),
         Saltelli(...)
-    keep : names of results, or functions of a run that return {name: number or array}; () saves
+    results : names of results, or functions of a run that return {name: number or array}; () saves
         every result that is a number. `max(NAME)` and min, mean, sum, first, last, count reduce a
         list to a number; `final.x`, `energy.friction_heat`, `events.slip`, `stats.steps` and
         `audit.CHECK` name other results
@@ -123,7 +123,7 @@ class Sweep(Record):
     scenario: Any
     fields: Mapping[str, Any]
     design: Design = field(default_factory=Grid)
-    keep: Any = ()
+    results: Any = ()
     trajectories: int = 0
     t_span: tuple[float, float] | None = None
     method: object | None = None
@@ -146,7 +146,7 @@ class Sweep(Record):
             try_ = 'for example {"law.mu": [0.1, 0.2]}.'
             raise ScenarioError("Sweep.fields", repr(self.fields), needs, why, try_)
         places = tuple(place_of(self.scenario, path) for path in self.fields)
-        Reading.of(self.keep)
+        Reading.of(self.results)
         _check_extremes(self.scenario, places, self._columns)
 
     @functools.cached_property
@@ -211,7 +211,7 @@ class Sweep(Record):
 
     def _job(self, store: Store, chunk: int | None, workers: int | None) -> Job:
         """Return the job of a study that exists, or is created here."""
-        reading = Reading.of(self.keep)
+        reading = Reading.of(self.results)
         places = tuple(place_of(self.scenario, path) for path in self.fields)
         values = self._columns
         description, inputs = self._description()
@@ -256,7 +256,7 @@ class Sweep(Record):
 
     def _description(self) -> tuple[dict[str, Any], str]:
         """Return the inputs of the study as text, and their digest."""
-        reading = Reading.of(self.keep)
+        reading = Reading.of(self.results)
         bare = dataclasses.replace(self.scenario, title="", paper="", figure="", note="")
         text = write_scenario(bare)
         # without the swept values: other values of the same fields belong to the same study
@@ -265,7 +265,7 @@ class Sweep(Record):
             "scenario": text,
             "fields": list(self.fields),
             "design": type(self.design).__name__,
-            "keep": [*reading.names, *(_named(f) for f in reading.functions)],
+            "results": [*reading.names, *(_named(f) for f in reading.functions)],
             "trajectories": self.trajectories,
             "version": __version__,
             "code": code_digest(text),
@@ -360,7 +360,7 @@ def _check_same_study(
         "code": "other code of stiction",
         "kernels": "kernels that round differently (compiled, plain)",
         "fields": "other fields",
-        "keep": "other saved results",
+        "results": "other saved results",
         "design": "another design",
         "trajectories": "other trajectories",
         "scenario": "another scenario",
@@ -449,15 +449,15 @@ def _report(
     every = sum(b - a for a, b in map(job.manifest.span, chunks))
     total = job.manifest.members
     before = total - every
-    done, doubtful = 0, {"failed": 0, "audit": 0, "determinism": 0}
+    done, invalid = 0, {"failed": 0, "audit": 0, "determinism": 0}
     begin = clock.perf_counter()
     for _, counts in results:
         done += counts["members"]
-        for kind in doubtful:
-            doubtful[kind] += counts[kind]
+        for kind in invalid:
+            invalid[kind] += counts[kind]
         if progress is not None:
             rate = done / max(clock.perf_counter() - begin, 1e-9)
-            progress(Progress(before + done, total, rate, dict(doubtful)))
+            progress(Progress(before + done, total, rate, dict(invalid)))
 
 
 def code_digest(scenario: str) -> str:

@@ -288,7 +288,7 @@ class _Integrator:
         sides[[i, j]] = 0.0
         path.place(path.t, x, sides)
         directions = directions_of(path.directions(i, j))
-        if len(directions) != 1 or directions[0].kind != "stay":
+        if len(directions) != 1 or directions[0].kind != "codim2_sliding":
             return False
         for k in (i, j):
             path.log(r.SLIDE, k, float(before[k]), 0.0)

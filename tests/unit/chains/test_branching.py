@@ -93,7 +93,7 @@ def test_every_branch_solves_the_inclusion(n, law):
         x = rng.normal(0.0, 0.15, n)
         found = branches(chain, 3.0, x)
         counts.add(len(found.branches))
-        drive = 3.0 * chain.load_shares - chain.stiffness_matrix() @ x
+        drive = 3.0 * chain.load_weights - chain.stiffness_matrix() @ x
         np.testing.assert_allclose(found.drive, drive, atol=1e-12)
         for branch in found.branches:
             v, mode = branch.velocity, branch.mode
@@ -293,7 +293,7 @@ def check_inclusion(chain, run):
     k, c, bound = chain.stiffness_matrix(), chain.damping_matrix(), chain.stick_bound
     weak = FrictionCurve.of(chain)
     t, x, v, mode = (run.time, *(run.variables[name].values for name in ("x", "v", "mode")))
-    drive = np.multiply.outer(chain.load.at(t), chain.load_shares) - x @ k - v @ c
+    drive = np.multiply.outer(chain.load.at(t), chain.load_weights) - x @ k - v @ c
     drive += np.multiply.outer(chain.plate_speed * t, chain.plate_springs)
     slip = v - chain.belt_speed
     size = np.abs(drive).max() + bound.max()

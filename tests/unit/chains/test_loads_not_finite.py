@@ -1,4 +1,4 @@
-"""A user's load that becomes NaN or infinite: never solved, never a NaN in what is kept."""
+"""A user's load that becomes NaN or infinite: never solved, never a NaN in what is saved."""
 
 import numpy as np
 import pytest

@@ -52,7 +52,7 @@ CHAINS = {
     "weakening_one": st.Chain(
         mass=1.0, stiffness=20.0, law=st.ExponentialWeakening(0.4, 0.2, 0.1), belt_speed=-0.3
     ),
-    # a double root of the slip rate, a touch of the bound, and ties with masses without friction
+    # a double root of the slip rate, grazing of the bound, and masses without friction
     "touch": st.Chain(
         mass=1.0,
         stiffness=4.0,
@@ -161,10 +161,10 @@ def test_every_kind_of_chain(name, method):
 
 def test_a_users_function_divides_by_zero_in_both_modes():
     def at_zero():
-        kept = Callback(lambda t: 1.0 / t, "UserLoad.function")
+        saved = Callback(lambda t: 1.0 / t, "UserLoad.function")
         with jit.quiet():
-            found = call_of(kept.address, 0.0)
-        kept.check()
+            found = call_of(saved.address, 0.0)
+        saved.check()
         return found
 
     assert both(at_zero) == [math.inf, math.inf]

@@ -51,7 +51,7 @@ def forward(chain, found):
     """Integrate forwards with fixed directions, by SciPy, without any code of ours."""
     k, c, m = chain.stiffness_matrix(), chain.damping_matrix(), chain.masses
     n = chain.n_mass
-    push = chain.load_shares * chain.load.at(0.0)
+    push = chain.load_weights * chain.load.at(0.0)
 
     def rate(t, z):
         x, v = z[:n], z[n:]
@@ -94,7 +94,7 @@ def test_interior_and_boundary_are_distinguished():
     assert inside.interior
     assert "only by starting in it" in inside.why_not_quasistatic
     assert "0.4905 N at mass 1 (100 %" in inside.why_not_quasistatic
-    edge = reach(chain, stick.corners()[0])
+    edge = reach(chain, stick.bounds()[0])
     assert not edge.interior
     assert "never arrives in finite time" in edge.why_not_quasistatic
     weak = dataclasses.replace(chain, law=ExponentialWeakening(0.05, 0.02, 0.1))

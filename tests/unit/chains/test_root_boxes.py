@@ -52,7 +52,7 @@ def test_branches_against_many_starts():
         assert found.certified
         mine = [branch.velocity for branch in found.branches]
         c, normal = chain.damping_matrix(), chain.normal_forces
-        drive = force * chain.load_shares - chain.stiffness_matrix() @ x
+        drive = force * chain.load_weights - chain.stiffness_matrix() @ x
         for signs in itertools.product((-1.0, 0.0, 1.0), repeat=n):
             sign = np.array(signs)
             a = np.flatnonzero(sign)

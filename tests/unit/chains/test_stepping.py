@@ -35,7 +35,7 @@ def driven(system, times, forces=None):
     return np.array(rows), stepper
 
 
-def kept(run):
+def saved(run):
     return np.hstack([run.data[name].values for name in ("x", "v", "friction", "mode")])
 
 
@@ -45,7 +45,7 @@ def test_steps_are_those_of_a_run(law, steps):
     times = np.linspace(0.0, 16.0, steps + 1)
     run = st.solve(chain(law=law), METHOD, (0.0, 16.0), save=times)
     rows, stepper = driven(chain(law=law), times)
-    assert np.abs(rows - kept(run)).max() < 1e-10
+    assert np.abs(rows - saved(run)).max() < 1e-10
     changes = run.events[run.events["contact"] > 0]
     assert len(changes) > 4
     assert stepper.events.count == len(changes)
@@ -68,7 +68,7 @@ def test_a_force_from_outside_is_a_load():
     load = st.Ramp(rate=0.5)
     run = st.solve(chain(SumOf([load, stairs])), METHOD, (0.0, 10.0), save=times)
     rows, stepper = driven(chain(load), times, forces)
-    assert np.abs(rows[:, :6] - kept(run)[:, :6]).max() < 1e-9
+    assert np.abs(rows[:, :6] - saved(run)[:, :6]).max() < 1e-9
     assert stepper.events.count == (run.events["contact"] > 0).sum()
     assert stepper.load == pytest.approx(0.5 * 10.0 + forces[-1])
 

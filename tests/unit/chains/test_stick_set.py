@@ -1,4 +1,4 @@
-"""The stick set: a polytope, its size, its corners, its projections, its nearest point."""
+"""The stick set: a polytope, its size, its vertices, its projections, its nearest point."""
 
 import itertools
 
@@ -40,7 +40,7 @@ TOPOLOGIES = [
 
 def dense_members(chain, force, x):
     """Independent membership test for (count, n) states, with the dense matrix."""
-    drive = force * chain.load_shares - x @ chain.stiffness_matrix()
+    drive = force * chain.load_weights - x @ chain.stiffness_matrix()
     return (np.abs(drive) <= chain.stick_bound).all(axis=1)
 
 
@@ -122,10 +122,10 @@ def test_interval_sets_are_larger():
 @pytest.mark.parametrize("chain", TOPOLOGIES)
 def test_projections_are_sharp(chain):
     stick = StickSet(chain, 3.0)
-    box, corners = stick.projections(), stick.vertices()
-    np.testing.assert_allclose(corners.min(axis=0), box.lower, rtol=1e-12)
-    np.testing.assert_allclose(corners.max(axis=0), box.upper, rtol=1e-12)
-    lower, upper = stick.corners()
+    box, vertices = stick.projections(), stick.vertices()
+    np.testing.assert_allclose(vertices.min(axis=0), box.lower, rtol=1e-12)
+    np.testing.assert_allclose(vertices.max(axis=0), box.upper, rtol=1e-12)
+    lower, upper = stick.bounds()
     np.testing.assert_allclose(lower, box.lower, rtol=1e-13)
     np.testing.assert_allclose(upper, box.upper, rtol=1e-13)
     assert stick.contains(lower)
@@ -135,13 +135,13 @@ def test_projections_are_sharp(chain):
 @pytest.mark.parametrize("chain", TOPOLOGIES)
 def test_vertices_span_the_set(chain):
     stick = StickSet(chain, 3.0)
-    corners = stick.vertices()
-    assert corners.shape == (8, 3)
-    assert len(np.unique(corners.round(12), axis=0)) == 8
-    hull = Delaunay(corners)
-    x = np.random.default_rng(3).uniform(corners.min(axis=0), corners.max(axis=0), (4000, 3))
+    vertices = stick.vertices()
+    assert vertices.shape == (8, 3)
+    assert len(np.unique(vertices.round(12), axis=0)) == 8
+    hull = Delaunay(vertices)
+    x = np.random.default_rng(3).uniform(vertices.min(axis=0), vertices.max(axis=0), (4000, 3))
     np.testing.assert_array_equal(hull.find_simplex(x) >= 0, dense_members(chain, 3.0, x))
-    assert all(stick.contains(corner) for corner in corners)
+    assert all(stick.contains(vertex) for vertex in vertices)
 
 
 @pytest.mark.parametrize("chain", TOPOLOGIES)
@@ -157,7 +157,7 @@ def test_samples_fill_the_set(chain):
 def brute_force_nearest(chain, force, x):
     """Try every choice of which bounds are met; keep the closest admissible point."""
     k, bound = chain.stiffness_matrix(), chain.stick_bound
-    pushed, best = force * chain.load_shares, None
+    pushed, best = force * chain.load_weights, None
     for signs in itertools.product((-1, 0, 1), repeat=chain.n_mass):
         a = np.flatnonzero(signs)
         z = x
@@ -211,7 +211,7 @@ def test_nearest_with_stiffness_over_six_decades():
 def test_margins_and_membership():
     stick = StickSet(UNEQUAL, 3.0)
     x = stick.sample(1, seed=8)[0]
-    drive = 3.0 * UNEQUAL.load_shares - UNEQUAL.stiffness_matrix() @ x
+    drive = 3.0 * UNEQUAL.load_weights - UNEQUAL.stiffness_matrix() @ x
     margins = stick.margins(x)
     np.testing.assert_allclose(margins.drive, drive, atol=1e-12)
     np.testing.assert_allclose(margins.force, UNEQUAL.stick_bound - np.abs(drive), atol=1e-12)
@@ -240,12 +240,12 @@ def test_mirror_symmetry():
         load_vector=[1.0, 0.0, 0.0],
     )
     here, there = StickSet(left, 7.0), StickSet(right, 7.0)
-    np.testing.assert_allclose(here.corners()[0], there.corners()[0][::-1], rtol=1e-14)
+    np.testing.assert_allclose(here.bounds()[0], there.bounds()[0][::-1], rtol=1e-14)
     assert here.log_volume == pytest.approx(there.log_volume, rel=1e-14)
     x = here.projections().center + np.array([0.3, -0.2, 0.5])
     np.testing.assert_allclose(here.nearest(x).x, there.nearest(x[::-1]).x[::-1], atol=1e-12)
     negative = StickSet(left, -7.0)
-    np.testing.assert_allclose(negative.corners()[0], -here.corners()[1], rtol=1e-14)
+    np.testing.assert_allclose(negative.bounds()[0], -here.bounds()[1], rtol=1e-14)
 
 
 def test_critical_force_is_the_chains():
@@ -270,12 +270,12 @@ def onsets(chain, x, force, more):
 
 
 def test_launch_vertex_moves_all():
-    """Any rise of the load moves all masses from the lower corner, one mass from the upper."""
+    """Any rise of the load moves all masses from the lower vertex, one mass from the upper."""
     chain = Chain(mass=[1.0, 2.0, 4.0], stiffness=20.0, law=Coulomb(0.05))
     stick = StickSet(chain, 10.0)
-    lower, upper = stick.corners()
-    assert stick.launch(rising=True).corner == "lower"
-    assert stick.launch(rising=False).corner == "upper"
+    lower, upper = stick.bounds()
+    assert stick.launch(rising=True).vertex == "lower"
+    assert stick.launch(rising=False).vertex == "upper"
     np.testing.assert_allclose(stick.launch(rising=True).x, lower, rtol=1e-13)
     np.testing.assert_allclose(stick.launch(rising=False).x, upper, rtol=1e-13)
     assert onsets(chain, lower, 10.0, 1e-3) == [True, True, True]
@@ -292,7 +292,7 @@ def test_launch_under_opposite_loads():
         law=Coulomb(0.1),
     )
     launch = StickSet(chain, 1.0).launch()
-    assert launch.corner == "mixed"
+    assert launch.vertex == "mixed"
     np.testing.assert_array_equal(launch.direction, [-1, 1])
     np.testing.assert_allclose(
         StickSet(chain, 1.0).drive(launch.x), launch.direction * chain.stick_bound, rtol=1e-12
@@ -302,7 +302,7 @@ def test_launch_under_opposite_loads():
 def overdamped_end(chain, force, x, span=3.0):
     """Where the chain creeps to without inertia: smoothed friction, independent of our solvers."""
     k, c, bound = chain.stiffness_matrix(), chain.damping_matrix(), chain.stick_bound
-    pushed, width = force * chain.load_shares, 1e-12
+    pushed, width = force * chain.load_weights, 1e-12
 
     def rate(t, x):
         drive = pushed - k @ x
@@ -321,7 +321,7 @@ def test_one_sided_stability():
     """At the right end: stable from the left, slips back from the right (and stays inside)."""
     chain = Chain(mass=[1.0], stiffness=20.0, law=Coulomb(0.1), damping=2.0)
     stick = StickSet(chain, 5.0)
-    lower, upper = stick.corners()
+    lower, upper = stick.bounds()
     found = stick.stability(upper)
     assert (found.side, found.left, found.right) == (("upper",), ("stays",), ("slips back",))
     found = stick.stability(lower)
@@ -339,7 +339,7 @@ def test_inertia_carries_a_pushed_mass_into_the_set():
     """With inertia and no damper the mass slips back past the end and rests as far inside."""
     push = 1e-3
     chain = Chain(mass=[1.0], stiffness=20.0, law=Coulomb(0.1))
-    upper = StickSet(chain, 5.0).corners()[1]
+    upper = StickSet(chain, 5.0).bounds()[1]
     moved = Chain(mass=[1.0], stiffness=20.0, law=Coulomb(0.1), load=Constant(5.0), x0=upper + push)
     run = solve(moved, EventDriven(), (0.0, 5.0))
     assert run.final["x"] == pytest.approx(upper - push, abs=1e-12)
@@ -349,7 +349,7 @@ def test_inertia_carries_a_pushed_mass_into_the_set():
 def test_stability_names_the_neighbour():
     chain = Chain(mass=[1.0, 1.0, 1.0], stiffness=20.0, law=Coulomb(0.1))
     stick = StickSet(chain, 5.0)
-    lower, _ = stick.corners()
+    lower, _ = stick.bounds()
     found = stick.stability(lower)
     assert found.side == ("lower", "lower", "lower")
     assert found.left == ("slips back",) * 3

@@ -33,7 +33,7 @@ def call(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("error", "code", "told"),
+    ("error", "code", "reported"),
     [
         (ModelError("Chain.mass", 0, "> 0", "inertia.", "1."), 2, "Chain.mass: got 0; needs > 0"),
         (MemoryError(), 2, "memory: got a problem larger than this machine's memory"),
@@ -43,7 +43,7 @@ def call(monkeypatch):
         (typer.Exit(7), 7, ""),
     ],
 )
-def test_errors_are_reported(monkeypatch, capsys, error, code, told):
+def test_errors_are_reported(monkeypatch, capsys, error, code, reported):
     monkeypatch.setattr(main, "catching_interrupts", contextlib.nullcontext)
 
     @main.guarded
@@ -53,7 +53,7 @@ def test_errors_are_reported(monkeypatch, capsys, error, code, told):
     with pytest.raises(typer.Exit) as caught:
         command()
     assert caught.value.exit_code == code
-    assert capsys.readouterr().err.startswith(told)
+    assert capsys.readouterr().err.startswith(reported)
 
 
 def test_errors_of_ours_are_shown_whole(monkeypatch):
@@ -206,9 +206,9 @@ def test_doctor_prints_faults(monkeypatch, call, states, flag):
     faulty = "fault" in states
     assert answer.exit_code == (2 if faulty else 0)
     if flag == "--json":
-        told = json.loads(answer.stdout)
-        assert told["faults"] == faulty
-        assert [f["name"] for f in told["findings"]] == [f"one {s}" for s in states]
+        reported = json.loads(answer.stdout)
+        assert reported["faults"] == faulty
+        assert [f["name"] for f in reported["findings"]] == [f"one {s}" for s in states]
     elif flag == "--quiet" and not faulty:
         assert answer.stdout == ""
     else:
@@ -241,7 +241,7 @@ def test_plot_draws_what_is_saved(monkeypatch, call, study, flag):
 
 
 @pytest.mark.parametrize(
-    ("kind", "flag", "told"),
+    ("kind", "flag", "reported"),
     [
         ("study", "", ("study", False, False, "put")),
         ("study", "--json", ("study", True, False, "put_json")),
@@ -251,7 +251,7 @@ def test_plot_draws_what_is_saved(monkeypatch, call, study, flag):
         ("run", "--quiet", ("run", False, False, True)),
     ],
 )
-def test_show_takes_what_is_there(monkeypatch, call, kind, flag, told):
+def test_show_takes_what_is_there(monkeypatch, call, kind, flag, reported):
     seen = []
     monkeypatch.setattr(saved, "existing_folder", lambda folder: folder)
     monkeypatch.setattr("stiction.studies.store.is_study", lambda folder: kind == "study")
@@ -266,26 +266,26 @@ def test_show_takes_what_is_there(monkeypatch, call, kind, flag, told):
         lambda folder, *, unverified, json, quiet: seen.append(("run", unverified, json, quiet)),
     )
     assert call("show", "f", *([flag] if flag else [])).exit_code == 0
-    assert seen == [told]
+    assert seen == [reported]
 
 
 @pytest.mark.parametrize(
-    ("flag", "told"), [("", "one\ntwo\n"), ("--quiet", "one\n"), ("--json", '"screen"')]
+    ("flag", "reported"), [("", "one\ntwo\n"), ("--quiet", "one\n"), ("--json", '"screen"')]
 )
-def test_show_prints_a_fit(monkeypatch, call, flag, told):
+def test_show_prints_a_fit(monkeypatch, call, flag, reported):
     monkeypatch.setattr(saved, "existing_folder", lambda folder: folder)
     monkeypatch.setattr("stiction.studies.store.is_study", lambda folder: False)
     monkeypatch.setattr("stiction.fits.folder.fit_in", lambda folder: {"screen": "one\ntwo"})
     answer = call("show", "f", *([flag] if flag else []))
-    assert told in answer.stdout
-    assert len(answer.stdout.splitlines()) == told.count("\n") or flag == "--json"
+    assert reported in answer.stdout
+    assert len(answer.stdout.splitlines()) == reported.count("\n") or flag == "--json"
 
 
 def test_list_prints_names_lines_or_json(call):
     names = call("list", "chains", "--quiet").stdout.split()
     assert "slip-wave" in names
-    told = json.loads(call("list", "chains", "--json").stdout)
-    assert [entry["name"] for entry in told] == names
+    reported = json.loads(call("list", "chains", "--json").stdout)
+    assert [entry["name"] for entry in reported] == names
     table = call("list", "chains").stdout
     assert all(name in table for name in names)
     assert len(call("list", "--quiet").stdout.split()) > len(names)
@@ -363,8 +363,8 @@ def test_failures_are_reported_one_by_one(kernels, capsys):
     assert compiling.compile_systems(["chains"], json=True, quiet=True) == 2
     out, err = capsys.readouterr()
     assert err == "a: no type\nb: no name\n"
-    told = {"a": "no type", "b": "no name"}
-    wanted = {"systems": ["chains"], "kernels": 0, "failed": told, "seconds": 42.0}
+    reported = {"a": "no type", "b": "no name"}
+    wanted = {"systems": ["chains"], "kernels": 0, "failed": reported, "seconds": 42.0}
     assert json.loads(out) == wanted
     assert BARS == [("compiling chains", False)]
 
@@ -513,8 +513,8 @@ def test_folders_that_are_not_there_are_guessed(monkeypatch, tmp_path):
 
 def test_summaries_are_joined_with_what_is_said(tmp_path):
     (tmp_path / "summary.json").write_text('{"status": "solved"}')
-    told = saved.saved_summary(tmp_path, exit_code=3)
-    assert list(told.items()) == [
+    reported = saved.saved_summary(tmp_path, exit_code=3)
+    assert list(reported.items()) == [
         ("folder", str(tmp_path)),
         ("exit_code", 3),
         ("status", "solved"),
@@ -539,17 +539,17 @@ def test_a_saved_run_is_shown(monkeypatch, tmp_path, capsys, json_, quiet, unver
         assert out == ("one\n" if quiet else "one\ntwo\n")
 
 
-class Sound(saved.Verdict):
+class Valid(saved.Verdict):
     """A verdict with a code of ours."""
 
     def __init__(self, code):
-        object.__setattr__(self, "told", code)
+        object.__setattr__(self, "reported", code)
 
-    code = property(lambda self: self.told)
-    wrong = property(lambda self: {"a": "b"} if self.told else {})
+    code = property(lambda self: self.reported)
+    wrong = property(lambda self: {"a": "b"} if self.reported else {})
 
     def __str__(self):
-        return f"verdict {self.told}"
+        return f"verdict {self.reported}"
 
 
 @pytest.mark.parametrize(
@@ -558,10 +558,10 @@ class Sound(saved.Verdict):
 @pytest.mark.parametrize("study", [False, True])
 @pytest.mark.parametrize(("json_", "quiet"), [(False, False), (False, True), (True, False)])
 def test_the_worst_verdict_decides(monkeypatch, capsys, codes, code, study, json_, quiet):
-    told = iter(codes)
+    reported = iter(codes)
     monkeypatch.setattr(saved, "is_study", lambda folder: study)
-    monkeypatch.setattr(saved, "examined", lambda folder: [("run", folder, Sound(next(told)))])
-    monkeypatch.setattr(saved, "verified_study", lambda f: ((c := next(told)), f"verdict {c}"))
+    monkeypatch.setattr(saved, "examined", lambda folder: [("run", folder, Valid(next(reported)))])
+    monkeypatch.setattr(saved, "verified_study", lambda f: ((c := next(reported)), f"verdict {c}"))
     names = [f"f{i}" for i in range(len(codes))]
     assert saved.verify_all(names, json=json_, quiet=quiet) == code
     out = capsys.readouterr().out
@@ -611,15 +611,15 @@ def test_other_films_are_refused():
 
 
 @pytest.mark.parametrize(
-    ("wanted", "told"),
+    ("wanted", "reported"),
     [
         ({"paper": "chains", "full": True, "quick": True}, "got --quick and --full"),
         ({"paper": "chains", "changes": ["a=1"]}, "--set: got 'chains' without a figure"),
         ({"paper": "all", "figure": "5"}, "PAPER: got 'all'; needs a paper, one of"),
     ],
 )
-def test_what_cannot_be_reproduced_is_refused(wanted, told):
-    with pytest.raises(ModelError, match=told):
+def test_what_cannot_be_reproduced_is_refused(wanted, reported):
+    with pytest.raises(ModelError, match=reported):
         reproduce.reproduce(reproduce.Wanted(**wanted))
 
 

@@ -9,7 +9,7 @@ from stiction.numerics.compiling import ahead_of_time
 def test_the_time_that_is_left_is_that_of_the_fraction_that_is_left(monkeypatch):
     clock, shown = [1000.0], []
 
-    class Told:
+    class Reported:
         def __init__(self, what, *, shown=True):
             self.what = what
 
@@ -27,7 +27,7 @@ def test_the_time_that_is_left_is_that_of_the_fraction_that_is_left(monkeypatch)
         return dict.fromkeys(lines, "no compiler")
 
     monkeypatch.setattr(command.time, "perf_counter", lambda: clock[0])
-    monkeypatch.setattr(command, "Bar", Told)
+    monkeypatch.setattr(command, "Bar", Reported)
     monkeypatch.setattr(ahead_of_time, "compile_lines", kernels)
     failed = command.compile_systems(["chains"])
     assert failed == len(command.systems()["chains"].read_text().splitlines())

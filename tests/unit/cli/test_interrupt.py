@@ -1,4 +1,4 @@
-"""Ctrl-C is kept in mind when something drops it."""
+"""Ctrl-C is remembered when something drops it."""
 
 import ctypes
 import signal

@@ -90,11 +90,11 @@ def test_a_small_run_that_was_plain_says_how_to_compile(chosen, capsys, quiet):
     chosen.open_ = True
     cli_run._chosen(Job("x", quiet=quiet), scenario_of(Timed(), METHOD), Checkpoint())
     assert chosen.log[1:] == [("use", "plain"), ("solved", True)]
-    told = (
+    reported = (
         "No kernels of EventDriven (chains) are ready here, and the run is small: "
         "it ran as plain Python.\n`stiction compile chains` once, for full speed.\n"
     )
-    assert capsys.readouterr().err == ("" if quiet else told)
+    assert capsys.readouterr().err == ("" if quiet else reported)
 
 
 @pytest.mark.parametrize("fault", [cli_run.TooSlow(), ArithmeticError("0/0"), ValueError("NaN")])
@@ -102,8 +102,8 @@ def test_a_plain_run_that_is_too_slow_begins_again_compiled(chosen, capsys, faul
     chosen.open_, chosen.fails = True, fault
     checkpoint = Checkpoint()
     cli_run._chosen(Job("x"), scenario_of(Timed(), METHOD), checkpoint)
-    told = [("use", "plain"), ("solved", True), ("use", "compiled"), ("solved", False)]
-    assert chosen.log[1:] == told
+    reported = [("use", "plain"), ("solved", True), ("use", "compiled"), ("solved", False)]
+    assert chosen.log[1:] == reported
     assert checkpoint.removed == 1
     assert "the run starts again" in capsys.readouterr().err
 
@@ -150,7 +150,7 @@ class Outcome:
 
 @pytest.fixture
 def ended(monkeypatch, tmp_path):
-    """`_run` with a run that has ended; `seen` holds what was kept of it."""
+    """`_run` with a run that has ended; `seen` holds what was saved of it."""
 
     def run_of(job, outcome, doubts=()):
         seen = SimpleNamespace(put=[], json=[], draw=None)
@@ -191,17 +191,17 @@ def test_exit_codes_and_what_is_printed(ended, capsys, status, strict, doubts, c
     assert (seen.code, seen.put, seen.json) == (code, ["SCREEN\nwritten to out/x"], [])
     assert (seen.draw is not None) == status.complete
     assert 'type = "Chain"' in seen.text
-    told = {
+    reported = {
         0: "",
         3: "--strict: audit, determinism.\n",
         1: "The solve stopped at t = 1.25 s, before 8 s.\nWhy: it broke\n"
         "Try: shorter steps. A part is saved.\n",
     }[code]
     if status is Status.UNTRUSTED:
-        told = (
+        reported = (
             "The run cannot be trusted.\nWhy: it broke\nTry: shorter steps. All of it is saved.\n"
         )
-    assert capsys.readouterr().err == told
+    assert capsys.readouterr().err == reported
 
 
 def test_a_run_without_units_stops_at_a_number(ended, capsys):

@@ -91,10 +91,10 @@ def test_wrong_arrays_are_named(name, array, said):
 
 @pytest.mark.parametrize("name", ["x", "rows", "held"])
 def test_missing_arrays_are_named(name):
-    kept = arrays()
-    del kept[name]
+    saved = arrays()
+    del saved[name]
     with pytest.raises(StoreError, match=f"'{name}': got no such array"):
-        check_arrays(kept, FORMS)
+        check_arrays(saved, FORMS)
 
 
 def test_the_form_of_an_array_that_is_there():
@@ -166,8 +166,8 @@ def state(filled=2):
 
 
 def test_a_state_is_packed_and_restored():
-    kept = pack(state() | {"beside": np.array("word")})
-    assert {name: array.shape for name, array in kept.items()} == {
+    saved = pack(state() | {"beside": np.array("word")})
+    assert {name: array.shape for name, array in saved.items()} == {
         "x": (3,),
         "saved": (2,),
         "marks": (2,),
@@ -181,7 +181,7 @@ def test_a_state_is_packed_and_restored():
         "log": StateArray(Log(np.zeros((0, 2))), nan=True),
     }
     before = empty["x"].array
-    sizes = restore(empty, kept, beside=Form((), "U"))
+    sizes = restore(empty, saved, beside=Form((), "U"))
     assert sizes == {"saved": 2, "log": 2}
     # in place: who holds an array sees what it is now
     assert before.tolist() == [0.0, 1.0, 2.0]
@@ -201,22 +201,22 @@ def test_a_state_is_packed_and_restored():
     ],
 )
 def test_a_state_that_does_not_fit_is_refused(name, array):
-    kept = pack(state()) | {name: array}
+    saved = pack(state()) | {name: array}
     with pytest.raises(StoreError, match="checkpoint, array"):
-        restore(state(), kept)
+        restore(state(), saved)
 
 
 def test_more_rows_than_there_is_room_for_are_refused():
-    kept = pack(state()) | {"saved": np.zeros(5), "marks": np.zeros(5, np.int64)}
+    saved = pack(state()) | {"saved": np.zeros(5), "marks": np.zeros(5, np.int64)}
     with pytest.raises(StoreError, match="array 'saved'"):
-        restore(state(), kept)
+        restore(state(), saved)
 
 
 def test_what_is_packed_does_not_change_later():
     one = state()
-    kept = pack(one)
+    saved = pack(one)
     one["x"].array[:] = 9.0
-    assert kept["x"].tolist() == [0.0, 1.0, 2.0]
+    assert saved["x"].tolist() == [0.0, 1.0, 2.0]
 
 
 def test_vectors_in_fields_have_their_length_and_are_finite():
@@ -237,6 +237,6 @@ def test_vectors_in_fields_have_their_length_and_are_finite():
     ("name", "where"), [("x", "checkpoint, array 'x': got one"), ("", "checkpoint: got one")]
 )
 def test_refusals_name_the_array(name, where):
-    told = str(refused(name, "one", "two"))
-    assert told.startswith(f"{where}; needs two.\nWhy: it is damaged")
-    assert told.endswith("leave --resume out to start afresh.")
+    reported = str(refused(name, "one", "two"))
+    assert reported.startswith(f"{where}; needs two.\nWhy: it is damaged")
+    assert reported.endswith("leave --resume out to start afresh.")

@@ -6,7 +6,7 @@ import pytest
 from stiction.core.driver import Pause, run_to_end
 
 
-class Kept:
+class Saved:
     """A checkpoint that is due at every second pause."""
 
     def __init__(self):
@@ -36,13 +36,13 @@ def counting(upto, ends_badly=False):
 
 
 def test_pauses_report_and_keep():
-    shown, kept = [], Kept()
-    assert run_to_end(counting(4), lambda done, note: shown.append((done, note)), kept) == 4
+    shown, saved = [], Saved()
+    assert run_to_end(counting(4), lambda done, note: shown.append((done, note)), saved) == 4
     steps = [(0.25, "1 steps"), (0.5, "2 steps"), (0.75, "3 steps"), (1.0, "4 steps")]
     assert shown == [*steps, (1.0, "over")]
-    assert [state["place"][0] for state in kept.states] == [2.0, 4.0]
+    assert [state["place"][0] for state in saved.states] == [2.0, 4.0]
     # a pause that cannot be gone on from is not asked about
-    assert kept.asked == 4
+    assert saved.asked == 4
 
 
 def test_a_method_may_omit_both():

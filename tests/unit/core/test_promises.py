@@ -93,7 +93,7 @@ BLOCK = {"mass": [2.0], "stiffness": 50.0, "x0": [0.2], "law": st.Coulomb(0.1)}
 
 
 def test_heat_of_a_block_is_reported_in_joules_with_the_other_energies():
-    # 1.962 N over 0.49368 m; let go with 1 J in the spring
+    # 1.962 N over 0.49368 m; released with 1 J in the spring
     run = st.solve(st.Chain(**BLOCK), t_span=(0.0, 3.0), save=31)
     for name in ("friction_heat", "friction_heat_each", "stored", "imbalance"):
         assert run.ledger[name].attrs["units"] == "J"
@@ -143,7 +143,7 @@ def test_the_audit_of_a_block_reports_each_value_under_its_name():
         assert found.ok, name
         assert found.value == pytest.approx(value, rel=1e-9, abs=1e-12), name
         assert found.limit == pytest.approx(limit, rel=1e-8), name
-    # it stops at 5 pi sqrt(2 / 100) = 2.2214 s; the first state saved after that tells so
+    # it stops at 5 pi sqrt(2 / 100) = 2.2214 s; the first state saved after that reports so
     assert check(run, "stick_within_bound").time == pytest.approx(2.3, rel=1e-9)
     assert check(run, "slip_against_friction").value == pytest.approx(0.0, abs=1e-12)
     assert {line.check for line in run.audit} == {

@@ -72,7 +72,7 @@ def test_quasistatic_chains_go_on(name):
 def test_scenarios_go_on(name):
     base, changes, every = SCENARIOS[name]
     scenario = st.read_scenario(base, changes)
-    check_same_bits(lambda kept: scenario.solve(throw=False, checkpoint=kept), every)
+    check_same_bits(lambda saved: scenario.solve(throw=False, checkpoint=saved), every)
 
 
 def test_states_between_saved_times_are_saved(monkeypatch):
@@ -81,16 +81,16 @@ def test_states_between_saved_times_are_saved(monkeypatch):
     plane = st.read_scenario("rod-on-plane", ["solve.t_end=0.03", "solve.save=2"])
     strings = st.read_scenario("string-symmetric", ["solve.t_end=3.0", "solve.save=2"])
     for scenario in (plane, strings):
-        check_same_bits(lambda kept, s=scenario: s.solve(throw=False, checkpoint=kept))
+        check_same_bits(lambda saved, s=scenario: s.solve(throw=False, checkpoint=saved))
 
 
 def test_wheels_go_on_from_every_pause():
     # a step may begin with the gradients that a placement left
     scenario = st.read_scenario("wheel-recurrent", ["solve.t_end=13.0", "solve.save=1301"])
-    kept = Memory()
-    whole = bits(scenario.solve(throw=False, checkpoint=kept))
-    assert len(kept.pages) > 4
-    for page in kept.pages:
+    saved = Memory()
+    whole = bits(scenario.solve(throw=False, checkpoint=saved))
+    assert len(saved.pages) > 4
+    for page in saved.pages:
         assert bits(scenario.solve(throw=False, checkpoint=Memory(page))) == whole
 
 
@@ -98,13 +98,13 @@ def test_chains_that_get_nowhere_go_on():
     # the run is judged hopeless by the steps since it was judged last, in an earlier call
     changes = ["system.damping=1e9", "system.gravity=9.81", "method.max_steps=30000"]
     scenario = st.read_scenario("burridge-knopoff", [*changes, "solve.t_end=5.0"])
-    check_same_bits(lambda kept: scenario.solve(throw=False, checkpoint=kept))
+    check_same_bits(lambda saved: scenario.solve(throw=False, checkpoint=saved))
 
 
 def test_faults_go_on_from_every_pause(monkeypatch):
     monkeypatch.setattr("stiction.faults.run._PRODUCTS_PER_CALL", 4000)
     scenario = st.read_scenario("spring-slider", ["solve.t_end=600.0", "solve.save=5"])
-    check_same_bits(lambda kept: scenario.solve(throw=False, checkpoint=kept))
+    check_same_bits(lambda saved: scenario.solve(throw=False, checkpoint=saved))
 
 
 def arch(load):

@@ -104,8 +104,8 @@ def test_notebooks_show_what_is_folded(run, make_run):
     text = run._repr_html_()
     assert "3 events" in text
     assert "#d6336c" in text.partition("</strong>")[0]
-    sound = dataclasses.replace(run, audit=Audit(), determinism=Determinism())
-    assert "#1a8754" in sound._repr_html_()
+    valid = dataclasses.replace(run, audit=Audit(), determinism=Determinism())
+    assert "#1a8754" in valid._repr_html_()
     assert len(text) < 20_000
     # nothing that a run is called can become markup
     odd = "<script>alert(1)</script>"
@@ -114,7 +114,7 @@ def test_notebooks_show_what_is_folded(run, make_run):
 
 
 def test_missing_searches_are_reported(run, tmp_path):
-    unseen = "splits of a kind were not looked for"
+    unseen = "splits of a kind were not searched for"
     shown = dataclasses.replace(run, determinism=Determinism((), unseen=unseen))
     assert f"determinism  no loss was found; {unseen}" in str(shown)
     assert shown.determinism.status == "deterministic"

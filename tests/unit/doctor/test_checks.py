@@ -88,11 +88,11 @@ def test_memory_and_disk(monkeypatch, kilobytes, disk, memory_row, disk_row):
 
 def test_a_machine_without_proc(monkeypatch):
     monkeypatch.setattr(checks, "_proc", lambda file, pattern: "")
-    for processor, machine, told in (("arm", "m1", "arm"), ("", "m1", "m1")):
+    for processor, machine, reported in (("arm", "m1", "arm"), ("", "m1", "m1")):
         monkeypatch.setattr(checks.platform, "processor", lambda p=processor: p)
         monkeypatch.setattr(checks.platform, "machine", lambda m=machine: m)
         found = rows(checks.machine)
-        assert found["system"][1].endswith(f", {told}")
+        assert found["system"][1].endswith(f", {reported}")
         assert "free memory" not in found
 
 
@@ -128,8 +128,8 @@ def test_what_is_installed_is_asked_by_name():
 def test_requirements_are_read(monkeypatch):
     asked = ["a>=1.0", "b[x,y] (<3)", 'c>=2; extra == "mesh"', "d", "!broken"]
     monkeypatch.setattr(importlib.metadata, "requires", lambda name: asked)
-    told = [("a", ">=1.0", ""), ("b", "<3", ""), ("c", ">=2", "mesh"), ("d", "", "")]
-    assert list(checks._requirements()) == told
+    reported = [("a", ">=1.0", ""), ("b", "<3", ""), ("c", ">=2", "mesh"), ("d", "", "")]
+    assert list(checks._requirements()) == reported
     monkeypatch.setattr(importlib.metadata, "requires", lambda name: None)
     assert list(checks._requirements()) == []
 
@@ -190,11 +190,11 @@ def test_solvers_that_are_absent_are_noted(monkeypatch):
     ("size", "words"), [(99_900, "99.9 kB"), (100_000, "0.1 MB"), (2_500_000, "2.5 MB")]
 )
 def test_kernels_are_listed_with_their_size_and_state(monkeypatch, tmp_path, size, words):
-    kept = tmp_path / "kept"
-    (kept / "folder").mkdir(parents=True)
-    (kept / "a").write_bytes(b"\0" * 900)
-    (kept / "b").write_bytes(b"\0" * (size - 900))
-    monkeypatch.setattr(folders, "folder_for", lambda source: kept)
+    saved = tmp_path / "saved"
+    (saved / "folder").mkdir(parents=True)
+    (saved / "a").write_bytes(b"\0" * 900)
+    (saved / "b").write_bytes(b"\0" * (size - 900))
+    monkeypatch.setattr(folders, "folder_for", lambda source: saved)
     monkeypatch.setattr(folders, "PACKAGED", tmp_path / "none")
     monkeypatch.setattr(folders, "systems", lambda: {"chains": 0, "rods": 0})
     monkeypatch.setattr(folders, "is_ready", lambda name: name == "rods")
@@ -202,7 +202,7 @@ def test_kernels_are_listed_with_their_size_and_state(monkeypatch, tmp_path, siz
     monkeypatch.delenv("STICTION_KERNELS", raising=False)
     found = rows(checks.kernels)
     assert found == {
-        "cached in": (OK, f"{kept} and beside other sources, {words}"),
+        "cached in": (OK, f"{saved} and beside other sources, {words}"),
         "chains": (
             NOTE,
             "not compiled ahead of time",
@@ -280,10 +280,10 @@ def test_what_is_asked_for_extras_is_no_part_of_the_package(monkeypatch):
 def test_a_release_that_is_too_new_is_named(monkeypatch):
     monkeypatch.setitem(checks.TRIED, "other", "1.4")
     monkeypatch.setattr(checks, "_version", lambda name: "1.5")
-    told = "1.5, later than any that was tried: 1.4"
+    reported = "1.5, later than any that was tried: 1.4"
     advice = "compare a run that you know, and report what differs"
-    assert checks._package("other", ">=1.0") == ("other", NOTE, told, advice)
-    assert checks._version_status("Other", "other", "1.5") == ("Other", NOTE, told, advice)
+    assert checks._package("other", ">=1.0") == ("other", NOTE, reported, advice)
+    assert checks._version_status("Other", "other", "1.5") == ("Other", NOTE, reported, advice)
 
 
 @pytest.mark.parametrize(

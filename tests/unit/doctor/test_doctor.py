@@ -1,4 +1,4 @@
-"""`stiction doctor`: a sound machine, each fault that can be made, lines that fit."""
+"""`stiction doctor`: a valid machine, each fault that can be made, lines that fit."""
 
 import dataclasses
 import importlib.metadata

@@ -187,10 +187,10 @@ def test_phone_width(open_tab):
 def test_files_are_saved_and_loaded(tab, served):
     folder = served[2]
     tab.move("law.mu", 0.4)
-    tab.page.get_by_label("file", exact=True).fill("kept.toml")
+    tab.page.get_by_label("file", exact=True).fill("saved.toml")
     tab.page.get_by_role("button", name="Save as TOML").click()
-    tab.until(lambda: "saved as kept.toml" in tab.text("main"))
-    assert read_scenario(folder / "kept.toml").system.law.mu == 0.4
+    tab.until(lambda: "saved as saved.toml" in tab.text("main"))
+    assert read_scenario(folder / "saved.toml").system.law.mu == 0.4
     tab.page.get_by_role("button", name="Save as TOML").click()
     tab.until(lambda: "which is there" in tab.text(".fault"))
     tab.page.get_by_label("file", exact=True).fill("../out.toml")

@@ -82,8 +82,8 @@ def test_fields_have_ranges(path, value, words, rule, found):
     made = _field(path, value, words, rule)
     assert (made.path, made.value, made.whole, made.powers) == (path, value, whole, powers)
     assert made.words == said
-    told = pytest.approx((low, high, step), rel=1e-12)
-    assert (made.low, made.high, made.step) == told
+    reported = pytest.approx((low, high, step), rel=1e-12)
+    assert (made.low, made.high, made.step) == reported
 
 
 def test_numbers_and_their_paths():

@@ -283,7 +283,7 @@ def test_no_path_leads_outside(talk, tmp_path, do, name):
 def test_saved_runs_and_studies_are_loaded(talk, tmp_path):
     run = read_scenario("slip-wave", ["system.law.mu=0.2"]).solve()
     run.save(tmp_path / "wave")
-    sweep = Sweep("slip-wave", {"law.mu": [0.1, 0.2, 0.3]}, keep=["onset_time"])
+    sweep = Sweep("slip-wave", {"law.mu": [0.1, 0.2, 0.3]}, results=["onset_time"])
     sweep.run(tmp_path / "study", workers=1)
     talk.say("folder")
     assert [(p["kind"], p["name"]) for p in talk.until("folder")["places"]] == [

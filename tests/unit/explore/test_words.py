@@ -170,10 +170,10 @@ def test_losses_checks_and_results_as_tables():
 
 
 @pytest.mark.parametrize(
-    ("complete", "damaged", "sound"), [(True, [], True), (False, [], False), (True, [1], False)]
+    ("complete", "damaged", "valid"), [(True, [], True), (False, [], False), (True, [1], False)]
 )
 @pytest.mark.parametrize("refused", [True, False])
-def test_a_study_is_reported(monkeypatch, complete, damaged, sound, refused):
+def test_a_study_is_reported(monkeypatch, complete, damaged, valid, refused):
     def player(self):
         if refused:
             raise ModelError("plot", "words", "numbers", "an axis.", "none.")
@@ -183,8 +183,8 @@ def test_a_study_is_reported(monkeypatch, complete, damaged, sound, refused):
     monkeypatch.setattr("stiction.studies.study.screen", lambda study: "SCREEN")
     made = SimpleNamespace(complete=complete, damaged=damaged, solved=3, members=5, title="")
     found = report.report_of_study(made)
-    assert found["sound"] is sound
-    assert found["verdicts"] == [["members", sound, "3 of 5 members are done"]]
+    assert found["sound"] is valid
+    assert found["verdicts"] == [["members", valid, "3 of 5 members are done"]]
     assert (found["kind"], found["head"], found["screen"]) == ("study", "a study", "SCREEN")
     assert found["page"] == ("" if refused else "<page>")
     assert found["why"].startswith("plot: got words") is refused

@@ -109,7 +109,7 @@ def test_units_do_not_matter():
 def test_a_killed_run_goes_on_to_the_same_bits(system, monkeypatch):
     monkeypatch.setattr("stiction.faults.run._PRODUCTS_PER_CALL", 4000)
 
-    class Kept:
+    class Saved:
         """Keeps every state, and stops the run at one of them."""
 
         def __init__(self, stop=None, start=None):
@@ -131,11 +131,13 @@ def test_a_killed_run_goes_on_to_the_same_bits(system, monkeypatch):
     from stiction.faults.run import run_cycles
 
     method, saves = Cycles(rtol=1e-7), np.linspace(0.0, 2000.0, 4)
-    whole = run_cycles(system, method, Request(0.0, 2000.0, saves, checkpoint=Kept()))
-    cut = Kept(stop=2)
+    whole = run_cycles(system, method, Request(0.0, 2000.0, saves, checkpoint=Saved()))
+    cut = Saved(stop=2)
     with pytest.raises(KeyboardInterrupt):
         run_cycles(system, method, Request(0.0, 2000.0, saves, checkpoint=cut))
-    again = run_cycles(system, method, Request(0.0, 2000.0, saves, checkpoint=Kept(start=cut.last)))
+    again = run_cycles(
+        system, method, Request(0.0, 2000.0, saves, checkpoint=Saved(start=cut.last))
+    )
     for name, variable in whole.variables.items():
         assert np.array_equal(variable.values, again.variables[name].values), name
     assert np.array_equal(whole.event_log.time, again.event_log.time)

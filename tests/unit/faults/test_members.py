@@ -70,9 +70,9 @@ def test_the_same_as_single_runs(law, regularised, span):
     paths = [("law", "a"), ("law", "b"), ("law", "length")]
     paths += [("spring",), ("normal_stress",), ("plate_speed",)]
     own = dataclasses.replace(SLIDER, law=law(mu0=0.55, speed0=2e-6, regularised=regularised))
-    sound, doubtful = compared(own, paths, columns, span=span)
-    assert sound + doubtful == count
-    assert sound >= 50
+    passed, invalid = compared(own, paths, columns, span=span)
+    assert passed + invalid == count
+    assert passed >= 50
 
 
 @needs_compiler
@@ -83,8 +83,8 @@ def test_other_fields(field):
     here = slider.law.mu0 if field == "law.mu0" else getattr(slider, field)
     path = tuple(field.split("."))
     columns = [here * rng.uniform(0.5, 1.5, 20)]
-    sound, doubtful = compared(slider, [path], columns, Cycles(rtol=1e-8))
-    assert (sound, doubtful) == (20, 0)
+    passed, invalid = compared(slider, [path], columns, Cycles(rtol=1e-8))
+    assert (passed, invalid) == (20, 0)
 
 
 @needs_compiler
@@ -101,12 +101,12 @@ def test_blocks_of_any_size_and_order():
 def test_more_events_than_there_is_room_for(monkeypatch):
     monkeypatch.setattr(members, "_ROOM", 4)
     springs = np.linspace(1e9, 2.2e9, 5)
-    sound, doubtful = compared(SLIDER, [("spring",)], [springs], span=(0.0, 9e3))
-    assert (sound, doubtful) == (5, 0)
+    passed, invalid = compared(SLIDER, [("spring",)], [springs], span=(0.0, 9e3))
+    assert (passed, invalid) == (5, 0)
     # and more than the buffer of one slider
     monkeypatch.setattr("stiction.faults.run._BUFFER", 8)
-    sound, doubtful = compared(SLIDER, [("spring",)], [springs], span=(0.0, 9e3))
-    assert (sound, doubtful) == (5, 0)
+    passed, invalid = compared(SLIDER, [("spring",)], [springs], span=(0.0, 9e3))
+    assert (passed, invalid) == (5, 0)
 
 
 @needs_compiler
@@ -118,14 +118,14 @@ def test_what_is_refused_or_stops_is_left_to_single_runs():
     springs = np.linspace(1e9, 3e9, 12)
     # too little work, too many events, a tolerance whose audit fails, starts on steady sliding
     few = Cycles(rtol=1e-6, max_steps=400)
-    sound, doubtful = compared(SLIDER, [("spring",)], [springs], few)
-    assert doubtful > 0
-    sound, doubtful = compared(SLIDER, [("spring",)], [springs], Cycles(rtol=1e-2))
-    assert doubtful > 0
+    passed, invalid = compared(SLIDER, [("spring",)], [springs], few)
+    assert invalid > 0
+    passed, invalid = compared(SLIDER, [("spring",)], [springs], Cycles(rtol=1e-2))
+    assert invalid > 0
     even = dataclasses.replace(SLIDER, speed_start=None)
-    sound, doubtful = compared(even, [("spring",)], [np.linspace(1e9, 9e9, 12)], span=(0.0, 50.0))
-    assert sound > 0
-    assert doubtful > 0
+    passed, invalid = compared(even, [("spring",)], [np.linspace(1e9, 9e9, 12)], span=(0.0, 50.0))
+    assert passed > 0
+    assert invalid > 0
     busy = blocks_of(SLIDER, Cycles(max_events=4), request_of((0.0, 3e3)), [("spring",)], NAMES)
     assert not busy([springs[:2]]).valid.any()
 

@@ -1,4 +1,4 @@
-"""What a run of a fault says of the arrays of its march: made-up arrays, results by hand."""
+"""What a run of a fault says of its arrays: made-up arrays, results by hand."""
 
 from types import SimpleNamespace
 
@@ -25,7 +25,7 @@ TIME = np.array([2.0, 3.0, 5.0])
 PLATE, WIDTH = 1e-3, 1.5
 
 
-def march(**change):
+def history(**change):
     """Return two cells at three times: ln V, ln theta, slip ahead, heat, and two works."""
     rng = np.random.default_rng(3)
     speed, age = 1e-3 * rng.uniform(1.0, 2.0, (3, 2)), rng.uniform(1.0, 2.0, (3, 2))
@@ -58,7 +58,7 @@ def march(**change):
 
 
 def built(system=FAULT, **change):
-    made = march(**change)
+    made = history(**change)
     return build_run(system, system.assembled(), Cycles(), made[0]), *made
 
 
@@ -90,7 +90,7 @@ def test_variables_are_those_of_the_states():
 
 
 def test_a_slider_has_neither_profiles_nor_a_length():
-    h, *_ = march()
+    h, *_ = history()
     one = [0, 2, 4, 6, 8, 9]
     slider = SpringSlider(LAW, plate_speed=PLATE)
     h = History(**vars(h) | {
@@ -120,7 +120,7 @@ def test_injected_fluid_takes_its_pressure_off_the_normal_stress():
 
 
 def test_the_ledger_is_that_of_the_line():
-    """Per length of the line: -(tau0 + K s / 2) s stored, heats and works of the march."""
+    """Per length of the line: -(tau0 + K s / 2) s stored, heat and work."""
     run, h, _, _, ahead, heat, works = built()
     shear = run.variables["shear_stress"].values
     stored = -((shear[0] + 0.5 * h.stress) * ahead).sum(axis=1) * WIDTH
@@ -192,7 +192,7 @@ def test_both_parts_of_a_time_count():
 
 def lines_of(system=FAULT, off=None, closed=0.0, **progress):
     """Return the lines of the audit by name."""
-    h = march()[0]
+    h = history()[0]
     for name, value in progress.items():
         setattr(h.progress, name, value)
     off = np.zeros((3, 2)) if off is None else np.asarray(off)

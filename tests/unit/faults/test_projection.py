@@ -52,8 +52,8 @@ def test_the_speed_balances_the_stress(regularised):
     shift = rng.uniform(-0.3, 0.3, n)
     state[:n] += shift
     off = np.abs(stress_of(state, cells) - wanted) / cells["sigma"]
-    told = project_equilibrium(state, wanted, cells, 1e-9, np.abs(wanted).max())
-    assert told == pytest.approx(off.max(), rel=1e-12)
+    reported = project_equilibrium(state, wanted, cells, 1e-9, np.abs(wanted).max())
+    assert reported == pytest.approx(off.max(), rel=1e-12)
     assert state[:n] == pytest.approx(right[:n], abs=1e-11)
     assert np.array_equal(state[n:], right[n:])
 

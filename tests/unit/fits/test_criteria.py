@@ -94,7 +94,7 @@ def test_the_noise_is_that_of_the_rows_less_the_parameters(monkeypatch, free):
     assert row["noise"] == pytest.approx(math.sqrt(rss / (8 - free)))
     assert (row["aic"], row["bic"]) == pytest.approx(criteria(problem(8, 1), rss))
     assert row["left_out"] > 0.0
-    assert row["told"] == "a, b"
+    assert row["undetermined"] == "a, b"
 
 
 def estimate(name, value=0.5, low=0.4, high=0.6, error=0.05, message=""):

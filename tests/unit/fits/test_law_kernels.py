@@ -57,7 +57,7 @@ def test_states_at_constant_speed_are_those_of_the_law(law):
     x = 1e-5 * np.array([0.0, 1.0, 2.5, 1.0, -2.0, -4.0, -3.9, 1.0, 6.0])
     curve = Curve(force=np.sin(t), time=t, displacement=x, velocity=np.ones(9))
     predict = Predictor(curve, ImposedSlip(), type(law))
-    told = predict(fields(law), {}).force
+    reported = predict(fields(law), {}).force
     z = followed(law, x, t)
     p = [np.atleast_1d(row) for row in law.parameters(1)]
     v = predict.speed
@@ -67,7 +67,7 @@ def test_states_at_constant_speed_are_those_of_the_law(law):
         sides = np.where(law.switches(w_, at_, p) >= 0.0, 1.0, -1.0)
         expected.append(float(law.response(w_, at_, sides, p).coefficient[0]))
     # reason: 400 steps a row, kinks at z = 0 inside them
-    np.testing.assert_allclose(told, expected, rtol=0.0, atol=2e-6 * np.abs(expected).max())
+    np.testing.assert_allclose(reported, expected, rtol=0.0, atol=2e-6 * np.abs(expected).max())
 
 
 @pytest.mark.parametrize("evolution", [AgeingLaw, SlipLaw])
@@ -79,8 +79,8 @@ def test_rate_and_state_at_constant_speed_is_that_of_the_law(evolution, slip, ab
     p = np.array([0.01, 0.015, 2e-5, 0.6, 1e-6, float(evolution is SlipLaw), 1.0])
     theta = above * (2e-5 * dt / abs(slip) if slip else 1.0)
     expected = math.log(float(law.state_after(slip / dt, theta, dt)))
-    told = state_after(RATE_STATE, p, math.log(theta), slip, dt)
-    assert told == pytest.approx(expected, rel=1e-12, abs=1e-12)
+    reported = state_after(RATE_STATE, p, math.log(theta), slip, dt)
+    assert reported == pytest.approx(expected, rel=1e-12, abs=1e-12)
 
 
 def test_ageing_contacts_hold_more():
@@ -88,7 +88,7 @@ def test_ageing_contacts_hold_more():
     t = np.arange(12.0)
     v = np.where((t > 2) & (t < 9), 0.0, 1e-3)
     curve = Curve(force=np.sin(t), time=t, velocity=v)
-    told = Predictor(curve, ImposedSlip(), AgeingCoulomb)(fields(law), {})
+    reported = Predictor(curve, ImposedSlip(), AgeingCoulomb)(fields(law), {})
     age = [0.0]
     for a, b in zip(v[1:], v[:-1], strict=True):
         w = 0.5 * (a + b)
@@ -96,8 +96,8 @@ def test_ageing_contacts_hold_more():
             age[-1] + 1.0 if w == 0.0 else 1e-3 / w + (age[-1] - 1e-3 / w) * np.exp(-w / 1e-3)
         )
     mu = law.coefficient(np.zeros(12), np.array(age)[:, None])
-    np.testing.assert_allclose(told.force[v > 0.0], mu[v > 0.0], rtol=1e-12)
-    np.testing.assert_allclose(told.bound[v == 0.0], mu[v == 0.0], rtol=1e-12)
+    np.testing.assert_allclose(reported.force[v > 0.0], mu[v > 0.0], rtol=1e-12)
+    np.testing.assert_allclose(reported.bound[v == 0.0], mu[v == 0.0], rtol=1e-12)
 
 
 @pytest.mark.parametrize(

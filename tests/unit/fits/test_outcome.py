@@ -48,8 +48,8 @@ def test_a_folder_is_complete(tmp_path, dahl):
         "fit.json", "law.toml", "scenario.toml", "residuals.csv", "report.html", "figures",
     }  # fmt: skip
     assert {p.stem for p in (folder / "figures").iterdir()} == set(dahl.plot.NAMES)
-    told = json.loads((folder / "fit.json").read_text())
-    assert told["parameters"]["mu"]["value"] == dahl["mu"].value
+    saved = json.loads((folder / "fit.json").read_text())
+    assert saved["parameters"]["mu"]["value"] == dahl["mu"].value
     law = tomllib.loads((folder / "law.toml").read_text())["law"]
     assert law["type"] == "Dahl"
     assert law["sigma0"] == dahl.law.sigma0
@@ -84,6 +84,10 @@ def test_a_saved_fit_is_loaded(tmp_path, dahl):
     # its law goes on in another scenario
     chain = st.read_scenario("slip-wave", [f"system.law=@{folder / 'law.toml'}"])
     assert chain.system.law == dahl.law
+    # the key of earlier files
+    former = (folder / "fit.json").read_text().replace('"message": ', '"told": ')
+    (folder / "fit.json").write_text(former)
+    assert st.load(folder, unverified=True)["mu"].message == dahl["mu"].message
     (folder / "law.toml").write_text("")
     with pytest.raises(StoreError, match=r"law\.toml"):
         st.load(folder)

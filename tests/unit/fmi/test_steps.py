@@ -94,8 +94,8 @@ def test_every_number_of_a_unit_is_that_of_the_chain(chain):
     run = st.solve(scenario.system, scenario.method, (0.0, 5.0), save=[0.0, 5.0])
     get = {name: variable.getter for name, variable in made.shown.items()}
     for name in ("x", "v", "friction", "mode"):
-        told = [get[f"{name}[{i}]"]() for i in (1, 2, 3)]
-        assert told == pytest.approx(run.data[name].values[-1], abs=1e-9)
+        reported = [get[f"{name}[{i}]"]() for i in (1, 2, 3)]
+        assert reported == pytest.approx(run.data[name].values[-1], abs=1e-9)
     assert get["time"]() == pytest.approx(5.0)
     assert get["load"]() == pytest.approx(float(scenario.system.load.at(5.0)))
     assert get["heat"]() == pytest.approx(float(run.ledger.friction_heat[-1].sum()), abs=1e-9)
@@ -225,8 +225,8 @@ def test_the_command_says_what_it_wrote(monkeypatch, tmp_path, capsys, json, qui
     out = capsys.readouterr().out
     names = list(parameters_of(read_scenario("slip-wave")))
     if json:
-        told = {"file": str(path), "fmi": "3.0", "masses": 3, "parameters": names}
-        assert reader.loads(out) == told
+        reported = {"file": str(path), "fmi": "3.0", "masses": 3, "parameters": names}
+        assert reader.loads(out) == reported
     elif quiet:
         assert out == ""
     else:

@@ -140,7 +140,7 @@ def test_parameters_are_the_numbers_of_the_system():
 
 
 @pytest.mark.parametrize(
-    ("name", "fields", "told"),
+    ("name", "fields", "reported"),
     [
         ("wheel-slips-then-slides", {}, r"system: got WheelOnTurntable; needs a Chain"),
         ("theta-one", {}, r"method: got RegularizedTheta; needs EventDriven"),
@@ -148,8 +148,8 @@ def test_parameters_are_the_numbers_of_the_system():
         ("slip-wave", {"law": st.laws.AgeingCoulomb(0.3, 0.02, 1.0, 1e-5)}, r"states of a law"),
     ],
 )
-def test_what_a_unit_cannot_hold_is_refused(name, fields, told, tmp_path):
-    with pytest.raises(st.StictionError, match=told):
+def test_what_a_unit_cannot_hold_is_refused(name, fields, reported, tmp_path):
+    with pytest.raises(st.StictionError, match=reported):
         st.fmi.export_fmu(st.read_scenario(name, **fields), tmp_path / "x.fmu")
     assert list(tmp_path.iterdir()) == []
 

@@ -1,4 +1,4 @@
-"""Checkpoints: kept in one step, given back only to the run they belong to."""
+"""Checkpoints: saved in one step, given back only to the run they belong to."""
 
 import os
 
@@ -27,10 +27,10 @@ def test_it_lies_hidden_beside_the_result(path, tmp_path):
 def test_at_most_ten_seconds_of_work_are_lost(path, monkeypatch):
     now = [100.0]
     monkeypatch.setattr("time.monotonic", lambda: now[0])
-    kept = FileCheckpoint(path, "problem")
+    saved = FileCheckpoint(path, "problem")
     for clock, due in [(109.99, False), (110.0, True)]:
         now[0] = clock
-        assert kept.due() is due
+        assert saved.due() is due
 
 
 def test_state_survives(path):
@@ -168,9 +168,9 @@ def test_every_bit_counts(path):
 def test_a_file_without_a_digest_is_refused(path):
     FileCheckpoint(path, "problem").save(STATE)
     with np.load(path) as file:
-        kept = dict(file)
+        saved = dict(file)
     with path.open("wb") as file:
-        np.savez(file, **kept)
+        np.savez(file, **saved)
     with pytest.raises(StoreError, match="no digest") as caught:
         FileCheckpoint(path, "problem", resume=True).load()
     assert "earlier version" in str(caught.value)

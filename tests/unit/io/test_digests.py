@@ -56,10 +56,10 @@ def test_another_layout_is_the_same_run(folder, run):
 
 
 def test_every_damage_is_reported(folder):
-    rng, sound = random.Random(5), folder.with_name("sound")
-    shutil.copytree(folder, sound)
+    rng, valid = random.Random(5), folder.with_name("valid")
+    shutil.copytree(folder, valid)
     for name in ["summary.json", *FILES]:
-        data = (sound / name).read_bytes()
+        data = (valid / name).read_bytes()
         for _ in range(12):
             at, bit = rng.randrange(len(data)), 1 << rng.randrange(8)
             harmed = bytearray(data)

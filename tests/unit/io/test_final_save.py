@@ -1,4 +1,4 @@
-"""A solved run is kept somewhere, whatever becomes of the folder that it was meant for."""
+"""A solved run is saved somewhere, whatever becomes of the folder that it was meant for."""
 
 import dataclasses
 import errno
@@ -58,9 +58,9 @@ def names(folder):
 
 
 def test_a_run_is_put_where_it_belongs(run, here):
-    kept = put(run, here / "run", draw=lambda folder: folder.mkdir())
-    assert kept == SavedRun(here / "run")
-    assert str(kept) == f"written to   {here / 'run'}"
+    saved = put(run, here / "run", draw=lambda folder: folder.mkdir())
+    assert saved == SavedRun(here / "run")
+    assert str(saved) == f"written to   {here / 'run'}"
     assert names(here) == ["run"]
 
 
@@ -99,20 +99,20 @@ def test_a_folder_that_appeared_costs_no_run(run, here):
         (here / "run").mkdir()
         with pytest.raises(StoreError, match="a folder that exists"):
             save_run(run, claim, here / "run", FileCheckpoint(here / "c", ""), scenario="")
-    kept, theirs = sorted(here.iterdir(), reverse=True)
+    saved, theirs = sorted(here.iterdir(), reverse=True)
     assert theirs.name == "run"
     assert names(theirs) == []
-    assert load(kept).status.ok
+    assert load(saved).status.ok
 
 
 def test_a_failed_run_lands_beside_a_good_one(run, make_run, here):
     save(run, here / "run")
     failed = make_run(status=Status.UNCONVERGED, reason="why")
     for _ in range(2):
-        kept = put(failed, here / "run", overwrite=True)
-        assert kept == SavedRun(here / "run.failed", here / "run")
-        assert "run.failed\nunchanged " in str(kept)
-        assert "run is unchanged" in kept.partial_text
+        saved = put(failed, here / "run", overwrite=True)
+        assert saved == SavedRun(here / "run.failed", here / "run")
+        assert "run.failed\nunchanged " in str(saved)
+        assert "run is unchanged" in saved.partial_text
         assert names(here) == ["run", "run.failed"]
     assert load(here / "run").status.ok
     assert load(here / "run.failed").status is Status.UNCONVERGED
@@ -160,8 +160,8 @@ def test_an_interrupt_before_the_figures_is_one(run, here, monkeypatch):
     assert put(run, here / "drawing", draw=press) == SavedRun(here / "drawing", drawn=False)
     # an untrusted run is drawn, too, and lands beside a good one
     doubted = dataclasses.replace(run, status=Status.UNTRUSTED)
-    kept = put(doubted, here / "drawing", overwrite=True, draw=press)
-    assert kept == SavedRun(here / "drawing.failed", here / "drawing", drawn=False)
+    saved = put(doubted, here / "drawing", overwrite=True, draw=press)
+    assert saved == SavedRun(here / "drawing.failed", here / "drawing", drawn=False)
     monkeypatch.setattr("stiction.io.store.write_netcdf", press)
     with pytest.raises(KeyboardInterrupt):
         put(run, here / "run", draw=press)

@@ -90,6 +90,14 @@ def test_a_loaded_run_can_be_saved_again(run, tmp_path):
         assert (tmp_path / "first" / name).read_bytes() == (tmp_path / "second" / name).read_bytes()
 
 
+def test_variables_with_earlier_names_are_read(run, tmp_path):
+    former = dict(run.variables) | {"load_share": Variable(np.ones(3), ("mass",), "1", "weights")}
+    save(dataclasses.replace(run, variables=former), tmp_path / "run")
+    found = load(tmp_path / "run").variables
+    assert found["load_weight"].values.tolist() == [1.0, 1.0, 1.0]
+    assert "load_share" not in found
+
+
 def test_run_saves_itself(run, tmp_path):
     assert run.save(tmp_path / "run") == tmp_path / "run"
     assert sorted(p.name for p in (tmp_path / "run").iterdir()) == [
@@ -210,12 +218,12 @@ def test_saving_imports_neither_pandas_nor_xarray(run, tmp_path):
 
 def test_scenario_of_a_python_run_reads_back(make_run, tmp_path):
     times = np.array([0.0, 0.1, 8.0])
-    for asked, kept in ((np.linspace(0.0, 8.0, 5), 5), (times, (0.0, 0.1, 8.0))):
+    for asked, saved in ((np.linspace(0.0, 8.0, 5), 5), (times, (0.0, 0.1, 8.0))):
         run = make_run(asked=asked)
         scenario = st.read_scenario(save(run, tmp_path / str(asked.size)) / "scenario.toml")
         assert scenario.system == run.system
         assert scenario.method == run.method
-        assert scenario.save == kept
+        assert scenario.save == saved
         assert scenario.t_span == (0.0, 8.0)
 
 

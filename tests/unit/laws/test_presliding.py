@@ -57,7 +57,7 @@ def test_bouc_wen_against_its_closed_form(speed):
 
 
 def test_elastic_contacts_do_not_creep():
-    """A load that vibrates below the elastic share: LuGre's contact walks, Dupont's does not."""
+    """A load that vibrates below the elastic share: LuGre's contact moves, Dupont's does not."""
     load = st.chains.SumOf([st.Constant(0.5), st.chains.Sine(0.15, 30.0)])
     numbers = (1e4, 31.6, 0.04, 0.15, 0.1, 1e-3)
     crept = []

@@ -161,8 +161,8 @@ def test_every_event_is_counted_once(method):
         mine = np.flatnonzero(log.contact == i + 1)
         assert run.final["events"][i] == mine.size
         # one for each stick, two for each slip, nothing for what turns round
-        told = [worth.get(log.after[k], 2.0 * (log.before[k] == "stick")) for k in mine]
-        assert run.final["sum"][i] == sum(told)
+        reported = [worth.get(log.after[k], 2.0 * (log.before[k] == "stick")) for k in mine]
+        assert run.final["sum"][i] == sum(reported)
 
 
 def test_plain_kernels_do_the_same():

@@ -75,7 +75,7 @@ def test_bad_numbers_are_refused(make, field):
     ],
 )
 def test_a_film_that_resists_many_times_the_weight_is_followed(law, stretch, stiffness, belt):
-    """At high speed mu is far above one, and its fit is right to a share of its size."""
+    """At high speed mu is far above one, and its fit is right to a fraction of its size."""
     chain = st.Chain(mass=1.0, stiffness=stiffness, law=law, x0=stretch, belt_speed=belt)
     run = st.solve(chain, st.EventDriven(), (0.0, 1.0), save=401)
     assert run.audit.ok
@@ -111,7 +111,7 @@ def test_a_chain_speaks_of_functions_that_it_has():
 
 
 @pytest.mark.parametrize(
-    ("law", "load", "told"),
+    ("law", "load", "reported"),
     [
         (Stribeck(0.4, 0.2, 0.1), st.Constant(9.0), "the friction of Stribeck is too rough"),
         (st.Coulomb(0.2), st.UserLoad(lambda t: 9.0), "UserLoad.function is too rough"),
@@ -122,13 +122,13 @@ def test_a_chain_speaks_of_functions_that_it_has():
         ),
     ],
 )
-def test_what_no_step_can_follow_is_named(law, load, told, monkeypatch):
-    """Whatever it is: the kernel's answer is made here, as mended laws give none."""
+def test_what_no_step_can_follow_is_named(law, load, reported, monkeypatch):
+    """Whatever it is: the kernel's answer is made here, as corrected laws give none."""
     from stiction.chains.event_driven import step_kernels
 
     vanished = step_kernels.STEP_VANISHED
     monkeypatch.setattr(step_kernels, "advance_fitted", lambda *given: vanished)
     chain = st.Chain(mass=1.0, stiffness=10.0, law=law, load=load)
     run = st.solve(chain, st.EventDriven(), (0.0, 1.0), throw=False)
-    assert run.reason.startswith(told)
-    assert ("UserLoad.breakpoints" in run.reason) == ("UserLoad" in told)
+    assert run.reason.startswith(reported)
+    assert ("UserLoad.breakpoints" in run.reason) == ("UserLoad" in reported)

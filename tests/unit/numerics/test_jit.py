@@ -181,7 +181,7 @@ def test_every_kernel_of_the_package_is_known_by_its_name():
 
 
 def test_no_kernel_that_counts_references_takes_parts_of_arrays():
-    """A kernel that borrows returns parts of arrays uncounted: one that counts would free them."""
+    """A kernel with borrowed references returns views uncounted; one that counts frees them."""
     import ast
     import pathlib
 

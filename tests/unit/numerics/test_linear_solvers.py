@@ -124,13 +124,13 @@ def test_factors_keep_the_matrix_they_were_made_of(solver):
     with solver.start() as workspace:
         for _ in range(2):
             factors = workspace.factorise(matrix)
-            kept = matrix.data.copy()
+            saved = matrix.data.copy()
             matrix.data[:] = np.nan
             assert np.abs(dense @ factors.solve(b) - b).max() < 1e-12
             assert np.array_equal(factors.times(b), dense @ b) or np.allclose(
                 factors.times(b), dense @ b, rtol=0.0, atol=1e-13
             )
-            matrix.data[:] = kept
+            matrix.data[:] = saved
 
 
 @both

@@ -85,7 +85,7 @@ def test_pardiso_takes_signs_from_the_symmetric_part(monkeypatch):
     )
     with Pardiso(threads=1).start() as workspace:
         first = sp.csr_matrix(rubbed(60, np.arange(10, 20), 0))
-        # rows that rub come and go: the pattern and those that were cut out stay, or not
+        # rows that slide come and go: the pattern and those that were cut out stay, or not
         for seed, (low, high) in enumerate(
             [(10, 20), (11, 18), (8, 22), (9, 9), (12, 14), (10, 20)] * 4
         ):

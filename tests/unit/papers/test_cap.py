@@ -242,10 +242,10 @@ def test_contact_shrinks_without_adhesion(beta, size, verdicts):
 @pytest.mark.parametrize(("more", "verdict"), [(0.1, YES), (-0.2, PARTLY), (0.4, NO)])
 def test_long_contacts_hardly_feel_adhesion(more, verdict):
     none = bent((8.0, 17.0, 20.0), (4.0, 2.0, 1.0))
-    kept = bent((8.0, 17.0, 20.0), (4.0, 2.0 * (1.0 + more), 1.0))
-    assert cap._enhancement(kept, {0.0: none[0.0]}) == []
+    saved = bent((8.0, 17.0, 20.0), (4.0, 2.0 * (1.0 + more), 1.0))
+    assert cap._enhancement(saved, {0.0: none[0.0]}) == []
     assert cap._enhancement({0.0: none[0.0]}, none) == []
-    row = cap._enhancement(kept, none)[2]
+    row = cap._enhancement(saved, none)[2]
     assert row.ours == pytest.approx(100.0 * more)
     assert (row.paper, row.verdict) == ("negligible", verdict)
 
@@ -273,8 +273,8 @@ def test_exponents_fall_with_the_load(eta, near, falls, ours):
     study = MadeStudy({f"cap-{i}": sheared(10.0, 8.0, power) for i, power in enumerate(eta)})
     study["cap-9"] = sheared(10.0, 8.0, 7.0, slides=False)
     low, upper, row, misfit = cap.figure_14(study)
-    told = ", ".join(f"F_n {i}: {power:.3f}" for i, power in enumerate(eta))
-    assert low.ours == upper.ours == told
+    reported = ", ".join(f"F_n {i}: {power:.3f}" for i, power in enumerate(eta))
+    assert low.ours == upper.ours == reported
     assert (low.verdict, row.verdict, row.ours) == (near, falls, ours)
     assert misfit.ours == "F_n 0: 0.000, F_n 1: 0.000, F_n 2: 0.000"
 
@@ -286,13 +286,13 @@ def test_exponents_fall_with_the_load(eta, near, falls, ours):
 def test_exponents_may_fall_in_one_fit_alone(monkeypatch, small, large, ours):
     made = Fit
 
-    class Told(made):
+    class Reported(made):
         def __init__(self, curves, low=0.05, high=1.0):
             super().__init__(curves, low, high)
             i = int(curves.numbers["i"])
             self.eta = (large if low == 0.3 else small)[i]
 
-    monkeypatch.setattr(cap, "Fit", Told)
+    monkeypatch.setattr(cap, "Fit", Reported)
     study = MadeStudy({f"cap-{i}": sheared(10.0, 8.0) for i in range(2)})
     for i in range(2):
         study[f"cap-{i}"].numbers["i"] = i

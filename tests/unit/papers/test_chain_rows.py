@@ -10,7 +10,7 @@ from stiction.papers import chains
 from stiction.papers.items import LOST
 
 
-def told(rows):
+def reported(rows):
     return [(row.what, row.paper, row.ours) for row in rows]
 
 
@@ -37,7 +37,7 @@ def test_table_1_holds_the_numbers_of_the_chain():
         load=SimpleNamespace(at=lambda t: 5.0 + t),
         gravity=9.5,
     )
-    assert told(chains._table_1({"baseline": SimpleNamespace(system=chain)})) == [
+    assert reported(chains._table_1({"baseline": SimpleNamespace(system=chain)})) == [
         ("mass 1 [kg]", LOST, 1.5),
         ("mass 2 [kg]", LOST, 2.5),
         ("spring 1 [N/m]", LOST, 20.0),
@@ -69,7 +69,7 @@ def test_table_2_counts_from_the_loaded_end():
 def test_figure_5_reports_the_order_of_first_slips(onset, x, order, never):
     values = {"onset_time": onset, "onset_force": onset, "critical_force": onset}
     rows = chains._figure_5({"slip-wave": made(values, x=x)})
-    assert told(rows[:2]) == [
+    assert reported(rows[:2]) == [
         ("order of first slips, from the loaded end", "3, 2, 1", order),
         ("displacements never decrease", "yes", never),
     ]
@@ -85,14 +85,14 @@ EVENTS = [
 @pytest.mark.parametrize("stop", [None, 6.0])
 def test_swings_and_reversals_are_counted_by_mass(stop):
     run = made({"stop_time": stop}, EVENTS, x=[[0.0, 1.0], [2.0, -1.0], [0.5, 4.0]])
-    assert told(chains._swings("one", run)) == [
+    assert reported(chains._swings("one", run)) == [
         ("one: swing of mass 1 [m]", "a figure", 2.0),
         ("one: swing of mass 2 [m]", "a figure", 5.0),
         # the loaded mass turns at 2, 4 and 5
         ("one: time between reversals of mass 2 [s]", "not periodic", "1 ... 2"),
         ("one: all masses rest from t [s]", LOST, "never" if stop is None else 6.0),
     ]
-    assert told(chains._figure_4({"baseline": run})) == [
+    assert reported(chains._figure_4({"baseline": run})) == [
         ("rest is reached in finite time", "yes", "no" if stop is None else "yes"),
         ("at t [s]", LOST, stop),
         ("reversals of mass 1", "a figure", 1),
@@ -109,7 +109,7 @@ def rest_of(monkeypatch, inside=True):
     rest = SimpleNamespace(
         projections=lambda: box,
         contains=lambda x: inside,
-        launch=lambda rising: SimpleNamespace(corner="the right ends" if rising else "left"),
+        launch=lambda rising: SimpleNamespace(vertex="the right ends" if rising else "left"),
     )
     monkeypatch.setattr(chains, "_stick_set", lambda run: rest)
 
@@ -118,7 +118,7 @@ def rest_of(monkeypatch, inside=True):
 def test_stick_regions_and_equilibrium(monkeypatch, inside):
     rest_of(monkeypatch, inside)
     word = "yes" if inside else "no"
-    assert told(chains._figure_2({"stick-set": made(x=[[0.0, 0.0]])})) == [
+    assert reported(chains._figure_2({"stick-set": made(x=[[0.0, 0.0]])})) == [
         ("(29) x_1 [m]", LOST, "[-1, 1]"),
         ("(29) x_2 [m]", LOST, "[-2, 2]"),
         ("volume of their product / of the stick set", "taken as equal", 1.25),
@@ -127,7 +127,7 @@ def test_stick_regions_and_equilibrium(monkeypatch, inside):
         ("the run ends in the stick set", "", word),
     ]  # fmt: skip
     values = {"onset_time": [0.5, 0.25], "stop_time": 6.0}
-    assert told(chains._figure_3({"baseline": made(values, x=[[0.0, 0.0], [3.0, 4.0]])})) == [
+    assert reported(chains._figure_3({"baseline": made(values, x=[[0.0, 0.0], [3.0, 4.0]])})) == [
         ("the loaded mass starts at t [s]", "at once", 0.25),
         ("first slip of mass 1 [s]", LOST, 0.5),
         ("all masses rest from t [s]", LOST, 6.0),
@@ -157,7 +157,7 @@ def test_steps_of_three_thetas_are_compared():
         )
         for name, i, x in (("theta-half", 3, half), ("theta-0", 4, none), ("theta-one", 5, full))
     }
-    assert told(chains._thetas(runs)) == [
+    assert reported(chains._thetas(runs)) == [
         ("theta-0: Newton iterations per step", 7.0, 4.0),
         ("theta-half: Newton iterations per step", 7.0, 3.0),
         ("theta-one: Newton iterations per step", 7.0, 5.0),

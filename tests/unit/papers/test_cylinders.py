@@ -139,8 +139,8 @@ def test_friction_reduces_negative_forces(least, top, verdicts):
     made = {w: pushed(a, b) for w, a, b in zip(words, least, top, strict=True)}
     made["DI 0.5"] = pushed(-9.0, 0.3)
     falls, later = cylinders._negative(made)
-    told = ", ".join(f"{w}: {v:.4g}" for w, v in zip(made, (*least, -9.0), strict=True))
-    assert falls.ours == told
+    reported = ", ".join(f"{w}: {v:.4g}" for w, v in zip(made, (*least, -9.0), strict=True))
+    assert falls.ours == reported
     assert later.ours == ", ".join(f"{w}: {v:.2f}" for w, v in zip(made, (*top, 0.3), strict=True))
     assert (falls.verdict, later.verdict) == verdicts
 

@@ -8,7 +8,7 @@ import pytest
 from browser import Browser, chromium
 
 from stiction.papers.items import Item, Row
-from stiction.papers.judged import VERDICTS, Judged, Made, judged, report
+from stiction.papers.verdicts import VERDICTS, Made, Verdicts, read_verdicts, report
 
 HOSTILE = "<script>alert(1)</script><img src=x onerror='alert(2)'>\"&"
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(40)
@@ -22,17 +22,17 @@ def page_of(tmp_path, name="a", verdict=VERDICTS[0]):
     table = {
         "title": name,
         "citation": name,
-        "doubt": name,
+        "caveats": name,
         "item": {
             "figure-1": {"says": name, "verdict": verdict, "because": name, "shown_by": [name]}
         },
         "sketch": [{"key": name, "what": name}],
         "statement": [
-            {"where": name, "says": name, "found": name, "verdict": verdict, "shown_by": [name]}
+            {"where": name, "says": name, "result": name, "verdict": verdict, "shown_by": [name]}
         ],
-        "correction": [{"where": name, "printed": name, "holds": name, "shown_by": [name]}],
+        "correction": [{"where": name, "printed": name, "correct": name, "shown_by": [name]}],
     }
-    found = msgspec.convert(table, Judged)
+    found = msgspec.convert(table, Verdicts)
     made = [Made("figure-1", item, rows, [picture])]
     return report("chains", found, made, {name: name}, full=False)
 
@@ -71,12 +71,12 @@ def test_verdicts_are_reported(tmp_path, verdict):
     text = page_of(tmp_path, verdict=verdict)
     # in the counts, at the figure and at the statement
     assert len(re.findall(rf"<span class='badge \w+'>\S+ {verdict}</span>", text)) == 3
-    # a row that the verdict does not know of is told
+    # a row that the verdict does not know of is reported
     assert "Not covered by this verdict: other differ from the paper." in text
 
 
 def test_rows_that_are_known_to_differ_raise_no_alarm(tmp_path):
-    found = judged("chains")
+    found = read_verdicts("chains")
     rows = [Row("theta-0: Newton iterations per step", 7.0, 0.0)]
     made = [Made("figure-8", Item("differences", [], lambda runs: []), rows)]
     text = report("chains", found, made, {}, full=True)

@@ -311,7 +311,7 @@ def test_forces_of_both_models(dx, dy, verdict):
     study = MadeStudy({"strip-ea-0.01": forced(1.0, 2.0), "strip-ea-0.05": forced(1.0, 2.0)})
     assert strip._against_di(study, strip.mus_of(study)) == []
     study["strip-di-0.01"] = forced(1.0 + dx, 2.0 * (1.0 + dy))
-    # strong friction is told and not judged
+    # strong friction is reported and not judged
     study["strip-di-0.05"] = forced(2.0, 2.0)
     study["strip-di-0.1"] = forced(9.0, 2.0)
     (row,) = strip._against_di(study, strip.mus_of(study))

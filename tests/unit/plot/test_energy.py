@@ -30,7 +30,7 @@ def test_terms_add_up_to_the_energy_put_in(baseline):
     assert shares[-1] == pytest.approx(total[::100], abs=1e-12)
     put_in = curve(panel, "put in").get_ydata()
     assert np.array_equal(put_in, ledger.external_work)
-    # the marching scheme of these tests closes to first order only
+    # the stepping scheme of these tests closes to first order only
     assert np.abs(shares[-1] - put_in[::100]).max() < 1e-2 * ledger.scale
 
 

@@ -188,8 +188,8 @@ def test_energy_and_power_of_what_is_driven():
     assert kernels.clamp_energy(q, v, p, mat, made) == pytest.approx(moving + turning)
     power = f[:, NODE] @ v[:, NODE] + t[:, FRAME] @ spin
     assert kernels.clamp_power(q, v, p, f, t, made) == pytest.approx(power)
-    told = kernels.spatial_spin(q, p, FRAME)
-    np.testing.assert_allclose(told, [*spin, *axis], rtol=1e-12)
+    reported = kernels.spatial_spin(q, p, FRAME)
+    np.testing.assert_allclose(reported, [*spin, *axis], rtol=1e-12)
     # all slots at once, as work of loads is counted
     total = float((f * v).sum())
     for i in range(5):

@@ -186,7 +186,7 @@ def local(name, correction, ends="free", elements=12, motion=(), length=1.0):
 @pytest.mark.parametrize("ends", ENDS)
 @pytest.mark.parametrize("name", LOCAL)
 def test_the_fastest_frequency_bounds_the_spectrum_with_its_ends(name, ends):
-    told = []
+    reported = []
     for elements in (4, 13) if ends != "free" else (4, 13, 45):
         given = local(name, LARGEST, ends, elements)
         fastest, bound = spectrum(Rods([given])).max(), fastest_frequency(given)
@@ -196,10 +196,10 @@ def test_the_fastest_frequency_bounds_the_spectrum_with_its_ends(name, ends):
         if bound > waves:
             # that of the rod itself, or of a piece of twenty elements
             assert fastest >= bound * (1.0 - 1e-5)
-        told.append(bound / waves)
+        reported.append(bound / waves)
     if ends == "free":
         # else this test would say nothing of ends
-        assert told[-1] > 1.03
+        assert reported[-1] > 1.03
 
 
 def test_a_long_rod_is_as_fast_as_its_ends():
@@ -290,8 +290,8 @@ def test_corrections_that_make_no_sense_are_refused(bad):
 
 
 def test_a_file_may_name_it():
-    told = ["system.rod.end_correction=0.1", "solve.t_end=0.001", "solve.save=2"]
-    scenario = st.read_scenario("rod-on-plane", told)
+    reported = ["system.rod.end_correction=0.1", "solve.t_end=0.001", "solve.save=2"]
+    scenario = st.read_scenario("rod-on-plane", reported)
     assert scenario.system.rod.end_correction == 0.1
     run = scenario.solve()
     mass = run.data.mass_of_node.values

@@ -30,7 +30,7 @@ def test_white_noise_is_as_flat_as_an_exponential_law(seed):
     # densities of noise are exponential: geometric over arithmetic mean = exp(-Euler's number)
     noise = np.random.default_rng(seed).standard_normal(400_001)
     flatness = spectrum_of(noise, 0.1).flatness
-    # the logarithm of an exponential law scatters by pi / sqrt(6), and Hann ties neighbours
+    # the logarithm of an exponential law scatters by pi / sqrt(6), and Hann couples neighbours
     error = math.exp(-np.euler_gamma) * math.pi / math.sqrt(6.0) / math.sqrt(200_000 / 2.0)
     assert abs(flatness - math.exp(-np.euler_gamma)) < 4.0 * error
 

@@ -191,8 +191,8 @@ def test_a_net_has_a_contact_at_every_crossing(woven):
     assert gap.shape == (6,)
     assert np.abs(gap).max() < 1e-15
     assert declared.data.crossing_angle.values[0] == pytest.approx(np.full(6, np.pi / 2), abs=1e-7)
-    watched = np.isfinite(found.data.gap.values)
-    assert watched[1:].sum(axis=1).tolist() == [6, 6]
+    monitored = np.isfinite(found.data.gap.values)
+    assert monitored[1:].sum(axis=1).tolist() == [6, 6]
     # two ways to the same contacts; a contact that is found closes one step later
     off = np.abs(found.data.position.values - declared.data.position.values).max()
     assert off < 1e-5 * np.abs(np.diff(declared.data.position.values, axis=0)).max()

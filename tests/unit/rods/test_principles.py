@@ -1,4 +1,4 @@
-"""Two principles for rolling: closed forms of both, and what tells them apart."""
+"""Two principles for rolling: closed forms of both, and how they differ."""
 
 import numpy as np
 import pytest
@@ -91,14 +91,14 @@ def test_crossed_cylinders_keep_their_integral():
     rod, q, v = crossed(0.5, 0.3, 0.05)
     times = np.linspace(0.0, 1.0, 51)
 
-    def kept(motion):
+    def saved(motion):
         across = -motion.v[0] * np.sin(motion.q[2]) + motion.v[1] * np.cos(motion.q[2])
         return rod.spin_inertia * motion.v[3] - rod.radius * rod.mass * across
 
     real, other = dalembert(rod, q, v, times), vakonomic(rod, q, v, times)
     # the contact force turns the rod about its axis with the lever of its radius
-    assert np.ptp(kept(real)) < 1e-12
-    assert np.ptp(kept(other)) > 1e-3
+    assert np.ptp(saved(real)) < 1e-12
+    assert np.ptp(saved(other)) > 1e-3
     assert abs(rod.place(real.q)[-1] - rod.place(other.q)[-1]) > 0.02
 
 

@@ -79,13 +79,15 @@ def test_what_slides_moves_along_the_axis_alone():
 
 
 def test_a_history_of_one_speed_is_that_of_a_driven_clamp():
-    told = solved(turned_rod(Turned((1.0, 0.0, 0.0), (0.0, 9.0), (0.0, 9.0))), span=0.4, save=9)
+    reported = solved(turned_rod(Turned((1.0, 0.0, 0.0), (0.0, 9.0), (0.0, 9.0))), span=0.4, save=9)
     driven = solved(turned_rod(Driven(angular_velocity=(1.0, 0.0, 0.0))), span=0.4, save=9)
     for name in ("position", "frame", "angular_velocity", "clamp_moment"):
-        a, b = told.data[name].values, driven.data[name].values
+        a, b = reported.data[name].values, driven.data[name].values
         # reason: rounding across the rod is a motion of its own, in which it grows
         np.testing.assert_allclose(a, b, rtol=0.0, atol=1e-10 * np.abs(b).max())
-    np.testing.assert_allclose(told.energy.external_work, driven.energy.external_work, rtol=1e-9)
+    np.testing.assert_allclose(
+        reported.energy.external_work, driven.energy.external_work, rtol=1e-9
+    )
 
 
 def test_the_midpoint_rule_turns_it_too():

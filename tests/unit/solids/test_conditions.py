@@ -124,8 +124,8 @@ def test_two_conditions_for_one_displacement_are_refused(pair, before):
     # by their numbers, what is held first; and whatever else there is
     others = (Fixed(Boundary(0, "bottom"), (0, 1)),) * before
     number = rf"[{before}{before + 1}] \(\w+\)"
-    told = f"conditions {number} and {number} for the same [xy] displacement"
-    with pytest.raises(ModelError, match=told):
+    reported = f"conditions {number} and {number} for the same [xy] displacement"
+    with pytest.raises(ModelError, match=reported):
         problem(*others, *pair)
 
 

@@ -91,8 +91,8 @@ def test_the_ledger_closes_along_the_path(path: st.Run) -> None:
 
 def test_load_steps_jump_and_say_so() -> None:
     run = st.solve(bar(), st.solids.Quasistatic(steps=30), throw=False)
-    told = [loss.kind for loss in run.determinism.losses]
-    assert not run.status.ok or "quasistatic_jump" in told
+    reported = [loss.kind for loss in run.determinism.losses]
+    assert not run.status.ok or "quasistatic_jump" in reported
 
 
 def test_a_killed_path_goes_on_to_the_same_bits(tmp_path: Path) -> None:

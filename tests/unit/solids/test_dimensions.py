@@ -37,8 +37,8 @@ def test_cofactors(d):
         skew = np.einsum("iIkK,I,K->ik", second.reshape(d, d, d, d), a, b)
         pairs = [(0, 1), (0, 2), (1, 2)][: len(cofactor_derivative(a, b, f))]
         assert_allclose(cofactor_derivative(a, b, f), [skew[p] for p in pairs], atol=1e-12)
-        told = cofactor_derivative_kernel(d)(np.stack([a, b]), 0, 1, f.ravel())
-        assert_allclose(told[: len(pairs)], cofactor_derivative(a, b, f), rtol=1e-14)
+        reported = cofactor_derivative_kernel(d)(np.stack([a, b]), 0, 1, f.ravel())
+        assert_allclose(reported[: len(pairs)], cofactor_derivative(a, b, f), rtol=1e-14)
 
 
 @pytest.mark.parametrize("m", [1, 2])

@@ -220,7 +220,7 @@ def test_a_block_that_comes_and_goes_closes_and_opens():
     run = st.solve(solid, st.solids.Quasistatic(steps=40), (0.0, 2.0), throw=False)
     gap = values(run, "gap")[0].mean(axis=1)
     np.testing.assert_allclose(gap[20], adhesion.gap_eq, rtol=1e-9)
-    told = [tuple(row) for row in run.events[["from", "to", "kind"]].to_numpy()]
-    assert told == [("open", "closed", "close"), ("closed", "open", "open")]
+    reported = [tuple(row) for row in run.events[["from", "to", "kind"]].to_numpy()]
+    assert reported == [("open", "closed", "close"), ("closed", "open", "open")]
     # 4 - 3 t falls below 1.2009 at t = 0.933, steps of 0.05
     assert run.events["time"].to_numpy() == pytest.approx([0.95, 1.1], rel=1e-9)

@@ -15,7 +15,7 @@ def chain():
 @pytest.fixture
 def sweep(chain):
     def made(count=9, **others):
-        given = {"keep": ("max(onset_force)", "final.x"), "t_span": (0.0, 8.0), **others}
+        given = {"results": ("max(onset_force)", "final.x"), "t_span": (0.0, 8.0), **others}
         return st.Sweep(chain, {"law.mu": st.studies.Range(0.1, 0.3, count)}, **given)
 
     return made

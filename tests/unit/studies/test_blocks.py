@@ -1,4 +1,4 @@
-"""Chunks solved in one call: the same data as members one by one, doubtful ones included."""
+"""Chunks solved in one call: the same data as members one by one, invalid ones included."""
 
 import dataclasses
 import warnings
@@ -55,7 +55,7 @@ def check_same(one, two):
     assert notes[0] == notes[1]
 
 
-KEEP = (
+RESULTS = (
     "stop_time",
     "onset_force",
     "max(onset_force)",
@@ -80,7 +80,7 @@ def test_the_same_as_one_by_one(chain, tmp_path, monkeypatch):
         "load.rate": rng.uniform(0.5, 3.0, count),
         "mass[1]": rng.uniform(0.5, 2.0, count),
     }
-    sweep = st.Sweep(chain, fields, design=Paired(), keep=KEEP, t_span=(0.0, 8.0))
+    sweep = st.Sweep(chain, fields, design=Paired(), results=RESULTS, t_span=(0.0, 8.0))
     blocks, alone = both_ways(sweep, tmp_path, monkeypatch)
     check_same(blocks, alone)
     assert (blocks.table["status"] == 0).all()
@@ -123,7 +123,9 @@ def test_members_whose_audit_fails_are_reported(chain, tmp_path, monkeypatch):
         return [Line("replay_agrees", np.ones(outcomes.stop.size), -1.0)]
 
     monkeypatch.setattr(event_driven.Outcomes, "lines", lines)
-    sweep = st.Sweep(chain, {"law.mu": np.linspace(0.1, 0.4, 9)}, t_span=(0.0, 8.0), keep="final.x")
+    sweep = st.Sweep(
+        chain, {"law.mu": np.linspace(0.1, 0.4, 9)}, t_span=(0.0, 8.0), results="final.x"
+    )
     blocks, alone = both_ways(sweep, tmp_path, monkeypatch)
     check_same(blocks, alone)
     assert blocks.counts() == {"failed": 0, "audit": 9, "determinism": 0}
@@ -132,8 +134,8 @@ def test_members_whose_audit_fails_are_reported(chain, tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     "other",
     [
-        {"keep": ("first(times.slip)",)},
-        {"keep": (lambda run: {"n": len(run.event_log)},)},
+        {"results": ("first(times.slip)",)},
+        {"results": (lambda run: {"n": len(run.event_log)},)},
         {"trajectories": 5},
         {"fields": {"solve.t_end": [2.0, 3.0]}},
     ],
@@ -188,7 +190,7 @@ def test_wheels_that_stop_among_wheels_that_do_not(tmp_path, monkeypatch):
     fields = {"x0[0]": rng.uniform(0.1, 0.3, 200), "x0[2]": rng.uniform(-1.05, -0.9, 200)}
     keep = ("final.r", "events.kink", "events.slide", "energy.imbalance", "max(imbalance)")
     wheel, method = st.WheelOnTurntable(), st.EventDriven(rtol=1e-8)
-    sweep = st.Sweep(wheel, fields, design=Paired(), keep=keep, t_span=(0.0, 5.0), method=method)
+    sweep = st.Sweep(wheel, fields, design=Paired(), results=keep, t_span=(0.0, 5.0), method=method)
     blocks, alone = both_ways(sweep, tmp_path, monkeypatch, room=members)
     check_same(blocks, alone)
     lost = blocks.table["losses"] > 0
@@ -201,6 +203,6 @@ def test_chunks_are_as_long_as_blocks_take(chain, tmp_path, monkeypatch):
     for name, blocks in (("blocks", EventDriven.blocks), ("alone", Method.blocks)):
         monkeypatch.setattr(EventDriven, "blocks", blocks)
         fields = {"law.mu": np.linspace(0.1, 0.4, 200_000)}
-        sweep = st.Sweep(chain, fields, t_span=(0.0, 8.0), keep="final.x")
+        sweep = st.Sweep(chain, fields, t_span=(0.0, 8.0), results="final.x")
         sizes[name] = sweep._job(Store(tmp_path / name), None, 1).manifest.chunk
     assert sizes["blocks"] > 2 * sizes["alone"]

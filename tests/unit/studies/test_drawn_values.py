@@ -13,7 +13,7 @@ NAN = np.nan
 
 
 def study(fields, results, *, status=None, units=None, shapes=None, rows=()):
-    """A study of swept fields and kept results, {name: values}."""
+    """A study of swept fields and saved results, {name: values}."""
     table = {name: np.array(v) for name, v in {**fields, **results}.items()}
     count = len(next(iter(table.values())))
     table["status"] = np.array(status if status is not None else [0] * count)

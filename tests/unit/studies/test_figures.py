@@ -1,4 +1,4 @@
-"""Figures of studies are drawn from what was kept."""
+"""Figures of studies are drawn from what was saved."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ from stiction.studies.figures import write_study_figures
 @pytest.fixture
 def study(chain, tmp_path):
     fields = {"law.mu": Range(0.1, 0.3, 5), "load.rate": [0.5, 1.0, 2.0]}
-    sweep = st.Sweep(chain, fields, keep=("max(onset_force)", "final.x"), t_span=(0.0, 4.0))
+    sweep = st.Sweep(chain, fields, results=("max(onset_force)", "final.x"), t_span=(0.0, 4.0))
     return sweep.run(tmp_path / "study", workers=1)
 
 

@@ -30,7 +30,7 @@ def kills_one_worker_once(run):
 
 
 def test_a_worker_that_dies(sweep, tmp_path):
-    study = sweep(9, keep=kills_its_worker).run(tmp_path / "study", workers=2, chunk=3)
+    study = sweep(9, results=kills_its_worker).run(tmp_path / "study", workers=2, chunk=3)
     assert study.complete
     assert study.counts()["failed"] == 1
     assert study.failures["reason"][0].startswith("died: ")
@@ -42,7 +42,7 @@ def test_a_worker_that_dies(sweep, tmp_path):
 
 def test_a_worker_that_is_killed_costs_nothing(sweep, tmp_path, monkeypatch):
     monkeypatch.setenv("STICTION_TEST_MARK", str(tmp_path / "mark"))
-    study = sweep(9, keep=kills_one_worker_once).run(tmp_path / "study", workers=2, chunk=3)
+    study = sweep(9, results=kills_one_worker_once).run(tmp_path / "study", workers=2, chunk=3)
     assert (tmp_path / "mark").exists()
     assert study.counts()["failed"] == 0
     assert (study.table["mu"] == study.table["law.mu"]).all()
@@ -53,7 +53,7 @@ import sys
 import stiction as st
 chain = st.Chain(mass=[1.0, 1.0, 1.0], stiffness=20.0, load=st.Ramp(rate=1.0), law=st.Coulomb(0.25))
 fields = {"law.mu": st.studies.Range(0.1, 0.3, 160)}
-sweep = st.Sweep(chain, fields, keep=("max(onset_force)", "final.x"), t_span=(0.0, 8.0))
+sweep = st.Sweep(chain, fields, results=("max(onset_force)", "final.x"), t_span=(0.0, 8.0))
 sweep.run(sys.argv[1], workers=2, chunk=4, progress=lambda p: print(p, flush=True))
 """
 
@@ -68,7 +68,7 @@ def test_a_killed_study_goes_on(chain, tmp_path):
     assert 0 < half.solved < half.members
     # its workers end by themselves, and their locks with them
     fields = {"law.mu": st.studies.Range(0.1, 0.3, 160)}
-    sweep = st.Sweep(chain, fields, keep=("max(onset_force)", "final.x"), t_span=(0.0, 8.0))
+    sweep = st.Sweep(chain, fields, results=("max(onset_force)", "final.x"), t_span=(0.0, 8.0))
     begin = time.monotonic()
     again = sweep.run(place, workers=2)
     whole = sweep.run(tmp_path / "whole", workers=2)

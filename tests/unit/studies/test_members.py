@@ -52,11 +52,11 @@ def test_variables_have_the_types_of_what_they_hold():
         "b": np.array([True]),
         "w": np.array(["x", "y", "x"]),
     }
-    kept = {
+    saved = {
         "force": Result(np.zeros(3), ("mass",), "N", "of masses"),
         "events": Result(np.zeros(()), (), "1"),
     }
-    found = members.variables_of(kept, columns, {"f": "kg"}, "s")
+    found = members.variables_of(saved, columns, {"f": "kg"}, "s")
     types = {name: found[name].dtype for name in columns}
     assert types == {"f": "float64", "i": "int64", "u": "int64", "b": "int8", "w": "int32"}
     assert (found["f"].unit, found["i"].unit) == ("kg", "")

@@ -11,7 +11,7 @@ TEXT = """
 title = "Where a chain stops"
 scenario = "slip-wave"
 set = ["solve.t_end=4"]
-keep = ["stop_time"]
+results = ["stop_time"]
 
 [design]
 type = "Sobol"
@@ -30,6 +30,8 @@ def test_files_become_sweeps(tmp_path):
     assert (sweep.scenario.t_end, sweep.members) == (4.0, 16)
     (tmp_path / "mine.toml").write_text(TEXT)
     assert read_study(tmp_path / "mine.toml") == sweep
+    # the key of earlier files
+    assert read_study(TEXT.replace("results =", "keep =")) == sweep
 
 
 def test_a_scenario_may_lie_beside_its_study(tmp_path):
@@ -52,7 +54,7 @@ def test_ready_studies_can_be_read(name):
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
-        ("keep =", "kepp =", "did you mean 'keep'"),
+        ("results =", "resuls =", "did you mean 'results'"),
         ("from = 0.1,", "frm = 0.1,", "did you mean 'from'"),
         ("from = 0.1, to = 0.3", "from = 0.1, count = 4", "fields.law.mu.to"),
         ('type = "Sobol"', 'type = "Sobbol"', "did you mean 'Sobol'"),

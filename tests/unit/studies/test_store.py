@@ -10,8 +10,10 @@ import numpy as np
 import pytest
 
 import stiction as st
+from stiction.io.digests import DIGEST, read_sealed, sealed
 from stiction.studies import Study
 from stiction.studies import store as stores
+from stiction.studies.store import Store
 from stiction.studies.study import verified
 
 
@@ -105,6 +107,15 @@ def test_what_a_killed_worker_leaves_is_removed_at_the_end(place):
         left.write_bytes(b"half of a piece")
     assert not left.exists()
     assert Study(place).complete
+
+
+def test_manifests_with_earlier_names_are_read(place):
+    path = place / "study.json"
+    content = read_sealed(path)
+    former = {("told" if k == "description" else k): v for k, v in content.items() if k != DIGEST}
+    former["told"] = {("keep" if k == "results" else k): v for k, v in former["told"].items()}
+    path.write_text(json.dumps(sealed(former)))
+    assert Store(place).read().description == content["description"]
 
 
 def test_the_store_is_zarr(place):

@@ -124,7 +124,7 @@ def test_a_study_as_plain_values():
     found = module.table_of(made(NOTES, damaged=(3,)))
     assert found["status"] == {"not done": 1, STATUSES[0]: 4, STATUSES[2]: 1}
     assert found["fields"] == {"mu": [0.1, 0.2]}
-    assert found["doubtful"] == {"failed": 2, "audit": 2, "determinism": 1}
+    assert found["invalid"] == {"failed": 2, "audit": 2, "determinism": 1}
     assert (found["members"], found["done"], found["complete"]) == (6, 5, False)
     assert found["damaged_chunks"] == [3]
     force = {"unit": "N", "members": 4, "least": 1.0, "median": 2.5, "largest": 5.0}

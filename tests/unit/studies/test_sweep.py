@@ -20,7 +20,7 @@ def fails_at(run):
 def test_same_as_single_runs(chain, tmp_path):
     fields = {"law.mu": [0.1, 0.2, 0.25], "load.rate": [0.5, 1.0], "mass[2]": [1.0, 3.0]}
     seen = []
-    sweep = st.Sweep(chain, fields, keep=("onset_force", "events.slip"), t_span=(0.0, 8.0))
+    sweep = st.Sweep(chain, fields, results=("onset_force", "events.slip"), t_span=(0.0, 8.0))
     study = sweep.run(tmp_path / "study", workers=2, chunk=5, progress=seen.append)
     data = study.data
     assert dict(data.sizes) == {"law.mu": 3, "load.rate": 2, "mass[2]": 2, "onset_force_place": 3}
@@ -42,7 +42,7 @@ def test_same_as_single_runs(chain, tmp_path):
 
 
 def test_any_system_is_swept(tmp_path):
-    sweep = st.Sweep("belt-oscillator", {"alpha": [0.1, 0.2]}, keep="period", t_span=(0.0, 20.0))
+    sweep = st.Sweep("belt-oscillator", {"alpha": [0.1, 0.2]}, results="period", t_span=(0.0, 20.0))
     study = sweep.run(tmp_path / "belt", workers=1)
     # closed form of the scenario at alpha = 0.1
     assert study.table["period"][0] == pytest.approx(6.43947489010524, rel=1e-9)
@@ -75,7 +75,7 @@ def test_another_study_is_refused(sweep, tmp_path):
     place = tmp_path / "study"
     sweep(3).run(place, workers=1)
     for other, words in (
-        (sweep(3, keep="stop_time"), "other saved results"),
+        (sweep(3, results="stop_time"), "other saved results"),
         (sweep(3, t_span=(0.0, 4.0)), "another scenario"),
         (sweep(3, trajectories=5), "other trajectories"),
         (sweep(3, design=Paired()), "another design"),
@@ -93,9 +93,9 @@ def test_other_code_is_refused(sweep, tmp_path, monkeypatch):
 
 def test_a_changed_function_is_refused(sweep, tmp_path):
     made = [lambda run, k=k: {"late": k * run.t_end} for k in (1.0, 2.0)]
-    sweep(2, keep=made[0]).run(tmp_path / "study", workers=1)
+    sweep(2, results=made[0]).run(tmp_path / "study", workers=1)
     with pytest.raises(st.StoreError, match="another function"):
-        sweep(2, keep=made[1]).run(tmp_path / "study")
+        sweep(2, results=made[1]).run(tmp_path / "study")
 
 
 def test_a_strange_folder_is_refused(sweep, tmp_path):
@@ -106,7 +106,7 @@ def test_a_strange_folder_is_refused(sweep, tmp_path):
 
 
 def test_failures_are_counted_apart(sweep, tmp_path):
-    study = sweep(9, keep=fails_at).run(tmp_path / "study", workers=2, chunk=2)
+    study = sweep(9, results=fails_at).run(tmp_path / "study", workers=2, chunk=2)
     assert study.counts() == {"failed": 1, "audit": 0, "determinism": 0}
     row = study.failures.iloc[0]
     assert row["law.mu"] == pytest.approx(0.2)
@@ -155,7 +155,7 @@ def test_old_places_of_statuses_stay():
 def test_refused_members_are_reported(chain, tmp_path):
     # each end by itself makes a system, both together do not
     fields = {"mass": [[1.0, 1.0, 1.0], [1.0, 2.0]], "x0": [0.0, [0.0, 0.0, 0.1]]}
-    sweep = st.Sweep(chain, fields, keep="stop_time", t_span=(0.0, 1.0))
+    sweep = st.Sweep(chain, fields, results="stop_time", t_span=(0.0, 1.0))
     study = sweep.run(tmp_path / "study", workers=1)
     assert study.counts()["failed"] == 1
     assert study.failures["reason"][0].startswith("refused: ")
@@ -169,7 +169,7 @@ def test_trajectories_are_saved(sweep, tmp_path):
 
 def test_objects_are_swept(chain, tmp_path):
     laws = [st.Coulomb(0.2), st.StaticKinetic(mu_static=0.3, mu_kinetic=0.2)]
-    sweep = st.Sweep(chain, {"law": laws}, keep="max(onset_force)", t_span=(0.0, 4.0))
+    sweep = st.Sweep(chain, {"law": laws}, results="max(onset_force)", t_span=(0.0, 4.0))
     study = sweep.run(tmp_path / "study", workers=1)
     single = [
         st.solve(dataclasses.replace(chain, law=law), t_span=(0.0, 4.0), save=2) for law in laws
@@ -203,7 +203,7 @@ def test_shards_make_the_whole(sweep, tmp_path):
         ({"fields": [1]}, "a dictionary"),
         ({"design": "grid"}, "a design"),
         ({"trajectories": 1}, "trajectories"),
-        ({"keep": 3}, "names of results"),
+        ({"results": 3}, "names of results"),
         ({"scenario": st.Chain(mass=[1.0], stiffness=1.0)}, "start and end"),
         ({"scenario": 3}, "a name, a file"),
     ],
@@ -230,7 +230,7 @@ def test_bad_options_leave_nothing_behind(sweep, tmp_path, options, words):
 
 def test_an_unknown_result_leaves_nothing_behind(sweep, tmp_path):
     with pytest.raises(st.ScenarioError, match="did you mean 'stop_time'"):
-        sweep(2, keep="stop_tim").run(tmp_path / "a" / "study")
+        sweep(2, results="stop_tim").run(tmp_path / "a" / "study")
     assert not list(tmp_path.iterdir())
 
 
@@ -244,6 +244,6 @@ def test_equal_members_are_solved_once(chain, tmp_path):
     values = np.array([0.3, 0.1, 0.3, 0.2, 0.1, -0.0, 0.0])
     given = {"one": {"law.mu": values}, "two": {"law.mu": values, "load.rate": np.ones(7)}}
     for name, fields in given.items():
-        sweep = st.Sweep(chain, fields, design=Paired(), t_span=(0.0, 2.0), keep="final.x")
+        sweep = st.Sweep(chain, fields, design=Paired(), t_span=(0.0, 2.0), results="final.x")
         study = sweep.run(tmp_path / name, workers=1)
         assert study.table["law.mu"].tolist() == [0.3, 0.1, 0.2, 0.0]

@@ -78,9 +78,9 @@ def test_the_doubt_of_bounds_is_what_every_second_ray_adds(funnel):
 
 def test_hull_and_quantiles_lie_inside_the_bounds(funnel):
     low, high, _ = funnel.bounds(2.0)
-    corners = funnel.hull(2.0, (1, 2))
-    assert (corners >= low[[1, 2]] - 1e-12).all()
-    assert (corners <= high[[1, 2]] + 1e-12).all()
+    vertices = funnel.hull(2.0, (1, 2))
+    assert (vertices >= low[[1, 2]] - 1e-12).all()
+    assert (vertices <= high[[1, 2]] + 1e-12).all()
     middle = funnel.quantiles(2.0, 1.0, [0.1, 0.5, 0.9])
     assert (np.diff(middle, axis=0) >= 0.0).all()
     assert funnel.boundary().shape[1] == 3

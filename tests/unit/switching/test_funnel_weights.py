@@ -139,7 +139,7 @@ def test_futures_that_ended_are_left_out():
 def test_a_hull_goes_around_the_futures():
     made = funnel([0.0, 1.0, 0.0, 1.0, 0.5], ray=[0] * 5, cell=[[0, 1]] * 5, side=[0.0] * 5)
     made.states[:, 0] = [[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [0.5, 0.5]]
-    corners = sorted(map(tuple, made.hull(0.0).tolist()))
-    assert corners == [(0.0, 0.0), (0.0, 1.0), (1.0, 0.0), (1.0, 1.0)]
+    vertices = sorted(map(tuple, made.hull(0.0).tolist()))
+    assert vertices == [(0.0, 0.0), (0.0, 1.0), (1.0, 0.0), (1.0, 1.0)]
     made.states[3, 0] = np.nan
     assert len(made.hull(0.0)) == 3

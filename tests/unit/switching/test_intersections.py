@@ -1,4 +1,4 @@
-"""Where two surfaces meet: ways on, loss of attraction, spirals, policies."""
+"""Where two surfaces meet: exit directions, loss of attraction, spirals, policies."""
 
 import functools
 import math
@@ -8,7 +8,7 @@ import pytest
 
 import stiction as st
 from stiction.errors import ModelError, Status
-from stiction.exact.corners import CORNERS, ways_out
+from stiction.exact.intersections import QUADRANTS, exit_directions
 from stiction.switching.flow.intersections.bilinear import Bilinear, root
 from stiction.switching.flow.trajectory import Tolerance, Trajectory
 from stiction.switching.methods import EventDriven
@@ -16,7 +16,7 @@ from stiction.switching.nonuniqueness.intersections import directions_of
 from stiction.switching.policies import ByKind, Enumerate, Leave, Sample
 
 
-def corner_field(x, s):
+def quadrant_field(x, s):
     k = (0 if s[0] > 0.0 else 6) + (0 if s[1] > 0.0 else 3)
     out = np.zeros(15)
     out[0], out[1], out[2] = x[3 + k], x[4 + k], x[5 + k]
@@ -66,29 +66,29 @@ def random_fields(count, seed):
         f[f == 0] = 1
         if n % 4 == 0:
             way = rng.choice([-1, 1])
-            for c, (a, b) in enumerate(CORNERS):
+            for c, (a, b) in enumerate(QUADRANTS):
                 f[c, 0], f[c, 1] = -way * b * abs(f[c, 0]), way * a * abs(f[c, 1])
         yield f
 
 
 def counted(path, f):
-    """Return the ways of our kernel for one field."""
+    """Return the exit directions of our kernel for one field."""
     path.place(0.0, np.array([0.0, 0.0, 0.0, *(np.ravel(f) / 1000.0)]), [0.0, 0.0])
-    return sorted((way.kind, way.signs) for way in directions_of(path.directions(0, 1)))
+    return sorted((e.kind, e.signs) for e in directions_of(path.directions(0, 1)))
 
 
 def test_exit_directions_in_exact_arithmetic():
-    path = Trajectory(flow(corner_field, 15), Tolerance(1e-12), np.empty(0))
+    path = Trajectory(flow(quadrant_field, 15), Tolerance(1e-12), np.empty(0))
     many = 0
     for f in random_fields(300, 1):
-        exact = sorted((way.kind, way.signs) for way in ways_out(f.tolist()))
+        exact = sorted((e.kind, e.signs) for e in exit_directions(f.tolist()))
         assert counted(path, f) == exact
         many += len(exact) > 1
     assert 90 < many < 210
 
 
-def test_ways_do_not_hang_on_units_names_or_orientation():
-    path = Trajectory(flow(corner_field, 15), Tolerance(1e-12), np.empty(0))
+def test_exit_directions_do_not_depend_on_units_names_or_orientation():
+    path = Trajectory(flow(quadrant_field, 15), Tolerance(1e-12), np.empty(0))
     for f in random_fields(60, 2):
         found = counted(path, f)
         assert counted(path, f * 3e-7) == found
@@ -126,7 +126,7 @@ def test_a_start_with_three_exit_directions_is_reported():
     run = relay(SADDLE)
     assert run.status is Status.STOPPED
     assert [(loss.time, loss.kind) for loss in run.determinism.losses] == [(0.0, "intersection")]
-    for words in ("slip (+, -)", "slip (-, +)", "stay"):
+    for words in ("slip (+, -)", "slip (-, +)", "codimension-2 sliding"):
         assert words in run.reason
 
 
@@ -142,7 +142,7 @@ def test_an_arrival_with_three_exit_directions_is_reported():
 @pytest.mark.parametrize(
     ("k", "x", "rate", "when"),
     [
-        # both corners ++ and -- open where k11 + k12 = 0
+        # both quadrants ++ and -- open where k11 + k12 = 0
         (((-1.0, 0.3), (0.3, -1.0)), (0.0, 0.0), 0.5, 1.4),
         # a turn shrinks by ((3 + k) / (3 - k))^4, k = -0.2 + 0.1 t
         (((-0.2, 3.0), (-3.0, -0.2)), (0.0, 0.0), 0.1, 2.0),
@@ -154,7 +154,7 @@ def test_loss_of_attractivity_at_its_time(k, x, rate, when):
     assert run.status is Status.STOPPED
     assert [loss.kind for loss in run.determinism.losses] == ["intersection"]
     assert run.determinism.losses[0].time == pytest.approx(when, abs=1e-9)
-    # for as long as it attracts nothing is told
+    # for as long as it attracts nothing is reported
     assert relay(k, x, rate, when - 1e-6).determinism.status == "deterministic"
 
 
@@ -163,7 +163,7 @@ def test_a_spiral_into_an_intersection_goes_on_there():
     assert run.status is Status.SOLVED
     assert run.determinism.status == "deterministic"
     slides = run.events[run.events["kind"] == "slide"]
-    # d(|x1| + |x2|)/dt = -0.4 in every corner
+    # d(|x1| + |x2|)/dt = -0.4 in every quadrant
     assert slides["time"].to_numpy() == pytest.approx([1.75, 1.75], abs=1e-9)
     assert end_of(run) == pytest.approx([0.0, 0.0], abs=1e-12)
     assert np.asarray(run.data["mode"])[-1].tolist() == [0, 0]
@@ -171,7 +171,7 @@ def test_a_spiral_into_an_intersection_goes_on_there():
 
 def test_both_sliding_vectors_are_solved_and_followed():
     stopped = st.solve(flow(two_roots_field, 4), t_span=(0.0, 4.0))
-    assert stopped.reason.count("stay") == 2
+    assert stopped.reason.count("codimension-2 sliding") == 2
     run = st.solve(
         flow(two_roots_field, 4), st.EventDriven(policy=Enumerate()), t_span=(0.0, 1.0), save=2
     )
@@ -185,7 +185,7 @@ def test_where_both_sliding_vectors_merge_the_run_goes_on():
     for seed in range(8):
         policy = Sample(seed=seed, hazard=1e-6)
         run = st.solve(flow(two_roots_field, 4), st.EventDriven(policy=policy), t_span=(0.0, 3.0))
-        if run.determinism.losses[0].choice.startswith("stay"):
+        if run.determinism.losses[0].choice.startswith("codimension-2 sliding"):
             break
     assert run.status is Status.SOLVED
     assert run.events["time"].to_numpy() == pytest.approx([2.025], abs=1e-9)
@@ -197,7 +197,7 @@ def test_policies_take_what_is_open():
     assert end_of(run) == pytest.approx([4.0, -4.0], abs=1e-12)
     run = relay(SADDLE, policy=Leave("-", after=1.0))
     assert end_of(run) == pytest.approx([-3.0, 3.0], abs=1e-12)
-    assert run.determinism.losses[0].choice == "stay, leave to - after 1"
+    assert run.determinism.losses[0].choice == "codimension-2 sliding, leave to - after 1"
     run = relay(SADDLE, policy=ByKind(intersection=Enumerate()), save=2)
     states = run.variables["future_state"].values[:, :2]
     assert states == pytest.approx(np.array([[4.0, -4.0], [-4.0, 4.0], [0.0, 0.0]]), abs=1e-12)
@@ -209,7 +209,7 @@ def test_policies_take_what_is_open():
 def test_a_policy_leaves_through_what_has_just_opened(side, after, left):
     k = ((-1.0, 0.3), (0.3, -1.0))
     run = relay(k, rate=0.5, policy=Leave(side, after))
-    # both rates are 0.5 (t - 1.4) in the corners ++ and --
+    # both rates are 0.5 (t - 1.4) in the quadrants ++ and --
     far = 0.25 * (2.6**2 - (left - 1.4) ** 2) * (1.0 if side == "+" else -1.0)
     assert end_of(run) == pytest.approx([far, far], abs=1e-9)
     assert len(run.determinism.losses) == 1
@@ -219,13 +219,15 @@ def test_a_policy_leaves_through_what_has_just_opened(side, after, left):
 def test_a_side_to_which_nothing_leads_ends_the_run():
     tried = 0
     for f in random_fields(400, 4):
-        exact = ways_out(f.tolist())
-        if len(exact) == 1 or any(-1 in way.signs or way.kind == "spiral" for way in exact):
+        exact = exit_directions(f.tolist())
+        if len(exact) == 1 or any(-1 in e.signs or e.kind == "spiral" for e in exact):
             continue
         object.__setattr__(
-            flow(corner_field, 15), "x0", np.array([0.0, 0.0, 0.0, *(f.ravel() / 1000.0)])
+            flow(quadrant_field, 15), "x0", np.array([0.0, 0.0, 0.0, *(f.ravel() / 1000.0)])
         )
-        run = st.solve(flow(corner_field, 15), st.EventDriven(policy=Leave("-")), t_span=(0.0, 1.0))
+        run = st.solve(
+            flow(quadrant_field, 15), st.EventDriven(policy=Leave("-")), t_span=(0.0, 1.0)
+        )
         assert run.status is Status.STOPPED
         assert "no exit direction to -" in run.reason
         assert len(run.determinism.losses) == 1
@@ -260,7 +262,7 @@ def test_a_mode_selects_an_exit_direction(mode, sign):
 
 def test_a_mode_without_an_exit_direction_is_refused():
     system = st.PiecewiseSmooth(h=PLANES, f=lambda x, s: (-s[0], -s[1]), x0=[0.0, 0.0], mode="+")
-    with pytest.raises(ModelError, match="one of stay"):
+    with pytest.raises(ModelError, match="one of codimension-2 sliding"):
         st.solve(system, t_span=(0.0, 1.0))
 
 
@@ -279,7 +281,7 @@ def test_curved_surfaces_in_other_units_meet_alike(factor, k, status):
 
 @pytest.mark.parametrize("seed", range(4))
 def test_an_arrival_missed_by_rounding_is_reported(seed):
-    # both surfaces are reached at t = 0.1 along ways that round differently; then the saddle
+    # both surfaces are reached at t = 0.1 along paths that round differently; then the saddle
     rng = np.random.default_rng(seed)
     rate, bend = rng.uniform(0.5, 3.0, 2), rng.uniform(0.5, 2.0, 2)
 

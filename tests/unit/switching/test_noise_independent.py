@@ -78,7 +78,7 @@ def test_the_stronger_drift_has_its_fraction_of_the_exits(up, down):
     assert np.isfinite(study.dwell).all()
     # reason: four standard errors of 2000 paths
     assert study.to_plus == pytest.approx([expected], abs=0.04)
-    # a path that is told to leave to a side is there at the end
+    # a path that leaves to a given side is there at the end
     assert np.mean(np.sign(study.final[0, :, 0]) == study.side[0]) > 0.99
 
 

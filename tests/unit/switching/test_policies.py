@@ -40,8 +40,8 @@ def test_the_motion_to_an_exit_follows_the_sliding_field():
     assert np.abs(x[between]).max() <= 1e-9
     assert y[between].max() < 0.0
     assert z[between].max() < 0.0
-    told = clock @ np.stack([y, z])[:, between]
-    assert told == pytest.approx(since[between], abs=1e-6)
+    reported = clock @ np.stack([y, z])[:, between]
+    assert reported == pytest.approx(since[between], abs=1e-6)
 
 
 def test_energies_go_on_behind_a_two_fold_as_before_it():

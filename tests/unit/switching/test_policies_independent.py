@@ -48,7 +48,7 @@ def test_sampled_exits_of_an_escaping_region_are_fair_and_exponential():
     rate = matrix @ start[[2, 1]] / (start[1] + start[2])
 
     def height(dwell, side):
-        z, y = start[[2, 1]] + dwell * rate  # the way on the surface is short and nearly straight
+        z, y = start[[2, 1]] + dwell * rate  # the path on the surface is short and nearly straight
         s = end - dwell
         return -y * s - 0.5 * s**2 if side > 0.0 else z * s + 0.5 * s**2
 
@@ -108,7 +108,7 @@ def test_an_equilibrium_on_a_line_is_never_drawn():
     found, why = starts(wheel, policy, here, rng, tolerance(1e-10), 1.0)
     assert (len(found), why) == (40, "")
     assert not any(start.rest for start in found)
-    # who asks for all is told of it too
+    # who asks for all is reported of it too
     every, _ = starts(wheel, public("Enumerate")(), here, rng, tolerance(1e-10), 1.0)
     assert sorted(start.rest for start in every) == [False, True]
 
@@ -133,7 +133,7 @@ def test_sampled_continuations_from_a_fold_are_equally_likely():
 @pytest.mark.xfail(
     strict=True,
     raises=AssertionError,
-    reason="told are the start of the dwelling and 0, not the exit and its side",
+    reason="reported are the start of the dwelling and 0, not the exit and its side",
 )
 def test_exits_of_an_escaping_region_have_their_kind():
     run = sampled(public("NormalForm")(-1.2, -1.5, x0=[0.0, -0.3, -0.2]), 0.05, 200.0)

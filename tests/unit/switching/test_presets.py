@@ -170,8 +170,8 @@ def test_a_block_that_slides_is_pulled_by_newtons():
     assert unit == "N"
     assert force == pytest.approx([kinetic + (static - kinetic) * np.exp(-1.0)], rel=1e-13)
     blocks = TwoBlockStickSlip()
-    told = blocks.outputs(np.array([[0.0, 0.0, 0.3, -0.1]]), np.array([[1.0, -1.0]]))
-    assert {entry[1] for entry in told.values()} == {"N"}
+    reported = blocks.outputs(np.array([[0.0, 0.0, 0.3, -0.1]]), np.array([[1.0, -1.0]]))
+    assert {entry[1] for entry in reported.values()} == {"N"}
 
 
 @pytest.mark.parametrize("system", MECHANICAL, ids=lambda s: type(s).__name__)

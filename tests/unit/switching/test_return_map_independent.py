@@ -36,13 +36,13 @@ def test_drawn_exits_are_even_over_points_and_fair_over_sides():
 
 def test_random_exits_are_equally_likely_and_leave_to_both_sides():
     return_map, _ = private()
-    escape = return_map.LineWay.ESCAPE.value
+    escape = return_map.LineExit.ESCAPE.value
     count = 20_000
-    there = np.zeros((count, len(return_map.LineWay)), dtype=bool)
-    there[:, [return_map.LineWay.SLIP_MINUS.value, escape]] = True
-    ways, times = return_map.RandomWay(hazard=3.0).choose(there, np.random.default_rng(4))
+    there = np.zeros((count, len(return_map.LineExit)), dtype=bool)
+    there[:, [return_map.LineExit.SLIP_MINUS.value, escape]] = True
+    ways, times = return_map.RandomExit(hazard=3.0).choose(there, np.random.default_rng(4))
     taken = ways == escape
-    assert set(ways.tolist()) == {return_map.LineWay.SLIP_MINUS.value, escape}
+    assert set(ways.tolist()) == {return_map.LineExit.SLIP_MINUS.value, escape}
     assert abs(taken.mean() - 0.5) < 4.0 * 0.5 / math.sqrt(count)
     dwell, side = times[taken].T
     assert abs((side > 0.0).mean() - 0.5) < 4.0 * 0.5 / math.sqrt(side.size)

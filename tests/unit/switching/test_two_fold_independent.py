@@ -1,4 +1,4 @@
-"""Two-folds whose places and numbers are known beforehand, near each other in one box."""
+"""Two-folds whose places and numbers are known in advance, near each other in one box."""
 
 import functools
 import importlib

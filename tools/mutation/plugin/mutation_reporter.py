@@ -1,4 +1,4 @@
-"""A pytest plugin that runs the tests it is told, in that order, and writes down what they did.
+"""A pytest plugin that runs the tests it is reported, in that order, and writes down what they did.
 
 Loaded as `-p mutation_reporter`; what to do stands in the JSON file that $MUTATION_ORDERS names.
 """
@@ -176,12 +176,12 @@ def _end_with_parent() -> None:
     """End this process and what it started when whoever ordered it is gone."""
     parent = os.getppid()
 
-    def watch() -> None:
+    def monitor() -> None:
         while os.getppid() == parent:
             time.sleep(1.0)
         _end_group()
 
-    threading.Thread(target=watch, daemon=True).start()
+    threading.Thread(target=monitor, daemon=True).start()
 
 
 def _stop_at_first_example() -> None:

@@ -1,6 +1,6 @@
-"""Runs pytest as often as it is told, each time in a process that begins with all libraries read.
+"""Runs pytest as often as it is asked, each time in a process that begins with all libraries read.
 
-The first line of its input names the libraries; every further line is one run. For each it tells
+The first line of its input names the libraries; every further line is one run. For each it reports
 the number of the process, and then what pytest returned.
 """
 
@@ -19,7 +19,7 @@ from typing import Any
 def _read_libraries(names: list[str]) -> None:
     with warnings.catch_warnings(action="ignore"):
         for name in names:
-            # one that is not installed, or refuses, is for the tests to tell of
+            # one that is not installed, or refuses, is for the tests to report of
             with contextlib.suppress(BaseException):
                 importlib.import_module(name)
     gc.collect()

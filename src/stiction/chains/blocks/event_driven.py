@@ -59,7 +59,7 @@ def blocks_of(
     Verified by: tests/unit/chains/blocks/test_event_driven.py::test_the_same_as_single_runs
     """
     usual = method.policy is None and chain.law.constant and chain.n_mass <= _MOST_MASSES
-    segments = chain.load.pieces()
+    segments = chain.load.segments()
     plain = segments.function is None and request.save.size == 2 and request.checkpoint is None
     if not (usual and plain and fits(chain, paths)) or mode() == "plain":
         return None
@@ -92,7 +92,7 @@ class _MemberSolver:
         self.integrator = integrator = EventDrivenIntegrator(method, chain, request)
         rows = integrator.events.track.time.size
         self.replay_work = _replay_work(
-            max(rows, 1), chain.n_mass, chain.load.pieces().amplitude.size
+            max(rows, 1), chain.n_mass, chain.load.segments().amplitude.size
         )
 
     def solve(self, stack: Stack) -> Block:

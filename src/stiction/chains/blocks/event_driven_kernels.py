@@ -36,7 +36,7 @@ class Members(NamedTuple):
     masses: Floats
     link_stiffness: Floats
     link_damping: Floats
-    load_shares: Floats
+    load_weights: Floats
     plate_springs: Floats
     normal_forces: Floats
     x_start: Floats
@@ -137,7 +137,7 @@ def _problem(p: Problem, members: Members, b: int) -> Problem:
         members.masses[b],
         members.link_stiffness[b],
         members.link_damping[b],
-        members.load_shares[b],
+        members.load_weights[b],
         members.plate_springs[b],
         members.plate_speed[b],
         members.normal_forces[b],

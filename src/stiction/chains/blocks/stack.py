@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from stiction.chains.loads import Load, Pieces
+from stiction.chains.loads import Load, LoadSegments
 from stiction.chains.model import Chain
 from stiction.errors import ModelError
 from stiction.laws.coulomb import Coulomb
@@ -48,7 +48,7 @@ class Stack:
     ----------
     chain : the common chain
     valid : (m,) whether the values of a member are valid; numbers of others are meaningless
-    masses, load_shares, plate_springs, normal_forces, x_start, v_start : (m, n)
+    masses, load_weights, plate_springs, normal_forces, x_start, v_start : (m, n)
     mu_static, mu_kinetic : (m, n) coefficients of friction [1]
     link_stiffness, link_damping : (m, n + 1)
     belt_speed, plate_speed : (m,)
@@ -60,7 +60,7 @@ class Stack:
     masses: Floats
     link_stiffness: Floats
     link_damping: Floats
-    load_shares: Floats
+    load_weights: Floats
     plate_springs: Floats
     normal_forces: Floats
     x_start: Floats
@@ -69,7 +69,7 @@ class Stack:
     mu_kinetic: Floats
     belt_speed: Floats
     plate_speed: Floats
-    load: Pieces
+    load: LoadSegments
 
     @property
     def members(self) -> int:
@@ -89,7 +89,9 @@ class Stack:
         return dataclasses.replace(self, load=dataclasses.replace(self.load, **load), **some)
 
     def load_at(self, t: Floats) -> Floats:
-        """Return the load [N] of each member at its own times `t` (m, ...), as `Pieces.at` does.
+        """Return the load [N] of each member at its own times `t` (m, ...).
+
+        See `LoadSegments.at`.
 
         Verified by: tests/unit/chains/blocks/test_stack.py::test_the_same_as_chains
         """
@@ -130,7 +132,7 @@ class Stack:
         rate = np.diff(np.concatenate([ends, v, ends], axis=1), axis=1)
         tension = self.link_stiffness * elongation + self.link_damping * rate
         plate = self.plate_springs * ((self.plate_speed * t)[:, None] - x)
-        push = self.load_shares * self.load_at(t)[:, None]
+        push = self.load_weights * self.load_at(t)[:, None]
         return np.asarray(np.diff(tension, axis=1) + push + plate)
 
     def sticks_for_good(self, t: Floats, x: Floats) -> Flags:
@@ -147,7 +149,7 @@ class Stack:
         pull = np.diff(self.link_stiffness * elongation, axis=1)
         pull += self.plate_springs * (self.plate_speed[:, None] - velocity)
         stays_stuck = ~(moving & pull.any(axis=1))
-        loaded = self.load_shares != 0.0
+        loaded = self.load_weights != 0.0
         bound, extremes = self.stick_bound, self.bounds_after(t)
         endless = np.isinf(extremes[0]) | np.isinf(extremes[1])
         stays_stuck &= ~(endless & loaded.any(axis=1) & np.isfinite(bound).all(axis=1))
@@ -155,7 +157,7 @@ class Stack:
         for extreme in extremes:
             change = (extreme - now)[:, None]
             with np.errstate(invalid="ignore"):
-                push = np.where(loaded, drive + self.load_shares * change, drive)
+                push = np.where(loaded, drive + self.load_weights * change, drive)
                 stays_stuck &= ~(np.abs(push) > bound * (1.0 + 1e-12)).any(axis=1)
         return np.asarray(stays_stuck)
 
@@ -163,8 +165,8 @@ class Stack:
         """Return `Chain.critical_force` of every member (m, n); NaN if unknown."""
         alike = (
             self.chain.supports == "left"
-            and not self.load_shares[:, :-1].any()
-            and bool((self.load_shares[:, -1] == 1.0).all())
+            and not self.load_weights[:, :-1].any()
+            and bool((self.load_weights[:, -1] == 1.0).all())
         )
         found = np.full_like(self.masses, np.nan)
         if not alike:
@@ -255,7 +257,7 @@ def stack_of(chain: Chain, paths: Sequence[Path], columns: Sequence[Array]) -> S
         masses=full["mass"],
         link_stiffness=full["stiffness"],
         link_damping=full["damping"],
-        load_shares=np.repeat(chain.load_shares[None], m, axis=0),
+        load_weights=np.repeat(chain.load_weights[None], m, axis=0),
         plate_springs=full["plate_stiffness"],
         normal_forces=full["normal_force"],
         x_start=full["x0"],
@@ -316,9 +318,9 @@ def _friction(
     return static, kinetic
 
 
-def _loads(load: Load, fields: dict[str, Array], m: int, valid: Flags) -> Pieces | None:
+def _loads(load: Load, fields: dict[str, Array], m: int, valid: Flags) -> LoadSegments | None:
     """Return segments and sines of all loads; None if their numbers differ."""
-    first = load.pieces()
+    first = load.segments()
     made: dict[str, Any] = {}
     for name in _OF_LOAD:
         made[name] = np.repeat(getattr(first, name)[None], m, axis=0)
@@ -327,13 +329,13 @@ def _loads(load: Load, fields: dict[str, Array], m: int, valid: Flags) -> Pieces
         if other is None:
             valid[k] = False
             continue
-        segments: Pieces = other.pieces()
+        segments: LoadSegments = other.segments()
         for name, rows in made.items():
             values = getattr(segments, name)
             if values.size != rows.shape[1]:
                 return None
             rows[k] = values
-    return Pieces(**made)
+    return LoadSegments(**made)
 
 
 def _replaced(owner: Any, fields: dict[str, Array], k: int) -> Any:

@@ -88,7 +88,7 @@ def blocks_of(
     at_rest = chain.belt_speed == 0.0 and chain.plate_speed == 0.0
     at_rest = at_rest and not {"belt_speed", "plate_speed"} & {path[0] for path in paths}
     usual = at_rest and chain.law.constant and chain.n_mass <= _MOST_MASSES
-    plain = chain.load.pieces().function is None
+    plain = chain.load.segments().function is None
     plain = plain and request.save.size == 2 and request.checkpoint is None
     if not (usual and plain and fits(chain, paths)) or mode() == "plain":
         return None
@@ -195,7 +195,7 @@ class _EnsembleRun:
         times = np.where(now["step"] >= p.n_step, p.t_end, p.t_start + now["step"] * p.h)
         x, heat = motion.x[:, :n], motion.heat[:, :n]
         change = stack.load_at(t_end) - stack.load_at(times)
-        force = stack.drive(times, x, np.zeros_like(x)) + change[:, None] * stack.load_shares
+        force = stack.drive(times, x, np.zeros_like(x)) + change[:, None] * stack.load_weights
         saved.x[rested, 1], saved.v[rested, 1], saved.mode[rested, 1] = x[rested], 0.0, 0
         saved.friction[rested, 1], saved.heat[rested, 1] = -force[rested], heat[rested]
         sums = np.stack([now[name] for name in _SUMS], axis=1)

@@ -128,7 +128,7 @@ class EventDrivenIntegrator:
         self.ek = ek
         self.method, self.chain, self.request = method, chain, request
         self.most_steps = method.steps_allowed(chain.n_mass)
-        self.load_call = Callback(chain.load.pieces().function, "UserLoad.function")
+        self.load_call = Callback(chain.load.segments().function, "UserLoad.function")
         law = chain.law
         self.law = CompiledLaw(chain.friction, () if law.constant else ("mu", "share"))
         self.problem = _problem(method, chain, request, self.load_call, self.law)
@@ -413,7 +413,7 @@ def _problem(
     from stiction.chains.event_driven.state import Problem
 
     span, policy = request.t_end - request.t_start, method.policy
-    table, segments = chain.friction, chain.load.pieces()
+    table, segments = chain.friction, chain.load.segments()
     k, c, m = chain.link_stiffness, chain.link_damping, chain.masses
     stiff = np.sqrt(np.max(2.0 * (k[:-1] + k[1:] + 0.5 * chain.plate_springs) / m))
     damp = np.max(2.0 * (c[:-1] + c[1:]) / m)
@@ -426,7 +426,7 @@ def _problem(
         mass=_plain(m),
         link_k=_plain(k),
         link_c=_plain(c),
-        load_vector=_plain(chain.load_shares),
+        load_vector=_plain(chain.load_weights),
         plate_k=_plain(chain.plate_springs),
         plate_speed=chain.plate_speed,
         normal=_plain(chain.normal_forces),

@@ -133,7 +133,7 @@ def _modes(data: ChainData, chosen: Ints, time: Floats) -> Ints:
 
 def _load(data: ChainData, chosen: Ints, load: Floats, edge: Floats, half: float) -> list[m.Layer]:
     """Return arrows of the load at the right edges of blocks, where few masses carry it."""
-    load_vector = data.constant("load_share")
+    load_vector = data.constant("load_weight")
     load_vector = np.zeros(chosen.size) if load_vector is None else load_vector[chosen]
     loaded = np.flatnonzero(load_vector)
     strongest = float(np.abs(load).max(initial=0.0))

@@ -30,7 +30,7 @@ def has_shadow(data: ChainData) -> bool:
 
 def _reason(data: ChainData) -> str | None:
     stiffness = data.constant("link_stiffness")
-    if data.stick_bound is None or stiffness is None or data.constant("load_share") is None:
+    if data.stick_bound is None or stiffness is None or data.constant("load_weight") is None:
         return "the run does not hold stiffness, load share, normal force and static coefficient."
     plate = data.constant("plate_stiffness")
     held = stiffness[0] > 0.0 or stiffness[-1] > 0.0 or (plate is not None and plate.any())
@@ -110,7 +110,7 @@ class Shadow:
     @property
     def _push(self) -> Floats:
         """(n,) force [N] on each mass at x = 0 without friction."""
-        load_vector = self.data.constant("load_share")
+        load_vector = self.data.constant("load_weight")
         assert load_vector is not None
         push = load_vector * self.data.load[self.at]
         plate, place = self.data.constant("plate_stiffness"), self.data.constant("plate_place")

@@ -150,9 +150,9 @@ def _intervals(ax: Axes, shadow: Shadow) -> None:
 def _pair(ax: Axes, shadow: Shadow, i: int, j: int) -> None:
     """Draw the projection on two masses, the box around it, the path and the state."""
     data = shadow.data
-    corners = shadow.polygon(i, j)
-    ax.fill(*corners.T, facecolor=_SET, alpha=0.55, edgecolor=style.BLUE, lw=0.8, zorder=2.0)
-    low, high = corners.min(axis=0), corners.max(axis=0)
+    vertices = shadow.polygon(i, j)
+    ax.fill(*vertices.T, facecolor=_SET, alpha=0.55, edgecolor=style.BLUE, lw=0.8, zorder=2.0)
+    low, high = vertices.min(axis=0), vertices.max(axis=0)
     box = np.array([low, [high[0], low[1]], high, [low[0], high[1]], low])
     ax.plot(*box.T, color=style.INK, lw=0.7, ls=(0, (4, 3)), zorder=2.5)
     path = data.x[:, [i, j]]

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from stiction.chains.loads import Load, Pieces
+from stiction.chains.loads import Load, LoadSegments
 from stiction.chains.polynomials import FIT_NODES, derivative, first_fall, fitted
 
 __all__ = [
@@ -44,7 +44,7 @@ class LoadPath:
         intervals where a user's load jumps
     """
 
-    segments: Pieces
+    segments: LoadSegments
     time: Floats
     first: Floats
     last: Floats
@@ -67,7 +67,7 @@ class LoadPath:
     @staticmethod
     def of(load: Load, t_start: float, t_end: float, samples: int, most: int) -> LoadPath:
         """Return the path of `load`; it ends early if there are more than `most` extrema."""
-        segments = load.pieces()
+        segments = load.segments()
         fastest = float(np.max(np.abs(segments.angular_frequency), initial=0.0))
         if fastest * (t_end - t_start) > math.pi * most:
             t_end = t_start + math.pi * most / fastest
@@ -84,7 +84,7 @@ class LoadPath:
         return LoadPath(segments, np.array(time), np.array(first), np.array(last))
 
 
-def finite_until(segments: Pieces, t_start: float, t_end: float, samples: int) -> float:
+def finite_until(segments: LoadSegments, t_start: float, t_end: float, samples: int) -> float:
     """Return the time [s] up to which a user's load is finite where it is sampled.
 
     Between two breakpoints it is sampled `samples` times; the last time before the first NaN or
@@ -105,20 +105,20 @@ def finite_until(segments: Pieces, t_start: float, t_end: float, samples: int) -
     return low
 
 
-def breakpoints(segments: Pieces, t_start: float, t_end: float) -> Floats:
+def breakpoints(segments: LoadSegments, t_start: float, t_end: float) -> Floats:
     """Return the start, the breakpoints strictly inside, and the end [s]."""
     inside = segments.time[(segments.time > t_start) & (segments.time < t_end)]
     return np.concatenate([[t_start], inside, [t_end]])
 
 
-def left_value(segments: Pieces, t: float) -> float:
+def left_value(segments: LoadSegments, t: float) -> float:
     """Return the load [N] just before `t`: a user's load may jump at a breakpoint."""
     if segments.function is None:
         return float(segments.at(t))
     return float(segments.at(np.nextafter(t, -np.inf)))
 
 
-def one_segment(segments: Pieces, t: float) -> Pieces:
+def one_segment(segments: LoadSegments, t: float) -> LoadSegments:
     """Return the load of the segment at `t`, extended to all times."""
     j = slice(max(int(np.searchsorted(segments.time, t, side="right")) - 1, 0), None)
     return dataclasses.replace(
@@ -129,12 +129,12 @@ def one_segment(segments: Pieces, t: float) -> Pieces:
     )
 
 
-def jumps_at(segments: Pieces, t: float, scale: float) -> bool:
+def jumps_at(segments: LoadSegments, t: float, scale: float) -> bool:
     """Return whether the load jumps at `t` by more than rounding of `scale` [N]."""
     return abs(float(segments.at(t)) - left_value(segments, t)) > 1e-9 * scale
 
 
-def slope(segments: Pieces, t: npt.ArrayLike, *, left: bool = False) -> Floats:
+def slope(segments: LoadSegments, t: npt.ArrayLike, *, left: bool = False) -> Floats:
     """Return the rate of the load [N/s] at times t; from the left if asked.
 
     A user's load is differenced: its rate is accurate to about 1e-8 relative.
@@ -169,7 +169,7 @@ def slope(segments: Pieces, t: npt.ArrayLike, *, left: bool = False) -> Floats:
 # ---- extrema
 
 
-def _turns(segments: Pieces, a: float, b: float, samples: int) -> Floats:
+def _turns(segments: LoadSegments, a: float, b: float, samples: int) -> Floats:
     """Return the times of extrema of the load strictly between a and b."""
     if segments.function is not None:
         return _sampled_turns(segments, a, b, samples)
@@ -256,7 +256,7 @@ def _roots(
     return np.asarray(t)
 
 
-def _sampled_turns(segments: Pieces, a: float, b: float, samples: int) -> Floats:
+def _sampled_turns(segments: LoadSegments, a: float, b: float, samples: int) -> Floats:
     t = np.linspace(a, b, samples + 1)
     f = segments.at(t)
     f[-1] = left_value(segments, b)

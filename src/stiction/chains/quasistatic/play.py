@@ -46,7 +46,7 @@ _ROUNDING = 1e-12
 
 def is_play(chain: Chain, request: Request) -> bool:
     """Return whether the force of every link is a play of the load."""
-    loaded = np.flatnonzero(chain.load_shares)
+    loaded = np.flatnonzero(chain.load_weights)
     end = {"left": chain.n_mass - 1, "right": 0}.get(chain.supports)
     if (
         end is None
@@ -58,7 +58,7 @@ def is_play(chain: Chain, request: Request) -> bool:
     damping = chain.link_damping[:-1] if chain.supports == "left" else chain.link_damping[1:]
     if not damping.any():
         return True
-    segments = chain.load.pieces()
+    segments = chain.load.segments()
     if not damping.all() or chain.x_start.any() or segments.function or segments.amplitude.any():
         return False
     f = segments.at(breakpoints(segments, request.t_start, request.t_end))
@@ -116,7 +116,7 @@ class _Play:
         links = slice(None, -1) if left else slice(None, 0, -1)
         self.k, self.c = chain.link_stiffness[links], chain.link_damping[links]
         self.damped = bool(self.c.any())
-        self.load_factor = float(chain.load_shares[self.order][-1])
+        self.load_factor = float(chain.load_weights[self.order][-1])
         self.bound = np.asarray(chain.stick_bound[self.order])
         self.width = np.cumsum(self.bound[::-1])[::-1]
         self.d = np.diff(chain.x_start[self.order], prepend=0.0)

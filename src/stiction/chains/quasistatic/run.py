@@ -61,7 +61,7 @@ def solve_chain(chain: Chain, method: Quasistatic, request: Request) -> Run:
     )
     Elastic(chain, "Quasistatic")
     check_load(chain.load, request.t_start)
-    until = finite_until(chain.load.pieces(), request.t_start, request.t_end, method.load_samples)
+    until = finite_until(chain.load.segments(), request.t_start, request.t_end, method.load_samples)
     if until < request.t_end:
         return _until_last_finite_load(chain, method, request, until)
     weak = FrictionCurve.of(chain)
@@ -167,13 +167,13 @@ def _inertia_check(chain: Chain, request: Request) -> Check:
 
     For a chain without friction the scale is the largest load.
     """
-    segments = chain.load.pieces()
+    segments = chain.load.segments()
     t = np.linspace(request.t_start, request.t_end, 257)[:-1]
-    rate = np.max(np.abs(np.multiply.outer(slope(segments, t), chain.load_shares)), axis=1)
+    rate = np.max(np.abs(np.multiply.outer(slope(segments, t), chain.load_weights)), axis=1)
     rate = rate + float(np.max(chain.plate_springs)) * abs(chain.plate_speed)
     fastest = int(np.argmax(rate))
     drawn = chain.plate_springs * chain.plate_speed
-    pushed = np.multiply.outer(segments.at(t), chain.load_shares) + np.multiply.outer(t, drawn)
+    pushed = np.multiply.outer(segments.at(t), chain.load_weights) + np.multiply.outer(t, drawn)
     carried, what = float(np.max(chain.stick_bound)), "friction bound"
     if carried == 0.0:
         carried, what = float(np.max(np.abs(pushed))), "load, as there is no friction"

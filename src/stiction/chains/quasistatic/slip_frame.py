@@ -81,14 +81,14 @@ class Frame:
         self.chain, self.n = chain, chain.n_mass
         self.elastic = Elastic(chain, "Quasistatic")
         self.k, self.c = chain.link_stiffness, chain.link_damping
-        self.plate, self.load_vector = chain.plate_springs, chain.load_shares
+        self.plate, self.load_vector = chain.plate_springs, chain.load_weights
         self.bound = np.asarray(chain.stick_bound)
         self.free = self.bound == 0.0
         self.belt, self.plate_speed = chain.belt_speed, chain.plate_speed
         one = np.ones(self.n)
         self.q0 = -self.belt * links_pull(self.c, one)
         self.q1 = self.plate * self.plate_speed - self.belt * self.elastic.force(one)
-        self.segments = chain.load.pieces()
+        self.segments = chain.load.segments()
         sines = np.abs(self.segments.angular_frequency[self.segments.amplitude != 0.0])
         self.fastest = float(np.max(sines, initial=0.0))
         self.stiffest = float(np.max(self.k[:-1] + self.k[1:] + self.plate))

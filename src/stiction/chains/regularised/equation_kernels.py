@@ -114,9 +114,9 @@ def rates(
 
 @kernel
 def jacobian(m: Model, sides: Matrix, y: Matrix, row: int, jac: Stack, answer: Vector) -> None:
-    """Fill jac (n, WIDTH, 3 WIDTH), derivatives by the mass on the left, its own, on the right."""
+    """Fill jac (n, WIDTH, 3 WIDTH): by states of the left mass, of its own, of the right one."""
     n = sides.shape[0]
-    # block row: derivatives by the left neighbour, the mass itself, the right neighbour
+    # block row: with respect to the left neighbour, the mass itself, the right neighbour
     for i in range(n):
         answer_of(m, sides, y, row, i, answer)
         mass, right = m.masses[i], m.masses[i + 1]

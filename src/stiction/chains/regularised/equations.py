@@ -36,7 +36,7 @@ class Equations:
 
     def __init__(self, chain: Chain, law: ForceLaw, request: Request) -> None:
         self.chain, self.law, self.n = chain, law, chain.n_mass
-        self.p, self.load = chain.friction.parameters, chain.load.pieces()
+        self.p, self.load = chain.friction.parameters, chain.load.segments()
         self.load_call = Callback(self.load.function, "UserLoad.function")
         self._compiled, (answer, switches) = addresses(law.formulas.answer, law.formulas.switches)
         n, load, masses, numbers = self.n, self.load, Mass.table(self.n + 1), Numbers.table()
@@ -44,7 +44,7 @@ class Equations:
         of_masses = {
             "mass": chain.masses,
             "normal": chain.normal_forces,
-            "load_vector": chain.load_shares,
+            "load_vector": chain.load_weights,
             "plate": chain.plate_springs,
             "least": law.least_speed(self.p),
             "scale": law.state_scale(self.p),

@@ -83,7 +83,7 @@ class Model(NamedTuple):
     numbers : one element
     law : (n, n_p) parameters of the law
     segments, sines : (n_segment, 3) time, offset, rate, and (n_sine, 3) amplitude, frequency, phase
-        of the load, as in `loads.Pieces`
+        of the load, as in `loads.LoadSegments`
     """
 
     masses: Table[Mass]

@@ -56,7 +56,7 @@ _CALLS = 12.0
 
 def spacing(chain: Chain) -> float:
     """Return the spacing of states that a replay needs, in units of the fastest rate."""
-    if not chain.law.constant or chain.load.pieces().function is not None:
+    if not chain.law.constant or chain.load.segments().function is not None:
         return _SHORT_SPACING
     return _LONG_SPACING if chain.n_mass > MOST_DENSE else 0.5 * _LONG_SPACING
 

@@ -62,7 +62,7 @@ class Forces:
         n, table, column = chain.n_mass, chain.friction, (slice(None), None)
         self.n, self.mass = n, chain.masses[column]
         self.link_k, self.link_c = chain.link_stiffness[column], chain.link_damping[column]
-        self.load_vector, self.plate_k = chain.load_shares[column], chain.plate_springs[column]
+        self.load_vector, self.plate_k = chain.load_weights[column], chain.plate_springs[column]
         self.normal, self.bound = chain.normal_forces[column], chain.stick_bound[column]
         self.belt, self.plate_speed = chain.belt_speed, chain.plate_speed
         self.damped, self.plate = bool(self.link_c.any()), bool(self.plate_k.any())
@@ -70,7 +70,7 @@ class Forces:
         self._p = [row[column] for row in table.parameters]
         self._z = [row[column] for row in table.start]
         self.kinetic = self.normal * table.mu_kinetic[column]
-        self.segments = chain.load.pieces()
+        self.segments = chain.load.segments()
         # the stiffest spring at each mass, |b|, and whether every mass has friction
         self.stiffest = np.maximum(self.link_k[1:], self.link_k[:-1])
         self.load_size, self.all_bounded = np.abs(self.load_vector), bool(self.bound.all())

@@ -53,7 +53,7 @@ class Recording(NamedTuple):
 
 
 class Adjoint(NamedTuple):
-    """Adjoint variables `x`, `v` (n + 2,), and derivatives by the numbers of a chain.
+    """Adjoint variables `x`, `v` (n + 2,), and derivatives with respect to its parameters.
 
     Names as in `Problem`; `plate_speed`, `belt` (1,). `place`, `pull` (order + 1, n + 2) are the
     series of a and g, `node` (5, n + 2) values at a node: x, v, acceleration, a and g.

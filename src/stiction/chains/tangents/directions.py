@@ -164,24 +164,24 @@ def _neighbours(chain: Chain, name: str) -> tuple[list[Chain | None], Floats]:
 
 def _numbers(chain: Chain) -> dict[str, Any]:
     """Return the numbers of a chain that kernels read, by the names of `Problem`."""
-    table, pieces = chain.friction, chain.load.pieces()
+    table, segments = chain.friction, chain.load.segments()
     return {
         "mass": chain.masses,
         "link_k": chain.link_stiffness,
         "link_c": chain.link_damping,
-        "load_vector": chain.load_shares,
+        "load_vector": chain.load_weights,
         "plate_k": chain.plate_springs,
         "plate_speed": chain.plate_speed,
         "normal": chain.normal_forces,
         "mu_static": table.mu_static,
         "mu_kinetic": table.mu_kinetic,
         "belt": chain.belt_speed,
-        "segment_time": pieces.time,
-        "segment_offset": pieces.offset,
-        "segment_rate": pieces.rate,
-        "sine_amplitude": pieces.amplitude,
-        "sine_frequency": pieces.angular_frequency,
-        "sine_phase": pieces.phase,
+        "segment_time": segments.time,
+        "segment_offset": segments.offset,
+        "segment_rate": segments.rate,
+        "sine_amplitude": segments.amplitude,
+        "sine_frequency": segments.angular_frequency,
+        "sine_phase": segments.phase,
     }
 
 

@@ -20,9 +20,9 @@ __all__ = ["parameter", "unit_of", "with_parameter"]
 
 _PART = re.compile(r"(\w+)(?:\[(\d+)\])?$")
 # what the fields are written out as where a single entry is asked for
-_WRITTEN_OUT = {"normal_force": "normal_forces", "load_vector": "load_shares"}
+_WRITTEN_OUT = {"normal_force": "normal_forces", "load_vector": "load_weights"}
 _MOST_NAMES = 12
-_WHY = "derivatives are taken by the numbers of a chain."
+_WHY = "derivatives are taken with respect to the parameters of a chain."
 
 
 def parameter(chain: Chain, name: str) -> float:

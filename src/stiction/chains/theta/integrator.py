@@ -62,7 +62,7 @@ class ThetaIntegrator:
         self.law = make_law(chain, request, scheme)
         self.problem: Problem = make_problem(chain, request, scheme, self.calls, self.law)
         self.work: Work = make_work(
-            chain, chain.load.pieces(), chain.friction.mu_kinetic, self.problem, self.law.rows
+            chain, chain.load.segments(), chain.friction.mu_kinetic, self.problem, self.law.rows
         )
         self.saved: Saved = make_saved(chain, chain.law, request.save)
         room = min(1024 + 2 * chain.n_mass, scheme.max_events + chain.n_mass)
@@ -214,7 +214,7 @@ class ThetaIntegrator:
         saved.x[sample:], saved.v[sample:] = motion["x"], 0.0
         saved.mode[sample:], saved.heat[sample:] = 0, motion["heat"]
         change = np.asarray(chain.load.at(saved.time[sample:])) - now
-        saved.friction[sample:] = -(drive + np.outer(change, chain.load_shares))
+        saved.friction[sample:] = -(drive + np.outer(change, chain.load_weights))
         saved.sums[sample:] = self._sums()
         self.now.saved = saved.time.size
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from stiction.chains.loads import Pieces
+from stiction.chains.loads import LoadSegments
 from stiction.chains.model import Chain
 from stiction.core.run import Request
 from stiction.laws.friction import Friction
@@ -78,7 +78,7 @@ def callbacks(chain: Chain, scheme: Scheme) -> dict[str, Callback]:
             return float(own.slope(w, width))
 
     return {
-        "load": Callback(chain.load.pieces().function, "UserLoad.function"),
+        "load": Callback(chain.load.segments().function, "UserLoad.function"),
         "sign": Callback(sign, f"{scheme.name}.shape.sign"),
         "sign_slope": Callback(slope, f"{scheme.name}.shape.slope"),
     }
@@ -108,7 +108,7 @@ def make_problem(
     from stiction.chains.theta import smooth_kernels as smooth
     from stiction.chains.theta.state import Problem
 
-    segments = chain.load.pieces()
+    segments = chain.load.segments()
     varies = segments.rate.any() or segments.amplitude.any() or np.ptp(segments.offset) > 0.0
     n_step, h = _steps(scheme, request)
     number = smooth.USER_SHAPE
@@ -153,7 +153,7 @@ def make_problem(
 
 
 def make_work(
-    chain: Chain | Stack, load: Pieces, mu_kinetic: Floats, p: Problem, law: Floats
+    chain: Chain | Stack, load: LoadSegments, mu_kinetic: Floats, p: Problem, law: Floats
 ) -> Work:
     """Return the arrays of a run, with the initial state.
 
@@ -187,7 +187,7 @@ def make_work(
         (masses.mass, chain.masses),
         (masses.stiffness, chain.link_stiffness),
         (masses.damping, chain.link_damping),
-        (masses.load_vector, chain.load_shares),
+        (masses.load_vector, chain.load_weights),
         (masses.plate_stiffness, chain.plate_springs),
         (masses.normal_force, chain.normal_forces),
         (masses.mu_kinetic, mu_kinetic),

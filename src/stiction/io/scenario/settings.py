@@ -64,6 +64,8 @@ def _step(owner: Table, key: str, path: str, setting: str) -> Table:
     if inner is None:
         got = f"{setting!r}, but the scenario has no table [{path}]"
         near = nearest(key, tables) if tables else ""
+        if key in owner.get("system", {}):
+            near = f"did you mean --set system.{setting}?"
     else:
         got, near = f"{setting!r}, but {path} is no table", ""
     raise ScenarioError(

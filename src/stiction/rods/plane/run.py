@@ -424,7 +424,7 @@ class _PlaneStepper:
                 "negative friction heat of all steps, over the energy",
             ),
             Check(
-                "scheme_loss_small",
+                "numerical_dissipation_small",
                 bool(scheme <= 1e-3),
                 scheme,
                 1e-3,

@@ -375,12 +375,14 @@ class Path:
         note = "largest |s'|/c; fails where the contact outruns the waves or its law folds back"
         checks = [Check("contact_subsonic", subsonic, fast, 1.0, when, note)]
         value, when = float(now.alone), float(now.alone_at) + start
-        note = "both strings alone move slower than V_m there: one subsonic root, for sure"
+        note = "both strings alone move slower than V_m there, so that one root is subsonic"
         (a, b), (c1, c2) = self.system.mobilities, self.system.speeds
         linear = abs(abs(a) / c1 - abs(b) / c2) <= 1e-12 * max(abs(a) / c1, abs(b) / c2)
         if linear:
             note = "the law of the contact is linear here: its root is unique whatever the speeds"
-        checks.append(Check("cubic_unique", linear or value < 1.0, value, 1.0, when, note))
+        checks.append(
+            Check("contact_velocity_unique", linear or value < 1.0, value, 1.0, when, note)
+        )
         if self.system.ends == "fixed":
             room, when = float(now.room), float(now.room_at) + start
             limit, note = self.method.end_margin, "least distance to an end over the length"

@@ -154,7 +154,14 @@ def _checks(
             # the limit is rounding of zero; the motion after a projection is valid too
             kind=Kind.CONDITION,
         ),
-        Check("rolling_kept", lost <= 1e-6, lost, 1e-6, None, "energy removed to maintain rolling"),
+        Check(
+            "rolling_constraint_satisfied",
+            lost <= 1e-6,
+            lost,
+            1e-6,
+            None,
+            "energy removed to maintain rolling",
+        ),
     ]
     if system.ends == "fixed":
         limit, room, when = TAIL * method.bump_width, motion.room, motion.room_at

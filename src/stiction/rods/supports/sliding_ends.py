@@ -49,4 +49,4 @@ def check_sliding_ends(history: RodHistory) -> Check:
         rod = worst.ignored_body + 1
         note += f"; contact {c + 1} on rod {rod}"
     value, time = max(value, 0.0), (when if value > 0.0 else None)
-    return Check("slides_feel_contacts", value <= _LIMIT, value, _LIMIT, time, note)
+    return Check("no_axial_force_ignored", value <= _LIMIT, value, _LIMIT, time, note)

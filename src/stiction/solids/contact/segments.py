@@ -276,7 +276,8 @@ def _without_slivers(
     """Return features without those at the ends of cells whose segment has no length but rounding.
 
     If an element end lies opposite to a cell end, rounding alone decides in which of two cells the
-    breakpoint lies. The integral is the same, but its derivative by the breakpoint is not.
+    breakpoint lies. The integral is the same, but not its derivative with respect to the
+    breakpoint.
     """
     keep = np.ones(cell.size, dtype=np.bool_)
     short = (xi[1] - xi[0] <= width * _OPPOSITE_ENDS) & ~invalid[cell]

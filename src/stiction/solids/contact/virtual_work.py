@@ -73,7 +73,7 @@ class _Friction(NamedTuple):
     ----------
     traction : j tau, work conjugate to zeta per reference area [Pa]
     by_slip, by_bound : its derivatives by Z and by the integral of l s
-    by_stretch : its derivative by the stretch of the own boundary
+    by_stretch : its derivative with respect to the stretch of the own boundary
     """
 
     traction: Floats

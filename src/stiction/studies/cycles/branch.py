@@ -139,7 +139,7 @@ def continue_cycle(
         raise ModelError(f"{where}.span", repr(span), needs, "the branch begins there.", try_)
     number(f"{where}.step", step, rule="positive", why="a step goes forward.", try_="leave it out.")
     halves = [
-        _Follow(cycle, parameter, (low, high), step, max_orbits, sense) for sense in (-1.0, 1.0)
+        _HalfBranch(cycle, parameter, (low, high), step, max_orbits, sense) for sense in (-1.0, 1.0)
     ]
     for half in halves:
         half.follow()
@@ -147,7 +147,7 @@ def continue_cycle(
     return CycleBranch(
         parameter,
         (*reversed(back.cycles[1:]), *ahead.cycles),
-        (*(_turned(one) for one in reversed(back.found)), *ahead.found),
+        (*(_turned(one) for one in reversed(back.bifurcations)), *ahead.bifurcations),
         (back.reason, ahead.reason),
     )
 
@@ -156,8 +156,8 @@ def _turned(one: Bifurcation) -> Bifurcation:
     return Bifurcation(one.kind, one.value, one.cycle, one.after, one.before)
 
 
-class _Follow:
-    """One direction of a branch."""
+class _HalfBranch:
+    """A branch in one direction of the parameter."""
 
     def __init__(
         self,
@@ -170,7 +170,7 @@ class _Follow:
     ) -> None:
         self.parameter, self.span, self.step, self.most = parameter, span, step, most
         self.sense = sense
-        self.cycles, self.found = [cycle], list[Bifurcation]()
+        self.cycles, self.bifurcations = [cycle], list[Bifurcation]()
         self.reason = ""
         self.problem, self.place = self._begun(cycle, None)
 
@@ -290,11 +290,11 @@ class _Follow:
             self.reason = f"no orbit further on: {str(error).splitlines()[0]}"
             return False
         if same_order(last.order, new.order):
-            self.found += self._smooth(place, step, last, new)
+            self.bifurcations += self._smooth(place, step, last, new)
             if self.reason:
                 return False
         else:
-            self.found += self._changes(place, step, last, new)
+            self.bifurcations += self._changes(place, step, last, new)
         self.cycles.append(new)
         return True
 

@@ -36,7 +36,7 @@ ENDS = (
     "accumulation",
     "stalled",
     "not_finite",
-    "corner",
+    "no_exit",
     "fold",
     "intersection",
     "undecided",
@@ -146,7 +146,7 @@ class EnsembleResult:
     ends : words for the codes: `time` (the end time came), `two_fold`, `codim2_line`, a kind
         of event in `until`, `accumulation`, `fold` (the state may leave to either side there),
         `escaping_start` (no side was given), `no_start` (the sign contradicts the state),
-        `corner`, `stalled`, `not_finite`, `work_limit`
+        `no_exit`, `stalled`, `not_finite`, `work_limit`
     steps : (N,) steps taken
     counts, first : (N, kinds) events of each kind and the time of the first, NaN for none
     kinds : names of the kinds

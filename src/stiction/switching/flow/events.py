@@ -420,7 +420,7 @@ def _other_surface_at(w: Workspace, functions: EventFunctions, i: int) -> int:
     surfaces_at(w, Y, EXTRA)
     for j in range(now.m):
         tolerance = max(functions[j].grazing, NEARBY * functions[j].uncertainty)
-        if j != i and abs(a[EXTRA, j]) <= max(16.0 * functions[j].noise, tolerance):
+        if j != i and abs(a[EXTRA, j]) <= tolerance:
             return j
     return -1
 

@@ -41,9 +41,9 @@ class ExitDirection:
     Parameters
     ----------
     kind : `slip` into a quadrant, `slide` along a half surface, `escape` along one that repels,
-        `spiral` out by infinitely many crossings, `stay`
+        `spiral` out by infinitely many crossings, `codim2_sliding`
     signs : of both surfaces, 0 on one that it slides on
-    branch : of a `stay`, the sign of the determinant of its sliding vector
+    branch : of codimension-2 sliding, the sign of the determinant of its sliding vector
     """
 
     kind: str
@@ -52,8 +52,10 @@ class ExitDirection:
 
     def __str__(self) -> str:
         """Return the direction in words."""
-        if self.kind in ("stay", "spiral"):
-            return self.kind
+        if self.kind == "spiral":
+            return "spiral"
+        if self.kind == "codim2_sliding":
+            return "codimension-2 sliding"
         return f"{self.kind} ({_NAMES[self.signs[0]]}, {_NAMES[self.signs[1]]})"
 
 
@@ -71,7 +73,7 @@ def directions_of(bits: int) -> tuple[ExitDirection, ...]:
         directions.append(ExitDirection("spiral"))
     for bit, branch in ((SLIDES_PLUS, 1), (SLIDES_MINUS, -1)):
         if bits >> bit & 1:
-            directions.append(ExitDirection("stay", branch=branch))
+            directions.append(ExitDirection("codim2_sliding", branch=branch))
     return tuple(directions)
 
 
@@ -95,7 +97,7 @@ def starts_at(
         direction = _towards(directions, target_side)
         if direction is None:
             return (), f"no exit direction to {policy.side} (exit directions: {known})"
-        sliding_directions = [other for other in directions if other.kind == "stay"]
+        sliding_directions = [other for other in directions if other.kind == "codim2_sliding"]
         if policy.after > 0.0 and sliding_directions:
             return [
                 _start(system, loss, sliding_directions[0], tolerance, policy.after, target_side)
@@ -131,13 +133,13 @@ def _start(
     dwell: float = 0.0,
     side: float = 1.0,
 ) -> Start:
-    """Return the start of a direction; a `stay` or an `escape` leaves to `side` after `dwell`."""
+    """Return the start of a direction; sliding that repels leaves to `side` after `dwell`."""
     sides, note = loss.sides.copy(), str(direction)
     pair = (loss.surface, loss.other)
     sides[list(pair)] = direction.signs
     if direction.kind == "spiral":
         return _along_spiral(system, loss, tolerance, side)
-    if direction.kind not in ("stay", "escape") or dwell <= 0.0:
+    if direction.kind not in ("codim2_sliding", "escape") or dwell <= 0.0:
         return Start(loss.x, sides, note=note, branch=direction.branch)
     surface = (
         loss.other if direction.kind == "escape" and direction.signs[1] == 0.0 else loss.surface

@@ -79,7 +79,7 @@ class Variation(NamedTuple):
     trial : (n, 1 + m)
     jacobian : (n, n + q)
     work : (2, >= n)
-    noise : (n + q,) rounding of the last derivatives by each column, over the sizes of the states
+    noise : (n + q,) rounding of the last derivative of each column, over the sizes of states
     level : (n + q,) level at which the last difference of a column was resolved
     parameter : (m,) parameter of a direction, -1 for none
     """

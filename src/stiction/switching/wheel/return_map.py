@@ -26,11 +26,11 @@ from stiction.switching.wheel.model import WheelOnTurntable
 
 __all__ = [
     "AlwaysSlip",
+    "LineExit",
     "LineOrbits",
     "LineReturns",
-    "LineWay",
     "LyapunovExponent",
-    "RandomWay",
+    "RandomExit",
     "Rule",
     "SlideIfPossible",
     "line_orbits",
@@ -51,7 +51,7 @@ _SPEED_AT_REST = 1e-6
 _SIGNS = np.array([1.0, -1.0, 0.0, 0.0])
 
 
-class LineWay(enum.Enum):
+class LineExit(enum.Enum):
     """Exit directions of the line: slip to one side, slide, or slide in the escaping region."""
 
     SLIP_PLUS = 0
@@ -68,7 +68,7 @@ class LineReturns:
     ----------
     r : (N,) position of the next arrival at the line [m]; NaN if it ends otherwise
     time : (N,) until then [time unit]
-    end : (N,) `line`, `two_fold`, `no_way` (no such exit direction), or as in an ensemble
+    end : (N,) `line`, `two_fold`, `no_exit` (no such exit direction), or as in an ensemble
     state : (N, 3) last state
     """
 
@@ -90,7 +90,7 @@ class LyapunovExponent:
 def line_return(
     wheel: WheelOnTurntable,
     r: npt.ArrayLike,
-    way: LineWay,
+    direction: LineExit,
     *,
     dwell: float = 0.0,
     side: float = 1.0,
@@ -103,7 +103,7 @@ def line_return(
     Parameters
     ----------
     r : (N,) positions on the line [m]
-    dwell, side : for `LineWay.ESCAPE`, time of sliding before it leaves, and the side; it does not
+    dwell, side : for `LineExit.ESCAPE`, time of sliding before it leaves, and the side; it does not
         leave where the dwell time is 0
 
     Source: formulas sheet, section 7.
@@ -112,9 +112,9 @@ def line_return(
     Examples
     --------
     >>> import stiction as st
-    >>> from stiction.switching.wheel.return_map import LineWay
+    >>> from stiction.switching.wheel.return_map import LineExit
     >>> wheel = st.WheelOnTurntable.at_two_fold(0.1859, -1.037)
-    >>> found = st.switching.line_return(wheel, [0.17], LineWay.SLIP_MINUS, workers=1)
+    >>> found = st.switching.line_return(wheel, [0.17], LineExit.SLIP_MINUS, workers=1)
     >>> found.end.tolist(), found.r.round(4).tolist()
     (['line'], [0.1697])
     """
@@ -128,12 +128,12 @@ def line_return(
         why="each is a position on the line.",
         try_="for example np.linspace(0.16, 0.18, 100).",
     ).copy()
-    ways = np.full(points.size, way.value, dtype=np.int64)
+    exits = np.full(points.size, direction.value, dtype=np.int64)
     leave = np.tile([np.inf, 0.0], (points.size, 1))
-    if way is LineWay.ESCAPE and dwell > 0.0:
+    if direction is LineExit.ESCAPE and dwell > 0.0:
         leave[:] = dwell, side
-    starts = _starts(wheel, points, ways, method)
-    return _returns(wheel, starts, _SIGNS[ways], leave, t_end, method, workers)
+    starts = _starts(wheel, points, exits, method)
+    return _returns(wheel, starts, _SIGNS[exits], leave, t_end, method, workers)
 
 
 # ---- rules
@@ -148,7 +148,7 @@ class Rule(Declared, abc.ABC):
 
         Parameters
         ----------
-        existing : (N, 4) which exit directions exist, in the order of `LineWay`
+        existing : (N, 4) which exit directions exist, in the order of `LineExit`
         """
 
 
@@ -159,7 +159,7 @@ class AlwaysSlip(Rule):
     def choose(self, existing: Flags, rng: np.random.Generator) -> tuple[Ints, Floats]:
         """Return `SLIP_MINUS` for all."""
         count = len(existing)
-        return np.full(count, LineWay.SLIP_MINUS.value), np.tile([np.inf, 0.0], (count, 1))
+        return np.full(count, LineExit.SLIP_MINUS.value), np.tile([np.inf, 0.0], (count, 1))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -168,13 +168,13 @@ class SlideIfPossible(Rule):
 
     def choose(self, existing: Flags, rng: np.random.Generator) -> tuple[Ints, Floats]:
         """Return `SLIDE` or `SLIP_MINUS`."""
-        slide = existing[:, LineWay.SLIDE.value]
-        ways = np.where(slide, LineWay.SLIDE.value, LineWay.SLIP_MINUS.value)
-        return ways, np.tile([np.inf, 0.0], (len(existing), 1))
+        slide = existing[:, LineExit.SLIDE.value]
+        exits = np.where(slide, LineExit.SLIDE.value, LineExit.SLIP_MINUS.value)
+        return exits, np.tile([np.inf, 0.0], (len(existing), 1))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class RandomWay(Rule):
+class RandomExit(Rule):
     """Any exit direction with equal probability; sliding in the escaping region ends at random.
 
     Parameters
@@ -187,11 +187,11 @@ class RandomWay(Rule):
     def choose(self, existing: Flags, rng: np.random.Generator) -> tuple[Ints, Floats]:
         """Return random exit directions, and times and sides for those that escape."""
         draws = np.where(existing, rng.random(existing.shape), -1.0)
-        ways = np.argmax(draws, axis=1)
+        exits = np.argmax(draws, axis=1)
         dwell = rng.exponential(1.0 / self.hazard, len(existing))
         side = np.where(rng.random(len(existing)) < 0.5, 1.0, -1.0)
-        escapes = ways == LineWay.ESCAPE.value
-        return ways, np.column_stack([np.where(escapes, dwell, np.inf), side])
+        escapes = exits == LineExit.ESCAPE.value
+        return exits, np.column_stack([np.where(escapes, dwell, np.inf), side])
 
 
 # ---- orbits of the map
@@ -330,15 +330,15 @@ class _Orbits:
             return slope
         r = self.r[on]
         every = np.array(
-            [_starts(self.wheel, r, np.full(r.size, w), self.method) for w in range(len(LineWay))]
+            [_starts(self.wheel, r, np.full(r.size, w), self.method) for w in range(len(LineExit))]
         )
         existing = np.isfinite(every[:, :, 0].T)
-        ways, leave = self.rule.choose(existing, self.rng)
-        ways = ways.astype(np.int64)
-        begin = [every[ways, np.arange(r.size)]]
-        signs, dwell = [_SIGNS[ways]], [leave]
+        exits, leave = self.rule.choose(existing, self.rng)
+        exits = exits.astype(np.int64)
+        begin = [every[exits, np.arange(r.size)]]
+        signs, dwell = [_SIGNS[exits]], [leave]
         if slopes:
-            begin.append(_starts(self.wheel, r + _TWIN, ways, self.method))
+            begin.append(_starts(self.wheel, r + _TWIN, exits, self.method))
             signs, dwell = signs * 2, dwell * 2
         if at.size and self.funnel is not None:
             x, side, spent = self.funnel.draw(at.size, self.rng)
@@ -379,14 +379,14 @@ class _Orbits:
 # ---- kernels
 
 
-def _starts(wheel: WheelOnTurntable, r: Floats, ways: Ints, method: EventDriven) -> Floats:
+def _starts(wheel: WheelOnTurntable, r: Floats, exits: Ints, method: EventDriven) -> Floats:
     """Return (N, 4) states next to the line and the time to them, NaN for no such direction."""
     from stiction.switching.wheel.return_kernels import line_starts
 
     fraction = min(max(_NEAREST, 1e3 * method.rtol), _FARTHEST)
     out = np.empty((r.size, 4))
     distance = fraction * float(np.max(wheel.compiled.scale))
-    line_starts(r.copy(), ways.astype(np.int64), wheel.params, distance, out)
+    line_starts(r.copy(), exits.astype(np.int64), wheel.params, distance, out)
     return out
 
 
@@ -413,7 +413,7 @@ def _returns(
     valid = np.isfinite(starts).all(axis=1)
     count = len(starts)
     r, time = np.full(count, np.nan), np.full(count, np.nan)
-    end = np.full(count, "no_way", dtype="<U16")
+    end = np.full(count, "no_exit", dtype="<U16")
     state = np.full((count, 3), np.nan)
     if not valid.any():
         return LineReturns(r, time, end, state)

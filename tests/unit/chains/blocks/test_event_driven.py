@@ -41,8 +41,8 @@ def compared(chain, path, values, method=METHOD):
 def test_the_same_as_single_runs(seed):
     rng = np.random.default_rng(seed)
     chain = random_chain(rng, st.Coulomb(0.2))
-    sound, doubtful = compared(chain, ("law", "mu"), rng.uniform(0.0, 0.4, 10))
-    assert (sound, doubtful) == (10, 0)
+    passed, invalid = compared(chain, ("law", "mu"), rng.uniform(0.0, 0.4, 10))
+    assert (passed, invalid) == (10, 0)
 
 
 @needs_compiler
@@ -61,8 +61,8 @@ def test_any_number_of_members_in_any_order():
 def test_with_a_jump_in_friction(seed):
     rng = np.random.default_rng(100 + seed)
     chain = random_chain(rng, st.StaticKinetic(0.4, 0.1))
-    sound, _ = compared(chain, ("law", "mu_kinetic"), rng.uniform(0.0, 0.4, 10))
-    assert sound >= 5
+    passed, _ = compared(chain, ("law", "mu_kinetic"), rng.uniform(0.0, 0.4, 10))
+    assert passed >= 5
 
 
 @needs_compiler
@@ -87,13 +87,13 @@ def test_runs_that_fail_are_left_to_single_runs():
     chain = random_chain(rng, st.Coulomb(0.05))
     chain = dataclasses.replace(chain, load=st.chains.Sine(8.0, 3.0))
     few = dataclasses.replace(METHOD, max_events=4)
-    sound, doubtful = compared(chain, ("law", "mu"), np.linspace(0.0, 1.5, 30), few)
-    assert sound > 0
-    assert doubtful > 0
-    assert sound + doubtful == 30
+    passed, invalid = compared(chain, ("law", "mu"), np.linspace(0.0, 1.5, 30), few)
+    assert passed > 0
+    assert invalid > 0
+    assert passed + invalid == 30
     steps = dataclasses.replace(METHOD, max_steps=20)
-    sound, doubtful = compared(chain, ("law", "mu"), np.linspace(0.0, 1.5, 30), steps)
-    assert (sound > 0, doubtful > 0, sound + doubtful) == (True, True, 30)
+    passed, invalid = compared(chain, ("law", "mu"), np.linspace(0.0, 1.5, 30), steps)
+    assert (passed > 0, invalid > 0, passed + invalid) == (True, True, 30)
 
 
 @needs_compiler

@@ -84,7 +84,7 @@ def check_members(chain, paths, columns):
         assert np.array_equal(made.normal_forces[k], one.normal_forces)
         assert np.array_equal(made.stick_bound[k], one.stick_bound)
         assert np.array_equal(made.mu_kinetic[k], one.friction.mu_kinetic)
-        assert np.array_equal(made.load_shares[k], one.load_shares)
+        assert np.array_equal(made.load_weights[k], one.load_weights)
         assert np.array_equal(made.x_start[k], one.x_start)
         assert np.array_equal(made.v_start[k], one.v_start)
         assert made.load_at(t)[k] == one.load.at(t[k])

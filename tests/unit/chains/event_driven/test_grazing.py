@@ -1,4 +1,4 @@
-"""Touches and ties: double roots that are no events, futures that are told, releases at once."""
+"""Grazing and degenerate thresholds: double roots without events, reported futures, releases."""
 
 import dataclasses
 import itertools
@@ -165,17 +165,17 @@ def test_a_load_that_reaches_the_bound(law, excess, slips):
     assert run.determinism.status == "deterministic"
 
 
-@pytest.mark.parametrize(("v_scale", "told"), [(0.1, 0), (1e-3, 0), (1e-7, 1), (1e-10, 1)])
-def test_weakening_as_sharp_as_a_jump(v_scale, told):
+@pytest.mark.parametrize(("v_scale", "reported"), [(0.1, 0), (1e-3, 0), (1e-7, 1), (1e-10, 1)])
+def test_weakening_as_sharp_as_a_jump(v_scale, reported):
     """Motions part like exp(t N (mu_s - mu_k) / (m v_scale)): that makes rounding decide."""
     law = st.ExponentialWeakening(0.25, 0.2, v_scale)
     run = st.solve(swung(law=law), st.EventDriven(), (0.0, 2.5))
-    assert [loss.kind for loss in run.determinism.losses] == ["grazing_onset"] * told
+    assert [loss.kind for loss in run.determinism.losses] == ["grazing_onset"] * reported
     assert run.stats["grazings"] == 1
     assert run.stats["events"] == 0
 
 
-# ---- ties
+# ---- degenerate thresholds
 
 
 def test_tied_masses_without_friction_go_at_once():
@@ -209,12 +209,12 @@ def test_the_judge_sees_a_lost_event():
     assert Judge(chain).verdict(run).error < 1e-12
     log = run.event_log
     for row in range(len(log)):
-        kept = np.arange(len(log)) != row
+        saved = np.arange(len(log)) != row
         fewer = dataclasses.replace(
-            log, time=log.time[kept], contact=log.contact[kept],
-            before=[m for m, k in zip(log.before, kept, strict=True) if k],
-            after=[m for m, k in zip(log.after, kept, strict=True) if k],
-            kind=[m for m, k in zip(log.kind, kept, strict=True) if k],
+            log, time=log.time[saved], contact=log.contact[saved],
+            before=[m for m, k in zip(log.before, saved, strict=True) if k],
+            after=[m for m, k in zip(log.after, saved, strict=True) if k],
+            kind=[m for m, k in zip(log.kind, saved, strict=True) if k],
         )  # fmt: skip
         assert Judge(chain).verdict(dataclasses.replace(run, event_log=fewer)).error > 1e-3
 

@@ -20,7 +20,7 @@ def chain(**change):
         "masses": np.array([1.0, 0.5]),
         "plate_springs": np.array([7.0, 2.0]),
         "plate_speed": 0.25,
-        "load_shares": np.array([0.5, -1.0]),
+        "load_weights": np.array([0.5, -1.0]),
         "load": SimpleNamespace(at=lambda t: -3.0 * np.asarray(t)),
         "normal_forces": np.array([10.0, 20.0]),
         "law": SimpleNamespace(has_jump=False),
@@ -39,11 +39,11 @@ def test_times_of_response():
 
 def test_forces_of_rounding():
     """A part in 10^12 of all forces on a mass, were springs pulled as far as they ever are."""
-    kept = {"x": np.array([[0.0, -3.0], [2.0, 1.0]]), "time": np.array([0.0, 8.0])}
+    saved = {"x": np.array([[0.0, -3.0], [2.0, 1.0]]), "time": np.array([0.0, 8.0])}
     moved = 0.25 * 8.0
     first = 4.0 * 2.0 + 5.0 * 5.0 + 7.0 * (2.0 + moved) + 0.5 * 24.0
     second = 5.0 * 5.0 + 1.0 * 3.0 + 2.0 * (3.0 + moved) + 1.0 * 24.0
-    found = losses._rounding(chain(), kept)
+    found = losses._rounding(chain(), saved)
     assert found == pytest.approx([1e-12 * first, 1e-12 * second], rel=1e-13)
 
 
@@ -88,7 +88,7 @@ def test_long_grazings_under_weakening_are_losses(mass, length, lost):
     assert losses.grazing_losses(chain(), touches()) == []
 
 
-def kept_of(run):
+def saved_of(run):
     names = ("x", "v", "friction", "mode")
     return {"time": run.time, **{name: run.variables[name].values.copy() for name in names}}
 
@@ -98,17 +98,17 @@ def test_audit_of_saved_states():
         mass=[1.0, 2.0], stiffness=20.0, load=st.Ramp(rate=1.0), law=st.Coulomb(mu=0.25)
     )
     run = st.solve(system, t_span=(0.0, 4.0), save=50)
-    kept = kept_of(run)
-    stick, slip = losses.state_checks(system, kept)
+    saved = saved_of(run)
+    stick, slip = losses.state_checks(system, saved)
     assert stick.ok
     assert slip.ok
     # a force beyond the bound, and a mass that moves while it sticks
-    at = np.argwhere(kept["mode"] == 0)[3]
-    kept["friction"][tuple(at)] = 1.5 * system.stick_bound[at[1]]
-    stick, _ = losses.state_checks(system, kept)
+    at = np.argwhere(saved["mode"] == 0)[3]
+    saved["friction"][tuple(at)] = 1.5 * system.stick_bound[at[1]]
+    stick, _ = losses.state_checks(system, saved)
     assert not stick.ok
     assert stick.value == pytest.approx(1.5)
-    assert stick.time == kept["time"][at[0]]
-    kept = kept_of(run)
-    kept["v"][tuple(at)] = 1e-3
-    assert not losses.state_checks(system, kept)[1].ok
+    assert stick.time == saved["time"][at[0]]
+    saved = saved_of(run)
+    saved["v"][tuple(at)] = 1e-3
+    assert not losses.state_checks(system, saved)[1].ok

@@ -1,4 +1,4 @@
-"""EventDriven against a slow second method, at ties, and at the limits of its work."""
+"""EventDriven against a slow second method, at degenerate thresholds, and at its limits of work."""
 
 import dataclasses
 import math
@@ -153,7 +153,7 @@ def test_agrees_with_a_second_method(name):
 
     def push(t):
         plate = chain.plate_springs * chain.plate_speed * t
-        return chain.load_shares * force(t) + plate
+        return chain.load_weights * force(t) + plate
 
     _, x, v, events = dense_events(
         chain.masses,
@@ -215,7 +215,7 @@ def corner(sign):
 
 @pytest.mark.parametrize("sign", [-1, 1])
 def test_vertex_of_the_stick_set(sign):
-    """A tie is decided by the load's direction, not by rounding: all move, or none."""
+    """At a degenerate threshold the load's direction decides, not rounding: all move, or none."""
     at_rest = st.solve(corner(sign), st.EventDriven(), (0.0, 0.5))
     assert at_rest.quantities["stop_time"].value == 0.0
     for rate in (1.0, -1.0):

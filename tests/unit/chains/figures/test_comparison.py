@@ -35,7 +35,7 @@ def test_curves_are_the_differences(runs):
         assert "fine" not in lines
     assert figure.axes[-1].get_xlabel() == "time (s)"
     assert "difference from fine" in figure.texts[0].get_text()
-    # the error of the marching scheme is of first order
+    # the error of the stepping scheme is of first order
     assert np.abs(lines["coarse"]).max() > 1.5 * np.abs(lines["middle"]).max()
 
 

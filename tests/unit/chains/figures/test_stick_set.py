@@ -39,7 +39,7 @@ def solved(request, make_run):
 
 def push(chain, run, at=-1):
     plate = chain.plate_springs * chain.plate_speed * run.time[at]
-    return chain.load_shares * float(chain.load.at(run.time[at])) + plate
+    return chain.load_weights * float(chain.load.at(run.time[at])) + plate
 
 
 def test_polygon_contains_the_equilibria(solved):

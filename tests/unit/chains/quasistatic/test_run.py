@@ -71,7 +71,7 @@ def check_inclusion(chain, history, tolerance=1e-9):
     """
     k, c, bound = chain.stiffness_matrix(), chain.damping_matrix(), chain.stick_bound
     t, x, v, mode = history.time, history.x, history.v, history.mode
-    drive = np.multiply.outer(chain.load.at(t), chain.load_shares) - x @ k - v @ c
+    drive = np.multiply.outer(chain.load.at(t), chain.load_weights) - x @ k - v @ c
     drive += np.multiply.outer(chain.plate_speed * t, chain.plate_springs)
     size = np.abs(drive).max() + bound.max()
     slip = v - chain.belt_speed

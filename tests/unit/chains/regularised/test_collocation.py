@@ -24,7 +24,7 @@ def decaying(x, s, p, out):
 
 def collocated(formula, p, z, h, tolerance):
     """Return z after a step of one mass at rest, and its estimated error."""
-    kept, (answer, switches) = addresses(formula, formula)
+    saved, (answer, switches) = addresses(formula, formula)
     masses, numbers, load = Mass.table(2), Numbers.table(), np.zeros((1, 3))
     masses["mass"], masses["stiffness"] = 1.0, 1.0
     numbers[0].answer, numbers[0].switches = answer, switches
@@ -36,7 +36,7 @@ def collocated(formula, p, z, h, tolerance):
     step.jac[0, 2, 5] = -2.0 * p * z if formula is falling else -p
     # the longest step of the test runs out of iterations near the end of its convergence
     co.collocate(m, sides, step, 0.0, h, np.inf, tolerance)
-    assert kept
+    assert saved
     return float(step.values[-1, 2]), float(abs(step.error[2]))
 
 

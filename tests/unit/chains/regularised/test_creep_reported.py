@@ -49,7 +49,7 @@ def test_a_load_without_a_period_has_the_half_cycles_of_the_motion(end):
 
 
 def test_a_slow_sine_below_a_fast_one_is_no_drift():
-    """Half a cycle later an odd multiple turns the load round, so that nothing can walk."""
+    """Half a cycle later an odd multiple turns the load round, so that nothing can creep."""
     load = SumOf([Sine(0.65 * 0.3 * 9.81, 1.0), Sine(0.3 * 0.3 * 9.81, 9.0)])
     run = solved(BRISTLES, load, 14.1)
     assert len(run.event_log) > 20
@@ -112,9 +112,9 @@ def test_loops_that_stay_open_by_their_closed_form(law, bound, back):
     level = bound * 9.81
     load = SumOf([st.Constant(0.5 * level), Sine(0.4 * level, 0.3)])
     run = solved(law, load, 65.0, damping=30.0)
-    walked = np.log(9.0) - np.log((1.0 + 0.9 * back) / (1.0 + 0.1 * back)) / back
+    moved = np.log(9.0) - np.log((1.0 + 0.9 * back) / (1.0 + 0.1 * back)) / back
     # of three whole cycles the first is not counted
-    assert drift_check(run).value == pytest.approx(2.0 * walked, rel=1e-3)
+    assert drift_check(run).value == pytest.approx(2.0 * moved, rel=1e-3)
     assert drift_check(run).ok is False
 
 

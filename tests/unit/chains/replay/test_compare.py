@@ -37,15 +37,15 @@ def replayed(run):
 
 def history_of(monkeypatch, chain, t_end, save=101):
     """Return what the method hands over."""
-    kept, build = [], solver.build_run
+    saved, build = [], solver.build_run
 
     def keep(*given):
-        kept.append(given[-1])
+        saved.append(given[-1])
         return build(*given)
 
     monkeypatch.setattr(solver, "build_run", keep)
     solve(chain, EventDriven(), (0.0, t_end), save=save)
-    return kept[0]
+    return saved[0]
 
 
 @pytest.mark.parametrize("save", [2, 1001])
@@ -191,7 +191,7 @@ def test_a_replay_changes_no_number():
 
 
 def test_long_runs_are_recorded_in_part(monkeypatch):
-    """Beyond its memory every other block of states is let go, and the line says so."""
+    """Beyond its memory every other block of states is released, and the line says so."""
     monkeypatch.setattr(trajectory_module, "MOST_NUMBERS", 20_000)
     monkeypatch.setattr(trajectory_module, "_BLOCK_SAMPLES", 64)
     monkeypatch.setattr(solver, "_TRACK_SAMPLES", 64)

@@ -23,7 +23,7 @@ def stretches(n, count, rng, longest, belt=0.0):
 def by_exponential(chain, given):
     """Return the ends: the state, 1, t and each sine with its cosine as one linear system."""
     n, (x, v) = chain.n_mass, (given.x.copy(), given.v.copy())
-    p = chain.load.pieces()
+    p = chain.load.segments()
     k, c, m = chain.stiffness_matrix(), chain.damping_matrix(), chain.masses
     mu = chain.friction.mu_kinetic * chain.normal_forces
     for s in range(given.t0.size):
@@ -34,8 +34,8 @@ def by_exponential(chain, given):
         a[:n, n : 2 * n] = np.eye(n)
         a[n : 2 * n, :n], a[n : 2 * n, n : 2 * n] = -k * on[:, None], -c * on[:, None]
         offset = p.offset[0] - p.rate[0] * p.time[0]
-        a[n : 2 * n, 2 * n] = on * (chain.load_shares * offset - mode * mu)
-        rise = chain.load_shares * p.rate[0] + chain.plate_springs * chain.plate_speed
+        a[n : 2 * n, 2 * n] = on * (chain.load_weights * offset - mode * mu)
+        rise = chain.load_weights * p.rate[0] + chain.plate_springs * chain.plate_speed
         a[n : 2 * n, 2 * n + 1] = on * rise
         a[2 * n + 1, 2 * n] = 1.0
         y[:n], y[n : 2 * n], y[2 * n], y[2 * n + 1] = x[:, s], v[:, s], 1.0, t
@@ -43,7 +43,7 @@ def by_exponential(chain, given):
             zip(p.amplitude, p.angular_frequency, p.phase, strict=True)
         ):
             at = 2 * n + 2 + 2 * j
-            a[n : 2 * n, at] = on * chain.load_shares * size_of
+            a[n : 2 * n, at] = on * chain.load_weights * size_of
             a[at, at + 1], a[at + 1, at] = w, -w
             y[at], y[at + 1] = np.sin(w * t + phase), np.cos(w * t + phase)
         y = expm(a * (given.t1[s] - t)) @ y

@@ -106,7 +106,7 @@ def test_none_is_reported_beyond_ten_margins(case, sign):
         m, k, mu, g, rate = numbers(seed)
         shift = 10.0 * MARGIN
         if case is grazing_slip:
-            # its margin is a share of the speed that the forces can cause
+            # its margin is a fraction of the speed that the forces can cause
             force = 4.0 * mu * m * g + 3.0 * rate * np.sqrt(m / k) * 2.0 * np.pi
             shift *= 1.0 + force / np.sqrt(k * m) / (rate / k)
         chain, t_end, when = case(seed, sign * shift)

@@ -56,7 +56,7 @@ def test_unchanged_modes_make_no_difference(seed, monkeypatch):
 
 @pytest.mark.parametrize("seed", range(4))
 def test_parts_make_no_difference(seed, monkeypatch):
-    """Parts end with a stuck mass; one that lets go joins two of them."""
+    """Parts end with a stuck mass; one that slips joins two of them."""
     chain = drawn(seed, 25)
     whole = stepped(chain, 0.5)
     monkeypatch.setattr(active_set_kernels, "PART", 2)

@@ -255,9 +255,9 @@ def test_a_resumed_run_is_the_same_to_the_last_bit(method, monkeypatch):
     )
     whole = st.solve(chain, method, (0.0, 3.0), save=31)
     monkeypatch.setattr(integrator, "_MOST_STEPS", 300)
-    book = Memory()
-    assert_same(whole, st.solve(chain, method, (0.0, 3.0), save=31, checkpoint=book))
-    pages = book.pages[:: max(1, len(book.pages) // 4)]
+    memory = Memory()
+    assert_same(whole, st.solve(chain, method, (0.0, 3.0), save=31, checkpoint=memory))
+    pages = memory.pages[:: max(1, len(memory.pages) // 4)]
     assert len(pages) >= 3
     for page in pages:
         assert page["contact_state"].shape == (2, 1)
@@ -276,11 +276,11 @@ def test_trials_between_the_steps_change_nothing(monkeypatch):
         inner, law = advance(stepper), stepper.law
 
         def step(problem, work, saved, events, steps):
-            kept = law.states.copy()
+            stored = law.states.copy()
             for speed in rng.random(5):
                 addresses = (law.mu, law.slope, law.static)
                 tried.extend(law_value(a, 10.0 * speed, law.start) for a in addresses)
-            assert np.array_equal(law.states, kept)
+            assert np.array_equal(law.states, stored)
             return inner(problem, work, saved, events, 7)
 
         return step
@@ -377,14 +377,14 @@ class InPython(SlipMemory):
 
     @property
     def formulas(self):
-        kept = super().formulas
+        stored = super().formulas
 
         def slow(v, z, p):
             if np.min(z[0]) < 0.05:
                 raise OverflowError("worn out")
-            return kept.mu(v, z, p)
+            return stored.mu(v, z, p)
 
-        return dataclasses.replace(kept, mu=slow)
+        return dataclasses.replace(stored, mu=slow)
 
 
 def test_formulas_that_do_not_compile_run_as_they_are():
@@ -458,8 +458,8 @@ def test_one_line_in_the_catalogue_makes_it_known_to_files(tmp_path):
         "raise SystemExit(main())",
     )
     folder = str(Path(slip_memory.__file__).parent)
-    kept = os.environ.get("PYTHONPATH")
-    environment = {**os.environ, "PYTHONPATH": folder + (os.pathsep + kept if kept else "")}
+    stored = os.environ.get("PYTHONPATH")
+    environment = {**os.environ, "PYTHONPATH": folder + (os.pathsep + stored if stored else "")}
     command = [sys.executable, "-c", "\n".join(lines)]
     command += ["run", "memory.toml", "--no-figures", "--out", "out"]
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)

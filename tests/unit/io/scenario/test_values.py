@@ -81,7 +81,7 @@ def test_values_are_taken(value, hint, made):
 
 
 @pytest.mark.parametrize(
-    ("value", "hint", "told"),
+    ("value", "hint", "reported"),
     [
         ("1.5", float, "a string, '1.5'; needs a number"),
         (True, float, "a bool, True; needs a number"),
@@ -106,8 +106,8 @@ def test_values_are_taken(value, hint, made):
         ({"a": "b"}, Mapping[str, float], "system.a.a: got a string, 'b'; needs a number"),
     ],
 )
-def test_other_values_are_refused(value, hint, told):
-    with pytest.raises(ScenarioError, match=told):
+def test_other_values_are_refused(value, hint, reported):
+    with pytest.raises(ScenarioError, match=reported):
         reader._convert(value, hint, "system.a")
 
 

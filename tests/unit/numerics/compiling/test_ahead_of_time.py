@@ -31,13 +31,13 @@ def test_a_process_that_is_killed_costs_its_own_kernel_alone(tmp_path, monkeypat
     (package / "killer.py").write_text(textwrap.dedent(KILLER))
     (package / "good.py").write_text(textwrap.dedent(GOOD))
     monkeypatch.syspath_prepend(str(tmp_path))
-    monkeypatch.setenv("STICTION_CACHE_DIR", str(tmp_path / "kept"))
+    monkeypatch.setenv("STICTION_CACHE_DIR", str(tmp_path / "saved"))
     shares = []
     lines = ["lethal.killer:deadly f8", "lethal.good:harmless f8"]
     failed = ahead_of_time.compile_lines(lines, shares.append)
     assert failed == {"lethal.killer:deadly f8": "the process that compiled it was killed"}
     assert shares[-1] == 1.0
-    assert len(list((tmp_path / "kept").glob("harmless-*"))) == 1
+    assert len(list((tmp_path / "saved").glob("harmless-*"))) == 1
 
 
 def test_an_error_without_words_has_a_line(monkeypatch):

@@ -114,11 +114,11 @@ def test_what_is_returned_outlives_the_arguments(mode):
     given = held()
     found = [first_of(given), inner_of(given).c, one_of(given, mode), turned(given, 0)]
     looks = [weakref.ref(part) for part in (given.a, given.b, given.part.c)]
-    kept = [part.copy() for part in found]
+    saved = [part.copy() for part in found]
     del given
     gc.collect()
     waste = [np.full(2, np.nan) for _ in range(100)]
-    for one, was in zip(found, kept, strict=True):
+    for one, was in zip(found, saved, strict=True):
         np.testing.assert_array_equal(one, was)
     del found, one, waste
     gc.collect()

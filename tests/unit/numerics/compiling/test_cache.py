@@ -15,31 +15,31 @@ from stiction.numerics.compiling.folders import folder_for, is_safe
 MODULE = {
     "inner.py": """
         import numba
-        from keeper import kept
+        from keeper import saved
         FACTOR = 2.0
 
-        @kept
+        @saved
         def inner(x):
             \"\"\"Return something.\"\"\"
             return FACTOR * x
     """,
     "middle.py": """
         import inner as low
-        from keeper import kept
+        from keeper import saved
 
-        @kept
+        @saved
         def middle(x):
             return low.inner(x) + 1.0
     """,
     "outer.py": """
-        from keeper import kept
+        from keeper import saved
         from middle import middle
 
-        @kept
+        @saved
         def outer(x):
             return middle(x) * 10.0
 
-        @kept
+        @saved
         def alone(x):
             return x - 1.0
     """,
@@ -47,7 +47,7 @@ MODULE = {
         import numba
         from stiction.numerics.compiling.cache import KernelCache
 
-        def kept(function):
+        def saved(function):
             dispatcher = numba.njit(error_model="numpy")(function)
             dispatcher._cache = KernelCache(function)
             return dispatcher
@@ -78,13 +78,13 @@ def compiled_once(tmp_path_factory):
     """The kernels of the modules, compiled in a folder of their own."""
     folder = written(tmp_path_factory.mktemp("once"))
     assert call(folder)[:3] == (70.0, 2.0, 4)
-    return folder / "kept"
+    return folder / "saved"
 
 
 @pytest.fixture
 def filled(place, compiled_once):
     """A folder with the modules and their kernels: names of entries hold no folder."""
-    shutil.copytree(compiled_once, place / "kept")
+    shutil.copytree(compiled_once, place / "saved")
     return place
 
 
@@ -93,7 +93,7 @@ def call(place, **environment):
     done = subprocess.run(
         [sys.executable, "-c", CALL],
         cwd=place,
-        env={**os.environ, "STICTION_CACHE_DIR": str(place / "kept"), **environment},
+        env={**os.environ, "STICTION_CACHE_DIR": str(place / "saved"), **environment},
         capture_output=True,
         text=True,
     )
@@ -146,7 +146,7 @@ def test_the_fields_of_what_a_kernel_is_given_count(place):
         "from typing import NamedTuple\nclass Given(NamedTuple):\n    a: float\n    b: float\n"
     )
     (place / "outer.py").write_text(
-        "from keeper import kept\nfrom given import Given\n\n@kept\ndef take(given):\n"
+        "from keeper import saved\nfrom given import Given\n\n@saved\ndef take(given):\n"
         "    return given.a\n\ndef outer(x):\n    return take(Given(x, 2.0 * x))\n"
         "def alone(x):\n    return x\n"
     )
@@ -179,7 +179,7 @@ DAMAGES = {
 def test_damaged_entries_are_compiled_again(filled):
     """Every entry is damaged in its own way; if one were taken, fewer would be compiled."""
     for name, damage in DAMAGES.items():
-        (path,) = (filled / "kept").glob(f"{name}-*.kernel")
+        (path,) = (filled / "saved").glob(f"{name}-*.kernel")
         path.write_bytes(damage(path.read_bytes()))
     outer, alone, compiled, said = call(filled)
     assert (outer, alone, compiled) == (70.0, 2.0, 4)
@@ -190,7 +190,7 @@ def test_damaged_entries_are_compiled_again(filled):
 @pytest.mark.parametrize("step", [1, 2, 3])
 def test_a_kernel_under_the_name_of_another_is_compiled_again(filled, step):
     """Every entry has what belongs to another one, and is whole in itself."""
-    paths = sorted((filled / "kept").glob("*.kernel"))
+    paths = sorted((filled / "saved").glob("*.kernel"))
     whole = [path.read_bytes() for path in paths]
     for k, path in enumerate(paths):
         path.write_bytes(whole[k - step])
@@ -202,7 +202,7 @@ def test_a_kernel_under_the_name_of_another_is_compiled_again(filled, step):
 
 def test_two_processes_may_compile_at_once(place):
     command = [sys.executable, "-c", CALL]
-    environment = {**os.environ, "STICTION_CACHE_DIR": str(place / "kept")}
+    environment = {**os.environ, "STICTION_CACHE_DIR": str(place / "saved")}
     both = [
         subprocess.Popen(command, cwd=place, env=environment, stdout=subprocess.PIPE, text=True)
         for _ in range(2)
@@ -211,11 +211,11 @@ def test_two_processes_may_compile_at_once(place):
         answer, _ = process.communicate(timeout=120)
         assert answer.split()[:2] == ["70.0", "2.0"]
     assert call(place)[:3] == (70.0, 2.0, 0)
-    assert not list((place / "kept").glob(".*"))
+    assert not list((place / "saved").glob(".*"))
 
 
 def test_a_folder_that_cannot_be_made_costs_time_alone(place):
-    (place / "kept").write_text("a file in the way")
+    (place / "saved").write_text("a file in the way")
     outer, alone, compiled, said = call(place)
     assert (outer, alone, compiled) == (70.0, 2.0, 4)
     assert said.count("compiled kernels cannot be cached") == 1
@@ -223,12 +223,12 @@ def test_a_folder_that_cannot_be_made_costs_time_alone(place):
 
 @pytest.mark.skipif(os.name != "posix", reason="POSIX permissions")
 def test_code_is_read_from_safe_folders(filled):
-    assert is_safe(filled / "kept")
-    (filled / "kept").chmod(0o777)
-    assert not is_safe(filled / "kept")
+    assert is_safe(filled / "saved")
+    (filled / "saved").chmod(0o777)
+    assert not is_safe(filled / "saved")
     assert call(filled)[2] == 4
-    (filled / "kept").chmod(0o755)
-    assert is_safe(filled / "kept")
+    (filled / "saved").chmod(0o755)
+    assert is_safe(filled / "saved")
     assert not is_safe(filled / "nowhere")
 
 
@@ -257,20 +257,20 @@ def test_digests_follow_names_and_closures():
 
 def test_what_is_left_over_is_removed(place):
     """Of killed processes, and of kernels as they once were; the youngest entries stay."""
-    kept = place / "kept"
-    kept.mkdir()
-    old, young = kept / ".outer1a2b", kept / ".outer3c4d"
+    saved = place / "saved"
+    saved.mkdir()
+    old, young = saved / ".outer1a2b", saved / ".outer3c4d"
     for path in (old, young):
         path.write_bytes(b"half a kernel")
     os.utime(old, (0, 0))
     for k in range(40):
-        path = kept / f"outer-{k:040d}.kernel"
+        path = saved / f"outer-{k:040d}.kernel"
         path.write_bytes(b"")
         os.utime(path, (k, k))
     call(place)
     assert not old.exists()
     assert young.exists()
-    left = sorted(path.name for path in kept.glob("outer-*"))
+    left = sorted(path.name for path in saved.glob("outer-*"))
     assert len(left) == 24
     assert f"outer-{39:040d}.kernel" in left
     assert f"outer-{0:040d}.kernel" not in left

@@ -22,7 +22,7 @@ RUNNER = "stiction.chains.event_driven.run:solve"
 def fresh(monkeypatch, tmp_path):
     """A machine without kernels, where nobody asks for a mode."""
     monkeypatch.setattr("stiction.numerics.compiling.choosing.GIVEN", None)
-    monkeypatch.setenv("STICTION_CACHE_DIR", str(tmp_path / "kept"))
+    monkeypatch.setenv("STICTION_CACHE_DIR", str(tmp_path / "saved"))
     monkeypatch.setattr(folders, "PACKAGED", tmp_path / "packaged")
 
 
@@ -124,7 +124,7 @@ def test_a_run_that_is_nearly_over_may_end(monkeypatch):
 def command(folder, *words, **variables):
     """Run the command line on a machine without kernels."""
     environment = {k: v for k, v in os.environ.items() if k != "STICTION_KERNELS"}
-    environment |= {"STICTION_CACHE_DIR": str(folder / "kept"), **variables}
+    environment |= {"STICTION_CACHE_DIR": str(folder / "saved"), **variables}
     code = "from stiction.cli.main import main; main()"
     return subprocess.run(
         [sys.executable, "-c", code, *words],
@@ -145,7 +145,7 @@ def test_a_small_first_run_compiles_nothing_and_says_so(tmp_path):
     reported = provenance(tmp_path / "a")
     assert reported["kernels"] == "plain"
     assert reported["compile_s"] == 0.0
-    assert not list((tmp_path / "kept").glob("*.kernel"))
+    assert not list((tmp_path / "saved").glob("*.kernel"))
 
 
 @pytest.mark.slow
@@ -162,7 +162,7 @@ def test_a_run_that_is_compiled_once_is_compiled_the_next_time(tmp_path):
 
 def test_a_small_first_run_of_unknown_length_reports_how_to_compile(tmp_path, monkeypatch):
     # kernels of others are there: of the other systems, and of another method of this one
-    monkeypatch.setenv("STICTION_CACHE_DIR", str(tmp_path / "kept"))
+    monkeypatch.setenv("STICTION_CACHE_DIR", str(tmp_path / "saved"))
     for other in (*({*systems()} - {"switching"}), "stiction.switching.ensembles.ensemble:run"):
         folders.mark_ready(other)
     done = command(tmp_path, "run", "normal-form", "--no-figures", "--out", "a")

@@ -1,4 +1,4 @@
-"""Where kernels are kept and read, and what is said when nothing can keep them."""
+"""Where kernels are saved and read, and the message when no folder can be written."""
 
 import os
 import stat
@@ -88,7 +88,7 @@ def test_a_program_without_a_console_goes_on(monkeypatch):
 
 
 def test_nothing_is_ready_where_nothing_can_be_cached(tmp_path, monkeypatch):
-    monkeypatch.setenv("STICTION_CACHE_DIR", str(tmp_path / "kept"))
+    monkeypatch.setenv("STICTION_CACHE_DIR", str(tmp_path / "saved"))
     folders.mark_ready("chains")
     assert folders.is_ready("chains")
     folders.report_once(folders.CANNOT_CACHE, "No space left on device")

@@ -66,7 +66,7 @@ def test_an_unknown_release_gets_the_same_numbers(version, tmp_path):
     (tmp_path / "run.py").write_text(_RUN)
     variables = {
         **os.environ,
-        "STICTION_CACHE_DIR": str(tmp_path / "kept"),
+        "STICTION_CACHE_DIR": str(tmp_path / "saved"),
         "STICTION_KERNELS": "compiled",
     }
     for _ in range(2):  # compiled, and loaded

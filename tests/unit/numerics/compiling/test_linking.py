@@ -197,7 +197,7 @@ def place(tmp_path):
 def call(place, name):
     environment = {
         **os.environ,
-        "STICTION_CACHE_DIR": str(place / "kept"),
+        "STICTION_CACHE_DIR": str(place / "saved"),
         "STICTION_KERNELS": "compiled",
     }
     done = subprocess.run(
@@ -231,7 +231,7 @@ def test_an_edit_below_is_seen_through_cached_inner_kernels(place):
 
 def test_an_inner_kernel_that_was_lost_is_made_again(place):
     call(place, "one")
-    for path in (place / "kept").glob("low-*"):
+    for path in (place / "saved").glob("low-*"):
         path.unlink()
     assert call(place, "two") == (12.0, ["low", "two"])
 
@@ -248,9 +248,9 @@ def test_a_kernel_apart_is_found_by_another_process(apart):
     assert call(apart, "one") == (108.0, ["low", "mid", "one"])
     assert call(apart, "two") == (12.0, ["two"])
     assert call(apart, "one") == (108.0, [])
-    (kept,) = (apart / "kept").glob("mid-*")
-    assert kept.suffix == ".kernel"
-    kept.unlink()
+    (saved,) = (apart / "saved").glob("mid-*")
+    assert saved.suffix == ".kernel"
+    saved.unlink()
     # the kernel that jumps to it is still there
     assert call(apart, "one") == (108.0, ["mid"])
 

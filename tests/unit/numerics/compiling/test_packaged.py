@@ -57,17 +57,17 @@ def compiled_once(tmp_path_factory):
     """A folder with a module and, packaged, its kernels."""
     folder = tmp_path_factory.mktemp("once")
     (folder / "toy.py").write_text(textwrap.dedent(MODULE))
-    kept = folder / "packaged" / "x86-64-v3"
-    kept.mkdir(parents=True)
+    saved = folder / "packaged" / "x86-64-v3"
+    saved.mkdir(parents=True)
     answer, compiled, _ = call(
         folder,
-        STICTION_CACHE_DIR=str(kept),
+        STICTION_CACHE_DIR=str(saved),
         STICTION_TARGET="x86-64-v3",
         NUMBA_CPU_NAME="x86-64-v3",
         NUMBA_CPU_FEATURES="",
     )
     assert (answer, compiled) == (14.0, 2)
-    for path in kept.glob("*.inner"):
+    for path in saved.glob("*.inner"):
         path.unlink()
     return folder
 
@@ -80,12 +80,12 @@ def package(compiled_once, tmp_path):
 
 def call(folder, before="", **variables):
     """Return what a fresh process computes, how many kernels it compiles, and what it says."""
-    kept = {k: v for k, v in os.environ.items() if not k.startswith(("STICTION_", "NUMBA_"))}
-    kept["STICTION_CACHE_DIR"] = str(folder / "own")
+    saved = {k: v for k, v in os.environ.items() if not k.startswith(("STICTION_", "NUMBA_"))}
+    saved["STICTION_CACHE_DIR"] = str(folder / "own")
     done = subprocess.run(
         [sys.executable, "-c", CALL.format(before=before)],
         cwd=folder,
-        env={**kept, "STICTION_KERNELS": "compiled", **variables},
+        env={**saved, "STICTION_KERNELS": "compiled", **variables},
         capture_output=True,
         text=True,
     )

@@ -84,9 +84,9 @@ def test_two_functions_that_call_each_other():
 
 def test_a_list_that_is_returned():
     def both(v):
-        kept = [v, 1]
+        saved = [v, 1]
         if v > 2.0:
-            return [v, kept[1]]
+            return [v, saved[1]]
         return [0.5 * v, 2.0 * v]
 
     fast = returning_tuples(both)

@@ -1,4 +1,4 @@
-"""Rods end in half spheres: what strikes them, rolls onto them, and falls off them."""
+"""Rods end in half spheres: what hits them, rolls onto them, and falls off them."""
 
 import math
 

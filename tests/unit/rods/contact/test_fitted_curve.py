@@ -185,10 +185,10 @@ def test_rolling_from_the_radius_and_the_state_of_each_rod_alone():
 
 
 def test_a_run_goes_on_to_the_same_bits():
-    kept = Memory(turn=3)
+    saved = Memory(turn=3)
     given = (unequal(0.5), st.RollingLeapfrog(5e-5), (0.0, 0.03))
-    whole = st.solve(*given, save=9, checkpoint=kept)
-    again = st.solve(*given, save=9, checkpoint=Memory(kept.state, turn=0))
+    whole = st.solve(*given, save=9, checkpoint=saved)
+    again = st.solve(*given, save=9, checkpoint=Memory(saved.state, turn=0))
     for name, variable in whole.variables.items():
         assert np.array_equal(variable.values, again.variables[name].values, equal_nan=True), name
     assert whole.events.equals(again.events)

@@ -22,7 +22,7 @@ def run_of(mu, step=2.5e-5, save=401, span=SPAN, **more):
     )
 
 
-def rubbing(run):
+def sliding(run):
     """Return pressing and tangential force at the saved times [N]."""
     force, normal = run.data.contact_force.values, run.data.lambda_n.values
     return -normal, np.sqrt(np.maximum((force**2).sum(axis=1) - normal**2, 0.0))
@@ -48,16 +48,16 @@ def test_friction_takes_energy_in_every_interval(slipping):
 
 def test_the_force_obeys_the_laws(slipping):
     mu, run = slipping
-    press, rub = rubbing(run)
+    press, slide = sliding(run)
     assert press.min() >= 0.0
     # the root of a difference of squares leaves the square root of rounding
-    assert np.all(rub <= mu * press * (1.0 + 1e-7) + 1e-6)
+    assert np.all(slide <= mu * press * (1.0 + 1e-7) + 1e-6)
     assert press.max() > 10.0
 
 
 def test_gap_and_force_exclude_each_other(slipping):
     run = slipping[1]
-    press, _ = rubbing(run)
+    press, _ = sliding(run)
     gap = run.data.gap.values
     assert gap.min() >= -1e-12 * 2.0 * SECTION.radius
     assert np.abs(press * gap).max() <= 1e-12
@@ -86,7 +86,7 @@ def test_energy_error_of_a_slipping_contact_is_of_second_order():
 
 def test_no_friction_has_no_tangential_force():
     run = run_of(0.0)
-    press, _ = rubbing(run)
+    press, _ = sliding(run)
     ratio = run.data.friction_ratio.values
     assert press.max() > 10.0
     assert np.nanmax(ratio) <= 1e-12

@@ -88,9 +88,9 @@ def test_a_stiff_rod_presses_on_a_ball_as_a_point_does_that_slides_over_it():
     reach = 0.05
     fast = 0.4**2 + 2.0 * 9.81 * reach * (1.0 - np.cos(lean))
     exact = mass * (9.81 * np.cos(lean) - fast / reach)
-    told = run.data.normal_force.values.ravel()
+    reported = run.data.normal_force.values.ravel()
     # reason: the blow of the start rings in the rod
-    assert told.mean() == pytest.approx(exact.mean(), rel=5e-3)
+    assert reported.mean() == pytest.approx(exact.mean(), rel=5e-3)
 
 
 @pytest.mark.parametrize("mu", [0.3, 1.0, 3.0])
@@ -142,11 +142,11 @@ def test_rolling_from_the_radius_and_the_state_of_each_rod_alone():
 @pytest.mark.parametrize("turn", [1, 4, 7])
 def test_a_run_goes_on_to_the_same_bits(turn):
     system, span = st.CrossedRods(friction=st.Coulomb(0.5)), (0.0, 0.06)
-    kept = Memory(turn=turn)
-    whole = st.solve(system, RollingLeapfrog(5e-5), span, save=9, checkpoint=kept)
-    assert kept.state is not None
+    saved = Memory(turn=turn)
+    whole = st.solve(system, RollingLeapfrog(5e-5), span, save=9, checkpoint=saved)
+    assert saved.state is not None
     again = st.solve(
-        system, RollingLeapfrog(5e-5), span, save=9, checkpoint=Memory(kept.state, turn=0)
+        system, RollingLeapfrog(5e-5), span, save=9, checkpoint=Memory(saved.state, turn=0)
     )
     assert len(whole.events) > 8
     for name, variable in whole.variables.items():

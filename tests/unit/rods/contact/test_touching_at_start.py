@@ -69,7 +69,7 @@ def groove(
     ids=str,
 )
 def test_a_rod_rests_in_a_groove(given):
-    """Forces are not unique, but hold the weight within the bound; nothing moves or strikes."""
+    """Forces are not unique, but hold the weight within the bound; nothing moves or hits."""
     run = st.solve(groove(**given), RollingLeapfrog(), (0.0, 0.005), save=6)
     assert run.status is st.Status.SOLVED
     assert run.audit.ok, run.audit

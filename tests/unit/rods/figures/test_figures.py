@@ -262,8 +262,8 @@ def test_lines_on_each_other_are_dashed():
 def test_contacts_with_a_plane_have_no_paths(no_pyvista):
     whole = made(contacts=9)
     names = ("s1", "s2", "s1_rate", "s2_rate", "det_A", "crossing_angle", "rolling_residual")
-    kept = {name: v for name, v in whole.variables.items() if name not in names}
-    figures = figures_of(dataclasses.replace(whole, variables=kept))
+    saved = {name: v for name, v in whole.variables.items() if name not in names}
+    figures = figures_of(dataclasses.replace(whole, variables=saved))
     assert figures.default == ("contact", "energy", "scene")
     figure = figures.contact()
     words = [ax.get_ylabel().replace("\n", " ").split(" (")[0] for ax in figure.axes]

@@ -25,5 +25,5 @@ def test_hand_over_to_a_crossing_inside_keeps_the_ledger(seed):
     run = dropped(seed)
     # pushed out at once, these had 2.4e-4 and 6.4e-5
     assert run.energy.imbalance_rel < 5e-6
-    # and the overlap is told
+    # and the overlap is reported
     assert "no_overlap" in {check.check for check in run.audit.failed}

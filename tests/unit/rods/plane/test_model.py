@@ -170,10 +170,10 @@ def test_it_goes_on_from_any_checkpoint(friction):
     def solved(checkpoint):
         return st.solve(falling, PlaneLeapfrog(), (0.0, 0.12), save=7, checkpoint=checkpoint)
 
-    kept = Memory()
-    whole = solved(kept)
+    saved = Memory()
+    whole = solved(saved)
     assert (whole.data.contact_mode.values > 0.0).any()
-    for page in kept.pages:
+    for page in saved.pages:
         again = solved(Memory(page))
         for name, variable in whole.variables.items():
             assert np.array_equal(variable.values, again.variables[name].values, equal_nan=True)

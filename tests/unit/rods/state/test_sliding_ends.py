@@ -50,9 +50,9 @@ def dragged(beside, mu=0.5, slides=True, at_start=False):
 @pytest.mark.parametrize("at_start", [False, True])
 def test_the_ignored_force_is_reported(at_start):
     run = dragged(1.0, at_start=at_start)
-    (told,) = [check for check in run.audit if check.check == "slides_feel_contacts"]
-    k = int(np.argmin(np.abs(run.time - told.time)))
-    assert run.time[k] == pytest.approx(told.time, rel=1e-12)
+    (reported,) = [check for check in run.audit if check.check == "no_axial_force_ignored"]
+    k = int(np.argmin(np.abs(run.time - reported.time)))
+    assert run.time[k] == pytest.approx(reported.time, rel=1e-12)
     force = run.data.contact_force.values[k]
     place = run.data.s1.values[k]
     place = 10.0 * place if at_start else 10.0 * (1.0 - place)
@@ -60,15 +60,15 @@ def test_the_ignored_force_is_reported(at_start):
     if place < 1.0:
         # what the node beyond the end would carry counts twice
         weight = 2.0 / 3.0 - place**2 + 0.5 * place**3 + (1.0 - place) ** 3 / 3.0
-    assert told.value == pytest.approx(weight * abs(force[0]) / np.linalg.norm(force), rel=1e-9)
-    assert not told.ok
-    assert told.note.endswith("contact 1 on rod 1")
+    assert reported.value == pytest.approx(weight * abs(force[0]) / np.linalg.norm(force), rel=1e-9)
+    assert not reported.ok
+    assert reported.note.endswith("contact 1 on rod 1")
 
 
 def test_nothing_is_lost_far_away_without_friction_or_where_nothing_slides():
     for run in (dragged(3.5), dragged(1.0, mu=0.0)):
-        (told,) = [check for check in run.audit if check.check == "slides_feel_contacts"]
-        assert told.ok
-        assert told.value < 1e-3
+        (reported,) = [check for check in run.audit if check.check == "no_axial_force_ignored"]
+        assert reported.ok
+        assert reported.value < 1e-3
     names = [check.check for check in dragged(1.0, slides=False).audit]
-    assert "slides_feel_contacts" not in names
+    assert "no_axial_force_ignored" not in names

@@ -104,11 +104,11 @@ def test_vtk_reads_what_was_written(saved):
             vtk_to_numpy(grid.GetPoints().GetData()), run.data.position.values[k]
         )
         for name, wanted in (("velocity", run.data.velocity[k]), ("radius_of_node", None)):
-            told = vtk_to_numpy(grid.GetPointData().GetArray(name))
+            reported = vtk_to_numpy(grid.GetPointData().GetArray(name))
             wanted = run.data[name] if wanted is None else wanted
-            np.testing.assert_array_equal(told, wanted)
+            np.testing.assert_array_equal(reported, wanted)
         for name in ("internal_force", "frame", "angular_velocity"):
-            told = vtk_to_numpy(grid.GetCellData().GetArray(name))
-            np.testing.assert_array_equal(told, run.data[name].values[k])
+            reported = vtk_to_numpy(grid.GetCellData().GetArray(name))
+            np.testing.assert_array_equal(reported, run.data[name].values[k])
         assert grid.GetNumberOfCells() == run.data.sizes["element"]
         assert {grid.GetCellType(i) for i in range(grid.GetNumberOfCells())} == {3}

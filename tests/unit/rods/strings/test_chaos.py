@@ -57,12 +57,12 @@ def test_a_strong_coupling_has_one_whatever_the_neighbour():
 
 
 def test_two_whole_runs_part_alike():
-    """Runs that are never brought back, and land on their corners, part as the march says."""
+    """Runs that are never brought back, and land on their corners, part as the stepper says."""
     strings = dataclasses.replace(STRONG, nodes=33)
     method = st.Characteristics(step=4e-3, check=False)
     grown = growth(strings, 100.0, method=method, size=1e-5, saves=51)
-    march = exponent(strings, 100.0, method=CRUDE)
-    mine = march.log_growth[march.time > 10.0].sum()
+    stepper = exponent(strings, 100.0, method=CRUDE)
+    mine = stepper.log_growth[stepper.time > 10.0].sum()
     whole = np.log(grown.distance[-1] / grown.distance[5])
     # reason: distances are weighed differently, and swing by such a factor in a period
     assert whole == pytest.approx(mine, abs=1.0)
@@ -149,8 +149,8 @@ def test_studies_measure_exponents():
     run = solved(STRONG, CRUDE, (0.0, 40.0), save=2)
     found = exponent(STRONG, 40.0, method=CRUDE)
     names = ("measured.lyapunov", "measured.lyapunov_error")
-    kept = results_of(run, Reading(names))
-    assert kept[names[0]].values == found.rate
-    assert kept[names[1]].values == found.error
+    saved = results_of(run, Reading(names))
+    assert saved[names[0]].values == found.rate
+    assert saved[names[1]].values == found.error
     with pytest.raises(st.ScenarioError, match=r"did you mean 'measured\.lyapunov'"):
         results_of(run, Reading(("measured.lyapunof",)))

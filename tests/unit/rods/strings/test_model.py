@@ -129,13 +129,13 @@ def test_energies_are_the_integrals_of_the_fields():
 
     u, v = energies(data["u"], data["u_t"]), energies(data["v"], data["v_t"])
     both = data["u"] + data["v"], data["u_t"] + data["v_t"]
-    told = {
+    reported = {
         "energy_u": sum(u),
         "energy_v": sum(v),
         "energy_P": 0.5 * sum(energies(*both)),
         "energy_M": sum(u) + sum(v) - 0.5 * sum(energies(*both)),
     }
-    for name, expected in told.items():
+    for name, expected in reported.items():
         np.testing.assert_allclose(run.data[name], expected, rtol=1e-3, err_msg=name)
     kinetic = run.ledger["kinetic"].to_numpy()
     assert kinetic.max() > 0.1

@@ -120,7 +120,7 @@ def test_projection_is_orthogonal(degree, rational):
 def test_projections_end(degree, count):
     """Of 5,000 projections all converge but one, at a centre of curvature.
 
-    There were 10 to 39: whole steps went there and back for ever where curvature changes much, and
+    There were 10 to 39: whole steps went back and forth for ever where curvature changes much, and
     were too short by far beyond half of its radius.
     """
     random = np.random.default_rng(count)

@@ -161,7 +161,7 @@ def test_stick_ends_at_a_higher_traction():
     assert np.array_equal(stuck[:, k.STATE] == k.STICKS, (free[:, k.STATE] == k.STICKS) | between)
 
 
-# ---------------------------------------------------------------- two half passes
+# ---------------------------------------------------------------- two-half-pass
 
 
 def two_bodies(meshes, element, friction):

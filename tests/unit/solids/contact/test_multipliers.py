@@ -157,9 +157,9 @@ def test_a_run_goes_on_where_it_stopped(tmp_path):
         if part > 0.55:
             raise Killed
 
-    kept = FileCheckpoint(tmp_path / "checkpoint.npz", "block", every=0.0)
+    saved = FileCheckpoint(tmp_path / "checkpoint.npz", "block", every=0.0)
     with pytest.raises(Killed):
-        st.solve(solid, method, times, progress=stop, checkpoint=kept)
+        st.solve(solid, method, times, progress=stop, checkpoint=saved)
     again = FileCheckpoint(tmp_path / "checkpoint.npz", "block", resume=True)
     rest = st.solve(solid, method, times, checkpoint=again)
     for name in ("force_x", "force_y", "nominal_contact", "normal_traction"):

@@ -109,7 +109,7 @@ def test_ledger_of_steps_with_friction(friction):
         first = last._replace(kinetic=0.0)
     assert heats[1] > 0.0
     if isinstance(friction, EA):
-        assert heats[2] == 0.0  # beyond its gap no law rubs
+        assert heats[2] == 0.0  # beyond its gap no law slides
 
 
 def test_an_energy_that_is_not_that_of_the_forces_leaves_the_ledger_open(monkeypatch):

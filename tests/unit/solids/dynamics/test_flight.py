@@ -43,7 +43,7 @@ def stretch(run):
 
 @pytest.mark.parametrize("velocity", [0.1, 3.0])
 def test_flight_changes_no_error(velocity):
-    """Errors are told beside how bodies change their shape, not beside how far they fly."""
+    """Errors are reported beside how bodies change their shape, not beside how far they fly."""
     rest, flies = bar(0.0), bar(velocity)
     assert flies.stats["steps"] == rest.stats["steps"]
     np.testing.assert_allclose(stretch(flies), stretch(rest), rtol=0.0, atol=1e-9)

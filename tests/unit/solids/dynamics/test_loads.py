@@ -38,7 +38,7 @@ def bar(*conditions, stages=()):
     return st.Solid([body], [], [*SIDES, *conditions], stages=stages, dimensionless=True)
 
 
-def told(run):
+def reported(run):
     """Return the work of all conditions at the end, and the ledger's."""
     assert run.status.ok, run.reason
     assert run.energy.imbalance_rel <= 1e-6
@@ -56,7 +56,7 @@ def test_a_stiff_bar_on_a_spring_swings(radius):
     method = GeneralisedAlpha(radius, steps=150, tolerance=None)
     end = 2.5 * math.sqrt(mass / k)
     run = st.solve(MovingSolid(bar(spring)), method, (0.0, end))
-    work = told(run)
+    work = reported(run)
     total = run.energy.kinetic + run.energy.stored + run.energy.algorithmic
     # the spring's end has done its work before the bar moves
     assert work[-1, -1] == pytest.approx(0.5 * k * 0.01**2, rel=1e-3)
@@ -74,7 +74,7 @@ def test_pressures_that_follow_close_the_ledger(radius):
     solid = st.Solid([Body(mesh, Q1(), NeoHookean(1.0, 0.3))], [], held, dimensionless=True)
     method = GeneralisedAlpha(radius, steps=40, tolerance=None)
     run = st.solve(MovingSolid(solid, 1e-3), method, (0.0, 1.0))
-    work = told(run)
+    work = reported(run)
     # the clamp does no work, and what is bent and moves came from the pressure
     assert np.all(work[:, 0] == 0.0)
     gained = run.energy.kinetic + run.energy.stored + run.energy.algorithmic
@@ -95,28 +95,28 @@ def test_a_drum_that_starts_turning_drags_a_heavy_block():
     solid = st.Solid([body], [contact], drives, dimensionless=True)
     method = GeneralisedAlpha(steps=40, tolerance=None)
     run = st.solve(MovingSolid(solid, 1e-2, drag=5.0), method, (0.0, 2.0))
-    work = told(run)
+    work = reported(run)
     assert work[-1, 2] > 0.0
     assert run.variables["force_x"].values[-1] > 0.0
     assert work[-1, 2] >= run.energy.total_friction_heat[-1] > 0.0
 
 
 def test_a_released_bar_swings_at_its_frequency():
-    """Stretched slowly, let go, and caught again: stages of a motion."""
+    """Stretched slowly, released, and caught again: stages of a motion."""
     pull = Driven(Boundary(0, "right"), 0, Program((0.0, 20.0), (0.0, 0.01)))
     caught = Stage(24.4, [Fixed(Boundary(0, "right"), (0,))])
     stages = [Stage(20.0, [pull]), Stage(24.0, []), caught]
     solid = bar(Fixed(Boundary(0, "left"), (0,)), stages=stages)
     method = GeneralisedAlpha(1.0, steps=400, tolerance=None)
     run = st.solve(MovingSolid(solid), method, (0.0, 24.4))
-    work = told(run)
+    work = reported(run)
     time, kinetic = run.energy.time, run.energy.kinetic
     free = (time >= 20.0) & (time <= 24.0)
     energy = (kinetic + run.energy.stored + run.energy.algorithmic)[free]
     assert np.ptp(energy) <= 1e-9 * energy[0]
     # a period is four lengths of the bar at the speed of waves: at rest again after two
     near = (time > 21.0) & (time < 23.0)
-    # reason: a row is kept every 0.061 only, and the least of them may be the next one
+    # reason: samples are 0.061 apart, and the least of them may be the next one
     assert time[near][np.argmin(kinetic[near])] == pytest.approx(22.0, abs=0.1)
     # four elements let the front of the wave run apart
     assert kinetic[near].min() <= 0.1 * energy[0]

@@ -91,7 +91,7 @@ def test_mass_of_a_body_in_space(element, lumped):
     np.testing.assert_allclose(found, exact, rtol=1e-12)
 
 
-class Kept(BodyShape):
+class Saved(BodyShape):
     """Leaves places where they are."""
 
     def moved(self, places):
@@ -104,10 +104,10 @@ def test_mass_by_elements_is_that_by_products(element, lumped):
     section = rectangle(2.0, 1.0, (4, 3))
     one, other = (
         swept_mass(SweptBody(section, (0.0, 0.4, 1.5), element, shape=s), ("top",), 3.0, lumped)
-        for s in (None, Kept())
+        for s in (None, Saved())
     )
     if lumped and element.SPLINE > 1:
-        # shares of an element are not products of shares
+        # fractions of an element are not products of shares
         assert other.sum() == pytest.approx(one.sum(), rel=1e-12)
         assert (other.diagonal() > 0.0).all()
         return

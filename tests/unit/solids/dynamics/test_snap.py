@@ -80,7 +80,7 @@ def strip(times, values, model):
 def test_snap_off_with_friction_sets_free_what_both_states_differ_by():
     """Drag, scheme and friction share the difference, whatever friction took on the other way.
 
-    Continuation goes back and forth between both states, and rubs there; the area between its
+    Continuation goes back and forth between both states, and slides there; the area between its
     branch and the jump is what is left, and no longer what a motion sets free.
     """
     path = st.solve(strip((0.0, 1.0), (0.0, 20.0), EA(0.02)), Continuation(steps=150))
@@ -127,7 +127,7 @@ def test_a_viscous_interface_takes_the_energy_of_the_snap():
 
 
 class Memory:
-    """A checkpoint that keeps the state at its turn, or gives back what it is told."""
+    """A checkpoint that keeps the state at its turn, or gives back what it is reported."""
 
     def __init__(self, turn=0, given=None):
         self.turn, self.given, self.asked, self.state = turn, given, 0, None

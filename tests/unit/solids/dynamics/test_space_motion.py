@@ -1,4 +1,4 @@
-"""A body in space in motion: what falls, and a cap that lets go."""
+"""A body in space in motion: what falls, and a cap that detaches."""
 
 import functools
 import sys

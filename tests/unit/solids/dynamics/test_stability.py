@@ -1,4 +1,4 @@
-"""Motions tell ways that balance has lost its hold on, unless they go that way."""
+"""Motions report directions in which equilibrium is unstable, unless they go that way."""
 
 import numpy as np
 import pytest
@@ -46,7 +46,7 @@ def test_an_upright_column_reports_that_it_could_bend():
     run = st.solve(column((0.0, 1.0), (0.0, 2.0)), GeneralisedAlpha(steps=100, tolerance=None))
     result = [loss for loss in run.determinism.losses if loss.kind == "bifurcation"]
     assert result
-    # it is told after a step, and steps are hundredths
+    # it is reported after a step, and steps are hundredths
     assert 0.5 <= result[0].time <= 0.53
     assert result[0].where["unstable_modes"] == 1
     assert result[0].where["growth_rate"] > 0.0

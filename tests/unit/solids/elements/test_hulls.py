@@ -80,8 +80,8 @@ def test_folded_cells_are_refused(shift):
     points, mesh = moved_node(shift)
     with pytest.raises(ModelError, match="2 folded, inverted or flat cells"):
         Mesh(points, mesh.cells, mesh.boundaries)
-    kept = Mesh(*[moved_node(np.sign(shift) * 0.24)[0], mesh.cells, mesh.boundaries])
-    assert 0.0 < least_of(discretise(kept, Q2()).hulls, kept.points) < 0.2
+    saved = Mesh(*[moved_node(np.sign(shift) * 0.24)[0], mesh.cells, mesh.boundaries])
+    assert 0.0 < least_of(discretise(saved, Q2()).hulls, saved.points) < 0.2
 
 
 def test_folded_triangles_are_refused():

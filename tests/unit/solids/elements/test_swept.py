@@ -95,13 +95,13 @@ def test_tangent_against_differences(element, degree, reduced, name):
         turn *= np.sign(np.linalg.det(turn))
         turned = forces(bulk, (parts.points + u) @ turn.T - parts.points)
         assert_allclose(turned, force @ turn.T, atol=1e-12 * np.abs(force).max())
-    told = []
+    reported = []
     for mode in ("compiled", "plain"):
         with jit.running(mode):
             residual, data = np.zeros_like(u), np.zeros(pattern.entries)
             assert bulk.add(u, residual, data) == 0
-            told.append((residual, data))
-    assert all(np.array_equal(a, b) for a, b in zip(*told, strict=True))
+            reported.append((residual, data))
+    assert all(np.array_equal(a, b) for a, b in zip(*reported, strict=True))
 
 
 @pytest.mark.parametrize("name", sorted(set(MATERIALS) - {"LinearElastic"}))

@@ -1,4 +1,4 @@
-"""Branches at bifurcations: followed, stopped at, or only told; columns, plates and arches."""
+"""Branches at bifurcations: followed, stopped at, or only reported; columns, plates and arches."""
 
 import numpy as np
 import pytest
@@ -162,7 +162,7 @@ def test_a_low_arch_snaps_at_its_limit_point():
     [st.Continuation(steps=20, max_steps=16), st.solids.Quasistatic(steps=8, max_halvings=2)],
 )
 def test_a_high_arch_leaves_sideways_before(method):
-    """Beyond that rise it bends to a side below its limit point, and both are told."""
+    """Beyond that rise it bends to a side below its limit point, and both are reported."""
     run, symmetric, sideways = arch(3.0, method)
     assert sideways < symmetric
     first = run.determinism.losses[0]

@@ -52,7 +52,7 @@ def test_residuals_stop_at_the_floor(element, material, size):
     problem = Problem(bent(element, material, size=size).assembled())
     never = Limits(0.0, 10)
     outcome = solve_step(problem, problem.start(0.0), 1.0, None, never, fastest().start())
-    # forces are far below their floor here, which the residuals are told over
+    # forces are far below their floor here, which the residuals are reported over
     stops = float(np.median(outcome.residuals[-4:])) * problem.force_floor
     assert 0.02 * problem.rounding < stops < problem.rounding
 

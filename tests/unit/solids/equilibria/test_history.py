@@ -1,4 +1,4 @@
-"""What is kept while a solid is followed: extremes, energies, rows that are asked for."""
+"""Records of a solid: extremes, energies, requested samples."""
 
 from types import SimpleNamespace
 

@@ -58,7 +58,7 @@ def pressed(about=(0.0, 0.0)):
     )
 
 
-def told(run, i):
+def reported(run, i):
     return np.array([run.data[f"reaction_{i}_{n}"].values for n in ("x", "y", "moment")])
 
 
@@ -66,7 +66,7 @@ def test_sums_of_reactions():
     """Supports, the rigid partner and the traction balance, and so do their moments."""
     about = np.array([0.3, -0.7])
     run = st.solve(pressed(about), st.solids.Quasistatic(steps=8))
-    bottom, right, circle, left = (told(run, i) for i in (1, 2, 3, 4))
+    bottom, right, circle, left = (reported(run, i) for i in (1, 2, 3, 4))
     # a corner belongs to both supports
     pulled = 0.02 * run.time
     forces = bottom[:2] + right[:2] + circle[:2] - np.array([0.0 * pulled, -pulled])
@@ -74,7 +74,7 @@ def test_sums_of_reactions():
         dataclass_with(pressed(about), Reaction(Nearest(0, (2.0, 0.0)), about)),
         st.solids.Quasistatic(steps=8),
     )
-    shared = told(both, 5)
+    shared = reported(both, 5)
     size = np.abs(circle[:2]).max()
     np.testing.assert_allclose(forces - shared[:2], 0.0, atol=1e-9 * size)
     # the traction acts on a side that moves: its moment follows from where that side is
@@ -91,7 +91,7 @@ def test_sums_of_reactions():
 
 
 def dataclass_with(solid, more):
-    """Return a solid with one more reaction to be told."""
+    """Return a solid with one more reaction to be reported."""
     import dataclasses
 
     readings = solid.readings
@@ -111,7 +111,7 @@ def test_moments_balance_to_rounding():
         readings=Readings(reactions=[Reaction(p, about) for p in places]),
     )
     run = st.solve(solid, st.solids.Quasistatic(steps=4, newton_tolerance=1e-12))
-    left, right = told(run, 1)[:, -1], told(run, 2)[:, -1]
+    left, right = reported(run, 1)[:, -1], reported(run, 2)[:, -1]
     np.testing.assert_allclose(left[:2] + right[:2], [0.0, 2e-3], atol=1e-12)
     drawn = run.data["drawn_position"].values
     at = np.argmin(np.linalg.norm(drawn[0] - (1.0, 0.5), axis=1))
@@ -125,8 +125,12 @@ def test_forces_and_moments_balance_in_space():
     body = SweptBody(rectangle(1.0, 1.0, (2, 2)), [0.0, 0.4, 1.0], Q1(), NeoHookean(1.0, 0.3))
     top, bottom = Boundary(0, "top"), Boundary(0, "bottom")
     held = [Fixed(bottom, (0, 1, 2)), *(Driven(top, c, to(0.1 - 0.15 * c)) for c in range(3))]
-    told_at = [Reaction(top, (3.0, -1.0, 2.0)), Reaction(bottom, (3.0, -1.0, 2.0)), Reaction(top)]
-    solid = st.Solid([body], [], held, readings=Readings(reactions=told_at))
+    reported_at = [
+        Reaction(top, (3.0, -1.0, 2.0)),
+        Reaction(bottom, (3.0, -1.0, 2.0)),
+        Reaction(top),
+    ]
+    solid = st.Solid([body], [], held, readings=Readings(reactions=reported_at))
     run = st.solve(solid, st.solids.Quasistatic(steps=2, newton_tolerance=1e-12))
     parts = ("x", "y", "z", "moment_x", "moment_y", "moment_z")
     one, other, origin = (

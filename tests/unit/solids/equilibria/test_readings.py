@@ -33,7 +33,7 @@ def parabola(element, gap=0.15, shift=0.0):
 
 
 def at_rest(bodies, partner, friction=None):
-    """Return a problem and what it tells about the undeformed state."""
+    """Return a problem and what it reports about the undeformed state."""
     contact = Contact(Boundary(0, "bottom"), partner, LAW, friction or Frictionless())
     problem = Problem(Assembled(bodies, [contact]))
     state = problem.start(0.0)

@@ -1,4 +1,4 @@
-"""What is told of a run does not depend on the rows that are kept."""
+"""Reports of a run do not depend on the saved samples."""
 
 import numpy as np
 import pytest
@@ -47,7 +47,7 @@ def peeled(**given):
     )
 
 
-def told(run):
+def reported(run):
     return (
         [(c.check, c.ok, c.value, c.time) for c in run.audit.checks],
         {name: quantity.value for name, quantity in run.quantities.items()},
@@ -59,7 +59,7 @@ def told(run):
 @pytest.mark.parametrize("case", [pressed, peeled])
 @pytest.mark.parametrize("save", [2, [0.0, 0.31, 0.32, 0.777], 7])
 def test_reports_do_not_depend_on_the_saved_samples(case, save):
-    assert told(case(save=save)) == told(case())
+    assert reported(case(save=save)) == reported(case())
 
 
 def test_rows_between_steps_are_in_balance():
@@ -79,7 +79,7 @@ def test_rows_between_steps_are_in_balance():
 
 
 def test_rows_without_balance_are_counted():
-    """Within a jump nothing balances: the end of the step stands for the row, and it is told."""
+    """Within a jump nothing balances: the row is the end of the step, and this is reported."""
     system = st.StripPeeling(model=st.EA(mu=0.02), cells=(60, 2), u_end=30.0)
     run = st.solve(
         system,
@@ -94,7 +94,7 @@ def test_rows_without_balance_are_counted():
 
 @pytest.mark.parametrize("unit", [1e-15, 1e-9, 1e12])
 def test_rows_are_those_asked_for_in_any_unit_of_time(unit):
-    """Bodies of nanometres move in picoseconds; times are told apart by parts of the span."""
+    """Bodies of nanometres move in picoseconds; times differ by fractions of the span."""
 
     def run(unit):
         end = Program((0.0, 0.5 * unit), (0.0, -0.02))
@@ -116,7 +116,7 @@ def test_rows_are_those_asked_for_in_any_unit_of_time(unit):
 
 
 def test_times_of_a_path_are_those_travelled():
-    """Load steps within a path, behind corners of programs, tell program time beside it."""
+    """Load steps within a path, behind corners of programs, report program time beside it."""
     law = st.LennardJones.from_strength(0.05, 2e-3)
     body = Body(rectangle(0.5, 1.0, (2, 2)), Q1(), LinearElastic(0.5, 0.0))
     sides = [Fixed(Boundary(0, side), (0,)) for side in ("left", "right")]
@@ -132,6 +132,6 @@ def test_times_of_a_path_are_those_travelled():
     run = st.solve(solid, st.Continuation(steps=20, max_steps=400))
     time, at = np.asarray(run.time), run.data["program_time"].values
     np.testing.assert_allclose(np.diff(time), np.abs(np.diff(at)), rtol=0.0, atol=1e-12)
-    told = [program.at(t) for t in at]
-    np.testing.assert_allclose(run.data["displacement"].values, told, rtol=0.0, atol=1e-14)
+    reported = [program.at(t) for t in at]
+    np.testing.assert_allclose(run.data["displacement"].values, reported, rtol=0.0, atol=1e-14)
     assert at.min() < at[-1] < time[-1]

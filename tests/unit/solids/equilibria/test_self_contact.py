@@ -79,11 +79,11 @@ def test_legs_of_a_fold_press(monkeypatch):
     """Action is reaction, moments balance, and the ledger closes."""
     states, add = [], Recorder.add
 
-    def kept(self, state, trial, *given, **named):
+    def saved(self, state, trial, *given, **named):
         states.append((state, trial))
         add(self, state, trial, *given, **named)
 
-    monkeypatch.setattr(Recorder, "add", kept)
+    monkeypatch.setattr(Recorder, "add", saved)
     solid = folded(0.68, 0.1)
     run = st.solve(solid, st.solids.Quasistatic(steps=15))
     problem = Problem(solid.assembled())

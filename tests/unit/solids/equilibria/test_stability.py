@@ -1,4 +1,4 @@
-"""Buckling is told, with its place, by every method."""
+"""Buckling is reported, with its place, by every method."""
 
 import numpy as np
 import pytest
@@ -30,7 +30,7 @@ EULER = np.pi**2 / 12.0 / LONG**2
 
 
 def column(end, method, *, push=0.0, clamped=False, cells=(24, 1)):
-    """Press a column from its right end, which is kept upright."""
+    """Press a column from its right end, which is held upright."""
     right = Boundary(0, "right")
     held = [Driven(right, 0, Program((0, 1), (0, -end * LONG))), Fixed(Boundary(0, "left"))]
     if clamped:
@@ -99,7 +99,7 @@ def test_a_branch_under_a_rigid_partner_with_friction_is_reported():
     )
     run = st.solve(pressed, st.solids.Quasistatic(steps=8))
     (loss,) = (loss for loss in run.determinism.losses if is_branch(loss))
-    # with friction the sign of the determinant tells odd from even
+    # with friction the sign of the determinant reports odd from even
     assert loss.where["unstable_modes"] == "odd"
     force = np.interp(loss.where["program_time"], run.time, run.data["force_y"].values)
     # reason: the end sticks, as between two clamps, but the law between gives a little

@@ -35,7 +35,7 @@ LAW = LennardJones.from_strength(max_tension=0.05, work_of_adhesion=0.01)
 
 
 class Memory:
-    """A checkpoint that keeps the state at its turn, or gives back what it is told."""
+    """A checkpoint that keeps the state at its turn, or gives back what it is reported."""
 
     def __init__(self, turn=0, given=None):
         self.turn, self.given, self.asked, self.state = turn, given, 0, None
@@ -119,7 +119,7 @@ def test_each_stage_has_its_rows():
     assert (some.time > 1.0).sum() >= 20
     every = st.solve(preload_shear_hold(steps=20), method, t_span=(0.0, 3.0))
     assert (every.time <= 1.0).sum() == 21
-    # what is told of the run does not depend on its rows
+    # what is reported of the run does not depend on its rows
     assert some.quantities["peak_force_y"].value == every.quantities["peak_force_y"].value
     assert some.energy.external_work[-1] == every.energy.external_work[-1]
 
@@ -175,7 +175,7 @@ LEFT = Boundary(0, "left")
 
 
 def spring(k, *reach):
-    """A spring on the left side, whose other end moves as far as told in one second."""
+    """A spring on the left side, whose other end moves as far as reported in one second."""
     times = (0.0, 1.0)[: len(reach)]
     return Spring(LEFT, 0, k, Program(times, reach))
 
@@ -254,7 +254,7 @@ def test_a_force_that_stays_over_stages_has_its_work():
 
 
 def test_a_block_between_two_bodies_is_released():
-    """By virtual work energies close in any step, the one that lets go too."""
+    """By virtual work energies close in any step, the step of release too."""
     blocks = [rectangle(1.0, 0.5, (4, 2), (0.0, y)) for y in (0.0, 0.5 + LAW.gap_eq)]
     solid = st.Solid(
         [Body(mesh, Q1(), NeoHookean(1.0, 0.3)) for mesh in blocks],

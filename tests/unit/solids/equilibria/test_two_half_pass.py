@@ -1,4 +1,4 @@
-"""What load steps by half passes stop at and jump over: the equations turn back, or it is told."""
+"""Where load steps with the two-half-pass stop or jump: equations turn back, or it is reported."""
 
 import itertools
 
@@ -23,7 +23,7 @@ LIMITS = Limits(1e-9, 30)
 
 
 def punch():
-    """A punch with sharp edges that is pressed on a longer block, by half passes, and rubs."""
+    """A punch with sharp edges that is pressed on a longer block and slides, two-half-pass."""
     law = LennardJones.from_strength(0.05, 0.01)
     lower, upper = rectangle(10.0, 2.0, (30, 4), (0.0, -2.0)), rectangle(3.0, 1.5, (9, 3))
     bodies = [Body(m, Q1N2(), NeoHookean(1.0, 0.3)) for m in (lower, upper.moved((1, law.gap_eq)))]
@@ -66,7 +66,7 @@ def states_in_balance(problem, state, t, points):
 
 
 def test_passes_of_a_punch_turn_back():
-    """Where load steps leap, two states of balance meet and end: stick, and slip of two points.
+    """Where load steps jump, two states of balance meet and end: stick, and slip of two points.
 
     Beside an edge friction bears on one body alone. Before, both states are solutions, with
     determinants of opposite signs; beyond, none of the four ways to stick and slip is.
@@ -103,8 +103,8 @@ def test_a_jump_in_two_half_pass_contact_is_reported():
 def test_work_that_passes_do_not_share_is_no_jump():
     """A round slider comes down on a block: a step is open by energy, all along its way.
 
-    Half passes do not share all of their work. In sixteen parts of the step every part misses
-    its share of that, which `action_reaction_balance` tells; the path is smooth.
+    Two passes do not share all of their work. In sixteen parts of the step every part misses
+    its fraction of that, which `action_reaction_balance` reports; the path is smooth.
     """
     law = LennardJones.from_strength(0.03, 2e-3)
     slider = rotated(half_disc(1.0, (6, 3), 4)).moved((2.0, 1.25 + law.gap_eq))

@@ -96,7 +96,7 @@ def test_ledger_of_loose_balance(newton_tolerance):
     method = st.solids.Quasistatic(steps=3, work_tolerance=1e-11, newton_tolerance=newton_tolerance)
     run = st.solve(solid, method, (0.0, 2.0))
     assert run.energy.imbalance_rel < 1e-11
-    # forces of four digits, as asked for: the audit tells, and they are not without any
+    # forces of four digits, as asked for: the audit reports, and they are not without any
     failed = {check.check for check in run.audit.failed}
     assert ("residual_above_roundoff" in failed) is (newton_tolerance > 1e-6)
 
@@ -146,7 +146,7 @@ def test_the_rule_finds_jumps_and_kinks():
 
 
 def test_breakpoints_split_the_rule():
-    """Forty jumps of a smooth function, each told by a mark: to rounding, for little more."""
+    """Forty jumps of a smooth function, each with a breakpoint: to rounding, for little more."""
     at = np.sort(np.random.default_rng(2).uniform(0.0, 1.0, 40))
     jump = np.random.default_rng(3).standard_normal(40)
 

@@ -32,8 +32,8 @@ def sheared():
 
 
 def without(run, *names):
-    kept = {key: value for key, value in run.variables.items() if key not in names}
-    return dataclasses.replace(run, variables=kept)
+    saved = {key: value for key, value in run.variables.items() if key not in names}
+    return dataclasses.replace(run, variables=saved)
 
 
 def lines(ax, colour):

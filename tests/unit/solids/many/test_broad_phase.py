@@ -226,7 +226,7 @@ def test_distant_pairs_are_activated_later():
 def test_one_boundary_between_two_punches():
     """One boundary under two punches has the same forces as two boundaries."""
     law = LennardJones.from_strength(0.05, 2e-3, adhesive=False)
-    rubs = EA(0.2, 0.0)
+    slides = EA(0.2, 0.0)
     block_ = rectangle(8.0, 1.0, (16, 3), (0.0, -1.0))
     punches = [rectangle(2.0, 1.0, (3, 2), (x, 0.9 * law.gap_eq)) for x in (1.0, 5.0)]
     found = []
@@ -235,7 +235,7 @@ def test_one_boundary_between_two_punches():
         sides = ["left half", "right half"] if split else ["top", "top"]
         bodies = [Body(mesh, Q1(), NeoHookean(1.0, 0.3)) for mesh in (below, *punches)]
         contacts = [
-            Contact(Boundary(k + 1, "bottom"), Boundary(0, side), law, rubs, passes="mortar")
+            Contact(Boundary(k + 1, "bottom"), Boundary(0, side), law, slides, passes="mortar")
             for k, side in enumerate(sides)
         ]
         held = [Fixed(Boundary(0, "bottom"))]
@@ -277,7 +277,7 @@ RIM = [Boundary(k, "rim") for k in range(3)]
 
 
 @pytest.mark.parametrize(
-    ("settings", "told"),
+    ("settings", "reported"),
     [
         ({"boundaries": 3}, r"ContactAmong\.boundaries: got 3"),
         ({"boundaries": []}, r"ContactAmong\.boundaries: got 0 boundaries"),
@@ -293,8 +293,8 @@ RIM = [Boundary(k, "rim") for k in range(3)]
         ({"boundaries": RIM, "passes": "both"}, r"Contact\.passes"),
     ],
 )
-def test_bad_contacts_among_many_are_refused(settings, told):
-    with pytest.raises(ModelError, match=told):
+def test_bad_contacts_among_many_are_refused(settings, reported):
+    with pytest.raises(ModelError, match=reported):
         ContactAmong(**settings)
 
 

@@ -112,20 +112,20 @@ def test_pairs_are_activated_in_a_run(passes):
 def test_a_resumed_run_has_its_activated_pairs():
     """From a checkpoint before, between and after pairs are activated: the same bits."""
     solid, method = row("mortar", **SYSTEMS["mortar"]), st.solids.Quasistatic(steps=10)
-    kept = Memory()
-    whole = st.solve(solid, method, checkpoint=kept)
-    activated = [len(page["joined"]) for page in kept.pages]
+    saved = Memory()
+    whole = st.solve(solid, method, checkpoint=saved)
+    activated = [len(page["joined"]) for page in saved.pages]
     assert activated[0] == 0
     assert activated[-1] == 2
     places = [activated.index(n) for n in (0, 1, 2)]
     for at in places:
-        again = st.solve(solid, method, checkpoint=Memory(kept.pages[at], turn=0))
+        again = st.solve(solid, method, checkpoint=Memory(saved.pages[at], turn=0))
         for name in whole.data:
             np.testing.assert_array_equal(again.data[name], whole.data[name])
         assert again.energy.columns().keys() == whole.energy.columns().keys()
         for name, values in whole.energy.columns().items():
             np.testing.assert_array_equal(again.energy.columns()[name], values)
-    page = dict(kept.pages[places[1]])
+    page = dict(saved.pages[places[1]])
     for wrong in ([[0, 1, 1]], [[1, 0, 2]], [[0, 0, 1]], [[0, 2, 9]]):
         page["joined"] = np.array(wrong)
         with pytest.raises(StoreError, match="joined"):

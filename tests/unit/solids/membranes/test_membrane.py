@@ -98,8 +98,8 @@ def test_uniaxial_and_pure_shear(law, stretch):
     assert_allclose(force, [tension * whole, 0.0, 0.0], atol=1e-12 * stretch)
     assert_allclose(problem.bulk.energy(u), energy * whole * length, atol=1e-13 * stretch**2)
     # current force per current width
-    told = principal(problem.bulk.sheets[0], u)
-    assert_allclose(told.max(axis=0), young * thickness * tension / across, atol=1e-12)
+    reported = principal(problem.bulk.sheets[0], u)
+    assert_allclose(reported.max(axis=0), young * thickness * tension / across, atol=1e-12)
 
 
 def test_prestretch_is_a_stretch():

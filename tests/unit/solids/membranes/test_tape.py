@@ -49,8 +49,8 @@ def test_gaps_are_at_least_those_of_equilibrium():
     gap = narrow().data["gap"].values
     law = TapePeeling().assembled().contacts[0].adhesion
     assert gap.min() > 0.95 * law.gap_eq  # reason: waves of coarse elements before the front
-    told = narrow().quantities["smallest_gap"].value
-    assert told <= gap.min() / law.gap_eq + 1e-12
+    reported = narrow().quantities["smallest_gap"].value
+    assert reported <= gap.min() / law.gap_eq + 1e-12
 
 
 def test_friction_holds_the_stretched_tape_from_the_start():
@@ -104,13 +104,13 @@ def test_vertical_forces_are_alike_and_horizontal_ones_differ():
 
 def test_closed_form_of_the_steady_peel():
     """By a solver of two equations at once, and against numbers from elsewhere."""
-    for law, told in (
+    for law, reported in (
         (exact.uniaxial, (2.234, 26.55, 0.678, 0.6065, 0.3030)),
         (exact.pure_shear, (2.204, 26.28, 0.7034, 0.6307, 0.3115)),
     ):
         found = exact.steady_peel(WORK, math.pi / 4.0, law)
         short = (found.stretch, math.degrees(found.angle), found.force, found.along, found.away)
-        assert_allclose(short, told, rtol=3e-4)
+        assert_allclose(short, reported, rtol=3e-4)
 
         def rest(z, law=law):
             stretch, film, slid = z

@@ -14,7 +14,7 @@ def test_increasing_lines_from_0_to_1_are_accepted():
 
 
 @pytest.mark.parametrize(
-    ("lines", "told"),
+    ("lines", "reported"),
     [
         ([0.0, 0.1, 0.7, 0.9], "4 values from 0 to 0.9"),
         ([0.1, 0.2, 0.7, 1.0], "4 values from 0.1 to 1"),
@@ -22,6 +22,6 @@ def test_increasing_lines_from_0_to_1_are_accepted():
         ([0.0, 0.5, 1.0], "3 values"),
     ],
 )
-def test_other_lines_are_refused(lines, told):
-    with pytest.raises(ModelError, match=told):
+def test_other_lines_are_refused(lines, reported):
+    with pytest.raises(ModelError, match=reported):
         rising("here", lines, 3)

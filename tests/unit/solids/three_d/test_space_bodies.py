@@ -33,7 +33,7 @@ FRICTION = {"DI": DI(0.5, 1.0, 20.0), "EA": EA(0.5, 1.0)}
 
 
 def test_a_block_in_tension():
-    """One stretch: the stress of the law with free sides, in every row of the run."""
+    """One stretch: the stress of the law with free sides, in every sample of the run."""
     body = SweptBody(rectangle(1.0, 0.5, (3, 2)), BREAKS, Q1(), NeoHookean(1.0, 0.3))
     held = [Fixed(Boundary(0, name), (k,)) for k, name in enumerate(("left", "bottom", "back"))]
     pull = Driven(Boundary(0, "right"), 0, Program((0, 1), (0.0, 0.4)))

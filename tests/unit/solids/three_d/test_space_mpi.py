@@ -31,7 +31,7 @@ def missing(modules):
 
 
 def on(processes, solver, cells=2):
-    """Return what the benchmark tells on so many processes."""
+    """Return what the benchmark reports on so many processes."""
     # Open MPI: root may run it, and more processes than cores
     mine = {
         "OMPI_ALLOW_RUN_AS_ROOT": "1",

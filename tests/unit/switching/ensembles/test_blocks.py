@@ -1,4 +1,4 @@
-"""The loop over blocks of starts: which starts, how many threads, what kernels are told."""
+"""The loop over blocks of starts: which starts, how many threads, what kernels are reported."""
 
 import os
 from types import SimpleNamespace
@@ -83,8 +83,8 @@ def flows(monkeypatch):
 
     def follow(work, functions, x, sides, dwell, stop, limits, grid, views):
         limit = limits[0]
-        told = (limit.t_end, limit.direction, limit.steps, limit.off)
-        seen.calls.append((len(x), len(sides), len(dwell), told, len(views.state)))
+        reported = (limit.t_end, limit.direction, limit.steps, limit.off)
+        seen.calls.append((len(x), len(sides), len(dwell), reported, len(views.state)))
         views.state[:] = len(seen.calls)
         if grid.cells.size:
             grid.cells[...] += len(x)
@@ -119,9 +119,9 @@ def test_starts_are_followed_in_blocks_of_a_fixed_size(monkeypatch, flows, backw
     hops = [call for call in flows.calls if call == "hop"]
     calls = [call for call in flows.calls if call != "hop"]
     assert sorted(call[0] for call in calls) == [88, 256, 256]
-    for x, sides, dwell, told, views in calls:
+    for x, sides, dwell, reported, views in calls:
         assert x == sides == dwell == views
-        assert told == (way * 5.0, way, 300, 0.125)
+        assert reported == (way * 5.0, way, 300, 0.125)
     assert done == pytest.approx([256 / 600, 512 / 600, 1.0])
     assert outside == 300.0
     assert density.shape == (0, 0)

@@ -56,9 +56,9 @@ def test_the_same_as_single_runs(span):
     columns = rng.uniform(0.1, 0.3, count), rng.uniform(-0.2, 0.2, count)
     columns = (*columns, rng.uniform(-1.1, -0.9, count))
     paths = [("x0", 0), ("x0", 1), ("x0", 2)]
-    sound, doubtful = compared(WHEEL, paths, columns, span=span)
-    assert sound >= 40
-    assert sound + doubtful == count
+    passed, invalid = compared(WHEEL, paths, columns, span=span)
+    assert passed >= 40
+    assert passed + invalid == count
 
 
 @needs_compiler
@@ -71,9 +71,9 @@ def test_other_fields(field):
     # a start and a field in one study
     columns = values, rng.uniform(0.15, 0.25, 20)
     paths = [(field,), ("x0", 0)]
-    sound, doubtful = compared(wheel, paths, columns, span=(0.0, 0.05))
-    assert sound >= 15
-    assert sound + doubtful == 20
+    passed, invalid = compared(wheel, paths, columns, span=(0.0, 0.05))
+    assert passed >= 15
+    assert passed + invalid == 20
 
 
 @needs_compiler
@@ -89,9 +89,9 @@ def test_other_flows():
     belt = st.BeltOscillator(x0=(1.0, 0.0))
     names = ["period", "stats.steps", "energy.imbalance", "events.slide"]
     x = np.linspace(-2.0, 2.0, 20)
-    sound, doubtful = compared(belt, [("x0", 0)], [x], span=(0.0, 30.0), names=names)
-    assert sound + doubtful == 20
-    assert sound >= 15
+    passed, invalid = compared(belt, [("x0", 0)], [x], span=(0.0, 30.0), names=names)
+    assert passed + invalid == 20
+    assert passed >= 15
 
 
 @needs_compiler
@@ -101,9 +101,9 @@ def test_what_is_refused_or_stops_is_left_to_single_runs():
     assert solve([mu, r]).valid.tolist() == [True, False, False, False]
     few = dataclasses.replace(LOOSE, max_steps=5)
     r = np.linspace(0.15, 0.25, 10)
-    sound, doubtful = compared(WHEEL, [("x0", 0)], [r], few)
-    assert doubtful > 0
-    assert sound + doubtful == 10
+    passed, invalid = compared(WHEEL, [("x0", 0)], [r], few)
+    assert invalid > 0
+    assert passed + invalid == 10
 
 
 @needs_compiler

@@ -24,7 +24,7 @@ def test_words_are_those_of_the_kernels():
     assert ENDS[records.LINE_HIT] == "codim2_line"
     assert ENDS[records.TWO_FOLD_HIT] == "two_fold"
     assert ENDS[records.SPLIT] == "fold"
-    assert ENDS[records.NO_DIRECTION] == "corner"
+    assert ENDS[records.NO_DIRECTION] == "no_exit"
 
 
 def test_same_as_single_runs():

@@ -20,8 +20,8 @@ def test_frames_are_the_saved_states(wheel):
     for name in wheel.final:
         assert frames.state(name) == pytest.approx(wheel.variables[name].values, abs=1e-14)
     at_events = FlowFrames(FlowData(wheel), wheel.event_log.time)
-    told = wheel.event_log.columns["r_after"]
-    assert at_events.state("r") == pytest.approx(np.asarray(told), abs=1e-14)
+    reported = wheel.event_log.columns["r_after"]
+    assert at_events.state("r") == pytest.approx(np.asarray(reported), abs=1e-14)
 
 
 def test_wheel_rolls_where_it_slides(wheel):

@@ -44,7 +44,7 @@ def gradients_of_bowls(x):
 
 
 def at(system, x, sides=None):
-    """Return what kernels take, with the state at x, on the sides where it is if not told."""
+    """Return what kernels take, with the state at x, on the sides where it is if not reported."""
     if sides is None:
         sides = np.sign(system.surfaces_at(x))
     path = Trajectory(system, Tolerance(1e-8), np.array([0.0, 1.0]))

@@ -286,11 +286,11 @@ def test_words_fit_the_kind():
     assert any("5 (out) and 0.2 (in)" in words for words in found.local_futures)
     assert "lost" in found.why
     assert found.model() == NormalForm(found.J1, found.J2)
-    kept = two_fold(NormalForm(1.2, 1.5), (0.1, 0.1, 0.1))
-    assert "holds" in kept.why
-    assert kept.weak_direction is None
+    saved = two_fold(NormalForm(1.2, 1.5), (0.1, 0.1, 0.1))
+    assert "holds" in saved.why
+    assert saved.weak_direction is None
     with pytest.raises(ModelError, match="two-fold that sliding orbits reach"):
-        kept.arrival_time((0.0, 0.3, 0.1))
+        saved.arrival_time((0.0, 0.3, 0.1))
     with pytest.raises(ModelError, match="sliding point"):
         found.arrival_time((0.0, -0.3, 0.1))
     with pytest.raises(ModelError, match="sliding point"):

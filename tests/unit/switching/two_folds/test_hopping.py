@@ -1,4 +1,4 @@
-"""The way out of a two-fold by hops nobody sees, beside the maps of the exact model."""
+"""The exit from a two-fold by hops nobody sees, beside the maps of the exact model."""
 
 from fractions import Fraction
 

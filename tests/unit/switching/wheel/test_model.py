@@ -403,7 +403,7 @@ def random_wheel(rng):
 
 def test_statements_of_the_paper():
     # "at most four singularities", "only one creates nondeterminism": true of g > 0, where
-    # the paper's tie M = kappa F holds; with both signs of g there are more of both kinds
+    # the paper's relation M = kappa F holds; with both signs of g there are more of both kinds
     rng = np.random.default_rng(1)
     both, forward, lost, lost_forward = 0, 0, 0, 0
     for _ in range(2500):
@@ -511,7 +511,7 @@ def test_rays_follow_the_field():
 
 
 def test_labels_of_rays_name_the_sides_they_run_on():
-    # the signs of h and g a little way along the ray; h = 0 on a surface that it slides on
+    # the signs of h and g a little along the ray; h = 0 on a surface that it slides on
     seen = set()
     for r in (0.05, 0.12, 0.15, 0.2, 0.3, -0.1, -0.3):
         wheel = WheelOnTurntable()
@@ -525,9 +525,9 @@ def test_labels_of_rays_name_the_sides_they_run_on():
             there = x + 1e-6 * way * along
             h, g = wheel.surfaces_at(there)[0], wheel.kinks_at(there)[0]
             side = "0" if ray.mode == "slide" else "+-"[int(h < 0.0)]
-            told = f"{ray.kind} {side}{'+-'[int(g < 0.0)]} {'out' if ray.outgoing else 'in'}"
-            assert ray.label == told
-            seen.add(told)
+            reported = f"{ray.kind} {side}{'+-'[int(g < 0.0)]} {'out' if ray.outgoing else 'in'}"
+            assert ray.label == reported
+            seen.add(reported)
     assert len(seen) >= 5
 
 
@@ -560,14 +560,14 @@ def test_exits_at_the_paper_parameters():
     for r, labels in wanted.items():
         exits = wheel.line_exits(np.array([r, 1e-12, wheel.omega0 - 1e-12]))
         assert sorted(f"{e.kind} {e.mode}" for e in exits) == labels
-        for way in exits:
-            if way.kind == "rest":
-                assert way.speed == 0.0
+        for exit_ in exits:
+            if exit_.kind == "rest":
+                assert exit_.speed == 0.0
                 continue
-            assert_allclose(np.linalg.norm(way.direction), 1.0, rtol=1e-14)
-            x = np.array([r, 0.0, wheel.omega0]) + 1e-6 * np.array(way.direction)
+            assert_allclose(np.linalg.norm(exit_.direction), 1.0, rtol=1e-14)
+            x = np.array([r, 0.0, wheel.omega0]) + 1e-6 * np.array(exit_.direction)
             h, g = wheel._all_functions(x)
-            assert abs(math.remainder(math.atan2(h, g) - way.angle, 2.0 * math.pi)) < 1e-9
+            assert abs(math.remainder(math.atan2(h, g) - exit_.angle, 2.0 * math.pi)) < 1e-9
 
 
 def test_other_branch_of_the_line():
@@ -578,19 +578,19 @@ def test_other_branch_of_the_line():
         assert_allclose(wheel._all_functions(x), 0.0, atol=1e-15)
         exits = wheel.line_exits(x)
         assert exits
-        assert all(way.kind != "rest" for way in exits)
-        for way in exits:
-            field = np.array(way.direction) * way.speed
+        assert all(exit_.kind != "rest" for exit_ in exits)
+        for exit_ in exits:
+            field = np.array(exit_.direction) * exit_.speed
             h, g = wheel._all_functions(x + 1e-7 * field)
-            assert abs(math.remainder(math.atan2(h, g) - way.angle, 2.0 * math.pi)) < 1e-5
+            assert abs(math.remainder(math.atan2(h, g) - exit_.angle, 2.0 * math.pi)) < 1e-5
     assert wheel.line_exits(np.array([0.0, 0.0, wheel.omega0])) == ()
 
 
 def test_rest_within_the_hexagon():
     wheel = WheelOnTurntable()
     mu, kappa = wheel.mu, wheel.kappa
-    corners = [(4.0 * mu / 3.0, 0.0), (mu, kappa * mu), (-mu, kappa * mu)]
-    corners = np.array(corners + [(-a, -b) for a, b in corners])
+    vertices = [(4.0 * mu / 3.0, 0.0), (mu, kappa * mu), (-mu, kappa * mu)]
+    vertices = np.array(vertices + [(-a, -b) for a, b in vertices])
     seen = set()
     for r in np.linspace(-1.5, 2.5, 81):
         if abs(r) < 1e-9:
@@ -600,8 +600,8 @@ def test_rest_within_the_hexagon():
         moment = wheel.c1 * wheel.omega0 - wheel.d * pull - force * r * math.cos(wheel.gamma)
         still = forced_field(wheel, [r, 0.0, wheel.omega0], force, moment)
         assert_allclose(still, 0.0, atol=1e-13)
-        edges = np.roll(corners, -1, axis=0) - corners
-        to_point = np.array([force, moment]) - corners
+        edges = np.roll(vertices, -1, axis=0) - vertices
+        to_point = np.array([force, moment]) - vertices
         inside = bool(np.all(edges[:, 0] * to_point[:, 1] - edges[:, 1] * to_point[:, 0] >= 0.0))
         rests = "rest" in [ray.kind for ray in wheel.line_rays(float(r))]
         assert rests == inside

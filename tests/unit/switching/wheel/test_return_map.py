@@ -19,8 +19,8 @@ from stiction.switching.wheel.model import WheelOnTurntable
 from stiction.switching.wheel.return_kernels import line_entered, line_starts
 from stiction.switching.wheel.return_map import (
     AlwaysSlip,
-    LineWay,
-    RandomWay,
+    LineExit,
+    RandomExit,
     SlideIfPossible,
     line_orbits,
     line_return,
@@ -28,25 +28,25 @@ from stiction.switching.wheel.return_map import (
 
 WHEEL = WheelOnTurntable()
 KINDS = {
-    LineWay.SLIP_PLUS: ("slip", "+"),
-    LineWay.SLIP_MINUS: ("slip", "-"),
-    LineWay.SLIDE: ("slide", "slide"),
-    LineWay.ESCAPE: ("escape", "slide"),
+    LineExit.SLIP_PLUS: ("slip", "+"),
+    LineExit.SLIP_MINUS: ("slip", "-"),
+    LineExit.SLIDE: ("slide", "slide"),
+    LineExit.ESCAPE: ("escape", "slide"),
 }
 
 
-def starts(r, way):
+def starts(r, direction):
     out = np.empty((len(r), 4))
-    line_starts(np.array(r), np.full(len(r), way.value), WHEEL.params, 1e-6, out)
+    line_starts(np.array(r), np.full(len(r), direction.value), WHEEL.params, 1e-6, out)
     return out
 
 
-@pytest.mark.parametrize("way", LineWay)
-def test_starts_are_exits_of_the_line(way):
+@pytest.mark.parametrize("direction", LineExit)
+def test_starts_are_exits_of_the_line(direction):
     r = [0.09, 0.12, 0.17, 0.1825, 0.19, 0.4]
-    for place, start in zip(r, starts(r, way), strict=True):
+    for place, start in zip(r, starts(r, direction), strict=True):
         exits = WHEEL.line_exits(np.array([place, 0.0, -1.0]))
-        mine = [e for e in exits if (e.kind, e.mode) == KINDS[way]]
+        mine = [e for e in exits if (e.kind, e.mode) == KINDS[direction]]
         if not mine:
             assert np.isnan(start).any()
             continue
@@ -67,9 +67,9 @@ def test_where_orbits_enter_the_line():
 def test_returns_of_single_runs():
     # another integrator, by hand: slip on h < 0, cross, slip on h > 0 into the line
     r = [0.16, 0.17, 0.18]
-    found = line_return(WHEEL, r, LineWay.SLIP_MINUS)
+    found = line_return(WHEEL, r, LineExit.SLIP_MINUS)
     assert found.end.tolist() == ["line"] * 3
-    for i, start in enumerate(starts(r, LineWay.SLIP_MINUS)):
+    for i, start in enumerate(starts(r, LineExit.SLIP_MINUS)):
         x, t = start[:3], start[3]
         for side in (-1.0, 1.0):
 
@@ -99,19 +99,19 @@ def test_returns_of_single_runs():
 
 
 def test_exit_directions_of_the_formulas_sheet():
-    slip = line_return(WHEEL, [0.168, 0.19, 0.25], LineWay.SLIP_MINUS)
+    slip = line_return(WHEEL, [0.168, 0.19, 0.25], LineExit.SLIP_MINUS)
     assert slip.end.tolist() == ["line", "two_fold", "two_fold"]
     assert slip.r[0] == pytest.approx(0.168 - 3e-4, abs=1e-5)
-    # out of reach of a way there is none
-    assert line_return(WHEEL, [0.19], LineWay.SLIDE).end.tolist() == ["no_way"]
-    assert line_return(WHEEL, [0.09], LineWay.ESCAPE).end.tolist() == ["no_way"]
-    assert np.isnan(line_return(WHEEL, [0.17], LineWay.SLIP_PLUS).r).all()
+    # some positions have no such exit direction
+    assert line_return(WHEEL, [0.19], LineExit.SLIDE).end.tolist() == ["no_exit"]
+    assert line_return(WHEEL, [0.09], LineExit.ESCAPE).end.tolist() == ["no_exit"]
+    assert np.isnan(line_return(WHEEL, [0.17], LineExit.SLIP_PLUS).r).all()
 
 
 def test_dwelling_delays_an_escape():
-    whole = line_return(WHEEL, [0.17], LineWay.ESCAPE)
-    short = line_return(WHEEL, [0.17], LineWay.ESCAPE, dwell=0.01, side=-1.0)
-    slip = line_return(WHEEL, [0.17], LineWay.SLIP_MINUS)
+    whole = line_return(WHEEL, [0.17], LineExit.ESCAPE)
+    short = line_return(WHEEL, [0.17], LineExit.ESCAPE, dwell=0.01, side=-1.0)
+    slip = line_return(WHEEL, [0.17], LineExit.SLIP_MINUS)
     assert short.end[0] == slip.end[0] == "line"
     assert short.r[0] != whole.r[0]
     assert short.r[0] == pytest.approx(slip.r[0], abs=1e-3)
@@ -120,8 +120,8 @@ def test_dwelling_delays_an_escape():
 def test_slopes():
     r = np.array([0.16, 0.175])
     found = line_orbits(WHEEL, r, AlwaysSlip(), 1)
-    behind = line_return(WHEEL, r - 1e-4, LineWay.SLIP_MINUS).r
-    ahead = line_return(WHEEL, r + 1e-4, LineWay.SLIP_MINUS).r
+    behind = line_return(WHEEL, r - 1e-4, LineExit.SLIP_MINUS).r
+    ahead = line_return(WHEEL, r + 1e-4, LineExit.SLIP_MINUS).r
     exact = (ahead - behind) / 2e-4
     assert found.slope[0] == pytest.approx(exact, abs=1e-4)
     exponent = found.lyapunov()
@@ -141,7 +141,7 @@ def test_rules_and_fates():
     assert slide.met_two_fold[0] > 0.5
     assert np.isnan(slide.r[-1][slide.fate == "two_fold"]).all()
     assert slide.share("two_fold")[0] + slide.share("line")[0] == pytest.approx(1.0)
-    rule = RandomWay(hazard=2.0)
+    rule = RandomExit(hazard=2.0)
     one, two = (line_orbits(WHEEL, r, rule, 3, seed=5, slopes=False) for _ in range(2))
     other = line_orbits(WHEEL, r, rule, 3, seed=6, slopes=False)
     assert np.array_equal(one.r, two.r, equal_nan=True)

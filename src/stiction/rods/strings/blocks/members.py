@@ -72,7 +72,9 @@ def blocks_of(
     known = {f"final.{name}" for name in ("s1", "s2", *_FIELDS)}
     known |= {f"energy.{name}" for name in COLUMNS}
     known |= {f"stats.{name}" for name in ("events", *_STATS)}
-    known |= {f"audit.{name}" for name in ("contact_subsonic", "cubic_unique", "ledger_closes")}
+    known |= {
+        f"audit.{name}" for name in ("contact_subsonic", "contact_velocity_unique", "ledger_closes")
+    }
     known |= {"audit.contact_inside"} if system.ends == "fixed" else set()
     known |= {"audit.converged", "agrees_until"} if method.check else set()
     if not all(name in known or name.startswith("events.") for name in names):
@@ -231,7 +233,7 @@ class _BlockSolver:
         last = ratio.max(axis=1) * np.abs(path.contact["velocity"])
         fast, alone = np.maximum(now["fastest"], last), now["alone"].copy()
         linear = np.abs(ratio[:, 0] - ratio[:, 1]) <= 1e-12 * ratio.max(axis=1)
-        values = {"contact_subsonic": fast, "cubic_unique": alone}
+        values = {"contact_subsonic": fast, "contact_velocity_unique": alone}
         if self.system.ends == "fixed":
             values["contact_inside"] = now["room"].copy()
         return values, np.asarray(linear | (alone < 1.0))

@@ -51,6 +51,11 @@ from stiction.switching.flow.surfaces import begin_mode, project, surfaces_at
 
 __all__ = ["at_end_of_sliding", "at_intersection", "on_intersection", "signs_of"]
 
+# A single exit direction is entered at once if surface j is nearer than this many roundings of h_j,
+# else after two arrivals. The motion is the same: over 28 random arrivals at an intersection of
+# planes, end states with 0, 16 and 4096 agree to 1e-12. With 0, rounding divides 11 arrivals into
+# two; 4096 changes none of those with 16.
+_ROUNDING = 16.0
 # an exit direction that opens within this fraction of the step before an event is part of it
 _TOGETHER = 1e-6
 _SLIDES = (1 << SLIDES_PLUS) | (1 << SLIDES_MINUS)
@@ -115,7 +120,7 @@ def at_intersection(w: Workspace, functions: EventFunctions, records: Records) -
     surfaces_at(w, Y, EXTRA)
     distance = abs(a[EXTRA, j])
     # surface j is near but not reached
-    if before_j != 0.0 and distance > 16.0 * functions[j].noise:
+    if before_j != 0.0 and distance > _ROUNDING * functions[j].noise:
         # no choice depends on the distance from the intersection
         if many <= 1:
             return arrive_at(w, functions, records, i)

@@ -220,7 +220,7 @@ def test_speed_is_over_the_waves(run):
     assert line_named(middle, "u")[1] == pytest.approx(run.variables["s1_rate"].values)
     bounds = [line.get_ydata()[0] for line in middle.lines if len(line.get_xdata()) == 2]
     assert sorted(bounds) == [-1.0, 1.0]
-    # equal velocities are still told apart
+    # equal velocities are still distinguished
     assert [line.get_linestyle() for line in middle.lines[:2]] == ["-", "--"]
     bare = {k: v for k, v in run.variables.items() if k != "wave_speed"}
     again = figures_of(dataclasses.replace(run, variables=bare)).contact().axes[1]

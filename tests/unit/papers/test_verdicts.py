@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from stiction.papers.items import LOST, Row
-from stiction.papers.judged import VERDICTS, Judgement, judged, unjudged
 from stiction.papers.making import PAPERS, items_of
+from stiction.papers.verdicts import VERDICTS, Verdict, read_verdicts, uncovered
 
 ROOT = Path(__file__).parents[3]
 
@@ -18,14 +18,14 @@ def paper(request):
 
 
 def test_every_item_has_a_verdict(paper):
-    found = judged(paper)
+    found = read_verdicts(paper)
     assert set(found.item) == set(items_of(paper))
     assert set(found.verdicts) <= set(VERDICTS)
     assert len(found.statement) >= 6
     assert len(found.correction) >= 4
     for one in (*found.item.values(), *found.statement):
         # a verdict that is not plain says which, or why
-        assert len(getattr(one, "because", "") or one.found) > 20
+        assert len(getattr(one, "because", "") or one.result) > 20
         assert one.shown_by
 
 
@@ -35,7 +35,7 @@ def shown_by(found):
 
 
 def test_what_shows_it_is_there(paper):
-    for script in shown_by(judged(paper)):
+    for script in shown_by(read_verdicts(paper)):
         path, _, name = script.partition("::")
         file = ROOT / path
         assert file.is_file(), script
@@ -45,7 +45,7 @@ def test_what_shows_it_is_there(paper):
 
 
 def test_rows_that_differ_are_found():
-    judgement = Judgement("", VERDICTS[0], "", (), differs=("known",))
+    judgement = Verdict("", VERDICTS[0], "", (), differs=("known",))
     same = [
         Row("a", 2.0, 2.019),
         Row("b", 0.0, 1e-7),
@@ -55,7 +55,7 @@ def test_rows_that_differ_are_found():
         Row("known to be other", 1.0, 2.0),
         Row("g", "yes", "no", "does not hold: judged in its row"),
     ]
-    assert unjudged(judgement, same) == []
+    assert uncovered(judgement, same) == []
     other = [
         Row("a", 2.0, 2.03),
         Row("b", 0.0, 1e-5),
@@ -63,17 +63,17 @@ def test_rows_that_differ_are_found():
         Row("d", "yes", "no"),
         Row("e", "no", "yes"),
     ]
-    assert unjudged(judgement, other) == ["a", "b", "c", "d", "e"]
+    assert uncovered(judgement, other) == ["a", "b", "c", "d", "e"]
 
 
 def test_chains_differ_only_where_it_is_known():
     from stiction.papers.making import solved
 
-    found, items = judged("chains"), items_of("chains")
+    found, items = read_verdicts("chains"), items_of("chains")
     runs = {name: solved(name) for name in {n for item in items.values() for n in item.scenarios}}
     for key, item in items.items():
         rows = item.rows(runs)
-        assert unjudged(found.item[key], rows) == [], key
+        assert uncovered(found.item[key], rows) == [], key
         # what is known to differ is a row
         for start in found.item[key].differs:
             assert any(row.what.startswith(start) for row in rows), (key, start)

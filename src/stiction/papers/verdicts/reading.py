@@ -9,7 +9,15 @@ import msgspec
 
 from stiction.papers.items import Row
 
-__all__ = ["VERDICTS", "Correction", "Judged", "Judgement", "Statement", "judged", "unjudged"]
+__all__ = [
+    "VERDICTS",
+    "Correction",
+    "Statement",
+    "Verdict",
+    "Verdicts",
+    "read_verdicts",
+    "uncovered",
+]
 
 VERDICTS = (
     "reproduced",
@@ -23,7 +31,7 @@ _HERE = Path(__file__).resolve().parent
 _SAME, _ZERO = 1e-2, 1e-6
 
 
-class Judgement(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Verdict(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The verdict on a figure or table.
 
     Parameters
@@ -43,11 +51,11 @@ class Judgement(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Statement(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The verdict on a statement; see `Judgement`."""
+    """The verdict on a statement; see `Verdict`."""
 
     where: str
     says: str
-    found: str
+    result: str
     verdict: str
     shown_by: tuple[str, ...]
 
@@ -57,7 +65,7 @@ class Correction(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     where: str
     printed: str
-    holds: str
+    correct: str
     shown_by: tuple[str, ...]
 
 
@@ -68,13 +76,13 @@ class Sketch(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     what: str
 
 
-class Judged(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Verdicts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """All verdicts on a paper."""
 
     title: str
     citation: str
-    doubt: str
-    item: Mapping[str, Judgement]
+    caveats: str
+    item: Mapping[str, Verdict]
     sketch: tuple[Sketch, ...] = ()
     statement: tuple[Statement, ...] = ()
     correction: tuple[Correction, ...] = ()
@@ -86,22 +94,20 @@ class Judged(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return figures + [one.verdict for one in self.statement]
 
 
-def judged(paper: str) -> Judged:
+def read_verdicts(paper: str) -> Verdicts:
     """Return the verdicts on a paper.
 
-    Verified by: tests/unit/papers/test_judged.py::test_every_item_has_a_verdict
+    Verified by: tests/unit/papers/test_verdicts.py::test_every_item_has_a_verdict
     """
-    return msgspec.toml.decode((_HERE / f"{paper}.toml").read_bytes(), type=Judged)
+    return msgspec.toml.decode((_HERE / f"{paper}.toml").read_bytes(), type=Verdicts)
 
 
-def unjudged(judgement: Judgement, rows: Sequence[Row]) -> list[str]:
+def uncovered(verdict: Verdict, rows: Sequence[Row]) -> list[str]:
     """Return rows that differ from the paper and that `differs` of the verdict does not list.
 
-    Verified by: tests/unit/papers/test_judged.py::test_rows_that_differ_are_found
+    Verified by: tests/unit/papers/test_verdicts.py::test_rows_that_differ_are_found
     """
-    return [
-        row.what for row in rows if _differs(row) and not row.what.startswith(judgement.differs)
-    ]
+    return [row.what for row in rows if _differs(row) and not row.what.startswith(verdict.differs)]
 
 
 def _differs(row: Row) -> bool:

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from stiction.papers.judged.reading import (
+from stiction.papers.verdicts.reading import (
     VERDICTS,
     Correction,
-    Judged,
-    Judgement,
     Statement,
-    judged,
-    unjudged,
+    Verdict,
+    Verdicts,
+    read_verdicts,
+    uncovered,
 )
-from stiction.papers.judged.report import Made, report
+from stiction.papers.verdicts.report import Made, report
 
 __all__ = [
     "VERDICTS",
     "Correction",
-    "Judged",
-    "Judgement",
     "Made",
     "Statement",
-    "judged",
+    "Verdict",
+    "Verdicts",
+    "read_verdicts",
     "report",
-    "unjudged",
+    "uncovered",
 ]

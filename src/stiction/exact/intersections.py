@@ -1,7 +1,7 @@
-"""Constant fields in the four corners of two switching surfaces: what leads on from the middle.
+"""Constant fields in the four quadrants of two surfaces: exit directions of their intersection.
 
-Counted in rational arithmetic, so that nothing hangs on a tolerance. No number of ours, and no
-more than Python's own arithmetic, so that no check is circular.
+Exact enumeration in rational arithmetic, without tolerances. It uses Python's arithmetic only, so
+that no check is circular.
 """
 
 from __future__ import annotations
@@ -11,18 +11,25 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-__all__ = ["CORNERS", "HALVES", "WayOut", "half_surface", "sliding_vectors", "ways_out"]
+__all__ = [
+    "HALVES",
+    "QUADRANTS",
+    "ExitDirection",
+    "exit_directions",
+    "half_surface",
+    "sliding_vectors",
+]
 
-# signs of h_1 and h_2 in the corners; on the half surfaces, 0 where it slides
-CORNERS = ((1, 1), (1, -1), (-1, 1), (-1, -1))
+# signs of h_1 and h_2 in the quadrants; on the half surfaces, 0 where it slides
+QUADRANTS = ((1, 1), (1, -1), (-1, 1), (-1, -1))
 HALVES = ((0, 1), (0, -1), (1, 0), (-1, 0))
 
 Fields = Sequence[Sequence[int]]
 
 
 @dataclass(frozen=True)
-class WayOut:
-    """One solution from the middle: its kind, its signs, and x' along it (None on a spiral)."""
+class ExitDirection:
+    """A solution from the intersection: its kind, its signs, and x' along it (None on a spiral)."""
 
     kind: str
     signs: tuple[int, int]
@@ -34,14 +41,14 @@ def half_surface(fields: Fields, e: int) -> tuple[int, list[Fraction], Fraction]
 
     Parameters
     ----------
-    fields : (4, n) whole numbers: x' in the corners, in the order of CORNERS; the first two
+    fields : (4, n) whole numbers: x' in the quadrants, in the order of QUADRANTS; the first two
         entries are the rates of h_1 and h_2
     e : which of HALVES
     """
     k = HALVES[e].index(0)
     side = HALVES[e][1 - k]
-    up = next(f for f, s in zip(fields, CORNERS, strict=True) if s[k] > 0 and s[1 - k] == side)
-    down = next(f for f, s in zip(fields, CORNERS, strict=True) if s[k] < 0 and s[1 - k] == side)
+    up = next(f for f, s in zip(fields, QUADRANTS, strict=True) if s[k] > 0 and s[1 - k] == side)
+    down = next(f for f, s in zip(fields, QUADRANTS, strict=True) if s[k] < 0 and s[1 - k] == side)
     plus, minus = Fraction(int(up[k])), Fraction(int(down[k]))
     kind = 1 if plus < 0 < minus else -1 if minus < 0 < plus else 0
     if kind == 0:
@@ -83,13 +90,13 @@ def _products(fields: Fields, k: int) -> list[Fraction]:
 
 
 def _spirals_out(fields: Fields) -> bool:
-    """Return whether all corners are passed in turn and every turn is wider than the last."""
-    for way in (1, -1):
+    """Return whether all quadrants are passed in turn and every turn is wider than the last."""
+    for sense in (1, -1):
         grows = shrinks = Fraction(1)
         turning = True
-        for f, (a, b) in zip(fields, CORNERS, strict=True):
+        for f, (a, b) in zip(fields, QUADRANTS, strict=True):
             out = (a * int(f[0]), b * int(f[1]))
-            falls, rises = out if (a * b == 1) == (way == 1) else out[::-1]
+            falls, rises = out if (a * b == 1) == (sense == 1) else out[::-1]
             turning = turning and falls < 0 < rises
             grows, shrinks = grows * rises, shrinks * falls
         if turning and grows > shrinks:
@@ -97,26 +104,26 @@ def _spirals_out(fields: Fields) -> bool:
     return False
 
 
-def ways_out(fields: Fields) -> list[WayOut]:
+def exit_directions(fields: Fields) -> list[ExitDirection]:
     """Return every solution that starts where both surfaces meet (see `half_surface`).
 
     Source: Filippov 1988, section 15, with the product combination on the intersection.
     """
     found = []
-    for f, (a, b) in zip(fields, CORNERS, strict=True):
+    for f, (a, b) in zip(fields, QUADRANTS, strict=True):
         if a * int(f[0]) > 0 and b * int(f[1]) > 0:
-            found.append(WayOut("slip", (a, b), tuple(float(g) for g in f)))
+            found.append(ExitDirection("slip", (a, b), tuple(float(g) for g in f)))
     for e, signs in enumerate(HALVES):
         kind, flow, outward = half_surface(fields, e)
         if kind and outward > 0:
             name = "slide" if kind > 0 else "escape"
-            found.append(WayOut(name, signs, tuple(float(g) for g in flow)))
+            found.append(ExitDirection(name, signs, tuple(float(g) for g in flow)))
     for u, v in sliding_vectors(fields):
-        weights = [0.25 * (1 + a * u) * (1 + b * v) for a, b in CORNERS]
-        stay = [0.0] * len(fields[0])
+        weights = [0.25 * (1 + a * u) * (1 + b * v) for a, b in QUADRANTS]
+        sliding = [0.0] * len(fields[0])
         for weight, f in zip(weights, fields, strict=True):
-            stay = [total + weight * int(g) for total, g in zip(stay, f, strict=True)]
-        found.append(WayOut("stay", (0, 0), tuple(stay)))
+            sliding = [total + weight * int(g) for total, g in zip(sliding, f, strict=True)]
+        found.append(ExitDirection("codim2_sliding", (0, 0), tuple(sliding)))
     if _spirals_out(fields):
-        found.append(WayOut("spiral", (0, 0), None))
+        found.append(ExitDirection("spiral", (0, 0), None))
     return found

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from stiction.papers.items import Item, Row
-from stiction.papers.judged.reading import VERDICTS, Judged, Judgement, unjudged
 from stiction.papers.tables import table
+from stiction.papers.verdicts.reading import VERDICTS, Verdict, Verdicts, uncovered
 
 __all__ = ["Made", "report"]
 
@@ -54,7 +54,7 @@ class _Page:
 
 
 def report(
-    paper: str, verdicts: Judged, made: Sequence[Made], facts: Mapping[str, object], *, full: bool
+    paper: str, verdicts: Verdicts, made: Sequence[Made], facts: Mapping[str, object], *, full: bool
 ) -> str:
     """Return the page of a paper.
 
@@ -72,7 +72,7 @@ def report(
     page.raw(f"<header><p class='ours'>stiction reproduce {_e(paper)}</p>")
     page.add("h1", verdicts.title)
     page.add("p", verdicts.citation, " class='cite'")
-    page.add("p", verdicts.doubt.strip())
+    page.add("p", verdicts.caveats.strip())
     page.raw("</header>")
     _counts(page, verdicts)
     _contents(page, made, verdicts)
@@ -102,7 +102,7 @@ def _badge(verdict: str) -> str:
     return f"<span class='badge {kind}'>{_SIGNS[verdict]} {_e(verdict)}</span>"
 
 
-def _counts(page: _Page, verdicts: Judged) -> None:
+def _counts(page: _Page, verdicts: Verdicts) -> None:
     groups = (
         ("figures and tables", [one.verdict for one in verdicts.item.values()]),
         ("statements", [one.verdict for one in verdicts.statement]),
@@ -120,7 +120,7 @@ def _counts(page: _Page, verdicts: Judged) -> None:
     page.raw("</tbody></table></div>")
 
 
-def _contents(page: _Page, made: Sequence[Made], verdicts: Judged) -> None:
+def _contents(page: _Page, made: Sequence[Made], verdicts: Verdicts) -> None:
     page.raw("<nav aria-label='Contents'><ul>")
     for one in made:
         verdict = verdicts.item[one.key].verdict
@@ -135,35 +135,35 @@ def _contents(page: _Page, made: Sequence[Made], verdicts: Judged) -> None:
     page.raw("</ul></nav>")
 
 
-def _item(page: _Page, paper: str, made: Made, judgement: Judgement, full: bool) -> None:
+def _item(page: _Page, paper: str, made: Made, verdict: Verdict, full: bool) -> None:
     page.raw(f"<section id='{_e(made.key)}'>")
     page.add("h3", f"{made.key}: {made.item.title}")
-    page.raw(f"<p class='verdict'>{_badge(judgement.verdict)} {_e(judgement.because)}</p>")
-    if changed := unjudged(judgement, made.rows):
+    page.raw(f"<p class='verdict'>{_badge(verdict.verdict)} {_e(verdict.because)}</p>")
+    if changed := uncovered(verdict, made.rows):
         words = ", ".join(changed)
         page.add(
             "p", f"Not covered by this verdict: {words} differ from the paper.", " class='alarm'"
         )
-    page.raw(f"<p><strong>The text says:</strong> {_e(judgement.says)}</p>")
+    page.raw(f"<p><strong>The text says:</strong> {_e(verdict.says)}</p>")
     for number, path in enumerate(made.pictures):
         data = base64.b64encode(path.read_bytes()).decode()
         alt = _e(f"Our {made.key}: {made.item.title}" + (f", part {number + 1}" if number else ""))
         page.raw(f"<figure><img alt='{alt}' src='data:image/png;base64,{data}'></figure>")
-    _rows(page, made.rows, judgement)
+    _rows(page, made.rows, verdict)
     command = f"stiction reproduce {paper} {made.key}{' --full' if full else ''}"
     scenarios = [f"stiction run {name}" for name in made.item.scenarios]
-    _shown_by(page, (command, *scenarios, *judgement.shown_by))
+    _shown_by(page, (command, *scenarios, *verdict.shown_by))
     page.raw("</section>")
 
 
-def _rows(page: _Page, rows: Sequence[Row], judgement: Judgement) -> None:
+def _rows(page: _Page, rows: Sequence[Row], verdict: Verdict) -> None:
     head, *lines = table(rows)
     page.raw("<div class='wide' tabindex='0'><table><thead><tr>")
     for name in head:
         page.add("th", name, " scope='col'")
     page.raw("</tr></thead><tbody>")
     for row, line in zip(rows, lines, strict=True):
-        other = row.what.startswith(judgement.differs) or row.verdict.startswith("does not")
+        other = row.what.startswith(verdict.differs) or row.verdict.startswith("does not")
         page.raw(f"<tr{' class=other' if other else ''}>")
         first, *cells = line
         page.add("th", first, " scope='row'")
@@ -178,19 +178,19 @@ def _shown_by(page: _Page, scripts: Iterable[str]) -> None:
     page.raw(f"<p class='by'>Shown by {words}</p>")
 
 
-def _statements(page: _Page, verdicts: Judged) -> None:
+def _statements(page: _Page, verdicts: Verdicts) -> None:
     if not verdicts.statement:
         return
     page.raw("<h2 id='statements'>Statements</h2>")
     for one in verdicts.statement:
         page.raw("<section class='statement'>")
         page.raw(f"<p><span class='where'>{_e(one.where)}</span> {_e(one.says)}</p>")
-        page.raw(f"<p class='verdict'>{_badge(one.verdict)} {_e(one.found)}</p>")
+        page.raw(f"<p class='verdict'>{_badge(one.verdict)} {_e(one.result)}</p>")
         _shown_by(page, one.shown_by)
         page.raw("</section>")
 
 
-def _corrections(page: _Page, verdicts: Judged) -> None:
+def _corrections(page: _Page, verdicts: Verdicts) -> None:
     if not verdicts.correction:
         return
     page.raw(
@@ -203,7 +203,7 @@ def _corrections(page: _Page, verdicts: Judged) -> None:
         page.raw("<tr>")
         page.add("th", one.where, " scope='row'")
         page.add("td", one.printed)
-        page.add("td", one.holds)
+        page.add("td", one.correct)
         checks = "<br>".join(f"<code>{_e(check)}</code>" for check in one.shown_by)
         page.raw(f"<td>{checks}</td></tr>")
     page.raw("</tbody></table></div>")

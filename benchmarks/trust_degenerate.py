@@ -1,4 +1,4 @@
-"""Ties and grazes of random chains, judged by matrix exponentials; wrong cases are listed.
+"""Random chains at degenerate thresholds and grazing, against matrix exponentials.
 
 Every case is a chain in random units, mirrored and turned round at random: slip rates and drives
 that touch zero exactly, within rounding or beyond it, and masses tied at their bounds, some

@@ -1,8 +1,9 @@
-"""Random corner fields where two surfaces meet, against exact enumeration of what leads on.
+"""Random fields at codimension-2 intersections, against exact enumeration of exit directions.
 
-Every field is four constant vectors with three decimals, so that the ways on are counted in
-rational arithmetic (`stiction.exact.corners`). Each is run from where the surfaces meet and, where
-a half surface or a corner leads in, from a point of it; with Stop, Leave to both sides, and Sample.
+Every field is four constant vectors with three decimals, so that exit directions are counted
+in rational arithmetic (`stiction.exact.intersections`). Each is run from the intersection and,
+where a half surface or a quadrant leads to it, from a point of that; with Stop, Leave to both
+sides, and Sample.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import numpy as np
 from tally import Tally
 
 import stiction as st
-from stiction.exact.corners import CORNERS, HALVES, half_surface, ways_out
+from stiction.exact.intersections import HALVES, QUADRANTS, exit_directions, half_surface
 
 END, ARRIVAL = 1.0, 0.2
 POLICIES = {"+": 1, "-": -1, "sample": None}
@@ -33,12 +34,12 @@ def random_fields(rng):
     f[f == 0] = 1
     if rng.random() < 0.25:
         way = rng.choice([-1, 1])
-        for c, (a, b) in enumerate(CORNERS):
+        for c, (a, b) in enumerate(QUADRANTS):
             f[c, 0], f[c, 1] = -way * b * abs(f[c, 0]), way * a * abs(f[c, 1])
     return f
 
 
-class Corner:
+class Intersection:
     """One compiled flow for all fields, and how the comparisons came out."""
 
     def __init__(self):
@@ -54,7 +55,7 @@ class Corner:
 
     def check(self, f, x0=(0.0, 0.0), begin=0.0, before=(0.0, 0.0, 0.0)):
         """Compare one start; it is where the surfaces meet, at `before`, from `begin` on."""
-        found, run, tally = ways_out(f), self.run(f, x0), self.tally
+        found, run, tally = exit_directions(f), self.run(f, x0), self.tally
         lost, label = run.determinism.losses, (x0, f.tolist(), found)
         tally.add("unique" if len(found) == 1 else "not unique")
         if not found:
@@ -63,7 +64,7 @@ class Corner:
             self.tally.fault("non-unique called deterministic", *label)
         elif len(found) > 1:
             on_time = abs(lost[0].time - begin) <= 1e-9
-            tally.must(on_time, "told at another time", lost[0].time, *label)
+            tally.must(on_time, "reported at another time", lost[0].time, *label)
             self.follow(f, x0, begin, np.array(before), found)
         elif lost or run.status.name != "SOLVED":
             self.tally.fault("unique refused", run.status, run.reason, *label)
@@ -107,20 +108,20 @@ def end_of(run):
 
 def campaign(fields: int = 2000, seed: int = 1) -> tuple[str, int]:
     """Run as many fields as asked."""
-    rng, corner = np.random.default_rng(seed), Corner()
+    rng, case = np.random.default_rng(seed), Intersection()
     for _ in range(fields):
         f = random_fields(rng)
-        corner.check(f)
+        case.check(f)
         for e in range(4):
             kind, flow, outward = half_surface(f, e)
             if kind == 1 and outward < 0:
                 x0 = [0.0, 0.0]
                 x0[1 if e < 2 else 0] = -ARRIVAL * float(outward) / 1000.0 * sum(HALVES[e])
-                corner.check(f, x0, ARRIVAL, (0.0, 0.0, ARRIVAL * float(flow[2]) / 1000.0))
+                case.check(f, x0, ARRIVAL, (0.0, 0.0, ARRIVAL * float(flow[2]) / 1000.0))
                 break
-        for c, signs in enumerate(CORNERS):
+        for c, signs in enumerate(QUADRANTS):
             if signs[0] * f[c, 0] < 0 and signs[1] * f[c, 1] < 0:
                 x0 = -ARRIVAL * f[c, :2] / 1000.0
-                corner.check(f, x0.tolist(), ARRIVAL, (0.0, 0.0, ARRIVAL * f[c, 2] / 1000.0))
+                case.check(f, x0.tolist(), ARRIVAL, (0.0, 0.0, ARRIVAL * f[c, 2] / 1000.0))
                 break
-    return corner.tally.result()
+    return case.tally.result()
