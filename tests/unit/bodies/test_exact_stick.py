@@ -40,7 +40,7 @@ def test_bodies_that_stick_rest_to_the_last_bit(count, restitution):
 
 
 def test_bodies_that_only_lean_on_each_other_rest_together():
-    """Two cards, each of which would fall alone."""
+    """Two planks, each of which would fall alone."""
     a, length, width = 0.3, 1.0, 0.02
     half = np.array([0.5 * length * np.sin(a), 0.5 * length * np.cos(a)])
     foot = 0.5 * width * np.array([np.cos(a), np.sin(a)])
@@ -48,11 +48,11 @@ def test_bodies_that_only_lean_on_each_other_rest_together():
     low = np.array([-half[0], -half[1]]) + np.array([foot[0], -foot[1]])
     top = np.array([half[0], half[1]]) + np.array([foot[0], -foot[1]])
     place = np.array([-top[0], -low[1]])
-    cards = [
+    planks = [
         B.RigidBody(B.Box(width, length), position=place, angle=-a),
         B.RigidBody(B.Box(width, length), position=[-place[0], place[1]], angle=a),
     ]
-    system = B.RigidBodies(cards, [B.Support()], law=st.Coulomb(0.6))
+    system = B.RigidBodies(planks, [B.Support()], law=st.Coulomb(0.6))
     assert B.rests(system).may
     moved, run = drift(system, 200)
     assert run.quantities["bodies_at_rest"].value == 2
