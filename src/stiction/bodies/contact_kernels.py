@@ -116,6 +116,7 @@ def _of_pair(
     """Append the contacts of i and j, whose centre differs by d; return the number so far."""
     a, b = surfaces[i].kind, surfaces[j].kind
     if b == HALF_PLANE:
+        # its only row of corners is the unit normal; height of the centre above its line
         nx, ny = corners[surfaces[j].start, 0], corners[surfaces[j].start, 1]
         height = nx * dx + ny * dy
         if a == DISC:
@@ -127,6 +128,7 @@ def _of_pair(
                     -r * nx, -r * ny, dx - height * nx, dy - height * ny,
                 )  # fmt: skip
             return count
+        # every corner of a polygon below the line is a contact
         for k in range(surfaces[i].start, surfaces[i].stop):
             x, y = corners[k, 0], corners[k, 1]
             gap = height + nx * x + ny * y
@@ -140,6 +142,7 @@ def _of_pair(
         r, s = surfaces[i].radius, surfaces[j].radius
         distance = math.sqrt(dx * dx + dy * dy)
         gap = distance - r - s
+        # concentric discs have no normal
         if gap <= within and distance > 0.0:
             nx, ny = dx / distance, dy / distance
             count = _append(out, count, i, j, 0, gap, nx, ny, -r * nx, -r * ny, s * nx, s * ny)
@@ -185,6 +188,7 @@ def _of_disc(
         apart = ((dx - corners[k, 0]) * ey - (dy - corners[k, 1]) * ex) / length
         if apart > best:
             best, edge = apart, k
+    # no edge separates them by more than `within`: where the centre lies along that edge
     if best - r > within:
         return count
     after = edge + 1 if edge + 1 < stop else start
@@ -193,10 +197,12 @@ def _of_disc(
     length = math.sqrt(ex * ex + ey * ey)
     along = ((dx - px) * ex + (dy - py) * ey) / (length * length)
     feature = edge - start
+    # beside the edge, or inside the polygon: the normal is that of the edge
     if 0.0 <= along <= 1.0 or best <= 0.0:
         nx, ny, gap = ey / length, -ex / length, best - r
         qx, qy = dx - best * nx, dy - best * ny
     else:
+        # beyond an end of the edge: the normal points from that corner to the centre
         qx, qy = (px, py) if along < 0.0 else (corners[after, 0], corners[after, 1])
         nx, ny = dx - qx, dy - qy
         distance = math.sqrt(nx * nx + ny * ny)
@@ -222,6 +228,7 @@ def _separation(
         after = k + 1 if k + 1 < surfaces[i].stop else surfaces[i].start
         ex, ey = corners[after, 0] - corners[k, 0], corners[after, 1] - corners[k, 1]
         length = math.sqrt(ex * ex + ey * ey)
+        # distance of the other polygon from the line of this edge: that of its nearest corner
         least = math.inf
         for c in range(surfaces[j].start, surfaces[j].stop):
             x, y = dx + corners[c, 0] - corners[k, 0], dy + corners[c, 1] - corners[k, 1]
@@ -264,16 +271,19 @@ def _of_polygons(
     # along the reference the other polygon's edge runs backwards
     first_x, first_y = dx + corners[following, 0], dy + corners[following, 1]
     last_x, last_y = dx + corners[k, 0], dy + corners[k, 1]
+    # abscissae along the reference and gaps of both ends
     s0, s1 = (first_x - px) * ex + (first_y - py) * ey, (last_x - px) * ex + (last_y - py) * ey
     g0, g1 = (first_x - px) * nx + (first_y - py) * ny, (last_x - px) * nx + (last_y - py) * ny
     if s1 <= 0.0 or s0 >= length or s1 <= s0:
         return count
+    # the gap is linear along the part of the edge within the reference's length
     slope = (g1 - g0) / (s1 - s0)
     for side in range(2):
         s = max(s0, 0.0) if side == 0 else min(s1, length)
         gap = g0 + slope * (s - s0)
         if gap > within:
             continue
+        # points on the reference and, a gap away, on the other polygon; arms from both centres
         qx, qy = px + s * ex, py + s * ey
         ox, oy = qx + gap * nx - dx, qy + gap * ny - dy
         feature = 2 * ((edge - start) + (_CORNERS_MOST if on_second else 0)) + side

@@ -119,6 +119,7 @@ def spread_labels(
     gram, holds = np.zeros((m, 3, 3)), np.zeros(m, np.int64)
     changed = True
     while changed:
+        # a body that is fixed may fix its neighbours in the next round
         changed = False
         gram[:] = 0.0
         holds[:] = 0
@@ -132,6 +133,7 @@ def spread_labels(
                     holds[body] = -1
                 if holds[body] == 0:
                     holds[body] = label[other]
+                # Gram matrix of the rows that hold: regular if they fix all three velocities
                 for k in range(sizes[c]):
                     for i in range(3):
                         for j in range(3):
@@ -156,6 +158,7 @@ def project_moving(
     for body in range(n_body):
         if label[body] != 0:
             continue
+        # the rows of contacts with fixed bodies, if these all have one velocity
         count, holds = 0, 0
         for c in range(sizes.shape[0]):
             for side in range(2):
@@ -175,10 +178,12 @@ def project_moving(
         x, y = v[body, 0] - v[support, 0], v[body, 1] - v[support, 1]
         turn = size * v[body, 2]
         if free[0] == 0.0 and free[1] == 0.0 and free[2] == 0.0:
+            # parallel rows: remove the velocity along the only one
             r = mine[0]
             part = (r[0] * x + r[1] * y + r[2] * turn) / (r[0] * r[0] + r[1] * r[1] + r[2] * r[2])
             x, y, turn = x - part * r[0], y - part * r[1], turn - part * r[2]
         else:
+            # two independent rows: keep the velocity along what both leave
             part = free[0] * x + free[1] * y + free[2] * turn
             part /= free[0] * free[0] + free[1] * free[1] + free[2] * free[2]
             x, y, turn = part * free[0], part * free[1], part * free[2]

@@ -71,6 +71,7 @@ def add_impulses(
     """
     for k in range(contacts.shape[0]):
         c = contacts[k]
+        # the rows of both bodies have opposite signs: action and reaction
         for side in range(2):
             body = c.first if side == 0 else c.second
             for i in range(2):
@@ -117,7 +118,7 @@ def contact_matrix(
             for at in range(first[body], first[body + 1]):
                 d = of_body[at]
                 if place[d] < 0:
-                    # insert the column where it belongs
+                    # contacts that share two bodies come once; insert the column where it belongs
                     here = count
                     while here > start[k] and column[here - 1] > d:
                         column[here] = column[here - 1]
@@ -125,8 +126,10 @@ def contact_matrix(
                     column[here] = d
                     place[d] = 0
                     count += 1
+        # from here on `place` is the block of each column of this row
         for at in range(start[k], count):
             place[column[at]] = at
+        # supports have infinite mass, and so no part in W
         for side in range(2):
             body = c.first if side == 0 else c.second
             if body < n_body:
