@@ -43,9 +43,9 @@ Floats = npt.NDArray[np.float64]
 
 _TRY = "leave it out for the default."
 _UNBOUNDED = (None, None, None, None)
-# most numbers that an error lists
+# an error message lists fewer numbers than this
 _FEW = 9
-# text of components by their number
+# how an error message writes a vector, by its number of components
 _WRITTEN = {2: "[x, y]", 3: "[x, y, z]"}
 
 
@@ -73,14 +73,14 @@ class Rule(Protocol):
 
 @dataclasses.dataclass(frozen=True)
 class Finite:
-    """One finite number, or an array of them; or an object of another class that the type names.
+    """A finite number, an array of them, or an object of any other class in the annotation.
 
     Parameters
     ----------
     unit : "" or "1" for a pure number
     why, try_ : text of an error
-    per : noun of the entries of an array, such as "mass", whose number is in `lengths` of the
-        owner; if the type allows a float, one number applies to all. "" for one number
+    per : what each entry of an array belongs to, such as "mass"; `lengths` of the owner gives the
+        length. If the type allows a float, one number applies to all entries. "" for one number
     size : length of an array whose length is fixed
     fewest : smallest length of an array; 0 allows an empty one
     rising : whether the array is strictly increasing
@@ -225,7 +225,7 @@ class Count:
     least, most : bounds, both allowed
     why, try_ : text of an error
     each : memory for each counted object [bytes]
-    size : number of integers, whose product is limited; 0 for a single one
+    size : length of a tuple of integers, whose product is limited too; 0 for a single integer
     """
 
     least: int
@@ -280,7 +280,7 @@ class Choice:
 
     Parameters
     ----------
-    values : that are allowed
+    values : the allowed values
     why, try_ : text of an error
     """
 
@@ -360,7 +360,7 @@ class _Field(NamedTuple):
 
 @functools.cache
 def _fields_of(cls: type) -> dict[str, _Field]:
-    """Return the declared fields of a class, arrays last: their lengths may depend on others."""
+    """Return the declared fields of a class, arrays last: other fields may set their lengths."""
     fields: dict[str, _Field] = {}
     for base in reversed(cls.__mro__):
         # annotations of a user's class may have names that cannot be resolved here

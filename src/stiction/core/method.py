@@ -224,8 +224,8 @@ def default_method(system: Any) -> Any:
     """Return the default method of a system."""
     known = methods_of(system)
     if system.default_method not in known:
-        needs, why = "a method", "this system has no default method in its subpackage."
-        try_ = "give one with solve(system, request)."
+        needs, why = "a method", "systems of this class have no default method."
+        try_ = "pass `method`, an object with a method solve(system, request)."
         raise ModelError("solve.method", "None", needs, why, try_)
     return known[system.default_method]()
 

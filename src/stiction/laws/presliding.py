@@ -399,7 +399,7 @@ class BoucWen(_Deflecting):
             raise ModelError("BoucWen.gamma", got, needs, why, try_)
         if np.any(np.asarray(self.beta) + np.asarray(self.gamma) <= 0.0):
             got, needs = f"beta = {self.beta}, gamma = {self.gamma}", "beta + gamma > 0"
-            why = "friction must have a level that it tends to."
+            why = "otherwise friction has no finite limit in steady slip."
             raise ModelError("BoucWen.gamma", got, needs, why, "give a larger gamma.")
         level = np.asarray(self.a) / (np.asarray(self.beta) + np.asarray(self.gamma))
         _within(self, level ** (1.0 / self.power))

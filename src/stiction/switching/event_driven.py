@@ -338,7 +338,7 @@ class _Integrator:
         else:
             target_side = side
         if side == 0.0 or target_side == side:
-            self._note_loss(kind, surface, "it goes on in its mode")
+            self._note_loss(kind, surface, "it stays in its mode")
             return None
         self._note_loss(kind, surface, f"leave to {'+' if target_side > 0.0 else '-'}")
         sides = path.sides

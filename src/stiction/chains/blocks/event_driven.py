@@ -1,4 +1,8 @@
-"""Blocks of chains that `EventDriven` solves in one call, and their results."""
+"""Members of a study of chains: many chains that differ in a few numbers, solved in one call.
+
+They are integrated by the kernels of `EventDriven`. A member that cannot be solved here is repeated
+as a single run.
+"""
 
 from __future__ import annotations
 
@@ -31,10 +35,11 @@ Floats = npt.NDArray[np.float64]
 
 # for longer chains the time of kernels dominates, and a block gains nothing
 _MOST_MASSES = 100
-# longer runs need the check of progress, which single runs make
+# longer runs are left to single runs, which stop early if they progress too slowly
 _MOST_STEPS = 10_000
 # most numbers of the parameters and results of one call
 _MOST_NUMBERS = 4_000_000
+# numbers in the work array of series terms, besides those of sinusoidal loads
 _ROOM_FOR_TERMS = 512
 _NAMES = ("steps", "expansions", "grazings")
 
@@ -46,14 +51,15 @@ def blocks_of(
     paths: Sequence[Path],
     names: Sequence[str],
 ) -> Solve | None:
-    """Return a function that solves many chains that differ at `paths`; None if there is none.
+    """Return a solver of many chains that differ at `paths`; None if they need single runs.
 
     The numbers are those of `solve_event_driven`, to the last bit.
 
     Parameters
     ----------
     request : with two saved states, the first and the last
-    paths : fields of the chain and below, see `stack.fits`
+    paths : the numbers that differ: fields of the chain, of its law or of its load; see
+        `stack.fits`
     names : requested results
 
     Verified by: tests/unit/chains/blocks/test_event_driven.py::test_the_same_as_single_runs
@@ -150,7 +156,11 @@ class _MemberSolver:
 
 
 def _members(stack: Stack) -> Members:
-    """Return the arguments of kernels; the rates are those of single runs."""
+    """Return the arguments of kernels, by the formulas of single runs.
+
+    `rate` is a bound of the fastest frequency plus the fastest decay rate, by Gershgorin's theorem
+    for M^-1 K and M^-1 C; `response` is 1 / (sqrt(k/m) + c/m) of the links at each mass.
+    """
     from stiction.chains.blocks.event_driven_kernels import Members
 
     k, c, m = stack.link_stiffness, stack.link_damping, stack.masses

@@ -6,8 +6,8 @@ follows the load (formulas sheet, section 3). The composition of plays of one lo
 half width is the sum, so every link is independent of the others. An interval of monotone load
 costs O(n), whatever the number of events.
 
-Without dampers this is exact from any compatible start and for every history. With a damper on
-every link it is exact without reversals: under a load that never decreases, from an unstressed
+Without dampers this is exact from any start in the stick set and for every history. With a damper
+on every link it is exact without reversals: under a load that never decreases, from an unstressed
 chain.
 """
 
@@ -91,9 +91,10 @@ class _LoadInterval:
     j : its index in the path
     direction : of the change of link forces: -1, 0, 1
     f0, f1 : force on the end mass at both ends [N]
-    going : (n,) links whose force follows the load before the end
+    going : (n,) links whose force follows the load in some part of the interval
     at_once : (n,) those that follow from the beginning
-    onset, begin : (n,) load [N] and time [s] from which each follows; inf for never
+    onset, begin : (n,) load [N] and time [s] at which each begins to follow; a link that does not
+        has the time inf
     """
 
     j: int
@@ -120,6 +121,7 @@ class _Play:
         self.bound = np.asarray(chain.stick_bound[self.order])
         self.width = np.cumsum(self.bound[::-1])[::-1]
         self.d = np.diff(chain.x_start[self.order], prepend=0.0)
+        # forces of links [N]
         self.carried = self.k * self.d
         self.mode = np.zeros(chain.n_mass, np.int8)
         self.recorder = Recorder(Frame(chain), request)
@@ -228,7 +230,7 @@ class _Play:
         if self.damped:
             moving = t[:, None] >= s.begin
         elif s.j == 0 and s.direction and t[0] == path.time[0]:
-            # at the start save the rates just after it
+            # the first sample has the rates just after the start
             moving[0] = s.going & (s.onset == f[0])
         carried = np.where(moving, f[:, None] - s.direction * self.width, self.carried)
         advance = self._relaxed if self.damped else self._followed
@@ -259,13 +261,17 @@ class _Play:
     def _relaxed(
         self, s: _LoadInterval, t: Floats, f: Floats, carried: Floats
     ) -> tuple[Floats, Floats, Floats, Floats]:
-        """Return the same with dampers: k d + c d' = over + r tau, tau from the onset on."""
+        """Return the same with dampers: k d + c d' = over + r tau.
+
+        tau is the time since the onset, r the rate of the load, and `over` the force of the link at
+        the onset; it is 0 for a link that begins within the interval, from an unstressed state.
+        """
         k, c, decay = self.k, self.c, self.k / self.c
         begin = float(self.path.time[s.j])
         r = (s.f1 - s.f0) / (float(self.path.time[s.j + 1]) - begin)
         tau = np.maximum(t[:, None] - s.begin, 0.0)
         over = np.where(s.at_once, s.f0 - s.direction * self.width, 0.0)
-        # slow solution a + b tau, plus a decaying transient with initial value `left`
+        # d = a + b tau + left exp(-k tau / c) with a = (over - c b) / k
         b = np.where(s.going, r / k, 0.0)
         left = np.where(s.going, self.d - (over - c * b) / k, 0.0)
         done = -np.expm1(-decay * tau)
@@ -289,7 +295,8 @@ class _Play:
         stops = (self.mode != 0) & (self.mode != s.direction)
         turns = stops & s.at_once
         starts = s.going & (self.mode != s.direction) & ~turns
-        # link i follows before the links nearer to the wall, so that x is unchanged at its onset
+        # links nearer to the wall follow later than link i, so that mass i is still at its old
+        # place at its onset
         x, v = np.cumsum(self.d), np.zeros(self.d.size)
         if stops.any():
             rate = slope(self.path.segments, begin, left=True)

@@ -62,7 +62,7 @@ def joined(blocks: Sequence[Events], h: float, n: int) -> tuple[Floats, Ints, Mo
 
 
 def counted(blocks: Sequence[Events], h: float, n: int) -> tuple[int, Floats] | None:
-    """Return the number of events of `joined`, and the onset of slip of each mass (n,), else NaN.
+    """Return the number of events of `joined`, and the first slip time of each mass (n,) or NaN.
 
     None if there are few events, which are then joined at once.
     """
@@ -90,7 +90,7 @@ def join_at_once(
     # slip, reversed slip, stick
     arrested = (after[:-1] == -before[:-1]) & (after[1:] == 0)
     pairs = np.flatnonzero(near & (before[:-1] != 0) & (turned | arrested))
-    # an event that ends a pair does not begin another one: of adjacent pairs take every second
+    # pairs that overlap share an event: of a run of overlapping pairs keep the first, third, ...
     at = np.arange(pairs.size)
     begins = np.diff(pairs, prepend=-2) > 1
     in_row = at - np.maximum.accumulate(np.where(begins, at, 0))
@@ -120,7 +120,7 @@ def join(
 
     Parameters
     ----------
-    last : (n + 1,) index of the last event of each mass, -1 if there is none or it is joined
+    last : (n + 1,) index of the last event of each mass; -1 if there is none that can be joined
     made : number of events written before
 
     Verified by: tests/unit/chains/theta/test_events.py::test_events_are_joined_alike
@@ -129,7 +129,7 @@ def join(
     for row in range(events.changes.shape[0]):
         i, before, after = events.changes[row, 0], events.changes[row, 1], events.changes[row, 2]
         time, friction = events.values[row, 0], events.values[row, 4]
-        # first event of the previous step; older ones cannot be joined
+        # first event within the last NEAR steps; older ones cannot be joined
         while near < made and not time - columns[0, near] < NEAR * h:
             near += 1
         at = last[i]
@@ -158,8 +158,8 @@ def count_joined(
 
     Parameters
     ----------
-    time, modes : (n + 1,), (2, n + 1) time and modes of the last event of each mass; mode 0 before
-        it if it is joined or there is none
+    time, modes : (n + 1,), (2, n + 1) time of the last event of each mass, and its modes before
+        and after; the mode before is 0 (stick) if there is no event or it is joined already
     onset : (n + 1,) first time at which each mass slips, initially NaN
 
     Verified by: tests/unit/chains/theta/test_events.py::test_events_are_counted_as_they_are_joined

@@ -1,9 +1,13 @@
 """Theta steps with set-valued friction: a primal-dual active set method.
 
 The slip rates solve  A w + mu N Sgn(w) contains q,  with the tridiagonal M-matrix
-A = M / (theta h) + B. The method starts from the modes of the last step, solves the linear system
-with w = 0 in stick, and corrects the modes that violate complementarity. It is the semismooth
-Newton method of this inclusion. Weakening friction adds its slope to A. If the iteration does not
+
+    A = M / (theta h) + B,    B = C + theta h (K + K_plate),    q = F + M u / (theta h),
+
+u the slip rate before the step and F all forces but friction (derived in `step_kernels`). The
+method starts from the modes of the last step, solves the linear system with w = 0 in stick, and
+corrects the modes that violate complementarity. It is the semismooth Newton method of this
+inclusion. Weakening friction adds its slope to A. If the iteration does not
 end, modes are corrected in two nested rounds, first all between stick and slip+, then those between
 stick and slip-. Each round is monotone because A is an M-matrix, so that it cannot cycle
 (Bokanowski, Maroso, Zidani 2009).
@@ -64,7 +68,7 @@ ModeArray = npt.NDArray[np.int8]
 
 # active set iterations before the nested rounds; far above the usual number of 1 to 2
 _PLAIN_ROUNDS = 30
-# smallest fraction of a pivot that velocity weakening may leave, so that A stays an M-matrix
+# velocity weakening lowers a row sum of A at most to this fraction, so that A stays an M-matrix
 _LEAST_PIVOT = 0.1
 
 
@@ -79,7 +83,7 @@ def advance_exact(p: Problem, work: Work, saved: Saved, events: Events, steps: i
     prepare(p, f, m)
     made = 0
     while made < steps:
-        # steps of short chains without a mode change
+        # short chains: many steps in one call while no mode changes
         if n <= FEW:
             made += steps_with_unchanged_modes(p, segments, sines, f, m, now, steps - made)
             if made >= steps:
@@ -121,7 +125,7 @@ def advance_exact(p: Problem, work: Work, saved: Saved, events: Events, steps: i
             bound_changed(f, m, events, noted, now.events)
         if due:
             save_samples(p, f, m, law, now, saved)
-        # all masses stick: the integrator tests whether for good
+        # all masses stick: the integrator tests whether they stick for good
         if now.slipping == 0 and (changed or segment != now.piece):
             return ALL_STUCK
     return PAUSE
@@ -221,7 +225,7 @@ def write_stick_bounds(p: Problem, f: Floats, m: ModeArray) -> None:
 
 @kernel
 def bound_changed(f: Floats, m: ModeArray, events: Events, first: int, last: int) -> None:
-    """Write the bounds of stick for constant friction, of the masses of a range of events.
+    """Write the bounds of stick, for constant friction, of the masses whose mode changed in events.
 
     The events are `first` to `last` - 1; see `write_stick_bounds`.
     """
@@ -249,7 +253,7 @@ def solve_modes(p: Problem, f: Floats, m: ModeArray, now: Progress) -> bool:
     for i in range(n):
         w, mode = system.solution[i], modes.trial[i]
         if mode == 0:
-            # drive = A-row of the neighbours: with w_i = 0 the stick force balances it
+            # with w_i = 0 the drive is q_i plus the couplings to both neighbours; stick balances it
             after = system.solution[i + 1] if i + 1 < n else 0.0
             drive = trial.force[i] + system.coupling[i] * before + system.coupling[i + 1] * after
             trial.friction[i] = -drive
@@ -311,7 +315,10 @@ def decide_in_nested_rounds(
 
 @kernel
 def slack(p: Problem, f: Floats, pull: float) -> None:
-    """Write the rounding of the force on each mass, so that a degenerate threshold cannot cycle."""
+    """Write the rounding error of the force on each mass, within which a bound counts as kept.
+
+    Without it modes at a degenerate threshold could cycle.
+    """
     trial = trial_of(f)
     far = abs(p.plate_speed * p.t_end)
     for i in range(p.n):
@@ -320,7 +327,7 @@ def slack(p: Problem, f: Floats, pull: float) -> None:
 
 @kernel
 def bound_in_state(p: Problem, f: Floats) -> None:
-    """Write the bounds of stick at the contact states after a step in stick."""
+    """Write the bounds of stick for the contact states that a step in stick leads to."""
     masses, trial = masses_of(f), trial_of(f)
     for i in range(p.n):
         mu_static = law_value(p.static_address, 0.0, p.law_start + i * p.law_step)
@@ -363,7 +370,7 @@ def linearise(p: Problem, f: Floats, m: ModeArray) -> float:
         # value and slope of mu N at the present slip rate
         friction = masses.normal_force[i] * mu_of(p, masses.mu_kinetic, i, speed)
         off = abs(friction - (trial.resistance[i] + trial.slope[i] * speed))
-        # friction that grows from zero has no static bound as a scale
+        # where friction grows from zero the static bound is zero and no scale
         size = max(trial.hold[i], abs(friction))
         if off > worst * size:
             worst = off / size

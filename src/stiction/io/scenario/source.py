@@ -15,11 +15,12 @@ __all__ = ["Table", "parse", "read_table"]
 Table = dict[str, Any]
 
 _MOST_PARTS = 100
-# the reader's work grows with the square of the parts; possessive, so that this one does not
+# tomllib takes time that grows with the square of the parts of a key; the possessive quantifiers
+# keep this search from doing the same
 _LONG_KEY = re.compile(
     rf"""(?<![\w-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){{{_MOST_PARTS - 1}}}"""
 )
-# names of earlier files, which saved runs hold, and those of today
+# keys and values of older files, which saved runs contain, and their present names
 _RENAMED_KEYS = {"max_cuts": "max_halvings"}
 _RENAMED_VALUES = {
     ("type", "Among"): "ContactAmong",
@@ -34,7 +35,7 @@ def read_table(source: str | Path) -> Table:
 
     Raises
     ------
-    ScenarioError : if there is no such scenario, it cannot be read, or it is no TOML.
+    ScenarioError : if there is no such scenario, or the text cannot be read or is not TOML.
 
     Verified by: tests/unit/test_scenario.py::test_wrong_syntax_names_the_line
     """
@@ -50,7 +51,7 @@ def read_table(source: str | Path) -> Table:
 
 
 def parse(text: str, name: str) -> Table:
-    """Return the table that TOML `text` describes; `name` stands in messages."""
+    """Return the table that TOML `text` describes; messages call the text `name`."""
     if (long := _LONG_KEY.search(text)) is not None:
         line = text.count("\n", 0, long.start()) + 1
         got, needs = f"a key of {_MOST_PARTS} parts or more at line {line}", "keys of few parts"
@@ -70,7 +71,7 @@ def parse(text: str, name: str) -> Table:
 
 
 def _renamed(table: Table) -> Table:
-    """Return a table of earlier names with those of today.
+    """Replace earlier names in a table by the present ones, and return it.
 
     Verified by: tests/unit/test_scenario.py::test_files_with_earlier_names_are_read
     """

@@ -1,4 +1,4 @@
-"""Coulomb's cone of one contact: projection, its derivative, and De Saxce's change of velocities.
+"""Coulomb's cone of one contact: projection, its derivative, and De Saxce's modified velocity.
 
 A vector of one contact holds the normal component first, then `n_tangent` tangential ones, then
 those of the rolling moment, if any. The cone of admissible forces is
@@ -41,7 +41,7 @@ def _normal_part(normal: float, slip: float, turn: float, mu: float, rolling: fl
     ----------
     normal, slip, turn : the normal component, and lengths of the tangential and rolling ones
     """
-    # in the polar cone: the nearest point is the apex
+    # in the polar cone the nearest point is the apex, the origin
     if normal + mu * slip + rolling * turn <= 0.0:
         return 0.0
     slides, turns = slip > mu * normal, turn > rolling * normal
@@ -50,7 +50,7 @@ def _normal_part(normal: float, slip: float, turn: float, mu: float, rolling: fl
     both = (normal + mu * slip + rolling * turn) / (1.0 + mu * mu + rolling * rolling)
     if slip >= mu * both and turn >= rolling * both:
         return both
-    # beyond the smaller of the two bounds one group alone is outside
+    # otherwise only one group exceeds its bound: the tangential or the rolling one
     alone = (normal + mu * slip) / (1.0 + mu * mu)
     if slip >= mu * alone and turn <= rolling * alone:
         return alone

@@ -429,7 +429,7 @@ def _local(
         raise ModelError(
             "friction_problem.normal",
             repr(normal),
-            f"a position from 0 to {n_tangent}",
+            f"the index of the normal component, from 0 to {n_tangent}",
             "Siconos and FCLIB put the normal component first, LMGC90 puts it second.",
             "normal=0, or normal=1 for vectors (tangential, normal).",
         )

@@ -31,13 +31,15 @@ Pixels = npt.NDArray[np.uint8]
 
 _COLOURS = np.array([light for light, _ in m.PALETTE])
 _SHADES = LinearSegmentedColormap.from_list("shades", ["#2166ac", "#f7f7f7", "#b2182b"])
-_WIDTHS = (7.0, 5.6, 3.5)  # of the only view, low or not, and of each of several [in]
-_LOW = 0.35  # height over width
-_TOP, _LINE, _EDGE = 0.22, 0.15, 0.06  # of the clock, of a line of words, and below [in]
-_AXES = (0.56, 0.12, 0.4)  # left, right and below of axes with labels [in]
+# width of a single low view, of any other single view, and of each of several views [in]
+_WIDTHS = (7.0, 5.6, 3.5)
+_LOW = 0.35  # a view with a smaller ratio of height to width is low
+# heights of the clock and of a line of text, and width of the margin [in]
+_TOP, _LINE, _EDGE = 0.22, 0.15, 0.06
+_AXES = (0.56, 0.12, 0.4)  # margins left of, right of and below axes with labels [in]
 _DPI = 120
 _LETTER = 0.062  # width of a letter, about [in]
-_PIXEL = 0.75  # of the page [pt]
+_PIXEL = 0.75  # one CSS pixel [pt]
 _ZIGZAG = np.array([0.0, 0.0, *([4.0, -4.0] * 6), 0.0, 0.0])  # of a spring, to its side [pt]
 _MOST_ZIGZAGS = 14  # more springs are straight lines
 _HATCH = "//////"  # of what sticks
@@ -45,7 +47,7 @@ _NUMBERED = 14.0  # least width of a box that shows its number [pt]
 
 
 def frames(movie: m.Movie, count: int) -> Iterator[Pixels]:
-    """Give so many frames of a movie as (height, width, 3) pixels, spread as the player does.
+    """Yield `count` frames of a movie as (height, width, 3) pixels, at the times the player uses.
 
     Above the views stand the clock and the readings, below them the key and the notes.
 
@@ -56,7 +58,7 @@ def frames(movie: m.Movie, count: int) -> Iterator[Pixels]:
     if movie.even:
         picked = np.round(fraction * last).astype(np.int64)
     else:
-        # a time that rounding put before its frame has it all the same
+        # 1e-12 more, so that rounding does not pick the frame before
         times = movie.time[0] + (fraction + 1e-12) * (movie.time[-1] - movie.time[0])
         picked = np.searchsorted(movie.time, times, side="right") - 1
     figure, panels = _laid_out(movie)
@@ -168,7 +170,7 @@ class _Panel:
         artist.remove()
 
     def _project(self, points: Floats) -> Floats:
-        """Return (..., 3) points to the right, upwards and towards the eye."""
+        """Return coordinates of points (..., 3): to the right, upwards and towards the viewer."""
         if points.shape[-1] == 3:
             return np.asarray((points - 0.5 * (self.view.low + self.view.high)) @ self.turned)
         return np.concatenate([points, np.zeros((*points.shape[:-1], 1))], axis=-1)
@@ -203,7 +205,7 @@ class _Panel:
         turn = np.linspace(-0.5 * np.pi, 0.5 * np.pi, 9)[:, None]
         across = np.sin(turn) * (along[..., ::-1] * [-1.0, 1.0])
         radius, rim = 0.5 * max(thick, 1.0 / self.points[0]), 0.5 / self.points[0]
-        # a rim has no round end, which would lie across its neighbour
+        # a rim has straight ends; round ones would be drawn over the neighbouring segment
         caps = [(radius + rim) * across, radius * (np.cos(turn) * along + across)]
         both = [np.concatenate([end + cap, begin - cap], axis=1) for cap in caps]
         colours = np.repeat(_COLOURS[tones], [len(line) - 1 for line in lines])[order]

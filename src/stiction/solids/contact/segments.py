@@ -1,6 +1,6 @@
 """Mortar segments of a contact boundary: cells divided at breakpoints of the partner's elements.
 
-Forces on a partner weigh tractions with its shape functions, which have kinks between elements. A
+Forces on a partner are integrals of tractions times its shape functions, which have kinks. A
 Gauss rule that runs across a kink is not exact, and a constant pressure is then not transferred
 exactly from one mesh to the other (the patch test). So each integral ends at the kinks. The
 reference boundary is divided once into integration cells, which store the friction history. In
@@ -51,7 +51,7 @@ Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 Curve = Callable[[Ints, Floats, Floats], tuple[Floats, Floats]]
 
-# Gauss points for the reference lengths of cells, which weigh the recorded tractions
+# Gauss points for the reference lengths of cells, the weights of the recorded tractions
 _LENGTH_POINTS = 8
 # largest difference of unit tangents at a joint that counts as smooth
 _PARALLEL = 1e-9
@@ -157,7 +157,7 @@ def smooth_joints(partner: Surface) -> Bools:
 
 
 def closest_features(element: Ints, xi: Floats, normal: Bools, smooth: Bools) -> tuple[Ints, Bools]:
-    """Return the features (p,) that hold closest points, and which points have none.
+    """Return the features (p,) that hold closest points, and which points have no closest point.
 
     Parameters
     ----------
@@ -187,11 +187,11 @@ class ElementEnds:
         self.place = np.concatenate([low[0], high[0][:, -1:]], axis=1)
         # place and tangent at the lower and upper end of each element, (rows, d, elements)
         self.low, self.high = low, high
-        # unit tangents before and behind each end
-        ahead, behind = (row[1] / np.sqrt((row[1] ** 2).sum(axis=0)) for row in (low, high))
+        # unit tangents at each joint: of the element before it, and of the element behind it
+        at_low, at_high = (row[1] / np.sqrt((row[1] ** 2).sum(axis=0)) for row in (low, high))
         none = np.zeros((2, 1))
-        self.before = np.concatenate([none, behind], axis=1)
-        self.behind = np.concatenate([ahead, none], axis=1)
+        self.before = np.concatenate([none, at_high], axis=1)
+        self.behind = np.concatenate([at_low, none], axis=1)
         turn = self.before[0] * self.behind[1] - self.before[1] * self.behind[0]
         # corners that can be a closest point: convex ones, and both ends of an open boundary. The
         # outside lies to the right, so that a convex corner turns to the left
@@ -208,7 +208,8 @@ class FeatureSequence(NamedTuple):
     cell, feature : (c,) of each segment
     ends : (2, c) xi at which a segment begins and ends
     invalid : (cells,) cells without a valid segmentation
-    end_features : (cells,) features of both cell ends; a sliver that was omitted may have held one
+    end_features : (cells,) features of the lower and of the upper cell ends, also where the segment
+        there had no length and was omitted
     """
 
     cell: Ints
@@ -240,7 +241,7 @@ def feature_sequence(
     Verified by: tests/unit/solids/contact/test_segments.py::test_breakpoints_are_opposite_to_ends
     """
     first, last = end_features
-    # one segment for each feature from that of the first end to that of the last, in either order
+    # one segment for each feature, up or down from that of the first end to that of the last
     count = np.abs(last - first) + 1
     cell = np.repeat(np.arange(first.size), count)
     step = np.arange(cell.size) - np.repeat(np.cumsum(count) - count, count)
@@ -273,7 +274,7 @@ def feature_sequence(
 def _without_slivers(
     cell: Ints, feature: Ints, xi: Floats, width: Floats, invalid: Bools
 ) -> tuple[Ints, Ints, Floats]:
-    """Return features without those at the ends of cells whose segment has no length but rounding.
+    """Return cells, features and ends without segments at cell ends that have only rounding length.
 
     If an element end lies opposite to a cell end, rounding alone decides in which of two cells the
     breakpoint lies. The integral is the same, but not its derivative with respect to the
@@ -289,7 +290,7 @@ def _without_slivers(
             removed |= now
             before = np.append(False, removed[:-1]) & ~begins
         keep[::direction] &= ~removed
-    # a cell of slivers alone keeps them
+    # a cell that consists of such segments only keeps them
     whole = np.bincount(cell[keep], minlength=invalid.size) > 0
     keep |= ~whole[cell]
     low, high = xi[0].copy(), xi[1].copy()

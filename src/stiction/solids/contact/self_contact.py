@@ -28,7 +28,7 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 
-# nearest samples tested first, factor by which their number grows, and points at once
+# number of nearest samples tested first, its growth factor, and number of points per query
 _FIRST, _GROWTH, _CHUNK = 16, 4, 512
 
 
@@ -80,7 +80,7 @@ class SelfPass(MortarPass):
     def _initial_guesses(
         self, place: Floats, x: Floats, at: tuple[Ints, Floats]
     ) -> list[ClosestPoints]:
-        """Return the nearest admissible samples of the boundary; without one, points themselves."""
+        """Return each point's nearest admissible sample, or the point itself if there is none."""
         from scipy.spatial import cKDTree
 
         xis, elements, _ = self._samples
@@ -114,17 +114,17 @@ class SelfPass(MortarPass):
         return [ClosestPoints(e, xi[:, None], np.ones(e.size, dtype=bool))]
 
     def _closer_elsewhere(self, pairs: ContactPairs, x: Floats) -> Bools:
-        """Return false for all: nearer samples need not be admissible."""
+        """Return False for every point: a nearer sample may not be an admissible partner."""
         return np.zeros(pairs.s.size, dtype=np.bool_)
 
     def _admissible(
         self, closest: ClosestPoints, place: Floats, x: Floats, at: tuple[Ints, Floats]
     ) -> ClosestPoints:
-        """Return closest points; one that is not admissible counts as none."""
+        """Return closest points; a point whose closest point is not admissible has none."""
         places, normals = self._normals((closest.element, closest.xi[:, 0]), x)
         _, normal = self._normals(at, x)
         admitted = self._admits(place.T, normal, at[0], (closest.element, places, normals))
-        # inside of its element: at an end it would count as a corner
+        # xi = 0 lies inside the element; at xi = -1 or 1 the point would count as a corner
         xi = np.where(admitted[:, None], closest.xi, 0.0)
         return ClosestPoints(closest.element, xi, closest.normal & admitted)
 

@@ -1,7 +1,8 @@
 """The discrete equations of a solid: unknowns, residual, consistent tangent, prescribed values.
 
 In equilibria the residual is r = f_int(u) + f_contact(u) - f_load(t). Its entries at prescribed
-unknowns are the reactions. Rigid partners are one more node each.
+unknowns are the reactions. Each rigid partner adds one node, and each node in hard contact one
+unknown for its multiplier.
 """
 
 from __future__ import annotations
@@ -39,12 +40,12 @@ if TYPE_CHECKING:
 
 __all__ = ["Problem", "State", "Trial"]
 
-# rounding of the residual over eps * modulus * sqrt(area): 1 to 3 in runs
+# factor of eps * modulus * sqrt(area) in the rounding error of the residual; 1 to 3 were measured
 _STRAIN_ROUNDOFF = 4.0
 _PLANE = 2
-# part of the finest element by which single points of hard contact may overlap
+# penetration allowed at single points of hard contact, over the length of the finest element
 _OVERLAP = 0.05
-# lengths of the normal law in an element beyond which Newton's method may see a jump
+# length of an element over that of the normal law, beyond which Newton's method may see a jump
 _COARSE = 100.0
 
 Floats = npt.NDArray[np.float64]
@@ -55,7 +56,8 @@ class State(NamedTuple):
     """The committed state: unknowns (nodes, d), contact histories and closest points.
 
     Unknowns are the displacements of nodes and control points, except where conditions prescribe
-    points between control points or sums: `Problem.unknowns` maps between both.
+    displacements between control points, or sums of displacements. There unknowns are linear
+    combinations of displacements; `Problem.unknowns` maps one to the other.
     """
 
     time: float
@@ -89,6 +91,7 @@ class Problem:
     ----------
     work_tolerance : error of the work between two load steps, see `unbalanced_work` [1]
     released : forces that conditions released when the stage began
+    carriers : by hard contact, the additional nodes whose unknowns are its multipliers
     """
 
     work_tolerance = 1e-7
@@ -190,7 +193,8 @@ class Problem:
         described = self.assembled.bodies[body]
         if isinstance(described, Membrane):
             got, needs = "a Membrane with Signorini", "a Body or SweptBody"
-            why, try_ = "a membrane has no thickness to press on.", "take a law with a stiffness."
+            why = "hard contact needs a contact modulus, and a membrane has none."
+            try_ = "use a normal law with a stiffness, such as LennardJones."
             raise ModelError("Contact.adhesion", got, needs, why, try_)
         return float(described.material.contact_modulus(described.plane_stress))
 
@@ -262,7 +266,7 @@ class Problem:
         return self.points + self.unknowns.displacements(u)
 
     def least_jacobian(self, u: Floats) -> float:
-        """Return the least over the largest Jacobian of any element, deformed; see `Hull`."""
+        """Return the smallest ratio of least to largest Jacobian in an element; see `Hull`."""
         x = self.positions(u)
         return min(
             least_of(part.hulls, x[first : first + part.points.shape[0]])
@@ -305,7 +309,7 @@ class Problem:
         return any(varies)
 
     def kink_times(self) -> Floats:
-        """Return the times at which a program changes its slope, friction or a stage begins."""
+        """Return the times at which a program has a corner, friction starts or a stage ends."""
         times = [c.friction_from for c in self.assembled.pairs]
         times += [stage.until for stage in self.assembled.stages]
         for program in (*self.assembled.programs(), self.assembled.attraction):
@@ -354,7 +358,7 @@ class Problem:
 
     @functools.cached_property
     def largest_adhesion_work(self) -> float:
-        """The largest work of adhesion of a whole boundary [J/m]."""
+        """The largest work of adhesion of any one contact boundary [J/m]."""
         return max((p.adhesion_energy for p in self.passes), default=0.0)
 
     @functools.cached_property
@@ -370,7 +374,8 @@ class Problem:
     def overlap(self) -> Floats:
         """Admissible penetration of the points of hard contact [m]; zero for others.
 
-        Gaps vanish in the mean over each node: single points overlap by the error of the mesh.
+        The gap vanishes only in its weighted mean at each node, so that single points penetrate by
+        the error of the mesh.
         """
         overlaps = [np.full(p.count, _OVERLAP * p.finest if p.hard else 0.0) for p in self.passes]
         return np.concatenate([np.zeros(0), *overlaps])
@@ -478,7 +483,7 @@ class Problem:
         return ""
 
     def check_soft(self, name: str) -> None:
-        """Refuse hard contact, whose multipliers only load steps follow.
+        """Refuse hard contact: only the load steps of `Quasistatic` solve for its multipliers.
 
         Parameters
         ----------
@@ -489,7 +494,7 @@ class Problem:
                 "contact by Signorini",
                 "normal laws with a stiffness, such as LennardJones",
             )
-            why = "impacts and limit points of hard contact take a method of their own."
+            why = "this method does not solve for the multipliers of hard contact."
             raise ModelError(name, got, needs, why, "solve it by Quasistatic.")
 
     # ------------------------------------------------------------ residual and tangent

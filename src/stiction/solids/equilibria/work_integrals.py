@@ -53,15 +53,15 @@ Floats = npt.NDArray[np.float64]
 # value of an integrand, and signature: the elements of the closest points
 Evaluation = tuple[float, object]
 
-# error of the rule over the energies, relative to that over the exchanged energy; most evaluations
-# of forces in a step at the default tolerance, and their growth with each digit
+# weight of the energies beside that of the exchanged energy in the tolerance of the integral; most
+# evaluations of forces in a step at the default tolerance, and their growth per decimal digit
 _OF_ENERGY, _MOST_EVALUATIONS, _DEFAULT_TOLERANCE, _MORE_PER_DIGIT = 0.1, 300, 1e-7, 3.0
 # halvings in search of a change of the signature, and the width of an interval too short for more
 _HALVINGS, _WIDTH = 6, 1e-14
 # evaluations before changes of the signature are searched for
 _WITHOUT_SEARCH = 300
 _PLANE = 2
-# number of supports that no condition names, and relative difference of equal forces
+# index of the supports that no condition names; relative difference at which forces count as equal
 _NO_CONDITION, _EQUAL = -1, 1e-12
 # interior points of the Kronrod extension of the Lobatto rule with four points; weights of both
 _KRONROD = (-np.sqrt(2.0 / 3.0), -1.0 / np.sqrt(5.0), 0.0, 1.0 / np.sqrt(5.0), np.sqrt(2.0 / 3.0))
@@ -72,7 +72,8 @@ _FOUR = np.array([1.0, 0.0, 5.0, 0.0, 5.0, 0.0, 1.0]) / 6.0
 def moment_on_circle(problem: Problem, trial: Trial, contact: int) -> float:
     """Return the torque that rotates a rigid circle against its contact [N m/m].
 
-    It balances the moments about the centre of contact forces, which act at points of the body.
+    It balances the moments of the contact forces about the centre of the circle; these forces act
+    at the contact points of the body.
     """
     total = 0.0
     for number, p, out in zip(
@@ -137,14 +138,14 @@ def condition_works(
         torques = [moment_on_circle(problem, trial, contact) for trial in (before, after)]
         work[number] += 0.5 * sum(torques) * angle
     if support_forces is None:
-        # released and new forces of a stage act with their mean over its first load step
+        # the change of forces at the start of a stage acts with half its value over its first step
         for number, force in _released_at(problem, t0).items():
             work[number] += 0.5 * float(np.sum(force * increment))
     return tuple(float(v) for v in work)
 
 
 def _continued(before: dict[int, Floats], after: dict[int, Floats]) -> set[int]:
-    """Return conditions whose force another condition of the next stage continues, and those."""
+    """Return conditions that end or begin with a stage, in pairs that exert the same force."""
     continued: set[int] = set()
     for old in sorted(before.keys() - after.keys()):
         for new in sorted(after.keys() - before.keys() - continued):
@@ -156,7 +157,7 @@ def _continued(before: dict[int, Floats], after: dict[int, Floats]) -> set[int]:
 
 
 def _successor(problem: Problem) -> int:
-    """Return the condition that now names a rigid partner which none named before."""
+    """Return the last condition on a rigid partner, which takes over unnamed supports; else 0."""
     named = (
         n
         for n, c in problem.conditions.by_number.items()
@@ -249,14 +250,15 @@ def unbalanced_work(
 ) -> float:
     """Return the work by the trapezoidal rule less that of forces on the straight path [J/m].
 
-    It is zero unless all contact of deformable bodies is by the mortar method. The trapezoidal
-    rule includes all forces, those of inertia too.
+    Returns zero unless all contact between deformable bodies uses the mortar method. The
+    trapezoidal rule is applied to all forces, inertia included.
 
     Parameters
     ----------
     before, after : the accepted states at both ends
     times : when
-    scale, exchanged : size of the energies, and of their changes [J/m]
+    scale, exchanged : largest magnitude of the energies, and sum of the magnitudes of their changes
+        in the step [J/m]
 
     Verified by: tests/unit/solids/equilibria/test_virtual_work.py::test_energies_close_in_any_step
     """
@@ -310,7 +312,7 @@ def _released_at(problem: Problem, t: float) -> dict[int, Floats]:
 def residual_work(problem: Problem, before: Trial, after: Trial, t: float) -> float:
     """Return the work of the residuals at both ends, by the trapezoidal rule [J/m].
 
-    It is no work of conditions in load steps, and that of inertia in dynamics.
+    In load steps no condition does this work; in dynamics it is the work of inertia.
 
     Parameters
     ----------
@@ -325,7 +327,10 @@ def residual_work(problem: Problem, before: Trial, after: Trial, t: float) -> fl
 
 
 def _slip_increment(p: ContactPass, a: Floats, b: Floats) -> Floats:
-    """Return the slip of closest points along the partner: of stick springs and origins [m]."""
+    """Return the slip of closest points along the partner [m].
+
+    It is the change of the elongation of the stick springs, plus the slip of their origins.
+    """
     stiffness = p.contact.tangential_stiffness * a[:, k.WEIGHT]
     ratios = (
         out[:, k.OWN_STRETCH] if p.contact.friction.per_current_area else 1.0 for out in (a, b)
@@ -339,7 +344,10 @@ def _slip_increment(p: ContactPass, a: Floats, b: Floats) -> Floats:
 def conservative_forces(
     problem: Problem, closest: tuple[ClosestPoints, ...], u: Floats, strength: float | None
 ) -> tuple[Floats, float, tuple[bytes, ...]]:
-    """Return internal forces [N/m], energy derivative by attraction [J/m], and the signature.
+    """Return internal forces, the derivative of the energy by the attraction, and the signature.
+
+    Forces [N/m]; the derivative is with respect to the attraction factor [J/m]; the signature says
+    which elements hold the closest points.
 
     Parameters
     ----------
@@ -385,7 +393,7 @@ class AdaptiveLobatto:
     f : returns value and signature at a point
     signature : returns the signature alone, at half the cost
     tolerance : of the sum of the error estimates
-    limit : of `f`; the signature counts half
+    max_evaluations : most evaluations of `f`; one of `signature` counts half
 
     Source: the rule, Gander and Gautschi 2000.
     Verified by: tests/unit/solids/equilibria/test_virtual_work.py::test_breakpoints_split_the_rule

@@ -409,7 +409,7 @@ def _inside(times: Sequence[float], known: Floats) -> list[float]:
             "plot.times",
             repr(times),
             f"times between {low:.6g} and {high:.6g}",
-            "what was saved is drawn.",
-            "leave it out to have some chosen.",
+            "only saved states can be drawn.",
+            "give times of the run, or leave `times` out for a default selection.",
         )
     return [float(t) for t in asked]

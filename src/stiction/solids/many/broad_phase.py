@@ -240,7 +240,7 @@ def _refuse_second_boundary(boundary: Boundary, other: str) -> None:
         why, try_ = "each pair of bodies has one contact.", "leave one out."
     else:
         got = f"boundaries {other!r} and {boundary.name!r} of body {boundary.body}"
-        why = "near their common end both would load another body."
+        why = "a body near their common end would get contact forces from both."
         try_ = "name the whole outline of the body: Mesh.outlined."
     raise ModelError("ContactAmong.boundaries", got, "one boundary of each body", why, try_)
 

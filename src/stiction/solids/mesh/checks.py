@@ -190,9 +190,9 @@ def _check_corners(points: Floats, cells: Ints) -> None:
         at = int(np.argmax(bad))
         got = f"{int(bad.sum())} inverted or flat cells, the first is number {at} "
         got += _near(points, cells[at, : 3 if triangle[at] else 4])
-        why = "corners are counted counter-clockwise, with angles below 180 degrees."
-        try_ = "turn the order of its nodes, or repair the mesh."
-        needs = "cells with positive area at every corner"
+        why = "nodes of a cell are listed counter-clockwise, and its angles are below 180 degrees."
+        try_ = "reverse the order of its nodes, or repair the mesh."
+        needs = "convex cells with counter-clockwise nodes"
         raise ModelError("Mesh.cells", got, needs, why, try_)
 
 

@@ -1,4 +1,8 @@
-"""Blocks of flows of a study, solved by `EventDriven` in one call."""
+"""Members of a study of flows: many flows that differ in a few numbers, solved in one call.
+
+They are integrated by the kernels of `EventDriven`. A member that cannot be solved here is repeated
+as a single run.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +31,7 @@ Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 Path = tuple[str | int, ...]
 
-# bounds of one kernel call of a single run: events, passes of the loop
+# most events, and most passes of the integration loop, in one kernel call; as in a single run
 _EVENTS, _PASSES = 512, 5000
 _AUDIT = (
     "ledger_closes",
@@ -45,14 +49,15 @@ def blocks_of(
     paths: Sequence[Path],
     names: Sequence[str],
 ) -> Solve | None:
-    """Return a solver of many flows that differ at `paths`; None if there is none.
+    """Return a solver of many flows that differ at `paths`; None if they need single runs.
 
     Results equal those of `solve_event_driven` bitwise.
 
     Parameters
     ----------
     request : with two saved states, the first and the last
-    paths : components of the start, `("x0", 0)`, or fields with a number as value
+    paths : the numbers that differ: components of the start, such as `("x0", 0)`, or names of
+        fields whose value is one float, such as `("omega0",)`
     names : requested results
 
     Verified by: tests/unit/switching/ensembles/test_members.py::test_the_same_as_single_runs
@@ -125,7 +130,7 @@ class _BlockSolver:
                 x[:, int(path[1])] = column
             else:
                 fields[str(path[0])] = column
-        # invalid members are refused in their own runs
+        # invalid members are repeated as single runs, which raise the error
         valid &= np.isfinite(x).all(axis=1)
         others = self._others(fields, m, params, valid) if fields else []
         results = _empty_results(m, c.n, c.m)
@@ -161,6 +166,7 @@ class _BlockSolver:
 
         system, m, rtol = self.system, len(results.done), float(self.method.rtol)
         n = system.compiled.n
+        # samples at the start, at the requested end and at the end reached
         states = np.ascontiguousarray(results.saved[:, :, 1 : n + 1])
         sums = np.zeros((m, 3, 4))
         if others:
@@ -172,6 +178,7 @@ class _BlockSolver:
         work, heat, viscous = (results.saved[:, :, 1 + n + k] for k in range(3))
         sums[:, :, 2], sums[:, :, 3] = work, viscous
         energy = ledger_of(sums, heat[:, :, None])
+        # largest decrease of the friction heat between samples: energy that friction returned
         given = np.max(-(heat[:, 1:] - heat[:, :-1]), axis=1, initial=0.0)
         lines = energy_lines(energy.imbalance_rel, energy.scale, given, rtol, "J")
         lines += state_lines(results.worst, rtol, (None, None, None))

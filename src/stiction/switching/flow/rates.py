@@ -1,14 +1,14 @@
 """Right-hand side of the flow in each mode, and event functions whose roots end the mode.
 
 A trajectory is the array y = (x_1 .. x_n, t, W_1 .. W_q): state, time, and energies. Its
-independent variable s is the time outside surfaces. In sliding on one surface s is
-desingularised,
+independent variable s is the time, except in sliding on one surface, where it is desingularised,
 
     dx/ds = sense (L- f+ - L+ f-) / norm,    dt/ds = sense (L- - L+) / norm,
 
 which is Filippov's sliding field times a positive factor, and smooth through a two-fold
-(sense = 1 in sliding, -1 in escaping regions). On an intersection of two surfaces the two
-multipliers solve two bilinear equations and s is the time.
+(sense = 1 in sliding, -1 in escaping regions; norm = |L- - L+| where the mode began, so that there
+dt/ds = 1). On an intersection of two surfaces the two multipliers solve two bilinear equations and
+s is the time. Kinks are functions at whose zeros the fields are not smooth.
 
 Source: Szalai, Jeffrey 2014, eqs (15), (16), (20) with the direction of (20) corrected.
 """
@@ -146,8 +146,9 @@ def bilinear(w: Workspace, sides: int, x: int) -> Bilinear:
 def multipliers(w: Workspace, sides: int, x: int, dx: int) -> bool:
     """Fill dx with the sliding field of codimension 2, and EXTRA with its multipliers.
 
-    They are the root of L_i = L_j = 0 of this `branch`; entry m + k of EXTRA is the discriminant,
-    zero where both roots merge. Returns whether the root exists; otherwise dx is NaN.
+    They are one of up to two roots of L_i = L_j = 0, the one of `branch`, the sign of the Jacobian
+    determinant. Entry m + k of EXTRA is the discriminant, zero where both roots merge. Returns
+    whether the root exists; otherwise dx is NaN.
     """
     now, a = w.progress[0], w.vectors
     n, m = now.n, now.m
@@ -164,7 +165,8 @@ def multipliers(w: Workspace, sides: int, x: int, dx: int) -> bool:
         sj = 1.0 if c % 2 == 0 else -1.0
         a[SIGNS, i], a[SIGNS, j] = si, sj
         call_at(now.field, row_at(a, x), row_at(a, SIGNS), now.parameters, row_at(a, PLUS))
-        # the product combination; for additive forces, such as dry friction, there is no other
+        # convex combination of the four fields with product weights; for additive forces, such as
+        # dry friction, it is the only one
         weight = 0.25 * (1.0 + si * multiplier_pair.u) * (1.0 + sj * multiplier_pair.v)
         for e in range(n):
             a[dx, e] += weight * a[PLUS, e]

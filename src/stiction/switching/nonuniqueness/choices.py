@@ -1,6 +1,6 @@
-"""Choices of a policy where the solution is not unique: admissible continuations as starts.
+"""Continuations that a policy chooses where the solution is not unique, as starts of new runs.
 
-Each `Start` is one admissible future; the run follows the first. The functions are pure.
+Each `Start` is one admissible solution; the run follows the first. The functions are pure.
 """
 
 from __future__ import annotations
@@ -55,13 +55,13 @@ class Start:
     x, sides : state and signs from which it continues
     wait : time between the loss and x
     note : the choice in words
-    side : the side of a later exit, for a state that slides in the escaping region for a time
-        `dwell`; 0 for no exit
+    side : to which side the state leaves after it has slid in the escaping region for a time
+        `dwell`; 0 if it does not
     dwell : remaining time of sliding before it leaves to `side`
     through : the exit after a two-fold, with its motion integrated backward; None otherwise
     rest : whether it is an equilibrium
-    branch : on an intersection the sign of the determinant of the chosen sliding vector; 0 where
-        there is no choice
+    branch : on an intersection up to two sliding vectors exist; the sign of the Jacobian
+        determinant of the sliding conditions selects one; 0 where there is no choice
     surface : the surface it leaves after `dwell`; that of the loss when None
     """
 
@@ -121,7 +121,7 @@ def undecided_continuations(
     for side_taken in sides_taken:
         sides = loss.sides.copy()
         sides[loss.surface] = side_taken
-        note = "it goes on in its mode" if side_taken == side else f"leave to {_NAMES[side_taken]}"
+        note = "it stays in its mode" if side_taken == side else f"leave to {_NAMES[side_taken]}"
         results.append(Start(loss.x, sides, note=note))
     return results
 
@@ -177,6 +177,7 @@ def _at_two_fold(
         at = loss.sides.copy()
         at[loss.surface] = 0.0
         wedge = EscapingWedge(system, loss.x, tolerance, at)
+        # the ray halfway between both folds, at angles 0 and pi/2
         reach = wedge.longest(math.pi / 4)
     except (ModelError, np.linalg.LinAlgError) as error:
         return (), str(error).splitlines()[0]
@@ -208,7 +209,7 @@ def _sampled(
         dwell = float(rng.exponential(1.0 / policy.hazard))
         side = 1.0 if rng.random() < 0.5 else -1.0
         exit_ = wedge.exit_after(angle, dwell) if dwell > 0.0 else None
-        # repeat a draw beyond the last exit of its ray
+        # a draw beyond the last exit of its ray is repeated
         if exit_ is not None:
             results.append((exit_, side))
         if len(results) == policy.n:
