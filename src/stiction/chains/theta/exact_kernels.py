@@ -315,7 +315,7 @@ def decide_in_nested_rounds(
 
 @kernel
 def slack(p: Problem, f: Floats, pull: float) -> None:
-    """Write the rounding error of the force on each mass, within which a bound counts as kept.
+    """Write the rounding error of the force on each mass, within which a bound is not exceeded.
 
     Without it modes at a degenerate threshold could cycle.
     """
