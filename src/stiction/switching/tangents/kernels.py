@@ -73,6 +73,8 @@ class Stencil(NamedTuple):
     numbers : (size,) the parameters that the functions of the system read
     home, home_normals : (size,), (m n,) these numbers and the gradients of planes, unchanged
     along, normals_along : (q, size), (q, m n) their derivatives by each parameter
+    first, end : (q,) range of the numbers that change
+    turns : (q,) whether the gradients change
     lengths : (q,) steps of differences at the first level
     """
 
@@ -81,6 +83,9 @@ class Stencil(NamedTuple):
     home_normals: Vector
     along: Matrix
     normals_along: Matrix
+    first: Integers
+    end: Integers
+    turns: Integers
     lengths: Vector
 
 
@@ -145,9 +150,9 @@ def evaluate(w: Workspace, what: int, row: int) -> None:
 @kernel
 def _set_parameters(w: Workspace, s: Stencil, j: int, step: float) -> None:
     now, a = w.progress[0], w.vectors
-    for i in range(s.home.shape[0]):
+    for i in range(s.first[j], s.end[j]):
         s.numbers[i] = s.home[i] + step * s.along[j, i]
-    if now.plane != 0:
+    if now.plane != 0 and s.turns[j] != 0:
         for i in range(now.m * now.n):
             a[GRAD, i] = s.home_normals[i] + step * s.normals_along[j, i]
 

@@ -154,7 +154,12 @@ def stencil_of(system: Any, names: Sequence[str], numbers: Floats) -> Stencil:
     for j, name in enumerate(names):
         lengths[j] = _STEP * (abs(parameter_of(system, name)) or 1.0)
         along[j], normals[j] = _derivatives(system, name, lengths[j])
-    return Stencil(numbers, numbers.copy(), np.array(plane), along, normals, lengths)
+    changed = [np.flatnonzero(row) for row in along]
+    first = np.array([row[0] if row.size else 0 for row in changed], dtype=np.int64)
+    end = np.array([row[-1] + 1 if row.size else 0 for row in changed], dtype=np.int64)
+    turns = normals.any(axis=1).astype(np.int64)
+    home = numbers.copy(), np.array(plane)
+    return Stencil(numbers, *home, along, normals, first, end, turns, lengths)
 
 
 def _derivatives(system: Any, name: str, length: float) -> tuple[Floats, Floats]:
@@ -170,9 +175,12 @@ def _derivatives(system: Any, name: str, length: float) -> tuple[Floats, Floats]
             rows = [np.append(x, np.zeros(wide) if p is None else np.ravel(p)) for x, p in ends]
             change = (rows[0] - rows[1]) / length
             high, low = high + eighth * change, low + sixth * change
-        noise = 1e-13 * np.abs(rows[0]).max() / length
+        noise = np.abs(rows[0])
+        noise[-wide:] = noise[-wide:].max()
+        noise *= 1e-13 / length
         if (np.abs(high - low) <= _RESOLVED * np.abs(high) + noise).all():
             break
         length *= 0.0625
-    found: Floats = np.asarray(high)
+    # the rest is rounding
+    found: Floats = np.where(np.abs(high) > noise, high, 0.0)
     return found[:-wide], found[-wide:]

@@ -52,7 +52,8 @@ __all__ = ["tangents_of"]
 Floats = npt.NDArray[np.float64]
 
 _SIDES = {"+": 1.0, "-": -1.0, "slide": 0.0}
-# derivatives are integrated to the tolerance of the run, and no finer than differences resolve
+# tolerance of the run, and no finer than differences resolve; the derivatives of an interval have
+# ten times that error
 _FINEST = 1e-12
 _MOST_INTERVALS = 100_000
 # a grazing arrival reaches less than this many tolerances beyond the surface. Its saltation
@@ -341,7 +342,7 @@ class _Tangent:
             return
         first, last = np.searchsorted(self.steps[:, self.n], (start, end)).tolist()
         arrays = self.flow.work, self.stencil, self.variation, self.steps
-        if variational(*arrays, first, last, start, end, self.tol, _MOST_INTERVALS) < 0:
+        if variational(*arrays, first, last, start, end, 10.0 * self.tol, _MOST_INTERVALS) < 0:
             reason = "the variational equation needs too many intervals"
             self._fail(start, "stiff field", reason)
 
