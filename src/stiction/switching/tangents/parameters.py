@@ -76,13 +76,24 @@ def _checked(system: Any, name: str) -> tuple[str, int | None]:
     return name.removeprefix("p."), None
 
 
+def _component(system: Any, name: str) -> int | None:
+    """Return the component of the start that `x0[i]` names; None for another name."""
+    indexed = _INDEXED.fullmatch(name)
+    if indexed is None or indexed[1] != "x0" or int(indexed[2]) >= len(system.start_names):
+        return None
+    return int(indexed[2])
+
+
 def parameter_of(system: Any, name: str) -> float:
-    """Return the value of a parameter.
+    """Return the value of a parameter, or of a component `x0[i]` of the start.
 
     Raises
     ------
     ModelError : if the flow has no such parameter.
     """
+    place = _component(system, name)
+    if place is not None:
+        return float(system.x0[place])
     field, index = _checked(system, name)
     if _of_functions(system):
         given: Any = system.parameters
@@ -93,9 +104,12 @@ def parameter_of(system: Any, name: str) -> float:
 
 def system_with(system: Any, name: str, value: float) -> Any:
     """Return the flow with another value of a parameter; what it refuses is a ModelError."""
-    field, index = _checked(system, name)
     why, try_ = "a parameter is a number.", "give a finite one."
     value = number(f"{type(system).__name__}.{name}", value, why=why, try_=try_)
+    place = _component(system, name)
+    if place is not None:
+        return system.at_state(_with(system.x0, place, value))
+    field, index = _checked(system, name)
     if _of_functions(system):
         if index is None:
             return system.with_parameters({field: value})
@@ -157,7 +171,7 @@ def stencil_of(system: Any, names: Sequence[str], numbers: Floats) -> Stencil:
     changed = [np.flatnonzero(row) for row in along]
     first = np.array([row[0] if row.size else 0 for row in changed], dtype=np.int64)
     end = np.array([row[-1] + 1 if row.size else 0 for row in changed], dtype=np.int64)
-    turns = normals.any(axis=1).astype(np.int64)
+    turns = np.array(normals.any(axis=1), dtype=np.int64)
     home = numbers.copy(), np.array(plane)
     return Stencil(numbers, *home, along, normals, first, end, turns, lengths)
 
