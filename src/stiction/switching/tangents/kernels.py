@@ -57,12 +57,14 @@ NODES, MOST_TERMS = 6, 40
 _STEP, _LEVELS = 0.015625, 12
 # differences of two orders agree to this fraction of a derivative where points are close enough
 _RESOLVED = 1e-12
+# rounding above this fraction of a derivative asks for points farther away
+_ROUNDED = 1e-10
 # a parameter times the derivative in it is rounding below this fraction of x'
 _FLOOR = 1e-8
 _EPS = 2.220446049250313e-16
 _FARTHEST = 1e7
 # terms of a series below this fraction are left out; the largest norm of A times an interval
-_NEGLIGIBLE, _LARGEST, _TINY = 1e-16, 4.0, 1e-100
+_NEGLIGIBLE, _LARGEST, _TINY = 1e-14, 4.0, 1e-100
 
 
 class Stencil(NamedTuple):
@@ -102,7 +104,9 @@ class Variation(NamedTuple):
     terms : (MOST_TERMS + 1, n, m) of the Taylor series
     bounds : (2, MOST_TERMS + NODES + 1) of the norms of the coefficients, and of the terms
     work : (3, n)
-    lengths, pairs : (n + q,) distance and number of the pairs of points of a column
+    lengths, pairs : (n + q,) distance and number of the pairs of points of a column, 0 where it
+        is constant in an interval
+    noise : (n + q,) errors of the last derivatives over the sizes of the states
     floor : (q,) derivatives in a parameter below this are rounding
     level : (n + q,) level at which the last difference of a column was resolved
     parameter : (m,) parameter of a direction, -1 for none
@@ -118,6 +122,7 @@ class Variation(NamedTuple):
     work: Matrix
     lengths: Vector
     pairs: Integers
+    noise: Vector
     floor: Vector
     level: Integers
     parameter: Integers
@@ -126,7 +131,7 @@ class Variation(NamedTuple):
 # ---- derivatives of functions
 
 
-@kernel
+@kernel(inline=True)
 def _evaluate(w: Workspace, what: int, row: int, free: bool) -> None:
     now, a = w.progress[0], w.vectors
     if what >= 0:
@@ -147,7 +152,7 @@ def evaluate(w: Workspace, what: int, row: int) -> None:
     _evaluate(w, what, row, moves_freely(w))
 
 
-@kernel
+@kernel(inline=True)
 def _set_parameters(w: Workspace, s: Stencil, j: int, step: float) -> None:
     now, a = w.progress[0], w.vectors
     for i in range(s.first[j], s.end[j]):
@@ -157,17 +162,13 @@ def _set_parameters(w: Workspace, s: Stencil, j: int, step: float) -> None:
             a[GRAD, i] = s.home_normals[i] + step * s.normals_along[j, i]
 
 
-@kernel
+@kernel(inline=True)
 def _difference(
     w: Workspace, s: Stencil, what: int, j: int, d: float, free: bool, out: Vector
-) -> float:
-    """Fill `out` with the difference along column j over 2 d.
-
-    SPARE holds the state. Returns the largest value of the function, those of x' over the sizes of
-    the states.
-    """
+) -> None:
+    """Fill `out` with the difference along column j over 2 d; SPARE holds the state."""
     now, a = w.progress[0], w.vectors
-    n, largest = now.n, 0.0
+    n, scale = now.n, 0.5 / d
     count = n if what < 0 else 1
     for b in range(2):
         step = d if b == 0 else -d
@@ -181,9 +182,7 @@ def _difference(
                 out[c] = a[LATER, c]
         else:
             for c in range(count):
-                largest = max(largest, abs(a[LATER, c]) / (a[SCALE, c] if what < 0 else 1.0))
-                out[c] = (out[c] - a[LATER, c]) / (2.0 * d)
-    return largest
+                out[c] = (out[c] - a[LATER, c]) * scale
 
 
 @kernel
@@ -202,7 +201,7 @@ def _agree(w: Workspace, what: int, v: Variation, pairs: int) -> tuple[float, fl
     return off, size
 
 
-@kernel
+@kernel(inline=True)
 def _restore(w: Workspace, s: Stencil, j: int) -> None:
     now, a = w.progress[0], w.vectors
     if j < now.n:
@@ -228,7 +227,7 @@ def derivatives(
         a[SPARE, c] = a[TRIAL, c]
     for j in range(columns):
         best = math.inf
-        first = 0 if what >= 0 else v.level[j] if more else max(v.level[j] - 1, 0)
+        first = v.level[j] if what < 0 else 0
         before = v.pairs[j] if more else 1
         for level in range(first, _LEVELS):
             if j < n:
@@ -238,7 +237,10 @@ def derivatives(
                     d *= 1024.0
             else:
                 d = s.lengths[j - n] * 0.25**level
-            largest = _difference(w, s, what, j, d, free, v.work[0])
+            _difference(w, s, what, j, d, free, v.work[0])
+            largest = 0.0
+            for c in range(count):
+                largest = max(largest, abs(a[LATER, c]) / (a[SCALE, c] if what < 0 else 1.0))
             _difference(w, s, what, j, 2.0 * d, free, v.work[1])
             (off, size), pairs, noise = _agree(w, what, v, 1), 1, 20.0 * _EPS * largest / d
             if not off <= _RESOLVED * size + noise:
@@ -256,11 +258,15 @@ def derivatives(
                         floor = _FLOOR * _STEP * largest / s.lengths[j - n]
                         v.floor[j - n] = max(v.floor[j - n], floor)
             if off <= _RESOLVED * size + noise:
+                if what < 0:
+                    v.noise[j] = _RESOLVED * size + noise
+                    # where rounding dominates the next points lie farther away
+                    v.level[j] = max(level - 1, 0) if noise > _ROUNDED * size else level
                 break
         _restore(w, s, j)
 
 
-@kernel
+@kernel(inline=True)
 def _unchecked_derivatives(w: Workspace, s: Stencil, v: Variation, out: Matrix) -> None:
     """Fill `out` as `derivatives` does for x', by the points that it took last."""
     now, a = w.progress[0], w.vectors
@@ -268,6 +274,10 @@ def _unchecked_derivatives(w: Workspace, s: Stencil, v: Variation, out: Matrix) 
     for c in range(n + 1):
         a[SPARE, c] = a[TRIAL, c]
     for j in range(out.shape[1]):
+        if v.pairs[j] == 0:
+            for c in range(n):
+                out[c, j] = v.samples[0, c, j]
+            continue
         d = v.lengths[j]
         _difference(w, s, -1, j, d, free, v.work[0])
         if v.pairs[j] == 2:
@@ -281,7 +291,7 @@ def _unchecked_derivatives(w: Workspace, s: Stencil, v: Variation, out: Matrix) 
 # ---- the recorded orbit
 
 
-@kernel
+@kernel(inline=True)
 def _load_step(w: Workspace, steps: Matrix, k: int) -> None:
     """Fill Y and the dense output with those of step k."""
     a, width = w.vectors, w.progress[0].n + 1
@@ -292,8 +302,8 @@ def _load_step(w: Workspace, steps: Matrix, k: int) -> None:
             a[DENSE + d, c] = steps[k, (1 + d) * width + c]
 
 
-@kernel
-def _state_at(w: Workspace, t: float) -> None:
+@kernel(inline=True)
+def _state_at(w: Workspace, t: float, free: bool) -> None:
     """Fill TRIAL with the state at time t of the loaded step, and the time.
 
     The time is a monotonic function of the fraction s of the step, in free motion a linear one.
@@ -301,7 +311,7 @@ def _state_at(w: Workspace, t: float) -> None:
     a, n = w.vectors, w.progress[0].n
     length = a[DENSE, n]
     s, near = (t - a[Y, n]) / length, 4.0 * _EPS * max(abs(t), abs(length))
-    for _ in range(40):
+    for _ in range(0 if free else 40):
         value = slope = 0.0
         # Horner's scheme of `steps.dense` with its derivative
         for d in range(DENSE_TERMS - 1, -1, -1):
@@ -321,6 +331,20 @@ def _state_at(w: Workspace, t: float) -> None:
 
 
 @kernel
+def _find_constant_columns(w: Workspace, v: Variation) -> None:
+    """Set `pairs` to 0 where x' is linear and its derivatives agree at three nodes, to rounding."""
+    a = w.vectors
+    for j in range(v.jacobian.shape[1]):
+        constant = v.pairs[j] == 1
+        for c in range(v.jacobian.shape[0]):
+            first, limit = v.samples[0, c, j], 2.0 * v.noise[j] * a[SCALE, c]
+            constant = constant and abs(v.samples[NODES - 1, c, j] - first) <= limit
+            constant = constant and abs(v.samples[NODES // 2, c, j] - first) <= limit
+        if constant:
+            v.pairs[j] = 0
+
+
+@kernel
 def _sample(
     w: Workspace,
     s: Stencil,
@@ -333,23 +357,27 @@ def _sample(
 ) -> int:
     """Fill `samples` with A and B at the nodes of [t, t + h]; return the step of the last one."""
     n, columns, reached = w.progress[0].n, v.jacobian.shape[1], k
+    free = moves_freely(w)
     for c in range(NODES):
-        # both ends choose the points of the differences for all nodes
-        b = c if c == 0 else NODES - 1 if c == 1 else c - 1
+        # both ends choose the points of the differences for all nodes; then the middle
+        b = c - 2 if c - 2 < NODES // 2 else c - 1
+        b = 0 if c == 0 else NODES - 1 if c == 1 else NODES // 2 if c == 2 else b
         at, here = t + v.nodes[0, b] * h, k
         while here + 1 < last and steps[here + 1, n] <= at:
             here += 1
         _load_step(w, steps, here)
-        _state_at(w, at)
+        _state_at(w, at, free)
         if c < 2:
             reached = here
             derivatives(w, s, -1, v, v.samples[b], columns, c == 1)
         else:
             _unchecked_derivatives(w, s, v, v.samples[b])
+        if c == 2:
+            _find_constant_columns(w, v)
     return reached
 
 
-@kernel
+@kernel(inline=True)
 def _error(w: Workspace, v: Variation, h: float) -> tuple[float, float]:
     """Return the relative error of an interval of length h, and the norm of A times h.
 
@@ -395,7 +423,7 @@ def _error(w: Workspace, v: Variation, h: float) -> tuple[float, float]:
     return error ** (NODES / (NODES - 1.0)), norm
 
 
-@kernel
+@kernel(inline=True)
 def _powers(v: Variation) -> None:
     """Fill `powers` with the coefficients of A and B in powers of the fraction of the interval."""
     n, columns = v.jacobian.shape
@@ -408,7 +436,7 @@ def _powers(v: Variation) -> None:
                 v.powers[k, c, j] = total
 
 
-@kernel
+@kernel(inline=True)
 def _bounds(w: Workspace, v: Variation, h: float) -> int:
     """Fill `bounds` with norms of the coefficients and of the terms; return the number of terms."""
     a, n = w.vectors, w.progress[0].n
@@ -433,7 +461,7 @@ def _bounds(w: Workspace, v: Variation, h: float) -> int:
     return MOST_TERMS
 
 
-@kernel
+@kernel(inline=True)
 def _propagate(w: Workspace, v: Variation, h: float) -> None:
     """Advance the derivatives over an interval by the Taylor series of the linear equation."""
     n, m = v.states.shape

@@ -167,6 +167,7 @@ class _Tangent:
             work=np.zeros((3, n)),
             lengths=np.zeros(n + q),
             pairs=np.ones(n + q, dtype=np.int64),
+            noise=np.zeros(n + q),
             floor=np.zeros(q),
             level=np.zeros(n + q, dtype=np.int64),
             parameter=np.array([index.get(name, -1) for name in self.names], dtype=np.int64),
