@@ -147,16 +147,7 @@ def sensitivities(
     >>> round(s["x[0]", "law.mu"], 9)  # it turns once and sticks at x0 - 4 mu m g / k
     -10.0
     """
-    derivatives = getattr(system, "gradients" if adjoint else "tangents", None)
-    if derivatives is None:
-        kind = "adjoint" if adjoint else "variational"
-        raise ModelError(
-            "sensitivities.system",
-            type(system).__name__,
-            f"a system that supplies its {kind} equation, such as a Chain",
-            "derivatives follow it between events.",
-            "compare runs with neighbouring values instead.",
-        )
+    derivatives = _derivatives_of(system, adjoint)
     of, to = _names("of", of), _names("to", to)
     if not to:
         needs, why = "at least one direction", "a derivative is by something."
@@ -188,6 +179,21 @@ def sensitivities(
         events=found.order,
         failures=found.failures,
     )
+
+
+def _derivatives_of(system: Any, adjoint: bool) -> Any:
+    """Return the method of a system that gives derivatives; raise ModelError if it has none."""
+    derivatives = getattr(system, "gradients" if adjoint else "tangents", None)
+    if derivatives is None:
+        kind = "adjoint" if adjoint else "variational"
+        raise ModelError(
+            "sensitivities.system",
+            type(system).__name__,
+            f"a system that supplies its {kind} equation, such as a Chain",
+            "derivatives follow it between events.",
+            "compare runs with neighbouring values instead.",
+        )
+    return derivatives
 
 
 def _names(field: str, names: object) -> tuple[str, ...]:
