@@ -1,12 +1,15 @@
-"""Derivatives of chains by five parameters, and by any number: kernel time over that of the run.
+"""Derivatives of chains and flows by five parameters: kernel time over that of the run.
 
 Chains of 3 and 50 masses vibrate, stick and slip under a sine. Both runs go through the same steps,
-in turns, and the best of many counts. Parameters that move events are among the five.
+in turns, and the best of many counts. Parameters that move events are among the five. Chains also
+have the adjoint, for any number of parameters.
 """
 
 from __future__ import annotations
 
+import math
 import time
+import warnings
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -17,6 +20,8 @@ from stiction.chains.event_driven.step_kernels import first_modes
 from stiction.chains.methods import EventDriven
 from stiction.chains.tangents.adjoint import RecordedRun, seed_of
 from stiction.chains.tangents.run import TangentRun
+from stiction.switching.flow import trajectory
+from stiction.switching.tangents import run as flow_tangents
 
 SPAN = (0.0, 30.0)
 METHOD = EventDriven(replay=False)
@@ -91,5 +96,98 @@ def adjoint(record: Record, quick: bool) -> None:
         record.target(what, "<= 8", f"{ratio:.2f}", bool(ratio <= 8.0))
 
 
+VALUES = {"p.friction": 0.5, "p.cubic": 0.3, "p.spring": 2.0, "p.coupling": 0.4, "p.offset": 0.1}
+
+
+def side(s: float) -> Callable[..., list[float]]:
+    """Return a nonlinear field on the side s."""
+
+    def field(x: np.ndarray, p: tuple[float, ...]) -> list[float]:
+        a, b, c = x[0], x[1], x[2]
+        return [
+            -0.2 * a + b - s * p.friction + p.cubic * math.sin(b),
+            -p.spring * a - 0.1 * b + 0.5 * c,
+            -0.4 * c + p.coupling * a - s * 0.2 + p.cubic * a * c / (1.0 + c * c),
+        ]
+
+    return field
+
+
+def in_python(field: Callable[..., list[float]]) -> Callable[..., list[float]]:
+    """Return the same field in a form that Numba cannot compile."""
+
+    def called(x: np.ndarray, p: tuple[float, ...]) -> list[float]:
+        return list(map(float, [str and value for value in field(x, p)]))
+
+    return called
+
+
+def nonlinear(wrap: Callable[..., Callable[..., list[float]]]) -> st.PiecewiseSmooth:
+    """Return a flow of three states that crosses and slides."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return st.PiecewiseSmooth(
+            h=lambda x, p: x[1] + 0.3 * x[2] - p.offset,
+            f_plus=wrap(side(1.0)),
+            f_minus=wrap(side(-1.0)),
+            x0=[3.0, 0.5, 0.2],
+            parameters={name.removeprefix("p."): value for name, value in VALUES.items()},
+        )
+
+
+FLOWS = {
+    "relay, linear": (
+        st.switching.RelayFeedback(x0=(1.0, 0.2, 0.1)),
+        10.0,
+        ["pole", "gain", "x0"],
+    ),
+    "two blocks": (
+        st.switching.TwoBlockStickSlip(x0=(0.3, 0.1, 0.1, 0.5)),
+        10.0,
+        ["mass[0]", "friction[1]", "coupling", "belt_speed", "stiffness[0]"],
+    ),
+    "wheel": (
+        st.WheelOnTurntable(x0=(0.705371, 0.03, -0.9)),
+        0.5,
+        ["mu", "kappa", "omega0", "gamma", "beta"],
+    ),
+    "nonlinear, compiled": (nonlinear(lambda f: f), 10.0, list(VALUES)),
+    "nonlinear, in Python": (nonlinear(in_python), 10.0, list(VALUES)),
+}
+
+
+def timed(spent: list[float], module: object, name: str) -> None:
+    """Let the kernel of a module add its seconds to `spent`."""
+    kernel = getattr(module, name)
+
+    def call(*arguments: object) -> object:
+        start = time.perf_counter()
+        found = kernel(*arguments)
+        spent[0] += time.perf_counter() - start
+        return found
+
+    setattr(module, name, call)
+
+
+def flows(record: Record, quick: bool) -> None:
+    """Measure the kernels of the run, and those of the derivatives beside them."""
+    run, beside = [0.0], [0.0]
+    timed(run, trajectory.loop, "advance")
+    for name in ("variational", "derivatives", "evaluate", "begin_mode"):
+        timed(beside, flow_tangents, name)
+    for name, (flow, end, to) in FLOWS.items():
+        best = [np.inf, np.inf]
+        for _ in range(5 if quick else 200):
+            run[0], beside[0] = 0.0, 0.0
+            found = flow.tangents(None, (0.0, end), to)
+            assert not found.failures
+            best = [min(best[0], run[0]), min(best[1], run[0] + beside[0])]
+        ratio = best[1] / best[0]
+        events = len(found.events)
+        record.add("flows", flow=name, events=events, run=best[0], tangents=best[1], ratio=ratio)
+        what = f"derivatives by 5 parameters, flow {name}: kernel time over that of the run"
+        record.target(what, "<= 3", f"{ratio:.2f}", bool(ratio <= 3.0))
+
+
 if __name__ == "__main__":
-    record_all("tangents", __doc__ or "", ratios, adjoint)
+    record_all("tangents", __doc__ or "", ratios, adjoint, flows)

@@ -59,8 +59,17 @@ _KINDS = {"two_fold": r.TWO_FOLD, "codim2_line": r.CODIM2, "escaping_start": r.E
 _STOP = Stop()
 
 
-def solve_event_driven(system: SwitchingSystem, method: EventDriven, request: Request) -> Run:
+def solve_event_driven(
+    system: SwitchingSystem,
+    method: EventDriven,
+    request: Request,
+    steps: Log | None = None,
+) -> Run:
     """Return the run of a piecewise-smooth system.
+
+    Parameters
+    ----------
+    steps : takes the steps of the run, see `flow.state.Records`; None for none
 
     Raises
     ------
@@ -68,7 +77,7 @@ def solve_event_driven(system: SwitchingSystem, method: EventDriven, request: Re
 
     Verified by: tests/exact/test_wheel_runs.py::test_reference_trajectories
     """
-    return _Integrator(method, system, request).run()
+    return _Integrator(method, system, request, steps).run()
 
 
 class DelayedExit(Struct):
@@ -82,13 +91,26 @@ class DelayedExit(Struct):
 class _Integrator:
     """The integrator of one run: trajectory, losses of determinism, futures."""
 
-    def __init__(self, method: EventDriven, system: SwitchingSystem, request: Request) -> None:
-        self.method, self.system, self.request = method, system, request
+    def __init__(
+        self,
+        method: EventDriven,
+        system: SwitchingSystem,
+        request: Request,
+        steps: Log | None,
+    ) -> None:
+        self.method, self.system, self.request, self.steps = method, system, request, steps
         longest = np.inf if method.max_step is None else float(method.max_step)
         self.tolerance = Tolerance(method.rtol, method.atol, longest)
         # kernels return when the event records are full
         stored = min(_MOST_STORED_EVENTS, max(method.max_events, 3) + 1)
-        self.path = Trajectory(system, self.tolerance, request.save, events=stored, energies=True)
+        self.path = Trajectory(
+            system,
+            self.tolerance,
+            request.save,
+            events=stored,
+            energies=True,
+            steps=0 if steps is None else _STEPS_PER_CALL,
+        )
         self.policy: Policy = _STOP if method.policy is None else method.policy
         self.events, self.states = Log(Event.table(0)), Log(np.zeros((0, system.compiled.n)))
         self.losses: list[Loss] = []
@@ -533,6 +555,9 @@ class _Integrator:
         self.events.add(flow.records.events[: flow.progress.events])
         self.states.add(flow.records.states[: flow.progress.events])
         flow.progress.events = 0
+        if self.steps is not None:
+            self.steps.add(flow.records.steps[: flow.progress.recorded])
+            flow.progress.recorded = 0
 
     def _state(self) -> dict[str, StateArray]:
         return {

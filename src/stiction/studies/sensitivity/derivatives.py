@@ -18,6 +18,7 @@ import numpy.typing as npt
 from stiction.core.tangents import Gradients, NotDifferentiable, Tangents
 from stiction.errors import ModelError, nearest
 from stiction.numerics.checks import numbers
+from stiction.studies.sensitivity.one_sided import both_sides
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -36,6 +37,8 @@ class Sensitivities:
     of, to : names of the k quantities and of the m directions
     values : (k,) the quantities
     by : (k, m) their derivatives; NaN where there is none
+    above, below : (k, m) the same, but where a run has no derivative those towards larger and
+        towards smaller values of a direction, NaN where there is none
     units_of, units_to : units of quantities and directions, "" for none
     events : labels of the events of the run in their order
     failures : times at which the run has no derivative, with reasons
@@ -45,6 +48,8 @@ class Sensitivities:
     to: tuple[str, ...]
     values: Floats
     by: Floats
+    above: Floats
+    below: Floats
     units_of: tuple[str, ...]
     units_to: tuple[str, ...]
     events: tuple[str, ...]
@@ -91,6 +96,9 @@ class Sensitivities:
         lines += [
             f"no derivative after t = {f.time:.9g}: {f.kind}, {f.reason}" for f in self.failures
         ]
+        for k, j in np.argwhere(np.isnan(self.by) & ~(np.isnan(self.above) & np.isnan(self.below))):
+            sides = f"{self.above[k, j]:.9g} towards larger, {self.below[k, j]:.9g} towards smaller"
+            lines.append(f"{self.of[k]} by {self.to[j]}: {sides} values")
         return "\n".join(lines)
 
 
@@ -107,7 +115,8 @@ def sensitivities(
 
     Between events they follow the variational equation, at events the saltation matrix. Parameters
     that move events are no exception. Where a run has no derivative (grazing, degenerate
-    thresholds, ...) the result holds NaN and says in `failures` why and when.
+    thresholds, ...) the result holds NaN and says in `failures` why and when; `above` and `below`
+    have one-sided derivatives where they exist.
 
     Parameters
     ----------
@@ -138,16 +147,7 @@ def sensitivities(
     >>> round(s["x[0]", "law.mu"], 9)  # it turns once and sticks at x0 - 4 mu m g / k
     -10.0
     """
-    derivatives = getattr(system, "gradients" if adjoint else "tangents", None)
-    if derivatives is None:
-        kind = "adjoint" if adjoint else "variational"
-        raise ModelError(
-            "sensitivities.system",
-            type(system).__name__,
-            f"a system that supplies its {kind} equation, such as a Chain",
-            "derivatives follow it between events.",
-            "compare runs with neighbouring values instead.",
-        )
+    derivatives = _derivatives_of(system, adjoint)
     of, to = _names("of", of), _names("to", to)
     if not to:
         needs, why = "at least one direction", "a derivative is by something."
@@ -163,16 +163,37 @@ def sensitivities(
         found = derivatives(method, t_span, to)
     names, values, by, units = _quantities(system.start_names, found)
     rows = _rows(of, names)
+    if adjoint:
+        above = below = by[rows]
+    else:
+        above, below = both_sides(system, method, t_span, found, by[rows], rows)
     return Sensitivities(
         of=tuple(names[r] for r in rows),
         to=found.directions,
         values=values[rows],
         by=by[rows],
+        above=above,
+        below=below,
         units_of=tuple(units[r] for r in rows),
         units_to=tuple(found.units.get(name, "") for name in found.directions),
         events=found.order,
         failures=found.failures,
     )
+
+
+def _derivatives_of(system: Any, adjoint: bool) -> Any:
+    """Return the method of a system that gives derivatives; raise ModelError if it has none."""
+    derivatives = getattr(system, "gradients" if adjoint else "tangents", None)
+    if derivatives is None:
+        kind = "adjoint" if adjoint else "variational"
+        raise ModelError(
+            "sensitivities.system",
+            type(system).__name__,
+            f"a system that supplies its {kind} equation, such as a Chain",
+            "derivatives follow it between events.",
+            "compare runs with neighbouring values instead.",
+        )
+    return derivatives
 
 
 def _names(field: str, names: object) -> tuple[str, ...]:

@@ -18,6 +18,7 @@ from stiction.numerics.event_localisation import (
 from stiction.switching.flow.state import (
     BERNSTEIN,
     COEFFICIENT,
+    DENSE_TERMS,
     GRAD,
     KINKS,
     OPENINGS,
@@ -64,6 +65,7 @@ class Flow:
     save : times at which the state is saved
     n_events : number of events that can be stored
     energies : whether energies are integrated
+    n_steps : number of steps that can be recorded
 
     Attributes
     ----------
@@ -82,6 +84,7 @@ class Flow:
         n_events: int,
         *,
         energies: bool,
+        n_steps: int = 0,
     ) -> None:
         n, m, k = compiled.n, compiled.m, compiled.k
         q = 3 if energies and compiled.power else 0
@@ -94,7 +97,12 @@ class Flow:
         self.functions = EventFunction.table(e)
         self.saved: Floats = np.zeros((save.size, 1 + n + q + m))
         self.saved[:, 0] = save
-        self.records = Records(self.saved, Event.table(n_events), np.zeros((n_events, n)))
+        self.records = Records(
+            self.saved,
+            Event.table(n_events),
+            np.zeros((n_events, n)),
+            np.zeros((n_steps, (1 + DENSE_TERMS) * (n + 1))),
+        )
         self.arrays = (self.work, self.functions, self.table, self.records)
         self.y, self.sides, self.kinks = a[Y, : self.width], a[SIDES, :m], a[KINKS, :k]
         self.sides[:], self.kinks[:], a[SCALE, :n] = 1.0, 1.0, compiled.scale

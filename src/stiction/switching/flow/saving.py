@@ -17,6 +17,8 @@ from stiction.switching.flow.rates import (
     sliding_surface,
 )
 from stiction.switching.flow.state import (
+    DENSE,
+    DENSE_TERMS,
     EXTRA,
     RECORDED,
     SIDES,
@@ -37,13 +39,15 @@ _EPS = 2.220446049250313e-16
 
 @kernel(separate=True)
 def save_until(w: Workspace, records: Records, t: float, fraction: float) -> None:
-    """Save the state at every saving time up to t, by the dense output of the step.
+    """Save the state at every saving time up to t, by the dense output of the step; record it.
 
     Parameters
     ----------
     fraction : of the step at which the time is t; 0 saves the present state
     """
     now, a, saved = w.progress[0], w.vectors, records.saved
+    if fraction > 0.0 and now.recorded < records.steps.shape[0]:
+        _record_step(w, records)
     n, m, q, direction = now.n, now.m, now.q, now.direction
     sample, width = now.saves, n + 1 + q
     t0 = a[Y, n]
@@ -68,6 +72,17 @@ def save_until(w: Workspace, records: Records, t: float, fraction: float) -> Non
             saved[sample, width + i] = a[RECORDED, i]
         sample += 1
     now.saves = sample
+
+
+@kernel
+def _record_step(w: Workspace, records: Records) -> None:
+    now, a, step = w.progress[0], w.vectors, records.steps[w.progress[0].recorded]
+    width = now.n + 1
+    for c in range(width):
+        step[c] = a[Y, c]
+        for d in range(DENSE_TERMS):
+            step[(1 + d) * width + c] = a[DENSE + d, c]
+    now.recorded += 1
 
 
 @kernel

@@ -73,6 +73,7 @@ class Progress(Struct):
     which, other : surface, or event function, of a pending rare event, and a second surface
     left : remaining passes of the loop at a rare event
     continues : 1 for a call that continues the paused one
+    recorded : number of recorded steps
     event_fraction, event_step : position of that event in a step, as a fraction, and its length
     came_from : sign of its surface before
     lowest : fraction of a step on an intersection at which another surface is nearest
@@ -127,6 +128,7 @@ class Progress(Struct):
     other: int
     left: int
     continues: int
+    recorded: int
     event_fraction: float
     event_step: float
     came_from: float
@@ -236,11 +238,14 @@ class Records(NamedTuple):
     ----------
     saved : (s, 1 + n + q + m) time, state, energies, signs or multipliers at each saving time
     events, states : (r,) events and (r, n) their states, until the caller stores them
+    steps : (k, 8 (n + 1)) for each step state and time at its start, and the coefficients of
+        their dense output; k = 0 records none
     """
 
     saved: Floats
     events: Table[Event]
     states: Floats
+    steps: Floats
 
 
 # ---- numbers of `Workspace.vectors`, all as wide as the widest. One array instead of many: a call

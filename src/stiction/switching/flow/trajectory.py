@@ -76,9 +76,12 @@ class Trajectory:
         events: int = 1024,
         energies: bool = False,
         backward: bool = False,
+        steps: int = 0,
     ) -> None:
         self.system, self.compiled, self.tolerance = system, system.compiled, tolerance
-        self.flow = r.Flow(self.compiled, tolerance.array(), save, events, energies=energies)
+        self.flow = r.Flow(
+            self.compiled, tolerance.array(), save, events, energies=energies, n_steps=steps
+        )
         if backward:
             self.flow.progress.direction = -1.0
 

@@ -3,12 +3,18 @@
 In a mode, free, sliding on one surface or on two, the flow is a smooth field x' = F(x, p). Its
 derivatives V of the state with respect to m directions obey
 
-    V' = dF/dx V + dF/dp e,    e = 1 where a direction is that parameter, else 0.
+    V' = A V + B e,    A = dF/dx, B = dF/dp,    e = 1 where a direction is that parameter, else 0.
 
-State and derivatives take the same steps of the Runge-Kutta pair of order 8(5, 3). Jacobians are
-central differences of order 8, whose points move closer until orders 8 and 6 agree.
+A(t) and B(t) are interpolated at Gauss nodes of an interval, along the recorded orbit. The linear
+equation with these polynomials is solved by its Taylor series, exactly up to rounding. The
+solution has twice the order of the interpolation, as that of collocation. The intervals are those
+that resolve A and B, often several steps of the run.
 
-Source: Hairer, Norsett, Wanner 1993, section I.14 (variational equation), section II.10 (DOP853).
+Derivatives of functions are central differences of order 4, whose points move closer until orders
+4 and 2 agree well enough.
+
+Source: Hairer, Norsett, Wanner 1993, section I.14 (variational equation), section II.7
+(collocation), section II.10 (DOP853).
 """
 
 from __future__ import annotations
@@ -17,56 +23,72 @@ import math
 from typing import NamedTuple
 
 from stiction.numerics.arrays import Integers, Matrix, Stack, Vector
+from stiction.numerics.callback import call_at, row_at
 from stiction.numerics.jit import kernel
 from stiction.switching.flow.rates import event_values, rates
-from stiction.switching.flow.state import GRAD, LATER, SCALE, SPARE, TRIAL, VALUE, Workspace
-from stiction.switching.flow.tableau import AT_END
+from stiction.switching.flow.state import (
+    DENSE,
+    DENSE_TERMS,
+    GRAD,
+    LATER,
+    SCALE,
+    SIDES,
+    SPARE,
+    TRIAL,
+    VALUE,
+    Workspace,
+    Y,
+)
+from stiction.switching.flow.steps import dense, moves_freely
 
 __all__ = [
-    "LEVELS",
-    "STEPS",
+    "MOST_TERMS",
+    "NODES",
     "Stencil",
     "Variation",
     "derivatives",
     "evaluate",
-    "stage",
     "variational",
 ]
 
-# rows of the weights in the tableau: solution, errors of order 3 and 5
-_SOLUTION, _ERROR3, _ERROR5 = 16, 17, 18
-# weights of central differences of order 8 and 6
-_WEIGHTS = (4.0 / 5.0, -1.0 / 5.0, 4.0 / 105.0, -1.0 / 280.0)
-_LOWER = (3.0 / 4.0, -3.0 / 20.0, 1.0 / 60.0, 0.0)
-# points of a difference lie at multiples 1 to 4 of a step on both sides
-STEPS = (1.0, -1.0, 2.0, -2.0, 3.0, -3.0, 4.0, -4.0)
-# steps are this fraction of a size, and 16 times shorter on each further level
-_STEP, LEVELS = 0.015625, 6
-# orders 8 and 6 agree to this fraction of a derivative where a function is resolved
-_RESOLVED = 1e-10
+# Gauss nodes of an interval; terms of a Taylor series
+NODES, MOST_TERMS = 6, 40
+# differences begin with this fraction of a size; points are 4 times closer on each level
+_STEP, _LEVELS = 0.015625, 12
+# differences of two orders agree to this fraction of a derivative where points are close enough
+_RESOLVED = 1e-12
+# rounding above this fraction of a derivative asks for points farther away
+_ROUNDED = 1e-10
+# a parameter times the derivative in it is rounding below this fraction of x'
+_FLOOR = 1e-8
 _EPS = 2.220446049250313e-16
 _FARTHEST = 1e7
-# rounding errors of a field, and of a sliding field, in units of the last digit
-_ROUNDING = 100.0
+# terms of a series below this fraction are left out; the largest norm of A times an interval
+_NEGLIGIBLE, _LARGEST, _TINY = 1e-14, 4.0, 1e-100
 
 
 class Stencil(NamedTuple):
-    """Parameters at the points of the differences.
+    """Parameters, and how the numbers that kernels read change with them.
 
     Attributes
     ----------
     numbers : (size,) the parameters that the functions of the system read
-    values, normals : (8 LEVELS, q, size) parameters, and (8 LEVELS, q, m n) gradients of planes
-    lengths : (q, LEVELS) steps
-    home, home_normals : (1, size), (1, m n) the same at the system's own values
+    home, home_normals : (size,), (m n,) these numbers and the gradients of planes, unchanged
+    along, normals_along : (q, size), (q, m n) their derivatives by each parameter
+    first, end : (q,) range of the numbers that change
+    turns : (q,) whether the gradients change
+    lengths : (q,) steps of differences at the first level
     """
 
     numbers: Vector
-    values: Stack
-    normals: Stack
-    lengths: Matrix
-    home: Matrix
-    home_normals: Matrix
+    home: Vector
+    home_normals: Vector
+    along: Matrix
+    normals_along: Matrix
+    first: Integers
+    end: Integers
+    turns: Integers
+    lengths: Vector
 
 
 class Variation(NamedTuple):
@@ -74,257 +96,461 @@ class Variation(NamedTuple):
 
     Attributes
     ----------
-    states : (n, 1 + m) the state, then its derivatives
-    stages : (13, n, 1 + m) their rates
-    trial : (n, 1 + m)
-    jacobian : (n, n + q)
-    work : (2, >= n)
-    noise : (n + q,) rounding of the last derivative of each column, over the sizes of states
+    states : (n, m) derivatives of the state
+    jacobian : (n, n + q) A and B at a state
+    nodes : (2 + NODES, NODES) Gauss nodes and, of a polynomial with given values at them,
+        the largest coefficient in Legendre's basis, then those of powers
+    samples, powers : (NODES, n, n + q) A and B at the nodes, and coefficients of powers
+    terms : (MOST_TERMS + 1, n, m) of the Taylor series
+    bounds : (2, MOST_TERMS + NODES + 1) of the norms of the coefficients, and of the terms
+    work : (3, n)
+    lengths, pairs : (n + q,) distance and number of the pairs of points of a column, 0 where it
+        is constant in an interval
+    noise : (n + q,) errors of the last derivatives over the sizes of the states
+    floor : (q,) derivatives in a parameter below this are rounding
     level : (n + q,) level at which the last difference of a column was resolved
     parameter : (m,) parameter of a direction, -1 for none
     """
 
     states: Matrix
-    stages: Stack
-    trial: Matrix
     jacobian: Matrix
+    nodes: Matrix
+    samples: Stack
+    powers: Stack
+    terms: Stack
+    bounds: Matrix
     work: Matrix
+    lengths: Vector
+    pairs: Integers
     noise: Vector
+    floor: Vector
     level: Integers
     parameter: Integers
 
 
-@kernel
-def evaluate(w: Workspace, what: int, row: int) -> None:
-    """Fill row LATER with x' at the state in `row`, or with event function `what` if >= 0."""
+# ---- derivatives of functions
+
+
+@kernel(inline=True)
+def _evaluate(w: Workspace, what: int, row: int, free: bool) -> None:
     now, a = w.progress[0], w.vectors
-    n = now.n
     if what >= 0:
         event_values(w, row, VALUE)
         a[LATER, 0] = a[VALUE, what]
-        return
-    rates(w, row, LATER)
-    # the sliding time becomes the time again
-    for c in range(n):
-        a[LATER, c] /= a[LATER, n]
+    elif free:
+        call_at(now.field, row_at(a, row), row_at(a, SIDES), now.parameters, row_at(a, LATER))
+    else:
+        rates(w, row, LATER)
+        # the sliding time becomes the time again
+        for c in range(now.n):
+            a[LATER, c] /= a[LATER, now.n]
 
 
-@kernel
-def _set_parameters(w: Workspace, s: Stencil, values: Matrix, normals: Matrix, k: int) -> None:
-    """Set the parameters of the system, and the gradients of planes, to those of row k."""
+@kernel(separate=True)
+def evaluate(w: Workspace, what: int, row: int) -> None:
+    """Fill row LATER with x' at the state in `row`, or with event function `what` if >= 0."""
+    _evaluate(w, what, row, moves_freely(w))
+
+
+@kernel(inline=True)
+def _set_parameters(w: Workspace, s: Stencil, j: int, step: float) -> None:
     now, a = w.progress[0], w.vectors
-    for i in range(s.home.shape[1]):
-        s.numbers[i] = values[k, i]
-    if now.plane != 0:
+    for i in range(s.first[j], s.end[j]):
+        s.numbers[i] = s.home[i] + step * s.along[j, i]
+    if now.plane != 0 and s.turns[j] != 0:
         for i in range(now.m * now.n):
-            a[GRAD, i] = normals[k, i]
+            a[GRAD, i] = s.home_normals[i] + step * s.normals_along[j, i]
+
+
+@kernel(inline=True)
+def _difference(
+    w: Workspace, s: Stencil, what: int, j: int, d: float, free: bool, out: Vector
+) -> None:
+    """Fill `out` with the difference along column j over 2 d; SPARE holds the state."""
+    now, a = w.progress[0], w.vectors
+    n, scale = now.n, 0.5 / d
+    count = n if what < 0 else 1
+    for b in range(2):
+        step = d if b == 0 else -d
+        if j < n:
+            a[SPARE, j] = a[TRIAL, j] + step
+        else:
+            _set_parameters(w, s, j - n, step)
+        _evaluate(w, what, SPARE, free)
+        if b == 0:
+            for c in range(count):
+                out[c] = a[LATER, c]
+        else:
+            for c in range(count):
+                out[c] = (out[c] - a[LATER, c]) * scale
 
 
 @kernel
-def _column(
-    w: Workspace, s: Stencil, what: int, j: int, level: int, d: float, work: Matrix
-) -> tuple[float, float, float]:
-    """Fill work[0] with the derivatives along column j of order 8, by points d apart.
-
-    Returns
-    -------
-    Largest difference of orders 8 and 6, largest derivative, largest value of the function.
-    """
+def _agree(w: Workspace, what: int, v: Variation, pairs: int) -> tuple[float, float]:
+    """Return by how much differences of orders 2 pairs and 2 pairs + 2 differ, and the last."""
     now, a = w.progress[0], w.vectors
-    n = now.n
-    count = n if what < 0 else 1
-    for c in range(count):
-        work[0, c], work[1, c] = 0.0, 0.0
-    largest = 0.0
-    # antisymmetric differences over 1 to 4 times d, with the weights of orders 8 and 6
-    for b in range(8):
-        for c in range(n + 1):
-            a[SPARE, c] = a[TRIAL, c]
-        if j < n:
-            a[SPARE, j] += STEPS[b] * d
-        else:
-            _set_parameters(w, s, s.values[8 * level + b], s.normals[8 * level + b], j - n)
-        evaluate(w, what, SPARE)
-        weight = 1.0 if b % 2 == 0 else -1.0
-        for c in range(count):
-            value = a[LATER, c]
-            largest = max(largest, abs(value))
-            work[0, c] += weight * _WEIGHTS[b // 2] * value / d
-            work[1, c] += weight * _LOWER[b // 2] * value / d
-    # back to the values of the system
-    if j >= n:
-        _set_parameters(w, s, s.home, s.home_normals, 0)
     off = size = 0.0
-    for c in range(count):
-        off, size = max(off, abs(work[0, c] - work[1, c])), max(size, abs(work[0, c]))
-    return off, size, largest
+    for c in range(now.n if what < 0 else 1):
+        one, two, unit = v.work[0, c], v.work[1, c], a[SCALE, c] if what < 0 else 1.0
+        fourth = (4.0 * one - two) / 3.0
+        lower = one if pairs == 1 else fourth
+        high = fourth if pairs == 1 else 1.5 * one - 0.6 * two + 0.1 * v.work[2, c]
+        off, size = max(off, abs(high - lower) / unit), max(size, abs(high) / unit)
+        if high - lower != high - lower:
+            off = math.inf
+    return off, size
+
+
+@kernel(inline=True)
+def _restore(w: Workspace, s: Stencil, j: int) -> None:
+    now, a = w.progress[0], w.vectors
+    if j < now.n:
+        a[SPARE, j] = a[TRIAL, j]
+    else:
+        _set_parameters(w, s, j - now.n, 0.0)
 
 
 @kernel(separate=True)
 def derivatives(
-    w: Workspace, s: Stencil, what: int, v: Variation, out: Matrix, columns: int
-) -> float:
+    w: Workspace, s: Stencil, what: int, v: Variation, out: Matrix, columns: int, more: bool
+) -> None:
     """Fill out[:, :columns] with derivatives of x' or an event function in states and parameters.
 
-    The state lies in row TRIAL.
-
-    Returns
-    -------
-    Largest relative difference of orders 8 and 6 that is left.
+    The state lies in row TRIAL. Points move closer until the differences of orders 6 and 4 agree,
+    or those of orders 4 and 2; `lengths` and `pairs` say which points that takes, those that the
+    last state took or more if `more`.
     """
     now, a = w.progress[0], w.vectors
-    n, worst = now.n, 0.0
+    n, free = now.n, moves_freely(w)
     count = n if what < 0 else 1
+    for c in range(n + 1):
+        a[SPARE, c] = a[TRIAL, c]
     for j in range(columns):
         best = math.inf
-        # one level coarser than at the last stage, so that it may be coarser again
-        first = max(v.level[j] - 1, 0) if what < 0 else 0
-        for level in range(first, LEVELS):
+        first = v.level[j] if what < 0 else 0
+        before = v.pairs[j] if more else 1
+        for level in range(first, _LEVELS):
             if j < n:
-                d = _STEP * a[SCALE, j] * 0.0625**level
+                d = _STEP * a[SCALE, j] * 0.25**level
                 while _FARTHEST * d < abs(a[TRIAL, j]) < math.inf:
                     # a state that is far beyond its scale would round the points
                     d *= 1024.0
             else:
-                d = s.lengths[j - n, level]
-            # where no level resolves the function, that of the smallest difference counts
-            off, size, largest = _column(w, s, what, j, level, d, v.work)
-            noise = 20.0 * _EPS * largest / d
-            if off < best or (best == math.inf and level == LEVELS - 1):
+                d = s.lengths[j - n] * 0.25**level
+            _difference(w, s, what, j, d, free, v.work[0])
+            largest = 0.0
+            for c in range(count):
+                largest = max(largest, abs(a[LATER, c]) / (a[SCALE, c] if what < 0 else 1.0))
+            _difference(w, s, what, j, 2.0 * d, free, v.work[1])
+            (off, size), pairs, noise = _agree(w, what, v, 1), 1, 20.0 * _EPS * largest / d
+            if not off <= _RESOLVED * size + noise:
+                _difference(w, s, what, j, 3.0 * d, free, v.work[2])
+                (off, size), pairs = _agree(w, what, v, 2), 2
+            if off < best or (best == math.inf and level == _LEVELS - 1):
                 best = off
                 for c in range(count):
-                    out[c, j] = v.work[0, c]
-                left = off / (size + noise) if size + noise > 0.0 else 0.0
+                    one, two, three = v.work[0, c], v.work[1, c], v.work[2, c]
+                    fourth = (4.0 * one - two) / 3.0
+                    out[c, j] = fourth if pairs == 1 else 1.5 * one - 0.6 * two + 0.1 * three
                 if what < 0:
-                    v.level[j] = level
-                    rate = 0.0
-                    for c in range(n):
-                        rate = max(rate, abs(a[LATER, c]) / a[SCALE, c])
-                    # rounding of a rate over the step of the difference, for the error of a step
-                    v.noise[j] = _ROUNDING * _EPS * rate / d
+                    v.level[j], v.lengths[j], v.pairs[j] = level, d, max(pairs, before)
+                    if j >= n:
+                        floor = _FLOOR * _STEP * largest / s.lengths[j - n]
+                        v.floor[j - n] = max(v.floor[j - n], floor)
             if off <= _RESOLVED * size + noise:
-                left = 0.0
+                if what < 0:
+                    v.noise[j] = _RESOLVED * size + noise
+                    # where rounding dominates the next points lie farther away
+                    v.level[j] = max(level - 1, 0) if noise > _ROUNDED * size else level
                 break
-        worst = max(worst, left if best < math.inf else math.inf)
-    return worst
+        _restore(w, s, j)
 
 
-@kernel(separate=True)
-def stage(w: Workspace, s: Stencil, v: Variation, states: Matrix, at: int, t: float) -> None:
-    """Fill stage `at` with the rates of states and derivatives."""
+@kernel(inline=True)
+def _unchecked_derivatives(w: Workspace, s: Stencil, v: Variation, out: Matrix) -> None:
+    """Fill `out` as `derivatives` does for x', by the points that it took last."""
     now, a = w.progress[0], w.vectors
-    n, m = now.n, v.trial.shape[1] - 1
-    for c in range(n):
-        a[TRIAL, c] = states[c, 0]
-    a[TRIAL, n] = t
-    if m > 0:
-        derivatives(w, s, -1, v, v.jacobian, v.jacobian.shape[1])
-    evaluate(w, -1, TRIAL)
-    for c in range(n):
-        v.stages[at, c, 0] = a[LATER, c]
-        for d in range(m):
-            p = v.parameter[d]
-            # V' = dF/dx V + dF/dp e
-            total = v.jacobian[c, n + p] if p >= 0 else 0.0
-            for e in range(n):
-                total += v.jacobian[c, e] * states[e, 1 + d]
-            v.stages[at, c, 1 + d] = total
-
-
-@kernel
-def _error(w: Workspace, table: Matrix, v: Variation, h: float, tol: float) -> float:
-    """Return the error of a step over the tolerance: the largest of state and directions."""
-    now, a = w.progress[0], w.vectors
-    n, worst, largest = now.n, 0.0, 1e-300
-    for c in range(n):
-        for d in range(1, v.states.shape[1]):
-            largest = max(largest, abs(v.trial[c, d]) / a[SCALE, c])
-    for d in range(v.states.shape[1]):
-        # a difference that cancels to rounding has no relative error
-        size = 1.0 if d == 0 else 1e-8 * largest
-        for c in range(n):
-            here = max(abs(v.states[c, d]), abs(v.trial[c, d])) / a[SCALE, c]
-            size = max(size, here)
-        e3 = e5 = noise = 0.0
-        if d > 0:
-            # smaller steps do not reduce the rounding of differences
-            p = v.parameter[d - 1]
-            noise = v.noise[n + p] if p >= 0 else 0.0
+    n, free = now.n, moves_freely(w)
+    for c in range(n + 1):
+        a[SPARE, c] = a[TRIAL, c]
+    for j in range(out.shape[1]):
+        if v.pairs[j] == 0:
             for c in range(n):
-                noise += v.noise[c] * abs(v.trial[c, d])
+                out[c, j] = v.samples[0, c, j]
+            continue
+        d = v.lengths[j]
+        _difference(w, s, -1, j, d, free, v.work[0])
+        if v.pairs[j] == 2:
+            _difference(w, s, -1, j, 2.0 * d, free, v.work[1])
+        _restore(w, s, j)
         for c in range(n):
-            a3 = a5 = 0.0
-            for j in range(AT_END + 1):
-                a3 += table[_ERROR3, j] * v.stages[j, c, d]
-                a5 += table[_ERROR5, j] * v.stages[j, c, d]
-            unit = (tol * size + noise * abs(h)) * a[SCALE, c]
-            e3, e5 = e3 + (a3 / unit) ** 2, e5 + (a5 / unit) ** 2
-        if not size < math.inf or e3 != e3 or e5 != e5:
-            return math.inf
-        # e5^2 / sqrt(e5^2 + 0.01 e3^2) of DOP853, as in `flow.steps`
-        if e3 > 0.0 or e5 > 0.0:
-            worst = max(worst, abs(h) * e5 / math.sqrt((e5 + 0.01 * e3) * n))
-    return worst
+            one, two = v.work[0, c], v.work[1, c]
+            out[c, j] = one if v.pairs[j] == 1 else (4.0 * one - two) / 3.0
+
+
+# ---- the recorded orbit
+
+
+@kernel(inline=True)
+def _load_step(w: Workspace, steps: Matrix, k: int) -> None:
+    """Fill Y and the dense output with those of step k."""
+    a, width = w.vectors, w.progress[0].n + 1
+    for c in range(width):
+        a[Y, c] = steps[k, c]
+    for d in range(DENSE_TERMS):
+        for c in range(width):
+            a[DENSE + d, c] = steps[k, (1 + d) * width + c]
+
+
+@kernel(inline=True)
+def _state_at(w: Workspace, t: float, free: bool) -> None:
+    """Fill TRIAL with the state at time t of the loaded step, and the time.
+
+    The time is a monotonic function of the fraction s of the step, in free motion a linear one.
+    """
+    a, n = w.vectors, w.progress[0].n
+    length = a[DENSE, n]
+    s, near = (t - a[Y, n]) / length, 4.0 * _EPS * max(abs(t), abs(length))
+    for _ in range(0 if free else 40):
+        value = slope = 0.0
+        # Horner's scheme of `steps.dense` with its derivative
+        for d in range(DENSE_TERMS - 1, -1, -1):
+            factor, sign = (s, 1.0) if d % 2 == 0 else (1.0 - s, -1.0)
+            value += a[DENSE + d, n]
+            slope = slope * factor + sign * value
+            value *= factor
+        error = a[Y, n] + value - t
+        if abs(error) <= near or slope == 0.0:
+            break
+        s -= error / slope
+    dense(a, s, n, TRIAL)
+    a[TRIAL, n] = t
+
+
+# ---- one interval
 
 
 @kernel
-def _first_step(w: Workspace, v: Variation, span: float) -> float:
-    """Return a step in which the state changes by a twentieth of its size."""
-    a, size, rate = w.vectors, 0.1, 0.0
-    for c in range(w.progress[0].n):
-        size = max(size, abs(v.states[c, 0]) / a[SCALE, c])
-        rate = max(rate, abs(v.stages[0, c, 0]) / a[SCALE, c])
-    return min(span, 0.05 * size / rate) if rate > 0.0 else span
+def _find_constant_columns(w: Workspace, v: Variation) -> None:
+    """Set `pairs` to 0 where x' is linear and its derivatives agree at three nodes, to rounding."""
+    a = w.vectors
+    for j in range(v.jacobian.shape[1]):
+        constant = v.pairs[j] == 1
+        for c in range(v.jacobian.shape[0]):
+            first, limit = v.samples[0, c, j], 2.0 * v.noise[j] * a[SCALE, c]
+            constant = constant and abs(v.samples[NODES - 1, c, j] - first) <= limit
+            constant = constant and abs(v.samples[NODES // 2, c, j] - first) <= limit
+        if constant:
+            v.pairs[j] = 0
+
+
+@kernel
+def _sample(
+    w: Workspace,
+    s: Stencil,
+    v: Variation,
+    steps: Matrix,
+    k: int,
+    last: int,
+    t: float,
+    h: float,
+) -> int:
+    """Fill `samples` with A and B at the nodes of [t, t + h]; return the step of the last one."""
+    n, columns, reached = w.progress[0].n, v.jacobian.shape[1], k
+    free = moves_freely(w)
+    for c in range(NODES):
+        # both ends choose the points of the differences for all nodes; then the middle
+        b = c - 2 if c - 2 < NODES // 2 else c - 1
+        b = 0 if c == 0 else NODES - 1 if c == 1 else NODES // 2 if c == 2 else b
+        at, here = t + v.nodes[0, b] * h, k
+        while here + 1 < last and steps[here + 1, n] <= at:
+            here += 1
+        _load_step(w, steps, here)
+        _state_at(w, at, free)
+        if c < 2:
+            reached = here
+            derivatives(w, s, -1, v, v.samples[b], columns, c == 1)
+        else:
+            _unchecked_derivatives(w, s, v, v.samples[b])
+        if c == 2:
+            _find_constant_columns(w, v)
+    return reached
+
+
+@kernel(inline=True)
+def _error(w: Workspace, v: Variation, h: float) -> tuple[float, float]:
+    """Return the relative error of an interval of length h, and the norm of A times h.
+
+    With Legendre coefficients a_k of A it is a sum of products h a_k w_l, k, l >= NODES, where w
+    are those of the propagator: e^(A h) for constant A. Coefficients of degree NODES - 1 give that
+    of one node less, E, whence E^(NODES / (NODES - 1)).
+    """
+    a, n, columns = w.vectors, w.progress[0].n, v.jacobian.shape[1]
+    norm = rough = 0.0
+    for c in range(n):
+        mean = high = 0.0
+        for e in range(n):
+            whole = part = 0.0
+            for b in range(NODES):
+                whole = max(whole, abs(v.samples[b, c, e]))
+                part += v.nodes[1, b] * v.samples[b, c, e]
+            unit = a[SCALE, e] / a[SCALE, c]
+            mean, high = mean + whole * unit, high + abs(part) * unit
+        norm, rough = max(norm, mean), max(rough, high)
+    if not norm < math.inf:
+        return math.inf, math.inf
+    norm, rough = norm * h, rough * h
+    bend, odd = 0.5 * norm, 1.0
+    for k in range(2, NODES):
+        odd *= 2.0 * k - 1.0
+        bend *= 0.5 * norm
+    bend /= odd * (2.0 * NODES - 1.0)
+    error = rough * max(bend, rough / norm / (2.0 * NODES - 1.0)) if norm > 0.0 else 0.0
+    for j in range(n, columns):
+        mean, high = v.floor[j - n], 0.0
+        for c in range(n):
+            part = 0.0
+            for b in range(NODES):
+                mean = max(mean, abs(v.samples[b, c, j]) / a[SCALE, c])
+                part += v.nodes[1, b] * v.samples[b, c, j]
+            high = max(high, abs(part) / a[SCALE, c])
+        for d in range(v.states.shape[1]):
+            if v.parameter[d] == j - n:
+                for c in range(n):
+                    mean = max(mean, abs(v.states[c, d]) / (h * a[SCALE, c]))
+        if mean > 0.0:
+            error = max(error, high / mean * max(bend, high / mean / (2.0 * NODES - 1.0)))
+    return error ** (NODES / (NODES - 1.0)), norm
+
+
+@kernel(inline=True)
+def _powers(v: Variation) -> None:
+    """Fill `powers` with the coefficients of A and B in powers of the fraction of the interval."""
+    n, columns = v.jacobian.shape
+    for k in range(NODES):
+        for c in range(n):
+            for j in range(columns):
+                total = 0.0
+                for b in range(NODES):
+                    total += v.nodes[2 + k, b] * v.samples[b, c, j]
+                v.powers[k, c, j] = total
+
+
+@kernel(inline=True)
+def _bounds(w: Workspace, v: Variation, h: float) -> int:
+    """Fill `bounds` with norms of the coefficients and of the terms; return the number of terms."""
+    a, n = w.vectors, w.progress[0].n
+    sizes, terms = v.bounds[0], v.bounds[1]
+    for k in range(NODES):
+        sizes[k] = 0.0
+        for c in range(n):
+            total = 0.0
+            for e in range(n):
+                total += abs(v.powers[k, c, e]) * a[SCALE, e]
+            sizes[k] = max(sizes[k], total * h / a[SCALE, c])
+    terms[0], small = 1.0, 0
+    for k in range(MOST_TERMS):
+        # B has NODES coefficients
+        total = 1.0 if k < NODES else 0.0
+        for j in range(min(k + 1, NODES)):
+            total += sizes[j] * terms[k - j]
+        terms[k + 1] = total / (k + 1.0)
+        small = small + 1 if terms[k + 1] < _NEGLIGIBLE else 0
+        if small == NODES:
+            return k + 1
+    return MOST_TERMS
+
+
+@kernel(inline=True)
+def _propagate(w: Workspace, v: Variation, h: float) -> None:
+    """Advance the derivatives over an interval by the Taylor series of the linear equation."""
+    n, m = v.states.shape
+    count = _bounds(w, v, h)
+    sizes, bounds = v.bounds[0], v.bounds[1]
+    for c in range(n):
+        for d in range(m):
+            v.terms[0, c, d] = v.states[c, d]
+    for k in range(count):
+        new = v.terms[k + 1]
+        for c in range(n):
+            for d in range(m):
+                p = v.parameter[d]
+                new[c, d] = v.powers[k, c, n + p] if p >= 0 and k < NODES else 0.0
+        for j in range(min(k + 1, NODES)):
+            if sizes[j] * bounds[k - j] < _NEGLIGIBLE:
+                continue
+            old = v.terms[k - j]
+            for c in range(n):
+                for e in range(n):
+                    factor = v.powers[j, c, e]
+                    if factor != 0.0:
+                        for d in range(m):
+                            new[c, d] += factor * old[e, d]
+        scale = h / (k + 1.0)
+        for c in range(n):
+            for d in range(m):
+                value = new[c, d] * scale
+                # numbers that are nearly too small to be represented are slow
+                new[c, d] = value if abs(value) > _TINY else 0.0
+                v.states[c, d] += value
 
 
 @kernel(separate=True)
 def variational(
     w: Workspace,
-    table: Matrix,
     s: Stencil,
     v: Variation,
+    steps: Matrix,
+    first: int,
+    last: int,
     t_start: float,
     t_end: float,
     tol: float,
     most: int,
 ) -> int:
-    """Integrate states and derivatives from t_start to t_end; return the steps, -1 for too many.
+    """Integrate the derivatives from t_start to t_end in one mode.
+
+    Parameters
+    ----------
+    steps : recorded steps of the orbit, see `flow.state.Records`; those from `first` to `last` - 1
+        lie in the interval
+    tol : relative error of an interval
+    most : number of intervals
+
+    Returns
+    -------
+    Number of intervals, -1 where they are too many.
 
     Verified by: tests/unit/switching/tangents/test_tangents.py::test_linear_flow
     """
-    n, width = w.progress[0].n, v.states.shape[1]
-    t = t_start
-    least = 1e-13 * max(abs(t_end), abs(t_start))
+    now = w.progress[0]
     v.level[:] = 0
-    stage(w, s, v, v.states, 0, t)
-    h = _first_step(w, v, t_end - t_start)
+    v.floor[:] = 0.0
+    t, k = t_start, first
+    least = 1e-13 * max(abs(t_end), abs(t_start))
+    # four steps of the run to begin with
+    k = min(first + 3, last - 1)
+    h, k = steps[k, now.n] + steps[k, 2 * now.n + 1] - t_start, first
     for count in range(most):
-        last = t + 1.0001 * h >= t_end
-        if last:
-            h = t_end - t
-        # state and derivatives share every stage, and the length of the step
-        for j in range(1, AT_END + 1):
-            row = j if j < AT_END else _SOLUTION
-            for c in range(n):
-                for d in range(width):
-                    total = 0.0
-                    for b in range(j):
-                        total += table[row, b] * v.stages[b, c, d]
-                    v.trial[c, d] = v.states[c, d] + h * total
-            stage(w, s, v, v.trial, j, t + h)
-        error = _error(w, table, v, h, tol)
-        # accept; at the resolution of the time whatever the error is
-        if error <= 1.0 or (h <= least and error < math.inf):
-            t += h
-            for c in range(n):
-                for d in range(width):
-                    v.states[c, d] = v.trial[c, d]
-                    v.stages[0, c, d] = v.stages[AT_END, c, d]
-            if last:
+        left = math.ceil((t_end - t) / (1.0001 * h))
+        h = (t_end - t) / left
+        reached = _sample(w, s, v, steps, k, last, t, h)
+        error, norm = _error(w, v, h)
+        good = error <= tol and norm <= _LARGEST
+        if good or (h <= least and norm < math.inf):
+            _powers(v)
+            _propagate(w, v, h)
+            if left == 1:
                 return count + 1
+            t, k = t + h, reached
         elif h <= least:
             return -1
-        # the error is of order 8 in h
-        factor = 5.0 if error < 1e-10 else min(5.0, max(0.2, 0.9 * error ** (-0.125)))
+        factor = (
+            min(3.0, max(0.2, 0.9 * (tol / error) ** (1.0 / (2.0 * NODES + 1.0))))
+            if error > 0.0
+            else 3.0
+        )
+        if norm > 0.0:
+            factor = min(factor, 0.9 * _LARGEST / norm)
         h *= factor
     return -1

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from stiction.errors import ModelError, nearest
 from stiction.numerics.checks import number
 from stiction.switching.flow.geometry import gradients
-from stiction.switching.tangents.kernels import LEVELS, STEPS, Stencil
+from stiction.switching.tangents.kernels import Stencil
 from stiction.switching.user_functions import values_of
 
 __all__ = ["parameter_names", "parameter_of", "stencil_of", "system_with"]
@@ -27,7 +27,10 @@ Floats = npt.NDArray[np.float64]
 
 _INDEXED = re.compile(r"(\w+)\[(\d+)\]")
 # a difference begins with steps of this fraction of a parameter, or of 1 where it is zero
-_STEP = 0.015625
+_STEP, _LEVELS = 0.015625, 6
+# weights of central differences of order 8 and 6, which agree to this fraction of a derivative
+_WEIGHTS = ((4 / 5, 3 / 4), (-1 / 5, -3 / 20), (4 / 105, 1 / 60), (-1 / 280, 0.0))
+_RESOLVED = 1e-10
 _START = ("x0", "mode")
 
 
@@ -73,13 +76,24 @@ def _checked(system: Any, name: str) -> tuple[str, int | None]:
     return name.removeprefix("p."), None
 
 
+def _component(system: Any, name: str) -> int | None:
+    """Return the component of the start that `x0[i]` names; None for another name."""
+    indexed = _INDEXED.fullmatch(name)
+    if indexed is None or indexed[1] != "x0" or int(indexed[2]) >= len(system.start_names):
+        return None
+    return int(indexed[2])
+
+
 def parameter_of(system: Any, name: str) -> float:
-    """Return the value of a parameter.
+    """Return the value of a parameter, or of a component `x0[i]` of the start.
 
     Raises
     ------
     ModelError : if the flow has no such parameter.
     """
+    place = _component(system, name)
+    if place is not None:
+        return float(system.x0[place])
     field, index = _checked(system, name)
     if _of_functions(system):
         given: Any = system.parameters
@@ -90,9 +104,12 @@ def parameter_of(system: Any, name: str) -> float:
 
 def system_with(system: Any, name: str, value: float) -> Any:
     """Return the flow with another value of a parameter; what it refuses is a ModelError."""
-    field, index = _checked(system, name)
     why, try_ = "a parameter is a number.", "give a finite one."
     value = number(f"{type(system).__name__}.{name}", value, why=why, try_=try_)
+    place = _component(system, name)
+    if place is not None:
+        return system.at_state(_with(system.x0, place, value))
+    field, index = _checked(system, name)
     if _of_functions(system):
         if index is None:
             return system.with_parameters({field: value})
@@ -137,26 +154,47 @@ def _numbers(system: Any, name: str, value: float) -> tuple[Floats, Floats | Non
 
 
 def stencil_of(system: Any, names: Sequence[str], numbers: Floats) -> Stencil:
-    """Return the parameters at the points of the differences.
+    """Return the parameters and how the numbers of kernels change with them.
 
     Parameters
     ----------
     numbers : (size,) array whose address the kernels hand to the functions
     """
-    compiled = system.compiled
+    compiled, q = system.compiled, len(names)
     wide = compiled.m * compiled.n
-    plane = np.zeros((compiled.m, compiled.n)) if compiled.plane is None else compiled.plane
-    q, points = len(names), 8 * LEVELS
-    lengths = np.ones((q, LEVELS))
-    values = np.tile(numbers, (points, q, 1))
-    normals = np.tile(np.ravel(plane), (points, q, 1))
+    plane = np.zeros(wide) if compiled.plane is None else np.ravel(compiled.plane)
+    along, normals = np.zeros((q, numbers.size)), np.zeros((q, wide))
+    lengths = np.ones(q)
     for j, name in enumerate(names):
-        value = parameter_of(system, name)
-        lengths[j] = _STEP * (abs(value) or 1.0) * 0.0625 ** np.arange(LEVELS)
-        for row in range(points):
-            step = STEPS[row % 8] * lengths[j, row // 8]
-            values[row, j], normal = _numbers(system, name, value + step)
-            if normal is not None:
-                normals[row, j] = np.ravel(normal)
-    home = numbers.copy()[None, :]
-    return Stencil(numbers, values, normals, lengths, home, np.array(plane).reshape(1, wide))
+        lengths[j] = _STEP * (abs(parameter_of(system, name)) or 1.0)
+        along[j], normals[j] = _derivatives(system, name, lengths[j])
+    changed = [np.flatnonzero(row) for row in along]
+    first = np.array([row[0] if row.size else 0 for row in changed], dtype=np.int64)
+    end = np.array([row[-1] + 1 if row.size else 0 for row in changed], dtype=np.int64)
+    turns = np.array(normals.any(axis=1), dtype=np.int64)
+    home = numbers.copy(), np.array(plane)
+    return Stencil(numbers, *home, along, normals, first, end, turns, lengths)
+
+
+def _derivatives(system: Any, name: str, length: float) -> tuple[Floats, Floats]:
+    """Return derivatives of what kernels read, by differences of order 8.
+
+    Most numbers are linear in a parameter. Otherwise points move closer until orders 8 and 6 agree.
+    """
+    value, wide = parameter_of(system, name), system.compiled.m * system.compiled.n
+    for _ in range(_LEVELS):
+        high = low = 0.0
+        for k, (eighth, sixth) in enumerate(_WEIGHTS, 1):
+            ends = [_numbers(system, name, value + side * k * length) for side in (1.0, -1.0)]
+            rows = [np.append(x, np.zeros(wide) if p is None else np.ravel(p)) for x, p in ends]
+            change = (rows[0] - rows[1]) / length
+            high, low = high + eighth * change, low + sixth * change
+        noise = np.abs(rows[0])
+        noise[-wide:] = noise[-wide:].max()
+        noise *= 1e-13 / length
+        if (np.abs(high - low) <= _RESOLVED * np.abs(high) + noise).all():
+            break
+        length *= 0.0625
+    # the rest is rounding
+    found: Floats = np.where(np.abs(high) > noise, high, 0.0)
+    return found[:-wide], found[-wide:]

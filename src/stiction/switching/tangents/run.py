@@ -14,6 +14,7 @@ Source: di Bernardo et al. 2008, section 2.5; Leine and Nijmeijer 2004, chapter 
 
 from __future__ import annotations
 
+import functools
 import itertools
 import weakref
 from collections.abc import Sequence
@@ -22,21 +23,23 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from stiction.core.checkpoint import Log
 from stiction.core.run import Request, Run
 from stiction.core.tangents import EventTangent, NotDifferentiable, Tangents
 from stiction.errors import ModelError, nearest
 from stiction.switching.event_driven import solve_event_driven
 from stiction.switching.flow.records import Flow
-from stiction.switching.flow.state import GRAD, LATER, TRIAL, Y
+from stiction.switching.flow.state import DENSE_TERMS, GRAD, LATER, TRIAL, Y
 from stiction.switching.flow.surfaces import begin_mode
 from stiction.switching.flow.trajectory import Tolerance
 from stiction.switching.model import Compiled, SwitchingSystem
 from stiction.switching.tangents.kernels import (
+    MOST_TERMS,
+    NODES,
     Stencil,
     Variation,
     derivatives,
     evaluate,
-    stage,
     variational,
 )
 from stiction.switching.tangents.parameters import stencil_of
@@ -49,9 +52,10 @@ __all__ = ["tangents_of"]
 Floats = npt.NDArray[np.float64]
 
 _SIDES = {"+": 1.0, "-": -1.0, "slide": 0.0}
-# derivatives are integrated to the tolerance of the run, and no finer than differences resolve
+# tolerance of the run, and no finer than differences resolve; the derivatives of an interval have
+# ten times that error
 _FINEST = 1e-12
-_MOST_STEPS = 100_000
+_MOST_INTERVALS = 100_000
 # a grazing arrival reaches less than this many tolerances beyond the surface. Its saltation
 # matrix, which divides by the speed of arrival, would be off by more than a thousandth
 _GRAZING = 1e3
@@ -61,8 +65,6 @@ _SLOW = 1e-3
 _TANGENTIAL = 1e-9
 # a start this close to a surface, as a fraction of the state, is on it
 _ON_SURFACE = 1e-11
-# derivatives are extrapolated over this fraction of an interval next to a kink
-_BESIDE_KINK = 1e-5
 _STENCILS: weakref.WeakKeyDictionary[Compiled, dict[tuple[str, ...], Stencil]] = (
     weakref.WeakKeyDictionary()
 )
@@ -122,9 +124,12 @@ def tangents_of(
     """
     start, end = float(t_span[0]), float(t_span[1])
     request = Request(start, end, np.array([start, end]))
+    width = (1 + DENSE_TERMS) * (system.compiled.n + 1)
+    steps = Log(np.zeros((0, width))) if len(to) else None
     with np.errstate(all="ignore"):
-        run = solve_event_driven(system, method, request)
-        return _Tangent(system, method, run, (start, end), tuple(to)).tangents()
+        run = solve_event_driven(system, method, request, steps)
+        rows = np.zeros((0, width)) if steps is None else steps.rows
+        return _Tangent(system, method, run, rows, (start, end), tuple(to)).tangents()
 
 
 class _Tangent:
@@ -135,10 +140,11 @@ class _Tangent:
         system: SwitchingSystem,
         method: EventDriven,
         run: Run,
+        steps: Floats,
         span: tuple[float, float],
         to: tuple[str, ...],
     ) -> None:
-        self.system, self.run, self.span = system, run, span
+        self.system, self.run, self.steps, self.span = system, run, steps, span
         self.n = system.compiled.n
         self.free = len(system.start_names)
         tolerance = Tolerance(method.rtol, method.atol)
@@ -151,19 +157,25 @@ class _Tangent:
         self.q = q
         index = {name: i for i, name in enumerate(parameters)}
         self.variation = Variation(
-            states=np.zeros((n, 1 + m)),
-            stages=np.zeros((13, n, 1 + m)),
-            trial=np.zeros((n, 1 + m)),
+            states=np.zeros((n, m)),
             jacobian=np.zeros((n, n + q)),
-            work=np.zeros((2, n)),
+            nodes=interpolation(),
+            samples=np.zeros((NODES, n, n + q)),
+            powers=np.zeros((NODES, n, n + q)),
+            terms=np.zeros((MOST_TERMS + 1, n, m)),
+            bounds=np.zeros((2, MOST_TERMS + 1)),
+            work=np.zeros((3, n)),
+            lengths=np.zeros(n + q),
+            pairs=np.ones(n + q, dtype=np.int64),
             noise=np.zeros(n + q),
+            floor=np.zeros(q),
             level=np.zeros(n + q, dtype=np.int64),
             parameter=np.array([index.get(name, -1) for name in self.names], dtype=np.int64),
         )
         self.states = np.asarray(self.variation.states)
         for d, c in enumerate(seeds):
             if c >= 0:
-                self.states[c, 1 + d] = 1.0
+                self.states[c, d] = 1.0
         self.failures: list[NotDifferentiable] = []
         self.events: list[EventTangent] = []
 
@@ -194,19 +206,18 @@ class _Tangent:
         x, steps = self.system.start_state(start), self._transitions()
         self._check_planes([x, *(step.state for step in steps)])
         self._start(x, steps)
-        time, kink = start, False
+        time = start
         for k, step in enumerate(steps):
             self._check_apart(step, steps[k - 1] if k > 0 else None)
-            ends_at_kink = "kink" in step.kinds
-            self._until(time, step.time, kink, ends_at_kink)
+            self._until(time, step.time)
             self._pass(step)
-            time, kink = step.time, ends_at_kink
+            time = step.time
         self._note_end()
-        self._until(time, end, kink, False)
+        self._until(time, end)
         values = [run.variables[name].values[-1] for name in self.system.state_names]
         final = np.array(values, dtype=np.float64)
         rate = self._field(final, end)
-        by = self.states[: self.free, 1:].copy()
+        by = self.states[: self.free].copy()
         if run.t_end < end:
             final[:] = np.nan
         if self.failures:
@@ -270,7 +281,7 @@ class _Tangent:
         rows, n = self.flow.vectors, self.n
         rows[TRIAL, :n], rows[TRIAL, n] = x, t
         out = np.zeros((1, n + self.q))
-        derivatives(self.flow.work, self.stencil, what, self.variation, out, n + self.q)
+        derivatives(self.flow.work, self.stencil, what, self.variation, out, n + self.q, False)
         return np.array(out[0])
 
     def _gradient_of_h(self, i: int, x: Floats, t: float) -> Floats:
@@ -284,7 +295,7 @@ class _Tangent:
     def _along(self, gradient: Floats) -> Floats:
         """Return (m,) how an event function changes along the directions."""
         index, n = np.asarray(self.variation.parameter), self.n
-        found: Floats = gradient[:n] @ self.states[:, 1:]
+        found: Floats = gradient[:n] @ self.states
         found[index >= 0] += gradient[n + index[index >= 0]]
         return found
 
@@ -311,7 +322,6 @@ class _Tangent:
             for i, before in zip(step.surfaces, step.before, strict=True):
                 sides[i] = before
         self._set_mode(x, start, sides)
-        self.states[:, 0] = x
         for i in range(m):
             if sides[i] != 0.0 and self._on_surface(x, i):
                 reason = f"the start lies on surface {i + 1}; each side has its own derivatives"
@@ -323,32 +333,23 @@ class _Tangent:
             normals = np.array([row[: self.n] for row in rows])
             along = np.array([self._along(row) for row in rows])
             across = weights[:, None] * normals.T
-            self.states[:, 1:] -= across @ np.linalg.solve(normals @ across, along)
+            self.states -= across @ np.linalg.solve(normals @ across, along)
 
     # ---- between events and at them
 
-    def _until(self, start: float, end: float, from_kink: bool, to_kink: bool) -> None:
-        """Integrate the variational equation; extrapolate next to a kink."""
+    def _until(self, start: float, end: float) -> None:
+        """Integrate the variational equation."""
         if self.failures or not end > start or not len(self.names):
             return
-        beside = _BESIDE_KINK * (end - start)
-        first, last = start + beside * from_kink, end - beside * to_kink
-        work, table, v = self.flow.work, self.flow.table, self.variation
-        if from_kink:
-            self.states[:, 0] += beside * self._field(self.states[:, 0], start)
-            stage(work, self.stencil, v, v.states, 0, first)
-            self.states[:, 1:] += beside * np.asarray(v.stages)[0, :, 1:]
-        count = variational(work, table, self.stencil, v, first, last, self.tol, _MOST_STEPS)
-        if to_kink:
-            self.states[:] += beside * np.asarray(v.stages)[0]
-        if count < 0:
-            reason = "the variational equation needs too many steps of an explicit scheme"
+        first, last = np.searchsorted(self.steps[:, self.n], (start, end)).tolist()
+        arrays = self.flow.work, self.stencil, self.variation, self.steps
+        if variational(*arrays, first, last, start, end, 10.0 * self.tol, _MOST_INTERVALS) < 0:
+            reason = "the variational equation needs too many intervals"
             self._fail(start, "stiff field", reason)
 
     def _pass(self, step: Transition) -> None:
         """Let the derivatives jump by the saltation matrix of an event."""
         x, t, sides = step.state, step.time, self.flow.sides.copy()
-        self.states[:, 0] = x
         what = self._event_function(step, sides)
         if self.failures:
             self._note_event(step, np.full(len(self.names), np.nan))
@@ -366,7 +367,7 @@ class _Tangent:
         by = np.full(len(self.names), np.nan)
         if not self.failures:
             by = -self._along(gradient) / rate
-            self.states[:, 1:] += np.outer(before - after, by)
+            self.states += np.outer(before - after, by)
         self._note_event(step, by)
 
     def _event_function(self, step: Transition, sides: Floats) -> int:
@@ -479,6 +480,16 @@ class _Tangent:
             self._fail(loss.time, _KINDS.get(kind, kind), reason)
         elif not run.status.ok:
             self._fail(run.t_end, run.status.value, run.reason)
+
+
+@functools.cache
+def interpolation() -> Floats:
+    """Return (2 + NODES, NODES) Gauss nodes and transforms; see `kernels.Variation`."""
+    places, weights = np.polynomial.legendre.leggauss(NODES)
+    degree = NODES - 1
+    top = np.polynomial.legendre.legval(places, np.eye(NODES)[degree])
+    powers = np.linalg.inv(np.vander(0.5 + 0.5 * places, NODES, increasing=True))
+    return np.vstack([0.5 + 0.5 * places, (degree + 0.5) * weights * top, powers])
 
 
 def _stencil(system: SwitchingSystem, names: tuple[str, ...], numbers: Floats) -> Stencil:
