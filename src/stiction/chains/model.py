@@ -356,7 +356,11 @@ class Chain(Declared):
         return with_parameter(self, name, value)
 
     def tangents(
-        self, method: Solver | SharedName | None, t_span: tuple[float, float], to: Sequence[str]
+        self,
+        method: Solver | SharedName | None,
+        t_span: tuple[float, float],
+        to: Sequence[str],
+        save: Sequence[float] | Floats = (),
     ) -> Tangents:
         """Return the end of a run and its derivatives; see `stiction.core.tangents`.
 
@@ -365,6 +369,7 @@ class Chain(Declared):
         method : `EventDriven` or `ThetaStepper`; None for the first
         to : directions: `x0` for all 2 n components of the start, `x0[i]`, `v0[i]`, or numbers by
             their names
+        save : times whose states have derivatives too; of `EventDriven`
         """
         from stiction.core.method import method_for
 
@@ -377,7 +382,7 @@ class Chain(Declared):
                 "the others carry no derivatives.",
                 "leave the method out.",
             )
-        found: Tangents = chosen.tangents(self, t_span, to)
+        found: Tangents = chosen.tangents(self, t_span, to, save)
         return found
 
     def gradients(

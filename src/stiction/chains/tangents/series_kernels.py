@@ -198,11 +198,35 @@ def propagate(
         now = t + part * width / p.rate
         if not p.constant:
             _find_moments(p, g, mode, width, count)
+        passed = _saves_until(g, now + width / p.rate)
         for q in range(g.x.shape[0]):
             _expand(p, d, g, mode, now, segment, q, count)
+            for row in range(g.saves[0], passed):
+                _save(p, g, row, q, (g.save[row] - now) * p.rate)
             _move(p, d, g, mode, q, width, count)
+        g.saves[0] = passed
         if part + 1 < parts:
             _recentre(p, g, width, count)
+
+
+@kernel
+def _saves_until(g: Variation, end: float) -> int:
+    """Return how many of the times to be saved lie before or at `end`, to rounding."""
+    passed: int = g.saves[0]
+    while passed < g.save.size and g.save[passed] <= end + 4e-16 * abs(end):
+        passed += 1
+    return passed
+
+
+@kernel
+def _save(p: Problem, g: Variation, row: int, q: int, tau: float) -> None:
+    """Save the variation in direction `q` at `tau` of its series."""
+    for i in range(p.mass.size):
+        place, speed = 0.0, 0.0
+        for k in range(p.order, 0, -1):
+            place = (place + g.series[k, i + 1]) * tau
+            speed = speed * tau + k * g.series[k, i + 1]
+        g.saved_x[row, q, i], g.saved_v[row, q, i] = g.series[0, i + 1] + place, p.rate * speed
 
 
 @kernel

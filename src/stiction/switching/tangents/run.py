@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.core.run import Request, Run
-from stiction.core.tangents import EventTangent, NotDifferentiable, Tangents
+from stiction.core.tangents import EventTangent, NotDifferentiable, Tangents, times_of
 from stiction.errors import ModelError, nearest
 from stiction.switching.event_driven import solve_event_driven
 from stiction.switching.flow.records import Flow
@@ -111,6 +111,7 @@ def tangents_of(
     method: EventDriven,
     t_span: tuple[float, float],
     to: Sequence[str],
+    save: Sequence[float] | Floats = (),
 ) -> Tangents:
     """Return the end of a run and its derivatives; see `core.tangents.Differentiable`.
 
@@ -121,10 +122,11 @@ def tangents_of(
     Verified by: tests/unit/switching/tangents/test_tangents.py::test_random_flows
     """
     start, end = float(t_span[0]), float(t_span[1])
-    request = Request(start, end, np.array([start, end]))
+    times = times_of(save, start, end)
+    request = Request(start, end, times if times.size else np.array([start, end]))
     with np.errstate(all="ignore"):
         run = solve_event_driven(system, method, request)
-        return _Tangent(system, method, run, (start, end), tuple(to)).tangents()
+        return _Tangent(system, method, run, (start, end), tuple(to), times).tangents()
 
 
 class _Tangent:
@@ -137,8 +139,9 @@ class _Tangent:
         run: Run,
         span: tuple[float, float],
         to: tuple[str, ...],
+        times: Floats,
     ) -> None:
-        self.system, self.run, self.span = system, run, span
+        self.system, self.run, self.span, self.times = system, run, span, times
         self.n = system.compiled.n
         self.free = len(system.start_names)
         tolerance = Tolerance(method.rtol, method.atol)
@@ -164,6 +167,7 @@ class _Tangent:
         for d, c in enumerate(seeds):
             if c >= 0:
                 self.states[c, 1 + d] = 1.0
+        self.saved_by = np.full((times.size, self.free, m), np.nan)
         self.failures: list[NotDifferentiable] = []
         self.events: list[EventTangent] = []
 
@@ -194,15 +198,17 @@ class _Tangent:
         x, steps = self.system.start_state(start), self._transitions()
         self._check_planes([x, *(step.state for step in steps)])
         self._start(x, steps)
+        self._save(start)
         time, kink = start, False
         for k, step in enumerate(steps):
             self._check_apart(step, steps[k - 1] if k > 0 else None)
             ends_at_kink = "kink" in step.kinds
-            self._until(time, step.time, kink, ends_at_kink)
+            self._between(time, step.time, kink, ends_at_kink)
             self._pass(step)
+            self._save(step.time)
             time, kink = step.time, ends_at_kink
         self._note_end()
-        self._until(time, end, kink, False)
+        self._between(time, end, kink, False)
         values = [run.variables[name].values[-1] for name in self.system.state_names]
         final = np.array(values, dtype=np.float64)
         rate = self._field(final, end)
@@ -220,7 +226,23 @@ class _Tangent:
             rate=rate[: self.free],
             events=tuple(self.events),
             failures=tuple(self.failures),
+            times=self.times,
+            states=self._saved_states(),
+            states_by=self.saved_by,
         )
+
+    def _saved_states(self) -> Floats:
+        """Return (k, n) the states at the saved times; NaN behind the end of a run."""
+        states = np.full(self.saved_by.shape[:2], np.nan)
+        for c, name in enumerate(self.system.state_names[: self.free] if self.times.size else ()):
+            values = np.asarray(self.run.variables[name].values)
+            states[: len(values), c] = values
+        return states
+
+    def _save(self, time: float) -> None:
+        """Save the derivatives at a time that is to be saved."""
+        if not self.failures:
+            self.saved_by[self.times == time] = self.states[: self.free, 1:]
 
     def _transitions(self) -> list[Transition]:
         """Return the events of the run before determinism is lost, those of one time together.
@@ -326,6 +348,14 @@ class _Tangent:
             self.states[:, 1:] -= across @ np.linalg.solve(normals @ across, along)
 
     # ---- between events and at them
+
+    def _between(self, start: float, end: float, from_kink: bool, to_kink: bool) -> None:
+        """Integrate the variational equation between two events, with stops at saved times."""
+        inside = self.times[(self.times > start) & (self.times < end)]
+        for time in [*inside.tolist(), end]:
+            self._until(start, time, from_kink, to_kink and time == end)
+            self._save(time)
+            start, from_kink = time, False
 
     def _until(self, start: float, end: float, from_kink: bool, to_kink: bool) -> None:
         """Integrate the variational equation; extrapolate next to a kink."""
