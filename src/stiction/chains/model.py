@@ -10,6 +10,7 @@ links, never the matrix K, so that a stiff chain loses no digits to cancellation
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import functools
 import math
@@ -340,8 +341,25 @@ class Chain(Declared):
 
     def at_state(self, state: Floats) -> Chain:
         """Return the same chain that starts at `state` (2 n,)."""
-        x, v = np.split(np.asarray(state, dtype=np.float64), 2)
-        return dataclasses.replace(self, x0=x, v0=v)
+        whole = np.array(state, dtype=np.float64)
+        whole.flags.writeable = False
+        x, v = np.split(whole, 2)
+        if whole.shape != (2 * self.n_mass,) or not np.isfinite(whole).all():
+            return dataclasses.replace(self, x0=x, v0=v)
+        # all else was checked, and what was derived from it stays
+        other = copy.copy(self)
+        object.__setattr__(other, "x0", x)
+        object.__setattr__(other, "v0", v)
+        other.__dict__.pop("x_start", None)
+        other.__dict__.pop("v_start", None)
+        other.__dict__["number_derivatives"] = self.number_derivatives
+        other._check_sizes()
+        return other
+
+    @functools.cached_property
+    def number_derivatives(self) -> dict[str, Any]:
+        """Derivatives of its numbers by the names of parameters; the same at every start."""
+        return {}
 
     def parameter(self, name: str) -> float:
         """Return a number by its name, such as `law.mu`, `stiffness[2]` or `load.rate`."""

@@ -85,7 +85,6 @@ def laid_out(
     n, m = chain.n_mass, len(names)
     now = _numbers(chain)
     by: dict[str, Any] = {name: np.zeros((m, *np.shape(value))) for name, value in now.items()}
-    first = np.concatenate([chain.x_start, chain.v_start])
     start, flags = np.zeros((2 * n, m)), np.zeros((3, m), np.int64)
     rows, weights = np.full((m, POINTS), law.start, np.int64), np.zeros((m, POINTS))
     laws: list[CompiledLaw] = []
@@ -94,17 +93,12 @@ def laid_out(
         if place is not None:
             start[place, q] = 1.0
             continue
-        chains, weight = _neighbours(chain, name)
-        points = [None if c is None else _numbers(c) for c in chains]
-        for key, value in now.items():
-            for w, point in zip(weight, points, strict=True):
-                if point is not None:
-                    # a number that does not change has the derivative 0 exactly
-                    by[key][q] += w * (_matching(point[key], np.shape(value), name) - value)
-        starts = [c and np.concatenate([c.x_start, c.v_start]) for c in chains]
-        for w, x in zip(weight, starts, strict=True):
-            if x is not None:
-                start[:, q] += w * (x - first)
+        known = chain.number_derivatives
+        if name not in known:
+            known[name] = _number_derivatives(chain, name, now)
+        own, start[:, q], chains, weight = known[name]
+        for key, value in own.items():
+            by[key][q] = value
         flags[0, q] = any(np.any(by[key][q]) for key in _MECHANICS)
         flags[1, q] = any(np.any(by[key][q]) for key in _LOAD)
         if name.startswith("law.") and not chain.law.constant:
@@ -126,6 +120,25 @@ def laid_out(
         slip_step=np.array(chain.friction.v_scale / 1024.0),
     )
     return directions, start, laws
+
+
+def _number_derivatives(
+    chain: Chain, name: str, now: dict[str, Any]
+) -> tuple[dict[str, Any], Floats, list[Chain | None], Floats]:
+    """Return derivatives of all numbers and of the start, the chains of a difference, weights."""
+    chains, weight = _neighbours(chain, name)
+    by: dict[str, Any] = {key: np.zeros(np.shape(value)) for key, value in now.items()}
+    first = np.concatenate([chain.x_start, chain.v_start])
+    start = np.zeros(first.size)
+    for w, other in zip(weight, chains, strict=True):
+        if other is None:
+            continue
+        point = _numbers(other)
+        for key, value in now.items():
+            # a number that does not change has the derivative 0 exactly
+            by[key] = by[key] + w * (_matching(point[key], np.shape(value), name) - value)
+        start += w * (np.concatenate([other.x_start, other.v_start]) - first)
+    return by, start, chains, weight
 
 
 def _changes_shape(chain: Chain, chains: Sequence[Chain | None], law: CompiledLaw) -> bool:
