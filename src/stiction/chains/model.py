@@ -45,6 +45,8 @@ _SIDES = {
     "none": (False, False),
 }
 
+# slip rates over the largest velocity that are rounding of stick
+_AT_BELT = 1e-13
 _WHY_SPRING = "supports = {0.supports!r} makes {0.n_spring} springs for {0.n_mass} masses."
 _TRY_SPRING = "give one number for all, or a list of {0.n_spring}."
 _WHY_START = "every mass starts somewhere."
@@ -340,8 +342,17 @@ class Chain(Declared):
         return tuple(f"{name}[{i}]" for name in "xv" for i in range(self.n_mass))
 
     def at_state(self, state: Floats) -> Chain:
-        """Return the same chain that starts at `state` (2 n,)."""
+        """Return the same chain that starts at `state` (2 n,).
+
+        A velocity within rounding of the belt's is that of the belt: the mass sticks or turns
+        there, and is no mass that slips until it stops an instant later.
+
+        Verified by: tests/exact/test_cycles_of_chains.py::test_a_mass_that_always_sticks
+        """
         whole = np.array(state, dtype=np.float64)
+        if whole.shape == (2 * self.n_mass,):
+            v, belt = whole[self.n_mass :], self.belt_speed
+            v[np.abs(v - belt) <= _AT_BELT * max(np.abs(v).max(), abs(belt))] = belt
         whole.flags.writeable = False
         x, v = np.split(whole, 2)
         if whole.shape != (2 * self.n_mass,) or not np.isfinite(whole).all():

@@ -19,9 +19,8 @@ import numpy.typing as npt
 
 from stiction.core.tangents import Differentiable, Tangents
 from stiction.errors import ModelError
-from stiction.numerics.continuation import Dense
 
-__all__ = ["Arcs", "Ended", "Period", "Shooting", "closed", "nodes_between"]
+__all__ = ["Arcs", "Ended", "Family", "Period", "Shooting", "closed", "nodes_between"]
 
 Floats = npt.NDArray[np.float64]
 # of a force: a number, or a function of the system where a parameter changes it
@@ -31,6 +30,33 @@ _MOST_ITERATIONS, _MOST_HALVINGS = 40, 8
 # moves over the sizes of the unknowns that end Newton's method; what stagnates below the second
 # is as exact as the runs are
 _CONVERGED, _NOISE = 1e-14, 1e-9
+# singular values over the largest below which a direction leads along a family of orbits
+_NULL = 1e-13
+
+
+class Family(NamedTuple):
+    """Derivatives (q, q + 1) by scaled unknowns, of orbits that may form a family.
+
+    A mass that sticks over the whole period rests at any place of an interval, so that the matrix
+    has a further null vector. Steps are those of least norm: they leave such a mass where it is.
+    """
+
+    jacobian: Floats
+
+    def tangent(self, before: Floats | None) -> Floats:
+        """Return the unit null vector next to `before`, or to the last unknown."""
+        _, values, rows = np.linalg.svd(self.jacobian)
+        null = rows[int((values > _NULL * values[0]).sum()) :]
+        aim = before
+        if aim is None:
+            aim = null[-1] if len(null) == 1 else np.eye(self.jacobian.shape[1])[-1]
+        tangent = np.asarray((null @ aim) @ null)
+        return tangent / np.linalg.norm(tangent)
+
+    def solve(self, row: Floats, right: Floats) -> Floats:
+        """Return the dx of least norm with J dx = right[:-1] and row . dx = right[-1]."""
+        matrix = np.vstack([self.jacobian, row])
+        return np.asarray(np.linalg.lstsq(matrix, right, rcond=_NULL)[0])
 
 
 class Arcs(NamedTuple):
@@ -258,9 +284,9 @@ class Shooting:
         """Return 0: moves decide what is solved."""
         return 0.0
 
-    def linearised(self, u: Floats) -> Dense:
+    def linearised(self, u: Floats) -> Family:
         """Return the derivatives by scaled unknowns."""
-        return Dense(self.jacobian(u) * self.scale)
+        return Family(self.jacobian(u) * self.scale)
 
     def moved(self, u: Floats, step: Floats) -> Floats:
         """Return u after a scaled step."""
