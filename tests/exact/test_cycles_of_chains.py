@@ -95,7 +95,7 @@ def settled(chain, periods=60):
 
 
 def test_corners_of_branches():
-    """A stick interval vanishes where the branch turns by more than a step may (grazing-sliding)."""
+    """A stick interval vanishes, and the branch turns by more than a step may."""
     chain = st.Chain(
         mass=[1.755, 0.644],
         stiffness=[22.6, 25.9],

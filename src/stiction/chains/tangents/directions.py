@@ -34,6 +34,9 @@ _STENCILS = (
 )
 # steps as fractions of a parameter, from the first that the model allows
 _STEPS = 2.0**-7 * 2.0 ** (-5.0 * np.arange(4))
+# of the series of a law, whose points each cost a series: central, exact to 2e-10 at this step
+_SHAPE_STENCIL = (np.array([-1, 1]), np.array([-0.5, 0.5]))
+_SHAPE_STEP = 2.0**-15
 _MECHANICS = (
     *("mass", "link_k", "link_c", "load_vector", "plate_k", "plate_speed"),
     *("normal", "mu_static", "mu_kinetic", "belt"),
@@ -103,7 +106,9 @@ def laid_out(
         flags[1, q] = any(np.any(by[key][q]) for key in _LOAD)
         if name.startswith("law.") and not chain.law.constant:
             flags[2, q] = SHAPE if _changes_shape(chain, chains, law) else 1
-            weights[q] = weight
+            if flags[2, q] == SHAPE and law.share != 0:
+                chains, weight = _shape_neighbours(chain, name, chains, weight)
+            weights[q, : weight.size] = weight
             for j, other in enumerate(chains):
                 if other is not None:
                     laws.append(CompiledLaw(other.friction, ("mu", "share", "slope")))
@@ -117,7 +122,7 @@ def laid_out(
         law_row=rows,
         law_weight=weights,
         slope_address=law.slope,
-        slip_step=np.array(chain.friction.v_scale / 1024.0),
+        slip_step=np.array(chain.friction.v_scale * _SHAPE_STEP),
     )
     return directions, start, laws
 
@@ -173,6 +178,22 @@ def _neighbours(chain: Chain, name: str) -> tuple[list[Chain | None], Floats]:
             return chains, weight / step
     assert error is not None
     raise error
+
+
+def _shape_neighbours(
+    chain: Chain, name: str, chains: list[Chain | None], weight: Floats
+) -> tuple[list[Chain | None], Floats]:
+    """Return the two neighbours that series of a law are differenced from, if there are both."""
+    value = parameter(chain, name)
+    step = _SHAPE_STEP * (2.0 ** np.round(np.log2(abs(value))) if value != 0.0 else 1.0)
+    points, weights = _SHAPE_STENCIL
+    try:
+        return [with_parameter(chain, name, value + j * step) for j in points.tolist()], (
+            weights / step
+        )
+    except ModelError:
+        # at a bound of the model
+        return chains, weight
 
 
 def _numbers(chain: Chain) -> dict[str, Any]:

@@ -275,7 +275,7 @@ class _Follow:
         return "no orbit further on: the steps became too short"
 
     def _turn_corner(self) -> bool:
-        """Go on behind a corner of the branch, where the order of events changes; whether that went.
+        """Go on behind a corner, where the order of events changes; return whether that went.
 
         The derivatives of the map of a period jump there, and with them the tangent. The one behind
         the corner is that of the equations at a point a little further along the tangent before it.

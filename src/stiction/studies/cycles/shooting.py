@@ -50,8 +50,8 @@ class Family(NamedTuple):
         aim = before
         if aim is None:
             aim = null[-1] if len(null) == 1 else np.eye(self.jacobian.shape[1])[-1]
-        tangent = np.asarray((null @ aim) @ null)
-        return tangent / np.linalg.norm(tangent)
+        tangent = (null @ aim) @ null
+        return np.asarray(tangent / np.linalg.norm(tangent))
 
     def solve(self, row: Floats, right: Floats) -> Floats:
         """Return the dx of least norm with J dx = right[:-1] and row . dx = right[-1]."""
