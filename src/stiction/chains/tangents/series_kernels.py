@@ -27,8 +27,8 @@ __all__ = ["FORWARD", "load_derivative", "prepare", "propagate", "slip_speed_of"
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-# forward difference of sixth order at 0, 1, ..., 6 steps, and of second order at 0, 1, 2 steps, which
-# is exact to 3e-10 at the steps that series of laws take
+# forward difference of sixth order at 0, 1, ..., 6 steps, and of second order at 0, 1, 2 steps,
+# which is exact to 3e-10 at the steps that series of laws take
 FORWARD = np.array([-49 / 20, 6.0, -15 / 2, 20 / 3, -15 / 4, 6 / 5, -1 / 6])
 _BY_SPEED = np.array([-3 / 2, 2.0, -1 / 2])
 # the terms of order 30 fall below rounding within so many radians of the fastest vibration; steps

@@ -55,6 +55,7 @@ _BEHIND_CORNER = np.array([1.0, 4.0, 16.0, 64.0])
 # states of an orbit whose spread is its amplitude
 _SAMPLES = 16
 _MOST_ORBITS = 100_000
+_NONE = "no orbit further on"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -207,7 +208,7 @@ class _Follow:
 
     def follow(self) -> None:
         """Follow the branch to its end."""
-        length, fresh = self.step, True
+        length, fresh, moved = self.step, True, 0
         while not self.reason:
             if len(self.cycles) >= self.most:
                 self.reason = f"the allowed number of orbits, {self.most}"
@@ -234,9 +235,18 @@ class _Follow:
                 if self._accept(self.place, landed):
                     self.reason = f"{self.parameter} reached its limit"
                 return
-            if self._accept(self.place, step):
+            if not self.span[0] <= float(place.u[-1]) <= self.span[1]:
+                # it passed the limit, and no orbit was found there
+                length = 0.25 * float(np.linalg.norm(step.step))
+                if length < SHORTEST * self.step:
+                    self.reason = self._why()
+                    return
+            elif self._accept(self.place, step):
                 self._anchor(place)
                 self._rescale()
+            elif self.reason.startswith(_NONE) and moved != len(self.cycles) and self._new_nodes():
+                # a node may lie at an event
+                self.reason, fresh, moved = "", True, len(self.cycles)
 
     def _rescale(self) -> None:
         """Measure the unknowns anew where an orbit has outgrown its sizes, as at a resonance."""
@@ -271,8 +281,8 @@ class _Follow:
         try:
             self.problem.residual(ahead)
         except ModelError as error:
-            return f"no orbit further on: {str(error).splitlines()[0]}"
-        return "no orbit further on: the steps became too short"
+            return f"{_NONE}: {str(error).splitlines()[0]}"
+        return f"{_NONE}: the steps became too short"
 
     def _turn_corner(self) -> bool:
         """Go on behind a corner, where the order of events changes; return whether that went.
@@ -357,7 +367,7 @@ class _Follow:
             new = self._cycle(step.u)
             check_second_period(self.problem, step.u)
         except (ModelError, SolveError) as error:
-            self.reason = f"no orbit further on: {str(error).splitlines()[0]}"
+            self.reason = f"{_NONE}: {str(error).splitlines()[0]}"
             return False
         if same_order(last.order, new.order):
             self.found += self._smooth(place, step, last, new)

@@ -269,8 +269,20 @@ class Shooting:
         return out
 
     def _period_by(self, u: Floats) -> float:
-        """Return the derivative of the period of the force with respect to the parameter."""
-        step, total = 1e-3 * self.scale[-1], 0.0
+        """Return the derivative of the period of the force with respect to the parameter.
+
+        The step is shorter next to a bound of the model.
+        """
+        for fraction in (1e-3, 1e-4, 1e-5):
+            try:
+                return self._period_difference(u, fraction * float(self.scale[-1]))
+            except ModelError:
+                continue
+        return self._period_difference(u, 1e-6 * float(self.scale[-1]))
+
+    def _period_difference(self, u: Floats, step: float) -> float:
+        """Return a central difference of fourth order of the period."""
+        total = 0.0
         for weight, distance in ((2.0 / 3.0, 1.0), (-1.0 / 12.0, 2.0)):
             for sign in (1.0, -1.0):
                 there = u.copy()
