@@ -45,7 +45,7 @@ _SIDES = {
     "none": (False, False),
 }
 
-# slip rates over the largest velocity that are rounding of stick
+# slip rates over the velocities of a motion that are rounding of stick
 _AT_BELT = 1e-13
 _WHY_SPRING = "supports = {0.supports!r} makes {0.n_spring} springs for {0.n_mass} masses."
 _TRY_SPRING = "give one number for all, or a list of {0.n_spring}."
@@ -351,8 +351,11 @@ class Chain(Declared):
         """
         whole = np.array(state, dtype=np.float64)
         if whole.shape == (2 * self.n_mass,):
-            v, belt = whole[self.n_mass :], self.belt_speed
-            v[np.abs(v - belt) <= _AT_BELT * max(np.abs(v).max(), abs(belt))] = belt
+            x, v, belt = whole[: self.n_mass], whole[self.n_mass :], self.belt_speed
+            springs = self.link_stiffness[:-1] + self.link_stiffness[1:] + self.plate_springs
+            fastest = float(np.sqrt((springs / self.masses).max()))
+            size = max(np.abs(v).max(), abs(belt), fastest * np.abs(x).max())
+            v[np.abs(v - belt) <= _AT_BELT * size] = belt
         whole.flags.writeable = False
         x, v = np.split(whole, 2)
         if whole.shape != (2 * self.n_mass,) or not np.isfinite(whole).all():
