@@ -52,6 +52,14 @@ import numpy as np
 from stiction.chains.theta.event_kernels import joined
 from stiction.chains.theta.state import Events
 joined([Events(np.zeros((20_000, 5)), np.zeros((20_000, 3), np.int32), 0)], 1.0, 1)
+of, to = ["x[0]"], ["law.mu_kinetic", "load.rate", "x0"]
+for law in (st.StaticKinetic(0.3, 0.25), st.ExponentialWeakening(0.3, 0.25, 0.5), mine):
+    chain = st.Chain(mass=[1.0, 1.0], stiffness=20.0, law=law, load=st.Ramp(3.0))
+    names = to if law is not mine else to[1:]
+    for method in (st.EventDriven(), st.ThetaStepper(0.01)):
+        chain.tangents(method, (0.0, 2.0), names)
+        if law.constant and method == st.EventDriven():
+            chain.gradients(method, (0.0, 2.0), of, names)
 from stiction.chains.blocks import event_driven, theta
 from stiction.core.run import Request
 chain = st.Chain(mass=[1.0, 1.0], stiffness=20.0, load=st.Ramp(1.0), law=st.Coulomb(0.25))

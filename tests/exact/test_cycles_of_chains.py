@@ -78,3 +78,70 @@ def test_a_guess_at_rest_is_an_equilibrium():
         st.find_cycle(block, [0.2, 0.0])
     with pytest.raises(st.SolveError, match="none of whose events comes back"):
         st.find_cycle(block, [0.0, 0.1])
+
+
+# ---- branches of chains under a sine
+
+RUNS = st.chains.EventDriven(replay=False)
+
+
+def period_of(chain):
+    return 2.0 * np.pi / chain.parameter("load.angular_frequency")
+
+
+def settled(chain, periods=60):
+    start = np.zeros(2 * chain.n_mass)
+    return chain.at_state(start).tangents(RUNS, (0.0, periods * period_of(chain)), ()).final
+
+
+def test_corners_of_branches():
+    """A stick interval vanishes, and the branch turns by more than a step may."""
+    chain = st.Chain(
+        mass=[1.755, 0.644],
+        stiffness=[22.6, 25.9],
+        law=st.Coulomb(0.1273),
+        load=st.chains.Sine(4.045, 2.58),
+        gravity=9.81,
+    )
+    cycle = st.find_cycle(chain, settled(chain), RUNS, period=period_of)
+    branch = st.continue_cycle(cycle, "load.angular_frequency", (2.57, 2.61), step=0.2)
+    assert all("limit" in end for end in branch.ends)
+    assert "grazing-sliding" in [one.kind for one in branch.bifurcations]
+    # the orbits behind the corner are those that runs settle on
+    last = branch.cycles[-1]
+    assert last.order == ("slip- 1", "slip- 2", "slip+ 1", "slip+ 2")
+    beyond = last.system.at_state(last.state).tangents(RUNS, (last.start, last.period), ()).final
+    np.testing.assert_allclose(settled(last.system, 200), beyond, atol=1e-7)
+
+
+def test_a_mass_that_always_sticks():
+    """It may rest at any place of an interval; the branch goes on, and on where it slips."""
+    chain = st.Chain(
+        mass=[4.0, 1.0],
+        stiffness=[10.0, 10.0],
+        law=st.Coulomb(0.3),
+        load=st.chains.Sine(6.0, 2.0),
+        damping=0.1,
+        gravity=10.0,
+    )
+    cycle = st.find_cycle(chain, settled(chain), RUNS, period=period_of)
+    assert cycle.order == ("slip- 2", "slip+ 2")
+    assert abs(cycle.multipliers[0] - 1.0) < 1e-12
+    branch = st.continue_cycle(cycle, "load.amplitude", (5.9, 9.0), step=0.2)
+    assert all("limit" in end for end in branch.ends)
+    assert branch.cycles[-1].order == (
+        *("slip+ 1", "slip- 2", "stick 1"),
+        *("slip- 1", "slip+ 2", "stick 1"),
+    )
+
+
+@pytest.mark.parametrize("nodes", [1, 2, 3, 5, 8, 16])
+def test_stick_slip_with_any_number_of_nodes(nodes):
+    drop, speed = 0.15, 0.3
+    block = st.Chain(
+        mass=[1.0], stiffness=[1.0], law=st.StaticKinetic(0.35, 0.2), belt_speed=speed, gravity=1.0
+    )
+    cycle = st.find_cycle(block, (0.1, speed), nodes=nodes)
+    period = 2.0 * drop / speed + 2.0 * (np.pi - np.arctan(drop / speed))
+    assert cycle.period == pytest.approx(period, abs=1e-12)
+    assert len(cycle.order) == 2

@@ -78,6 +78,10 @@ ROWS = {
     "trust_branches": Row("300 chains: no branch missed, all balance"),
     "trust_buckling": Row("200 columns: none buckles in silence"),
     "trust_intersections": Row("2,000 codimension-2 intersections as enumerated"),
+    "trust_cycles": Row(
+        *("500 chains: no branch of periodic orbits lost", "chains=10 starts=3"),
+        tiny="chains=2 starts=2",
+    ),
     "trust_creep": Row("laws without stick: 1e-8 of 30 digits", needs="mpmath"),
     "trust_own_models": Row("1,000 sets of parameters: no compilation more"),
     "trust_plates": Row("plates: bifurcation within 0.1 % of the exact load"),

@@ -14,13 +14,19 @@ from stiction.chains.model import Chain
 from stiction.chains.policies import BranchChoice, StayStuck
 from stiction.core.fields import Count, Finite, Flag, Limit, Part, Positive
 from stiction.core.method import Method, Policy
+from stiction.errors import ModelError
 from stiction.laws.smoothed import SmoothSign, SquareRootSign
 from stiction.numerics.checks import BYTES_OF_EVENT
 
 if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
     from stiction.core.block import Solve
     from stiction.core.run import Request, Run
     from stiction.core.tangents import Gradients, Tangents
+
+    Floats = npt.NDArray[np.float64]
 
 __all__ = ["EventDriven", "Quasistatic", "Radau", "RegularizedTheta", "ThetaStepper"]
 
@@ -121,11 +127,17 @@ class EventDriven(Method):
 
         return solve_event_driven(system, self, request)
 
-    def tangents(self, system: Chain, t_span: tuple[float, float], to: Sequence[str]) -> Tangents:
+    def tangents(
+        self,
+        system: Chain,
+        t_span: tuple[float, float],
+        to: Sequence[str],
+        save: Sequence[float] | Floats = (),
+    ) -> Tangents:
         """Return the end of a run of `system` and its derivatives in the directions `to`."""
         from stiction.chains.tangents.run import event_driven_tangents
 
-        return event_driven_tangents(system, self, t_span, to)
+        return event_driven_tangents(system, self, t_span, to, save)
 
     def gradients(
         self, system: Chain, t_span: tuple[float, float], of: Sequence[str], to: Sequence[str]
@@ -204,10 +216,20 @@ class ThetaStepper(Method):
 
         return solve_exactly(system, self, request)
 
-    def tangents(self, system: Chain, t_span: tuple[float, float], to: Sequence[str]) -> Tangents:
+    def tangents(
+        self,
+        system: Chain,
+        t_span: tuple[float, float],
+        to: Sequence[str],
+        save: Sequence[float] | Floats = (),
+    ) -> Tangents:
         """Return the end of a run of `system` and its derivatives in the directions `to`."""
         from stiction.chains.tangents.steps import theta_tangents
 
+        if len(save):
+            got, needs = f"{len(save)} times", "none: its derivatives are those of the end"
+            why = "the scheme carries no variations to times between its steps."
+            raise ModelError("ThetaStepper.tangents.save", got, needs, why, "take EventDriven().")
         return theta_tangents(system, self, t_span, to)
 
     def blocks(

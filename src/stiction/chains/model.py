@@ -10,6 +10,7 @@ links, never the matrix K, so that a stiff chain loses no digits to cancellation
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import functools
 import math
@@ -44,6 +45,8 @@ _SIDES = {
     "none": (False, False),
 }
 
+# slip rates over the velocities of a motion that are rounding of stick
+_AT_BELT = 1e-13
 _WHY_SPRING = "supports = {0.supports!r} makes {0.n_spring} springs for {0.n_mass} masses."
 _TRY_SPRING = "give one number for all, or a list of {0.n_spring}."
 _WHY_START = "every mass starts somewhere."
@@ -339,9 +342,38 @@ class Chain(Declared):
         return tuple(f"{name}[{i}]" for name in "xv" for i in range(self.n_mass))
 
     def at_state(self, state: Floats) -> Chain:
-        """Return the same chain that starts at `state` (2 n,)."""
-        x, v = np.split(np.asarray(state, dtype=np.float64), 2)
-        return dataclasses.replace(self, x0=x, v0=v)
+        """Return the same chain that starts at `state` (2 n,).
+
+        A velocity within rounding of the belt's is that of the belt: the mass sticks or turns
+        there, and is no mass that slips until it stops an instant later.
+
+        Verified by: tests/exact/test_cycles_of_chains.py::test_a_mass_that_always_sticks
+        """
+        whole = np.array(state, dtype=np.float64)
+        if whole.shape == (2 * self.n_mass,):
+            x, v, belt = whole[: self.n_mass], whole[self.n_mass :], self.belt_speed
+            springs = self.link_stiffness[:-1] + self.link_stiffness[1:] + self.plate_springs
+            fastest = float(np.sqrt((springs / self.masses).max()))
+            size = max(np.abs(v).max(), abs(belt), fastest * np.abs(x).max())
+            v[np.abs(v - belt) <= _AT_BELT * size] = belt
+        whole.flags.writeable = False
+        x, v = np.split(whole, 2)
+        if whole.shape != (2 * self.n_mass,) or not np.isfinite(whole).all():
+            return dataclasses.replace(self, x0=x, v0=v)
+        # all else was checked, and what was derived from it stays
+        other = copy.copy(self)
+        object.__setattr__(other, "x0", x)
+        object.__setattr__(other, "v0", v)
+        other.__dict__.pop("x_start", None)
+        other.__dict__.pop("v_start", None)
+        other.__dict__["number_derivatives"] = self.number_derivatives
+        other._check_sizes()
+        return other
+
+    @functools.cached_property
+    def number_derivatives(self) -> dict[str, Any]:
+        """Derivatives of its numbers by the names of parameters; the same at every start."""
+        return {}
 
     def parameter(self, name: str) -> float:
         """Return a number by its name, such as `law.mu`, `stiffness[2]` or `load.rate`."""
@@ -356,7 +388,11 @@ class Chain(Declared):
         return with_parameter(self, name, value)
 
     def tangents(
-        self, method: Solver | SharedName | None, t_span: tuple[float, float], to: Sequence[str]
+        self,
+        method: Solver | SharedName | None,
+        t_span: tuple[float, float],
+        to: Sequence[str],
+        save: Sequence[float] | Floats = (),
     ) -> Tangents:
         """Return the end of a run and its derivatives; see `stiction.core.tangents`.
 
@@ -365,6 +401,7 @@ class Chain(Declared):
         method : `EventDriven` or `ThetaStepper`; None for the first
         to : directions: `x0` for all 2 n components of the start, `x0[i]`, `v0[i]`, or numbers by
             their names
+        save : times whose states have derivatives too; of `EventDriven`
         """
         from stiction.core.method import method_for
 
@@ -377,7 +414,7 @@ class Chain(Declared):
                 "the others carry no derivatives.",
                 "leave the method out.",
             )
-        found: Tangents = chosen.tangents(self, t_span, to)
+        found: Tangents = chosen.tangents(self, t_span, to, save)
         return found
 
     def gradients(

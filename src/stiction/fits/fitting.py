@@ -216,7 +216,7 @@ def _errors(problem: Problem, top: Minimum, variance: float) -> tuple[Floats, Fl
     _, sigma, v = np.linalg.svd(jac * size, full_matrices=False)
     determined = sigma > _NULL_DIRECTION * sigma.max(initial=0.0)
     inverse = np.where(determined, 1.0 / np.where(determined, sigma, 1.0), 0.0)
-    to_values = _value_jacobian(problem, top.y)
+    to_values = problem.coordinates.derivatives(top.y)
     root = to_values @ (size[:, None] * v.T * inverse)
     covariance = variance * root @ root.T
     # a parameter with a part in an undetermined direction has an infinite error
@@ -229,19 +229,6 @@ def _errors(problem: Problem, top: Minimum, variance: float) -> tuple[Floats, Fl
     lost = (np.abs(to_values) @ lost) > 0.0
     correlation[lost] = correlation[:, lost] = np.nan
     return np.where(lost, np.inf, errors), correlation
-
-
-def _value_jacobian(problem: Problem, y: Floats) -> Floats:
-    """Return d values / d coordinates."""
-    made = np.empty((y.size, y.size))
-    for i in range(y.size):
-        h = 1e-6 * max(abs(y[i]), 1e-3)
-        up, down = y.copy(), y.copy()
-        up[i] += h
-        down[i] -= h
-        at = problem.coordinates.physical
-        made[:, i] = (at(up) - at(down)) / (2.0 * h)
-    return made
 
 
 def _estimates(problem: Problem, search: _Search, how: Intervals) -> list[Estimate]:

@@ -140,6 +140,11 @@ class Fit:
         return tuple(warnings)
 
     @property
+    def jacobian(self) -> str:
+        """How the Jacobian of a simulated test was computed; empty for other tests."""
+        return self.problem.jacobian_note
+
+    @property
     def unknown(self) -> tuple[str, ...]:
         """Names of the parameters that the data do not determine."""
         return tuple(e.name for e in self.estimates if e.message)
@@ -243,6 +248,7 @@ def screen(fit: Fit) -> str:
         f"{e.name:<18}{e.value:>13.6g}  {e.low:.6g} to {e.high:.6g} {e.unit}" for e in fit.estimates
     ]
     lines.append(f"{'noise':<18}{fit.noise:>13.4g}  {unit}; AIC {fit.aic:.6g}")
+    lines += [f"{'Jacobian':<18}{fit.jacobian}"] if fit.jacobian else []
     lines += [f"warning           {line}" for line in fit.warnings]
     for check in fit.audit.failed:
         if check.check != "parameters_known":

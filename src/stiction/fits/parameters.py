@@ -212,6 +212,23 @@ class Coordinates:
             values[i] = partner * y[i] if ratio else partner + y[i]
         return values
 
+    def derivatives(self, y: Floats, profiled: tuple[int, float] | None = None) -> Floats:
+        """Return (n, n) d values / d coordinates; zero for the value that is fixed.
+
+        Verified by: tests/unit/fits/test_parameters.py::test_derivatives_of_values
+        """
+        values = self.physical(y, profiled)
+        by = np.diag(np.where(self._log, values, 1.0))
+        if profiled is not None:
+            by[profiled[0]] = 0.0
+        for i, j, alone, ratio in self._pairs:
+            if profiled is not None and profiled[0] == i:
+                continue
+            partner = by[j] if j >= 0 else np.zeros(self.size)
+            by[i] = partner * y[i] if ratio else partner
+            by[i, i] += (values[j] if j >= 0 else alone) if ratio else 1.0
+        return by
+
     def coordinates(self, values: Floats) -> Floats:
         """Return the coordinates of values."""
         y = np.array(values, dtype=np.float64)

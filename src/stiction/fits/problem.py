@@ -273,6 +273,14 @@ class Problem:
         pairs = zip(self.data, self.predictors, strict=True)
         return float(max(np.max(np.abs(d / p.normal)) for d, p in pairs))
 
+    @property
+    def jacobian_note(self) -> str:
+        """How the Jacobian of a simulated test was computed; empty for other tests."""
+        return ""
+
+    def prepare(self, y: Floats, profiled: Profiled = None) -> None:
+        """Compute what the residuals and the Jacobian at `y` have in common, if anything."""
+
     def jacobian(self, y: Floats, profiled: Profiled = None) -> Floats:
         """Return d residuals / d coordinates, by differences across which no event appears."""
         base, events = self._residuals(y, profiled)

@@ -86,6 +86,7 @@ def minimised(
     bounded = np.isfinite(least).any() or np.isfinite(largest).any()
 
     def misfit(x: Floats) -> Floats:
+        problem.prepare(full(x), profiled)
         return problem.residuals(full(x), profiled)
 
     def slopes(x: Floats) -> Floats:

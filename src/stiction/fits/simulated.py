@@ -1,7 +1,9 @@
 """Fits fields of a scenario: least squares of the run's force on the measured curves.
 
 Each evaluation of the residuals is one run, and runs are cached by the values of the fields. The
-force of the run is interpolated at the curve's times or displacements.
+force of the run is interpolated at the curve's times or displacements. Where the system has
+derivatives (`core.tangents`), the run of a search carries them along, and the Jacobian follows from
+them; elsewhere it is taken by differences of runs.
 """
 
 from __future__ import annotations
@@ -17,13 +19,14 @@ import numpy.typing as npt
 from stiction.core.audit import Check, Kind
 from stiction.core.run import Run
 from stiction.core.summary import doubts
+from stiction.core.tangents import Tangents
 from stiction.errors import ModelError, ScenarioError, SolveError, nearest
 from stiction.fits.curves.curve import Curve
 from stiction.fits.fitting import checked, fitted
 from stiction.fits.intervals import Intervals
 from stiction.fits.outcome import Fit
 from stiction.fits.parameters import OF_CURVES, Coordinates, Parameter
-from stiction.fits.problem import Problem, noise_is_known
+from stiction.fits.problem import Problem, Profiled, noise_is_known
 from stiction.fits.rigs import PLACE, Free, Simulated
 from stiction.io.scenario import Scenario
 from stiction.studies.fields import Place, changed, current, place_of, unit_of
@@ -34,6 +37,8 @@ Floats = npt.NDArray[np.float64]
 
 # number of cached runs: searches return to the same values
 _CACHED = 256
+# runs without derivatives, and none with them, after which differences alone are taken
+_ATTEMPTS = 3
 
 
 def fit_scenario(
@@ -84,6 +89,8 @@ class RunProblem(Problem):
     generations = 0
     # smaller than the effect of noise in one row of a hundred
     tolerance, agreement = 1e-6, 0.01
+    # where the run has derivatives nothing but its own error limits the search
+    exact_tolerance = 1e-11
 
     def __init__(
         self, curves: Sequence[Curve], rig: Simulated, free: Sequence[str] | Mapping[str, Free]
@@ -111,9 +118,16 @@ class RunProblem(Problem):
         self.masks = [np.ones(c.rows, dtype=bool) for c in self.curves]
         self.evaluations = 0
         self._seen: dict[bytes, tuple[list[Floats], int]] = {}
+        self._slopes: dict[bytes, list[Floats] | None] = {}
+        self._directions = [_direction(p) for p in self.places]
+        # how many runs had derivatives, how many had none, and why
+        self._counts, self._reason = np.zeros(2, np.int64), ""
         self._abscissas = [_abscissa(c, rig.along) for c in self.curves]
         self._check_rows()
-        self._forces_of_run(np.array([q.start for q in self.parameters[: len(self.places)]]))
+        start = np.array([q.start for q in self.parameters[: len(self.places)]])
+        if self._slopes_of_run(start) is not None:
+            self.tolerance = self.exact_tolerance
+        self._forces_of_run(start)
 
     def _curve_parameters(self) -> list[Parameter]:
         made = []
@@ -190,6 +204,98 @@ class RunProblem(Problem):
             self._seen[key] = self._run(values)
         return self._seen[key]
 
+    # ---- derivatives
+
+    @property
+    def jacobian_note(self) -> str:
+        """How the Jacobian was computed."""
+        exact, failed = self._counts.tolist()
+        if not failed:
+            return "exact, by derivatives of the run"
+        where = "" if not exact else f" at {failed} of {exact + failed} points"
+        return f"by differences of runs{where}: {self._reason}"
+
+    def prepare(self, y: Floats, profiled: Profiled = None) -> None:
+        """Compute the run with its derivatives, which gives residuals and Jacobian at once."""
+        self._slopes_of_run(self.coordinates.physical(y, profiled)[: len(self.places)])
+
+    def jacobian(self, y: Floats, profiled: Profiled = None) -> Floats:
+        """Return d residuals / d coordinates; by differences where the run has no derivative.
+
+        Verified by: tests/unit/fits/test_simulated.py::test_jacobian_against_differences
+        """
+        values, many = self.coordinates.physical(y, profiled), len(self.places)
+        slopes = self._slopes_of_run(values[:many])
+        if slopes is None:
+            return super().jacobian(y, profiled)
+        parts = []
+        for k, (curve, slope) in enumerate(zip(self.curves, slopes, strict=True)):
+            by = np.zeros((curve.rows, values.size))
+            by[:, :many] = slope
+            for column, q in enumerate(self.parameters):
+                if q.owner == str(k):
+                    drifts = q.field == "drift"
+                    by[:, column] = curve.clock - curve.clock[0] if drifts else 1.0
+            parts.append((by / self.scales[k][:, None])[self.masks[k]])
+        return np.concatenate(parts) @ self.coordinates.derivatives(y, profiled)
+
+    def _slopes_of_run(self, values: Floats) -> list[Floats] | None:
+        """Return the derivatives of the forces by the fields at the rows of every curve, if any."""
+        key = np.ascontiguousarray(values).tobytes()
+        exact, failed = self._counts.tolist()
+        if not exact and failed >= _ATTEMPTS:
+            return None
+        if key not in self._slopes:
+            if len(self._slopes) >= _CACHED:
+                del self._slopes[next(iter(self._slopes))]
+            try:
+                scenario = self.scenario_at(values)
+            except ModelError:
+                # no system has these values
+                return None
+            try:
+                self._slopes[key] = self._run_with_slopes(scenario, values)
+            except (ModelError, SolveError) as error:
+                self._slopes[key], self._reason = None, str(error).partition("\n")[0]
+            self._counts[int(self._slopes[key] is None)] += 1
+        return self._slopes[key]
+
+    def _run_with_slopes(self, scenario: Scenario, values: Floats) -> list[Floats]:
+        """Return the derivatives of the forces, and cache the forces of the same run."""
+        names = [name for name in self._directions if name]
+        quantities = [self.rig.force] + ([] if self.rig.along == "time" else [self.rig.along])
+        if len(names) < len(self.places):
+            raise _no_slopes("a field that is no parameter of the system")
+        system: Any = scenario.system
+        if not hasattr(system, "tangents"):
+            raise _no_slopes(f"{type(system).__name__}, which has no derivatives")
+        columns = list(system.start_names)
+        for name in quantities:
+            if name not in columns:
+                raise _no_slopes(f"{name}, which is no component of the state")
+        start, end = scenario.t_start, scenario.t_end
+        save = np.linspace(start, end, self.rig.rows)
+        found: Tangents = system.tangents(scenario.method, (start, end), names, save)
+        self.evaluations += 1
+        if found.failures or not np.isfinite(found.states_by).all():
+            one = found.failures[0] if found.failures else None
+            raise _no_slopes(f"{one.kind} at t = {one.time:.6g}" if one else "an infinite one")
+        (force, force_by), (x, x_by) = (
+            (found.states[:, columns.index(name)], found.states_by[:, columns.index(name)])
+            if name != "time"
+            else (found.times, np.zeros((found.times.size, len(names))))
+            for name in (self.rig.force, self.rig.along)
+        )
+        rows = _rising(x, self.rig.along)
+        x, x_by, force, force_by = x[rows], x_by[rows], force[rows], force_by[rows]
+        self._seen[np.ascontiguousarray(values).tobytes()] = (
+            self._at_rows(x, force),
+            len(found.events),
+        )
+        return [_slopes_at(at, x, x_by, force, force_by) for at in self._abscissas]
+
+    # ---- one run
+
     def _run(self, values: Floats) -> tuple[list[Floats], int]:
         """Return the run's force at the rows of every curve, and its number of events."""
         scenario = self.scenario_at(values)
@@ -201,7 +307,11 @@ class RunProblem(Problem):
             raise ModelError("scenario", "these values", "a run", why, "") from error
         force = _saved_values(run, self.rig.force)
         x = run.time if self.rig.along == "time" else _saved_values(run, self.rig.along)
-        x, force = _monotonic(np.asarray(x, dtype=np.float64), force, self.rig.along)
+        rows = _rising(np.asarray(x, dtype=np.float64), self.rig.along)
+        return self._at_rows(np.asarray(x, dtype=np.float64)[rows], force[rows]), len(run.event_log)
+
+    def _at_rows(self, x: Floats, force: Floats) -> list[Floats]:
+        """Return the force of a run at the rows of every curve."""
         forces = []
         for at in self._abscissas:
             room = 1e-9 * (x[-1] - x[0])
@@ -211,7 +321,7 @@ class RunProblem(Problem):
                 why, try_ = "the run has no force beyond.", "extend the program of the scenario."
                 raise ModelError("Simulated.along", got, needs, why, try_)
             forces.append(np.interp(at, x, force))
-        return forces, len(run.event_log)
+        return forces
 
     def _smallest_size(self, field: str) -> float:
         """Return the typical size of a coordinate that may be zero, from its bounds."""
@@ -269,14 +379,34 @@ def _saved_values(run: Run, name: str) -> Floats:
     return values[:, int(match[2])]
 
 
-def _monotonic(x: Floats, force: Floats, along: str) -> tuple[Floats, Floats]:
-    """Return `x` in increasing order with its force; raise an error where `x` reverses."""
+def _direction(place: Place) -> str:
+    """Return the name of a field as a direction of derivatives; empty for none."""
+    root, *steps = place.steps
+    text = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps)
+    # `x0` without an index is the start as a whole
+    return "" if root != "system" or text in (".x0", ".v0") else text.removeprefix(".")
+
+
+def _no_slopes(got: str) -> ModelError:
+    return ModelError("derivatives", got, "a run with derivatives", "the Jacobian needs them.", "")
+
+
+def _slopes_at(at: Floats, x: Floats, x_by: Floats, force: Floats, force_by: Floats) -> Floats:
+    """Return the derivatives of the interpolated force at fixed abscissas."""
+    k = np.clip(np.searchsorted(x, at, side="right") - 1, 0, x.size - 2)
+    fraction = np.clip((at - x[k]) / (x[k + 1] - x[k]), 0.0, 1.0)[:, None]
+    steepness = ((force[k + 1] - force[k]) / (x[k + 1] - x[k]))[:, None]
+    moved = force_by[k] - steepness * x_by[k], force_by[k + 1] - steepness * x_by[k + 1]
+    return np.asarray((1.0 - fraction) * moved[0] + fraction * moved[1])
+
+
+def _rising(x: Floats, along: str) -> npt.NDArray[np.int64]:
+    """Return the samples in order of increasing `x`; raise an error where `x` reverses."""
     steps = np.diff(x)
     if (steps < 0.0).all() and steps.size:
-        return x[::-1], force[::-1]
+        return np.arange(x.size)[::-1]
     if (steps < 0.0).any():
         why = "two forces would belong to one value."
         needs, try_ = "a monotonic quantity", 'compare by along="time".'
         raise ModelError("Simulated.along", f"{along}, which reverses", needs, why, try_)
-    distinct = np.r_[True, steps > 0.0]
-    return x[distinct], force[distinct]
+    return np.flatnonzero(np.r_[True, steps > 0.0])

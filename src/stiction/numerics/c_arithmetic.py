@@ -29,8 +29,13 @@ def may_raise(function: Call) -> bool:
     """
     function = getattr(function, "py_func", function)
     code = getattr(function, "__code__", None)
+    return code is None or _raises(code)
+
+
+@functools.lru_cache(maxsize=256)
+def _raises(code: types.CodeType) -> bool:
     raising = ("RAISE_VARARGS", "CHECK_EXC_MATCH")
-    return code is None or any(op.opname in raising for op in dis.get_instructions(code))
+    return any(op.opname in raising for op in dis.get_instructions(code))
 
 
 def as_compiled(function: Call) -> Call:

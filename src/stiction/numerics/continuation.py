@@ -20,6 +20,7 @@ from stiction.errors import ModelError
 from stiction.numerics.vectors import inner
 
 __all__ = [
+    "SHORTEST",
     "Dense",
     "Linear",
     "Place",
@@ -41,7 +42,7 @@ U = TypeVar("U")
 _MOST_CORRECTIONS = 20
 _CONVERGED = 1e-12
 _NOISE = 1e-7
-_SHORTEST = 2.0**-12
+SHORTEST = 2.0**-12
 _GROWTH = 1.4
 # cosine of the largest angle between the tangents at both ends of a step
 _TURN = 0.9
@@ -187,7 +188,7 @@ def advance(
     length : of the first prediction along the tangent
     longest : largest step
     """
-    while length >= _SHORTEST * longest:
+    while length >= SHORTEST * longest:
         new = stepped(problem, place, length)
         if new is not None:
             return *new, min(longest, _GROWTH * length)

@@ -13,9 +13,14 @@ from stiction.numerics.checks import BYTES_OF_EVENT
 from stiction.switching.model import SwitchingSystem
 
 if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
     from stiction.core.block import Solve
     from stiction.core.run import Request, Run
     from stiction.core.tangents import Tangents
+
+    Floats = npt.NDArray[np.float64]
 
 __all__ = ["EventDriven", "event_driven"]
 
@@ -86,12 +91,16 @@ class EventDriven(Method):
         return solve_event_driven(system, self, request)
 
     def tangents(
-        self, system: SwitchingSystem, t_span: tuple[float, float], to: Sequence[str]
+        self,
+        system: SwitchingSystem,
+        t_span: tuple[float, float],
+        to: Sequence[str],
+        save: Sequence[float] | Floats = (),
     ) -> Tangents:
         """Return the end of a run and its derivatives with respect to the directions."""
         from stiction.switching.tangents.run import tangents_of
 
-        return tangents_of(system, self, t_span, to)
+        return tangents_of(system, self, t_span, to, save)
 
     def blocks(
         self,

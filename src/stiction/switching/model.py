@@ -284,18 +284,25 @@ class SwitchingSystem(Declared, abc.ABC):
         changed: SwitchingSystem = system_with(self, name, value)
         return changed
 
-    def tangents(self, method: Any, t_span: tuple[float, float], to: Sequence[str]) -> Tangents:
+    def tangents(
+        self,
+        method: Any,
+        t_span: tuple[float, float],
+        to: Sequence[str],
+        save: Sequence[float] | Floats = (),
+    ) -> Tangents:
         """Return the end of a run and its derivatives.
 
         Parameters
         ----------
         method : an `EventDriven`, None for the default
         to : directions: `x0` for all components of the start, `x0[i]` for one, or parameters
+        save : times whose states have derivatives too
 
         Verified by: tests/unit/switching/tangents/test_tangents.py::test_random_flows
         """
         found: Any = method_for(self, method)
-        tangents: Tangents = found.tangents(self, t_span, to)
+        tangents: Tangents = found.tangents(self, t_span, to, save)
         return tangents
 
     def _check_together(self) -> None:

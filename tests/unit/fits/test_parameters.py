@@ -5,6 +5,7 @@ from fit_cases import cases
 import stiction as st
 from stiction.errors import ModelError
 from stiction.fits import Free, ImposedSlip, SpringDrive
+from stiction.fits.parameters import Coordinates, parameters_of
 from stiction.fits.problem import Problem
 from stiction.laws import BoucWen, LuGre, Stribeck
 
@@ -100,3 +101,19 @@ def test_loops_that_create_energy_are_no_points():
     assert isinstance(asked.law_at(values), BoucWen)
     assert -1.0 < low[2] < -0.99999
     assert high[2] == 1.0
+
+
+def test_derivatives_of_values():
+    """Of logarithms, of an excess and of a ratio, with a fixed value too."""
+    for cls in (Stribeck, BoucWen):
+        made = parameters_of(cls, ImposedSlip(), 1, None)
+        coordinates = Coordinates(made, {})
+        y = np.random.default_rng(4).uniform(-0.4, 0.4, len(made))
+        for profiled in (None, (0, 0.3), (1, 0.2)):
+            exact = coordinates.derivatives(y, profiled)
+            for i in range(y.size):
+                up, down = (
+                    coordinates.physical(y + sign * 1e-5 * np.eye(y.size)[i], profiled)
+                    for sign in (1, -1)
+                )
+                np.testing.assert_allclose(exact[:, i], (up - down) / 2e-5, atol=1e-9)

@@ -125,3 +125,113 @@ def test_what_the_run_does_not_hold_the_fit_does_not_either():
     (check,) = RunProblem([curve], rig, ["model.mu"]).checks(np.array([0.01]))
     assert not check.ok
     assert "process_zone_resolved" in check.note
+
+
+# ---- derivatives of the run
+
+DAMPED = dataclasses.replace(
+    CHAIN,
+    system=st.Chain(
+        mass=[1.0, 1.3],
+        stiffness=[20.0, 15.0],
+        damping=0.3,
+        law=st.StaticKinetic(0.25, 0.2),
+        load=st.chains.Sine(9.0, 1.1),
+        gravity=10.0,
+    ),
+    method=st.EventDriven(),
+)
+FOUR = ["law.mu_static", "system.law.mu_kinetic", "stiffness[1]", "load.amplitude"]
+
+
+def problem_of(scenario, force, free, **rig):
+    name, _, place = force.partition("[")
+    values = np.asarray(scenario.solve(save=400).data[name])
+    values = values[:, int(place[:-1])] if place else values
+    curve = Curve(force=np.interp(T, np.linspace(0.0, 8.0, 400), values), time=T, displacement=T)
+    return RunProblem([curve], Simulated(scenario, force=force, **rig), free)
+
+
+@pytest.mark.parametrize("along", ["time", "x[1]"])
+def test_jacobian_against_differences(along):
+    scenario, free, at = DAMPED, FOUR, T
+    if along != "time":
+        # pushed forward with a force that varies
+        load = st.chains.SumOf([st.Constant(25.0), st.chains.Sine(9.0, 1.1)])
+        system = dataclasses.replace(DAMPED.system, supports="none", stiffness=15.0, load=load)
+        scenario = dataclasses.replace(DAMPED, system=system, t_end=8.0)
+        free = ["law.mu_kinetic", "stiffness", "load.parts[0].value"]
+        end = scenario.solve(save=2).data.x.values[-1, 1]
+        at = np.linspace(0.02, 0.6, T.size) * end
+    curve = Curve(force=np.sin(T), time=T, displacement=at, noise=0.02)
+    problem = RunProblem([curve], Simulated(scenario, force="v[0]", along=along), free)
+    y = problem.coordinates.coordinates(np.array([q.start for q in problem.parameters]))
+    exact = problem.jacobian(y)
+    assert problem.jacobian_note == "exact, by derivatives of the run"
+    problem.relative_step = 1e-5
+    differenced = super(RunProblem, problem).jacobian(y)
+    np.testing.assert_allclose(exact, differenced, atol=1e-6 * np.abs(exact).max())
+    fixed = problem.jacobian(y, (2, problem.parameters[2].start))
+    assert not fixed[:, 2].any()
+    assert fixed[:, 0].any()
+
+
+def test_one_run_gives_residuals_and_jacobian():
+    problem = problem_of(DAMPED, "x[1]", FOUR, **ALONE)
+    y = problem.coordinates.coordinates(np.array([q.start for q in problem.parameters])) + 0.01
+    before = problem.evaluations
+    problem.prepare(y)
+    exact = problem.residuals(y)
+    problem.jacobian(y)
+    assert problem.evaluations == before + 1
+    plain = problem._run(problem.coordinates.physical(y))[0][0]
+    np.testing.assert_array_equal(exact, plain - problem.data[0])
+
+
+@pytest.mark.parametrize(
+    ("scenario", "force", "free", "why"),
+    [
+        (CHAIN, "x[2]", ["law.mu"], "grazing at t = 3.85746"),
+        (DAMPED, "friction[1]", ["law.mu_kinetic"], "no component of the state"),
+        (DAMPED, "x[1]", ["x0[0]", "method.rtol"], "no parameter of the system"),
+        (
+            dataclasses.replace(DAMPED, method=st.ThetaStepper(0.01)),
+            "x[1]",
+            ["law.mu_kinetic"],
+            "ThetaStepper",
+        ),
+    ],
+)
+def test_differences_where_a_run_has_no_derivative(scenario, force, free, why):
+    free = {name: Free(start=0.01, low=-1.0, high=1.0) if "x0" in name else Free() for name in free}
+    if "x0[0]" in free:
+        system = dataclasses.replace(scenario.system, x0=[0.01, 0.0])
+        scenario = dataclasses.replace(scenario, system=system)
+    problem = problem_of(scenario, force, free, **ALONE)
+    y = problem.coordinates.coordinates(np.array([q.start for q in problem.parameters]))
+    assert np.isfinite(problem.jacobian(y)).all()
+    assert problem.jacobian_note.startswith("by differences of runs: ")
+    assert why in problem.jacobian_note
+
+
+def test_four_parameters_are_found_by_derivatives():
+    truth = dict(zip(FOUR, (0.27, 0.19, 16.0, 9.3), strict=True))
+    from stiction.studies.fields import changed, place_of
+
+    true = changed(DAMPED, [place_of(DAMPED, x) for x in truth], list(truth.values()))
+    rig = Simulated(DAMPED, force="x[1]", **ALONE)
+    found = fit_scenario(measured(true, "x[1]", 0.01), rig, FOUR)
+    assert found.jacobian == "exact, by derivatives of the run"
+    assert "Jacobian          exact" in repr(found)
+    assert found.audit.ok
+    for name, value in truth.items():
+        assert abs(found[name].value - value) <= 4.0 * found[name].error
+    # the same optimum as by differences
+    problem = RunProblem(found.curves, rig, FOUR)
+    problem._slopes_of_run = lambda values: None
+    problem.tolerance = 1e-11
+    at = problem.coordinates.coordinates(np.array([e.value for e in found.estimates]))
+    from stiction.fits.search import minimised
+
+    again = problem.coordinates.physical(minimised(problem, at + 0.01).y)
+    np.testing.assert_allclose([e.value for e in found.estimates], again, rtol=1e-5)

@@ -27,7 +27,13 @@ from stiction.chains.tangents.state import (
     Variation,
 )
 from stiction.core.run import Request
-from stiction.core.tangents import EventTangent, NotDifferentiable, QuantityTangent, Tangents
+from stiction.core.tangents import (
+    EventTangent,
+    NotDifferentiable,
+    QuantityTangent,
+    Tangents,
+    times_of,
+)
 from stiction.errors import ModelError, SolveError
 from stiction.laws.compiled import CompiledLaw
 from stiction.numerics.checks import numbers
@@ -69,9 +75,15 @@ _KINDS = {
 
 
 def event_driven_tangents(
-    chain: Chain, method: EventDriven, t_span: tuple[float, float], to: Sequence[str]
+    chain: Chain,
+    method: EventDriven,
+    t_span: tuple[float, float],
+    to: Sequence[str],
+    save: Sequence[float] | Floats = (),
 ) -> Tangents:
     """Return the end of an event-driven run and its derivatives with respect to the directions.
+
+    Those of the state at the times `save` are returned too.
 
     Raises
     ------
@@ -91,8 +103,9 @@ def event_driven_tangents(
             "use Coulomb, StaticKinetic, ExponentialWeakening or Stribeck.",
         )
     refuse(chain, method, t_start)
+    times = times_of(save, t_start, t_end)
     with np.errstate(all="ignore"):
-        return TangentRun(chain, method, (t_start, t_end), *expanded(chain, to)).run()
+        return TangentRun(chain, method, (t_start, t_end), *expanded(chain, to), times).run()
 
 
 def check_span(t_span: tuple[float, float]) -> tuple[float, float]:
@@ -126,8 +139,10 @@ class TangentRun:
         t_span: tuple[float, float],
         names: tuple[str, ...],
         whole: Ints,
+        times: Floats | None = None,
     ) -> None:
-        request = Request(*t_span, save=np.array(t_span))
+        save = np.empty(0) if times is None else times
+        request = Request(*t_span, save=save if save.size else np.array(t_span))
         plain = dataclasses.replace(method, replay=False)
         self.chain, self.method, self.names, self.t_span = chain, method, names, t_span
         self.steps = EventDrivenIntegrator(plain, chain, request)
@@ -143,7 +158,7 @@ class TangentRun:
         )
         self.directions, start, self.laws = laid_out(chain, names, whole, self.law)
         n, m, order = chain.n_mass, len(names), method.order
-        self.variation = _variation(n, m, order, chain.law.constant)
+        self.variation = _variation(n, m, order, chain.law.constant, save)
         self.variation.x[:, 1:-1], self.variation.v[:, 1:-1] = start[:n].T, start[n:].T
         self.log = _log(n, m)
         self.events: list[EventTangent] = []
@@ -217,6 +232,9 @@ class TangentRun:
             QuantityTangent(f"friction_heat[{i}]", "J", float(state.heat[i]), v.heat[:, i].copy())
             for i in range(self.chain.n_mass)
         ]
+        many = v.save.size
+        states = np.concatenate([saved.x[:many], saved.v[:many]], axis=1)
+        states_by = np.concatenate([v.saved_x, v.saved_v], axis=2).transpose(0, 2, 1)
         return Tangents(
             directions=self.names,
             start=self.t_span[0],
@@ -228,6 +246,9 @@ class TangentRun:
             failures=tuple(self._failures()),
             quantities=tuple(quantities),
             units=units_of(self.chain, self.names),
+            times=v.save,
+            states=states,
+            states_by=states_by,
         )
 
     def _failures(self) -> list[NotDifferentiable]:
@@ -247,7 +268,7 @@ def failure_of(
     return NotDifferentiable(time, kind, text)
 
 
-def _variation(n: int, m: int, order: int, constant: bool) -> Variation:
+def _variation(n: int, m: int, order: int, constant: bool, save: Floats) -> Variation:
     terms, many = order + 1, 0 if constant else m
     law = 0 if constant else n
     return Variation(
@@ -272,6 +293,10 @@ def _variation(n: int, m: int, order: int, constant: bool) -> Variation:
         moving=np.zeros(n, np.int64),
         # time of the last event, whether the start is passed, whether all variations ended
         last=np.array([-np.inf, 0.0, 0.0]),
+        save=save,
+        saved_x=np.full((save.size, m, n), np.nan),
+        saved_v=np.full((save.size, m, n), np.nan),
+        saves=np.zeros(1, np.int64),
     )
 
 

@@ -27,9 +27,10 @@ __all__ = ["FORWARD", "load_derivative", "prepare", "propagate", "slip_speed_of"
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-# forward difference of sixth order at 0, 1, ..., 6 steps, and of fourth order at 0, ..., 4
+# forward difference of sixth order at 0, 1, ..., 6 steps, and of second order at 0, 1, 2 steps,
+# which is exact to 3e-10 at the steps that series of laws take
 FORWARD = np.array([-49 / 20, 6.0, -15 / 2, 20 / 3, -15 / 4, 6 / 5, -1 / 6])
-_BY_SPEED = np.array([-25 / 12, 4.0, -3.0, 4 / 3, -1 / 4])
+_BY_SPEED = np.array([-3 / 2, 2.0, -1 / 2])
 # the terms of order 30 fall below rounding within so many radians of the fastest vibration; steps
 # are at most 4 long while something vibrates, to the rounding of time
 _FARTHEST = 4.001
@@ -211,11 +212,35 @@ def propagate(
         now = t + part * width / p.rate
         if not p.constant:
             _find_moments(p, g, mode, width, count)
+        passed = _saves_until(g, now + width / p.rate)
         for q in range(g.x.shape[0]):
             _expand(p, d, g, mode, now, segment, q, count)
+            for row in range(g.saves[0], passed):
+                _save(p, g, row, q, (g.save[row] - now) * p.rate)
             _move(p, d, g, mode, q, width, count)
+        g.saves[0] = passed
         if part + 1 < parts:
             _recentre(p, g, width, count)
+
+
+@kernel
+def _saves_until(g: Variation, end: float) -> int:
+    """Return how many of the times to be saved lie before or at `end`, to rounding."""
+    passed: int = g.saves[0]
+    while passed < g.save.size and g.save[passed] <= end + 4e-16 * abs(end):
+        passed += 1
+    return passed
+
+
+@kernel
+def _save(p: Problem, g: Variation, row: int, q: int, tau: float) -> None:
+    """Save the variation in direction `q` at `tau` of its series."""
+    for i in range(p.mass.size):
+        place, speed = 0.0, 0.0
+        for k in range(p.order, 0, -1):
+            place = (place + g.series[k, i + 1]) * tau
+            speed = speed * tau + k * g.series[k, i + 1]
+        g.saved_x[row, q, i], g.saved_v[row, q, i] = g.series[0, i + 1] + place, p.rate * speed
 
 
 @kernel
@@ -367,13 +392,18 @@ def _find_moments(p: Problem, g: Variation, mode: Ints, tau: float, count: int) 
         for j in range(top - 1):
             g.speed[j] = (j + 1) * g.base[j + 1, i + 1]
         g.speed[0] -= p.belt / p.rate
+        g.speed[top - 1] = 0.0
         for k in range(top - 1):
-            # a series times t^k, integrated term by term
-            one, two = 0.0, 0.0
-            for j in range(top - 1):
-                one += g.speed[j] * g.power[k + j + 1]
-                two += g.mu[i, j] * g.power[k + j + 1]
-            g.of_speed[i, k], g.of_force[i, k] = one, p.normal[i] * two
+            # a series times t^k, integrated term by term, in four sums that do not wait for each
+            # other; the last term of either series is zero
+            one, two, three, four = 0.0, 0.0, 0.0, 0.0
+            for j in range(0, top - 1, 2):
+                low, high = g.power[k + j + 1], g.power[k + j + 2]
+                one += g.speed[j] * low
+                two += g.mu[i, j] * low
+                three += g.speed[j + 1] * high
+                four += g.mu[i, j + 1] * high
+            g.of_speed[i, k], g.of_force[i, k] = one + three, p.normal[i] * (two + four)
 
 
 @kernel

@@ -98,7 +98,8 @@ class Variation(NamedTuple):
     (order + 1,) that of one slip rate. `of_speed`, `of_force` (n, order + 1) are the moments of the
     slip rates and of the friction forces over the step, `power` the integrals of powers of tau.
     `moving` lists the masses that do not stick. `last` (3,) holds the time of the last event,
-    whether the start is passed and whether all variations have ended.
+    whether the start is passed and whether all variations have ended. `saved_x`, `saved_v`
+    (k, m, n) are the derivatives at the times `save` (k,), of which `saves` (1,) are passed.
     """
 
     x: Floats
@@ -121,6 +122,10 @@ class Variation(NamedTuple):
     power: Floats
     moving: Ints
     last: Floats
+    save: Floats
+    saved_x: Floats
+    saved_v: Floats
+    saves: Ints
 
 
 class Log(NamedTuple):

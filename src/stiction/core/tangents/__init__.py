@@ -21,6 +21,8 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from stiction.errors import ModelError
+
 __all__ = [
     "Differentiable",
     "EventTangent",
@@ -28,6 +30,7 @@ __all__ = [
     "NotDifferentiable",
     "QuantityTangent",
     "Tangents",
+    "times_of",
 ]
 
 Floats = npt.NDArray[np.float64]
@@ -103,6 +106,8 @@ class Tangents:
         the directions that it concerns
     quantities : other numbers at the end, with their derivatives
     units : of components of the start, of directions and of `time`, by name; "" for none
+    times : (k,) saved times, with both ends of the run; empty where none were asked for
+    states, states_by : (k, n) states at these times, and (k, n, m) their derivatives
     """
 
     directions: tuple[str, ...]
@@ -115,6 +120,9 @@ class Tangents:
     failures: tuple[NotDifferentiable, ...] = ()
     quantities: tuple[QuantityTangent, ...] = ()
     units: Mapping[str, str] = field(default_factory=dict)
+    times: Floats = field(default_factory=lambda: np.empty(0))
+    states: Floats = field(default_factory=lambda: np.empty((0, 0)))
+    states_by: Floats = field(default_factory=lambda: np.empty((0, 0, 0)))
 
     @property
     def order(self) -> tuple[str, ...]:
@@ -158,11 +166,30 @@ class Differentiable(Protocol):
     def parameter(self, name: str) -> float:
         """Return the value of a parameter; ModelError names the nearest of an unknown one."""
 
-    def tangents(self, method: Any, t_span: tuple[float, float], to: Sequence[str]) -> Tangents:
+    def tangents(
+        self,
+        method: Any,
+        t_span: tuple[float, float],
+        to: Sequence[str],
+        save: Sequence[float] | Floats = (),
+    ) -> Tangents:
         """Return the end of a run and its derivatives.
 
         Parameters
         ----------
         method : method of the system, None for its default
         to : directions: `x0` for all components of the state, `x0[i]` for one, or parameters
+        save : times whose states have derivatives too
         """
+
+
+def times_of(save: Sequence[float] | Floats, start: float, end: float) -> Floats:
+    """Return saved times in order, with both ends of the run; none where none are asked for."""
+    given = np.asarray(save, dtype=np.float64).ravel()
+    if not given.size:
+        return given
+    if not (np.isfinite(given).all() and given.min() >= start and given.max() <= end):
+        got, needs = f"times from {given.min():.9g} to {given.max():.9g}", "times within the run"
+        why = f"it goes from {start:.9g} to {end:.9g}."
+        raise ModelError("tangents.save", got, needs, why, "leave out the times beyond.")
+    return np.unique(np.concatenate([[start, end], given]))

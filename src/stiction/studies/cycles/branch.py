@@ -19,6 +19,7 @@ import numpy.typing as npt
 from stiction.errors import ModelError, SolveError
 from stiction.numerics.checks import number, numbers, whole
 from stiction.numerics.continuation import (
+    SHORTEST,
     Place,
     Step,
     advance,
@@ -47,9 +48,14 @@ __all__ = ["CycleBranch", "continue_cycle"]
 Floats = npt.NDArray[np.float64]
 
 _HALVINGS, _MOST_CHANGES = 40, 8
+# growth of an orbit over its size at which steps are measured anew
+_OUTGROWN = 4.0
+# over the shortest step, where equations behind a corner are sought
+_BEHIND_CORNER = np.array([1.0, 4.0, 16.0, 64.0])
 # states of an orbit whose spread is its amplitude
 _SAMPLES = 16
 _MOST_ORBITS = 100_000
+_NONE = "no orbit further on"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -202,7 +208,7 @@ class _HalfBranch:
 
     def follow(self) -> None:
         """Follow the branch to its end."""
-        length, fresh = self.step, True
+        length, fresh, moved = self.step, True, 0
         while not self.reason:
             if len(self.cycles) >= self.most:
                 self.reason = f"the allowed number of orbits, {self.most}"
@@ -214,6 +220,9 @@ class _HalfBranch:
                 return
             new = advance(self.problem, self.place, length, longest=self.step)
             if new is None:
+                if self._turn_corner():
+                    fresh, length = False, self.step
+                    continue
                 if fresh or not self._new_nodes():
                     self.reason = self._why()
                     return
@@ -226,8 +235,29 @@ class _HalfBranch:
                 if self._accept(self.place, landed):
                     self.reason = f"{self.parameter} reached its limit"
                 return
-            if self._accept(self.place, step):
+            if not self.span[0] <= float(place.u[-1]) <= self.span[1]:
+                # it passed the limit, and no orbit was found there
+                length = 0.25 * float(np.linalg.norm(step.step))
+                if length < SHORTEST * self.step:
+                    self.reason = self._why()
+                    return
+            elif self._accept(self.place, step):
                 self._anchor(place)
+                self._rescale()
+            elif self.reason.startswith(_NONE) and moved != len(self.cycles) and self._new_nodes():
+                # a node may lie at an event
+                self.reason, fresh, moved = "", True, len(self.cycles)
+
+    def _rescale(self) -> None:
+        """Measure the unknowns anew where an orbit has outgrown its sizes, as at a resonance."""
+        problem, place = self.problem, self.place
+        largest = np.abs(problem.nodes(place.u)).max(axis=0)
+        if (largest > _OUTGROWN * problem.sizes).any():
+            scale, sizes = problem.scale.copy(), np.maximum(problem.sizes, largest)
+            scale[: problem.n * problem.count] = np.tile(sizes, problem.count)
+            before = place.tangent * problem.scale / scale
+            self.problem = dataclasses.replace(problem, sizes=sizes, scale=scale)
+            self.place = place_at(self.problem, place.u, before)
 
     def _landing(self, step: Floats) -> Step[Floats] | None:
         """Return the orbit at the limit of the parameter that a step passes, if it does."""
@@ -251,8 +281,58 @@ class _HalfBranch:
         try:
             self.problem.residual(ahead)
         except ModelError as error:
-            return f"no orbit further on: {str(error).splitlines()[0]}"
-        return "no orbit further on: the steps became too short"
+            return f"{_NONE}: {str(error).splitlines()[0]}"
+        return f"{_NONE}: the steps became too short"
+
+    def _turn_corner(self) -> bool:
+        """Go on behind a corner, where the order of events changes; return whether that went.
+
+        The derivatives of the map of a period jump there, and with them the tangent. The one behind
+        the corner is that of the equations at a point a little further along the tangent before it.
+        The branch may turn back in the parameter.
+
+        Source: di Bernardo et al. 2008, section 3.1 (border collisions, persistence and folds).
+        Verified by: tests/exact/test_cycles_of_chains.py::test_corners_of_branches
+        """
+        problem, place, last = self.problem, self.place, self.cycles[-1]
+        for length in _BEHIND_CORNER * SHORTEST * self.step:
+            ahead = length * place.tangent
+            try:
+                tangent = place_at(problem, problem.moved(place.u, ahead), place.tangent).tangent
+            except (ModelError, np.linalg.LinAlgError):
+                continue
+            for sense in (1.0, -1.0):
+                row = sense * tangent
+                new = corrected(problem, place, row, ahead + 4.0 * length * row)
+                cycle = None if new is None else self._known(new.u)
+                if new is None or cycle is None or same_order(cycle.order, last.order):
+                    continue
+                if float(np.linalg.norm(new.step)) > 20.0 * length:
+                    continue
+                try:
+                    check_second_period(problem, new.u)
+                    there = place_at(problem, new.u, row)
+                except (ModelError, SolveError, np.linalg.LinAlgError):
+                    continue
+                self.bifurcations.append(self._corner(ahead, last, cycle))
+                self.cycles.append(cycle)
+                self._anchor(there)
+                return True
+        return False
+
+    def _corner(self, ahead: Floats, last: Cycle, new: Cycle) -> Bifurcation:
+        """Return the corner between two orbits, located along the tangent before it."""
+        step = Step(self.problem.moved(self.place.u, ahead), ahead, 0)
+
+        def unchanged(cycle: Cycle | None) -> bool:
+            return cycle is not None and same_order(cycle.order, last.order)
+
+        edge, _ = self._bisected(self.place, step, 0.0, 1.0, unchanged)
+        nearest = last if edge == 0.0 else self._orbit(self.place, step, edge) or last
+        cycle = nearest if len(last.order) <= len(new.order) else new
+        value = float(nearest.system.parameter(self.parameter))
+        kind = change_of_order(nearest, new)
+        return Bifurcation(kind, value, cycle, last.order, new.order)
 
     def _new_nodes(self) -> bool:
         """Place the nodes anew, apart from the events of the last two orbits; whether that went."""
@@ -287,7 +367,7 @@ class _HalfBranch:
             new = self._cycle(step.u)
             check_second_period(self.problem, step.u)
         except (ModelError, SolveError) as error:
-            self.reason = f"no orbit further on: {str(error).splitlines()[0]}"
+            self.reason = f"{_NONE}: {str(error).splitlines()[0]}"
             return False
         if same_order(last.order, new.order):
             self.bifurcations += self._smooth(place, step, last, new)
@@ -398,20 +478,42 @@ class _HalfBranch:
         holds: Callable[[Cycle | None], bool],
     ) -> tuple[float, float]:
         """Return fractions of a step between which a condition ceases to hold."""
+        near: list[tuple[float, Step[Floats]]] = []
         for _ in range(_HALVINGS):
             middle = 0.5 * (low + high)
-            if holds(self._orbit(place, step, middle)):
+            if holds(self._orbit(place, step, middle, near)):
                 low = middle
             else:
                 high = middle
         return low, high
 
-    def _orbit(self, place: Place[Floats], step: Step[Floats], fraction: float) -> Cycle | None:
-        """Return the orbit at a fraction of a step; None where it is none with derivatives."""
+    def _orbit(
+        self,
+        place: Place[Floats],
+        step: Step[Floats],
+        fraction: float,
+        near: list[tuple[float, Step[Floats]]] | None = None,
+    ) -> Cycle | None:
+        """Return the orbit at a fraction of a step; None where it is none with derivatives.
+
+        Parameters
+        ----------
+        near : the last solution of a bisection and its fraction, from which the next one starts
+        """
         found: Step[Floats] | None = step
         if fraction != 1.0:
-            found = corrected(self.problem, place, place.tangent, fraction * step.step)
-        return None if found is None else self._known(found.u)
+            guesses = [fraction * step.step]
+            if near:
+                guesses.insert(0, near[0][1].step + (fraction - near[0][0]) * step.step)
+            for guess in guesses:
+                found = corrected(self.problem, place, place.tangent, guess)
+                if found is not None:
+                    break
+        if found is None:
+            return None
+        if near is not None:
+            near[:] = [(fraction, found)]
+        return self._known(found.u)
 
 
 def states_at(cycle: Cycle, fractions: Floats) -> Floats:

@@ -19,9 +19,8 @@ import numpy.typing as npt
 
 from stiction.core.tangents import Differentiable, Tangents
 from stiction.errors import ModelError
-from stiction.numerics.continuation import Dense
 
-__all__ = ["Arcs", "Ended", "Period", "Shooting", "closed", "nodes_between"]
+__all__ = ["Arcs", "Ended", "Family", "Period", "Shooting", "closed", "nodes_between"]
 
 Floats = npt.NDArray[np.float64]
 # of a force: a number, or a function of the system where a parameter changes it
@@ -31,6 +30,33 @@ _MOST_ITERATIONS, _MOST_HALVINGS = 40, 8
 # moves over the sizes of the unknowns that end Newton's method; what stagnates below the second
 # is as exact as the runs are
 _CONVERGED, _NOISE = 1e-14, 1e-9
+# singular values over the largest below which a direction leads along a family of orbits
+_NULL = 1e-13
+
+
+class Family(NamedTuple):
+    """Derivatives (q, q + 1) by scaled unknowns, of orbits that may form a family.
+
+    A mass that sticks over the whole period rests at any place of an interval, so that the matrix
+    has a further null vector. Steps are those of least norm: they leave such a mass where it is.
+    """
+
+    jacobian: Floats
+
+    def tangent(self, before: Floats | None) -> Floats:
+        """Return the unit null vector next to `before`, or to the last unknown."""
+        _, values, rows = np.linalg.svd(self.jacobian)
+        null = rows[int((values > _NULL * values[0]).sum()) :]
+        aim = before
+        if aim is None:
+            aim = null[-1] if len(null) == 1 else np.eye(self.jacobian.shape[1])[-1]
+        tangent = (null @ aim) @ null
+        return np.asarray(tangent / np.linalg.norm(tangent))
+
+    def solve(self, row: Floats, right: Floats) -> Floats:
+        """Return the dx of least norm with J dx = right[:-1] and row . dx = right[-1]."""
+        matrix = np.vstack([self.jacobian, row])
+        return np.asarray(np.linalg.lstsq(matrix, right, rcond=_NULL)[0])
 
 
 class Arcs(NamedTuple):
@@ -243,8 +269,20 @@ class Shooting:
         return out
 
     def _period_by(self, u: Floats) -> float:
-        """Return the derivative of the period of the force with respect to the parameter."""
-        step, total = 1e-3 * self.scale[-1], 0.0
+        """Return the derivative of the period of the force with respect to the parameter.
+
+        The step is shorter next to a bound of the model.
+        """
+        for fraction in (1e-3, 1e-4, 1e-5):
+            try:
+                return self._period_difference(u, fraction * float(self.scale[-1]))
+            except ModelError:
+                continue
+        return self._period_difference(u, 1e-6 * float(self.scale[-1]))
+
+    def _period_difference(self, u: Floats, step: float) -> float:
+        """Return a central difference of fourth order of the period."""
+        total = 0.0
         for weight, distance in ((2.0 / 3.0, 1.0), (-1.0 / 12.0, 2.0)):
             for sign in (1.0, -1.0):
                 there = u.copy()
@@ -258,9 +296,9 @@ class Shooting:
         """Return 0: moves decide what is solved."""
         return 0.0
 
-    def linearised(self, u: Floats) -> Dense:
+    def linearised(self, u: Floats) -> Family:
         """Return the derivatives by scaled unknowns."""
-        return Dense(self.jacobian(u) * self.scale)
+        return Family(self.jacobian(u) * self.scale)
 
     def moved(self, u: Floats, step: Floats) -> Floats:
         """Return u after a scaled step."""

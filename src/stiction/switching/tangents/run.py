@@ -25,7 +25,7 @@ import numpy.typing as npt
 
 from stiction.core.checkpoint import Log
 from stiction.core.run import Request, Run
-from stiction.core.tangents import EventTangent, NotDifferentiable, Tangents
+from stiction.core.tangents import EventTangent, NotDifferentiable, Tangents, times_of
 from stiction.errors import ModelError, nearest
 from stiction.switching.event_driven import solve_event_driven
 from stiction.switching.flow.records import Flow
@@ -113,6 +113,7 @@ def tangents_of(
     method: EventDriven,
     t_span: tuple[float, float],
     to: Sequence[str],
+    save: Sequence[float] | Floats = (),
 ) -> Tangents:
     """Return the end of a run and its derivatives; see `core.tangents.Differentiable`.
 
@@ -123,13 +124,14 @@ def tangents_of(
     Verified by: tests/unit/switching/tangents/test_tangents.py::test_random_flows
     """
     start, end = float(t_span[0]), float(t_span[1])
-    request = Request(start, end, np.array([start, end]))
+    times = times_of(save, start, end)
+    request = Request(start, end, times if times.size else np.array([start, end]))
     width = (1 + DENSE_TERMS) * (system.compiled.n + 1)
     steps = Log(np.zeros((0, width))) if len(to) else None
     with np.errstate(all="ignore"):
         run = solve_event_driven(system, method, request, steps)
         rows = np.zeros((0, width)) if steps is None else steps.rows
-        return _Tangent(system, method, run, rows, (start, end), tuple(to)).tangents()
+        return _Tangent(system, method, run, rows, (start, end), tuple(to), times).tangents()
 
 
 class _Tangent:
@@ -143,8 +145,10 @@ class _Tangent:
         steps: Floats,
         span: tuple[float, float],
         to: tuple[str, ...],
+        times: Floats,
     ) -> None:
-        self.system, self.run, self.steps, self.span = system, run, steps, span
+        self.system, self.run, self.steps = system, run, steps
+        self.span, self.times = span, times
         self.n = system.compiled.n
         self.free = len(system.start_names)
         tolerance = Tolerance(method.rtol, method.atol)
@@ -176,6 +180,7 @@ class _Tangent:
         for d, c in enumerate(seeds):
             if c >= 0:
                 self.states[c, d] = 1.0
+        self.saved_by = np.full((times.size, self.free, m), np.nan)
         self.failures: list[NotDifferentiable] = []
         self.events: list[EventTangent] = []
 
@@ -206,14 +211,16 @@ class _Tangent:
         x, steps = self.system.start_state(start), self._transitions()
         self._check_planes([x, *(step.state for step in steps)])
         self._start(x, steps)
+        self._save(start)
         time = start
         for k, step in enumerate(steps):
             self._check_apart(step, steps[k - 1] if k > 0 else None)
-            self._until(time, step.time)
+            self._between(time, step.time)
             self._pass(step)
+            self._save(step.time)
             time = step.time
         self._note_end()
-        self._until(time, end)
+        self._between(time, end)
         values = [run.variables[name].values[-1] for name in self.system.state_names]
         final = np.array(values, dtype=np.float64)
         rate = self._field(final, end)
@@ -231,7 +238,23 @@ class _Tangent:
             rate=rate[: self.free],
             events=tuple(self.events),
             failures=tuple(self.failures),
+            times=self.times,
+            states=self._saved_states(),
+            states_by=self.saved_by,
         )
+
+    def _saved_states(self) -> Floats:
+        """Return (k, n) the states at the saved times; NaN behind the end of a run."""
+        states = np.full(self.saved_by.shape[:2], np.nan)
+        for c, name in enumerate(self.system.state_names[: self.free] if self.times.size else ()):
+            values = np.asarray(self.run.variables[name].values)
+            states[: len(values), c] = values
+        return states
+
+    def _save(self, time: float) -> None:
+        """Save the derivatives at a time that is to be saved."""
+        if not self.failures:
+            self.saved_by[self.times == time] = self.states[: self.free]
 
     def _transitions(self) -> list[Transition]:
         """Return the events of the run before determinism is lost, those of one time together.
@@ -337,11 +360,22 @@ class _Tangent:
 
     # ---- between events and at them
 
+    def _between(self, start: float, end: float) -> None:
+        """Integrate the variational equation between two events, with stops at saved times."""
+        inside = self.times[(self.times > start) & (self.times < end)]
+        for time in [*inside.tolist(), end]:
+            self._until(start, time)
+            self._save(time)
+            start = time
+
     def _until(self, start: float, end: float) -> None:
-        """Integrate the variational equation."""
+        """Integrate the variational equation over the recorded steps between two times."""
         if self.failures or not end > start or not len(self.names):
             return
-        first, last = np.searchsorted(self.steps[:, self.n], (start, end)).tolist()
+        begins = self.steps[:, self.n]
+        # the step that holds the start, which may be a saved time within it, to that of the end
+        first = max(int(np.searchsorted(begins, start, side="right")) - 1, 0)
+        last = int(np.searchsorted(begins, end))
         arrays = self.flow.work, self.stencil, self.variation, self.steps
         if variational(*arrays, first, last, start, end, 10.0 * self.tol, _MOST_INTERVALS) < 0:
             reason = "the variational equation needs too many intervals"

@@ -59,6 +59,31 @@ def test_variations_leave_the_run_as_it_is():
     np.testing.assert_allclose(sum(heat), run.ledger.friction_heat.values[-1].sum(), rtol=1e-13)
 
 
+@pytest.mark.parametrize("seed", [3, 5, 7, 11])
+def test_saved_derivatives_are_those_of_shorter_runs(seed):
+    """In stick, in slip, under laws that depend on the slip speed, at both ends."""
+    chain, names = random_chain(np.random.default_rng(seed))
+    save = [0.0, 0.41, 1.37, 2.9, SPAN[1]]
+    found = chain.tangents(METHOD, SPAN, names, save)
+    assert not found.failures
+    np.testing.assert_array_equal(found.times, save)
+    np.testing.assert_array_equal(found.states[-1], found.final)
+    scale = np.abs(found.states_by).max()
+    np.testing.assert_allclose(found.states_by[-1], found.final_by, atol=1e-13 * scale)
+    for k, end in enumerate(save[1:-1], 1):
+        shorter = chain.tangents(METHOD, (0.0, end), names)
+        np.testing.assert_allclose(found.states[k], shorter.final, atol=1e-11)
+        np.testing.assert_allclose(found.states_by[k], shorter.final_by, atol=1e-10 * scale)
+
+
+def test_saved_times_lie_within_the_run():
+    chain, names = random_chain(np.random.default_rng(3))
+    with pytest.raises(st.ModelError, match="within the run"):
+        chain.tangents(METHOD, SPAN, names, [1.0, 3.5])
+    with pytest.raises(st.ModelError, match="those of the end"):
+        chain.tangents(st.ThetaStepper(0.01), SPAN, names, [1.0])
+
+
 def test_plain_and_compiled_kernels_agree():
     for seed in (1, 4, 9):
         chain, names = random_chain(np.random.default_rng(seed))

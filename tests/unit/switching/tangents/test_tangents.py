@@ -403,3 +403,16 @@ def test_every_grazing_is_reported_and_nothing_else(seeds):
             if reported != grazing or (not grazing and not np.isfinite(run.final_by).all()):
                 wrong.append((seed, depth, run.failures))
     assert wrong == []
+
+
+def test_saved_derivatives_are_those_of_shorter_runs():
+    belt, save = st.BeltOscillator(x0=[0.3, 0.1]), [0.0, 0.7, 2.3, 5.9, 8.0]
+    found = belt.tangents(METHOD, (0.0, 8.0), ["x0", "belt_speed"], save)
+    assert len(found.events) > 1
+    np.testing.assert_array_equal(found.times, save)
+    np.testing.assert_allclose(found.states_by[0], [[1, 0, 0], [0, 1, 0]], atol=0)
+    np.testing.assert_array_equal(found.states[-1], found.final)
+    for k, end in enumerate(save[1:], 1):
+        shorter = belt.tangents(METHOD, (0.0, end), ["x0", "belt_speed"])
+        np.testing.assert_allclose(found.states[k], shorter.final, atol=1e-11)
+        np.testing.assert_allclose(found.states_by[k], shorter.final_by, atol=1e-10)
