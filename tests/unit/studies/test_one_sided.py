@@ -1,4 +1,4 @@
-"""One-sided derivatives at coinciding events, on surfaces and at grazings, against one-sided differences."""
+"""One-sided derivatives at coinciding events, on surfaces and at grazings, against differences."""
 
 import numpy as np
 import pytest
