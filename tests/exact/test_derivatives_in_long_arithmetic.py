@@ -168,7 +168,7 @@ def test_chains(seed):
         def run(p):
             return chain_run([*p[:3], p[3][0], p[4], *p[5:]], D(6))
 
-        compared(chain, st.chains.EventDriven(), 6.0, numbers, CHAIN, run)
+        assert compared(chain, st.chains.EventDriven(), 6.0, numbers, CHAIN, run) < 1e-10
 
 
 # ---- relays
@@ -258,11 +258,12 @@ def test_relays(seed):
         context.prec = DIGITS
         flow, numbers, names = relay_case(seed)
         method = st.switching.EventDriven(rtol=1e-13)
-        compared(flow, method, 3.0, numbers, names, lambda p: relay_run(p, D(3)))
+        off = compared(flow, method, 3.0, numbers, names, lambda p: relay_run(p, D(3)))
+        assert off < 1e-10
 
 
 def compared(system, method, end, numbers, names, run):
-    """Assert that derivatives of the end and of event times agree with those of long arithmetic."""
+    """Return the relative difference of derivatives from those of long arithmetic."""
     found = system.tangents(method, (0.0, end), list(names))
     assert found.failures == ()
     value, times, order = run(numbers)
@@ -281,7 +282,8 @@ def compared(system, method, end, numbers, names, run):
             pairs = zip(ends[0][k], ends[1][k], strict=True)
             out.append([float((a - b) / (2 * step)) for a, b in pairs])
     by = np.array(expected).T
-    np.testing.assert_allclose(found.final_by, by, rtol=0, atol=1e-10 * np.abs(by).max())
+    off = np.abs(found.final_by - by).max() / np.abs(by).max()
     if times:
         given, by = np.array([e.time_by for e in found.events]), np.array(moments).T
-        np.testing.assert_allclose(given, by, rtol=0, atol=1e-10 * max(np.abs(by).max(), 1.0))
+        off = max(off, np.abs(given - by).max() / max(np.abs(by).max(), 1.0))
+    return off

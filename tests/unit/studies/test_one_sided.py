@@ -1,4 +1,4 @@
-"""One-sided derivatives at ties, on surfaces and at grazings, against one-sided differences."""
+"""One-sided derivatives at coinciding events, on surfaces and at grazings, against differences."""
 
 import numpy as np
 import pytest
@@ -135,7 +135,7 @@ def test_a_grazing_that_slides_is_finite_on_both_sides():
     np.testing.assert_allclose(found.below[:, 0], np.array(weights) @ slopes, rtol=1e-5)
 
 
-def test_there_is_none_where_both_sides_tie():
+def test_there_is_none_where_a_direction_separates_nothing():
     found = st.sensitivities(pair(0.7), None, (0.0, 11.5), of=["x"], to=["law.mu"])
     assert np.isnan(found.by).all()
     assert np.isnan(found.above).all()

@@ -1,4 +1,4 @@
-"""One-sided derivatives where a run has no derivative: at ties of events and on a surface.
+"""One-sided derivatives where a run has no derivative: at coinciding events, on a surface.
 
 To either side of such a point the order of events is another one, and the run is smooth. The
 derivative towards a side is the limit of the derivatives of runs on that side. Those at four

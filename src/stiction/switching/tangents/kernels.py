@@ -10,8 +10,8 @@ equation with these polynomials is solved by its Taylor series, exactly up to ro
 solution has twice the order of the interpolation, as that of collocation. The intervals are those
 that resolve A and B, often several steps of the run.
 
-Derivatives of functions are central differences of order 4, whose points move closer until orders
-4 and 2 agree well enough.
+Derivatives of functions are central differences, of order 2 where a function is linear in a
+number, else 4. At both ends of an interval points move closer until a higher order agrees.
 
 Source: Hairer, Norsett, Wanner 1993, section I.14 (variational equation), section II.7
 (collocation), section II.10 (DOP853).
@@ -97,12 +97,11 @@ class Variation(NamedTuple):
     Attributes
     ----------
     states : (n, m) derivatives of the state
-    jacobian : (n, n + q) A and B at a state
-    nodes : (2 + NODES, NODES) Gauss nodes and, of a polynomial with given values at them,
-        the largest coefficient in Legendre's basis, then those of powers
+    nodes : (2 + NODES, NODES) Gauss nodes; weights of values at them in Legendre's coefficient of
+        the highest degree, and in the coefficients of powers
     samples, powers : (NODES, n, n + q) A and B at the nodes, and coefficients of powers
     terms : (MOST_TERMS + 1, n, m) of the Taylor series
-    bounds : (2, MOST_TERMS + NODES + 1) of the norms of the coefficients, and of the terms
+    bounds : (2, MOST_TERMS + 1) of the norms of the coefficients, and of the terms
     work : (3, n)
     lengths, pairs : (n + q,) distance and number of the pairs of points of a column, 0 where it
         is constant in an interval
@@ -113,7 +112,6 @@ class Variation(NamedTuple):
     """
 
     states: Matrix
-    jacobian: Matrix
     nodes: Matrix
     samples: Stack
     powers: Stack
@@ -334,9 +332,9 @@ def _state_at(w: Workspace, t: float, free: bool) -> None:
 def _find_constant_columns(w: Workspace, v: Variation) -> None:
     """Set `pairs` to 0 where x' is linear and its derivatives agree at three nodes, to rounding."""
     a = w.vectors
-    for j in range(v.jacobian.shape[1]):
+    for j in range(v.samples.shape[2]):
         constant = v.pairs[j] == 1
-        for c in range(v.jacobian.shape[0]):
+        for c in range(v.samples.shape[1]):
             first, limit = v.samples[0, c, j], 2.0 * v.noise[j] * a[SCALE, c]
             constant = constant and abs(v.samples[NODES - 1, c, j] - first) <= limit
             constant = constant and abs(v.samples[NODES // 2, c, j] - first) <= limit
@@ -356,7 +354,7 @@ def _sample(
     h: float,
 ) -> int:
     """Fill `samples` with A and B at the nodes of [t, t + h]; return the step of the last one."""
-    n, columns, reached = w.progress[0].n, v.jacobian.shape[1], k
+    n, columns, reached = w.progress[0].n, v.samples.shape[2], k
     free = moves_freely(w)
     for c in range(NODES):
         # both ends choose the points of the differences for all nodes; then the middle
@@ -385,7 +383,7 @@ def _error(w: Workspace, v: Variation, h: float) -> tuple[float, float]:
     are those of the propagator: e^(A h) for constant A. Coefficients of degree NODES - 1 give that
     of one node less, E, whence E^(NODES / (NODES - 1)).
     """
-    a, n, columns = w.vectors, w.progress[0].n, v.jacobian.shape[1]
+    a, n, columns = w.vectors, w.progress[0].n, v.samples.shape[2]
     norm = rough = 0.0
     for c in range(n):
         mean = high = 0.0
@@ -426,7 +424,7 @@ def _error(w: Workspace, v: Variation, h: float) -> tuple[float, float]:
 @kernel(inline=True)
 def _powers(v: Variation) -> None:
     """Fill `powers` with the coefficients of A and B in powers of the fraction of the interval."""
-    n, columns = v.jacobian.shape
+    n, columns = v.samples.shape[1], v.samples.shape[2]
     for k in range(NODES):
         for c in range(n):
             for j in range(columns):

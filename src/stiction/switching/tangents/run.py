@@ -162,7 +162,6 @@ class _Tangent:
         index = {name: i for i, name in enumerate(parameters)}
         self.variation = Variation(
             states=np.zeros((n, m)),
-            jacobian=np.zeros((n, n + q)),
             nodes=interpolation(),
             samples=np.zeros((NODES, n, n + q)),
             powers=np.zeros((NODES, n, n + q)),
