@@ -220,13 +220,13 @@ class _HalfBranch:
                 return
             new = advance(self.problem, self.place, length, longest=self.step)
             if new is None:
-                if self._turn_corner():
-                    fresh, length = False, self.step
+                if not fresh and self._new_nodes():
+                    fresh, length = True, self.step
                     continue
-                if fresh or not self._new_nodes():
+                if not self._turn_corner():
                     self.reason = self._why()
                     return
-                fresh, length = True, self.step
+                fresh, length = False, self.step
                 continue
             place, step, length = new
             fresh = False
@@ -478,42 +478,20 @@ class _HalfBranch:
         holds: Callable[[Cycle | None], bool],
     ) -> tuple[float, float]:
         """Return fractions of a step between which a condition ceases to hold."""
-        near: list[tuple[float, Step[Floats]]] = []
         for _ in range(_HALVINGS):
             middle = 0.5 * (low + high)
-            if holds(self._orbit(place, step, middle, near)):
+            if holds(self._orbit(place, step, middle)):
                 low = middle
             else:
                 high = middle
         return low, high
 
-    def _orbit(
-        self,
-        place: Place[Floats],
-        step: Step[Floats],
-        fraction: float,
-        near: list[tuple[float, Step[Floats]]] | None = None,
-    ) -> Cycle | None:
-        """Return the orbit at a fraction of a step; None where it is none with derivatives.
-
-        Parameters
-        ----------
-        near : the last solution of a bisection and its fraction, from which the next one starts
-        """
+    def _orbit(self, place: Place[Floats], step: Step[Floats], fraction: float) -> Cycle | None:
+        """Return the orbit at a fraction of a step; None where it is none with derivatives."""
         found: Step[Floats] | None = step
         if fraction != 1.0:
-            guesses = [fraction * step.step]
-            if near:
-                guesses.insert(0, near[0][1].step + (fraction - near[0][0]) * step.step)
-            for guess in guesses:
-                found = corrected(self.problem, place, place.tangent, guess)
-                if found is not None:
-                    break
-        if found is None:
-            return None
-        if near is not None:
-            near[:] = [(fraction, found)]
-        return self._known(found.u)
+            found = corrected(self.problem, place, place.tangent, fraction * step.step)
+        return None if found is None else self._known(found.u)
 
 
 def states_at(cycle: Cycle, fractions: Floats) -> Floats:
