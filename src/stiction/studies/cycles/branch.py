@@ -30,6 +30,7 @@ from stiction.studies.cycles.bifurcations import (
     TESTS,
     Bifurcation,
     change_of_order,
+    merged_events,
     same_order,
     verified,
 )
@@ -38,15 +39,20 @@ from stiction.studies.cycles.cycle import (
     around,
     check_second_period,
     cycle_of,
+    find_cycle,
     solved,
 )
 from stiction.studies.cycles.shooting import Shooting, nodes_between
+from stiction.studies.cycles.sliding import sliding_orbit
 
 __all__ = ["CycleBranch", "continue_cycle"]
 
 Floats = npt.NDArray[np.float64]
 
-_HALVINGS, _MOST_CHANGES = 40, 8
+# halvings of a step that bracket a change of order, before its equations are solved
+_BRACKETINGS, _HALVINGS, _MOST_CHANGES = 10, 40, 8
+# distances over a step at which arcs beyond a sharp turn of a branch start
+_BEYOND = (1e-3, 1e-2, 0.1)
 # states of an orbit whose spread is its amplitude
 _SAMPLES = 16
 _MOST_ORBITS = 100_000
@@ -153,7 +159,7 @@ def continue_cycle(
 
 
 def _turned(one: Bifurcation) -> Bifurcation:
-    return Bifurcation(one.kind, one.value, one.cycle, one.after, one.before)
+    return dataclasses.replace(one, before=one.after, after=one.before)
 
 
 class _Follow:
@@ -188,8 +194,8 @@ class _Follow:
             cycle.nodes,
             cycle.force_period,
             cycle.period,
-            self.parameter,
-            self.span,
+            (self.parameter,),
+            (self.span,),
         )
         place = place_at(problem, u)
         along = place.tangent[-1] * self.sense
@@ -203,6 +209,9 @@ class _Follow:
     def follow(self) -> None:
         """Follow the branch to its end."""
         length, fresh = self.step, True
+        here, rate = float(self.place.u[-1]), float(self.place.tangent[-1])
+        if rate != 0.0 and here == self.span[int(rate > 0.0)]:
+            self.reason = f"{self.parameter} reached its limit"
         while not self.reason:
             if len(self.cycles) >= self.most:
                 self.reason = f"the allowed number of orbits, {self.most}"
@@ -214,11 +223,11 @@ class _Follow:
                 return
             new = advance(self.problem, self.place, length, longest=self.step)
             if new is None:
-                if fresh or not self._new_nodes():
-                    self.reason = self._why()
-                    return
-                fresh, length = True, self.step
-                continue
+                if self._turn() or (not fresh and self._new_nodes()):
+                    fresh, length = True, self.step
+                    continue
+                self.reason = self._why()
+                return
             place, step, length = new
             fresh = False
             landed = self._landing(step.step)
@@ -244,6 +253,44 @@ class _Follow:
             if found is not None and float(np.linalg.norm(found.step)) <= near:
                 return found
         return None
+
+    def _turn(self) -> bool:
+        """Pass a bifurcation at which the branch turns sharply; return whether there is one.
+
+        Both orders of events exist on the same side of it (a non-smooth fold). The tangent of the
+        other one follows from arcs that start beyond the last orbit.
+
+        Source: di Bernardo et al. 2008, section 3.4.
+        Verified by: tests/exact/test_sliding_bifurcations.py::test_parameter_and_kind
+        """
+        last = self.cycles[-1]
+        for distance in _BEYOND:
+            u = self.problem.moved(self.place.u, distance * self.step * self.place.tangent)
+            beyond = self._known(u)
+            if beyond is None or same_order(beyond.order, last.order):
+                continue
+            one = self._solved_change(last, beyond)
+            if one is None or abs(one.value - self.place.u[-1]) > self._span_of(self.step):
+                continue
+            tangent = place_at(self.problem, u).tangent
+            for side in (1.0, -1.0):
+                turned = Place(self.place.u, side * tangent)
+                for length in (0.1 * self.step, 0.01 * self.step):
+                    new = corrected(self.problem, turned, turned.tangent, length * turned.tangent)
+                    cycle = None if new is None else self._known(new.u)
+                    if new is None or cycle is None:
+                        continue
+                    near = float(np.linalg.norm(new.step)) <= 2.0 * length
+                    if near and same_order(cycle.order, beyond.order):
+                        self.found.append(one)
+                        self.cycles.append(cycle)
+                        self._anchor(place_at(self.problem, new.u, turned.tangent))
+                        return True
+        return False
+
+    def _span_of(self, length: float) -> float:
+        """Return the change of the parameter over a scaled length."""
+        return length * float(self.problem.scale[-1])
 
     def _why(self) -> str:
         """Return why no orbit follows."""
@@ -318,7 +365,7 @@ class _Follow:
         values = [float(one.system.parameter(self.parameter)) for one in self.cycles[-3:]]
         degree = len(values) - 1
         value = float(np.polyfit(np.array(squares) / squares[0], values, degree)[-1])
-        return Bifurcation("Hopf", value, last, last.order, new.order)
+        return Bifurcation("Hopf", value, last, last.order, new.order, self.parameter)
 
     def _known(self, u: Floats) -> Cycle | None:
         """Return the orbit at a solution; None where it has no derivatives."""
@@ -361,7 +408,8 @@ class _Follow:
                     return [hopf]
             if at is not None and cycle is not None and critical:
                 value = float(at[1][-1])
-                found.append((at[0], Bifurcation(kind, value, cycle, last.order, new.order)))
+                orders = last.order, new.order
+                found.append((at[0], Bifurcation(kind, value, cycle, *orders, self.parameter)))
         return [one for _, one in sorted(found, key=lambda pair: pair[0])]
 
     def _changes(
@@ -375,19 +423,78 @@ class _Follow:
             def unchanged(cycle: Cycle | None, order: tuple[str, ...] = order) -> bool:
                 return cycle is not None and same_order(cycle.order, order)
 
-            edge, behind = self._bisected(place, step, low, 1.0, unchanged)
-            if self._orbit(place, step, behind) is None:
-                # orbits in between are tangent to a surface within the error of a run
-                behind = self._bisected(place, step, behind, 1.0, lambda cycle: cycle is None)[1]
+            edge, behind = self._bracket(place, step, low, unchanged, _BRACKETINGS)
+            nearest = self._orbit(place, step, edge) or before
+            after = self._orbit(place, step, behind) or new
+            one = self._solved_change(nearest, after)
+            if one is not None and self._between(one.value, nearest, after, step):
+                found.append(one)
+                low, before = behind, after
+                continue
+            edge, behind = self._bracket(place, step, edge, unchanged, _HALVINGS)
             nearest = self._orbit(place, step, edge) or before
             after = self._orbit(place, step, behind) or new
             kind = change_of_order(nearest, after)
             # an event that vanishes is not there on the side that has fewer of them
             cycle = nearest if len(order) <= len(after.order) else after
             value = float(cycle.system.parameter(self.parameter))
-            found.append(Bifurcation(kind, value, cycle, order, after.order))
+            found.append(Bifurcation(kind, value, cycle, order, after.order, self.parameter))
             low, before = behind, after
         return found
+
+    def _solved_change(self, first: Cycle, last: Cycle) -> Bifurcation | None:
+        """Return the sliding bifurcation near two orbits on both sides, by its equations.
+
+        Verified by: tests/exact/test_sliding_bifurcations.py::test_parameter_and_kind
+        """
+        merged = merged_events(first, last)
+        if isinstance(merged, str):
+            return None
+        fewer = first if len(first.order) <= len(last.order) else last
+        solved = sliding_orbit(fewer, merged, self.parameter)
+        if solved is None:
+            return None
+        value = float(solved[1][-1])
+        cycle = self._beside(fewer, value) or fewer
+        orders = first.order, last.order
+        return Bifurcation(merged.kind, value, cycle, *orders, self.parameter, solved)
+
+    def _between(self, value: float, first: Cycle, last: Cycle, step: Step[Floats]) -> bool:
+        """Return whether a parameter belongs to a bifurcation between two orbits of a step."""
+        ends = [float(one.system.parameter(self.parameter)) for one in (first, last)]
+        # a branch may turn there, quadratically in a step
+        near = abs(ends[1] - ends[0]) + 1e-3 * self._span_of(float(np.linalg.norm(step.step)))
+        return min(abs(value - end) for end in ends) <= near + 1e-9 * abs(value)
+
+    def _beside(self, fewer: Cycle, value: float) -> Cycle | None:
+        """Return the orbit with the order of events of another one, as near a value as there is."""
+        there = float(fewer.system.parameter(self.parameter))
+        for distance in (0.0, 1e-9, 1e-6, 1e-3):
+            try:
+                system = fewer.system.with_parameter(
+                    self.parameter, value + distance * (there - value)
+                )
+                cycle = find_cycle(system, fewer)
+            except (ModelError, SolveError):
+                continue
+            if same_order(cycle.order, fewer.order):
+                return cycle
+        return None
+
+    def _bracket(
+        self,
+        place: Place[Floats],
+        step: Step[Floats],
+        low: float,
+        holds: Callable[[Cycle | None], bool],
+        halvings: int,
+    ) -> tuple[float, float]:
+        """Return fractions of a step between which a condition ceases to hold, both with orbits."""
+        low, high = self._bisected(place, step, low, 1.0, holds, halvings)
+        if self._orbit(place, step, high) is None:
+            # orbits in between are tangent to a surface within the error of a run
+            high = self._bisected(place, step, high, 1.0, lambda orbit: orbit is None, halvings)[1]
+        return low, high
 
     def _bisected(
         self,
@@ -396,9 +503,10 @@ class _Follow:
         low: float,
         high: float,
         holds: Callable[[Cycle | None], bool],
+        halvings: int,
     ) -> tuple[float, float]:
         """Return fractions of a step between which a condition ceases to hold."""
-        for _ in range(_HALVINGS):
+        for _ in range(halvings):
             middle = 0.5 * (low + high)
             if holds(self._orbit(place, step, middle)):
                 low = middle

@@ -15,7 +15,6 @@ Source: di Bernardo et al. 2008, section 2.5; Leine and Nijmeijer 2004, chapter 
 from __future__ import annotations
 
 import itertools
-import weakref
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -24,22 +23,10 @@ import numpy.typing as npt
 
 from stiction.core.run import Request, Run
 from stiction.core.tangents import EventTangent, NotDifferentiable, Tangents
-from stiction.errors import ModelError, nearest
 from stiction.switching.event_driven import solve_event_driven
-from stiction.switching.flow.records import Flow
-from stiction.switching.flow.state import GRAD, LATER, TRIAL, Y
-from stiction.switching.flow.surfaces import begin_mode
-from stiction.switching.flow.trajectory import Tolerance
-from stiction.switching.model import Compiled, SwitchingSystem
-from stiction.switching.tangents.kernels import (
-    Stencil,
-    Variation,
-    derivatives,
-    evaluate,
-    stage,
-    variational,
-)
-from stiction.switching.tangents.parameters import stencil_of
+from stiction.switching.model import SwitchingSystem
+from stiction.switching.tangents.kernels import stage, variational
+from stiction.switching.tangents.mode import ModeFlow
 
 if TYPE_CHECKING:
     from stiction.switching.methods import EventDriven
@@ -49,8 +36,6 @@ __all__ = ["tangents_of"]
 Floats = npt.NDArray[np.float64]
 
 _SIDES = {"+": 1.0, "-": -1.0, "slide": 0.0}
-# derivatives are integrated to the tolerance of the run, and no finer than differences resolve
-_FINEST = 1e-12
 _MOST_STEPS = 100_000
 # a grazing arrival reaches less than this many tolerances beyond the surface. Its saltation
 # matrix, which divides by the speed of arrival, would be off by more than a thousandth
@@ -63,10 +48,6 @@ _TANGENTIAL = 1e-9
 _ON_SURFACE = 1e-11
 # derivatives are extrapolated over this fraction of an interval next to a kink
 _BESIDE_KINK = 1e-5
-_STENCILS: weakref.WeakKeyDictionary[Compiled, dict[tuple[str, ...], Stencil]] = (
-    weakref.WeakKeyDictionary()
-)
-
 
 _KINDS = {
     "undecided": "fold or two-fold",
@@ -127,7 +108,7 @@ def tangents_of(
         return _Tangent(system, method, run, (start, end), tuple(to)).tangents()
 
 
-class _Tangent:
+class _Tangent(ModeFlow):
     """The workspace of one run's derivatives."""
 
     def __init__(
@@ -138,53 +119,10 @@ class _Tangent:
         span: tuple[float, float],
         to: tuple[str, ...],
     ) -> None:
-        self.system, self.run, self.span = system, run, span
-        self.n = system.compiled.n
-        self.free = len(system.start_names)
-        tolerance = Tolerance(method.rtol, method.atol)
-        self.tol = max(method.rtol, _FINEST)
-        self.flow = Flow(system.compiled, tolerance.array(), np.empty(0), 2, energies=False)
-        self.flow.progress.t_end = np.inf
-        self.names, seeds, parameters = self._directions(to)
-        self.stencil = _stencil(system, parameters, self.flow.p)
-        n, m, q = self.n, len(self.names), len(parameters)
-        self.q = q
-        index = {name: i for i, name in enumerate(parameters)}
-        self.variation = Variation(
-            states=np.zeros((n, 1 + m)),
-            stages=np.zeros((13, n, 1 + m)),
-            trial=np.zeros((n, 1 + m)),
-            jacobian=np.zeros((n, n + q)),
-            work=np.zeros((2, n)),
-            noise=np.zeros(n + q),
-            level=np.zeros(n + q, dtype=np.int64),
-            parameter=np.array([index.get(name, -1) for name in self.names], dtype=np.int64),
-        )
-        self.states = np.asarray(self.variation.states)
-        for d, c in enumerate(seeds):
-            if c >= 0:
-                self.states[c, 1 + d] = 1.0
+        super().__init__(system, method, to)
+        self.run, self.span = run, span
         self.failures: list[NotDifferentiable] = []
         self.events: list[EventTangent] = []
-
-    def _directions(
-        self, to: tuple[str, ...]
-    ) -> tuple[tuple[str, ...], list[int], tuple[str, ...]]:
-        """Return names, the component of the start that each is or -1, and the parameters."""
-        every = [f"x0[{i}]" for i in range(self.free)]
-        names = [one for name in to for one in (every if name == "x0" else [name])]
-        seeds = [every.index(name) if name in every else -1 for name in names]
-        for name, seed in zip(names, seeds, strict=True):
-            if seed < 0 and name.startswith("x0["):
-                raise ModelError(
-                    "tangents.to",
-                    repr(name),
-                    ", ".join(every),
-                    "they are the states of a start.",
-                    nearest(name, every),
-                )
-        parameters = [name for name, seed in zip(names, seeds, strict=True) if seed < 0]
-        return tuple(names), seeds, tuple(dict.fromkeys(parameters))
 
     # ---- one run
 
@@ -248,60 +186,12 @@ class _Tangent:
                 found.append(step)
         return found
 
-    # ---- the mode
-
-    def _set_mode(self, x: Floats, t: float, sides: Floats) -> None:
-        flow, n = self.flow, self.n
-        for row in (Y, TRIAL):
-            flow.vectors[row, :n], flow.vectors[row, n] = x, t
-        flow.sides[:] = sides
-        begin_mode(flow.work)
-        flow.vectors[TRIAL, :n], flow.vectors[TRIAL, n] = x, t
-
-    def _field(self, x: Floats, t: float) -> Floats:
-        """Return x' in the present mode."""
-        rows, n = self.flow.vectors, self.n
-        rows[TRIAL, :n], rows[TRIAL, n] = x, t
-        evaluate(self.flow.work, -1, TRIAL)
-        return np.array(rows[LATER, :n])
-
-    def _gradient(self, what: int, x: Floats, t: float) -> Floats:
-        """Return (n + q,) derivatives of an event function in states and parameters."""
-        rows, n = self.flow.vectors, self.n
-        rows[TRIAL, :n], rows[TRIAL, n] = x, t
-        out = np.zeros((1, n + self.q))
-        derivatives(self.flow.work, self.stencil, what, self.variation, out, n + self.q)
-        return np.array(out[0])
-
-    def _gradient_of_h(self, i: int, x: Floats, t: float) -> Floats:
-        """Return (n + q,) derivatives of the switching function of surface i."""
-        sides = self.flow.sides.copy()
-        self.flow.sides[:] = np.where(np.arange(sides.size) == i, 1.0, sides)
-        found = self._gradient(i, x, t)
-        self.flow.sides[:] = sides
-        return found
-
-    def _along(self, gradient: Floats) -> Floats:
-        """Return (m,) how an event function changes along the directions."""
-        index, n = np.asarray(self.variation.parameter), self.n
-        found: Floats = gradient[:n] @ self.states[:, 1:]
-        found[index >= 0] += gradient[n + index[index >= 0]]
-        return found
+    # ---- the start
 
     def _on_surface(self, x: Floats, i: int) -> bool:
         scale = np.asarray(self.system.compiled.scale)
         reach = np.abs(self.system.gradient(x)[i]) @ np.maximum(np.abs(x), scale)
         return bool(abs(self.system.surfaces_at(x)[i]) <= _ON_SURFACE * reach)
-
-    def _check_planes(self, states: Sequence[Floats]) -> None:
-        """Take gradients at every state where the surfaces are no planes after all."""
-        flow, m, n = self.flow, self.system.compiled.m, self.n
-        if flow.progress.plane != 2:
-            return
-        plane = flow.vectors[GRAD, : m * n].reshape(m, n)
-        off = max(float(np.abs(self.system.gradient(x) - plane).max()) for x in states)
-        if off > 1e-9 * float(np.abs(plane).max()):
-            flow.progress.plane = 0
 
     def _start(self, x: Floats, steps: Sequence[Transition]) -> None:
         """Begin at a state; a start that slides stays on its surfaces in all directions."""
@@ -419,12 +309,6 @@ class _Tangent:
         state = step.state[: self.free].copy()
         self.events.append(EventTangent(step.time, step.label, state, by))
 
-    def _speed(self, gradient: Floats, field: Floats) -> float:
-        """Return |grad e| |f|, in units of the sizes of the states."""
-        scale = np.asarray(self.system.compiled.scale)
-        normal = np.linalg.norm(gradient[: self.n] * scale)
-        return float(normal * np.linalg.norm(field / scale))
-
     def _check_apart(self, step: Transition, last: Transition | None) -> None:
         """Note events of different surfaces whose order the error of the run hides."""
         if last is None or self.failures or set(step.surfaces) & set(last.surfaces):
@@ -479,11 +363,3 @@ class _Tangent:
             self._fail(loss.time, _KINDS.get(kind, kind), reason)
         elif not run.status.ok:
             self._fail(run.t_end, run.status.value, run.reason)
-
-
-def _stencil(system: SwitchingSystem, names: tuple[str, ...], numbers: Floats) -> Stencil:
-    """Return the parameters at the points of differences; they are computed once for a system."""
-    known = _STENCILS.setdefault(system.compiled, {})
-    if names not in known:
-        known[names] = stencil_of(system, names, numbers)
-    return known[names]._replace(numbers=numbers)
