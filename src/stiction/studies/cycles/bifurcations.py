@@ -72,6 +72,10 @@ def same_order(one: Sequence[str], other: Sequence[str]) -> bool:
     return not one or any(twice[k : k + len(one)] == list(other) for k in range(len(one)))
 
 
+def _fold(cycle: Cycle) -> float:
+    return float(np.prod(1.0 - cycle.multipliers).real)
+
+
 def _flip(cycle: Cycle) -> float:
     return float(np.prod(1.0 + cycle.multipliers).real)
 
@@ -84,7 +88,7 @@ def _neimark_sacker(cycle: Cycle) -> float:
 
 
 # test functions of an orbit, by the kind of bifurcation at which they change their sign
-TESTS = {"flip": _flip, "Neimark-Sacker": _neimark_sacker}
+TESTS = {"fold": _fold, "flip": _flip, "Neimark-Sacker": _neimark_sacker}
 
 
 def verified(kind: str, cycle: Cycle) -> bool:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -34,6 +35,7 @@ from stiction.studies.cycles.bifurcations import (
     same_order,
     verified,
 )
+from stiction.studies.cycles.curves import BifurcationCurve, bifurcation_curve
 from stiction.studies.cycles.cycle import (
     Cycle,
     around,
@@ -52,7 +54,7 @@ Floats = npt.NDArray[np.float64]
 # halvings of a step that bracket a change of order, before its equations are solved
 _BRACKETINGS, _HALVINGS, _MOST_CHANGES = 10, 40, 8
 # distances over a step at which arcs beyond a sharp turn of a branch start
-_BEYOND = (1e-3, 1e-2, 0.1)
+_BEYOND = (1e-4, 1e-3, 1e-2, 0.1)
 # states of an orbit whose spread is its amplitude
 _SAMPLES = 16
 _MOST_ORBITS = 100_000
@@ -105,27 +107,53 @@ class CycleBranch:
         return "\n".join(lines) + ">"
 
 
+@overload
 def continue_cycle(
     cycle: Cycle,
     parameter: str,
     span: tuple[float, float],
     *,
+    step: float = ...,
+    max_orbits: int = ...,
+) -> CycleBranch: ...
+
+
+@overload
+def continue_cycle(
+    cycle: Bifurcation,
+    parameter: tuple[str, str],
+    span: tuple[tuple[float, float], tuple[float, float]],
+    *,
+    step: float = ...,
+    max_orbits: int = ...,
+) -> BifurcationCurve: ...
+
+
+def continue_cycle(
+    cycle: Cycle | Bifurcation,
+    parameter: str | tuple[str, str],
+    span: Any,
+    *,
     step: float = 0.05,
     max_orbits: int = 200,
-) -> CycleBranch:
+) -> CycleBranch | BifurcationCurve:
     """Return the branch of periodic orbits through an orbit, followed in both directions.
+
+    A bifurcation of such a branch is followed as a curve in two parameters.
 
     Parameters
     ----------
-    cycle : where the branch begins, from `find_cycle`
-    parameter : name of the parameter, such as `p.mu` or `belt_speed`
-    span : lowest and highest value; the branch ends there
+    cycle : where the branch begins, from `find_cycle`; or a bifurcation on a branch
+    parameter : name of the parameter, such as `p.mu` or `belt_speed`; of two parameters for a
+        bifurcation
+    span : lowest and highest value, where the branch ends; of each parameter for a bifurcation
     step : longest step along the branch, over the sizes of the unknowns
     max_orbits : largest number of orbits in each direction
 
     Raises
     ------
-    ModelError : if the parameter is unknown or the span does not hold its value.
+    ModelError : if a parameter is unknown or a span does not hold its value.
+    SolveError : if the equations of a bifurcation are not solved.
 
     Source: Keller 1977.
     Verified by: tests/exact/test_cycle_branches.py::test_boundary_of_stops
@@ -133,19 +161,21 @@ def continue_cycle(
     where = "continue_cycle"
     why, try_ = "it bounds the work.", "leave it out."
     whole(f"{where}.max_orbits", max_orbits, least=2, most=_MOST_ORBITS, why=why, try_=try_)
+    number(f"{where}.step", step, rule="positive", why="a step goes forward.", try_="leave it out.")
     given: object = cycle
+    if isinstance(given, Bifurcation):
+        names, spans = _two(given.cycle, parameter, span)
+        return bifurcation_curve(given, names, spans, step, max_orbits)
     if not isinstance(given, Cycle):
         needs, why = "a Cycle", "the branch begins at a periodic orbit."
         raise ModelError(f"{where}.cycle", type(given).__name__, needs, why, "see find_cycle.")
-    why, try_ = "the branch ends there.", "for example span=(0.1, 0.5)."
-    low, high = numbers(f"{where}.span", span, size=2, per="end", why=why, try_=try_).tolist()
-    value = float(cycle.system.parameter(parameter))
-    if not low <= value <= high or not low < high:
-        needs = f"a lower and a higher value around {value:.9g}"
-        raise ModelError(f"{where}.span", repr(span), needs, "the branch begins there.", try_)
-    number(f"{where}.step", step, rule="positive", why="a step goes forward.", try_="leave it out.")
+    if not isinstance(parameter, str):
+        needs, why = "one name", "an orbit is followed in one parameter."
+        try_ = "give one, or start from a bifurcation of a branch."
+        raise ModelError(f"{where}.parameter", repr(parameter), needs, why, try_)
+    low, high = _checked_span(f"{where}.span", given, parameter, span)
     halves = [
-        _Follow(cycle, parameter, (low, high), step, max_orbits, sense) for sense in (-1.0, 1.0)
+        _Follow(given, parameter, (low, high), step, max_orbits, sense) for sense in (-1.0, 1.0)
     ]
     for half in halves:
         half.follow()
@@ -156,6 +186,33 @@ def continue_cycle(
         (*(_turned(one) for one in reversed(back.found)), *ahead.found),
         (back.reason, ahead.reason),
     )
+
+
+def _checked_span(where: str, cycle: Cycle, name: str, span: Any) -> tuple[float, float]:
+    """Return the lowest and highest value of a parameter."""
+    why, try_ = "the branch ends there.", "for example span=(0.1, 0.5)."
+    low, high = numbers(where, span, size=2, per="end", why=why, try_=try_).tolist()
+    value = float(cycle.system.parameter(name))
+    if not low <= value <= high or not low < high:
+        needs = f"a lower and a higher value around {value:.9g}"
+        raise ModelError(where, repr(span), needs, "the branch begins there.", try_)
+    return low, high
+
+
+def _two(
+    cycle: Cycle, names: Any, spans: Any
+) -> tuple[tuple[str, str], tuple[tuple[float, float], tuple[float, float]]]:
+    """Return two different names and their spans."""
+    where = "continue_cycle"
+    if isinstance(names, str) or len(names) != 2 or names[0] == names[1] or len(spans) != 2:
+        got, needs = f"{names!r} and {spans!r}", "two names and two spans"
+        why = "a bifurcation is followed in two parameters."
+        try_ = 'for example ("p.a", "p.b"), ((0.0, 1.0), (0.1, 0.5)).'
+        raise ModelError(f"{where}.parameter", got, needs, why, try_)
+    first, second = (
+        _checked_span(f"{where}.span[{i}]", cycle, names[i], spans[i]) for i in range(2)
+    )
+    return (names[0], names[1]), (first, second)
 
 
 def _turned(one: Bifurcation) -> Bifurcation:
@@ -263,30 +320,36 @@ class _Follow:
         Source: di Bernardo et al. 2008, section 3.4.
         Verified by: tests/exact/test_sliding_bifurcations.py::test_parameter_and_kind
         """
-        last = self.cycles[-1]
+        last, one = self.cycles[-1], None
         for distance in _BEYOND:
             u = self.problem.moved(self.place.u, distance * self.step * self.place.tangent)
             beyond = self._known(u)
             if beyond is None or same_order(beyond.order, last.order):
                 continue
-            one = self._solved_change(last, beyond)
+            one = one or self._solved_change(last, beyond)
             if one is None or abs(one.value - self.place.u[-1]) > self._span_of(self.step):
                 continue
-            tangent = place_at(self.problem, u).tangent
-            for side in (1.0, -1.0):
-                turned = Place(self.place.u, side * tangent)
-                for length in (0.1 * self.step, 0.01 * self.step):
-                    new = corrected(self.problem, turned, turned.tangent, length * turned.tangent)
-                    cycle = None if new is None else self._known(new.u)
-                    if new is None or cycle is None:
-                        continue
-                    near = float(np.linalg.norm(new.step)) <= 2.0 * length
-                    if near and same_order(cycle.order, beyond.order):
-                        self.found.append(one)
-                        self.cycles.append(cycle)
-                        self._anchor(place_at(self.problem, new.u, turned.tangent))
-                        return True
+            new = self._other_side(place_at(self.problem, u).tangent)
+            if new is not None:
+                self.found.append(one)
+                self.cycles.append(new[1])
+                self._anchor(new[0])
+                return True
         return False
+
+    def _other_side(self, tangent: Floats) -> tuple[Place[Floats], Cycle] | None:
+        """Return an orbit with another order of events along a tangent, in one of its senses."""
+        order = self.cycles[-1].order
+        for side in (1.0, -1.0):
+            turned = Place(self.place.u, side * tangent)
+            for length in (0.1 * self.step, 0.01 * self.step):
+                new = corrected(self.problem, turned, turned.tangent, length * turned.tangent)
+                cycle = None if new is None else self._known(new.u)
+                if new is None or cycle is None or same_order(cycle.order, order):
+                    continue
+                if float(np.linalg.norm(new.step)) <= 4.0 * length:
+                    return place_at(self.problem, new.u, turned.tangent), cycle
+        return None
 
     def _span_of(self, length: float) -> float:
         """Return the change of the parameter over a scaled length."""
@@ -395,7 +458,8 @@ class _Follow:
             tests.append(("fold", along, ends))
         for kind, test in TESTS.items():
             values = test(last), test(new)
-            if values[0] * values[1] < 0.0:
+            # a fold is a limit point of the branch, located above
+            if kind != "fold" and values[0] * values[1] < 0.0:
                 tests.append((kind, lambda u, test=test: test(self._cycle(u)), values))  # type: ignore[misc]
         for kind, function, values in tests:
             at = located(self.problem, place, step.step, function, values)

@@ -119,7 +119,7 @@ class SlidingOrbit:
 
     def system_at(self, u: Floats) -> Any:
         """Return the system with the parameters of u."""
-        return self.flow_at(u).system
+        return self._systems(*u[u.size - len(self.parameters) :].tolist())
 
     def flow_at(self, u: Floats) -> SegmentFlow:
         """Return the segments of the system with the parameters of u."""
@@ -127,10 +127,14 @@ class SlidingOrbit:
         return flow
 
     @functools.cached_property
+    def _systems(self) -> Any:
+        made = functools.partial(system_with, self.system, self.parameters)
+        return functools.lru_cache(maxsize=8)(made)
+
+    @functools.cached_property
     def _flows(self) -> Any:
         def flow(*values: float) -> SegmentFlow:
-            system: Any = system_with(self.system, self.parameters, *values)
-            return SegmentFlow(system, self.method, self.parameters)
+            return SegmentFlow(self._systems(*values), self.method, self.parameters)
 
         return functools.lru_cache(maxsize=8)(flow)
 

@@ -48,6 +48,8 @@ _EPS = 2.220446049250313e-16
 _FARTHEST = 1e7
 # rounding errors of a field, and of a sliding field, in units of the last digit
 _ROUNDING = 100.0
+# rounding of a state over that of a field
+_AMPLIFIED = 0.05
 
 
 class Stencil(NamedTuple):
@@ -194,7 +196,11 @@ def derivatives(
                     v.level[j] = level
                     rate = 0.0
                     for c in range(n):
-                        rate = max(rate, abs(a[LATER, c]) / a[SCALE, c])
+                        total = abs(a[LATER, c])
+                        for e in range(min(j, n)):
+                            # rounding of the states, which the field amplifies
+                            total += _AMPLIFIED * abs(out[c, e] * a[TRIAL, e])
+                        rate = max(rate, total / a[SCALE, c])
                     v.noise[j] = _ROUNDING * _EPS * rate / d
             if off <= _RESOLVED * size + noise:
                 left = 0.0
