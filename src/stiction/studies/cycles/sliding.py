@@ -25,6 +25,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from stiction.core.method import method_for
 from stiction.core.tangents import EventTangent
 from stiction.errors import ModelError, SolveError
 from stiction.numerics.continuation import Dense
@@ -359,7 +360,7 @@ def _equations(
     scale = np.concatenate([np.tile(sizes, s) * np.sqrt(s), np.full(s, fewer.period), spans])
     problem = SlidingOrbit(
         fewer.system,
-        fewer.method,
+        method_for(fewer.system, fewer.method),
         fewer.force_period,
         (parameter,),
         breaks,
