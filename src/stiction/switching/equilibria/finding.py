@@ -133,10 +133,10 @@ class Balance:
         """Return the product combination of the fields."""
         system, x, s, total = self.system_at(u), u[: self.n], self.multipliers(u), np.zeros(self.n)
         for signs in itertools.product((1.0, -1.0), repeat=self.sliding.size):
-            corner = s.copy()
-            corner[self.sliding] = signs
+            region = s.copy()
+            region[self.sliding] = signs
             weight = float(np.prod(0.5 * (1.0 + np.array(signs) * s[self.sliding])))
-            total += weight * system.field(x, corner)
+            total += weight * system.field(x, region)
         return total
 
     def residual(self, u: Floats) -> Floats:
