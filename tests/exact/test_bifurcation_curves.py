@@ -46,6 +46,13 @@ def test_den_hartog():
     )
     assert curve.kind == "crossing-sliding"
     assert curve.ends == ("p.r reached 0.6", "p.r reached 3")
+    assert "crossing-sliding" in repr(curve)
+    with pytest.raises(st.ModelError, match="two names"):
+        st.continue_cycle(branch.bifurcations[0], "p.r", (0.6, 3.0))
+    with pytest.raises(st.ModelError, match="one name"):
+        st.continue_cycle(cycle, ("p.r", "p.f"), ((0.6, 3.0), (0.01, 1.0)))
+    with pytest.raises(st.ModelError, match="span"):
+        st.continue_cycle(branch.bifurcations[0], ("p.r", "p.f"), ((2.0, 3.0), (0.01, 1.0)))
     ratio, friction = curve.values.T
     assert (np.diff(ratio) > 0.0).all()
     assert friction == pytest.approx(boundary_of_stops(ratio), abs=1e-10)

@@ -75,6 +75,22 @@ def test_the_frequency_of_the_force():
         assert np.abs(orbit.events[0].state[0]) == pytest.approx(amplitude, abs=1e-11)
 
 
+@pytest.mark.parametrize("nodes", [4, 12])
+def test_a_resonance_within_the_usual_number_of_orbits(nodes):
+    """Steps are fractions of the present amplitude, whatever the number of nodes."""
+    cycle = st.find_cycle(
+        DEN_HARTOG.with_parameters(r=1.6, f=0.05),
+        (1.0, 0.5),
+        METHOD,
+        period=lambda system: 2.0 * np.pi / system.parameter("p.r"),
+        settle=60.0,
+        nodes=nodes,
+    )
+    branch = st.continue_cycle(cycle, "p.r", (1.02, 3.0))
+    assert branch.ends == ("p.r reached its limit",) * 2
+    assert np.abs(branch.cycles[0].nodes).max() > 20.0
+
+
 def radial(x, p):
     growth = p.k * (p.l - (x[0] ** 2 + x[1] ** 2 - 1.0) ** 2)
     return [growth * x[0] - x[1], growth * x[1] + x[0]]

@@ -174,3 +174,11 @@ def test_two_blocks_at_rest():
             ),
             [1.0],
         )
+
+
+def test_a_branch_needs_an_equilibrium():
+    with pytest.raises(st.ModelError, match="point"):
+        st.switching.continue_equilibrium(None, "p.mu", (0.0, 1.0))
+    point = st.switching.find_equilibrium(drawn(0)[0], np.zeros(N), "slide")
+    with pytest.raises(st.ModelError, match="span"):
+        st.switching.continue_equilibrium(point, "p.mu", (1.0, 2.0))

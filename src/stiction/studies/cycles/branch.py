@@ -381,6 +381,12 @@ class _Follow:
 
     def _anchor(self, place: Place[Floats]) -> None:
         """Go on from a place; the phase of an autonomous orbit is fixed there anew."""
+        largest = np.abs(self.problem.nodes(place.u)).max()
+        ratio = float(largest / self.problem.sizes.max())
+        if ratio > 2.0:
+            # steps are fractions of the amplitude; not where an orbit shrinks to an equilibrium
+            self.problem, self.place = self._begun(self.cycles[-1], self.cycles[-2])
+            return
         if self.problem.period is None:
             flow = self.problem.arcs(place.u).arcs[-1].rate
             anchor = self.problem.nodes(place.u)[0].copy()

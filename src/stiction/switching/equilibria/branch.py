@@ -121,6 +121,12 @@ def continue_equilibrium(
     why, try_ = "it bounds the work.", "leave it out."
     whole(f"{where}.max_points", max_points, least=2, most=_MOST_POINTS, why=why, try_=try_)
     number(f"{where}.step", step, rule="positive", why="a step goes forward.", try_="leave it out.")
+    given: object = point
+    if not isinstance(given, Equilibrium):
+        needs, why = "an Equilibrium", "the branch begins there."
+        raise ModelError(
+            f"{where}.point", type(given).__name__, needs, why, "see find_equilibrium."
+        )
     why, try_ = "the branch ends there.", "for example span=(0.1, 0.5)."
     low, high = numbers(f"{where}.span", span, size=2, per="end", why=why, try_=try_).tolist()
     value = float(point.system.parameter(parameter))
