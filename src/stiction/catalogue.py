@@ -475,6 +475,8 @@ CATALOGUE: Mapping[str, Kind] = {
             "all_two_folds": "stiction.switching.two_folds.finding",
             "continue_two_fold": "stiction.switching.two_folds.curves",
             "continue_boundary": "stiction.switching.two_folds.curves",
+            "find_equilibrium": "stiction.switching.equilibria.finding",
+            "continue_equilibrium": "stiction.switching.equilibria.branch",
             "spiral": "stiction.switching.two_folds.spiral",
             "futures": "stiction.switching.funnel",
             "portrait": "stiction.switching.portraits",

@@ -75,6 +75,22 @@ def test_the_frequency_of_the_force():
         assert np.abs(orbit.events[0].state[0]) == pytest.approx(amplitude, abs=1e-11)
 
 
+@pytest.mark.parametrize("nodes", [4, 12])
+def test_a_resonance_within_the_usual_number_of_orbits(nodes):
+    """Steps are fractions of the present amplitude, whatever the number of nodes."""
+    cycle = st.find_cycle(
+        DEN_HARTOG.with_parameters(r=1.6, f=0.05),
+        (1.0, 0.5),
+        METHOD,
+        period=lambda system: 2.0 * np.pi / system.parameter("p.r"),
+        settle=60.0,
+        nodes=nodes,
+    )
+    branch = st.continue_cycle(cycle, "p.r", (1.02, 3.0))
+    assert branch.ends == ("p.r reached its limit",) * 2
+    assert np.abs(branch.cycles[0].nodes).max() > 20.0
+
+
 def radial(x, p):
     growth = p.k * (p.l - (x[0] ** 2 + x[1] ** 2 - 1.0) ** 2)
     return [growth * x[0] - x[1], growth * x[1] + x[0]]
@@ -194,7 +210,7 @@ def test_the_stick_slip_cycle_of_the_wheel():
     """It meets an unstable cycle without stick, which comes from a Hopf bifurcation."""
     wheel = st.WheelOnTurntable()
     cycle = st.find_cycle(wheel, (0.705371, 0.026210, -0.911041), METHOD)
-    branch = st.continue_cycle(cycle, "omega0", (-1.02, -0.3), step=0.2, max_orbits=16)
+    branch = st.continue_cycle(cycle, "omega0", (-1.02, -0.3), step=0.1, max_orbits=16)
     assert [one.kind for one in branch.bifurcations] == ["grazing-sliding", "Hopf"]
     assert branch.bifurcations[0].value == pytest.approx(-0.9988748916, abs=1e-9)
     # beyond the grazing the orbit is unstable
@@ -233,17 +249,19 @@ def test_orders_are_cyclic():
 )
 def test_kinds_of_changes(labels, kind):
     def orbit(*events):
-        return type("Orbit", (), {"events": events, "order": labels, "period": 5.0})
+        return type("Orbit", (), {"events": events, "order": labels, "start": 0.0, "period": 5.0})
 
     def event(time):
-        return type("Event", (), {"time": time})
+        return type("Event", (), {"time": time, "state": np.zeros(2)})
 
     assert change_of_order(orbit(), orbit(event(1.0), event(1.001))) == kind
 
 
 def test_kinds_of_changes_of_a_chain():
     order = ("slip+ 1", "stick 1", "slip- 1", "slip+ 2", "slip- 2")
-    events = [type("Event", (), {"time": time}) for time in (0.0, 1.0, 1.001, 2.0, 3.0)]
-    more = type("Orbit", (), {"events": events, "order": order, "period": 5.0})
-    fewer = type("Orbit", (), {"events": events[:2], "order": order[:2], "period": 5.0})
+    times = (0.0, 1.0, 1.001, 2.0, 3.0)
+    events = [type("Event", (), {"time": time, "state": np.zeros(2)}) for time in times]
+    span = {"start": 0.0, "period": 5.0}
+    more = type("Orbit", (), {"events": events, "order": order, **span})
+    fewer = type("Orbit", (), {"events": events[:2], "order": order[:2], **span})
     assert change_of_order(fewer, more) == change_of_order(more, fewer) == "crossing-sliding"

@@ -93,6 +93,7 @@ GIVEN = {
     "Sweep": {"scenario": "slip-wave", "fields": {"law.mu": [0.1]}},
     "find_cycle": {"system": FLOW, "guess": np.zeros(3)},
     "continue_cycle": {"cycle": None, "parameter": "p.mu", "span": (0.0, 1.0)},
+    "continue_equilibrium": {"point": None, "parameter": "p.mu", "span": (0.0, 1.0)},
     "sobol_indices": {"study": None, "result": "stop_time"},
     "fit": {"curves": CURVE, "law": st.Coulomb},
     "compare_fits": {"fits": ()},

@@ -30,6 +30,7 @@ __all__ = [
     "advance",
     "bordered",
     "corrected",
+    "limit_on_step",
     "located",
     "place_at",
     "solved_nearby",
@@ -285,10 +286,10 @@ def trace(
     first = place.tangent
     while len(points) < most:
         # limits first: beyond them G may be undefined
-        landed = _limit_on_step(problem, place, length * place.tangent)
+        landed = limit_on_step(problem, place, length * place.tangent)
         new = None if landed is not None else advance(problem, place, length, longest=step)
         if new is not None:
-            landed = _limit_on_step(problem, place, new[1].step)
+            landed = limit_on_step(problem, place, new[1].step)
         if landed is not None:
             points.append(landed[0])
             return points, landed[1]
@@ -310,7 +311,7 @@ def _oriented(tangent: Floats) -> Floats:
     return tangent if tangent[last] > 0.0 else -tangent
 
 
-def _limit_on_step(
+def limit_on_step(
     problem: VectorProblem, place: Place[Floats], step: Floats
 ) -> tuple[Floats, str] | None:
     """Return the point at the first limit that a step crosses; None if it crosses none."""

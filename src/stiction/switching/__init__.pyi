@@ -1,6 +1,8 @@
 # Written by tools/stubs.py from stiction/catalogue.py.
 
 from stiction.switching.ensembles.study import ensemble as ensemble
+from stiction.switching.equilibria.branch import continue_equilibrium as continue_equilibrium
+from stiction.switching.equilibria.finding import find_equilibrium as find_equilibrium
 from stiction.switching.funnel import futures as futures
 from stiction.switching.ivp.adapter import solve_ivp as solve_ivp
 from stiction.switching.methods import EventDriven as EventDriven

@@ -12,6 +12,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -31,23 +32,30 @@ from stiction.studies.cycles.bifurcations import (
     TESTS,
     Bifurcation,
     change_of_order,
+    merged_events,
     same_order,
     verified,
 )
+from stiction.studies.cycles.curves import BifurcationCurve, bifurcation_curve
 from stiction.studies.cycles.cycle import (
     Cycle,
     around,
     check_second_period,
     cycle_of,
+    find_cycle,
     solved,
 )
 from stiction.studies.cycles.shooting import Shooting, nodes_between
+from stiction.studies.cycles.sliding import sliding_orbit
 
 __all__ = ["CycleBranch", "continue_cycle"]
 
 Floats = npt.NDArray[np.float64]
 
-_HALVINGS, _MOST_CHANGES = 40, 8
+# halvings of a step that bracket a change of order, before its equations are solved
+_BRACKETINGS, _HALVINGS, _MOST_CHANGES = 10, 40, 8
+# distances over a step at which arcs beyond a sharp turn of a branch start
+_BEYOND = (1e-4, 1e-3, 1e-2, 0.1)
 # growth of an orbit over its size at which steps are measured anew
 _OUTGROWN = 4.0
 # over the shortest step, where equations behind a corner are sought
@@ -105,27 +113,53 @@ class CycleBranch:
         return "\n".join(lines) + ">"
 
 
+@overload
 def continue_cycle(
     cycle: Cycle,
     parameter: str,
     span: tuple[float, float],
     *,
+    step: float = ...,
+    max_orbits: int = ...,
+) -> CycleBranch: ...
+
+
+@overload
+def continue_cycle(
+    cycle: Bifurcation,
+    parameter: tuple[str, str],
+    span: tuple[tuple[float, float], tuple[float, float]],
+    *,
+    step: float = ...,
+    max_orbits: int = ...,
+) -> BifurcationCurve: ...
+
+
+def continue_cycle(
+    cycle: Cycle | Bifurcation,
+    parameter: str | tuple[str, str],
+    span: Any,
+    *,
     step: float = 0.05,
     max_orbits: int = 200,
-) -> CycleBranch:
+) -> CycleBranch | BifurcationCurve:
     """Return the branch of periodic orbits through an orbit, followed in both directions.
+
+    A bifurcation of such a branch is followed as a curve in two parameters.
 
     Parameters
     ----------
-    cycle : where the branch begins, from `find_cycle`
-    parameter : name of the parameter, such as `p.mu` or `belt_speed`
-    span : lowest and highest value; the branch ends there
+    cycle : where the branch begins, from `find_cycle`; or a bifurcation on a branch
+    parameter : name of the parameter, such as `p.mu` or `belt_speed`; of two parameters for a
+        bifurcation
+    span : lowest and highest value, where the branch ends; of each parameter for a bifurcation
     step : longest step along the branch, over the sizes of the unknowns
     max_orbits : largest number of orbits in each direction
 
     Raises
     ------
-    ModelError : if the parameter is unknown or the span does not hold its value.
+    ModelError : if a parameter is unknown or a span does not hold its value.
+    SolveError : if the equations of a bifurcation are not solved.
 
     Source: Keller 1977.
     Verified by: tests/exact/test_cycle_branches.py::test_boundary_of_stops
@@ -133,19 +167,21 @@ def continue_cycle(
     where = "continue_cycle"
     why, try_ = "it bounds the work.", "leave it out."
     whole(f"{where}.max_orbits", max_orbits, least=2, most=_MOST_ORBITS, why=why, try_=try_)
+    number(f"{where}.step", step, rule="positive", why="a step goes forward.", try_="leave it out.")
     given: object = cycle
+    if isinstance(given, Bifurcation):
+        names, spans = _two(given.cycle, parameter, span)
+        return bifurcation_curve(given, names, spans, step, max_orbits)
     if not isinstance(given, Cycle):
         needs, why = "a Cycle", "the branch begins at a periodic orbit."
         raise ModelError(f"{where}.cycle", type(given).__name__, needs, why, "see find_cycle.")
-    why, try_ = "the branch ends there.", "for example span=(0.1, 0.5)."
-    low, high = numbers(f"{where}.span", span, size=2, per="end", why=why, try_=try_).tolist()
-    value = float(cycle.system.parameter(parameter))
-    if not low <= value <= high or not low < high:
-        needs = f"a lower and a higher value around {value:.9g}"
-        raise ModelError(f"{where}.span", repr(span), needs, "the branch begins there.", try_)
-    number(f"{where}.step", step, rule="positive", why="a step goes forward.", try_="leave it out.")
+    if not isinstance(parameter, str):
+        needs, why = "one name", "an orbit is followed in one parameter."
+        try_ = "give one, or start from a bifurcation of a branch."
+        raise ModelError(f"{where}.parameter", repr(parameter), needs, why, try_)
+    low, high = _checked_span(f"{where}.span", given, parameter, span)
     halves = [
-        _HalfBranch(cycle, parameter, (low, high), step, max_orbits, sense) for sense in (-1.0, 1.0)
+        _HalfBranch(given, parameter, (low, high), step, max_orbits, sense) for sense in (-1.0, 1.0)
     ]
     for half in halves:
         half.follow()
@@ -158,8 +194,35 @@ def continue_cycle(
     )
 
 
+def _checked_span(where: str, cycle: Cycle, name: str, span: Any) -> tuple[float, float]:
+    """Return the lowest and highest value of a parameter."""
+    why, try_ = "the branch ends there.", "for example span=(0.1, 0.5)."
+    low, high = numbers(where, span, size=2, per="end", why=why, try_=try_).tolist()
+    value = float(cycle.system.parameter(name))
+    if not low <= value <= high or not low < high:
+        needs = f"a lower and a higher value around {value:.9g}"
+        raise ModelError(where, repr(span), needs, "the branch begins there.", try_)
+    return low, high
+
+
+def _two(
+    cycle: Cycle, names: Any, spans: Any
+) -> tuple[tuple[str, str], tuple[tuple[float, float], tuple[float, float]]]:
+    """Return two different names and their spans."""
+    where = "continue_cycle"
+    if isinstance(names, str) or len(names) != 2 or names[0] == names[1] or len(spans) != 2:
+        got, needs = f"{names!r} and {spans!r}", "two names and two spans"
+        why = "a bifurcation is followed in two parameters."
+        try_ = 'for example ("p.a", "p.b"), ((0.0, 1.0), (0.1, 0.5)).'
+        raise ModelError(f"{where}.parameter", got, needs, why, try_)
+    first, second = (
+        _checked_span(f"{where}.span[{i}]", cycle, names[i], spans[i]) for i in range(2)
+    )
+    return (names[0], names[1]), (first, second)
+
+
 def _turned(one: Bifurcation) -> Bifurcation:
-    return Bifurcation(one.kind, one.value, one.cycle, one.after, one.before)
+    return dataclasses.replace(one, before=one.after, after=one.before)
 
 
 class _HalfBranch:
@@ -194,8 +257,8 @@ class _HalfBranch:
             cycle.nodes,
             cycle.force_period,
             cycle.period,
-            self.parameter,
-            self.span,
+            (self.parameter,),
+            (self.span,),
         )
         place = place_at(problem, u)
         along = place.tangent[-1] * self.sense
@@ -209,6 +272,9 @@ class _HalfBranch:
     def follow(self) -> None:
         """Follow the branch to its end."""
         length, fresh, moved = self.step, True, 0
+        here, rate = float(self.place.u[-1]), float(self.place.tangent[-1])
+        if rate != 0.0 and here == self.span[int(rate > 0.0)]:
+            self.reason = f"{self.parameter} reached its limit"
         while not self.reason:
             if len(self.cycles) >= self.most:
                 self.reason = f"the allowed number of orbits, {self.most}"
@@ -220,7 +286,7 @@ class _HalfBranch:
                 return
             new = advance(self.problem, self.place, length, longest=self.step)
             if new is None:
-                if not fresh and self._new_nodes():
+                if self._turn() or (not fresh and self._new_nodes()):
                     fresh, length = True, self.step
                     continue
                 if not self._turn_corner():
@@ -275,6 +341,50 @@ class _HalfBranch:
                 return found
         return None
 
+    def _turn(self) -> bool:
+        """Pass a bifurcation at which the branch turns sharply; return whether there is one.
+
+        Both orders of events exist on the same side of it (a non-smooth fold). The tangent of the
+        other one follows from arcs that start beyond the last orbit.
+
+        Source: di Bernardo et al. 2008, section 3.4.
+        Verified by: tests/exact/test_sliding_bifurcations.py::test_parameter_and_kind
+        """
+        last, one = self.cycles[-1], None
+        for distance in _BEYOND:
+            u = self.problem.moved(self.place.u, distance * self.step * self.place.tangent)
+            beyond = self._known(u)
+            if beyond is None or same_order(beyond.order, last.order):
+                continue
+            one = one or self._solved_change(last, beyond)
+            if one is None or abs(one.value - self.place.u[-1]) > self._span_of(self.step):
+                continue
+            new = self._other_side(place_at(self.problem, u).tangent)
+            if new is not None:
+                self.bifurcations.append(one)
+                self.cycles.append(new[1])
+                self._anchor(new[0])
+                return True
+        return False
+
+    def _other_side(self, tangent: Floats) -> tuple[Place[Floats], Cycle] | None:
+        """Return an orbit with another order of events along a tangent, in one of its senses."""
+        order = self.cycles[-1].order
+        for side in (1.0, -1.0):
+            turned = Place(self.place.u, side * tangent)
+            for length in (0.1 * self.step, 0.01 * self.step):
+                new = corrected(self.problem, turned, turned.tangent, length * turned.tangent)
+                cycle = None if new is None else self._known(new.u)
+                if new is None or cycle is None or same_order(cycle.order, order):
+                    continue
+                if float(np.linalg.norm(new.step)) <= 4.0 * length:
+                    return place_at(self.problem, new.u, turned.tangent), cycle
+        return None
+
+    def _span_of(self, length: float) -> float:
+        """Return the change of the parameter over a scaled length."""
+        return length * float(self.problem.scale[-1])
+
     def _why(self) -> str:
         """Return why no orbit follows."""
         ahead = self.problem.moved(self.place.u, 1e-3 * self.step * self.place.tangent)
@@ -327,7 +437,7 @@ class _HalfBranch:
         def unchanged(cycle: Cycle | None) -> bool:
             return cycle is not None and same_order(cycle.order, last.order)
 
-        edge, _ = self._bisected(self.place, step, 0.0, 1.0, unchanged)
+        edge, _ = self._bisected(self.place, step, 0.0, 1.0, unchanged, _HALVINGS)
         nearest = last if edge == 0.0 else self._orbit(self.place, step, edge) or last
         cycle = nearest if len(last.order) <= len(new.order) else new
         value = float(nearest.system.parameter(self.parameter))
@@ -351,6 +461,12 @@ class _HalfBranch:
 
     def _anchor(self, place: Place[Floats]) -> None:
         """Go on from a place; the phase of an autonomous orbit is fixed there anew."""
+        largest = np.abs(self.problem.nodes(place.u)).max()
+        ratio = float(largest / self.problem.sizes.max())
+        if ratio > 2.0:
+            # steps are fractions of the amplitude; not where an orbit shrinks to an equilibrium
+            self.problem, self.place = self._begun(self.cycles[-1], self.cycles[-2])
+            return
         if self.problem.period is None:
             flow = self.problem.arcs(place.u).arcs[-1].rate
             anchor = self.problem.nodes(place.u)[0].copy()
@@ -398,7 +514,7 @@ class _HalfBranch:
         values = [float(one.system.parameter(self.parameter)) for one in self.cycles[-3:]]
         degree = len(values) - 1
         value = float(np.polyfit(np.array(squares) / squares[0], values, degree)[-1])
-        return Bifurcation("Hopf", value, last, last.order, new.order)
+        return Bifurcation("Hopf", value, last, last.order, new.order, self.parameter)
 
     def _known(self, u: Floats) -> Cycle | None:
         """Return the orbit at a solution; None where it has no derivatives."""
@@ -428,7 +544,8 @@ class _HalfBranch:
             tests.append(("fold", along, ends))
         for kind, test in TESTS.items():
             values = test(last), test(new)
-            if values[0] * values[1] < 0.0:
+            # a fold is a limit point of the branch, located above
+            if kind != "fold" and values[0] * values[1] < 0.0:
                 tests.append((kind, lambda u, test=test: test(self._cycle(u)), values))  # type: ignore[misc]
         for kind, function, values in tests:
             at = located(self.problem, place, step.step, function, values)
@@ -441,7 +558,8 @@ class _HalfBranch:
                     return [hopf]
             if at is not None and cycle is not None and critical:
                 value = float(at[1][-1])
-                found.append((at[0], Bifurcation(kind, value, cycle, last.order, new.order)))
+                orders = last.order, new.order
+                found.append((at[0], Bifurcation(kind, value, cycle, *orders, self.parameter)))
         return [one for _, one in sorted(found, key=lambda pair: pair[0])]
 
     def _changes(
@@ -455,19 +573,78 @@ class _HalfBranch:
             def unchanged(cycle: Cycle | None, order: tuple[str, ...] = order) -> bool:
                 return cycle is not None and same_order(cycle.order, order)
 
-            edge, behind = self._bisected(place, step, low, 1.0, unchanged)
-            if self._orbit(place, step, behind) is None:
-                # orbits in between are tangent to a surface within the error of a run
-                behind = self._bisected(place, step, behind, 1.0, lambda cycle: cycle is None)[1]
+            edge, behind = self._bracket(place, step, low, unchanged, _BRACKETINGS)
+            nearest = self._orbit(place, step, edge) or before
+            after = self._orbit(place, step, behind) or new
+            one = self._solved_change(nearest, after)
+            if one is not None and self._between(one.value, nearest, after, step):
+                found.append(one)
+                low, before = behind, after
+                continue
+            edge, behind = self._bracket(place, step, edge, unchanged, _HALVINGS)
             nearest = self._orbit(place, step, edge) or before
             after = self._orbit(place, step, behind) or new
             kind = change_of_order(nearest, after)
             # an event that vanishes is not there on the side that has fewer of them
             cycle = nearest if len(order) <= len(after.order) else after
             value = float(cycle.system.parameter(self.parameter))
-            found.append(Bifurcation(kind, value, cycle, order, after.order))
+            found.append(Bifurcation(kind, value, cycle, order, after.order, self.parameter))
             low, before = behind, after
         return found
+
+    def _solved_change(self, first: Cycle, last: Cycle) -> Bifurcation | None:
+        """Return the sliding bifurcation near two orbits on both sides, by its equations.
+
+        Verified by: tests/exact/test_sliding_bifurcations.py::test_parameter_and_kind
+        """
+        merged = merged_events(first, last)
+        if isinstance(merged, str):
+            return None
+        fewer = first if len(first.order) <= len(last.order) else last
+        solved = sliding_orbit(fewer, merged, self.parameter)
+        if solved is None:
+            return None
+        value = float(solved[1][-1])
+        cycle = self._beside(fewer, value) or fewer
+        orders = first.order, last.order
+        return Bifurcation(merged.kind, value, cycle, *orders, self.parameter, solved)
+
+    def _between(self, value: float, first: Cycle, last: Cycle, step: Step[Floats]) -> bool:
+        """Return whether a parameter belongs to a bifurcation between two orbits of a step."""
+        ends = [float(one.system.parameter(self.parameter)) for one in (first, last)]
+        # a branch may turn there, quadratically in a step
+        near = abs(ends[1] - ends[0]) + 1e-3 * self._span_of(float(np.linalg.norm(step.step)))
+        return min(abs(value - end) for end in ends) <= near + 1e-9 * abs(value)
+
+    def _beside(self, fewer: Cycle, value: float) -> Cycle | None:
+        """Return the orbit with the order of events of another one, as near a value as there is."""
+        there = float(fewer.system.parameter(self.parameter))
+        for distance in (0.0, 1e-9, 1e-6, 1e-3):
+            try:
+                system = fewer.system.with_parameter(
+                    self.parameter, value + distance * (there - value)
+                )
+                cycle = find_cycle(system, fewer)
+            except (ModelError, SolveError):
+                continue
+            if same_order(cycle.order, fewer.order):
+                return cycle
+        return None
+
+    def _bracket(
+        self,
+        place: Place[Floats],
+        step: Step[Floats],
+        low: float,
+        holds: Callable[[Cycle | None], bool],
+        halvings: int,
+    ) -> tuple[float, float]:
+        """Return fractions of a step between which a condition ceases to hold, both with orbits."""
+        low, high = self._bisected(place, step, low, 1.0, holds, halvings)
+        if self._orbit(place, step, high) is None:
+            # orbits in between are tangent to a surface within the error of a run
+            high = self._bisected(place, step, high, 1.0, lambda orbit: orbit is None, halvings)[1]
+        return low, high
 
     def _bisected(
         self,
@@ -476,9 +653,10 @@ class _HalfBranch:
         low: float,
         high: float,
         holds: Callable[[Cycle | None], bool],
+        halvings: int,
     ) -> tuple[float, float]:
         """Return fractions of a step between which a condition ceases to hold."""
-        for _ in range(_HALVINGS):
+        for _ in range(halvings):
             middle = 0.5 * (low + high)
             if holds(self._orbit(place, step, middle)):
                 low = middle

@@ -344,8 +344,8 @@ def around(
     nodes: Floats,
     period: Period,
     unknown_period: float,
-    parameter: str | None = None,
-    limits: tuple[float, float] | None = None,
+    parameters: tuple[str, ...] = (),
+    limits: tuple[tuple[float, float], ...] = (),
 ) -> tuple[Shooting, Floats]:
     """Return the equations and unknowns near nodes of an orbit."""
     flow = np.ones(nodes.shape[1])
@@ -361,7 +361,7 @@ def around(
         period=period,
         unknown_period=unknown_period,
         flow=flow,
-        parameter=parameter,
+        parameters=parameters,
         limits=limits,
     )
 

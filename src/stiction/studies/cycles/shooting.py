@@ -1,8 +1,9 @@
 """Multiple shooting: arcs between nodes of a periodic orbit that must fit together.
 
-The unknowns are the states at the nodes, the period of an autonomous system, and a parameter where
-an orbit is continued. An arc is a run from one node to the next, with located events; its order of
-events is whatever the run finds, so that it may change from one iteration to the next.
+The unknowns are the states at the nodes, the period of an autonomous system, and the parameters in
+which an orbit is continued: one on a branch, two on a curve of bifurcations. An arc is a run from
+one node to the next, with located events; its order of events is whatever the run finds, so that
+it may change from one iteration to the next.
 
 Source: Seydel 2010, section 7.5; Dankowicz and Schilder 2013, chapters 8 and 9 (hybrid orbits).
 """
@@ -12,7 +13,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -103,7 +104,7 @@ class Shooting:
     system, method : the system, and the method of its runs
     fractions : (k + 1,) times of the nodes over the period, rising; the last is the first plus 1
     period : of the force; None for an autonomous system, whose period is unknown
-    parameter : name of the unknown parameter; None for none
+    parameters : names of the unknown parameters
     sizes : (n,) of the states
     anchor, flow : (n,) a state near the first node and x' there, which fix the phase of an
         autonomous orbit; unused otherwise
@@ -115,7 +116,7 @@ class Shooting:
     method: Any
     fractions: Floats
     period: Period
-    parameter: str | None
+    parameters: tuple[str, ...]
     sizes: Floats
     anchor: Floats
     flow: Floats
@@ -133,31 +134,26 @@ class Shooting:
         period: Period,
         unknown_period: float,
         flow: Floats,
-        parameter: str | None = None,
-        limits: tuple[float, float] | None = None,
+        parameters: tuple[str, ...] = (),
+        limits: tuple[tuple[float, float], ...] = (),
     ) -> tuple[Shooting, Floats]:
         """Return the equations near a guess (k, n) of the nodes, and the unknowns there."""
         largest = np.abs(nodes).max(axis=0)
         sizes = np.where(largest > 1e-6 * largest.max(), largest, max(float(largest.max()), 1e-300))
-        u, scale = [nodes.ravel()], [np.tile(sizes, len(nodes))]
+        # the norm of a scaled step does not depend on the number of nodes
+        u, scale = [nodes.ravel()], [np.tile(sizes, len(nodes)) * np.sqrt(len(nodes))]
         if period is None:
             u.append(np.array([unknown_period]))
             scale.append(np.array([unknown_period]))
-        ends: tuple[tuple[int, float, float, str], ...] = ()
-        if parameter is not None:
-            value = float(system.parameter(parameter))
-            span = limits or (value, value)
-            u.append(np.array([value]))
-            scale.append(np.array([max(abs(value), abs(span[0] - span[1])) or 1.0]))
-            if limits is not None:
-                last = sum(part.size for part in u) - 1
-                ends = ((last, limits[0], limits[1], parameter),)
+        values, spans, ends = parameter_unknowns(system, parameters, limits, sum(map(len, u)))
+        u.append(values)
+        scale.append(spans)
         problem = cls(
             system,
             method,
             fractions,
             period,
-            parameter,
+            parameters,
             sizes,
             nodes[0].copy(),
             flow,
@@ -181,14 +177,13 @@ class Shooting:
         return u[: self.n * self.count].reshape(self.count, self.n)
 
     def system_at(self, u: Floats) -> Differentiable:
-        """Return the system with the parameter of u; ModelError where it refuses the value."""
-        system: Differentiable = self.system
-        return system if self.parameter is None else self._systems(float(u[-1]))
+        """Return the system with the parameters of u; ModelError where it refuses a value."""
+        return self._systems(*u[u.size - len(self.parameters) :].tolist())
 
     @functools.cached_property
-    def _systems(self) -> Callable[[float], Differentiable]:
+    def _systems(self) -> Callable[..., Differentiable]:
         return functools.lru_cache(maxsize=8)(
-            lambda value: self.system.with_parameter(self.parameter, value)
+            functools.partial(system_with, self.system, self.parameters)
         )
 
     def period_at(self, u: Floats) -> float:
@@ -214,7 +209,7 @@ class Shooting:
         period, system, found = self.period_at(u), self.system_at(u), []
         if not period > 0.0:
             raise _undefined(f"a period of {period:.6g}")
-        to = ("x0",) if self.parameter is None else ("x0", self.parameter)
+        to = ("x0", *self.parameters)
         for node, first, last in zip(
             self.nodes(u), self.fractions[:-1], self.fractions[1:], strict=True
         ):
@@ -250,45 +245,24 @@ class Shooting:
         n, k, arcs = self.n, self.count, self.arcs(u).arcs
         out = np.zeros((n * k + (self.period is None), u.size))
         lengths = np.diff(self.fractions)
-        change = self._period_by(u) if callable(self.period) and self.parameter else 0.0
+        q = len(self.parameters)
+        changes = period_by(self, u)
         for i, arc in enumerate(arcs):
             rows, after = slice(n * i, n * (i + 1)), (i + 1) % k
             out[rows, n * after : n * (after + 1)] += np.diag(1.0 / self.sizes)
             out[rows, n * i : n * (i + 1)] -= arc.final_by[:, :n] / self.sizes[:, None]
             if self.period is None:
                 out[rows, n * k] = -lengths[i] * arc.rate / self.sizes
-            if self.parameter is not None:
-                by = arc.final_by[:, n].copy()
-                if change != 0.0:
-                    # both ends of the arc move; its start by the rate at the end of the last arc
-                    by += self.fractions[i + 1] * change * arc.rate
-                    by -= self.fractions[i] * change * (arc.final_by[:, :n] @ arcs[i - 1].rate)
-                out[rows, -1] -= by / self.sizes
+            if q:
+                by = arc.final_by[:, n:].copy()
+                # both ends of the arc move; its start by the rate at the end of the last arc
+                by += np.outer(self.fractions[i + 1] * arc.rate, changes)
+                before = arc.final_by[:, :n] @ arcs[i - 1].rate
+                by -= np.outer(self.fractions[i] * before, changes)
+                out[rows, -q:] -= by / self.sizes[:, None]
         if self.period is None:
             out[-1, :n] = self._phase
         return out
-
-    def _period_by(self, u: Floats) -> float:
-        """Return the derivative of the period of the force with respect to the parameter.
-
-        The step is shorter next to a bound of the model.
-        """
-        for fraction in (1e-3, 1e-4, 1e-5):
-            try:
-                return self._period_difference(u, fraction * float(self.scale[-1]))
-            except ModelError:
-                continue
-        return self._period_difference(u, 1e-6 * float(self.scale[-1]))
-
-    def _period_difference(self, u: Floats, step: float) -> float:
-        """Return a central difference of fourth order of the period."""
-        total = 0.0
-        for weight, distance in ((2.0 / 3.0, 1.0), (-1.0 / 12.0, 2.0)):
-            for sign in (1.0, -1.0):
-                there = u.copy()
-                there[-1] += sign * distance * step
-                total += sign * weight * self.period_at(there) / step
-        return total
 
     # ---- a VectorProblem
 
@@ -305,12 +279,94 @@ class Shooting:
         return np.asarray(u + self.scale * step)
 
 
+def system_with(system: Differentiable, names: Sequence[str], *values: float) -> Differentiable:
+    """Return the system with other values of parameters."""
+    for name, value in zip(names, values, strict=True):
+        system = system.with_parameter(name, value)
+    return system
+
+
+def parameter_unknowns(
+    system: Differentiable,
+    names: tuple[str, ...],
+    limits: tuple[tuple[float, float], ...],
+    before: int,
+) -> tuple[Floats, Floats, tuple[tuple[int, float, float, str], ...]]:
+    """Return values, sizes and limits of parameters, behind `before` other unknowns."""
+    values = np.array([float(system.parameter(name)) for name in names])
+    spans = np.array([high - low for low, high in limits]) if limits else np.zeros(len(names))
+    sizes = np.maximum(np.abs(values), spans)
+    ends = tuple(
+        (before + j, low, high, name)
+        for j, (name, (low, high)) in enumerate(zip(names, limits, strict=False))
+    )
+    return values, np.where(sizes > 0.0, sizes, 1.0), ends
+
+
+class _Equations(Protocol):
+    """What Newton's method solves."""
+
+    @property
+    def scale(self) -> Floats: ...
+
+    def residual(self, u: Floats) -> Floats: ...
+
+    def jacobian(self, u: Floats) -> Floats: ...
+
+    def moved(self, u: Floats, step: Floats) -> Floats: ...
+
+
+class _WithPeriod(Protocol):
+    """Equations whose last unknowns are parameters that may change the period of a force."""
+
+    @property
+    def period(self) -> Period: ...
+
+    @property
+    def parameters(self) -> tuple[str, ...]: ...
+
+    @property
+    def scale(self) -> Floats: ...
+
+    def period_at(self, u: Floats) -> float: ...
+
+
+def period_by(problem: _WithPeriod, u: Floats) -> Floats:
+    """Return (q,) derivatives of the period of the force with respect to the parameters."""
+    q = len(problem.parameters)
+    found = np.zeros(q)
+    if not callable(problem.period):
+        return found
+    for j in range(q):
+        at = u.size - q + j
+        # the step is shorter next to a bound of the model
+        for fraction in (1e-3, 1e-4, 1e-5, 1e-6):
+            try:
+                found[j] = _period_difference(problem, u, at, fraction * float(problem.scale[at]))
+                break
+            except ModelError:
+                if fraction == 1e-6:
+                    raise
+    return found
+
+
+def _period_difference(problem: _WithPeriod, u: Floats, at: int, step: float) -> float:
+    """Return a central difference of fourth order of the period."""
+    total = 0.0
+    for weight, distance in ((2.0 / 3.0, 1.0), (-1.0 / 12.0, 2.0)):
+        for sign in (1.0, -1.0):
+            there = u.copy()
+            there[at] += sign * distance * step
+            total += sign * weight * problem.period_at(there) / step
+    return total
+
+
 def _undefined(got: str) -> ModelError:
     needs, why = "arcs that have derivatives", "shooting needs the derivatives of every arc."
     return ModelError("find_cycle", got, needs, why, "start from another guess.")
 
 
-def closed(problem: Shooting, u: Floats) -> Ended:
+def closed(problem: _Equations, u: Floats) -> Ended:
     """Return what Newton's method with halved steps makes of a guess.
 
     Raises

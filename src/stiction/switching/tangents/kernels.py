@@ -63,6 +63,8 @@ _ROUNDED = 1e-10
 _FLOOR = 1e-8
 _EPS = 2.220446049250313e-16
 _FARTHEST = 1e7
+# rounding of a state over that of a field
+_AMPLIFIED = 0.25
 # terms of a series below this fraction are left out; the largest norm of A times an interval
 _NEGLIGIBLE, _LARGEST, _TINY = 1e-14, 4.0, 1e-100
 
@@ -238,7 +240,11 @@ def derivatives(
             _difference(w, s, what, j, d, free, v.work[0])
             largest = 0.0
             for c in range(count):
-                largest = max(largest, abs(a[LATER, c]) / (a[SCALE, c] if what < 0 else 1.0))
+                total = abs(a[LATER, c])
+                for e in range(min(j, n) if what < 0 else 0):
+                    # rounding of the states, which the field amplifies
+                    total += _AMPLIFIED * abs(out[c, e] * a[TRIAL, e])
+                largest = max(largest, total / (a[SCALE, c] if what < 0 else 1.0))
             _difference(w, s, what, j, 2.0 * d, free, v.work[1])
             (off, size), pairs, noise = _agree(w, what, v, 1), 1, 20.0 * _EPS * largest / d
             if not off <= _RESOLVED * size + noise:

@@ -1,0 +1,200 @@
+"""Curves of bifurcations of periodic orbits in two parameters.
+
+The equations of an orbit hold together with the condition of the bifurcation: a test function of
+the multipliers, or the condition of a sliding bifurcation, see `sliding`.
+
+Source: Kuznetsov 2004, section 10.3; Dercole and Kuznetsov 2005.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.errors import ModelError, SolveError, explain
+from stiction.numerics.continuation import Dense, corrected, place_at, trace
+from stiction.studies.cycles.bifurcations import TESTS, Bifurcation, same_order, verified
+from stiction.studies.cycles.cycle import Cycle, around, cycle_of
+from stiction.studies.cycles.shooting import Shooting
+from stiction.studies.cycles.sliding import SlidingOrbit
+
+__all__ = ["BifurcationCurve", "bifurcation_curve"]
+
+Floats = npt.NDArray[np.float64]
+Spans = tuple[tuple[float, float], tuple[float, float]]
+
+# step of the differences of test functions in scaled unknowns
+_STEP = 1e-5
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class BifurcationCurve:
+    """A curve of bifurcations of periodic orbits in two parameters.
+
+    Parameters
+    ----------
+    kind : of the bifurcation
+    parameters : names of both
+    values : (k, 2) of the parameters, in order along the curve
+    periods : (k,) of the orbits [s, or the system's unit of time]
+    states : (k, n) states of the orbits at the critical event, at the first node without one
+    ends : why the curve ended at its first and at its last point
+    """
+
+    kind: str
+    parameters: tuple[str, str]
+    values: Floats
+    periods: Floats
+    states: Floats
+    ends: tuple[str, str]
+
+    def __repr__(self) -> str:
+        """Return the kind, the ranges and the ends."""
+        spans = [
+            f"{name} = {column.min():.6g} to {column.max():.6g}"
+            for name, column in zip(self.parameters, self.values.T, strict=True)
+        ]
+        return (
+            f"<BifurcationCurve: {self.kind}, {len(self.values)} points, {', '.join(spans)}\n"
+            f"  first end: {self.ends[0]}\n"
+            f"  last end: {self.ends[1]}>"
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class _CriticalOrbit:
+    """The equations of an orbit and a test function of its multipliers; a `VectorProblem`."""
+
+    base: Shooting
+    kind: str
+
+    @property
+    def scale(self) -> Floats:
+        return self.base.scale
+
+    @property
+    def limits(self) -> tuple[tuple[int, float, float, str], ...]:
+        return self.base.limits
+
+    def cycle(self, u: Floats) -> Cycle:
+        """Return the orbit."""
+        return cycle_of(self.base, u, float(np.abs(self.base.residual(u)).max()), 0)
+
+    def test(self, u: Floats) -> float:
+        """Return the test function, 0 at the bifurcation."""
+        cycle = self.cycle(u)
+        return TESTS[self.kind](cycle) / float(np.prod(1.0 + np.abs(cycle.multipliers)))
+
+    def residual(self, u: Floats) -> Floats:
+        return np.append(self.base.residual(u), self.test(u))
+
+    def tolerance(self, u: Floats) -> float:
+        return 0.0
+
+    def linearised(self, u: Floats) -> Dense:
+        """Return the derivatives; those of the test function along solutions of the base alone.
+
+        What is left out vanishes with the residual of the base.
+        """
+        jacobian = self.base.jacobian(u) * self.scale
+        free = np.linalg.svd(jacobian)[2][len(jacobian) :]
+        slopes = [
+            self.test(self.moved(u, _STEP * way)) - self.test(self.moved(u, -_STEP * way))
+            for way in free
+        ]
+        return Dense(np.vstack([jacobian, np.array(slopes) @ free / (2.0 * _STEP)]))
+
+    def moved(self, u: Floats, step: Floats) -> Floats:
+        return self.base.moved(u, step)
+
+
+def bifurcation_curve(
+    one: Bifurcation, parameters: tuple[str, str], spans: Spans, step: float, most: int
+) -> BifurcationCurve:
+    """Return the curve of a bifurcation in two parameters, in both directions.
+
+    Raises
+    ------
+    SolveError : if the bifurcation has no equations, or they are not met at its orbit.
+
+    Verified by: tests/exact/test_bifurcation_curves.py::test_den_hartog
+    """
+    problem: Any
+    cycle = one.cycle
+    if one.kind in TESTS:
+        base, u = around(
+            cycle.system,
+            cycle.method,
+            cycle.fractions,
+            cycle.nodes,
+            cycle.force_period,
+            cycle.period,
+            parameters,
+            spans,
+        )
+        problem = _CriticalOrbit(base, one.kind)
+    elif one.equations is not None:
+        solved, u = one.equations
+        problem, u = solved.with_limits(u, parameters, spans)
+    else:
+        needs, why = "a bifurcation whose equations were solved", "the curve begins at a solution."
+        try_ = "take a fold, flip, Neimark-Sacker or sliding bifurcation of a flow."
+        raise SolveError(explain("continue_cycle", f"a {one.kind}", needs, why, try_))
+    start = _started(problem, u)
+    if start is None:
+        needs, why = "an orbit at the bifurcation", "the curve begins there."
+        raise SolveError(explain("continue_cycle", "no solution", needs, why, "smaller steps."))
+    halves = [
+        _checked(problem, one.kind, *trace(problem, start, sense, step=step, most=most))
+        for sense in (-1.0, 1.0)
+    ]
+    (back, first), (ahead, last) = halves
+    points = [*reversed(back[1:]), *ahead] if first != "the curve is closed" else back
+    return BifurcationCurve(
+        one.kind,
+        parameters,
+        np.array([u[-2:] for u in points]),
+        np.array([_plain(problem).period_at(u) for u in points]),
+        np.array([_state(problem, u) for u in points]),
+        (first, last),
+    )
+
+
+def _plain(problem: Any) -> Any:
+    return problem.base if isinstance(problem, _CriticalOrbit) else problem
+
+
+def _state(problem: Any, u: Floats) -> Floats:
+    if isinstance(problem, SlidingOrbit):
+        return np.array(problem.states(u)[problem.critical.at])
+    return np.array(problem.base.nodes(u)[0])
+
+
+def _started(problem: Any, u: Floats) -> Floats | None:
+    """Return the solution next to the unknowns of a bifurcation."""
+    try:
+        place = place_at(problem, u)
+        new = corrected(problem, place, place.tangent, np.zeros(u.size))
+    except (ModelError, np.linalg.LinAlgError):
+        return None
+    return None if new is None else new.u
+
+
+def _checked(
+    problem: Any, kind: str, points: list[Floats], reason: str
+) -> tuple[list[Floats], str]:
+    """Return the points up to the first at which the orbit has another bifurcation as well."""
+    order = None
+    for k, u in enumerate(points):
+        if isinstance(problem, SlidingOrbit):
+            good = problem.valid(u)
+        else:
+            cycle = problem.cycle(u)
+            order = cycle.order if order is None else order
+            good = same_order(cycle.order, order) and verified(kind, cycle)
+        if not good:
+            return points[:k] or points[:1], "another bifurcation of the same orbit is next"
+    return points, reason

@@ -1,0 +1,393 @@
+"""Sliding bifurcations of periodic orbits as regular solutions of equations.
+
+An orbit is a list of segments, each in one mode, from event to event. At a sliding bifurcation a
+segment of the richer side has shrunk to length zero. It is left out, and the event function that
+ended it must vanish as well. With L_b h the rate of h by the field of mode b:
+
+    crossing-sliding    a crosses to b where L_b h = 0
+    switching-sliding   a arrives and slides where L_b h = 0
+    grazing(-sliding)   a reaches h = 0 where L_a h = 0
+    adding-sliding      a sliding segment reaches L_a h = 0 where the rate of L_a h vanishes
+
+Source: di Bernardo et al. 2008, section 8.1 (conditions); Dercole and Kuznetsov 2005 (as boundary
+value problems).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.core.method import method_for
+from stiction.core.tangents import EventTangent
+from stiction.errors import ModelError, SolveError
+from stiction.numerics.continuation import Dense
+from stiction.studies.cycles.bifurcations import Merged
+from stiction.studies.cycles.cycle import Cycle
+from stiction.studies.cycles.shooting import (
+    Period,
+    closed,
+    parameter_unknowns,
+    period_by,
+    system_with,
+)
+from stiction.switching.model import SwitchingSystem
+from stiction.switching.tangents.segments import SegmentEnd, SegmentFlow
+
+__all__ = ["SlidingOrbit", "sliding_orbit"]
+
+Floats = npt.NDArray[np.float64]
+
+_LABEL = re.compile(r"(?:cross|slide|leave) (\d+): (\S+) to (\S+)")
+_SIGNS = {"+": 1.0, "-": -1.0, "slide": 0.0}
+# points inside a segment at which its mode is verified, and the error of event functions there
+_SAMPLES, _OUTSIDE = 24, 1e-7
+
+
+class Break(NamedTuple):
+    """Where a segment ends and the next one begins.
+
+    Attributes
+    ----------
+    surface : from 0
+    what : event function that vanishes there in the mode before, see `flow.rates.event_values`
+    after : sign of the surface in the next segment, 0 for sliding
+    """
+
+    surface: int
+    what: int
+    after: float
+
+
+class Critical(NamedTuple):
+    """The condition of a bifurcation at the start of segment `at`.
+
+    Attributes
+    ----------
+    sides : (m,) signs of the mode whose event function `what` is meant
+    turning : whether the rate of the event function along the orbit vanishes instead of itself
+    """
+
+    at: int
+    sides: Floats
+    what: int
+    turning: bool
+
+
+@dataclass(frozen=True, eq=False)
+class SlidingOrbit:
+    """The equations of an orbit at a sliding bifurcation; a `VectorProblem`.
+
+    The unknowns are the states at the breaks, the times of the breaks (of all but the first, and
+    the period, for an autonomous system), and the parameters.
+
+    Parameters
+    ----------
+    breaks : s of them; segment j begins at break j
+    sides : (s, m) modes of the segments
+    sizes : (n,) of the states
+    weights : (s + 1,) sizes of the event functions
+    """
+
+    system: Any
+    method: Any
+    period: Period
+    parameters: tuple[str, ...]
+    breaks: tuple[Break, ...]
+    sides: Floats
+    critical: Critical
+    sizes: Floats
+    weights: Floats
+    scale: Floats
+    limits: tuple[tuple[int, float, float, str], ...] = ()
+
+    @property
+    def count(self) -> int:
+        """Number of segments."""
+        return len(self.breaks)
+
+    @property
+    def n(self) -> int:
+        """Number of states."""
+        return int(self.sizes.size)
+
+    def system_at(self, u: Floats) -> Any:
+        """Return the system with the parameters of u."""
+        return self._systems(*u[u.size - len(self.parameters) :].tolist())
+
+    def flow_at(self, u: Floats) -> SegmentFlow:
+        """Return the segments of the system with the parameters of u."""
+        flow: SegmentFlow = self._flows(*u[u.size - len(self.parameters) :].tolist())
+        return flow
+
+    @functools.cached_property
+    def _systems(self) -> Any:
+        made = functools.partial(system_with, self.system, self.parameters)
+        return functools.lru_cache(maxsize=8)(made)
+
+    @functools.cached_property
+    def _flows(self) -> Any:
+        def flow(*values: float) -> SegmentFlow:
+            return SegmentFlow(self._systems(*values), self.method, self.parameters)
+
+        return functools.lru_cache(maxsize=8)(flow)
+
+    def period_at(self, u: Floats) -> float:
+        """Return the period."""
+        if self.period is None:
+            return float(u[(self.n + 1) * self.count - 1])
+        if callable(self.period):
+            return float(self.period(self.system_at(u)))
+        return float(self.period)
+
+    def states(self, u: Floats) -> Floats:
+        """Return (s, n) the states at the breaks."""
+        return u[: self.n * self.count].reshape(self.count, self.n)
+
+    def times(self, u: Floats) -> Floats:
+        """Return (s + 1,) the times of the breaks; the last is the first and a period."""
+        given = u[self.n * self.count : (self.n + 1) * self.count]
+        if self.period is None:
+            return np.append(0.0, given)
+        return np.append(given, given[0] + self.period_at(u))
+
+    def with_limits(
+        self, u: Floats, parameters: tuple[str, ...], limits: tuple[tuple[float, float], ...]
+    ) -> tuple[SlidingOrbit, Floats]:
+        """Return the same equations with these unknown parameters, and the unknowns."""
+        system = self.system_at(u)
+        fixed = (self.n + 1) * self.count
+        values, spans, ends = parameter_unknowns(system, parameters, limits, fixed)
+        scale = np.concatenate([self.scale[:fixed], spans])
+        made = dataclasses.replace(
+            self, system=system, parameters=parameters, scale=scale, limits=ends
+        )
+        return made, np.concatenate([u[:fixed], values])
+
+    # ---- a VectorProblem
+
+    def residual(self, u: Floats) -> Floats:
+        """Return gaps of states, event functions and the critical condition, over their sizes."""
+        states, ends, events = self.states(u), self._segments(u), self._conditions(u)
+        gaps = [
+            (states[(j + 1) % self.count] - end.final) / self.sizes for j, end in enumerate(ends)
+        ]
+        return np.concatenate([*gaps, np.array([value for value, _ in events])])
+
+    def jacobian(self, u: Floats) -> Floats:
+        """Return the derivatives of the residual by the unknowns."""
+        n, s, q = self.n, self.count, len(self.parameters)
+        ends, events = self._segments(u), self._conditions(u)
+        by_time = np.zeros((s + 1, u.size))
+        if self.period is None:
+            by_time[np.arange(1, s + 1), n * s + np.arange(s)] = 1.0
+        else:
+            by_time[np.arange(s), n * s + np.arange(s)] = 1.0
+            by_time[s] = by_time[0]
+            by_time[s, u.size - q :] += period_by(self, u)
+        out = np.zeros((n * s + s + 1, u.size))
+        for j, end in enumerate(ends):
+            rows, after = slice(n * j, n * (j + 1)), (j + 1) % s
+            out[rows, n * after : n * (after + 1)] += np.eye(n)
+            out[rows, n * j : n * (j + 1)] -= end.by[:, :n]
+            out[rows] -= np.outer(end.by[:, n], by_time[j]) + np.outer(end.rate, by_time[j + 1])
+            out[rows, u.size - q :] -= end.by[:, n + 1 :]
+            out[rows] /= self.sizes[:, None]
+        places = [*(((j + 1) % s, j + 1) for j in range(s)), (self.critical.at,) * 2]
+        for row, ((at, time), (_, by)) in enumerate(zip(places, events, strict=True)):
+            line = out[n * s + row]
+            line[n * at : n * (at + 1)] += by[:n]
+            line += by[n] * by_time[time]
+            line[u.size - q :] += by[n + 1 :]
+        return out
+
+    def tolerance(self, u: Floats) -> float:
+        """Return 0: moves decide what is solved."""
+        return 0.0
+
+    def linearised(self, u: Floats) -> Dense:
+        """Return the derivatives by scaled unknowns."""
+        return Dense(self.jacobian(u) * self.scale)
+
+    def moved(self, u: Floats, step: Floats) -> Floats:
+        """Return u after a scaled step."""
+        return np.asarray(u + self.scale * step)
+
+    def valid(self, u: Floats) -> bool:
+        """Return whether each segment stays within the region of its mode."""
+        times, plain = self.times(u), SegmentFlow(self.system_at(u), self.method, ())
+        for j, x in enumerate(self.states(u)):
+            start, end = float(times[j]), float(times[j + 1])
+            margins = plain.margins(self.sides[j], x, start, end, _SAMPLES)
+            if not (margins > -_OUTSIDE * np.abs(margins).max(axis=0)).all():
+                return False
+        return True
+
+    # ---- what the equations consist of
+
+    def _segments(self, u: Floats) -> tuple[SegmentEnd, ...]:
+        found: tuple[SegmentEnd, ...] = self._cached(u.tobytes())[0]
+        return found
+
+    def _conditions(self, u: Floats) -> tuple[tuple[float, Floats], ...]:
+        found: tuple[tuple[float, Floats], ...] = self._cached(u.tobytes())[1]
+        return found
+
+    @functools.cached_property
+    def _cached(self) -> Any:
+        return functools.lru_cache(maxsize=4)(self._computed)
+
+    def _computed(
+        self, raw: bytes
+    ) -> tuple[tuple[SegmentEnd, ...], tuple[tuple[float, Floats], ...]]:
+        u = np.frombuffer(raw)
+        flow, states, times = self.flow_at(u), self.states(u), self.times(u)
+        ends, events = [], []
+        for j, sides in enumerate(self.sides):
+            ends.append(flow.segment(sides, states[j], float(times[j]), float(times[j + 1])))
+            after = (j + 1) % self.count
+            what, weight = self.breaks[after].what, self.weights[j]
+            value, by = flow.condition(sides, what, states[after], float(times[j + 1]))
+            events.append((value / weight, by / weight))
+        value, by = self._critical(u, flow, states[self.critical.at], times[self.critical.at])
+        events.append((value / self.weights[-1], by / self.weights[-1]))
+        return tuple(ends), tuple(events)
+
+    def _critical(self, u: Floats, flow: SegmentFlow, x: Floats, t: float) -> tuple[float, Floats]:
+        one = self.critical
+        if not one.turning:
+            return flow.condition(one.sides, one.what, x, float(t))
+        others = []
+        for j in range(len(self.parameters)):
+            there, at = u.copy(), u.size - len(self.parameters) + j
+            difference = 1e-6 * float(self.scale[at])
+            there[at] += difference
+            others.append((self.flow_at(there), difference))
+        return flow.turning(one.sides, one.what, x, float(t), others)
+
+
+def sliding_orbit(
+    fewer: Cycle, merged: Merged, parameter: str
+) -> tuple[SlidingOrbit, Floats] | None:
+    """Return the orbit at a sliding bifurcation near an orbit, as a solution; None where it fails.
+
+    Parameters
+    ----------
+    fewer : an orbit on the side that has fewer events
+    merged : the events of the other side that merge there
+
+    Verified by: tests/exact/test_sliding_bifurcations.py::test_parameter_and_kind
+    """
+    if not isinstance(fewer.system, SwitchingSystem):
+        return None
+    try:
+        made = _guess(fewer, merged, parameter)
+        if made is None:
+            return None
+        ended = closed(*made)
+        if not ended.converged or not made[0].valid(ended.u):
+            return None
+    except (ModelError, SolveError, np.linalg.LinAlgError):
+        return None
+    return made[0], ended.u
+
+
+def _guess(fewer: Cycle, merged: Merged, parameter: str) -> tuple[SlidingOrbit, Floats] | None:
+    """Return the equations and a guess of the unknowns."""
+    events, m = list(fewer.events), fewer.system.compiled.m
+    surface, (a, b) = int(merged.contact) - 1, (_SIGNS[merged.before], _SIGNS[merged.between])
+    marginal = _SIGNS[merged.after] if b == 0.0 else b
+    if merged.label is None and a != 0.0:
+        marginal = a
+    labels = [_LABEL.fullmatch(event.label) for event in events]
+    if any(label is None for label in labels):
+        # a kink, or events of several surfaces at once
+        return None
+    if merged.label is None:
+        place = int(np.searchsorted([event.time for event in events], merged.time))
+        events.insert(place, EventTangent(merged.time, "", merged.state, np.empty(0)))
+        labels.insert(place, None)
+    else:
+        same = [k for k, event in enumerate(events) if event.label == merged.label]
+        if not same:
+            return None
+        period = fewer.period
+        place = min(same, key=lambda k: _cyclic(events[k].time - merged.time, period))
+    sides = np.tile(_sides_at_start(fewer), (len(events), 1))
+    breaks = list[Break]()
+    now = sides[0].copy()
+    for k, label in enumerate(labels):
+        if label is None:
+            end = _end_of_sliding(surface, marginal, m) if a == 0.0 else surface
+            breaks.append(Break(surface, end, now[surface]))
+        else:
+            i, after = int(label[1]) - 1, _SIGNS[label[3]]
+            leaves = label[2] == "slide"
+            breaks.append(Break(i, _end_of_sliding(i, after, m) if leaves else i, after))
+            now[i] = after
+        sides[k] = now
+    at = sides[place].copy()
+    at[surface] = 0.0
+    # sliding that touches the end of the sliding region
+    turning = a == 0.0 and merged.label is None
+    critical = Critical(place, at, _end_of_sliding(surface, marginal, m), turning)
+    return _equations(fewer, events, tuple(breaks), sides, critical, parameter)
+
+
+def _equations(
+    fewer: Cycle,
+    events: Sequence[EventTangent],
+    breaks: tuple[Break, ...],
+    sides: Floats,
+    critical: Critical,
+    parameter: str,
+) -> tuple[SlidingOrbit, Floats]:
+    states, times = np.array([event.state for event in events]), [event.time for event in events]
+    largest = np.abs(np.concatenate([states, fewer.nodes])).max(axis=0)
+    sizes = np.where(largest > 1e-6 * largest.max(), largest, max(float(largest.max()), 1e-300))
+    unknown = np.array(times)
+    if fewer.autonomous:
+        unknown = np.append(unknown[1:] - unknown[0], fewer.period)
+    values, spans, _ = parameter_unknowns(fewer.system, (parameter,), (), 0)
+    s = len(events)
+    scale = np.concatenate([np.tile(sizes, s) * np.sqrt(s), np.full(s, fewer.period), spans])
+    problem = SlidingOrbit(
+        fewer.system,
+        method_for(fewer.system, fewer.method),
+        fewer.force_period,
+        (parameter,),
+        breaks,
+        sides,
+        critical,
+        sizes,
+        np.ones(s + 1),
+        scale,
+    )
+    u = np.concatenate([states.ravel(), unknown, values])
+    lines = np.abs(problem.jacobian(u) * scale)[problem.n * s :]
+    weights = np.where(lines.max(axis=1) > 0.0, lines.max(axis=1), 1.0)
+    return dataclasses.replace(problem, weights=weights), u
+
+
+def _end_of_sliding(surface: int, side: float, m: int) -> int:
+    """Return the event function at which sliding ends towards a side."""
+    return surface if side > 0.0 else m + surface
+
+
+def _cyclic(difference: float, period: float) -> float:
+    """Return the distance of two times modulo the period."""
+    off = difference % period
+    return min(off, period - off)
+
+
+def _sides_at_start(cycle: Cycle) -> Floats:
+    """Return (m,) the mode in which an orbit starts."""
+    values = cycle.run(save=2).variables["mode"].values[0]
+    return np.atleast_1d(np.asarray(values, dtype=np.float64)).reshape(-1)

@@ -1,0 +1,1 @@
+"""Equilibria of piecewise-smooth flows, and their branches over a parameter."""

@@ -1,0 +1,292 @@
+"""Equilibria and pseudo-equilibria of a flow, with their eigenvalues.
+
+With the signs s_i of the switching functions an equilibrium obeys f(x; s) = 0. At a
+pseudo-equilibrium some surfaces slide: h_i(x) = 0, and s_i is an unknown multiplier in (-1, 1) of
+the product combination of the fields.
+
+Source: Filippov 1988, section 19; di Bernardo et al. 2008, section 5.1.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.errors import ModelError, SolveError, explain
+from stiction.numerics.checks import numbers
+from stiction.numerics.continuation import Dense
+from stiction.switching.model import MODES, SwitchingSystem
+
+__all__ = ["Balance", "Equilibrium", "equilibrium_of", "find_equilibrium"]
+
+Floats = npt.NDArray[np.float64]
+
+_MOST_ITERATIONS, _MOST_HALVINGS = 60, 12
+_CONVERGED, _NOISE = 1e-14, 1e-9
+# a guess this close to a surface, over the scale, is on it
+_ON_SURFACE = 1e-9
+# central differences of order 6
+_STEPS = (1.0, 2.0, 3.0)
+_WEIGHTS = (3.0 / 4.0, -3.0 / 20.0, 1.0 / 60.0)
+_STEP = 0.015625
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Equilibrium:
+    """An equilibrium of a flow.
+
+    Parameters
+    ----------
+    system : the flow
+    state : (n,)
+    multipliers : (m,) signs of the switching functions; between -1 and 1 where it slides
+    eigenvalues : of the flow linearised there, the largest real part first; of the sliding flow
+        along the surfaces at a pseudo-equilibrium
+    attracting : whether nearby states arrive at the surfaces along which it slides
+    """
+
+    system: SwitchingSystem
+    state: Floats
+    multipliers: Floats
+    eigenvalues: npt.NDArray[np.complex128]
+    attracting: bool
+
+    @property
+    def pseudo(self) -> bool:
+        """Whether it slides on a surface."""
+        return bool((np.abs(self.multipliers) < 1.0).any())
+
+    @property
+    def stable(self) -> bool:
+        """Whether all perturbations decay."""
+        return self.attracting and bool((self.eigenvalues.real < 0.0).all())
+
+    @property
+    def kind(self) -> str:
+        """Node, focus or saddle."""
+        real = self.eigenvalues.real
+        if real.size and real.min() < 0.0 < real.max():
+            return "saddle"
+        return "focus" if (self.eigenvalues.imag != 0.0).any() else "node"
+
+    def __repr__(self) -> str:
+        """Return kind, state and eigenvalues."""
+        names = self.system.state_names
+        state = ", ".join(f"{n} = {v:.9g}" for n, v in zip(names, self.state, strict=True))
+        pseudo = "pseudo-" if self.pseudo else ""
+        stable = "stable" if self.stable else "unstable"
+        return (
+            f"<Equilibrium: {stable} {pseudo}{self.kind}, {state}\n"
+            f"  multipliers {self.multipliers.tolist()}, "
+            f"eigenvalues {', '.join(f'{value:.6g}' for value in self.eigenvalues)}>"
+        )
+
+
+class Balance:
+    """The equations of an equilibrium in a mode: f = 0, and h = 0 on surfaces that slide.
+
+    The unknowns are the state, the multipliers of the sliding surfaces, and a parameter if its
+    name is given. It is a `VectorProblem` of `numerics.continuation`.
+    """
+
+    def __init__(
+        self,
+        system: SwitchingSystem,
+        sides: Floats,
+        parameter: str | None = None,
+        span: float = 0.0,
+        state: Floats | None = None,
+    ) -> None:
+        self.system, self.sides, self.parameter = system, sides, parameter
+        self.sliding = np.flatnonzero(sides == 0.0)
+        self.n = system.compiled.n
+        sizes = np.asarray(system.compiled.scale)
+        if state is not None:
+            sizes = np.maximum(sizes, np.abs(state))
+        scale = [sizes, np.ones(self.sliding.size)]
+        if parameter is not None:
+            scale.append(np.array([max(abs(system.parameter(parameter)), span) or 1.0]))
+        self.scale = np.concatenate(scale)
+        self.limits: tuple[tuple[int, float, float, str], ...] = ()
+        self._last: tuple[float, SwitchingSystem] | None = None
+
+    def system_at(self, u: Floats) -> SwitchingSystem:
+        """Return the flow with the parameter of u."""
+        if self.parameter is None:
+            return self.system
+        value = float(u[-1])
+        if self._last is None or self._last[0] != value:
+            self._last = value, self.system.with_parameter(self.parameter, value)
+        return self._last[1]
+
+    def multipliers(self, u: Floats) -> Floats:
+        """Return (m,) signs, and the multipliers of sliding surfaces."""
+        found = self.sides.copy()
+        found[self.sliding] = u[self.n : self.n + self.sliding.size]
+        return found
+
+    def field(self, u: Floats) -> Floats:
+        """Return the product combination of the fields."""
+        system, x, s, total = self.system_at(u), u[: self.n], self.multipliers(u), np.zeros(self.n)
+        for signs in itertools.product((1.0, -1.0), repeat=self.sliding.size):
+            region = s.copy()
+            region[self.sliding] = signs
+            weight = float(np.prod(0.5 * (1.0 + np.array(signs) * s[self.sliding])))
+            total += weight * system.field(x, region)
+        return total
+
+    def residual(self, u: Floats) -> Floats:
+        """Return the fields and the switching functions of sliding surfaces."""
+        h = self.system_at(u).surfaces_at(u[: self.n])[self.sliding]
+        found = np.concatenate([self.field(u), h])
+        if not np.isfinite(found).all():
+            raise ModelError(
+                "find_equilibrium",
+                "fields that are not finite",
+                "fields that are defined near the equilibrium",
+                "Newton's method evaluates them there.",
+                "start elsewhere.",
+            )
+        return found
+
+    def tolerance(self, u: Floats) -> float:
+        """Return 0: moves decide what is solved."""
+        return 0.0
+
+    def jacobian(self, u: Floats) -> Floats:
+        """Return the derivatives of the residual by the unknowns."""
+        columns = []
+        for j in range(u.size):
+            step, column = _STEP * self.scale[j], np.zeros(self.n + self.sliding.size)
+            points = zip(_STEPS, _WEIGHTS, strict=True)
+            if self.parameter is not None and j == u.size - 1:
+                # each point makes a flow; the tangent needs no more
+                step, points = 1e-3 * step, zip((1.0,), (0.5,), strict=True)
+            for distance, weight in points:
+                move = np.where(np.arange(u.size) == j, distance * step, 0.0)
+                column += weight * (self.residual(u + move) - self.residual(u - move)) / step
+            columns.append(column)
+        return np.array(columns).T
+
+    def linearised(self, u: Floats) -> Dense:
+        """Return the derivatives by scaled unknowns."""
+        return Dense(self.jacobian(u) * self.scale)
+
+    def moved(self, u: Floats, step: Floats) -> Floats:
+        """Return u after a scaled step."""
+        return np.asarray(u + self.scale * step)
+
+    def margins(self, u: Floats) -> Floats:
+        """Return for each surface sign(h) h, or 1 - |multiplier| where it slides."""
+        h, s = self.system_at(u).surfaces_at(u[: self.n]), self.multipliers(u)
+        return np.where(self.sides == 0.0, 1.0 - np.abs(s), self.sides * h)
+
+
+def find_equilibrium(
+    system: SwitchingSystem,
+    guess: Sequence[float] | Floats,
+    mode: str | Sequence[str] | None = None,
+) -> Equilibrium:
+    """Return the equilibrium or pseudo-equilibrium to which Newton's method converges.
+
+    Parameters
+    ----------
+    system : a flow that does not depend on time
+    guess : (n,) a state near it
+    mode : "+", "-" or "slide", for each surface; None takes the sides of the guess, and "slide"
+        where the guess lies on the surface
+
+    Raises
+    ------
+    ModelError : if the input describes no problem.
+    SolveError : if there is none near the guess, or it lies outside the region of the mode.
+
+    Source: di Bernardo et al. 2008, section 5.1.
+    Verified by: tests/exact/test_equilibria_of_flows.py::test_branches_of_linear_flows
+    """
+    where = "find_equilibrium"
+    n, m = system.compiled.n, system.compiled.m
+    if len(system.start_names) != n:
+        needs, why = "a flow that does not depend on time", "an equilibrium is at rest for ever."
+        try_ = "leave the time out of the functions, or use find_cycle."
+        raise ModelError(f"{where}.system", "a flow with a clock", needs, why, try_)
+    why, try_ = "the search starts at one state.", f"give {n} numbers."
+    x = numbers(f"{where}.guess", guess, size=n, per="state", why=why, try_=try_)
+    if mode is None:
+        h = system.surfaces_at(x)
+        reach = np.abs(system.gradient(x)) @ np.maximum(np.abs(x), system.compiled.scale)
+        sides = np.where(np.abs(h) <= _ON_SURFACE * reach, 0.0, np.sign(h))
+    else:
+        words = [mode] if isinstance(mode, str) else list(mode)
+        if len(words) != m or any(word not in MODES for word in words):
+            needs, why = f"{m} of +, - and slide", "each surface has a mode."
+            raise ModelError(f"{where}.mode", repr(mode), needs, why, "leave it out.")
+        sides = np.array([MODES[word] for word in words])
+    problem = Balance(system, sides)
+    u = _solved(problem, np.concatenate([x, np.zeros(problem.sliding.size)]))
+    found = equilibrium_of(problem, u)
+    if not (problem.margins(u) > 0.0).all():
+        got = f"a virtual one, {found.state.tolist()} with multipliers {found.multipliers.tolist()}"
+        needs, why = "an equilibrium in the region of its mode", "the other field holds there."
+        raise SolveError(explain(where, got, needs, why, "try another mode."))
+    return found
+
+
+def _solved(problem: Balance, u: Floats) -> Floats:
+    """Return the solution that Newton's method with halved steps finds."""
+    residual = problem.residual(u)
+    for _ in range(_MOST_ITERATIONS):
+        jacobian = problem.jacobian(u) * problem.scale
+        move = np.asarray(np.linalg.lstsq(jacobian, -residual, rcond=1e-13)[0], dtype=np.float64)
+        size, fraction, new = float(np.abs(move).max()), 1.0, None
+        if not np.isfinite(size):
+            break
+        for _ in range(_MOST_HALVINGS):
+            there = problem.moved(u, fraction * move)
+            try:
+                ahead = problem.residual(there)
+            except ModelError:
+                fraction *= 0.5
+                continue
+            if float(np.linalg.norm(ahead)) < float(np.linalg.norm(residual)):
+                new = there, ahead
+                break
+            fraction *= 0.5
+        if new is None:
+            if size <= _NOISE:
+                return u
+            break
+        u, residual = new
+        if size <= _CONVERGED:
+            return u
+    got, needs = f"no convergence, at the state {u[: problem.n].tolist()}", "an equilibrium nearby"
+    why, try_ = "Newton's method ends where x' vanishes.", "start nearer, or give the mode."
+    raise SolveError(explain("find_equilibrium", got, needs, why, try_))
+
+
+def equilibrium_of(problem: Balance, u: Floats) -> Equilibrium:
+    """Return the equilibrium at a solution of the equations.
+
+    Where a surface slides, its multiplier follows from h' = 0, so that the sliding flow has the
+    derivatives F_x - F_s (grad h F_s)^-1 grad h F_x along the surface.
+    """
+    n, r = problem.n, problem.sliding.size
+    jacobian = problem.jacobian(u)
+    flow, attracting = jacobian[:n, :n], True
+    if r:
+        by_multiplier, normals = jacobian[:n, n : n + r], jacobian[n:, :n]
+        across = normals @ by_multiplier
+        attracting = bool((np.linalg.eigvals(across).real < 0.0).all())
+        flow = flow - by_multiplier @ np.linalg.lstsq(across, normals @ flow, rcond=None)[0]
+        along = np.linalg.svd(normals * problem.scale[:n])[2][r:].T
+        scaled = flow * problem.scale[:n] / problem.scale[:n, None]
+        flow = along.T @ scaled @ along
+    values = np.linalg.eigvals(flow).astype(np.complex128)
+    order = np.argsort(-values.real, kind="stable")
+    return Equilibrium(
+        problem.system_at(u), u[:n].copy(), problem.multipliers(u), values[order], attracting
+    )

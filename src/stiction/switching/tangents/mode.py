@@ -1,0 +1,160 @@
+"""The workspace of derivatives in one mode: field, event functions and their gradients."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.errors import ModelError, nearest
+from stiction.switching.flow.records import Flow
+from stiction.switching.flow.state import GRAD, LATER, TRIAL, Y
+from stiction.switching.flow.surfaces import begin_mode
+from stiction.switching.flow.trajectory import Tolerance
+from stiction.switching.model import Compiled, SwitchingSystem
+from stiction.switching.tangents.segment_kernels import Stencil, Variation, derivatives, evaluate
+from stiction.switching.tangents.segment_parameters import stencil_of
+
+if TYPE_CHECKING:
+    from stiction.switching.methods import EventDriven
+
+__all__ = ["ModeFlow"]
+
+Floats = npt.NDArray[np.float64]
+
+# derivatives are integrated to the tolerance of the run, and no finer than differences resolve
+_FINEST = 1e-12
+_STENCILS: weakref.WeakKeyDictionary[Compiled, dict[tuple[str, ...], Stencil]] = (
+    weakref.WeakKeyDictionary()
+)
+
+
+class ModeFlow:
+    """The flow in a mode that is set, with the derivatives of states in given directions.
+
+    Parameters
+    ----------
+    to : directions; `x0` stands for all components of the start
+    clock : whether the clock is one of these components
+    """
+
+    def __init__(
+        self,
+        system: SwitchingSystem,
+        method: EventDriven,
+        to: Sequence[str],
+        *,
+        clock: bool = False,
+    ) -> None:
+        self.system = system
+        self.n = system.compiled.n
+        self.free = len(system.start_names)
+        tolerance = Tolerance(method.rtol, method.atol)
+        self.tol = max(method.rtol, _FINEST)
+        self.flow = Flow(system.compiled, tolerance.array(), np.empty(0), 2, energies=False)
+        self.flow.progress.t_end = np.inf
+        self.names, seeds, parameters = self._directions(tuple(to), self.n if clock else self.free)
+        self.stencil = _stencil(system, parameters, self.flow.p)
+        n, m, q = self.n, len(self.names), len(parameters)
+        self.q = q
+        index = {name: i for i, name in enumerate(parameters)}
+        self.variation = Variation(
+            states=np.zeros((n, 1 + m)),
+            stages=np.zeros((13, n, 1 + m)),
+            trial=np.zeros((n, 1 + m)),
+            jacobian=np.zeros((n, n + q)),
+            work=np.zeros((2, n)),
+            noise=np.zeros(n + q),
+            level=np.zeros(n + q, dtype=np.int64),
+            parameter=np.array([index.get(name, -1) for name in self.names], dtype=np.int64),
+        )
+        self.states = np.asarray(self.variation.states)
+        for d, c in enumerate(seeds):
+            if c >= 0:
+                self.states[c, 1 + d] = 1.0
+
+    def _directions(
+        self, to: tuple[str, ...], components: int
+    ) -> tuple[tuple[str, ...], list[int], tuple[str, ...]]:
+        """Return names, the component of the start that each is or -1, and the parameters."""
+        every = [f"x0[{i}]" for i in range(components)]
+        names = [one for name in to for one in (every if name == "x0" else [name])]
+        seeds = [every.index(name) if name in every else -1 for name in names]
+        for name, seed in zip(names, seeds, strict=True):
+            if seed < 0 and name.startswith("x0["):
+                raise ModelError(
+                    "tangents.to",
+                    repr(name),
+                    ", ".join(every),
+                    "they are the states of a start.",
+                    nearest(name, every),
+                )
+        parameters = [name for name, seed in zip(names, seeds, strict=True) if seed < 0]
+        return tuple(names), seeds, tuple(dict.fromkeys(parameters))
+
+    # ---- the mode
+
+    def _set_mode(self, x: Floats, t: float, sides: Floats) -> None:
+        flow, n = self.flow, self.n
+        for row in (Y, TRIAL):
+            flow.vectors[row, :n], flow.vectors[row, n] = x, t
+        flow.sides[:] = sides
+        begin_mode(flow.work)
+        flow.vectors[TRIAL, :n], flow.vectors[TRIAL, n] = x, t
+
+    def _field(self, x: Floats, t: float) -> Floats:
+        """Return x' in the present mode."""
+        rows, n = self.flow.vectors, self.n
+        rows[TRIAL, :n], rows[TRIAL, n] = x, t
+        evaluate(self.flow.work, -1, TRIAL)
+        return np.array(rows[LATER, :n])
+
+    def _gradient(self, what: int, x: Floats, t: float) -> Floats:
+        """Return (n + q,) derivatives of an event function in states and parameters."""
+        rows, n = self.flow.vectors, self.n
+        rows[TRIAL, :n], rows[TRIAL, n] = x, t
+        out = np.zeros((1, n + self.q))
+        derivatives(self.flow.work, self.stencil, what, self.variation, out, n + self.q)
+        return np.array(out[0])
+
+    def _gradient_of_h(self, i: int, x: Floats, t: float) -> Floats:
+        """Return (n + q,) derivatives of the switching function of surface i."""
+        sides = self.flow.sides.copy()
+        self.flow.sides[:] = np.where(np.arange(sides.size) == i, 1.0, sides)
+        found = self._gradient(i, x, t)
+        self.flow.sides[:] = sides
+        return found
+
+    def _along(self, gradient: Floats) -> Floats:
+        """Return (m,) how an event function changes along the directions."""
+        index, n = np.asarray(self.variation.parameter), self.n
+        found: Floats = gradient[:n] @ self.states[:, 1:]
+        found[index >= 0] += gradient[n + index[index >= 0]]
+        return found
+
+    def _check_planes(self, states: Sequence[Floats]) -> None:
+        """Take gradients at every state where the surfaces are no planes after all."""
+        flow, m, n = self.flow, self.system.compiled.m, self.n
+        if flow.progress.plane != 2:
+            return
+        plane = flow.vectors[GRAD, : m * n].reshape(m, n)
+        off = max(float(np.abs(self.system.gradient(x) - plane).max()) for x in states)
+        if off > 1e-9 * float(np.abs(plane).max()):
+            flow.progress.plane = 0
+
+    def _speed(self, gradient: Floats, field: Floats) -> float:
+        """Return |grad e| |f|, in units of the sizes of the states."""
+        scale = np.asarray(self.system.compiled.scale)
+        normal = np.linalg.norm(gradient[: self.n] * scale)
+        return float(normal * np.linalg.norm(field / scale))
+
+
+def _stencil(system: SwitchingSystem, names: tuple[str, ...], numbers: Floats) -> Stencil:
+    """Return the parameters at the points of differences; they are computed once for a system."""
+    known = _STENCILS.setdefault(system.compiled, {})
+    if names not in known:
+        known[names] = stencil_of(system, names, numbers)
+    return known[names]._replace(numbers=numbers)
