@@ -164,6 +164,26 @@ def test_what_may_and_must_rest():
     assert "no admissible forces" in repr(rest)
 
 
+def test_a_wedge_tips_over_its_nearer_toe():
+    """Gravity turned to the right tips it over the right toe, to the left over the left one."""
+    corners = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
+    for mirror, toe in ((1.0, 2.0), (-1.0, 1.0)):
+        wedge = B.RigidBody(B.Polygon(corners * [mirror, 1.0]), position=[0.0, 1.0 / 3.0])
+        system = B.RigidBodies([wedge], [B.Support()], law=st.Coulomb(5.0))
+        assert B.steepest_rest(system) == pytest.approx(math.atan(toe), abs=1e-9)
+        for angle, rests in ((0.99, True), (1.01, False)):
+            tilt = angle * math.atan(toe)
+            gravity = [G * math.sin(tilt), -G * math.cos(tilt)]
+            turned = B.RigidBodies([wedge], [B.Support()], gravity=gravity, law=st.Coulomb(5.0))
+            assert B.rests(turned).may is rests
+
+
+def test_what_touches_nothing_may_not_rest():
+    box = B.RigidBody(position=[0.0, 2.0])
+    assert not B.rests(B.RigidBodies([box], [B.Support()])).may
+    assert B.rests(B.RigidBodies([box], gravity=[0.0, 0.0])).may
+
+
 def test_tilts_are_of_weights_alone():
     box = B.RigidBody(position=[0.0, 0.5], moment=1.0)
     with pytest.raises(st.ModelError, match="gravity alone"):

@@ -16,6 +16,7 @@ from stiction.numerics.arrays import Matrix, Struct, Table, Vector
 from stiction.numerics.jit import kernel
 
 __all__ = [
+    "CORNERS_MOST",
     "DISC",
     "HALF_PLANE",
     "POLYGON",
@@ -27,8 +28,9 @@ __all__ = [
 
 DISC, POLYGON, HALF_PLANE = 0, 1, 2
 
-# between polygons: features of an edge that another polygon lies on
-_CORNERS_MOST = 4096
+# most corners of a polygon; features of corners beside those of edges, and of the second polygon's
+# edges beside those of the first's, are numbered from here on
+CORNERS_MOST = 4096
 
 
 class Surface(Struct):
@@ -58,7 +60,8 @@ class Contact(Struct):
     feature : which corner or part of an edge it is, so that it is known again in the next step
     gap : > 0 open [m]
     normal : unit vector from second to first
-    arm_first, arm_second : from the centres to the points of contact [m]
+    arm_first, arm_second : from the centres to the point of contact [m]: between two bodies halfway
+        in the gap, on a support to the nearest points of both surfaces
     """
 
     first: int
@@ -104,7 +107,15 @@ def find_contacts(
             # the reach of a half plane is infinite
             if dx * dx + dy * dy > far * far:
                 continue
+            begin = count
             count = _of_pair(surfaces, corners, i, j, dx, dy, within, out, count)
+            if j < n_body:
+                # one point for two bodies, halfway between the surfaces: moments balance
+                for k in range(begin, min(count, out.shape[0])):
+                    for e in range(2):
+                        half = 0.5 * out[k].gap * out[k].normal[e]
+                        out[k].arm_first[e] -= half
+                        out[k].arm_second[e] += half
     return count
 
 
@@ -142,9 +153,9 @@ def _of_pair(
         r, s = surfaces[i].radius, surfaces[j].radius
         distance = math.sqrt(dx * dx + dy * dy)
         gap = distance - r - s
-        # concentric discs have no normal
-        if gap <= within and distance > 0.0:
-            nx, ny = dx / distance, dy / distance
+        if gap <= within:
+            # concentric discs have no normal: take the upward one
+            nx, ny = (dx / distance, dy / distance) if distance > 0.0 else (0.0, 1.0)
             count = _append(out, count, i, j, 0, gap, nx, ny, -r * nx, -r * ny, s * nx, s * ny)
         return count
     if a == POLYGON and b == POLYGON:
@@ -208,7 +219,7 @@ def _of_disc(
         distance = math.sqrt(nx * nx + ny * ny)
         nx, ny, gap = nx / distance, ny / distance, distance - r
         # of a corner, whichever of its edges it was found by
-        feature = _CORNERS_MOST + (edge if along < 0.0 else after) - start
+        feature = CORNERS_MOST + (edge if along < 0.0 else after) - start
         if gap > within:
             return count
     if swapped:
@@ -286,7 +297,7 @@ def _of_polygons(
         # points on the reference and, a gap away, on the other polygon; arms from both centres
         qx, qy = px + s * ex, py + s * ey
         ox, oy = qx + gap * nx - dx, qy + gap * ny - dy
-        feature = 2 * ((edge - start) + (_CORNERS_MOST if on_second else 0)) + side
+        feature = 2 * ((edge - start) + (CORNERS_MOST if on_second else 0)) + side
         if on_second:
             count = _append(out, count, i, j, feature, gap, nx, ny, ox, oy, qx, qy)
         else:

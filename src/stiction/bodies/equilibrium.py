@@ -94,6 +94,8 @@ def is_balanced(system: RigidBodies) -> bool:
 def steepest_rest(system: RigidBodies) -> float:
     """Return the largest angle by which gravity may turn, to the right, while the bodies may rest.
 
+    It turns against the clock: gravity that points down then has a part to the right.
+
     The bodies and supports are tilted together. nan if they may not rest untilted.
 
     Returns
@@ -115,7 +117,7 @@ def steepest_rest(system: RigidBodies) -> float:
     turned = np.zeros_like(loads)
     down = loads.reshape(-1, 3)
     turned.reshape(-1, 3)[:, 0], turned.reshape(-1, 3)[:, 1] = -down[:, 1], down[:, 0]
-    found = _programme(system, rows, np.stack([-loads, turned], axis=1) / scale)
+    found = _programme(system, rows, np.stack([-loads, -turned], axis=1) / scale)
     return float("nan") if found is None else float(np.arctan(found[-1]))
 
 
@@ -141,6 +143,9 @@ def _programme(system: RigidBodies, rows: Floats, right: Floats) -> Floats | Non
     from scipy.optimize import linprog
 
     count = rows.shape[1] // 2
+    if count == 0:
+        # without contacts only loads that vanish are balanced
+        return None if right.any() else np.zeros(right.shape[1] - 1)
     scaled = rows.copy()
     # moments over the sizes of the bodies, so that all equations are forces
     sizes = np.array([body.shape.reach for body in system.bodies])

@@ -8,11 +8,13 @@ clock.
 
 from __future__ import annotations
 
+import numpy as np
+
 from stiction.bodies.contact_kernels import Contact
 from stiction.numerics.arrays import Integers, Matrix, Stack, Table
 from stiction.numerics.jit import kernel
 
-__all__ = ["add_impulses", "contact_matrix", "contact_rows", "contact_velocities"]
+__all__ = ["add_impulses", "contact_matrix", "contact_rows", "contact_velocities", "group_contacts"]
 
 
 @kernel
@@ -22,6 +24,38 @@ def _row(c: Contact, of_first: bool, tangential: bool) -> tuple[float, float, fl
     x, y = (c.normal[1], -c.normal[0]) if tangential else (c.normal[0], c.normal[1])
     turn = arm[0] * y - arm[1] * x
     return (x, y, turn) if of_first else (-x, -y, -turn)
+
+
+@kernel(allocates=True)
+def group_contacts(contacts: Table[Contact], n_body: int, out: Integers) -> int:
+    """Write the number of the group of each contact; return how many groups there are.
+
+    Contacts of a group act on each other through bodies; supports do not connect them.
+    """
+    parent = np.arange(n_body)
+    for k in range(contacts.shape[0]):
+        a, b = contacts[k].first, contacts[k].second
+        if b >= n_body:
+            continue
+        # the roots of both trees, whose paths are halved on the way
+        while parent[a] != a:
+            parent[a] = parent[parent[a]]
+            a = parent[a]
+        while parent[b] != b:
+            parent[b] = parent[parent[b]]
+            b = parent[b]
+        parent[max(a, b)] = min(a, b)
+    count, number = 0, np.full(n_body, -1)
+    for k in range(contacts.shape[0]):
+        a = contacts[k].first
+        while parent[a] != a:
+            a = parent[a]
+        # groups are numbered in the order of their first contact
+        if number[a] < 0:
+            number[a] = count
+            count += 1
+        out[k] = number[a]
+    return count
 
 
 @kernel

@@ -152,8 +152,8 @@ class RigidBodies(Declared):
 
     @functools.cached_property
     def size(self) -> float:
-        """Smallest distance of the farthest point of a body from its centre [m]."""
-        return min(body.shape.reach for body in self.bodies)
+        """Smallest thickness of a body [m]."""
+        return min(body.shape.thickness for body in self.bodies)
 
     def start(self) -> tuple[Floats, Floats]:
         """Return (n, 3) positions with angles, and velocities with spins, at the start."""

@@ -26,7 +26,7 @@ __all__ = ["History", "build_run"]
 Floats = npt.NDArray[np.float64]
 
 _LEDGER, _RESIDUAL = 1e-10, 1e-10
-# overlap over the smallest size of a body
+# overlap over the smallest thickness of a body
 _OVERLAP = 1e-2
 # rotation in a step [rad]; motion in a step over the size of the body
 _TURN, _MOTION = 0.1, 0.5
@@ -69,6 +69,7 @@ def build_run(system: RigidBodies, method: TimeStepper, h: History) -> Run:
         external_work=record.energy[:count, 1].copy(),
         friction_heat=heat if heat.shape[1] else np.zeros((count, 1)),
         impact_loss=record.energy[:count, 2].copy(),
+        algorithmic=record.energy[:count, 3].copy(),
     )
     pairs = record.pairs.rows + 1
     return Run.of(
@@ -213,7 +214,8 @@ def _checks(h: History, energy: Ledger) -> tuple[Check, ...]:
             overlap,
             _OVERLAP,
             at_overlap,
-            "deepest overlap over the smallest size of a body; a shorter step lessens it",
+            "deepest overlap over the smallest thickness of a body, up to half a step at the speed "
+            "of approach; a shorter step lessens it",
         ),
         Check(
             "rotation_resolved",
@@ -229,8 +231,8 @@ def _checks(h: History, energy: Ledger) -> tuple[Check, ...]:
             motion,
             _MOTION,
             at_motion,
-            "largest motion in a step over the size of the body, which may pass through another: "
-            "shorten the step",
+            "largest relative motion in a step over the smallest thickness: bodies may pass "
+            "through each other; shorten the step",
         ),
     )
 

@@ -78,9 +78,10 @@ class Recorder:
         self.save, self.step = np.asarray(save, dtype=np.float64), step
         self.q = np.zeros((len(save), n, 3))
         self.v = np.zeros((len(save), n, 3))
-        self.energy = np.zeros((len(save), 3))  # kinetic, external work, impact loss [J]
+        # kinetic, external work, impact loss, numerical dissipation [J]
+        self.energy = np.zeros((len(save), 4))
         self.saved = np.zeros(1, dtype=np.int64)
-        self.before = np.zeros(6 * n + 4)  # state at the begin of the step
+        self.before = np.zeros(6 * n + 4)  # state and energies at the begin of the step
         self.events, self.samples = Log(Event.table(0)), Log(PairSample.table(0))
         self.pairs = Log(np.zeros((0, 2), dtype=np.int64))
         # of pairs: heat now, heat before the step, forces of the step, mode
@@ -95,19 +96,19 @@ class Recorder:
         """Save the state at the start."""
         self.q[0], self.v[0], self.energy[0, 0] = q, v, kinetic
         self.saved[0] = 1
-        self._keep(q, v, (kinetic, 0.0, 0.0))
+        self._keep(q, v, np.array([kinetic, 0.0, 0.0, 0.0]))
 
-    def _keep(self, q: Floats, v: Floats, energy: tuple[float, float, float]) -> None:
+    def _keep(self, q: Floats, v: Floats, energy: Floats) -> None:
         size = q.size
         self.before[:size], self.before[size : 2 * size] = q.ravel(), v.ravel()
-        self.before[2 * size : 2 * size + 3] = energy
+        self.before[2 * size :] = energy
 
     def add_step(
         self, k: int, time: float, q: Floats, v: Floats, kinetic: float, sums: Floats
     ) -> None:
         """Save the states at the times within step k, which ends at `time`."""
         size, shape = q.size, q.shape
-        now = (kinetic, float(sums[0]), float(sums[1]))
+        now = np.array([kinetic, *sums])
         at = int(self.saved[0])
         while at < len(self.save) and self.save[at] <= time + 1e-9 * self.step:
             part = min(1.0, max(0.0, 1.0 - (time - self.save[at]) / self.step))
@@ -115,7 +116,7 @@ class Recorder:
             before = self.before
             self.q[at] = _between(before[:size].reshape(shape), q, part)
             self.v[at] = _between(before[size : 2 * size].reshape(shape), v, part)
-            self.energy[at] = _between(before[2 * size : 2 * size + 3], np.array(now), part)
+            self.energy[at] = _between(before[2 * size :], now, part)
             self._save_pairs(at, part)
             at += 1
         self.saved[0] = at
@@ -142,11 +143,12 @@ class Recorder:
     def contacts(
         self, time: float, contacts: Table[Contact], force: Floats, before: Floats, after: Floats,
         known: Bools, stick: Bools, h: float,
-    ) -> float:  # fmt: skip
-        """Record the contacts of a step; return the energy lost in impacts [J].
+    ) -> tuple[float, float]:  # fmt: skip
+        """Record the contacts of a step; return what impacts and the scheme dissipate [J].
 
-        Dissipation in the normal direction is that of impacts. That of the tangential impulse is
-        heat of friction where the contact existed before the step, else part of the impact.
+        An impact is a contact that closes with a velocity of approach; both parts of its impulse
+        belong to its loss. At other contacts the tangential part is heat of friction, and what the
+        normal one does on gaps of the scheme's size is numerical.
 
         Parameters
         ----------
@@ -164,6 +166,7 @@ class Recorder:
         values[:, 1], values[:, 2:] = values[:, 0], 0.0
         used = number >= 0
         at = number[used]
+        # no force acts where no contact of a pair was ever closed
         np.add.at(values[:, 0], at, heat[used])
         np.add.at(values[:, 2], at, force[used, 0])
         np.add.at(values[:, 3], at, force[used, 1])
@@ -172,7 +175,7 @@ class Recorder:
         np.maximum.at(approach, number[hit], -before[hit, 0])
         self._note_simultaneous(time, contacts, number, closed, hit)
         self._change(time, modes, approach)
-        return float(loss.sum() - heat[used].sum())
+        return float(loss[hit].sum()), float(loss[~hit, 0].sum())
 
     def _pairs_of(self, contacts: Table[Contact], closed: Bools) -> Wholes:
         """Return the number of the pair of each contact; -1 of pairs that never were closed."""

@@ -12,6 +12,7 @@ from typing import Annotated, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from stiction.bodies.contact_kernels import CORNERS_MOST
 from stiction.core.fields import Components, Declared, Positive
 from stiction.errors import ModelError
 from stiction.numerics.checks import shape_of
@@ -48,6 +49,11 @@ class RigidShape(Declared, abc.ABC):
         """Largest distance of a point of the shape from the origin [m]."""
 
     @property
+    @abc.abstractmethod
+    def thickness(self) -> float:
+        """Least distance of two parallel lines that hold the shape between them [m]."""
+
+    @property
     def corners(self) -> Floats:
         """(n, 2) corners in order against the clock [m]; none of a shape without corners."""
         return np.empty((0, 2))
@@ -76,6 +82,11 @@ class Disc(RigidShape):
         """The radius [m]."""
         return self.radius
 
+    @property
+    def thickness(self) -> float:
+        """The diameter [m]."""
+        return 2.0 * self.radius
+
 
 class _Cornered(RigidShape):
     """A convex polygon; its frame has its origin in the centroid."""
@@ -98,6 +109,15 @@ class _Cornered(RigidShape):
     def reach(self) -> float:
         """Distance of the farthest corner [m]."""
         return float(np.hypot(*self.corners.T).max())
+
+    @functools.cached_property
+    def thickness(self) -> float:
+        """Least distance between an edge and the corner farthest from it [m]."""
+        a, along = self.corners, np.roll(self.corners, -1, axis=0) - self.corners
+        along = along / np.hypot(*along.T)[:, None]
+        apart = a[None, :] - a[:, None]
+        far = along[:, None, 0] * apart[..., 1] - along[:, None, 1] * apart[..., 0]
+        return float(far.max(axis=1).min())
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -135,8 +155,8 @@ class Polygon(_Cornered):
     Verified by: tests/unit/bodies/test_shapes.py::test_polygons_that_are_refused
     """
 
-    points: Sequence[Sequence[float]] | Floats = field(
-        default_factory=lambda: [[-0.5, -0.5], [0.5, -0.5], [0.0, 0.5]]
+    points: Floats = field(
+        default_factory=lambda: np.array([[-0.5, -0.5], [0.5, -0.5], [0.0, 0.5]])
     )
 
     def __post_init__(self) -> None:
@@ -147,6 +167,9 @@ class Polygon(_Cornered):
             got = f"an array of shape {shape}" if shape else repr(self.points)
             raise ModelError("Polygon.points", got, needs, why, "give [[0, 0], [1, 0], [0, 1]].")
         points = np.array(self.points, dtype=np.float64)
+        if len(points) > CORNERS_MOST:
+            got, needs = f"{len(points)} corners", f"at most {CORNERS_MOST}"
+            raise ModelError("Polygon.points", got, needs, "contacts are numbered.", "take fewer.")
         if not np.isfinite(points).all():
             raise ModelError("Polygon.points", "a coordinate not finite", needs, why, "correct it.")
         points = points - points.mean(axis=0)
@@ -204,6 +227,11 @@ class HalfPlane(RigidShape):
 
     @property
     def reach(self) -> float:
+        """Infinite."""
+        return math.inf
+
+    @property
+    def thickness(self) -> float:
         """Infinite."""
         return math.inf
 

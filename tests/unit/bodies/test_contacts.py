@@ -62,14 +62,13 @@ def test_shapes_that_overlap_have_a_contact_and_others_have_none():
             apart += 1
             assert not len(found)
         for contact in found:
-            # both points lie a gap apart along the normal, the first on its body
+            # both arms lead to one point, half a gap from either body
             on_a = np.array(contact.arm_first) + poses[0][:2]
             on_b = np.array(contact.arm_second) + poses[1][:2]
-            np.testing.assert_allclose(
-                on_a - on_b, contact.gap * np.array(contact.normal), atol=1e-12
-            )
-            assert np.sqrt(((a - on_a) ** 2).sum(axis=1)).min() < 2e-2
-            assert np.sqrt(((b - on_b) ** 2).sum(axis=1)).min() < 2e-2
+            np.testing.assert_allclose(on_a, on_b, atol=1e-12)
+            half = 0.5 * contact.gap * np.array(contact.normal)
+            assert np.sqrt(((a - on_a - half) ** 2).sum(axis=1)).min() < 2e-2
+            assert np.sqrt(((b - on_b + half) ** 2).sum(axis=1)).min() < 2e-2
     assert min(apart, overlapping) > 80
 
 
@@ -186,6 +185,12 @@ def test_overlap_at_the_start_is_refused(bodies, supports, words):
     with pytest.raises(st.ModelError, match=words) as caught:
         B.RigidBodies(made, supports)
     assert "move body 1 by" in str(caught.value)
+
+
+def test_concentric_discs_overlap():
+    discs = [B.RigidBody(B.Disc(0.5)), B.RigidBody(B.Disc(0.3))]
+    with pytest.raises(st.ModelError, match=r"overlap by 0\.8 m"):
+        B.RigidBodies(discs)
 
 
 def test_what_a_body_cannot_be():

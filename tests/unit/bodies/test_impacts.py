@@ -81,6 +81,29 @@ def test_newtons_law_creates_no_energy():
     assert reduced > 0
 
 
+def test_groups_do_not_feel_each_other():
+    """A rod that falls on its end, and a ball far away that bounces in the same step."""
+    a = 0.82969
+    rod = B.RigidBody(
+        B.Box(1.0, 0.02), position=[0.0, 0.5 * (np.sin(a) + 0.02 * np.cos(a)) + 0.02], angle=a,
+        velocity=[0.63038, -1.0], spin=-0.08216,
+    )  # fmt: skip
+    ends = []
+    for mass in (None, 1.0, 1e-3):
+        others = [] if mass is None else [
+            B.RigidBody(B.Disc(0.1), mass=mass, position=[50.0, 0.121], velocity=[0.0, -1.0])
+        ]  # fmt: skip
+        system = B.RigidBodies(
+            [rod, *others], [B.Support()], gravity=[0.0, 0.0], restitution=0.9, law=st.Coulomb(1.5)
+        )
+        run = st.solve(system, B.TimeStepper(1e-3), (0.0, 0.05), save=2, throw=False)
+        assert run.stats["restitution_reduced"] == 1
+        ends.append([run.final[name][0] for name in ("velocity_x", "velocity_y", "spin")])
+        assert run.final["velocity_y"][1:].tolist() == pytest.approx([0.9] * len(others))
+    np.testing.assert_array_equal(ends[1], ends[0])
+    np.testing.assert_array_equal(ends[2], ends[0])
+
+
 def test_an_impact_with_friction_divides_its_loss():
     """A disc that lands while it spins: the loss of the step is that of the impact."""
     disc = B.RigidBody(B.Disc(0.1), position=[0.0, 0.2], velocity=[0.0, -1.0], spin=30.0)

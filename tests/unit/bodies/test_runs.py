@@ -115,7 +115,7 @@ def test_states_between_steps_lie_on_a_line():
     ("body", "step", "failed"),
     [
         ({"spin": 300.0}, 1e-3, "rotation_resolved"),
-        ({"velocity": [800.0, 0.0]}, 1e-3, "motion_resolved"),
+        ({"velocity": [30.0, 0.0]}, 1e-3, "motion_resolved"),
         ({"velocity": [0.0, -80.0]}, 1e-3, "no_overlap"),
     ],
 )
@@ -124,8 +124,10 @@ def test_states_between_steps_lie_on_a_line():
 @pytest.mark.fails_audit("bodies", "no_overlap")
 def test_every_check_fails_in_a_case(body, step, failed):
     box = B.RigidBody(B.Box(1.0, 1.0), position=[0.0, 0.75], **body)
+    # a thin plate far away, which a body that moves so fast could pass
+    plate = B.RigidBody(B.Box(1.0, 0.05), position=[20.0, 0.025])
     run = st.solve(
-        B.RigidBodies([box], [B.Support()]), B.TimeStepper(step), (0.0, 0.05), throw=False
+        B.RigidBodies([box, plate], [B.Support()]), B.TimeStepper(step), (0.0, 0.05), throw=False
     )
     assert {c.check: c.ok for c in run.audit.checks}[failed] is False
 
@@ -147,7 +149,8 @@ def test_unsolved_contact_problems_and_open_ledgers_fail(monkeypatch):
     run = st.solve(
         B.RigidBodies([box], [B.Support()]), B.TimeStepper(1e-2), (0.0, 0.1), throw=False
     )
-    assert run.status is st.Status.UNTRUSTED
+    assert run.status is st.Status.UNCONVERGED
+    assert run.t_end < 0.1
     assert {c.check: c.ok for c in run.audit.checks}["contact_problems_solved"] is False
     monkeypatch.setattr(steps, "solve_local", real)
     monkeypatch.setattr(steps._Stepper, "_kinetic", lambda self, v: 1.1 * float((v * v).sum()))
@@ -180,6 +183,78 @@ def test_a_state_that_overflows_ends_the_run():
     ball = B.RigidBody(B.Disc(0.1), force=[1e308, 0.0], mass=1e-3)
     run = st.solve(B.RigidBodies([ball]), B.TimeStepper(0.1), (0.0, 1.0), throw=False)
     assert run.status is st.Status.NOT_FINITE
+
+
+def test_supports_that_close_on_a_body_end_the_run():
+    jaws = [
+        B.Support(B.HalfPlane([1.0, 0.0]), position=[-0.6, 0.0], velocity=[1.0, 0.0]),
+        B.Support(B.HalfPlane([-1.0, 0.0]), position=[0.6, 0.0], velocity=[-1.0, 0.0]),
+    ]
+    system = B.RigidBodies([B.RigidBody(B.Disc(0.5))], jaws, gravity=[0.0, 0.0])
+    run = st.solve(system, B.TimeStepper(1e-2), (0.0, 1.0), throw=False)
+    assert run.status is st.Status.UNCONVERGED
+    assert run.t_end == pytest.approx(0.11, abs=0.02)
+    assert "close in" in run.reason
+
+
+def test_a_moving_frame_changes_nothing():
+    place, angle, still = final(pile(), t=(0.0, 0.3))
+    system = pile()
+    moved = [
+        B.RigidBody(b.shape, b.mass, b.position, b.angle, np.add(b.velocity, [300.0, 0.0]), b.spin)
+        for b in system.bodies
+    ]
+    floor = B.Support(B.HalfPlane([0.1, 1.0]), velocity=[300.0, 0.0])
+    other, turned, run = final(B.RigidBodies(moved, [floor], law=st.Coulomb(0.4)), t=(0.0, 0.3))
+    np.testing.assert_allclose(other - [90.0, 0.0], place, atol=1e-9)
+    np.testing.assert_allclose(turned, angle, atol=1e-9)
+
+
+@pytest.mark.parametrize("h", [2e-3, 5e-4])
+def test_contacts_that_roll_and_pivot_stay_closed(h):
+    """A disc rolls off a disc at cos = 4/7 cos of the start; a ladder slides off its wall."""
+    disc = B.RigidBody(B.Disc(0.1), position=[1.1 * np.sin(0.2), 1.1 * np.cos(0.2)])
+    system = B.RigidBodies([disc], [B.Support(B.Disc(1.0))], law=st.Coulomb(50.0))
+    run = st.solve(system, B.TimeStepper(h), (0.0, 1.0))
+    kinds = run.events["kind"].tolist()
+    assert kinds.count("separation") == 1
+    assert "impact" not in kinds
+    (at,) = run.events["time"][run.events["kind"] == "separation"]
+    x, y = (np.interp(at, run.time, run.variables["position"].values[:, 0, i]) for i in (0, 1))
+    # reason: the event is one of a step, and the last contact is weak
+    assert np.arctan2(x, y) == pytest.approx(np.arccos(4.0 / 7.0 * np.cos(0.2)), abs=2e-2)
+    assert run.energy.impact_loss[-1] == 0.0
+    assert (np.diff(run.energy.total_friction_heat) >= -1e-9).all()
+
+
+def test_moments_of_two_bodies_balance():
+    """Free bodies with friction keep their angular momentum."""
+    rng = np.random.default_rng(7)
+    bodies = [
+        B.RigidBody(
+            B.Box(0.5, 0.3) if k % 2 else B.Disc(0.2), mass=float(rng.uniform(0.5, 2.0)),
+            position=[0.8 * (k % 3), 0.8 * (k // 3)], velocity=rng.normal(size=2), spin=2.0,
+        )
+        for k in range(9)
+    ]  # fmt: skip
+    system = B.RigidBodies(bodies, gravity=[0.0, 0.0], law=st.Coulomb(0.5))
+    run = st.solve(system, B.TimeStepper(1e-3), (0.0, 1.0), save=11)
+    assert run.quantities["impacts"].value > 5
+    m = np.array([b.mass for b in bodies])
+    inertia = np.array([b.moment_of_inertia for b in bodies])
+    x, v = run.variables["position"].values, run.variables["velocity"].values
+    total = (m * (x[..., 0] * v[..., 1] - x[..., 1] * v[..., 0])).sum(axis=1)
+    total += (inertia * run.variables["spin"].values).sum(axis=1)
+    # contacts are those of the middle of a step, where the moment of momentum changes
+    np.testing.assert_allclose(total, total[0], atol=1e-10)
+
+
+def test_polygons_are_read_from_files(tmp_path):
+    triangle = B.RigidBody(B.Polygon([[0, 0], [1, 0], [0.5, 0.8]]), position=[0.0, 1.0])
+    run = st.solve(B.RigidBodies([triangle], [B.Support()]), B.TimeStepper(1e-2), (0.0, 0.2))
+    run.save(tmp_path / "run")
+    again = read_scenario(tmp_path / "run" / "scenario.toml").solve()
+    np.testing.assert_array_equal(again.final["y"], run.final["y"])
 
 
 @pytest.mark.parametrize("name", ["cube-slides", "newtons-cradle"])

@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from stiction.core.run import Run
 
-__all__ = ["limits", "outlines", "shape_points", "support_outline", "turned"]
+__all__ = ["is_half_plane", "limits", "outlines", "shape_points", "support_outline", "turned"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -34,10 +34,10 @@ def outlines(run: Run, body: int, position: Floats, angle: Floats) -> Floats:
 def support_outline(run: Run, k: int, low: Floats, high: Floats) -> Floats:
     """Return (k, 2) points around a support at the start [m]; of a half plane a strip in view."""
     values = run.variables
-    surface = len(values["surface_kind"].values) - len(values["support"].values) + k
+    surface = _surface(run, k)
     place, angle = values["support"].values[k, :2], values["support"].values[k, 2:3]
     points = turned(shape_points(run, surface), angle)[0]
-    if values["surface_kind"].values[surface] != _HALF_PLANE:
+    if not is_half_plane(run, k):
         return np.asarray(points + place)
     normal, size = points[0], 4.0 * float((high - low).sum())
     along, middle = np.array([normal[1], -normal[0]]), 0.5 * (low + high)
@@ -46,10 +46,22 @@ def support_outline(run: Run, k: int, low: Floats, high: Floats) -> Floats:
     return np.array([ends[0], ends[1], ends[1] - size * normal, ends[0] - size * normal])
 
 
+def is_half_plane(run: Run, k: int) -> bool:
+    """Return whether support k is a half plane."""
+    return bool(run.variables["surface_kind"].values[_surface(run, k)] == _HALF_PLANE)
+
+
+def _surface(run: Run, k: int) -> int:
+    values = run.variables
+    return len(values["surface_kind"].values) - len(values["support"].values) + k
+
+
 def limits(run: Run) -> tuple[Floats, Floats]:
-    """Return the lower left and upper right corner of what the bodies ever cover, with room [m]."""
+    """Return the corners, lower left and upper right, of all bodies and finite supports [m]."""
     position, angle = run.variables["position"].values, run.variables["angle"].values
     around = [outlines(run, k, position[:, k], angle[:, k]) for k in range(angle.shape[1])]
+    finite = [k for k in range(len(run.variables["support"].values)) if not is_half_plane(run, k)]
+    around += [support_outline(run, k, np.zeros(2), np.ones(2))[None] for k in finite]
     low = np.min([one.min(axis=(0, 1)) for one in around], axis=0)
     high = np.max([one.max(axis=(0, 1)) for one in around], axis=0)
     room = 0.08 * float((high - low).max())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from stiction.bodies.figures.outlines import limits, outlines, support_outline
+from stiction.bodies.figures.outlines import is_half_plane, limits, outlines, support_outline
 from stiction.core.run import Run
 from stiction.plot.player import movie as m
 from stiction.plot.player.sampling import between, run_movie
@@ -26,7 +26,13 @@ def movie_of(run: Run, time: Floats) -> m.Movie:
     layers: list[m.Layer] = []
     for k in range(len(run.variables["support"].values)):
         points = support_outline(run, k, low, high)[None]
-        layers.append(_line(points, m.SURFACE))
+        # a half plane that moves along itself stays; other supports move with their surface
+        moved = (time - run.time[0])[:, None] * run.variables["support"].values[k, 3:5]
+        if is_half_plane(run, k):
+            normal = points[0, 1] - points[0, 2]
+            normal = normal / np.hypot(*normal)
+            moved = (moved @ normal)[:, None] * normal
+        layers.append(_line(points + moved[:, None] if moved.any() else points, m.SURFACE))
     for body in range(angle.shape[1]):
         points = outlines(run, body, position[:, body], angle[:, body])
         layers.append(_line(points, m.BODIES[body % len(m.BODIES)]))
