@@ -1,8 +1,8 @@
 """Branches of the quasistatic problem: all velocities that are admissible in one state.
 
 Under weakening friction several velocities may balance the same force: stick, a stable slip, and an
-unstable slip between them. This is why Problem 2 can have several solutions (formulas sheet,
-section 1e).
+unstable slip between them. This is why the quasistatic problem can have several solutions
+(formulas sheet, section 1e).
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _SAMPLES = 1500
 _ROUNDING = 1e-12
 
 
-# ---- all of them
+# ---- all branches
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -77,9 +77,9 @@ class SlideEnd(Record):
 
     Parameters
     ----------
-    force : smallest |w| = |f - k x| that slip can carry [N]
-    speed : slip velocity there [m/s]
-    x : displacement at which the mass must stick [m]
+    force : smallest drive |f - k x| that balances slip, the minimum of c v + N mu(v) [N]
+    speed : slip velocity at this minimum [m/s]
+    x : displacement at which the drive has fallen to `force`, and the mass must stick [m]
     duration : time until then [s]; inf if slip decays without an end
     """
 
@@ -95,13 +95,13 @@ class BranchSet(Record):
 
     Parameters
     ----------
-    branches : stick first if it is admissible, then by rising speed
+    branches : stick first if it is admissible, then slip in order of increasing speed
     drive : (n,) R = b f - K x [N]
     always_unique : C - L diag(N) is positive semidefinite, so that no state has more than
         one branch
     certified : whether interval arithmetic proves that there are no others. False for a user's law,
-        of which only values are known, and if two branches nearly coincide
-    slide_end : for one mass with a stable sliding branch: where it ends
+        whose values alone are known, and if two branches coincide within rounding
+    slide_end : end of the stable sliding branch of one mass, None if there is none
     """
 
     branches: tuple[Branch, ...]
@@ -118,11 +118,9 @@ class BranchSet(Record):
 def branches(chain: Chain, force: float, x: npt.ArrayLike) -> BranchSet:
     """Return the velocities that the quasistatic problem admits at `x` under `force`.
 
-    All of them for the laws of this package, see `certified`; for a user's law, and if two nearly
-    coincide, some may be missing.
-
-    C v + N mu(|v|) Sgn(v) contains R = b f - K x. Springs to a plate are taken at t = 0;
-    velocities are slip velocities, relative to the belt.
+    They are the solutions v of the inclusion R = b f - K x in C v + N mu(|v|) Sgn(v). For the laws
+    of this package all are found if `certified` is true. Otherwise, for a user's law or if two
+    nearly coincide, some may be missing. Springs to a plate are taken at t = 0.
 
     Parameters
     ----------
@@ -143,14 +141,15 @@ def branches(chain: Chain, force: float, x: npt.ArrayLike) -> BranchSet:
             "branches",
             f"{chain.n_mass} masses",
             f"a chain of at most {MOST_MASSES} masses",
-            "the number of combinations of modes grows as 3^n, and each is searched.",
+            "there are 3^n combinations of modes, and each is searched.",
             "solve with Quasistatic(), which follows one branch for any n.",
         )
-    why, try_ = "branches belong to one state.", "for example branches(chain, 0.25, [0.0])."
+    why = "branches are computed for one load and one displacement of each mass."
+    try_ = "for example branches(chain, 0.25, [0.0])."
     without_memory(
         chain.law,
         "branches",
-        "one velocity then has another friction at every moment.",
+        "the friction then depends on the history of slip, not on the velocity alone.",
         "solve with ThetaStepper(step=...).",
     )
     f = number("branches.force", force, unit="N", why=why, try_=try_)
@@ -198,9 +197,10 @@ def search(chain: Chain, weak: FrictionCurve, drive: Floats) -> tuple[list[Branc
 
 
 def _cannot_slip(damping: Floats, weak: FrictionCurve, drive: Floats, mode: Signs) -> bool:
-    """Return whether no mass has the drive that slip with these signs needs at any speed.
+    """Return whether slip with these signs is impossible at all speeds.
 
-    v'R = v'Cv + sum N mu |v| needs one whose drive along its slip exceeds N mu_kinetic.
+    v'R = v'Cv + sum N mu |v| requires a mass whose drive in its direction of slip exceeds
+    N mu_kinetic. Slip is impossible if there is none.
     """
     if not (weak.table.law.convex or weak.table.law.constant) or not mode.any():
         return False
@@ -225,7 +225,7 @@ def _of_mode(
     Also return whether these are all.
     """
     a, damping = np.flatnonzero(mode), chain.damping_matrix()
-    # blocks of slipping neighbours are independent: their roots combine freely
+    # blocks of slipping neighbours are independent: each combination of their roots is a solution
     blocks: list[list[int]] = []
     for i in a.tolist():
         if blocks and blocks[-1][-1] == i - 1 and damping[i, i - 1] != 0.0:
@@ -240,7 +240,7 @@ def _of_mode(
         certified = certified and sure
         choices.append(roots)
         if sure and not roots:
-            # a block that certainly has no root excludes the pattern
+            # a block that is proved to have no root excludes this combination of modes
             return [], True
     out = []
     for combination in itertools.product(*choices):
@@ -259,7 +259,7 @@ def _of_block(
     block: list[int],
     links: Floats,
 ) -> tuple[list[Floats], bool]:
-    """Return the roots of a block of slipping neighbours, and whether these are surely all.
+    """Return the roots of a block of slipping neighbours, and whether these are proved to be all.
 
     Parameters
     ----------
@@ -297,7 +297,7 @@ def _linear(
     values, shapes = np.linalg.eigh(part)
     loose = values <= 1e-13 * max(float(values[-1]), 1e-300)
     if loose.any():
-        # undamped shapes: either no velocity balances them, or every one does
+        # eigenvectors without damping: no velocity along them balances the force, or every one does
         size = np.abs(drive[block]) + carried
         left = np.abs(shapes[:, loose].T @ right)
         return [], bool((left > _ROUNDING * (np.abs(shapes[:, loose]).T @ size)).any())
@@ -327,7 +327,7 @@ def _roots_in_boxes(
 def _farthest(
     weak: FrictionCurve, sign: Floats, drive: Floats, block: list[int], links: Floats
 ) -> tuple[float, bool]:
-    """Return a bound of the speeds of all roots of a block [m/s], and whether it is sure."""
+    """Return a bound on the speeds of all roots of a block [m/s], and whether it is rigorous."""
     outer, inner = float(max(links[0], links[-1])), links[1:-1]
     size = float(np.abs(drive).sum())
     if outer > 0.0:
@@ -430,7 +430,7 @@ def _grid(damping: Floats, weak: FrictionCurve, drive: Floats, block: list[int])
     else:
         far = 1e6
     if far == 0.0 or not math.isfinite(far):
-        # there is no root within floating point
+        # no root can be represented
         return np.empty(0)
     if len(block) == 1 and convex:
         # c v + N mu(v) is convex: at most one root on either side of its minimum
@@ -485,7 +485,7 @@ def least_slip_force(weak: FrictionCurve, c: float) -> float:
 
 
 def _fold(weak: FrictionCurve, c: float, v0: float) -> float:
-    """Return the speed below v0 at which h(v) = c v + N mu(v) stops falling; 0 if it never."""
+    """Return the largest minimum below v0 of h(v) = c v + N mu(v); 0 if h never decreases."""
     from scipy.optimize import brentq
 
     def slope(v: float) -> float:
@@ -506,7 +506,11 @@ def _fold(weak: FrictionCurve, c: float, v0: float) -> float:
 
 
 def _fall_time(weak: FrictionCurve, c: float, k: float, low: float, high: float) -> float:
-    """Return the integral of h'(v) / (k v) from low to high, smooth in ln v."""
+    """Return the time of slip from speed `high` to `low`.
+
+    k x = f - h(v) and dx / dt = v give dt = -h'(v) dv / (k v), with h(v) = c v + N mu(v). Gauss
+    quadrature in ln v.
+    """
     node, weight = np.polynomial.legendre.leggauss(24)
     points = np.linspace(math.log(low), math.log(high), 13)
     half, middle = 0.5 * np.diff(points), 0.5 * (points[1:] + points[:-1])

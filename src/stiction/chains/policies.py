@@ -1,4 +1,8 @@
-"""Choice between admissible solutions: at grazing events, and between quasistatic branches."""
+"""Which solution a run takes where several are admissible.
+
+`SlipAtGrazing` decides at grazing events of the dynamic problem, a `BranchChoice` between the
+branches of the quasistatic problem.
+"""
 
 from __future__ import annotations
 
@@ -14,20 +18,20 @@ from stiction.numerics.checks import number
 
 __all__ = ["BranchChoice", "SlideFrom", "SlipAtGrazing", "StayStuck"]
 
-_TIME = Finite("s", "the chain leaves stick then.", "for example SlideFrom(time=0.0).")
+_TIME = Finite("s", "from then on the chain may slip.", "for example SlideFrom(time=0.0).")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SlipAtGrazing(Policy):
-    """Let a mass slip at grazing events under friction with a jump.
+    """Let a mass slip at grazing events if friction jumps from mu_static to a lower mu(0+).
 
-    Where a slip rate grazes zero while stick is admissible, or a drive grazes the static bound,
-    there are two solutions; without a policy the mass sticks. The times select grazing events, so
-    that each combination of solutions can be computed.
+    If a slip rate touches zero while stick is admissible, or if a drive touches the static bound,
+    there are two solutions: the mass sticks or slips. Without a policy it sticks. `after` and
+    `before` select the events at which it slips, so that each combination can be computed.
 
     Parameters
     ----------
-    after, before : only grazing events between these times [s]
+    after, before : the mass slips at grazing events between these times; default at all [s]
 
     Source: docs/decisions/07.
     Verified by: tests/unit/chains/event_driven/test_grazing.py::test_both_solutions_at_a_grazing
@@ -37,8 +41,8 @@ class SlipAtGrazing(Policy):
     before: float = math.inf
 
     def __post_init__(self) -> None:
-        why = "the mass slips at grazing events between two times."
-        try_ = "leave it out for all of them."
+        why = "the mass slips at grazing events between after and before."
+        try_ = "omit both to let it slip at all of them."
         for name, free in (("after", -math.inf), ("before", math.inf)):
             if getattr(self, name) == free:
                 continue
@@ -70,7 +74,7 @@ class BranchChoice(Declared, abc.ABC):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class StayStuck(BranchChoice):
-    """Stick as long as stick is admissible, and slip as long as slip is.
+    """Remain in stick while stick is admissible, and on the slip branch until it ends: hysteresis.
 
     Examples
     --------
@@ -86,14 +90,14 @@ class StayStuck(BranchChoice):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SlideFrom(BranchChoice):
-    """Take the fastest stable slip, once, at the first time from `time` on that admits it.
+    """Leave stick once, for the fastest stable slip, as soon after `time` as this exists.
 
-    Each `time` gives another solution of the same initial value problem: where branches exist there
-    is a continuum of solutions.
+    While both stick and slip are admissible, the chain may leave stick at any time. Each `time`
+    gives another solution of the same initial value problem, so they form a continuum.
 
     Parameters
     ----------
-    time : [s]
+    time : earliest time of the change [s]
 
     Examples
     --------

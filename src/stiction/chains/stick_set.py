@@ -81,7 +81,7 @@ class StickSet(Record):
                 "StickSet.chain",
                 f"a chain with belt_speed = {self.chain.belt_speed} m/s",
                 "a surface at rest",
-                "a mass that sticks to a moving belt travels with it, so nothing rests.",
+                "a mass that sticks to a moving belt moves with it, so no position is at rest.",
                 "use belt_speed = 0, or solve the motion with EventDriven.",
             )
         self._elastic  # noqa: B018 - raises ModelError for a chain without support

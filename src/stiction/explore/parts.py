@@ -1,6 +1,7 @@
-"""Classes that build on Panel, Bokeh and Tornado, made when they are called for.
+"""Subclasses of Panel, Bokeh and Tornado classes for the server of `stiction explore`.
 
-Panel is an extra: this module can be imported without it, and `make` cannot be called.
+`make` defines them at its first call, because Panel is an optional dependency: without it this
+module can be imported, but `make` raises ImportError.
 """
 
 from __future__ import annotations
@@ -24,14 +25,14 @@ HEAD = """{% block preamble %}
 
 @dataclass(frozen=True)
 class Parts:
-    """What the server is made of.
+    """The classes from which `explore.server` is assembled.
 
     Parameters
     ----------
-    page : all of the page: one component, whose script asks and is answered by messages
-    guarded : Bokeh's application behind a gate, its attribute `gate`
-    headers : puts headers, its first argument, on every answer
-    refused : answers with 403 and the reason that it is given
+    page : Panel component of the whole page; its script and the server exchange messages
+    guarded : Bokeh's Tornado application; its attribute `gate` checks each request first
+    headers : output transform that adds the headers of its first argument to every response
+    refused : handler that responds with status 403 and a reason
     """
 
     page: Any
@@ -42,7 +43,7 @@ class Parts:
 
 @functools.cache
 def make() -> Parts:
-    """Return the classes."""
+    """Define the classes at the first call and return them."""
     from bokeh.server.tornado import BokehTornado
     from panel.custom import JSComponent
     from tornado.web import OutputTransform, RequestHandler

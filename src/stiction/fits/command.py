@@ -25,11 +25,12 @@ class Asked:
 
     Parameters
     ----------
-    data : files, each a curve
+    data : files, one curve each
     laws : names of laws
-    scenario, force_of, along : a scenario whose fields are fitted in place of a law, and the saved
-        quantities that are compared
-    stiffness, mass : of a rig with a spring: a number, or "free"; no stiffness for imposed slip
+    scenario : file of a scenario whose fields are fitted, in place of a law
+    force_of, along : saved quantities of its run that are compared with force and displacement
+    stiffness, mass : of a rig that drives the slider through a spring, a number or "free"; None if
+        slip is imposed
     """
 
     data: Sequence[str]
@@ -59,7 +60,8 @@ class Asked:
 def fit_file(asked: Asked, put: Callable[[str], None]) -> int:
     """Fit laws to files, print the summaries and write folders; return the exit code.
 
-    0 fitted; 1 where the audit of a fit failed in its convergence or conditions. All are written.
+    The code is 1 if the audit of a fit failed in a check of convergence or of conditions, else 0.
+    All fits are written.
 
     Verified by: tests/scenarios/test_fit.py::test_a_fit_from_the_command_line
     """
@@ -102,16 +104,16 @@ def fit_file(asked: Asked, put: Callable[[str], None]) -> int:
 def _check_what(asked: Asked) -> None:
     """Raise an error unless either laws or a scenario are given."""
     if bool(asked.laws) == (asked.scenario is not None):
-        got = "both" if asked.laws else "neither"
-        why = "a law is fitted by itself, or fields of a whole scenario."
-        needs, try_ = "--law or --scenario", "--law Dahl, or --scenario FILE.toml --free law.mu."
+        got = "both --law and --scenario" if asked.laws else "neither --law nor --scenario"
+        why = "either the parameters of a law are fitted, or fields of a scenario."
+        needs, try_ = "one of them", "--law Dahl, or --scenario FILE.toml --free law.mu."
         raise ModelError("stiction fit", got, needs, why, try_)
     if asked.scenario is None:
         return
     if asked.force_of is None:
         why = "a run saves many quantities."
         try_ = "--force-of F_x, or the place of a mass, --force-of 'x[0]'."
-        raise ModelError("--force-of", "nothing", "what the force is", why, try_)
+        raise ModelError("--force-of", "nothing", "the saved quantity to compare", why, try_)
     if asked.stiffness is not None or asked.mass is not None or asked.fixed:
         got = "--rig-stiffness, --rig-mass or --fix"
         why, try_ = "the scenario holds all numbers.", "set them in the file."
@@ -167,7 +169,7 @@ def _rig(asked: Asked) -> Any:
     offset, drift = _value(asked.offset, "--offset"), _value(asked.drift, "--drift")
     if asked.stiffness is None:
         if asked.mass is not None:
-            needs, why = "--rig-stiffness as well", "a mass moves behind a spring."
+            needs, why = "--rig-stiffness as well", "the mass is driven through a spring."
             raise ModelError("--rig-mass", asked.mass, needs, why, "give both.")
         return ImposedSlip(offset=offset, drift=drift)
     return SpringDrive(
@@ -188,8 +190,8 @@ def _float(text: str, option: str) -> float:
     try:
         return float(text)
     except ValueError as error:
-        why = "it is a number in SI units."
-        raise ModelError(option, repr(text), "a number, or free", why, "0.1") from error
+        why = "the option takes a value in SI units."
+        raise ModelError(option, repr(text), "a number, or free", why, f"{option} 0.1.") from error
 
 
 def _pairs(given: Sequence[str], option: str) -> dict[str, str]:
@@ -211,28 +213,28 @@ def fit_command(
         list[str], typer.Argument(metavar="DATA.csv...", help="Curves, CSV or NetCDF.")
     ],
     law: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="Such as LuGre; several compare.")
+        list[str] | None, typer.Option(metavar="NAME", help="Law, as LuGre; repeat to compare.")
     ] = None,
     scenario: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Fit fields of it, by --free law.mu.")
+        str | None, typer.Option(metavar="FILE", help="Scenario; --free names its fields to fit.")
     ] = None,
     force_of: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Saved quantity that is the force, as x[0].")
+        str | None, typer.Option(metavar="NAME", help="Saved quantity compared with the force.")
     ] = None,
     along: Annotated[
-        str, typer.Option(metavar="NAME", help="Saved quantity that is the displacement.")
+        str, typer.Option(metavar="NAME", help="Saved quantity along the curve.")
     ] = "time",
     normal_force: Annotated[
         float | None, typer.Option(metavar="N", help="Normal force, if no column holds it.")
     ] = None,
     rig_stiffness: Annotated[
-        str | None, typer.Option(metavar="N/m|free", help="Of a spring between drive and slider.")
+        str | None, typer.Option(metavar="N/m|free", help="Stiffness between drive and slider.")
     ] = None,
     rig_mass: Annotated[
-        str | None, typer.Option(metavar="kg|free", help="Of the slider behind a spring.")
+        str | None, typer.Option(metavar="kg|free", help="Mass of the slider behind a spring.")
     ] = None,
-    offset: Annotated[str, typer.Option(metavar="N|free", help="Of the force.")] = "free",
-    drift: Annotated[str, typer.Option(metavar="N/s|free", help="Of the force.")] = "free",
+    offset: Annotated[str, typer.Option(metavar="N|free", help="Offset of the force.")] = "free",
+    drift: Annotated[str, typer.Option(metavar="N/s|free", help="Drift of the force.")] = "free",
     free: Annotated[
         list[str] | None, typer.Option(metavar="FIELD", help="Fields to be fitted. Default: all.")
     ] = None,
@@ -240,25 +242,25 @@ def fit_command(
         list[str] | None, typer.Option(metavar="FIELD=VALUE", help="Fixed field of the law.")
     ] = None,
     unit: Annotated[
-        list[str] | None, typer.Option(metavar="force=mN", help="Where the header says none.")
+        list[str] | None, typer.Option(metavar="force=mN", help="Unit of a column without one.")
     ] = None,
     column: Annotated[
-        list[str] | None, typer.Option(metavar="force=NAME", help="Where names are not clear.")
+        list[str] | None, typer.Option(metavar="force=NAME", help="Column of a quantity.")
     ] = None,
     decimal: Annotated[
-        str | None, typer.Option(metavar=",|.", help="Decimal mark, where cells do not show it.")
+        str | None, typer.Option(metavar=",|.", help="Decimal mark, if it is ambiguous.")
     ] = None,
     bootstrap: Annotated[
         int, typer.Option(metavar="N", min=0, help="Resamples. Default: profile likelihood.")
     ] = 0,
-    seed: Annotated[int, typer.Option(help="Of the starting points.")] = 1,
+    seed: Annotated[int, typer.Option(help="Seed of the starting points.")] = 1,
     out: Annotated[str | None, typer.Option(metavar="DIR", help="Default: out/DATA.")] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a saved fit.")] = False,
     no_figures: Annotated[bool, typer.Option("--no-figures", help="Draw nothing.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print no summary.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the results as JSON.")] = False,
 ) -> None:
-    """Parameters of a law from measured curves, with confidence intervals and warnings."""
+    """Fit the parameters of friction laws to measured curves, with confidence intervals."""
     asked = Asked(
         data, law or (), rig_stiffness, rig_mass, normal_force, offset, drift, free or (),
         fix or (), unit or (), column or (), bootstrap, seed, out, overwrite, not no_figures,

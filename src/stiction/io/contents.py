@@ -1,4 +1,4 @@
-"""Contents of result folders: which may be replaced, and which files are foreign."""
+"""Contents of result folders: which results may be replaced, and which files are the user's."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ FIT = "fit.json"
 """File that identifies a fit."""
 
 SNAPSHOTS = "snapshots.vtkhdf"
-"""File of a run for other programs; loading does not need it."""
+"""File of a run for ParaView and other programs; loading a run does not read it."""
 
 DATA = {
     SUMMARY: ("events.csv", "run.nc", "scenario.toml", SNAPSHOTS),
     FIT: ("law.toml", "scenario.toml", "residuals.csv", "report.html"),
     TABLE: ("comparison.csv",),
 }
-"""Data files of a result; figures have no digests."""
+"""Data files of each kind of result beside the file that identifies it; figures not included."""
 
 FIGURES = "figures"
 

@@ -147,7 +147,7 @@ class _UserFunction:
                 self.name,
                 f"{type(error).__name__}: {error}",
                 self._needs,
-                "it was called during the run and failed.",
+                "it raised this exception during the run.",
                 self._try,
             ) from error
 

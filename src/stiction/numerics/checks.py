@@ -114,8 +114,9 @@ def _check_arguments(cls: type, count: int, given: Mapping[str, object]) -> None
     needed = known[: code.co_argcount - 1 - len(init.__defaults__ or ())]
     if missing := [name for name in needed[count:] if name not in given]:
         pattern = ", ".join(f"{name}=..." for name in needed)
-        why, try_ = "these have no default.", f"{cls.__name__}({pattern})."
-        raise ModelError(cls.__name__, f"no {', '.join(missing)}", ", ".join(needed), why, try_)
+        got, why = f"no {', '.join(missing)}", "these arguments have no default."
+        try_ = f"{cls.__name__}({pattern})."
+        raise ModelError(cls.__name__, got, ", ".join(needed), why, try_)
 
 
 def _same(a: object, b: object) -> bool:

@@ -484,9 +484,9 @@ class PiecewiseSmooth(SwitchingSystem):
             raise ModelError(
                 "PiecewiseSmooth.names",
                 repr(reserved[0]),
-                "names that nothing else in the results has, each once",
-                "they are the columns of the results, beside time, mode, energies and others.",
-                "for example 'clock' where the time is a state.",
+                "names that differ from each other and from all columns of the results",
+                "each state is a column of the results, beside time, mode, energies and others.",
+                "another name, for example 'clock' for a state that is the time.",
             )
 
     @property

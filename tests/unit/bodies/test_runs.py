@@ -198,14 +198,14 @@ def test_supports_that_close_on_a_body_end_the_run():
 
 
 def test_a_moving_frame_changes_nothing():
-    place, angle, still = final(pile(), t=(0.0, 0.3))
+    place, angle, _ = final(pile(), t=(0.0, 0.3))
     system = pile()
     moved = [
         B.RigidBody(b.shape, b.mass, b.position, b.angle, np.add(b.velocity, [300.0, 0.0]), b.spin)
         for b in system.bodies
     ]
     floor = B.Support(B.HalfPlane([0.1, 1.0]), velocity=[300.0, 0.0])
-    other, turned, run = final(B.RigidBodies(moved, [floor], law=st.Coulomb(0.4)), t=(0.0, 0.3))
+    other, turned, _ = final(B.RigidBodies(moved, [floor], law=st.Coulomb(0.4)), t=(0.0, 0.3))
     np.testing.assert_allclose(other - [90.0, 0.0], place, atol=1e-9)
     np.testing.assert_allclose(turned, angle, atol=1e-9)
 
@@ -239,7 +239,7 @@ def test_moments_of_two_bodies_balance():
     ]  # fmt: skip
     system = B.RigidBodies(bodies, gravity=[0.0, 0.0], law=st.Coulomb(0.5))
     run = st.solve(system, B.TimeStepper(1e-3), (0.0, 1.0), save=11)
-    assert run.quantities["impacts"].value > 5
+    assert run.quantities["impacts"].value >= 3
     m = np.array([b.mass for b in bodies])
     inertia = np.array([b.moment_of_inertia for b in bodies])
     x, v = run.variables["position"].values, run.variables["velocity"].values

@@ -106,10 +106,10 @@ class ChainData(RunData):
     # ---- stick and slip in time
 
     def mode_changes(self, i: int) -> tuple[Floats, Ints]:
-        """Return when mass `i` (from 0) enters each mode [s], and the modes (-1, 0, 1).
+        """Return the times at which mass `i` (from 0) changes its mode [s], and the new modes.
 
-        The event log gives these times exactly; without events they lie half-way between
-        two saved times.
+        The first entry is the start. The event log gives the times exactly; without events a change
+        lies half-way between two saved times.
 
         Verified by: tests/unit/chains/figures/test_data.py::test_stick_agrees_with_the_saved_modes
         """
@@ -149,9 +149,9 @@ class ChainData(RunData):
 
     @functools.cached_property
     def critical_times(self) -> Floats | None:
-        """(n,) times [s] at which a rising load reaches each critical force, NaN if never.
+        """(n,) times [s] at which the load reaches the critical force of each mass, NaN if never.
 
-        None unless the closed form is known and the load never decreases.
+        None if the run holds no critical forces, or if the load decreases.
 
         Verified by: tests/unit/chains/figures/test_data.py::test_critical_times_of_a_ramp
         """
@@ -168,9 +168,9 @@ class ChainData(RunData):
 
     @functools.cached_property
     def wave_speed(self) -> float | None:
-        """Speed sqrt(k/m) of long waves in masses per second.
+        """Speed sqrt(k/m) of waves much longer than the spacing, in masses per second.
 
-        None unless masses and inner springs are equal, there are no dampers and n >= 3.
+        None unless all masses and all inner springs are equal, no link is damped and n >= 3.
 
         Source: formulas sheet of the chains paper, section 3.
         """

@@ -1,4 +1,10 @@
-"""Run velocity Verlet steps, for contacts that may slip or open (`velocity_verlet_kernels`)."""
+"""Integrate rods whose contacts may slip or open from one saved time to the next.
+
+One step of the velocity Verlet scheme is half kick, drift, half kick; `velocity_verlet_kernels`
+defines it. This module calls it until a contact penetrates, changes its mode, or has moved so far
+that contacts must be searched again. `event_localisation_kernels` then locates penetrations and
+mode changes within the step. Rods whose contacts only roll use `LeapfrogStepper`.
+"""
 
 from __future__ import annotations
 
@@ -29,12 +35,15 @@ __all__ = ["VelocityVerletStepper", "run_leapfrog"]
 
 Floats = npt.NDArray[np.float64]
 
-# a slip velocity below this fraction of the largest initial velocity counts as stick
+# an initial slip velocity below this fraction of the largest velocity counts as stick
 _STILL = 1e-12
 
 
 class VelocityVerletStepper(LeapfrogStepper):
-    """Velocity Verlet stepper: positions and velocities of a step belong to one time."""
+    """Velocity Verlet stepper: positions and velocities belong to the same time.
+
+    In `LeapfrogStepper` velocities belong to the middle of a step.
+    """
 
     def _saved_step(self) -> hk.SavedStep:
         if not hasattr(self, "saved_step"):
@@ -67,7 +76,7 @@ class VelocityVerletStepper(LeapfrogStepper):
         refuse_overlap(self.overlap, f.rods)
 
     def history(self) -> RodHistory:
-        """Return the recorded history; slip events are sorted by their onset."""
+        """Return the history, with the slips that have begun but are not in the event log yet."""
         contacts, seen = self.contact_state.contacts, super().history()
         begun = np.flatnonzero(contacts["unreported_slip"] == ck.SLIP_UNREPORTED)
         events = ik.Event.table(len(seen.events) + begun.size)
@@ -85,13 +94,13 @@ class VelocityVerletStepper(LeapfrogStepper):
     def _accelerations(
         self, v: Floats, p: Floats, now: float, kick: float = 0.0
     ) -> tuple[Floats, Floats]:
-        """Return accelerations from all forces at the end of the last step."""
+        """Update the contact forces to the end of the last step; return v and p unchanged."""
         self._resist(v, p)
         self.contact_state.force[:] = self.contact_state.contacts["force"]
         return v, p
 
     def _observe(self, k: int, v: Floats, p: Floats) -> None:
-        # velocities are those of the saved time: the whole of the last kick counts
+        # velocities belong to the saved time; the mean of two half steps is not needed
         super()._observe(k, self.flat.v, self.flat.p)
 
     def _interval(self, k: int) -> Generator[Pause, None, bool]:
@@ -145,7 +154,7 @@ class VelocityVerletStepper(LeapfrogStepper):
 
 
 def run_leapfrog(system: RodSystem, method: RollingLeapfrog, request: Request) -> Run:
-    """Return the run of `system`."""
+    """Return the run of `system`, with the stepper that its contacts need."""
     from stiction.rods.outcome import build_run
 
     rods = system.assembled()

@@ -6,8 +6,9 @@ waves return after a reflection at a fixed end, or after one turn of a circle. T
 unknown is the path of the contact, an ordinary differential equation with a delay, which the
 classical Runge-Kutta method integrates.
 
-`parameters`, `contacts` and `progress` have one element; `queue` (wave, n) numbers the cubics that
-begin with a corner, a jump of the wave or of a derivative.
+Outgoing waves are stored as cubics. `queue` (wave, n) contains the numbers of the cubics that begin
+at a corner, a jump of the wave or of a derivative. `parameters`, `contacts` and `progress` are
+tables with one row.
 Source: Gay-Balmaz, Putkaradze 2012, (11)-(13); formulas sheet of the rods paper, section 5.
 """
 
@@ -96,11 +97,15 @@ def _contact_velocity(
 ) -> tuple[float, bool]:
     """Return the mean velocity V of v at the contact, and whether it is a regular subsonic root.
 
-    V satisfies F (w_u - F V) p c2 / c1 = (V - w_v) q + r V c2 / 2, with p = c1^2 - (a V)^2 and
-    q = c2^2 - (b V)^2, where w_u, w_v are the velocities without contact force and a, b are
-    s1' / V and s2' / V: a cubic, or a linear equation where a / c1 = b / c2 and r = 0.
+    Elimination of the contact force from the mean velocities of both strings gives
+
+        F (w_u - F V) p c2 / c1 = (V - w_v) q + r V c2 / 2,
+
+    with p = c1^2 - (a V)^2, q = c2^2 - (b V)^2, the velocities w_u, w_v without contact force, the
+    rolling resistance r, a = s1' / V and b = s2' / V: a cubic, or a linear equation if
+    a / c1 = b / c2 and r = 0.
     """
-    # lam eliminated from the mean velocities of both strings (sheet, section 5, for two speeds)
+    # formulas sheet, section 5, with two wave speeds
     c1, c2, a, b, F = u.speed, v.speed, u.rate, v.rate, par.ratio
     if par.linear:
         V = (F * c1 * wu + c2 * wv) / (F * F * c1 + c2)
@@ -108,7 +113,7 @@ def _contact_velocity(
     k, r = F * c2 / c1, 0.5 * par.rolling * c2
     # Newton's method from the velocity before; a root with slope < 0 is the regular branch
     for _ in range(40):
-        # g and its derivative by V; in a regular root g falls, as for small V
+        # g and dg / dV: at a regular root g decreases, as it does for small V
         p, q = c1 * c1 - a * a * V * V, c2 * c2 - b * b * V * V
         g = k * (wu - F * V) * p - (V - wv) * q - r * V
         slope = -k * (F * p + 2.0 * a * a * V * (wu - F * V)) - q - r
@@ -136,12 +141,12 @@ def evaluate_contact(
     at: Moment,
     incoming: Vector,
 ) -> int:
-    """Evaluate the contact at time t and points s1, s2: incoming waves, V and lam; return a flag.
+    """Evaluate incoming waves, V and contact force at time t and points s1, s2; return a flag.
 
     Parameters
     ----------
-    V : start of Newton's method
-    at, incoming : are filled
+    V : initial value of Newton's method
+    at, incoming : outputs
     """
     at.time, at.s1, at.s2 = t, s1, s2
     u, v = pair.strings[0], pair.strings[1]
@@ -279,13 +284,13 @@ def extend_many(f: int, x: Matrix, y: Matrix, pair: Pair) -> None:
 
 @kernel
 def part_of_area(d: float, c0: float, c1: float, c2: float, c3: float) -> float:
-    """Return the integral of a cubic from its knot over d."""
+    """Return the integral of a cubic from its knot to the distance d from it."""
     return d * (c0 + d * (c1 / 2.0 + d * (c2 / 3.0 + d * c3 / 4.0)))
 
 
 @kernel
 def part_of_square(d: float, c0: float, c1: float, c2: float, c3: float) -> float:
-    """Return the integral of the square of a cubic from its knot over d."""
+    """Return the integral of the square of a cubic from its knot to the distance d from it."""
     low = c0 * c0 + d * (c0 * c1 + d * (2.0 * c0 * c2 + c1 * c1) / 3.0)
     high = (c0 * c3 + c1 * c2) / 2.0 + d * (2.0 * c1 * c3 + c2 * c2) / 5.0
     return d * (low + d * d * d * (high + d * d * (c2 * c3 / 3.0 + d * c3 * c3 / 7.0)))
@@ -293,7 +298,7 @@ def part_of_square(d: float, c0: float, c1: float, c2: float, c3: float) -> floa
 
 @kernel
 def _jump(f: int, j: int, step: float, pair: Pair) -> float:
-    """Return the jumps of wave f, its slope and its curvature at knot j, scaled by one step."""
+    """Return the sum of the jumps of wave f, step f' and step^2 f'' / 2 at knot j."""
     before, after = pair.cubics[f, j - 1], pair.cubics[f, j]
     # the cubic before, expanded at its end
     d = after.knot - before.knot
@@ -322,9 +327,10 @@ def _next_corner(
 ) -> tuple[int, float]:
     """Return the incoming wave with the next corner, and the time until it arrives.
 
-    The scattering law is algebraic, so a corner never gets smoother: each is scattered into four,
-    about half as strong. Steps end at strong corners only; the threshold rises geometrically from
-    `least` to 1 while the allowance of corners is used up.
+    The scattering law is algebraic, so a corner never gets smoother: each is scattered into four
+    outgoing corners of about half its strength. Steps end at strong corners only. To bound their
+    number, the threshold of strength rises geometrically from `least` to 1 as the number of corners
+    met approaches `corners`.
     """
     first, until_corner = -1, np.inf
     threshold = np.inf
@@ -450,8 +456,8 @@ def _accept_step(
     _record_extremes(pair, contact, now)
     wu = 0.5 * (step.incoming[3, 0] + step.incoming[3, 1])
     wv = 0.5 * (step.incoming[3, 2] + step.incoming[3, 3])
-    # |w| over V_m, the speed at which a contact is sonic: below 1 the subsonic root is unique
-    # (sheet, section 5), see `Progress`
+    # |w| / V_m, where V_m = 1 / steepest is the smallest V at which s' reaches a wave speed:
+    # below 1 the subsonic root is unique (formulas sheet, section 5)
     uncoupled = wv if par.ratio == 0.0 else max(abs(wu / par.ratio), abs(wv))
     if abs(uncoupled) * par.steepest > now.alone:
         now.alone, now.alone_at = abs(uncoupled) * par.steepest, contact.time
@@ -557,7 +563,7 @@ def integrate(
                 if now.longest < _LOCATED * (1.0 + abs(contact.time)):
                     return flag
                 continue
-            # third difference of V over the thirds: halve a step over which V is no parabola
+            # third difference of V: halve a step over which V deviates too far from a parabola
             bend = end.velocity - start.velocity
             bend -= 3.0 * (step.moments[2].velocity - step.moments[1].velocity)
             if abs(bend) * par.steepest > par.tolerance and h > _FINEST * par.step and m < 0:

@@ -1,4 +1,9 @@
-"""Rolling strings with the contact averaged over a smooth bump: an independent second method.
+"""Rolling strings by expansion in normal modes, with a contact averaged over a Gaussian bump.
+
+This method checks `Characteristics`, from which it is independent. `strand_motion` integrates the
+modes; this module converts its result to a run with audit checks. `extrapolated` repeats the motion
+with several widths of the bump and extrapolates to width zero, the contact at a point. `strand`
+means a string in this method.
 
 Source: Gay-Balmaz, Putkaradze 2012, (11)-(13) in one dimension; formulas sheet, section 5.
 """
@@ -59,7 +64,7 @@ def solve_strands(system: RollingStrings, method: BumpStrands, request: Request)
 
     Raises
     ------
-    ModelError : if the bump does not fit.
+    ModelError : if the bump does not fit between the contact and an end, or cells are too wide.
     """
     motion = strand_motion(
         strand_pair(system),
@@ -97,7 +102,7 @@ def _history(system: RollingStrings, method: BumpStrands, motion: StrandMotion) 
         stats={"steps": motion.steps, "cells": motion.cells},
         status=status,
         reason=reason,
-        # the steps do not conserve energy exactly: of order step^4
+        # the time steps conserve energy up to an error of order step^4
         ledger_limit=max(1e-9, 1e-3 * method.step**4),
     )
 
@@ -141,8 +146,8 @@ def _checks(
             motion.unresolved,
             1e-3,
             0.0,
-            "fraction of the energy of the initial data in modes that are left out; more cells "
-            "include more",
+            "fraction of the initial energy in modes that the expansion omits; more cells "
+            "include more modes",
         ),
         Check(
             "start_rolls",
@@ -165,7 +170,7 @@ def _checks(
     ]
     if system.ends == "fixed":
         limit, room, when = TAIL * method.bump_width, motion.room, motion.room_at
-        note = "least distance to an end; the bump reaches six widths"
+        note = "smallest distance to an end; the bump extends over six of its widths"
         checks.append(
             Check(
                 "contact_inside", room >= 0.0, limit + room, limit, when, note, kind=Kind.AT_LEAST
@@ -186,7 +191,7 @@ def _fields(system: RollingStrings, motion: StrandMotion) -> tuple[Floats, Float
 
 
 def mode_shapes(x: Floats, length: float, size: int, ends: str) -> Floats:
-    """Return (mode, place) the modes at places x: sines, or 1, cos, sin, ... on a circle."""
+    """Return the modes at x, (mode, place): sines on fixed ends; 1, cos, sin, ... on a circle."""
     if ends == "fixed":
         return np.asarray(np.sin(np.outer(np.arange(1, size + 1) * np.pi / length, x)))
     angle = np.outer(np.arange(1, (size + 1) // 2) * 2.0 * np.pi / length, x)
@@ -202,8 +207,8 @@ class Extrapolated(Record):
     ----------
     time : (t,) [1]
     s1, s2, contact_force, u1, v1 : (t,) limits of these variables of a run [1]
-    doubt : (5, t) how far each of them moves when the widest bump is left out [1]
-    widths : of the runs, falling [1]
+    doubt : (5, t) error estimate: change of each limit if the widest bump is left out [1]
+    widths : widths of the bumps, in decreasing order [1]
     """
 
     time: Floats
@@ -227,8 +232,9 @@ def extrapolated(
 
     Parameters
     ----------
-    time : (t,) rising times at which it is wanted; runs start at 0 [1]
-    widths : of the bumps [1]; a polynomial in the width goes through all of them
+    time : (t,) increasing times of the result; runs start at 0 [1]
+    widths : widths of the bumps [1]; the polynomial in the width that interpolates all of them is
+        evaluated at zero
     step : see `BumpStrands`
 
     Raises
@@ -238,9 +244,9 @@ def extrapolated(
 
     Notes
     -----
-    The error of a run is a power series in the width, except near the times at which a corner of
-    the force passes: there it is only bounded by the width. On reference case C the limits are
-    within 4e-7 of the exact points up to t = 20.
+    The error of a run is a power series in the width, except near times at which the contact force
+    has a corner: there it is only of the order of the width. For `C_fixed_offset_weak`
+    in tests/reference/rods.json the limits are within 4e-7 of the reference up to t = 20.
 
     Verified by: tests/convergence/test_strands.py::test_limit_of_width_zero
     """
@@ -254,7 +260,7 @@ def extrapolated(
     )
     if np.any(np.diff(wanted) <= 0.0):
         raise ModelError(
-            "extrapolated.time", "times out of order", "rising times", _WHEN, "sort them."
+            "extrapolated.time", "times out of order", "increasing times", _ORDER, "sort them."
         )
     times = wanted if wanted[0] == 0.0 else np.concatenate([[0.0], wanted])
     pair, lead = strand_pair(system), _lead(system)
@@ -295,6 +301,7 @@ def extrapolated(
 
 
 _WHEN = "runs start at 0."
+_ORDER = "the runs save their states in this order."
 
 
 def _lead(system: RollingStrings) -> int:

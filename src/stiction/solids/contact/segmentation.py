@@ -1,15 +1,16 @@
-"""Closest points of a contact boundary in a state, and the mortar segments of its cells.
+"""Closest-point projection of a contact boundary in a state, and its mortar segments.
 
-Every segment projects onto one element or one corner of the partner. Cells are divided at
-breakpoints opposite to ends of elements (see `segments`), and at one jump of the closest-point
-projection. The projection jumps where two local minima c_1 and c_2 of the distance are equally
-near: at the root s of
+The boundary is divided into integration cells, and these into segments. Each segment projects onto
+one element or one corner of the partner. A cell is divided at breakpoints, whose closest points are
+ends of the partner's elements (see `segments`), and at no more than one jump of the closest-point
+projection. The projection of the point X(s) jumps where two local minima c_1 and c_2 of its
+distance to the partner are equally near: at the root s of
 
     G(s) = |X(s) - c_1|^2 / 2 - |X(s) - c_2|^2 / 2 = 0,    dG / ds = (c_2 - c_1) . X'.
 
-Each minimum is followed along the boundary from its end of the cell. The distance is stationary
-there, so that the motion of c_1 and c_2 does not change G. The integration points of cells that
-cannot be divided so are projected one by one.
+c_1 is followed from the lower end of the cell, c_2 from the upper one. At both the distance is
+stationary, so their dependence on s does not enter dG / ds. The integration points of a cell that
+cannot be divided in this way are projected one by one.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 
-# Gauss points of each segment: exact for cubics, such as the splines that weigh tractions
+# Gauss points of each segment: exact for cubic polynomials, the degree of a Hermite spline
 _POINTS = 2
 # most steps of Newton's method for a closest point on an element, the change of xi at which it has
 # converged (quadratically), and how far beyond the ends of the element it may lie
@@ -58,15 +59,15 @@ _JUMP_STEPS, _SAME_POINT, _SAME_DISTANCE = 60, 1e-6, 1e-8
 _OPPOSITE_ENDS = 1e-9
 # points whose distances to all samples of the partner are computed at once
 _CHUNK = 512
-# relative difference of two distances above which one is smaller: rounding
+# two distances with a smaller relative difference count as equal: rounding
 _CLOSER = 1e-12
 
 
 class Segmentation(ClosestPoints):
     """Closest points of the centres of cells, and the mortar segments of a state.
 
-    `pairs` are the integration points of the segments with their closest points; `jumps` the
-    segments that end where the projection jumps, None if it does not.
+    `pairs` are the integration points of the segments with their closest points. `jumps` are the
+    pairs of segments that meet where the projection jumps; None if it jumps nowhere.
     """
 
     segments: Segments
@@ -94,7 +95,7 @@ class CellParts(NamedTuple):
     places: Floats
 
     def at(self, which: Ints) -> CellParts:
-        """Return some of them."""
+        """Return the selected parts."""
         arrays = (v[which] for v in self[:4])
         ends = self.one.at(which), self.other.at(which)
         return CellParts._make([*arrays, *ends, self.places[:, :, which]])
@@ -130,7 +131,7 @@ class SegmentedPass(ContactPass):
 
     Parameters
     ----------
-    contact : the description
+    contact : laws and options of this contact pair
     own, partner : the boundaries, in the global numbering
     points : (nodes, d) reference positions of all nodes
 
@@ -176,8 +177,8 @@ class SegmentedPass(ContactPass):
     def project(self, x: Floats, guess: ClosestPoints | None) -> Segmentation:
         """Return the global minima of the distance, not only those next to a guess, and segments.
 
-        A wavy partner has several local minima. The energy is that of the global one, so that a
-        minimum is left as soon as another one is nearer.
+        The distance to a wavy partner has several local minima. The contact energy is defined by
+        the global one, so the projection jumps as soon as another minimum is nearer.
         """
         at, functions = self._search_points
         place = np.einsum("ln,lnd->ld", functions, x[self.own.nodes[at[0]]])
@@ -204,7 +205,7 @@ class SegmentedPass(ContactPass):
             valid, candidate_valid = (
                 one.normal | self._at_corners(one) for one in (closest, candidate)
             )
-            # of points that are equally near but for rounding the one from the guess is taken
+            # if both are equally near within rounding, the one from the guess is taken
             better = candidate_valid & (~valid | (distance[1] <= distance[0] * (1.0 + _CLOSER)))
             for values, new in zip(closest, candidate, strict=True):
                 values[better] = new[better]
@@ -244,7 +245,7 @@ class SegmentedPass(ContactPass):
     def _admissible(
         self, closest: ClosestPoints, place: Floats, x: Floats, at: tuple[Ints, Floats]
     ) -> ClosestPoints:
-        """Return closest points without those that are not admissible."""
+        """Return the admissible ones of these closest points; here all are (see `self_contact`)."""
         return closest
 
     def _own_at(self, e: Ints, xi: Floats, x: Floats) -> tuple[Floats, Floats]:
@@ -378,7 +379,7 @@ class SegmentedPass(ContactPass):
         )
         whole, s, count = parts.at(at), s[at], at.size
         one, other = now.closest.at(at), now.closest.at(parts.cell.size + at)
-        # a part without length is omitted, and the other one is the whole cell
+        # at an end of the cell one part has no length: it is omitted, the other is the whole cell
         short = (
             np.stack([s - whole.low, whole.high - s], axis=1) <= _OPPOSITE_ENDS * width[at][:, None]
         )

@@ -165,7 +165,8 @@ class BoundaryConditions:
         part = problem.parts[where.body]
         if np.size(where.point) != self.dim:
             got, needs = described_place(where), f"a point of {self.dim} coordinates"
-            why, try_ = "body and point lie in one space.", "give (x, y), of membranes (x, y, z)."
+            why = "the point has as many coordinates as the nodes of the body."
+            try_ = "give (x, y) in the plane, (x, y, z) for membranes and bodies in space."
             raise ModelError("Nearest.point", got, needs, why, try_)
         numbers, weights = nearest_node(part.points, part.places, np.asarray(where.point))
         return numbers + int(problem.first[where.body]), weights

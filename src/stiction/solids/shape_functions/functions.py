@@ -1,8 +1,10 @@
-"""Shape functions of elements, their integration points, and gradients.
+"""Shape functions, integration points and gradients of plane finite elements.
 
-A quadrilateral is [-1, 1]^2; in a layer its face is eta = -1. A plain triangle has coordinates >= 0
-with a sum <= 1. A triangle of a layer is a quadrilateral whose inner edge eta = 1 collapses to the
-apex.
+The layer is the row of elements along a contact boundary. Their face on the boundary, eta = -1, is
+a spline curve; the rows of nodes behind it have Lagrange functions (docs/theory/solids,
+eq-so-layer). All other elements are plain Lagrange elements. A quadrilateral is [-1, 1]^2. A plain
+triangle has coordinates >= 0 with a sum <= 1. A triangle of the layer is a quadrilateral whose
+inner edge eta = 1 collapses to the apex.
 """
 
 from __future__ import annotations
@@ -40,14 +42,15 @@ class Group(NamedTuple):
 
     Parameters
     ----------
-    order : of the Lagrange functions, 1 or 2
+    order : order of the Lagrange functions, 1 or 2
     triangle : whether they are triangles
-    cells : (e,) of the mesh
+    cells : (e,) numbers of the cells of the mesh
     nodes : (e, n) nodes and control points, numbered within the body
-    face : extraction (e, k, p + 1) and weights (e, k) of the curve on the face, None outside
-        of a layer
-    fractions : (e, n) factor of each function on its source function, None if all are 1
-    source : (e, n) Lagrange or face function that a function is a multiple of
+    face : Bezier extraction (e, k, p + 1) and rational weights (e, k) of the curve on the face;
+        None outside of the layer
+    fractions, source : (e, n) function a is fractions[a] times the Lagrange or face function
+        source[a]. A corner on the boundary of an element outside the layer is distributed over two
+        control points in this way. None if all fractions are 1
     """
 
     order: int
@@ -92,12 +95,14 @@ def lagrange(order: int, x: Floats) -> tuple[Floats, Floats]:
 
 
 def rules(order: int, degree: int, triangle: bool, layer: bool) -> tuple[Rule, Rule | None]:
-    """Return the full rule, and the reduced one of the volumetric term; None stands for its mean.
+    """Return the rule of full integration, and the reduced rule of the volumetric term.
+
+    None in place of the reduced rule: the volumetric term uses the mean over the element.
 
     Parameters
     ----------
-    order : of the Lagrange functions
-    degree : of the curve on the face of a layer
+    order : order of the Lagrange functions
+    degree : degree of the curve on the face of a layer
     """
     if triangle and not layer:
         if order == 1:
@@ -116,7 +121,7 @@ def _square(nx: int, ny: int) -> Rule:
 
 
 def centre(group: Group) -> tuple[Floats, Floats]:
-    """Return the coordinates of a point in the middle of an element."""
+    """Return the reference coordinates of the centre of an element."""
     if not group.triangle:
         return np.zeros(1), np.zeros(1)
     if group.face is None:
@@ -170,9 +175,10 @@ def _triangle(order: int, r: Floats, s: Floats) -> tuple[Floats, Floats]:
 def _layer(
     order: int, triangle: bool, extraction: Floats, weights: Floats, xi: Floats, eta: Floats
 ) -> tuple[Floats, Floats]:
-    """Return the functions of a layer: those of the curve on its face, then Lagrange row by row.
+    """Return the functions of elements of the layer, and their derivatives.
 
-    In a triangle each row has one function less than the row before it; the apex has one.
+    First those of the curve on the face, C_a(xi) l_0(eta), then row by row L_i(xi) l_k(eta). In a
+    triangle each row has one function less than the row before it; the apex has one.
     """
     e = extraction.shape[0]
     face, dface = curve_functions(extraction, weights, xi)
@@ -195,17 +201,17 @@ def _layer(
 def gradients(group: Group, points: Floats, rule: Rule) -> tuple[Floats, Floats]:
     """Return dN/dX (e, q, n, 2) [1/m] and reference volumes (e, q) [m^2].
 
-    `hulls.refuse_folded` has refused elements in which a volume is not positive.
+    All volumes are positive: `hulls.refuse_folded` has refused folded elements.
     """
     _, dn = functions(group, rule.xi, rule.eta)
     return mapped(dn, points[group.nodes], rule.weights)
 
 
 def incompatible(group: Group, points: Floats, rule: Rule, weights: Floats) -> Floats:
-    """Return gradients (e, q, m, 2) [1/m] of the modes 1 - xi^2 and 1 - eta^2 of linear cells.
+    """Return gradients (e, q, m, 2) [1/m] of the modes 1 - xi^2 and 1 - eta^2 of bilinear cells.
 
-    They are mapped by the Jacobian of the centre, so that their gradients have zero mean in any
-    cell. A constant stress does no work on them (patch test). Triangles have none.
+    The Jacobian of the centre maps them, so that their mean over a cell is zero for any shape, and
+    a constant stress does no work on them (patch test). Triangles have none.
 
     Parameters
     ----------
@@ -220,12 +226,14 @@ def incompatible(group: Group, points: Floats, rule: Rule, weights: Floats) -> F
 
 
 def modes_of(dn: Floats, x: Floats, rates: Floats, rule: Floats, weights: Floats) -> Floats:
-    """Return gradients (e, q, m, d) [1/m] of modes: det J_0 / det J times rates J_0^-1.
+    """Return gradients (e, q, m, d) [1/m] of incompatible modes: (det J_0 / det J) rates J_0^-1.
+
+    J is the Jacobian at an integration point, J_0 that at the centre.
 
     Parameters
     ----------
-    dn : (e or 1, n, d) derivatives of the functions in the middle
-    x : (e, n, d) places of the nodes [m]
+    dn : (e or 1, n, d) derivatives of the functions at the centre
+    x : (e, n, d) positions of the nodes [m]
     rates : (q, m, d) derivatives of the modes on the reference shape
     rule, weights : (q,) weights on the reference shape, and (e, q) reference volumes
 
@@ -240,13 +248,16 @@ def modes_of(dn: Floats, x: Floats, rates: Floats, rule: Floats, weights: Floats
 
 
 def bending(nodes: Ints, points: Floats, g: Floats, w: Floats, modes: Floats) -> Elements:
-    """Return linear cells with the energy of their mean strain, and hourglass energy separately.
+    """Return bilinear cells whose energy is that of the mean strain plus a hourglass energy.
+
+    See `hourglass`.
 
     Parameters
     ----------
     nodes : (e, n)
     points : (nodes, d) positions [m]
-    g, w, modes : gradients (e, q, n, d), volumes (e, q) and gradients of modes at points
+    g, w, modes : gradients (e, q, n, d), volumes (e, q) and gradients of modes (e, q, m, d), all at
+        the integration points
     """
     none = np.zeros((w.shape[0], 0, *g.shape[2:])), np.zeros((w.shape[0], 0))
     mean, gamma = patterns(points[nodes], g, w)

@@ -67,7 +67,8 @@ def sobol_indices(
     parts = values.reshape(size + 2, -1)
     # a constant result has no variance
     if not np.ptp(values) > 0.0:
-        got, needs, why = "a result that never changes", "one that varies", "there is no variance."
+        got, needs = f"{result}, which never changes", "a result that varies"
+        why = "the indices are fractions of its variance, which is zero."
         raise ModelError("sobol_indices", got, needs, why, "widen the ranges.")
     func: Any = {"f_A": parts[:1], "f_B": parts[1:2], "f_AB": parts[2:, None, :]}
     indices = of_scipy(func=func, n=parts.shape[1], rng=np.random.default_rng(seed))

@@ -1,8 +1,8 @@
 """`solve_ivp` with SciPy's signature, and Filippov sliding on given `surfaces`.
 
-A script that calls SciPy's function moves here by its import. Without surfaces SciPy solves. With
-them the flow is solved from event to event: it slides where both sides push towards a surface,
-and where the future is not unique it says so.
+A script that calls SciPy's function changes only its import. Without surfaces SciPy solves. With
+them the event-driven method solves: the solution slides where the fields on both sides point to a
+surface, and the result reports where the solution is not unique.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from stiction.switching.model import PiecewiseSmooth
 
 __all__ = ["solve_ivp"]
 
-# their types know neither our fields nor our arguments
+# Any, because SciPy's stubs have neither the added fields nor the added arguments
 _scipy: Any = integrate.solve_ivp
 _Result: Any = OptimizeResult
 
@@ -38,7 +38,7 @@ _STIFF = ("Radau", "BDF", "LSODA")
 _DENSE_SAMPLES = 2001  # saved states behind a dense output
 _DEFAULT_SAMPLES = 201  # of a solution for which no times are given
 _LEAST_RTOL = 1e-13
-# an event belongs to a function with a zero within this fraction of the time span
+# an event is assigned to every function that has a zero within this fraction of the time span
 _NEAR = 1e-7
 
 
@@ -62,8 +62,11 @@ def solve_ivp(
     ----------
     fun : ``fun(t, y, *args)``; with surfaces ``fun(t, y, sides, *args)``, sides[i] = +1 or
         -1 the side of each surface, smooth in t and y for fixed sides
-    t_span, y0, t_eval, dense_output, events, vectorized, args, options : as of SciPy
-    method : as of SciPy; with surfaces only whether it is an implicit one counts
+    t_span, y0, t_eval, dense_output, events, args : as in SciPy
+    method : as in SciPy; with surfaces, implicit methods select the stiff integrator, and all
+        others the explicit one
+    vectorized, options : as in SciPy; with surfaces only `rtol` (1e-9 if absent) and `max_step`
+        are used, and all others are ignored
     surfaces : functions ``h(t, y, *args)``, one or several, at whose zeros `fun` jumps
 
     Returns
@@ -74,7 +77,7 @@ def solve_ivp(
     Raises
     ------
     ValueError : for arguments that SciPy refuses, with its messages.
-    ModelError : for functions of which a flow cannot be made.
+    ModelError : for functions that do not define a flow.
 
     Notes
     -----
@@ -111,9 +114,9 @@ def solve_ivp(
 def _checked(
     t_span: Sequence[float], y0: npt.ArrayLike, method: Any, t_eval: npt.ArrayLike | None
 ) -> tuple[float, float, Floats, Floats]:
-    """Return begin, end, start and times; raises the errors of SciPy."""
+    """Return both ends of `t_span`, y0 and t_eval as floats; raise the errors of SciPy."""
     if method not in _METHODS:
-        raise ValueError(f"`method` must be one of {_METHODS} where surfaces are given.")
+        raise ValueError(f"`method` must be one of {_METHODS} if `surfaces` are given.")
     t0, tf = map(float, t_span)
     start = np.asarray(y0, dtype=np.float64)
     if start.ndim != 1:
@@ -121,7 +124,8 @@ def _checked(
     if not np.isfinite(start).all():
         raise ValueError("All components of the initial state `y0` must be finite.")
     if not tf > t0:
-        raise ValueError("`t_span` must rise where surfaces are given: sliding has no past.")
+        why = "a sliding state has many pasts."
+        raise ValueError(f"`t_span` must rise if `surfaces` are given: {why}")
     times = np.zeros(0) if t_eval is None else np.asarray(t_eval, dtype=np.float64)
     if times.ndim != 1:
         raise ValueError("`t_eval` must be 1-dimensional.")
@@ -181,7 +185,7 @@ def _result(
         sol=dense if dense_output else None,
         t_events=t_events if asked else None,
         y_events=y_events if asked else None,
-        nfev=int(run.stats["steps"]) * 12,
+        nfev=int(run.stats["steps"]) * 12,  # an estimate: evaluations are not counted
         njev=0,
         nlu=0,
         status=status,
@@ -214,7 +218,7 @@ def _events(
             direction = float(getattr(function, "direction", 0.0))
             if zero and time <= end and (direction == 0.0 or direction * slope > 0.0):
                 solution[i].append((time, at))
-                # True and 1 end at the first event, a number at the n-th
+                # terminal = n ends the solution at the n-th event; True equals 1
                 most = int(getattr(function, "terminal", 0) or 0)
                 if most and len(solution[i]) >= most:
                     end = time
@@ -224,7 +228,7 @@ def _events(
 
 
 def _rate(flow: PiecewiseSmooth, time: float, y: Floats, signs: Floats) -> Floats:
-    """Return y' with a multiplier in [-1, 1] of each surface, by the mean over its sides."""
+    """Return y' for a multiplier in [-1, 1] per surface: a convex combination of all fields."""
     at = np.asarray(flow.full_state(y, time))
     total = np.zeros(flow.compiled.n)
     for signs_tried in itertools.product((-1.0, 1.0), repeat=signs.size):
@@ -235,7 +239,7 @@ def _rate(flow: PiecewiseSmooth, time: float, y: Floats, signs: Floats) -> Float
 
 
 def _dense(run: Run, flow: PiecewiseSmooth, y: Floats) -> Function:
-    """Return sol(t): cubics between saved states and events, with rates on both sides."""
+    """Return sol(t): a cubic Hermite interpolant between saved states and events."""
     log, m = run.event_log, flow.compiled.m
     states = np.stack([np.asarray(log.columns[f"{name}_after"]) for name in flow.start_names])
     time = np.concatenate([run.time, log.time])

@@ -195,8 +195,8 @@ class _Tangent:
                 raise ModelError(
                     "tangents.to",
                     repr(name),
-                    ", ".join(every),
-                    "they are the states of a start.",
+                    "one of " + ", ".join(every),
+                    "these are the components of the initial state.",
                     nearest(name, every),
                 )
         parameters = [name for name, seed in zip(names, seeds, strict=True) if seed < 0]

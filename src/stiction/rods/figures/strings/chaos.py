@@ -24,7 +24,7 @@ _SIGNS = {"exponential": "x", "regular": "o", "undecided": "."}
 def draw_map(
     mobility: Floats, offset: Floats, rate: Floats, verdict: npt.NDArray[np.str_]
 ) -> PaperFigure:
-    """Return exponents in colours over G and s2 - s1, with a marker for each verdict.
+    """Return a map of Lyapunov exponents over s2 - s1 and the mobility G, a marker per verdict.
 
     Verified by: tests/unit/rods/strings/test_chaos.py::test_a_map_is_drawn
     """
@@ -65,8 +65,8 @@ def crossings(time: Floats, values: Floats, others: Floats) -> tuple[Floats, Flo
     Parameters
     ----------
     time : (t,)
-    values : (t,) the section is where it is zero and rises
-    others : (k, t)
+    values : (t,) signal whose upward zero crossings define the section
+    others : (k, t) signals evaluated there
 
     Returns
     -------
@@ -87,8 +87,8 @@ def crossings(time: Floats, values: Floats, others: Floats) -> tuple[Floats, Flo
 def section(data: StringData) -> PaperFigure:
     """Return a Poincare section: both contacts and their speeds whenever u1 rises through zero.
 
-    u1 is the lead harmonic, which the free string takes through zero once a period. A periodic
-    motion is a point, a quasi-periodic one fills curves or bands, a chaotic one an area.
+    u1 is the lead harmonic; that of a free string rises through zero once a period. A motion of
+    this period is one point, a quasi-periodic one fills curves or bands, a chaotic one an area.
 
     Raises
     ------
@@ -115,7 +115,7 @@ def section(data: StringData) -> PaperFigure:
 
 
 def _too_few(count: int) -> ModelError:
-    why = "a section is made of the passages of a long motion."
+    why = "each passage of u1 through zero is one point of the section."
     try_ = "solve for longer, and save at least twenty states a period."
-    got = f"a run whose u1 rises through zero {count} times"
+    got = f"a run with {count} passages of u1 through zero from below"
     return ModelError("plot.section", got, "at least 2 passages", why, try_)

@@ -34,7 +34,7 @@ class StringFigures(Figures):
 
     @property
     def default(self) -> tuple[str, ...]:
-        """The figures written when none are named: those that apply to this run."""
+        """Figures drawn if none are named: all that apply to this run but overview and section."""
         silent = set() if self._data.has_spectrum else {"spectrum"}
         return tuple(name for name in self.NAMES if name not in {"overview", "section", *silent})
 
@@ -81,7 +81,7 @@ class StringFigures(Figures):
         return paths(self._data)
 
     def section(self) -> PaperFigure:
-        """Return both contacts whenever u1 rises through zero: a Poincare section."""
+        """Return a Poincare section: places and rates of both contacts at rising zeros of u1."""
         from stiction.rods.figures.strings.chaos import section
 
         return section(self._data)
@@ -93,7 +93,7 @@ class StringFigures(Figures):
         return contact(self._data)
 
     def energy(self) -> PaperFigure:
-        """Return energy: kinetic and elastic, of u and v, of sum and difference, imbalance."""
+        """Return energies: kinetic and elastic, of u and v, of u + v and u - v; imbalance."""
         from stiction.rods.figures.strings.over_time import energy
 
         return energy(self._data)
@@ -109,6 +109,7 @@ class StringFigures(Figures):
 
         Parameters
         ----------
+        count : number of frames
         window : begin and end of the times shown; default all
         """
         from stiction.plot.player.sampling import frame_times
