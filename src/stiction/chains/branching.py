@@ -96,12 +96,12 @@ class BranchSet(Record):
     Parameters
     ----------
     branches : stick first if it is admissible, then slip in order of increasing speed
-    drive : (n,) R = b f - K x [N]
+    drive : (n,) R = b f - K x - C V of a belt with velocity V [N]
     always_unique : C - L diag(N) is positive semidefinite, so that no state has more than
         one branch
     certified : whether interval arithmetic proves that there are no others. False for a user's law,
         whose values alone are known, and if two branches coincide within rounding
-    slide_end : end of the stable sliding branch of one mass, None if there is none
+    slide_end : end of the stable sliding branch of one mass; None if there is none, or a belt moves
     """
 
     branches: tuple[Branch, ...]
@@ -164,9 +164,12 @@ def branches(chain: Chain, force: float, x: npt.ArrayLike) -> BranchSet:
             "solve with Quasistatic().",
         )
     drive = chain.load_weights * f - Elastic(chain, "branches").force(place)
+    # slip is relative to the belt, and dampers feel its velocity too
+    drive = drive - chain.damping_matrix() @ np.full(chain.n_mass, chain.belt_speed)
     found, certified = search(chain, weak, drive)
     unique = weak.unique(chain.damping_matrix()) >= 0.0
-    end = _slide_end(chain, weak, f, place, found) if chain.n_mass == 1 else None
+    one = chain.n_mass == 1 and chain.belt_speed == 0.0
+    end = _slide_end(chain, weak, f, place, found) if one else None
     return BranchSet(tuple(found), drive, unique, certified, end)
 
 

@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
+import stiction as st
 from stiction import Chain, Coulomb, ExponentialWeakening, StaticKinetic, UserFriction
 from stiction.chains.branching import branches
 from stiction.chains.root_boxes import Balance, roots_in
@@ -41,6 +42,21 @@ def chains(seed, count):
         damping, normal = rng.uniform(0.02, 0.6, n), rng.uniform(0.5, 2.0, n)
         chain = Chain(mass=np.ones(n), stiffness=1.0, damping=damping, normal_force=normal, law=law)
         yield rng, chain, float(rng.uniform(-0.6, 0.6)), rng.uniform(-0.3, 0.3, n)
+
+
+def test_branches_of_a_mass_on_a_belt_are_those_of_its_quasistatic_run():
+    """The damper of the wall takes C V of the load: the mass sticks to the belt."""
+    law = st.ExponentialWeakening(0.3, 0.1, 0.1)
+    for speed, load in ((0.5, 1.2), (0.5, 2.0), (-0.4, 0.5), (0.0, 1.2)):
+        chain = st.Chain(
+            mass=[1.0], stiffness=[1.0], damping=[2.0], gravity=1.0, law=law, belt_speed=speed,
+            load=st.Constant(load),
+        )  # fmt: skip
+        found = st.chains.branches(chain, load, [0.0])
+        run = st.solve(chain, st.chains.Quasistatic(), (0.0, 1e-3), save=2)
+        slip = run.variables["v"].values[0, 0] - speed
+        assert found.drive[0] == pytest.approx(load - 2.0 * speed)
+        assert any(one.velocity[0] == pytest.approx(slip, abs=1e-9) for one in found.branches)
 
 
 def test_branches_against_many_starts():

@@ -53,6 +53,19 @@ class Local(NamedTuple):
         n = self.q.size
         return sp.bsr_array((self.blocks, self.column, self.start), shape=(n, n))
 
+    @property
+    def is_full(self) -> bool:
+        """Whether a tenth of all blocks or more are there, so that factors fill up anyway."""
+        return 10 * len(self.blocks) >= len(self.q) ** 2
+
+    def dense(self) -> Floats:
+        """Return W as a new array."""
+        n, size = self.q.shape
+        w = np.zeros((n, size, n, size))
+        row = np.repeat(np.arange(n), np.diff(self.start))
+        w[row, :, self.column] = self.blocks
+        return w.reshape(n * size, n * size)
+
     def is_semidefinite(self) -> bool:
         """Return whether W is symmetric and positive semidefinite to rounding, as proofs need it.
 
@@ -64,19 +77,26 @@ class Local(NamedTuple):
         return defect <= _ROUNDING * float(np.abs(values).max())
 
 
-def local_of(w: sp.csr_array[Any], q: Floats, mu: Floats, rolling: Floats, n_tangent: int) -> Local:
+def local_of(
+    w: sp.csr_array[Any] | Floats, q: Floats, mu: Floats, rolling: Floats, n_tangent: int
+) -> Local:
     """Return the problem in blocks; blocks of zeros are left out, those on the diagonal stay."""
     n, size = q.shape
-    made = sp.bsr_array(w, blocksize=(size, size))
-    made.sum_duplicates()
-    row, column = np.repeat(np.arange(n), np.diff(made.indptr)), np.asarray(made.indices)
-    used = made.data.any(axis=(1, 2))
-    row, column = row[used], column[used]
+    if isinstance(w, np.ndarray):
+        data = w.reshape(n, size, n, size).transpose(0, 2, 1, 3).reshape(n * n, size, size)
+        row, column = np.divmod(np.arange(n * n), max(n, 1))
+    else:
+        made = sp.bsr_array(w, blocksize=(size, size))
+        made.sum_duplicates()
+        row, column = np.repeat(np.arange(n), np.diff(made.indptr)), np.asarray(made.indices)
+        data = made.data
+    used = data.any(axis=(1, 2)) | (row == column)
+    row, column, data = row[used], column[used], data[used]
     absent = np.setdiff1d(np.arange(n), row[row == column])
     row, column = np.append(row, absent), np.append(column, absent)
     order = np.lexsort((column, row))
     row, columns = row[order], column[order].astype(np.int64)
-    blocks = np.concatenate([made.data[used], np.zeros((len(absent), size, size))])[order]
+    blocks = np.concatenate([data, np.zeros((len(absent), size, size))])[order]
     start = np.searchsorted(row, np.arange(n + 1)).astype(np.int64)
     diagonal = np.flatnonzero(row == columns)
     own = blocks[diagonal]

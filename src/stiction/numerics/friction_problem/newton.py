@@ -31,7 +31,7 @@ Floats = npt.NDArray[np.float64]
 
 # of W's own size, added to its diagonal in the derivative
 _SHIFT = 1e-8
-# from this size on a matrix is factorised as a sparse one
+# from this size on a matrix with few blocks is factorised as a sparse one
 _SPARSE_FROM = 100
 _HALVINGS = 8
 
@@ -164,18 +164,20 @@ def newton(
 
 def _solved(system: Local, right: Floats) -> Floats | None:
     """Return the solution for a matrix in blocks; None where it is singular."""
-    from scipy.linalg.lapack import dgesv
+    from scipy.linalg.lapack import dgetrf, dgetrs
     from scipy.sparse.linalg import splu
 
-    matrix = system.matrix
-    if right.size < _SPARSE_FROM:
-        *_, solution, info = dgesv(matrix.toarray(), right.ravel())
+    if right.size < _SPARSE_FROM or system.is_full:
+        # LAPACK takes columns: the transpose is factorised in place
+        factors, pivots, info = dgetrf(system.dense().T, overwrite_a=1)
         if info != 0:
             return None
+        solution, _ = dgetrs(factors, pivots, right.ravel(), trans=1)
     else:
         try:
-            solution = splu(matrix.tocsc(), permc_spec="MMD_AT_PLUS_A").solve(right.ravel())
+            factor = splu(system.matrix.tocsc(), permc_spec="MMD_AT_PLUS_A")
         except RuntimeError:
             # a factor that is exactly singular
             return None
+        solution = factor.solve(right.ravel())
     return np.asarray(solution).reshape(right.shape) if np.isfinite(solution).all() else None

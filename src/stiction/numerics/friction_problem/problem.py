@@ -14,7 +14,7 @@ import dataclasses
 import functools
 import os
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -347,6 +347,9 @@ def friction_problem(
         _refuse_more(f"{form} and {', '.join(foreign)}", f"{form} alone")
     if W is None:
         masses, W, q = _condensed(M, H, f, w)
+        if np.ndim(cast(Any, w)) == 2:
+            # its rows say how many contacts there are
+            q = q.reshape(np.shape(cast(Any, w)))
     matrix = _matrix("W", W)
     local, order = _local(matrix, q, mu, rolling, normal)
     if masses is not None:
@@ -397,6 +400,8 @@ def _matrix(name: str, value: object) -> Matrix:
     tries = "give a matrix of NumPy or SciPy without NaN and infinity."
     where = f"friction_problem.{name}"
     given: Any = value
+    if np.iscomplexobj(cast(Any, value)):
+        raise ModelError(where, "complex numbers", "a matrix of real numbers", why, tries)
     if not sp.issparse(value):
         try:
             given = np.array(value, dtype=np.float64)
@@ -494,10 +499,12 @@ def _counts(matrix: Matrix, q: Any, mu: Any) -> tuple[int, int]:
     if n < 0:
         if rows == 0:
             return 0, 3
+        rooms = ((2, "in the plane"), (3, "in space"))
+        may_be = [f"{rows // each} {room}" for each, room in rooms if rows % each == 0]
         raise ModelError(
-            "friction_problem.mu", "one coefficient, and q in a single row of numbers",
-            "one coefficient per contact, or q of shape (contacts, components)",
-            f"{rows} rows of W may be {rows / 2:g} contacts in the plane or {rows / 3:g} in space.",
+            "friction_problem.mu", "one coefficient, and q or w in a single row of numbers",
+            "one coefficient per contact, or q (in global form w) of shape (contacts, components)",
+            f"{rows} components may be contacts: {' or '.join(may_be) or 'of no dimension'}.",
             "mu=[0.3] * n, or q.reshape(n, 3).",
         )  # fmt: skip
     if n == 0 and rows == 0:

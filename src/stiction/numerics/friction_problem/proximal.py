@@ -35,7 +35,7 @@ def shifted(local: Local, r: Floats, shift: float) -> Local:
 
 
 def proximal(
-    local: Local, r: Floats, tol: float, shift: float = 0.1, most: int = 60
+    local: Local, r: Floats, tol: float, shift: float = 0.1, most: int = 60, systems: int = 5000
 ) -> tuple[Iterate, int, int]:
     """Return the best iterate, sweeps and linear systems.
 
@@ -43,14 +43,14 @@ def proximal(
     ----------
     tol : error to reach [m/s]
     shift : the first one, relative to W's diagonal blocks
-    most : problems to be solved
+    most, systems : problems and linear systems, after which no further problem is begun
 
     Verified by: tests/unit/numerics/friction_problem/test_solvers.py::test_proximal
     """
     best = iterate_of(local, r)
     n_sweeps = n_systems = 0
     for _ in range(most):
-        if best.error <= tol:
+        if best.error <= tol or n_systems >= systems:
             break
         inner = shifted(local, r, shift)
         enough = max(0.1 * tol, 1e-3 * best.error)

@@ -7,6 +7,7 @@ in a few steps. Where it cycles the proximal method follows, then Newton's metho
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
@@ -22,6 +23,8 @@ __all__ = ["Work", "solve_local"]
 Floats = npt.NDArray[np.float64]
 
 _STARTS = 60
+# linear systems to be solved: so many, or for small problems what these operations allow [1]
+_SYSTEMS, _OPERATIONS = 150, 2e11
 
 
 class Work(NamedTuple):
@@ -38,27 +41,34 @@ class Work(NamedTuple):
     method: str
 
 
-def solve_local(local: Local, r: Floats, tol: float) -> tuple[Iterate, Work]:
+def solve_local(
+    local: Local, r: Floats, tol: float, attempts: int | None = None, systems: int | None = None
+) -> tuple[Iterate, Work]:
     """Return forces whose natural map is at most `tol` [m/s] over all contacts, or the best ones.
 
     Parameters
     ----------
     r : forces to start from
+    attempts : at most; four are sweeps and Newton's method twice, the fifth is the proximal method
+    systems : linear systems after which no other attempt begins; by the size of the problem if None
     """
     best, method = iterate_of(local, r), "start"
     n_sweeps = n_systems = 0
+    most = max(_SYSTEMS, int(_OPERATIONS / max(r.size, 1) ** 3)) if systems is None else systems
     if best.error > tol:
-        for found, name, count, solved in _attempts(local, r, tol):
+        for found, name, count, solved in islice(_attempts(local, r, tol, most), attempts):
             n_sweeps, n_systems = n_sweeps + count, n_systems + solved
             if found.error < best.error or not np.isfinite(best.error):
                 best, method = found, name
-            if best.error <= tol:
+            if best.error <= tol or n_systems >= most:
                 break
     return best, Work(n_sweeps, n_systems, method)
 
 
-def _attempts(local: Local, r: Floats, tol: float) -> Iterator[tuple[Iterate, str, int, int]]:
-    """Yield forces, the name of the method, sweeps and linear systems."""
+def _attempts(
+    local: Local, r: Floats, tol: float, most: int
+) -> Iterator[tuple[Iterate, str, int, int]]:
+    """Yield forces, the name of the method, sweeps and linear systems, of which `most` may be."""
     for most in (10, 50):
         r, count = swept(local, r, most)
         now = iterate_of(local, r)
@@ -66,7 +76,7 @@ def _attempts(local: Local, r: Floats, tol: float) -> Iterator[tuple[Iterate, st
         found, solved = newton(local, r, tol)
         yield found, "newton", 0, solved
         r = found.r if found.error < now.error else r
-    found, count, solved = proximal(local, r, tol)
+    found, count, solved = proximal(local, r, tol, systems=most)
     yield found, "proximal", count, solved
     # with high friction solutions attract few starts; the same ones each time
     rng = np.random.default_rng(0)
@@ -78,7 +88,7 @@ def _attempts(local: Local, r: Floats, tol: float) -> Iterator[tuple[Iterate, st
         tried, solved = newton(local, start, tol, most=60)
         yield tried, "newton", count, solved
     for shift in (1.0, 10.0):
-        found, count, solved = proximal(local, np.zeros_like(r), tol, shift)
+        found, count, solved = proximal(local, np.zeros_like(r), tol, shift, systems=most)
         yield found, "proximal", count, solved
     r, count = swept(local, found.r, 5000)
     yield iterate_of(local, r), "gauss_seidel", count, 0

@@ -30,7 +30,7 @@ def test_one_contact_by_hand():
         ({"mu": np.nan}, "nan"),
         ({"mu": [0.1, 0.2, 0.3]}, "3 values"),
         ({"q": Q[:, :2]}, "4 values|rows for 2 contacts"),
-        ({"q": Q.ravel(), "mu": 0.3}, "one coefficient, and q in a single row"),
+        ({"q": Q.ravel(), "mu": 0.3}, "one coefficient, and q or w in a single row"),
         ({"W": EYE[:, :5]}, "6 x 5"),
         ({"W": np.eye(7)}, "7 rows"),
         ({"W": np.eye(8), "q": np.zeros((2, 4))}, "4 components each"),
@@ -48,6 +48,7 @@ def test_one_contact_by_hand():
         ({"q": -1e155 * np.ones((2, 3))}, "1e\\+155 as the largest component"),
         ({"W": [["a"]]}, "matrix"),
         ({"W": np.ones(6)}, "shape"),
+        ({"W": EYE * 1j}, "complex numbers"),
         ({"rolling": 0.1}, "rows for 2 contacts|components|got"),
     ],
 )
@@ -171,3 +172,9 @@ def test_an_interval_is_that_of_a_contact(contact):
     solved = st.friction_problem(EYE, Q, 0.3).solve()
     with pytest.raises(st.ModelError, match=r"contact: got .*needs"):
         solved.normal_force_interval(contact)
+
+
+def test_the_shape_of_w_says_how_many_contacts_there_are():
+    given = {"M": EYE, "H": EYE, "f": np.zeros(6), "mu": 0.3}
+    for w, size in ((-np.ones((2, 3)), 3), (-np.ones((3, 2)), 2)):
+        assert st.friction_problem(w=w, **given).local.q.shape == (6 // size, size)

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from friction_cases import FILES, brick_tower, problem_in, random_problem
 
+from stiction.numerics.friction_problem import solver
 from stiction.numerics.friction_problem.gauss_seidel import swept
 from stiction.numerics.friction_problem.newton import iterate_of, linearise, newton
 from stiction.numerics.friction_problem.problem import friction_problem
@@ -147,3 +148,17 @@ def test_sweeps_that_change_nothing_end_the_method():
     r, count = swept(block.local, np.zeros((1, 2)), 10)
     np.testing.assert_array_equal(r, [[1.0, -0.25]])
     assert count == 2
+
+
+def test_linear_systems_are_bounded(monkeypatch):
+    # walls that approach each other: no forces are a solution
+    frames = np.array([[1.0, 0, 0], [0, 1, 0], [-1.0, 0, 0], [0, 1, 0]])
+    local = friction_problem(frames @ frames.T, [[-0.5, 0.0], [-0.5, 0.0]], 0.5).local
+    start = np.zeros_like(local.q)
+    whole = solver.solve_local(local, start, 1e-10)[1].linear_systems
+    monkeypatch.setattr(solver, "_SYSTEMS", 5)
+    monkeypatch.setattr(solver, "_OPERATIONS", 0.0)
+    bounded = solver.solve_local(local, start, 1e-10)[1].linear_systems
+    # a method that has begun ends: 40 systems of Newton's, 50 of a problem of the proximal one
+    assert bounded <= 55 < whole
+    assert solver.solve_local(local, start, 1e-10, 1)[1].linear_systems == 0
