@@ -40,7 +40,7 @@ def test_a_figure_of_a_changed_scenario(stiction, here):
     change = ("--set", "system.normal_force=9.81", "--no-figures")
     answer = stiction("reproduce", "chains", "table-2", *change)
     assert answer.code == 0, answer.err
-    assert "not judged: the scenario was changed by --set system.normal_force=9.81" in answer.out
+    assert "verdict: none: the scenario was changed by --set system.normal_force=9.81" in answer.out
     folder = here / "out" / "reproduce-chains" / "table-2"
     assert load(folder / "slip-wave").system.normal_force == 9.81
     assert stiction("reproduce", "chains", *change).code == 2

@@ -193,6 +193,7 @@ def test_supports_that_close_on_a_body_end_the_run():
     system = B.RigidBodies([B.RigidBody(B.Disc(0.5))], jaws, gravity=[0.0, 0.0])
     run = st.solve(system, B.TimeStepper(1e-2), (0.0, 1.0), throw=False)
     assert run.status is st.Status.UNCONVERGED
+    # reason: the walls reach the disc within a step of 0.01 s
     assert run.t_end == pytest.approx(0.11, abs=0.02)
     assert "close in" in run.reason
 

@@ -35,5 +35,5 @@ def test_the_time_that_is_left_is_that_of_the_fraction_that_is_left(monkeypatch)
 
 
 def test_systems_that_do_not_exist_are_refused():
-    with pytest.raises(command.ModelError, match="one of chains"):
+    with pytest.raises(command.ModelError, match="one of bodies, chains"):
         command.compile_systems(["springs"])

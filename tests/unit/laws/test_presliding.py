@@ -93,7 +93,7 @@ def test_passive_bristles_give_nothing_back():
         (lambda: LuGre(1e4, 1.0, 0.0, 0.2, 0.1, 1e-3, 3), "power"),
         (lambda: ElastoPlastic(1e4, 1.0, 0.0, 0.2, 0.1, 1e-3, 2, 1.0), "below 1"),
         (lambda: BoucWen(1e4, 1.0, 1.0, 2.0), "gives back more energy"),
-        (lambda: BoucWen(1e4, 1.0, 1.0, -1.0), "level"),
+        (lambda: BoucWen(1e4, 1.0, 1.0, -1.0), "finite limit"),
         (lambda: BoucWen(1e4, 1.0, 1.0, 0.0, 2.5), "branch point"),
     ],
 )

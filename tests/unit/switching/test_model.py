@@ -68,7 +68,7 @@ def test_several_surfaces_and_kinks():
         ({"h": lambda x: 1.0 / (x[0] - 1.0)}, "h"),
         ({"mode": "up"}, "one of"),
         ({"names": ["a"]}, "names"),
-        ({"names": ["a", "a"]}, "each once"),
+        ({"names": ["a", "a"]}, "differ from each other"),
         ({"names": ["a", "time"]}, "time"),
         ({"scale": 0.0}, "scale"),
     ],

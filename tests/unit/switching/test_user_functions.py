@@ -190,7 +190,7 @@ def test_ensembles_start_their_clocks_at_zero():
         (lambda: swinging().with_parameters(mu=1.0), "mu_s, mu_k"),
         (lambda: swinging().with_parameters(), "values of the parameters"),
         (lambda: with_a_clock_by_hand(VALUES).with_parameters([1.0]), "0 numbers"),
-        (lambda: swinging(names=["x", "clock"]), "each once"),
+        (lambda: swinging(names=["x", "clock"]), "differ from each other"),
     ],
 )
 def test_refused(make, words):

@@ -207,6 +207,9 @@ def bytes_of(value: object) -> bytes:
     if isinstance(value, np.generic):
         # frozen by Numba like numbers
         return f"{value.dtype.str} ".encode() + value.tobytes()
+    if isinstance(value, np.dtype):
+        # the layout of what a kernel reads at an address
+        return f"dtype {value.descr} {value.itemsize}".encode()
     if isinstance(value, slice):
         return b"slice" + bytes_of((value.start, value.stop, value.step))
     if isinstance(value, enum.Enum):
@@ -220,7 +223,8 @@ def bytes_of(value: object) -> bytes:
     if isinstance(value, type) and issubclass(value, enum.Enum):
         return str([(member.name, member.value) for member in value]).encode()
     if isinstance(value, type):
-        fields = getattr(value, "_fields", ())
+        layout = getattr(value, "fields_type", None)
+        fields = getattr(value, "_fields", ()) if layout is None else bytes_of(layout).decode()
         return f"{value.__module__}.{value.__qualname__}{fields}".encode()
     if isinstance(value, bool | int | float | complex | str | bytes | None):
         return f"{type(value).__name__} {value!r}".encode()

@@ -34,8 +34,7 @@ _SHADES = LinearSegmentedColormap.from_list("shades", ["#2166ac", "#f7f7f7", "#b
 # width of a single low view, of any other single view, and of each of several views [in]
 _WIDTHS = (7.0, 5.6, 3.5)
 _LOW = 0.35  # a view with a smaller ratio of height to width is low
-# heights of the clock and of a line of text, and width of the margin [in]
-_TOP, _LINE, _EDGE = 0.22, 0.15, 0.06
+_TOP, _LINE, _EDGE = 0.22, 0.15, 0.06  # heights of clock and text line, width of margin [in]
 _AXES = (0.56, 0.12, 0.4)  # margins left of, right of and below axes with labels [in]
 _DPI = 120
 _LETTER = 0.062  # width of a letter, about [in]

@@ -182,4 +182,4 @@ def test_no_system_is_refused(tmp_path):
 
 
 def test_every_system_has_its_list():
-    assert set(systems()) == {"chains", "faults", "rods", "solids", "switching"}
+    assert set(systems()) == {"bodies", "chains", "faults", "rods", "solids", "switching"}

@@ -8,8 +8,9 @@ import numba
 import numpy as np
 import pytest
 
+from stiction.numerics.arrays import Struct
 from stiction.numerics.compiling import native
-from stiction.numerics.compiling.digest import digest_of, reached_by, text_of_type
+from stiction.numerics.compiling.digest import bytes_of, digest_of, reached_by, text_of_type
 
 HEAD = """
 import enum, math
@@ -81,6 +82,27 @@ def test_what_counts(text, old, new):
     assert old in text
     assert digest(text) != digest(text.replace(old, new))
     assert digest(text) == digest(text)
+
+
+def test_the_layout_of_what_is_read_at_an_address_counts():
+    """A field that is added to a structured array moves the others."""
+    text = "K = np.dtype([('a', 'f8'), ('b', 'f8')])\ndef f(x): return carray(x, 1, K)"
+    places = {"np": np, "carray": len}
+    assert digest(text, dict(places)) == digest(text, dict(places))
+    moved = text.replace("('b'", "('new', 'i8'), ('b'")
+    assert digest(text, dict(places)) != digest(moved, dict(places))
+
+    class One(Struct):
+        a: float
+        b: float
+
+    class Two(Struct):
+        a: float
+        new: int
+        b: float
+
+    Two.__qualname__ = One.__qualname__
+    assert bytes_of(One) != bytes_of(Two)
 
 
 def test_what_does_not_count():

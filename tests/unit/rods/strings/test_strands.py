@@ -246,5 +246,5 @@ def test_other_systems_are_refused():
 
 
 def test_bad_times_are_refused():
-    with pytest.raises(ModelError, match="rising"):
+    with pytest.raises(ModelError, match="increasing times"):
         extrapolated(weak(), [2.0, 1.0])
