@@ -34,12 +34,20 @@ from stiction.switching.flow.state import (
     SCALE,
     SIDES,
     SPARE,
+    STAGE,
     TRIAL,
     VALUE,
     Workspace,
     Y,
 )
-from stiction.switching.flow.steps import dense, moves_freely
+from stiction.switching.flow.steps import (
+    dense,
+    dense_coefficients,
+    finish_stages,
+    moves_freely,
+    step,
+)
+from stiction.switching.flow.tableau import AT_END
 
 __all__ = [
     "MOST_TERMS",
@@ -48,6 +56,8 @@ __all__ = [
     "Variation",
     "derivatives",
     "evaluate",
+    "record_segment",
+    "state_at_end",
     "variational",
 ]
 
@@ -329,6 +339,70 @@ def _state_at(w: Workspace, t: float, free: bool) -> None:
         s -= error / slope
     dense(a, s, n, TRIAL)
     a[TRIAL, n] = t
+
+
+@kernel(separate=True)
+def state_at_end(w: Workspace, steps: Matrix, count: int, t: float) -> None:
+    """Fill TRIAL with the state at time t of the last of `count` recorded steps."""
+    _load_step(w, steps, count - 1)
+    _state_at(w, t, moves_freely(w))
+
+
+@kernel(separate=True)
+def record_segment(w: Workspace, table: Matrix, steps: Matrix, t_end: float) -> int:
+    """Follow the field of the present mode from the state in Y to t_end, beyond its events too.
+
+    Parameters
+    ----------
+    steps : takes the steps, as in `flow.state.Records`; the last one of a sliding segment may end
+        behind t_end
+
+    Returns
+    -------
+    Number of steps; that of all rows where these do not suffice; -1 where the field ends.
+
+    Verified by: tests/exact/test_sliding_bifurcations.py::test_parameter_and_kind
+    """
+    now, a = w.progress[0], w.vectors
+    n, slides = now.n, 0
+    for i in range(now.m):
+        slides += 1 if a[SIDES, i] == 0.0 else 0
+    rates(w, Y, STAGE)
+    size = speed = 0.0
+    for c in range(n):
+        size = max(size, max(abs(a[Y, c]), 0.1 * a[SCALE, c]) / a[SCALE, c])
+        speed = max(speed, abs(a[STAGE, c]) / a[SCALE, c])
+    # first step: the state changes by a hundredth of its size
+    h, count = 0.01 * size / speed if speed > 0.0 else math.inf, 0
+    while count < steps.shape[0]:
+        t, rate = a[Y, n], a[STAGE, n]
+        left, least = t_end - t, 16.0 * _EPS * max(abs(t), abs(t_end))
+        if left <= least and count > 0:
+            return count
+        if not rate > 0.0:
+            return -1
+        # in sliding on one surface the time is a state: the end lies a little within the step
+        reach = left / rate * (1.01 if slides == 1 else 1.0)
+        length = min(h, reach)
+        error = step(w, table, length)
+        if not error <= 1.0:
+            if length * rate <= least:
+                return -1
+            h = length * (0.1 if error > 1e8 else max(0.2, 0.9 * error ** (-0.125)))
+            continue
+        finish_stages(w, table, length)
+        dense_coefficients(w, table, length)
+        for c in range(n + 1):
+            steps[count, c] = a[Y, c]
+            for d in range(DENSE_TERMS):
+                steps[count, (1 + d) * (n + 1) + c] = a[DENSE + d, c]
+        count += 1
+        if slides != 1 and length == reach:
+            a[TRIAL, n] = t_end
+        for c in range(n + 1):
+            a[Y, c], a[STAGE, c] = a[TRIAL, c], a[STAGE + AT_END, c]
+        h = length * (5.0 if error < 1e-6 else min(5.0, max(0.3, 0.9 * error ** (-0.125))))
+    return count
 
 
 # ---- one interval

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import weakref
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -15,8 +16,16 @@ from stiction.switching.flow.state import GRAD, LATER, TRIAL, Y
 from stiction.switching.flow.surfaces import begin_mode
 from stiction.switching.flow.trajectory import Tolerance
 from stiction.switching.model import Compiled, SwitchingSystem
-from stiction.switching.tangents.segment_kernels import Stencil, Variation, derivatives, evaluate
-from stiction.switching.tangents.segment_parameters import stencil_of
+from stiction.switching.tangents.kernels import (
+    MOST_TERMS,
+    NODES,
+    Stencil,
+    Variation,
+    derivatives,
+    evaluate,
+    variational,
+)
+from stiction.switching.tangents.parameters import stencil_of
 
 if TYPE_CHECKING:
     from stiction.switching.methods import EventDriven
@@ -25,8 +34,10 @@ __all__ = ["ModeFlow"]
 
 Floats = npt.NDArray[np.float64]
 
-# derivatives are integrated to the tolerance of the run, and no finer than differences resolve
+# tolerance of the run, and no finer than differences resolve; the derivatives of an interval have
+# ten times that error
 _FINEST = 1e-12
+_MOST_INTERVALS = 100_000
 _STENCILS: weakref.WeakKeyDictionary[Compiled, dict[tuple[str, ...], Stencil]] = (
     weakref.WeakKeyDictionary()
 )
@@ -62,19 +73,24 @@ class ModeFlow:
         self.q = q
         index = {name: i for i, name in enumerate(parameters)}
         self.variation = Variation(
-            states=np.zeros((n, 1 + m)),
-            stages=np.zeros((13, n, 1 + m)),
-            trial=np.zeros((n, 1 + m)),
-            jacobian=np.zeros((n, n + q)),
-            work=np.zeros((2, n)),
+            states=np.zeros((n, m)),
+            nodes=interpolation(),
+            samples=np.zeros((NODES, n, n + q)),
+            powers=np.zeros((NODES, n, n + q)),
+            terms=np.zeros((MOST_TERMS + 1, n, m)),
+            bounds=np.zeros((2, MOST_TERMS + 1)),
+            work=np.zeros((3, n)),
+            lengths=np.zeros(n + q),
+            pairs=np.ones(n + q, dtype=np.int64),
             noise=np.zeros(n + q),
+            floor=np.zeros(q),
             level=np.zeros(n + q, dtype=np.int64),
             parameter=np.array([index.get(name, -1) for name in self.names], dtype=np.int64),
         )
         self.states = np.asarray(self.variation.states)
         for d, c in enumerate(seeds):
             if c >= 0:
-                self.states[c, 1 + d] = 1.0
+                self.states[c, d] = 1.0
 
     def _directions(
         self, to: tuple[str, ...], components: int
@@ -88,8 +104,8 @@ class ModeFlow:
                 raise ModelError(
                     "tangents.to",
                     repr(name),
-                    ", ".join(every),
-                    "they are the states of a start.",
+                    "one of " + ", ".join(every),
+                    "these are the components of the initial state.",
                     nearest(name, every),
                 )
         parameters = [name for name, seed in zip(names, seeds, strict=True) if seed < 0]
@@ -117,7 +133,7 @@ class ModeFlow:
         rows, n = self.flow.vectors, self.n
         rows[TRIAL, :n], rows[TRIAL, n] = x, t
         out = np.zeros((1, n + self.q))
-        derivatives(self.flow.work, self.stencil, what, self.variation, out, n + self.q)
+        derivatives(self.flow.work, self.stencil, what, self.variation, out, n + self.q, False)
         return np.array(out[0])
 
     def _gradient_of_h(self, i: int, x: Floats, t: float) -> Floats:
@@ -131,7 +147,7 @@ class ModeFlow:
     def _along(self, gradient: Floats) -> Floats:
         """Return (m,) how an event function changes along the directions."""
         index, n = np.asarray(self.variation.parameter), self.n
-        found: Floats = gradient[:n] @ self.states[:, 1:]
+        found: Floats = gradient[:n] @ self.states
         found[index >= 0] += gradient[n + index[index >= 0]]
         return found
 
@@ -145,11 +161,25 @@ class ModeFlow:
         if off > 1e-9 * float(np.abs(plane).max()):
             flow.progress.plane = 0
 
-    def _speed(self, gradient: Floats, field: Floats) -> float:
-        """Return |grad e| |f|, in units of the sizes of the states."""
-        scale = np.asarray(self.system.compiled.scale)
-        normal = np.linalg.norm(gradient[: self.n] * scale)
-        return float(normal * np.linalg.norm(field / scale))
+    def _integrated(self, steps: Floats, start: float, end: float) -> bool:
+        """Integrate the derivatives over recorded steps; return whether intervals suffice."""
+        begins = steps[:, self.n]
+        # the step that holds the start, which may be a saved time within it, to that of the end
+        first = max(int(np.searchsorted(begins, start, side="right")) - 1, 0)
+        last = int(np.searchsorted(begins, end))
+        arrays = self.flow.work, self.stencil, self.variation, steps
+        tol = 10.0 * self.tol
+        return variational(*arrays, first, last, start, end, tol, _MOST_INTERVALS) >= 0
+
+
+@functools.cache
+def interpolation() -> Floats:
+    """Return (2 + NODES, NODES) Gauss nodes and transforms; see `kernels.Variation`."""
+    places, weights = np.polynomial.legendre.leggauss(NODES)
+    degree = NODES - 1
+    top = np.polynomial.legendre.legval(places, np.eye(NODES)[degree])
+    powers = np.linalg.inv(np.vander(0.5 + 0.5 * places, NODES, increasing=True))
+    return np.vstack([0.5 + 0.5 * places, (degree + 0.5) * weights * top, powers])
 
 
 def _stencil(system: SwitchingSystem, names: tuple[str, ...], numbers: Floats) -> Stencil:

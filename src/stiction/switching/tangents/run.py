@@ -14,9 +14,7 @@ Source: di Bernardo et al. 2008, section 2.5; Leine and Nijmeijer 2004, chapter 
 
 from __future__ import annotations
 
-import functools
 import itertools
-import weakref
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -26,23 +24,10 @@ import numpy.typing as npt
 from stiction.core.checkpoint import Log
 from stiction.core.run import Request, Run
 from stiction.core.tangents import EventTangent, NotDifferentiable, Tangents, times_of
-from stiction.errors import ModelError, nearest
 from stiction.switching.event_driven import solve_event_driven
-from stiction.switching.flow.records import Flow
-from stiction.switching.flow.state import DENSE_TERMS, GRAD, LATER, TRIAL, Y
-from stiction.switching.flow.surfaces import begin_mode
-from stiction.switching.flow.trajectory import Tolerance
-from stiction.switching.model import Compiled, SwitchingSystem
-from stiction.switching.tangents.kernels import (
-    MOST_TERMS,
-    NODES,
-    Stencil,
-    Variation,
-    derivatives,
-    evaluate,
-    variational,
-)
-from stiction.switching.tangents.parameters import stencil_of
+from stiction.switching.flow.state import DENSE_TERMS
+from stiction.switching.model import SwitchingSystem
+from stiction.switching.tangents.mode import ModeFlow
 
 if TYPE_CHECKING:
     from stiction.switching.methods import EventDriven
@@ -52,10 +37,6 @@ __all__ = ["tangents_of"]
 Floats = npt.NDArray[np.float64]
 
 _SIDES = {"+": 1.0, "-": -1.0, "slide": 0.0}
-# tolerance of the run, and no finer than differences resolve; the derivatives of an interval have
-# ten times that error
-_FINEST = 1e-12
-_MOST_INTERVALS = 100_000
 # a grazing arrival reaches less than this many tolerances beyond the surface. Its saltation
 # matrix, which divides by the speed of arrival, would be off by more than a thousandth
 _GRAZING = 1e3
@@ -65,10 +46,6 @@ _SLOW = 1e-3
 _TANGENTIAL = 1e-9
 # a start this close to a surface, as a fraction of the state, is on it
 _ON_SURFACE = 1e-11
-_STENCILS: weakref.WeakKeyDictionary[Compiled, dict[tuple[str, ...], Stencil]] = (
-    weakref.WeakKeyDictionary()
-)
-
 
 _KINDS = {
     "undecided": "fold or two-fold",
@@ -134,7 +111,7 @@ def tangents_of(
         return _Tangent(system, method, run, rows, (start, end), tuple(to), times).tangents()
 
 
-class _Tangent:
+class _Tangent(ModeFlow):
     """The workspace of one run's derivatives."""
 
     def __init__(
@@ -147,60 +124,12 @@ class _Tangent:
         to: tuple[str, ...],
         times: Floats,
     ) -> None:
-        self.system, self.run, self.steps = system, run, steps
+        super().__init__(system, method, to)
+        self.run, self.steps = run, steps
         self.span, self.times = span, times
-        self.n = system.compiled.n
-        self.free = len(system.start_names)
-        tolerance = Tolerance(method.rtol, method.atol)
-        self.tol = max(method.rtol, _FINEST)
-        self.flow = Flow(system.compiled, tolerance.array(), np.empty(0), 2, energies=False)
-        self.flow.progress.t_end = np.inf
-        self.names, seeds, parameters = self._directions(to)
-        self.stencil = _stencil(system, parameters, self.flow.p)
-        n, m, q = self.n, len(self.names), len(parameters)
-        self.q = q
-        index = {name: i for i, name in enumerate(parameters)}
-        self.variation = Variation(
-            states=np.zeros((n, m)),
-            nodes=interpolation(),
-            samples=np.zeros((NODES, n, n + q)),
-            powers=np.zeros((NODES, n, n + q)),
-            terms=np.zeros((MOST_TERMS + 1, n, m)),
-            bounds=np.zeros((2, MOST_TERMS + 1)),
-            work=np.zeros((3, n)),
-            lengths=np.zeros(n + q),
-            pairs=np.ones(n + q, dtype=np.int64),
-            noise=np.zeros(n + q),
-            floor=np.zeros(q),
-            level=np.zeros(n + q, dtype=np.int64),
-            parameter=np.array([index.get(name, -1) for name in self.names], dtype=np.int64),
-        )
-        self.states = np.asarray(self.variation.states)
-        for d, c in enumerate(seeds):
-            if c >= 0:
-                self.states[c, d] = 1.0
-        self.saved_by = np.full((times.size, self.free, m), np.nan)
+        self.saved_by = np.full((times.size, self.free, len(self.names)), np.nan)
         self.failures: list[NotDifferentiable] = []
         self.events: list[EventTangent] = []
-
-    def _directions(
-        self, to: tuple[str, ...]
-    ) -> tuple[tuple[str, ...], list[int], tuple[str, ...]]:
-        """Return names, the component of the start that each is or -1, and the parameters."""
-        every = [f"x0[{i}]" for i in range(self.free)]
-        names = [one for name in to for one in (every if name == "x0" else [name])]
-        seeds = [every.index(name) if name in every else -1 for name in names]
-        for name, seed in zip(names, seeds, strict=True):
-            if seed < 0 and name.startswith("x0["):
-                raise ModelError(
-                    "tangents.to",
-                    repr(name),
-                    "one of " + ", ".join(every),
-                    "these are the components of the initial state.",
-                    nearest(name, every),
-                )
-        parameters = [name for name, seed in zip(names, seeds, strict=True) if seed < 0]
-        return tuple(names), seeds, tuple(dict.fromkeys(parameters))
 
     # ---- one run
 
@@ -281,60 +210,10 @@ class _Tangent:
                 found.append(step)
         return found
 
-    # ---- the mode
-
-    def _set_mode(self, x: Floats, t: float, sides: Floats) -> None:
-        flow, n = self.flow, self.n
-        for row in (Y, TRIAL):
-            flow.vectors[row, :n], flow.vectors[row, n] = x, t
-        flow.sides[:] = sides
-        begin_mode(flow.work)
-        flow.vectors[TRIAL, :n], flow.vectors[TRIAL, n] = x, t
-
-    def _field(self, x: Floats, t: float) -> Floats:
-        """Return x' in the present mode."""
-        rows, n = self.flow.vectors, self.n
-        rows[TRIAL, :n], rows[TRIAL, n] = x, t
-        evaluate(self.flow.work, -1, TRIAL)
-        return np.array(rows[LATER, :n])
-
-    def _gradient(self, what: int, x: Floats, t: float) -> Floats:
-        """Return (n + q,) derivatives of an event function in states and parameters."""
-        rows, n = self.flow.vectors, self.n
-        rows[TRIAL, :n], rows[TRIAL, n] = x, t
-        out = np.zeros((1, n + self.q))
-        derivatives(self.flow.work, self.stencil, what, self.variation, out, n + self.q, False)
-        return np.array(out[0])
-
-    def _gradient_of_h(self, i: int, x: Floats, t: float) -> Floats:
-        """Return (n + q,) derivatives of the switching function of surface i."""
-        sides = self.flow.sides.copy()
-        self.flow.sides[:] = np.where(np.arange(sides.size) == i, 1.0, sides)
-        found = self._gradient(i, x, t)
-        self.flow.sides[:] = sides
-        return found
-
-    def _along(self, gradient: Floats) -> Floats:
-        """Return (m,) how an event function changes along the directions."""
-        index, n = np.asarray(self.variation.parameter), self.n
-        found: Floats = gradient[:n] @ self.states
-        found[index >= 0] += gradient[n + index[index >= 0]]
-        return found
-
     def _on_surface(self, x: Floats, i: int) -> bool:
         scale = np.asarray(self.system.compiled.scale)
         reach = np.abs(self.system.gradient(x)[i]) @ np.maximum(np.abs(x), scale)
         return bool(abs(self.system.surfaces_at(x)[i]) <= _ON_SURFACE * reach)
-
-    def _check_planes(self, states: Sequence[Floats]) -> None:
-        """Take gradients at every state where the surfaces are no planes after all."""
-        flow, m, n = self.flow, self.system.compiled.m, self.n
-        if flow.progress.plane != 2:
-            return
-        plane = flow.vectors[GRAD, : m * n].reshape(m, n)
-        off = max(float(np.abs(self.system.gradient(x) - plane).max()) for x in states)
-        if off > 1e-9 * float(np.abs(plane).max()):
-            flow.progress.plane = 0
 
     def _start(self, x: Floats, steps: Sequence[Transition]) -> None:
         """Begin at a state; a start that slides stays on its surfaces in all directions."""
@@ -371,12 +250,7 @@ class _Tangent:
         """Integrate the variational equation over the recorded steps between two times."""
         if self.failures or not end > start or not len(self.names):
             return
-        begins = self.steps[:, self.n]
-        # the step that holds the start, which may be a saved time within it, to that of the end
-        first = max(int(np.searchsorted(begins, start, side="right")) - 1, 0)
-        last = int(np.searchsorted(begins, end))
-        arrays = self.flow.work, self.stencil, self.variation, self.steps
-        if variational(*arrays, first, last, start, end, 10.0 * self.tol, _MOST_INTERVALS) < 0:
+        if not self._integrated(self.steps, start, end):
             reason = "the variational equation needs too many intervals"
             self._fail(start, "stiff field", reason)
 
@@ -513,21 +387,3 @@ class _Tangent:
             self._fail(loss.time, _KINDS.get(kind, kind), reason)
         elif not run.status.ok:
             self._fail(run.t_end, run.status.value, run.reason)
-
-
-@functools.cache
-def interpolation() -> Floats:
-    """Return (2 + NODES, NODES) Gauss nodes and transforms; see `kernels.Variation`."""
-    places, weights = np.polynomial.legendre.leggauss(NODES)
-    degree = NODES - 1
-    top = np.polynomial.legendre.legval(places, np.eye(NODES)[degree])
-    powers = np.linalg.inv(np.vander(0.5 + 0.5 * places, NODES, increasing=True))
-    return np.vstack([0.5 + 0.5 * places, (degree + 0.5) * weights * top, powers])
-
-
-def _stencil(system: SwitchingSystem, names: tuple[str, ...], numbers: Floats) -> Stencil:
-    """Return the parameters at the points of differences; they are computed once for a system."""
-    known = _STENCILS.setdefault(system.compiled, {})
-    if names not in known:
-        known[names] = stencil_of(system, names, numbers)
-    return known[names]._replace(numbers=numbers)

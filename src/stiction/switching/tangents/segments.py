@@ -16,10 +16,10 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.errors import ModelError
-from stiction.switching.flow.state import LATER, TRIAL
+from stiction.switching.flow.state import DENSE_TERMS, LATER, TRIAL
 from stiction.switching.model import SwitchingSystem
+from stiction.switching.tangents.kernels import evaluate, record_segment, state_at_end
 from stiction.switching.tangents.mode import ModeFlow
-from stiction.switching.tangents.segment_kernels import evaluate, variational
 
 if TYPE_CHECKING:
     from stiction.switching.methods import EventDriven
@@ -28,7 +28,7 @@ __all__ = ["SegmentEnd", "SegmentFlow"]
 
 Floats = npt.NDArray[np.float64]
 
-_MOST_STEPS = 100_000
+_FIRST_STEPS, _MOST_STEPS = 64, 100_000
 # Newton steps that place a start on the surfaces along which it slides
 _PLACINGS = 3
 
@@ -55,31 +55,22 @@ class SegmentFlow(ModeFlow):
         self, system: SwitchingSystem, method: EventDriven, parameters: Sequence[str]
     ) -> None:
         super().__init__(system, method, ("x0", *parameters), clock=True)
-        self.seeds = self.states[:, 1:].copy()
+        self.seeds = self.states.copy()
 
     def segment(self, sides: Floats, x: Floats, start: float, end: float) -> SegmentEnd:
         """Return the end of the segment from (n,) state x in the mode with these signs."""
         if not end > start:
             raise _refused(f"a segment from t = {start:.9g} to {end:.9g}")
         free, full = self.free, self.system.full_state(x, start)
-        self.states[:, 1:] = self.seeds
+        self.states[:] = self.seeds
         self._enter(full, start, sides)
-        self._place(full, start, sides)
-        count = variational(
-            self.flow.work,
-            self.flow.table,
-            self.stencil,
-            self.variation,
-            start,
-            end,
-            self.tol,
-            _MOST_STEPS,
-        )
-        if count < 0 or not np.isfinite(self.states).all():
+        steps = self._recorded(self._placed(full, start, sides), start, end, sides)
+        state_at_end(self.flow.work, steps, len(steps), end)
+        final = self.flow.vectors[TRIAL, : self.n].copy()
+        if not self._integrated(steps, start, end) or not np.isfinite(self.states).all():
             raise _refused("a segment without an end")
-        final = self.states[:, 0].copy()
         rate = self._field(final, end)[:free]
-        by = self.states[:free, 1:]
+        by = self.states[:free]
         # the columns of `by` are those of the n states, of the clock if there is one, and of p
         by_time = by[:, free : self.n].sum(axis=1) - rate
         columns = [by[:, :free], by_time[:, None], by[:, self.n :]]
@@ -147,23 +138,35 @@ class SegmentFlow(ModeFlow):
         field = self._field(full, t)
         return float(self._gradient(what, full, t)[: self.n] @ field)
 
-    def _place(self, full: Floats, t: float, sides: Floats) -> None:
-        """Place the start on the surfaces along which it slides, with its derivatives."""
+    def _recorded(self, full: Floats, start: float, end: float, sides: Floats) -> Floats:
+        """Return the steps of the segment from a state on its surfaces."""
+        rows = _FIRST_STEPS
+        while rows <= _MOST_STEPS:
+            self._set_mode(full, start, sides)
+            steps = np.zeros((rows, (1 + DENSE_TERMS) * (self.n + 1)))
+            count = int(record_segment(self.flow.work, self.flow.table, steps, end))
+            if 0 < count < rows:
+                return steps[:count]
+            rows = 8 * rows if count > 0 else _MOST_STEPS + 1
+        raise _refused("a segment without an end")
+
+    def _placed(self, full: Floats, t: float, sides: Floats) -> Floats:
+        """Return the start on the surfaces along which it slides; place its derivatives too."""
         sliding = np.flatnonzero(sides == 0.0)
-        self.states[:, 0] = full
         if not sliding.size:
-            return
+            return full
         weights = np.asarray(self.system.compiled.scale) ** 2
         weights[self.free :] = 0.0
+        at = full.copy()
         for _ in range(_PLACINGS):
-            at = self.states[:, 0].copy()
             rows = np.array([self._gradient_of_h(int(i), at, t) for i in sliding])
             normals = rows[:, : self.n]
             across = weights[:, None] * normals.T
             off = self.system.surfaces_at(at)[sliding]
-            self.states[:, 0] -= across @ np.linalg.solve(normals @ across, off)
+            at = at - across @ np.linalg.solve(normals @ across, off)
         along = np.array([self._along(row) for row in rows])
-        self.states[:, 1:] -= across @ np.linalg.solve(normals @ across, along)
+        self.states -= across @ np.linalg.solve(normals @ across, along)
+        return at
 
 
 def _refused(got: str) -> ModelError:
