@@ -15,6 +15,8 @@ from stiction.plot.player.sampling import frame_times
 __all__ = ["BodyFigures", "figures_of"]
 
 _FRAMES = 6
+# bodies up to which their numbers stand beside the lines
+_LABELLED = 8
 
 
 class BodyFigures(Figures):
@@ -28,12 +30,14 @@ class BodyFigures(Figures):
 
         Verified by: tests/unit/bodies/test_figures.py::test_outlines_stand_where_the_bodies_are
         """
-        figure = style.new_figure(style.PAGE, 3.2)
-        ((ax,),) = style.grid(figure)
         run = self.run
+        low, high = limits(run)
+        # as high as the view, whose units are equal
+        height = (style.PAGE - 0.72) * (high - low)[1] / (high - low)[0]
+        figure = style.new_figure(style.PAGE, float(np.clip(height, 0.8, 5.0)) + 0.54)
+        ((ax,),) = style.grid(figure)
         position, angle = run.variables["position"].values, run.variables["angle"].values
         frames = np.unique(np.linspace(0, len(run.time) - 1, _FRAMES).round().astype(int))
-        low, high = limits(run)
         for k in range(len(run.variables["support"].values)):
             around = support_outline(run, k, low, high)
             ax.fill(*around.T, fc=style.REST, ec=style.GREY, lw=0.7)
@@ -52,15 +56,22 @@ class BodyFigures(Figures):
         return movie_of(self.run, frame_times(self.run, count))
 
     def speeds(self) -> PaperFigure:
-        """Return speeds of the centres of mass, and rotation."""
+        """Return speeds of the centres of mass, and rotation; one colour for each body."""
         figure = style.new_figure(style.COLUMN, 3.0)
-        (top,), (low,) = style.grid(figure, rows=2, share_time=True)
+        margins = (0.66, 0.3, 0.42, 0.12)
+        (top,), (low,) = style.grid(figure, rows=2, margins=margins, share_time=True)
         run = self.run
         speed = np.hypot(*np.moveaxis(run.variables["velocity"].values, -1, 0))
-        top.plot(run.time, speed, color=style.INK, lw=0.8)
-        low.plot(run.time, run.variables["spin"].values, color=style.INK, lw=0.8)
+        spin, n = run.variables["spin"].values, speed.shape[1]
+        colours = style.mass_colours(np.arange(1, n + 1), n)
+        for ax, values in ((top, speed), (low, spin)):
+            for body in range(n):
+                ax.plot(run.time, values[:, body], color=colours[body], lw=0.8)
         top.set_ylabel("speed (m/s)")
         low.set(xlabel="time (s)", ylabel="spin (rad/s)")
+        figure.align_ylabels([top, low])
+        if n <= _LABELLED:
+            style.end_labels(top, speed[-1], [str(k + 1) for k in range(n)], colours)
         return figure
 
 

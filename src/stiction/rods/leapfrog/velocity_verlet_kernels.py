@@ -455,10 +455,10 @@ def full_rates(
         ax, ay, az = axis_of(q, i)
         # drag acts on the angular velocity p - (p . d3) d3 / 2
         half = 0.5 * (p[0, i] * ax + p[1, i] * ay + p[2, i] * az)
-        drag, process_events = drags.node[i], drags.element[i]
-        ap[0, i] = rod.turns[i] * (ap[0, i] - process_events * (p[0, i] - half * ax))
-        ap[1, i] = rod.turns[i] * (ap[1, i] - process_events * (p[1, i] - half * ay))
-        ap[2, i] = rod.turns[i] * (ap[2, i] - process_events * (p[2, i] - half * az))
+        drag, rotational_drag = drags.node[i], drags.element[i]
+        ap[0, i] = rod.turns[i] * (ap[0, i] - rotational_drag * (p[0, i] - half * ax))
+        ap[1, i] = rod.turns[i] * (ap[1, i] - rotational_drag * (p[1, i] - half * ay))
+        ap[2, i] = rod.turns[i] * (ap[2, i] - rotational_drag * (p[2, i] - half * az))
         for a in range(3):
             av[a, i] = rod.free[i] * (av[a, i] - drag * v[a, i])
     if forcing.driven.shape[0] > 0:

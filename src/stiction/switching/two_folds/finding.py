@@ -96,7 +96,7 @@ def all_two_folds(
     -------
     Two-folds without repetition, in ascending order of their first state.
 
-    Source: multi-start Newton; the wheel has at most four by the formulas sheet, section 4.
+    Source: multi-start Newton; formulas sheet, section 4: a wheel has up to four for a sign of g.
     Verified by: tests/unit/switching/two_folds/test_finding.py::test_all_two_folds_of_the_wheel
 
     Examples
