@@ -51,7 +51,7 @@ class Crossing:
             density=self.density,
             elements=self.elements,
         )
-        return replace(crossed.assembled(), search=ContactSearch(most=8))
+        return replace(crossed.assembled(), search=ContactSearch(max_contacts=8))
 
 
 def step_of(system: RodSystem) -> tuple[float, float]:

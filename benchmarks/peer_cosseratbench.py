@@ -102,7 +102,7 @@ class StictionSolver:
             search = ContactSearch(friction=friction, self_contact=scenario.self_contact)
         more = {"search": search, "contact_curve": self.contact_curve}
         system = Rods(rods, gravity=scenario.gravity, **more)
-        method = RollingLeapfrog(part=self.part)
+        method = RollingLeapfrog(fraction=self.part)
         run = st.solve(system, method, (0.0, scenario.duration), save=n_frames)
         data, of = run.data, run.data.rod_of_node.values
         w, x, y, z = np.moveaxis(data.frame.values, -1, 0)

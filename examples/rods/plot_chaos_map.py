@@ -60,6 +60,6 @@ run.plot.section()
 # Near a breakdown its time depends on rounding and on steps. An ensemble gives the reliable
 # digits.
 strong = st.RollingStrings(G1=1.5, G2=1.5, s1=1.0, s2=1.5, u0=Sine(2, 1.0), nodes=5)
-when = breakdown(strong, 200.0, steps=(1e-2, 8e-3), nudges=(0.0, 1e-8))
+when = breakdown(strong, 200.0, steps=(1e-2, 8e-3), perturbations=(0.0, 1e-8))
 print(when)
 assert when.spread > 1e-3

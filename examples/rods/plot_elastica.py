@@ -69,7 +69,7 @@ rests = []
 for load in over * EULER:
     pushed = equilibrium(column(load, 0.02 * load), steps=10)
     rests.append(equilibrium(column(load), start=pushed))
-path = follow_path(arch, arc=0.2, most=150, largest_factor=14.0)
+path = follow_path(arch, arc=0.2, max_points=150, max_factor=14.0)
 limit = path.losses[0].time
 print(f"the arch snaps at {limit:.3f}, after {len(path.states)} points")
 

@@ -54,7 +54,7 @@ bounds = np.linspace(0.0, 0.2, 9)
 # ----------------
 # Half kick, drift, half kick; a step ends where a node hits the plane. All nodes are solved
 # together.
-method = PlaneLeapfrog(part=0.1)
+method = PlaneLeapfrog(fraction=0.1)
 found = []
 for mu in bounds:
     slope = RodOnPlane(rod(0.0, 0.0, 0.0), friction=st.Coulomb(mu), gravity=downhill)

@@ -49,7 +49,7 @@ def rod(k):
 # The law
 # -------
 # Coulomb's law at every contact; impacts have restitution 0.
-search = ContactSearch(friction=st.Coulomb(0.4), self_contact=False, most=64)
+search = ContactSearch(friction=st.Coulomb(0.4), self_contact=False, max_contacts=64)
 
 # %%
 # Method and solve
@@ -64,7 +64,7 @@ system = Rods(
     gravity=[0.0, 0.0, -9.81],
     partners=[PlanePartner()],
 )
-run = st.solve(system, RollingLeapfrog(part=0.03), (0.0, 0.25), save=126)
+run = st.solve(system, RollingLeapfrog(fraction=0.03), (0.0, 0.25), save=126)
 print(run)
 
 # %%

@@ -44,7 +44,7 @@ def falling():
     line = Straight((-0.2, 0.0, RADIUS + 1e-3), (0.2, 0.0, RADIUS + 4e-3))
     down = [RigidMotion((0.1, 0.0, -0.3))]
     body = CosseratRod(SECTION, line, elements=8, left=Free(), right=Free(), motion=down)
-    search = ContactSearch(friction=st.Coulomb(0.3), self_contact=False, most=32)
+    search = ContactSearch(friction=st.Coulomb(0.3), self_contact=False, max_contacts=32)
     return st.Rods([body], search=search, gravity=(0.0, 0.0, -9.81), partners=[PlanePartner()])
 
 

@@ -74,7 +74,7 @@ def stack(light, sideways=0.0, mu=0.3):
         if k:
             law = st.Coulomb(mu)
             touches.append(RollingContact(0.5, 0.5, first=k, second=k + 1, friction=law))
-    method = st.RollingLeapfrog(part=0.5)
+    method = st.RollingLeapfrog(fraction=0.5)
     return solved(st.Rods(rods, touches), method, (0.0, 0.01), save=31)
 
 
@@ -135,7 +135,7 @@ def test_two_rods_turn_towards_parallel(spin, ok):
         rod(axis, (0.0, 0.0, 2.2 * RADIUS), motion=turns),
     ]
     touch = RollingContact(0.5, 0.5, friction=st.Coulomb(0.3))
-    run = solved(st.Rods(pair, [touch]), st.RollingLeapfrog(part=0.5), (0.0, 0.05), save=11)
+    run = solved(st.Rods(pair, [touch]), st.RollingLeapfrog(fraction=0.5), (0.0, 0.05), save=11)
     least = np.sin(np.deg2rad(10.0))
     # reason: the rod bends under its own turning, and its middle lags behind its ends
     sine = pytest.approx(np.sin(angle + 0.05 * spin), rel=3e-2)
@@ -174,7 +174,7 @@ def test_a_rod_rolls_faster_than_shear_waves(speed, ok):
     # a solid rod that is thrown over another one starts to roll at two thirds of its speed
     velocity = (speed * SHEAR_WAVE, 0.0, 0.0)
     system = RodOnFixedRod(elements=20, at=0.5, slope=0.0, velocity=velocity, young=1e6)
-    run = solved(system, st.RollingLeapfrog(part=0.5), (0.0, 1e-3), save=5)
+    run = solved(system, st.RollingLeapfrog(fraction=0.5), (0.0, 1e-3), save=5)
     found, beside = line(run, "contact_subsonic"), failing(run) - {"contact_subsonic"}
     rates = [np.abs(run.data[name].values) for name in ("s1_rate", "s2_rate")]
     # of all steps
@@ -226,10 +226,10 @@ def fallen(mu, part=0.5):
         right=Free(),
         motion=[RigidMotion((0.05, 0.02, -0.5))],
     )
-    search = ContactSearch(friction=st.Coulomb(mu), self_contact=False, most=32)
+    search = ContactSearch(friction=st.Coulomb(mu), self_contact=False, max_contacts=32)
     weight = (0.0, 0.0, -9.81)
     system = st.Rods([body], search=search, gravity=weight, partners=[PlanePartner()])
-    return solved(system, st.RollingLeapfrog(part=part), (0.0, 0.02), save=11)
+    return solved(system, st.RollingLeapfrog(fraction=part), (0.0, 0.02), save=11)
 
 
 @pytest.mark.fails_audit("rods", "friction_dissipates")
@@ -291,7 +291,7 @@ def test_rods_without_a_contact_pass_through_each_other(above, ok):
         rod(DIRECTIONS[0], (0.0, 0.0, 0.0), left=Clamped(), right=Clamped()),
         rod(DIRECTIONS[1], (0.0, 0.0, above * RADIUS), motion=down),
     ]
-    run = solved(st.Rods(pair), st.RollingLeapfrog(part=0.5), (0.0, 0.01), save=11)
+    run = solved(st.Rods(pair), st.RollingLeapfrog(fraction=0.5), (0.0, 0.01), save=11)
     if ok:
         assert check_holds(run, "no_overlap").value == 0.0
         return
@@ -357,7 +357,7 @@ def test_a_fall_in_long_steps_loses_energy():
     fall = [RigidMotion((0.5, 0.0, -1.0)), SineVelocity(2, (0.0, 0.0, 1.0))]
 
     def falling(part):
-        return on_plane(PlaneLeapfrog(part=part), lift=0.005, motion=fall)
+        return on_plane(PlaneLeapfrog(fraction=part), lift=0.005, motion=fall)
 
     run = falling(1.0)
     assert run.status is st.Status.SOLVED
@@ -376,7 +376,7 @@ def test_a_fall_in_long_steps_loses_energy():
 def test_a_rod_that_stops_slipping_within_a_long_step_costs_energy():
     def sliding(part):
         thrown = [RigidMotion((0.5, 0.0, 0.0))]
-        return on_plane(PlaneLeapfrog(part=part), t_end=0.01, motion=thrown, gravity=-100.0)
+        return on_plane(PlaneLeapfrog(fraction=part), t_end=0.01, motion=thrown, gravity=-100.0)
 
     run = sliding(1.0)
     assert set(run.events.kind) == {"stick"}

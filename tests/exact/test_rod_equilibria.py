@@ -148,7 +148,7 @@ def test_path_through_a_limit_point():
     )
     loads = []
     for arc in (0.02, 0.01):
-        path = follow_path(arch, arc=arc, most=400)
+        path = follow_path(arch, arc=arc, max_points=400)
         assert [loss.kind for loss in path.losses] == ["limit_point"] * 2
         assert path.factor[-1] > 1.0
         loads.append([loss.time for loss in path.losses])
@@ -176,7 +176,7 @@ def limits(unit=1.0, force=1.0, turn=(0.0, 0.0, 0.0), arc=0.04, side=1.0):
         natural_curvature=None,
         loads=[PointForce(frame @ [0.0, -60.0 * side * force, 0.0], at=0.5)],
     )
-    return [loss.time for loss in follow_path(arch, arc=arc, most=100).losses]
+    return [loss.time for loss in follow_path(arch, arc=arc, max_points=100).losses]
 
 
 def test_limit_points_have_no_unit_frame_side_or_step():
@@ -243,7 +243,7 @@ def test_slender_rods_take_their_natural_curvature(turn, slenderness):
     assert errors[1] < 0.02 * max(1.0, (turn / 25.0) ** 3)  # reason: 160 elements for 25 radians
     # nodes on chords: of second order
     assert 3.0 < errors[0] / errors[1] < 5.5
-    path = follow_path(rods[0], arc=0.5, most=2)
+    path = follow_path(rods[0], arc=0.5, max_points=2)
     assert path.states[0].position[-1] == pytest.approx(
         equilibrium(rods[0]).position[-1], abs=1e-4 * length
     )

@@ -174,7 +174,7 @@ def deep_arch_limit(elements):
         natural_curvature=None,
         loads=[PointForce([0.0, -1.0, 0.0], at=0.5)],
     )
-    path = follow_path(arch, arc=0.2, most=120, largest_factor=14.0)
+    path = follow_path(arch, arc=0.2, max_points=120, max_factor=14.0)
     return path.losses[0].time
 
 

@@ -39,7 +39,7 @@ def incline(angle, mu, rod=None, **more):
 
 def solved(system, t_end=0.3, part=0.25, save=7):
     """Return the run."""
-    return st.solve(system, PlaneLeapfrog(part=part), (0.0, t_end), save=save)
+    return st.solve(system, PlaneLeapfrog(fraction=part), (0.0, t_end), save=save)
 
 
 def fallen(part, mu=0.3, **more):

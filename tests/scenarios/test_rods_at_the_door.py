@@ -104,7 +104,7 @@ def test_loads_beyond_buckling_are_allowed_without_damping():
     section = CircularSection(0.02, 1e6)
     euler = np.pi**2 * section.bending_stiffness / (4.0 * 0.5**2)
     column = straight(right=Free(), loads=[PointForce([-3.0 * euler, 0.0, 1e-3])])
-    run = st.solve(Rods([column]), RollingLeapfrog(part=0.03), (0.0, 0.5), save=51)
+    run = st.solve(Rods([column]), RollingLeapfrog(fraction=0.03), (0.0, 0.5), save=51)
     assert run.audit.ok
     # the force across it alone would bend it by 3e-4 m
     assert np.abs(run.data.position.values[:, -1, 2]).max() > 2e-3

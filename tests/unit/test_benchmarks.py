@@ -197,7 +197,7 @@ def test_interpolant_of_the_filippov_peer_ends_with_its_step(bench):
 def test_forces_without_bound_begin_anew(bench):
     """A drop in which friction against the slip pressed two contacts harder in every sweep."""
     system, _ = bench("trust_rods").drop(np.random.default_rng(742))
-    method = st.rods.RollingLeapfrog(part=0.05)
+    method = st.rods.RollingLeapfrog(fraction=0.05)
     run = st.solve(system, method, (0.0, 0.06), save=13, throw=False)
     assert run.status is st.Status.UNTRUSTED
     assert run.t_end == 0.06

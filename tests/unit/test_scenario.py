@@ -126,7 +126,7 @@ def test_a_part_of_the_declared_class_needs_no_name_of_its_own():
     text = write_scenario(Scenario(Whole(Part(2.0), Part(3.0)), Own(), 1.0))
     reported = [line for line in text.splitlines() if line.startswith("# system")]
     assert reported == ["# system: Whole", "# system.other: Part"]
-    rods = Scenario(crossed_rods(elements=20), st.rods.RollingLeapfrog(part=0.5), 1.0)
+    rods = Scenario(crossed_rods(elements=20), st.rods.RollingLeapfrog(fraction=0.5), 1.0)
     assert "cannot be run again" not in write_scenario(rods)
     assert read_scenario(write_scenario(rods)) == rods
 
@@ -661,3 +661,7 @@ def test_files_with_earlier_names_are_read():
     assert st.read_scenario(former).method == st.solids.Quasistatic(max_halvings=5)
     with pytest.raises(st.StictionError, match="max_cuts"):
         st.read_scenario(former.replace("max_cuts", "max_halvings = 4\nmax_cuts"))
+    plucked = st.read_scenario("rods-plucked")
+    written = write_scenario(plucked).replace("\nfraction = ", "\npart = ")
+    assert "\npart = " in written
+    assert st.read_scenario(written).method == plucked.method

@@ -103,7 +103,7 @@ def test_a_method_for_another_system_is_refused(chain):
     ):
         st.solve(chain, st.Continuation(), t_span=(0.0, 1.0))
     with pytest.raises(st.ModelError, match=r"RollingLeapfrog: got a WheelOnTurntable"):
-        st.solve(st.WheelOnTurntable(), st.RollingLeapfrog(part=0.5))
+        st.solve(st.WheelOnTurntable(), st.RollingLeapfrog(fraction=0.5))
 
 
 def test_a_method_of_ones_own_inherits_a_place(chain):

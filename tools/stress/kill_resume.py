@@ -76,7 +76,7 @@ def path_of_an_arch(folder: str, checkpoint: FileCheckpoint) -> int:
         natural_curvature=None,
         loads=[st.rods.PointForce([0.0, -60.0, 0.0], at=0.5)],
     )
-    path = st.rods.follow_path(arch, arc=0.01, most=150, checkpoint=checkpoint)
+    path = st.rods.follow_path(arch, arc=0.01, max_points=150, checkpoint=checkpoint)
 
     def reported(loss: Loss) -> list[object]:
         return [loss.time, loss.kind, list(loss.where["tip"])]  # type: ignore[call-overload]

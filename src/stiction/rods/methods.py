@@ -29,11 +29,11 @@ __all__ = [
 ]
 
 _WHY_STEP = "an explicit scheme takes steps of this length."
-_LEAPFROG_STEP = Positive("s", _WHY_STEP, "leave it out for a part of the stability limit.")
+_LEAPFROG_STEP = Positive("s", _WHY_STEP, "leave it out for a fraction of the stability limit.")
 _PLANE_STEP = Positive("s", _WHY_STEP, "leave it out for a quarter of the limit.")
-_WHY_PART = "beyond the limit the fastest wave of the elements grows without bound."
-_PART = Positive("1", _WHY_PART, "give 0.5.", most=1.0)
-_PLANE_PART = Positive("1", _WHY_PART, "give 0.25.", most=1.0)
+_WHY_FRACTION = "beyond the limit the fastest wave of the elements grows without bound."
+_FRACTION = Positive("1", _WHY_FRACTION, "give 0.5.", most=1.0)
+_PLANE_FRACTION = Positive("1", _WHY_FRACTION, "give 0.25.", most=1.0)
 _SHAKE = Flag("gaps are constrained or not.", "give True.")
 _STEP = Positive("s", "time goes forward.", "for example 1e-3.")
 _RESIDUAL = Positive("1", "a step is solved to this tolerance.", "for example 1e-11.")
@@ -61,8 +61,8 @@ class RollingLeapfrog(Method):
 
     Parameters
     ----------
-    step : [s], shortened so that saved times are met; None takes `part` of the stability limit
-    part : of the stability limit, when no step is given [1]; None is a fortieth where contacts
+    step : [s], shortened so that saved times are met; None takes `fraction` of the stability limit
+    fraction : of the stability limit, when no step is given [1]; None is a fortieth where contacts
         roll whatever happens, an eightieth where one may slip or open, half of that where impacts
         have restitution. An error in the ledger falls with its square: 5e-4 at half the limit and
         3e-7 at an eightieth for crossed rods that slip
@@ -76,7 +76,7 @@ class RollingLeapfrog(Method):
     solves: ClassVar[tuple[type, ...]] = (RodSystem,)
 
     step: Annotated[float | None, _LEAPFROG_STEP] = None
-    part: Annotated[float | None, _PART] = None
+    fraction: Annotated[float | None, _FRACTION] = None
     shake: Annotated[bool, _SHAKE] = True
     max_steps: Annotated[int, Limit()] = 200_000_000
 
@@ -138,8 +138,8 @@ class PlaneLeapfrog(Method):
 
     Parameters
     ----------
-    step : longest step [s]; None takes `part` of the stability limit of the free rod
-    part : of that limit, when no step is given [1]; beyond about one half the short steps
+    step : longest step [s]; None takes `fraction` of the stability limit of the free rod
+    fraction : of that limit, when no step is given [1]; beyond about one half the short steps
         before impacts let the energy grow, which the audit reports
     max_steps : bound on the work; a run that meets it ends with WORK_LIMIT
 
@@ -150,7 +150,7 @@ class PlaneLeapfrog(Method):
     solves: ClassVar[tuple[type, ...]] = (RodOnPlane,)
 
     step: Annotated[float | None, _PLANE_STEP] = None
-    part: Annotated[float, _PLANE_PART] = 0.25
+    fraction: Annotated[float, _PLANE_FRACTION] = 0.25
     max_steps: Annotated[int, Limit()] = 50_000_000
 
     def solve(self, system: RodOnPlane, request: Request) -> Run:

@@ -57,7 +57,7 @@ class RodSystem(Declared, abc.ABC):
         """Numbers in one saved state."""
         rods = self.assembled()
         slots = sum(rod.elements + 1 for rod in rods.rods)
-        most = len(rods.contacts) if rods.search is None else rods.search.most
+        most = len(rods.contacts) if rods.search is None else rods.search.max_contacts
         partners = len(rods.partners)
         return NUMBERS_PER_CONTACT * most + saved_numbers(slots, 2 * len(rods.rods), partners)
 

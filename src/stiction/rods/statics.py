@@ -194,8 +194,8 @@ def follow_path(
     rod: CosseratRod,
     *,
     arc: float = 0.05,
-    most: int = 200,
-    largest_factor: float = 1.0,
+    max_points: int = 200,
+    max_factor: float = 1.0,
     start: Equilibrium | None = None,
     tolerance: float = 1e-9,
     checkpoint: Checkpoint | None = None,
@@ -205,8 +205,8 @@ def follow_path(
     Parameters
     ----------
     arc : length of a step; displacement over rest length, angles and load factor all count
-    most : equilibria at most
-    largest_factor : the path ends where the load factor leaves [-largest, largest]
+    max_points : largest number of equilibria
+    max_factor : the path ends where the load factor leaves [-max_factor, max_factor]
     start : first equilibrium; None starts without loads
     checkpoint : stores the path between steps; None for no checkpoint
 
@@ -219,7 +219,7 @@ def follow_path(
     number("follow_path.arc", arc, rule="positive", why="steps go forward.", try_="give 0.05.")
     number("follow_path.tolerance", tolerance, rule="positive", why=_BALANCE, try_="give 1e-9.")
     why, each = "every loop is bounded.", 200.0 * (rod.elements + 1)
-    whole("follow_path.most", most, least=1, each=each, why=why, try_="give 200.")
+    whole("follow_path.max_points", max_points, least=1, each=each, why=why, try_="give 200.")
     static = _StaticRod(rod, tolerance, 40)
     factor = 0.0
     if start is not None:
@@ -247,8 +247,8 @@ def follow_path(
 
     def continuation() -> Generator[Pause, None, None]:
         nonlocal point, size
-        while len(states) < most and abs(point.u.factor) <= largest_factor:
-            yield Pause(len(states) / most, f"{len(states)} equilibria", pack)
+        while len(states) < max_points and abs(point.u.factor) <= max_factor:
+            yield Pause(len(states) / max_points, f"{len(states)} equilibria", pack)
             result = advance(load_path, point, size, longest=arc)
             if result is None:
                 raise _unconverged(point.u.factor)

@@ -52,8 +52,8 @@ class SmoothingStudy(Record):
     error : (s, w) largest distance from the set-valued run over the scale, up to 0.8 of `lost`
     left, side : (s, w) when and to which side a smooth run leaves the surface after `lost`;
         NaN and 0 if it does not
-    spread : (s, w) distance at the end between two starts that differ by `nudge`, over it
-    nudge : that difference, in units of the scale
+    spread : (s, w) distance at the end between two starts that differ by `perturbation`, over it
+    perturbation : that difference, in units of the scale
     """
 
     names: tuple[str, ...]
@@ -68,7 +68,7 @@ class SmoothingStudy(Record):
     left: Floats
     side: Floats
     spread: Floats
-    nudge: float
+    perturbation: float
 
     @property
     def order(self) -> Floats:
@@ -179,7 +179,7 @@ def smoothing_study(
     signs: Sequence[SmoothSign] = _SIGNS,
     saves: int = 401,
     away: float = 0.005,
-    nudge: float = 1e-12,
+    perturbation: float = 1e-12,
     rtol: float = 1e-9,
 ) -> SmoothingStudy:
     """Return regularised solutions at several widths, with the set-valued one.
@@ -189,7 +189,7 @@ def smoothing_study(
     widths : of the smooth signs [unit of h]
     t_end : end of all runs [time unit]
     away : |h| over its size at the scale at which a run has left the surface
-    nudge : shift of the start of a second run, in units of the scale
+    perturbation : shift of the start of a second run, in units of the scale
 
     Verified by: tests/unit/switching/test_smoothing.py::test_error_falls_with_the_width
     """
@@ -224,11 +224,11 @@ def smoothing_study(
     for sign in signs:
         for width in wide:
             x = smoothed_run(system, sign, float(width), time, rtol=rtol)
-            start = system.start_state() + nudge * scale
+            start = system.start_state() + perturbation * scale
             other = smoothed_run(system, sign, float(width), time, x0=start, rtol=rtol)
             states.append(x)
             error.append(float(np.max(np.abs((x - exact) / scale)[early])))
-            spread.append(float(np.max(np.abs((x - other) / scale)[-1])) / nudge)
+            spread.append(float(np.max(np.abs((x - other) / scale)[-1])) / perturbation)
             when, where = _leaving(system, time, x, lost, away * reach)
             left.append(when)
             side.append(where)
@@ -246,7 +246,7 @@ def smoothing_study(
         left=np.array(left).reshape(shape),
         side=np.array(side).reshape(shape),
         spread=np.array(spread).reshape(shape),
-        nudge=nudge,
+        perturbation=perturbation,
     )
 
 

@@ -142,7 +142,7 @@ def test_paths_of_rods_go_on_behind_a_limit_point():
     rod = arch(-60.0)
 
     def follow(checkpoint):
-        path = st.rods.follow_path(rod, arc=0.04, most=60, checkpoint=checkpoint)
+        path = st.rods.follow_path(rod, arc=0.04, max_points=60, checkpoint=checkpoint)
         return [numbers(state) for state in path.states], list(path.losses)
 
     whole = follow(None)

@@ -119,7 +119,7 @@ def swung(correction, elements=12):
     given = {"length": 1.0, "elements": elements, "end_correction": correction}
     cable = CosseratRod(CABLE, nodes, left=Pinned(), right=Free(), **given)
     system = Rods([cable], gravity=(0.0, 0.0, -G))
-    run = st.solve(system, RollingLeapfrog(part=0.5), (0.0, 1.5), save=301)
+    run = st.solve(system, RollingLeapfrog(fraction=0.5), (0.0, 1.5), save=301)
     assert run.audit.ok
     swing = run.data.position.values[:, :, 0] @ (mass * shape)
     times = []

@@ -102,7 +102,7 @@ def check_numbers(found, wanted, name):
 def coarse(method):
     """Return the method with half the stability limit as step, if it has no step of its own."""
     if isinstance(method, RollingLeapfrog) and method.step is None:
-        return RollingLeapfrog(part=0.5)
+        return RollingLeapfrog(fraction=0.5)
     return method
 
 
@@ -144,7 +144,7 @@ def test_ends_and_partners():
     search = ContactSearch(friction=st.Coulomb(0.3))
     system = st.Rods(rods, search=search, partners=partners)
     plain, compiled = both(
-        lambda: st.solve(system, RollingLeapfrog(part=0.5), (0.0, 0.006), save=4)
+        lambda: st.solve(system, RollingLeapfrog(fraction=0.5), (0.0, 0.006), save=4)
     )
     check_same(plain, compiled)
     assert "close" in compiled.event_log.kind
@@ -193,7 +193,9 @@ def test_rods_with_everything_that_drives_and_damps_them():
         0.5, 0.5, friction=st.Coulomb(mu=0.3), restitution=0.5, tangential_restitution=0.2
     )
     system = st.Rods(rods=(one, two), contacts=(touch,), gravity=(0.0, 0.0, -9.81))
-    plain, compiled = both(lambda: st.solve(system, RollingLeapfrog(part=0.5), (0.0, 0.02), save=5))
+    plain, compiled = both(
+        lambda: st.solve(system, RollingLeapfrog(fraction=0.5), (0.0, 0.02), save=5)
+    )
     check_same(plain, compiled)
     assert "bounce" in list(compiled.event_log.kind)
 
@@ -201,9 +203,9 @@ def test_rods_with_everything_that_drives_and_damps_them():
 def test_rods_side_by_side_have_a_line_contact():
     one = rod([0.0, 0.0, 0.0], [1.0, 0.0, 0.0], left=Clamped(), right=Clamped())
     two = rod([0.1, 0.0, 0.041], [0.9, 0.02, 0.041], motion=[RigidMotion([0.0, 0.0, -2.0])])
-    system = st.Rods(rods=(one, two), search=ContactSearch(st.Coulomb(mu=0.3), most=40))
+    system = st.Rods(rods=(one, two), search=ContactSearch(st.Coulomb(mu=0.3), max_contacts=40))
     plain, compiled = both(
-        lambda: st.solve(system, RollingLeapfrog(part=0.5), (0.0, 0.002), save=3)
+        lambda: st.solve(system, RollingLeapfrog(fraction=0.5), (0.0, 0.002), save=3)
     )
     check_same(plain, compiled)
     assert "close" in list(compiled.event_log.kind)
@@ -247,7 +249,7 @@ def test_statics():
     plain, compiled = both(lambda: equilibrium(column, steps=2))
     for name in ("position", "frame", "energy"):
         check_numbers(getattr(plain, name), getattr(compiled, name), name)
-    plain, compiled = both(lambda: follow_path(column, arc=0.1, most=4).tip)
+    plain, compiled = both(lambda: follow_path(column, arc=0.1, max_points=4).tip)
     check_numbers(plain, compiled, "tip")
 
 
@@ -396,7 +398,7 @@ def test_many_cubics_at_once():
 def test_a_run_that_blows_up_ends_alike():
     system = CrossedRods(elements=20, half_wave=(0.0, 1e50, 1e50), spin=1e50)
     plain, compiled = both(
-        lambda: st.solve(system, RollingLeapfrog(part=0.5), (0.0, 0.01), save=3, throw=False)
+        lambda: st.solve(system, RollingLeapfrog(fraction=0.5), (0.0, 0.01), save=3, throw=False)
     )
     assert (plain.status, plain.reason) == (compiled.status, compiled.reason)
     assert plain.status is not st.Status.SOLVED

@@ -144,7 +144,7 @@ def test_the_fall_on_an_elastic_rod_is_that_on_a_rigid_one_but_for_one_over_its_
         system = st.rods.RodOnFixedRod(
             slope=0.3, friction=st.Coulomb(1.0), young=young, at=0.3, **shape
         )
-        run = st.solve(system, st.RollingLeapfrog(part=0.25), (0.0, 0.1), save=201)
+        run = st.solve(system, st.RollingLeapfrog(fraction=0.25), (0.0, 0.1), save=201)
         x = run.data.position.values[:, run.data.rod_of_node.values == 2, 0]
         middle = 0.5 * (x[:, 1:] + x[:, :-1]).mean(axis=1)
         rolls = 2.0 / 3.0 * GRAVITY * math.sin(0.3)
@@ -172,7 +172,7 @@ def test_rolling_on_an_elastic_rod_is_off_by_one_over_its_stiffness(fixed_radius
     rolls, off = 2.0 / 3.0 * GRAVITY * math.sin(0.3), []
     for young in (4e8, 8e8):
         system = st.rods.RodOnFixedRod(slope=0.3, young=young, at=0.3, **shape)
-        run = st.solve(system, st.RollingLeapfrog(part=0.25), (0.0, 0.2), save=501, throw=False)
+        run = st.solve(system, st.RollingLeapfrog(fraction=0.25), (0.0, 0.2), save=501, throw=False)
         x = run.data.position.values[:, run.data.rod_of_node.values == 2, 0]
         middle = 0.5 * (x[:, 1:] + x[:, :-1]).mean(axis=1)
         off.append(mean_acceleration(run.time, middle) / rolls - 1.0)
@@ -319,7 +319,7 @@ def everything():
         ),
     ]  # fmt: skip
     touch = st.rods.RollingContact(0.25, 0.2, 1, 2, st.Coulomb(0.3), None, 0.5, 0.1, True)
-    search = st.rods.ContactSearch(st.Coulomb(0.4), most=9)
+    search = st.rods.ContactSearch(st.Coulomb(0.4), max_contacts=9)
     return st.Rods(rods, [touch], search, (0, 0, -9.81), contact_curve="fitted")
 
 
@@ -343,7 +343,7 @@ def everything():
     ids=lambda system: type(system).__name__,
 )
 def test_a_system_of_rods_survives_its_file(system):
-    text = write_scenario(Scenario(system, st.RollingLeapfrog(part=0.25), t_end=1.0))
+    text = write_scenario(Scenario(system, st.RollingLeapfrog(fraction=0.25), t_end=1.0))
     read = read_scenario(text)
     assert type(read.system) is type(system)
     assert same(read.system, system)
@@ -352,11 +352,11 @@ def test_a_system_of_rods_survives_its_file(system):
     assert repr(theirs.contacts) == repr(mine.contacts)
     assert repr(theirs.search) == repr(mine.search)
     assert np.array_equal(theirs.gravity, mine.gravity)
-    assert read.method.part == 0.25
+    assert read.method.fraction == 0.25
 
 
 def test_a_file_names_what_it_does_not_know():
-    text = write_scenario(Scenario(everything(), st.RollingLeapfrog(part=0.5), t_end=1.0))
+    text = write_scenario(Scenario(everything(), st.RollingLeapfrog(fraction=0.5), t_end=1.0))
     with pytest.raises(st.ScenarioError) as caught:
         read_scenario(text.replace('"Pinned"', '"Pined"'))
     assert "Pinned" in str(caught.value)

@@ -95,7 +95,7 @@ def test_forces_and_torques_are_slopes_of_the_energy(bend):
 )
 def test_a_rod_without_given_curvature_starts_unbent(line):
     rod = CosseratRod(SECTION, line, natural_curvature=None, left=Free(), right=Free())
-    run = st.solve(Rods([rod]), RollingLeapfrog(part=0.5), (0.0, 0.01), save=3)
+    run = st.solve(Rods([rod]), RollingLeapfrog(fraction=0.5), (0.0, 0.01), save=3)
     assert run.energy.stored[0] <= 1e-20
     assert_allclose(run.data.position.values[-1], run.data.position.values[0], atol=1e-12)
 

@@ -80,7 +80,7 @@ def test_drag_brings_a_rod_in_motion_to_the_same_rest(name):
     rest = equilibrium(rod(**given))
     damped = {"drag": 3.0 * SECTION.line_density, "rotational_drag": 40.0 * SECTION.line_inertia}
     run = st.solve(
-        st.Rods([rod(**given, **damped)]), RollingLeapfrog(part=0.5), (0.0, 25.0), save=3
+        st.Rods([rod(**given, **damped)]), RollingLeapfrog(fraction=0.5), (0.0, 25.0), save=3
     )
     moved = np.abs(rest.position - np.linspace(0.0, ALONG, 13)).max()
     assert moved > 0.04
@@ -120,7 +120,7 @@ def test_a_rod_turned_about_the_other_way_round_is_its_mirror():
 
 def test_a_path_passes_through_the_rests():
     given = BENT["slides"]
-    path = follow_path(rod(**given), arc=0.05, most=12)
+    path = follow_path(rod(**given), arc=0.05, max_points=12)
     middle = path.states[6]
     assert 0.05 < middle.factor < 1.0
     part = {

@@ -33,7 +33,9 @@ def turned_rod(end, **more):
 
 def solved(rod, method=None, span=3.0, save=61):
     """Return a run of one rod."""
-    return st.solve(st.Rods([rod]), method or RollingLeapfrog(part=0.25), (0.0, span), save=save)
+    return st.solve(
+        st.Rods([rod]), method or RollingLeapfrog(fraction=0.25), (0.0, span), save=save
+    )
 
 
 def test_twist_alone_has_a_closed_form(tmp_path):

@@ -21,7 +21,7 @@ _LONG_KEY = re.compile(
     rf"""(?<![\w-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){{{_MOST_PARTS - 1}}}"""
 )
 # keys and values of older files, which saved runs contain, and their present names
-_RENAMED_KEYS = {"max_cuts": "max_halvings"}
+_RENAMED_KEYS = {"max_cuts": "max_halvings", "part": "fraction", "most": "max_contacts"}
 _RENAMED_VALUES = {
     ("type", "Among"): "ContactAmong",
     ("type", "SlipAtTouch"): "SlipAtGrazing",

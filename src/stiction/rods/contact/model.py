@@ -96,7 +96,7 @@ class ContactSearch(RodTouch):
     restitution, tangential_restitution : when a contact closes [1]
     margin : gap below which a pair has a contact, in radii
     self_contact : whether a rod can touch itself
-    most : largest number of contacts at one time
+    max_contacts : largest number of contacts at one time
 
     Verified by: tests/unit/rods/contact/test_many_contacts.py::test_a_net_finds_its_crossings
     """
@@ -106,4 +106,4 @@ class ContactSearch(RodTouch):
     tangential_restitution: Annotated[float, RESTITUTION] = 0.0
     margin: Annotated[float, _MARGIN] = 1.0
     self_contact: Annotated[bool, _SELF] = True
-    most: Annotated[int, _MOST] = 256
+    max_contacts: Annotated[int, _MOST] = 256

@@ -120,7 +120,7 @@ def refresh_slots(state: ContactState, flat: Flat) -> None:
         return
     margin = search.margin * float(flat.radius[: flat.rods].min())
     state.limit = 0.4 * margin
-    candidates = search_pairs(flat, margin, search.self_contact, max(64, 2 * search.most))
+    candidates = search_pairs(flat, margin, search.self_contact, max(64, 2 * search.max_contacts))
     used = np.zeros(len(candidates), dtype=bool)
     for c in range(state.size):
         one = state.contacts[c]
@@ -135,7 +135,7 @@ def refresh_slots(state: ContactState, flat: Flat) -> None:
     if len(new) > len(free):
         raise ModelError(
             "ContactSearch.most",
-            search.most,
+            search.max_contacts,
             f"room for at least {state.size - state.known - len(free) + len(new)} contacts",
             f"{len(new)} more pairs came near each other.",
             "raise `most`, or lower `margin`.",

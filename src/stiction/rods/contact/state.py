@@ -47,7 +47,7 @@ class ContactState:
         self.rods, self.flat = rods, flat
         known = len(rods.contacts)
         self.known = known
-        self.size = size = known + (0 if rods.search is None else rods.search.most)
+        self.size = size = known + (0 if rods.search is None else rods.search.max_contacts)
         self.contacts = ck.Contact.table(size)
         self.contacts["mode"] = ck.EMPTY
         self.whole, self.each = ok.Whole.table(), ok.Seen.table(size)

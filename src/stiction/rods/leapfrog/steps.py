@@ -51,7 +51,7 @@ def step_length(rods: Rods, method: RollingLeapfrog, span: float, limited: bool)
     limits = [step_limit(rod) for rod in rods.rods]
     least = int(np.argmin(limits))
     if method.step is None:
-        part = default_fraction(rods) if method.part is None else method.part
+        part = default_fraction(rods) if method.fraction is None else method.fraction
         step = part * limits[least]
     elif limited and method.step > limits[least]:
         raise ModelError(

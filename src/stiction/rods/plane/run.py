@@ -57,7 +57,7 @@ def run_on_plane(system: RodOnPlane, method: PlaneLeapfrog, request: Request) ->
 def _step(system: RodOnPlane, method: PlaneLeapfrog) -> float:
     limit = step_limit(system.rod)
     if method.step is None:
-        return method.part * limit
+        return method.fraction * limit
     if method.step > limit:
         raise ModelError(
             "PlaneLeapfrog.step",

@@ -325,13 +325,13 @@ class Breakdown(Record):
 
     Parameters
     ----------
-    step, nudge : (m,) step of each run, and the perturbation of its s2
+    step, perturbation : (m,) step of each run, and the perturbation of its s2
     time : (m,) time of its breakdown; inf for none
     t_end : end time of the runs
     """
 
     step: Floats
-    nudge: Floats
+    perturbation: Floats
     time: Floats
     t_end: float
 
@@ -369,7 +369,7 @@ def breakdown(
     t_end: float,
     *,
     steps: Sequence[float] = (1e-3, 7e-4, 5e-4),
-    nudges: Sequence[float] = (0.0, 1e-10, -1e-10),
+    perturbations: Sequence[float] = (0.0, 1e-10, -1e-10),
 ) -> Breakdown:
     """Return the times of breakdown for all these steps and perturbations.
 
@@ -380,7 +380,7 @@ def breakdown(
     ----------
     t_end : end of all runs
     steps : of `Characteristics`
-    nudges : perturbations of s2 at the start
+    perturbations : perturbations of s2 at the start
 
     Verified by: tests/unit/rods/strings/test_chaos.py::test_an_early_breakdown_has_its_digits
     """
@@ -388,11 +388,11 @@ def breakdown(
     request = Request(0.0, float(t_end), np.array([0.0, float(t_end)]))
     runs = []
     for step in steps:
-        for nudge in nudges:
-            moved = dataclasses.replace(system, s2=system.s2 + nudge)
+        for perturbation in perturbations:
+            moved = dataclasses.replace(system, s2=system.s2 + perturbation)
             path = Path(moved, Characteristics(step=step, check=False), request)
             _advance_to(path, 2)
             over = path.now.flag == path.kernels.NO_SUBSONIC_ROOT
-            runs.append((step, nudge, path.end if over else np.inf))
+            runs.append((step, perturbation, path.end if over else np.inf))
     columns = np.array(runs).T
     return Breakdown(columns[0], columns[1], columns[2], float(t_end))

@@ -191,7 +191,7 @@ def continue_two_fold(
     start: float,
     span: tuple[float, float],
     step: float = 0.05,
-    most_points: int = 400,
+    max_points: int = 400,
     surface: int = 0,
 ) -> TwoFoldCurve:
     """Return the curve of two-folds through the one near `guess`, in both directions.
@@ -203,7 +203,7 @@ def continue_two_fold(
     guess : (3,) a state near the two-fold at p = start
     start, span : parameter to begin with, and its range
     step : longest step along the curve; 1 is the width of the span, or a state's scale
-    most_points : per direction
+    max_points : per direction
     surface : index of the switching function
 
     Raises
@@ -228,12 +228,12 @@ def continue_two_fold(
     [('J1 J2 = 1', -0.666667)]
     """
     where = "continue_two_fold"
-    _check_steps(where, make_system, step, most_points)
+    _check_steps(where, make_system, step, max_points)
     spans = _spans(where, (span,), (start,))
     at = np.array([float(start)])
     results = _first_two_fold(where, make_system, at, guess, surface)
     family = _Family(make_system, results, at, spans, None)
-    us, ended = _both_directions(family, np.append(results.x, at), step, most_points)
+    us, ended = _both_directions(family, np.append(results.x, at), step, max_points)
     points: list[TwoFold] = []
     accepted: list[Floats] = []
     for u in us:
@@ -260,7 +260,7 @@ def continue_boundary(
     start: tuple[float, float],
     spans: tuple[tuple[float, float], tuple[float, float]],
     step: float = 0.05,
-    most_points: int = 400,
+    max_points: int = 400,
     surface: int = 0,
 ) -> BoundaryCurve:
     """Return the boundary curve in the plane of two parameters.
@@ -275,7 +275,7 @@ def continue_boundary(
     guess : (3,) a state near the two-fold at the start
     start : parameters near the boundary; `TwoFoldCurve.changes` has them
     spans : ranges of both parameters
-    step, most_points, surface : as in `continue_two_fold`
+    step, max_points, surface : as in `continue_two_fold`
 
     Raises
     ------
@@ -301,7 +301,7 @@ def continue_boundary(
     True
     """
     where = "continue_boundary"
-    _check_steps(where, make_system, step, most_points)
+    _check_steps(where, make_system, step, max_points)
     if boundary not in BOUNDARIES:
         needs = "one of " + ", ".join(map(repr, BOUNDARIES))
         why = "a boundary is where one of these vanishes."
@@ -318,7 +318,7 @@ def continue_boundary(
         try_ = "start at a change of `continue_two_fold`."
         needs = f"a start near {boundary}"
         raise SolveError(explain(f"{where}.start", got, needs, why, try_))
-    us, ended = _both_directions(family, first, step, most_points)
+    us, ended = _both_directions(family, first, step, max_points)
     curve_points = np.array(us)
     return BoundaryCurve(boundary, curve_points[:, -2:].copy(), curve_points[:, :-2].copy(), ended)
 
@@ -382,7 +382,7 @@ def _first_two_fold(
     return two_fold(system, guess, surface=surface)
 
 
-def _check_steps(where: str, make_system: object, step: float, most_points: int) -> None:
+def _check_steps(where: str, make_system: object, step: float, max_points: int) -> None:
     if not callable(make_system):
         needs, why = "a function of the parameters", "it makes the system for each of them."
         try_ = "for example lambda p: NormalForm(p, -1.5)."
@@ -390,7 +390,7 @@ def _check_steps(where: str, make_system: object, step: float, most_points: int)
     why, try_ = "it is the distance between points of the curve.", "for example 0.05."
     number(f"{where}.step", step, rule="positive", why=why, try_=try_)
     why, try_ = "it bounds the work.", "for example 400."
-    whole(f"{where}.most_points", most_points, least=2, most=10_000_000, why=why, try_=try_)
+    whole(f"{where}.max_points", max_points, least=2, most=10_000_000, why=why, try_=try_)
 
 
 def _spans(where: str, spans: Sequence[object], start: Sequence[object]) -> Floats:

@@ -44,7 +44,7 @@ def thrown(*rods, t_end=0.02, part=0.5, **more):
     """Return the run of rods whose contacts are searched for."""
     search = ContactSearch(friction=st.Coulomb(0.3))
     return st.solve(
-        st.Rods(rods, search=search, **more), st.RollingLeapfrog(part=part), (0, t_end), save=11
+        st.Rods(rods, search=search, **more), st.RollingLeapfrog(fraction=part), (0, t_end), save=11
     )
 
 
@@ -137,7 +137,7 @@ def test_a_rod_that_rolls_off_an_end_says_when():
         gravity=(0.0, 0.0, -9.81),
         partners=[CylinderPartner((-0.2, 0.0, 0.0), (0.0, 0.0, 0.0), A)],
     )
-    run = st.solve(system, st.RollingLeapfrog(part=0.25), (0.0, 0.08), save=11)
+    run = st.solve(system, st.RollingLeapfrog(fraction=0.25), (0.0, 0.08), save=11)
     when = run.events.set_index("kind").time
     assert when["end"] == pytest.approx(0.02, abs=5e-5)
     assert np.min(when["fall"]) > when["end"]

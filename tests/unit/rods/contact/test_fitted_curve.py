@@ -92,7 +92,7 @@ def thrown(curve, unit=1.0, turn=None, swap=False, save=5, part=0.05, floor=Fals
         partners=partners if floor else [],
         contact_curve=curve,
     )
-    return st.solve(system, st.RollingLeapfrog(part=part), (0.0, 0.02), save=save)
+    return st.solve(system, st.RollingLeapfrog(fraction=part), (0.0, 0.02), save=save)
 
 
 @pytest.mark.parametrize("floor", [False, True])

@@ -40,7 +40,7 @@ def crossings(**more):
 
 def search(**more):
     """Return a search with little room, so that compiled arrays stay small."""
-    return ContactSearch(friction=st.Coulomb(0.3), most=8, **more)
+    return ContactSearch(friction=st.Coulomb(0.3), max_contacts=8, **more)
 
 
 def test_a_net_finds_its_crossings():

@@ -37,7 +37,7 @@ def solved(rod, partner, touch=None, gravity=DOWN, t_end=0.1, part=0.5, **more):
     """Return the run of one rod and one partner."""
     touches = () if touch is None else [touch]
     system = st.Rods([rod], touches, gravity=gravity, partners=[partner], **more)
-    return st.solve(system, st.RollingLeapfrog(part=part), (0.0, t_end), save=21)
+    return st.solve(system, st.RollingLeapfrog(fraction=part), (0.0, t_end), save=21)
 
 
 def acceleration(run):

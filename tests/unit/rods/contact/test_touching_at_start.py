@@ -148,7 +148,7 @@ def test_elastic_drops_close_the_ledger_at_the_default_step(seed):
     search = ContactSearch(friction=st.Coulomb(2.0), restitution=1.0, tangential_restitution=1.0)
     system = Rods(rods, search=search, gravity=(0.0, 0.0, -GRAVITY), partners=[PlanePartner()])
     found = [
-        st.solve(system, RollingLeapfrog(part=part), (0.0, 0.3), save=151).energy.imbalance_rel
+        st.solve(system, RollingLeapfrog(fraction=part), (0.0, 0.3), save=151).energy.imbalance_rel
         for part in (None, 0.0125)
     ]
     assert found[0] < 5e-6

@@ -145,7 +145,7 @@ def fields(record):
     [
         ({"step": 0.0}, "step"),
         ({"step": np.nan}, "step"),
-        ({"part": 1.5}, "at most 1"),
+        ({"fraction": 1.5}, "at most 1"),
         ({"shake": 1}, "True or False"),
         ({"max_steps": 0}, "max_steps"),
     ],
@@ -159,7 +159,7 @@ def test_too_much_work_is_refused():
     with pytest.raises(ModelError, match="at least 1000 for this time span"):
         st.solve(one(), RollingLeapfrog(1e-4, max_steps=999), (0.0, 0.1))
     with pytest.raises(ModelError, match="for this time span"):
-        st.solve(one(), RollingLeapfrog(part=5e-324), (0.0, 0.1))
+        st.solve(one(), RollingLeapfrog(fraction=5e-324), (0.0, 0.1))
 
 
 def test_other_systems_are_refused():

@@ -58,7 +58,7 @@ def test_bad_systems_are_refused(change, message):
 
 def test_bad_methods_are_refused():
     with pytest.raises(ModelError, match="at most 1"):
-        PlaneLeapfrog(part=2.0)
+        PlaneLeapfrog(fraction=2.0)
     with pytest.raises(ModelError, match="stability limit"):
         st.solve(RodOnPlane(rod()), PlaneLeapfrog(step=1.0), (0.0, 0.01))
     with pytest.raises(ModelError, match=r"rods\.PlaneLeapfrog: got .*; needs a RodOnPlane"):
@@ -209,7 +209,7 @@ def random_fall(seed):
 
 @pytest.mark.parametrize("seed", range(12))
 def test_any_fall_only_loses_energy_in_contact(seed):
-    run = st.solve(random_fall(seed), PlaneLeapfrog(part=0.05), (0.0, 0.08), save=21)
+    run = st.solve(random_fall(seed), PlaneLeapfrog(fraction=0.05), (0.0, 0.08), save=21)
     energy, failed = run.energy, {check.check for check in run.audit.failed}
     assert len(run.events) > 0
     assert not failed

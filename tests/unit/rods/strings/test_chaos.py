@@ -106,7 +106,7 @@ def test_a_periodic_motion_is_a_point():
 
 def test_an_early_breakdown_has_its_digits():
     system = st.read_scenario("string-breakdown").system
-    found = breakdown(system, 4.0, steps=(2e-3, 1e-3), nudges=(0.0, 1e-10))
+    found = breakdown(system, 4.0, steps=(2e-3, 1e-3), perturbations=(0.0, 1e-10))
     assert found.digits >= 7
     assert "t = 2.68349391" in str(found)
 

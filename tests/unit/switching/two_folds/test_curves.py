@@ -188,7 +188,7 @@ def test_work_is_bounded():
         start=0.0,
         span=(-9.0, 9.0),
         step=1e-3,
-        most_points=4,
+        max_points=4,
     )
     assert len(curve.points) == 7
     assert curve.ended == ("the allowed number of points, 4",) * 2
@@ -206,7 +206,7 @@ def test_work_is_bounded():
         ({"spans": ((0.0, -3.0), (-3.0, 0.0))}, ModelError, "lower end"),
         ({"spans": ((-3.0, 0.0), (-3.0, np.inf))}, ModelError, "span"),
         ({"step": 0.0}, ModelError, "step"),
-        ({"most_points": 1}, ModelError, "most_points"),
+        ({"max_points": 1}, ModelError, "max_points"),
         ({"boundary": "K++ = 0"}, SolveError, "near"),
     ],
 )
