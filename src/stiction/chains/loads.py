@@ -1,7 +1,8 @@
 """Load functions of time f(t) [N] that act on a chain through its load vector.
 
-A load is linear plus sines on each segment between breakpoints, except a user's function. Methods
-use this form (`LoadSegments`): the load contributes no error to runs with constant friction.
+A load is a straight line plus sines on each segment between breakpoints (`LoadSegments`); a user's
+function is added to these. Methods read the segments, so that the load contributes no
+discretisation error to runs with constant friction.
 """
 
 from __future__ import annotations

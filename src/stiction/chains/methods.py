@@ -1,7 +1,7 @@
-"""The methods that solve chains: parameters only; `solve` imports the implementation.
+"""The methods that solve chains. These classes hold parameters; `solve` imports the implementation.
 
-Event-driven and theta schemes for the dynamic problem, play operators and branches for the
-quasistatic one, Radau collocation for laws without stick.
+`EventDriven`, `ThetaStepper` and `RegularizedTheta` solve the dynamic problem, `Quasistatic` the
+quasistatic one, and `Radau` laws without stick.
 """
 
 from __future__ import annotations
@@ -175,7 +175,7 @@ class ThetaStepper(Method):
     velocity passes zero within a step, its static bound decides whether it sticks or
     reverses, under every law that is not constant. If the drive differs from that bound by
     less than the error of the step, which is of first order in h for theta > 1/2, the
-    decision may be wrong until the step is shorter. Its release is late by up to one step.
+    decision may be wrong until the step is shorter. A mass is released up to one step late.
     With constant friction and theta = 1/2 a mass that stops may be reported to reverse for
     one step before it sticks.
 

@@ -28,7 +28,7 @@ FIT = 7
 
 
 def _place(active: Ints, count: int) -> Place:
-    """Return the indices of the active masses, as a slice if they are neighbours."""
+    """Return the indices of the active masses, as a slice if these are consecutive."""
     if count > 0 and active[count - 1] - active[0] + 1 == count:
         return slice(int(active[0]), int(active[0]) + count)
     return active[:count].copy()

@@ -1,4 +1,4 @@
-"""The stick set of a chain, and its projections on pairs of masses.
+"""The stick set of a chain, from saved data, and its projections on pairs of masses.
 
 In equilibrium the stick force is R = b f + p - K x, with |R_i| <= mu_s N_i. Because x is an
 affine image of the box of all such R, the stick set is a zonotope: its projection on two
@@ -52,7 +52,7 @@ class Shadow:
 
     Raises
     ------
-    ModelError : if the set is unbounded, empty of meaning, or not known from the data.
+    ModelError : if the set is unbounded, not defined (on a moving belt), or not known from the data
 
     Source: formulas sheet of the chains paper, section 2; Axioms 14(4) 299, (15)-(17), (29).
     Verified by: tests/unit/chains/figures/test_stick_set.py::test_polygon_contains_the_equilibria

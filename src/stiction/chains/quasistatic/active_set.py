@@ -124,7 +124,7 @@ class ActiveSetSelection:
         later = m.push[:, 0] + 2.0 * eps / m.h * m.push[:, 1]
         later = later if float(np.max(np.abs(later))) > m.noise else 0.0 * later
         load_rate = frame.damp(m.rate) + eps / m.h * later
-        # if the load jumps back, a slipping mass is within its bound and sticks
+        # after a jump of the load a slipping mass may be within its bound, and then sticks
         slips = (m.mode != 0) & (not m.jumped)
         ready = ~frame.free & (self._at_bound(m, force) | slips)
         side = np.where(slips, m.mode, np.sign(force))

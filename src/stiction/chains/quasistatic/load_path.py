@@ -2,7 +2,7 @@
 
 The play operator of a quasistatic chain depends on the extrema of the load only. Extrema of lines
 and sines are roots of the derivative, all of which are isolated. A user's load is sampled, and its
-extrema are refined from the samples.
+extrema are refined from the samples. The callers are `quasistatic.run`, `play` and `stepper`.
 """
 
 from __future__ import annotations

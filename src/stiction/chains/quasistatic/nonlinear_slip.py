@@ -79,7 +79,7 @@ class NonlinearSlip(SlipMotion):
                 "Quasistatic",
                 "friction that weakens with slip and dampers on some springs only",
                 "dampers that resist every motion, or none at all",
-                "shapes without a damper would have to jump at the first slip while the "
+                "motions without a damper would have to jump at the first slip while the "
                 "others move on.",
                 "give every spring a damping > 0.",
             )
@@ -143,7 +143,7 @@ class NonlinearSlip(SlipMotion):
     # ---- other branches
 
     def report_branches(self, s: Stepper, load: LoadSeries) -> None:
-        """Report other branches when they appear, once until they vanish."""
+        """Record a loss of determinism when other branches appear; not again until they vanish."""
         if self.unique >= 0.0:
             return
         frame, t = self.frame, s.t

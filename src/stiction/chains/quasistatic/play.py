@@ -45,7 +45,7 @@ _ROUNDING = 1e-12
 
 
 def is_play(chain: Chain, request: Request) -> bool:
-    """Return whether the force of every link is a play of the load."""
+    """Return whether the force of every link is the play operator applied to the load."""
     loaded = np.flatnonzero(chain.load_weights)
     end = {"left": chain.n_mass - 1, "right": 0}.get(chain.supports)
     if (
@@ -92,9 +92,9 @@ class _LoadInterval:
     direction : of the change of link forces: -1, 0, 1
     f0, f1 : force on the end mass at both ends [N]
     going : (n,) links whose force follows the load in some part of the interval
-    at_once : (n,) those that follow from the beginning
-    onset, begin : (n,) load [N] and time [s] at which each begins to follow; a link that does not
-        has the time inf
+    at_once : (n,) links whose force follows the load from the beginning
+    onset, begin : (n,) load [N] and time [s] at which the force of each link begins to follow the
+        load; the time is inf for a link whose force stays constant
     """
 
     j: int
@@ -295,8 +295,8 @@ class _Play:
         stops = (self.mode != 0) & (self.mode != s.direction)
         turns = stops & s.at_once
         starts = s.going & (self.mode != s.direction) & ~turns
-        # links nearer to the wall follow later than link i, so that mass i is still at its old
-        # place at its onset
+        # the links between mass i and the wall begin to change after link i, so that mass i is
+        # still at its old position at its onset
         x, v = np.cumsum(self.d), np.zeros(self.d.size)
         if stops.any():
             rate = slope(self.path.segments, begin, left=True)

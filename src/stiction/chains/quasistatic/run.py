@@ -1,6 +1,10 @@
 """Quasistatic problem (Problem 2): friction, springs and dampers, no inertia.
 
-C x' + K x + N mu(|x'|) Sgn(x')  contains  b f(t),      x(0) = x0
+    C x' + K x + N mu(|x'|) Sgn(x')  contains  b f(t),      x(0) = x0
+
+`solve_chain`, called by `Quasistatic.solve`, selects the algorithm: play operators (`play`),
+eigenvectors of the slipping masses (`linear_slip`), or branches under friction that depends on the
+slip rate (`nonlinear_slip`).
 """
 
 from __future__ import annotations
@@ -31,7 +35,7 @@ __all__ = ["solve_chain"]
 Floats = npt.NDArray[np.float64]
 
 _SLOW_ENOUGH = 0.5
-# of the time, or of a second: a little more than `slope` looks ahead
+# fraction of max(t, 1 s), a little more than the step of the difference quotient in `slope`
 _AHEAD = 4e-5
 
 
@@ -163,9 +167,10 @@ def _checks(chain: Chain, request: Request, history: ChainHistory) -> list[Check
 
 
 def _inertia_check(chain: Chain, request: Request) -> Check:
-    """Return the audit line of inertia: the overshoot force rate / omega_1 over friction.
+    """Return the audit line of inertia: the force of an overshoot over the friction bound.
 
-    For a chain without friction the scale is the largest load.
+    This force is the rate of the load over omega_1, the slowest natural frequency. For a chain
+    without friction it is divided by the largest load.
     """
     segments = chain.load.segments()
     t = np.linspace(request.t_start, request.t_end, 257)[:-1]

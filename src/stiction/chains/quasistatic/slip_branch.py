@@ -7,7 +7,8 @@ In the parameter s with dt = det(H) ds everything stays smooth up to there:
     dv/ds = adj(H) (q' - K v),      dt/ds = det(H),
 
 so the end (a fold of the branch) is reached without loss of digits. Displacements follow from the
-balance of forces.
+balance of forces. y is the slip and v = y' the slip rate (`slip_frame`); the caller is
+`nonlinear_slip`.
 """
 
 from __future__ import annotations
@@ -34,7 +35,10 @@ _SAMPLES = np.linspace(0.0, 1.0, 9)[1:]
 
 
 class Event(enum.IntEnum):
-    """Events that end a segment of slip: rows of `SlipBranch.reserves`, the last for all others."""
+    """Events that end a segment of slip: the first rows of `SlipBranch.reserves`.
+
+    The last member stands for all further rows: stops and releases of single masses.
+    """
 
     LOAD_ENDS = 0
     BRANCH_ENDS = 1
@@ -124,7 +128,7 @@ class SlipBranch:
     # ---- events
 
     def reserves(self, z: Floats) -> Floats:
-        """Return event functions, positive before: time, det H, slip rates, stick reserves."""
+        """Return event functions, positive before the event: time, det H, slip, stick reserves."""
         v, t, frame = z[:-1], z[-1], self.frame
         stuck = np.flatnonzero(self.mode == 0)
         slips = np.where(frame.free[self.a, None], 1.0, self.sign[:, None] * v)
@@ -154,7 +158,7 @@ class SlipBranch:
         Parameters
         ----------
         dense, span : the step
-        armed : functions of `reserves` that were positive before
+        armed : functions of `reserves` that have been positive; only these can have an event
         """
         from scipy.optimize import brentq
 
