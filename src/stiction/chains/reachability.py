@@ -2,8 +2,9 @@
 
 Every equilibrium has them (formulas sheet, section 7). Choose a direction sigma_i of each mass with
 sigma_i R_i < mu N_i, so that friction decelerates it. The equation of motion, integrated backwards
-in time from the equilibrium with these signs, keeps all masses in slip for some time. Forwards, all
-masses stop at the same instant, in the given state, and stick.
+in time from the equilibrium with these signs, keeps all masses in slip for some time. Forward in
+time, all masses then stop at the same instant in the given state, and stick. `reach` returns such
+initial data; the integration is by Taylor series.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ class Reach(Record):
     x0, v0 : (n,) initial displacements [m] and velocities [m/s]
     x_star : (n,) the equilibrium [m]
     duration : time of arrival [s], with all velocities zero
-    longest : no mass changes direction for at least this time [s] before the arrival
+    longest : time before the arrival [s] during which no mass changes direction; a lower bound
     sigma : (n,) direction in which each mass moves until then
     interior : whether every mass is strictly within its friction bound at x_star
     margins : margin of each mass to slip there
@@ -82,8 +83,8 @@ def reach(
 
     Raises
     ------
-    ModelError : if `x_star` is no equilibrium, if nothing could stop there (no friction
-        at all, a belt, a moving plate), or if `duration` is longer than no mass turns.
+    ModelError : if `x_star` is no equilibrium, if no motion can stop there (without friction, on a
+        belt, or with a moving plate), or if a mass changes direction within `duration`.
 
     Source: Axioms 14(4) 299, section 9.2 (the conjecture); formulas sheet, section 7 (its
     proof for the dynamic problem, and why the quasistatic half of it is false).
@@ -193,7 +194,7 @@ class _BackwardMotion:
             )
 
     def integrate(self, wanted: float | None) -> float:
-        """Integrate back; return the time [s] over which no mass reverses, at most a cap."""
+        """Integrate back; return the time [s] over which no mass reverses, at most `cap`."""
         chain = self.chain
         k, c, m = chain.link_stiffness, chain.link_damping, chain.masses
         swing = math.sqrt(float(np.max((2.0 * (k[:-1] + k[1:]) + chain.plate_springs) / m)))

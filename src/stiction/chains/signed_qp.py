@@ -42,10 +42,10 @@ def signed_minimum(
     solve : indices A, (len(A),) right side -> H_AA^-1 right side
     rho, bound : (n,) force, and bound of the stick force, >= 0
     start : (n,) signs to begin with
-    fixed : entries that keep the sign of `start`, without complementarity
-    stuck : entries with v = 0, without a bound
-    side : if not 0, the only sign of that entry: one-sided complementarity, with v = 0 while the
-        force on that side is at most `bound`
+    fixed : (n,) True for entries that keep the sign of `start`, without complementarity
+    stuck : (n,) True for entries with v = 0 whatever the force
+    side : (n,) if not 0, the only sign that an entry can have: one-sided complementarity, with
+        v = 0 while the force on that side is at most `bound`
 
     Notes
     -----
@@ -122,6 +122,6 @@ def _one_by_one(
             first = np.flatnonzero(wrong)[fraction <= step]
             sign[first], v[first] = 0, 0.0
         if sign[worst] == 0:
-            # it returned to zero at once: its excess is rounding
+            # the entry returned to zero at once: its excess is rounding
             slack[worst] += over[worst]
     return v, sign

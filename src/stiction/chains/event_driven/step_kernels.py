@@ -3,9 +3,9 @@
 A step ends at an event, at a breakpoint of the load, or where the truncation error of the Taylor
 series reaches its tolerance. Events are roots of polynomials: the slip rate of a slipping mass, and
 the reserve mu_s N - |R| of a stuck one, where R is the sum of all forces but friction and inertia.
-Because the mass matrix is diagonal, R contains no acceleration, so modes follow mass by mass without
-a complementarity problem (formulas sheet, section 6). If R equals its bound (a degenerate threshold)
-they follow from the first coefficient of the series of R that leaves the bound.
+Because the mass matrix is diagonal, R contains no acceleration. Modes therefore follow mass by mass
+without a complementarity problem (formulas sheet, section 6). If R equals its bound (a degenerate
+threshold), the mode follows from the first coefficient of the series of R that leaves the bound.
 """
 
 from __future__ import annotations

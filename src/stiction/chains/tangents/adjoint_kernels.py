@@ -1,13 +1,13 @@
-"""The adjoint of the variational equation: one functional, any number of parameters.
+"""Adjoint of the variational equation: derivatives of one functional by all parameters.
 
-Backward in time, with s = t_end - t, the adjoint variables (a, b) of (dx, dv) obey in slip, with
-g = b / m, and g = 0 in stick,
+Backward in time, s = t_end - t, the adjoint variables a of dx and b = m g of dv obey
 
-    da/ds = K-stencil(g),      m dg/ds = a + C-stencil(g),
+    da/ds = -K g,      m dg/ds = a - C g      with g = 0 for masses in stick.
 
-and the derivative by a force on mass i is the integral of g_i. The stencils are symmetric, so that
-the same recursion gives the series. The integrals are Gauss quadratures over each step. At events
-the transposed saltation acts.
+The derivative of the functional by a force on mass i is the integral of g_i over time. K and C act
+through their symmetric stencils (each mass and its neighbours), so that the Taylor recursion of the
+motion gives the series of a and g. The integrals are Gauss quadratures over each step. At an event
+the transposed saltation matrix acts on (a, b).
 Source: di Bernardo, Budd, Champneys, Kowalczyk 2008, section 2.5; Serban and Recuero 2019.
 """
 
@@ -95,7 +95,7 @@ def advance_recorded(
     r: Recording,
     t_end: float,
 ) -> int:
-    """Make steps until the recording is full; return why it came back."""
+    """Make steps until the recording is full; return the code of the reason to stop."""
     now = state.progress[0]
     code = 1
     while r.filled[0] < r.time.size and code == 1:
@@ -121,7 +121,7 @@ def advance_recorded(
 def go_back(
     p: Problem, a: Adjoint, r: Recording, log: Log, before: Ints, events: int, seed: Floats
 ) -> None:
-    """Go through recorded steps from the last to the first.
+    """Integrate the adjoint equation over the recorded steps, from the last to the first.
 
     Parameters
     ----------
@@ -140,7 +140,7 @@ def go_back(
 
 @kernel
 def _step_back(p: Problem, a: Adjoint, r: Recording, row: int) -> None:
-    """Carry the adjoint variables from the end of a recorded step to its start."""
+    """Integrate the adjoint variables from the end of a recorded step to its start."""
     tau, n, moves = r.tau[row], p.mass.size, False
     for i in range(n):
         if r.mode[row, i] != 0 or p.mu_static[i] * p.normal[i] == 0.0:
@@ -294,9 +294,9 @@ def _pass_event_back(
     a.belt[0] += a.v[c]
     a.v[c] = 0.0
     if rate == 0.0:
-        # thrown off by a load that jumps, or released at the start: at a fixed time
+        # released by a jump of the load, or at the start: the time of the event is fixed
         return
-    # dt = (d(mu_s N) - after dR) / rate: by the bound, then by all that acts on R
+    # dt = (d(mu_s N) - after dR) / rate: derivatives of the bound, then of the terms of R
     share = by_time / rate
     a.mu_static[i] += share * p.normal[i]
     a.normal[i] += share * p.mu_static[i]

@@ -1,10 +1,10 @@
 """Structures of a theta run: the problem, arrays of the masses, progress, samples and events.
 
-Passing thirty arrays takes longer than a step of three masses. Kernels therefore receive two
-arrays, `f` with numbers and `m` with modes, and name their rows by views: `masses_of`, `motion_of`,
-`trial_of` and `modes_of` below, and `system_of` in `numerics.tridiagonal`, whose linear system is
-the first rows of `f`; its solution is the slip rate w. Entry i of a row belongs to mass i, or to
-the link on its left.
+Passing thirty arrays to a kernel takes longer than a step of three masses. Kernels therefore
+receive two arrays, `f` with numbers and `m` with modes. Views name their rows: `masses_of`,
+`motion_of`, `trial_of` and `modes_of` below, and `system_of` in `numerics.tridiagonal` for the
+first rows of `f`, the linear system whose solution is the slip rate w. Entry i of a row belongs to
+mass i, or to the link on its left.
 """
 
 from __future__ import annotations
@@ -100,9 +100,9 @@ class Progress(Struct):
     save_at : end of a step from which on the next save time lies inside it [s]
     first_miss, worst_miss : time of the first unconverged step [s], and the largest residual
     steepest : largest ratio of the decrease of friction with slip rate to inertia [1]
-    given, given_time : heat that friction returned [J], and its first time [s]
-    against, against_time : largest slip against a mode [m/s], and when [s]
-    created, created_time : most energy that the scheme had created [J], and when [s]
+    given, given_time : energy that friction returned to the masses [J], and its first time [s]
+    against, against_time : largest slip rate against its mode [m/s], and its time [s]
+    created, created_time : largest energy that the scheme had created [J], and its time [s]
     step, piece : number of steps, and segment of the load
     saved, events : numbers of samples and of recorded mode changes
     slipping : number of slipping masses
