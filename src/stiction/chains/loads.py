@@ -36,9 +36,9 @@ Floats = npt.NDArray[np.float64]
 
 _WHY, _TRY = "an infinite or undefined load leaves no finite motion.", "give a finite number."
 _WHY_POINTS = "the load is linear between these points."
-_TRY_POINTS = "give `time` and `value` as lists of one length, times rising."
+_TRY_POINTS = "give `time` and `value` as lists of equal length, with rising times."
 _PARTS = Parts(
-    "the sum of nothing is better said as Constant(0).",
+    "a sum needs at least one load; Constant(0) is a load of zero.",
     "for example SumOf([Constant(2.0), Ramp(0.1)]).",
     "a list of loads, at least one",
     least=1,

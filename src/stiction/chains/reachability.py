@@ -94,7 +94,7 @@ def reach(
     without_memory(
         chain.law,
         "reach.chain",
-        "the motion is followed back in time, where a memory would have to be forgotten.",
+        "the motion is integrated backward in time, which is implemented for laws without states.",
         "give a law without states.",
     )
     stick = StickSet(chain)
@@ -156,7 +156,7 @@ def _at_constant_load(chain: Chain, force: float | None) -> Chain:
             f"a load that varies, {type(chain.load).__name__}",
             "a constant load",
             "an equilibrium belongs to one value of the load.",
-            "give the load at rest, reach(chain, x_star, force=10.0).",
+            "give the constant load: reach(chain, x_star, force=10.0).",
         )
     return chain
 

@@ -155,7 +155,7 @@ class ChainStepper:
         SolveError : if the method fails before `t`.
         """
         if t < self.time:
-            why, try_ = "a chain does not run backwards.", "begin anew."
+            why, try_ = "a chain does not run backwards.", "create a new ChainStepper."
             needs = f"a time from {self.time!r} on [s]"
             raise ModelError("ChainStepper.go_to", t, needs, why, try_)
         integrator = self._integrator

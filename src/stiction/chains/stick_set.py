@@ -250,7 +250,7 @@ class StickSet(Record):
         try_ = "for example sample(100, seed=1)."
         where, why, each = "StickSet.sample", "it is a number of states.", 40.0 * self.chain.n_mass
         whole(f"{where}.count", count, least=1, each=each, why=why, try_=try_)
-        why = "draws are reproducible."
+        why = "the seed makes the draws reproducible."
         whole(f"{where}.seed", seed, least=0, most=MOST_SEED, why=why, try_=try_)
         rng = np.random.Generator(np.random.PCG64(seed))
         friction = rng.uniform(-1.0, 1.0, (count, self.chain.n_mass)) * self._bound

@@ -1,4 +1,10 @@
-"""Friction laws for kernels: addresses of their formulas, and a table with a row per contact."""
+"""Friction laws in the form that compiled kernels read.
+
+The formulas of a law (`friction.Formulas`) are compiled to C functions, whose addresses kernels
+call (`law_kernels`); a formula that cannot be compiled runs in Python behind such an address. The
+parameters and states are rows of a table, one per contact. The methods for chains create a
+`CompiledLaw` for each run.
+"""
 
 from __future__ import annotations
 
@@ -147,7 +153,7 @@ class CompiledLaw:
         plain = mode() == "plain" and not _may_raise(function)
         first: Any = np.float64 if plain else float
         if plain and not _is_ours(function):
-            # our own formulas do not divide by zero
+            # formulas of this package do not divide by zero
             function = as_compiled(function)
         speed = 1 if kind == _SHARE else 0
 

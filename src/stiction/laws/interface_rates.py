@@ -7,9 +7,10 @@ the derivatives for the tangent matrix, with m = 1 surface coordinate in a plane
 
     d traction = K d x_k + P N(xi_p) du + S N(xi_s) du + sum_b Q[b] N_,b(xi_p) du,
 
-where u are the nodes of the partner and N its shape functions, one block per node. For the
-normal traction P = -K and S = 0. A fixed rigid partner needs K alone, with a constant
-stretch of 1.
+where u are the displacements of the partner's nodes, N its shape functions, xi_p the coordinates of
+the closest point and xi_s those of the origin of slip. For the normal traction P = -K and S = 0. A
+fixed rigid partner needs K alone, with a constant stretch of 1. The contact elements of solids
+assemble these blocks (`solids.contact`).
 
 Vectors are named rows of one array `s` of shape (SURFACE, 3, ...), derivatives of one of shape
 (BLOCKS, 3, 3, ...); the last axes are the points. In a plane the third components and the rows of

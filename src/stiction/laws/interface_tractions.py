@@ -1,8 +1,9 @@
 """Adhesion, sliding threshold and return map at the points of an interface, vectorised.
 
-Pure functions of numbers or arrays, one entry per point. The constants come from
-`LennardJones.table()` and `AdhesiveFriction.table(adhesion)`, small float arrays whose entries are
-named below.
+These are the laws of `adhesion`, `adhesive_friction` and `return_mapping` in the form that the
+contact kernels of solids call: pure functions of numbers or arrays, one entry per point. The
+constants come from `LennardJones.table()` and `AdhesiveFriction.table(adhesion)`, small arrays of
+floats whose entries are named below.
 """
 
 from __future__ import annotations
@@ -85,7 +86,7 @@ def adhesion_potential(gap: Floats | float, c: Floats) -> Floats:
 
 
 def _one_of(far: object, wall: object, at_wall: object, between: Floats) -> Floats:
-    """Return zero beyond the end, else the linear part or the curve."""
+    """Return zero beyond the largest gap, else `at_wall` (linear part) or `between` (the curve)."""
     return np.asarray(np.where(far, 0.0, np.where(wall, at_wall, between)))  # type: ignore[call-overload]
 
 
@@ -141,7 +142,7 @@ def _sampled(gap: Floats, c: Floats) -> Pair:
     p, q = 3.0 * (b - a) - 2.0 * da - db, 2.0 * (a - b) + da + db
     s = a + x * (da + x * (p + x * q))
     ds = (da + x * (2.0 * p + 3.0 * x * q)) / c[_SPACING]
-    # a cubic may be negative beside a kink
+    # a cubic interpolant may be negative near a kink of the samples
     s, ds = np.where(s > 0.0, s, 0.0), np.where(s > 0.0, ds, 0.0)
     ends = np.where(before, c[_VALUES], c[_VALUES + count - 1])
     return np.where(before | after, ends, s), np.where(before | after, 0.0, ds)

@@ -73,8 +73,8 @@ class Problem(NamedTuple):
     """Arrays and numbers of a chain and a method; units as in `Chain`.
 
     link_k, link_c : (n + 1,) stiffness [N/m] and damping [N s/m] of the links; plate_k : (n,)
-    law_start, law_step : position of the first mass in the table of the law, and the step to the
-        next mass
+    law_start, law_step : address of the parameters of the law for the first mass, and the stride
+        to those of the next mass [bytes], see `CompiledLaw`
     constant, jump, fitted : friction is independent of the slip rate; jumps at zero slip rate; is
         fitted on each step because the law has no series
     load_address, mu_address, share_address : addresses of a user's load, of a law's mu(v) and of

@@ -31,13 +31,13 @@ def has_shadow(data: ChainData) -> bool:
 def _reason(data: ChainData) -> str | None:
     stiffness = data.constant("link_stiffness")
     if data.stick_bound is None or stiffness is None or data.constant("load_weight") is None:
-        return "the run does not hold stiffness, load share, normal force and static coefficient."
+        return "the run does not hold stiffness, load weight, normal force and static coefficient."
     plate = data.constant("plate_stiffness")
     held = stiffness[0] > 0.0 or stiffness[-1] > 0.0 or (plate is not None and plate.any())
     if not held:
         return "without a wall the chain can rest anywhere: its stick set has no bounds."
     if data.belt_speed != 0.0:
-        return "on a moving belt no mass can stick for ever: there is no set of rest states."
+        return "on a moving belt a mass that sticks moves with it: there is no set of equilibria."
     return None
 
 

@@ -60,8 +60,8 @@ def solve_chain(chain: Chain, method: Quasistatic, request: Request) -> Run:
     without_memory(
         chain.law,
         "Quasistatic",
-        "it follows branches of one curve mu(v), and a memory moves the curve in time.",
-        "use ThetaStepper(step=...), with masses as small as you like.",
+        "it follows branches of one curve mu(v), which the states of a law change in time.",
+        "use ThetaStepper(step=...) with small masses.",
     )
     Elastic(chain, "Quasistatic")
     check_load(chain.load, request.t_start)
