@@ -45,7 +45,7 @@ _SIDES = {
     "none": (False, False),
 }
 
-# slip rates over the velocities of a motion that are rounding of stick
+# a slip rate below this fraction of the velocities of a motion is the rounding error of stick
 _AT_BELT = 1e-13
 _WHY_SPRING = "supports = {0.supports!r} makes {0.n_spring} springs for {0.n_mass} masses."
 _TRY_SPRING = "give one number for all, or a list of {0.n_spring}."
@@ -229,7 +229,7 @@ class Chain(Declared):
 
     @functools.cached_property
     def friction(self) -> FrictionTable:
-        """The friction law written out for the n masses."""
+        """The friction law with its parameters for each of the n masses."""
         return self.law.table(self.n_mass)
 
     @functools.cached_property

@@ -32,9 +32,9 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 MODES = {-1: "slip-", 0: "stick", 1: "slip+"}
-# the names of modes from -1 on, and the kinds of events
 _LOSS_UNITS = {"velocities": "m/s", "x": "m", "load": "N", "drive": "N", "bound": "N"}
 
+# the names of modes from -1 on, and the kinds of events
 _MODES = np.array(list(MODES.values()), dtype=object)
 _KINDS = np.array(["slip", "stick", "reverse"], dtype=object)
 # number of events whose names are converted at once

@@ -1,7 +1,8 @@
 """Set-valued Coulomb friction in one dimension: laws without internal state.
 
-Constant, static-kinetic, weakening and user-defined coefficients. The base classes are in
-`stiction.laws.friction`; laws with states are in `stribeck` and `presliding`.
+The coefficient is constant, jumps between a static and a kinetic value, weakens with the slip
+speed, or is a user's function. The base classes are in `stiction.laws.friction`; laws with states
+are in `stribeck` and `presliding`.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 A point x_k of one body has the closest point x_p(xi) on the surface of a partner. The displacement
 of either changes the projection, the normal, the gap and the surface stretch. These functions give
-the derivatives for the tangent matrix, with m = 1 surface coordinate in a plane, m = 2 in space (d
-= m + 1):
+the derivatives for the tangent matrix. There are m = 1 surface coordinates in a plane, m = 2 in
+space, and d = m + 1 components of a vector:
 
     d traction = K d x_k + P N(xi_p) du + S N(xi_s) du + sum_b Q[b] N_,b(xi_p) du,
 

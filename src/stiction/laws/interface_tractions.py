@@ -36,9 +36,11 @@ Ints = npt.NDArray[np.int64]
 Pair = tuple[Floats, Floats]
 Three = tuple[Floats, Floats, Floats]
 
-# entries of the adhesion table
+# entries of the adhesion table: traction scale and length; gap, traction and stiffness at the start
+# of the linear part; gap from which there is no traction; potential at both gaps
 T0, R0, GAP_REG, T_REG, K_REG, GAP_FAR, PSI_REG, PSI_FAR = range(8)
-# entries of the friction table
+# entries of the friction table: code of the law, tau (model DI) or mu (model EA), cut-off gap,
+# sharpness over r0, and normal traction at the cut-off gap
 KIND, STRENGTH, GAP_CUT, SHARPNESS, T_CUT = range(5)
 # values of KIND
 FRICTIONLESS, DISTANCE_INDEPENDENT, EXTENDED_AMONTONS, SAMPLED = range(4)
@@ -55,7 +57,7 @@ _TAIL = 40.0
 
 
 def adhesion(gap: Floats | float, c: Floats) -> Pair:
-    """Return normal traction T [Pa], positive in pressure, and dT/dgap [Pa/m].
+    """Return normal traction T [Pa], positive in pressure, and dT/dgap [Pa/m]; c is the table.
 
     Source: Mergel, Scheibert, Sauer 2021, eqs (10), (41); formulas sheet, section 1.
     Verified by: tests/unit/laws/test_adhesion.py::test_array_form_is_the_law

@@ -34,7 +34,7 @@ Floats = npt.NDArray[np.float64]
 
 # rounding of a slip rate, as a fraction of the speeds and forces that compose it
 _ROUNDING = 3e-14
-# under a law with a jump, a drive this near to its static bound is recorded, relative to it
+# under a law with a jump, a drive within this fraction of its static bound is recorded as grazing
 _GRAZING_DISTANCE = 1e-9
 # a slip rate below zero for this long, in tau, exceeds rounding
 _LONG = 0.1
@@ -182,7 +182,7 @@ def _localise(
 
 @kernel
 def _undecided_time(c: Floats, size: int, at: float, low: float) -> float:
-    """Return half the time between the two roots that a grazing of depth `low` may have."""
+    """Return half the time, in tau, between the two roots of a grazing parabola of depth `low`."""
     bend, power = 0.0, 1.0
     for k in range(2, size):
         bend += k * (k - 1) * c[k] * power

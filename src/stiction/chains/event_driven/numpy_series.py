@@ -7,7 +7,7 @@ coefficients x_k of the displacements in tau = omega (t - t0),
 
 with R_k of all forces but friction, mu_k of the friction coefficient, and sigma the direction of
 slip. Operations and their order are the same as there, so both results agree to the last bit. The
-loop over masses in Python would take 6.5 s for `burridge-knopoff`.
+loop over masses in Python would take 6.5 s for the scenario `burridge-knopoff`.
 """
 
 from __future__ import annotations

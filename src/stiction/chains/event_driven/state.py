@@ -174,7 +174,7 @@ class State(NamedTuple):
 
 
 class Saved(NamedTuple):
-    """Samples of the state and of the energies at the save times."""
+    """Samples of the state and of the energies at the save times, one sample per row."""
 
     time: Floats
     x: Floats

@@ -1,4 +1,4 @@
-"""Differences of displacement and velocity between runs of one chain and a reference run."""
+"""Figure of the differences in displacement and velocity between runs and a reference run."""
 
 from __future__ import annotations
 

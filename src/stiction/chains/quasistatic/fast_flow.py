@@ -1,6 +1,6 @@
 """Branch selection in the limit of small inertia: the fast flow at constant displacements.
 
-At constant displacements the velocities of small masses D obey the inclusion
+At constant displacements the velocities v, with a small diagonal mass matrix D, obey the inclusion
 
     R  in  D v' + C v + N mu(|v|) Sgn(v),
 

@@ -90,7 +90,7 @@ class _LoadInterval:
     ----------
     j : its index in the path
     direction : of the change of link forces: -1, 0, 1
-    f0, f1 : force on the end mass at both ends [N]
+    f0, f1 : force on the end mass at the start and at the end of the interval [N]
     going : (n,) links whose force follows the load in some part of the interval
     at_once : (n,) links whose force follows the load from the beginning
     onset, begin : (n,) load [N] and time [s] at which the force of each link begins to follow the
@@ -108,6 +108,12 @@ class _LoadInterval:
 
 
 class _Play:
+    """Run of a chain whose link forces are plays of the load.
+
+    k, c : stiffness and damping of the links, from the wall; d, carried : their elongations [m] and
+    forces [N]; width : half widths F_i of the plays [N].
+    """
+
     def __init__(self, chain: Chain, request: Request, path: LoadPath, most: int) -> None:
         self.chain, self.request, self.path, self.most = chain, request, path, most
         # masses are counted from the wall; a wall at the right mirrors the chain

@@ -34,6 +34,7 @@ __all__ = ["solve_chain"]
 
 Floats = npt.NDArray[np.float64]
 
+# limit of the audit line `inertia_negligible`
 _SLOW_ENOUGH = 0.5
 # fraction of max(t, 1 s), a little more than the step of the difference quotient in `slope`
 _AHEAD = 4e-5
@@ -42,14 +43,15 @@ _AHEAD = 4e-5
 def solve_chain(chain: Chain, method: Quasistatic, request: Request) -> Run:
     """Return the run of a chain: Problem 2, each mode solved exactly.
 
-    Constant friction. Without dampers, with one wall and the load on the free end, each spring
-    force is a play of the load: exact for every history, O(n) per extremum of the load. With
-    dampers and a load that never decreases the springs relax independently, in closed form,
-    O(n). Other chains are solved by eigenvectors for each active set. All three are exact to
-    rounding for loads of lines and sines; a user's load is fitted to `rtol`.
+    Constant friction: in a chain with one wall and the load on the free end, without dampers, each
+    spring force is the play operator of the load. This is exact for every history, and costs O(n)
+    per extremum of the load. With dampers, under a load that never decreases, the springs relax
+    independently, in closed form and O(n). Other chains are solved by eigenvectors for each active
+    set. All three are exact to rounding for loads of lines and sines; a user's load is fitted to
+    `rtol`.
 
-    Weakening friction. The problem may have several solutions; the run follows one branch and
-    reports where others appear as losses of determinism. Without dampers no continuous solution
+    Weakening friction: the problem may have several solutions. The run follows one branch, and
+    reports as losses of determinism where others appear. Without dampers no continuous solution
     exists after the first onset of slip: the run ends there with status `no_continuation`.
 
     The initial velocities of the chain are not used: the velocity follows from the displacement.

@@ -196,6 +196,7 @@ class Stepper:
         return float(self.breaks[min(at, self.breaks.size - 1)])
 
     def _work_left(self) -> Status | None:
+        """Return the status of a run that must end: not finite, not converging, or a work limit."""
         method, t = self.method, self.t
         if not np.isfinite(self.y).all():
             self.reason = f"the state is not finite after t = {t:.9g} s"
@@ -253,6 +254,7 @@ class Stepper:
         self.steps += 1
 
     def _record_changes(self, mode: Signs, v: Floats, force: Floats, segment: Span) -> None:
+        """Record changes from `mode` to the present modes; v, force are those just before."""
         frame, t = self.frame, self.t
         if np.array_equal(mode, self.mode):
             return

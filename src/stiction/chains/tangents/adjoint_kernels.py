@@ -37,9 +37,13 @@ _FARTHEST = 4.001
 
 
 class Recording(NamedTuple):
-    """Steps of a run: start and length in tau, load segment, modes, series, events so far.
+    """Recorded steps of a run, which the backward integration reads.
 
-    `base` (steps, order + 1, n + 2), `load` (steps, order + 1), `mode` (steps, n).
+    time, tau : (steps,) start [s] and length in tau
+    segment, events : (steps,) segment of the load, and number of events up to this step
+    mode : (steps, n) modes
+    base, load : (steps, order + 1, n + 2), (steps, order + 1) series of displacements and load
+    filled : (1,) number of recorded steps
     """
 
     time: Floats
@@ -53,10 +57,11 @@ class Recording(NamedTuple):
 
 
 class Adjoint(NamedTuple):
-    """Adjoint variables `x`, `v` (n + 2,), and derivatives with respect to its parameters.
+    """Adjoint variables a, b (`x`, `v`, (n + 2,)), and derivatives by all coefficients of a chain.
 
-    Names as in `Problem`; `plate_speed`, `belt` (1,). `place`, `pull` (order + 1, n + 2) are the
-    series of a and g, `node` (5, n + 2) values at a node: x, v, acceleration, a and g.
+    Coefficients have the names of `Problem`; `plate_speed`, `belt` (1,). `place`, `pull`
+    (order + 1, n + 2) are the series of a and g, `node` (5, n + 2) values at a quadrature node:
+    displacement, velocity and acceleration of the motion, a and g.
     """
 
     x: Floats
@@ -234,11 +239,12 @@ def _add_node(
     for i in range(n):
         c, force = i + 1, weight * z[i + 1]
         if not _free(p, r, row, i):
-            # a mass in stick moves with the belt: its place and its dampers act on the others
+            # the displacement and velocity of a mass in stick depend on the belt speed, and act on
+            # its neighbours through springs and dampers
             drag = p.link_c[c] * (z[c + 1] - z[c]) - p.link_c[i] * (z[c] - z[c - 1])
             a.belt[0] += weight * (a.node[3, c] + drag)
             continue
-        # g times the derivative of the force on the mass by each number
+        # g times the derivative of the force on the mass by each coefficient
         total += p.load_vector[i] * force
         a.load_vector[i] += force * load
         a.plate_k[i] += force * (p.plate_speed * t - x[c])
@@ -282,7 +288,7 @@ def _pass_event_back(
     """
     i, before, after, rate = log.mass[row], log.before[row], log.after[row], log.rate[row]
     c, t = i + 1, log.time[row]
-    # derivative of the functional by the time of the event: directly, and by the saltation
+    # derivative of the functional by the time of the event: explicit part, and by the saltation
     by_time = seed + (a.v[c] * log.jump[row] if after != 0 else 0.0)
     # end of slip: dt = before (dv - dV) / rate
     if before != 0:
@@ -290,7 +296,7 @@ def _pass_event_back(
         a.v[c] = moved if after == 0 else a.v[c] + moved
         a.belt[0] -= moved
         return
-    # release: before it the mass moved with the belt
+    # release: before the event the velocity of the mass was that of the belt
     a.belt[0] += a.v[c]
     a.v[c] = 0.0
     if rate == 0.0:

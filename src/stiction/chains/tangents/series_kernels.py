@@ -48,8 +48,8 @@ def prepare(p: Problem, d: Directions, g: Variation, s: Scratch, mode: Ints, tau
         g.load[k] = s.load[k]
     for i in range(p.mass.size):
         slips = mode[i] != 0
-        # in stick only place and velocity count: `s.x` may hold old coefficients of a constant
-        # series
+        # of a mass in stick only displacement and velocity are read: its higher coefficients are
+        # zero, but `s.x` may hold old ones
         for k in range(2, top + 1):
             g.base[k, i + 1] = s.x[k, i + 1] if slips else 0.0
         # a mass without friction obeys its equation of motion at rest too
@@ -91,14 +91,14 @@ def _expand_law(p: Problem, d: Directions, g: Variation, s: Scratch, sign: int, 
     for k in range(top):
         g.mu[i, k] = drop * s.mu[i, k]
     g.mu[i, 0] += p.mu_kinetic[i]
-    # slope by a forward difference of fourth order in the slip speed, whose first point is the run
+    # slope by a forward difference of second order in the slip speed, whose first point is the run
     for k in range(top):
         g.slope[i, k] = drop * _BY_SPEED[0] / d.slip_step[i] * s.mu[i, k]
     for j in range(1, _BY_SPEED.size):
         _share_series(p, g, sign, speed + j * d.slip_step[i], i, row)
         for k in range(top):
             g.slope[i, k] += drop * _BY_SPEED[j] / d.slip_step[i] * g.trial[i, k]
-    # derivatives by the shape of the law: differences of sixth order; by mu_k and mu_s: exact
+    # derivatives by parameters of e: finite differences (`directions`); by mu_k and mu_s: exact
     for q in range(g.x.shape[0]):
         if d.law[q] == 0:
             continue
@@ -115,7 +115,7 @@ def _expand_law(p: Problem, d: Directions, g: Variation, s: Scratch, sign: int, 
 
 @kernel
 def _share_series(p: Problem, g: Variation, sign: int, speed: float, i: int, row: int) -> None:
-    """Write the series of a law's share at a slip speed to `g.trial`."""
+    """Write the series of the law's weakening function e, from a slip speed on, to `g.trial`."""
     for k in range(p.order - 1):
         term = share_term(p.share_address, k, speed, sign * p.rate, g.base, g.trial, i, row)
         g.trial[i, k] = term
@@ -207,7 +207,7 @@ def propagate(
     """Advance all variations by a step of length tau, whose `count` moving masses are listed."""
     parts = 1
     if g.x.shape[0] > 0 and count > 0 and tau > _FARTHEST:
-        # the motion is a polynomial here; its variations may vibrate
+        # so long a step has a motion that is a polynomial; its variations may vibrate
         parts = int(np.ceil(tau / _FARTHEST))
     width = tau / parts
     for part in range(parts):
@@ -356,7 +356,7 @@ def _move(
 def _heat_of(
     p: Problem, d: Directions, g: Variation, sign: int, q: int, i: int, tau: float, place: float
 ) -> float:
-    """Return the derivative of the friction heat of a step; `place` is that of the displacement."""
+    """Return the derivative of the friction heat of a step; `place` is the change of dx in it."""
     c, top, span, x, y = i + 1, p.order, tau / p.rate, g.base, g.series
     if p.constant:
         # constant friction: the heat is N mu times the slip of the step

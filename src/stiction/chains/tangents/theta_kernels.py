@@ -1,6 +1,6 @@
 """Derivatives of the theta scheme, by the implicit function theorem in every step.
 
-A step solves for the slip w of masses, with v_theta = V + w and x_theta = x + theta h v_theta,
+A step solves for the slip rates w, with v_theta = V + w and x_theta = x + theta h v_theta,
 
     m (v_theta - v) / (theta h) = T_right - T_left + b f_theta + kp (plate - x_theta) - s N mu(|w|)
 

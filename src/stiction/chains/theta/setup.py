@@ -1,4 +1,7 @@
-"""Set-up of a theta run: arrays of kernels, modes at the start, and the first sample."""
+"""Set-up of a theta run: arrays of kernels, modes at the start, and the first sample.
+
+`theta.integrator` and `blocks.theta` call these functions before the first step.
+"""
 
 from __future__ import annotations
 

@@ -50,7 +50,15 @@ F_ROWS, M_ROWS, N_SUMS = 33, 3, 5
 class Problem(NamedTuple):
     """The numbers of a chain and a scheme that kernels read; units as in `Chain`.
 
-    `rate` is 1 / theta, and 0 with theta = 0.
+    n_step, h : number and length of the steps; rate : 1 / theta, and 0 with theta = 0
+    plates, steady : whether there are plate springs; whether the load is constant
+    constant, jump : whether friction is independent of the slip rate; jumps at zero slip rate
+    *_address : addresses of the user's load, of formulas of the law and of the user's shape; 0 for
+        none. law_start, law_step, n_state, first_state : rows of the law, see `CompiledLaw`
+    exact : whether friction is set-valued
+    tolerance, most, line_search : of the iteration in a step, with at most `most` solves
+    shape, width, creep : with regularised friction the code of the smoothed sign, its width, and
+        the slip speed above which a mass counts as slipping
     """
 
     n: int
@@ -97,7 +105,7 @@ class Progress(Struct):
     *_before : columns of the ledger at the start of a step that contains a save time [J]
     worst, worst_time : largest imbalance of a step over the largest energy, and when [s]
     rest_since : time of the last change of mode [s]
-    save_at : end of a step from which on the next save time lies inside it [s]
+    save_at : earliest end of a step that contains the next save time [s]
     first_miss, worst_miss : time of the first unconverged step [s], and the largest residual
     steepest : largest ratio of the decrease of friction with slip rate to inertia [1]
     given, given_time : energy that friction returned to the masses [J], and its first time [s]
