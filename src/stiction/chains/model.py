@@ -519,10 +519,10 @@ def _check_count(mass: object, n: object) -> None:
     if size and size[0] != count:
         raise ModelError(
             "Chain.n",
-            f"{count} beside {size[0]} masses",
+            f"{count} with a list of {size[0]} masses",
             "the number of masses in the list",
-            "the two contradict each other.",
-            "leave n out; the list of masses says it.",
+            "n and the list give different numbers of masses.",
+            "leave n out; the list has one entry per mass.",
         )
 
 

@@ -355,7 +355,8 @@ def _replay(chain: Chain, method: Any, history: ChainHistory) -> list[Check]:
 def _stick_rule(chain: Chain, history: ChainHistory) -> Quantity:
     """Return the largest friction in stick above the kinetic friction of the same mass.
 
-    There slip was admissible too, and the rule that a mass sticks as long as it can decided.
+    In these states slip was admissible too; the stick rule selected stick: a mass sticks as long
+    as it can.
     """
     kinetic = chain.friction.mu_kinetic * chain.normal_forces
     stuck = history.mode == 0

@@ -400,7 +400,7 @@ def _mapped(function: Callable[[float], float], v: npt.ArrayLike) -> Floats:
 
 def _check_pair(static: Numbers, kinetic: Numbers, name: str) -> None:
     sizes = {np.size(c) for c in (static, kinetic) if np.ndim(c)}
-    got = f"{static!r} beside mu_kinetic = {kinetic!r}"
+    got = f"{static!r} with mu_kinetic = {kinetic!r}"
     if len(sizes) > 1:
         needs, why = "lists of one length, or one number", "each contact has both coefficients."
         raise ModelError(f"{name}.mu_static", got, needs, why, "give one number per contact.")

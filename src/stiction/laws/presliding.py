@@ -422,7 +422,7 @@ class BoucWen(_Deflecting):
     def __post_init__(self) -> None:
         super().__post_init__()
         if np.any(np.abs(np.asarray(self.gamma)) > np.asarray(self.beta)):
-            got, needs = f"{self.gamma} beside beta = {self.beta}", "|gamma| <= beta"
+            got, needs = f"{self.gamma} with beta = {self.beta}", "|gamma| <= beta"
             why = "otherwise a small cycle of slip gives back more energy than it took."
             try_ = "give gamma = 0, or gamma = beta for elastic unloading."
             raise ModelError("BoucWen.gamma", got, needs, why, try_)

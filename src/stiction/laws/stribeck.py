@@ -283,7 +283,7 @@ class RestingCoulomb(Friction):
         if np.any(np.asarray(self.mu_held) < np.asarray(self.mu_kinetic)):
             got, needs = f"{self.mu_held} below {self.mu_kinetic}", "mu_held >= mu_kinetic"
             why = "the static coefficient is at least the kinetic one."
-            raise ModelError("RestingCoulomb.mu_held", got, needs, why, "exchange the two.")
+            raise ModelError("RestingCoulomb.mu_held", got, needs, why, "exchange the two values.")
 
     @classmethod
     def examples(cls) -> Sequence[Friction]:

@@ -94,9 +94,8 @@ def expand(
     ----------
     active, count : indices of the masses whose series are not constant
     mode : (n,) -1, 0, 1
-    lead : (n,) number of leading zeros that the slip rate (or the reserve of a stuck mass)
-        is known to have; they are set exactly, not left to rounding (of a mass at rest: whether
-        its reserve begins at zero)
+    lead : (n,) number of leading coefficients of the slip rate that are known to be zero; they are
+        set to exactly zero, not left to rounding. Of a stuck mass: 1 if its reserve starts at zero
     s : series; x by (order + 1, n + 2), drive by (order + 1, n), load by (order + 1,); mu by
         (n, order + 1), of mu if it is fitted, and of e with mu = mu_k + (mu_s - mu_k) e(w) for a
         law with a recursion

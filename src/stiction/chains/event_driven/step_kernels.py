@@ -340,6 +340,7 @@ def _prepare_series(p: Problem, state: State, s: Scratch, t: float) -> int:
 
 @kernel
 def _start_series(p: Problem, state: State, s: Scratch, count: int) -> None:
+    """Write coefficients 0 and 1 of all displacements; clear the others of active masses."""
     for c in range(p.mass.size + 2):
         s.x[0, c] = state.x[c]
         s.x[1, c] = state.v[c] / p.rate

@@ -1,9 +1,9 @@
 """Active set after an event of a quasistatic chain with constant friction.
 
-At an event the forces are known and the slip rates are not. These solve a strictly convex quadratic
+At an event the forces are known. The slip rates just after it solve a strictly convex quadratic
 program with complementarity conditions: a mass at its bound either slips in the direction of the
-stick force, or sticks with a decreasing stick force. Which quantity is continuous at the event
-depends on the dampers:
+stick force, or sticks with a decreasing stick force. The dampers determine which quantity is
+continuous at the event:
 
 * C positive definite: slip rates are continuous; their derivatives solve the problem with C;
 * C singular, but not zero: damper forces C v are continuous; an implicit step of length eps, with

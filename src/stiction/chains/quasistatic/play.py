@@ -205,6 +205,7 @@ class _Play:
         return False
 
     def _interval(self, j: int) -> _LoadInterval:
+        """Return interval j: the links that follow the load in it, and the onset of each."""
         path = self.path
         f0, f1 = self.load_factor * path.first[j], self.load_factor * path.last[j]
         # a damped link continues to relax under a constant load
@@ -267,10 +268,11 @@ class _Play:
     def _relaxed(
         self, s: _LoadInterval, t: Floats, f: Floats, carried: Floats
     ) -> tuple[Floats, Floats, Floats, Floats]:
-        """Return the same with dampers: k d + c d' = over + r tau.
+        """Return elongations and their rates with dampers, work and viscous heat so far.
 
-        tau is the time since the onset, r the rate of the load, and `over` the force of the link at
-        the onset; it is 0 for a link that begins within the interval, from an unstressed state.
+        Each link obeys k d + c d' = over + r tau, where tau is the time since its onset, r the rate
+        of the load, and `over` the force of the link at the onset. The force is 0 for a link that
+        begins within the interval, from an unstressed state.
         """
         k, c, decay = self.k, self.c, self.k / self.c
         begin = float(self.path.time[s.j])
@@ -297,6 +299,7 @@ class _Play:
     # ---- events
 
     def _log(self, s: _LoadInterval) -> None:
+        """Record the events of an interval: stops and reversals at its start, then onsets."""
         begin = float(self.path.time[s.j])
         stops = (self.mode != 0) & (self.mode != s.direction)
         turns = stops & s.at_once

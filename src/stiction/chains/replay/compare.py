@@ -124,9 +124,9 @@ class _Replay:
         self.history, self.trajectory = history, _resolved(trajectory, f)
         trajectory = self.trajectory
         own_load, own_law = f.segments.function is not None, not (f.law.constant or f.law.convex)
-        # fits with tolerance rtol cannot agree better
+        # a load or a law that the run fits with the tolerance rtol cannot agree better
         self.limit = max(_LIMIT, 10.0 * rtol) if own_load or own_law else _LIMIT
-        # calls of a user's function for one state
+        # number of calls of a user's functions for one state
         self.calls = int(own_load) + int(own_law) * f.n
         self.exact = f.law.constant and not own_load
         # unit of the time between states
