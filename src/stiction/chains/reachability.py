@@ -270,6 +270,7 @@ class _BackwardMotion:
     def _expand(
         self, xs: Floats, vs: Floats, mu: Floats, h: float, m: Floats
     ) -> tuple[Floats, Floats]:
+        """Fill the Taylor series of x and v by the equation of motion with fixed signs of slip."""
         chain, table, sign = self.chain, self.chain.friction, self.sign
         share_of, p = chain.law.formulas.shares, table.parameters
         fraction, speed = np.zeros_like(mu).T, np.abs(vs[:, 0])

@@ -85,6 +85,7 @@ def signed_minimum(
 
 
 def _minimum_for_signs(solve: Solve, rho: Floats, bound: Floats, sign: Signs) -> Floats:
+    """Return the minimum v for fixed signs: H_AA v_A = (rho - sign bound)_A, and 0 elsewhere."""
     v = np.zeros(rho.size)
     a = np.flatnonzero(sign)
     if a.size:
@@ -101,7 +102,11 @@ def _one_by_one(
     fixed: npt.NDArray[np.bool_],
     slack: Floats,
 ) -> tuple[Floats, Signs]:
-    """Lawson and Hanson's method with signs: release the entry with the largest excess."""
+    """Return the minimum and its signs, by Lawson and Hanson's active set method with two signs.
+
+    Each round releases the entry whose stick force exceeds its bound most, and then sets entries to
+    zero that would change their sign on the way to the new minimum.
+    """
     v = _minimum_for_signs(solve, rho, bound, sign)
     for _ in range(20 * rho.size + 100):
         over, direction = excess(v, sign)

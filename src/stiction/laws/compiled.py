@@ -149,7 +149,7 @@ class CompiledLaw:
     def _python(self, function: Formula, kind: str) -> PythonFunction:
         """Return a formula that runs in Python, with an address."""
         value = kind != _FILL
-        # numbers with the arithmetic of compiled code, in plain mode
+        # in plain mode arguments are NumPy numbers, whose division by zero is that of compiled code
         plain = mode() == "plain" and not _may_raise(function)
         first: Any = np.float64 if plain else float
         if plain and not _is_ours(function):

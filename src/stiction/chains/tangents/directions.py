@@ -34,7 +34,7 @@ _STENCILS = (
     (np.arange(POINTS), FORWARD),
     (-np.arange(POINTS), -FORWARD),
 )
-# steps as fractions of a parameter, from the first that the model allows
+# steps of the difference as fractions of a parameter; the first that the model allows is used
 _STEPS = 2.0**-7 * 2.0 ** (-5.0 * np.arange(4))
 # for the series of a law, each point of which costs a series: central difference, exact to 2e-10
 # at this step
