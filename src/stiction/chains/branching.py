@@ -215,6 +215,7 @@ def _cannot_slip(damping: Floats, weak: FrictionCurve, drive: Floats, mode: Sign
 
 
 def _is_stable(damping: Floats, weak: FrictionCurve, v: Floats, mode: Signs) -> bool:
+    """Return whether C + diag(N mu') is positive definite on the masses that slip."""
     a = np.flatnonzero(mode)
     if a.size == 0:
         return True

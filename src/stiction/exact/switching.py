@@ -185,7 +185,7 @@ def sliding_arrival(j1: float, j2: float, start: tuple[float, float]) -> float:
     Verified by: tests/exact/test_switching_closed_forms.py::test_normal_form_arrival
     """
     if not (j1 < 0.0 and j2 < 0.0 and j1 * j2 > 1.0):
-        raise ValueError(f"sliding_arrival: J1 = {j1}, J2 = {j2} is not case 1")
+        raise ValueError(f"sliding_arrival: J1 = {j1}, J2 = {j2}; needs J1, J2 < 0 and J1 J2 > 1")
     z, y = start
     return -(((j2 - 1.0) * z + (j1 - 1.0) * y) / (j1 * j2 - 1.0))
 
@@ -226,7 +226,7 @@ def crossing_ray(j1: float, j2: float) -> float:
     Verified by: tests/exact/test_switching_closed_forms.py::test_crossing_maps
     """
     if j1 * j2 <= 1.0:
-        raise ValueError(f"crossing_ray: J1 J2 = {j1 * j2}; needs more than 1")
+        raise ValueError(f"crossing_ray: J1 J2 = {j1 * j2}; needs more than 1 to spiral out")
     return 2.0 * j1 / (float(crossing_multipliers(j1, j2)[0].real) + 1.0)
 
 

@@ -98,13 +98,16 @@ def _invert(metric: Floats, s: Floats) -> Any:
 def projected_surface(gap: Floats | float, m: int, s: Floats) -> Any:
     """Compute the derivative of the closest-point projection: d xi^a / d x_k = c^{ab} a_b.
 
+    a_a are the tangents, a_ab = a_a . a_b the metric and b_ab = n . a_{a,b} the curvature of the
+    surface, and c^{ab} = [a_ab - gap b_ab]^-1.
+
     Parameters
     ----------
     gap : (x_k - x_p) . n [m]
     m : coordinates of the surface, 1 or 2
-    s : (SURFACE, 3, ...) with NORMAL, TANGENT and TURN; filled with INVERSE, c = [a_ab - gap
-        b_ab]^-1 (m, m), DUAL (m, d), and BEND, d n / d x_k (d, d), as -c^{ab} b_{ag} a^g (x)
-        a_b: this form has no 1/gap and holds for zero gap
+    s : (SURFACE, 3, ...) with NORMAL, TANGENT and TURN (a_{a,b}); filled with INVERSE, c^{ab}
+        (m, m), DUAL, a^a (m, d), and BEND (d, d), d n / d x_k = -c^{ab} b_{ag} a^g (x) a_b. This
+        form has no factor 1/gap and holds at zero gap
 
     Returns
     -------

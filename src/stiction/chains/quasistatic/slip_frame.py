@@ -372,6 +372,7 @@ class Recorder:
         return out
 
     def _powers(self, t: Floats, rate: Floats, y: Floats, w: Floats, friction: Floats) -> Floats:
+        """Return powers, times dt/du: external, of the dampers, and of friction on each mass."""
         frame = self.frame
         v, x = w + frame.belt, y + frame.belt * t
         work = np.asarray(frame.segments.at(t)) * (frame.load_vector @ v)
