@@ -235,7 +235,10 @@ class _Bristles(_Deflecting):
     def __post_init__(self) -> None:
         super().__post_init__()
         if np.any(np.asarray(self.mu_static) < np.asarray(self.mu_kinetic)):
-            got, needs = f"{self.mu_static} below {self.mu_kinetic}", "mu_static >= mu_kinetic"
+            got, needs = (
+                f"{self.mu_static} with mu_kinetic = {self.mu_kinetic}",
+                ("mu_static >= mu_kinetic"),
+            )
             where, why = (
                 f"{type(self).__name__}.mu_static",
                 "the Stribeck curve decreases from the static to the kinetic coefficient.",

@@ -32,7 +32,10 @@ Floats = npt.NDArray[np.float64]
 # codes of the evolution laws in kernels
 AGEING, SLIP = 0, 1
 
-_WHY, _TRY = "the friction coefficient of every cell depends on it.", "leave it out."
+_WHY, _TRY = (
+    "the friction coefficient of every cell depends on it.",
+    "leave it out for the default.",
+)
 _LAW = Part(
     "the evolution law gives the rate of the state theta.", _TRY, "AgeingLaw(...) or SlipLaw(...)"
 )

@@ -109,8 +109,11 @@ class Stribeck(Friction):
     def __post_init__(self) -> None:
         super().__post_init__()
         if np.any(np.asarray(self.mu_static) < np.asarray(self.mu_kinetic)):
-            got, needs = f"{self.mu_static} below {self.mu_kinetic}", "mu_static >= mu_kinetic"
-            why = "the Stribeck curve decreases from the static coefficient."
+            got, needs = (
+                f"{self.mu_static} with mu_kinetic = {self.mu_kinetic}",
+                ("mu_static >= mu_kinetic"),
+            )
+            why = "the Stribeck curve decreases from the static to the kinetic coefficient."
             raise ModelError("Stribeck.mu_static", got, needs, why, "exchange the coefficients.")
 
     @classmethod
@@ -281,7 +284,10 @@ class RestingCoulomb(Friction):
     def __post_init__(self) -> None:
         super().__post_init__()
         if np.any(np.asarray(self.mu_held) < np.asarray(self.mu_kinetic)):
-            got, needs = f"{self.mu_held} below {self.mu_kinetic}", "mu_held >= mu_kinetic"
+            got, needs = (
+                f"{self.mu_held} with mu_kinetic = {self.mu_kinetic}",
+                ("mu_held >= mu_kinetic"),
+            )
             why = "the static coefficient is at least the kinetic one."
             raise ModelError("RestingCoulomb.mu_held", got, needs, why, "exchange the two values.")
 
