@@ -1,7 +1,7 @@
 """Closed forms of adhesion and contact: Lennard-Jones, Hertz, Cattaneo-Mindlin, JKR, Kendall.
 
 Tests compare the laws of adhesion and the finite-element solutions with them. Contacts are plane:
-forces are per out-of-plane width [N/m]. NumPy only, so that no check is circular.
+forces are per out-of-plane width [N/m]. The module uses NumPy only, so that no check is circular.
 Functions of the gap accept complex numbers, for derivatives by a complex step.
 """
 

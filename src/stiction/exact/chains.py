@@ -1,7 +1,7 @@
 """Friction chains in closed form: what every method must reproduce.
 
 Chains are canonical here: mass 1 beside the wall, the load on mass n. Arrays run over the
-masses, mass 1 first. NumPy only, so that no check is circular.
+masses, mass 1 first. The module uses NumPy only, so that no check is circular.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 The surfaces h_1 = 0 and h_2 = 0 divide the state space of a Filippov system into four quadrants,
 each with a constant field. All solutions that leave the intersection are enumerated in rational
-arithmetic, without tolerances. Python's arithmetic only, so that no check is circular.
+arithmetic, without tolerances. The module uses no package, so that no check is circular.
 """
 
 from __future__ import annotations
@@ -64,8 +64,8 @@ def half_surface(fields: Fields, e: int) -> tuple[int, list[Fraction], Fraction]
 def sliding_vectors(fields: Fields) -> list[tuple[float, float]]:
     """Return the multipliers (u, v) in [-1, 1] at which both bilinear rates vanish.
 
-    Roots of the quadratic for u are enclosed to 60 digits, far closer than any rational number
-    with a small denominator can come to one.
+    Roots of the quadratic for u are enclosed to 60 digits. An irrational root differs from every
+    rational number with a small denominator by far more, so that no comparison is ambiguous.
     """
     a0, a1, a2, a3 = _products(fields, 0)
     b0, b1, b2, b3 = _products(fields, 1)

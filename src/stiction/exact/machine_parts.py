@@ -1,7 +1,7 @@
 """Closed forms of a brake, a belt, a bolted joint and a cable.
 
-Tests compare the scenarios of these names, all of them chains, with these results. NumPy only, so
-that no check is circular.
+Tests compare the scenarios of these names, all of them chains, with these results. The module uses
+NumPy only, so that no check is circular.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Two strings u(x, t) and v(x, t) have the wave speed 1 and one contact point s = s1 = s2 on both. The
 contact has the rolling factor F = 1 and the mobilities G1 = G2 = G. Tests compare the method of
-characteristics with these results. NumPy only, so that no check is circular.
+characteristics with these results. The module uses NumPy only, so that no check is circular.
 """
 
 from __future__ import annotations

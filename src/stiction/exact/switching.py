@@ -1,7 +1,8 @@
 """Closed forms of Filippov systems, which the event-driven solver must reproduce.
 
 The systems are a block on a belt, a relay, the normal form of a two-fold singularity, and the wheel
-on a turntable, with all derivatives written out by hand. NumPy only, so that no check is circular.
+on a turntable, with all derivatives written out by hand. The module uses NumPy only, so that no
+check is circular.
 """
 
 from __future__ import annotations

@@ -121,7 +121,7 @@ def law_value(address: int, v: float, row: int) -> float:
 def share_term(
     address: int, k: int, v: float, factor: float, x: Matrix, e: Matrix, i: int, row: int
 ) -> float:
-    """Return Taylor coefficient k of e(t), the term of contact i in `share`.
+    """Return Taylor coefficient k of the weakening function e(t) of contact i (`Formulas.share`).
 
     Parameters
     ----------

@@ -158,7 +158,8 @@ class Group(NamedTuple):
     masses : (n + 2,) an element for each mass, and a fixed mass at both ends as a wall
     chains : (1,)
     sines : (sines,)
-    of_masses, of_chains : (n + 2, fields, WIDTH), (fields, WIDTH) the same numbers by position
+    of_masses, of_chains : views of the same numbers as arrays, (n + 2, fields, WIDTH) and
+        (fields, WIDTH)
     """
 
     masses: Table[MassColumns]
