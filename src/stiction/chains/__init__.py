@@ -1,4 +1,8 @@
-"""n masses on a rail: dynamic, quasistatic and static friction problems."""
+"""Chains: n masses on a rail, joined by springs and dampers, under set-valued friction.
+
+`model` states the equations of motion, `methods` the schemes for the dynamic and quasistatic
+problems, `stick_set` and `reachability` the static one.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Audit lines common to the methods of chains, for one run or, with a leading axis, for many."""
+"""Lines of the audit that the methods for chains share: energy, stick bound, direction of slip.
+
+Each function compares a measured value with its limit and returns a line of `run.audit`, or several
+lines. The arguments belong to one run, or to many chains with a leading axis. The callers are
+`chains.outcome`, `event_driven.losses`, `blocks`, and the `run` modules of the methods.
+"""
 
 from __future__ import annotations
 
@@ -29,15 +34,15 @@ _FLOOR = np.finfo(float).tiny
 def energy_lines(
     imbalance: Any, given: Any, scale: Any, *, time: float | None = None, seen: str = "all steps"
 ) -> tuple[Line, Line]:
-    """Return whether the ledger closes, and whether friction dissipates.
+    """Return the lines `ledger_closes` and `friction_dissipates`.
 
     Parameters
     ----------
-    imbalance : of the ledger, over the largest energy
-    given : heat that friction returned [J]
+    imbalance : largest energy imbalance of the ledger over the largest energy [1]
+    given : energy that friction returned to the masses instead of dissipating it [J]
     scale : largest energy [J]
-    time : first time at which friction returned heat [s]
-    seen : the steps or states at which heat is known
+    time : first time at which friction returned energy [s]
+    seen : name of the steps or states at which the friction heat is known
     """
     note = "largest energy imbalance over the largest energy, at the saved times"
     size = "all" if seen == "all steps" else "largest"
@@ -52,24 +57,32 @@ def energy_lines(
 
 
 def stick_ratios(friction: Floats, mode: Array, bound: Floats) -> Floats:
-    """Return (..., t, n) friction of stuck masses over their bound (..., n) or (..., t, n)."""
-    # without a normal force the bound is the smallest positive number
+    """Return (..., t, n) ratios of friction to its static bound in stick, and 0 in slip.
+
+    Parameters
+    ----------
+    friction, mode : (..., t, n) friction force [N] and mode (0 in stick) of each mass
+    bound : (..., n) or (..., t, n) static bound [N]
+    """
+    # a bound of 0 is replaced by the smallest positive number, to avoid 0 / 0
     with np.errstate(over="ignore"):
         return np.where(mode == 0, np.abs(friction) / np.maximum(bound, _FLOOR), 0.0)
 
 
 def stick_line(ratio: Any, time: float | None = None) -> Line:
-    """Return whether friction of stuck masses is within the static bound."""
+    """Return the line `stick_within_bound`, for the largest of `stick_ratios`."""
     note = "friction of stuck masses over the static bound, at the saved times"
     return Line("stick_within_bound", ratio, 1.0 + _ROUNDING, note, time)
 
 
 def slip_line(slip: Floats, mode: Array, least: Any = 0.0) -> Line:
-    """Return whether friction opposes the slip rate (..., t, n) at the saved times.
+    """Return the line `slip_against_friction`, from the saved times.
 
     Parameters
     ----------
-    least : slip rate of rounding [m/s], if above the relative limit
+    slip, mode : (..., t, n) slip rate [m/s], and mode -1, 0 or 1: the direction of slip
+    least : slip rate that rounding can cause [m/s]; it raises the limit if it is above 1e-9 of the
+        largest slip rate
     """
     size, axes = np.abs(slip), (-2, -1)
     wrong = np.where(mode == 0, size, -slip * mode).max(axis=axes, initial=0.0)
@@ -79,19 +92,19 @@ def slip_line(slip: Floats, mode: Array, least: Any = 0.0) -> Line:
 
 
 def mode_line(against: Any, largest: Any, time: float | None = None) -> Line:
-    """Return whether slip had the direction of its mode in all steps of a theta scheme.
+    """Return the line `slip_against_friction`, from all steps of a theta scheme.
 
     Parameters
     ----------
-    against, time : largest slip rate against a mode [m/s], and when [s]
-    largest : slip rate at the saved times [m/s]
+    against, time : largest slip rate opposite to the direction of its mode [m/s], and its time [s]
+    largest : largest slip rate at the saved times [m/s]
     """
     note = "largest slip rate of all steps against the direction of its mode [m/s]"
     return Line("slip_against_friction", against, _slip_limit(largest), note, time)
 
 
 def _slip_limit(largest: Any) -> Any:
-    """Return the limit of a slip rate by rounding, from the largest one [m/s]."""
+    """Return the slip rate that rounding can cause [m/s], from the largest slip rate [m/s]."""
     return _ROUNDING * np.where(largest == 0.0, 1.0, largest)
 
 
@@ -100,10 +113,10 @@ def rounding_of_steps(springs: Any, reach: Any, load: Any, inertia: Any, speed: 
 
     Parameters
     ----------
-    springs : largest stiffness of a link and of a plate spring, together [N/m]
-    reach, speed : largest displacement [m], plate included, and slip rate [m/s]
-    load : [N]
-    inertia : largest mass over theta h [kg/s]
+    springs : largest stiffness of a link plus largest stiffness of a plate spring [N/m]
+    reach, speed : largest displacement of a mass or the plate [m], and largest slip rate [m/s]
+    load : largest load [N]
+    inertia : largest mass over theta h, with the time step h [kg/s]
     """
     return np.asarray(1e-12 * (2.0 * springs * reach + load + inertia * speed))
 
@@ -116,13 +129,14 @@ def step_lines(
     missed_time: float | None = None,
     residual: str = "",
 ) -> tuple[Line, Line]:
-    """Return whether the energies of each step close, and whether each step converged.
+    """Return the lines `energy_of_each_step` and `steps_converged`.
 
     Parameters
     ----------
-    worst, worst_time : largest imbalance of a step over the largest energy, and when [s]
-    missed, missed_time : steps that did not converge, and when the first did not [s]
-    residual : text on the residuals of those
+    worst, worst_time : largest energy imbalance of one step over the largest energy, and its time
+        [s]
+    missed, missed_time : number of steps that did not converge, and time of the first of them [s]
+    residual : text on the residuals of these steps, appended to the note
     """
     closes = "largest imbalance of one step over the largest energy"
     missing = f"steps that did not converge; the time is that of the first{residual}"

@@ -2,7 +2,9 @@
 
 Under weakening friction several velocities may balance the same force: stick, a stable slip, and an
 unstable slip between them. This is why the quasistatic problem can have several solutions
-(formulas sheet, section 1e).
+(formulas sheet, section 1e). For two or three neighbours that slip all roots are isolated by
+interval arithmetic (`root_boxes`); for one mass, and under a user's law, they are bracketed on a
+grid. `quasistatic.nonlinear_slip` calls `velocities` to report other branches.
 """
 
 from __future__ import annotations
@@ -120,7 +122,7 @@ def branches(chain: Chain, force: float, x: npt.ArrayLike) -> BranchSet:
 
     They are the solutions v of the inclusion R = b f - K x in C v + N mu(|v|) Sgn(v). For the laws
     of this package all are found if `certified` is true. Otherwise, for a user's law or if two
-    nearly coincide, some may be missing. Springs to a plate are taken at t = 0.
+    nearly coincide, some may be missing. Springs to a plate pull from its position at t = 0.
 
     Parameters
     ----------
@@ -213,6 +215,7 @@ def _cannot_slip(damping: Floats, weak: FrictionCurve, drive: Floats, mode: Sign
 
 
 def _is_stable(damping: Floats, weak: FrictionCurve, v: Floats, mode: Signs) -> bool:
+    """Return whether C + diag(N mu') is positive definite on the masses that slip."""
     a = np.flatnonzero(mode)
     if a.size == 0:
         return True
@@ -278,7 +281,10 @@ def _of_block(
 
 
 def _on_edge(damping: Floats, weak: FrictionCurve, drive: Floats, mode: Signs, i: int) -> bool:
-    """Return whether two roots of one mass coincide within rounding, or one is infinite."""
+    """Return whether two roots of mass i coincide within rounding, or one is infinite.
+
+    Then rounding decides how many there are, and the set of branches is not certified.
+    """
     c, n = float(damping[i, i]), mode.size
     fall, push = float(weak.falls[i]), float(mode[i] * drive[i])
     fold, least = 0.0, float(weak.normal[i] * weak.table.mu_kinetic[i])

@@ -2,7 +2,7 @@
 
 K is never formed. From the left, each mass is replaced by its stiffness to the ground: Gaussian
 elimination with sums and products of positive numbers only, so that a soft wall beside stiff
-springs loses no digits.
+springs loses no digits. Stick set, reachability and the quasistatic methods use it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""Results of `StickSet`: margins, intervals, the nearest equilibrium, one-sided stability."""
+"""Results of `StickSet`: margins, intervals, the nearest equilibrium, one-sided stability.
+
+The stick set holds the positions at which all masses can stick: |R_i| <= mu_static N_i. The stick
+force R = b f - K x (plus the force of a plate) is also called the drive.
+"""
 
 from __future__ import annotations
 

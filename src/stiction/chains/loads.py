@@ -1,7 +1,8 @@
 """Load functions of time f(t) [N] that act on a chain through its load vector.
 
-A load is linear plus sines on each segment between breakpoints, except a user's function. Methods
-use this form (`LoadSegments`): the load contributes no error to runs with constant friction.
+A load is a straight line plus sines on each segment between breakpoints (`LoadSegments`); a user's
+function is added to these. Methods read the segments, so that the load contributes no
+discretisation error to runs with constant friction.
 """
 
 from __future__ import annotations
@@ -35,9 +36,9 @@ Floats = npt.NDArray[np.float64]
 
 _WHY, _TRY = "an infinite or undefined load leaves no finite motion.", "give a finite number."
 _WHY_POINTS = "the load is linear between these points."
-_TRY_POINTS = "give `time` and `value` as lists of one length, times rising."
+_TRY_POINTS = "give `time` and `value` as lists of equal length, with rising times."
 _PARTS = Parts(
-    "the sum of nothing is better said as Constant(0).",
+    "a sum needs at least one load; Constant(0) is a load of zero.",
     "for example SumOf([Constant(2.0), Ramp(0.1)]).",
     "a list of loads, at least one",
     least=1,

@@ -1,7 +1,7 @@
-"""The methods that solve chains: parameters only; `solve` imports the implementation.
+"""The methods that solve chains. These classes hold parameters; `solve` imports the implementation.
 
-Event-driven and theta schemes for the dynamic problem, play operators and branches for the
-quasistatic one, Radau collocation for laws without stick.
+`EventDriven`, `ThetaStepper` and `RegularizedTheta` solve the dynamic problem, `Quasistatic` the
+quasistatic one, and `Radau` laws without stick.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ _STEPS_OF_ONE = 2_000_000
 
 _RTOL = Positive(
     "",
-    "below, rounding dominates; above, events would be missed.",
-    "1e-12 costs hardly more than 1e-6.",
+    "below 1e-14 rounding dominates; above 1e-2 events would be missed.",
+    "give 1e-12, which costs hardly more than 1e-6.",
     least=1e-14,
     most=1e-2,
 )
@@ -50,7 +50,11 @@ _POLICY = Part(
     "leave it out: masses stick there.",
     "a policy, such as SlipAtGrazing(...)",
 )
-_REPLAY = Flag("a replay is made or not; None makes one for at most 200 masses.", "leave it out.")
+_REPLAY = Flag(
+    "the run is verified by a second integration (True) or not (False); None verifies it for at "
+    "most 200 masses.",
+    "leave it out.",
+)
 _STEP = Positive("s", "time must go forward.", "for example 1e-3.")
 _STABLE_THETA = Finite(
     "",
@@ -66,10 +70,20 @@ _THETA = Finite(
     least=0.0,
     most=1.0,
 )
-_SMOOTHING = Positive("m/s", "a sign of no width is not smooth.", "for example 1e-3.")
-_SHAPE = Part("friction is smoothed by it.", "SquareRootSign() or TanhSign().")
+_SMOOTHING = Positive(
+    "m/s", "the sign of the slip rate is smoothed over this width.", "for example 1e-3."
+)
+_SHAPE = Part(
+    "this smoothed sign replaces the set-valued sign of friction.",
+    "give SquareRootSign() or TanhSign().",
+)
 _TOLERANCE = Positive("", "a residual is never exactly zero.", "for example 1e-12.")
-_ONSET = Positive("", "every mass creeps from the start.", "for example 10.0.")
+_ONSET = Positive(
+    "",
+    "regularised friction creeps from the start; above this multiple of `smoothing` a mass counts "
+    "as slipping.",
+    "for example 10.0.",
+)
 _CHOICE = Part(
     "weakening friction can allow several motions, and the run follows one.",
     "StayStuck() or SlideFrom(time=0.0).",
@@ -175,7 +189,7 @@ class ThetaStepper(Method):
     velocity passes zero within a step, its static bound decides whether it sticks or
     reverses, under every law that is not constant. If the drive differs from that bound by
     less than the error of the step, which is of first order in h for theta > 1/2, the
-    decision may be wrong until the step is shorter. Its release is late by up to one step.
+    decision may be wrong until the step is shorter. A mass is released up to one step late.
     With constant friction and theta = 1/2 a mass that stops may be reported to reverse for
     one step before it sticks.
 
@@ -228,8 +242,8 @@ class ThetaStepper(Method):
 
         if len(save):
             got, needs = f"{len(save)} times", "none: its derivatives are those of the end"
-            why = "the scheme carries no variations to times between its steps."
-            raise ModelError("ThetaStepper.tangents.save", got, needs, why, "take EventDriven().")
+            why = "the theta scheme computes derivatives at the end of a run only."
+            raise ModelError("ThetaStepper.tangents.save", got, needs, why, "use EventDriven().")
         return theta_tangents(system, self, t_span, to)
 
     def blocks(

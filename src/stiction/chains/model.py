@@ -45,11 +45,11 @@ _SIDES = {
     "none": (False, False),
 }
 
-# slip rates over the velocities of a motion that are rounding of stick
+# a slip rate below this fraction of the velocities of a motion is the rounding error of stick
 _AT_BELT = 1e-13
 _WHY_SPRING = "supports = {0.supports!r} makes {0.n_spring} springs for {0.n_mass} masses."
 _TRY_SPRING = "give one number for all, or a list of {0.n_spring}."
-_WHY_START = "every mass starts somewhere."
+_WHY_START = "every mass has a displacement and a velocity at the start."
 _TRY_N = "give one number for all masses, or a list with one per mass."
 _WHY_WHOLE = "it applies to the whole chain."
 _TRY_WHOLE = "give one finite number."
@@ -79,7 +79,7 @@ _PRESS = NonNegative(
 )
 _PLATE_SPRING = NonNegative(
     "N/m",
-    "a spring with negative stiffness stores less the more it is stretched.",
+    "the energy of a spring with negative stiffness has no lower bound.",
     _TRY_N,
     per="mass",
 )
@@ -229,7 +229,7 @@ class Chain(Declared):
 
     @functools.cached_property
     def friction(self) -> FrictionTable:
-        """The friction law written out for the n masses."""
+        """The friction law with its parameters for each of the n masses."""
         return self.law.table(self.n_mass)
 
     @functools.cached_property
@@ -344,8 +344,8 @@ class Chain(Declared):
     def at_state(self, state: Floats) -> Chain:
         """Return the same chain that starts at `state` (2 n,).
 
-        A velocity within rounding of the belt's is that of the belt: the mass sticks or turns
-        there, and is no mass that slips until it stops an instant later.
+        A velocity within rounding of the belt speed is set to the belt speed, so that the mass
+        sticks or reverses there. Otherwise it would slip for an instant and then stop.
 
         Verified by: tests/exact/test_cycles_of_chains.py::test_a_mass_that_always_sticks
         """
@@ -360,7 +360,7 @@ class Chain(Declared):
         x, v = np.split(whole, 2)
         if whole.shape != (2 * self.n_mass,) or not np.isfinite(whole).all():
             return dataclasses.replace(self, x0=x, v0=v)
-        # all else was checked, and what was derived from it stays
+        # the other fields are checked already, and quantities derived from them remain valid
         other = copy.copy(self)
         object.__setattr__(other, "x0", x)
         object.__setattr__(other, "v0", v)
@@ -372,7 +372,10 @@ class Chain(Declared):
 
     @functools.cached_property
     def number_derivatives(self) -> dict[str, Any]:
-        """Derivatives of its numbers by the names of parameters; the same at every start."""
+        """Cached derivatives of the coefficients of the equations, by names of parameters.
+
+        They do not depend on the initial state (`tangents.directions`).
+        """
         return {}
 
     def parameter(self, name: str) -> float:
@@ -411,7 +414,7 @@ class Chain(Declared):
                 "Chain.tangents.method",
                 repr(chosen),
                 "EventDriven() or ThetaStepper(...)",
-                "the others carry no derivatives.",
+                "the other methods carry no derivatives.",
                 "leave the method out.",
             )
         found: Tangents = chosen.tangents(self, t_span, to, save)
@@ -441,7 +444,7 @@ class Chain(Declared):
                 "Chain.gradients.method",
                 repr(chosen),
                 "EventDriven()",
-                "the others have no adjoint.",
+                "the other methods have no adjoint.",
                 "leave the method out, or use Chain.tangents.",
             )
         found: Gradients = chosen.gradients(self, t_span, of, to)
@@ -469,7 +472,7 @@ class Chain(Declared):
                 raise ModelError(
                     "Chain",
                     f"{name} beyond floating point",
-                    "products of the given numbers that are finite too",
+                    "numbers whose products are finite",
                     "an infinite force or energy leaves nothing to compute with.",
                     "choose units in which the chain has moderate numbers.",
                 )
@@ -516,10 +519,10 @@ def _check_count(mass: object, n: object) -> None:
     if size and size[0] != count:
         raise ModelError(
             "Chain.n",
-            f"{count} beside {size[0]} masses",
+            f"{count} with a list of {size[0]} masses",
             "the number of masses in the list",
-            "the two contradict each other.",
-            "leave n out; the list of masses says it.",
+            "n and the list give different numbers of masses.",
+            "leave n out; the list has one entry per mass.",
         )
 
 

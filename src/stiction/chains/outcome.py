@@ -1,4 +1,8 @@
-"""The Run of a chain: names, units and audit lines for the arrays that a method computed."""
+"""The `Run` of a chain, from the arrays that a method computed: names, units, audit, quantities.
+
+Every method for chains computes a `ChainHistory`; `build_run` turns it into a run with events,
+ledger and audit.
+"""
 
 from __future__ import annotations
 
@@ -28,12 +32,12 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 MODES = {-1: "slip-", 0: "stick", 1: "slip+"}
-# the names of modes from -1 on, and the kinds of events
 _LOSS_UNITS = {"velocities": "m/s", "x": "m", "load": "N", "drive": "N", "bound": "N"}
 
+# the names of modes from -1 on, and the kinds of events
 _MODES = np.array(list(MODES.values()), dtype=object)
 _KINDS = np.array(["slip", "stick", "reverse"], dtype=object)
-# events whose names are converted at once
+# number of events whose names are converted at once
 _PART = 16_384
 
 
@@ -100,8 +104,8 @@ class ChainHistory:
     state : (t, n, n_state) states of the contacts, for a law with states
     trajectory : states between the samples, for a replay; None without one
     bound : (t, n) static bound of each contact [N], for such a law
-    given : heat that friction returned in all steps [J] and its first time [s]; None to compute it
-        from the saved states
+    given : energy that friction returned to the masses in all steps [J] and its first time [s];
+        None to compute it from the saved states
     status, reason : how the run ended
     stats : counters of work
     checks, losses : audit lines and losses of determinism
@@ -349,7 +353,11 @@ def _replay(chain: Chain, method: Any, history: ChainHistory) -> list[Check]:
 
 
 def _stick_rule(chain: Chain, history: ChainHistory) -> Quantity:
-    """Return the largest excess of stick over kinetic friction, where the stick rule decided."""
+    """Return the largest friction in stick above the kinetic friction of the same mass.
+
+    In these states slip was admissible too; the stick rule selected stick: a mass sticks as long
+    as it can.
+    """
     kinetic = chain.friction.mu_kinetic * chain.normal_forces
     stuck = history.mode == 0
     excess = np.where(stuck, np.abs(history.friction) - kinetic, -np.inf)

@@ -1,4 +1,4 @@
-"""Which solution a run takes where several are admissible.
+"""Policies: the choice of the solution that a run follows where several are admissible.
 
 `SlipAtGrazing` decides at grazing events of the dynamic problem, a `BranchChoice` between the
 branches of the quasistatic problem.

@@ -27,8 +27,9 @@ FIT_NODES = 0.5 - 0.5 * np.cos(np.pi * (np.arange(FIT) + 0.5) / FIT)
 def fitted(values: Floats) -> Floats:
     """Return (..., FIT) coefficients by rising power through (..., FIT) values at FIT_NODES.
 
-    By way of Chebyshev coefficients, which are well conditioned; the change from those to
-    powers has whole numbers for entries, large only where the coefficients are small.
+    The Chebyshev coefficients are computed first, because they are well conditioned. The change
+    from these to powers has integer entries, which are large only where the Chebyshev coefficients
+    of a smooth function are small.
     """
     to_chebyshev, to_powers = _fit_matrices()
     return np.asarray((values @ to_chebyshev.T) @ to_powers.T)
@@ -55,7 +56,7 @@ def derivative(rows: Floats) -> Floats:
 
 
 def first_fall(rows: Floats) -> tuple[float, list[int]]:
-    """Return the first tau in [0, 1] at which a polynomial falls to zero, and the indices of those.
+    """Return the first tau in [0, 1] at which one of the polynomials falls to zero, and which do.
 
     Parameters
     ----------
@@ -63,7 +64,7 @@ def first_fall(rows: Floats) -> tuple[float, list[int]]:
 
     Returns
     -------
-    tau (inf without a crossing) and the indices of those that cross within 1e-13 of it.
+    tau (inf without a crossing), and the indices of the polynomials that cross within 1e-13 of it.
 
     Notes
     -----

@@ -2,8 +2,9 @@
 
 Every equilibrium has them (formulas sheet, section 7). Choose a direction sigma_i of each mass with
 sigma_i R_i < mu N_i, so that friction decelerates it. The equation of motion, integrated backwards
-in time from the equilibrium with these signs, keeps all masses in slip for some time. Forwards, all
-masses stop at the same instant, in the given state, and stick.
+in time from the equilibrium with these signs, keeps all masses in slip for some time. Forward in
+time, all masses then stop at the same instant in the given state, and stick. `reach` returns such
+initial data; the integration is by Taylor series.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ class Reach(Record):
     x0, v0 : (n,) initial displacements [m] and velocities [m/s]
     x_star : (n,) the equilibrium [m]
     duration : time of arrival [s], with all velocities zero
-    longest : no mass changes direction for at least this time [s] before the arrival
+    longest : time before the arrival [s] during which no mass changes direction; a lower bound
     sigma : (n,) direction in which each mass moves until then
     interior : whether every mass is strictly within its friction bound at x_star
     margins : margin of each mass to slip there
@@ -82,8 +83,8 @@ def reach(
 
     Raises
     ------
-    ModelError : if `x_star` is no equilibrium, if nothing could stop there (no friction
-        at all, a belt, a moving plate), or if `duration` is longer than no mass turns.
+    ModelError : if `x_star` is no equilibrium, if no motion can stop there (without friction, on a
+        belt, or with a moving plate), or if a mass changes direction within `duration`.
 
     Source: Axioms 14(4) 299, section 9.2 (the conjecture); formulas sheet, section 7 (its
     proof for the dynamic problem, and why the quasistatic half of it is false).
@@ -93,7 +94,7 @@ def reach(
     without_memory(
         chain.law,
         "reach.chain",
-        "the motion is followed back in time, where a memory would have to be forgotten.",
+        "the motion is integrated backward in time, which is implemented for laws without states.",
         "give a law without states.",
     )
     stick = StickSet(chain)
@@ -155,7 +156,7 @@ def _at_constant_load(chain: Chain, force: float | None) -> Chain:
             f"a load that varies, {type(chain.load).__name__}",
             "a constant load",
             "an equilibrium belongs to one value of the load.",
-            "give the load at rest, reach(chain, x_star, force=10.0).",
+            "give the constant load: reach(chain, x_star, force=10.0).",
         )
     return chain
 
@@ -193,7 +194,7 @@ class _BackwardMotion:
             )
 
     def integrate(self, wanted: float | None) -> float:
-        """Integrate back; return the time [s] over which no mass reverses, at most a cap."""
+        """Integrate back; return the time [s] over which no mass reverses, at most `cap`."""
         chain = self.chain
         k, c, m = chain.link_stiffness, chain.link_damping, chain.masses
         swing = math.sqrt(float(np.max((2.0 * (k[:-1] + k[1:]) + chain.plate_springs) / m)))
@@ -269,6 +270,7 @@ class _BackwardMotion:
     def _expand(
         self, xs: Floats, vs: Floats, mu: Floats, h: float, m: Floats
     ) -> tuple[Floats, Floats]:
+        """Fill the Taylor series of x and v by the equation of motion with fixed signs of slip."""
         chain, table, sign = self.chain, self.chain.friction, self.sign
         share_of, p = chain.law.formulas.shares, table.parameters
         fraction, speed = np.zeros_like(mu).T, np.abs(vs[:, 0])

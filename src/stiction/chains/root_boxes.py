@@ -3,8 +3,9 @@
 Each equation is a convex function of its own slip rate plus a linear one of the others, so that its
 range over a box is known exactly. A box whose ranges exclude zero has no root; one that Krawczyk's
 operator maps into itself has exactly one; others are bisected. Outward rounding ensures that no
-root is missed. Source: Krawczyk, Computing 4 (1969) 187; Neumaier, Interval Methods
-for Systems of Equations (1990), chapter 5.
+root is missed. The equations are the balance of forces of slipping masses; `branching` calls
+`roots_in`. Source: Krawczyk, Computing 4 (1969) 187; Neumaier, Interval Methods for Systems of
+Equations (1990), chapter 5.
 """
 
 from __future__ import annotations
@@ -188,7 +189,7 @@ def _nearby(balance: Balance, low: Floats, high: Floats) -> list[Floats]:
 
 
 def _bisected(scale: Floats, low: Floats, high: Floats) -> tuple[Floats, Floats]:
-    """Return the boxes bisected along their widest side; wide ones at the geometric mean."""
+    """Return the boxes bisected along their widest side, wide boxes at the geometric mean."""
     near, far = scale + np.maximum(low, 0.0), scale + high
     at = np.argmax(far / near, axis=1)
     row = np.arange(low.shape[0])

@@ -42,10 +42,10 @@ def signed_minimum(
     solve : indices A, (len(A),) right side -> H_AA^-1 right side
     rho, bound : (n,) force, and bound of the stick force, >= 0
     start : (n,) signs to begin with
-    fixed : entries that keep the sign of `start`, without complementarity
-    stuck : entries with v = 0, without a bound
-    side : if not 0, the only sign of that entry: one-sided complementarity, with v = 0 while the
-        force on that side is at most `bound`
+    fixed : (n,) True for entries that keep the sign of `start`, without complementarity
+    stuck : (n,) True for entries with v = 0 whatever the force
+    side : (n,) if not 0, the only sign that an entry can have: one-sided complementarity, with
+        v = 0 while the force on that side is at most `bound`
 
     Notes
     -----
@@ -85,6 +85,7 @@ def signed_minimum(
 
 
 def _minimum_for_signs(solve: Solve, rho: Floats, bound: Floats, sign: Signs) -> Floats:
+    """Return the minimum v for fixed signs: H_AA v_A = (rho - sign bound)_A, and 0 elsewhere."""
     v = np.zeros(rho.size)
     a = np.flatnonzero(sign)
     if a.size:
@@ -101,7 +102,11 @@ def _one_by_one(
     fixed: npt.NDArray[np.bool_],
     slack: Floats,
 ) -> tuple[Floats, Signs]:
-    """Lawson and Hanson's method with signs: release the entry with the largest excess."""
+    """Return the minimum and its signs, by Lawson and Hanson's active set method with two signs.
+
+    Each round releases the entry whose stick force exceeds its bound most, and then sets entries to
+    zero that would change their sign on the way to the new minimum.
+    """
     v = _minimum_for_signs(solve, rho, bound, sign)
     for _ in range(20 * rho.size + 100):
         over, direction = excess(v, sign)
@@ -122,6 +127,6 @@ def _one_by_one(
             first = np.flatnonzero(wrong)[fraction <= step]
             sign[first], v[first] = 0, 0.0
         if sign[worst] == 0:
-            # it returned to zero at once: its excess is rounding
+            # the entry returned to zero at once: its excess is rounding
             slack[worst] += over[worst]
     return v, sign

@@ -1,4 +1,8 @@
-"""A chain that other programs advance step by step, by the event-driven method."""
+"""A chain that another program advances step by step, by the event-driven method.
+
+Co-simulation (`stiction.fmi`) uses it: the other program sets an external force and asks for the
+state at the next time.
+"""
 
 from __future__ import annotations
 
@@ -75,7 +79,7 @@ class ChainStepper:
         span: float = 1.0,
     ) -> None:
         if not chain.law.sticks:
-            why, try_ = "its steps go from event to event.", "take a law that sticks."
+            why, try_ = "its steps go from event to event.", "take a law with stick: Coulomb(0.3)."
             needs = "a set-valued law: at rest, any friction up to a bound"
             raise ModelError("ChainStepper.law", repr(chain.law), needs, why, try_)
         found: Any = method_for(chain, method)
@@ -151,7 +155,7 @@ class ChainStepper:
         SolveError : if the method fails before `t`.
         """
         if t < self.time:
-            why, try_ = "a chain does not run backwards.", "begin anew."
+            why, try_ = "a chain does not run backwards.", "create a new ChainStepper."
             needs = f"a time from {self.time!r} on [s]"
             raise ModelError("ChainStepper.go_to", t, needs, why, try_)
         integrator = self._integrator

@@ -36,8 +36,8 @@ _ROUNDING = 8.0 * float(np.finfo(np.float64).eps)
 class StickSet(Record):
     """The stick set of a chain under the load `force`.
 
-    Springs to a plate are taken at t = 0. With a moving belt there is no such set, because a mass
-    that sticks moves with the belt.
+    Springs to a plate pull from its position at t = 0. With a moving belt there is no such set,
+    because a mass that sticks moves with the belt.
 
     Parameters
     ----------
@@ -250,7 +250,7 @@ class StickSet(Record):
         try_ = "for example sample(100, seed=1)."
         where, why, each = "StickSet.sample", "it is a number of states.", 40.0 * self.chain.n_mass
         whole(f"{where}.count", count, least=1, each=each, why=why, try_=try_)
-        why = "draws are reproducible."
+        why = "the seed makes the draws reproducible."
         whole(f"{where}.seed", seed, least=0, most=MOST_SEED, why=why, try_=try_)
         rng = np.random.Generator(np.random.PCG64(seed))
         friction = rng.uniform(-1.0, 1.0, (count, self.chain.n_mass)) * self._bound
@@ -259,9 +259,9 @@ class StickSet(Record):
     def nearest(self, x: npt.ArrayLike) -> Nearest:
         """Return the equilibrium nearest to `x` [m], by Euclidean distance.
 
-        With multipliers p of the n two-sided bounds the answer is z = x + K p, and p
-        minimises a strictly convex function of the same form as friction itself; an
-        active set method ends at it. Its optimality conditions are checked and returned.
+        With multipliers p of the n two-sided bounds the nearest state is z = x + K p, where p
+        minimises a strictly convex function of the form of the friction problem. An active set
+        method (`signed_qp`) computes it; the violation of its optimality conditions is returned.
 
         Raises
         ------

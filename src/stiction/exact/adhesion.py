@@ -1,6 +1,7 @@
-"""Adhesion and contact in closed form: what a law and, later, a mesh must match.
+"""Closed forms of adhesion and contact: Lennard-Jones, Hertz, Cattaneo-Mindlin, JKR, Kendall.
 
-Plane problems count forces per out-of-plane width. NumPy only, so that no check is circular.
+Tests compare the laws of adhesion and the finite-element solutions with them. Contacts are plane:
+forces are per out-of-plane width [N/m]. The module uses NumPy only, so that no check is circular.
 Functions of the gap accept complex numbers, for derivatives by a complex step.
 """
 
@@ -31,7 +32,7 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class LennardJonesConstants:
-    """Constants of the integrated Lennard-Jones curve, from A_H and r0.
+    """Constants of the integrated Lennard-Jones curve, from the Hamaker constant A_H and r0.
 
     traction_scale T0 [Pa], gap_eq and gap_max [m], max_tension [Pa], work_of_adhesion [J/m^2],
     stiffness -dT/dg at gap_eq [Pa/m].
@@ -112,7 +113,7 @@ def cattaneo_mindlin_traction(
 
     Parameters
     ----------
-    x : places [m]
+    x : positions [m] from the middle of the contact
     load, shear : P and Q [N/m], Q <= mu P
     friction : mu [1]
     half_width : a [m]

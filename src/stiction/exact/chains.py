@@ -1,7 +1,7 @@
 """Friction chains in closed form: what every method must reproduce.
 
 Chains are canonical here: mass 1 beside the wall, the load on mass n. Arrays run over the
-masses, mass 1 first. NumPy only, so that no check is circular.
+masses, mass 1 first. The module uses NumPy only, so that no check is circular.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Floats = npt.NDArray[np.float64]
 
 
 def critical_force(mass: npt.ArrayLike, mu: npt.ArrayLike, gravity: float = 9.81) -> Floats:
-    """Return the slowly rising load [N] at which each mass first slips, from no stress.
+    """Return the slowly rising load [N] at which each mass of an unstressed chain first slips.
 
     F_i = g sum_{j >= i} mu_j m_j. The stiffnesses do not appear.
 
@@ -52,9 +52,9 @@ def critical_force(mass: npt.ArrayLike, mu: npt.ArrayLike, gravity: float = 9.81
 def play(force: npt.ArrayLike, half_width: npt.ArrayLike, start: npt.ArrayLike = 0.0) -> Floats:
     """Return the play operator of a load history, monotone between the given values.
 
-    Without inertia and damping the force in link i of a chain is the play of the load
-    with half width F_i, the critical force. The value moves only when the load pushes it
-    from a distance of one half width.
+    Without inertia and damping the force in link i of a chain is the play of the load with half
+    width F_i, the critical force. It is constant while it differs from the load by less than the
+    half width; otherwise it follows the load at that distance.
 
     Parameters
     ----------
@@ -134,10 +134,10 @@ def damped_ramp(
 
 
 def step_turning_points(k: float, force: float, bound: float, x0: float = 0.0) -> Floats:
-    """Return the places [m] at which one mass on a spring turns after a step of the load.
+    """Return the positions [m] at which one mass on a spring reverses after a step of the load.
 
-    It swings about (f -/+ mu N)/k, so that each turn is 2 mu N / k nearer to f/k than the
-    one before, and it stops for good at the first turn within mu N of balance.
+    It oscillates about (f -/+ mu N)/k, so that each turning point is 2 mu N / k nearer to f/k than
+    the one before. It stops for good at the first one where |f - k x| <= mu N.
 
     Parameters
     ----------
@@ -148,7 +148,7 @@ def step_turning_points(k: float, force: float, bound: float, x0: float = 0.0) -
 
     Returns
     -------
-    (j,) turning points, the first x0, the last the place of rest.
+    (j,) turning points; the first is x0, the last is the position of rest.
 
     Source: formulas sheet, sections 4 and 6, for one mass.
     Verified by: tests/exact/test_chain_closed_forms.py::test_step_of_one_mass
@@ -165,7 +165,7 @@ def step_response(
 ) -> tuple[Floats, Floats, float]:
     """Return x(t) [m], v(t) [m/s] and the stop time [s] of one mass after a step of the load.
 
-    Half swings all last pi sqrt(m/k), so the stop time is a multiple of it.
+    Each half oscillation lasts pi sqrt(m/k), so the stop time is a multiple of it.
 
     Parameters
     ----------
@@ -196,8 +196,8 @@ def energies_at_rest(
 ) -> tuple[float, float, float]:
     """Return elastic energy, work and friction heat [J] of a chain that came to rest.
 
-    From x = 0, v = 0 under a constant load without dampers: the work is f x_n, and what
-    is not stored in the springs went into friction, whatever happened in between.
+    The chain starts from x = 0, v = 0 under a constant load, without dampers. The work is f x_n;
+    the work that is not stored in the springs is friction heat, whatever the motion.
 
     Parameters
     ----------
@@ -245,7 +245,7 @@ def arrival_velocity(
 
 
 def rod_front(force: npt.ArrayLike, mu: float, weight: float) -> Floats:
-    """Return how far [m] slip has come from the loaded end of a rod under a slow load.
+    """Return the distance [m] of the slip front from the loaded end of a rod under a slow load.
 
     Parameters
     ----------
@@ -289,7 +289,7 @@ def rod_step(
 
         u = (f / EA) (c t - s) - mu g / (4 c^2) (c^2 t^2 - s^2),   u_t = f c / EA - mu g t / 2:
 
-    the whole part that moves has one velocity, which falls to zero linearly.
+    all points of the moving part have the same velocity, which decreases to zero linearly.
 
     Parameters
     ----------
@@ -320,13 +320,13 @@ def rod_step(
 
 @dataclass(frozen=True)
 class WeakeningSlide:
-    """Where the sliding branch of one mass without inertia ends, under a constant load.
+    """End of the sliding branch of one mass without inertia, under a constant load.
 
     Parameters
     ----------
     speed : slip speed at the end [m/s]
     force : smallest w = f - k x that slip can carry [N]
-    x : place at which it must stick [m]
+    x : displacement at which the mass must stick [m]
     duration : time from the start to the end [s]
     """
 

@@ -1,7 +1,8 @@
-"""Constant fields in the four quadrants of two surfaces: exit directions of their intersection.
+"""Exit directions from the intersection of two discontinuity surfaces, for constant fields.
 
-Exact enumeration in rational arithmetic, without tolerances. It uses Python's arithmetic only, so
-that no check is circular.
+The surfaces h_1 = 0 and h_2 = 0 divide the state space of a Filippov system into four quadrants,
+each with a constant field. All solutions that leave the intersection are enumerated in rational
+arithmetic, without tolerances. The module uses no package, so that no check is circular.
 """
 
 from __future__ import annotations
@@ -37,7 +38,9 @@ class ExitDirection:
 
 
 def half_surface(fields: Fields, e: int) -> tuple[int, list[Fraction], Fraction]:
-    """Return 1 where half surface e attracts, -1 where it repels, else 0; x' on it, and outward.
+    """Return the type of half surface e, x' on it, and its component away from the intersection.
+
+    The type is 1 if the half surface attracts (sliding), -1 if it repels (escaping), else 0.
 
     Parameters
     ----------
@@ -61,8 +64,8 @@ def half_surface(fields: Fields, e: int) -> tuple[int, list[Fraction], Fraction]
 def sliding_vectors(fields: Fields) -> list[tuple[float, float]]:
     """Return the multipliers (u, v) in [-1, 1] at which both bilinear rates vanish.
 
-    Roots of the quadratic for u are enclosed to 60 digits, far closer than any rational number
-    with a small denominator can come to one.
+    Roots of the quadratic for u are enclosed to 60 digits. An irrational root differs from every
+    rational number with a small denominator by far more, so that no comparison is ambiguous.
     """
     a0, a1, a2, a3 = _products(fields, 0)
     b0, b1, b2, b3 = _products(fields, 1)
@@ -90,7 +93,7 @@ def _products(fields: Fields, k: int) -> list[Fraction]:
 
 
 def _spirals_out(fields: Fields) -> bool:
-    """Return whether all quadrants are passed in turn and every turn is wider than the last."""
+    """Return whether orbits cycle through all quadrants and move away from the intersection."""
     for sense in (1, -1):
         grows = shrinks = Fraction(1)
         turning = True

@@ -1,5 +1,6 @@
-"""Brake, belt, bolt and cable in closed form: what the scenarios of these names must reproduce.
+"""Closed forms of a brake, a belt, a bolted joint and a cable.
 
+Tests compare the scenarios of these names, all of them chains, with these results. The module uses
 NumPy only, so that no check is circular.
 """
 
@@ -23,19 +24,19 @@ __all__ = [
 Floats = npt.NDArray[np.float64]
 
 
-# ---- brake: a block on a moving surface whose friction falls exponentially with slip
+# ---- brake: a block on a moving surface whose friction decreases exponentially with slip rate
 
 
 def hopf_speed(damping: float, drop: float, v_scale: float) -> float:
     """Return the speed [m/s] of the surface above which steady slip is stable.
 
-    There the damper makes up for the falling friction: c = (D / v_s) exp(-V / v_s).
+    At this speed the damper compensates the decrease of friction: c = (D / v_s) exp(-V / v_s).
 
     Parameters
     ----------
     damping : c of the block [N s/m]
-    drop : D = N (mu_s - mu_k), by which friction falls [N]
-    v_scale : v_s, over which it falls [m/s]
+    drop : D = N (mu_s - mu_k), total decrease of friction [N]
+    v_scale : v_s, slip rate over which friction decreases by the factor e [m/s]
 
     Source: Hetzler, Schwarzer, Seemann 2007, Commun. Nonlinear Sci. Numer. Simul. 12, 83.
     Verified by: tests/exact/test_machine_parts.py::test_brake_grows_below_the_hopf_speed
@@ -47,12 +48,12 @@ def stick_slip_end(damping: float, drop: float, v_scale: float) -> float:
     """Return the speed [m/s] of the surface at which stick-slip ends, for weak friction.
 
     The Hopf bifurcation is subcritical: above `hopf_speed` steady slip and stick-slip are both
-    stable, and an unstable cycle of slip lies between them. For a sine of amplitude a friction and
-    damper balance over one cycle where
+    stable, and an unstable cycle of slip lies between them. For a sine of velocity amplitude a the
+    energies of friction and damper balance over one cycle if
 
         c a = 2 D exp(-V / v_s) I_1(a / v_s),
 
-    and stick-slip ends where this cycle touches stick, a = V. The error falls with the square of
+    and stick-slip ends where this cycle grazes stick, a = V. The error is of second order in
     D / (v_s sqrt(k m)), because the cycle is a sine to that order.
 
     Parameters
@@ -65,7 +66,7 @@ def stick_slip_end(damping: float, drop: float, v_scale: float) -> float:
     angle = 2.0 * np.pi * np.arange(512) / 512
 
     def gain(z: float) -> float:
-        # I_1 is the mean of exp(z cos) cos over a period, of which equal steps lose nothing
+        # I_1 is the mean of exp(z cos) cos over a period; the trapezoidal rule is exact to rounding
         bessel = float(np.mean(np.exp(z * (np.cos(angle) - 1.0)) * np.cos(angle)))
         return 2.0 * bessel / z - damping * v_scale / drop
 
@@ -76,7 +77,7 @@ def stick_slip_end(damping: float, drop: float, v_scale: float) -> float:
     return v_scale * low
 
 
-# ---- belt: an elastic belt on a pulley, held at `slack` and pulled at its tight end
+# ---- belt: an elastic belt on a pulley, under the tension `slack` at one end, pulled at the other
 
 
 def creep_arc(tight: float, slack: float, mu: float) -> float:
@@ -100,7 +101,8 @@ def belt_tension(angle: npt.ArrayLike, tight: float, slack: float, mu: float) ->
 def belt_heat(tight: float, slack: float, mu: float, radius: float, stiffness: float) -> float:
     """Return the friction heat [J] while the pull rises from `slack` to `tight` [N].
 
-    At the pull f the creep arc turns r (f - T_2)^2 / (2 mu EA f) of heat for each unit of f.
+    At the pull f, an increase df dissipates r (f - T_2)^2 / (2 mu EA f) df on the creep arc; r is
+    the radius of the pulley and T_2 = `slack`.
 
     Parameters
     ----------
@@ -114,11 +116,11 @@ def belt_heat(tight: float, slack: float, mu: float, radius: float, stiffness: f
     return float(radius / (2.0 * mu * stiffness) * (square + slack**2 * np.log(tight / slack)))
 
 
-# ---- bolt: a lap joint as a bar on a surface with constant friction
+# ---- bolted joint: a lap joint, modelled as a bar on a surface with constant friction
 
 
 def joint_loss(amplitude: npt.ArrayLike, stiffness: float, friction: float) -> Floats:
-    """Return the energy [J] that one cycle of a force takes in a lap joint that slips in part.
+    """Return the energy [J] that a lap joint in partial slip dissipates in one cycle of the force.
 
     Parameters
     ----------
@@ -133,7 +135,7 @@ def joint_loss(amplitude: npt.ArrayLike, stiffness: float, friction: float) -> F
     return np.asarray(2.0 * cube / (3.0 * stiffness * friction))
 
 
-# ---- cable: elements of Jenkins, a spring and a slider in a row, side by side
+# ---- cable: Jenkins elements (a spring and a friction slider in series) in parallel
 
 
 def strand_elements(
@@ -146,18 +148,19 @@ def strand_elements(
 ) -> tuple[Floats, Floats]:
     """Return bending stiffness [N m^2] and largest moment [N m] of the wires around a core.
 
-    A wire at the angle phi from the neutral axis carries E A cos^2(lay) r sin(phi) times the
-    curvature until the core no longer holds it, at Z (exp(mu phi sin(lay)) - 1).
+    In bending the force of a wire at the angle phi from the neutral axis changes by
+    E A cos^2(lay) r sin(phi) times the curvature. The wire slips on the core if this change reaches
+    Z (exp(mu phi sin(lay)) - 1).
 
     Parameters
     ----------
-    wires : in the layer
+    wires : number of wires in the layer
     layer : area [m^2] of a wire, radius [m] of the layer, lay angle [rad]
-    young : [Pa]
-    tension : Z of a wire [N]
+    young : Young's modulus E [Pa]
+    tension : force Z in a wire of the straight cable [N]
     mu : coefficient between wire and core [1]
-    places : angles phi between the neutral axis and the outermost fibre, over which wires are
-        spread evenly, as their lay spreads them along the cable
+    places : number of angles phi between the neutral axis and the outermost fibre. Wires are
+        distributed evenly over them, as the lay distributes them along the cable
 
     Source: Papailiou 1997, IEEE Trans. Power Delivery 12, 1576.
     Verified by: tests/exact/test_machine_parts.py::test_cable_is_the_strand_of_papailiou
@@ -172,17 +175,18 @@ def strand_elements(
 def series_of_jenkins(
     stiffness: npt.ArrayLike, limit: npt.ArrayLike, rest: float
 ) -> tuple[Floats, Floats]:
-    """Return springs and sliders of the chain that moves as elements of Jenkins side by side.
+    """Return springs and sliders of the chain that is equivalent to Jenkins elements in parallel.
 
-    Elements side by side yield one after another, so that the first loading is a line with corners.
-    A chain with one wall, loaded slowly at its end, adds up plays of the load, which gives any such
-    line; both follow Masing's rules, so that they agree for every later history.
+    The elements yield one after another, so that the force of the first loading is piecewise linear
+    in the displacement. The displacement of a chain with one wall, loaded slowly at its end, is a
+    sum of play operators of the load, which gives any such curve. Both models follow Masing's
+    rules, so that they agree for every later history.
 
     Parameters
     ----------
     stiffness : (n,) of the springs [N/m]
     limit : (n,) forces [N] at which the sliders yield
-    rest : stiffness of a spring beside all of them, which never yields [N/m], > 0
+    rest : stiffness of a spring in parallel with all elements, which never yields [N/m], > 0
 
     Returns
     -------
@@ -206,14 +210,14 @@ def series_of_jenkins(
 def jenkins_force(
     path: npt.ArrayLike, stiffness: npt.ArrayLike, limit: npt.ArrayLike, rest: float
 ) -> Floats:
-    """Return the force [N] of elements of Jenkins side by side along a path of displacements.
+    """Return the force [N] of Jenkins elements in parallel along a path of displacements.
 
     Parameters
     ----------
-    path : (t,) displacements [m] from rest without stress, monotone between neighbours
+    path : (t,) displacements [m] from the unstressed state, monotone between successive values
     stiffness, limit, rest : see `series_of_jenkins`
 
-    Source: Iwan 1967: each slider passes on at most its limit.
+    Source: Iwan 1967: each slider transmits at most its limit.
     Verified by: tests/exact/test_machine_parts.py::test_cable_is_elements_side_by_side
     """
     x, k, most = np.asarray(path, dtype=np.float64), np.asarray(stiffness), np.asarray(limit)

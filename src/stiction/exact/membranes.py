@@ -1,7 +1,7 @@
-"""Closed forms of incompressible Neo-Hookean membranes, and of a tape that is peeled steadily.
+"""Closed forms of incompressible Neo-Hookean membranes, and of the steady peeling of a tape.
 
-Tensions are forces per width of the unstretched sheet over E T, energies per area of it over E T;
-Young's modulus E is three times the shear modulus, T is the thickness.
+A tension is a force per width of the unstretched sheet, an energy is per area of it. Both are
+divided by E T, with Young's modulus E (three times the shear modulus) and the thickness T.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _HALVINGS = 200
 
 
 def uniaxial(stretch: float) -> tuple[float, float]:
-    """Return tension and energy of a strip that may narrow [E T], [E T].
+    """Return tension and energy of a strip in uniaxial tension [E T], [E T].
 
     Source: Treloar 1975, chapter 4.
     Verified by: tests/unit/solids/membranes/test_membrane.py::test_uniaxial_and_pure_shear
@@ -33,7 +33,7 @@ def uniaxial(stretch: float) -> tuple[float, float]:
 
 
 def pure_shear(stretch: float) -> tuple[float, float]:
-    """Return tension and energy of a strip that keeps its width [E T], [E T].
+    """Return tension and energy of a strip of fixed width (pure shear) [E T], [E T].
 
     Source: Treloar 1975, chapter 4.
     Verified by: tests/unit/solids/membranes/test_membrane.py::test_uniaxial_and_pure_shear
@@ -42,7 +42,7 @@ def pure_shear(stretch: float) -> tuple[float, float]:
 
 
 def equibiaxial(stretch: float) -> tuple[float, float]:
-    """Return tension and energy of a sheet that is stretched alike both ways [E T], [E T].
+    """Return tension and energy of a sheet with equal stretches in both directions [E T], [E T].
 
     Source: Treloar 1975, chapter 4.
     Verified by: tests/unit/solids/membranes/test_membrane.py::test_uniaxial_and_pure_shear
@@ -74,13 +74,13 @@ def inflated_sphere(stretch: float) -> float:
 
 
 class SteadyPeel(NamedTuple):
-    """A steady peel: forces per width [E T], what friction takes per peeled area [E T].
+    """Steady peeling of a tape: stretches, forces per width [E T], and friction heat [E T].
 
     Parameters
     ----------
     stretch : of the detached film [1]
     angle : of the film to the plane [rad]
-    force, along, away : the force, along the plane and away from it [E T]
+    force, along, away : pulling force, its component along the plane, and that away from it [E T]
     heat : friction heat per peeled reference area [E T]
     sliding : stretch of the tape that still adheres, at the front [1]
     """
@@ -102,16 +102,18 @@ def steady_peel(
 ) -> SteadyPeel:
     """Return the steady peel of a long tape whose end moves at an angle to the plane.
 
-    With friction that acts under tension the adhering tape slides ahead of the front and is
-    stretched there until its tension is that of the film along the plane; what friction takes on
-    that way does not depend on its coefficient, which sets the length of the zone alone.
+    If friction acts under tension, the adhering tape slides ahead of the peeling front. There it is
+    stretched until its tension equals the component of the film's tension along the plane. The
+    friction heat does not depend on the coefficient of friction, which determines only the length
+    of the sliding zone.
 
     Parameters
     ----------
     work : of adhesion over E T [1]
     angle : of the motion [rad], between 0 and pi
     law : tension and energy over the stretch
-    friction : whether friction takes its part; without, a bound for fronts that stick
+    friction : whether the tape slides ahead of the front and dissipates friction heat; without
+        friction the result is a bound for fronts that stick
 
     Notes
     -----

@@ -1,4 +1,8 @@
-"""Rate-and-state friction in closed form: steps of speed, the limit of stability."""
+"""Closed forms of rate-and-state friction: velocity steps, and stability of a spring slider.
+
+theta [s] is the state, L = `length` [m] the slip over which contacts are renewed; a and b are the
+direct effect and the effect of the state [1].
+"""
 
 from __future__ import annotations
 
@@ -49,11 +53,11 @@ def critical_stiffness(
 def characteristic_roots(
     k: float, a: float, b: float, length: float, sigma: float, eta: float, v: float
 ) -> npt.NDArray[np.complex128]:
-    """Return the two growth rates [1/s] of small disturbances of even sliding at `v`.
+    """Return the two growth rates [1/s] of small disturbances of steady sliding at `v` [m/s].
 
-    The state that both laws share near even sliding, s = ln(v theta / L), obeys
-    s' = -(v / L)(x + s) with x the disturbance of ln V, and (a sigma + eta v) x' = -k v x -
-    b sigma s'.
+    Near steady sliding both laws have the same linearisation: the state s = ln(v theta / L) obeys
+    s' = -(v / L)(x + s), where x is the disturbance of ln V, and the balance of forces is
+    (a sigma + eta v) x' = -k v x - b sigma s', with the stiffness k [Pa/m].
 
     Verified by: tests/exact/test_spring_slider.py::test_growth_vanishes_at_the_boundary
     """

@@ -1,4 +1,6 @@
-"""Closed forms of elastic rods at rest: circle, elastica, Euler's load; published bends.
+"""Closed forms of elastic rods in equilibrium: circle, elastica, Euler's load; a published bend.
+
+Tests compare the statics of Cosserat rods with them.
 
 Source: formulas sheet of the rods paper names the benchmarks; Euler's elastica is classical.
 """
@@ -29,7 +31,7 @@ BEND_45_PUBLISHED = {
 
 
 def bent_to_a_circle(length: float, bending: float, moment: float) -> Floats:
-    """Return the tip (x, y) of a cantilever along x that a moment at its end bends [m].
+    """Return the tip (x, y) [m] of a cantilever along x, bent to an arc by a moment at its end.
 
     Parameters
     ----------
@@ -47,7 +49,7 @@ def euler_load(length: float, bending: float) -> float:
 
 
 def complete_elliptic(k: float) -> tuple[float, float]:
-    """Return K(k) and E(k), complete elliptic integrals of modulus k, by the geometric mean."""
+    """Return the complete elliptic integrals K(k) and E(k), by the arithmetic-geometric mean."""
     a, b, c, power, lost = 1.0, np.sqrt(1.0 - k * k), k, 0.5, 0.5 * k * k
     for _ in range(40):
         a, b, c = 0.5 * (a + b), np.sqrt(a * b), 0.5 * (a - b)
@@ -62,8 +64,8 @@ def complete_elliptic(k: float) -> tuple[float, float]:
 def elastica_tip(length: float, bending: float, load: float) -> Floats:
     """Return the tip (x, y) of a buckled cantilever along x, pressed by `load` along -x [m].
 
-    The rod neither stretches nor shears. With the shear stiffness equal to the axial one, S, a
-    Cosserat rod has the same angles, and its tip is moved by -load * length / S along x.
+    The rod neither stretches nor shears. A Cosserat rod whose shear stiffness equals its axial
+    stiffness S has the same angles, and its tip is displaced by -load * length / S along x.
 
     Parameters
     ----------

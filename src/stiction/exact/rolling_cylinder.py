@@ -1,4 +1,4 @@
-"""A rigid homogeneous cylinder on a plane: how it rolls, slips, and stops slipping."""
+"""Closed forms of a rigid homogeneous cylinder that rolls or slips on a plane."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def incline_acceleration(angle: float, mu: float, gravity: float = 9.81) -> floa
 
 
 def slide_time(speed: float, mu: float, gravity: float = 9.81) -> float:
-    """Return when a cylinder thrown along a plane without turning stops slipping [s].
+    """Return the time at which a cylinder thrown along a plane without spin stops slipping [s].
 
     It then rolls with two thirds of its speed.
 
@@ -44,7 +44,7 @@ def slide_time(speed: float, mu: float, gravity: float = 9.81) -> float:
 
 
 def slip_heat(mass: float, speed: float) -> float:
-    """Return the energy that a thrown cylinder loses until it rolls, whatever mu is [J].
+    """Return the energy [J] that a thrown cylinder loses until it rolls; it is independent of mu.
 
     Verified by: tests/exact/test_rolling_on_a_plane.py::test_thrown_cylinder_slides_then_rolls
     """

@@ -1,7 +1,8 @@
-"""Strings in rolling contact in closed form, or as an ordinary equation: what a method must match.
+"""Strings in rolling contact: closed forms, and one case as an ordinary differential equation.
 
-Both cases are strings of wave speed 1, F = 1, G1 = G2 = G, with one contact point for both. NumPy
-only, so that no check is circular.
+Two strings u(x, t) and v(x, t) have the wave speed 1 and one contact point s = s1 = s2 on both. The
+contact has the rolling factor F = 1 and the mobilities G1 = G2 = G. Tests compare the method of
+characteristics with these results. The module uses NumPy only, so that no check is circular.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ Floats = npt.NDArray[np.float64]
 def symmetric_contact(t: npt.ArrayLike, s0: float, mobility: float) -> Floats:
     """Return s1 = s2 on fixed ends 0 and 2 pi, from u = sin x, v = 0, at rest.
 
-    P = u + v = sin x cos t never feels the contact, and s' = (G/2) P_t(s, t), so that
-    tan(s/2) = tan(s0/2) exp(-(G/2)(1 - cos t)): periodic.
+    The contact force does not act on P = u + v = sin x cos t, and s' = (G/2) P_t(s, t), so that
+    tan(s/2) = tan(s0/2) exp(-(G/2)(1 - cos t)), which is periodic.
 
     Parameters
     ----------
@@ -32,15 +33,16 @@ def symmetric_contact(t: npt.ArrayLike, s0: float, mobility: float) -> Floats:
     Verified by: tests/exact/test_strings.py::test_closed_forms_solve_their_equation
     """
     shrink = np.exp(-0.5 * mobility * (1.0 - np.cos(np.asarray(t, dtype=np.float64))))
-    # the angle in the upper half plane: no jump where the tangent has one
+    # atan2 in the upper half plane is continuous where the tangent has a pole
     return np.asarray(2.0 * np.arctan2(np.sin(0.5 * s0) * shrink, np.cos(0.5 * s0)))
 
 
 def symmetric_force(t: float, s0: float, mobility: float) -> float:
-    """Return the contact force lam of that case before waves have come back.
+    """Return the contact force lam of `symmetric_contact`, before waves return from the ends.
 
-    Until then both strings meet the contact as they were sent: w_u = -sin s sin t, w_v = 0, and
-    lam = (w_u - w_v)(1 - s'^2) with s' = (G/2)(w_u + w_v).
+    Until then the incoming waves are those of the free strings, with the velocities
+    w_u = -sin s sin t and w_v = 0 at the contact. The force is lam = (w_u - w_v)(1 - s'^2), with
+    s' = (G/2)(w_u + w_v).
 
     Verified by: tests/exact/test_strings.py::test_force_before_waves_return
     """
@@ -50,9 +52,9 @@ def symmetric_force(t: float, s0: float, mobility: float) -> float:
 
 
 def first_harmonics_sum(t: npt.ArrayLike) -> Floats:
-    """Return u1 + v1 = cos t where the sum of both strings starts as sin x, at rest.
+    """Return u1 + v1 = cos t, for strings whose sum u + v starts as sin x, at rest.
 
-    Source: formulas sheet of the rods paper, section 5: the sum is free of the contact.
+    Source: formulas sheet of the rods paper, section 5: the contact does not act on the sum.
     Verified by: tests/exact/test_strings.py::test_symmetric_case
     """
     return np.asarray(np.cos(np.asarray(t, dtype=np.float64)))
@@ -65,10 +67,10 @@ def periodic_contact(
     sum_velocity: Callable[[float, float], float],
     step: float = 0.01,
 ) -> Floats:
-    """Return s1 = s2 where the motion of u + v is known: s' = (G/2) P_t(s, t).
+    """Return s1 = s2 if the motion of P = u + v is known: s' = (G/2) P_t(s, t).
 
-    The equation is solved by the implicit Gauss method of order 8, which shares nothing with
-    the Runge-Kutta steps of the package.
+    The equation is solved by the implicit Gauss method of order 8, which is independent of the
+    Runge-Kutta methods of the package.
 
     Parameters
     ----------

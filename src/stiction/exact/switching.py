@@ -1,8 +1,8 @@
-"""Switching systems in closed form: what the event-driven solver must reproduce.
+"""Closed forms of Filippov systems, which the event-driven solver must reproduce.
 
-Classic systems (a block on a belt, a relay, the normal form of a two-fold) come first, the
-wheel on a turntable after them, with every derivative written out by hand. NumPy only, so
-that no check is circular.
+The systems are a block on a belt, a relay, the normal form of a two-fold singularity, and the wheel
+on a turntable, with all derivatives written out by hand. The module uses NumPy only, so that no
+check is circular.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class BeltCycle:
     Parameters
     ----------
     slip_time, stick_time, period : [1]
-    x_stick : where the block sticks to the belt again [1]
+    x_stick : displacement at which the block sticks to the belt again [1]
     """
 
     slip_time: float
@@ -64,7 +64,7 @@ def belt_cycle(mu0: float, alpha: float, belt_speed: float) -> BeltCycle:
         x' - vb = (vb / w) (e^(alpha t / 2) (w cos w t - (alpha / 2) sin w t) - w).
 
     The second line has exactly one zero in (pi / w, 2 pi / w]: the end of slip, where
-    x = mu0 - x''. Neither mu0 nor vb enters the times.
+    x = mu0 - x''. The durations depend on neither mu0 nor vb.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def belt_cycle(mu0: float, alpha: float, belt_speed: float) -> BeltCycle:
 
     Raises
     ------
-    ValueError : if the block is thrown back so far that it cannot stick there.
+    ValueError : if slip ends beyond -mu0, where the block cannot stick.
 
     Source: derived here from the equation in the reference numbers (`belt`).
     Verified by: tests/exact/test_switching_closed_forms.py::test_belt_cycle
@@ -88,7 +88,7 @@ def belt_cycle(mu0: float, alpha: float, belt_speed: float) -> BeltCycle:
         return float(np.exp(0.5 * alpha * t) * wave - w)
 
     end = _bisect(slip_speed, np.pi / w, 2.0 * np.pi / w)
-    # -x'' / vb at the end of slip: how far it sticks from x = mu0, in units of vb
+    # -x'' / vb at the end of slip: distance of x_stick from x = mu0, in units of vb
     reach = -float(np.exp(0.5 * alpha * end) * np.sin(w * end)) / w
     x_stick = mu0 - belt_speed * reach
     if x_stick < -mu0:
@@ -186,15 +186,16 @@ def sliding_arrival(j1: float, j2: float, start: tuple[float, float]) -> float:
     Verified by: tests/exact/test_switching_closed_forms.py::test_normal_form_arrival
     """
     if not (j1 < 0.0 and j2 < 0.0 and j1 * j2 > 1.0):
-        raise ValueError(f"sliding_arrival: J1 = {j1}, J2 = {j2} is not case 1")
+        raise ValueError(f"sliding_arrival: J1 = {j1}, J2 = {j2}; needs J1, J2 < 0 and J1 J2 > 1")
     z, y = start
     return -(((j2 - 1.0) * z + (j1 - 1.0) * y) / (j1 * j2 - 1.0))
 
 
 def crossing_map(side: int, j1: float, j2: float, y: float, z: float) -> tuple[float, float, float]:
-    """Return where an orbit through one side meets the surface again: y, z and the time.
+    """Return the point (y, z) at which an orbit returns to the surface, and the time it takes.
 
-    From y < 0 through h > 0, or from z < 0 through h < 0.
+    With side 1 the orbit starts at y < 0 and passes h > 0; otherwise it starts at z < 0 and passes
+    h < 0.
 
     Source: formulas sheet of the wheel paper, section 5.
     Verified by: tests/exact/test_switching_closed_forms.py::test_crossing_maps
@@ -226,7 +227,7 @@ def crossing_ray(j1: float, j2: float) -> float:
     Verified by: tests/exact/test_switching_closed_forms.py::test_crossing_maps
     """
     if j1 * j2 <= 1.0:
-        raise ValueError(f"crossing_ray: J1 J2 = {j1 * j2}; needs more than 1")
+        raise ValueError(f"crossing_ray: J1 J2 = {j1 * j2}; needs more than 1 to spiral out")
     return 2.0 * j1 / (float(crossing_multipliers(j1, j2)[0].real) + 1.0)
 
 
@@ -235,7 +236,7 @@ def crossing_ray(j1: float, j2: float) -> float:
 
 @dataclass(frozen=True)
 class Turntable:
-    """Parameters of the wheel that stay fixed while its two-fold is placed.
+    """Parameters of the wheel that do not depend on the position of its two-fold.
 
     Parameters
     ----------
@@ -262,12 +263,12 @@ class Turntable:
 
 @dataclass(frozen=True)
 class WheelTwoFold:
-    """A two-fold of the wheel with its local numbers, arrays over places (r*, omega*).
+    """Two-folds of the wheel at positions (r*, omega*), with their local numbers, as arrays.
 
     Parameters
     ----------
-    r, omega, v : the place [m, 1/s, m/s]
-    kappa, k2 : moment over force [m] and spring stiffness [N/m] that put it there
+    r, omega, v : the position [m, 1/s, m/s]
+    kappa, k2 : moment over force [m] and spring stiffness [N/m] for which it is a two-fold
     g : rolling velocity there [m/s]; its sign is part of the law
     kpp, kpm, kmp, kmm : K_ab = d(L_a) . f^b in scaled time
     j1, j2 : J1 = K-+ / sqrt(-K++ K--), J2 = -K+- / sqrt(-K++ K--); NaN if not K++ < 0 < K--
@@ -381,7 +382,7 @@ def lie_gradients(
 
 
 def wheel_two_fold(table: Turntable, r: npt.ArrayLike, omega: npt.ArrayLike) -> WheelTwoFold:
-    """Return the two-fold at r* and omega*, with the kappa and k2 that put it there.
+    """Return the two-fold at r* and omega*, with the kappa and k2 for which it exists.
 
     v* follows from h = 0, kappa from A = 0 with the sign of g* = r* Om* / sin gamma, and k2
     from B = 0. The K_ab are products of the gradients of L+- = B +- mu A with the fields;

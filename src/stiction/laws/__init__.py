@@ -1,4 +1,4 @@
-"""Friction and adhesion laws, pure functions of slip, gap and state."""
+"""Friction, adhesion and tyre laws: pure functions of slip rate, gap and internal state."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 """Van der Waals adhesion between two surfaces: traction over the gap, with its potential.
 
 A law is a pure function of the gap. Tractions are positive in pressure and negative in tension.
+Solids use these laws for normal contact; the friction laws of `adhesive_friction` depend on them.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ _HAMAKER = Positive("J", "without attraction there is no adhesion.", _TRY_CONSTA
 _R0 = Positive("m", "the attraction acts over this length.", _TRY_CONSTANTS)
 _GAP_REG = Positive(
     "m",
-    "beyond gap_max the tangent would attract at any distance.",
+    "the curve is continued by its tangent below gap_reg, which beyond gap_max would never repel.",
     "leave it out: then it is gap_eq.",
 )
 _ADHESIVE = Flag("False removes all tension.", "to weaken adhesion, lower `hamaker`.")
@@ -389,8 +390,8 @@ def _gaps(gap: npt.ArrayLike) -> Floats:
             "gap",
             f"{int(bad.sum())} of {g.size} gaps that are NaN or minus infinity",
             "numbers [m]; plus infinity means out of reach",
-            "a law cannot say what acts at no gap.",
-            "look at the projection that gave this gap.",
+            "the traction at such a gap is not defined.",
+            "check the positions or the closest-point projection that gave this gap.",
         )
     return g
 
@@ -402,14 +403,14 @@ def _stretch(stretch: npt.ArrayLike) -> Floats:
             "stretch",
             "a surface stretch that is not positive or not finite",
             "positive numbers [1]",
-            "it is current over reference area.",
+            "the stretch is current area over reference area.",
             "give 1 for a rigid partner.",
         )
     return j
 
 
 def _ratio(g: Floats, c: Floats) -> Floats:
-    """Return r0 / g, with g limited to the curve; on the line it is taken from there."""
+    """Return r0 / g, with g not below the start of the linear part, to avoid overflow there."""
     return np.asarray(c[1] / np.maximum(g, c[2]))
 
 

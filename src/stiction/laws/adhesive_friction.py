@@ -1,8 +1,8 @@
 """Friction laws under adhesion: the sliding threshold of an interface as a function of the gap.
 
-A law gives a sliding threshold s(g) >= 0; below it the interface sticks. The threshold may be
-positive under tension, so that friction acts in adhesive contact. The return map to the threshold
-is in `stiction.laws.return_mapping`.
+A law gives a sliding threshold s(g) >= 0 of the tangential traction; below it the interface sticks.
+The threshold may be positive under tension, so that friction acts in adhesive contact. The return
+map to the threshold is in `stiction.laws.return_mapping`; solids use both.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _SHARPNESS = Positive(
 )
 _PROBE = Finite(
     "m",
-    "functions are checked at gaps of the run.",
+    "the functions are checked between these two gaps.",
     "give (0.5 * gap_eq, 2 * gap_max) of the adhesion law.",
     per="end",
     size=2,
@@ -47,7 +47,7 @@ _TAIL = 40.0
 
 
 class AdhesiveFriction(Declared, abc.ABC):
-    """Base of friction laws that know the gap: a threshold for sliding, and its slope.
+    """Base class of friction laws that depend on the gap: a sliding threshold, and its slope.
 
     Examples
     --------
@@ -109,7 +109,7 @@ class Frictionless(AdhesiveFriction):
 
     @property
     def per_current_area(self) -> bool:
-        """Whether thresholds count per current area: no matter for zero."""
+        """Whether thresholds count per current area; without effect, because they are zero."""
         return False
 
     def threshold(
@@ -355,7 +355,9 @@ class UserThreshold(AdhesiveFriction):
     function: Callable[[float], float]
     slope_function: Callable[[float], float]
     probe: Annotated[Sequence[float], _PROBE]
-    current: Annotated[bool, Flag("a threshold refers to one of the areas.")] = True
+    current: Annotated[
+        bool, Flag("the threshold is per current area (True) or per reference area (False).")
+    ] = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -421,7 +423,13 @@ class UserThreshold(AdhesiveFriction):
 
         Verified by: tests/unit/laws/test_adhesive_friction.py::test_sampled_threshold
         """
-        whole("UserThreshold.sampled", count, least=2, why="a cubic has two ends.", try_="4001.")
+        whole(
+            "UserThreshold.sampled",
+            count,
+            least=2,
+            why="an interpolation needs at least two samples.",
+            try_="give 4001.",
+        )
         low, high = self.probe
         gaps = np.linspace(low, high, count)
         values = np.array([_probe(self.function, g) for g in gaps])

@@ -1,4 +1,10 @@
-"""Friction laws for kernels: addresses of their formulas, and a table with a row per contact."""
+"""Friction laws in the form that compiled kernels read.
+
+The formulas of a law (`friction.Formulas`) are compiled to C functions, whose addresses kernels
+call (`law_kernels`); a formula that cannot be compiled runs in Python behind such an address. The
+parameters and states are rows of a table, one per contact. The methods for chains create a
+`CompiledLaw` for each run.
+"""
 
 from __future__ import annotations
 
@@ -143,11 +149,11 @@ class CompiledLaw:
     def _python(self, function: Formula, kind: str) -> PythonFunction:
         """Return a formula that runs in Python, with an address."""
         value = kind != _FILL
-        # numbers with the arithmetic of compiled code, in plain mode
+        # in plain mode arguments are NumPy numbers, whose division by zero is that of compiled code
         plain = mode() == "plain" and not _may_raise(function)
         first: Any = np.float64 if plain else float
         if plain and not _is_ours(function):
-            # our own formulas do not divide by zero
+            # formulas of this package do not divide by zero
             function = as_compiled(function)
         speed = 1 if kind == _SHARE else 0
 

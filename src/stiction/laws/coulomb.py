@@ -1,6 +1,8 @@
 """Set-valued Coulomb friction in one dimension: laws without internal state.
 
-The base classes, and laws with states, are described in `stiction.laws.friction`.
+The coefficient is constant, jumps between a static and a kinetic value, weakens with the slip
+speed, or is a user's function. The base classes are in `stiction.laws.friction`; laws with states
+are in `stribeck` and `presliding`.
 """
 
 from __future__ import annotations
@@ -251,7 +253,7 @@ class ExponentialWeakening(Friction):
         return self._spread("v_scale", n)
 
     def slowed(self, times: float) -> float:
-        """Return log(times): the slope decays like the difference."""
+        """Return log(times): the slope decays exponentially, as mu - mu_k does."""
         return math.log(times)
 
 
@@ -276,7 +278,7 @@ def _weakening_slope(v: Any, z: Any, p: Any) -> Any:
 
 
 def _share(k: Any, v: Any, factor: Any, w: Any, step: Any, e: Any, p: Any) -> Any:
-    """Return coefficient k of exp(-v(t) / v_scale), from e' = -v' e / v_scale."""
+    """Return Taylor coefficient k of e(t) = exp(-v(t) / v_scale), from e' = -v' e / v_scale."""
     if k == 0:
         return _decay(v, p)
     total = 0.0
@@ -286,7 +288,7 @@ def _share(k: Any, v: Any, factor: Any, w: Any, step: Any, e: Any, p: Any) -> An
 
 
 def _shares(k: int, v: Floats, factor: Floats, w: Floats, e: Floats, p: list[Floats]) -> Any:
-    """Return `_share` of many contacts at once, without a loop in Python."""
+    """Return the results of `_share` for many contacts at once, without a loop in Python."""
     if k == 0:
         return _decay(v, p)
     j = np.arange(1, k + 1)[:, None]
@@ -391,14 +393,14 @@ def _probe(function: object, v: float) -> float:
 def _mapped(function: Callable[[float], float], v: npt.ArrayLike) -> Floats:
     speed = np.abs(np.asarray(v, dtype=np.float64))
     if speed.size > 1 and (speed == speed.flat[0]).all():
-        # equal speeds, as of many contacts in stick: one call
+        # one call for equal speeds, such as those of contacts in stick
         return np.full(speed.shape, float(function(float(speed.flat[0]))))
     return np.array([float(function(float(s))) for s in speed.ravel()]).reshape(speed.shape)
 
 
 def _check_pair(static: Numbers, kinetic: Numbers, name: str) -> None:
     sizes = {np.size(c) for c in (static, kinetic) if np.ndim(c)}
-    got = f"{static!r} beside mu_kinetic = {kinetic!r}"
+    got = f"{static!r} with mu_kinetic = {kinetic!r}"
     if len(sizes) > 1:
         needs, why = "lists of one length, or one number", "each contact has both coefficients."
         raise ModelError(f"{name}.mu_static", got, needs, why, "give one number per contact.")

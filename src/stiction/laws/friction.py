@@ -75,7 +75,7 @@ class Formulas:
     mu : (v, z, p) -> coefficient [1]; at v = 0 the limit from slip
     slope : (v, z, p) -> d mu / dv [s/m]; at v = 0 from the right
     static : (v, z, p) -> the static coefficient [1], v = 0; None for `mu`
-    by_state : (v, z, p, out), out[j] = d mu / dz_j; only for a law with states, as are
+    by_state : (v, z, p, out), out[j] = d mu / dz_j; this and the next four for a law with states
     rate : (v, z, p, out), out[j] = dz_j/dt
     rate_by_speed : (v, z, p, out), out[j] = d rate_j / dv
     rate_by_state : (v, z, p, out), out[j * n_state + k] = d rate_j / dz_k
@@ -88,8 +88,8 @@ class Formulas:
         e[k - 1] are known. None: such methods fit mu by its values.
     shares : (k, v, factor, w, e, p), the same from Python for (n,) contacts at once, with w[j]
         and e[j] arrays over contacts
-    answer : (x, s, p, out) of a `ForceLaw`, and of no other: out[j] = entry j of a `Response` to
-        the slip velocity x[0] and the state x[1], with the signs s
+    answer : (x, s, p, out), of a `ForceLaw` only: out[j] = entry j of a `Response` to the slip
+        velocity x[0] and the state x[1], with the signs s of the switching functions
     switches : (x, s, p, out), out[j] = switching function j, whose sign is s[j]
     """
 
@@ -305,10 +305,10 @@ class Response(NamedTuple):
 class ForceLaw(Friction):
     """Friction without set-valued stick: the force is a function of slip velocity and state.
 
-    The force is -N phi(w, z), with dz/dt = rate(w, z). Both are piecewise smooth. The signs of
-    the switching functions `switches` select the smooth parts, which a method fixes as `sides`
-    within a step, and it ends the step where one changes. A contact may creep under a load that
-    stick would carry; the run reports the creep.
+    The force is -N phi(w, z), with dz/dt = rate(w, z). Both are piecewise smooth. The signs of the
+    switching functions `switches` select the smooth parts. A method fixes these signs, `sides`,
+    within a step, and ends the step where one of them changes. A contact may creep under a load
+    that stick would carry; the run reports the creep.
 
     `formulas` has `answer` and `switches`, and for comparison the coefficients of steady slip and
     of onset. Such a law has one state. Methods for laws with stick do not accept it.
@@ -375,7 +375,7 @@ def with_stick(law: Friction, where: str) -> None:
             where,
             f"{type(law).__name__}, which has no stick",
             "a set-valued law: at rest, any friction up to a bound",
-            "its steps decide between stick and slip.",
+            "each of its steps decides whether a contact sticks or slips.",
             "use Radau(); EventDriven(), which then calls Radau; or ThetaStepper(step=...).",
         )
 

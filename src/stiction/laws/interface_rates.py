@@ -2,14 +2,15 @@
 
 A point x_k of one body has the closest point x_p(xi) on the surface of a partner. The displacement
 of either changes the projection, the normal, the gap and the surface stretch. These functions give
-the derivatives for the tangent matrix, with m = 1 surface coordinate in a plane, m = 2 in space (d
-= m + 1):
+the derivatives for the tangent matrix. There are m = 1 surface coordinates in a plane, m = 2 in
+space, and d = m + 1 components of a vector:
 
     d traction = K d x_k + P N(xi_p) du + S N(xi_s) du + sum_b Q[b] N_,b(xi_p) du,
 
-where u are the nodes of the partner and N its shape functions, one block per node. For the
-normal traction P = -K and S = 0. A fixed rigid partner needs K alone, with a constant
-stretch of 1.
+where u are the displacements of the partner's nodes, N its shape functions, xi_p the coordinates of
+the closest point and xi_s those of the origin of slip. For the normal traction P = -K and S = 0. A
+fixed rigid partner needs K alone, with a constant stretch of 1. The contact elements of solids
+assemble these blocks (`solids.contact`).
 
 Vectors are named rows of one array `s` of shape (SURFACE, 3, ...), derivatives of one of shape
 (BLOCKS, 3, 3, ...); the last axes are the points. In a plane the third components and the rows of
@@ -97,13 +98,16 @@ def _invert(metric: Floats, s: Floats) -> Any:
 def projected_surface(gap: Floats | float, m: int, s: Floats) -> Any:
     """Compute the derivative of the closest-point projection: d xi^a / d x_k = c^{ab} a_b.
 
+    a_a are the tangents, a_ab = a_a . a_b the metric and b_ab = n . a_{a,b} the curvature of the
+    surface, and c^{ab} = [a_ab - gap b_ab]^-1.
+
     Parameters
     ----------
     gap : (x_k - x_p) . n [m]
     m : coordinates of the surface, 1 or 2
-    s : (SURFACE, 3, ...) with NORMAL, TANGENT and TURN; filled with INVERSE, c = [a_ab - gap
-        b_ab]^-1 (m, m), DUAL (m, d), and BEND, d n / d x_k (d, d), as -c^{ab} b_{ag} a^g (x)
-        a_b: this form has no 1/gap and holds for zero gap
+    s : (SURFACE, 3, ...) with NORMAL, TANGENT and TURN (a_{a,b}); filled with INVERSE, c^{ab}
+        (m, m), DUAL, a^a (m, d), and BEND (d, d), d n / d x_k = -c^{ab} b_{ag} a^g (x) a_b. This
+        form has no factor 1/gap and holds at zero gap
 
     Returns
     -------

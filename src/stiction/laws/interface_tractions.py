@@ -1,8 +1,9 @@
 """Adhesion, sliding threshold and return map at the points of an interface, vectorised.
 
-Pure functions of numbers or arrays, one entry per point. The constants come from
-`LennardJones.table()` and `AdhesiveFriction.table(adhesion)`, small float arrays whose entries are
-named below.
+These are the laws of `adhesion`, `adhesive_friction` and `return_mapping` in the form that the
+contact kernels of solids call: pure functions of numbers or arrays, one entry per point. The
+constants come from `LennardJones.table()` and `AdhesiveFriction.table(adhesion)`, small arrays of
+floats whose entries are named below.
 """
 
 from __future__ import annotations
@@ -35,9 +36,11 @@ Ints = npt.NDArray[np.int64]
 Pair = tuple[Floats, Floats]
 Three = tuple[Floats, Floats, Floats]
 
-# entries of the adhesion table
+# entries of the adhesion table: traction scale and length; gap, traction and stiffness at the start
+# of the linear part; gap from which there is no traction; potential at both gaps
 T0, R0, GAP_REG, T_REG, K_REG, GAP_FAR, PSI_REG, PSI_FAR = range(8)
-# entries of the friction table
+# entries of the friction table: code of the law, tau (model DI) or mu (model EA), cut-off gap,
+# sharpness over r0, and normal traction at the cut-off gap
 KIND, STRENGTH, GAP_CUT, SHARPNESS, T_CUT = range(5)
 # values of KIND
 FRICTIONLESS, DISTANCE_INDEPENDENT, EXTENDED_AMONTONS, SAMPLED = range(4)
@@ -54,7 +57,7 @@ _TAIL = 40.0
 
 
 def adhesion(gap: Floats | float, c: Floats) -> Pair:
-    """Return normal traction T [Pa], positive in pressure, and dT/dgap [Pa/m].
+    """Return normal traction T [Pa], positive in pressure, and dT/dgap [Pa/m]; c is the table.
 
     Source: Mergel, Scheibert, Sauer 2021, eqs (10), (41); formulas sheet, section 1.
     Verified by: tests/unit/laws/test_adhesion.py::test_array_form_is_the_law
@@ -85,7 +88,7 @@ def adhesion_potential(gap: Floats | float, c: Floats) -> Floats:
 
 
 def _one_of(far: object, wall: object, at_wall: object, between: Floats) -> Floats:
-    """Return zero beyond the end, else the linear part or the curve."""
+    """Return zero beyond the largest gap, else `at_wall` (linear part) or `between` (the curve)."""
     return np.asarray(np.where(far, 0.0, np.where(wall, at_wall, between)))  # type: ignore[call-overload]
 
 
@@ -141,7 +144,7 @@ def _sampled(gap: Floats, c: Floats) -> Pair:
     p, q = 3.0 * (b - a) - 2.0 * da - db, 2.0 * (a - b) + da + db
     s = a + x * (da + x * (p + x * q))
     ds = (da + x * (2.0 * p + 3.0 * x * q)) / c[_SPACING]
-    # a cubic may be negative beside a kink
+    # a cubic interpolant may be negative near a kink of the samples
     s, ds = np.where(s > 0.0, s, 0.0), np.where(s > 0.0, ds, 0.0)
     ends = np.where(before, c[_VALUES], c[_VALUES + count - 1])
     return np.where(before | after, ends, s), np.where(before | after, 0.0, ds)

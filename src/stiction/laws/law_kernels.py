@@ -5,9 +5,10 @@ are one row of a table: the parameters p and, for a law with states,
 
     header | p | z | z_theta | z_old | z' | dz_theta/dv | dmu/dz | dz'/dz
 
-z is the state at the start of the step, which the method commits, z_theta that of a trial slip. A
-method calls `mu`, `slope` and `static` by their addresses for any law, `commit` after an accepted
-step, and `event` for every contact that sticks, slips or reverses. Nothing else writes to z.
+z is the committed state, that at the start of a step; z_theta is the state at theta that follows
+from a trial slip rate by the implicit theta scheme; a prime denotes the rate. A method calls `mu`,
+`slope` and `static` by their addresses for any law, `commit` after an accepted step, and `event`
+for every contact that sticks, slips or reverses. Nothing else writes to z.
 """
 
 from __future__ import annotations
@@ -108,7 +109,7 @@ def shares_at(address: int) -> Callable[..., Any] | None:
 
 @kernel
 def law_value(address: int, v: float, row: int) -> float:
-    """Return a formula of a contact at slip speed v; for a law with states, in a trial state.
+    """Return the value of a formula at slip speed v; for a law with states, in the trial state.
 
     `row` is the address of the contact's row. A matrix argument would cost a reference
     count at every call, which takes longer than a formula.
@@ -120,7 +121,7 @@ def law_value(address: int, v: float, row: int) -> float:
 def share_term(
     address: int, k: int, v: float, factor: float, x: Matrix, e: Matrix, i: int, row: int
 ) -> float:
-    """Return Taylor coefficient k of e(t), the term of contact i in `share`.
+    """Return Taylor coefficient k of the weakening function e(t) of contact i (`Formulas.share`).
 
     Parameters
     ----------

@@ -1,8 +1,9 @@
 """Presliding laws: bristles that deflect elastically before they slip, without set-valued stick.
 
-The state z [m] is the deflection of a contact, the force is N (sigma0 z + ...). Contacts of Dahl,
-Bouc-Wen and LuGre creep under varying loads far below the friction force; those of the
-elasto-plastic model do not, below a given deflection.
+The state z [m] is the deflection of a contact; the friction force is N (sigma0 z + ...) with the
+normal force N. Under varying loads far below the friction force the laws of Dahl, Bouc-Wen and
+LuGre creep; the elasto-plastic law does not, below a given deflection. w is the slip rate. These
+laws are solved by `Radau` and `ThetaStepper`.
 """
 
 from __future__ import annotations
@@ -23,16 +24,35 @@ __all__ = ["BoucWen", "Dahl", "ElastoPlastic", "LuGre"]
 
 Floats = npt.NDArray[np.float64]
 
-_TRY, _WHY_MU = "give one number.", "it is a coefficient of friction, which takes energy out."
+_TRY, _WHY_MU = (
+    "give one number for all contacts, or one per contact.",
+    "friction dissipates energy only if its coefficient is positive.",
+)
 _MU = Positive("1", _WHY_MU, _TRY, per="contact")
-_STIFFNESS = Positive("1/m", "contacts deflect before they slip.", _TRY, per="contact")
-_DAMPING = NonNegative("s/m", "bristles are damped.", _TRY, per="contact")
-_VISCOUS = NonNegative("s/m", "a film resists more when it is faster.", _TRY, per="contact")
-_V_SCALE = Positive("m/s", "friction falls over this slip speed.", _TRY, per="contact")
-_START = Finite("m", "contacts start with a deflection.", _TRY, per="contact")
-_POWER = Choice((1.0, 2.0), "a fractional power has a branch point where slip is full.", "give 1.")
-_CURVE = Choice((2.0, 1.0), "any other power of |w| has no derivative at rest.", "give 2.")
-_ELASTIC_SHARE = Positive("1", "contacts yield before they slip.", "0.7.", per="contact", below=1.0)
+_STIFFNESS = Positive("1/m", "a contact is an elastic spring before it slips.", _TRY, per="contact")
+_DAMPING = NonNegative(
+    "s/m", "negative damping of the bristles would create energy.", _TRY, per="contact"
+)
+_VISCOUS = NonNegative("s/m", "negative viscous friction would create energy.", _TRY, per="contact")
+_V_SCALE = Positive(
+    "m/s", "friction decreases over this slip speed; zero would be a jump.", _TRY, per="contact"
+)
+_START = Finite("m", "it is the deflection of a contact at the start.", _TRY, per="contact")
+_POWER = Choice(
+    (1.0, 2.0), "a fractional power has a branch point at the deflection of steady slip.", "give 1."
+)
+_CURVE = Choice(
+    (2.0, 1.0),
+    "a fractional power of |w| is not smooth at zero slip rate.",
+    "give 2 for the Gaussian curve, or 1 for the exponential one.",
+)
+_ELASTIC_SHARE = Positive(
+    "1",
+    "a contact yields from this fraction of the deflection of steady slip on.",
+    "give 0.7, for example.",
+    per="contact",
+    below=1.0,
+)
 _DEFLECTION = (StateVariable("deflection", "m", "elastic deflection of each contact"),)
 
 
@@ -41,7 +61,7 @@ def _no_slope(v: Any, z: Any, p: Any) -> Any:
 
 
 class _Deflecting(ForceLaw):
-    """Base class of the four laws: one state, a stiffness, a level of yielding."""
+    """Base class of the four laws: one state, the deflection, with a stiffness and a limit."""
 
     states: ClassVar[tuple[StateVariable, ...]] = _DEFLECTION
 
@@ -116,7 +136,7 @@ class Dahl(_Deflecting):
 
     @classmethod
     def examples(cls) -> Sequence[Friction]:
-        """Return a linear one, and one of power 2 with numbers for each contact."""
+        """Return a law of power 1, and one of power 2 with parameters for each contact."""
         return cls(1e4, 0.3), cls([1e4, 2e4, 5e3], [0.3, 0.2, 0.4], 2, [0.0, 5e-6, -2e-5])
 
     @property
@@ -131,15 +151,15 @@ def _within(law: Any, most: Floats) -> None:
     if np.any(start > most * (1.0 + 1e-12)):
         where = f"{type(law).__name__}.deflection_start"
         needs = f"at most {float(np.max(most)):g} m in size"
-        why = "beyond it the contact slips already."
-        raise ModelError(where, law.deflection_start, needs, why, "leave it out.")
+        why = "at a larger deflection the contact slips already."
+        raise ModelError(where, law.deflection_start, needs, why, "leave it out to start at 0.")
 
 
 # ---- LuGre and the elasto-plastic model, with a Stribeck curve
 
 
 def _curve(v: Any, p: Any) -> Any:
-    """Return g and its derivative at a slip speed v >= 0."""
+    """Return the Stribeck curve g of `LuGre` and its derivative at a slip speed v >= 0."""
     power = p[POWER]
     x = v / p[SCALE]
     drop = (p[STATIC] - p[KINETIC]) * np.exp(-np.where(power == 1.0, x, x * x))
@@ -215,9 +235,15 @@ class _Bristles(_Deflecting):
     def __post_init__(self) -> None:
         super().__post_init__()
         if np.any(np.asarray(self.mu_static) < np.asarray(self.mu_kinetic)):
-            got, needs = f"{self.mu_static} below {self.mu_kinetic}", "mu_static >= mu_kinetic"
-            where, why = f"{type(self).__name__}.mu_static", "Stribeck's curve falls from rest."
-            raise ModelError(where, got, needs, why, "exchange them.")
+            got, needs = (
+                f"{self.mu_static} with mu_kinetic = {self.mu_kinetic}",
+                ("mu_static >= mu_kinetic"),
+            )
+            where, why = (
+                f"{type(self).__name__}.mu_static",
+                "the Stribeck curve decreases from the static to the kinetic coefficient.",
+            )
+            raise ModelError(where, got, needs, why, "exchange the two coefficients.")
         _within(self, np.asarray(self.mu_static) / np.asarray(self.sigma0))
 
     def fast_coefficient(self, n: int) -> Floats:
@@ -234,11 +260,11 @@ class _Bristles(_Deflecting):
         return np.where(gaussian, 5.0, 25.0) * self._spread("v_scale", n)
 
     def passive_below(self) -> float:
-        """Return (sigma1 (mu_s/mu_k - 1) - sigma2), at most 0 if the law is passive.
+        """Return sigma1 (mu_s / mu_k - 1) - sigma2 [s/m], at most 0 if the law is passive.
 
-        Bristles that are deflected beyond the level of the present speed can release more energy
-        than was stored,
-        w^2 (sigma1 (sigma0 |z| / g - 1) - sigma2) > |w| g (sigma0 z / g)^2, which cannot be if
+        A law is passive if it never releases more energy than was stored. Bristles deflected beyond
+        the steady deflection of the present speed release more if
+        w^2 (sigma1 (sigma0 |z| / g - 1) - sigma2) > |w| g (sigma0 z / g)^2. This is impossible if
         sigma1 (mu_static / mu_kinetic - 1) <= sigma2.
 
         Source: Barabanov, Ortega 2000, IEEE Trans. Autom. Control 45, 830.
@@ -281,7 +307,7 @@ class LuGre(_Bristles):
 
     @classmethod
     def examples(cls) -> Sequence[Friction]:
-        """Return the parameters of its paper, for a kilogram, and three different contacts."""
+        """Return the parameters of the source, for a mass of 1 kg, and three different contacts."""
         paper = cls(1e4, 31.6, 0.04, 0.15, 0.1, 1e-3)
         each = cls([1e4, 3e4, 1e3], 10.0, 0.1, [0.3, 0.2, 0.4], 0.2, 0.01, 1, [0.0, 1e-6, -1e-4])
         return paper, each
@@ -296,9 +322,9 @@ class LuGre(_Bristles):
 class ElastoPlastic(_Bristles):
     """The elasto-plastic law of Dupont et al.: LuGre without creep below an elastic deflection.
 
-    dz/dt = w (1 - alpha(z, w) sigma0 z sgn(w) / g(w)). alpha is 0 where |z| is below
-    `elastic_share` of the deflection of steady slip, 1 beyond it, half a sine between, and 0
-    on unloading.
+    dz/dt = w (1 - alpha(z, w) sigma0 z sgn(w) / g(w)). On loading, alpha is 0 where |z| is below
+    the elastic deflection `elastic_share` mu_kinetic / sigma0, 1 beyond the deflection of steady
+    slip, and half a sine wave in between. On unloading alpha is 0.
 
     Parameters
     ----------
@@ -324,7 +350,7 @@ class ElastoPlastic(_Bristles):
 
     @classmethod
     def examples(cls) -> Sequence[Friction]:
-        """Return the parameters of LuGre's paper, and three different contacts."""
+        """Return the parameters of the LuGre paper, and three different contacts."""
         paper = cls(1e4, 31.6, 0.04, 0.15, 0.1, 1e-3)
         each = cls([1e4, 3e4, 1e3], 10.0, 0.1, [0.3, 0.2, 0.4], 0.2, 0.01, 1, [0.5, 0.7, 0.9])
         return paper, each
@@ -374,7 +400,7 @@ class BoucWen(_Deflecting):
     sigma0 : stiffness over the normal force [1/m], a number or one per contact
     a : dz/dw at z = 0 [1]
     beta, gamma : shape of the loop [1/m^power]; |gamma| <= beta, or a loop creates energy
-    power : 1 or 2; larger ones approach a spring with a Coulomb slider
+    power : 1 or 2; larger powers would approach a spring with a Coulomb slider
     deflection_start : initial z [m]
 
     Source: Bouc 1967; Wen 1976, J. Eng. Mech. Div. 102, 249; Erlicher, Point 2004 for |gamma|.
@@ -384,18 +410,24 @@ class BoucWen(_Deflecting):
     n_switch: ClassVar[int] = 2
 
     sigma0: Annotated[Numbers, _STIFFNESS]
-    a: Annotated[Numbers, Positive("1", "slip deflects contacts.", _TRY, per="contact")]
-    beta: Annotated[Numbers, Positive("1/m^power", "contacts yield.", _TRY, per="contact")]
-    gamma: Annotated[Numbers, Finite("1/m^power", "it shapes the loop.", _TRY, per="contact")]
+    a: Annotated[
+        Numbers, Positive("1", "the deflection grows with slip: dz/dw = a.", _TRY, per="contact")
+    ]
+    beta: Annotated[
+        Numbers, Positive("1/m^power", "it limits the deflection in slip.", _TRY, per="contact")
+    ]
+    gamma: Annotated[
+        Numbers, Finite("1/m^power", "it shapes the hysteresis loop.", _TRY, per="contact")
+    ]
     power: Annotated[float, _POWER] = 1.0
     deflection_start: Annotated[Numbers, _START] = 0.0
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if np.any(np.abs(np.asarray(self.gamma)) > np.asarray(self.beta)):
-            got, needs = f"{self.gamma} beside beta = {self.beta}", "|gamma| <= beta"
-            why = "a small loop of such contacts gives back more energy than it took."
-            try_ = "gamma = beta makes unloading elastic, gamma = 0 is the plainest."
+            got, needs = f"{self.gamma} with beta = {self.beta}", "|gamma| <= beta"
+            why = "otherwise a small cycle of slip gives back more energy than it took."
+            try_ = "give gamma = 0, or gamma = beta for elastic unloading."
             raise ModelError("BoucWen.gamma", got, needs, why, try_)
         if np.any(np.asarray(self.beta) + np.asarray(self.gamma) <= 0.0):
             got, needs = f"beta = {self.beta}, gamma = {self.gamma}", "beta + gamma > 0"
@@ -406,7 +438,7 @@ class BoucWen(_Deflecting):
 
     @classmethod
     def examples(cls) -> Sequence[Friction]:
-        """Return one of power 1, and three contacts of power 2."""
+        """Return a law of power 1, and a law of power 2 with parameters of three contacts."""
         one = cls(1e4, 1.0, 2e4, 1e4)
         return one, cls([1e4, 5e3, 2e4], 0.9, 1e9, [1e9, 0.0, -5e8], 2, [0.0, 1e-5, -2e-5])
 

@@ -32,15 +32,22 @@ Floats = npt.NDArray[np.float64]
 # codes of the evolution laws in kernels
 AGEING, SLIP = 0, 1
 
-_WHY, _TRY = "friction of cells is made of it.", "leave it out."
-_LAW = Part("it says how contacts age.", _TRY, "AgeingLaw(...) or SlipLaw(...)")
-_AGE = Positive("s", "contacts are so old at the start.", _TRY, per="mass")
-_VISCOUS = NonNegative("s/m", "waves carry energy away.", _TRY, per="mass")
+_WHY, _TRY = (
+    "the friction coefficient of every cell depends on it.",
+    "leave it out for the default.",
+)
+_LAW = Part(
+    "the evolution law gives the rate of the state theta.", _TRY, "AgeingLaw(...) or SlipLaw(...)"
+)
+_AGE = Positive("s", "it is the age theta of the contacts at the start.", _TRY, per="mass")
+_VISCOUS = NonNegative("s/m", "negative radiation damping would create energy.", _TRY, per="mass")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RateAndState(Declared):
-    """Base class of the two laws, which differ in the evolution of the state.
+    """Base class of the two laws, which differ in the evolution of the state theta.
+
+    A cell is an element of a fault, or a contact; its parameters may differ from those of others.
 
     Parameters
     ----------
@@ -60,8 +67,12 @@ class RateAndState(Declared):
     b: Annotated[Numbers, NonNegative("1", _WHY, _TRY, per="cell")] = 0.015
     length: Annotated[Numbers, Positive("m", _WHY, _TRY, per="cell")] = 1e-5
     mu0: Annotated[Numbers, Positive("1", _WHY, _TRY, per="cell")] = 0.6
-    speed0: Annotated[float, Positive("m/s", "speeds are counted from it.", "give 1e-6.")] = 1e-6
-    regularised: Annotated[bool, Flag("mu is one form or the other.", _TRY)] = True
+    speed0: Annotated[
+        float, Positive("m/s", "mu0 is the coefficient at this slip speed.", "give 1e-6.")
+    ] = 1e-6
+    regularised: Annotated[
+        bool, Flag("mu has the form with arsinh (True) or with ln V (False).", _TRY)
+    ] = True
 
     def spread(self, n: int) -> dict[str, Floats]:
         """Return a, b, length and mu0 as (n,) arrays for n cells.
@@ -75,7 +86,7 @@ class RateAndState(Declared):
             values = np.asarray(getattr(self, field), dtype=np.float64)
             if values.ndim and values.size != n:
                 got, needs = f"{values.size} numbers", f"one number, or one per cell: {n}"
-                where, why = f"{type(self).__name__}.{field}", "every cell has its own."
+                where, why = f"{type(self).__name__}.{field}", "every cell has its own value."
                 raise ModelError(where, got, needs, why, "give one number.")
             found[field] = np.full(n, values) if values.ndim == 0 else values.copy()
         return found
@@ -264,7 +275,7 @@ class RateAndStateFriction(ForceLaw):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not self.law.regularised:
-            why = "with inertia contacts come to rest and turn round, where ln V has no value."
+            why = "with inertia the slip rate passes zero, where ln V is not defined."
             where = "RateAndStateFriction.law.regularised"
             raise ModelError(where, False, "True", why, "leave it out.")
 

@@ -1,8 +1,8 @@
 """Return map of friction with a penalty: the tangential traction from gap and slip history.
 
-Elastic predictor: in stick the traction is penalty times (tangential gap - slip). Corrector: if it
-exceeds the threshold, the slip grows until the traction equals the threshold. The function returns
-the new history; the caller commits it.
+Elastic predictor: in stick the traction is penalty times (tangential gap - slip). Corrector: if the
+traction exceeds the sliding threshold, the slip grows until the two are equal. `return_map` returns
+the new slip, the history of the next step; the caller stores it when the step is accepted.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Tangential(NamedTuple):
         partner, its negative on the moving body
     slip : new slip, the history of the next step [m], (n, d)
     increment : slip of this step [m], (n, d)
-    slides : whether a point slides, (n,)
+    slides : True for points that slide, (n,)
     dissipation : traction times increment [J/m^2], (n,); negative only for a point
         in stick that `held` sets to slip
     by_tangential_gap : d traction / d tangential gap [Pa/m], (n, d, d)
@@ -180,7 +180,7 @@ def _checked(
             "gaps, slips or thresholds that are not finite, or a negative threshold",
             "finite numbers, thresholds >= 0 [Pa]",
             "a negative threshold would push the body along and create energy.",
-            "look at the gaps that the friction law was given.",
+            "check the gaps at which the friction law was evaluated.",
         )
     eps = number(
         "return_map.penalty",

@@ -1,7 +1,8 @@
 """Regularised signs: friction without stick, for comparison with the set-valued law.
 
-A contact under a regularised law creeps with v ~ eps R / sqrt((mu N)^2 - R^2) where a set-valued
-one sticks.
+Where a contact under the set-valued law sticks with the force R < mu N, one under the square-root
+sign of width eps creeps with the slip rate v = eps R / sqrt((mu N)^2 - R^2). `RegularizedTheta` and
+smoothed Filippov flows use these signs.
 """
 
 from __future__ import annotations

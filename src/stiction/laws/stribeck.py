@@ -1,4 +1,8 @@
-"""Friction laws of tribology: the Stribeck curve, and ageing of contacts in stick."""
+"""Set-valued friction laws of tribology: the Stribeck curve, and ageing of contacts in stick.
+
+`Stribeck` has no state. `AgeingCoulomb` and `RestingCoulomb` have one: the age of the contacts, or
+the duration of stick; `ThetaStepper` integrates it.
+"""
 
 from __future__ import annotations
 
@@ -22,14 +26,19 @@ Floats = npt.NDArray[np.float64]
 # exponent of the smallest number
 _LEAST = -700.0
 
-_TRY, _WHY_MU = "give one number.", "it is a coefficient of friction, which takes energy out."
+_TRY, _WHY_MU = (
+    "give one number for all contacts, or one per contact.",
+    "a negative coefficient of friction would create energy.",
+)
 _MU = NonNegative("1", _WHY_MU, _TRY, per="contact")
-_V_SCALE = Positive("m/s", "friction falls over this slip speed.", _TRY, per="contact")
-_VISCOUS = NonNegative("s/m", "a film resists more when it is faster.", _TRY, per="contact")
-_WHY_POWER = "other powers have no Taylor series at zero speed."
-_POWER = Choice((1.0, 2.0), _WHY_POWER, "give 2.")
-_GROWTH = NonNegative("1", "contacts do not weaken in stick.", _TRY, per="contact")
-_TIME = Positive("s", "a logarithm needs a time scale.", _TRY, per="contact")
+_V_SCALE = Positive(
+    "m/s", "friction decreases over this slip speed; zero would be a jump.", _TRY, per="contact"
+)
+_VISCOUS = NonNegative("s/m", "negative viscous friction would create energy.", _TRY, per="contact")
+_WHY_POWER = "a fractional power of |v| has no Taylor series at zero speed."
+_POWER = Choice((1.0, 2.0), _WHY_POWER, "give 2 for the Gaussian curve, 1 for the exponential one.")
+_GROWTH = NonNegative("1", "contacts in stick do not weaken with time.", _TRY, per="contact")
+_TIME = Positive("s", "the coefficient grows with ln(1 + age / time).", _TRY, per="contact")
 _RESTED = NonNegative("s", "it is the age of the contacts at the start.", _TRY, per="contact")
 
 # indices of the parameters in formulas
@@ -100,9 +109,12 @@ class Stribeck(Friction):
     def __post_init__(self) -> None:
         super().__post_init__()
         if np.any(np.asarray(self.mu_static) < np.asarray(self.mu_kinetic)):
-            got, needs = f"{self.mu_static} below {self.mu_kinetic}", "mu_static >= mu_kinetic"
-            why = "the Stribeck curve decreases from the static coefficient."
-            raise ModelError("Stribeck.mu_static", got, needs, why, "exchange them.")
+            got, needs = (
+                f"{self.mu_static} with mu_kinetic = {self.mu_kinetic}",
+                ("mu_static >= mu_kinetic"),
+            )
+            why = "the Stribeck curve decreases from the static to the kinetic coefficient."
+            raise ModelError("Stribeck.mu_static", got, needs, why, "exchange the coefficients.")
 
     @classmethod
     def examples(cls) -> Sequence[Friction]:
@@ -180,7 +192,9 @@ class AgeingCoulomb(Friction):
     mu_fresh: Annotated[Numbers, _MU]
     growth: Annotated[Numbers, _GROWTH]
     time: Annotated[Numbers, _TIME]
-    length: Annotated[Numbers, Positive("m", "slip renews contacts.", _TRY, per="contact")]
+    length: Annotated[
+        Numbers, Positive("m", "contacts are renewed over this slip.", _TRY, per="contact")
+    ]
     age_start: Annotated[Numbers, _RESTED] = 0.0
 
     @classmethod
@@ -270,9 +284,12 @@ class RestingCoulomb(Friction):
     def __post_init__(self) -> None:
         super().__post_init__()
         if np.any(np.asarray(self.mu_held) < np.asarray(self.mu_kinetic)):
-            got, needs = f"{self.mu_held} below {self.mu_kinetic}", "mu_held >= mu_kinetic"
+            got, needs = (
+                f"{self.mu_held} with mu_kinetic = {self.mu_kinetic}",
+                ("mu_held >= mu_kinetic"),
+            )
             why = "the static coefficient is at least the kinetic one."
-            raise ModelError("RestingCoulomb.mu_held", got, needs, why, "exchange them.")
+            raise ModelError("RestingCoulomb.mu_held", got, needs, why, "exchange the two values.")
 
     @classmethod
     def examples(cls) -> Sequence[Friction]:

@@ -1,7 +1,8 @@
 """Tyre laws: lateral force and aligning moment of a rolling wheel as functions of slip.
 
-Angles are slip angles: tan(phi) is lateral over rolling velocity. Laws are odd in the angle
-and have no state; `stiction.switching.wheel.dynamic_tyre` has the dynamic tyre.
+Angles are slip angles phi: tan(phi) = h / |g|, with the lateral velocity h and the rolling velocity
+g of the wheel. Laws are odd in the angle and have no state; the dynamic tyre is in
+`stiction.switching.wheel.dynamic_tyre`. The wheel on a turntable uses these laws.
 """
 
 from __future__ import annotations
@@ -21,20 +22,24 @@ __all__ = ["Pacejka", "SimplifiedTyre", "StretchedString", "TyreLaw"]
 
 Floats = npt.NDArray[np.float64]
 
-_TRY_STRING = "see the class."
-_STIFFNESS = Positive("N/m^2", "a tyre that does not resist needs no law.", _TRY_STRING)
-_PRESSURE = Positive("N/m", "without friction nothing holds the tread.", _TRY_STRING)
+_TRY_STRING = "see help(stiction.laws.StretchedString)."
+_STIFFNESS = Positive("N/m^2", "the tread is held laterally by this stiffness.", _TRY_STRING)
+_PRESSURE = Positive("N/m", "without friction the tread carries no lateral force.", _TRY_STRING)
 _KINETIC_RATIO = Positive(
     "1",
-    "a tread that slips cannot carry more than one about to slip.",
+    "the tread in slip carries at most the largest pressure in stick.",
     "give 1 for friction without a drop.",
     most=1.0,
     needs="a number in (0, 1]",
 )
-_RELAXATION = NonNegative("m", "the string outside fades over this length.", _TRY_STRING)
+_RELAXATION = NonNegative(
+    "m", "the deflection of the string decays over this length outside the patch.", _TRY_STRING
+)
 _WHY_SIMPLIFIED = "the moment trails the force, and friction opposes slip."
 _TRY_SIMPLIFIED = "give a positive number; the sign of M comes from the rolling velocity."
-_FACTOR = Finite("", "the formula has four numbers.", "use Pacejka.fit_to(law.force) to find them.")
+_FACTOR = Finite(
+    "", "the formula has the factors B, C, D and E.", "use Pacejka.fit_to(law.force) to find them."
+)
 
 
 class TyreLaw(Declared, abc.ABC):
@@ -60,10 +65,11 @@ class TyreLaw(Declared, abc.ABC):
 class StretchedString(TyreLaw):
     """A tyre as a stretched string on a lateral foundation, with partial slip.
 
-    Material enters the contact patch at x = half_length, where the string outside pulls it
-    back over the length `relaxation`, and leaves at x = -half_length. In stick it follows
-    the ground, q = (a + sigma - x) tan(phi); where the pressure k q passes `max_pressure` it
-    slips, from there to the trailing edge, under the pressure rho delta.
+    The tread enters the contact patch at its leading edge x = half_length and leaves it at
+    x = -half_length. Outside the patch the deflection q of the string decays over the length
+    `relaxation`. In stick the tread follows the ground, q = (a + sigma - x) tan(phi). Where the
+    pressure k q passes `max_pressure` it slips, from there to the trailing edge, under the pressure
+    rho delta.
 
     Parameters
     ----------
@@ -89,7 +95,9 @@ class StretchedString(TyreLaw):
     max_pressure: Annotated[float, _PRESSURE]
     kinetic_ratio: Annotated[float, _KINETIC_RATIO]
     relaxation: Annotated[float, _RELAXATION]
-    half_length: Annotated[float, Positive("m", "the patch has a length.", _TRY_STRING)]
+    half_length: Annotated[
+        float, Positive("m", "it is half the length of the contact patch.", _TRY_STRING)
+    ]
 
     @property
     def onset_angle(self) -> float:
@@ -200,10 +208,10 @@ class StretchedString(TyreLaw):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SimplifiedTyre(TyreLaw):
-    """The tyre of the wheel on a turntable: with a jump in place of the steep rise at zero.
+    """The tyre of the wheel on a turntable: a jump at zero replaces the steep rise of the string.
 
-    It is the string with k = delta = 1 / (3 kappa), rho = 2/3, sigma = 0, a = 3 kappa, of
-    which the angles between psi0 = arccot(6 kappa) and pi/2 are stretched over 0 to pi/2.
+    It is the string with k = delta = 1 / (3 kappa), rho = 2/3, sigma = 0 and a = 3 kappa. Its
+    angles from psi0 = arccot(6 kappa) to pi/2 are mapped linearly to the range 0 to pi/2.
 
     Parameters
     ----------
@@ -214,8 +222,8 @@ class SimplifiedTyre(TyreLaw):
     -----
     As h -> 0 with g != 0: abs(F) -> mu, abs(M) -> mu kappa. As g -> 0 with h != 0:
     abs(F) -> 4 mu / 3, M -> 0. So abs(F) lies in [mu, 4 mu / 3] and grows with slip. F has
-    a kink in g at g = 0 and M has none. On h = 0 the law is a set and the methods return its
-    middle, zero; at h = g = 0 the limit depends on the direction.
+    a kink in g at g = 0 and M has none. On h = 0 the law is set-valued, and the methods return the
+    middle of the set, zero; at h = g = 0 the limit depends on the direction.
 
     Source: Szalai, Jeffrey 2014, (6), (7); formulas sheet, section 2.
     Verified by: tests/unit/laws/test_tyre.py::test_simplified_limits
@@ -355,12 +363,12 @@ def _magic(tan: Floats, b: float, c: float, d: float, e: float) -> Floats:
 
 
 def _halves(slip_angle: npt.ArrayLike) -> tuple[Floats, Floats]:
-    """Return |phi| and sgn(phi); raise ModelError for angles that are none."""
+    """Return |phi| and sgn(phi); raise ModelError for angles that are NaN or beyond pi/2."""
     phi = np.asarray(slip_angle, dtype=np.float64)
     if not np.all(np.abs(phi) <= 0.5 * np.pi):
         raise ModelError(
             "slip_angle",
-            "an angle beyond a right one, or NaN",
+            "an angle that is NaN or larger than pi/2 in size",
             "angles from -pi/2 to pi/2 [rad]",
             "a wheel that rolls backwards has its leading edge at the other end.",
             "use the angle arctan2(h, |g|), and the sign of g on the moment.",

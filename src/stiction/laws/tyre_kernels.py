@@ -31,8 +31,8 @@ def simplified(side: float, h: float, g: float, kappa: float, mu: float) -> tupl
     kappa : moment at h = 0 over the force there, > 0 [m]
     mu : force at h = 0 [N]
 
-    Source: formulas sheet of the wheel paper, section 2; its equations (6), (7) lack nothing
-    but the continuation.
+    Source: formulas sheet of the wheel paper, section 2, equations (6), (7); the continuation
+    beyond h = 0 is added here.
     Verified by: tests/unit/laws/test_tyre.py::test_kernel_is_the_law
     """
     psi0 = math.atan(1.0 / (6.0 * kappa))

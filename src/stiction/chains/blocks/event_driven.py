@@ -1,7 +1,9 @@
-"""Members of a study of chains: many chains that differ in a few numbers, solved in one call.
+"""Event-driven solution of a block: many chains that differ in a few numbers, in one kernel call.
 
-They are integrated by the kernels of `EventDriven`. A member that cannot be solved here is repeated
-as a single run.
+Each chain of the block, a member, is integrated by the kernels of a single run of `EventDriven`.
+This module prepares their arrays, audits the results and names them; the loop over members is in
+`event_driven_kernels`. A member that cannot be solved here is repeated as a single run. Sweeps call
+`blocks_of` through `EventDriven.blocks`.
 """
 
 from __future__ import annotations
@@ -33,7 +35,7 @@ __all__ = ["blocks_of"]
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
 
-# for longer chains the time of kernels dominates, and a block gains nothing
+# in longer chains the kernels take most of the time of a single run, so a block gains nothing
 _MOST_MASSES = 100
 # longer runs are left to single runs, which stop early if they progress too slowly
 _MOST_STEPS = 10_000
@@ -51,9 +53,9 @@ def blocks_of(
     paths: Sequence[Path],
     names: Sequence[str],
 ) -> Solve | None:
-    """Return a solver of many chains that differ at `paths`; None if they need single runs.
+    """Return a function that solves chains that differ at `paths`; None if they need single runs.
 
-    The numbers are those of `solve_event_driven`, to the last bit.
+    Its results equal those of `solve_event_driven` to the last bit.
 
     Parameters
     ----------
@@ -69,7 +71,7 @@ def blocks_of(
     plain = segments.function is None and request.save.size == 2 and request.checkpoint is None
     if not (usual and plain and fits(chain, paths)) or mode() == "plain":
         return None
-    # a replay skips intervals with a jump of the load
+    # the replay, a second integration that verifies the run, cannot cross a jump of the load
     if jumps_of(segments.time).size:
         return None
     check_load(chain.load, request.t_start)
@@ -156,7 +158,7 @@ class _MemberSolver:
 
 
 def _members(stack: Stack) -> Members:
-    """Return the arguments of kernels, by the formulas of single runs.
+    """Return the arrays of the chains that kernels read, by the formulas of single runs.
 
     `rate` is a bound of the fastest frequency plus the fastest decay rate, by Gershgorin's theorem
     for M^-1 K and M^-1 C; `response` is 1 / (sqrt(k/m) + c/m) of the links at each mass.

@@ -1,7 +1,9 @@
 """Event-driven integration of many chains, one after the other, in one call.
 
-Each chain is integrated by the kernels of a single run, with the same bits. Chains that need
-several calls of these kernels, or that graze under friction with a jump, are left to single runs.
+Each chain is integrated by the kernels of a single run (`event_driven.step_kernels`), so that the
+results agree to the last bit. A chain is left to a single run if it needs several calls of these
+kernels, or if its slip rate or stick force grazes its threshold under friction with a jump. The
+caller is `blocks.event_driven`.
 """
 
 from __future__ import annotations
@@ -64,9 +66,10 @@ class Records(NamedTuple):
     onset : (m, n) time of the first onset of slip of each mass, NaN for none
     stop_state : (m, n + 1) displacements [m] in which all masses stick up to the end, and last the
         time [s]; NaN if a mass slips at the end
-    kinds : (m,) numbers of events
-    counts : (m, 3) steps, expansions, grazings
-    replayed : (m, 2) largest difference of the replay, and its limit; zero without a replay
+    kinds : (m,) numbers of events of each kind
+    counts : (m, 3) steps, series expansions, grazings
+    replayed : (m, 2) largest difference between the run and its replay, a second integration that
+        verifies it, and the limit of this difference; zero without a replay
     """
 
     done: npt.NDArray[np.int8]
@@ -95,7 +98,7 @@ def solve_motions(
 
     Parameters
     ----------
-    p : numbers that the chains have in common; the others are not read
+    p : numbers that the chains have in common; numbers that differ are read from `members`
     state, events, s, replay_work : work arrays of one chain
     span : start and end [s]
     most : steps and events beyond which a chain is left to a single run

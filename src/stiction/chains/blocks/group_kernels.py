@@ -6,8 +6,9 @@ over the chains of a group is innermost and has no dependence between its iterat
 compiler vectorises it without reordering a sum. A chain with a mode change is left to the kernels
 of one chain.
 
-The chains are on a surface at rest. Every number of a chain is a column of `WIDTH` chains. Offsets
-of columns are constants, so that the compiler knows that two columns do not overlap.
+The surface is at rest. Each quantity is stored as a column: a vector of `WIDTH` values, one per
+chain of the group. Offsets of columns are constants, so that the compiler knows that two columns do
+not overlap. The caller is `theta_kernels`.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ __all__ = [
 
 Floats = npt.NDArray[np.float64]
 
-# chains of a group: more would not fit into the first-level cache
+# number of chains in a group: more would not fit into the first-level cache
 WIDTH = 32
 # bytes of a cache line
 LINE = 64
@@ -49,9 +50,10 @@ _C = TypeVar("_C", bound=Struct)
 
 
 class MassColumns(Struct):
-    """Numbers of mass i, or of the link on its left, of each chain: the rows of `f`, and the mode.
+    """Quantities of mass i, or of the link on its left, of each chain.
 
-    The order is that of `System`, `Masses`, `Motion` and `Trial`.
+    The fields are the rows of the array `f` of a single run, in the order of the structures
+    `System`, `Masses`, `Motion` and `Trial` (`theta.state`), and last the mode.
     """
 
     excess: Column
@@ -91,13 +93,13 @@ class MassColumns(Struct):
 
 
 class ChainColumns(Struct):
-    """Numbers of each chain: the first fields of `Progress`, the load, and one step.
+    """Quantities of each chain: the first fields of `Progress`, the load, and sums of one step.
 
     segment_*, ends : segment of the load, and its end [s]
-    new_load, pull : the load at the end of the step, and its value at theta [N]
+    new_load, pull : load at the end of the step, and its weighted mean at theta [N]
     fits : 1 if no mode changes in the step, else 0
-    size : sum of squared slips
-    step_* : sums of `theta.step_kernels.Sums` over the masses
+    size : sum of squared slip rates at theta [m^2/s^2]
+    step_* : sums over the masses, as in `theta.step_kernels.Sums`
     """
 
     load: Column
@@ -156,7 +158,8 @@ class Group(NamedTuple):
     masses : (n + 2,) an element for each mass, and a fixed mass at both ends as a wall
     chains : (1,)
     sines : (sines,)
-    of_masses, of_chains : (n + 2, fields, WIDTH), (fields, WIDTH) the same numbers by position
+    of_masses, of_chains : views of the same numbers as arrays, (n + 2, fields, WIDTH) and
+        (fields, WIDTH)
     """
 
     masses: Table[MassColumns]
@@ -187,7 +190,7 @@ def _aligned(columns: type[_C], rows: int) -> Table[_C]:
 
 @kernel
 def enter_member(group: Group, j: int, work: Work, progress: Floats) -> None:
-    """Copy the state of a chain to member j; `progress` has its numbers by position."""
+    """Copy the state of a chain to member j; `progress` holds the fields of `Progress` in order."""
     segments, sines, f, m, now = work.segments, work.sines, work.f, work.m, work.progress[0]
     # column j of every mass
     for i in range(f.shape[1]):
@@ -197,7 +200,7 @@ def enter_member(group: Group, j: int, work: Work, progress: Floats) -> None:
     for k in range(OF_PROGRESS):
         group.of_chains[k, j] = progress[k]
     chain, segment, after = group.chains[0], segments[now.piece], now.piece + 1
-    # initial value at theta, exact for a constant load
+    # load at theta before the first step; exact for a constant load, which is not evaluated again
     chain.pull[j] = chain.new_load[j] = now.load
     chain.segment_time[j], chain.segment_offset[j] = segment.time, segment.offset
     chain.segment_rate[j] = segment.rate
@@ -246,9 +249,11 @@ def pull_group(p: Problem, group: Group, t: float) -> None:
 
 @kernel(inline=True)
 def solve_group(p: Problem, group: Group, t: float) -> int:
-    """Solve for the slip rates with given modes; return the number of chains they do not fit.
+    """Solve a step with unchanged modes; return the number of chains in which a mode changes.
 
-    Column `fits` is 1 for the others: no mode changes.
+    The unknowns are the slip rates at theta, which solve a tridiagonal system. The modes persist if
+    the solution satisfies complementarity: |drive| within the static bound in stick, and slip in
+    the direction of the mode otherwise. Column `fits` is 1 for these chains and 0 for the others.
 
     Source: `forward_substitution` of `theta.active_set_kernels` and `modes_persist` of
     `theta.unchanged_kernels`.
@@ -277,7 +282,8 @@ def solve_group(p: Problem, group: Group, t: float) -> int:
             here.solution[j] = (here.solution[j] + behind) * here.inverse[j]
             chain.size[j] += here.solution[j] * here.solution[j]
     for j in range(WIDTH):
-        # a chain whose load segment ends in this step, or that overflows, makes it singly
+        # a chain is left to the kernels of one chain if its load segment ends in this step, or if
+        # its slip rates overflow
         chain.fits[j] = 1.0 if (chain.ends[j] > t) & (chain.size[j] < LARGEST) else 0.0
     for i in range(1, n + 1):
         left, here, right = group.masses[i - 1], group.masses[i], group.masses[i + 1]
@@ -288,7 +294,7 @@ def solve_group(p: Problem, group: Group, t: float) -> int:
             drive += right.coupling[j] * right.solution[j]
             here.friction[j] = -drive if stuck else -mode * here.resistance[j]
             fits = (stuck & (abs(drive) <= here.hold[j])) | (mode * here.solution[j] > 0.0)
-            # as `modes_persist` does: the velocity at the end of the step has not passed zero
+            # as in `modes_persist`: the velocity at the end of the step has not passed zero
             if p.jump:
                 end = here.solution[j] - (1.0 - p.theta) * here.slip_rate[j]
                 fits = fits & (stuck | (mode * end > 0.0))
@@ -333,7 +339,8 @@ def slide(p: Problem, here: MassColumns, chain: ChainColumns) -> None:
         # velocity change: v_theta = u + theta du
         du = (w - here.slip_rate[j]) * p.rate
         u = here.slip_rate[j] + du
-        # a stuck mass gets zero velocity; its kinetic energy counts as numerical dissipation
+        # the velocity of a stuck mass is set to zero; the kinetic energy that this removes counts
+        # as numerical dissipation
         ringing = u if stuck else 0.0
         u = 0.0 if stuck else u
         here.slip_rate[j] = u

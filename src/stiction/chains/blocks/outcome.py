@@ -1,7 +1,8 @@
-"""Audit, ledger and quantities of many chains at once.
+"""Audit, ledger and quantities of many chains at once, from the arrays of their kernels.
 
-Operations and their order are those of one run (`chains.outcome`, `event_driven.losses`,
-`core.ledger`), so that the numbers agree bit by bit.
+The operations and their order are those of one run (`chains.outcome`, `event_driven.losses`,
+`core.ledger`), so that the results agree to the last bit. The callers are `blocks.event_driven` and
+`blocks.theta`.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ def named(chain: Chain, names: Sequence[str], stats: Sequence[str]) -> bool:
 
 
 def in_parts(stack: Stack | None, size: int, solve: Callable[[Stack], Block], m: int) -> Block:
-    """Return the results of m chains, solved `size` at a time; none is valid without a stack."""
+    """Return the results of m chains, solved `size` at a time; without a stack none is valid."""
     if stack is None:
         none = np.zeros(m, bool)
         return Block(none, none, none, none, {})
@@ -81,11 +82,12 @@ class Outcomes:
     x, v, mode, friction : (m, samples, n) saved states
     onset : (m, n) first slips [s], NaN for none
     stop : (m,) time from which all masses stick for good [s]; NaN if they do not
-    kinds : (m,) numbers of events
+    kinds : (m,) numbers of events of each kind
     energy : the ledger
-    given : (m,) heat that friction returned in all steps [J]
+    given : (m,) energy that friction returned to the masses in all steps [J]
     stats : counts of work, (m,) each
-    replayed : (m, 2) largest difference of the replay, and its limit; None without a replay
+    replayed : (m, 2) largest difference between the run and its replay, and the limit of this
+        difference; None without a replay
     """
 
     stack: Stack
@@ -110,7 +112,8 @@ class Outcomes:
     def lines(self) -> list[Line]:
         """Return the lines of the audit of event-driven runs.
 
-        A chain fails here also if a single run would apply a second, weaker test.
+        Where a single run would apply a second, weaker test, a chain fails here and is repeated as
+        a single run.
         """
         e = self.energy
         ratio = stick_ratios(self.friction, self.mode, self.stack.stick_bound[:, None])
@@ -124,7 +127,7 @@ class Outcomes:
         return lines
 
     def block(self, lines: Sequence[Line], valid: Flags, events: Ints, reached: Floats) -> Block:
-        """Return the block; a member is valid if it was and passes every audit line."""
+        """Return the block; of the members `valid` those stay valid that pass every audit line."""
         results = self.results()
         for line in lines:
             results[f"audit.{line.check}"] = np.asarray(line.value, dtype=np.float64)

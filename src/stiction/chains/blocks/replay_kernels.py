@@ -1,6 +1,8 @@
-"""Replay of one of many event-driven runs, by the kernels of `chains.replay`.
+"""Replay of one member of a block of event-driven runs: integrate it again and compare.
 
-The same verification as `replay.compare`, for friction independent of the slip rate.
+The motion between events is integrated by Chebyshev polynomials (`replay.kernels`) instead of
+Taylor series, and compared with the states of the run. The verification is that of
+`replay.compare`, for friction independent of the slip rate. The caller is `event_driven_kernels`.
 """
 
 from __future__ import annotations
@@ -72,9 +74,9 @@ class ReplayWork(NamedTuple):
 def replay(
     p: Problem, state: State, saved: Saved, events: Events, k: ReplayWork, replayed: Floats, b: int
 ) -> None:
-    """Write the largest difference of the replay and its limit to `replayed[b]`.
+    """Write the largest difference between run and replay, and its limit, to `replayed[b]`.
 
-    Infinite if events and mode changes do not match.
+    The difference is infinite if the recorded events and the mode changes do not match.
 
     Verified by: tests/unit/chains/blocks/test_event_driven.py::test_the_same_as_single_runs
     """
@@ -94,7 +96,8 @@ def replay(
         reach = 1.0
     unit = rate if rate != 0.0 else 1.0
     speed, place = _sizes(p, states, unit, k)
-    # intervals between states; a longer one would need a polynomial per radian
+    # intervals between states; the number of polynomials of an interval grows with its length in
+    # radians, so long ones are skipped
     count = 0
     for j in range(rows - 1):
         if (time[j + 1] - time[j]) * reach <= _LONGEST:
@@ -168,7 +171,7 @@ def _log(events: Events, k: ReplayWork, made: int) -> Log:
 
 @kernel
 def _worse(worst: float, values: Floats, kinds: int) -> float:
-    """Return the largest of these; infinity for NaN."""
+    """Return the largest of `worst` and the first `kinds` values; infinity if one is NaN."""
     for kind in range(kinds):
         value = values[kind, 0]
         if not value <= worst:
@@ -178,7 +181,7 @@ def _worse(worst: float, values: Floats, kinds: int) -> float:
 
 @kernel
 def _end_difference(end: Floats, goal: Floats, place: float, speed: float) -> float:
-    """Return the largest relative difference at the ends of intervals."""
+    """Return the largest difference at the ends of intervals, over the scales `place`, `speed`."""
     worst = 0.0
     for s in range(end.shape[0]):
         for i in range(end.shape[2]):

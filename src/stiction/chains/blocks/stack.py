@@ -1,4 +1,8 @@
-"""Arrays of many chains that differ in a few parameters, with a leading axis of members."""
+"""Arrays of many chains that differ in a few parameters, with a leading axis of members.
+
+A member is one of the chains. `stack_of` evaluates the derived arrays of `Chain` (masses, stick
+bounds, loads) for all members at once; `blocks.event_driven` and `blocks.theta` solve them.
+"""
 
 from __future__ import annotations
 
@@ -182,7 +186,12 @@ class Stack:
 
 
 def fits(chain: Chain, paths: Sequence[Path]) -> bool:
-    """Return whether chains that differ at these paths of fields can form a stack."""
+    """Return whether chains that differ in these fields can form a stack.
+
+    Parameters
+    ----------
+    paths : addresses of fields: ("stiffness",), ("mass", 2), ("law", "mu"), ("load", "rate")
+    """
     return type(chain) is Chain and all(_fits(chain, path) for path in paths)
 
 

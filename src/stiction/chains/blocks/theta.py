@@ -1,4 +1,9 @@
-"""Blocks of chains that `ThetaStepper` solves in one call, and their results."""
+"""Theta scheme for a block: many chains that differ in a few numbers, in one kernel call.
+
+This module prepares the arrays, audits the results and names them; the steps are in
+`theta_kernels`. A member that cannot be solved here is repeated as a single run. Sweeps call
+`blocks_of` through `ThetaStepper.blocks`.
+"""
 
 from __future__ import annotations
 
@@ -73,9 +78,9 @@ def blocks_of(
     paths: Sequence[Path],
     names: Sequence[str],
 ) -> Solve | None:
-    """Return a function that solves many chains that differ at `paths`; None if there is none.
+    """Return a function that solves chains that differ at `paths`; None if they need single runs.
 
-    The numbers are those of `solve_exactly`, to the last bit.
+    Its results equal those of `solve_exactly` to the last bit.
 
     Parameters
     ----------
@@ -116,7 +121,7 @@ def _solved(problem: Problem, method: ThetaStepper, request: Request, stack: Sta
 
 
 class _EnsembleRun:
-    """The run of an ensemble of chains: arrays, kernel call, results."""
+    """The run of an ensemble (all chains of one kernel call): arrays, kernel call, results."""
 
     def __init__(
         self, stack: Stack, problem: Problem, method: ThetaStepper, request: Request

@@ -1,7 +1,8 @@
 """Theta scheme for many chains in one call: vectorised steps with unchanged modes, others singly.
 
 A step in which no mode of a chain changes is made for a group of chains at once (`group_kernels`).
-A chain with a mode change makes that step by the kernels of a single chain.
+A chain with a mode change makes that step by the kernels of a single chain
+(`theta.exact_kernels`). The caller is `blocks.theta`.
 """
 
 from __future__ import annotations
@@ -55,7 +56,8 @@ class Ensemble(NamedTuple):
     stop_time : (m,) time from which all masses stick for good, else NaN
     seen_time, seen_modes : (m, n + 1), (m, 2, n + 1) the last event of each mass, as in
         `count_joined`
-    onset : (m, n + 1); kinds : (m,)
+    onset : (m, n + 1) time of the first slip of each mass [s], NaN for none
+    kinds : (m,) numbers of events of each kind
     values, changes : arrays for the events of one step
     """
 
@@ -116,7 +118,8 @@ def solve_steps(p: Problem, ensemble: Ensemble, group: Group) -> None:
                 bad = solve_group(p, group, t)
             if bad > 0 or last:
                 _leave(ensemble, group, first, members, step, last)
-            # members with a mode change were read before, so that moving them has no effect
+            # the states of members with a mode change are copied back before, so that the update
+            # of their columns has no effect
             if bad < WIDTH and not last:
                 move_group(p, group)
             if bad > 0 or last:
@@ -127,7 +130,7 @@ def solve_steps(p: Problem, ensemble: Ensemble, group: Group) -> None:
 def _leave(
     ensemble: Ensemble, group: Group, first: int, members: int, step: int, every: bool
 ) -> None:
-    """Read the state of members with a mode change in this step, or of all that run."""
+    """Copy back the states of members with a mode change in this step, or of all that run."""
     for j in range(members):
         b, chain = first + j, group.chains[0]
         chain.fits[j] = 0.0 if every else chain.fits[j]
@@ -178,7 +181,7 @@ def _one(p: Problem, ensemble: Ensemble, b: int) -> None:
         ensemble.onset[b],
         ensemble.kinds[b],
     )
-    # work arrays and factors of the new modes, which the member brings into its group
+    # work arrays and matrix factors of the new modes, copied to the group when the member returns
     prepare(p, f, m)
     if code == NOT_FINITE:
         ensemble.code[b] = LEFT

@@ -1,1 +1,1 @@
-"""Inside `EventDriven`: series of the motion, steps from event to event, records."""
+"""Implementation of `EventDriven`: Taylor series of the motion, event localisation, records."""

@@ -1,9 +1,10 @@
 """Event localisation within one step: the first root of all event functions, and grazings.
 
 Slip of mass i ends at a root of its slip rate; stick ends at a root of its reserve
-mu_s N_i -+ R_i. Both are polynomials in tau (`root_kernels`). Roots closer than rounding belong to
-one instant and are applied together. Grazing is no event except under a law with a jump, where the
-stick rule or a policy decides (`docs/decisions/07`).
+mu_s N_i -+ R_i. Both are polynomials in tau, the scaled time in the step (`root_kernels`). Roots
+closer than rounding belong to one instant and are applied together. Grazing is no event except
+under a law with a jump (mu_s > mu(0+)). There the mass sticks by the stick rule, unless a policy
+lets it slip (`docs/decisions/07`). The caller is `step_kernels`.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ Floats = npt.NDArray[np.float64]
 
 # rounding of a slip rate, as a fraction of the speeds and forces that compose it
 _ROUNDING = 3e-14
-# under a law with a jump, a drive this near to its static bound is recorded, relative to it
+# under a law with a jump, a drive within this fraction of its static bound is recorded as grazing
 _GRAZING_DISTANCE = 1e-9
 # a slip rate below zero for this long, in tau, exceeds rounding
 _LONG = 0.1
@@ -56,7 +57,8 @@ def first_events(
         i = s.active[a]
         root[i] = grazing[i] = undecided[i] = np.inf
         if mode[i] != 0:
-            # pass arrays, not tuples, while a bound may still exclude an event: tuples cost more
+            # up to the test that may exclude an event, arrays are passed one by one: passing whole
+            # tuples costs more
             length = slip_series(x, poly, i, mode[i], order, rate, belt)
             if lead[i] > 0 or not _stays_positive(poly, length, tau):
                 _stop_of(p, state, s, i, tau, t)
@@ -93,11 +95,12 @@ def _stop_of(p: Problem, state: State, s: Scratch, i: int, tau: float, t: float)
     poly, lead = s.poly, state.lead[i]
     size = slip_series(s.x, poly, i, state.mode[i], p.order, p.rate, p.belt)
     if lead > 0 and poly[lead] <= 0.0:
-        # a fitted force may contradict the decision; its coefficients below rounding are skipped
+        # a fitted force may contradict the decision of slip; coefficients below rounding are
+        # skipped
         lead = leading_zeros(poly, lead, size, tau)
         if lead == size:
             return
-    # divide by tau^lead: the zero at the start is no event
+    # divide by tau^lead: the root at the start of the step is no event
     size = scaled_terms(poly, lead, size, tau)
     if lead > 0 and stays_positive(poly, size):
         return
@@ -107,8 +110,8 @@ def _stop_of(p: Problem, state: State, s: Scratch, i: int, tau: float, t: float)
     low = _ROUNDING * speed_size(p, state.x, state.v, force, t + tau / p.rate, i)
     low += 4e-16 * abs(t) * p.rate * _total(poly, size)
     _localise(s, i, size, tau, low, low, state.band[i] == 1 or (lead == 0 and poly[1] < 0.0))
-    # within its error throughout, and not positive at either end of a long step: the mass has
-    # stopped
+    # the slip rate stays within its error, and is not positive at either end of a long step: the
+    # mass has stopped
     if s.undecided_from[i] == 0.0 and lead == 0 and tau >= _LONG:
         after = 0.0
         for k in range(size):
@@ -179,7 +182,7 @@ def _localise(
 
 @kernel
 def _undecided_time(c: Floats, size: int, at: float, low: float) -> float:
-    """Return half the time between the two roots that a grazing of depth `low` may have."""
+    """Return half the time, in tau, between the two roots of a grazing parabola of depth `low`."""
     bend, power = 0.0, 1.0
     for k in range(2, size):
         bend += k * (k - 1) * c[k] * power

@@ -48,15 +48,17 @@ def first_downcrossing(
 ) -> tuple[float, float, float]:
     """Return the first downward crossing of zero on [0, 1], a grazing before it, and a third point.
 
-    Each is NONE if absent. From the third point to the end the polynomial stays within its error.
+    Each is NONE if absent. From the third point to 1 the polynomial stays within its error, so that
+    its sign is undecided there.
 
     Parameters
     ----------
     c : (>= count,) coefficients by rising power
     count : number of coefficients
     work : (>= DEPTH + 1, >= count + 2) scratch space
-    low, high : it has crossed below -low, and is positive for certain above high; both > 0
-    above : whether it was above `high` before 0; matters if it begins below
+    low, high : error bounds, > 0: below -low the polynomial has certainly crossed zero, above high
+        it is certainly positive
+    above : whether it was above `high` before 0; read only if it starts at or below `high`
 
     Verified by: tests/unit/chains/event_driven/test_grazing.py::test_roots_and_grazing
     """
@@ -69,14 +71,14 @@ def first_downcrossing(
         c[0] = first
         if enters == NONE:
             return NONE, NONE, NONE
-    # value and slope where it enters the band (Horner), and a bound of |p''| on [0, 1]
+    # value and slope where p enters the band [-low, high] (Horner), and a bound of |p''| on [0, 1]
     value, slope, bend = 0.0, 0.0, 0.0
     for k in range(count - 1, -1, -1):
         slope = slope * enters + value
         value = value * enters + c[k]
         bend += k * (k - 1) * abs(c[k])
     if slope < 0.0 and slope * slope > 2.0 * bend * (low + max(value, high)):
-        # Taylor bound: with this slope its curvature cannot turn it before -low
+        # Taylor bound: with this slope p reaches -low before its curvature can turn it back
         return first_root(c, count, work) if first > 0.0 else 0.0, NONE, NONE
     return _near_double(c, count, work, low, high, enters, above)
 
@@ -85,7 +87,10 @@ def first_downcrossing(
 def _near_double(
     c: Floats, count: int, work: Floats, low: float, high: float, at: float, above: bool
 ) -> tuple[float, float, float]:
-    """Return the same if the polynomial enters the band below `high` at `at` with small slope."""
+    """Return the results of `first_downcrossing` near a double root.
+
+    The polynomial enters the band [-low, high] at `at` with a slope so small that it may turn back.
+    """
     # g: expanded about `at`; h: the same, with the rest of the step rescaled to [0, 1]
     g, h, d = c[:count].copy(), np.empty(count), np.empty(count)
     entered = at > 0.0

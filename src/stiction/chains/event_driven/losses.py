@@ -1,7 +1,8 @@
 """Losses of determinism at grazing events, and the audit of saved states.
 
-A slip rate grazes zero, or a stick force grazes the static bound, if it comes within its error and
-turns back. Under friction with a jump both continuations are then admissible.
+A slip rate grazes zero, or a stick force grazes the static bound, if it comes within its rounding
+error of the threshold and turns back. Under friction with a jump stick and slip are then both
+admissible. The caller is `event_driven.run`.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ coefficients x_k of the displacements in tau = omega (t - t0),
 
 with R_k of all forces but friction, mu_k of the friction coefficient, and sigma the direction of
 slip. Operations and their order are the same as there, so both results agree to the last bit. The
-loop over masses in Python would take 6.5 s for `burridge-knopoff`.
+loop over masses in Python would take 6.5 s for the scenario `burridge-knopoff`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ FIT = 7
 
 
 def _place(active: Ints, count: int) -> Place:
-    """Return the indices of the active masses, as a slice if they are neighbours."""
+    """Return the indices of the active masses, as a slice if these are consecutive."""
     if count > 0 and active[count - 1] - active[0] + 1 == count:
         return slice(int(active[0]), int(active[0]) + count)
     return active[:count].copy()

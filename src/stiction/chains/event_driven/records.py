@@ -97,7 +97,7 @@ def record_events(p: Problem, state: State, events: Events, t: float) -> None:
         events.left[sample] = friction_of(p, state.shown[i], drive, state.v[i + 1], i)
         events.right[sample] = friction_of(p, state.mode[i], drive, state.v[i + 1], i)
         now.events += 1
-        # the run has left the equilibrium, if any: report the next one
+        # an equilibrium reported before has ended, so that the next one is reported too
         now.rest_seen = 0
         state.shown[i] = state.mode[i]
 

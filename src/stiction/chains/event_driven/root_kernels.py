@@ -1,9 +1,9 @@
-"""Event functions of a mass as polynomials in tau, and their first roots.
+"""Event functions of a mass as polynomials in the scaled time tau of a step, and their first roots.
 
-The event function of a slipping mass is its slip rate, that of a stuck one the reserve
-mu_s N - |R|. At release the function starts at zero, so its leading coefficients are divided out
-before roots are computed. The theory is in `step_kernels`, the root finder in
-`numerics.event_localisation`.
+The event function of a slipping mass is its slip rate; that of a stuck mass is the reserve
+mu_s N - |R| of its stick force. Just after an event the function starts at zero; this root is
+divided out before the next one is computed. The root finder is in `numerics.event_localisation`.
+The callers are `event_kernels` and `step_kernels`.
 """
 
 from __future__ import annotations

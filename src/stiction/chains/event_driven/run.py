@@ -55,7 +55,8 @@ MOST_MASSES = 10_000
 _MASS_STEPS_PER_CALL = 300_000
 _GRAZING_SAMPLES = 64
 _TRACK_SAMPLES, _TRACK_NUMBERS = 2048, 200_000
-# a run ends if it would need this many times `max_steps`, estimated every so many steps
+# a run ends if it would need _TOO_MANY times `max_steps`; the estimate is made once in
+# _STEPS_PER_CHECK steps
 _TOO_MANY, _STEPS_PER_CHECK = 1e5, 10_000
 # a user's load is sampled on steps of at most this fraction of the time span
 _LONGEST_FIT = 0.005
@@ -98,7 +99,10 @@ def _refuse_policy(method: EventDriven) -> None:
 
 
 def refuse(chain: Chain, method: EventDriven, t_start: float) -> None:
-    """Raise ModelError for a chain or a law that sticks which the series cannot represent."""
+    """Raise ModelError if Taylor series cannot represent this chain, its law or its load.
+
+    The law must have a stick mode; laws without stick are solved by `Radau`.
+    """
     _refuse_policy(method)
     without_memory(
         chain.law,

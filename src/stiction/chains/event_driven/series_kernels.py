@@ -50,8 +50,8 @@ FIT = 7
 FIT_NODES = 0.5 * (1.0 - np.cos((2.0 * np.arange(FIT) + 1.0) * np.pi / (2.0 * FIT)))
 # points, none of them a node, at which the fit is compared with the function
 FIT_CHECKS = np.array([0.995, 0.06, 0.36, 0.64])
-# friction may vary steeply at the start of slip and at a stop, which lies just before the end of
-# a step that is shortened for it
+# friction may vary steeply at the start of slip and at a stop; 1 / 1.002 is the place of a stop in
+# a step that is shortened to end just beyond it
 MU_CHECKS = np.array([0.0, 0.06, 0.36, 0.64, 0.995, 1.0 / 1.002])
 FIT_WEIGHTS = np.linalg.inv(np.vander(FIT_NODES, FIT, increasing=True))
 
@@ -94,15 +94,14 @@ def expand(
     ----------
     active, count : indices of the masses whose series are not constant
     mode : (n,) -1, 0, 1
-    lead : (n,) number of leading zeros that the slip rate (or the reserve of a stuck mass)
-        is known to have; they are set exactly, not left to rounding (of a mass at rest: whether
-        its reserve begins at zero)
+    lead : (n,) number of leading coefficients of the slip rate that are known to be zero; they are
+        set to exactly zero, not left to rounding. Of a stuck mass: 1 if its reserve starts at zero
     s : series; x by (order + 1, n + 2), drive by (order + 1, n), load by (order + 1,); mu by
         (n, order + 1), of mu if it is fitted, and of e with mu = mu_k + (mu_s - mu_k) e(w) for a
         law with a recursion
     """
-    # local names for the arrays: an inner function copies a whole tuple at every call, which
-    # cost twenty times the arithmetic
+    # local names for the arrays: reading fields of the tuple in the loop costs twenty times the
+    # arithmetic, because every call of an inner function copies the whole tuple
     omega, x, mu, drive, load = p.rate, s.x, s.mu, s.drive, s.load
     share_of, fitted, rows, step = p.share_address, p.fitted, p.law_start, p.law_step
     link_k, link_c, weight, plate_k = p.link_k, p.link_c, p.load_vector, p.plate_k
@@ -148,7 +147,7 @@ def expand(
 def fit_forces(
     p: Problem, t: float, tau: float, active: Ints, count: int, mode: Ints, lead: Ints, s: Scratch
 ) -> float:
-    """Fit a user's load and mu(v) on a step of length tau; return the misfit near its end.
+    """Fit a user's load and mu(v) on a step of length tau; return the relative misfit.
 
     The fit of mu and the motion are iterated to a fixed point. Beyond a stop, mu is continued to
     negative slip rates by reflection, which is smooth enough to locate the stop; the step does not
@@ -316,7 +315,7 @@ def power_series(p: Problem, t: float, active: Ints, count: int, mode: Ints, s: 
             continue
         # friction power sigma N mu(w) w, with the coefficients of mu
         weight = mode[i] * p.normal[i]
-        # mu is `first` plus `factor` times a series: of the law, of a fit, or none
+        # mu is `first` plus `factor` times the series of the law or of a fit, if there is one
         if p.share_address != 0:
             terms, factor, first = order - 1, p.mu_static[i] - p.mu_kinetic[i], p.mu_kinetic[i]
         elif p.fitted:
@@ -326,8 +325,8 @@ def power_series(p: Problem, t: float, active: Ints, count: int, mode: Ints, s: 
         _friction_power(x, s.mu, heat, work, i, order, terms, weight, factor, first, p.belt / omega)
     if damped:
         for a in range(count):
-            # each active mass adds the link on its left; the last of a row of neighbours also
-            # adds the link on its right
+            # each active mass adds the damper on its left; the last of consecutive active masses
+            # also adds the damper on its right
             i = active[a]
             _link_power(x, s.viscous, i, order, p.link_c[i] * omega)
             if a == count - 1 or active[a + 1] != i + 1:

@@ -1,4 +1,8 @@
-"""Structures of an event-driven run: the problem, the state, samples, events and work arrays."""
+"""Structures of an event-driven run: the problem, the state, samples, events and work arrays.
+
+The kernels of this folder take them as arguments; `event_driven.run` creates them. In a step tau is
+the scaled time rate (t - t0). Arrays of masses with n + 2 columns have a ghost at both ends.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +26,8 @@ class Progress(Struct):
     time : [s]
     work, viscous : work of load, belt and plate, and heat of the dampers [J]
     tau, gap : length of the last fit and of the last step, in tau
-    given, given_time : heat that friction returned in steps [J], and the start of the first [s]
+    given, given_time : energy that friction returned to the masses [J], and the start of the first
+        step in which it did [s]
     piece : segment of the load
     saved, events, touch_rows : numbers of samples, of recorded events and of recorded grazings
     steps, expansions, touches : counts of steps, of expansions in series, and of all grazings
@@ -67,8 +72,18 @@ class Grazing(Struct):
 class Problem(NamedTuple):
     """Arrays and numbers of a chain and a method; units as in `Chain`.
 
-    `response` is 1 / (sqrt(k/m) + c/m) of the links at each mass [s]. At grazings between
-    `slip_after` and `slip_before` the mass slips.
+    link_k, link_c : (n + 1,) stiffness [N/m] and damping [N s/m] of the links; plate_k : (n,)
+    law_start, law_step : address of the parameters of the law for the first mass, and the stride
+        to those of the next mass [bytes], see `CompiledLaw`
+    constant, jump, fitted : friction is independent of the slip rate; jumps at zero slip rate; is
+        fitted on each step because the law has no series
+    load_address, mu_address, share_address : addresses of a user's load, of a law's mu(v) and of
+        its weakening function; 0 for none
+    rate : tau per time [1/s]; order, tolerance : of the Taylor series
+    fit_tolerance, longest_fit, longest : tolerance of fits, longest step with a fit and longest
+        step, in tau
+    response : (n,) 1 / (sqrt(k/m) + c/m) of the links at each mass [s]
+    slip_after, slip_before : at grazings between these times a mass slips [s]
     """
 
     mass: Floats
@@ -159,7 +174,7 @@ class State(NamedTuple):
 
 
 class Saved(NamedTuple):
-    """Samples of the state and of the energies at the save times."""
+    """Samples of the state and of the energies at the save times, one sample per row."""
 
     time: Floats
     x: Floats

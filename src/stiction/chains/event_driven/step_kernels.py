@@ -1,11 +1,11 @@
 """Steps of the event-driven scheme: modes, series, event localisation, state update.
 
-A step ends at the first of: an event, a breakpoint of the load, the radius within which the series
-meets its tolerance. Events are roots of polynomials: the slip rate of a slipping mass, the reserve
-mu_s N - |R| of a stuck one. R is the sum of all forces but friction and inertia. Because the mass
-matrix is diagonal, R contains no acceleration, so modes follow mass by mass without a
-complementarity problem (formulas sheet, section 6); at a degenerate threshold they follow from the
-first coefficient of R that is not zero.
+A step ends at an event, at a breakpoint of the load, or where the truncation error of the Taylor
+series reaches its tolerance. Events are roots of polynomials: the slip rate of a slipping mass, and
+the reserve mu_s N - |R| of a stuck one, where R is the sum of all forces but friction and inertia.
+Because the mass matrix is diagonal, R contains no acceleration. Modes therefore follow mass by mass
+without a complementarity problem (formulas sheet, section 6). If R equals its bound (a degenerate
+threshold), the mode follows from the first coefficient of the series of R that leaves the bound.
 """
 
 from __future__ import annotations
@@ -289,7 +289,10 @@ def _decide_modes(p: Problem, state: State, s: Scratch) -> int:
 
 @kernel
 def _decide_modes_fitted(p: Problem, state: State, s: Scratch, reach: float) -> int:
-    """Do the same for a user's functions; return -1 if no finite step fits them."""
+    """Decide the modes and fit a user's load and mu(v); return the number of active masses.
+
+    It is -1 if the fits meet their tolerance on no step of finite length.
+    """
     t = state.progress[0].time
     # each round releases a mass, or is the last
     for _ in range(p.mass.size + 2):
@@ -311,7 +314,7 @@ def _decide_modes_fitted(p: Problem, state: State, s: Scratch, reach: float) -> 
 
 @kernel
 def _release_beyond_bound(p: Problem, state: State, s: Scratch, count: int) -> bool:
-    """Release stuck masses beyond their bound after a jump of the load; return if there are any."""
+    """Release stuck masses beyond their bound after a jump of the load; return whether any is."""
     released = False
     for a in range(count):
         i = s.active[a]
@@ -337,6 +340,7 @@ def _prepare_series(p: Problem, state: State, s: Scratch, t: float) -> int:
 
 @kernel
 def _start_series(p: Problem, state: State, s: Scratch, count: int) -> None:
+    """Write coefficients 0 and 1 of all displacements; clear the others of active masses."""
     for c in range(p.mass.size + 2):
         s.x[0, c] = state.x[c]
         s.x[1, c] = state.v[c] / p.rate
@@ -500,7 +504,7 @@ def _apply_events(p: Problem, state: State, s: Scratch, count: int, t: float, gr
         drive, stuck = drive_of(p, state.x, state.v, load, t, i), state.mode[i] == 0
         set_mode_at_rest(p, state, i, drive, force_size(p, state.x, state.v, load, t, i))
         if s.started[i] == 1 and s.root[i] == 0.0:
-            # a fitted force reverses the release at once: the mass rests for this instant
+            # a fitted force reverses the release at once: the mass sticks for this instant
             state.mode[i], state.lead[i] = 0, AT_REST
         elif s.grazing[i] == s.root[i] and stuck:
             # the drive grazes its bound, and a policy releases the mass

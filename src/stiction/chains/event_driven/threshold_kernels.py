@@ -113,7 +113,7 @@ def mark_at_threshold(p: Problem, state: State, t: float) -> int:
 def decide_by_first_terms(
     p: Problem, state: State, s: Scratch, count: int, t: float, degenerate: int
 ) -> int:
-    """Decide degenerate thresholds by dR/dtau if its sign is certain; return the outcome.
+    """Decide degenerate thresholds by the sign of dR/dtau if it is certain; return the outcome.
 
     The series are those of a step in which all of them stick. Nearly always a single mass is at
     its bound, brought there by the load or by a neighbour.
@@ -154,7 +154,7 @@ def decide_by_first_terms(
 
 @kernel(separate=True)
 def decide_degenerate(p: Problem, state: State, s: Scratch, t: float, fit_error: float) -> bool:
-    """Decide all degenerate thresholds coefficient by coefficient; return if any mass slips.
+    """Decide all degenerate thresholds coefficient by coefficient; return whether a mass slips.
 
     A fitted load has the relative error `fit_error`.
 

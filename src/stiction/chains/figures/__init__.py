@@ -1,4 +1,4 @@
-"""Figures of chains: they read a run's data, live or loaded, never a model."""
+"""Figures of chains. They read the data of a run, live or loaded from disk, never a model."""
 
 from stiction.core.run import Run
 from stiction.plot.figures import Figures

@@ -1,4 +1,8 @@
-"""Stick and slip of chains with too many events to draw each: fractions of time, and a zoom."""
+"""Strips of stick and slip against time, for chains with too many events to draw each one.
+
+`envelope` draws the fractions of time in stick and slip, `zoom` every mode change of a short
+interval. The caller is `figures.motion`.
+"""
 
 from __future__ import annotations
 

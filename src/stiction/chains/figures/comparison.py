@@ -1,4 +1,4 @@
-"""Several runs of one system against one of them: how far apart their solutions are."""
+"""Figure of the differences in displacement and velocity between runs and a reference run."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def _check(data: Sequence[ChainData], reference: int) -> None:
         raise ModelError(
             f"{_WHERE}.runs",
             f"chains of {', '.join(map(str, sizes))} masses",
-            "chains with one number of masses",
+            "chains with equal numbers of masses",
             "differences are taken mass by mass.",
             "compare runs of one chain, solved by different methods.",
         )

@@ -1,4 +1,4 @@
-"""The figures of a chain."""
+"""The figures of a chain, as methods of `run.plot`; each is drawn by a module of this folder."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class ChainFigures(Figures):
 
     @property
     def default(self) -> tuple[str, ...]:
-        """The figures written when none are named: those that say something for this run."""
+        """The figures written when none are named; a run without slip has no phase planes."""
         from stiction.chains.figures.stick_geometry import has_shadow
 
         # of a chain that never slips these would be empty

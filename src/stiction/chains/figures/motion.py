@@ -1,4 +1,4 @@
-"""Series against time: displacements, velocities, friction forces, and when masses stick."""
+"""Figures against time: displacements, velocities, friction forces, and strips of stick."""
 
 from __future__ import annotations
 

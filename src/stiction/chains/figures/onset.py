@@ -1,4 +1,4 @@
-"""The onset diagram: which mass slips when, and how the front travels along the chain."""
+"""The onset diagram: slip rate over mass and time, with the detachment front along the chain."""
 
 from __future__ import annotations
 

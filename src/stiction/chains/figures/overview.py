@@ -1,4 +1,4 @@
-"""One page: displacements, velocities, ledger and onset diagram."""
+"""Overview of a run on one page: displacements, velocities, ledger and onset diagram."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["overview"]
 
 
 def overview(data: ChainData) -> PaperFigure:
-    """Return the four views of a run that answer most questions, on one page width.
+    """Return displacements, velocities, ledger and onset diagram in one figure of page width.
 
     Verified by: tests/unit/chains/figures/test_figures.py::test_every_figure_has_si_units
     """

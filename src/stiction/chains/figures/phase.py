@@ -23,7 +23,7 @@ _MOST_PANELS = 6
 def phase(data: ChainData, mass: int | None = None) -> PaperFigure:
     """Return the phase plane of one mass, or those of all (of six, when there are more).
 
-    The grey bar at rest is the interval in which the mass can stick under the last load.
+    The grey bar at zero velocity is the interval in which the mass can stick under the last load.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The movie of a chain: blocks, springs, load and ground, and the strip of stick."""
+"""Animation of a chain: blocks, springs, load and ground, with the strip of stick and slip."""
 
 from __future__ import annotations
 

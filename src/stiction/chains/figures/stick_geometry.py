@@ -1,4 +1,4 @@
-"""The stick set of a chain, and its projections on pairs of masses.
+"""The stick set of a chain, from saved data, and its projections on pairs of masses.
 
 In equilibrium the stick force is R = b f + p - K x, with |R_i| <= mu_s N_i. Because x is an
 affine image of the box of all such R, the stick set is a zonotope: its projection on two
@@ -31,13 +31,13 @@ def has_shadow(data: ChainData) -> bool:
 def _reason(data: ChainData) -> str | None:
     stiffness = data.constant("link_stiffness")
     if data.stick_bound is None or stiffness is None or data.constant("load_weight") is None:
-        return "the run does not hold stiffness, load share, normal force and static coefficient."
+        return "the run does not hold stiffness, load weight, normal force and static coefficient."
     plate = data.constant("plate_stiffness")
     held = stiffness[0] > 0.0 or stiffness[-1] > 0.0 or (plate is not None and plate.any())
     if not held:
         return "without a wall the chain can rest anywhere: its stick set has no bounds."
     if data.belt_speed != 0.0:
-        return "on a moving belt no mass can stick for ever: there is no set of rest states."
+        return "on a moving belt a mass that sticks moves with it: there is no set of equilibria."
     return None
 
 
@@ -52,7 +52,7 @@ class Shadow:
 
     Raises
     ------
-    ModelError : if the set is unbounded, empty of meaning, or not known from the data.
+    ModelError : if the set is unbounded, not defined (on a moving belt), or not known from the data
 
     Source: formulas sheet of the chains paper, section 2; Axioms 14(4) 299, (15)-(17), (29).
     Verified by: tests/unit/chains/figures/test_stick_set.py::test_polygon_contains_the_equilibria

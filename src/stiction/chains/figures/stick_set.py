@@ -1,4 +1,7 @@
-"""The stick set: the interval of each mass, and why their product is not the set."""
+"""Figure of the stick set: the interval of each mass, and projections on pairs of masses.
+
+The projections show that the product of the intervals is larger than the set.
+"""
 
 from __future__ import annotations
 

@@ -1,17 +1,17 @@
 """Active set after an event of a quasistatic chain with constant friction.
 
-At an event the forces are known and the slip rates are not. These solve a strictly convex quadratic
+At an event the forces are known. The slip rates just after it solve a strictly convex quadratic
 program with complementarity conditions: a mass at its bound either slips in the direction of the
-stick force, or sticks with a decreasing stick force. Which quantity is continuous at the event
-depends on the dampers:
+stick force, or sticks with a decreasing stick force. The dampers determine which quantity is
+continuous at the event:
 
-* a damper on every shape: slip rates are continuous; their derivatives solve the problem with C;
-* dampers on some shapes: damper forces C v are continuous; an implicit step of length eps, with
+* C positive definite: slip rates are continuous; their derivatives solve the problem with C;
+* C singular, but not zero: damper forces C v are continuous; an implicit step of length eps, with
   C + eps K, combines the conditions on rates and on their derivatives into one problem;
-* no dampers: the same with C = 0; its solution are the slip rates.
+* no dampers: the same step with C = 0 gives the slip rates.
 
-After a jump of the load, and at the start, a damped chain takes an implicit step with the full
-set-valued law instead.
+After a jump of the load, and at the start, a damped chain makes an implicit step with the full
+set-valued law instead. The caller is `linear_slip`.
 """
 
 from __future__ import annotations
@@ -103,6 +103,7 @@ class ActiveSetSelection:
     # ---- the cases
 
     def _damped(self, m: EventState) -> Signs:
+        """Return the modes if C is positive definite: signs of the rates of v at the event."""
         frame = self.frame
         eps = 1e-7 * min(self.shortest, m.h)
         # rates of the load at the end of the implicit step
@@ -117,6 +118,7 @@ class ActiveSetSelection:
         return self._one_sided(links, plate, load_rate, side.astype(np.int8), sign, fixed)
 
     def _partly_damped(self, m: EventState) -> Signs:
+        """Return the modes if C is singular or zero: signs of v after an implicit step."""
         frame = self.frame
         force = m.force if self.damped else m.drive
         eps = 1e-6 * min(self.shortest, m.h)
@@ -124,7 +126,7 @@ class ActiveSetSelection:
         later = m.push[:, 0] + 2.0 * eps / m.h * m.push[:, 1]
         later = later if float(np.max(np.abs(later))) > m.noise else 0.0 * later
         load_rate = frame.damp(m.rate) + eps / m.h * later
-        # if the load jumps back, a slipping mass is within its bound and sticks
+        # after a jump of the load a slipping mass may be within its bound, and then sticks
         slips = (m.mode != 0) & (not m.jumped)
         ready = ~frame.free & (self._at_bound(m, force) | slips)
         side = np.where(slips, m.mode, np.sign(force))
@@ -134,6 +136,10 @@ class ActiveSetSelection:
         return self._one_sided(links, plate, load_rate, side, start, frame.free)
 
     def _set_valued_step(self, m: EventState) -> Signs | None:
+        """Return the modes after a jump of the load; None if x jumps too.
+
+        An implicit step of length eps solves q - K y in (C + eps K) v + mu N Sgn(v).
+        """
         frame, r = self.frame, m.drive
         eps = 1e-8 * min(self.shortest, m.h)
         multiply = _multiplier(frame.c + eps * frame.k, eps * frame.plate)
@@ -147,6 +153,7 @@ class ActiveSetSelection:
     # ---- shared parts
 
     def _at_bound(self, m: EventState, force: Floats) -> Flags:
+        """Return which masses are at their static bound within rounding, or end their mode."""
         reserve = self.frame.bound - np.abs(force)
         size = self.frame.bound + np.abs(m.drive)
         return np.asarray((reserve <= _AT_BOUND * size) | (m.ended != 0))

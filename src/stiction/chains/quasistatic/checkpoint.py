@@ -1,4 +1,7 @@
-"""Checkpoints of quasistatic runs: samples, events, losses and scalars. Keys stand in files."""
+"""Checkpoints of quasistatic runs: samples, events, losses of determinism and scalars.
+
+The names of arrays are keys of files on disk, so that older checkpoints can be read.
+"""
 
 from __future__ import annotations
 

@@ -1,8 +1,12 @@
 """Branch selection in the limit of small inertia: the fast flow at constant displacements.
 
-With constant displacements a small mass D follows  D v' + C v + N mu(|v|) Sgn(v) contains R,  the
-gradient flow of a potential whose minima are the stable branches. A stuck mass is released only if
-its stick force exceeds the static bound, so the flow preserves stick as long as possible.
+At constant displacements the velocities v, with a small diagonal mass matrix D, obey the inclusion
+
+    R  in  D v' + C v + N mu(|v|) Sgn(v),
+
+the gradient flow of a potential whose minima are the stable branches. Its limit is the branch on
+which a quasistatic run continues. A stuck mass is released only if its stick force exceeds the
+static bound, so the flow preserves stick as long as possible. The caller is `nonlinear_slip`.
 """
 
 from __future__ import annotations
@@ -51,7 +55,8 @@ class FastFlow:
         ----------
         drive, drift : (n,) R [N] and the rate of q [N/s] now
         v : (n,) initial velocities [m/s]; 0 is stick
-        lag : a time [s] below the time scales of the chain; forces 1e-8 of it later decide
+        lag : a time [s] below the time scales of the chain; modes are decided by the forces 1e-8
+            lag after now
         """
         frame, weak = self.frame, self.weak
         eps = _EPS * lag

@@ -1,4 +1,8 @@
-"""Friction coefficients of a chain as functions of the slip speed, one per mass."""
+"""Friction curves mu(|v|) N of the masses of a chain, with slopes and conditions of uniqueness.
+
+The velocity of the quasistatic problem is unique if the dampers outweigh the steepest weakening:
+C - diag(N max |mu'|) is positive semidefinite.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +28,7 @@ class FrictionCurve:
 
     Parameters
     ----------
-    table : the law written out
+    table : the parameters of the law for each mass
     normal : (n,) normal forces [N]
     constant : friction does not depend on the speed
     strengthens : it rises strictly with speed on every mass that has friction

@@ -5,10 +5,10 @@ With a constant active set, the slipping masses A obey
     C_AA y_A' + K_AA y_A = q_A(t) - sigma_A mu N_A - K_AS y_S ,
 
 which the generalised eigenvectors of (C_AA, K_AA) turn into scalar equations,
-tau eta' + eta = pi(t). Time constants tau may be zero (no damper acts on that shape: a sweeping
-process), small (a decaying transient) or large. Each is summed as a power series on steps that
-resolve the transients that have not decayed. The next active set follows from an implicit step of
-infinitesimal length, a strictly convex problem with one solution.
+tau eta' + eta = pi(t). A time constant tau may be zero (no damper acts on that shape: a sweeping
+process), small (a decaying transient) or large. Each equation is summed as a power series, on steps
+that resolve the transients that have not decayed. The next active set follows from an implicit step
+of infinitesimal length, a strictly convex problem with one solution (`active_set`).
 """
 
 from __future__ import annotations
@@ -138,7 +138,14 @@ class LinearSlip(SlipMotion):
 
 
 def _relaxed(pi: Floats, x: Floats, dead: npt.NDArray[np.bool_]) -> Floats:
-    """Return the series of eta from 0 on, x eta' + eta = pi, one shape a row."""
+    """Return the (shapes, count) series of the solutions of x eta' + eta = pi with eta = 0 at 0.
+
+    Parameters
+    ----------
+    pi : (shapes, count) coefficients of the right sides
+    x : (shapes,) time constants over the length of the step
+    dead : (shapes,) True for shapes whose transient has decayed: the slow solution remains
+    """
     eta, live, last = np.zeros_like(pi), ~dead, pi.shape[1] - 1
     for k in range(last):
         eta[live, k + 1] = (pi[live, k] - eta[live, k]) / (x[live] * (k + 1))

@@ -2,7 +2,7 @@
 
 The play operator of a quasistatic chain depends on the extrema of the load only. Extrema of lines
 and sines are roots of the derivative, all of which are isolated. A user's load is sampled, and its
-extrema are refined from the samples.
+extrema are refined from the samples. The callers are `quasistatic.run`, `play` and `stepper`.
 """
 
 from __future__ import annotations
@@ -202,8 +202,9 @@ def _one_sine(rate: float, speed: float, w: float, phase: float, a: float, b: fl
 def _many_sines(rate: float, speed: Floats, w: Floats, phase: Floats, a: float, b: float) -> Floats:
     """Return all roots of rate + sum speed cos(w t + phase) with a change of sign.
 
-    A bound of the slope excludes a cell without a root; a cell on which the slope has one sign
-    holds at most one root; other cells are halved. Roots without change of sign are not extrema.
+    The interval is divided into cells. A bound of the slope excludes cells without a root; a cell
+    on which the slope has one sign holds at most one root; other cells are halved. Roots without a
+    change of sign are not extrema.
     """
 
     def f(t: npt.ArrayLike, order: int) -> Floats:
@@ -257,6 +258,7 @@ def _roots(
 
 
 def _sampled_turns(segments: LoadSegments, a: float, b: float, samples: int) -> Floats:
+    """Return the times of extrema of a user's load strictly between a and b, from samples."""
     t = np.linspace(a, b, samples + 1)
     f = segments.at(t)
     f[-1] = left_value(segments, b)

@@ -2,7 +2,9 @@
 
 Slip follows one branch (`slip_branch`) until a mass stops, a stuck mass is released or the branch
 ends at a fold. It continues on the branch that small inertia selects (`fast_flow`). Other
-admissible branches are reported as losses of determinism where they appear.
+admissible branches are reported as losses of determinism where they appear. A branch is a solution
+v of C v + N mu(|v|) Sgn(v) = R that depends continuously on the drive R. `quasistatic.run` passes
+this class to the integrator `stepper`.
 """
 
 from __future__ import annotations
@@ -79,7 +81,7 @@ class NonlinearSlip(SlipMotion):
                 "Quasistatic",
                 "friction that weakens with slip and dampers on some springs only",
                 "dampers that resist every motion, or none at all",
-                "shapes without a damper would have to jump at the first slip while the "
+                "motions without a damper would have to jump at the first slip while the "
                 "others move on.",
                 "give every spring a damping > 0.",
             )
@@ -137,13 +139,14 @@ class NonlinearSlip(SlipMotion):
         return None
 
     def _above(self, r: Floats) -> Floats:
+        """Return velocities [m/s] above those of all branches, from which the flow starts."""
         undamped = np.where(self.damping.diagonal() > 0.0, 0.0, self.weak.bends)
         return np.asarray(np.linalg.solve(self.damping + np.diag(undamped), r))
 
     # ---- other branches
 
     def report_branches(self, s: Stepper, load: LoadSeries) -> None:
-        """Report other branches when they appear, once until they vanish."""
+        """Record a loss of determinism when other branches appear; not again until they vanish."""
         if self.unique >= 0.0:
             return
         frame, t = self.frame, s.t
@@ -169,10 +172,11 @@ class NonlinearSlip(SlipMotion):
 
     def _continuation(self, s: Stepper) -> str:
         if s.mode.any():
-            return "left rest, as asked" if self.chosen else "slipped on"
+            return "left stick, as `choice` requires" if self.chosen else "slipped on"
         return "stayed stuck"
 
     def _report_jump(self, s: Stepper, r: Floats) -> None:
+        """Record a loss of determinism where the velocity jumped, in chains too long to search."""
         if not self.unsure:
             return
         self.unsure = False
@@ -182,7 +186,7 @@ class NonlinearSlip(SlipMotion):
             "drive": r.tolist(),
             "note": f"other branches are searched for up to {MOST_MASSES} masses only",
         }
-        continuation = "jumped to the branch that a little inertia leads to"
+        continuation = "jumped to the branch that small inertia selects"
         s.losses.append(Loss(s.t, "quasistatic_branches", where, continuation))
 
     def reserves(self, force: Floats) -> Floats:
@@ -261,7 +265,8 @@ class NonlinearSlip(SlipMotion):
                 float(self.search_size),
                 float(MOST_MASSES),
                 None,
-                "masses among which other branches must be searched for; 0 where there are none",
+                "masses for which other branches may exist, 0 if the velocity is unique; larger "
+                "chains are not searched",
                 kind=Kind.CONDITION,
             ),
         ]

@@ -45,7 +45,7 @@ _ROUNDING = 1e-12
 
 
 def is_play(chain: Chain, request: Request) -> bool:
-    """Return whether the force of every link is a play of the load."""
+    """Return whether the force of every link is the play operator applied to the load."""
     loaded = np.flatnonzero(chain.load_weights)
     end = {"left": chain.n_mass - 1, "right": 0}.get(chain.supports)
     if (
@@ -90,11 +90,11 @@ class _LoadInterval:
     ----------
     j : its index in the path
     direction : of the change of link forces: -1, 0, 1
-    f0, f1 : force on the end mass at both ends [N]
+    f0, f1 : force on the end mass at the start and at the end of the interval [N]
     going : (n,) links whose force follows the load in some part of the interval
-    at_once : (n,) those that follow from the beginning
-    onset, begin : (n,) load [N] and time [s] at which each begins to follow; a link that does not
-        has the time inf
+    at_once : (n,) links whose force follows the load from the beginning
+    onset, begin : (n,) load [N] and time [s] at which the force of each link begins to follow the
+        load; the time is inf for a link whose force stays constant
     """
 
     j: int
@@ -108,6 +108,12 @@ class _LoadInterval:
 
 
 class _Play:
+    """Run of a chain whose link forces are plays of the load.
+
+    k, c : stiffness and damping of the links, from the wall; d, carried : their elongations [m] and
+    forces [N]; width : half widths F_i of the plays [N].
+    """
+
     def __init__(self, chain: Chain, request: Request, path: LoadPath, most: int) -> None:
         self.chain, self.request, self.path, self.most = chain, request, path, most
         # masses are counted from the wall; a wall at the right mirrors the chain
@@ -199,6 +205,7 @@ class _Play:
         return False
 
     def _interval(self, j: int) -> _LoadInterval:
+        """Return interval j: the links that follow the load in it, and the onset of each."""
         path = self.path
         f0, f1 = self.load_factor * path.first[j], self.load_factor * path.last[j]
         # a damped link continues to relax under a constant load
@@ -261,10 +268,11 @@ class _Play:
     def _relaxed(
         self, s: _LoadInterval, t: Floats, f: Floats, carried: Floats
     ) -> tuple[Floats, Floats, Floats, Floats]:
-        """Return the same with dampers: k d + c d' = over + r tau.
+        """Return elongations and their rates with dampers, work and viscous heat so far.
 
-        tau is the time since the onset, r the rate of the load, and `over` the force of the link at
-        the onset; it is 0 for a link that begins within the interval, from an unstressed state.
+        Each link obeys k d + c d' = over + r tau, where tau is the time since its onset, r the rate
+        of the load, and `over` the force of the link at the onset. The force is 0 for a link that
+        begins within the interval, from an unstressed state.
         """
         k, c, decay = self.k, self.c, self.k / self.c
         begin = float(self.path.time[s.j])
@@ -291,12 +299,13 @@ class _Play:
     # ---- events
 
     def _log(self, s: _LoadInterval) -> None:
+        """Record the events of an interval: stops and reversals at its start, then onsets."""
         begin = float(self.path.time[s.j])
         stops = (self.mode != 0) & (self.mode != s.direction)
         turns = stops & s.at_once
         starts = s.going & (self.mode != s.direction) & ~turns
-        # links nearer to the wall follow later than link i, so that mass i is still at its old
-        # place at its onset
+        # the links between mass i and the wall begin to change after link i, so that mass i is
+        # still at its old position at its onset
         x, v = np.cumsum(self.d), np.zeros(self.d.size)
         if stops.any():
             rate = slope(self.path.segments, begin, left=True)

@@ -1,6 +1,10 @@
 """Quasistatic problem (Problem 2): friction, springs and dampers, no inertia.
 
-C x' + K x + N mu(|x'|) Sgn(x')  contains  b f(t),      x(0) = x0
+    C x' + K x + N mu(|x'|) Sgn(x')  contains  b f(t),      x(0) = x0
+
+`solve_chain`, called by `Quasistatic.solve`, selects the algorithm: play operators (`play`),
+eigenvectors of the slipping masses (`linear_slip`), or branches under friction that depends on the
+slip rate (`nonlinear_slip`).
 """
 
 from __future__ import annotations
@@ -30,22 +34,24 @@ __all__ = ["solve_chain"]
 
 Floats = npt.NDArray[np.float64]
 
+# limit of the audit line `inertia_negligible`
 _SLOW_ENOUGH = 0.5
-# of the time, or of a second: a little more than `slope` looks ahead
+# fraction of max(t, 1 s), a little more than the step of the difference quotient in `slope`
 _AHEAD = 4e-5
 
 
 def solve_chain(chain: Chain, method: Quasistatic, request: Request) -> Run:
     """Return the run of a chain: Problem 2, each mode solved exactly.
 
-    Constant friction. Without dampers, with one wall and the load on the free end, each spring
-    force is a play of the load: exact for every history, O(n) per extremum of the load. With
-    dampers and a load that never decreases the springs relax independently, in closed form,
-    O(n). Other chains are solved by eigenvectors for each active set. All three are exact to
-    rounding for loads of lines and sines; a user's load is fitted to `rtol`.
+    Constant friction: in a chain with one wall and the load on the free end, without dampers, each
+    spring force is the play operator of the load. This is exact for every history, and costs O(n)
+    per extremum of the load. With dampers, under a load that never decreases, the springs relax
+    independently, in closed form and O(n). Other chains are solved by eigenvectors for each active
+    set. All three are exact to rounding for loads of lines and sines; a user's load is fitted to
+    `rtol`.
 
-    Weakening friction. The problem may have several solutions; the run follows one branch and
-    reports where others appear as losses of determinism. Without dampers no continuous solution
+    Weakening friction: the problem may have several solutions. The run follows one branch, and
+    reports as losses of determinism where others appear. Without dampers no continuous solution
     exists after the first onset of slip: the run ends there with status `no_continuation`.
 
     The initial velocities of the chain are not used: the velocity follows from the displacement.
@@ -56,8 +62,8 @@ def solve_chain(chain: Chain, method: Quasistatic, request: Request) -> Run:
     without_memory(
         chain.law,
         "Quasistatic",
-        "it follows branches of one curve mu(v), and a memory moves the curve in time.",
-        "use ThetaStepper(step=...), with masses as small as you like.",
+        "it follows branches of one curve mu(v), which the states of a law change in time.",
+        "use ThetaStepper(step=...) with small masses.",
     )
     Elastic(chain, "Quasistatic")
     check_load(chain.load, request.t_start)
@@ -163,9 +169,10 @@ def _checks(chain: Chain, request: Request, history: ChainHistory) -> list[Check
 
 
 def _inertia_check(chain: Chain, request: Request) -> Check:
-    """Return the audit line of inertia: the overshoot force rate / omega_1 over friction.
+    """Return the audit line of inertia: the force of an overshoot over the friction bound.
 
-    For a chain without friction the scale is the largest load.
+    This force is the rate of the load over omega_1, the slowest natural frequency. For a chain
+    without friction it is divided by the largest load.
     """
     segments = chain.load.segments()
     t = np.linspace(request.t_start, request.t_end, 257)[:-1]

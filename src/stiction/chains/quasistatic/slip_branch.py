@@ -7,7 +7,8 @@ In the parameter s with dt = det(H) ds everything stays smooth up to there:
     dv/ds = adj(H) (q' - K v),      dt/ds = det(H),
 
 so the end (a fold of the branch) is reached without loss of digits. Displacements follow from the
-balance of forces.
+balance of forces. y is the slip and v = y' the slip rate (`slip_frame`); the caller is
+`nonlinear_slip`.
 """
 
 from __future__ import annotations
@@ -34,7 +35,11 @@ _SAMPLES = np.linspace(0.0, 1.0, 9)[1:]
 
 
 class Event(enum.IntEnum):
-    """Events that end a segment of slip: rows of `SlipBranch.reserves`, the last for all others."""
+    """Events that end a segment of slip, numbered as the rows of `SlipBranch.reserves`.
+
+    The interval of the load ends; the branch ends at a fold, det H = 0; the mode of a mass ends
+    (all further rows).
+    """
 
     LOAD_ENDS = 0
     BRANCH_ENDS = 1
@@ -81,7 +86,11 @@ class SlipBranch:
         return np.asarray(self.weak.slope(self.full(part))[self.a])
 
     def rates(self, _: float, z: Floats) -> Floats:
-        """Return d(v, t)/ds."""
+        """Return d(v, t)/ds for z = (v, t) of the slipping masses.
+
+        adj(H) and det(H) are products of eigenvalues of H. Each eigenvalue is divided by a constant
+        of its size (`sizes`), which scales s and avoids overflow.
+        """
         v, t = z[:-1], float(z[-1])
         load_rate = self.frame.drift(self.load, t)[self.a] - self.k @ v
         if v.size == 1:
@@ -124,7 +133,12 @@ class SlipBranch:
     # ---- events
 
     def reserves(self, z: Floats) -> Floats:
-        """Return event functions, positive before: time, det H, slip rates, stick reserves."""
+        """Return event functions at z = (v, t), each positive before its event.
+
+        The rows are: time to the end of the load interval, det H, slip rates in the direction of
+        slip, and stick reserves. For one mass the last row is the distance of the drive from the
+        static bound, at which the stick branch appears or vanishes.
+        """
         v, t, frame = z[:-1], z[-1], self.frame
         stuck = np.flatnonzero(self.mode == 0)
         slips = np.where(frame.free[self.a, None], 1.0, self.sign[:, None] * v)
@@ -154,7 +168,7 @@ class SlipBranch:
         Parameters
         ----------
         dense, span : the step
-        armed : functions of `reserves` that were positive before
+        armed : functions of `reserves` that have been positive; only these can have an event
         """
         from scipy.optimize import brentq
 

@@ -4,7 +4,8 @@ With y = x - V t (V the speed of the belt) the slip rates are y', and
 
     C y' + K y + N mu Sgn(y')  contains  q(t) = b f(t) + q0 + q1 t
 
-where q1 = kp Vp - V K 1 and q0 = -V C 1 come from the plate and the belt.
+where q1 = kp Vp - V K 1 and q0 = -V C 1 come from the plate and the belt. `Frame` holds the arrays
+of this equation; every algorithm of this folder except `play` solves in these coordinates.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ _TERMS = 31
 
 @dataclass(frozen=True, eq=False)
 class LoadSeries:
-    """The load on a time interval, as a power series in the elapsed fraction of it.
+    """The load on a time interval, as a power series in the elapsed fraction of the interval.
 
     Parameters
     ----------
@@ -277,7 +278,7 @@ class Recorder:
     def event(
         self, t: float, i: int, modes: tuple[int, int], state: tuple[float, float, float, float]
     ) -> None:
-        """Record a mode change; state is x, v, friction before and after."""
+        """Record a mode change of mass i; `state` is x, v, friction before and friction after."""
         log = self.log
         log.time.append(t)
         log.mass.append(i)
@@ -371,6 +372,7 @@ class Recorder:
         return out
 
     def _powers(self, t: Floats, rate: Floats, y: Floats, w: Floats, friction: Floats) -> Floats:
+        """Return powers, times dt/du: external, of the dampers, and of friction on each mass."""
         frame = self.frame
         v, x = w + frame.belt, y + frame.belt * t
         work = np.asarray(frame.segments.at(t)) * (frame.load_vector @ v)

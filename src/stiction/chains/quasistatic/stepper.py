@@ -1,10 +1,10 @@
-"""The integrator of every quasistatic chain: from event to event, whatever the friction law.
+"""Event-driven integrator of the quasistatic problem, common to all friction laws.
 
 Between two events the set of slipping masses and their directions are fixed. The motion is then a
-smooth segment, and the next event is the first root of a slip rate or of a stick reserve, the
-bound less the stick force. At an event the active set is decided again. Laws differ in the
-selection of the active set and in the motion during slip, see `SlipMotion`. A segment on which all
-masses stick is the same for all laws.
+smooth segment, and the next event is the first root of a slip rate or of a stick reserve (the bound
+less the stick force). At an event the active set is decided again. Laws differ in the selection of
+the active set and in the motion during slip: `SlipMotion` is the interface, `linear_slip` and
+`nonlinear_slip` implement it. A segment on which all masses stick is the same for all laws.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ class Stepper:
     jumped : whether the load may jump at `t`, so that rates and forces are unknown
     begun : start of the present modes [s]
     window : last length [s] on which the fit of a user's load met its tolerance
-    due : whether the active set must be decided at `t`
+    due : whether the active set must be decided again at `t`
     """
 
     def __init__(
@@ -196,6 +196,7 @@ class Stepper:
         return float(self.breaks[min(at, self.breaks.size - 1)])
 
     def _work_left(self) -> Status | None:
+        """Return the status of a run that must end: not finite, not converging, or a work limit."""
         method, t = self.method, self.t
         if not np.isfinite(self.y).all():
             self.reason = f"the state is not finite after t = {t:.9g} s"
@@ -253,6 +254,7 @@ class Stepper:
         self.steps += 1
 
     def _record_changes(self, mode: Signs, v: Floats, force: Floats, segment: Span) -> None:
+        """Record changes from `mode` to the present modes; v, force are those just before."""
         frame, t = self.frame, self.t
         if np.array_equal(mode, self.mode):
             return
@@ -292,12 +294,12 @@ class Stepper:
         return turn <= 1.0 or at_breakpoint
 
     def end_of(self, load: LoadSeries) -> float:
-        """Return the end [s] of the interval of a load; the limit if equal within rounding."""
+        """Return the end [s] of the interval of a load; `limit` if the two agree to rounding."""
         limit, end = self.limit(load.t), load.t + load.h
         return limit if abs(end - limit) <= 1e-14 * max(abs(limit), self.span) else end
 
     def _event(self, step: Step) -> tuple[float, Signs]:
-        """Return the fraction of the step at its first event, inf for none, and ending modes."""
+        """Return the fraction of the step at its first event, inf for none, and whose modes end."""
         frame = self.frame
         rate = derivative(step.y) / step.h
         slip = np.flatnonzero((self.mode != 0) & ~frame.free)
@@ -317,7 +319,7 @@ class Stepper:
         places = float(np.max(np.abs(step.y).sum(axis=1))) + forces / frame.stiffest
         slides = np.arange(who.size) < slip.size
         floor = np.where(slides, 1e-14 * places / step.h, 1e-14 * forces)
-        # a function that changes by rounding only has no events
+        # an event function that varies by rounding only has no events
         lively = np.where(slides, variation + np.abs(rows[:, 0]), variation) > floor
         rows, who, floor = rows[lively], who[lively], floor[lively]
         turn, first, rows, who = _first_real_fall(rows, who, floor)
@@ -339,7 +341,7 @@ def reserve(bound: Floats, force: Floats) -> Floats:
 def _first_real_fall(
     rows: Floats, who: Index, floor: Floats
 ) -> tuple[float, list[int], Floats, Index]:
-    """Return the first downward crossing that exceeds rounding, and the remaining functions."""
+    """Return the first downward crossing by more than rounding, and the functions still tested."""
     while True:
         turn, first = first_fall(_without_leading_zeros(rows, floor))
         if turn > 1.0:

@@ -1,8 +1,9 @@
 """Energies of a step, and creep: irreversible slip below gross slip, over cycles of the load.
 
 Powers and plastic slip rates are integrated over a step by the weights of Radau's collocation
-(`collocation_kernels`). Per cycle of the load, or per half cycle between reversals of slip, the
-irreversible slip of a mass counts as creep if friction stayed below gross slip.
+(`collocation_kernels`). Gross slip means friction above a fraction of its steady-state value. The
+irreversible slip of a mass in a cycle of the load, or in a half cycle between reversals of slip,
+counts as creep if there was no gross slip in it. `step_kernels` and `theta` call these kernels.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ def account(now: Progress, contacts: Table[Contact], done: Vector, t: float) -> 
 
 @kernel
 def end_half_cycle(contact: Contact, cycle: float) -> None:
-    """End a half cycle at a reversal of slip, if the load has no cycles."""
+    """Record the creep of the half cycle that ends at a reversal, if the load has no cycles."""
     if cycle != 0.0:
         return
     half = contact.pending if contact.quiet == 1 else math.nan
@@ -102,7 +103,7 @@ def creep(
     begin = 0.0
     integrals(begin, weight[0])
     while True:
-        # within rounding, a run of whole cycles ends with a cycle
+        # the end of a run of whole cycles is the end of a cycle, within rounding
         end = start + (now.cycles + 1) * period
         ends = 0.0 < period < math.inf and end - 1e-9 * period <= t + h
         until = min(max((end - t) / h, 0.0), 1.0) if ends else 1.0

@@ -3,7 +3,9 @@
 The step solves Y_i = y + h sum_j a_ij f(t + c_j h, Y_j) by Newton's method with the derivative of
 f at the start of the step; y at its end is Y_5. The error is estimated by an embedded formula of
 order 5, filtered by (1 - h g df/dy)^-1, which keeps it small for stiff components that have
-decayed (Hairer, Wanner, Solving Ordinary Differential Equations II, sections IV.5 and IV.8).
+decayed (Hairer, Wanner, Solving Ordinary Differential Equations II, sections IV.5 and IV.8). The
+equations f are those of a chain under a law without stick (`equation_kernels`); `step_kernels`
+controls the length of the steps, and `theta` uses the same Newton matrix with one stage.
 """
 
 from __future__ import annotations
@@ -75,7 +77,7 @@ _ERROR = np.concatenate(
     ]
 )
 _SMOOTHER = np.array([[_GAMMA]])
-# where values of a step are known: its start and its stages
+# fractions of a step at which y is known: its start and its stages
 NODES = np.concatenate([[0.0], _C])
 _BARY = np.array([1.0 / np.prod([a - b for b in NODES if b != a]) for a in NODES])
 _VANDER = np.linalg.inv((NODES[:, None] ** np.arange(STAGES + 1)).T)

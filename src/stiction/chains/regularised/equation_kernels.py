@@ -3,8 +3,10 @@
     x_i' = v_i,   m_i v_i' = T_{i+1} - T_i + b_i f(t) + plate - N_i phi(v_i - V, z_i)
     z_i' = rate(v_i - V, z_i)
 
-Kernels take the state from one row of a matrix. `answer` is a work array for one `Response`, or for
-the switching functions of one contact, whose signs select a smooth branch of the law.
+with the tension T_i of link i, the speed V of the belt, the friction coefficient phi of the law and
+its contact state z_i. The state y holds x, w = v - V and z of each mass; kernels take it from one
+row of a matrix. `answer` is a work array for one `Response`, or for the switching functions of one
+contact. Their signs, `sides`, select a smooth branch of the law.
 """
 
 from __future__ import annotations
@@ -79,7 +81,7 @@ def load_at(m: Model, t: float) -> float:
 
 @kernel
 def _across(y: Matrix, row: int, j: int, entry: int, belt: float) -> float:
-    """Return the difference of an entry across link j, right minus left; walls are zero."""
+    """Return the difference of an entry of y across link j, right minus left; walls are zero."""
     right = y[row, WIDTH * j + entry] + belt if j < y.shape[1] // WIDTH else 0.0
     return right - (y[row, WIDTH * (j - 1) + entry] + belt if j > 0 else 0.0)
 
@@ -114,7 +116,7 @@ def rates(
 
 @kernel
 def jacobian(m: Model, sides: Matrix, y: Matrix, row: int, jac: Stack, answer: Vector) -> None:
-    """Fill jac (n, WIDTH, 3 WIDTH): by states of the left mass, of its own, of the right one."""
+    """Fill jac (n, WIDTH, 3 WIDTH): derivatives by the states of the left, own and right mass."""
     n = sides.shape[0]
     # block row: with respect to the left neighbour, the mass itself, the right neighbour
     for i in range(n):
@@ -156,7 +158,7 @@ def powers(
     plastic: Matrix,
     answer: Vector,
 ) -> float:
-    """Return the power stored in the states of the law [W].
+    """Write the powers of a state; return the power stored in the states of the law [W].
 
     The same row of `power` (n + 2 columns) receives the friction power of each mass, the external
     power and that of dampers [W]; the row of `plastic` receives the irreversible slip rates [m/s].

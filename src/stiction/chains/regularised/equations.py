@@ -1,4 +1,7 @@
-"""Equations of motion of a chain under a law without stick, by `equation_kernels`."""
+"""Equations of motion y' = f(t, y) of a chain under a law without stick, as a Python object.
+
+The formulas are in `equation_kernels`; `radau` and `theta` integrate the equations.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,8 @@ Floats = npt.NDArray[np.float64]
 
 # gross slip: friction above this fraction of steady-state friction
 ALMOST = 0.99
-# over a run a cycle may deviate from whole periods of a sine by this fraction of a period
+# a cycle of the load holds whole periods of every sine; over a run it may deviate from them by this
+# fraction of a period
 _TURN = 1e-2
 _MOST_TURNS = 1_000
 

@@ -1,4 +1,7 @@
-"""Base of the integrators of chains without stick: arrays, loop, work limits, checkpoints."""
+"""Base class of the integrators of chains without stick: arrays, loop, work limits, checkpoints.
+
+`radau` (adaptive steps) and `theta` (fixed steps) derive from it.
+"""
 
 from __future__ import annotations
 
@@ -21,6 +24,7 @@ __all__ = ["PAUSE_EVERY", "Integrator"]
 
 Floats = npt.NDArray[np.float64]
 
+# number of steps from pause to pause, at which progress is shown and interrupts are handled
 PAUSE_EVERY = 20
 
 
@@ -29,7 +33,7 @@ class Integrator(abc.ABC):
 
     Parameters
     ----------
-    equations : the equations
+    equations : equations of motion y' = f(t, y) of the chain
     request : time span and save times
     max_steps, max_events : bounds on the work
     stages : number of values of the last step that extrapolate to the next one

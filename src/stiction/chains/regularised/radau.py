@@ -1,6 +1,7 @@
 """Radau IIA collocation with five stages (order 9) for chains with a friction law without stick.
 
-Such a law is single-valued at rest. Stages: `collocation_kernels`; steps: `step_kernels`.
+Such a law is single-valued at zero slip rate. `collocation_kernels` solves for the stages of a
+step, `step_kernels` controls its length; this module is the loop over the steps of a run.
 
 Source: Hairer, Wanner, Solving Ordinary Differential Equations II, section IV.8.
 """

@@ -1,4 +1,9 @@
-"""Runs of chains under laws without stick, with an audit of creep below gross slip."""
+"""Runs of chains under laws without stick, with an audit of creep below gross slip.
+
+`solve_creep` uses Radau collocation, `solve_in_steps` the theta scheme; the methods of chains call
+them. Creep is the irreversible slip per cycle of the load in a contact that would stick under a
+set-valued law.
+"""
 
 from __future__ import annotations
 

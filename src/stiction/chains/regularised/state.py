@@ -1,7 +1,7 @@
 """Structures of a run without stick: parameters, progress, contacts, samples.
 
 A state y holds x, the slip rate w = v - V and the contact state z of each mass, three numbers per
-mass. Kernels take y as a row of a matrix. The names of fields stand in checkpoints.
+mass. Kernels take y as a row of a matrix. The names of fields are keys of checkpoints.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Mass(Struct):
 
 
 class Numbers(Struct):
-    """Numbers of a chain and a run, in one element.
+    """Parameters that a chain and a run have once, in an array of one element.
 
     belt, plate_speed : [m/s]
     answer, switches, load : addresses of the law's formulas and of a user's load; 0 for none
@@ -98,7 +98,7 @@ class Progress(Struct):
 
     time, next_step : [s]
     work, viscous, lost : external work, and dissipation by dampers and by the scheme [J]
-    given, given_time : largest heat that friction returned to a mass [J], and its start [s]
+    given, given_time : largest energy that friction returned to a mass [J], and when this began [s]
     reach : largest displacement of a mass [m]
     span : length of the step behind `Tables.before`, 0 for none [s]
     worst, worst_time : largest imbalance of a step [J], and when [s]
@@ -140,8 +140,8 @@ class Progress(Struct):
 class Contact(Struct):
     """Sums of one contact.
 
-    heat : of friction so far [J]
-    most_heat, most_heat_time : the most it was [J], and when [s]
+    heat : friction heat so far [J]
+    most_heat, most_heat_time : largest value of `heat` so far [J], and its time [s]
     fastest : largest slip rate [m/s]
     pending, half : slip of this half cycle or cycle so far, and of the previous half cycle [m]
     creep : irreversible slip of whole cycles [m], NaN before one has ended

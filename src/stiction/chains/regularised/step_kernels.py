@@ -2,7 +2,8 @@
 
 The right-hand side has a kink where a switching function of the law changes sign, for example at a
 reversal of slip. A step ends at the first root of a switching function; the next one starts with
-the other sign, so that collocation keeps its order. `collocation_kernels` names the formulas.
+the other sign, so that collocation keeps its order. The formulas of one step are in
+`collocation_kernels`; `radau` calls `advance`.
 
 Source: Hairer, Wanner, Solving Ordinary Differential Equations II, section IV.8.
 """
@@ -124,7 +125,7 @@ def _advance(w: Work, first: int) -> int:
     if now.fresh == 1:
         _read_signs(w, t, stop)
     _set_floor(w)
-    # a step within the tolerance, then its part up to the first switch of the law
+    # a step within the tolerance, shortened to the first change of sign of a switching function
     whole, growth = _controlled_step(w, t, stop, last)
     if whole == 0.0:
         for c in range(step.error.size):
@@ -176,7 +177,7 @@ def _controlled_step(w: Work, t: float, stop: float, last: float) -> tuple[float
     least = _LEAST_STEP * max(abs(t), abs(t_end))
     while True:
         h = min(h, m.numbers[0].max_step)
-        # a remainder of up to a tenth of the step is joined to it
+        # the step ends at `stop` if at most a tenth of its length would remain after it
         if t + 1.1 * h >= stop:
             h = stop - t
         _collocated(w, t, h, last)
@@ -339,7 +340,8 @@ def _shorten_to_switch(w: Work, t: float, h: float, last: float) -> float:
         for k in range(count):
             w.roots[i, k] = math.inf
     first, mass, which, j = math.inf, 0, 0, 1
-    # probe by probe: a sign that is wrong by more than the noise has changed since the last probe
+    # probes in order of time: a sign that is wrong by more than the noise has changed since the
+    # last probe
     while j < PROBES.size and first == math.inf and w.progress[0].flips <= _MOST_FLIPS:
         for i in range(n):
             switches_of(w.model, w.sides, w.samples, j, i, w.step.answer)

@@ -2,8 +2,9 @@
 
     y_{l+1} - y_l = h f(t_l + theta h, y_theta),  y_theta = theta y_{l+1} + (1 - theta) y_l
 
-with y of `equations`, which includes the states of the law. The law is continuous where it is not
-smooth, so that Newton's method uses the smooth branch that contains y_theta.
+with the state y of `equations`: displacements, slip rates and states of the law. The law is
+continuous where it is not smooth, so that Newton's method uses the smooth branch that contains
+y_theta. `run.solve_in_steps` calls it for `ThetaStepper`.
 """
 
 from __future__ import annotations

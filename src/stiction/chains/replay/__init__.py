@@ -1,1 +1,1 @@
-"""An event-driven run gone through a second time, by other means than it was solved by."""
+"""Replay: verification of an event-driven run by a second integration with other algorithms."""

@@ -4,6 +4,7 @@ The trajectory consists of states between which no mass changes its mode. From e
 is integrated by another algorithm (`linear` or `smooth`) to the next one, and compared there. At
 both states the friction inclusion is tested: |R| <= mu_s N in stick, slip in the direction of the
 mode otherwise. The recorded events and saved samples are then tested against the same states.
+`outcome.build_run` calls `replay_check` for the audit line `replay_agrees`.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ _CALLS = 12.0
 
 
 def spacing(chain: Chain) -> float:
-    """Return the spacing of states that a replay needs, in units of the fastest rate."""
+    """Return the spacing in time of states that a replay needs, over 1 / (fastest rate) [1]."""
     if not chain.law.constant or chain.load.segments().function is not None:
         return _SHORT_SPACING
     return _LONG_SPACING if chain.n_mass > MOST_DENSE else 0.5 * _LONG_SPACING
@@ -76,7 +77,7 @@ def replay_check(chain: Chain, history: ChainHistory, trajectory: Trajectory, rt
     replay.check_events()
     value, time, what = replay.worst
     note = (
-        f"{replay.fraction:.0%} of the time integrated again by other means, with the conditions "
+        f"{replay.fraction:.0%} of the time integrated by another method, with the conditions "
         "of stick, slip and events; difference over the largest speed, place or bound"
     )
     if value > replay.limit:
@@ -123,9 +124,9 @@ class _Replay:
         self.history, self.trajectory = history, _resolved(trajectory, f)
         trajectory = self.trajectory
         own_load, own_law = f.segments.function is not None, not (f.law.constant or f.law.convex)
-        # fits with tolerance rtol cannot agree better
+        # a load or a law that the run fits with the tolerance rtol cannot agree better
         self.limit = max(_LIMIT, 10.0 * rtol) if own_load or own_law else _LIMIT
-        # calls of a user's function for one state
+        # number of calls of a user's functions for one state
         self.calls = int(own_load) + int(own_law) * f.n
         self.exact = f.law.constant and not own_load
         # unit of the time between states
@@ -227,7 +228,7 @@ class _Replay:
         self.fraction = min(1.0, float(covered / asked)) if asked > 0.0 else 1.0
 
     def _compiled_motion(self, k: Ints, steps: Ints, sample: Ints, before: Ints) -> None:
-        """Do the same by compiled kernels, state by state."""
+        """Do the work of `check_motion` by compiled kernels, state by state."""
         from stiction.chains.replay import inclusion_kernels as ik
 
         f, h, trajectory, problem = self.f, self.history, self.trajectory, self.trajectory.problem
@@ -305,7 +306,7 @@ class _Replay:
     def _selected_intervals(self, k: Ints) -> Ints:
         """Return the intervals to integrate: all, or evenly spaced ones if that is expensive."""
         if self.exact or k.size == 0:
-            # a long interval of uniform motion would need a term per radian
+            # the number of terms grows with the length of an interval in radians: skip long ones
             time = self.trajectory.time
             return k[(time[k + 1] - time[k]) * self.reach <= _LONGEST]
         k = k[self._moves[k]]
@@ -360,7 +361,7 @@ class _Replay:
     def _halve_steps(
         self, off: Floats, parts: Floats, difference_of: Callable[[Ints, Floats], Floats]
     ) -> None:
-        """Halve the steps of intervals that disagree, as long as that changes the difference.
+        """Halve the steps of intervals that disagree, as long as this changes the differences.
 
         Parameters
         ----------
@@ -497,7 +498,7 @@ class _Replay:
         self._check_conditions(sample, mass, before, after, logged)
 
     def _compiled_events(self) -> bool:
-        """Do the same by a compiled kernel; return whether there are as many events as changes."""
+        """Do the work of `check_events` by a kernel; return whether events and changes pair up."""
         from stiction.chains.replay import inclusion_kernels as ik
 
         e, logged = (

@@ -1,8 +1,9 @@
 """Compiled tests of the friction inclusion at states, saved samples and events of a run.
 
 For each mass the inclusion is  R - m v' in mu N Sgn(w):  |R| <= mu_s N and w = 0 in stick, and
-sigma w >= 0 in slip with mode sigma. `compare` does the same in NumPy; these kernels proceed state
-by state and return the largest violation of each kind.
+sigma w >= 0 in slip with mode sigma. Here R is the sum of all forces but friction, and w the slip
+rate. `compare` does the same in NumPy for all states at once; these kernels proceed state by state
+and return the largest violation of each kind.
 """
 
 from __future__ import annotations
@@ -65,7 +66,7 @@ class States(NamedTuple):
 class Model(NamedTuple):
     """Parameters of a chain whose load is not a user's function, in the order of `Forces.numbers`.
 
-    They come from the chain itself, so that errors in the arrays of the method are seen.
+    They come from the chain itself, so that errors in the arrays of the method are detected.
     `zero` is (n,) kinetic friction [N] at slip rate zero.
     """
 
@@ -290,7 +291,7 @@ def check_log(
     for kind in range(worst.shape[0]):
         worst[kind, 0], worst[kind, 1] = 0.0, 0.0
     for s in range(states.time.size):
-        # a missing interval: mode changes are unknown
+        # states before this one are missing, so that its mode changes are unknown
         if s > 0 and not states.follows[s]:
             continue
         for i in range(n):

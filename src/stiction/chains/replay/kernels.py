@@ -86,7 +86,7 @@ def linear_ends(
 
 @kernel
 def _sticks(time: Floats, start: Floats, mode: Modes, s: int, end: Floats) -> bool:
-    """If all masses stick, write the end state, at rest or moving with the belt; return whether."""
+    """Return whether all masses stick; if so, write the end state: they move with the belt."""
     n = mode.shape[1]
     for i in range(n):
         if mode[s, i] != 0:
@@ -109,7 +109,7 @@ def _first_polynomial(
     work: Floats,
     weight: Floats,
 ) -> None:
-    """Write the first polynomial, 1 / (m R^2), the initial force over it, and the load rate."""
+    """Write P_0, the factors 1 / (m R^2), and these times the initial force and its rate over R."""
     n = p.mass.size
     for r in range(11):
         for c in range(n + 2):

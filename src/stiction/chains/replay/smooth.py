@@ -1,6 +1,7 @@
 """Motion between events with any smooth friction or load: a Runge-Kutta method of order 8.
 
-Many intervals are integrated at once, one column each.
+Many intervals are integrated at once, one column each, with fixed steps; `compare` halves the steps
+of intervals that disagree with the run. `kernels.smooth_ends` is the compiled form.
 Source: Cooper, Verner, SIAM J. Numer. Anal. 9 (1972) 389, the method with 11 stages.
 """
 

@@ -1,6 +1,7 @@
 """States of the trajectory that an event-driven run records for its replay, in bounded memory.
 
-Checkpoints store them under keys `trail_*`.
+`replay.compare` integrates the motion again from each state to the next one. Checkpoints store the
+states under keys `trail_*`.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ Samples = tuple[Floats, Floats, Floats, Modes]
 
 
 class TrajectoryRecorder:
-    """Records states in blocks. Of a long run it retains every 2nd, 4th, ... block.
+    """Recorder of states in blocks. Of a long run it retains every second, fourth, ... block.
 
     Parameters
     ----------

@@ -1,6 +1,8 @@
 """Gradients of single quantities of an event-driven run: the adjoint equation, backward in time.
 
-The cost does not grow with the number of parameters. `adjoint_kernels` has the equations.
+One backward integration gives the derivatives of one quantity by all parameters, so that the cost
+does not grow with their number. The equations are in `adjoint_kernels`; `EventDriven.gradients`
+calls this module.
 """
 
 from __future__ import annotations
@@ -42,7 +44,7 @@ def event_driven_gradients(
 ) -> Gradients:
     """Return the derivatives of the quantities `of` with respect to the directions `to`.
 
-    The run is recorded, and gone through backward once for each quantity.
+    The run is recorded; the adjoint equation is integrated backward once for each quantity.
 
     Raises
     ------
@@ -58,7 +60,7 @@ def event_driven_gradients(
             "Chain.gradients",
             type(chain.law).__name__,
             "a law whose coefficient in slip is constant",
-            "the adjoint equation of laws that depend on the slip speed is not here yet.",
+            "the adjoint equation is implemented for constant friction in slip only.",
             "use Chain.tangents, or Coulomb or StaticKinetic.",
         )
     refuse(chain, method, span[0])
@@ -104,14 +106,14 @@ def _without_derivative(
 ) -> tuple[npt.NDArray[np.bool_], list[NotDifferentiable]]:
     """Return which directions have no derivative at the start, and why.
 
-    The run that is recorded has no directions, so that `event_kernels.at_start` sees none.
+    The recorded run carries no directions, so that `event_kernels.at_start` cannot test them.
     """
     n, bound, belt, whole = chain.n_mass, chain.stick_bound, parts.belt, parts.whole
     drive = np.abs(chain.drive(t, chain.x_start, chain.v_start))
     slow = chain.friction.mu_kinetic * chain.normal_forces if chain.law.has_jump else bound
     rests = chain.v_start == chain.belt_speed
     open_start = rests & (bound > 0.0) & (drive >= slow)
-    # a start that is varied as a whole keeps its masses in stick
+    # if the start is varied as a whole, masses in stick remain in stick
     kinked = open_start[:, None] & ((drive > bound)[:, None] | (whole == 0))
     kinked = (start[n:] != belt) & kinked
     free = ((bound == 0.0) & (parts.mu_static * chain.normal_forces != 0.0)).T

@@ -1,13 +1,13 @@
-"""The adjoint of the variational equation: one functional, any number of parameters.
+"""Adjoint of the variational equation: derivatives of one functional by all parameters.
 
-Backward in time, with s = t_end - t, the adjoint variables (a, b) of (dx, dv) obey in slip, with
-g = b / m, and g = 0 in stick,
+Backward in time, s = t_end - t, the adjoint variables a of dx and b = m g of dv obey
 
-    da/ds = K-stencil(g),      m dg/ds = a + C-stencil(g),
+    da/ds = -K g,      m dg/ds = a - C g      with g = 0 for masses in stick.
 
-and the derivative by a force on mass i is the integral of g_i. The stencils are symmetric, so that
-the same recursion gives the series. The integrals are Gauss quadratures over each step. At events
-the transposed saltation acts.
+The derivative of the functional by a force on mass i is the integral of g_i over time. K and C act
+through their symmetric stencils (each mass and its neighbours), so that the Taylor recursion of the
+motion gives the series of a and g. The integrals are Gauss quadratures over each step. At an event
+the transposed saltation matrix acts on (a, b).
 Source: di Bernardo, Budd, Champneys, Kowalczyk 2008, section 2.5; Serban and Recuero 2019.
 """
 
@@ -37,9 +37,13 @@ _FARTHEST = 4.001
 
 
 class Recording(NamedTuple):
-    """Steps of a run: start and length in tau, load segment, modes, series, events so far.
+    """Recorded steps of a run, which the backward integration reads.
 
-    `base` (steps, order + 1, n + 2), `load` (steps, order + 1), `mode` (steps, n).
+    time, tau : (steps,) start [s] and length in tau
+    segment, events : (steps,) segment of the load, and number of events up to this step
+    mode : (steps, n) modes
+    base, load : (steps, order + 1, n + 2), (steps, order + 1) series of displacements and load
+    filled : (1,) number of recorded steps
     """
 
     time: Floats
@@ -53,10 +57,11 @@ class Recording(NamedTuple):
 
 
 class Adjoint(NamedTuple):
-    """Adjoint variables `x`, `v` (n + 2,), and derivatives with respect to its parameters.
+    """Adjoint variables a, b (`x`, `v`, (n + 2,)), and derivatives by all coefficients of a chain.
 
-    Names as in `Problem`; `plate_speed`, `belt` (1,). `place`, `pull` (order + 1, n + 2) are the
-    series of a and g, `node` (5, n + 2) values at a node: x, v, acceleration, a and g.
+    Coefficients have the names of `Problem`; `plate_speed`, `belt` (1,). `place`, `pull`
+    (order + 1, n + 2) are the series of a and g, `node` (5, n + 2) values at a quadrature node:
+    displacement, velocity and acceleration of the motion, a and g.
     """
 
     x: Floats
@@ -95,7 +100,7 @@ def advance_recorded(
     r: Recording,
     t_end: float,
 ) -> int:
-    """Make steps until the recording is full; return why it came back."""
+    """Make steps until the recording is full; return the code of the reason to stop."""
     now = state.progress[0]
     code = 1
     while r.filled[0] < r.time.size and code == 1:
@@ -121,7 +126,7 @@ def advance_recorded(
 def go_back(
     p: Problem, a: Adjoint, r: Recording, log: Log, before: Ints, events: int, seed: Floats
 ) -> None:
-    """Go through recorded steps from the last to the first.
+    """Integrate the adjoint equation over the recorded steps, from the last to the first.
 
     Parameters
     ----------
@@ -140,7 +145,7 @@ def go_back(
 
 @kernel
 def _step_back(p: Problem, a: Adjoint, r: Recording, row: int) -> None:
-    """Carry the adjoint variables from the end of a recorded step to its start."""
+    """Integrate the adjoint variables from the end of a recorded step to its start."""
     tau, n, moves = r.tau[row], p.mass.size, False
     for i in range(n):
         if r.mode[row, i] != 0 or p.mu_static[i] * p.normal[i] == 0.0:
@@ -234,11 +239,12 @@ def _add_node(
     for i in range(n):
         c, force = i + 1, weight * z[i + 1]
         if not _free(p, r, row, i):
-            # a mass in stick moves with the belt: its place and its dampers act on the others
+            # the displacement and velocity of a mass in stick depend on the belt speed, and act on
+            # its neighbours through springs and dampers
             drag = p.link_c[c] * (z[c + 1] - z[c]) - p.link_c[i] * (z[c] - z[c - 1])
             a.belt[0] += weight * (a.node[3, c] + drag)
             continue
-        # g times the derivative of the force on the mass by each number
+        # g times the derivative of the force on the mass by each coefficient
         total += p.load_vector[i] * force
         a.load_vector[i] += force * load
         a.plate_k[i] += force * (p.plate_speed * t - x[c])
@@ -282,7 +288,7 @@ def _pass_event_back(
     """
     i, before, after, rate = log.mass[row], log.before[row], log.after[row], log.rate[row]
     c, t = i + 1, log.time[row]
-    # derivative of the functional by the time of the event: directly, and by the saltation
+    # derivative of the functional by the time of the event: explicit part, and by the saltation
     by_time = seed + (a.v[c] * log.jump[row] if after != 0 else 0.0)
     # end of slip: dt = before (dv - dV) / rate
     if before != 0:
@@ -290,13 +296,13 @@ def _pass_event_back(
         a.v[c] = moved if after == 0 else a.v[c] + moved
         a.belt[0] -= moved
         return
-    # release: before it the mass moved with the belt
+    # release: before the event the velocity of the mass was that of the belt
     a.belt[0] += a.v[c]
     a.v[c] = 0.0
     if rate == 0.0:
-        # thrown off by a load that jumps, or released at the start: at a fixed time
+        # released by a jump of the load, or at the start: the time of the event is fixed
         return
-    # dt = (d(mu_s N) - after dR) / rate: by the bound, then by all that acts on R
+    # dt = (d(mu_s N) - after dR) / rate: derivatives of the bound, then of the terms of R
     share = by_time / rate
     a.mu_static[i] += share * p.normal[i]
     a.normal[i] += share * p.mu_static[i]

@@ -1,7 +1,9 @@
-"""Derivatives of all numbers of a chain with respect to one of its parameters (a direction).
+"""Derivatives of the coefficients of a chain's equations with respect to a parameter (a direction).
 
-A run depends on a parameter through the numbers that its kernels read. Nearly all of them are
-linear in the parameter. They are differenced here, to rounding; the motion never is.
+A run depends on a parameter through the coefficients that its kernels read: masses, stiffnesses,
+bounds, loads. Nearly all of them are linear in the parameter, so that finite differences of sixth
+order are exact to rounding. Only these coefficients are differenced; the derivatives of the motion
+follow from the variational equation (`series_kernels`).
 """
 
 from __future__ import annotations
@@ -32,9 +34,10 @@ _STENCILS = (
     (np.arange(POINTS), FORWARD),
     (-np.arange(POINTS), -FORWARD),
 )
-# steps as fractions of a parameter, from the first that the model allows
+# steps of the difference as fractions of a parameter; the first that the model allows is used
 _STEPS = 2.0**-7 * 2.0 ** (-5.0 * np.arange(4))
-# of the series of a law, whose points each cost a series: central, exact to 2e-10 at this step
+# for the series of a law, each point of which costs a series: central difference, exact to 2e-10
+# at this step
 _SHAPE_STENCIL = (np.array([-1, 1]), np.array([-0.5, 0.5]))
 _SHAPE_STEP = 2.0**-15
 _MECHANICS = (
@@ -50,8 +53,9 @@ _LOAD = (
 def expanded(chain: Chain, to: Sequence[str]) -> tuple[tuple[str, ...], Ints]:
     """Return the names of all directions, and which of them belong to the start as a whole.
 
-    `x0` stands for the 2 n components of the start. A velocity in stick among them is varied
-    within stick, so that shooting may start there.
+    `x0` stands for the 2 n components of the start. If they are varied as a whole, a mass in stick
+    remains in stick and ignores the variation of its velocity, so that a shooting method may start
+    in stick.
     """
     n, names = chain.n_mass, list[str]()
     whole = list[int]()
@@ -84,7 +88,10 @@ def _start_component(chain: Chain, name: str) -> int | None:
 def laid_out(
     chain: Chain, names: Sequence[str], whole: Ints, law: CompiledLaw
 ) -> tuple[Directions, Floats, list[CompiledLaw]]:
-    """Return the directions, the (2 n, m) derivatives of the start, and laws to keep alive."""
+    """Return the directions, the (2 n, m) derivatives of the start, and compiled laws.
+
+    The directions hold addresses of these laws, so that the caller must keep them alive.
+    """
     n, m = chain.n_mass, len(names)
     now = _numbers(chain)
     by: dict[str, Any] = {name: np.zeros((m, *np.shape(value))) for name, value in now.items()}
@@ -130,7 +137,10 @@ def laid_out(
 def _number_derivatives(
     chain: Chain, name: str, now: dict[str, Any]
 ) -> tuple[dict[str, Any], Floats, list[Chain | None], Floats]:
-    """Return derivatives of all numbers and of the start, the chains of a difference, weights."""
+    """Return derivatives of all coefficients and of the start, and the difference they come from.
+
+    The difference is given by chains with other values of the parameter, and their weights.
+    """
     chains, weight = _neighbours(chain, name)
     by: dict[str, Any] = {key: np.zeros(np.shape(value)) for key, value in now.items()}
     first = np.concatenate([chain.x_start, chain.v_start])
@@ -147,7 +157,10 @@ def _number_derivatives(
 
 
 def _changes_shape(chain: Chain, chains: Sequence[Chain | None], law: CompiledLaw) -> bool:
-    """Return whether more than the two coefficients of a law changes; a law with series may not."""
+    """Return whether the parameter changes more of a law than its two coefficients.
+
+    The weakening function (mu - mu_k) / (mu_s - mu_k) is compared at three slip speeds.
+    """
     if law.share == 0:
         return True
     shares = []
@@ -183,7 +196,7 @@ def _neighbours(chain: Chain, name: str) -> tuple[list[Chain | None], Floats]:
 def _shape_neighbours(
     chain: Chain, name: str, chains: list[Chain | None], weight: Floats
 ) -> tuple[list[Chain | None], Floats]:
-    """Return the two neighbours that series of a law are differenced from, if there are both."""
+    """Return two neighbours for a difference of the series of a law, if the model allows both."""
     value = parameter(chain, name)
     step = _SHAPE_STEP * (2.0 ** np.round(np.log2(abs(value))) if value != 0.0 else 1.0)
     points, weights = _SHAPE_STENCIL
@@ -224,8 +237,8 @@ def _matching(value: Any, shape: tuple[int, ...], name: str) -> Any:
         raise ModelError(
             "Chain.tangents",
             repr(name),
-            "a parameter that leaves the number of the load's breakpoints as it is",
-            "breakpoints of two loads that coincide part when one of them moves.",
-            "move one of the two a little.",
+            "a parameter that does not change the number of breakpoints of the load",
+            "two loads have a common breakpoint, which splits in two when one of them moves.",
+            "move one of the two breakpoints a little.",
         )
     return value

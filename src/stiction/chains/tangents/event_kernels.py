@@ -1,9 +1,10 @@
-"""Jumps of the variations at events, and the times at which there is no derivative.
+"""Jumps of the variations at events, and times at which the run has no derivative.
 
-An event at h(t, x, v) = 0 moves by dt = -dh / h' under a perturbation, with h' along the motion
-before it, and the variation jumps by (f_before - f_after) dt (the saltation matrix). The forces are
-continuous but for friction, so only the velocity of the mass concerned jumps. A mass that stops and
-sticks has the velocity of the belt whatever came before.
+The variations are the derivatives of the state with respect to directions (initial state and
+parameters). An event at h(t, x, v) = 0 moves by dt = -dh / h' under a perturbation, with h' along
+the motion before it, and the variation jumps by (f_before - f_after) dt (the saltation matrix). All
+forces but friction are continuous, so only the velocity variation of the mass concerned jumps. The
+velocity of a mass that stops and sticks is then that of the belt. The caller is `step_kernels`.
 Source: di Bernardo, Budd, Champneys, Kowalczyk 2008, section 2.5.
 """
 
@@ -39,7 +40,7 @@ __all__ = ["at_end", "at_start", "check_end", "find_grazing", "find_undefined", 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-# what rounding leaves of a slip rate or a drive, over the sum of its terms
+# rounding of a slip rate or a drive, over the sum of its terms
 _ROUNDING = 3e-14
 # an event is grazing where the error of its function moves its rate by more than this fraction
 _UNSURE = 1e-4
@@ -173,7 +174,7 @@ def _bound_by(p: Problem, d: Directions, q: int, i: int) -> float:
 def at_start(
     p: Problem, d: Directions, g: Variation, log: Log, t: float, segment: int, mode: Ints
 ) -> None:
-    """Begin the variations: masses at rest on the surface stick or begin to slip."""
+    """Test the variations of masses with zero slip rate at the start; in stick set dv to dV."""
     load = load_at(p, t, segment)
     for i in range(p.mass.size):
         bound = p.mu_static[i] * p.normal[i]
@@ -185,12 +186,12 @@ def at_start(
         if abs(excess) <= _NEAR * size:
             _fail(g, log, t, THRESHOLDS, i, abs(excess), _NEAR * size)
             return
-        # under a law with a jump a mass that slips goes on against less friction
+        # under a law with a jump the friction of a slipping mass is the lower, kinetic one
         slow = p.mu_kinetic[i] * p.normal[i] if jumps(p, i) else bound
         for q in range(g.x.shape[0]):
             within = mode[i] == 0 and d.whole[q] == 1
             if g.v[q, i + 1] != d.belt[q] and abs(drive) >= slow and not within:
-                # to one side it slips on, to the other it turns round or sticks
+                # perturbed to one side the mass slips on; to the other it reverses or sticks
                 _note(log, t, START, i, abs(drive), slow)
                 _end(g, q)
             elif mode[i] == 0:
@@ -216,13 +217,13 @@ def pass_events(
     if count == 0:
         return
     load = load_at(p, t, segment)
-    # masses that start to slip at the start, or where the load jumps, do so at a fixed time
+    # the time of an onset of slip at the start, or at a jump of the load, is fixed
     fixed = t == p.start or (segment > 0 and t == p.segment_time[segment])
     for i in range(p.mass.size):
         if mode[i] == g.mode[i] or p.mu_static[i] * p.normal[i] == 0.0:
             continue
         gap = (t - g.last[0]) * p.rate
-        # of two events within rounding of each other a variation may change the order
+        # a variation may change the order of two events that agree within rounding
         if not fixed and (count > 1 or gap <= _SOON + 1e-15 * abs(t) * p.rate):
             gap = 0.0 if count > 1 else gap
             _fail(g, log, t, THRESHOLDS, i, gap / p.rate, _SOON / p.rate)
@@ -258,7 +259,7 @@ def _pass_one(
     # at a breakpoint only a release by a jump of the drive beyond its bound has a derivative
     if thrown and not at_start and (before != 0 or excess <= _NEAR * size):
         _fail(g, log, t, BREAKPOINT, i, abs(excess), _NEAR * size)
-    # a mass that stops at its bound sticks to one side and turns round to the other
+    # a mass that stops at its bound sticks if perturbed to one side, and reverses if to the other
     if before != 0 and abs(excess) <= _NEAR * size:
         _fail(g, log, t, THRESHOLDS, i, abs(excess), _NEAR * size)
     rate = 1.0
@@ -306,7 +307,11 @@ def _rate_of_event(
     after: int,
     i: int,
 ) -> float:
-    """Return how fast the slip rate of a mass, or its excess over the bound, passes zero."""
+    """Return the rate at which the event function of a mass passes zero.
+
+    It is the slip rate of a slipping mass, and the excess |R| - mu_s N of a stuck one. A rate that
+    its error may change in sign is recorded as grazing.
+    """
     slope, size = s.load[1] * p.rate, force_size(p, g.x_event, g.v_event, load, t, i)
     # excess |R| - mu_s N of a stuck mass, slip speed of the others: rate, curvature and error
     if before == 0:
@@ -337,7 +342,7 @@ def find_grazing(
 
 @kernel
 def find_undefined(p: Problem, d: Directions, g: Variation, log: Log, t: float, mode: Ints) -> None:
-    """Record masses at rest without friction, in directions that would give them some."""
+    """Record masses at rest without friction, in directions that change their zero friction."""
     for i in range(p.mass.size):
         if mode[i] != 0 or p.mu_static[i] * p.normal[i] > 0.0:
             continue
@@ -349,7 +354,7 @@ def find_undefined(p: Problem, d: Directions, g: Variation, log: Log, t: float, 
 
 @kernel
 def check_end(p: Problem, g: Variation, log: Log, t: float, segment: int, mode: Ints) -> None:
-    """Record an event at the end of the run: there the state has a derivative to either side."""
+    """Record an event at the end of the run: there the state has one-sided derivatives only."""
     load = load_at(p, t, segment)
     for i in range(p.mass.size):
         bound = p.mu_static[i] * p.normal[i]

@@ -1,4 +1,8 @@
-"""Numbers of a chain by their names, such as `law.mu`, `stiffness[2]` or `load.parts[0].rate`."""
+"""Parameters of a chain by name, such as `law.mu`, `stiffness[2]` or `load.parts[0].rate`.
+
+`Chain.parameter` and `Chain.with_parameter` read and replace them; derivatives are taken with
+respect to them (`directions`).
+"""
 
 from __future__ import annotations
 
@@ -19,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["parameter", "unit_of", "with_parameter"]
 
 _PART = re.compile(r"(\w+)(?:\[(\d+)\])?$")
-# what the fields are written out as where a single entry is asked for
+# attribute that holds the full array of a field, where a name has an index
 _WRITTEN_OUT = {"normal_force": "normal_forces", "load_vector": "load_weights"}
 _MOST_NAMES = 12
 _WHY = "derivatives are taken with respect to the parameters of a chain."
@@ -62,7 +66,7 @@ def _parts(chain: Chain, name: str) -> list[tuple[str, int | None]]:
 
 
 def _place(chain: Chain, name: str) -> tuple[Any, str, int | None]:
-    """Return the object that has a number, its field, and which entry it is."""
+    """Return the object that has a number, the name of its field, and the index in the field."""
     owner: Any = chain
     *path, (field, index) = _parts(chain, name)
     for step, entry in path:
@@ -86,12 +90,12 @@ def _has(owner: Any, field: str) -> bool:
 
 
 def _is_number(value: Any) -> bool:
-    # whole numbers count or seed something
+    # integers are counts or seeds, which have no derivative
     return isinstance(value, float | np.floating)
 
 
 def _written_out(chain: Chain, owner: Any, field: str, index: int | None) -> Any:
-    """Return the value of a field; as an array where one of its entries is asked for."""
+    """Return the value of a field; as an array, one entry per mass or spring, if `index` is set."""
     value = getattr(owner, field)
     if index is None:
         return value
@@ -129,7 +133,7 @@ def _replaced(
 
 
 def _names(chain: Chain, owner: Any, before: str = "") -> Iterator[str]:
-    """Give the names of numbers, the first entry for each list."""
+    """Yield the names of parameters; of each list, that of the first entry."""
     for field in dataclasses.fields(owner):
         value = getattr(owner, field.name)
         if _is_number(value):

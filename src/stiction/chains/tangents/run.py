@@ -1,6 +1,7 @@
-"""Event-driven runs of chains that carry first derivatives along.
+"""Event-driven runs of chains with first derivatives, by the variational equation.
 
 The equations are in `core.tangents`, their kernels in `step_kernels` and `event_kernels`.
+`EventDriven.tangents` calls this module.
 """
 
 from __future__ import annotations
@@ -49,13 +50,18 @@ Ints = npt.NDArray[np.int64]
 
 _MODES = {-1: "slip-", 0: "stick", 1: "slip+"}
 _EVENT_ROWS, _FAILURE_ROWS = 256, 64
-# kernels come back after so many steps of one mass, so that Ctrl-C is heard
+# kernels return after this many steps of one mass, so that Ctrl-C is handled
 _MASS_STEPS_PER_CALL = 100_000
 _KINDS = {
-    GRAZING: ("grazing", "its threshold is passed at a rate of {value:.3g}, below {limit:.3g}"),
+    GRAZING: (
+        "grazing",
+        "it passes its threshold at a rate of {value:.3g}; a derivative needs more than "
+        "{limit:.3g}",
+    ),
     THRESHOLDS: (
         "degenerate thresholds",
-        "two thresholds are {value:.3g} apart, within {limit:.3g}: their order is not defined",
+        "two thresholds differ by {value:.3g}, which is within their error {limit:.3g}: the order "
+        "of the two events is not defined",
     ),
     BREAKPOINT: (
         "event at a breakpoint",
@@ -63,13 +69,16 @@ _KINDS = {
     ),
     START: (
         "start on the surface",
-        "it starts at the speed of its surface under {value:.6g} N, which slip at {limit:.6g} N "
-        "does not balance: a variation of its velocity has other effects to either side",
+        "it starts with zero slip rate under a force of {value:.6g} N, not below its friction in "
+        "slip of {limit:.6g} N: variations of its velocity of either sign have different effects",
     ),
-    END: ("event at the end", "its threshold is {value:.3g} away at the end, within {limit:.3g}"),
+    END: (
+        "event at the end",
+        "at the end its distance {value:.3g} to the threshold is within the error {limit:.3g}",
+    ),
     FRICTIONLESS: (
         "mass at rest without friction",
-        "friction would hold it, however small: the derivative has no value at zero friction",
+        "any small friction would hold it: at zero friction there is no derivative by friction",
     ),
 }
 
@@ -83,7 +92,7 @@ def event_driven_tangents(
 ) -> Tangents:
     """Return the end of an event-driven run and its derivatives with respect to the directions.
 
-    Those of the state at the times `save` are returned too.
+    The derivatives of the state at the times `save` are returned too.
 
     Raises
     ------
@@ -184,7 +193,7 @@ class TangentRun:
         return self._result(rate, force_by)
 
     def _advance_all(self) -> int:
-        """Make all steps, and return why the last call of the kernel came back."""
+        """Make all steps; return the code with which the last call of the kernel stopped."""
         from stiction.chains.tangents import step_kernels as tk
 
         one, p = self.steps, self.problem

@@ -2,10 +2,12 @@
 
 Between events a variation (dx, dv) of a mass that slips obeys
 
-    m dx'' = dT_right - dT_left + b df - kp dx - s N (dmu/dw s dw + dmu/dp) + (numbers' derivatives)
+    m dx'' = dT_right - dT_left + b df - kp dx - s N (dmu/dw s dw + dmu/dp) + dF/dp
 
-with the sign s of its slip rate w; in stick dv is that of the belt. Its series in time follow from
-the same recursion as those of the motion, whose stencil couples neighbours only.
+with the sign s of its slip rate w, and the change dF/dp of the force by the coefficients of the
+chain (mass, springs, dampers, load vector, normal force); in stick dv is the variation of the belt
+speed. The Taylor series of the variation follows from the recursion of the motion, whose stencil
+couples neighbours only.
 Source: Leine and Nijmeijer 2004, section 7.1; docs/decisions/08 for the series.
 """
 
@@ -38,7 +40,7 @@ _FARTHEST = 4.001
 
 @kernel
 def prepare(p: Problem, d: Directions, g: Variation, s: Scratch, mode: Ints, tau: float) -> int:
-    """Copy the series of a step of length tau; return how many masses do not stick."""
+    """Copy the series of a step of length tau; return the number of masses that do not stick."""
     top, count = p.order, 0
     for c in range(p.mass.size + 2):
         g.base[0, c], g.base[1, c] = s.x[0, c], s.x[1, c]
@@ -46,8 +48,8 @@ def prepare(p: Problem, d: Directions, g: Variation, s: Scratch, mode: Ints, tau
         g.load[k] = s.load[k]
     for i in range(p.mass.size):
         slips = mode[i] != 0
-        # in stick only place and velocity count: `s.x` may hold old coefficients of a constant
-        # series
+        # of a mass in stick only displacement and velocity are read: its higher coefficients are
+        # zero, but `s.x` may hold old ones
         for k in range(2, top + 1):
             g.base[k, i + 1] = s.x[k, i + 1] if slips else 0.0
         # a mass without friction obeys its equation of motion at rest too
@@ -77,8 +79,8 @@ def prepare(p: Problem, d: Directions, g: Variation, s: Scratch, mode: Ints, tau
 def _expand_law(p: Problem, d: Directions, g: Variation, s: Scratch, sign: int, i: int) -> None:
     """Write the series of mu, of its slope and of its derivatives, where the law has series.
 
-    A constant added to the slip rate and a changed parameter leave the recursion as it is, so that
-    their differences are series too.
+    The recursion holds for a shifted slip rate and for a changed parameter as well, so that its
+    results can be differenced term by term.
 
     Verified by:
     tests/unit/chains/tangents/test_event_driven.py::test_coefficients_of_weakening_friction
@@ -89,14 +91,14 @@ def _expand_law(p: Problem, d: Directions, g: Variation, s: Scratch, sign: int, 
     for k in range(top):
         g.mu[i, k] = drop * s.mu[i, k]
     g.mu[i, 0] += p.mu_kinetic[i]
-    # slope by a forward difference of fourth order in the slip speed, whose first point is the run
+    # slope by a forward difference of second order in the slip speed, whose first point is the run
     for k in range(top):
         g.slope[i, k] = drop * _BY_SPEED[0] / d.slip_step[i] * s.mu[i, k]
     for j in range(1, _BY_SPEED.size):
         _share_series(p, g, sign, speed + j * d.slip_step[i], i, row)
         for k in range(top):
             g.slope[i, k] += drop * _BY_SPEED[j] / d.slip_step[i] * g.trial[i, k]
-    # derivatives by the shape of the law: differences of sixth order; by mu_k and mu_s: exact
+    # derivatives by parameters of e: finite differences (`directions`); by mu_k and mu_s: exact
     for q in range(g.x.shape[0]):
         if d.law[q] == 0:
             continue
@@ -113,7 +115,7 @@ def _expand_law(p: Problem, d: Directions, g: Variation, s: Scratch, sign: int, 
 
 @kernel
 def _share_series(p: Problem, g: Variation, sign: int, speed: float, i: int, row: int) -> None:
-    """Write the series of a law's share at a slip speed to `g.trial`."""
+    """Write the series of the law's weakening function e, from a slip speed on, to `g.trial`."""
     for k in range(p.order - 1):
         term = share_term(p.share_address, k, speed, sign * p.rate, g.base, g.trial, i, row)
         g.trial[i, k] = term
@@ -202,10 +204,10 @@ def propagate(
     tau: float,
     count: int,
 ) -> None:
-    """Carry all variations over a step of length tau, whose `count` moving masses are listed."""
+    """Advance all variations by a step of length tau, whose `count` moving masses are listed."""
     parts = 1
     if g.x.shape[0] > 0 and count > 0 and tau > _FARTHEST:
-        # the motion is a polynomial here; its variations may vibrate
+        # so long a step has a motion that is a polynomial; its variations may vibrate
         parts = int(np.ceil(tau / _FARTHEST))
     width = tau / parts
     for part in range(parts):
@@ -225,7 +227,7 @@ def propagate(
 
 @kernel
 def _saves_until(g: Variation, end: float) -> int:
-    """Return how many of the times to be saved lie before or at `end`, to rounding."""
+    """Return the number of save times that lie before or at `end`, to rounding."""
     passed: int = g.saves[0]
     while passed < g.save.size and g.save[passed] <= end + 4e-16 * abs(end):
         passed += 1
@@ -289,7 +291,7 @@ def _expand(
 def _own_force(
     p: Problem, d: Directions, x: Floats, load: Floats, q: int, k: int, i: int, t: float
 ) -> float:
-    """Return term k of the force that the numbers' derivatives exert on mass `i`."""
+    """Return term k of dF/dp, the force on mass `i` by changes of the coefficients of the chain."""
     c, rate = i + 1, p.rate * (k + 1)
     left = d.link_k[q, i] * (x[k, c] - x[k, c - 1])
     right = d.link_k[q, c] * (x[k, c + 1] - x[k, c])
@@ -314,7 +316,7 @@ def _friction_term(
     if p.constant:
         by: float = d.normal[q, i] * p.mu_kinetic[i] + p.normal[i] * d.mu_kinetic[q, i]
         return sign * by
-    # two sums do not wait for each other
+    # two independent sums, which the processor computes in parallel
     even, odd, y, slope = 0.0, 0.0, g.series, g.slope
     # product of the series of the slope of mu and of the varied slip rate
     for j in range(0, k, 2):
@@ -354,7 +356,7 @@ def _move(
 def _heat_of(
     p: Problem, d: Directions, g: Variation, sign: int, q: int, i: int, tau: float, place: float
 ) -> float:
-    """Return the derivative of the friction heat of a step; `place` is that of the displacement."""
+    """Return the derivative of the friction heat of a step; `place` is the change of dx in it."""
     c, top, span, x, y = i + 1, p.order, tau / p.rate, g.base, g.series
     if p.constant:
         # constant friction: the heat is N mu times the slip of the step
@@ -394,8 +396,8 @@ def _find_moments(p: Problem, g: Variation, mode: Ints, tau: float, count: int) 
         g.speed[0] -= p.belt / p.rate
         g.speed[top - 1] = 0.0
         for k in range(top - 1):
-            # a series times t^k, integrated term by term, in four sums that do not wait for each
-            # other; the last term of either series is zero
+            # a series times t^k, integrated term by term, in four independent sums, which the
+            # processor computes in parallel; the last term of either series is zero
             one, two, three, four = 0.0, 0.0, 0.0, 0.0
             for j in range(0, top - 1, 2):
                 low, high = g.power[k + j + 1], g.power[k + j + 2]

@@ -1,4 +1,8 @@
-"""Arrays of the variational equation: directions, variations, the series of a step, the log."""
+"""Arrays of the variational equation: directions, variations, the series of a step, the log.
+
+A direction is a component of the initial state or a parameter of the chain; a variation is the
+derivative of the state with respect to it. The kernels of this folder read and write these arrays.
+"""
 
 from __future__ import annotations
 
@@ -51,14 +55,15 @@ class Failure(Struct):
 
 
 class Directions(NamedTuple):
-    """Derivatives of the numbers of a chain in m directions; names and units as in `Problem`.
+    """Derivatives of the coefficients of a chain in m directions; names and units as in `Problem`.
 
     `whole` is true for components of a start that is varied as a whole, see `directions.expanded`.
-    `mechanics`, `load` and `law` say whether a direction changes the numbers of masses and
-    contacts, those of the load, and a law that depends on the slip speed (SHAPE: more of it than
-    its coefficients at rest and in fast slip). Formulas are differenced:
-    `law_row` (m, POINTS) are addresses of the first contact's row at each point, `law_weight`
-    the weights of the points. `slip_step` (n,) is the step of the differences in slip speed.
+    `mechanics`, `load` and `law` say whether a direction changes the coefficients of masses and
+    contacts, those of the load, and a law that depends on the slip speed. `law` is SHAPE if the
+    direction changes more of the law than mu_static and mu_kinetic. The formulas of a law are
+    differenced: `law_row` (m, POINTS) are the rows of the first contact's parameters at each point
+    of the difference, `law_weight` the weights of the points. `slip_step` (n,) is the step of the
+    differences in slip speed.
     """
 
     whole: Ints
@@ -131,8 +136,8 @@ class Variation(NamedTuple):
 class Log(NamedTuple):
     """A buffer of events with the derivatives of their times, and of failures.
 
-    `rate` is how fast the event function passes zero, 0 for an event at a fixed time; `jump` that
-    of the acceleration, from after to before.
+    `rate` is the rate at which the event function passes zero, 0 for an event at a fixed time;
+    `jump` is the acceleration before the event minus that after it.
     """
 
     time: Floats

@@ -1,8 +1,8 @@
-"""Event-driven steps that carry the variations of the state along.
+"""Event-driven steps of the motion and of its variations (derivatives of the state).
 
-Between events variations obey the variational equation, in Taylor series (`series_kernels`); at
-events they jump by saltation matrices (`event_kernels`, which names the source). The steps are
-those of `chains.event_driven.step_kernels`.
+Each step of the motion is made by `chains.event_driven.step_kernels`. Then the variations are
+advanced over the same step: at events they jump by saltation matrices (`event_kernels`, which names
+the source), between events they obey the variational equation, in Taylor series (`series_kernels`).
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def advance_tangents(
     t_end: float,
     steps: int,
 ) -> int:
-    """Advance a chain and its variations by at most `steps` steps; return why it came back."""
+    """Advance a chain and its variations by at most `steps` steps; return the reason to stop."""
     for _ in range(steps):
         if log.filled[0] + p.mass.size > log.time.size:
             return EVENTS_FULL
@@ -75,7 +75,7 @@ def advance_fitted_tangents(
     t_end: float,
     steps: int,
 ) -> int:
-    """Do as `advance_tangents` with a user's load or a law without a series."""
+    """Advance a chain with a user's load or a law without a series; else as `advance_tangents`."""
     for _ in range(steps):
         if log.filled[0] + p.mass.size > log.time.size:
             return EVENTS_FULL
@@ -91,12 +91,12 @@ def advance_fitted_tangents(
 def _ready(state: State, s: Scratch, g: Variation) -> float:
     """Copy the state at the start of a step to `g`, and return its time."""
     now = state.progress[0]
-    # the log of the variations stands in for those of the run
+    # events are recorded in the log of the variations; the buffers of the run are emptied
     now.events = now.touch_rows = 0
     for c in range(state.x.size):
         g.x_event[c], g.v_event[c] = state.x[c], state.v[c]
     for i in range(s.grazing.size):
-        # masses that the step leaves aside have nothing there
+        # the step does not write these entries for inactive masses
         s.grazing[i] = s.root[i] = np.inf
     return now.time
 
@@ -113,7 +113,7 @@ def _follow(
     code: int,
     before: int,
 ) -> int:
-    """Carry the variations over the step that was made from time `t`."""
+    """Advance the variations over the step that the motion made from time `t`."""
     now, mode = state.progress[0], state.shown
     if code == DONE:
         check_end(p, g, log, t, now.piece, mode)

@@ -1,4 +1,8 @@
-"""Runs of the theta scheme that carry the derivatives of the discrete map along."""
+"""Runs of the theta scheme with the derivatives of its discrete map.
+
+The steps are those of `theta.exact_kernels`; `theta_kernels` differentiates each of them by the
+implicit function theorem. `ThetaStepper.tangents` calls this module.
+"""
 
 from __future__ import annotations
 
@@ -36,8 +40,8 @@ def theta_tangents(
 ) -> Tangents:
     """Return the end of a run of the theta scheme and its derivatives in the directions `to`.
 
-    They are those of the discrete map, with the set of sticking masses fixed in each step. Events
-    lie at the ends of steps, so that the derivatives of their times are zero.
+    The derivatives are those of the discrete map, with the set of sticking masses fixed in each
+    step. Events lie at the ends of steps, so that the derivatives of their times are zero.
 
     Raises
     ------
@@ -52,7 +56,7 @@ def theta_tangents(
     without_memory(
         chain.law,
         "Chain.tangents",
-        "the states of a law have no variations here yet.",
+        "derivatives of the states of a law are not implemented.",
         "use a law without states.",
     )
     with np.errstate(all="ignore"):
@@ -131,7 +135,7 @@ def _result(
 
 def _open_set(margin: Floats) -> NotDifferentiable:
     time, mass, share = margin.tolist()
-    reason = f"mass {int(mass) + 1}: friction holds it with all it can, to {abs(share):.2g} of that"
+    reason = f"mass {int(mass) + 1}: its friction in stick equals its bound to {abs(share):.2g}"
     return NotDifferentiable(time, "degenerate thresholds", reason)
 
 

@@ -1,12 +1,13 @@
-"""Variations of the theta scheme: the implicit function theorem in every step.
+"""Derivatives of the theta scheme, by the implicit function theorem in every step.
 
-A step solves for the slip w of masses, with v_theta = V + w and x_theta = x + theta h v_theta,
+A step solves for the slip rates w, with v_theta = V + w and x_theta = x + theta h v_theta,
 
     m (v_theta - v) / (theta h) = T_right - T_left + b f_theta + kp (plate - x_theta) - s N mu(|w|)
 
-in the set of masses that slip with signs s, and w = 0 in stick. Its derivative at a fixed set is a
-tridiagonal system, the same for all directions. A mass that the step brings to rest has the
-velocity of the belt from then on.
+in the set of masses that slip with signs s, and w = 0 in stick. Its derivative at a fixed set of
+slipping masses is a linear equation whose tridiagonal matrix is the same for all directions. A mass
+that sticks after the step has the velocity of the belt. A variation is the derivative of the state
+with respect to a direction (`tangents.state`).
 Source: formulas sheet of the chains paper, section 5.
 """
 
@@ -49,7 +50,7 @@ __all__ = [
 
 Floats = npt.NDArray[np.float64]
 
-# forces this near to what friction can hold, as fractions of it, leave the set of a step open
+# a stick force this near to its bound, as a fraction of it, leaves the set of a step undecided
 _NEAR = 1e-10
 
 
@@ -57,8 +58,9 @@ class Variation(NamedTuple):
     """Derivatives of the state with respect to m directions, and the state at the start of a step.
 
     `x`, `v` (m, n + 2) and `heat` (m, n); `place`, `velocity` (n + 2,) the state, with walls.
-    `pivot`, `right` (n,) belong to the tridiagonal system. `margin` (3,) holds the time, the mass
-    and the fraction of the first step whose set is not sure, NaN for none.
+    `pivot`, `right` (n,) belong to the tridiagonal system. `margin` (3,) belongs to the first step
+    whose set of sticking masses is undecided: its time, the mass, and the margin of this mass over
+    its bound; NaN for none.
     """
 
     x: Floats
@@ -92,7 +94,7 @@ def advance_exact_tangents(
 def advance_weakening_tangents(
     p: Problem, work: Work, saved: Saved, events: Events, d: Directions, g: Variation, steps: int
 ) -> int:
-    """Do as `advance_exact_tangents` with friction that varies with the slip speed."""
+    """Advance a chain whose friction depends on slip speed; else as `advance_exact_tangents`."""
     now = work.progress[0]
     for _ in range(steps):
         segment, load = now.piece, now.load
@@ -116,7 +118,7 @@ def _ready(p: Problem, f: Floats, g: Variation, step: int) -> int:
 
 @kernel
 def _follow(p: Problem, work: Work, d: Directions, g: Variation, segment: int, load: float) -> None:
-    """Carry the variations over the step just made, which began on a segment and load."""
+    """Advance the variations over the step just made, which began on this load segment and load."""
     now, f = work.progress[0], work.f
     system, masses = system_of(f), masses_of(f)
     t, part = p.t_start + (now.step - 1) * p.h, p.theta * p.h
@@ -148,7 +150,7 @@ def _follow(p: Problem, work: Work, d: Directions, g: Variation, segment: int, l
 
 @kernel
 def _check(p: Problem, work: Work, g: Variation, t: float) -> None:
-    """Note a step in which friction holds a mass with all it can."""
+    """Record the first step in which the friction of a mass in stick equals its bound."""
     system, trial, modes = system_of(work.f), trial_of(work.f), modes_of(work.m)
     for i in range(p.n):
         hold, sticks = trial.hold[i], modes.trial[i] == 0 and system.solution[i] == 0.0
@@ -241,7 +243,7 @@ def _step(
 def _own_force(
     p: Problem, work: Work, d: Directions, g: Variation, q: int, i: int, t: float, pull: float
 ) -> float:
-    """Return the force that the derivatives of the numbers exert on mass `i` in a step."""
+    """Return the force on mass `i` by the changes of the coefficients of the chain in a step."""
     if d.mechanics[q] == 0:
         return 0.0
     masses, w, n, c = masses_of(work.f), system_of(work.f).solution, p.n, i + 1

@@ -1,8 +1,9 @@
 """Active set of one theta step with constant friction, by the Thomas algorithm on parts of a chain.
 
-The slip rates of a step solve a tridiagonal system with set-valued friction. The active set is
-found by forward and backward substitution (Thomas algorithm), a complementarity test of each mode,
-and new solutions around the masses whose modes were corrected.
+The slip rates of a step solve a tridiagonal system with set-valued friction (`exact_kernels`, which
+call these kernels). The active set is found by forward and backward substitution (Thomas
+algorithm), a complementarity test of each mode, and new solutions around the masses whose modes
+were corrected.
 
 A long chain does not fit into the caches, so memory traffic decides the time. A stuck mass has a
 known slip and separates the system, so each part of the chain between two stuck masses is solved,
@@ -120,7 +121,7 @@ def correct_between_parts(
     i: int,
     left: int,
 ) -> tuple[bool, int]:
-    """Test the stuck mass i between two parts; return whether it fits, and the corrections."""
+    """Test stuck mass i between two parts; return whether its mode fits, and the corrections."""
     system = system_of(f)
     before = system.solution[i - 1] if i > 0 else 0.0
     verdict = complementarity_test(n, f, m, i, before, 0.0, system.solution[i + 1], pull, far)
@@ -143,9 +144,9 @@ def forward_substitution(
     first: int,
     last: int,
 ) -> None:
-    """Write `force`, all but friction, and go forward through the factored system.
+    """Write `force` (all forces but friction), and substitute forward in the factored system.
 
-    Does so for the masses from `first` to before `last`; the one before is stuck.
+    The masses are those from `first` to before `last`; the mass before `first` is stuck.
 
     Parameters
     ----------
@@ -189,8 +190,8 @@ def backward_substitution(
 ) -> tuple[bool, int, float]:
     """Substitute backward from `last` - 1 to `first`; correct modes that violate complementarity.
 
-    The mass before `last` is stuck or the last of the chain. A stuck one is not tested, because the
-    slip rate to its right is not known yet.
+    The mass `last` - 1 is stuck or the last of the chain. If it is stuck it is not tested, because
+    the slip rate to its right is not known yet.
 
     Returns
     -------

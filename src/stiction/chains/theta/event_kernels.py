@@ -1,7 +1,8 @@
 """Events of a theta run: mode changes of one mass in two successive steps merged into one event.
 
-A step resolves the time of an event to its length h only. A reversal seen as slip, stick, slip in
-successive steps, and a stop seen as slip, reversed slip, stick, are reported as one event.
+A step resolves the time of an event to its length h only. A reversal may appear as slip, stick,
+reversed slip in successive steps, and a stop as slip, reversed slip, stick. Either is reported as
+one event. The callers are `theta.integrator` and `blocks`.
 """
 
 from __future__ import annotations
@@ -79,7 +80,7 @@ def counted(blocks: Sequence[Events], h: float, n: int) -> tuple[int, Floats] | 
 def join_at_once(
     values: Floats, changes: Any, h: float, columns: Floats, mass: Ints, modes: ModeArray
 ) -> int:
-    """Join the events of a run by NumPy, as `join` does."""
+    """Merge the events of a run in NumPy, with the results of `join`."""
     order = np.argsort(changes[:, 0], kind="stable")
     which, before, after = changes[order].T
     time = values[order, 0]
@@ -90,7 +91,8 @@ def join_at_once(
     # slip, reversed slip, stick
     arrested = (after[:-1] == -before[:-1]) & (after[1:] == 0)
     pairs = np.flatnonzero(near & (before[:-1] != 0) & (turned | arrested))
-    # pairs that overlap share an event: of a run of overlapping pairs keep the first, third, ...
+    # two overlapping pairs have an event in common: of successive overlapping pairs use the first,
+    # third, ...
     at = np.arange(pairs.size)
     begins = np.diff(pairs, prepend=-2) > 1
     in_row = at - np.maximum.accumulate(np.where(begins, at, 0))

@@ -7,10 +7,10 @@ The slip rates solve  A w + mu N Sgn(w) contains q,  with the tridiagonal M-matr
 u the slip rate before the step and F all forces but friction (derived in `step_kernels`). The
 method starts from the modes of the last step, solves the linear system with w = 0 in stick, and
 corrects the modes that violate complementarity. It is the semismooth Newton method of this
-inclusion. Weakening friction adds its slope to A. If the iteration does not
-end, modes are corrected in two nested rounds, first all between stick and slip+, then those between
-stick and slip-. Each round is monotone because A is an M-matrix, so that it cannot cycle
-(Bokanowski, Maroso, Zidani 2009).
+inclusion. Weakening friction adds its slope to A. If the iteration does not end, modes are
+corrected in two nested rounds: the inner one between stick and slip+, the outer one between stick
+and slip-. Each round is monotone because A is an M-matrix, so that it cannot cycle (Bokanowski,
+Maroso, Zidani 2009).
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ _LEAST_PIVOT = 0.1
 
 @kernel
 def advance_exact(p: Problem, work: Work, saved: Saved, events: Events, steps: int) -> int:
-    """Advance by at most `steps` steps with constant kinetic friction; return why it stops."""
+    """Advance by at most `steps` steps with constant friction in slip; return why it stops."""
     segments, sines, f, m, lists, law, progress = work
     now = progress[0]
     room = events.first + events.changes.shape[0] - p.n
@@ -133,7 +133,10 @@ def advance_exact(p: Problem, work: Work, saved: Saved, events: Events, steps: i
 
 @kernel
 def advance_weakening(p: Problem, work: Work, saved: Saved, events: Events, steps: int) -> int:
-    """Advance by at most `steps` steps with friction that varies; return the reason to stop."""
+    """Advance by at most `steps` steps with friction that depends on slip rate or states.
+
+    Return the code of the reason to stop.
+    """
     segments, sines, f, m, lists, law, progress = work
     now = progress[0]
     room = events.first + events.changes.shape[0] - p.n
@@ -225,9 +228,9 @@ def write_stick_bounds(p: Problem, f: Floats, m: ModeArray) -> None:
 
 @kernel
 def bound_changed(f: Floats, m: ModeArray, events: Events, first: int, last: int) -> None:
-    """Write the bounds of stick, for constant friction, of the masses whose mode changed in events.
+    """Write the bounds of stick, for constant friction, of masses whose mode has changed.
 
-    The events are `first` to `last` - 1; see `write_stick_bounds`.
+    These are the masses of the events `first` to `last` - 1; see `write_stick_bounds`.
     """
     masses, trial, modes = masses_of(f), trial_of(f), modes_of(m)
     for row in range(first - events.first, last - events.first):

@@ -1,7 +1,8 @@
 """Integrator of the theta schemes: the loop over kernel calls, checkpoints, and the history.
 
-The kernels advance many steps per call. A chain in which all masses stick for good is not stepped
-any further, because nothing but its load changes.
+The kernels advance many steps per call. Once all masses stick for good the run ends early, because
+nothing but the load changes; the remaining samples are written from the equilibrium. `theta.run`
+uses this class for `ThetaStepper` and `RegularizedTheta`.
 """
 
 from __future__ import annotations
@@ -52,7 +53,8 @@ class ThetaIntegrator:
 
     Parameters
     ----------
-    scheme, chain, request : the method, the model, and time span and save times
+    scheme, chain : parameters of the scheme, and the model
+    request : time span and save times
     """
 
     def __init__(self, scheme: Scheme, chain: Chain, request: Request) -> None:
@@ -193,8 +195,8 @@ class ThetaIntegrator:
     def _stopped_for_good(self) -> bool:
         """Record the stop if no later load can move a mass; return whether the run has ended.
 
-        A chain that sticks to a surface at rest is not stepped any further, because only its load
-        changes. One that moves with a belt is.
+        A chain that sticks to a surface at rest makes no more steps, because only its load changes.
+        A chain that moves with a belt does.
         """
         chain, t, x = self.chain, self.time, self._motion()["x"]
         since = float(self.now.rest_since)

@@ -1,4 +1,8 @@
-"""Runs of chains by theta schemes, with the audit of their steps."""
+"""Runs of chains by theta schemes, with the audit of their steps.
+
+`ThetaStepper` calls `solve_exactly` (set-valued friction), `RegularizedTheta` calls
+`solve_smoothed`. The steps are made by `integrator`.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +36,7 @@ Floats = npt.NDArray[np.float64]
 
 _NO_FORCE = 1e-200
 _STATE_ROUNDING = 1e-12
-# numbers of saved states that are checked at once
+# most numbers of saved states that are checked at once
 _BLOCK = 1_000_000
 # slip speeds at which the steepest decrease of a user's law is sampled
 _SPEEDS = np.concatenate([[0.0], np.geomspace(1e-9, 1e3, 241)])

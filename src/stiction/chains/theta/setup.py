@@ -1,4 +1,7 @@
-"""Set-up of a theta run: arrays of kernels, modes at the start, and the first sample."""
+"""Set-up of a theta run: arrays of kernels, modes at the start, and the first sample.
+
+`theta.integrator` and `blocks.theta` call these functions before the first step.
+"""
 
 from __future__ import annotations
 
@@ -257,7 +260,7 @@ def begin(
 
 
 def first_modes(drive: Floats, bound: Floats, u: Floats) -> tuple[npt.NDArray[np.bool_], Floats]:
-    """Return which masses are released at the start, and the modes of all, (..., n)."""
+    """Return which masses are released at the start, and the modes of all masses, (..., n)."""
     free = (u == 0.0) & (np.abs(drive) > bound * (1.0 + 1e-14))
     return free, np.where(free, np.sign(drive), np.sign(u))
 

@@ -2,9 +2,10 @@
 
     G(w) = M (w - u) / (theta h) + B w - F + N mu(|w|) phi(w / eps),
 
-with u the slip rate at the start of the step. This is the residual of the formulas sheet,
-section 5, in the unknown w = v_theta - V instead of v_{l+1}, so that its Jacobian lacks the factor
-theta. With theta = 0 the step is explicit and needs no solve.
+with the slip rate u at the start of the step, the forces F and the matrix B of `step_kernels`, and
+the smoothed sign phi of width eps. This is the residual of the formulas sheet, section 5, in the
+unknown w = v_theta - V instead of v_{l+1}, so that its Jacobian lacks the factor theta. With
+theta = 0 the step is explicit and needs no solve. `integrator` calls `advance_smooth`.
 """
 
 from __future__ import annotations
@@ -114,7 +115,7 @@ def advance_smooth(p: Problem, work: Work, saved: Saved, events: Events, steps: 
 
 @kernel
 def trial_modes(p: Problem, f: Floats, m: ModeArray) -> tuple[float, bool]:
-    """Write the modes; return the sum of squared slip rates and changes, and if a mode is new."""
+    """Write the modes; return the sum of squares of w and its change, and whether a mode is new."""
     system, trial, modes = system_of(f), trial_of(f), modes_of(m)
     size, changed = 0.0, False
     for i in range(p.n):
@@ -156,7 +157,7 @@ def explicit(p: Problem, f: Floats) -> None:
 
 @kernel
 def newton(p: Problem, f: Floats, m: ModeArray, now: Progress) -> float:
-    """Solve G(w) = 0 from the last slip rates; return the residual over its tolerance."""
+    """Solve G(w) = 0 by Newton's method from the last slip rates; return residual / tolerance."""
     system, motion, trial = system_of(f), motion_of(f), trial_of(f)
     for i in range(p.n):
         system.solution[i] = motion.slip_rate[i]
@@ -212,8 +213,8 @@ def step_along(p: Problem, f: Floats, fall: float) -> float:
         rate = 0.0
         for i in range(p.n):
             rate += system.rhs[i] * trial.rate_change[i]
-        # where the potential rises the minimum is nearer; where it falls nearly as at the start it
-        # is farther
+        # shorten the step where the potential rises; lengthen it where the potential still falls
+        # nearly as fast as at the start
         if rate > _OVERSHOOT * fall:
             far = fraction
         elif rate < -fall * (1.0 - _OVERSHOOT) and far < 1.0:

@@ -1,10 +1,10 @@
 """Structures of a theta run: the problem, arrays of the masses, progress, samples and events.
 
-Passing thirty arrays takes longer than a step of three masses. Kernels therefore receive two
-arrays, `f` with numbers and `m` with modes, and name their rows by views: `masses_of`, `motion_of`,
-`trial_of` and `modes_of` below, and `system_of` in `numerics.tridiagonal`, whose linear system is
-the first rows of `f`; its solution is the slip rate w. Entry i of a row belongs to mass i, or to
-the link on its left.
+Passing thirty arrays to a kernel takes longer than a step of three masses. Kernels therefore
+receive two arrays, `f` with numbers and `m` with modes. Views name their rows: `masses_of`,
+`motion_of`, `trial_of` and `modes_of` below, and `system_of` in `numerics.tridiagonal` for the
+first rows of `f`, the linear system whose solution is the slip rate w. Entry i of a row belongs to
+mass i, or to the link on its left.
 """
 
 from __future__ import annotations
@@ -50,7 +50,15 @@ F_ROWS, M_ROWS, N_SUMS = 33, 3, 5
 class Problem(NamedTuple):
     """The numbers of a chain and a scheme that kernels read; units as in `Chain`.
 
-    `rate` is 1 / theta, and 0 with theta = 0.
+    n_step, h : number and length of the steps; rate : 1 / theta, and 0 with theta = 0
+    plates, steady : whether there are plate springs; whether the load is constant
+    constant, jump : whether friction is independent of the slip rate; jumps at zero slip rate
+    *_address : addresses of the user's load, of formulas of the law and of the user's shape; 0 for
+        none. law_start, law_step, n_state, first_state : rows of the law, see `CompiledLaw`
+    exact : whether friction is set-valued
+    tolerance, most, line_search : of the iteration in a step, with at most `most` solves
+    shape, width, creep : with regularised friction the code of the smoothed sign, its width, and
+        the slip speed above which a mass counts as slipping
     """
 
     n: int
@@ -97,12 +105,12 @@ class Progress(Struct):
     *_before : columns of the ledger at the start of a step that contains a save time [J]
     worst, worst_time : largest imbalance of a step over the largest energy, and when [s]
     rest_since : time of the last change of mode [s]
-    save_at : end of a step from which on the next save time lies inside it [s]
+    save_at : earliest end of a step that contains the next save time [s]
     first_miss, worst_miss : time of the first unconverged step [s], and the largest residual
     steepest : largest ratio of the decrease of friction with slip rate to inertia [1]
-    given, given_time : heat that friction returned [J], and its first time [s]
-    against, against_time : largest slip against a mode [m/s], and when [s]
-    created, created_time : most energy that the scheme had created [J], and when [s]
+    given, given_time : energy that friction returned to the masses [J], and its first time [s]
+    against, against_time : largest slip rate against its mode [m/s], and its time [s]
+    created, created_time : largest energy that the scheme had created [J], and its time [s]
     step, piece : number of steps, and segment of the load
     saved, events : numbers of samples and of recorded mode changes
     slipping : number of slipping masses

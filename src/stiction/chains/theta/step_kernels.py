@@ -346,7 +346,7 @@ def balance(
 
 @kernel(inline=True)
 def added(old: float, low: float, value: float) -> tuple[float, float]:
-    """Return a compensated (Kahan) sum and its new correction; `low` is the old correction."""
+    """Return old + value by compensated (Kahan) summation, and the new correction after `low`."""
     value -= low
     total = old + value
     return total, (total - old) - value

@@ -1,9 +1,10 @@
 """Theta steps of short chains in which no mode changes.
 
 Most steps of a short chain keep all modes; passing the arguments of the general kernels would take
-longer than such a step. These kernels make successive steps of this kind. The first step with a
-mode change, a save time or a new load segment is left to the general kernels. Operations and their
-order are the same, so that results do not depend on the kernel.
+longer than such a step. These kernels make successive steps without a mode change. The first step
+with a mode change, a save time or a new load segment is left to the general kernels
+(`exact_kernels`, the caller). Operations and their order are the same in both, so that results do
+not depend on the kernel.
 """
 
 from __future__ import annotations

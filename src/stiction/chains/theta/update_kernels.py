@@ -1,8 +1,9 @@
 """End of a theta step with set-valued friction: state, ledger and events in one pass.
 
-`step_kernels` has the equation of the step, `exact_kernels` its solution.
-
-One pass over the masses per step reads memory once, which decides the time of long chains.
+`step_kernels` has the equation of the step. `exact_kernels` solves it and then calls
+`update_state`, which updates displacements, velocities and energies by the slip rate and records
+events. A single pass over the masses reads memory once; memory traffic decides the time of long
+chains.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ def update_state(
     unchanged: bool,
     crossed: int,
 ) -> bool:
-    """Update state and ledger by the slip rate w, and record mode changes; return if any.
+    """Update state and ledger by the slip rate w, and record mode changes; return whether any is.
 
     The sums and their order are those of `step_kernels.commit` and `record`.
 
@@ -79,11 +80,11 @@ def update_state(
         ridden += sums[7]
         stopped += sums[8]
         while done < crossed and lists[done].changed < last:
-            # the heat is that of the friction in the step; from its end on friction differs
+            # heat is computed with the friction in the step; after the step friction differs
             i = lists[done].changed
             trial.friction[i] = trial.friction_after[i]
             done += 1
-        # an event has the friction of the last step too: record it before that is replaced
+        # events record the friction of the last step too, so they precede its replacement
         if not unchanged:
             record_mode_changes(f, m, now, events, t, first, last, p.belt)
         for i in range(first, last):
