@@ -10,6 +10,8 @@ from stiction.studies.designs import Paired as Paired
 from stiction.studies.designs import Range as Range
 from stiction.studies.designs import Saltelli as Saltelli
 from stiction.studies.designs import Sobol as Sobol
+from stiction.studies.lyapunov import LyapunovExponents as LyapunovExponents
+from stiction.studies.lyapunov import lyapunov_exponents as lyapunov_exponents
 from stiction.studies.sensitivity.derivatives import Sensitivities as Sensitivities
 from stiction.studies.sensitivity.derivatives import sensitivities as sensitivities
 from stiction.studies.sensitivity.sobol import sobol_indices as sobol_indices
