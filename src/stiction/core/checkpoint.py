@@ -71,7 +71,7 @@ class Form:
         return f"{sizes or 'one'} of {_shortly(self.dtype)}{without}"
 
     def fault(self, array: Array, sizes: dict[str, int]) -> str:
-        """Return the fault of an array, "" if valid; record the lengths of named axes in `sizes`."""
+        """Return the fault of an array, "" if valid; record lengths of named axes in `sizes`."""
         kind = _dtype(array)
         if kind != self.dtype and kind[:1] != self.dtype:
             return f"numbers of type {_shortly(kind)}"

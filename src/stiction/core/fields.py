@@ -363,7 +363,7 @@ class _Field(NamedTuple):
 
 @functools.cache
 def _fields_of(cls: type) -> dict[str, _Field]:
-    """Return the declared fields of a class, arrays last, because other fields set their lengths."""
+    """Return the declared fields of a class, arrays last: other fields set their lengths."""
     fields: dict[str, _Field] = {}
     for base in reversed(cls.__mro__):
         # annotations of a user's class may have names that cannot be resolved here
