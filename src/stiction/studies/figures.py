@@ -98,7 +98,7 @@ class StudyFigures(Animated):
         return figure
 
     def curve(self, name: str | None = None) -> PaperFigure:
-        """Return median and band of 5 % to 95 % quantiles of a result over the first swept field."""
+        """Return median and 5 % to 95 % quantiles of a result over the first swept field."""
         name = name or self._first()
         path = self._numeric()[0]
         x, values = self._values(path), self._result(name)
