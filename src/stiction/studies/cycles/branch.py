@@ -665,7 +665,7 @@ class _HalfBranch:
         holds: Callable[[Cycle | None], bool],
         halvings: int,
     ) -> tuple[float, float]:
-        """Return two fractions of a step; a condition holds at the first and fails at the second."""
+        """Return fractions of a step: a condition holds at the first, fails at the second."""
         for _ in range(halvings):
             middle = 0.5 * (low + high)
             if holds(self._orbit(place, step, middle)):

@@ -33,8 +33,8 @@ __all__ = [
 Floats = npt.NDArray[np.float64]
 
 _NODES, _MOST_NODES = 4, 1000
-# runs in search of a recurrence end after this number of events, or if the states of two events have
-# this distance, divided by their sizes
+# runs in search of a recurrence end after this number of events, or if the distance of the states
+# of two events, divided by their sizes, is below this
 _MOST_EVENTS, _NEAR = 2000, 1e-5
 # first and last duration of the runs that search for a recurrence, and the last one divided by the
 # time in which the state changes
