@@ -1,23 +1,30 @@
 """Stiction: frictional contact where stick is exact and every result says how far to trust it.
 
-One verb, ``solve(system, method, t_span)``, and swappable nouns: systems, laws, methods. What
-comes out is a ``Run``: events, energy ledger, determinism, audit and data. This package holds
-the names that every first user needs; each room holds all of its own:
+``solve(system, method, t_span)`` integrates a mechanical system whose contacts stick and slip. It
+returns a ``Run``: the trajectory, the events, the energy ledger, the losses of uniqueness and the
+audit of the model's assumptions. This package exports the most used names; each subpackage
+exports all of its own:
 
 ``stiction.chains``
-    ``Chain``: n masses, springs and dampers on a rail; loads; ``StickSet``, ``reach``.
+    ``Chain``: n masses, springs and dampers on a rail with Coulomb friction; loads; the set of
+    sticking equilibria ``StickSet``; ``reach``.
 ``stiction.switching``
-    flows that switch: ``PiecewiseSmooth``, ``WheelOnTurntable`` and others; policies for places
-    where the future is not unique; ``two_fold``, ``futures``, ``ensemble``.
+    piecewise-smooth (Filippov) flows: ``PiecewiseSmooth``, ``WheelOnTurntable`` and others;
+    policies for states with more than one admissible solution; ``two_fold``, ``futures``,
+    ``ensemble``.
 ``stiction.rods``
-    ``RollingStrings``, and elastic rods that roll, slip and open: ``Rods`` and their parts.
+    strings and elastic rods in contact that roll, slip and separate: ``RollingStrings``, ``Rods``.
 ``stiction.solids``
-    deformable bodies at finite strain: ``Solid`` and its parts, ``StripPeeling`` and others.
+    deformable bodies at finite strain with adhesion and friction: ``Solid``, ``StripPeeling``.
+``stiction.bodies``
+    rigid bodies with frictional contacts: ``RigidBodies``.
+``stiction.faults``
+    earthquake cycles with rate-and-state friction: ``SpringSlider``, ``Fault``.
 ``stiction.laws``
-    what resists: friction, tyres, adhesion.
+    laws of friction, of tyre forces and of adhesion.
 
-Scenarios in TOML describe the same objects (`read_scenario`); the command ``stiction`` runs
-them.
+A scenario file in TOML describes the same objects (`read_scenario`); the command ``stiction``
+runs it.
 """
 
 from __future__ import annotations

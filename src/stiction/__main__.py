@@ -1,4 +1,7 @@
-"""The command `stiction`, also as `python -m stiction`."""
+"""Entry point of the command `stiction`, also of `python -m stiction`.
+
+The commands themselves are defined in `stiction.cli.main`.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ __all__ = ["main"]
 
 def main() -> None:
     """Run the command line; the entry point of the `stiction` command."""
-    # before most of what is imported
+    # before the slow imports: Ctrl-C during them would print a traceback
     end_at_once()
     from stiction.cli.main import main as run
 

@@ -1,8 +1,9 @@
-"""Laws and systems of other packages: what entry points of installed distributions name.
+"""Friction laws and systems that other installed packages add by entry points.
 
-An entry point of the group `stiction.laws` or `stiction.systems` has the name of a class and leads
-to it, as in ``Sledge = "sledge_on_ice.model:Sledge"``. Metadata is read when a name is none of ours
-or when names are listed; a module is imported when its class is asked for.
+An entry point of the group `stiction.laws` or `stiction.systems` gives the name of a class and its
+module, for example ``Sledge = "sledge_on_ice.model:Sledge"``. The catalogue
+(`stiction.catalogue`) reads entry points when this package does not define a name, and when names
+are listed. The module of a class is imported on first use of the class.
 """
 
 from __future__ import annotations
@@ -28,9 +29,9 @@ class Extension:
     Parameters
     ----------
     kind : "Friction" or "System"
-    name : of the class
-    module : in which it is found
-    distribution : name and version of what brought it
+    name : name of the class
+    module : module that defines the class
+    distribution : name and version of the installed package
     """
 
     kind: str
@@ -39,7 +40,7 @@ class Extension:
     distribution: str
 
     def load(self) -> bool:
-        """Import the class; warn and return False if that fails or it is not of its kind.
+        """Import the class and check its base class; on failure warn and return False.
 
         Verified by: tests/unit/test_extensions.py::test_what_is_broken_is_named_and_left_out
         """
@@ -62,17 +63,17 @@ class Extension:
 
 _BASES = {"Friction": "stiction.laws.friction.Friction", "System": "stiction.core.fields.Declared"}
 _IMPORTS = "a class that can be imported and is of this kind; a system beside its `methods`"
-_TAKEN = "a name that stiction or another package does not have already"
+_TAKEN = "a name that neither stiction nor another package uses already"
 _SHAPE = 'lines such as Name = "package.module:Name"'
 
 
 def read(kind: str, taken: Container[str]) -> dict[str, Extension]:
-    """Return what distributions add to a kind, by name; warn of each entry that is refused.
+    """Return the classes that installed packages add to a kind, by name; warn of refused entries.
 
     Parameters
     ----------
     kind : a key of `GROUPS`
-    taken : names of our own, of any kind
+    taken : names of this package's own classes, of any kind
 
     Verified by: tests/unit/test_extensions.py::test_names_that_are_taken_are_refused
     """
@@ -85,17 +86,17 @@ def read(kind: str, taken: Container[str]) -> dict[str, Extension]:
             elif same is None and name not in taken:
                 found[name] = Extension(kind, name, entry.module, label)
             elif same is None or same.distribution.split()[0] != label.split()[0]:
-                # an installation that stands twice on the path is read once
+                # a distribution that occurs twice on sys.path is read once
                 whose = same.distribution if same else "stiction"
                 _warn(label, kind, f"{name}, a name of {whose}", _TAKEN)
     return found
 
 
 def _entries(distribution: Distribution, kind: str) -> Iterator[tuple[str, EntryPoint]]:
-    """Yield (distribution and version, entry point) of the group of a kind."""
+    """Yield (distribution and version, entry point) for the entry points of a kind."""
     group, entries = GROUPS[kind], []
     try:
-        # most distributions have no entry of ours, and are not parsed
+        # parsing is slow, and most distributions do not mention the group
         if group in (distribution.read_text("entry_points.txt") or ""):
             entries = [entry for entry in distribution.entry_points if entry.group == group]
             label = f"{distribution.metadata['Name']} {distribution.version}"
@@ -106,7 +107,7 @@ def _entries(distribution: Distribution, kind: str) -> Iterator[tuple[str, Entry
 
 
 def _warn(distribution: str, kind: str, got: str, needs: str) -> None:
-    why = "what another package adds is found by its entry points; this one is left out."
+    why = "classes of other packages are found by their entry points; this entry is ignored."
     try_ = f"update {distribution}, write to its authors, or uninstall it."
     message = explain(f"{GROUPS[kind]} of {distribution}", got, needs, why, try_)
     warnings.warn(message, ExtensionWarning, stacklevel=2)

@@ -1,4 +1,8 @@
-"""The record of the catalogue for one kind of object that users can name."""
+"""The record of the catalogue for one kind of public object, such as "a system" or "a load".
+
+`stiction.catalogue` holds one record for each kind. The reader of scenario files, the lazy imports
+and the pages of the API use these records.
+"""
 
 from __future__ import annotations
 
@@ -10,16 +14,16 @@ __all__ = ["Kind"]
 
 @dataclass(frozen=True)
 class Kind:
-    """One kind of thing.
+    """One kind of public object.
 
     Parameters
     ----------
-    article : what one of them is called in messages
-    names : class or function name -> module
-    python_only : names that a file cannot hold -> what it can hold in their place
-    room : where users find the names, when it is not the folder of their module
-    written : whether scenario files name them by `type`
-    also : names of another kind that a file may use in place of one of these
+    article : noun with its article for messages, such as "a system"
+    names : {name of a class or function: its module}
+    python_only : {name that a scenario file cannot contain: advice on what to use instead}
+    room : subpackage that exports the names, if it is not the folder of their module
+    written : whether scenario files refer to these classes by the key `type`
+    also : {name: module} of another kind that a file may use in place of one of these
     """
 
     article: str

@@ -1,4 +1,8 @@
-"""Names that are imported when they are first used."""
+"""Lazy imports: `__getattr__` and `__dir__` for the package and its subpackages (PEP 562).
+
+A module is imported when one of its names is first used, so that `import stiction` takes
+milliseconds. `stiction.catalogue` lists the names and their modules.
+"""
 
 from __future__ import annotations
 
@@ -19,8 +23,8 @@ def top_names(package: str, more: Sequence[str]) -> Names:
 
     Parameters
     ----------
-    package : its name
-    more : names that it holds already
+    package : name of the package, "stiction"
+    more : names that the package defines itself
 
     Verified by: tests/unit/test_catalogue.py::test_an_unknown_name_says_where_there_is_one
     """
@@ -41,7 +45,7 @@ def top_names(package: str, more: Sequence[str]) -> Names:
 
 
 def room_names(package: str) -> Names:
-    """Return `__getattr__` and `__dir__` of a room such as `stiction.solids`.
+    """Return `__getattr__` and `__dir__` of a subpackage such as `stiction.solids`.
 
     Verified by: tests/unit/test_catalogue.py::test_every_name_is_found_in_its_room
     """

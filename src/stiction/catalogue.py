@@ -1,10 +1,10 @@
-"""Every kind of thing a user can name, and the module it lives in: one table.
+"""The table of all public classes and functions, and of the modules that define them.
 
-The top-level names of `stiction`, the names of its rooms (`stiction.solids.Fixed`), what a
-scenario file may call by `type`, the pages of the API and the stubs for type checkers all come
-from here. A module is imported when one of its names is first asked for, so that knowing all
-names costs nothing. A new system, law, load or method adds one line. Other packages add laws and
-systems by entry points.
+Five things are derived from this table: the top-level names of `stiction`, the names of its
+subpackages such as `stiction.solids.Fixed` (a subpackage is called `room` in this code), the values
+of `type` in scenario files, the pages of the API, and the stubs for type checkers. A module is
+imported when one of its names is first used. A new system, law, load or method adds one line to the
+table. Other packages add laws and systems by entry points (`stiction._extensions`).
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ __all__ = [
 ]
 
 
-# The key is the name of the base class as it stands in the annotation of a field.
+# Keys are the names of the base classes, as the annotations of fields contain them.
 CATALOGUE: Mapping[str, Kind] = {
     "System": Kind(
         "a system",
@@ -78,7 +78,7 @@ CATALOGUE: Mapping[str, Kind] = {
             ),
         },
     ),
-    # a method of a system is found in its room; these two take what all their namesakes have
+    # these two have the fields that are common to the methods of that name; see `methods.py`
     "Method": Kind(
         "a method",
         {"EventDriven": "stiction.methods", "Quasistatic": "stiction.methods"},
@@ -413,7 +413,7 @@ CATALOGUE: Mapping[str, Kind] = {
         },
         written=False,
     ),
-    # ---- many runs
+    # ---- studies of many runs
     "Design": Kind(
         "a design",
         {
@@ -433,7 +433,7 @@ CATALOGUE: Mapping[str, Kind] = {
         },
         written=False,
     ),
-    # ---- from data to law
+    # ---- identification of the parameters of a law from measured data
     "Rig": Kind(
         "a rig",
         {
@@ -462,7 +462,7 @@ CATALOGUE: Mapping[str, Kind] = {
         },
         written=False,
     ),
-    # ---- questions, and what answers them
+    # ---- functions and classes that analyse a system, and their results
     "Question": Kind(
         "a question",
         {
@@ -528,7 +528,7 @@ CATALOGUE: Mapping[str, Kind] = {
         },
         written=False,
     ),
-    # ---- for other programs
+    # ---- exports to other programs
     "Export": Kind(
         "an export",
         {"export_fmu": "stiction.fmi.export"},
@@ -536,8 +536,8 @@ CATALOGUE: Mapping[str, Kind] = {
     ),
 }
 
-# what a study may keep of the runs of a system beside their results, as "measured.NAME": functions
-# of a run, which may take runs of their own
+# functions of a run whose value a study can save as "measured.NAME" beside the results of the run;
+# such a function may solve further runs
 MEASURES: Mapping[str, Mapping[str, str]] = {
     "RollingStrings": {
         "lyapunov": "stiction.rods.strings.chaos",
@@ -545,7 +545,7 @@ MEASURES: Mapping[str, Mapping[str, str]] = {
     },
 }
 
-# what every user needs first, found in `stiction` itself as well as in its room
+# names that `stiction` itself exports as well as their subpackage
 _FIRST = (
     "Chain",
     "PiecewiseSmooth",
@@ -585,7 +585,7 @@ _FIRST = (
     "fit",
     "solve_ivp",
 )
-# results and errors, of no kind and in no room
+# names that belong to no kind and no subpackage: results, errors and readers
 _CORE = {
     "Run": "stiction.core.run",
     "load": "stiction.fits.loading",
@@ -601,7 +601,7 @@ _CORE = {
 
 
 def homes(name: str) -> list[tuple[str, str]]:
-    """Return (kind, module) of everything called `name`; a name may stand under two kinds."""
+    """Return (kind, module) of everything called `name`; two kinds may share a name."""
     return [(kind, k.names[name]) for kind, k in CATALOGUE.items() if name in k.names]
 
 
@@ -616,14 +616,14 @@ def method_homes() -> list[tuple[str, type]]:
 
 
 def _room(kind: str, module: str) -> str:
-    """Return the room in which users find a name of this kind from this module."""
-    # a module of a user's own is in no room
+    """Return the subpackage that exports the names of this kind from this module."""
+    # the modules of a user belong to no subpackage
     part = module.partition(".")[2].partition(".")[0]
     return CATALOGUE[kind].room or ("" if part == "methods" else part)
 
 
 def names_in(room: str) -> dict[str, str]:
-    """Return {name: module} of what users find as `stiction.<room>.<name>`."""
+    """Return {name: module} of the names that the subpackage `stiction.<room>` exports."""
     return {
         name: module
         for kind, k in CATALOGUE.items()
@@ -651,15 +651,15 @@ TOP = top()
 
 
 def attribute(module: str, name: str) -> Any:
-    """Return what `module` calls `name`, importing the module."""
+    """Import `module` and return its attribute `name`."""
     return getattr(importlib.import_module(module), name)
 
 
 @functools.cache
 def outside(kind: str) -> dict[str, Extension]:
-    """Return what other packages add to a kind, by name; their metadata is read once.
+    """Return the classes that other packages add to a kind, by name; their metadata is read once.
 
-    Ask for it where a name is none of ours, or where names are listed: reading takes time.
+    Reading takes time. It is done only if this package does not define a name, or to list names.
     """
     from stiction._extensions import GROUPS, read
 
@@ -669,7 +669,7 @@ def outside(kind: str) -> dict[str, Extension]:
 
 
 def module_outside(kind: str, name: str) -> str:
-    """Return the module of a class that another package adds; "" where there is none that works.
+    """Return the module of a class that another package adds; "" if no usable class has the name.
 
     Verified by: tests/unit/test_extensions.py::test_what_is_broken_is_named_and_left_out
     """
@@ -681,13 +681,13 @@ def module_outside(kind: str, name: str) -> str:
 
 
 def used_outside(scenario: str | None = None) -> dict[str, str]:
-    """Return {distribution and version: module} of what other packages add and this process uses.
+    """Return {distribution and version: module} of the other packages whose classes are in use.
 
-    Numbers depend on it as they depend on our version.
+    Results depend on their versions as they depend on the version of this package.
 
     Parameters
     ----------
-    scenario : a text in TOML; what does not stand in it is left out
+    scenario : text in TOML; only packages whose classes occur in it are returned. None for all
 
     Verified by: tests/unit/test_extensions.py::test_a_run_and_a_study_say_whose_code_they_used
     """
@@ -699,20 +699,20 @@ def used_outside(scenario: str | None = None) -> dict[str, str]:
 
 
 def room_of(system_name: str, system: object | None = None) -> str:
-    """Return the package that knows a system: of the catalogue, else of the object's class.
+    """Return the package with the methods and figures of a system.
 
     Parameters
     ----------
-    system_name : name of its class, as a saved run holds it
-    system : the object, where there is one
+    system_name : name of the class of the system, as a saved run records it
+    system : the system, if it is available
 
     Returns
     -------
-    For example "stiction.chains"; "" when nobody knows it.
+    For example "stiction.chains"; "" if the system is unknown.
     """
     found = CATALOGUE["System"].names.get(system_name, "")
     if not found and system is not None:
-        # a base in `numerics` or `laws` makes no system of ours
+        # a base class in `numerics` or `laws` does not make a class a system of this package
         rooms = {module.split(".")[1] for module in CATALOGUE["System"].names.values()}
         known = (base.__module__ for base in type(system).__mro__)
         ours = (module for module in known if module.startswith("stiction."))
@@ -720,6 +720,6 @@ def room_of(system_name: str, system: object | None = None) -> str:
     if found:
         return ".".join(found.split(".")[:2])
     theirs = module_outside("System", system_name)
-    # a class of a user's script may have the name of one in another package
+    # a class of a user's script may share its name with a class of another package
     same = system is None or type(system).__module__ == theirs
     return theirs.rpartition(".")[0] if same else ""

@@ -1,6 +1,7 @@
-"""Error classes, the status of a run, and the template every message follows.
+"""Error classes, the status of a run, and the template of error messages.
 
-A message says four things: what was got, what is needed, why, and what to try.
+Every message has four parts: the value that was given, the values that are needed, the reason, and
+a remedy.
 """
 
 from __future__ import annotations
@@ -29,13 +30,13 @@ __all__ = [
 
 
 class StictionError(Exception):
-    """Base class of every error this package raises on purpose.
+    """Base class of all errors that this package raises deliberately.
 
     Parameters
     ----------
-    where : the wrong argument, such as "Chain.mass"; or, alone, the whole message
-    got, needs : the given value, and the values that are admitted
-    why, try_ : sentences that say why it is needed, and what to try
+    where : the wrong argument, such as "Chain.mass"; without `needs`, the whole message
+    got, needs : the given value, and the admissible values
+    why, try_ : sentences that give the reason and a remedy
     """
 
     def __init__(
@@ -45,15 +46,15 @@ class StictionError(Exception):
 
 
 class ModelError(StictionError, ValueError):
-    """A system, law, load or method was described with values that make no sense."""
+    """A parameter of a system, law, load or method has an inadmissible value."""
 
 
 class PlainFunctionWarning(UserWarning):
-    """A user's function cannot be compiled, and runs as slowly as Python does."""
+    """A user's function cannot be compiled by Numba and runs in the Python interpreter."""
 
 
 class ExtensionWarning(UserWarning):
-    """What another package adds by its entry points cannot be used, and is left out."""
+    """A class that another package adds by an entry point cannot be used and is ignored."""
 
 
 class ScenarioError(ModelError):
@@ -69,7 +70,7 @@ class StoreError(StictionError, OSError):
 
 
 class SolveError(StictionError, RuntimeError):
-    """A solve ended before its time or cannot be trusted; `run` holds everything computed."""
+    """A solve ended before its end time, or its result is untrusted; `run` has all results."""
 
     def __init__(self, message: str, run: Run | None = None) -> None:
         super().__init__(message)
@@ -77,7 +78,7 @@ class SolveError(StictionError, RuntimeError):
 
 
 class Status(enum.Enum):
-    """How a run ended. The value is what `summary.json` holds; `advice` says what to do."""
+    """How a run ended. `summary.json` holds the value; `advice` gives a remedy."""
 
     SOLVED = "solved"
     STOPPED = "stopped"
@@ -91,67 +92,67 @@ class Status(enum.Enum):
 
     @property
     def ok(self) -> bool:
-        """Whether the run is complete, and its numbers may be trusted as far as its audit says."""
+        """Whether the run is complete and no check of its audit makes it untrusted."""
         return self in (Status.SOLVED, Status.STOPPED)
 
     @property
     def complete(self) -> bool:
-        """Whether the run reached its end time, or the end its policy chose, trusted or not."""
+        """Whether the run reached its end time or the end that its policy chose, trusted or not."""
         return self.ok or self is Status.UNTRUSTED
 
     @property
     def advice(self) -> str:
-        """One line: what this status means and what to try."""
+        """One line: the meaning of this status and a remedy."""
         return _ADVICE[self]
 
 
 _ADVICE = {
     Status.SOLVED: "the end time was reached",
-    Status.STOPPED: "the future is not unique there, and the policy says stop; choose one "
-    "with a policy such as Leave, Sample or Enumerate",
+    Status.STOPPED: "the solution is not unique from there on, and the policy ends the run; a "
+    "policy such as Leave, Sample or Enumerate chooses a solution",
     Status.WORK_LIMIT: "the allowed number of steps or events ran out before the end time; "
     "try a shorter time span, a larger limit, or a method with a fixed step",
     Status.UNCONVERGED: "a nonlinear solve did not converge; try a smaller step",
-    Status.NO_CONTINUATION: "the model has no solution past this time, for the reason "
-    "given; end the run before it; in a quasistatic problem inertia or damping would carry it on",
-    Status.NOT_FINITE: "the state left the range of finite numbers; end the run before it, give "
-    "loads and laws that are finite there, or take a smaller step",
-    Status.ACCUMULATION: "infinitely many events pile up at one moment; "
-    "end the run before it, or start again behind it with a mode of your choice",
+    Status.NO_CONTINUATION: "the model has no solution after this time, for the reason given; end "
+    "the run before this time, or solve a quasistatic problem with inertia or damping instead",
+    Status.NOT_FINITE: "the state is no longer finite (overflow or NaN); end the run before this "
+    "time, give loads and laws that are finite there, or take a smaller step",
+    Status.ACCUMULATION: "infinitely many events accumulate at one time (Zeno behaviour); "
+    "end the run before this time, or start a new run after it in a mode of your choice",
     Status.INTERRUPTED: "the run was interrupted; continue it from its checkpoint with --resume",
     Status.UNTRUSTED: "a solver did not converge, or a value is beyond 100 times its limit; try "
-    "smaller steps, or what the failed lines of the audit advise",
+    "smaller steps, or follow the advice in the failed lines of the audit",
 }
 
-# what fits the one method of flows, which chooses its steps
+# the method of piecewise-smooth flows chooses its steps itself, so the advice differs
 _OF_FLOWS = {
     Status.WORK_LIMIT: "the allowed number of steps or events ran out before the end time; try a "
     "shorter time span, a larger limit or a larger rtol, and stiff=True for a stiff model",
-    Status.NOT_FINITE: "the state left the range of finite numbers, or the field has no finite "
-    "value there; end the run before it, or look at the functions at the last state",
+    Status.NOT_FINITE: "the state or the vector field is no longer finite (overflow or NaN); end "
+    "the run before this time, or evaluate your functions at the last state",
 }
 
 
 def advice_in(room: str, status: Status) -> str:
-    """Return what to do about a status in one of the rooms of the package, such as "chains"."""
+    """Return the advice on a status for the systems of a subpackage, such as "chains"."""
     return _OF_FLOWS.get(status, status.advice) if room == "switching" else status.advice
 
 
-# characters of what was got that an error shows
+# longest text of the given value in a message [characters]
 _LONGEST = 400
 
 
 def explain(where: str, got: object, needs: str, why: str, try_: str) -> str:
-    """Return the message of an error: what was got, what is needed, why, what to try."""
+    """Return the message of an error: given value, needed values, reason, remedy."""
     text = str(got)
     if len(text) > _LONGEST:
-        # a large object is known by its begin
+        # the beginning of a long text identifies the object
         text = " ".join(text[: _LONGEST - 20].split()) + " ..."
     return f"{where}: got {text}; needs {needs}.\nWhy: {why}\nTry: {try_}"
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """Return a phrase that names the known word closest to `name`, or lists a few."""
+    """Return a phrase that names the known word closest to `name`, or that lists all words."""
     words = sorted(known)
     match = difflib.get_close_matches(name, words, n=1, cutoff=0.5)
     if not match:

@@ -1,8 +1,8 @@
-"""Methods by the names that several systems give them.
+"""Methods whose name occurs in several subpackages: `EventDriven` and `Quasistatic`.
 
-`EventDriven` and `Quasistatic` are found in the room of each system, with all their fields:
-`stiction.chains.EventDriven`, `stiction.switching.EventDriven`. The two here take what all their
-namesakes have, and stand for the one of the system that is solved.
+Each subpackage defines its own method of that name with all its fields, such as
+`stiction.chains.EventDriven` and `stiction.switching.EventDriven`. The two classes of this module
+have only the common fields. `solve` replaces them by the method of the system that is solved.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ __all__ = ["EventDriven", "Quasistatic"]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class EventDriven(SharedName):
-    """From event to event: events are located, stick is exact.
+    """Event-driven integration: transitions of stick and slip are located, stick is exact.
 
     Parameters
     ----------
     rtol : relative tolerance of a step [1], between 1e-14 and 1e-2
-    max_step : longest step [time unit]; None leaves it to the method
-    max_steps, max_events : bounds on the work; a run that meets one ends with WORK_LIMIT
-    policy : what to do where the future is not unique
+    max_step : longest step [time unit]; with None the method chooses it
+    max_steps, max_events : bounds on the work; a run that reaches one ends with WORK_LIMIT
+    policy : choice of a solution at a state with more than one admissible solution
 
     Raises
     ------
@@ -41,11 +41,11 @@ class EventDriven(SharedName):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Quasistatic(SharedName):
-    """Balance at every moment: motion without inertia.
+    """Quasistatic motion: equilibrium at every time, without inertia.
 
     Parameters
     ----------
-    max_steps : bound on the work; a run that meets it ends with WORK_LIMIT
+    max_steps : bound on the work; a run that reaches it ends with WORK_LIMIT
 
     Raises
     ------

@@ -1,7 +1,8 @@
-"""The one verb: solve a system by a method over a time span.
+"""The function `solve`: solve a system by a method over a time span.
 
-The package imports this module at once, so that `stiction.solve` is the function and not
-the module of the same name; all that is heavy is therefore imported inside the function.
+The work is done in `stiction.core.driver`. `stiction/__init__.py` imports this module immediately,
+so that `stiction.solve` is the function and not the module of the same name. The function itself
+imports the modules that are slow to import.
 """
 
 from __future__ import annotations
@@ -37,25 +38,25 @@ def solve(
     Parameters
     ----------
     system : the system to solve, for example a `Chain`
-    method : how it is solved; the system's own default when None
+    method : numerical method; None selects the default of the system
     t_span : start and end [s, or the time unit of the system]
-    save : times at which the state is saved, or how many evenly spaced ones;
+    save : times at which the state is saved, or the number of evenly spaced times;
         default 1001, fewer for very large systems. Events are always saved.
-    throw : raise SolveError when the run ends early or is untrusted; else return it with its
-        status
-    progress : called now and then with the fraction done and a short note
-    checkpoint : keeps the state of a long run so that it can go on after a kill
-    x0, mode : another start than that of the system, for systems with such fields
+    throw : raise SolveError if the run ends early or is untrusted; if False, return the run with
+        its status
+    progress : function that is called repeatedly with the completed fraction and a short note
+    checkpoint : saves the state of a long run, so that an interrupted run can be resumed
+    x0, mode : initial state and mode in place of those of the system, if the system has such fields
 
     Returns
     -------
-    The run: events, ledger, determinism, audit, data.
+    The run: events, energy ledger, determinism, audit, data.
 
     Raises
     ------
-    ModelError : if the input describes no solvable problem.
-    SolveError : if the run ended early or its numbers cannot be trusted, and `throw` is set; its
-        `run` holds what there is.
+    ModelError : if the arguments do not describe a solvable problem.
+    SolveError : if the run ended early or is untrusted, and `throw` is set; the attribute `run` of
+        the error holds the results up to there.
 
     Verified by: tests/unit/test_solve.py::test_partial_run_is_carried
     """

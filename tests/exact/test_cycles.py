@@ -166,7 +166,7 @@ def test_the_nearest_miss_is_reported():
         f_minus=lambda x: [x[0], 2.0 * x[1] + 1.0],
         x0=[1.0, 0.0],
     )
-    with pytest.raises(st.SolveError, match="none of whose events comes back"):
+    with pytest.raises(st.SolveError, match="without a recurrent event"):
         st.find_cycle(away, (1.0, 0.0))
     drift = st.PiecewiseSmooth(
         h=lambda x: x[0] + 50.0,

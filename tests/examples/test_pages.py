@@ -86,7 +86,7 @@ def printed_runs() -> list[tuple[list[str], str]]:
     """Return the commands that first pages show with their output, and the output."""
     text = "\n".join((ROOT / page).read_text("utf-8") for page in PRINTED)
     # what goes to the screen beside the summary stands before it
-    said = r"(?:(?:No kernels|`stiction).*\n)*"
+    said = r"(?:(?:The kernels of|Run `stiction).*\n)*"
     summary = r"((?:SOLVED|STOPPED)(?:.*\n)*?written to .*\n)"
     shown = re.findall(rf"stiction (run .*)\n{said}{summary}", text)
     return [(shlex.split(words), output) for words, output in shown]

@@ -89,7 +89,7 @@ def test_fields_of_a_scenario_are_fitted(tmp_path):
         (["--law", "Dahl", "--unit", "force"], "NAME=VALUE"),
         ([], "neither --law nor --scenario"),
         (["--law", "Dahl", "--scenario", "slip-wave"], "both --law and --scenario"),
-        (["--scenario", "slip-wave", "--free", "law.mu"], "the saved quantity to compare"),
+        (["--scenario", "slip-wave", "--free", "law.mu"], "the name of a saved quantity"),
         (["--scenario", "slip-wave", "--force-of", "x[2]"], "paths of fields"),
         (["--scenario", "slip-wafe", "--force-of", "x[2]", "--free", "law.mu"], "slip-wave"),
         (["--scenario", "slip-wave", "--force-of", "x[2]", "--rig-mass", "1"], "none of them"),

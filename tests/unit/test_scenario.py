@@ -351,7 +351,7 @@ def test_unknown_type_names_the_nearest():
     assert "did you mean 'Chain'?" in message_of(DESIGN.replace('"Chain"', '"chain"'))
     assert "did you mean 'Coulomb'?" in message_of(DESIGN.replace('"Coulomb"', '"Colomb"'))
     assert "did you mean 'Ramp'?" in message_of(DESIGN.replace('"Ramp"', '"ramp"'))
-    assert "Ramp is a load; here stands a friction law" in message_of(
+    assert "Ramp is a load, but this table describes a friction law" in message_of(
         DESIGN.replace('"Coulomb"', '"Ramp"')
     )
     assert message_of(DESIGN.replace('"Coulomb"', "3"))
@@ -566,7 +566,7 @@ def test_a_setting_from_a_file_that_is_no_table(name, tmp_path):
     setting = f"system.law=@{tmp_path / name}" if name else "system.law=@"
     text = message_of("slip-wave", setting)
     assert text.startswith("--set: got")
-    assert "a TOML file that is there" in text
+    assert "an existing TOML file" in text
     assert "built-in" not in text
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 PRESETS = ("slip-wave", "wheel-slips-then-slides", "string-symmetric")
 MODES = {"-X dev": ("-X", "dev"), "-W error": ("-W", "error")}
 # what is said of kernels is no fault
-EXPECTED = ("stiction: compiling", "No kernels of", "`stiction compile", "Plain Python would")
+EXPECTED = ("stiction: compiling", "The kernels of", "Run `stiction compile", "Compiling takes")
 RESULT = ("events.csv", "run.nc")
 
 

@@ -1,1 +1,4 @@
-"""The command line: `stiction list`, `run`, `show`, `plot`, `reproduce`."""
+"""The command `stiction` and its subcommands, such as `list`, `run`, `show` and `plot`.
+
+`main.py` defines the subcommands and their options; each other module does the work of one of them.
+"""

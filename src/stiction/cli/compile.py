@@ -1,4 +1,7 @@
-"""`stiction compile`: compile the kernels of a system ahead of time, on all cores."""
+"""`stiction compile`: compile the Numba kernels of a system ahead of time, on all cores.
+
+Without it, the first run of a system compiles the kernels that it needs.
+"""
 
 from __future__ import annotations
 
@@ -17,23 +20,23 @@ __all__ = ["compile_systems"]
 
 
 def compile_systems(names: Sequence[str], *, json: bool = False, quiet: bool = False) -> int:
-    """Compile all kernels of systems, all systems for none; return how many failed.
+    """Compile the kernels of the named systems, or of all systems; return how many failed.
 
     Raises
     ------
-    ModelError : for a name that is no system
+    ModelError : for a name that is not a system, and without a folder for the compiled code.
     """
     known = systems()
     for name in names:
         if name not in known:
             needs = "one of " + ", ".join(known)
             why = "kernels are compiled system by system."
-            try_ = f"{nearest(name, known)} Without a name all are compiled."
+            try_ = f"{nearest(name, known)} Without a name, all systems are compiled."
             raise ModelError("compile", repr(name), needs, why, try_)
     source = str(next(iter(known.values())).parents[1] / "__init__.py")
     if folder_for(source) is None:
-        why = "what is compiled now would be lost with this process."
-        needs = "a folder of yours that nobody else can write to"
+        why = "compiled code is saved in this folder for later processes."
+        needs = "a folder of yours to which nobody else can write"
         repair = "set STICTION_CACHE_DIR to such a folder."
         raise ModelError("compile", why_unusable(source), needs, why, repair)
     from stiction.numerics.compiling.ahead_of_time import compile_lines
@@ -43,7 +46,7 @@ def compile_systems(names: Sequence[str], *, json: bool = False, quiet: bool = F
     }
     begin = time.perf_counter()
     if not (sys.stderr.isatty() or quiet):
-        # if no progress bar is shown
+        # in place of the progress bar, which needs a terminal
         typer.echo(f"compiling {len(lines)} kernels of {', '.join(names or known)}", err=True)
     with Bar(f"compiling {', '.join(names or known)}", shown=not quiet) as bar:
 

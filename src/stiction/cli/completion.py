@@ -1,4 +1,7 @@
-"""Shell completion of runs, studies, papers and systems, called by Typer."""
+"""Shell completion of saved runs, studies, papers and systems.
+
+Typer, the library of the command line, calls these functions with the incomplete word.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ def one_of(*words: str) -> Callable[[str], list[str]]:
 
 
 def folders(incomplete: str) -> list[str]:
-    """Return saved runs, studies and fits below this folder or `out`, else folders."""
+    """Return saved runs and studies in the current folder or in `out`; without any, all folders."""
     saved = [
         file.parent.as_posix()
         for pattern in ("*/summary.json", "out/*/summary.json", "*/study.toml", "out/*/study.toml")
@@ -26,21 +29,21 @@ def folders(incomplete: str) -> list[str]:
 
 
 def studies(incomplete: str) -> list[str]:
-    """Return built-in studies, and files of studies."""
+    """Return built-in studies, and files of studies, that begin with `incomplete`."""
     from stiction.studies.listing import ready
 
     return _begin(ready(), incomplete) + paths(incomplete)
 
 
 def papers(incomplete: str) -> list[str]:
-    """Return the papers that can be reproduced."""
+    """Return the papers that can be reproduced and begin with `incomplete`."""
     from stiction.papers.making import PAPERS
 
     return _begin((*PAPERS, "all"), incomplete)
 
 
 def systems(incomplete: str) -> list[str]:
-    """Return the systems."""
+    """Return the systems that begin with `incomplete`."""
     from stiction.numerics.compiling.folders import systems as known
 
     return _begin((*known(), "studies"), incomplete)

@@ -1,4 +1,7 @@
-"""The commands and their options; everything heavy is imported when a command runs."""
+"""The subcommands of `stiction`, their options, and the exit codes after errors.
+
+The code of a subcommand is imported when it runs, so that the help is shown quickly.
+"""
 
 from __future__ import annotations
 
@@ -56,7 +59,7 @@ def main() -> None:
     open_streams()
     end_at_once()
     if not sys.warnoptions:
-        # a warning of a library says nothing to a user; what matters is in the audit
+        # warnings of libraries do not help a user; the audit of a run reports doubtful numbers
         warnings.simplefilter("ignore")
         warnings.simplefilter("default", ExtensionWarning)
         warnings.formatwarning = lambda message, *_, **__: f"{message}\n"
@@ -66,8 +69,8 @@ def main() -> None:
 def guarded(command: C) -> C:
     """Return `command` with errors turned into messages and exit codes.
 
-    0 solved; 1 the solve failed; 2 bad input; 3 solved, but not to be trusted (with --strict);
-    130 interrupted; 143 the same by SIGTERM.
+    The exit codes are 0: solved; 1: the solve failed; 2: wrong input; 3: solved, but a check of the
+    audit or determinism failed (with --strict); 130: interrupted by Ctrl-C; 143: by SIGTERM.
     """
 
     @functools.wraps(command)
@@ -82,7 +85,7 @@ def guarded(command: C) -> C:
         except BrokenPipeError:
             silence()
         except (Exception, KeyboardInterrupt) as error:
-            # errors after Ctrl-C inside an import are consequences of it
+            # Ctrl-C during an import may cause other errors
             if isinstance(error, KeyboardInterrupt) or interrupts_caught() > before:
                 typer.echo("Interrupted.", err=True)
                 raise typer.Exit(exit_code()) from error
@@ -96,13 +99,13 @@ def guarded(command: C) -> C:
 
 
 def _message(error: BaseException) -> str:
-    """Return the message of an error that is not a bug of the package, or nothing."""
+    """Return the message of an expected error; "" for an error that shows a bug."""
     if isinstance(error, StictionError):
         return str(error)
     if isinstance(error, MemoryError):
         return _TOO_LARGE
     if isinstance(error, OSError):
-        # for example a full disk behind `> file`; what we write ourselves has its own message
+        # for example a full disk behind `> file`; errors of result files are StoreErrors
         return explain("stiction", error.strerror or str(error), *_SYSTEM_ERROR)
     return ""
 
@@ -110,16 +113,16 @@ def _message(error: BaseException) -> str:
 _TOO_LARGE = explain(
     "memory",
     "a problem larger than this machine's memory",
-    "arrays that fit",
+    "arrays that fit into memory",
     "a run keeps its system and every saved state in memory.",
-    "fewer masses, or fewer saved states with --set solve.save=100.",
+    "solve a smaller system, or save fewer states with --set solve.save=100.",
 )
 
 
 _SYSTEM_ERROR = (
-    "a system that reads and writes",
-    "the operating system refused it.",
-    "check disks, permissions and redirections; > /dev/null prints nowhere.",
+    "files and streams that can be read and written",
+    "the operating system refused to read or write.",
+    "check free disk space, permissions and redirections of the output.",
 )
 
 
@@ -196,7 +199,7 @@ def run(
         bool, typer.Option("--overwrite", help="Replace a saved run in that folder.")
     ] = False,
     resume: Annotated[
-        bool, typer.Option("--resume", help="Go on from the checkpoint of a killed run.")
+        bool, typer.Option("--resume", help="Continue from the checkpoint of a killed run.")
     ] = False,
     quiet: Quiet = False,
     json: Json = False,
@@ -384,7 +387,7 @@ def reproduce(
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """A paper's figures, tables and statements beside ours, with verdicts, as a report."""
+    """Compare a paper's figures, tables and statements with computed ones, in a report."""
     from stiction.cli.reproduce import Wanted, reproduce
 
     flags = (overwrite, not no_figures, full, quick, json, quiet, changes or ())
@@ -405,7 +408,7 @@ def compile_(
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Compile the kernels of a system once, on all cores, so that no run has to."""
+    """Compile the kernels of a system once, on all cores, so that runs start at once."""
     from stiction.cli.compile import compile_systems
 
     raise typer.Exit(1 if compile_systems(names or (), json=json, quiet=quiet) else 0)
@@ -417,7 +420,7 @@ def doctor(
     json: Json = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print faults only.")] = False,
 ) -> None:
-    """What works on this machine, and which package to install for the rest; exit 2 on faults."""
+    """Check the installation, and name the packages that are missing; exit 2 on faults."""
     import dataclasses
 
     from stiction.doctor import FAULT, examine, screen

@@ -1,4 +1,4 @@
-"""Printing that survives a closed pipe and closed standard streams."""
+"""Printing to standard output, also if it is closed, or is a pipe whose reader has ended."""
 
 from __future__ import annotations
 
@@ -14,12 +14,16 @@ import typer
 
 __all__ = ["check_stream", "open_streams", "put", "put_json", "silence", "width"]
 
-# if the width of the screen is unknown, as in a pipe, lines are not shortened
+# width that is assumed if it is unknown, as in a pipe: lines are then not shortened [characters]
 _ENDLESS = 10_000
 
 
 def open_streams() -> None:
-    """Open os.devnull for closed standard streams, so that no file gets their descriptors."""
+    """Open os.devnull in place of closed standard streams.
+
+    Otherwise a file that is opened later would get the descriptor of a closed stream, and printed
+    text would be written into that file.
+    """
     while (number := os.open(os.devnull, os.O_RDWR)) < 3:
         pass
     os.close(number)
@@ -33,7 +37,7 @@ def check_stream() -> None:
 
 
 def put(text: str) -> None:
-    """Print `text`; be silent once the reader has closed the pipe."""
+    """Print `text`; print nothing more after the reader of a pipe has closed it."""
     check_stream()
     try:
         typer.echo(text)
@@ -43,7 +47,7 @@ def put(text: str) -> None:
 
 
 def put_json(value: object) -> None:
-    """Print `value` as one JSON document; what is not finite is null."""
+    """Print `value` as one JSON document; NaN and infinity become null."""
     put(json.dumps(_plain(value), indent=2, ensure_ascii=False))
 
 

@@ -1,4 +1,4 @@
-"""`stiction plot`: figures and animations of a saved run, written beside its data."""
+"""`stiction plot`: draws figures and animations of a saved run into its folder `figures`."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ def draw(
 
     Parameters
     ----------
-    folder : a saved run
-    what : names of figures; none means those that fit the run
-    format, dpi : of the figures
-    films : formats of animations; when there are some, figures are written only if named
-    unverified : read files that were changed since they were saved
+    folder : folder of a saved run
+    what : names of figures; empty for the default figures of the run
+    format, dpi : format and dots per inch of the figures
+    films : formats of animations; if there is one, only the figures in `what` are written
+    unverified : whether files that were changed after they were saved are read
 
     Verified by: tests/scenarios/test_show_and_plot.py::test_plot_writes_what_is_asked
     """
@@ -43,7 +43,7 @@ def draw(
     if run.unverified:
         typer.echo(f"UNVERIFIED: {run.unverified}", err=True)
     check_films(films)
-    # after the checks: drawing takes a second to import
+    # imported after the checks, because the import of Matplotlib takes a second
     from stiction.plot import figures_of, write_figures
 
     target = Path(folder, FIGURES)
@@ -55,9 +55,9 @@ def draw(
 
 
 def check_films(films: Sequence[str]) -> None:
-    """Refuse a format that no animation has."""
+    """Raise ModelError for an unknown format of an animation."""
     for film in films:
         if film not in _FILMS:
-            why = "an animation is a GIF, a film, or a page for a browser."
+            why = "an animation is a GIF, an MP4 film, or an HTML page."
             needs, try_ = "one of " + ", ".join(_FILMS), nearest(film, _FILMS)
             raise ModelError("--animate", repr(film), needs, why, try_)

@@ -1,4 +1,4 @@
-"""A progress bar on stderr, for runs that take long enough to wait for."""
+"""A progress bar on standard error for runs that take longer than half a second."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ _DELAY = 0.5
 
 
 class Bar:
-    """Shows how far a run is, from half a second on and on a terminal only.
+    """A progress bar that appears after half a second, and only on a terminal.
 
     Parameters
     ----------
-    title : what is running
-    shown : whether anything may be shown at all
+    title : name of the run
+    shown : False to show no bar
     """
 
     def __init__(self, title: str, *, shown: bool = True) -> None:
@@ -31,8 +31,7 @@ class Bar:
 
     def __enter__(self) -> Bar:
         if self._shown:
-            # a thread, because the first call of a kernel compiles and reports no progress
-            # meanwhile
+            # a thread shows the bar, because a run reports no progress while kernels are compiled
             self._timer = threading.Timer(_DELAY, self._open)
             self._timer.daemon = True
             self._timer.start()

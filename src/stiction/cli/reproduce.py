@@ -1,4 +1,8 @@
-"""`stiction reproduce`: a paper's figure or table beside ours, with the differences."""
+"""`stiction reproduce`: figures and tables of a paper beside the computed ones, with differences.
+
+Solves the scenarios of the requested figures, writes a folder for each figure, and, for all figures
+of a paper, a report with verdicts. The papers and their figures are defined in `stiction.papers`.
+"""
 
 from __future__ import annotations
 
@@ -48,12 +52,12 @@ class Wanted:
 
 
 def reproduce(wanted: Wanted) -> int:
-    """Run what figures need, write their folders and reports; return the exit code.
+    """Solve the scenarios of figures, write folders and reports; return the exit code.
 
     Verified by: tests/scenarios/test_reproduce.py::test_slip_wave_table
     """
     if wanted.full and wanted.quick:
-        why = "a figure is made at one size."
+        why = "a figure is computed at one size."
         got, needs = "--quick and --full", "one of them"
         raise ModelError("reproduce", got, needs, why, "leave out --full.")
     if wanted.changes and wanted.figure is None:
@@ -82,11 +86,11 @@ def reproduce(wanted: Wanted) -> int:
 
 
 def _paper(wanted: Wanted) -> tuple[int, dict[str, Any]]:
-    """Make figures of one paper, and its report if they are all; return code and result."""
+    """Compute figures of one paper, and for all of them its report; return code and result."""
     items = items_of(wanted.paper, full=wanted.full)
     keys = list(items) if wanted.figure is None else [key_of(wanted.figure, items)]
     if wanted.changes and not items[keys[0]].scenarios:
-        why = "it is drawn from closed forms, and no scenario is run for it."
+        why = "this figure is drawn from closed-form solutions, without a scenario."
         got, needs = repr(keys[0]), "a figure that runs scenarios"
         some = [key for key, item in items.items() if item.scenarios]
         raise ModelError("--set", got, needs, why, f"take one of {', '.join(some)}.")

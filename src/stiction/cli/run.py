@@ -1,4 +1,8 @@
-"""The command `stiction run`: reads a scenario, solves it, saves and summarises the run."""
+"""The command `stiction run`: reads a scenario, solves it, saves the run and prints its summary.
+
+If the kernels of the system are not compiled yet and the run is small, it is solved as plain Python
+code, which is then faster than compiling.
+"""
 
 from __future__ import annotations
 
@@ -34,9 +38,9 @@ __all__ = ["DOUBTED", "FAILED", "SOLVED", "Job", "run_job"]
 SOLVED, FAILED, DOUBTED = 0, 1, 3
 
 _SMALL = (
-    "No kernels of {method} ({system}) are ready here, and the run is small: "
+    "The kernels of {method} ({system}) are not compiled yet, and the run is small: "
     "it ran as plain Python.\n"
-    "`stiction compile {system}` once, for full speed."
+    "Run `stiction compile {system}` once for full speed."
 )
 
 
@@ -46,13 +50,13 @@ class Job:
 
     Parameters
     ----------
-    name : a built-in scenario, or the path of a file
+    name : name of a built-in scenario, or path of a file
     changes : settings "path=value"
     out : folder of the result; None for out/NAME
     figures, overwrite, resume, quiet, strict : as on the command line
     every : wall time between two checkpoints [s]
-    format, dpi : of the figures
-    json : print one JSON document instead of the summary
+    format, dpi : format and dots per inch of the figures
+    json : whether one JSON document is printed instead of the summary
     """
 
     name: str
@@ -86,7 +90,7 @@ class Job:
 
 
 def run_job(job: Job) -> int:
-    """Solve, save, print the summary, and return the exit code.
+    """Solve a scenario, save the run, print its summary, and return the exit code.
 
     Verified by: tests/scenarios/test_run.py::test_exit_codes
     """
@@ -109,14 +113,14 @@ def _run(job: Job, scenario: Scenario, claim: Claim) -> int:
         _say("There is no checkpoint to resume from; the run starts at the beginning.")
     try:
         run = _chosen(job, scenario, checkpoint)
-        # a run that ended early is not drawn: its figures might fail
+        # figures of a run that ended early might fail
         draw = partial(_draw, run, job) if job.figures and run.status.complete else None
         text = write_scenario(scenario)
         saved = save_run(run, claim, job.folder, checkpoint, scenario=text, draw=draw)
     except KeyboardInterrupt:
         return _interrupted(job, checkpoint)
     if not saved.drawn:
-        _say(f"Interrupted while drawing: {saved.folder} is complete but for its figures.")
+        _say(f"Interrupted while drawing: {saved.folder} is complete except for its figures.")
         return exit_code()
     what = doubts(run) if run.status.ok and job.strict else []
     code = FAILED if not run.status.ok else DOUBTED if what else SOLVED
@@ -139,7 +143,11 @@ def _run(job: Job, scenario: Scenario, claim: Claim) -> int:
 
 
 def _chosen(job: Job, scenario: Scenario, checkpoint: FileCheckpoint) -> Run:
-    """Solve in the mode that `choose` selects; report if the kernels are not compiled."""
+    """Solve with compiled kernels or as plain Python, as `choose` selects.
+
+    If compiled kernels are missing, the run first starts as plain Python. If that is too slow, the
+    kernels are compiled and the run starts again.
+    """
     method = scenario.method or default_method(scenario.system)
     place = name_of(method)
     known = getattr(scenario.system, "plain_seconds", None)
@@ -155,11 +163,11 @@ def _chosen(job: Job, scenario: Scenario, checkpoint: FileCheckpoint) -> Run:
                 job, _SMALL.format(method=type(method).__name__, system=system_of(place))
             )
         except (TooSlow, ArithmeticError, ValueError) as error:
-            # a law that catches the exception leaves NaN, and later errors
+            # a user's law may catch TooSlow and return NaN, which causes other errors later
             if isinstance(error, StictionError):
                 raise
             _say_unless_quiet(
-                job, "Plain Python would take longer than compiling: the run starts again."
+                job, "Compiling takes less time than plain Python: the run starts again, compiled."
             )
             checkpoint.remove()
             use("compiled")

@@ -1,4 +1,4 @@
-"""Saved runs and studies on the command line: look up, show, verify."""
+"""Saved runs and studies on the command line: `stiction show` and `stiction verify`."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ def existing_folder(folder: str) -> str:
     if os.path.lexists(whereabouts(Path(folder))):
         return folder
     near = [path for place in (Path(folder).parent, Path(_OUT)) for path in _folders(place)]
-    # what is called like the last part of it comes first
+    # a folder of the same name elsewhere is suggested first
     same = [name for name in near if Path(name).name == Path(folder).name]
     try_ = f"did you mean {same[0]!r}?" if same else nearest(folder, near) if near else ""
     why = "`stiction run` writes such folders, by default to out/NAME."
-    try_ = try_ or "`stiction run NAME` makes one."
+    try_ = try_ or "run `stiction run NAME` first."
     needs = "the folder of a saved run or study"
     raise StoreError(folder, "no such folder", needs, why, try_)
 
@@ -48,13 +48,13 @@ def _folders(place: Path) -> list[str]:
 
 
 def saved_summary(folder: Path, **more: object) -> dict[str, Any]:
-    """Return the contents of `summary.json` of a saved run, after its folder and `more`."""
+    """Return the folder of a saved run, the entries `more`, and the content of `summary.json`."""
     text = (whereabouts(folder) / SUMMARY).read_text(encoding="utf-8")
     return {"folder": str(folder), **more, **json_text.loads(text)}
 
 
 def show_run(folder: str, *, unverified: bool, json: bool, quiet: bool) -> None:
-    """Print the summary of a saved run: all of it, as JSON, or its first line."""
+    """Print the summary of a saved run: as text, as JSON, or only its first line."""
     run = load(folder, unverified=unverified)
     if json:
         doubt = {"unverified": run.unverified} if run.unverified else {}
@@ -66,7 +66,7 @@ def show_run(folder: str, *, unverified: bool, json: bool, quiet: bool) -> None:
 def verify_all(folders: Sequence[str], *, json: bool, quiet: bool) -> int:
     """Verify saved runs and studies against their digests; return the exit code.
 
-    2 where any is damaged or there is none, else 3 where any has no digests, else 0.
+    The code is 2 if a result is damaged or missing, else 3 if a result has no digests, else 0.
 
     Verified by: tests/scenarios/test_verify.py::test_exit_codes
     """

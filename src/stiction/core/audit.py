@@ -1,4 +1,9 @@
-"""The audit: checks of the assumptions of the model during a run."""
+"""The audit of a run: checks of the assumptions of the model and of the convergence of solvers.
+
+Each check compares a value of the run with a limit, for example the largest contact speed with the
+wave speed. Every method creates the checks of its system; the summary, the saved files and the
+command line show them.
+"""
 
 from __future__ import annotations
 
@@ -20,13 +25,13 @@ FAR = 100.0
 
 
 class Kind(enum.Enum):
-    """Kind of a check, and when its failure makes the whole run untrusted.
+    """Kind of a check. The kind decides when a failure makes the whole run untrusted.
 
-    `CONVERGENCE`: whether equations were solved; always.
-    `AT_MOST`: upper limit; above 100 times the limit.
-    `AT_LEAST`: lower limit; below a hundredth of the limit, or for a negative limit below 100 times
-    the limit.
-    `CONDITION`: a count, a sign or a condition, without a ratio; never.
+    `CONVERGENCE`: equations were solved. Every failure makes the run untrusted.
+    `AT_MOST`: upper limit. A value above 100 times the limit makes the run untrusted.
+    `AT_LEAST`: lower limit. A value below a hundredth of the limit makes the run untrusted, or for
+    a negative limit a value below 100 times the limit.
+    `CONDITION`: a count, a sign or a condition. No failure makes the run untrusted.
     """
 
     CONVERGENCE = "convergence"
@@ -42,10 +47,10 @@ class Check:
     Parameters
     ----------
     check : name of the assumption
-    ok : whether it held; None if it was not checked, for the reason in `note`
+    ok : whether the assumption held; None if it was not checked, for the reason in `note`
     value, limit : the worst value and its limit
-    time : of the worst value [s]; None if it concerns the whole run
-    note : meaning, with its [unit] if it has one, and what to do on failure
+    time : time of the worst value [s]; None if the value concerns the whole run
+    note : meaning of the value, its [unit] if there is one, and advice on failure
     kind : how value and limit are compared, see `Kind`
     """
 
@@ -92,14 +97,14 @@ class Check:
 
 @dataclass(frozen=True, eq=False)
 class Line:
-    """One assumption for a single run or for the members of a block, by the same formula.
+    """One assumption, for a single run or for the m runs of a block that are solved together.
 
     Parameters
     ----------
     check, note, kind : as in `Check`
-    value, limit : numbers, or (m,) of m members
-    time : of the worst value of a single run [s]
-    exempt : members for which the assumption holds regardless of the value
+    value, limit : numbers, or (m,) arrays with one entry per run
+    time : time of the worst value of a single run [s]
+    exempt : bool, or (m,): runs for which the assumption holds regardless of the value
     """
 
     check: str
@@ -112,7 +117,7 @@ class Line:
 
     @property
     def holds(self) -> npt.NDArray[np.bool_]:
-        """Whether it holds, () or (m,); NaN does not."""
+        """Whether the assumption holds, () or (m,); it fails for a value of NaN."""
         value, limit = self.value, self.limit
         within = value >= limit if self.kind is Kind.AT_LEAST else value <= limit
         return np.asarray(np.logical_or(within, self.exempt))
@@ -157,7 +162,7 @@ class Audit:
 
     @property
     def by_verdict(self) -> tuple[Check, ...]:
-        """The checks that failed, that were not made, and that held."""
+        """All checks in the order failed, not checked, held."""
         return (*self.failed, *self.not_checked, *self.held)
 
     @property

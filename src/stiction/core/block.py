@@ -1,6 +1,8 @@
-"""Members of a study that are solved in one call of compiled code, with their energy ledgers.
+"""Blocks: several runs of a study that one call of compiled code solves, with their ledgers.
 
-The ledgers of all members are computed at once, by the operations of `Ledger` in their order.
+A member of a block is one run with its own values of the varied fields. `Method.blocks` returns
+the function that solves a block. The energy ledgers of all members are computed by array
+operations, in the same order as in `stiction.core.ledger.Ledger`, so that rounding is the same.
 """
 
 from __future__ import annotations
@@ -22,16 +24,16 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Members that were solved together.
+    """Results of the m members that were solved together.
 
     A member is valid if its run is solved without a failed check and without a loss of determinism.
-    The entries of other members are undefined: they are repeated as single runs, whose status and
-    audit give the reason.
+    The entries of invalid members are undefined. The study solves these members again as single
+    runs, whose status and audit give the reason.
 
     Parameters
     ----------
     valid : (m,) whether a member is valid
-    reached : (m,) the time that was reached
+    reached : (m,) the time that was reached [s, or the time unit of the system]
     events : (m,) number of events
     imbalance : (m,) largest imbalance of the ledger over the largest energy
     results : {name: (m, ...)} named results, NaN for missing entries
@@ -45,12 +47,17 @@ class Block:
 
 
 Solve = Callable[[Sequence[Array]], Block]
-"""Takes (m,) values of each varied field, and solves the m members."""
+"""A function of the (m,) values of each varied field that solves the m members."""
 
 
 @dataclass(frozen=True, eq=False)
 class Energies:
-    """The ledger of every member at its saved times, (m, times); `heat` (m, times, n)."""
+    """The ledgers of m members at their saved times.
+
+    All arrays are (m, times) in the unit of energy of the system, except `heat` (m, times, n), the
+    friction heat of each of n contacts, and `scale` and `imbalance_rel` (m,), the largest energy
+    and the largest imbalance divided by it [1].
+    """
 
     kinetic: Floats
     stored: Floats
@@ -85,8 +92,8 @@ def ledger_of(sums: Floats, heat: Floats, algorithmic: Floats | None = None) -> 
 
     Parameters
     ----------
-    sums : (m, times, 4) kinetic and stored energy, work, viscous heat
-    heat : (m, times, n) of friction
+    sums : (m, times, 4) kinetic and stored energy, external work, viscous heat
+    heat : (m, times, n) friction heat of each contact
     algorithmic : (m, times) numerical dissipation; None for none
     """
     kinetic, stored, work, viscous = (sums[:, :, k] for k in range(4))

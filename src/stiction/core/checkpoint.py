@@ -1,8 +1,9 @@
-"""Arrays of checkpoints, checked before they are passed to a kernel.
+"""Packing and checking of the arrays in a checkpoint, from which a run is resumed.
 
-Kernels do not check shapes and counts: they would read beyond a short array, and continue with NaN.
-Each method therefore declares the arrays of its state and their admissible values, as a mapping of
-names to `StateArray`: `pack` copies them, `restore` checks a checkpoint and fills them.
+Compiled kernels do not check shapes and counts: they would read beyond the end of a short array, or
+compute with NaN. Each method therefore declares the arrays of its state and their admissible values
+as a mapping of names to `StateArray`. `pack` copies these arrays into a checkpoint; `restore`
+checks a checkpoint and copies its arrays back. `stiction.io.checkpoint_file` writes the file.
 """
 
 from __future__ import annotations
@@ -43,11 +44,13 @@ class Form:
     Parameters
     ----------
     shape : length of each axis; a word names a length that is common to all axes of that name
-    dtype : in NumPy's notation, such as "f8", "i8", "i1"; "i" or "f" for any size of numbers, "U"
-        for text of any length; fields such as "time:f8 steps:i8 place:2f8" for a structured array
-    inf, nan : whether infinity, and NaN, are admissible; or the indices of the last axis, or the
-        fields, where they are
-    least, most : bounds of its numbers, of fields the integers; None for none
+    dtype : type in NumPy's notation, such as "f8", "i8", "i1"; "i" or "f" for numbers of any size,
+        "U" for text of any length; fields such as "time:f8 steps:i8 place:2f8" for a structured
+        array
+    inf, nan : whether infinity, and NaN, are admissible: a bool for the whole array, or the indices
+        of the last axis or the names of the fields in which they are admissible
+    least, most : bounds of the numbers, of a structured array those of its integers; None if
+        unbounded
     needed : False for an optional array
     """
 
@@ -68,7 +71,7 @@ class Form:
         return f"{sizes or 'one'} of {_shortly(self.dtype)}{without}"
 
     def fault(self, array: Array, sizes: dict[str, int]) -> str:
-        """Return the fault of an array, "" for none; record lengths of named axes in `sizes`."""
+        """Return the fault of an array, "" if valid; record lengths of named axes in `sizes`."""
         kind = _dtype(array)
         if kind != self.dtype and kind[:1] != self.dtype:
             return f"numbers of type {_shortly(kind)}"
@@ -102,7 +105,7 @@ class Form:
 
 
 def _outside(present: npt.NDArray[np.bool_], allowed: _Places) -> bool:
-    """Return whether an entry is True where it is not allowed."""
+    """Return whether `present` is True at an entry that `allowed` does not admit."""
     if isinstance(allowed, bool) or not present.size:
         return not allowed and bool(present.any())
     barred = np.ones(present.shape[-1], dtype=bool)
@@ -122,10 +125,10 @@ def like(
 
     Parameters
     ----------
-    array : of the right shape and type
-    rows : name of the length of the first axis; "" for that of `array`
+    array : an array of the required shape and type
+    rows : name of the length of the first axis; "" if the length is that of `array`
     inf, nan : see `Form`
-    within : bounds of its numbers
+    within : bounds of the numbers
     """
     shape: tuple[int | str, ...] = (rows, *array.shape[1:]) if rows else array.shape
     low, high = (None, None) if within is None else within
@@ -155,7 +158,7 @@ def check_arrays(
     Parameters
     ----------
     saved : arrays from `Checkpoint.load`
-    forms : of all arrays by name; others are an error
+    forms : {name: required form} of all arrays; an array of another name is an error
     sizes : known lengths, by their names in the forms
 
     Returns
@@ -180,16 +183,16 @@ def check_arrays(
             raise refused(name, fault, f"{form}{given}")
     for name in saved:
         if name not in forms:
-            raise refused(name, "an array that is not known", "the arrays of this method alone")
+            raise refused(name, "an unknown array", "only the arrays of this method")
     return known
 
 
 class Log:
-    """A growing array of records.
+    """An array of records to which a method appends, such as its events.
 
     Parameters
     ----------
-    rows : the first records, or an empty array of the right shape and type
+    rows : the first records, or an empty array of the required shape and type
     """
 
     def __init__(self, rows: Array) -> None:
@@ -210,7 +213,7 @@ class Log:
 
     @property
     def last(self) -> Any:
-        """The last record; there must be one."""
+        """The last record; the log must not be empty."""
         return self._parts[-1][-1]
 
     @property
@@ -218,7 +221,7 @@ class Log:
         """All records in one array."""
         if len(self._parts) > 1:
             first = self._parts[0]
-            # of the same type: np.concatenate would lose the attributes of elements
+            # with `out`, because np.concatenate would lose the metadata of the element type
             rows = np.empty((len(self), *first.shape[1:]), first.dtype)
             self._parts = [np.concatenate(self._parts, out=rows)]
         return self._parts[0]
@@ -234,9 +237,9 @@ class StateArray:
 
     Parameters
     ----------
-    array : that a checkpoint saves and a resumed run restores, or a log
-    rows : name of the number of filled entries of the first axis, such as "saved", if the array is
-        filled in part; arrays with the same name have the same number
+    array : the array, or log, that a checkpoint saves and a resumed run restores
+    rows : for an array that is filled in part, the name of the number of filled entries of its
+        first axis, such as "saved"; arrays with the same name have the same number
     filled : number of filled entries
     inf, nan : see `Form`
     within : bounds of its integers
@@ -273,7 +276,7 @@ class StateArray:
 
 
 def pack(state: Mapping[str, StateArray | Array]) -> dict[str, Array]:
-    """Return copies of the arrays of a state, and of further arrays."""
+    """Return copies of the arrays of a state for a checkpoint."""
     values = ((k, one.values() if isinstance(one, StateArray) else one) for k, one in state.items())
     return {name: np.array(array) for name, array in values}
 
@@ -290,7 +293,7 @@ def restore(
 
     Returns
     -------
-    Numbers of filled entries, by the names of `rows` and of logs.
+    The numbers of filled entries, by the names in `rows` and the names of logs.
 
     Raises
     ------
@@ -318,9 +321,9 @@ def saved_array(
 
     Parameters
     ----------
-    shape : None for any length
+    shape : required length of each axis; None if an axis may have any length
     dtype, inf, nan : see `Form`
-    within : bounds of its numbers
+    within : bounds of the numbers
 
     Raises
     ------
@@ -358,7 +361,7 @@ def put_back(
 
 
 def check_count(name: str, count: int, least: int, most: int) -> int:
-    """Return a count from a checkpoint; raise an error if it is out of bounds.
+    """Return a count from a checkpoint; raise an error if it is outside [least, most].
 
     Raises
     ------
@@ -382,6 +385,6 @@ def unpacking() -> Iterator[None]:
 def refused(name: str, got: str, needs: str) -> StoreError:
     """Return the error for an array of a checkpoint."""
     where = f"checkpoint, array {name!r}" if name else "checkpoint"
-    why = "it is damaged, or was written by another version."
-    try_ = "leave --resume out to start afresh."
+    why = "the checkpoint is damaged, or was written by another version."
+    try_ = "start the run from the beginning, without --resume."
     return StoreError(where, got, needs, why, try_)

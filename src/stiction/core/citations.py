@@ -1,4 +1,4 @@
-"""What to cite: BibTeX entries of the papers behind systems and methods."""
+"""BibTeX entries of the papers on which systems and methods are based, for `Run.cite`."""
 
 from __future__ import annotations
 
@@ -51,5 +51,5 @@ _ENTRIES = {
 
 
 def bibtex(keys: Iterable[str]) -> str:
-    """Return the BibTeX entries named by `keys`, this software last."""
+    """Return the BibTeX entries of `keys`, followed by that of this software."""
     return "\n\n".join(_ENTRIES[key] for key in (*keys, "stiction"))

@@ -1,4 +1,8 @@
-"""Determinism of a run: the losses of uniqueness, and the choices that were made."""
+"""Determinism of a run: where the solution was not unique, and which solution the run followed.
+
+A Filippov system or a system with Coulomb friction may have several admissible solutions from one
+state, for example at a two-fold. Methods record each such state as a `Loss`.
+"""
 
 from __future__ import annotations
 
@@ -20,8 +24,8 @@ class Loss:
     time : [s, or the time unit of the run]
     kind : `quasistatic_branches`, `no_continuation`, `grazing_onset`, `two_fold`,
         `undecided`, `escaping_start`, `codim2_line`, `limit_point`, ...
-    where : contact, state, forces there
-    choice : the continuation that the run took
+    where : contact, state and forces at that time
+    choice : the solution that the run followed
     units : unit of each number in `where` that has one
     """
 
@@ -44,9 +48,9 @@ class Determinism:
 
     Parameters
     ----------
-    losses : of uniqueness
-    margin : smallest distance of the run to a loss, over its error; inf if none was near, or if the
-        method does not compute it
+    losses : losses of uniqueness
+    margin : smallest distance of the run to a loss, divided by the numerical error [1]; inf if no
+        loss was near, or if the method does not compute the distance
     unseen : kinds of losses that the method does not detect; empty for none
     """
 

@@ -1,4 +1,8 @@
-"""The driver of a run: saved times, method, checkpoints, final status."""
+"""The driver of a run: `drive` checks the arguments of `solve`, runs a method, sets the status.
+
+`run_to_end` is the loop that methods of all systems share: it advances a method from pause to
+pause, reports progress and saves checkpoints.
+"""
 
 from __future__ import annotations
 
@@ -58,7 +62,7 @@ def drive(
 
     Parameters
     ----------
-    output : draws the run and writes it to a folder; None for neither
+    output : object that draws the run and writes it to a folder; None if the run needs neither
     """
     _check_system(system)
     system = started(system, x0=x0, mode=mode)
@@ -84,7 +88,7 @@ class Pause(NamedTuple):
 
     Parameters
     ----------
-    done : fraction of the span that is done [1]
+    done : completed fraction of the time span [1]
     note : message, such as "12 events"
     state : returns the arrays of a checkpoint; None if the run cannot be resumed from here
     """
@@ -99,13 +103,13 @@ def run_to_end(
     progress: Callable[[float, str], None] = silent,
     checkpoint: Checkpoint | None = None,
 ) -> Ended:
-    """Run a method from pause to pause; return the value of its generator.
+    """Advance a method from pause to pause; return the return value of its generator.
 
     Parameters
     ----------
-    steps : a generator that pauses several times a second
+    steps : a generator that yields a pause several times a second
     progress : called at every pause
-    checkpoint : saves the state at a pause when it is due; None for none
+    checkpoint : saves the state at a pause if enough time has passed; None for no checkpoints
 
     Verified by: tests/unit/core/test_driver.py::test_pauses_report_and_keep
     """
@@ -126,7 +130,7 @@ def _message(run: Run, t_end: float) -> str:
     got, what = f"as far as t = {run.t_end:.9g}{unit}", "partial run"
     needs = f"to reach {t_end:.9g}{unit}"
     if run.status is Status.UNTRUSTED:
-        got, what, needs = "a run that cannot be trusted", "run", "equations that are solved"
+        got, what, needs = "an untrusted run", "run", "a run whose equations are solved"
     return (
         f"solve: got {got}; needs {needs}.\nWhy: {run.reason}\nTry: {run.advice}. "
         f"The {what} is in the `run` attribute of this error."
@@ -163,13 +167,13 @@ def started(
                 repr(value),
                 f"a system with a field {name!r}",
                 f"{type(system).__name__} has {', '.join(known) or 'no fields'}.",
-                "leave it out, and describe the start by the fields of the system.",
+                f"leave {name} out, and give the initial state by the fields of the system.",
             )
     return dataclasses.replace(system, **given)  # type: ignore[type-var]
 
 
 def _with_final_status(run: Run) -> Run:
-    """Return the run with the status that follows from its energies and audit.
+    """Return the run with the status that its energies and its audit imply.
 
     A complete run with infinite energies is NOT_FINITE; one whose audit is untrusted is UNTRUSTED.
 
@@ -178,7 +182,7 @@ def _with_final_status(run: Run) -> Run:
     if not run.status.ok:
         return run
     if run.energy.defined and not math.isfinite(run.energy.imbalance_rel):
-        reason = "an energy is not finite, as of a state, a load or a law beyond floating point"
+        reason = "an energy is not finite: a state, a load or a law overflows"
         return dataclasses.replace(run, status=Status.NOT_FINITE, reason=reason)
     why = run.audit.untrusted
     if not why:
@@ -192,7 +196,7 @@ def _check_system(system: object) -> None:
     if isinstance(system, type) or not hasattr(system, "default_method"):
         example = "for example solve(Chain(mass=[1.0], stiffness=20.0), t_span=(0.0, 8.0))."
         if hasattr(system, "system") or isinstance(system, str):
-            # a scenario has its own method and times
+            # a scenario has its own method and time span
             example = "read_scenario(...).solve() solves a scenario."
         needs, why = "a system, such as Chain(...)", "the first argument is the system to solve."
         raise ModelError("solve.system", repr(system), needs, why, example)
@@ -212,8 +216,8 @@ def _span(t_span: tuple[float, float]) -> tuple[float, float]:
             "solve.t_span",
             f"({t_start!r}, {t_end!r})",
             "a span of at least 1e-9 of the times themselves",
-            "floating point cannot distinguish the times within a shorter one.",
-            "let the run start near t = 0.",
+            "floating-point numbers cannot resolve the times within a shorter span.",
+            "shift the times so that the run starts near t = 0.",
         )
     return t_start, t_end
 
@@ -261,6 +265,6 @@ def _check_memory(count: int, size: int) -> None:
             "solve.save",
             f"{count} states of {size} numbers ({memory / 2**30:.1f} GiB with their energies)",
             f"at most {MOST_BYTES >> 30} GiB of saved states",
-            "they are in memory until the run is written.",
-            "save fewer states; events and the ledger are saved in any case.",
+            "all saved states stay in memory until the run is written.",
+            "save fewer states; all events are saved in any case.",
         )

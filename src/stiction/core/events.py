@@ -1,4 +1,8 @@
-"""The event log: time, contact, modes before and after, kind, and state of every event."""
+"""The event log of a run: transitions between modes such as stick and slip, and impacts.
+
+Each event has its time, contact, modes before and after, kind, and selected state variables.
+Methods create the log; `Run.events` shows it as a table, and `events.csv` stores it.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["NUMBERED", "EventLog"]
 
-# axes whose members are numbered from 1
+# axes whose entries are numbered from 1, as in the papers
 NUMBERED = ("mass", "contact", "link", "node", "future")
 
 Floats = npt.NDArray[np.float64]
@@ -22,16 +26,16 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class EventLog:
-    """Events in order of time; with `late` they are assembled when they are first read.
+    """The m events of a run in order of time.
 
     Parameters
     ----------
-    time : (m,) [s, or the time unit of the run]
-    contact : (m,) numbers from 1 as in the papers; 0 for the whole system
-    before, after : (m,) names of the modes
-    kind : (m,) names of the kinds
-    columns : state columns, each (m,), in the order they are written
-    units : unit of each state column
+    time : (m,) times [s, or the time unit of the run]
+    contact : (m,) numbers of contacts, from 1 as in the papers; 0 for the whole system
+    before, after : (m,) names of the modes before and after, such as "stick"
+    kind : (m,) names of the kinds of events
+    columns : {name: (m,)} state variables at the events, in the order in which they are written
+    units : {name: unit} of the state variables
     """
 
     time: Floats = field(default_factory=lambda: np.empty(0))

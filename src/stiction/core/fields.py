@@ -1,9 +1,10 @@
-"""Fields that declare unit, range and error text of their values in annotations.
+"""Declared fields: the annotation of a field states unit, range and error text of its value.
 
     mass: Annotated[Numbers, Positive("kg", "a massless block has no inertia.", per="mass")]
 
-The constructor of a class that derives from `Declared` converts every declared field to numbers in
-its unit, or raises an error. Conditions on several fields are checked in `__post_init__`.
+Systems, laws, loads and methods derive from `Declared`. Its constructor checks every declared field
+by its rule, such as `Positive`, and converts it to a float, an array or an object, or raises an
+error. Conditions that relate several fields are checked in `__post_init__` of the derived class.
 """
 
 from __future__ import annotations
@@ -50,20 +51,20 @@ _WRITTEN = {2: "[x, y]", 3: "[x, y, z]"}
 
 
 class Rule(Protocol):
-    """Admissible values of a field.
+    """Interface of rules: the admissible values of a field.
 
-    In the texts of a rule `{0.name}` is the value of another field of the same object.
+    In the texts of a rule, `{0.name}` is replaced by the value of the field `name` of the object.
     """
 
     def clean(self, where: str, value: Any, owner: Any, hint: Any) -> object:
-        """Return the value of the field.
+        """Return the checked and converted value of the field.
 
         Parameters
         ----------
         where : name of the field, such as "Chain.mass"
         value : the given value
         owner : the object that has the field
-        hint : its type
+        hint : type of the field, from its annotation
 
         Raises
         ------
@@ -73,20 +74,21 @@ class Rule(Protocol):
 
 @dataclasses.dataclass(frozen=True)
 class Finite:
-    """A finite number, an array of them, or an object of any other class in the annotation.
+    """A finite number, an array of finite numbers, or an object of another class in the annotation.
 
     Parameters
     ----------
-    unit : "" or "1" for a pure number
-    why, try_ : text of an error
-    per : what each entry of an array belongs to, such as "mass"; `lengths` of the owner gives the
-        length. If the type allows a float, one number applies to all entries. "" for one number
-    size : length of an array whose length is fixed
+    unit : unit of the value, such as "kg"; "" or "1" for a dimensionless number
+    why, try_ : reason and remedy in the error message
+    per : for an array, the noun of its entries, such as "mass" if there is one entry per mass; the
+        property `lengths` of the owner gives the length. If the type also allows a float, a single
+        number applies to all entries. "" for a single number
+    size : length of an array of fixed length
     fewest : smallest length of an array; 0 allows an empty one
-    rising : whether the array is strictly increasing
+    rising : whether the array must increase strictly
     least, most : inclusive bounds
     above, below : exclusive bounds
-    needs : text of the requirement; "" for the bounds
+    needs : requirement in the error message; "" derives it from the bounds
     """
 
     unit: str
@@ -116,7 +118,7 @@ class Finite:
             texts = {name: text.format(owner) for name, text in texts.items()}
         options = {"rule": self.sign, "unit": self.unit, **texts}
         scalar = shape_of(value) == ()
-        # one number for all only if the type allows a float
+        # one number applies to all entries only if the type allows a float
         if not self.per or (scalar and _allows_float(hint)):
             one = number(where, value, **options)
             self._check_bounds(where, one, texts)
@@ -131,7 +133,7 @@ class Finite:
         return array
 
     def _allows(self, value: float) -> bool:
-        """Return whether a float is admissible without bounds: the fast path."""
+        """Return whether the rule has no bounds and admits a float; the fast path of `clean`."""
         bounded = self.least, self.most, self.above, self.below
         signed = self.sign == "finite" or value > 0.0
         return signed and bounded == _UNBOUNDED and math.isfinite(value)
@@ -186,10 +188,11 @@ class Components:
 
     Parameters
     ----------
-    unit : "" or "1" for a pure number
-    why, try_ : text of an error; "" for the possible numbers of components
+    unit : unit of the components, such as "m"; "" or "1" for dimensionless components
+    why, try_ : reason and remedy in the error message; if `try_` is "", the remedy lists the
+        admissible numbers of components
     counts : admissible numbers of components
-    direction : whether they are a direction, which is not zero
+    direction : whether the vector is a direction, which must not be zero
     """
 
     unit: str
@@ -218,13 +221,13 @@ class Components:
 
 @dataclasses.dataclass(frozen=True)
 class Count:
-    """A whole number, or several.
+    """An integer, or a tuple of integers.
 
     Parameters
     ----------
-    least, most : bounds, both allowed
-    why, try_ : text of an error
-    each : memory for each counted object [bytes]
+    least, most : inclusive bounds
+    why, try_ : reason and remedy in the error message
+    each : memory for each counted object [bytes]; it limits the count
     size : length of a tuple of integers, whose product is limited too; 0 for a single integer
     """
 
@@ -261,7 +264,7 @@ class Flag:
 
     Parameters
     ----------
-    why, try_ : text of an error
+    why, try_ : reason and remedy in the error message
     """
 
     why: str
@@ -276,12 +279,12 @@ class Flag:
 
 @dataclasses.dataclass(frozen=True)
 class Choice:
-    """One of some values.
+    """One of a few allowed values.
 
     Parameters
     ----------
     values : the allowed values
-    why, try_ : text of an error
+    why, try_ : reason and remedy in the error message
     """
 
     values: tuple[str | float, ...]
@@ -303,8 +306,8 @@ class Part:
 
     Parameters
     ----------
-    why, try_ : text of an error
-    needs : text of the requirement; "" for the class
+    why, try_ : reason and remedy in the error message
+    needs : requirement in the error message; "" for the name of the class
     """
 
     why: str
@@ -322,13 +325,13 @@ class Part:
 
 @dataclasses.dataclass(frozen=True)
 class Parts:
-    """Some objects of classes that the annotation names, as in `Sequence[Load]`.
+    """Several objects of classes that the annotation names, as in `Sequence[Load]`.
 
     Parameters
     ----------
-    why, try_ : text of an error
-    needs : text of the requirement; "" for the class
-    least : how many at least
+    why, try_ : reason and remedy in the error message
+    needs : requirement in the error message; "" for the names of the classes
+    least : smallest number of objects
     """
 
     why: str
@@ -360,7 +363,7 @@ class _Field(NamedTuple):
 
 @functools.cache
 def _fields_of(cls: type) -> dict[str, _Field]:
-    """Return the declared fields of a class, arrays last: other fields may set their lengths."""
+    """Return the declared fields of a class, arrays last: other fields set their lengths."""
     fields: dict[str, _Field] = {}
     for base in reversed(cls.__mro__):
         # annotations of a user's class may have names that cannot be resolved here
@@ -389,13 +392,13 @@ def _allows_float(hint: Any) -> bool:
 
 @functools.cache
 def _others(hint: Any) -> tuple[type, ...]:
-    """Return the classes of objects that a field of numbers also admits."""
+    """Return the classes of objects that a field of numbers admits besides numbers."""
     kinds = (one for one in _alternatives(hint) if isinstance(one, type))
     return tuple(kind for kind in kinds if kind not in (float, int, types.NoneType))
 
 
 def _classes(hint: Any) -> tuple[type, ...]:
-    """Return the classes in a type; those of the items of a sequence."""
+    """Return the classes in a type; for a sequence, the classes of its items."""
     classes: list[type] = []
     for one in _alternatives(hint):
         if typing.get_origin(one) is not None:
@@ -414,13 +417,13 @@ def rules_of(cls: type) -> dict[str, Rule]:
 
 
 class Declared(Record):
-    """Base class of descriptions with declared fields.
+    """Base class of systems, laws, loads and methods, whose fields are declared.
 
     Verified by: tests/unit/core/test_fields.py::test_every_rule_refuses
     """
 
     def __post_init__(self) -> None:
-        """Convert every declared field, or raise an error."""
+        """Check and convert every declared field, or raise an error."""
         cls: Any = type(self)
         for name, field in _fields_of(cls).items():
             value = getattr(self, name)
@@ -432,5 +435,5 @@ class Declared(Record):
 
     @property
     def lengths(self) -> Mapping[str, int]:
-        """Lengths of arrays, by the noun of their entries."""
+        """Lengths of arrays by the noun of their entries, such as {"mass": 3}."""
         return {}

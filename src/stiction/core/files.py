@@ -1,10 +1,11 @@
 """Atomic writing of files, and safe reading of files that may be damaged.
 
-A file is written under a temporary name, `.NAME.xxxxxxxx.part`, and renamed atomically.
+A file is written under a temporary name, `.NAME.xxxxxxxx.part`, and then renamed atomically, so
+that a killed process leaves no half-written file.
 
-A damaged file can block a library, request any amount of memory, or crash the process. An HDF5 file
-with a valid digest is opened directly; others are first read by a child process. Meshes are always
-read by a child process, which returns their arrays.
+A damaged file can make the library that reads it hang, request any amount of memory, or crash the
+process. An HDF5 file with a valid digest is opened directly; other HDF5 files are first read by a
+child process. Mesh files are always read by a child process, which returns their arrays.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ __all__ = [
 STALE_S = 3600.0
 """Age above which a temporary file belongs to a killed process [s]."""
 
-# of the readers of text, JSON, CSV, ZIP and HDF5
+# exceptions that the readers of text, JSON, CSV, ZIP and HDF5 raise
 UNREADABLE = (
     *(OSError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError, SyntaxError),
     *(RuntimeError, AssertionError, MemoryError, EOFError, csv.Error, struct.error, zlib.error),
@@ -52,7 +53,7 @@ UNREADABLE = (
 _LEAST_S, _BYTES_PER_S = 15.0, 10e6
 _SPARE_BYTES = 2 << 30
 
-# output of the child goes to standard error; standard output has its answer only
+# only the result goes to standard output; all other output of the child goes to standard error
 _CHILD = """
 import os, sys
 path, spare, seconds = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
@@ -95,7 +96,7 @@ def writing(
     try_: str,
     errors: tuple[type[Exception], ...] = (OSError,),
 ) -> Iterator[None]:
-    """Turn errors of the system in a with statement into a StoreError with a reason."""
+    """Turn errors of the operating system in a with statement into a StoreError."""
     try:
         yield
     except StoreError:
@@ -107,15 +108,15 @@ def writing(
 
 @contextlib.contextmanager
 def atomic_write(path: Path, *, sync: bool = False) -> Iterator[Path]:
-    """Yield a temporary name beside `path`, which is renamed to `path` at the end.
+    """Yield a temporary path beside `path`; the file there is renamed to `path` at the end.
 
     Missing parent folders are created. After an error the temporary file is removed and `path` is
-    unchanged. Of two processes that write the same file the last one wins.
+    unchanged. If two processes write the same file, the file of the last one remains.
 
     Parameters
     ----------
     path : the file
-    sync : flush the content to disk before renaming
+    sync : whether the content is flushed to disk before the file is renamed
 
     Verified by: tests/unit/core/test_files.py::test_two_writers_do_not_collide
     """
@@ -136,7 +137,8 @@ def remove_stale(partials: Iterable[Path], age: float = STALE_S) -> None:
 
     Parameters
     ----------
-    age : of the youngest that is removed [s]
+    partials : paths of temporary files
+    age : smallest age of a file that is removed [s]
     """
     for partial in partials:
         with contextlib.suppress(OSError):
@@ -156,7 +158,7 @@ def flush(path: Path) -> None:
 
 
 def regular(path: Path) -> bool:
-    """Return whether it is a regular file: no folder, and no pipe, which would block."""
+    """Return whether `path` is a regular file, not a folder, and not a pipe, which would block."""
     try:
         return stat.S_ISREG(path.stat().st_mode)
     except (OSError, ValueError):
@@ -168,7 +170,7 @@ def regular_bytes(path: Path) -> bytes:
 
     Raises
     ------
-    OSError : if it is no regular file, or cannot be read.
+    OSError : if `path` is not a regular file, or cannot be read.
 
     Verified by: tests/unit/studies/test_store.py::test_pipes_in_place_of_files_are_damage
     """
@@ -178,16 +180,17 @@ def regular_bytes(path: Path) -> bytes:
 
 
 def check_readable(path: Path) -> None:
-    """Raise ValueError unless another process can read all of a NetCDF file, in bounded time.
+    """Check that a child process can read a whole NetCDF file in bounded time.
 
     Raises
     ------
     OSError : if there is no such file.
+    ValueError : if the child process fails, crashes or takes too long.
 
     Verified by: tests/unit/io/test_digests.py::test_a_file_that_keeps_hdf5_busy_is_given_up
     """
     if not sys.executable and regular(path):
-        # embedded Python: no child process
+        # an embedded Python interpreter has no executable to start a child process
         return
     read_in_child(path, _HDF5, "read()", bytes_per_s=_BYTES_PER_S, memory_per_byte=4)
 
@@ -195,15 +198,15 @@ def check_readable(path: Path) -> None:
 def read_in_child(
     path: Path, imports: str, work: str, *, bytes_per_s: float, memory_per_byte: int
 ) -> bytes:
-    """Read a file in a child process, with bounds on time and memory; return its answer.
+    """Read a file in a child process, with bounds on time and memory; return its result.
 
     Parameters
     ----------
-    path : of a regular file
-    imports : Python code that runs before the bounds apply
-    work : an expression of bytes, which may use `path`
-    bytes_per_s : reading rate for the time limit, plus 15 s for the start
-    memory_per_byte : memory limit over the size of the file, plus 2 GiB
+    path : a regular file
+    imports : Python code that the child runs before the bounds apply
+    work : Python expression of type bytes, which may use `path`; its value is returned
+    bytes_per_s : reading rate [bytes/s]; the time limit is size / rate + 15 s for the start
+    memory_per_byte : memory per byte of the file [1]; the limit is that times the size + 2 GiB
 
     Raises
     ------
@@ -232,5 +235,5 @@ def read_in_child(
         raise ValueError(f"reading took more than {limit:.0f} s") from error
     if done.returncode != 0:
         message = done.stdout[:1000].decode("utf-8", "replace").strip()
-        raise ValueError(message or f"its reader crashed, with code {done.returncode}")
+        raise ValueError(message or f"its reader crashed with exit code {done.returncode}")
     return done.stdout

@@ -1,4 +1,11 @@
-"""The energy ledger: energies, work and dissipation of a run, and their imbalance."""
+"""The energy ledger of a run: energies, work and dissipation, and their imbalance.
+
+    imbalance = E(t) - E(0) - W + Q_friction + Q_viscous + Q_impact + Q_algorithmic
+
+E is the sum of the kinetic, elastic and adhesive energy. W is the work of loads and moving supports
+since the start, Q are the heats and losses since the start. The methods supply these terms. The
+imbalance of the exact solution is zero, so that its size measures the error of a run.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +23,7 @@ __all__ = ["COLUMNS", "Ledger"]
 
 Floats = npt.NDArray[np.float64]
 
-# number of times below which Python sums are faster than arrays
+# number of times up to which sums in Python are faster than array operations
 _FEW = 8
 
 COLUMNS = {
@@ -27,18 +34,18 @@ COLUMNS = {
     "friction_heat": "heat of friction since the start",
     "viscous_heat": "heat in dampers since the start",
     "impact_loss": "energy lost in impacts since the start",
-    "algorithmic": "energy the time scheme itself took out since the start",
+    "algorithmic": "energy dissipated by the time scheme since the start",
     "imbalance": "energy that is unaccounted for",
 }
 
 
 def largest(values: Floats) -> float:
-    """Return the largest absolute value, 0 of none; NaN if there is one."""
+    """Return the largest absolute value; 0 for an empty array, NaN if an entry is NaN."""
     return max(abs(float(values.max())), abs(float(values.min()))) if values.size else 0.0
 
 
 def _largest(values: list[float]) -> float:
-    """Return `largest` of a list that is not empty."""
+    """Return the largest absolute value of a nonempty list; NaN if an entry is NaN."""
     total = sum(values)
     # `max` ignores NaN
     return max(map(abs, values)) if total == total else largest(np.array(values))
@@ -46,16 +53,18 @@ def _largest(values: list[float]) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Ledger:
-    """Energies at the saved times; heats, work and losses count from the start [J].
+    """Energies at the saved times; heats, work and losses are integrals from the start [J].
+
+    The unit is J, or the unit of energy of the system (`Run.energy_unit`).
 
     Parameters
     ----------
     time : (t,) [s]
     kinetic, stored, external_work : (t,) [J]
     friction_heat : (t, contact) heat of each contact [J]
-    adhesive, viscous_heat, impact_loss, algorithmic : (t,) [J]; None counts as zero
-    step_imbalance_rel : largest imbalance of a single step over the size of the energies;
-        None if the method has no exact identity per step
+    adhesive, viscous_heat, impact_loss, algorithmic : (t,) [J], or (1,) for a constant
+    step_imbalance_rel : largest imbalance of a single step divided by the largest energy [1];
+        None if the method has no exact energy identity per step
     defined : whether the system has an energy at all; if not, every column is zero
     """
 
@@ -86,7 +95,7 @@ class Ledger:
 
     @functools.cached_property
     def imbalance(self) -> Floats:
-        """(t,) energy now - energy at the start - work + every loss [J]; zero if it closes."""
+        """(t,) change of energy - external work + all heats and losses [J]; zero if it closes."""
         # after an overflow the energies are infinite, and the imbalance is NaN
         with np.errstate(invalid="ignore", over="ignore"):
             energy = self.kinetic + self.stored + self.adhesive
@@ -117,13 +126,13 @@ class Ledger:
             return largest(np.concatenate(parts)), largest(self.imbalance)
         columns = [part.tolist() for part in parts]
         size = _largest([value for column in columns for value in column])
-        # a column of one row is a constant
+        # a column of one entry is a constant
         full = [column * rows if len(column) == 1 else column for column in columns]
         first, off = 0.0, []
         for row, (k, s, a, work, heat, viscous, impact, scheme) in enumerate(
             zip(*full, strict=True)
         ):
-            # in the order in which `imbalance` adds, to the same bits
+            # the sums have the order of those in `imbalance`, so that rounding is the same
             energy, lost = k + s + a, viscous + impact + scheme
             first = first if row else energy
             off.append(energy - first - work + heat + lost)
@@ -131,13 +140,13 @@ class Ledger:
 
     @functools.cached_property
     def imbalance_rel(self) -> float:
-        """Largest imbalance over `scale`; 0 when nothing moved and nothing was stored."""
+        """Largest imbalance divided by `scale` [1]; 0 if all energies are zero."""
         worst = self._sizes[1]
-        # smaller energies are lost to underflow
+        # the bound avoids a division by zero, and by numbers that underflow
         return worst / max(self.scale, 1e-290)
 
     def columns(self) -> dict[str, Floats]:
-        """Return every column as (t,) [J], friction summed over the contacts."""
+        """Return every column as (t,) [J]; friction heat is summed over the contacts."""
         full = np.zeros(self.time.size)
         return {
             "kinetic": full + self.kinetic,
@@ -152,7 +161,7 @@ class Ledger:
         }
 
     def table(self, time_unit: str = "s", energy_unit: str = "J") -> xr.Dataset:
-        """Return the ledger as an xarray Dataset over time, with `friction_heat_each`."""
+        """Return the ledger as an xarray Dataset; `friction_heat_each` is the heat per contact."""
         import xarray as xr
 
         data = {

@@ -1,4 +1,9 @@
-"""Methods: their base classes, the choice of a method for a system, policies at bifurcations."""
+"""Base classes of methods (numerical schemes), and the choice of the method for a system.
+
+Each subpackage defines its methods in its module `methods`, with the classes of the systems that
+they solve. `stiction.core.driver` selects one by `method_for`. The base classes of the policies at
+losses of determinism and at bifurcations of equilibria are here too.
+"""
 
 from __future__ import annotations
 
@@ -38,21 +43,21 @@ __all__ = [
 
 
 class Policy(Declared):
-    """Base class of policies at a loss of determinism."""
+    """Base class of policies, which choose a solution at a loss of determinism."""
 
 
 class Solver(Protocol):
-    """Interface of methods, of the package or of a user."""
+    """Interface of methods: those of the package, and those that a user writes."""
 
     def solve(self, system: Any, request: Request) -> Run:
         """Return the run of `system`."""
 
 
 class Method(Declared, abc.ABC):
-    """Base class of methods: parameters, and a `solve` that imports the code.
+    """Base class of the methods of this package: their parameters, and `solve`.
 
-    A class lists in `solves` the classes of systems that it solves. Its engine is imported in
-    `solve` only.
+    The class variable `solves` lists the classes of systems that a method solves. The code of the
+    method is imported in `solve` only, so that a method object can be created quickly.
     """
 
     solves: ClassVar[tuple[type, ...]] = ()
@@ -66,12 +71,12 @@ class Method(Declared, abc.ABC):
 
     @abc.abstractmethod
     def solve(self, system: Any, request: Request) -> Run:
-        """Return the run of `system`; a run that ended early has its status.
+        """Return the run of `system`; the status of the run reports an early end.
 
         Parameters
         ----------
-        system : of one of the classes in `solves`
-        request : time span, times to save at, progress, checkpoint
+        system : an object of one of the classes in `solves`
+        request : time span, saved times, progress, checkpoint
         """
 
     def blocks(
@@ -85,18 +90,18 @@ class Method(Declared, abc.ABC):
 
         Parameters
         ----------
-        paths : of the fields that are varied
-        names : of the results that are saved
+        paths : the varied fields, each as a path of names and indices, such as ("law", "mu")
+        names : names of the results that are saved
         """
         return None
 
 
 def refuse_unknown_fields(cls: type, given: Mapping[str, object]) -> None:
-    """Raise an error for a field that a method does not have; it names the methods that have it.
+    """Raise an error for a field that a method lacks; the error names the methods that have it.
 
     Parameters
     ----------
-    cls : class of the method; with its own `__init__` the parameters of that count
+    cls : class of the method; if it defines `__init__`, the parameters of that are its fields
     given : {field: value} of keyword arguments
 
     Raises
@@ -125,7 +130,7 @@ def refuse_unknown_fields(cls: type, given: Mapping[str, object]) -> None:
 
 
 def methods_with(field: str, name: str) -> list[str]:
-    """Return the labels of all methods that have a field, those called `name` first."""
+    """Return the labels of all methods with a field `field`; methods called `name` come first."""
     labels = [
         label
         for label, method in method_homes()
@@ -160,12 +165,12 @@ class StayOnPath(BranchPolicy):
 class FollowBranch(BranchPolicy):
     """Switch to the bifurcating branch, along the critical mode.
 
-    A symmetric body buckles in two directions, and the model does not prefer either.
+    A symmetric body can buckle in two directions; `side` selects one.
 
     Parameters
     ----------
     side : "+" selects the direction in which the largest displacement of the critical mode is
-        positive, "-" the other one
+        positive, "-" the opposite direction
 
     Verified by: tests/unit/solids/equilibria/test_branches.py::test_a_column_follows_the_elastica
     """
@@ -179,27 +184,30 @@ class FollowBranch(BranchPolicy):
 
 
 class SharedName(Record):
-    """Base class of shared names: they resolve to the method of that name of the system."""
+    """Base class of `stiction.EventDriven` and `stiction.Quasistatic`, whose name is shared.
+
+    `solve` replaces an object of such a class by the method of that name for the given system.
+    """
 
     if not TYPE_CHECKING:
 
         def __new__(cls, *args: object, **given: object) -> Any:
-            """Raise an error for fields that not all methods of this name have."""
+            """Raise an error for a field that is not common to all methods of this name."""
             refuse_unknown_fields(cls, given)
             return super().__new__(cls, *args, **given)
 
     def __post_init__(self) -> None:
-        """Check values other than defaults by the first method of this name."""
+        """Check the values, unless they are defaults, by the rules of the first such method."""
         if any(getattr(self, f.name) is not f.default for f in dataclasses.fields(self)):  # type: ignore[arg-type]
             name = self.shared_name()
             self.of(next(cls for _, cls in method_homes() if cls.__name__ == name))
 
     def shared_name(self) -> str:
-        """Return the name that the methods share; a user's subclass has another."""
+        """Return the name that the methods share; a subclass of a user has another name."""
         return next(b.__name__ for b in type(self).__mro__ if b.__module__ == "stiction.methods")
 
     def of(self, cls: type[Method]) -> Method:
-        """Return the method of a system with the same fields."""
+        """Return an object of `cls`, the method of a system, with the same values of fields."""
         names = [f.name for f in dataclasses.fields(self) if f.init]  # type: ignore[arg-type]
         fields = {f.name for f in dataclasses.fields(cls)}  # type: ignore[arg-type]
         made: Method = cls(**{name: getattr(self, name) for name in names if name in fields})
@@ -207,7 +215,7 @@ class SharedName(Record):
 
 
 def methods_of(system: object) -> dict[str, type[Method]]:
-    """Return the methods of the subpackage of a system that solve it, by name."""
+    """Return {name: class} of the methods that solve a system."""
     room = room_of(type(system).__name__, system)
     if not room:
         return {}
@@ -224,19 +232,20 @@ def default_method(system: Any) -> Any:
     """Return the default method of a system."""
     known = methods_of(system)
     if system.default_method not in known:
-        needs, why = "a method", "systems of this class have no default method."
+        needs, why = "a method object", "systems of this class have no default method."
         try_ = "pass `method`, an object with a method solve(system, request)."
         raise ModelError("solve.method", "None", needs, why, try_)
     return known[system.default_method]()
 
 
 def method_for(system: object, method: object) -> Solver:
-    """Return the method of a system; a shared name is resolved.
+    """Return the method that solves a system.
 
     Parameters
     ----------
-    method : of a class that solves the system, a shared name, or anything with
-        ``solve(system, request)``, a user's own method; None for the default of the system
+    method : a method object; an object of a shared name (`SharedName`), which is replaced by the
+        method of the system; a user's own object with ``solve(system, request)``; or None for the
+        default of the system
 
     Raises
     ------
@@ -254,7 +263,7 @@ def method_for(system: object, method: object) -> Solver:
             "solve.method",
             repr(method),
             "a method object, such as EventDriven(), or None",
-            "the second argument says how the system is solved.",
+            "the second argument of `solve` is the numerical method.",
             f"t_span={method!r} for the time span."
             if span
             else "write the method with parentheses, for example EventDriven().",
@@ -272,7 +281,7 @@ def method_for(system: object, method: object) -> Solver:
         name,
         f"a {what}",
         needs or f"a system that has a method {name}",
-        "a method uses the structure of its systems.",
+        "each method is written for the equations of certain systems.",
         f"{what} is solved by {those}." if those else "write solve(system, request).",
     )
 

@@ -1,4 +1,8 @@
-"""Provenance of a result: versions, machine, date and cost; and the tested versions."""
+"""Provenance of a run: versions of libraries, machine, date and computing time.
+
+The table `TRIED` has the versions of the libraries with which all tests passed. `stiction doctor`
+and the provenance of a run report libraries of later series.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +40,7 @@ TRIED = {
 
 
 def is_untried(name: str, version: str) -> bool:
-    """Return whether `version` is of a later series, as 2.5 is after 2.4, than any tried.
+    """Return whether `version` has a later series (such as 2.5 after 2.4) than the tested version.
 
     Verified by: tests/unit/core/test_provenance.py::test_a_later_series_was_not_tried
     """
@@ -80,13 +84,13 @@ def _date(second: int) -> str:
 def provenance(wall_s: float, compile_s: float = 0.0) -> dict[str, object]:
     """Return versions, platform, UTC date and the cost of a solve.
 
-    `untried` names libraries of a later series than the tested ones, `extensions` the packages
-    whose laws and systems were used.
+    The entry `untried` names libraries of a later series than the tested one, `extensions` the
+    other packages whose laws and systems were used.
 
     Parameters
     ----------
-    wall_s : wall time [s]
-    compile_s : the part of it in which kernels were compiled or loaded [s]
+    wall_s : wall time of the solve [s]
+    compile_s : the part of `wall_s` in which kernels were compiled or loaded [s]
     """
     extensions = used_outside()
     return {

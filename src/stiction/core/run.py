@@ -1,7 +1,8 @@
-"""The run: all results of one solve, frozen.
+"""The run: all results of one solve in one immutable object.
 
-Arrays are plain NumPy; pandas, xarray and matplotlib are imported when `events`, `data`, `ledger`
-or `plot` are first used.
+Methods create a `Run`, `stiction.solve` returns it, and `stiction.io.store` saves and loads it.
+Arrays are plain NumPy. The packages pandas, xarray and matplotlib are imported when `events`,
+`data`, `ledger` or `plot` are first used.
 """
 
 from __future__ import annotations
@@ -85,7 +86,7 @@ class Request:
 
     Parameters
     ----------
-    t_start, t_end : [s]
+    t_start, t_end : start and end [s, or the time unit of the system]
     save : (t,) increasing times at which the state is saved [s]; first t_start, last t_end
     progress : called repeatedly with the fraction done and a short note
     checkpoint : storage for the state of a long run; None for none
@@ -104,8 +105,8 @@ class Request:
 
         Parameters
         ----------
-        name : of the method
-        step : longest length of a step [s]
+        name : name of the method, for messages
+        step : largest length of a step [s]
         most : largest number of steps
 
         Raises
@@ -120,8 +121,8 @@ class Request:
                 f"{name}.step",
                 f"{step:g} s for a span of {span:g} s",
                 "a step no longer than the time span",
-                "a longer one would be shortened in silence to a single step.",
-                f"{span / 1000.0:g}, and half of it to see how much the answer changes.",
+                "a longer step would be shortened to the time span without notice.",
+                f"{span / 1000.0:g}, and then half of that to see how much the result changes.",
             )
         # steps are at most as long as requested
         count = max(1.0, float(np.ceil(span / step * (1.0 - 1e-12))))
@@ -138,10 +139,10 @@ class Request:
 
 @dataclass(frozen=True, eq=False)
 class Variable:
-    """A named array: values, the names of its axes, unit and meaning.
+    """A named array of a run: values, names of its axes, unit and meaning.
 
-    Axes are called `time`, `mass` (or `contact`, `node`, ...); one without `time` is a
-    constant of the run, such as the masses.
+    Axes are called `time`, `mass`, `contact`, `node`, ... A variable without the axis `time` is
+    constant during the run, such as the masses.
     """
 
     values: npt.NDArray[Any]
@@ -156,9 +157,9 @@ class Quantity:
 
     Parameters
     ----------
-    value, unit, meaning : of the result
-    absent : text of the summary if there is none; "" for no line
-    label : name in the summary; "" for the name itself
+    value, unit, meaning : value, unit and meaning of the result
+    absent : text of the summary if the value is None; with "" the summary has no line
+    label : label in the summary; "" for the name of the result
     """
 
     value: Any
@@ -212,24 +213,27 @@ class Run:
 
     Parameters
     ----------
-    system, method : None for a loaded run without a readable scenario
+    system, method : the solved system and its method; None for a loaded run whose scenario cannot
+        be read
     system_name, method_name : their class names
-    status : of the run; `reason` in one line
+    status, reason : how the run ended, and the reason in one line
     t_end : the time reached [s]
     time : (t,) saved times [s]
     variables : saved arrays by name
     final : the state at `t_end` by name: arrays or numbers
-    event_log, energy, determinism, audit : see those classes
+    event_log, energy, determinism, audit : see `EventLog`, `Ledger`, `Determinism` and `Audit`
     quantities : named results
     stats : counts of work (steps, iterations, events)
     provenance : versions, machine, date, cost
     citations : keys for `cite`
-    asked : (s,) requested times [s], first the start, last the requested end; None if unknown
+    asked : (s,) requested times [s], from the start to the requested end; None if unknown
     time_unit : unit of every time above, "1" for a dimensionless system
     energy_unit : unit of every energy: "J", "J/m" in a plane, "1" for a dimensionless system
-    size : of the system, such as "3 masses"
-    unverified : why the loaded files are not verified; "" for a live run, and for valid digests
-    output : draws the run and writes it to a folder; None if a method was called directly
+    size : size of the system, such as "3 masses"
+    unverified : why the loaded files are not verified; "" for a run that was just solved, and for
+        files with valid digests (checksums)
+    output : object that draws the run and writes it to a folder; None if a method was called
+        directly
     scenario : text of the scenario of a loaded run whose system could not be read; it is saved
         unchanged
 
@@ -293,8 +297,8 @@ class Run:
         ----------
         time : (t,) saved times; the last one is the time reached
         checks, losses : lines of the audit and of determinism
-        margin, unseen : smallest distance to a loss of determinism over the error, and losses that
-            the method does not detect; see `Determinism`
+        margin, unseen : smallest distance to a loss of determinism divided by the error, and losses
+            that the method does not detect; see `Determinism`
         loss_units : units of the entries of `Loss.where`
         others : further fields of `Run`
 
@@ -324,9 +328,9 @@ class Run:
         asked: npt.NDArray[np.float64] | None,
         output: Output | None,
     ) -> Run:
-        """Return this run with its cost and origin, the requested times, and its output."""
+        """Return this run with its provenance, the requested times, and its output."""
         run: Run = object.__new__(type(self))
-        # much faster than `dataclasses.replace`: runs may take 0.2 ms
+        # `dataclasses.replace` would take a large part of short runs of 0.2 ms
         run.__dict__.update(self.__dict__, provenance=provenance, asked=asked, output=output)
         return run
 
@@ -361,7 +365,7 @@ class Run:
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any:
-            """Refuse an unknown name and say where saved arrays and times are."""
+            """Raise AttributeError for an unknown name; the message lists the saved arrays."""
             message = f"a run has no attribute {name!r}"
             if not name.startswith("_"):
                 known = ", ".join(self.variables)
@@ -372,7 +376,7 @@ class Run:
 
     @property
     def advice(self) -> str:
-        """Meaning of the status for such a system, and advice."""
+        """Meaning of the status for this kind of system, and a remedy."""
         homes = (kind.names.get(self.system_name, "") for kind in CATALOGUE.values())
         rooms = {home.split(".")[1] for home in homes if home}
         return advice_in(rooms.pop() if len(rooms) == 1 else "", self.status)
@@ -407,7 +411,8 @@ class Run:
     def _output(self, asked: str) -> Output:
         if self.output is None:
             got, needs = "a run that a method returned directly", "a run of `stiction.solve`"
-            why, try_ = "a method neither draws nor writes.", "solve(system, method, t_span)."
+            why = "only `stiction.solve` gives a run the means to draw and to save itself."
+            try_ = "solve(system, method, t_span)."
             raise ModelError(f"Run.{asked}", got, needs, why, try_)
         return self.output
 
@@ -447,4 +452,4 @@ class Run:
 
 
 Measure = Callable[[Run], Quantity]
-"""Computes a quantity that is not saved in a run; it may solve further runs."""
+"""A function that computes a further quantity of a run; it may solve further runs."""

@@ -1,4 +1,8 @@
-"""The one-screen summary of a run: status, results, events, ledger, determinism, audit, cost."""
+"""The one-screen summary of a run that `print(run)` and the command line show.
+
+It lists status, results, final state, events, ledger, determinism, audit and cost. Notebooks show
+the same text as HTML.
+"""
 
 from __future__ import annotations
 
@@ -92,7 +96,7 @@ def _results(run: Run) -> str:
 
 
 def doubts(run: Run) -> list[str]:
-    """Return the warnings of a finished run: failed checks, lost determinism.
+    """Return the warnings about a finished run: failed checks of the audit, lost determinism.
 
     Verified by: tests/scenarios/test_strict.py::test_strict_runs_exit_with_three
     """
@@ -127,7 +131,7 @@ def _scaled(run: Run) -> bool:
 
 
 def _clock(run: Run) -> str:
-    """Return what follows a time: its unit, that it is scaled, or nothing."""
+    """Return the text after a time: its unit, " (scaled)", or nothing."""
     return " (scaled)" if _scaled(run) else _unit(run.time_unit)
 
 
@@ -145,7 +149,7 @@ def _dims(run: Run) -> dict[str, int]:
 
 
 def _unit(unit: str) -> str:
-    """Return ` unit`, nothing where there is none."""
+    """Return the unit after a space; "" for a dimensionless number."""
     return "" if unit in ("", "1") else f" {unit}"
 
 
@@ -154,8 +158,8 @@ def _line(label: str, text: str) -> str:
 
 
 def _unbroken(label: str, text: str) -> list[str]:
-    """Return a list as lines that do not separate a number from its unit."""
-    # no-break spaces
+    """Return the text as lines that do not separate a number from its unit."""
+    # no-break spaces join a number and its unit
     bound = re.sub(r"(?<=[\d.]) (?=[^\d\s])|(?<=[a-z]) (?=[-\d])", "\xa0", text)
     return [line.replace("\xa0", " ") for line in _wrapped(label, bound)]
 
@@ -165,7 +169,7 @@ def _wrapped(label: str, text: str) -> list[str]:
     return [_line(label, first), *(_line("", line) for line in others)]
 
 
-# ---- the table: one row per mass, contact, ...
+# ---- the table of results per mass, contact, ...: one row for each
 
 
 def _table(run: Run) -> list[str]:
@@ -204,7 +208,7 @@ def _table(run: Run) -> list[str]:
 
 
 def _noun(run: Run, count: int) -> str:
-    """Return the noun of the rows: the numbered axis of the data of that length."""
+    """Return the noun of the rows of the table: the numbered axis with `count` entries."""
     sizes = _dims(run)
     return next((dim for dim in NUMBERED if sizes.get(dim) == count), "part")
 
@@ -314,7 +318,7 @@ def _determinism(run: Run) -> list[str]:
         places = {key: text + units[key] for key, x in loss.where.items() if (text := _few(x))}
         choice = f"; taken: {loss.choice}" if loss.choice else ""
         what = f"{_INDENT}t = {_short(loss.time)}{unit}  {loss.kind}"
-        # the choice is more important than the last place
+        # the choice is more important than the last entry of the location
         while len(what + _listing(places) + choice) > _MOST_WIDTH and len(places) > 1:
             places.pop(next(reversed(places)))
         lines.append(_truncated(what + _listing(places) + choice))
@@ -334,7 +338,7 @@ def _listing(places: Mapping[str, str]) -> str:
 
 
 def _few(value: object) -> str:
-    """Return up to four numbers as text; nothing for longer lists and other values."""
+    """Return up to four numbers as text; "" for longer lists and other values."""
     if isinstance(value, (list, tuple)):
         parts = [_few(entry) for entry in value]
         return " | ".join(parts) if all(parts) and len(parts) <= 4 else ""
@@ -367,7 +371,7 @@ def _failure(check: Check, clock: str) -> list[str]:
 
 def _cost(run: Run) -> list[str]:
     times = {name: _unit(run.time_unit) for name in _TIMES}
-    # zero counts are omitted; the line has room for some
+    # counts of zero are omitted, except those of events and steps
     counts = [
         f"{name.replace('_', ' ')} {_short(value)}{times.get(name, '')}"
         for name, value in run.stats.items()

@@ -1,4 +1,7 @@
-"""Checks of the installation: versions, optional packages, compilers, solvers, files, figures."""
+"""`stiction doctor`: checks of the installation.
+
+It checks versions, optional packages, the Numba compiler, sparse solvers, files and figures.
+"""
 
 from __future__ import annotations
 

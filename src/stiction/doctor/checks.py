@@ -1,4 +1,8 @@
-"""The checks of `stiction doctor`: each tries what it reports, and none changes anything."""
+"""The checks of `stiction doctor`: each one tries a part of the installation and reports it.
+
+A check solves a small system, compiles a small function, or writes a small file. Only temporary
+files are written.
+"""
 
 from __future__ import annotations
 
@@ -26,13 +30,14 @@ from stiction.errors import ExtensionWarning, StictionError
 
 __all__ = ["examine"]
 
-# name, state, value and advice of a finding; its part is the name of the check
+# (name, state, value, advice) of a finding; the name of the check function is its part
 Row = tuple[Any, ...]
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 _THREADS = [f"{library}_NUM_THREADS" for library in ("OMP", "MKL", "OPENBLAS", "NUMBA")]
 _FAILURES = (*UNREADABLE, StictionError, ImportError)
-_LEAST_FREE = 1e9  # bytes of disk and of memory below which it is noted
+# less free disk space or memory is reported [bytes]
+_LEAST_FREE = 1e9
 _EXTRAS = {
     "pardiso": "a fast sparse solver for solids, x86-64 only",
     "amg": "solids of more than 10^5 unknowns",
@@ -58,19 +63,19 @@ def examine() -> list[Finding]:
         try:
             findings.extend(Finding(check.__name__, *row) for row in check())
         except ImportError as error:
-            # a package that is absent or broken must not hide what else is wrong
+            # a missing or broken package must not hide further faults
             words, advice = str(error), "install it again"
             findings.append(Finding(check.__name__, "import", FAULT, words, advice))
     return findings
 
 
 def _fault_if(bad: bool, name: str, value: str, advice: str) -> Row:
-    """Return a row that is a note with advice where something is bad."""
+    """Return a row of a finding: a note with advice if `bad`, else OK."""
     return (name, NOTE, value, advice) if bad else (name, OK, value)
 
 
 def _attempt(name: str, attempt: Callable[[], str], advice: str) -> Row:
-    """Return a row with the words of an attempt, a fault where it fails."""
+    """Return a row with the text that an attempt returns; a fault with advice if it raises."""
     try:
         return name, OK, attempt()
     except _FAILURES as error:
@@ -135,12 +140,12 @@ def _package(name: str, bound: str) -> Row:
 
 
 def _version_status(name: str, known: str, version: str) -> Row:
-    words = f"{version}, later than any that was tried: {TRIED[known]}"
-    return name, NOTE, words, "compare a run that you know, and report what differs"
+    words = f"{version}, later than the tested version {TRIED[known]}"
+    return name, NOTE, words, "repeat a run with known results, and report differences"
 
 
 def _version(name: str) -> str:
-    """Return the version of a package, "" where it is not installed."""
+    """Return the version of a package; "" if it is not installed."""
     with contextlib.suppress(importlib.metadata.PackageNotFoundError):
         return importlib.metadata.version(name)
     return ""
@@ -201,7 +206,7 @@ def threads() -> Iterator[Row]:
 
 
 def solvers() -> Iterator[Row]:
-    """Report sparse solvers: each that is there solves a small system."""
+    """Report sparse solvers; each installed one solves a small linear system."""
     from stiction.numerics.direct.pardiso import installed
     from stiction.numerics.linear_solvers import Multigrid, Pardiso, SuperLU
 
@@ -237,7 +242,7 @@ def kernels() -> Iterator[Row]:
 
     source = str(_PACKAGE / "__init__.py")
     if (folder := folders.folder_for(source)) is None:
-        advice = "every run compiles anew; set STICTION_CACHE_DIR to a folder of yours"
+        advice = "every process compiles again; set STICTION_CACHE_DIR to a folder of yours"
         yield "cached in", FAULT, folders.why_unusable(source), advice
     else:
         size = sum(p.stat().st_size for p in folder.glob("*") if p.is_file())
@@ -250,7 +255,7 @@ def kernels() -> Iterator[Row]:
     for name in folders.systems():
         ready = folders.is_ready(name)
         words = "compiled" if ready else "not compiled ahead of time"
-        advice = f"`stiction compile {name}` does it once, runs do it by themselves"
+        advice = f"`stiction compile {name}` compiles all kernels; runs compile those they need"
         yield _fault_if(not ready, name, words, advice)
     yield _attempt("compiler", _compiled, "install Numba again")
 
@@ -271,7 +276,7 @@ def _compiled() -> str:
     except numba.core.errors.NumbaError as error:
         raise RuntimeError(str(error)) from error
     if not right:
-        raise ArithmeticError("makes wrong code")
+        raise ArithmeticError("compiled code gives a wrong result")
     return f"works, Numba {numba.__version__}"
 
 
@@ -279,7 +284,7 @@ def _compiled() -> str:
 
 
 def files() -> Iterator[Row]:
-    """Report whether a small NetCDF file comes back as it was written."""
+    """Report whether a small NetCDF file is read as it was written."""
     import h5netcdf
     import h5py
     import numpy as np
@@ -296,7 +301,7 @@ def files() -> Iterator[Row]:
                     raise ArithmeticError("reads other numbers")
         return f"written and read back, HDF5 {h5py.version.hdf5_version}"
 
-    yield _attempt("NetCDF", read_back, "make room in /tmp, or install h5py again")
+    yield _attempt("NetCDF", read_back, "free space in /tmp, or install h5py again")
 
 
 def figures() -> Iterator[Row]:
@@ -308,10 +313,10 @@ def figures() -> Iterator[Row]:
     known = len(font_manager.fontManager.ttflist)
     yield "fonts", OK, f"{name}, of {known} that Matplotlib knows"
     cache = matplotlib.get_cachedir()
-    advice = "set MPLCONFIGDIR, or fonts are searched at every start"
+    advice = "set MPLCONFIGDIR to a writable folder; otherwise every start searches the fonts"
     yield _fault_if(not os.access(cache, os.W_OK), "font cache", cache, advice)
     yield _attempt("PNG", _drawn, "install Matplotlib again")
-    program, advice = shutil.which("ffmpeg"), "only --animate mp4 needs it; html and gif do not"
+    program, advice = shutil.which("ffmpeg"), "only --animate mp4 needs ffmpeg; html and gif do not"
     yield _fault_if(not program, "ffmpeg", program or "not found", advice)
 
 

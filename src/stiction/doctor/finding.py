@@ -1,4 +1,4 @@
-"""One line of `stiction doctor`, and all of them as text."""
+"""The findings of `stiction doctor`: the result of each check, and the text of the screen."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ class Finding:
     ----------
     part : part of the installation: "machine", "solvers", ...
     name : name of the check
-    state : OK; NOTE for an absent part that is not needed; FAULT for one that does not work
+    state : OK; NOTE if an optional part is missing; FAULT if a part does not work
     value : result of the check, as text
-    advice : what to do about it, "" for nothing
+    advice : remedy; "" if none is needed
     """
 
     part: str

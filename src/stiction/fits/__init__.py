@@ -1,4 +1,8 @@
-"""From data to law: measured curves, rigs, parameters with intervals, comparison of laws."""
+"""Identification of friction laws: parameters with confidence intervals from measured curves.
+
+A measured force over displacement or time is compared with the force that a law predicts for the
+test rig. Parameters are fitted by weighted least squares; several laws can be compared.
+"""
 
 from __future__ import annotations
 

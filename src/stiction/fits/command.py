@@ -1,4 +1,7 @@
-"""The command `stiction fit`: reads curves, fits laws, prints and saves the results."""
+"""The command `stiction fit`: reads measured curves, fits laws, prints and saves the results.
+
+The fit itself is `stiction.fits.fit`, or `fit_scenario` if the fields of a scenario are fitted.
+"""
 
 from __future__ import annotations
 
@@ -28,9 +31,12 @@ class Asked:
     data : files, one curve each
     laws : names of laws
     scenario : file of a scenario whose fields are fitted, in place of a law
-    force_of, along : saved quantities of its run that are compared with force and displacement
-    stiffness, mass : of a rig that drives the slider through a spring, a number or "free"; None if
-        slip is imposed
+    force_of, along : saved quantities of the run of the scenario that are compared with the
+        measured force, and with the measured displacement or time
+    stiffness, mass : stiffness [N/m] and mass [kg] of a rig that drives the slider through a
+        spring, each as a number or "free"; None if the rig imposes the slip
+
+    The other fields have the meaning and default of the option of that name; see `fit_command`.
     """
 
     data: Sequence[str]
@@ -60,8 +66,7 @@ class Asked:
 def fit_file(asked: Asked, put: Callable[[str], None]) -> int:
     """Fit laws to files, print the summaries and write folders; return the exit code.
 
-    The code is 1 if the audit of a fit failed in a check of convergence or of conditions, else 0.
-    All fits are written.
+    The code is 1 if the audit makes a fit untrusted, else 0. All fits are written.
 
     Verified by: tests/scenarios/test_fit.py::test_a_fit_from_the_command_line
     """
@@ -91,7 +96,7 @@ def fit_file(asked: Asked, put: Callable[[str], None]) -> int:
             put(f"{one!r}\nfolder            {folder}\n")
     compared = compare_fits(fits) if len(fits) > 1 else None
     if asked.json:
-        # through pandas, which writes null for what is not finite
+        # pandas writes null for NaN and infinity
         rows = (
             [] if compared is None else json.loads(compared.reset_index().to_json(orient="records"))
         )
@@ -105,18 +110,18 @@ def _check_what(asked: Asked) -> None:
     """Raise an error unless either laws or a scenario are given."""
     if bool(asked.laws) == (asked.scenario is not None):
         got = "both --law and --scenario" if asked.laws else "neither --law nor --scenario"
-        why = "either the parameters of a law are fitted, or fields of a scenario."
+        why = "a fit determines either the parameters of a law or the fields of a scenario."
         needs, try_ = "one of them", "--law Dahl, or --scenario FILE.toml --free law.mu."
         raise ModelError("stiction fit", got, needs, why, try_)
     if asked.scenario is None:
         return
     if asked.force_of is None:
-        why = "a run saves many quantities."
-        try_ = "--force-of F_x, or the place of a mass, --force-of 'x[0]'."
-        raise ModelError("--force-of", "nothing", "the saved quantity to compare", why, try_)
+        why = "a run saves many quantities, and one of them is compared with the data."
+        try_ = "--force-of F_x, or for the displacement of a mass --force-of 'x[0]'."
+        raise ModelError("--force-of", "nothing", "the name of a saved quantity", why, try_)
     if asked.stiffness is not None or asked.mass is not None or asked.fixed:
         got = "--rig-stiffness, --rig-mass or --fix"
-        why, try_ = "the scenario holds all numbers.", "set them in the file."
+        why, try_ = "the scenario defines the rig and all fixed values.", "set them in its file."
         raise ModelError("--scenario", got, "none of them", why, try_)
 
 
@@ -156,7 +161,7 @@ def _law(name: str, asked: Asked) -> tuple[Any, dict[str, float]]:
     from stiction.fits.parameters import OF_LAWS
 
     if name not in OF_LAWS:
-        needs, why = "one of " + ", ".join(OF_LAWS), "these can be fitted from a file."
+        needs, why = "one of " + ", ".join(OF_LAWS), "only these laws can be fitted to data."
         raise ModelError("--law", repr(name), needs, why, nearest(name, OF_LAWS))
     cls: Any = attribute(homes(name)[0][1], name)
     fixed = _pairs(asked.fixed, "--fix")
@@ -169,8 +174,8 @@ def _rig(asked: Asked) -> Any:
     offset, drift = _value(asked.offset, "--offset"), _value(asked.drift, "--drift")
     if asked.stiffness is None:
         if asked.mass is not None:
-            needs, why = "--rig-stiffness as well", "the mass is driven through a spring."
-            raise ModelError("--rig-mass", asked.mass, needs, why, "give both.")
+            needs, why = "--rig-stiffness as well", "a spring drives the mass of the slider."
+            raise ModelError("--rig-mass", asked.mass, needs, why, "give both options.")
         return ImposedSlip(offset=offset, drift=drift)
     return SpringDrive(
         stiffness=_value(asked.stiffness, "--rig-stiffness"),
@@ -199,7 +204,7 @@ def _pairs(given: Sequence[str], option: str) -> dict[str, str]:
     for text in given:
         name, equals, value = text.partition("=")
         if not (equals and name.strip() and value.strip()):
-            needs, why = "NAME=VALUE", "it assigns a value to a name."
+            needs, why = "NAME=VALUE", "this option assigns a value to a name."
             raise ModelError(option, repr(text), needs, why, f"{option} force=mN")
         pairs[name.strip()] = value.strip()
     return pairs

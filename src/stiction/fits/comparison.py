@@ -1,7 +1,8 @@
-"""Comparison of fitted laws: information criteria, Akaike weights and cross-validation.
+"""Comparison of friction laws that were fitted to the same curves.
 
-Each law is fitted again to the rows that all laws use. Cross-validation leaves blocks of
-neighbouring rows out, since neighbours are correlated.
+The table has Akaike's and Schwarz's information criteria, Akaike weights, and the error of
+cross-validation. Each law is fitted again to the rows that all laws use. Cross-validation leaves
+out blocks of neighbouring rows, because the errors of neighbouring rows are correlated.
 """
 
 from __future__ import annotations
@@ -29,17 +30,20 @@ Bools = npt.NDArray[np.bool_]
 
 
 def compare_fits(fits: Sequence[Fit], *, folds: int = 5) -> pd.DataFrame:
-    """Return a table of fits to the same curves, that of the lowest AIC first.
+    """Return a table of fits to the same curves, in the order of their AIC, the lowest first.
 
     Parameters
     ----------
-    fits : of the same rows
-    folds : blocks of rows, each of which is predicted by a fit to the others; 0 omits this
+    fits : two or more fits to the same curves
+    folds : number of folds of cross-validation; each fold of rows is predicted by a fit to the
+        other rows. 0 omits cross-validation
 
     Returns
     -------
-    By law: `parameters`, `noise`, `aic`, `bic`, `weight` (Akaike's, of all laws compared),
-    `left_out` (root mean square error of cross-validation), `undetermined` (parameters).
+    One row per law: `parameters` (number), `noise` (standard deviation), `aic`, `bic`, `weight`
+    (Akaike's weight among these laws), `left_out` (root mean square error of cross-validation, in
+    N or divided by the given noise), `undetermined` (names of parameters that the data do not
+    determine).
 
     Raises
     ------
@@ -50,7 +54,7 @@ def compare_fits(fits: Sequence[Fit], *, folds: int = 5) -> pd.DataFrame:
     """
     whole("compare_fits.folds", folds, least=0, most=100, why="blocks of rows.", try_="give 5.")
     if len(fits) < 2:
-        needs, why = "at least two fits", "they are compared with each other."
+        needs, why = "at least two fits", "fits are compared with each other."
         raise ModelError("compare_fits", f"{len(fits)} fits", needs, why, "fit two laws.")
     common = [np.ones(used.size, dtype=bool) for used in fits[0].used]
     for one in fits:
@@ -64,7 +68,7 @@ def compare_fits(fits: Sequence[Fit], *, folds: int = 5) -> pd.DataFrame:
             )
             try_ = "fit all laws to the same curves."
             raise ModelError("compare_fits", got, "the same curves", why, try_)
-        # a law without speeds has a force at reversals, where others have none
+        # at reversals, where the slip speed is undefined, only some laws predict a force
         common = [a & b for a, b in zip(common, one.used, strict=True)]
     import pandas as pd
 
@@ -96,7 +100,7 @@ def _place(one: Fit) -> Floats:
 
 
 def _left_out(problem: Problem, start: Floats, folds: int) -> float:
-    """Return the root mean square error of cross-validation [N]."""
+    """Return the root mean square error of cross-validation, in N or divided by the given noise."""
     if folds < 2:
         return float("nan")
     total, count = 0.0, 0

@@ -1,4 +1,7 @@
-"""Figures of a fit: data and law, residuals, profiles of the likelihood, correlation."""
+"""Figures of a fit: data and fitted law, residuals, profile likelihoods, correlation.
+
+`Fit.plot` returns them, and `stiction fit` writes them into the folder of the fit.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,7 @@ __all__ = ["FitFigures"]
 Floats = npt.NDArray[np.float64]
 
 _DATA, _LAW = style.GREY, style.BLUE
-# largest drop of 2 ln L that profiles show
+# the figure shows a profile up to this drop of 2 ln L below its maximum (L: likelihood)
 _TOP = 24.0
 
 
@@ -43,7 +46,7 @@ class FitFigures:
     NAMES = ("data", "residuals", "profiles", "correlation")
 
     def data(self) -> PaperFigure:
-        """Return measured and fitted forces over the displacement, and over time or rows."""
+        """Return measured and fitted forces over displacement, and over time or row number."""
         fit = self.fit
         figure = style.new_figure(style.PAGE, 2.7)
         left, right = style.grid(
@@ -90,7 +93,7 @@ class FitFigures:
         return figure
 
     def profiles(self) -> PaperFigure:
-        """Return the drop of 2 ln L along each parameter, with the others fitted again."""
+        """Return the drop of 2 ln L along each parameter while the others are fitted again."""
         shown = self.fit.estimates
         columns = min(len(shown), 3)
         rows = -(-len(shown) // columns)
@@ -104,7 +107,7 @@ class FitFigures:
         return figure
 
     def correlation(self) -> PaperFigure:
-        """Return the correlation of the parameters; grey where the data do not determine one."""
+        """Return the correlation matrix of the parameters; undetermined parameters are grey."""
         fit = self.fit
         names = [e.name for e in fit.estimates]
         n = len(names)
@@ -123,7 +126,7 @@ class FitFigures:
         return figure
 
     def write(self, folder: Path, what: Sequence[str] = (), format: str = "png") -> list[Path]:
-        """Write figures into a folder, all of them when none is named; return their paths."""
+        """Write the named figures, or all, into a folder; return their paths."""
         for name in what:
             if name not in self.NAMES:
                 needs, why = "one of " + ", ".join(self.NAMES), "a fit has these figures."
@@ -137,7 +140,7 @@ class FitFigures:
             paths.append(path)
         return paths
 
-    # ---- inside
+    # ---- parts of the figures
 
     def _across(self, k: int) -> tuple[Floats, str, str]:
         curve = self.fit.curves[k]

@@ -1,4 +1,8 @@
-"""The scenario of a fit: a slider under the fitted law that moves as in the test."""
+"""The scenario of a fit: a slider with the fitted friction law, driven as in the test.
+
+It can be solved by `stiction run`. A law without rate and state acts on a block of a `Chain` behind
+a spring; a rate-and-state law acts on a `SpringSlider`.
+"""
 
 from __future__ import annotations
 
@@ -17,16 +21,17 @@ if TYPE_CHECKING:
 
 __all__ = ["scenario_of_fit"]
 
-# for imposed slip: deflection of the spring over the path, and vibrations during the test
+# for imposed slip the scenario needs a spring and a mass: the deflection of the spring divided by
+# the path [1], and the number of vibrations of the block during the test
 _DEFLECTION, _VIBRATIONS = 0.02, 40.0
-# breakpoints of the piecewise linear load
+# largest number of breakpoints of the piecewise linear load
 _MOST_BREAKPOINTS = 400
 
 
 def scenario_of_fit(fit: Fit) -> Scenario:
-    """Return the scenario of a fit: a block behind a spring, or a slider under rate and state.
+    """Return the scenario of a fit, with the first of its curves as the motion of the drive.
 
-    For imposed slip the spring is stiff, so that the block follows its end closely.
+    For imposed slip the spring is stiff, so that the block follows the end of the spring closely.
     """
     curve = fit.curves[0]
     if isinstance(fit.rig, Simulated):
@@ -67,7 +72,7 @@ def scenario_of_fit(fit: Fit) -> Scenario:
 
 _NOTE = (
     "The load is the stiffness times the motion of the spring's end: the force in the spring is "
-    "the load less the stiffness times the displacement of the block."
+    "the load minus the stiffness times the displacement of the block."
 )
 
 
@@ -75,8 +80,8 @@ def _invented(fit: Fit, mass: float, stiffness: float) -> str:
     """Return the note on values of the scenario that were not measured."""
     if not isinstance(fit.rig, SpringDrive):
         return (
-            f" Invented: the mass {mass:.4g} kg and the stiffness {stiffness:.4g} N/m. The slip "
-            "was imposed; with these the block follows it to about "
+            f" Invented: the mass {mass:.4g} kg and the stiffness {stiffness:.4g} N/m. The test "
+            "imposed the slip; with these values the block follows it to about "
             f"{100 * _DEFLECTION:g} % of its path."
         )
     if float(fit.rig.mass) > 0.0:  # type: ignore[arg-type]
@@ -103,5 +108,5 @@ def _slider(
     )
     note = "Forces refer to an area of 1 m^2; the spring's end moves at the mean speed."
     if not isinstance(fit.rig, SpringDrive):
-        note += f" Invented: the spring of {stiffness:.4g} Pa/m. The slip was imposed."
+        note += f" Invented: the spring of {stiffness:.4g} Pa/m. The test imposed the slip."
     return Scenario(slider, Cycles(), note=note, **common)

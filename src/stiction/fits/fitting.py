@@ -1,9 +1,9 @@
 """Fit a friction law to measured curves: least squares, confidence intervals and audit.
 
-`fit` minimises the residuals from many starting points (`search`), computes standard errors from
-the Jacobian at the minimum, and intervals by the profile likelihood or by a block bootstrap
-(`intervals`). The audit checks convergence, agreement of the searches and whiteness of the
-residuals.
+`fit` minimises the sum of squared residuals, measured minus predicted force, from many starting
+points (module `search`). It computes standard errors from the Jacobian at the minimum, and
+confidence intervals by the profile likelihood or by a block bootstrap (module `intervals`). The
+audit checks convergence, agreement of the searches and whiteness of the residuals.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ __all__ = ["checked", "fit", "fitted"]
 
 Floats = npt.NDArray[np.float64]
 
-# singular values of the scaled Jacobian below this fraction of the largest count as zero
+# singular values of the scaled Jacobian below this fraction of the largest one count as zero
 _NULL_DIRECTION = 1e-7
-# restarts of the profiles from a better minimum
+# largest number of restarts from a better minimum that a profile finds
 _MOST_RESTARTS = 20
 _DISAGREE = "no interval is stated: searches disagree"
-# minima are distinct where a coordinate differs by this part of its typical size
+# two minima are distinct if a coordinate differs by more than this fraction of its typical size
 _DISTINCT = 0.1
 
 
@@ -63,21 +63,21 @@ def fit(
     Parameters
     ----------
     curves : one test, or several with the same law and rig
-    law : a law's class, with starting points from the data; or a law whose values are the start,
-        and fixed where they are not fitted
-    rig : how friction was measured; None for `ImposedSlip()`
-    free : fields of the law that are fitted; None for all it has
-    known : values of fields that are not fitted, for a law's class
-    intervals : `Profile()`, the default, or `Bootstrap()`
-    seed : of the starting points
+    law : the class of a law, whose starting points are estimated from the data; or a law object,
+        whose values are the starting point, and stay fixed for fields that are not fitted
+    rig : the test rig, which defines how friction was measured; None for `ImposedSlip()`
+    free : fields of the law that are fitted; None for all fields that can be fitted
+    known : {field: value} of fields that are not fitted, if `law` is a class
+    intervals : method of the confidence intervals: `Profile()`, the default, or `Bootstrap()`
+    seed : seed of the random starting points
 
     Returns
     -------
-    Parameters with intervals, warnings, residuals, figures, and a scenario.
+    The fit: parameters with intervals, warnings, residuals, figures, and a scenario.
 
     Raises
     ------
-    ModelError : where the data lack what the law needs, or do not determine its parameters.
+    ModelError : if the curves lack a quantity that the law needs, or have too few rows.
 
     Source: Gauss 1809; Levenberg 1944; Marquardt 1963; trust regions of scipy.optimize.
     Verified by: tests/exact/test_fits.py::test_noiseless_data_give_the_law_back
@@ -91,7 +91,7 @@ def checked(curves: Curve | Sequence[Curve]) -> list[Curve]:
     """Return the curves as a list; raise an error if there are none."""
     given = [curves] if isinstance(curves, Curve) else list(curves)
     if not given or not all(isinstance(curve, Curve) for curve in given):
-        needs, why = "a Curve, or a list of them", "a law is found from measured curves."
+        needs, why = "a Curve, or a list of them", "a law is fitted to measured curves."
         try_ = "read_curve(FILE), or Curve(force=..., time=..., displacement=...) of arrays."
         raise ModelError("fit.curves", repr(curves), needs, why, try_)
     return given
@@ -136,9 +136,10 @@ class _Search:
     Parameters
     ----------
     top : the best minimum
-    agree, n_searches : searches that ended at it, and all
+    agree, n_searches : number of searches that ended at the best minimum, and of all searches
     spread : variance of the residuals, and its degrees of freedom
-    errors, correlation : of the parameters, by the law linearised at the minimum
+    errors, correlation : standard errors and correlation of the parameters, by linearisation of the
+        law at the minimum
     ends : intervals along the profiles
     """
 
@@ -157,7 +158,7 @@ class _Search:
 
 
 def _searched(problem: Problem, seed: int, level: float) -> _Search:
-    """Return the best minimum and its profiles; restart where a profile finds a better one."""
+    """Return the best minimum and its profiles; restart if a profile finds a better minimum."""
     from scipy.stats import chi2, f
 
     top, agree, minima = best(problem, seed)
@@ -165,7 +166,7 @@ def _searched(problem: Problem, seed: int, level: float) -> _Search:
         spread = _variance(problem, top)
         errors, correlation = _errors(problem, top, spread[0])
         limit = chi2.ppf(level, 1) if problem.known_noise else f.ppf(level, 1, spread[1])
-        # where searches disagree the profiles serve to find a better minimum only
+        # if searches disagree, the profiles serve only to find a better minimum
         others = _others(problem, top, minima) if agree >= min(2, len(minima)) else []
         ends = profiles(problem, top, errors, spread[0], float(limit), others)
         if not isinstance(ends, Minimum):
@@ -198,7 +199,7 @@ def _variance(problem: Problem, top: Minimum) -> tuple[float, int]:
         return 1.0, max(freedom, 1)
     if freedom >= max(4, problem.rows // 10):
         return max(top.rss / freedom, _smallest_size(problem)), freedom
-    # no slip: the noise by second differences and the median absolute deviation
+    # without slip, second differences and the median absolute deviation estimate the noise
     rough = [np.diff(d, 2) / math.sqrt(6.0) for d in problem.data]
     size = 1.4826 * float(np.median(np.abs(np.concatenate(rough))))
     return max(size * size, _smallest_size(problem)), max(freedom, 1)
@@ -219,7 +220,7 @@ def _errors(problem: Problem, top: Minimum, variance: float) -> tuple[Floats, Fl
     to_values = problem.coordinates.derivatives(top.y)
     root = to_values @ (size[:, None] * v.T * inverse)
     covariance = variance * root @ root.T
-    # a parameter with a part in an undetermined direction has an infinite error
+    # a parameter with a component in an undetermined direction has an infinite error
     null = np.abs(v[~determined]) > 1e-3
     lost = null.any(axis=0) if (~determined).any() else np.zeros(size.size, bool)
     errors = np.sqrt(np.diag(covariance))
@@ -254,7 +255,7 @@ def _estimates(problem: Problem, search: _Search, how: Intervals) -> list[Estima
 
 
 def _resampled(problem: Problem, top: Minimum, how: Bootstrap, ends: list[Ends]) -> list[Ends]:
-    """Return bootstrap intervals; infinite where the profile is not bounded by the data."""
+    """Return bootstrap intervals; an end that the data do not determine is that of the profile."""
     block = how.block or _block_length(problem, top)
     values = resampled(problem, top, how, block)
     tails = [0.5 - 0.5 * how.level, 0.5 + 0.5 * how.level]
@@ -329,14 +330,14 @@ def _checks(
             correlated,
             most,
             note="autocorrelation of the residuals: the law or the rig has an error, or the noise "
-            "is not white; Bootstrap() gives intervals that allow for it",
+            "is not white; Bootstrap() gives intervals that remain valid",
         ),
         Check(
             "no_outliers",
             exact or size <= float(norm.isf(5e-4 / n)),
             size,
             float(norm.isf(5e-4 / n)),
-            note="the largest residual over the noise; single rows that the law does not explain",
+            note="the largest residual divided by the noise; the law does not explain single rows",
         ),
     ]
     if not problem.known_noise:
@@ -345,10 +346,10 @@ def _checks(
     else:
         ratio = top.rss / max(n - len(problem.parameters), 1)
         limit = 1.0 + 4.0 * math.sqrt(2.0 / n)
-        note = "square of the residuals over that of the noise you gave"
+        note = "mean square of the residuals divided by the square of the given noise"
         checks.append(Check("misfit_is_noise", ratio <= limit, ratio, limit, note=note))
     unknown = sum(bool(e.message) for e in estimates)
-    note = f"parameters that data do not fix: 2 ln L falls by less than {KNOWN_DROP:g} to one side"
+    note = f"number of undetermined parameters: 2 ln L drops by less than {KNOWN_DROP:g} on a side"
     checks.append(
         Check("parameters_known", not unknown, float(unknown), 0.0, note=note, kind=Kind.CONDITION)
     )

@@ -1,4 +1,8 @@
-"""The folder of a fit: numbers, law, scenario, residuals, report and figures, with digests."""
+"""The folder in which a fit is saved: parameters, law, scenario, residuals, report and figures.
+
+`fit.json` has the parameters and the digests of the other files, `law.toml` the fitted law,
+`scenario.toml` a scenario with this law, `residuals.csv` measured and fitted forces.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +32,7 @@ __all__ = ["fit_in", "save_fit"]
 
 
 def save_fit(fit: Fit, folder: Path, *, overwrite: bool, figures: bool) -> Path:
-    """Write a fit into a folder that appears complete or not at all."""
+    """Write a fit into a folder; the folder appears only when it is complete."""
     with staged(folder, overwrite=overwrite) as place:
         text = _scenario_text(fit)
         (place / "scenario.toml").write_text(text, encoding="utf-8")
@@ -49,7 +53,7 @@ def _scenario_text(fit: Fit) -> str:
 
 
 def _law_text(scenario: str) -> str:
-    """Return the table of the law alone."""
+    """Return the TOML text of the law from that of the scenario."""
     import tomllib
 
     import tomli_w
@@ -59,7 +63,7 @@ def _law_text(scenario: str) -> str:
 
 
 def _number(value: float) -> float | str | None:
-    """Return a number as JSON can hold it."""
+    """Return a number for JSON: NaN as None, infinity as text."""
     if math.isfinite(value):
         return value
     return None if math.isnan(value) else ("inf" if value > 0.0 else "-inf")
@@ -186,11 +190,11 @@ def _image(figure: PaperFigure, name: str) -> str:
 
 
 def fit_in(folder: str | Path) -> dict[str, Any] | None:
-    """Return the contents of fit.json; None where there is none.
+    """Return the content of fit.json in a folder; None if there is no such file.
 
     Raises
     ------
-    StoreError : if it is there and cannot be read.
+    StoreError : if the file cannot be read.
     """
     path = Path(folder) / FIT
     if not path.is_file():
@@ -198,8 +202,8 @@ def fit_in(folder: str | Path) -> dict[str, Any] | None:
     try:
         summary = json.loads(path.read_text(encoding="utf-8"))
         if not isinstance(summary, dict) or summary.get("kind") != "fit":
-            raise ValueError("it is no fit")
+            raise ValueError("a file that is not a fit")
         return summary
     except (ValueError, OSError) as error:
-        why, try_ = "it is damaged, or of another program.", "fit again."
+        why, try_ = "the file is damaged, or was written by another program.", "fit again."
         raise StoreError(str(path), str(error), "a saved fit", why, try_) from error

@@ -1,8 +1,9 @@
 """Confidence intervals of fitted parameters: profile likelihood, or block bootstrap.
 
-Along a profile one parameter is fixed and the others are fitted again; the interval ends where
-2 ln L has dropped by the quantile of its distribution. The bootstrap fits data that are resampled
-in blocks of residuals.
+Along a profile, one parameter is fixed and the others are fitted again. The interval ends where
+2 ln L (L: likelihood) has dropped below its maximum by the quantile of its distribution: of chi^2
+for known noise, of Fisher's F for estimated noise. The bootstrap fits synthetic data, which are the
+fitted forces plus blocks of resampled residuals.
 """
 
 from __future__ import annotations
@@ -24,23 +25,23 @@ __all__ = ["KNOWN_DROP", "Bootstrap", "Ends", "Intervals", "Profile", "profile_e
 
 Floats = npt.NDArray[np.float64]
 
-# an end counts as determined where 2 ln L drops by this beyond it: odds of e^10
+# the data determine an end if 2 ln L drops by this beyond it: a likelihood ratio of e^10
 KNOWN_DROP = 20.0
-# range of a profile: decades of a logarithmic parameter, multiples of the size of others
+# range of a profile: decades of a logarithmic parameter, multiples of the typical size of another
 _DECADES, _SIZES = 4.0, 300.0
 _CROSSING_TOLERANCE = 0.01
-# a value below this part of its size is zero
+# a value below this fraction of its typical size counts as zero
 _ZERO = 1e-9
 # relative tolerance of the misfit on a profile
 _TOLERANCE = 1e-8
 _MOST_POINTS, _MOST_VALLEYS = 40, 5
-# a crossing is located by so many secants, then by bisection; relative width at a jump
+# an end is located by this many secant steps, then by bisection to this relative width
 _SECANTS, _BISECTION_TOLERANCE = 6, 1e-4
-# a minimum is better where 2 ln L is higher by this
+# a minimum is better than another one if 2 ln L is higher by this
 _BETTER = 0.01
 
 _WHY = "intervals are quantiles of the resampled fits."
-_LEVEL = Positive("1", "it is the coverage probability.", "give 0.95.", least=0.5, most=0.9999)
+_LEVEL = Positive("1", "level is a coverage probability.", "give 0.95.", least=0.5, most=0.9999)
 
 
 @dataclass(frozen=True)
@@ -49,9 +50,9 @@ class Ends:
 
     Parameters
     ----------
-    low, high : its ends; infinite, or the bound of the law, where data give none
-    low_known, high_known : whether the data exclude values beyond
-    places : (m, 2) values along the profile, and the drop of 2 ln L there
+    low, high : ends of the interval; infinite, or the bound of the law, if the data give no end
+    low_known, high_known : whether the data exclude values beyond this end
+    places : (m, 2) values along the profile, and the drop of 2 ln L at each
     """
 
     low: float
@@ -62,14 +63,14 @@ class Ends:
 
 
 class Intervals(Declared):
-    """Method of confidence intervals."""
+    """Base class of the methods of confidence intervals."""
 
     level: Annotated[float, _LEVEL]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Profile(Intervals):
-    """Profile likelihood: one parameter is fixed, the others are fitted again.
+    """Profile likelihood: one parameter is fixed, and the others are fitted again.
 
     Parameters
     ----------
@@ -84,17 +85,18 @@ class Profile(Intervals):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Bootstrap(Intervals):
-    """Block bootstrap: quantiles of fits to the law's forces plus resampled residuals.
+    """Block bootstrap: quantiles of the parameters of fits to resampled data.
 
-    Blocks preserve the autocorrelation of the residuals: the intervals remain valid where the noise
-    is not white, or where the law has a small error.
+    Resampled data are the fitted forces plus blocks of residuals in random order. Blocks preserve
+    the autocorrelation of the residuals. The intervals therefore remain valid if the noise is not
+    white, or if the law has a small error.
 
     Parameters
     ----------
     resamples : number of resampled data sets
-    seed : of the random numbers
+    seed : seed of the random numbers
     level : coverage probability
-    block : rows in a block; 0 takes it from the autocorrelation of the residuals
+    block : number of rows in a block; 0 chooses it from the autocorrelation of the residuals
 
     Source: Kuensch 1989, Ann. Stat. 17, 1217.
     Verified by: tests/unit/fits/test_intervals.py::test_blocks_widen_intervals_of_alike_noise
@@ -107,7 +109,7 @@ class Bootstrap(Intervals):
 
 
 class _BetterFitError(Exception):
-    """A profile passes a better minimum than its start."""
+    """A profile has found a better minimum than the one at which it started."""
 
     def __init__(self, minimum: Minimum) -> None:
         super().__init__()
@@ -127,7 +129,7 @@ def profiles(
     Parameters
     ----------
     errors : standard errors of the parameters
-    top, variance, limit, others : as of `profile_ends`
+    top, variance, limit, others : as in `profile_ends`
 
     Verified by: tests/unit/fits/test_intervals.py::test_profiles_return_a_better_fit
     """
@@ -154,11 +156,11 @@ def profile_ends(
     Parameters
     ----------
     top : the best minimum
-    error : its standard error, the scale of the first step; may be infinite
-    variance : of the residuals
-    limit : of 2 ln L at the ends of the interval
-    others : coordinates of other minima. The ends of a profile are searched from there as well,
-        since the profile may have left its lowest branch
+    error : standard error of the parameter, the scale of the first step; may be infinite
+    variance : variance of the residuals
+    limit : drop of 2 ln L at the ends of the interval
+    others : coordinates of other minima. Fits at the ends of a profile start from these as well,
+        because the profile may have left its lowest branch
 
     Verified by: tests/unit/fits/test_intervals.py::test_a_linear_law_has_the_interval_of_students_t
     """
@@ -225,7 +227,7 @@ def _one_side(
         if f >= limit and others:
             lower = lowest(x, f)
             if lower < f - _BETTER:
-                # another branch of the profile is lower: its end counts
+                # another branch of the profile is lower, and its end is searched instead
                 end = None
             f = lower
         if end is None and f >= limit:
@@ -234,7 +236,7 @@ def _one_side(
                 lower = lowest(end, limit)
                 if lower > (1.0 - 2.0 * _CROSSING_TOLERANCE) * limit:
                     break
-                # another branch is lower at this end: the end is beyond it
+                # another branch is lower at this end, so that the interval ends further outside
                 end = _crossing(at, (end, lower), (x, f), limit)
         if f >= KNOWN_DROP:
             return end if end is not None else x, True, _sorted(seen, s)
@@ -242,9 +244,9 @@ def _one_side(
             break
         if f < limit:
             inner, f_inner = x, f
-        # next step: where a parabola reaches 1.3 KNOWN_DROP
+        # the next step ends where a parabola through this point reaches 1.3 KNOWN_DROP
         far *= min(max(math.sqrt(1.3 * KNOWN_DROP / max(f, 1e-9)), 1.3), 4.0)
-    # at a bound of the law the interval ends
+    # the interval ends at a bound of the law
     natural = most == q.high or (most == q.low and q.may_vanish)
     if end is None or not natural:
         end = most if natural else s * math.inf
@@ -252,9 +254,10 @@ def _one_side(
 
 
 def _is_decades_away(low: float, value: float, error: float, size: float) -> bool:
-    """Return whether the end above a small value lies decades away.
+    """Return whether the upper end of a small value lies decades above it.
 
-    A value that is zero up to rounding has no decades: its profile takes linear steps.
+    The profile then takes steps of the logarithm. A value that is zero up to rounding errors has
+    no logarithm, and its profile takes linear steps.
     """
     return low == 0.0 and value > _ZERO * size and error > value
 
@@ -262,14 +265,14 @@ def _is_decades_away(low: float, value: float, error: float, size: float) -> boo
 def _stepped(value: float, step: float, logarithmic: bool) -> float:
     if not logarithmic or value <= 0.0:
         return value + step
-    # steps of the logarithm: zero is approached and never reached
+    # steps of the logarithm approach zero and never reach it
     return float(value * math.exp(min(max(step / value, -50.0), 50.0)))
 
 
 def _farthest_value(
     low: float, high: float, value: float, size: float, s: float, logarithmic: bool
 ) -> float:
-    """Return the value at which a profile stops to one side."""
+    """Return the farthest value of a profile on the side `s` (-1 below, 1 above)."""
     if logarithmic:
         x = value * 10.0 ** (s * _DECADES)
     else:
@@ -287,10 +290,10 @@ def _crossing(
     outer: tuple[float, float],
     limit: float,
 ) -> float:
-    """Return where the drop of 2 ln L is `limit`: secants of its square root.
+    """Return the value at which the drop of 2 ln L equals `limit`, by the secant method.
 
-    The square root is nearly linear in the parameter. Where the drop jumps over `limit`, the end is
-    the first value beyond.
+    The secants are those of the square root of the drop, which is nearly linear in the parameter.
+    If the drop jumps over `limit`, the first value after the jump is returned.
     """
     want = math.sqrt(limit)
     (a, fa), (b, fb) = inner, outer
@@ -303,7 +306,7 @@ def _crossing(
         if k < _SECANTS:
             x = a + (b - a) * min(max((want - ra) / (rb - ra), 0.02), 0.98)
         else:
-            # the square root is not linear: bisection, of the logarithm within one sign
+            # secants have failed: bisection, of the logarithm if both ends have the same sign
             x = math.copysign(math.sqrt(a * b), a) if a * b > 0.0 else 0.5 * (a + b)
         f = at(x)
         r = math.sqrt(f)

@@ -1,4 +1,7 @@
-"""Loads a saved run or a saved fit; the law of a fit can be used in other scenarios."""
+"""`stiction.load`: loads a saved run or a saved fit from its folder.
+
+A saved fit has its law and a scenario, so that the fitted law can be simulated.
+"""
 
 from __future__ import annotations
 
@@ -32,8 +35,8 @@ class SavedFit:
     folder : path of the saved run or fit
     status : "fitted" or "untrusted"
     estimates : the parameters, without their profiles
-    warnings : undetermined parameters, estimates at a bound, pairs that are nearly collinear
-    summary : the contents of fit.json
+    warnings : undetermined parameters, estimates at a bound, strongly correlated parameters
+    summary : the content of fit.json
 
     Examples
     --------
@@ -70,25 +73,27 @@ class SavedFit:
         return getattr(system, "law", getattr(system, "model", system))
 
     def scenario(self) -> Scenario:
-        """Return the scenario that slides under this law as in the test, to be simulated."""
+        """Return a scenario: a slider with this law that is driven as in the test."""
         return read_scenario(self.folder / "scenario.toml")
 
 
 def load(path: str | Path, *, unverified: bool = False) -> Run | Any:
-    """Return the run that was saved in the folder `path`, or the fit, a `SavedFit`.
+    """Return the `Run` or the `SavedFit` that was saved in the folder `path`.
 
-    The digests of its files are compared before anything is read. `system` and `method` of a run
-    are built from its scenario.toml; they are None if it names an object that only Python can hold.
+    The digests of the files are checked before a file is read. `system` and `method` of a run are
+    built from `scenario.toml`; they are None if that file names an object that only Python can
+    hold.
 
     Parameters
     ----------
     path : the folder
-    unverified : read files that were changed since they were saved, as far as they can be read;
-        the field `unverified` of a run names them
+    unverified : whether files that were changed after they were saved are read, as far as possible;
+        the field `unverified` of a run names these files
 
     Raises
     ------
-    StoreError : if nothing is saved there, or a file of it is missing, damaged or was changed.
+    StoreError : if the folder has no saved run or fit, or a file is missing, damaged or was
+        changed.
 
     Verified by: tests/unit/fits/test_outcome.py::test_a_saved_fit_is_loaded
     """
@@ -104,7 +109,7 @@ def load(path: str | Path, *, unverified: bool = False) -> Run | Any:
         Estimate(
             name=name,
             unit=one["unit"],
-            # earlier files call it `told`
+            # files of earlier versions have the key `told`
             message=one["message"] if "message" in one else one["told"],
             places=np.empty((0, 2)),
             # JSON has no infinities and no NaN

@@ -1,4 +1,8 @@
-"""The result of a fit: parameters with intervals, audit, information criteria and summary."""
+"""The result of a fit: parameters with confidence intervals, audit, criteria and summary.
+
+`stiction.fit` returns a `Fit`. It can be printed, drawn, saved, compared with other fits, and
+turned into a scenario.
+"""
 
 from __future__ import annotations
 
@@ -31,24 +35,24 @@ __all__ = ["Estimate", "Fit", "criteria", "screen"]
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
 
-# correlation of two parameters from which a warning is given
+# a warning is given if the correlation of two parameters exceeds this
 _CORRELATED = 0.98
-# an estimate is at a bound that is nearer than this part of its typical size or interval
+# an estimate is at a bound if its distance is below this fraction of its typical size or interval
 _AT_BOUND = 1e-3
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """One parameter.
+    """The estimate of one parameter.
 
     Parameters
     ----------
-    name, unit : of the law's field, or the rig's
-    value : at the minimum
-    error : standard error, by the law linearised at the minimum
-    low, high : ends of the interval; infinite where the data give none
-    message : the bounds that the data do not determine; empty where they determine both
-    places : (m, 2) values along its profile likelihood, and the drop of 2 ln L there
+    name, unit : name and unit of the field of the law or of the rig
+    value : estimate, the value at the minimum
+    error : standard error, by linearisation of the law at the minimum
+    low, high : ends of the confidence interval; infinite if the data give no end
+    message : text on an end that the data do not determine; "" if they determine both ends
+    places : (m, 2) values along the profile likelihood, and the drop of 2 ln L at each
     """
 
     name: str
@@ -63,24 +67,24 @@ class Estimate:
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """A law that was fitted to curves.
+    """A law that was fitted to measured curves.
 
     Parameters
     ----------
-    law : with the fitted values
-    rig : with the fitted values; offset and drift of the first curve
+    law : the law with the fitted values
+    rig : the rig with the fitted values; offset and drift are those of the first curve
     curves : the measured curves
-    estimates : the parameters
-    correlation : (n, n) of the parameters; NaN where the data do not determine one
-    noise : standard deviation of the residuals [N]; over the given noise where that is known
+    estimates : the fitted parameters
+    correlation : (n, n) correlation of the parameters; NaN for undetermined parameters
+    noise : standard deviation of the residuals [N]; divided by the given noise if that is known
     known_noise : whether the noise was given
     rows : number of rows that were used
-    rss : sum of squared residuals
-    freedom : degrees of freedom: residuals that are not zero, less the parameters
-    forces : of the law at the rows of each curve [N]
-    used : which rows of each curve were used
+    rss : sum of squared residuals, each divided by the given noise if that is known
+    freedom : degrees of freedom: number of nonzero residuals minus number of parameters
+    forces : predicted force at the rows of each curve [N]
+    used : for each curve, which rows were used
     audit : checks of the fit
-    intervals : method of the intervals
+    intervals : method of the confidence intervals
     evaluations : number of predictions of all curves
     problem : the least-squares problem
 
@@ -128,7 +132,7 @@ class Fit:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Undetermined parameters, estimates at a bound, and pairs that are nearly collinear."""
+        """Undetermined parameters, estimates at a bound, and strongly correlated parameters."""
         warnings = list(dict.fromkeys(e.message for e in self.estimates if e.message))
         warnings += [f"{name} lies at the edge of its interval" for name in _at_bounds(self)]
         for i, one in enumerate(self.estimates):
@@ -136,7 +140,7 @@ class Fit:
                 size = self.correlation[i, j]
                 if abs(size) >= _CORRELATED:
                     other = self.estimates[j].name
-                    warnings.append(f"{other} and {one.name} go together: correlation {size:.3f}")
+                    warnings.append(f"{other} and {one.name} are correlated: {size:.3f}")
         return tuple(warnings)
 
     @property
@@ -151,17 +155,17 @@ class Fit:
 
     @property
     def aic(self) -> float:
-        """Akaike's criterion for small samples; noise that is estimated is a parameter."""
+        """Akaike's information criterion for small samples; estimated noise is a parameter."""
         return criteria(self.problem, self.rss)[0]
 
     @property
     def bic(self) -> float:
-        """Schwarz's criterion."""
+        """Schwarz's (Bayesian) information criterion."""
         return criteria(self.problem, self.rss)[1]
 
     @property
     def residuals(self) -> list[Floats]:
-        """Measured less fitted force of each curve [N]; NaN in rows that were not used."""
+        """Measured minus fitted force of each curve [N]; NaN in rows that were not used."""
         rows = zip(self.problem.data, self.forces, self.used, strict=True)
         return [np.where(used, data - force, np.nan) for data, force, used in rows]
 
@@ -178,13 +182,13 @@ class Fit:
 
     @property
     def plot(self) -> FitFigures:
-        """Its figures: data and law, residuals, profiles, correlation."""
+        """The figures of the fit: data and law, residuals, profiles, correlation."""
         from stiction.fits.figures import FitFigures
 
         return FitFigures(self)
 
     def scenario(self) -> Scenario:
-        """Return a scenario that slides under this law as in the test, to be simulated.
+        """Return a scenario: a slider with this law that is driven as in the test.
 
         Verified by: tests/unit/fits/test_outcome.py::test_a_fit_runs_on
         """
@@ -195,7 +199,7 @@ class Fit:
     def save(self, folder: str | Path, *, overwrite: bool = False, figures: bool = True) -> Path:
         """Write fit.json, law.toml, scenario.toml, residuals.csv, report.html and figures.
 
-        The folder appears complete or not at all; fit.json holds digests of the files.
+        The folder appears only when it is complete. fit.json has the digests of the other files.
 
         Verified by: tests/unit/fits/test_outcome.py::test_a_folder_is_complete
         """
@@ -219,7 +223,7 @@ def _at_bounds(fit: Fit) -> Iterator[str]:
 
 
 def criteria(problem: Problem, rss: float) -> tuple[float, float]:
-    """Return Akaike's and Schwarz's criterion of a sum of squares.
+    """Return Akaike's and Schwarz's criterion of a fit with the sum of squares `rss`.
 
     Source: Hurvich and Tsai 1989, Biometrika 76, 297, for small samples; Schwarz 1978.
     Verified by: tests/unit/fits/test_comparison.py::test_the_true_law_wins

@@ -1,8 +1,8 @@
-"""Fitted parameters: names, units, bounds, and the coordinates of the search.
+"""Fitted parameters: their names, units and bounds, and the coordinates in which they are searched.
 
-Coordinates are logarithms of positive parameters, the excess of the static coefficient over the
-kinetic one, and the ratio of gamma to beta (Bouc-Wen). Each point within their bounds is a valid
-law.
+The search uses transformed parameters: the logarithm of a positive parameter, the difference
+mu_static - mu_kinetic, and the ratio gamma / beta of the Bouc-Wen law. Every point within the
+bounds of these coordinates is a valid law.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ __all__ = ["OF_LAWS", "Coordinates", "Law", "Parameter", "law_name", "parameters
 Floats = npt.NDArray[np.float64]
 Law = Friction | RateAndState
 
-# fields of each law that may be fitted; others keep their given values
+# {law: {field: unit}} of the fields that may be fitted; other fields keep their given values
 OF_LAWS: Mapping[str, Mapping[str, str]] = {
     "Coulomb": {"mu": "1"},
     "StaticKinetic": {"mu_static": "1", "mu_kinetic": "1"},
@@ -48,7 +48,7 @@ _LOGARITHMIC = frozenset(
 )
 _SIGNED = frozenset(("gamma", "offset", "drift", "force_start"))
 _MAY_VANISH = frozenset(("viscous", "sigma1", "sigma2", "growth", "b"))
-# coordinate of the first: its excess over the second, or its ratio to the second
+# {one: other}: the coordinate of `one` is its difference from `other`, or its ratio to `other`
 _EXCESS = {"mu_static": "mu_kinetic"}
 _RATIO = {"gamma": "beta"}
 _OF_RIGS = {"stiffness": "N/m", "mass": "kg", "force_start": "N", "offset": "N", "drift": "N/s"}
@@ -63,12 +63,13 @@ class Parameter:
 
     Parameters
     ----------
-    name : of the field; of a rig with "rig." before it
-    unit : of its value
-    owner : "law", or the number of the curve it belongs to; -1 for the rig of all
-    low, high : bounds of its value
-    start : given by the user; None if it was not
-    of_scenario : whether it is a field of a scenario, by its path
+    name : name of the field; for a field of the rig, the name after "rig."
+    unit : unit of the value
+    owner : "law" for a field of the law; for a field of the rig the number of its curve, or "-1" if
+        all curves share it
+    low, high : bounds of the value
+    start : starting value from the user; None if the user gave none
+    of_scenario : whether the parameter is a field of a scenario; `name` is then its path
     """
 
     name: str
@@ -88,7 +89,7 @@ class Parameter:
 
     @functools.cached_property
     def logarithmic(self) -> bool:
-        """Whether its coordinate is the logarithm."""
+        """Whether the coordinate of the search is the logarithm of the value."""
         if self.of_scenario:
             return self.low >= 0.0 and (self.start or 0.0) > 0.0
         return self.field in _LOGARITHMIC and self.low >= 0.0
@@ -100,7 +101,7 @@ class Parameter:
 
     @property
     def signed(self) -> bool:
-        """Whether it may be negative."""
+        """Whether the value may be negative."""
         return self.low < 0.0
 
 
@@ -116,13 +117,14 @@ def parameters_of(
 
     Parameters
     ----------
-    law : a law whose numbers are a start, or its class
-    curves : how many curves there are
-    free : fields of the law that are fitted; None for all that the law has
+    law : a law whose values are the starting point, or the class of a law
+    rig : the test rig; its fields that hold `Free` are parameters too
+    curves : number of curves
+    free : fields of the law that are fitted; None for all fields that can be fitted
 
     Raises
     ------
-    ModelError : on fields that the law does not have, or cannot be fitted.
+    ModelError : on fields that the law does not have, or that cannot be fitted.
     """
     made = [
         Parameter(name, unit, "law", -math.inf if name in _SIGNED else 0.0, math.inf, start)
@@ -149,8 +151,8 @@ def _of_law(
     if known is None:
         cls: Any = law if isinstance(law, type) else type(law)
         if not (isinstance(cls, type) and issubclass(cls, Friction)) or cls.states:
-            needs, why = "one of " + ", ".join(OF_LAWS), "a fit follows the state of these."
-            try_ = "or a law of your own without memory; nearest: " + nearest(name, OF_LAWS)
+            needs, why = "one of " + ", ".join(OF_LAWS), "a fit can integrate the state of these."
+            try_ = "give one of these, or your own law without a state; " + nearest(name, OF_LAWS)
             raise ModelError("fit.law", name, needs, why, try_)
         given_class: Any = cls
         fields = dataclasses.fields(given_class)
@@ -158,27 +160,27 @@ def _of_law(
     chosen = list(known) if free is None else list(free)
     for field in chosen:
         if field not in known:
-            needs, why = "one of " + ", ".join(known), f"these of {name} can be fitted."
+            needs, why = "one of " + ", ".join(known), f"only these fields of {name} can be fitted."
             raise ModelError("fit.free", repr(field), needs, why, nearest(field, known))
     if not chosen:
         needs, why = "at least one field of the law", "no parameter would be fitted."
-        raise ModelError("fit.free", "none", needs, why, "leave it out for all.")
+        raise ModelError("fit.free", "none", needs, why, "leave `free` out to fit all fields.")
     given = not isinstance(law, type)
     for field in known if given else ():
         value = getattr(law, field)
         if np.ndim(value) != 0:
             where, why = f"{name}.{field}", "a test has one contact."
-            raise ModelError(where, "several numbers", "one number", why, "give one.")
+            raise ModelError(where, "several numbers", "one number", why, "give one number.")
     return [(f, known[f], float(getattr(law, f)) if given else None) for f in known if f in chosen]
 
 
 class Coordinates:
-    """Coordinates of a search, and their map to values.
+    """The coordinates of a search, and their map to the values of the parameters.
 
     Parameters
     ----------
-    parameters : the fitted parameters
-    fixed : fields of the law that are not, by name
+    parameters : the n fitted parameters
+    fixed : {field: value} of the fields of the law that are not fitted
 
     Verified by: tests/unit/fits/test_parameters.py::test_every_point_is_a_law
     """
@@ -190,7 +192,7 @@ class Coordinates:
         self._pairs: list[tuple[int, int, float, bool]] = []
         for table, ratio in ((_EXCESS, False), (_RATIO, True)):
             for one, other in table.items():
-                # indices of the pair; a partner that is not fitted is a constant
+                # the indices of the pair; -1 for a partner that is not fitted, a constant
                 if one in names:
                     j = names.index(other) if other in names else -1
                     self._pairs.append((names.index(one), j, fixed.get(other, 0.0), ratio))
@@ -200,7 +202,7 @@ class Coordinates:
         self._log = np.array([q.logarithmic for q in self.parameters])
 
     def physical(self, y: Floats, profiled: tuple[int, float] | None = None) -> Floats:
-        """Return the values at coordinates `y`, where `profiled` fixes one of them."""
+        """Return the values (n,) at coordinates `y`; `profiled` (index, value) fixes one."""
         values = np.array(y, dtype=np.float64)
         values[self._log] = np.exp(np.clip(values[self._log], -690.0, 690.0))
         if profiled is not None:
@@ -213,7 +215,7 @@ class Coordinates:
         return values
 
     def derivatives(self, y: Floats, profiled: tuple[int, float] | None = None) -> Floats:
-        """Return (n, n) d values / d coordinates; zero for the value that is fixed.
+        """Return the derivatives (n, n) of values with respect to coordinates; 0 for a fixed value.
 
         Verified by: tests/unit/fits/test_parameters.py::test_derivatives_of_values
         """
@@ -239,7 +241,7 @@ class Coordinates:
         return y
 
     def without_weakening(self, y: Floats) -> Floats | None:
-        """Return `y` with mu_static = mu_kinetic; None where mu_static is not fitted."""
+        """Return `y` with mu_static = mu_kinetic; None if mu_static is not fitted."""
         excess = [i for i, _, _, ratio in self._pairs if not ratio]
         if not excess:
             return None
@@ -248,7 +250,7 @@ class Coordinates:
         return made
 
     def bounds(self, profiled: tuple[int, float] | None = None) -> tuple[Floats, Floats]:
-        """Return the bounds of the coordinates, where `profiled` fixes one of them."""
+        """Return lower and upper bounds (n,) of the coordinates; `profiled` fixes one value."""
         low = np.array([q.low for q in self.parameters])
         high = np.array([q.high for q in self.parameters])
         with np.errstate(divide="ignore"):

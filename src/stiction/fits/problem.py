@@ -1,10 +1,10 @@
 """Nonlinear least squares of a friction law on measured curves: residuals and their Jacobian.
 
-Residuals are predicted less measured forces, over the noise where it is known. A search moves in
-unconstrained coordinates (`parameters.Coordinates`); `Problem` maps them to a law and a rig,
-predicts the force of each curve, and forms the residuals. The Jacobian is taken by finite
-differences whose sides have the same number of stick-slip events, since the residuals jump where
-that number changes.
+A residual is the predicted minus the measured force, divided by the noise if that is known. The
+search uses transformed parameters (`parameters.Coordinates`). `Problem` maps them to a law and a
+rig, predicts the force of each curve, and forms the residuals. Residuals jump where the number of
+stick-slip events changes. The Jacobian is therefore computed by finite differences between points
+with the same number of events.
 """
 
 from __future__ import annotations
@@ -31,18 +31,19 @@ Bools = npt.NDArray[np.bool_]
 # index and value of the parameter that a profile likelihood fixes
 Profiled = tuple[int, float] | None
 
-# values of fields that a law's class leaves open and that are not fitted
+# values of fields without a default that are not fitted, if a law is given by its class
 _DEFAULTS: Mapping[str, Mapping[str, float]] = {"BoucWen": {"a": 1.0}}
-# residual over the size of the data where a set of parameters has no solution
+# residual, divided by the range of the data, for parameters without a valid law or solution
 _FAILED_RESIDUAL = 1e6
 
 
 def noise_is_known(curves: Sequence[Curve]) -> bool:
-    """Return whether the noise of all curves is given; raise an error where some have it."""
+    """Return whether the noise of all curves is given; raise an error if only some have it."""
     given = [curve.noise is not None for curve in curves]
     if any(given) and not all(given):
-        got, why = "noise of some curves", "they are weighed against each other."
-        raise ModelError("Curve.noise", got, "noise of all or none", why, "give all.")
+        got, why = "noise of some curves", "the noise determines the weights of the curves."
+        needs, try_ = "the noise of all curves or of none", "give the noise of every curve."
+        raise ModelError("Curve.noise", got, needs, why, try_)
     return all(given)
 
 
@@ -51,20 +52,22 @@ class Problem:
 
     Parameters
     ----------
-    law : its class; the values of an instance are the start, and fixed where they are not fitted
-    rig : how the curves were measured
+    law : the class of a law, or a law whose values are the starting point, and stay fixed for
+        fields that are not fitted
+    rig : the test rig by which the curves were measured
     curves : the measured curves
-    free : fields of the law that are fitted; None for all it has
-    known : values of fields that are not fitted, for a class
+    free : fields of the law that are fitted; None for all fields that can be fitted
+    known : {field: value} of fields that are not fitted, if `law` is a class
     """
 
-    # step of finite differences over the typical size of the coordinate
+    # step of finite differences divided by the typical size of the coordinate
     relative_step: float = 2e-5
     # starting points whose misfit is computed, and local searches from the best of them
     n_candidates, n_searches = 64, 5
-    # of differential evolution, where searches in a problem with events disagree
+    # generations of differential evolution, which is used if searches disagree
     generations = 150
-    # relative: change of the misfit at which a search ends; difference of the same minimum
+    # relative change of the misfit at which a search ends; relative difference of the misfits of
+    # two searches that count as the same minimum
     tolerance, agreement = 1e-11, 1e-6
 
     def __init__(
@@ -95,7 +98,7 @@ class Problem:
         if self.rows <= len(self.parameters):
             got, needs = f"{self.rows} rows that are used", f"more than {len(self.parameters)}"
             why = "fewer rows do not determine the parameters and the noise."
-            raise ModelError("fit", got, needs, why, "fit fewer, or measure more.")
+            raise ModelError("fit", got, needs, why, "fit fewer parameters, or measure more rows.")
 
     def _unfitted_fields(self) -> dict[str, float]:
         cls: Any = self.cls
@@ -118,7 +121,8 @@ class Problem:
                     "a field that is not fitted needs a value.",
                 )
                 needs = f"numbers for {', '.join(missing)}"
-                raise ModelError("fit.law", got, needs, why, "give a law, not its class.")
+                try_ = "give a law object with these values instead of its class."
+                raise ModelError("fit.law", got, needs, why, try_)
             values = {f.name: usual.get(f.name, f.default) for f in fields}
         self._unfitted = {k: v for k, v in values.items() if v is not dataclasses.MISSING}
         return {k: float(v) for k, v in self._unfitted.items() if isinstance(v, int | float)}
@@ -127,7 +131,8 @@ class Problem:
         """Raise an error for values of fields that the law does not have, or that are fitted."""
         for name in self.known:
             if name not in fields:
-                needs, why = "one of " + ", ".join(fields), f"these of {self.name} are not fitted."
+                needs = "one of " + ", ".join(fields)
+                why = f"a value can be given for the fields of {self.name} that are not fitted."
                 raise ModelError("fit.known", repr(name), needs, why, nearest(name, fields))
 
     @property
@@ -136,18 +141,18 @@ class Problem:
         return int(sum(mask.sum() for mask in self.masks))
 
     def restricted_to(self, masks: Sequence[Bools]) -> Problem:
-        """Return the same problem with fewer rows: those that `masks` excludes are not used."""
+        """Return the same problem without the rows that `masks` excludes."""
         made = copy.copy(self)
         made.masks = [old & new for old, new in zip(self.masks, masks, strict=True)]
         return made
 
     def with_data(self, data: Sequence[Floats]) -> Problem:
-        """Return the same problem with other forces."""
+        """Return the same problem with other measured forces."""
         made = copy.copy(self)
         made.data = [np.asarray(d) for d in data]
         return made
 
-    # ---- from values to objects
+    # ---- law and rig from the values of the parameters
 
     def law_at(self, values: Floats) -> Law:
         """Return the law with these values."""
@@ -158,7 +163,7 @@ class Problem:
         return law
 
     def rig_at(self, values: Floats) -> Rig:
-        """Return the rig with these values; of offsets and drifts those of the first curve."""
+        """Return the rig with these values; offset and drift are those of the first curve."""
         fields: dict[str, float] = {}
         for q, v in zip(self.parameters, values, strict=True):
             if q.owner != "law":
@@ -173,7 +178,7 @@ class Problem:
         return []
 
     def forces(self, values: Floats) -> tuple[list[Floats], int]:
-        """Return the predicted forces of all curves, with offset and drift; number of events."""
+        """Return the predicted forces of all curves, with offset and drift, and the event count."""
         fields, rig = dict(self._unfitted), dict(self._rig)
         for q, v in zip(self.parameters, values.tolist(), strict=True):
             (fields if q.owner == "law" else rig)[q.field] = v
@@ -184,7 +189,7 @@ class Problem:
             base = self._base(k, values, predict.since)
             force = predicted.force + base
             if predicted.bound is not None:
-                # in stick any force up to the bound agrees with the law: residual zero inside it
+                # in stick, any force up to the bound satisfies the law, and the residual is zero
                 stuck = np.isfinite(predicted.bound)
                 inside = np.clip(self.data[k] - base, -predicted.bound, predicted.bound)
                 force = np.where(stuck, base + inside, force)
@@ -200,7 +205,7 @@ class Problem:
         return np.asarray(own["offset"] + own["drift"] * since)
 
     def residuals(self, y: Floats, profiled: Profiled = None) -> Floats:
-        """Return predicted less measured forces, over the noise where it is known."""
+        """Return predicted minus measured forces, divided by the noise if that is known."""
         return self._residuals(y, profiled)[0]
 
     def _residuals(self, y: Floats, profiled: Profiled) -> tuple[Floats, int]:
@@ -208,7 +213,7 @@ class Problem:
         try:
             forces, events = self.forces(values)
         except (ModelError, OverflowError, ZeroDivisionError):
-            # no law has these values: a residual larger than any other
+            # no law has these values, and the residual is larger than any other
             return np.full(self.rows, _FAILED_RESIDUAL * self._size), 0
         parts = [
             ((f - d) / s)[mask]
@@ -230,7 +235,7 @@ class Problem:
 
     @property
     def has_events(self) -> bool:
-        """Whether the parameters change the times of stick and slip; imposed slip fixes them."""
+        """Whether the times of stick and slip depend on the parameters: not for imposed slip."""
         return self.generations > 0 and not isinstance(self.rig, ImposedSlip)
 
     def autocorrelation(self, r: Floats) -> float:
@@ -260,7 +265,7 @@ class Problem:
         return size
 
     def _smallest_size(self, field: str) -> float:
-        """Return a size of a coordinate that may be zero."""
+        """Return the typical size of a coordinate whose value may be zero."""
         if field in ("viscous", "sigma1", "sigma2"):
             fast = max(float(np.nanmax(np.abs(c.speeds()))) for c in self.curves)
             return 0.02 * self._ratio_size() / max(fast, 1e-300)
@@ -279,10 +284,10 @@ class Problem:
         return ""
 
     def prepare(self, y: Floats, profiled: Profiled = None) -> None:
-        """Compute what the residuals and the Jacobian at `y` have in common, if anything."""
+        """Prepare the evaluation of residuals and Jacobian at `y`; a subclass may cache a run."""
 
     def jacobian(self, y: Floats, profiled: Profiled = None) -> Floats:
-        """Return d residuals / d coordinates, by differences across which no event appears."""
+        """Return d residuals / d coordinates, by differences with equal numbers of events."""
         base, events = self._residuals(y, profiled)
         low, high = self.coordinates.bounds(profiled)
         size = self.typical_sizes(y)
@@ -304,8 +309,9 @@ class Problem:
         base: Floats,
         events: int,
     ) -> Floats:
-        # the residuals jump where the number of events changes: a side with the same number is
-        # used alone; central differences are of order 2, so are three points on one side
+        # The residuals jump where the number of events changes. If only one side has the number of
+        # events of `base`, the difference uses that side alone. Central differences, and the
+        # three-point formula at a bound, have order 2.
         def at(step: float) -> tuple[Floats, int]:
             moved = y.copy()
             moved[i] += step

@@ -1,7 +1,7 @@
-"""Rigs: how friction was measured, and which of their numbers are fitted as well.
+"""Test rigs: models of how friction was measured.
 
-Imposed slip, a slider behind a spring, or a whole simulated scenario. A field that holds `Free` is
-a parameter of the fit.
+There are three: imposed slip, a slider that is pulled by a spring, and a simulated scenario. A
+field of a rig that holds `Free` is fitted together with the parameters of the friction law.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ["PLACE", "Free", "ImposedSlip", "Rig", "Simulated", "SpringDrive"]
 # a name, or a name with an index
 PLACE = re.compile(r"(\w+)(?:\[(\d+)\])?")
 
-_WHY, _TRY = "it belongs to the rig.", "give a number, or Free() to fit it."
+_WHY, _TRY = "the model of the rig needs this value.", "give a number, or Free() to fit it."
 _STATE_LAWS = Count(
     10, "the force is interpolated linearly between them.", "leave it out.", most=100_000
 )
@@ -29,12 +29,12 @@ _STATE_LAWS = Count(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Free(Declared):
-    """A number that is fitted.
+    """A value that is fitted, in place of a given number.
 
     Parameters
     ----------
-    start : starting value of the search; None takes it from the data
-    low, high : its bounds
+    start : starting value of the search; None estimates it from the data
+    low, high : bounds of the value
     """
 
     start: Annotated[float | None, Finite("", "a search begins there.")] = None
@@ -44,18 +44,18 @@ class Free(Declared):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not self.low < self.high:
-            got, why = f"{self.low:g} to {self.high:g}", "nothing lies between these bounds."
-            raise ModelError("Free.low", got, "low < high", why, "leave them out.")
+            got, why = f"{self.low:g} to {self.high:g}", "no value lies between these bounds."
+            raise ModelError("Free.low", got, "low < high", why, "leave the bounds out.")
         if self.start is not None and not self.low <= self.start <= self.high:
             needs, why = f"from {self.low:g} to {self.high:g}", "a start lies within its bounds."
-            raise ModelError("Free.start", self.start, needs, why, "leave it out.")
+            raise ModelError("Free.start", self.start, needs, why, "leave `start` out.")
 
 
 class Rig(Declared):
-    """Base class: offset and drift of the measured force.
+    """Base class of rigs: offset [N] and drift [N/s] of the measured force.
 
-    `offset` and `drift` are fitted unless a number is given, with one value for each
-    curve.
+    The model of a measured force is friction + offset + drift (t - t_start). Unless a number is
+    given, offset and drift are fitted, with one value for each curve.
     """
 
     offset: Annotated[float | Free, Finite("N", _WHY, _TRY)]
@@ -64,17 +64,17 @@ class Rig(Declared):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ImposedSlip(Rig):
-    """The slip is imposed and measured; the force is that of friction.
+    """The rig imposes and measures the slip; the measured force is the friction force.
 
-    A velocity-step test on a stiff machine, a sliding block on a driven stage, a loop of force
-    against displacement, friction against velocity.
+    Examples are a velocity-step test on a stiff machine, a block on a driven stage, a loop of force
+    over displacement, and friction measured over velocity.
 
     Parameters
     ----------
-    offset : of the force [N]
-    drift : of the force [N/s]; per row where no time was measured
-    rest : speed below which a row counts as stick [m/s]. Its force is a lower bound of the static
-        friction, and nothing more
+    offset : offset of the force [N]
+    drift : drift of the force [N/s]; per row if no time was measured
+    rest : speed up to which a row counts as stick [m/s]. The force of such a row is only a lower
+        bound of the static friction
 
     Verified by: tests/exact/test_fits.py::test_noiseless_data_give_the_law_back
     """
@@ -86,16 +86,16 @@ class ImposedSlip(Rig):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SpringDrive(Rig):
-    """A slider is pulled by a spring whose end is moved; the force is that of the spring.
+    """A spring pulls the slider; its other end is moved. The measured force is the spring force.
 
     Parameters
     ----------
-    stiffness : of the spring, or of the whole rig [N/m]
-    mass : of the slider [kg]; 0 where it is negligible
+    stiffness : stiffness of the spring, or of the whole rig [N/m]
+    mass : mass of the slider [kg]; 0 if it is negligible
     impedance : radiation damping, force per slip speed [N s/m], for rate and state
-    force_start : of the spring at the first row [N]
-    offset : of the measured force [N]
-    drift : of the measured force [N/s]
+    force_start : spring force at the first row [N]
+    offset : offset of the measured force [N]
+    drift : drift of the measured force [N/s]
 
     Verified by: tests/exact/test_fits.py::test_a_pulled_slider_against_the_chain
 
@@ -122,18 +122,19 @@ class SpringDrive(Rig):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Simulated(Rig):
-    """The test is simulated by a scenario, such as the peeling of a strip or the shear of a cap.
+    """A scenario simulates the test, such as the peeling of a strip or the shear of a cap.
 
     Parameters
     ----------
-    scenario : whose fields are fitted: its name, its file, or a `Scenario`; its values are the
-        starting point
-    force : saved quantity of the run that is compared with the curve's force, as "x[0]"
-    along : saved quantity of the run that is the curve's displacement, monotonic; "time" for the
-        curve's time
-    rows : number of saved times, evenly spaced; the force is interpolated linearly
-    offset : of the measured force [N]
-    drift : of the measured force [N/s]; per row where no time was measured
+    scenario : the scenario whose fields are fitted: its name, its file, or a `Scenario`; its values
+        are the starting point
+    force : name of the saved quantity of the run that is compared with the measured force, such as
+        "F_x" or "x[0]"
+    along : name of the saved quantity that is compared with the measured displacement; it must be
+        monotonic. "time" compares with the measured time
+    rows : number of saved times, evenly spaced; the force is interpolated linearly between them
+    offset : offset of the measured force [N]
+    drift : drift of the measured force [N/s]; per row if no time was measured
 
     Verified by: tests/unit/fits/test_simulated.py::test_a_chain_gives_its_numbers_back
     """
@@ -152,6 +153,6 @@ class Simulated(Rig):
         for name in ("force", "along"):
             given = getattr(self, name)
             if not (isinstance(given, str) and PLACE.fullmatch(given)):
-                where, needs = f"Simulated.{name}", "a name, or a place such as x[0]"
-                why = "it names a saved quantity of the run."
+                where, needs = f"Simulated.{name}", "a name, or a name with an index such as x[0]"
+                why = "this field names a saved quantity of the run."
                 raise ModelError(where, repr(given), needs, why, 'try "x[0]".')

@@ -1,8 +1,9 @@
-"""Nonlinear least squares from many starting points, with one parameter fixed or none.
+"""Nonlinear least squares from many starting points; one parameter may be fixed for a profile.
 
-A Latin hypercube of starting points is ranked by the misfit; trust-region searches run from the
-best. Where stick-slip events make the misfit discontinuous and the searches disagree, differential
-evolution continues from their minima.
+A Latin hypercube of starting points is ranked by the misfit, the sum of squared residuals. Local
+searches by the trust-region reflective method start from the best points. Stick-slip events make
+the misfit discontinuous. If the searches then disagree, differential evolution continues from their
+minima.
 """
 
 from __future__ import annotations
@@ -27,11 +28,13 @@ WHITE_NOISE_LIMIT = 4.0
 # relative tolerance of the misfit in the searches from many points
 _COARSE_TOLERANCE = 1e-7
 _MOST_ITERATIONS = 200
-# differential evolution: members for each parameter; minima from which they start; their distance
-# over the size of a coordinate (decades, in each round); tolerance at which a round ends
+# differential evolution: number of members per parameter; number of minima around which they start;
+# tolerance at which a round ends
 _MEMBERS, _CENTRES, _EVOLUTION_TOLERANCE = 8, 3, 1e-6
+# for each round, range of log10 of the distance of members from a minimum, divided by the size of a
+# coordinate
 _DISTANCES = (-3.0, -1.0), (-3.0, -1.0), (-2.0, -0.5), (-2.0, -0.5)
-# two minima are the same where their misfits differ by less than this part of one row's
+# two minima are the same if their misfits differ by less than this fraction of that of one row
 _SAME = 0.01
 
 
@@ -41,9 +44,9 @@ class Minimum:
 
     Parameters
     ----------
-    y : coordinates
+    y : (n,) coordinates of the minimum
     rss : sum of squared residuals
-    converged : whether the search met its tolerance
+    converged : whether the search reached its tolerance
     """
 
     y: Floats
@@ -58,7 +61,7 @@ def minimised(
     most: int = _MOST_ITERATIONS,
     tolerance: float | None = None,
 ) -> Minimum:
-    """Return the local minimum near `y`; `profiled` fixes one parameter at a value.
+    """Return the local minimum near `y`; `profiled` (index, value) fixes one parameter.
 
     Verified by: tests/unit/fits/test_search.py::test_a_search_ends_where_the_gradient_vanishes
     """
@@ -119,7 +122,7 @@ def best(problem: Problem, seed: int) -> tuple[Minimum, int, list[Minimum]]:
     for y in places:
         r = problem.residuals(y)
         misfits.append(float(r @ r))
-    # the first point holds the start that the user gave
+    # the first point has the starting values that the user gave
     order = np.argsort(misfits, kind="stable")
     given = any(q.start is not None for q in problem.parameters)
     chosen = list(dict.fromkeys(([0] if given else []) + order[: problem.n_searches].tolist()))
@@ -141,7 +144,7 @@ def count_agreeing(problem: Problem, ends: Sequence[Minimum]) -> int:
 
 
 def _better_minimum_likely(problem: Problem, ends: Sequence[Minimum]) -> bool:
-    """Return whether a better minimum is likely: no two agree, or the residuals are not white."""
+    """Return whether a better minimum is likely: no two agree, or residuals are not white."""
     r = problem.residuals(ends[0].y)
     correlated = problem.autocorrelation(r) > WHITE_NOISE_LIMIT / math.sqrt(r.size)
     return correlated or count_agreeing(problem, ends) < 2
@@ -150,10 +153,10 @@ def _better_minimum_likely(problem: Problem, ends: Sequence[Minimum]) -> bool:
 def _differential_evolution(
     problem: Problem, ends: Sequence[Minimum], tolerance: float, seed: int
 ) -> list[Minimum]:
-    """Return these minima and those of differential evolution around them, sorted.
+    """Return the minima `ends` and those of differential evolution around them, sorted.
 
     The misfit jumps where stick-slip events appear or vanish, and derivatives do not show the jump.
-    Each round starts from the given minima alone, so that two rounds that agree are independent.
+    Each round starts from the minima `ends` alone, so that the agreement of two rounds is evidence.
 
     Source: Storn and Price, J. Global Optimization 11, 1997, 341.
     """

@@ -1,9 +1,9 @@
-"""Fits fields of a scenario: least squares of the run's force on the measured curves.
+"""Fits of the fields of a scenario: least squares of a simulated force on measured curves.
 
-Each evaluation of the residuals is one run, and runs are cached by the values of the fields. The
-force of the run is interpolated at the curve's times or displacements. Where the system has
-derivatives (`core.tangents`), the run of a search carries them along, and the Jacobian follows from
-them; elsewhere it is taken by differences of runs.
+Each evaluation of the residuals is one run of the scenario, and runs are cached by the values of
+the fields. The force of the run is interpolated at the times or displacements of the curve. If the
+system supplies derivatives of its run (`core.tangents`), the Jacobian follows from them; otherwise
+it is computed by differences of runs.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ __all__ = ["RunProblem", "fit_scenario"]
 
 Floats = npt.NDArray[np.float64]
 
-# number of cached runs: searches return to the same values
+# number of cached runs, because searches return to the same values
 _CACHED = 256
-# runs without derivatives, and none with them, after which differences alone are taken
+# if this many runs had no derivatives, and none had them, only differences are used
 _ATTEMPTS = 3
 
 
@@ -51,21 +51,23 @@ def fit_scenario(
 ) -> Fit:
     """Return the least-squares fit of fields of a scenario to measured curves.
 
-    Any system and law can be fitted, contacts of solids with `DI` or `EA` included. A fit takes
-    about a hundred runs: begin with a coarse scenario.
+    Fields of any system and law can be fitted, for example of solids in adhesive contact with the
+    laws `DI` or `EA`. A fit takes about a hundred runs. Begin with a coarse scenario.
 
     Parameters
     ----------
     curves : one test, or several of the same scenario
     rig : the scenario, and the saved quantities that are compared
-    free : paths of the fields, as in studies: "law.mu", "model.s_cut", "mass[2]"; a mapping
-        to `Free` gives bounds and starts. The default start is the scenario's own value
-    intervals : `Profile()`, the default, or `Bootstrap()`
-    seed : of the starting points
+    free : paths of the fields, as in studies: "law.mu", "model.s_cut", "mass[2]"; or a mapping of
+        paths to `Free` with bounds and starting values. By default the search starts at the value
+        in the scenario
+    intervals : method of the confidence intervals: `Profile()`, the default, or `Bootstrap()`
+    seed : seed of the random starting points
 
     Raises
     ------
-    ScenarioError : on unknown paths; ModelError on quantities that the run does not save.
+    ScenarioError : on unknown paths.
+    ModelError : on quantities that the run does not save.
 
     Verified by: tests/unit/fits/test_simulated.py::test_a_chain_gives_its_numbers_back
     """
@@ -73,7 +75,7 @@ def fit_scenario(
 
 
 class RunProblem(Problem):
-    """Least squares for fields of a scenario.
+    """The least-squares problem for the fields of a scenario.
 
     Parameters
     ----------
@@ -82,14 +84,14 @@ class RunProblem(Problem):
     free : paths of the fields, or a mapping of paths to `Free`
     """
 
-    # runs have errors of their tolerance: the step of differences is larger
+    # larger than in `Problem`, because runs have errors of the size of their tolerance
     relative_step = 2e-3
     n_candidates, n_searches = 8, 3
-    # no differential evolution: each member would be a run
+    # no differential evolution, because each member would need a run
     generations = 0
-    # smaller than the effect of noise in one row of a hundred
+    # smaller than the effect of the noise of one row in a hundred
     tolerance, agreement = 1e-6, 0.01
-    # where the run has derivatives nothing but its own error limits the search
+    # tolerance if the run has derivatives: only rounding then limits the search
     exact_tolerance = 1e-11
 
     def __init__(
@@ -97,7 +99,7 @@ class RunProblem(Problem):
     ) -> None:
         assert isinstance(rig.scenario, Scenario)
         if isinstance(free, str) or not len(free):
-            needs, why = "paths of fields of the scenario", "these fields are fitted."
+            needs, why = "paths of fields of the scenario", "`free` names the fields to be fitted."
             raise ModelError("fit.free", repr(free), needs, why, 'try ["law.mu"].')
         self.scenario = rig.scenario
         self.rig: Simulated = rig
@@ -120,7 +122,7 @@ class RunProblem(Problem):
         self._seen: dict[bytes, tuple[list[Floats], int]] = {}
         self._slopes: dict[bytes, list[Floats] | None] = {}
         self._directions = [_direction(p) for p in self.places]
-        # how many runs had derivatives, how many had none, and why
+        # numbers of runs with and without derivatives, and the reason of the last failure
         self._counts, self._reason = np.zeros(2, np.int64), ""
         self._abscissas = [_abscissa(c, rig.along) for c in self.curves]
         self._check_rows()
@@ -143,9 +145,9 @@ class RunProblem(Problem):
         if self.rows <= len(self.parameters):
             got, needs = f"{self.rows} rows", f"more than {len(self.parameters)}"
             why = "fewer rows do not determine the parameters and the noise."
-            raise ModelError("fit", got, needs, why, "fit fewer, or measure more.")
+            raise ModelError("fit", got, needs, why, "fit fewer fields, or measure more rows.")
 
-    # ---- from values to objects
+    # ---- scenario and law from the values of the parameters
 
     def scenario_at(self, values: Floats) -> Scenario:
         """Return the scenario with these values."""
@@ -153,12 +155,12 @@ class RunProblem(Problem):
         return changed(self.scenario, self.places, mine)
 
     def law_at(self, values: Floats) -> Any:
-        """Return the law of friction with these values; the system where it holds none."""
+        """Return the law of friction with these values; the system if it has no law."""
         system = self.scenario_at(values).system
         return getattr(system, "law", getattr(system, "model", system))
 
     def rig_at(self, values: Floats) -> Simulated:
-        """Return the rig with these values; of offsets and drifts those of the first curve."""
+        """Return the rig with these values; offset and drift are those of the first curve."""
         fields: dict[str, Any] = {"scenario": self.scenario_at(values)}
         for q, v in zip(self.parameters, values, strict=True):
             if q.owner != "law":
@@ -168,10 +170,10 @@ class RunProblem(Problem):
     # ---- misfit
 
     def checks(self, values: Floats) -> list[Check]:
-        """Return a check that the run with the fitted values is valid itself."""
+        """Return the check that the run with the fitted values is valid."""
         run = self.scenario_at(values).solve(save=self.rig.rows, throw=False)
         warnings = doubts(run)
-        note = "; ".join(warnings) or "its audit held, and its future was unique"
+        note = "; ".join(warnings) or "the audit of the run held, and its solution was unique"
         return [
             Check(
                 "run_can_be_trusted",
@@ -184,7 +186,7 @@ class RunProblem(Problem):
         ]
 
     def forces(self, values: Floats) -> tuple[list[Floats], int]:
-        """Return the predicted forces of all curves, with offset and drift; number of events."""
+        """Return the predicted forces of all curves, with offset and drift, and the event count."""
         simulated, events = self._forces_of_run(values[: len(self.places)])
         forces = []
         for k, force in enumerate(simulated):
@@ -216,11 +218,11 @@ class RunProblem(Problem):
         return f"by differences of runs{where}: {self._reason}"
 
     def prepare(self, y: Floats, profiled: Profiled = None) -> None:
-        """Compute the run with its derivatives, which gives residuals and Jacobian at once."""
+        """Compute the run with its derivatives, which gives both residuals and Jacobian."""
         self._slopes_of_run(self.coordinates.physical(y, profiled)[: len(self.places)])
 
     def jacobian(self, y: Floats, profiled: Profiled = None) -> Floats:
-        """Return d residuals / d coordinates; by differences where the run has no derivative.
+        """Return d residuals / d coordinates; by differences if the run has no derivatives.
 
         Verified by: tests/unit/fits/test_simulated.py::test_jacobian_against_differences
         """
@@ -240,7 +242,7 @@ class RunProblem(Problem):
         return np.concatenate(parts) @ self.coordinates.derivatives(y, profiled)
 
     def _slopes_of_run(self, values: Floats) -> list[Floats] | None:
-        """Return the derivatives of the forces by the fields at the rows of every curve, if any."""
+        """Return for every curve (rows, fields) the derivatives of the force; None without them."""
         key = np.ascontiguousarray(values).tobytes()
         exact, failed = self._counts.tolist()
         if not exact and failed >= _ATTEMPTS:
@@ -251,7 +253,7 @@ class RunProblem(Problem):
             try:
                 scenario = self.scenario_at(values)
             except ModelError:
-                # no system has these values
+                # the system does not admit these values
                 return None
             try:
                 self._slopes[key] = self._run_with_slopes(scenario, values)
@@ -265,21 +267,23 @@ class RunProblem(Problem):
         names = [name for name in self._directions if name]
         quantities = [self.rig.force] + ([] if self.rig.along == "time" else [self.rig.along])
         if len(names) < len(self.places):
-            raise _no_slopes("a field that is no parameter of the system")
+            raise _no_slopes("a field that is not a parameter of the system")
         system: Any = scenario.system
         if not hasattr(system, "tangents"):
             raise _no_slopes(f"{type(system).__name__}, which has no derivatives")
         columns = list(system.start_names)
         for name in quantities:
             if name not in columns:
-                raise _no_slopes(f"{name}, which is no component of the state")
+                raise _no_slopes(f"{name}, which is not a component of the state")
         start, end = scenario.t_start, scenario.t_end
         save = np.linspace(start, end, self.rig.rows)
         found: Tangents = system.tangents(scenario.method, (start, end), names, save)
         self.evaluations += 1
         if found.failures or not np.isfinite(found.states_by).all():
             one = found.failures[0] if found.failures else None
-            raise _no_slopes(f"{one.kind} at t = {one.time:.6g}" if one else "an infinite one")
+            raise _no_slopes(
+                f"{one.kind} at t = {one.time:.6g}" if one else "an infinite derivative"
+            )
         (force, force_by), (x, x_by) = (
             (found.states[:, columns.index(name)], found.states_by[:, columns.index(name)])
             if name != "time"
@@ -297,14 +301,15 @@ class RunProblem(Problem):
     # ---- one run
 
     def _run(self, values: Floats) -> tuple[list[Floats], int]:
-        """Return the run's force at the rows of every curve, and its number of events."""
+        """Return the force of the run at the rows of every curve, and its number of events."""
         scenario = self.scenario_at(values)
         self.evaluations += 1
         try:
             run = scenario.solve(save=self.rig.rows)
         except SolveError as error:
-            why = "its run failed: " + str(error).partition("\n")[0]
-            raise ModelError("scenario", "these values", "a run", why, "") from error
+            why = "the run with these values failed: " + str(error).partition("\n")[0]
+            needs, try_ = "values for which the run is solved", "give bounds by Free(low, high)."
+            raise ModelError("scenario", "these values", needs, why, try_) from error
         force = _saved_values(run, self.rig.force)
         x = run.time if self.rig.along == "time" else _saved_values(run, self.rig.along)
         rows = _rising(np.asarray(x, dtype=np.float64), self.rig.along)
@@ -318,7 +323,7 @@ class RunProblem(Problem):
             if at[0] < x[0] - room or at.max() > x[-1] + room or at.min() < x[0] - room:
                 got = f"data from {at.min():.6g} to {at.max():.6g}"
                 needs = f"within {x[0]:.6g} to {x[-1]:.6g}, the range of the run"
-                why, try_ = "the run has no force beyond.", "extend the program of the scenario."
+                why, try_ = "the run has no force outside.", "extend the motion of the scenario."
                 raise ModelError("Simulated.along", got, needs, why, try_)
             forces.append(np.interp(at, x, force))
         return forces
@@ -335,7 +340,7 @@ def _parameter(scenario: Scenario, place: Place, free: Free) -> Parameter:
     if free.start is not None:
         value = free.start
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        needs, why = "a field that holds one number", "it is the starting point."
+        needs, why = "a field that holds one number", "the value is the start of the search."
         try_ = "give the number in the scenario, or a Free(start=...)."
         raise ScenarioError(f"fit.free {place.path}", repr(value), needs, why, try_)
     low = 0.0 if value > 0.0 and free.low == -math.inf else free.low
@@ -351,21 +356,23 @@ def _abscissa(curve: Curve, along: str) -> Floats:
     if along == "time":
         if curve.time is None:
             why = "the run is compared by times."
-            raise ModelError("Curve.time", "none", "times [s]", why, "give along.")
+            try_ = "give Simulated(along=...) the name of a saved displacement."
+            raise ModelError("Curve.time", "none", "times [s]", why, try_)
         return np.asarray(curve.time, dtype=np.float64)
     if curve.displacement is None:
         why = f"the run is compared along {along}."
-        raise ModelError("Curve.displacement", "none", "one", why, 'or along="time".')
+        needs, try_ = "displacements [m]", 'measure them, or give along="time".'
+        raise ModelError("Curve.displacement", "none", needs, why, try_)
     return np.asarray(curve.displacement, dtype=np.float64)
 
 
 def _saved_values(run: Run, name: str) -> Floats:
-    """Return a saved quantity of the run, one number for each saved time."""
+    """Return (t,) a saved quantity of the run, one number for each saved time."""
     match = PLACE.fullmatch(name)
     assert match is not None
     known = {n: v for n, v in run.variables.items() if v.dims[:1] == ("time",) and len(v.dims) <= 2}
     if match[1] not in known:
-        needs, why = "one of " + ", ".join(known), "a run of this scenario saves these."
+        needs, why = "one of " + ", ".join(known), "a run of this scenario saves these quantities."
         raise ModelError("Simulated", repr(name), needs, why, nearest(match[1], known))
     values = np.asarray(known[match[1]].values, dtype=np.float64)
     if values.ndim == 1 and match[2] is None:
@@ -380,15 +387,16 @@ def _saved_values(run: Run, name: str) -> Floats:
 
 
 def _direction(place: Place) -> str:
-    """Return the name of a field as a direction of derivatives; empty for none."""
+    """Return the name of a field as a direction of derivatives; "" if there is none."""
     root, *steps = place.steps
     text = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps)
-    # `x0` without an index is the start as a whole
+    # `x0` without an index is the whole initial state, not one direction
     return "" if root != "system" or text in (".x0", ".v0") else text.removeprefix(".")
 
 
 def _no_slopes(got: str) -> ModelError:
-    return ModelError("derivatives", got, "a run with derivatives", "the Jacobian needs them.", "")
+    why, try_ = "the Jacobian needs derivatives of the run.", "differences of runs replace them."
+    return ModelError("derivatives", got, "a run with derivatives", why, try_)
 
 
 def _slopes_at(at: Floats, x: Floats, x_by: Floats, force: Floats, force_by: Floats) -> Floats:
@@ -401,12 +409,12 @@ def _slopes_at(at: Floats, x: Floats, x_by: Floats, force: Floats, force_by: Flo
 
 
 def _rising(x: Floats, along: str) -> npt.NDArray[np.int64]:
-    """Return the samples in order of increasing `x`; raise an error where `x` reverses."""
+    """Return the indices of samples in order of increasing `x`; raise an error if `x` reverses."""
     steps = np.diff(x)
     if (steps < 0.0).all() and steps.size:
         return np.arange(x.size)[::-1]
     if (steps < 0.0).any():
-        why = "two forces would belong to one value."
+        why = "one value would have two forces."
         needs, try_ = "a monotonic quantity", 'compare by along="time".'
         raise ModelError("Simulated.along", f"{along}, which reverses", needs, why, try_)
     return np.flatnonzero(np.r_[True, steps > 0.0])

@@ -1,4 +1,8 @@
-"""Starting points of the searches: a Latin hypercube over ranges estimated from the data."""
+"""Starting points of the searches of a fit: a Latin hypercube over estimated ranges.
+
+The range of each parameter is estimated from the data, for example that of a coefficient of
+friction from quantiles of force / normal force.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +30,7 @@ def candidates(
     count: int,
     seed: int,
 ) -> Floats:
-    """Return (count, n) starting points: the given start, then a Latin hypercube.
+    """Return (count, n) coordinates of starting points; the first one is the centre of the ranges.
 
     Verified by: tests/unit/fits/test_starts.py::test_starts_lie_within_the_bounds
     """
@@ -61,7 +65,7 @@ def _dependent(parameters: Sequence[Parameter], values: Floats, draw: Floats) ->
     """Set beta and gamma of Bouc-Wen, whose ranges depend on sigma0."""
     place = {q.field: i for i, q in enumerate(parameters)}
     if "beta" in place and parameters[place["beta"]].start is None and "gamma" in place:
-        # `_spans` gives beta for sigma0 = 1
+        # the range of beta in `_ranges` is that for sigma0 = 1
         i, g = place["beta"], place["gamma"]
         if "sigma0" in place:
             values[i] *= values[place["sigma0"]]
@@ -70,7 +74,7 @@ def _dependent(parameters: Sequence[Parameter], values: Floats, draw: Floats) ->
 
 
 def _spans(parameters: Sequence[Parameter], curves: Sequence[Curve]) -> Mapping[str, Span]:
-    """Return the range of each parameter over which searches begin."""
+    """Return {name: (low, high)}, the range of starting values of each parameter."""
     estimated = _ranges(curves)
     spans = {}
     for q in parameters:
@@ -92,7 +96,7 @@ def _around(q: Parameter) -> Span:
 
 
 def _ranges(curves: Sequence[Curve]) -> dict[str, Span]:
-    """Return the range of every field as estimated from the data."""
+    """Return {field: (low, high)}, ranges of every field that are estimated from the data."""
     ratio = np.concatenate([_ratio(c) for c in curves])
     size = np.abs(ratio)
     top, usual, mean = np.quantile(size, 0.97), np.quantile(size, 0.6), float(np.mean(ratio))
@@ -103,7 +107,7 @@ def _ranges(curves: Sequence[Curve]) -> dict[str, Span]:
     slow, fast = (np.quantile(moving, 0.02), moving.max()) if moving.size else (1e-3, 1.0)
     steps = np.concatenate([np.abs(c.steps()[1:]) for c in curves])
     fine = float(np.median(steps[steps > 0.0])) if (steps > 0.0).any() else 1e-6
-    # without motion any length will do: the data do not depend on it
+    # without motion the data do not depend on this length, and any value serves
     path = max(float(np.ptp(np.cumsum(c.steps()))) for c in curves) or fine
     duration = max(float(np.ptp(c.clock)) for c in curves)
     tick = min(float(np.min(np.diff(c.clock))) for c in curves)
@@ -136,7 +140,7 @@ def _ranges(curves: Sequence[Curve]) -> dict[str, Span]:
 
 
 def _ratio(curve: Curve) -> Floats:
-    """Return the force over the normal force, less its midrange where it has both signs."""
+    """Return force / normal force [1]; if it has both signs, minus its midrange."""
     ratio = np.asarray(curve.force) / np.asarray(curve.normal_force)
     low, high = np.quantile(ratio, [0.02, 0.98])
     return np.asarray(ratio - 0.5 * (low + high) if low * high < 0.0 else ratio)

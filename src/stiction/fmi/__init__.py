@@ -1,4 +1,7 @@
-"""Chains for other simulators: co-simulation units of FMI 3, in which events are outputs."""
+"""Export of chains with friction to other simulators, as co-simulation units of FMI 3.
+
+FMI is the Functional Mock-up Interface. Transitions of stick and slip are outputs of the unit.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command `stiction export`: a chain as an FMI 3 unit."""
+"""The command `stiction export`: writes a chain as a co-simulation unit of FMI 3."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def export_command(
     ] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False,
 ) -> None:
-    """A chain as a file that other simulators run (FMI 3, co-simulation)."""
+    """Export a chain as a file that other simulators run (FMI 3, co-simulation)."""
     import json as writer
 
     from stiction.errors import ModelError
@@ -46,7 +46,7 @@ def export_command(
     from stiction.io.scenario import read_scenario
 
     if format_ != "fmu":
-        why, try_ = "nothing else is written.", "stiction export fmu slip-wave."
+        why, try_ = "fmu is the only format.", "stiction export fmu slip-wave."
         raise ModelError("export", repr(format_), "fmu", why, try_)
     made = read_scenario(scenario, changes or ())
     path = export_fmu(made, out or Path("out") / f"{Path(scenario).stem}.fmu")

@@ -1,4 +1,8 @@
-"""A chain as a file that other simulators run: FMI 3, co-simulation."""
+"""Export of a chain as a functional mock-up unit (FMU) for co-simulation by FMI 3.
+
+The FMU contains the scenario and a short Python class, and PythonFMU3 adds the binary interface.
+`stiction.fmi.unit` defines the variables and the steps of the unit.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["MOST_MASSES", "export_fmu"]
 
-# each has four outputs of its own, and a simulator shows a list of all of them
+# each mass has four outputs, and simulators show the list of all outputs
 MOST_MASSES = 1000
 _SCRIPT = '''"""{title}."""
 
@@ -33,24 +37,26 @@ class {name}(ChainUnit, Fmi3Slave):
 def export_fmu(scenario: Scenario | str | Path, path: str | Path) -> Path:
     """Write the chain of a scenario as a unit of FMI 3 for co-simulation, and return its path.
 
-    Parameters of the unit are the numbers of the chain, its load and its law; one input, `force`,
-    is added to the load. Outputs are displacements, velocities, friction forces, modes, load,
-    heat, and events: how many, and time, mass and kind of the last one. Events are located within
-    a step as in a run; there is no event mode, and no step ends early.
+    The parameters of the unit are the numbers of the chain, of its load and of its law. The only
+    input, `force` [N], is added to the load. The outputs are displacements, velocities, friction
+    forces, modes, load, heat, the number of events, and time, mass and kind of the last event.
+    Events are located within a step as in a run. The unit has no FMI event mode, and no step ends
+    early.
 
     Parameters
     ----------
-    scenario : a scenario of a `Chain` under `EventDriven`, its built-in name, or its file
+    scenario : a scenario with a `Chain` and the method `EventDriven`, its built-in name, or its
+        file
     path : file to write, ending in .fmu
 
     Raises
     ------
-    ModelError : for another system, method or law, or without the extra `fmi`.
+    ModelError : for another system, method or law, or if the package pythonfmu3 is missing.
 
     Notes
     -----
-    The unit holds the scenario and calls this package: it runs where Python finds stiction, and
-    declares this by `needsExecutionTool`.
+    The unit holds the scenario and calls this package. It therefore runs only where Python finds
+    stiction, and declares this by `needsExecutionTool`.
 
     Source: Functional Mock-up Interface 3.0.1, sections 2 and 4.
     Verified by: tests/unit/fmi/test_unit.py::test_fmpy_agrees_with_a_run
@@ -69,7 +75,8 @@ def export_fmu(scenario: Scenario | str | Path, path: str | Path) -> Path:
     made = scenario if isinstance(scenario, Scenario) else read_scenario(scenario)
     path = Path(path)
     if path.suffix != ".fmu":
-        why, try_ = "simulators know units by it.", f"{path.stem or 'chain'}.fmu."
+        why = "simulators recognise units by the suffix .fmu."
+        try_ = f"{path.stem or 'chain'}.fmu."
         raise ModelError("export_fmu.path", repr(str(path)), "*.fmu", why, try_)
     _check(made)
     builder = _builder()
@@ -80,7 +87,7 @@ def export_fmu(scenario: Scenario | str | Path, path: str | Path) -> Path:
     with tempfile.TemporaryDirectory() as folder:
         from stiction.fmi.unit import SCENARIO
 
-        # two units in one process must not use the same module
+        # the digest makes module names unique: one process may load several units
         script = Path(folder) / f"{name.lower()}_{digest}.py"
         title = (made.title or "A chain under friction").replace("\\", "/").replace('"', "'")
         script.write_text(_SCRIPT.format(name=name, title=title.rstrip(".")), encoding="utf-8")
@@ -102,12 +109,12 @@ def _builder() -> Any:
     try:
         from pythonfmu3 import FmuBuilder
     except ImportError:
-        needs, why = "the package pythonfmu3", "it writes what simulators load."
+        needs, why = "the package pythonfmu3", "it writes the FMU file."
         try_ = 'pip install "stiction[fmi]".'
         raise ModelError("export_fmu", "no pythonfmu3", needs, why, try_) from None
     if not FmuBuilder.has_binary():
         needs, why = "Linux or Windows on x86-64", "pythonfmu3 has no library for other machines."
-        raise ModelError("export_fmu", "this machine", needs, why, "export it there.")
+        raise ModelError("export_fmu", "this machine", needs, why, "export on such a machine.")
     return FmuBuilder
 
 
@@ -119,15 +126,16 @@ def _check(scenario: Scenario) -> None:
     system, method = scenario.system, scenario.method
     if type(system) is not Chain:
         got, needs = type(system).__name__, "a Chain"
-        why, try_ = "other systems have no steps that end where a simulator looks.", "save its run."
+        why = "only a chain can be advanced by the steps of another simulator."
+        try_ = "solve it here, and save the run."
         raise ModelError("export_fmu.system", got, needs, why, try_)
     if type(method) is not EventDriven:
-        got, why = type(method).__name__, "a unit goes from event to event."
+        got, why = type(method).__name__, "a unit advances its chain by the event-driven method."
         raise ModelError("export_fmu.method", got, "EventDriven", why, "change [method].")
     if system.n_mass > MOST_MASSES:
         got, needs = f"{system.n_mass} masses", f"at most {MOST_MASSES}"
-        why, try_ = "each mass is four variables by name.", "export a shorter chain."
+        why, try_ = "each mass adds four named variables.", "export a shorter chain."
         raise ModelError("export_fmu.system", got, needs, why, try_)
     start, end = scenario.t_span
-    # the method refuses bad input here, not where the unit runs
+    # wrong input is an error here already, not only when the unit runs
     ChainStepper(system, method, start, end - start)

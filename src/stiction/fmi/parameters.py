@@ -1,4 +1,7 @@
-"""The numbers of a scenario's system, by the names that a unit gives them."""
+"""The parameters of an FMI unit: the real numbers in the fields of the system of a scenario.
+
+Names are paths of fields, such as `law.mu` and `mass[1]`; entries are numbered from 1.
+"""
 
 from __future__ import annotations
 
@@ -15,9 +18,9 @@ __all__ = ["parameters_of", "unit_of_parameter", "with_parameters"]
 
 
 def parameters_of(scenario: Scenario) -> dict[str, float]:
-    """Return {path: number} of the system: `law.mu`, `mass[1]`, entries counted from 1.
+    """Return {path: number} of the real numbers in the fields of the system.
 
-    Whole numbers, such as a seed or a count, are no parameters.
+    Integers, such as a seed or a count, are not parameters of the unit.
 
     Verified by: tests/unit/fmi/test_unit.py::test_parameters_are_the_numbers_of_the_system
     """
@@ -25,12 +28,12 @@ def parameters_of(scenario: Scenario) -> dict[str, float]:
 
 
 def unit_of_parameter(scenario: Scenario, name: str) -> str:
-    """Return the unit that the field of a parameter declares; "" for none."""
+    """Return the unit that the field of a parameter declares; "" if it declares none."""
     return unit_of(scenario, place_of(scenario, _from_zero(name)))
 
 
 def with_parameters(scenario: Scenario, values: Mapping[str, float]) -> Scenario:
-    """Return the scenario with these numbers; objects without a changed number are reused.
+    """Return the scenario with these values of parameters; unchanged objects are reused.
 
     Raises
     ------

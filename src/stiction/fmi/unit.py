@@ -1,7 +1,7 @@
-"""A co-simulation unit (FMI 3): a chain that advances by the steps of another program.
+"""A co-simulation unit of FMI 3: a chain that advances by the communication steps of a simulator.
 
-It is mixed into the class `Fmi3Slave` of PythonFMU3, which stands in the unit itself; nothing of
-that package is imported before a unit runs.
+The module inside the FMU derives its class from `ChainUnit` and from `Fmi3Slave` of PythonFMU3.
+PythonFMU3 is imported only when a unit runs. `stiction.chains.stepping` advances the chain.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ __all__ = ["SCENARIO", "ChainUnit"]
 
 # scenario file inside the unit
 SCENARIO = "scenario.toml"
-# steps that do not begin where the last one ended are refused beyond this, relative
+# largest relative gap between the end of a step and the begin of the next one, for rounding [1]
 _ROUNDING = 1e-12
 _UNITS: Mapping[str, Mapping[str, int]] = {
     "s": {"s": 1},
@@ -34,12 +34,13 @@ _UNITS: Mapping[str, Mapping[str, int]] = {
 
 
 class ChainUnit:
-    """A chain of a scenario file, as FMI sees it: parameters, one input, outputs.
+    """A chain with the interface of an FMI unit: parameters, one input `force`, and outputs.
 
     Parameters
     ----------
-    instance_name, resources : the name of the instance, and the folder with the scenario
-    more : what else PythonFMU3 hands over
+    instance_name : name of the instance in the simulator
+    resources : folder with the scenario file
+    more : further arguments of `Fmi3Slave`
 
     Verified by: tests/unit/fmi/test_unit.py::test_fmpy_agrees_with_a_run
     """
@@ -63,12 +64,12 @@ class ChainUnit:
         self._begin, self._stepper = float(start_time), None
 
     def exit_initialization_mode(self) -> None:
-        """Build the chain; from here on its parameters are fixed."""
+        """Build the chain; afterwards its parameters cannot be changed."""
         self._chain()
         self._runs = True
 
     def do_step(self, current_time: float, step_size: float) -> Any:
-        """Advance by one step; a failure is logged and returned as an error."""
+        """Advance from `current_time` [s] by `step_size` [s]; log a failure and return an error."""
         from pythonfmu3.enums import Fmi3Status
         from pythonfmu3.fmi3slave import Fmi3StepResult
 
@@ -92,8 +93,9 @@ class ChainUnit:
 
     def _set(self, name: str, value: float) -> None:
         if self._runs:
-            why, try_ = "it describes what already moves.", "set it before the simulation begins."
-            raise ModelError(name, f"{value!r} on the way", "no change", why, try_)
+            why = "a parameter of the chain is fixed while the chain moves."
+            try_ = "set it before the simulation begins."
+            raise ModelError(name, f"{value!r} during the simulation", "no change", why, try_)
         self._given[name] = float(value)
         self._stepper = None
 
@@ -126,7 +128,7 @@ class ChainUnit:
             Float64(
                 "force",
                 unit="N",
-                description="added to the load; held from one communication point to the next",
+                description="added to the load; constant between two communication points",
                 causality=Fmi3Causality.input,
                 variability=Fmi3Variability.continuous,
                 getter=lambda: self._force,
@@ -156,21 +158,21 @@ class ChainUnit:
             get = _entry(self._chain, "mode", i)
             self._add(Int64(f"mode[{i + 1}]", description=text, getter=get, **jumps))
         for name, unit, said in (
-            ("load", "N", "load f(t), with the force from outside"),
-            ("heat", "J", "what friction has turned into heat"),
+            ("load", "N", "load f(t) plus the input force"),
+            ("heat", "J", "heat of friction since the start"),
         ):
             get = _attribute(self._chain, name)
             self._add(Float64(name, unit=unit, description=said, getter=get, **smooth))
         codes = ", ".join(f"{code} {kind}" for code, kind in enumerate(KINDS))
         for name, said in (
-            ("count", "events so far: how often a mass changed between stick and slip"),
-            ("mass", "mass of the last event, from 1; 0 where there is none"),
+            ("count", "number of events so far: transitions of a mass between stick and slip"),
+            ("mass", "mass of the last event, from 1; 0 before the first event"),
             ("kind", f"kind of the last event: {codes}"),
         ):
             get = _attribute(lambda: self._chain().events, name)
             self._add(Int64(f"event.{name}", description=said, getter=get, **jumps))
         get = _attribute(lambda: self._chain().events, "time")
-        text = "time of the last event, located as in a run; the start where there is none"
+        text = "time of the last event, located as in a run; the start before the first event"
         self._add(Float64("event.time", unit="s", description=text, getter=get, **jumps))
 
     def _add(self, variable: Any) -> None:
@@ -181,12 +183,13 @@ class ChainUnit:
 
 
 def _continued(stands: float, time: float, step: float) -> float:
-    """Return the end of a step; refuse one that does not begin at the present time."""
+    """Return the end of a step; raise ModelError if it does not begin at the present time."""
     close = _ROUNDING * max(abs(stands), abs(time), abs(step))
     if not (np.isfinite(step) and step > 0.0 and abs(time - stands) <= max(close, 1e-300)):
         got = f"a step of {step!r} from {time!r}"
-        needs, why = f"a step > 0 from {stands!r} [s]", "it goes on from where it stands."
-        raise ModelError("doStep", got, needs, why, "ask for steps one after the other.")
+        needs = f"a step > 0 from {stands!r} [s]"
+        why = "each step must begin at the end of the previous one; steps cannot be repeated."
+        raise ModelError("doStep", got, needs, why, "ask for consecutive steps.")
     return time + step
 
 

@@ -1,4 +1,8 @@
-"""Checkpoint files: the state of a long run, from which it can be resumed."""
+"""Checkpoint files: the state of a long run, from which `stiction run --resume` continues it.
+
+A file holds the arrays of the method in NumPy's format, the digest of the scenario and of the
+versions, and the digest of its own content. `stiction.core.driver.run_to_end` calls `save`.
+"""
 
 from __future__ import annotations
 
@@ -43,11 +47,11 @@ class FileCheckpoint:
     Parameters
     ----------
     path : the file
-    scenario : text that identifies the problem; a checkpoint of another one is an error
+    scenario : text that identifies the problem; the checkpoint of another problem is an error
     resume : whether `load` returns an existing state
     every : wall time between two saves [s]
-    warn : receives one message if the file cannot be written, and the run continues; without it
-        a write that fails is an error
+    warn : function that receives one message if the file cannot be written, and the run continues;
+        if None, a failure to write is an error
 
     Verified by: tests/unit/io/test_checkpoint_file.py::test_state_survives
     """
@@ -86,7 +90,7 @@ class FileCheckpoint:
         try:
             with atomic_write(self.path, sync=True) as partial, partial.open("x+b") as file:
                 mark_in_use(file.fileno())
-                # in NumPy 2.0 a keyword such as `allow_pickle` is the name of an array
+                # without `allow_pickle`: NumPy 2.0 would save it as an array of that name
                 np.savez(file, **arrays)
                 # the digest of all bytes before it is the comment of the ZIP file
                 file.seek(-2, os.SEEK_END)
@@ -98,10 +102,10 @@ class FileCheckpoint:
             got, needs = error.strerror or str(error), "a file that can be written"
             why = "the state of a long run is saved there, so that it can be resumed."
             if self._warn is None:
-                try_ = "make room on the disk; --resume continues from the last checkpoint."
+                try_ = "free space on the disk; --resume continues from the last checkpoint."
                 raise StoreError(str(self.path), got, needs, why, try_) from error
             if not self._failed:
-                try_ = "make room meanwhile: the run continues, and tries again."
+                try_ = "free space on the disk: the run continues, and writes the file later."
                 self._warn(explain(str(self.path), got, needs, why, try_))
             self._failed = True
         self._last = clock.monotonic()
@@ -123,7 +127,7 @@ class FileCheckpoint:
             raise self._refused(got, why)
         if kernels != mode():
             got = f"the checkpoint of a run with {kernels} kernels"
-            why = f"this process runs {mode()} kernels, which round differently."
+            why = f"this process runs {mode()} kernels, whose rounding errors differ."
             raise self._refused(got, why)
         return state
 
@@ -165,5 +169,5 @@ class FileCheckpoint:
 
     def _refused(self, got: str, why: str) -> StoreError:
         needs = "a checkpoint of this run"
-        try_ = "leave --resume out to start afresh, or give another --out."
+        try_ = "start the run from the beginning without --resume, or give another --out."
         return StoreError(str(self.path), got, needs, why, try_)

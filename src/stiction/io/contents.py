@@ -1,4 +1,8 @@
-"""Contents of result folders: which results may be replaced, and which files are the user's."""
+"""Contents of result folders: the files that this package writes, and those of the user.
+
+`stiction.io.staging` uses this before it replaces a folder: a failed run must not replace a valid
+result, and files of the user must not be removed.
+"""
 
 from __future__ import annotations
 
@@ -126,5 +130,5 @@ def _holds_files(path: Path) -> bool:
 
 
 def _is_part(name: str) -> bool:
-    """Return whether it is a temporary file of a figure."""
+    """Return whether `name` is that of a temporary file of a figure."""
     return name.startswith(".") and name.endswith(".part")

@@ -1,7 +1,8 @@
-"""Digests of the files of a result, in its `summary.json`, `fit.json` or `study.json`.
+"""SHA-256 digests of the files of a result; they show whether a file was changed or damaged.
 
-`files` has the SHA-256 of every data file, `digest` that of `summary.json` itself without this
-field, in a canonical form that does not depend on the layout of the file.
+They are stored in `summary.json` of a run, `fit.json` of a fit and `study.json` of a study. The key
+`files` has the digest of every data file. The key `digest` has the digest of the JSON content
+itself without this key, in a canonical form that does not depend on the layout of the file.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from stiction.core.files import regular, regular_bytes
 __all__ = ["DIGEST", "FILES", "digest_of", "file_digest", "read_sealed", "sealed"]
 
 FILES, DIGEST = "files", "digest"
-"""Keys of `summary.json`: digests of the data files, and its own."""
+"""Keys of `summary.json`: the digests of the data files, and the digest of its own content."""
 
 
 def digest_of(summary: Mapping[str, object]) -> str:
@@ -40,7 +41,7 @@ def file_digest(path: Path) -> str:
 
     Raises
     ------
-    OSError : if it is no regular file, or cannot be read.
+    OSError : if `path` is not a regular file, or cannot be read.
     """
     if not regular(path):
         raise FileNotFoundError(2, "no such file", str(path))
@@ -51,18 +52,18 @@ def file_digest(path: Path) -> str:
 def sealed(
     content: Mapping[str, object], folder: Path | None = None, names: Iterable[str] = ()
 ) -> dict[str, object]:
-    """Return `content` with the digests of files in `folder`, and with its own."""
+    """Return `content` with the digests of the files `names` in `folder`, and with its own."""
     if folder is not None:
         content = {**content, FILES: {name: file_digest(folder / name) for name in names}}
     return {**content, DIGEST: digest_of(content)}
 
 
 def read_sealed(path: Path) -> dict[str, Any]:
-    """Return the content of a JSON file with a digest of its own.
+    """Return the content of a JSON file after a check of its own digest.
 
     Raises
     ------
-    OSError, ValueError, LookupError, TypeError, RecursionError : if it is not what was written.
+    OSError, ValueError, LookupError, TypeError, RecursionError : if the content was changed.
     """
     content: dict[str, Any] = json.loads(regular_bytes(path))
     if content[DIGEST] != digest_of(content):

@@ -1,4 +1,8 @@
-"""Saves a solved run in its folder, or if that fails in another one, and reports the place."""
+"""Saving of the result of `stiction run`, so that a full disk does not lose a solved run.
+
+The run is saved in the folder that the user named. If that fails, it is saved in the first other
+folder with space: beside the named one, or on another disk. The message names the folder.
+"""
 
 from __future__ import annotations
 
@@ -69,16 +73,16 @@ def save_run(
 
     Parameters
     ----------
-    run : what to write
-    claim : the folder that this process may write to
-    called : its name as the user gave it
-    checkpoint : of the run
-    scenario : TOML text of what was run
-    draw : writes figures into a folder
+    run : the run
+    claim : the locked folder to which this process may write
+    called : name of that folder as the user gave it
+    checkpoint : checkpoint of the run
+    scenario : TOML text of the scenario
+    draw : function that writes figures into a folder
 
     Raises
     ------
-    StoreError : if nothing can be written there; the message names the folder with the run.
+    StoreError : if the folder cannot be written; the message names the folder that has the run.
 
     Verified by: tests/unit/io/test_final_save.py::test_a_full_disk_costs_no_run
     """
@@ -101,10 +105,10 @@ def save_run(
 def _save_elsewhere(
     run: Run, claim: Claim, checkpoint: FileCheckpoint, scenario: str, error: BaseException
 ) -> str:
-    """Save `run` in the first folder with room; return the message."""
+    """Save `run` in the first folder with enough space; return the message of the error."""
     text = str(error)
     if not isinstance(error, StoreError):
-        needs, why = "room for the file of the arrays", "a file is assembled in memory."
+        needs, why = "memory for the file of the arrays", "a file is assembled in memory."
         text = explain(str(claim.path), "too little memory", needs, why, "")
     text = text.partition("\nTry: ")[0]
     for folder in _fallback_folders(claim.path):
@@ -122,13 +126,13 @@ def _fallback_folders(path: Path) -> Iterator[Path]:
     """Yield folders to try: beside the intended one, and on other disks."""
     name = f"{path.name}.saved-{secrets.token_hex(3)}"
     yield path.with_name(name)
-    # each may raise its own error
+    # each of these functions may raise its own error
     for find in (tempfile.gettempdir, Path.cwd, Path.home):
         with contextlib.suppress(OSError, RuntimeError):
             yield Path(find(), name)
 
 
 def _remove(checkpoint: FileCheckpoint) -> None:
-    # it remains on a disk that became read-only
+    # on a disk that became read-only the checkpoint remains
     with contextlib.suppress(OSError):
         checkpoint.remove()

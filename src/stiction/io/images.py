@@ -1,8 +1,8 @@
-"""HDF5 files that survive a full disk.
+"""Writing of HDF5 files on a disk that may be full, without a crash of the process.
 
-After a failed write HDF5 can neither finish nor close its file, and the process crashes at its end.
-Therefore HDF5 writes through a file object that records the first error and simulates success
-afterwards.
+After a failed write the HDF5 library can neither finish nor close its file, and the process crashes
+when it ends. HDF5 therefore writes through a file object that records the first error and
+afterwards pretends that writes succeed. The recorded error is raised when HDF5 has closed the file.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from stiction.io.interrupts import uninterrupted
 
 __all__ = ["Sink", "hdf5_file"]
 
-# blocks that HDF5 may read again: its tables, never the arrays [bytes]
+# HDF5 reads blocks up to this size again: its tables, never the arrays [bytes]
 _SMALL = 2**16
 
 
@@ -78,7 +78,7 @@ class Sink(io.RawIOBase):
             return len(block)
 
     def readinto(self, buffer: Any) -> int:
-        """Read written bytes, and zeros where there are none."""
+        """Read written bytes; bytes that were never written are zero."""
         with memoryview(buffer) as view, view.cast("B") as block:
             size = len(block)
             self._file.seek(self._at)
@@ -112,15 +112,15 @@ class Sink(io.RawIOBase):
         return size
 
     def seekable(self) -> bool:
-        """Return that it is seekable."""
+        """Return True: the position can be set."""
         return True
 
     def readable(self) -> bool:
-        """Return that written bytes can be read."""
+        """Return True: written bytes can be read."""
         return True
 
     def writable(self) -> bool:
-        """Return that it can be written to."""
+        """Return True: bytes can be written."""
         return True
 
     def close(self) -> None:

@@ -1,7 +1,8 @@
-"""Handling of Ctrl-C and SIGTERM, which end a run in the same way.
+"""Handling of the signals of Ctrl-C (SIGINT) and of SIGTERM, which end a run in the same way.
 
-A KeyboardInterrupt that is raised in a callback of the compiler or of HDF5, or during an import,
-may be lost there or become another error. This module records the interrupt and raises it again.
+A KeyboardInterrupt that is raised in a callback of the Numba compiler or of HDF5, or during an
+import, may be lost there or be replaced by another error. This module records the interrupt and
+raises KeyboardInterrupt again.
 """
 
 from __future__ import annotations
@@ -31,16 +32,16 @@ _heard: list[int] = []
 class _Interrupt(KeyboardInterrupt):
     """Ctrl-C or SIGTERM.
 
-    After a KeyboardInterrupt, but not a subclass, has passed through `exec` of a text, CPython ends
-    the process by the signal, even if it was caught.
+    A subclass is needed: after a KeyboardInterrupt itself has passed through `exec` of a text,
+    CPython ends the process by the signal, even if the exception was caught.
     """
 
 
 def end_at_once() -> None:
     """Let Ctrl-C and SIGTERM end this process immediately, unless they are ignored.
 
-    It applies before a command begins and after it has ended: an exception during imports or
-    finalisation would print a traceback.
+    This handler is active before a command begins and after it has ended. An exception during
+    imports or finalisation would print a traceback.
 
     Verified by: tests/scenarios/test_kill.py::test_ctrl_c_in_imports_leaves_no_traceback
     """
@@ -78,7 +79,7 @@ def interrupts_caught() -> int:
 
 
 def exit_code() -> int:
-    """Return the exit code of an interrupted process, as shells do: 130, and 143 for SIGTERM."""
+    """Return the exit code of an interrupted process: 130 for SIGINT, 143 for SIGTERM."""
     return 128 + (_heard[-1] if _heard else signal.SIGINT)
 
 
@@ -100,14 +101,14 @@ class Interrupts:
 
     def __enter__(self) -> Interrupts:
         for number in _SIGNALS if _in_main_thread() else ():
-            # in a background job Ctrl-C remains ignored
+            # a background job ignores Ctrl-C, and continues to do so
             if signal.getsignal(number) in (signal.default_int_handler, _raise):
                 self._before[number] = signal.signal(number, self._catch)
         self._hook, sys.unraisablehook = sys.unraisablehook, self._unraisable
         return self
 
     def check(self) -> None:
-        """Raise KeyboardInterrupt if one was lost."""
+        """Raise KeyboardInterrupt if there was one since the start of the context."""
         if self._caught:
             raise KeyboardInterrupt
 
@@ -129,7 +130,7 @@ class Interrupts:
 
 @contextlib.contextmanager
 def uninterrupted() -> Iterator[None]:
-    """Defer Ctrl-C: raised in a call from HDF5 it would be lost, and the file with it."""
+    """Defer Ctrl-C to the end of the context: within a call from HDF5 it would damage the file."""
     before: dict[int, Callable[[int, FrameType | None], Any]] = {}
     for number in _SIGNALS if _in_main_thread() else ():
         handler = signal.getsignal(number)

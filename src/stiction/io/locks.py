@@ -1,8 +1,9 @@
-"""Lock files beside folders, so that one process at a time writes there.
+"""Lock files beside result folders, so that only one process at a time writes to a folder.
 
-The lock of the operating system on the file counts; it ends with its process, and the next process
-reuses the file of a killed one. On file systems without locks the presence of the file counts, and
-the error asks to remove it.
+A folder is locked while a process holds the lock of the operating system on the lock file. This
+lock ends with the process, so that the next process can reuse the lock file of a killed one. On
+file systems without such locks, a folder is locked while the lock file exists, and the error asks
+the user to remove a file that is left over.
 """
 
 from __future__ import annotations
@@ -36,8 +37,9 @@ class Busy(Exception):
 
     Parameters
     ----------
-    holder : the process and the time of its lock, as text
-    sure : whether it holds the lock; otherwise the file may be left over
+    holder : text that names the process, and the time since which it has held the lock
+    sure : True if that process holds the lock of the operating system; otherwise the lock file may
+        be left over from a killed process
     """
 
     def __init__(self, holder: str, *, sure: bool = True) -> None:
@@ -55,7 +57,7 @@ class Lock:
 
     @property
     def held(self) -> bool:
-        """Whether the lock file still exists and is ours: its folder may have been removed."""
+        """Whether the lock file still exists and is that of this process."""
         return self._descriptor is not None and _is_file(self._descriptor, self.path)
 
     def release(self) -> None:
@@ -69,7 +71,7 @@ class Lock:
             _unlink(self.path)
 
     def forget(self) -> None:
-        """Close the inherited descriptor of a forked child, which would otherwise hold the lock."""
+        """Close the descriptor; a forked child that kept it open would hold the lock."""
         if self._descriptor is not None:
             os.close(self._descriptor)
             self._descriptor = None
@@ -108,13 +110,13 @@ def acquire(path: Path) -> Lock:
                 os.close(descriptor)
                 raise Busy(_holder(path), sure=error.errno in _TAKEN) from error
         if not _is_file(descriptor, path):
-            # removed by a process that ended in between
+            # a process that ended in between has removed the file
             os.close(descriptor)
             continue
         lock = Lock(path, descriptor)
         since = time.strftime("%Y-%m-%d %H:%M:%S")
         with contextlib.suppress(OSError):
-            # on a full disk the lock is valid without a text
+            # on a full disk the lock is valid without this text
             os.ftruncate(descriptor, 0)
             words = f"process {os.getpid()} on {platform.node()}, since {since}\n"
             os.write(descriptor, words.encode())
@@ -122,7 +124,7 @@ def acquire(path: Path) -> Lock:
 
 
 def _opened(path: Path) -> tuple[int | None, bool]:
-    """Return an open lock file, None if it was removed, and whether it was created here."""
+    """Open the lock file; return its descriptor (None if it vanished) and whether it is new."""
     with contextlib.suppress(FileExistsError):
         return os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666), True
     with contextlib.suppress(FileNotFoundError):
@@ -132,16 +134,17 @@ def _opened(path: Path) -> tuple[int | None, bool]:
 
 @contextlib.contextmanager
 def locked_for(folder: Path, lock: Callable[[], Lock]) -> Iterator[Lock]:
-    """Hold a lock beside `folder`; create its parents, and remove those that remain empty.
+    """Hold a lock beside `folder`; create its parents, and finally remove empty ones.
 
     Parameters
     ----------
-    lock : acquires the lock
+    folder : folder that the lock protects
+    lock : function that acquires the lock
 
     Verified by: tests/unit/io/test_staging.py::test_a_claim_leaves_no_folders
     """
     with contextlib.ExitStack() as ended:
-        # an interrupt in between would leave the lock and its folders
+        # an interrupt in between would leave the lock file and the new folders on disk
         with uninterrupted():
             for _ in range(_MOST_TRIES):
                 made = [p for p in folder.parents if not p.exists()]
@@ -170,7 +173,7 @@ def mark_in_use(descriptor: int) -> None:
 
 
 def in_use(path: Path) -> bool:
-    """Return whether a process holds the lock on the file `path`, which is left over otherwise."""
+    """Return whether a process holds the lock on `path`; if not, the file is left over."""
     try:
         # a pipe would block
         descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
@@ -186,7 +189,7 @@ def in_use(path: Path) -> bool:
 
 
 def _holder(path: Path) -> str:
-    """Return the holder of the lock; its file is empty for a moment at first."""
+    """Return the text on the holder of the lock; wait while the new file is still empty."""
     end = time.monotonic() + _READ_FOR_S
     while True:
         if regular(path):

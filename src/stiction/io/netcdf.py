@@ -1,6 +1,7 @@
-"""The trajectory of a run as one NetCDF-4 file, written and read without xarray.
+"""The trajectory and the energy ledger of a run as one NetCDF-4 file, `run.nc`.
 
-xarray takes longer to import than most runs take to solve; h5netcdf writes the same file.
+`stiction.io.store` writes and reads the file by h5netcdf. xarray can read it too, but takes longer
+to import than most runs take to solve.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ def write_netcdf(run: Run, path: Path, details: Mapping[str, object]) -> None:
     ----------
     run : the run
     path : the file
-    details : data without a place in other files; saved as one JSON attribute
+    details : data that no other file holds; they are saved as one attribute in JSON
 
     Verified by: tests/unit/io/test_store.py::test_netcdf_opens_in_xarray
     """
@@ -77,7 +78,7 @@ def read_netcdf(path: Path) -> tuple[dict[str, Variable], Ledger, dict[str, Any]
                 unit, meaning = str(stored.attrs["units"]), str(stored.attrs["long_name"])
                 variables[name] = Variable(stored[...], tuple(stored.dimensions), unit, meaning)
         details = json.loads(file.attrs["details"])
-        # early runs, of chains, do not have these
+        # files of the first versions do not have these attributes
         details["time_unit"] = str(file.attrs.get("time_unit", "s"))
         stored = file.variables["kinetic"].attrs["units"]
         details["energy_unit"] = str(file.attrs.get("energy_unit", stored))
@@ -102,7 +103,7 @@ def _put_ledger(file: Any, run: Run) -> None:
         _put(file, name, (axis,), values, unit, COLUMNS[name], group=_LEDGER)
     each, meaning = energy.friction_heat, "heat of friction of each contact since the start"
     contacts = file.dimensions.get("contact")
-    # a ledger may have one heat for all contacts together
+    # some ledgers have one sum of the heats of all contacts
     fits = contacts is None or contacts.size == each.shape[1]
     dims = (axis, "contact" if fits else "ledger_contact")
     _put(file, "friction_heat_each", dims, each, unit, meaning, group=_LEDGER)

@@ -1,4 +1,7 @@
-"""Output of runs: figures, and saving to a folder."""
+"""The object by which a run draws its figures and saves itself: `Run.plot` and `Run.save`.
+
+`stiction.solve` gives it to the run, so that `stiction.core` need not import plotting and storage.
+"""
 
 from __future__ import annotations
 

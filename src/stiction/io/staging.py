@@ -1,8 +1,8 @@
 """Atomic writing of result folders, by one process at a time.
 
-A process locks the folder of its result before it begins. The result is written into a temporary
-folder beside it, which is renamed when everything is on disk. The temporary folder of a killed run
-is removed by the next run of the same name.
+A process locks the folder of its result before it begins. It writes the result into a temporary
+folder beside that folder, and renames the temporary folder when all files are on disk. The next run
+of the same name removes the temporary folder of a killed run.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ __all__ = ["Claim", "check_target", "claimed", "put_in_place", "staged", "wherea
 
 _NEEDS = "a folder that can be written"
 _WHY = "results are saved on disk."
-_WHY_NEW = "a result has a folder of its own."
+_WHY_NEW = "every result is written to its own folder."
 _TRY_NEW = "give another folder with --out, or replace this one with --overwrite."
 _TRY_OTHER = "give another folder with --out."
 _MOST_NAMED = 5
@@ -83,23 +83,23 @@ def _acquire(path: Path) -> Lock:
     try:
         return acquire(file)
     except Busy as busy:
-        got = f"a folder that {busy.holder} is about to write"
-        why = "of two runs with one folder, one result would be lost."
-        try_ = "wait until it is done, or give another folder with --out."
+        got = f"a folder to which {busy.holder} will write its result"
+        why = "if two runs wrote to one folder, one result would be lost."
+        try_ = "wait until that process ends, or give another folder with --out."
         if not busy.sure:
-            try_ = f"if that process is gone, remove {file}; or give another folder with --out."
-        needs = "one that no other run is to fill"
+            try_ = f"if that process has ended, remove {file}; or give another folder with --out."
+        needs = "a folder to which no other run will write"
         raise StoreError(str(path), got, needs, why, try_) from busy
 
 
 def _remove_stale(path: Path) -> None:
-    """Remove files of killed runs of the same name; restore a result that one had renamed.
+    """Remove files of killed runs of the same name; restore a result that a killed run had renamed.
 
-    Only the holder of the lock may do so.
+    Only the holder of the lock may call this function.
     """
     if (aside := whereabouts(path)) != path:
         os.rename(aside, path)
-    # no dots: `.run.old-1.checkpoint` belongs to a run called run.old-1
+    # \w matches no dot, because `.run.old-1.checkpoint` belongs to a run called run.old-1
     name = re.compile(rf"\.{re.escape(path.name)}\.((old|partial)-\w+|checkpoint\.\w+\.part)")
     for left in path.parent.iterdir():
         if name.fullmatch(left.name):
@@ -122,14 +122,13 @@ def check_target(path: Path, *, overwrite: bool = False) -> Path:
     Verified by: tests/unit/io/test_staging.py::test_refusals_leave_nothing_behind
     """
     if not str(path).strip() or str(path) == ".":
-        why = "a result is a folder of its own."
-        raise StoreError("--out", repr(str(path)), "a folder's name", why, _TRY_OTHER)
-    # the name may be invalid for a file
+        raise StoreError("--out", repr(str(path)), "the name of a folder", _WHY_NEW, _TRY_OTHER)
+    # a ValueError means that the name is invalid for a file
     with writing(path, _NEEDS, _WHY, _TRY_OTHER, (OSError, ValueError)):
         path = Path(os.path.abspath(path))
         _check_present(path, overwrite)
         there = next(parent for parent in path.parents if os.path.lexists(parent))
-        # as long as the longest temporary name
+        # this name is as long as the longest temporary name
         probe = there / f".{path.name}.partial-{secrets.token_hex(8)}"
         probe.mkdir()
         with contextlib.suppress(FileNotFoundError):
@@ -147,11 +146,11 @@ def _check_present(path: Path, overwrite: bool) -> None:
         got, needs = "a file or link of that name", "a folder that does not exist yet"
         raise StoreError(where, got, needs, _WHY_NEW, _TRY_OTHER)
     if not overwrite:
-        got, needs = "a folder that exists", "one that does not exist yet"
+        got, needs = "a folder that exists", "a folder that does not exist yet"
         raise StoreError(where, got, needs, _WHY_NEW, _TRY_NEW)
     here = Path.cwd()
     if path == here or path in here.parents:
-        got, needs = "the current folder, or one that holds it", "a folder of its own"
+        got, needs = "the current folder, or one that contains it", "a folder for the result alone"
         raise StoreError(where, got, needs, _WHY_NEW, _TRY_OTHER)
     if not any(path.iterdir()):
         return
@@ -162,9 +161,9 @@ def _check_present(path: Path, overwrite: bool) -> None:
     if foreign := foreign_files(path):
         more = f" and {len(foreign) - _MOST_NAMED} more" if len(foreign) > _MOST_NAMED else ""
         got = f"a saved run with files of yours in it: {', '.join(foreign[:_MOST_NAMED])}{more}"
-        why = "--overwrite removes the whole folder, and would remove them too."
-        try_ = "move them elsewhere, or give another folder with --out."
-        raise StoreError(where, got, "a folder with a saved run alone", why, try_)
+        why = "--overwrite removes the whole folder, and would remove your files too."
+        try_ = "move your files elsewhere, or give another folder with --out."
+        raise StoreError(where, got, "a folder that contains only a saved run", why, try_)
 
 
 # ---- writing and replacing
@@ -174,7 +173,7 @@ def _check_present(path: Path, overwrite: bool) -> None:
 def staged(target: Path | Claim, *, overwrite: bool = False) -> Iterator[Path]:
     """Yield a temporary folder, which is renamed to the target at the end.
 
-    After an error it is removed, and the target is unchanged.
+    After an error the temporary folder is removed, and the target is unchanged.
 
     Parameters
     ----------
@@ -183,7 +182,7 @@ def staged(target: Path | Claim, *, overwrite: bool = False) -> Iterator[Path]:
 
     Raises
     ------
-    StoreError : if it cannot be written, or exists and must not be replaced.
+    StoreError : if the target cannot be written, or exists and must not be replaced.
 
     Verified by: tests/unit/io/test_staging.py::test_folder_appears_complete_or_not_at_all
     """
@@ -201,7 +200,7 @@ def staged(target: Path | Claim, *, overwrite: bool = False) -> Iterator[Path]:
             for place, _, names in os.walk(folder):
                 for name in ("", *names):
                     flush(Path(place, name))
-            # again: the target may have changed during the run
+            # checked again, because the target may have changed during the run
             _check_present(path, target.overwrite)
             put_in_place(folder, path)
         finally:
@@ -231,7 +230,7 @@ def put_in_place(folder: Path, path: Path) -> None:
 
 
 def whereabouts(path: Path) -> Path:
-    """Return the place of the result `path`; a kill may have left it between two renames."""
+    """Return the present path of the result `path`, which a killed process may have renamed."""
     if not os.path.lexists(path) and path.name:
         with contextlib.suppress(OSError):
             asides = path.parent.glob(glob.escape(f".{path.name}.old-") + "?" * 8)

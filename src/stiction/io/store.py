@@ -1,9 +1,9 @@
-"""Saved runs: a folder that is written atomically, and loaded as a `Run`.
+"""Saving a run to a folder and loading it: `Run.save`, `stiction run` and `stiction.load`.
 
-`summary.json` has status, final state, energies, determinism, audit, quantities and cost;
-`events.csv` the events; `run.nc` the trajectory and the ledger; `scenario.toml` the scenario, which
-reproduces the run; `figures/` the figures; `snapshots.vtkhdf` deformed bodies for ParaView.
-`summary.json` has the digests of all files except figures.
+The folder is written atomically. Its files are `summary.json` (status, final state, energies,
+determinism, audit, quantities and cost), `events.csv` (events), `run.nc` (trajectory and ledger),
+`scenario.toml` (the scenario, which reproduces the run), `snapshots.vtkhdf` (deformed bodies for
+ParaView) and `figures/`. `summary.json` has the digests of all files except figures.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class FiguresError(StoreError):
 
 
 class DrawingInterrupted(KeyboardInterrupt):
-    """Ctrl-C interrupted the figures of a run, which is saved in the folder, the argument."""
+    """Ctrl-C interrupted the drawing of figures; the argument is the folder of the saved run."""
 
 
 def save(
@@ -68,17 +68,17 @@ def save(
     Parameters
     ----------
     run : the run
-    path : a folder that does not exist yet, or the claim to one
+    path : a folder that does not exist yet, or the lock (`Claim`) on such a folder
     overwrite : replace an existing result; a claim has its own flag
     scenario : TOML text of the scenario; derived from the run if None
-    draw : writes figures into a folder. If it fails the run is saved without figures, and the
-        error is raised.
+    draw : function that writes figures into a folder. If it fails, the run is saved without
+        figures, and the error is raised
 
     Raises
     ------
     StoreError : if the folder exists or cannot be written.
-    FiguresError : if the disk had no room for the figures; the numbers are saved.
-    DrawingInterrupted : if Ctrl-C ended the drawing; the numbers are saved.
+    FiguresError : if the figures could not be written; the run is saved.
+    DrawingInterrupted : if Ctrl-C interrupted the drawing; the run is saved.
 
     Verified by: tests/unit/io/test_store.py::test_round_trip
     """
@@ -114,7 +114,7 @@ def _beside(claim: Claim) -> Iterator[Claim]:
                 yield beside
                 return
     got, needs = "other results under every such name", f"a folder such as {claim.path.name}.failed"
-    why = "a failed run does not replace a valid one."
+    why = "a failed run does not replace a valid one, and is saved beside it."
     raise StoreError(str(claim.path), got, needs, why, "remove results that you do not need.")
 
 
@@ -134,14 +134,14 @@ def _write(
         if has_snapshots(run):
             write_vtkhdf(run, folder / SNAPSHOTS)
             names.append(SNAPSHOTS)
-        # the digest of the content as it is loaded from the text
+        # the digest is that of the content as `load` reads it from the text
         text = _json(sealed(json.loads(_json(summary)), folder, names))
         (folder / SUMMARY).write_text(text + "\n", encoding="utf-8")
         try:
             if draw is not None:
                 draw(folder / FIGURES)
         except BaseException as error:  # noqa: BLE001 - raised when the numbers are saved
-            # an error of drawing, Ctrl-C included, must not lose the run
+            # an error in drawing, or Ctrl-C, must not lose the run
             undrawn = error
             shutil.rmtree(folder / FIGURES, ignore_errors=True)
     if isinstance(undrawn, OSError):
@@ -155,26 +155,27 @@ def _write(
 def _undrawn(path: Path, error: OSError) -> FiguresError:
     cause = error.__cause__ if isinstance(error.__cause__, OSError) else error
     got = f"no figures ({cause.strerror or cause})".partition("\n")[0]
-    why = "the run is saved, and complete."
-    try_ = f"make room, then draw them: stiction plot {shlex.quote(str(path))}."
+    why = "the figures could not be written; the run itself is saved and complete."
+    try_ = f"free space on the disk, then run stiction plot {shlex.quote(str(path))}."
     return FiguresError(explain(str(path), got, "a folder that can be written", why, try_))
 
 
 def load(path: str | Path, *, unverified: bool = False) -> Run:
     """Return the run that was saved in the folder `path`.
 
-    The digests of its files are compared before anything is read. `system` and `method` are built
-    from its scenario.toml; they are None if it names an object that only Python can hold.
+    The digests of the files are checked before a file is read. `system` and `method` are built from
+    `scenario.toml`; they are None if that file names an object that only Python can hold.
 
     Parameters
     ----------
     path : the folder
-    unverified : read files that were changed after they were saved, as far as possible;
-        the field `unverified` of the run names them
+    unverified : whether files that were changed after they were saved are read, as far as possible;
+        the field `unverified` of the run names these files
 
     Raises
     ------
-    StoreError : if there is no saved run, or a file of it is missing, damaged or was changed.
+    StoreError : if the folder has no saved run, or a file of the run is missing, damaged or was
+        changed.
 
     Verified by: tests/unit/io/test_store.py::test_round_trip
     """
@@ -190,14 +191,14 @@ def load(path: str | Path, *, unverified: bool = False) -> Run:
             if _stamp(folder) == before:
                 return run
     got = "a run that was replaced repeatedly while it was read"
-    why = "its files must be those of one run."
+    why = "all files must belong to the same run."
     raise StoreError(
         str(path), got, "a saved run that does not change", why, "wait, and try again."
     )
 
 
 def _stamp(folder: Path) -> tuple[int, ...]:
-    """Return values that change if the run is replaced."""
+    """Return inode, time and size of the summary, which change if the run is replaced."""
     try:
         status = (folder / SUMMARY).stat()
     except (OSError, ValueError):
@@ -292,7 +293,7 @@ def _run_of(
 
 
 def _objects(folder: Path) -> tuple[object | None, object | None, str]:
-    """Return the system and method of a saved run; if they cannot be read, their text."""
+    """Return system, method and "" for a saved run; or None, None and the text of its scenario."""
     path = folder / _SCENARIO
     if not regular(path):
         return None, None, ""
@@ -351,7 +352,7 @@ def _summary(run: Run) -> dict[str, object]:
 
 
 def _details(run: Run) -> dict[str, object]:
-    """Return data without a key in summary.json."""
+    """Return the data that `summary.json` does not hold; `run.nc` stores them."""
     return {
         "reason": run.reason,
         "citations": list(run.citations),
@@ -381,12 +382,12 @@ def _determinism(summary: Mapping[str, Any], details: Mapping[str, Any]) -> Dete
 
 
 def _margin(margin: float) -> dict[str, float]:
-    """Return the smallest margin under its name; nothing if it is infinite."""
+    """Return {"margin": margin}; an empty dictionary if it is infinite."""
     return {"margin": margin} if math.isfinite(margin) else {}
 
 
 def _number_or_array(saved: object) -> Any:
-    """Return a final state, a number or an array; None means values that are not finite."""
+    """Return a saved final state as a number or an array; entries of None become NaN."""
     values = np.array(saved, dtype=np.float64)
     return values if values.ndim else float(values)
 

@@ -1,4 +1,4 @@
-"""The schema of summary.json, as types."""
+"""The schema of `summary.json`, as types that msgspec checks when a saved run is loaded."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class _Summary(msgspec.Struct):
 
 
 def check_summary(summary: object) -> None:
-    """Raise ValueError if summary.json has another type than this package writes.
+    """Raise ValueError if the content of summary.json does not have the schema.
 
     Verified by: tests/unit/io/test_store.py::test_changed_summaries_are_refused
     """

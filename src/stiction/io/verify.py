@@ -1,7 +1,8 @@
-"""Verification of saved runs and fits by their digests, before any file is opened.
+"""Verification of saved runs and fits: the digests of their files are compared with the files.
 
-Files are not trusted: invalid text or JSON, deep nesting and large sizes count as damage. HDF5
-files are hashed and not opened, because a damaged one can block its reader.
+`stiction verify` and `load` use it. Files are not trusted: invalid text or JSON, deep nesting and
+excessive sizes count as damage. HDF5 files are hashed and not opened, because the HDF5 library may
+hang on a damaged file.
 """
 
 from __future__ import annotations
@@ -35,11 +36,11 @@ class Verdict:
 
     Parameters
     ----------
-    folder : of the run
+    folder : folder of the run or fit
     summary : content of `summary.json` or `fit.json`; None if it cannot be read
-    wrong : the faults of files that differ from the saved ones, by name
+    wrong : {name: fault} of the files that differ from the saved ones
     sealed : whether the run has digests
-    size : of the checked files [bytes]
+    size : total size of the checked files [bytes]
     """
 
     folder: Path
@@ -50,24 +51,24 @@ class Verdict:
 
     @property
     def code(self) -> int:
-        """The exit code: valid, damaged or unverified."""
+        """The exit code of `stiction verify`: VALID, DAMAGED or UNVERIFIED."""
         return DAMAGED if self.wrong else VALID if self.sealed else UNVERIFIED
 
     @property
     def suspect(self) -> dict[str, str]:
-        """The wrong files that affect loaded numbers."""
+        """The files of `wrong` on which the loaded numbers depend."""
         absent = (SNAPSHOTS, _MISSING)
         return {name: what for name, what in self.wrong.items() if (name, what) != absent}
 
     @property
     def doubt(self) -> str:
-        """Why the files are not verified, in a line; "" if they are."""
+        """Why the files are not verified, in one line; "" if they are."""
         if self.suspect:
             return ", ".join(f"{name} {what}" for name, what in self.suspect.items())
         return "" if self.sealed else _NO_DIGESTS
 
     def __str__(self) -> str:
-        """Return the line of `stiction verify`, one more for each wrong file."""
+        """Return the lines of `stiction verify`: one, or one for each wrong file."""
         count = len(self.summary[FILES]) + 1 if self.summary and self.sealed else 0
         if self.code == VALID:
             return f"valid        {_shown(self.folder)}  {count} files, {_bytes(self.size)}"
@@ -80,15 +81,16 @@ class Verdict:
 
 
 def examine(folder: Path, key_file: str = SUMMARY) -> Verdict:
-    """Verify the digests of the run in `folder`; damage is no error here.
+    """Verify the digests of the run or fit in `folder`; the verdict reports damage.
 
     Parameters
     ----------
-    key_file : with the digests: SUMMARY of a run, FIT of a fit
+    folder : folder of the run or fit
+    key_file : name of the file with the digests: SUMMARY for a run, FIT for a fit
 
     Raises
     ------
-    StoreError : if there is no such file.
+    StoreError : if the folder has no such file.
 
     Verified by: tests/unit/io/test_digests.py::test_every_damage_is_reported
     """
@@ -105,7 +107,7 @@ def examine(folder: Path, key_file: str = SUMMARY) -> Verdict:
         summary = json.loads((folder / key_file).read_text("utf-8"))
         if not isinstance(summary, dict):
             raise ValueError("no table")
-        # either key shows that there were digests: a missing one is damage
+        # if one of the two keys is present, the file had both: a missing one is damage
         has_digests = DIGEST in summary or FILES in summary
         if has_digests and summary.get(DIGEST) != digest_of(summary):
             wrong[key_file] = _CHANGED
@@ -139,7 +141,7 @@ _CHANGED = "was changed after it was saved"
 
 
 def _similar_folders(folder: Path) -> str:
-    """Return a question for a folder of a similar name."""
+    """Return a question that names a saved run of a similar name; "" if there is none."""
     with contextlib.suppress(OSError):
         near = [str(path) for path in sorted(folder.parent.iterdir()) if (path / SUMMARY).is_file()]
         asked = nearest(str(folder), near) if near and not folder.is_dir() else ""
@@ -155,22 +157,22 @@ def refusal(verdict: Verdict) -> StoreError:
     names = list(verdict.suspect)
     where = ", ".join(str(verdict.folder / name) for name in names)
     got = verdict.doubt
-    why = "a damaged file can contain plausible wrong numbers, so it is not read."
-    try_ = "restore it from a backup, or run it again."
+    why = "a damaged file can contain plausible but wrong numbers, so it is not read."
+    try_ = "restore the files from a backup, or run the scenario again."
     if "scenario.toml" not in names:
         again = shlex.quote(str(verdict.folder / "scenario.toml"))
         try_ = (
-            f"restore it from a backup, or run it again: stiction run {again} --out another folder."
+            f"restore the files from a backup, or run: stiction run {again} --out another folder."
         )
     if verdict.summary is not None:
-        try_ += " If you changed it yourself, --unverified (load(..., unverified=True)) reads it."
+        try_ += " If you changed them yourself, --unverified (load(..., unverified=True)) reads it."
     return StoreError(where, got, "the files of a run as they were saved", why, try_)
 
 
 def examined(path: str | Path) -> Iterator[tuple[str, Path, Verdict | StoreError]]:
-    """Yield kind, folder and verdict of every run and fit in or below a folder.
+    """Yield kind ("run" or "fit"), folder and verdict of every run and fit in or below a folder.
 
-    In place of a verdict there may be the error that there is no result.
+    If the folder has no result, an error takes the place of the verdict.
 
     Verified by: tests/scenarios/test_verify.py::test_exit_codes
     """
@@ -189,12 +191,12 @@ def examined(path: str | Path) -> Iterator[tuple[str, Path, Verdict | StoreError
 
 
 def _short(error: BaseException) -> str:
-    text = getattr(error, "strerror", None) or str(error) or "no more is known"
+    text = getattr(error, "strerror", None) or str(error) or "without a message"
     return f"{type(error).__name__}: {text}".splitlines()[0][:100]
 
 
 def _shown(path: Path) -> str:
-    """Return a path on one line, whatever is in its name: one line for each run."""
+    """Return a path as text without line breaks, so that each run takes one line."""
     return str(path) if str(path).isprintable() else ascii(str(path))
 
 

@@ -1,6 +1,7 @@
-"""Snapshots of deformed bodies or lines as one VTKHDF file, which ParaView opens with its time.
+"""Snapshots of deformed bodies or rods as one VTKHDF file, which ParaView shows as a time series.
 
-The cells are written once, points and point data for every step.
+The file holds an unstructured grid. Its cells are written once, its points and point data for every
+saved time. `stiction.io.store` writes it beside the other files of a run.
 """
 
 from __future__ import annotations
@@ -23,21 +24,22 @@ _BODY_VARIABLES = {
     "drawn_cell": ("cell", "corner"),
 }
 _LINE_VARIABLES = {"position": ("time", "node", "axis"), "nodes_of_element": ("element", "side")}
-# corners: number of line, triangle and quadrilateral in VTK
+# {number of corners: cell type in VTK} of line, triangle and quadrilateral
 _TYPES = {2: 3, 3: 5, 4: 9}
 _VERSION = (2, 0)
 
 
 @dataclass(frozen=True, eq=False)
 class _Grid:
-    """Points and cells, their data arrays, and the times.
+    """An unstructured grid at s times, with its point data and cell data.
 
     Parameters
     ----------
-    times : (s,)
-    places : (s, points, axes)
-    cells : (cells, corners) points, from 0
-    point, cell : arrays by name, (s, members, ...) if they change and (members, ...) if not
+    times : (s,) saved times
+    places : (s, points, axes) positions of the points [m]
+    cells : (cells, corners) indices of points, from 0
+    point, cell : point data and cell data by name: (s, points or cells, ...) if they change with
+        time, and (points or cells, ...) if they are constant
     """
 
     times: npt.NDArray[np.float64]
@@ -63,17 +65,18 @@ def _has(run: Run, needed: dict[str, tuple[str, ...]]) -> bool:
 
 
 def write_vtkhdf(run: Run, path: Path) -> None:
-    """Write the snapshots of `run` to `path`, an unstructured grid that changes in time.
+    """Write the snapshots of `run` to `path`, as an unstructured grid that changes in time.
 
-    Of bodies, point data are every variable of the drawn points, such as the stresses, and the
-    displacement since the first snapshot; cell data are the number of the body. Of lines, point
-    data are every variable of the nodes and the displacement, cell data those of the elements.
-    Places and displacements have three components, the last one zero in the plane.
+    For deformable bodies, the point data are all variables of the drawn points, such as stresses,
+    and the displacement since the first snapshot; the cell data are the number of the body. For
+    rods and strings, the point data are all variables of the nodes and the displacement, and the
+    cell data are the variables of the elements. Positions and displacements have three components;
+    the third one is zero for a plane problem.
 
     Parameters
     ----------
-    run : with the variables snapshot_time, drawn_position and drawn_cell, or with position and
-        nodes_of_element
+    run : a run with the variables snapshot_time, drawn_position and drawn_cell (bodies), or with
+        position and nodes_of_element (lines)
     path : the file
 
     Notes
@@ -135,13 +138,13 @@ def _lines(run: Run) -> _Grid:
         }
 
     places = np.asarray(run.variables["position"].values, dtype=np.float64)
-    # numbers of nodes begin with 1
+    # nodes are numbered from 1 in a run, and from 0 in VTK
     cells = np.asarray(run.variables["nodes_of_element"].values, dtype=np.int64) - 1
     return _Grid(np.asarray(run.time), places, cells, arrays_of("node"), arrays_of("element"))
 
 
 def _put(group: Any, name: str, values: npt.NDArray[Any], moving: tuple[int, ...]) -> None:
-    """Write an array that changes with the step (as vectors if it has axes), or a constant one."""
+    """Write an array that changes with time (as vectors if it has axes), or a constant array."""
     if values.shape[:2] != moving:
         group.create_dataset(name, data=values)
     elif values.ndim == 3 and values.shape[2] <= 3:
@@ -156,7 +159,7 @@ def _put_vectors(
     values: npt.NDArray[np.float64],
     since: npt.NDArray[np.float64] | None = None,
 ) -> None:
-    """Write (s, p, d) vectors as (s p, 3), a step at a time, to save memory."""
+    """Write vectors (s, p, d) as an array (s p, 3); one step at a time saves memory."""
     steps, points, axes = values.shape
     stored = group.create_dataset(name, (steps * points, 3), dtype="f8")
     vectors = np.zeros((points, 3))
@@ -166,7 +169,7 @@ def _put_vectors(
 
 
 def _put_steps(root: Any, grid: _Grid) -> None:
-    """Write the offsets of the data of each step; cells and constant data have offset zero."""
+    """Write where the data of each step begin; cells and constant data have the offset zero."""
     count, points = grid.places.shape[:2]
     each, still = np.arange(count, dtype=np.int64), np.zeros(count, dtype=np.int64)
     steps = root.create_group("Steps")

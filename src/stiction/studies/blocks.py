@@ -1,7 +1,8 @@
-"""Blocks of members: whole chunks in one call of compiled code, where a method supports it.
+"""Solution of a whole chunk of a study in one call of compiled code, if the method supports it.
 
-`Method.blocks` returns a `core.block.Solve`, or None where members are solved one by one. Members
-of a block that are not valid are repeated as single runs, whose status and audit give the reason.
+`Method.blocks` returns a function that solves many members at once (`core.block.Solve`), or None if
+members must be solved one by one. Members without a valid result are solved again as single runs,
+whose status and audit give the reason.
 """
 
 from __future__ import annotations
@@ -29,12 +30,12 @@ __all__ = ["Filling", "block_of"]
 Array = npt.NDArray[Any]
 
 Filling = Callable[[Sequence[Array], dict[str, Array]], npt.NDArray[np.bool_]]
-"""Takes (m,) swept values of each field and the arrays of the members, fills the entries of valid
-members, and returns (m,) which they are."""
+"""A function of the swept values (m,) of each field and of the arrays of the members. It fills the
+entries of valid members, and returns (m,) which members are valid."""
 
 
 def block_of(job: Job) -> Filling | None:
-    """Return the function that fills the arrays of a chunk; None for members solved singly.
+    """Return the function that fills the arrays of a chunk; None if members are solved singly.
 
     Verified by: tests/unit/studies/test_blocks.py::test_the_same_as_one_by_one
     """
@@ -58,7 +59,7 @@ def block_of(job: Job) -> Filling | None:
     paths = [p.steps[1:] for p in job.places]
     inner = sorted({name for _, name in names.values()} - set(STANDARD))
     solve: Solve | None = None
-    # an invalid model raises its error in the single runs
+    # an error of the model is raised again, and reported, in the single runs
     with contextlib.suppress(ModelError):
         solve = method.blocks(system, Request(*scenario.t_span, save), paths, inner)
     if solve is None:
@@ -82,10 +83,10 @@ def block_of(job: Job) -> Filling | None:
 
 
 def _saved_at(scenario: Scenario) -> Array | None:
-    """Return the saved times; None where blocks of the system do not support them."""
+    """Return the saved times; None if blocks of the system do not support them."""
     few = getattr(scenario.system, "fewest_saves", None)
     if few is None:
-        # results depend on these times: take those of a single run
+        # results depend on the saved times, which must be those of a single run
         return saved_times(scenario.save, *scenario.t_span, scenario.system.state_size)
     save = np.array(scenario.t_span)
     return save if scenario.save is None and few == save.size else None
@@ -124,7 +125,7 @@ def _always(block: Block) -> dict[str, Array]:
 
 
 def _fill(entries: Array, values: Array, done: npt.NDArray[np.bool_]) -> None:
-    """Copy results into entries of another shape: pad with NaN, truncate the excess."""
+    """Copy results into entries of another shape; pad with NaN, or drop excess values."""
     if entries.ndim != values.ndim:
         return
     pairs = zip(entries.shape[1:], values.shape[1:], strict=True)

@@ -1,4 +1,4 @@
-"""The command `stiction sweep`, and `show` and `plot` for the folder of a study."""
+"""The command `stiction sweep`, and the commands `show` and `plot` for the folder of a study."""
 
 from __future__ import annotations
 
@@ -48,7 +48,8 @@ def sweep_file(
 ) -> int:
     """Solve a study that a file describes; return the exit code.
 
-    0 all members are done; 1 none of them was solved. The summary reports members that fail.
+    The code is 1 if all members are done and none was solved, else 0. The summary reports members
+    that fail.
 
     Verified by: tests/scenarios/test_sweep.py::test_a_sweep_from_the_command_line
     """
@@ -61,7 +62,7 @@ def sweep_file(
         interrupts.check()
         bar(progress.done / max(progress.members, 1), str(progress))
         if not sys.stderr.isatty() and time.monotonic() - last >= _EVERY_S:
-            # the log of a job
+            # without a terminal, as in a batch job, progress is written as lines of a log
             last = time.monotonic()
             sys.stderr.write(f"{progress}\n")
             sys.stderr.flush()
@@ -91,7 +92,7 @@ def sweep_file(
 def _shard(text: str) -> tuple[int, int]:
     match = re.fullmatch(r"(\d{1,6})/(\d{1,6})", text)
     if match is None or not 1 <= int(match[1]) <= int(match[2]):
-        needs, why = "i/n, with i from 1 to n", "it is one of n parts of the work."
+        needs, why = "i/n, with i from 1 to n", "a shard is one of n parts of the members."
         raise ScenarioError("--shard", repr(text), needs, why, "for example 1/8.")
     return int(match[1]), int(match[2])
 
@@ -99,7 +100,7 @@ def _shard(text: str) -> tuple[int, int]:
 def show_study(
     folder: str, put: Callable[[Any], None], *, json: bool = False, quiet: bool = False
 ) -> None:
-    """Print the one-screen summary of the study in a folder, as JSON, or its title and size."""
+    """Print the summary of the study in a folder: one screen, JSON, or one line."""
     study = Study(folder)
     if json:
         put(table_of(study))

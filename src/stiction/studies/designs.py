@@ -1,4 +1,8 @@
-"""Designs of experiments: grids, pairs, Latin hypercubes, Sobol sequences, Saltelli samples."""
+"""Designs of experiments: how the values of the swept fields are combined to members of a study.
+
+There are full grids, pairs, Latin hypercubes, Sobol sequences, and the samples of Saltelli for
+Sobol's sensitivity indices.
+"""
 
 from __future__ import annotations
 
@@ -24,13 +28,13 @@ _BYTES_OF_MEMBER = 100.0
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Range(Record):
-    """Values between two ends: evenly spaced if `count` is given, else the side of a box.
+    """The range of a field: `count` evenly spaced values, or the interval that a design samples.
 
     Parameters
     ----------
-    low, high : the ends
-    count : number of values; None for a side of the box that a design samples
-    log : evenly spaced in the logarithm
+    low, high : ends of the range, in the unit of the field
+    count : number of values; None for an interval that a design such as `LatinHypercube` samples
+    log : whether values are evenly spaced in the logarithm
 
     Verified by: tests/unit/studies/test_designs.py::test_ranges_are_spread
     """
@@ -41,15 +45,15 @@ class Range(Record):
     log: bool = False
 
     def __post_init__(self) -> None:
-        why, try_ = "it is the end of a range.", "for example Range(0.1, 0.5, 21)."
+        why, try_ = "it is an end of the range.", "for example Range(0.1, 0.5, 21)."
         rule = "positive" if self.log else "finite"
         for name in ("low", "high"):
             value = number(f"Range.{name}", getattr(self, name), rule=rule, why=why, try_=try_)
             object.__setattr__(self, name, value)
         if self.count is not None:
-            each, why = _BYTES_OF_MEMBER, "it counts values."
+            each, why = _BYTES_OF_MEMBER, "it is the number of values."
             whole("Range.count", self.count, least=1, each=each, why=why, try_=try_)
-            why = "it is the end of a range."
+            why = "it is an end of the range."
         if not self.low < self.high and self.count != 1:
             got, needs = f"{self.high!r}", f"more than low = {self.low!r}"
             raise ScenarioError("Range.high", got, needs, why, try_)
@@ -59,7 +63,7 @@ class Range(Record):
         """(count,) the values, ends included."""
         if self.count is None:
             got, needs = "a Range without a count", "a count"
-            why = "this design takes given values."
+            why = "this design combines given values, and does not sample an interval."
             try_ = "Range(low, high, count), or a design that samples, such as LatinHypercube."
             raise ScenarioError("fields", got, needs, why, try_)
         if self.log:
@@ -67,7 +71,7 @@ class Range(Record):
         return np.linspace(self.low, self.high, self.count)
 
     def within(self, fraction: Floats) -> Floats:
-        """Interpolate between `low` and `high` at fractions in [0, 1]."""
+        """Return the values at fractions in [0, 1] of the range."""
         if self.log:
             return np.asarray(self.low * (self.high / self.low) ** fraction)
         return np.asarray(self.low + (self.high - self.low) * fraction)
@@ -85,7 +89,7 @@ class Design(Record, abc.ABC):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Grid(Design):
-    """Every value of each field with every value of the others.
+    """The full grid: every value of each field is combined with every value of the others.
 
     Verified by: tests/unit/studies/test_designs.py::test_grids_hold_every_combination
 
@@ -98,7 +102,7 @@ class Grid(Design):
     """
 
     def columns(self, fields: Mapping[str, object]) -> dict[str, Column]:
-        """Return the product; the last field changes fastest."""
+        """Return the members of the grid; the last field changes fastest."""
         lists = {path: _values(path, given) for path, given in fields.items()}
         count = math.prod(len(v) for v in lists.values())
         fits("fields", count, _BYTES_OF_MEMBER, "take fewer values of each field.")
@@ -109,7 +113,7 @@ class Grid(Design):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Paired(Design):
-    """The first value of each field together, then the second of each, and so on.
+    """Pairs: the first member has the first value of each field, the second one the second, ...
 
     Verified by: tests/unit/studies/test_designs.py::test_pairs_go_together
 
@@ -122,13 +126,14 @@ class Paired(Design):
     """
 
     def columns(self, fields: Mapping[str, object]) -> dict[str, Column]:
-        """Return the values as they stand."""
+        """Return the given values of each field."""
         lists = {path: _values(path, given) for path, given in fields.items()}
         sizes = {path: len(values) for path, values in lists.items()}
         if len(set(sizes.values())) > 1:
             got = ", ".join(f"{size} of {path}" for path, size in sizes.items())
-            needs, why = "as many values of each field", "the design Paired takes them together."
-            raise ScenarioError("fields", got, needs, why, "take Grid() for all pairs.")
+            needs = "the same number of values of each field"
+            why = "the design Paired combines the k-th values of all fields."
+            raise ScenarioError("fields", got, needs, why, "Grid() combines all values.")
         return lists
 
 
@@ -138,14 +143,14 @@ class _Sample(Design):
     seed: int = 1
 
     def __post_init__(self) -> None:
-        name, why = type(self).__name__, "it counts members."
+        name, why = type(self).__name__, "it is the number of members."
         whole(f"{name}.members", self.members, least=1, why=why, try_="for example 1024.")
         why = "the same seed repeats the sample."
         whole(f"{name}.seed", self.seed, least=0, most=MOST_SEED, why=why, try_="for example 1.")
         fits(f"{name}.members", self.members, _BYTES_OF_MEMBER, "take fewer members.")
 
     def columns(self, fields: Mapping[str, object]) -> dict[str, Column]:
-        """Return a sample of the box that the ranges span."""
+        """Return a sample of the box whose sides are the ranges of the fields."""
         for path, given in fields.items():
             if not isinstance(given, Range):
                 needs = "a Range, or {from = ..., to = ...} in a file"
@@ -163,12 +168,12 @@ class _Sample(Design):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LatinHypercube(_Sample):
-    """A sample of a box with one member in each of `members` equal slices of every side.
+    """Latin hypercube sample: one member in each of `members` equal slices of every range.
 
     Parameters
     ----------
-    members : their number
-    seed : of the random numbers
+    members : number of members
+    seed : seed of the random numbers
 
     Verified by: tests/unit/studies/test_designs.py::test_samples_fill_the_box
 
@@ -192,12 +197,12 @@ class LatinHypercube(_Sample):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Sobol(_Sample):
-    """The first members of a scrambled Sobol sequence in a box; more members continue it.
+    """The first points of a scrambled Sobol sequence; a study with more members continues it.
 
     Parameters
     ----------
-    members : their number; powers of two are the most uniform
-    seed : of the scrambling
+    members : number of members; powers of two give the most uniform samples
+    seed : seed of the scrambling
 
     Verified by: tests/unit/studies/test_designs.py::test_samples_fill_the_box
 
@@ -215,15 +220,16 @@ class Sobol(_Sample):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Saltelli(_Sample):
-    """Members from which Sobol's indices of sensitivity are computed.
+    """Saltelli's samples, from which Sobol's sensitivity indices are computed.
 
-    Two samples A and B of `members` each, and for each field A with the column of B: in all
-    `members` (fields + 2). Their order is A, B, AB of the first field, of the second, ...
+    A and B are two samples of `members` points each. For each field, a further sample AB is A with
+    the values of this field from B. The study has `members` (fields + 2) members in the order A, B,
+    AB of the first field, AB of the second field, ...
 
     Parameters
     ----------
-    members : size of A, a power of two
-    seed : of the scrambling
+    members : size of the sample A, a power of two
+    seed : seed of the scrambling
 
     Source: Saltelli et al., Comput. Phys. Commun. 181 (2010) 259.
     Verified by: tests/unit/studies/test_sensitivity.py::test_indices_of_a_known_function
@@ -234,7 +240,7 @@ class Saltelli(_Sample):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.members & (self.members - 1):
-            needs, why = "a power of two", "a Sobol sequence is balanced only then."
+            needs, why = "a power of two", "only such a part of a Sobol sequence is balanced."
             raise ScenarioError("Saltelli.members", self.members, needs, why, "take 256.")
 
     def _unit_sample(self, size: int) -> Floats:
@@ -254,21 +260,21 @@ def _sobol(size: int, members: int, seed: int) -> Floats:
     from scipy.stats import qmc
 
     with warnings.catch_warnings():
-        # other numbers than powers of two are allowed, and less uniform
+        # numbers that are not powers of two are allowed, and give less uniform samples
         warnings.simplefilter("ignore", UserWarning)
         sampler = qmc.Sobol(size, rng=np.random.default_rng(seed))
         return np.asarray(sampler.random(members))
 
 
 def columns(design: Design, fields: Mapping[str, object]) -> dict[str, Column]:
-    """Return {path: (members,) values} of a design over fields.
+    """Return {path: (members,) values} of a design for the swept fields.
 
     Raises
     ------
     ScenarioError : if there are no fields, or the design cannot use the values.
     """
     if not fields:
-        why, try_ = "a study is many runs.", 'for example {"law.mu": [0.1, 0.2]}.'
+        why, try_ = "a study varies at least one field.", 'for example {"law.mu": [0.1, 0.2]}.'
         raise ScenarioError("fields", "nothing", "at least one field", why, try_)
     return design.columns(fields)
 
@@ -287,7 +293,7 @@ def _values(path: str, given: object) -> Column:
     if isinstance(listed, range):
         listed = list(listed)
     if not isinstance(listed, Sequence) or isinstance(listed, str) or not len(listed):
-        needs, why = "a list of values, or a Range", "the members take one each."
+        needs, why = "a list of values, or a Range", "each member has one of the values."
         try_ = "for example [0.1, 0.2, 0.3]."
         raise ScenarioError(f"fields.{path}", _brief(given), needs, why, try_)
     plain = [v.tolist() if isinstance(v, np.generic) else v for v in listed]

@@ -1,7 +1,7 @@
-"""Engines that solve the chunks of a study: processes of this machine, or a Dask cluster.
+"""Engines that solve a study in parallel: processes of this machine, or a Dask cluster.
 
-The workers write their chunks to the store themselves; an engine yields the number of members and
-of invalid members of each chunk.
+A chunk is a group of members that one worker solves and stores. The workers write their chunks to
+the store themselves. An engine yields the numbers of members and of invalid members of each chunk.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _SETTERS = (
     "openblas_set_num_threads",
     "MKL_Set_Num_Threads",
 )
-# memory of a worker that it does not share with its parent, at least [bytes]
+# assumed least memory of a worker that it does not share with its parent [bytes]
 _LEAST_MEMORY = 150 << 20
 _POLL_S = 0.5
 
@@ -50,7 +50,7 @@ class _Orphan(Exception):
 
 
 def most_workers(wanted: int | None, chunks: int) -> int:
-    """Return the number of processes: as requested, or as cores and memory allow."""
+    """Return the number of processes: the requested one, or what cores and memory allow."""
     if wanted is not None:
         return max(1, min(wanted, chunks))
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
@@ -62,7 +62,7 @@ def most_workers(wanted: int | None, chunks: int) -> int:
 
 
 def _memory() -> tuple[int, int]:
-    """Return the free memory and that of this process [bytes]; 0 where unknown."""
+    """Return the free memory, and the memory of this process [bytes]; 0 if unknown."""
     try:
         text = Path("/proc/meminfo").read_text()
         free = int(re.search(r"MemAvailable:\s+(\d+)", text)[1]) << 10  # type: ignore[index]
@@ -91,11 +91,11 @@ def one_thread() -> None:
 
 
 def in_processes(job: Job, chunks: Sequence[int], workers: int) -> Iterator[tuple[int, Counts]]:
-    """Yield (chunk, counts) as chunks are done by processes of this machine.
+    """Solve chunks in processes of this machine; yield (chunk, counts) after each chunk.
 
-    The workers are forks of this process where the system has fork, with its compiled kernels. If a
-    worker dies, the members of its chunk are solved again, each in a process of its own; those
-    whose process dies again have the status "died".
+    On Linux the workers are forks of this process and have its compiled kernels. If a worker dies,
+    the members of its chunk are solved again, each in its own process. A member whose process dies
+    again has the status "died".
 
     Raises
     ------
@@ -151,7 +151,7 @@ class _Worker:
         """Send the next chunk, if there is one."""
         self.chunk = remaining.pop() if remaining else None
         if self.chunk is not None:
-            # a worker that is dead already is detected at its answer
+            # `answer` detects a worker that is dead already
             with contextlib.suppress(OSError):
                 self.pipe.send(self.chunk)
 
@@ -185,7 +185,7 @@ def _own_signals() -> Iterator[None]:
 
 
 def _work(job: Job, pipe: Connection, parent: int, kernels: Any) -> None:
-    """Solve chunks until the parent has no more, or has ended."""
+    """Solve chunks until the parent process sends no more, or has ended."""
     _initialise_worker(kernels)
 
     def check() -> None:
@@ -207,7 +207,7 @@ def _initialise_worker(kernels: Any) -> None:
 
 
 def _answer(function: Callable[..., Any], *arguments: Any) -> Any:
-    """Return the result of a function, or the message if the store cannot be written."""
+    """Return the result of a function; if the store cannot be written, the message of the error."""
     try:
         return function(*arguments)
     except StoreError as error:
@@ -215,7 +215,7 @@ def _answer(function: Callable[..., Any], *arguments: Any) -> Any:
 
 
 def _one_by_one(job: Job, chunk: int) -> Counts | str:
-    """Solve the members of a chunk whose worker died, each in a process of its own."""
+    """Solve the members of a chunk whose worker died, each in its own process."""
     begin, end = job.manifest.span(chunk)
     solved: dict[int, Any] = {}
     notes: list[Any] = []
@@ -249,12 +249,12 @@ def _work_alone(job: Job, pipe: Connection, parent: int, kernels: Any) -> None:
 def on_dask(
     job: Job, chunks: Sequence[int], workers: int, address: str | None
 ) -> Iterator[tuple[int, Counts]]:
-    """Yield (chunk, counts) as chunks are done by a Dask cluster that sees the same folder.
+    """Solve chunks on a Dask cluster that sees the same folder; yield (chunk, counts) after each.
 
     Parameters
     ----------
-    workers : of the local cluster, if no address is given
-    address : of a scheduler, such as tcp://host:8786; None starts a cluster of this machine
+    workers : number of workers of the local cluster, if no address is given
+    address : address of a scheduler, such as tcp://host:8786; None starts a cluster on this machine
 
     Raises
     ------
@@ -265,7 +265,7 @@ def on_dask(
     try:
         import distributed
     except ImportError as error:
-        needs, why = "the package distributed", "this engine is a Dask cluster."
+        needs, why = "the package distributed", "this engine uses a Dask cluster."
         try_ = 'pip install "stiction[cluster]"; or leave --engine out for processes.'
         raise StoreError("--engine dask", "no such package", needs, why, try_) from error
     with contextlib.ExitStack() as ended:
@@ -297,7 +297,7 @@ def on_dask(
 
 
 def _dask_answer(job: Job, chunk: int, future: Any) -> Any:
-    """Return the counts of a chunk; one whose workers were killed repeatedly is solved here."""
+    """Return the counts of a chunk; solve it here if its workers were killed repeatedly."""
     import distributed
 
     try:
@@ -311,12 +311,12 @@ def _on_worker(job: Job, chunk: int, kernels: Any) -> Any:
     use(kernels)
     if not Path(job.folder).is_dir():
         got, needs = "no such folder on a worker", "a folder that all machines see"
-        why, try_ = "the workers write their chunks there.", "give a shared one with --out."
+        why, try_ = "the workers write their chunks there.", "give a shared folder with --out."
         return explain(job.folder, got, needs, why, try_)
     return _answer(solve_chunk, job, chunk)
 
 
 def _cluster_lost(got: str) -> StoreError:
-    why = "complete chunks are saved; the others were not solved."
-    try_ = "start the cluster, and the same command again: it continues."
+    why = "complete chunks are saved, and the other chunks were not solved."
+    try_ = "start the cluster, and repeat the same command, which continues the study."
     return StoreError("--engine dask", got, "a Dask scheduler that answers", why, try_)

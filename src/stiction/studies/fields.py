@@ -1,6 +1,7 @@
-"""Fields of a scenario by path: `law.mu`, `load.rate`, `mass[2]`, `method.rtol`, `solve.t_end`.
+"""Access to the fields of a scenario by path, such as `law.mu`, `mass[2]` or `solve.t_end`.
 
-A path begins at the system, or with `system.`, `method.` or `solve.`. Indices of lists start at 0.
+Studies and fits use it to read and change fields. A path begins with a field of the system, or with
+`system.`, `method.` or `solve.`. Indices of lists start at 0.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ def place_of(scenario: Scenario, path: str) -> Place:
     Verified by: tests/unit/studies/test_fields.py::test_paths_lead_to_fields
     """
     if not _PATH.fullmatch(str(path)):
-        needs, why = "a dotted path of fields", "it names the swept field."
+        needs, why = "a dotted path of fields", "the path names the field to be varied."
         raise ScenarioError("fields", repr(path), needs, why, _EXAMPLE)
     words = [int(w[1:-1]) if w[0] == "[" else w for w in _STEP.findall(path)]
     if words[0] not in _ROOTS or len(words) == 1:
@@ -82,7 +83,7 @@ def current(scenario: Scenario, place: Place) -> Any:
 
 
 def unit_of(scenario: Scenario, place: Place) -> str:
-    """Return the unit of a field as its class declares it; "" for none.
+    """Return the unit of a field, from its class; "" if the class declares none.
 
     Verified by: tests/unit/studies/test_fields.py::test_units_are_those_of_the_fields
     """
@@ -115,7 +116,7 @@ def _documented_units(doc: str) -> dict[str, str]:
     for names, text in _DESCRIBED.findall(doc):
         several = [name.strip() for name in names.split(",")]
         units = _IN_BRACKETS.findall(text)
-        # one for each name in turn, or one for all
+        # the docstring gives one unit for each name, or one for all
         if units:
             each = units if len(units) == len(several) else units[:1] * len(several)
             documented.update(zip(several, each, strict=True))
@@ -123,7 +124,7 @@ def _documented_units(doc: str) -> dict[str, str]:
 
 
 def changed(scenario: Scenario, places: Sequence[Place], values: Sequence[object]) -> Scenario:
-    """Return the scenario with other values; each enclosing object is built once.
+    """Return the scenario with other values at some places; each enclosing object is built once.
 
     Raises
     ------
@@ -182,13 +183,13 @@ def _known(owner: object) -> list[str]:
 def _entry(path: str, values: Any, place: int, owner: str) -> Any:
     if not isinstance(values, list | tuple | np.ndarray):
         what = f"[{place}] of {owner}, which is {values!r}"
-        needs, why = "a list with that index", "this field is one value."
+        needs, why = "a list with that index", "this field holds one value."
         try_ = f"give {owner} as a list in the scenario, or sweep {owner} itself."
         raise ScenarioError(f"fields.{path}", what, needs, why, try_)
     if place >= len(values):
         needs = f"an index from 0 to {len(values) - 1}"
         why = f"{owner} has {len(values)} entries; indices start at 0."
-        raise ScenarioError(f"fields.{path}", place, needs, why, "take one of them.")
+        raise ScenarioError(f"fields.{path}", place, needs, why, "use an index in this range.")
     return values[place]
 
 

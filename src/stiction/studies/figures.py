@@ -1,4 +1,8 @@
-"""Figures of a study: heat maps, curves with bands, phase diagrams, event counts, distributions."""
+"""Figures of a study: a saved result over one or two swept fields, or its distribution.
+
+There are heat maps, curves with quantile bands, phase diagrams, maps of the number of events, and
+histograms. `Study.plot` returns them.
+"""
 
 from __future__ import annotations
 
@@ -65,7 +69,7 @@ class StudyFigures(Animated):
     def map(self, name: str | None = None) -> PaperFigure:
         """Return a heat map of a result over the first two swept fields.
 
-        Where several members belong to a cell, as with seeds, their mean is drawn.
+        If several members belong to a cell, as with seeds, the cell shows their mean.
         """
         return self._map(name or self._first(), many_colours())
 
@@ -76,8 +80,8 @@ class StudyFigures(Animated):
     def phase(self, name: str | None = None) -> PaperFigure:
         """Return a phase diagram: the values of a discrete result, or whether it exists.
 
-        The default is the status of the members if it differs; else whether the first saved
-        result exists.
+        The default result is the status, if it differs among the members; otherwise the diagram
+        shows whether the first saved result exists.
         """
         words, place = self._phases(name)
         figure = new_figure(COLUMN, 2.7)
@@ -94,7 +98,7 @@ class StudyFigures(Animated):
         return figure
 
     def curve(self, name: str | None = None) -> PaperFigure:
-        """Return a result over the first swept field: median and the band of 90 % of members."""
+        """Return median and 5 % to 95 % quantiles of a result over the first swept field."""
         name = name or self._first()
         path = self._numeric()[0]
         x, values = self._values(path), self._result(name)
@@ -147,7 +151,7 @@ class StudyFigures(Animated):
         return movie_of(self, swept[0], over, [*self._result_names(), "events"])
 
     def __getattr__(self, name: str) -> Any:
-        """Raise an error that lists the figures, for an unknown name."""
+        """Raise AttributeError for an unknown name; the message lists the figures."""
         if name.startswith("_"):
             raise AttributeError(name)
         raise AttributeError(_unknown(name))
@@ -155,7 +159,7 @@ class StudyFigures(Animated):
     # ---- data
 
     def _numeric(self) -> list[str]:
-        """Return the swept fields that hold numbers, those of more values first."""
+        """Return the swept fields that hold numbers; those with a single value come last."""
         table = self.study.table
         numeric = [p for p in self.study.fields if table[p].dtype.kind in "fiu"]
         sizes = {p: len(np.unique(table[p])) for p in numeric}
@@ -168,7 +172,7 @@ class StudyFigures(Animated):
         skip = (*self.study.fields, *STANDARD)
         variables = self.study.manifest.variables
         named = [n for n in variables if n not in skip and variables[n].dims[:1] != ("row",)]
-        # results that no member has come last
+        # results without a number in any member come last
         table = self.study.table
         return sorted(
             named, key=lambda n: (not np.isfinite(table[n]).any(), len(variables[n].shape))
@@ -180,7 +184,7 @@ class StudyFigures(Animated):
     def _result(self, name: str) -> Array:
         known = [*self._result_names(), *STANDARD]
         if name not in known:
-            needs, why = "one of " + ", ".join(known), "these were saved for each member."
+            needs, why = "one of " + ", ".join(known), "only these results were saved."
             raise ModelError("plot", repr(name), needs, why, nearest(name, known))
         values = np.asarray(self.study.table[name], dtype=np.float64)
         absent = self.study.table["status"] == ABSENT
@@ -188,7 +192,7 @@ class StudyFigures(Animated):
         return values
 
     def unit(self, name: str) -> str:
-        """Return the unit of a field or a result, "" for none."""
+        """Return the unit of a field or a result; "" if it is dimensionless."""
         unit = self.study.manifest.variables[name].unit
         return "" if unit == "1" else unit
 
@@ -196,15 +200,15 @@ class StudyFigures(Animated):
         """Return the coordinates of the members over one or two swept fields."""
         axes = self._numeric()[:2]
         if not axes:
-            needs, why = "a swept field that holds numbers", "it is drawn along an axis."
-            try_ = "draw the distribution."
-            raise ModelError("plot", "words alone", needs, why, try_)
+            needs, why = "a swept field that holds numbers", "an axis of the figure needs numbers."
+            try_ = "draw the figure `distribution`."
+            raise ModelError("plot", "swept fields without numbers", needs, why, try_)
         x = self._values(axes[0])
         y = self._values(axes[1]) if len(axes) > 1 else np.zeros_like(x)
         return x, y, axes
 
     def _phases(self, name: str | None) -> tuple[list[str], Array]:
-        """Return the labels of the phases and the phase of each member; -1 for none."""
+        """Return the labels of the phases, and the phase of each member; -1 if it is not solved."""
         status = self.study.table["status"]
         if name is None and len(np.unique(status[status != ABSENT])) > 1:
             codes = [int(c) for c in np.unique(status) if c != ABSENT]
@@ -226,7 +230,7 @@ class StudyFigures(Animated):
         x, y, axes = self._plane()
         values = self._result(name)
         values = values.reshape(len(values), -1)
-        # the largest entry of a result that is a list
+        # a result that is a list is drawn by its largest entry
         with np.errstate(all="ignore"):
             drawn = np.where(
                 np.isfinite(values).any(axis=1),
@@ -276,7 +280,7 @@ def _band(values: Array) -> tuple[float, float, float]:
 
 
 def _edges(values: Array) -> Array:
-    """Return the edges of cells around values."""
+    """Return the edges of the cells of a heat map around their centres `values`."""
     if len(values) == 1:
         half = 0.5 * (abs(values[0]) or 1.0)
         return np.array([values[0] - half, values[0] + half])
@@ -327,7 +331,8 @@ def write_study_figures(
                 figure.savefig(partial, format=format, dpi=dpi)
         except OSError as error:
             got, needs = error.strerror or str(error), "a folder that can be written"
-            why, try_ = "every figure is a file there.", "make room, or change permissions."
+            why = "figures are written to this folder."
+            try_ = "free space on the disk, or change permissions."
             raise StoreError(str(folder), got, needs, why, try_) from error
         paths.append(path)
     return paths

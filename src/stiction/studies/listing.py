@@ -1,4 +1,4 @@
-"""The studies that come with the package; knowing them imports nothing heavy."""
+"""The studies that come with the package: TOML files in the folder `ready`."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ _HERE = Path(__file__).resolve().parent / "ready"
 
 
 def ready() -> dict[str, Path]:
-    """Return the files of the ready studies by name."""
+    """Return {name: file} of the studies in the package."""
     return {path.stem: path for path in sorted(_HERE.glob("*.toml"))}
 
 
 def ready_entries() -> list[Entry]:
-    """Return the descriptions of the ready studies without building them."""
+    """Return the descriptions of the studies in the package without building them."""
     return [entry_of(path, "studies") for path in ready().values()]

@@ -1,4 +1,9 @@
-"""Solution of the members of a chunk: arrays of their results, and notes on invalid members."""
+"""Solution of the members of a study, chunk by chunk: what a worker process does.
+
+A member is one run with its own values of the swept fields; a chunk is a group of members that are
+stored together. The results are arrays over the members, and notes on members that failed, failed
+their audit or lost determinism.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +49,7 @@ __all__ = [
 Array = npt.NDArray[Any]
 
 _MOST_PROBES = 5
-# members of a timed block, and duration of a single run above which no block is timed [s]
+# number of members of a timed block; duration of a single run above which no block is timed [s]
 _TIMED, _SLOW_S = 32, 0.02
 _MOST_REASON = 300
 
@@ -55,13 +60,13 @@ class Job:
 
     Parameters
     ----------
-    folder : of the study
-    manifest : the manifest
-    scenario : whose fields are changed
-    places : of the swept fields
-    columns : of each batch, {path: (members,) values}
+    folder : folder of the study
+    manifest : description of the study; see `store.Manifest`
+    scenario : scenario whose fields are varied
+    places : places of the swept fields in the scenario
+    columns : for each batch of members, {path: (members,) values}
     reading : the results that are saved
-    n_times : saved times of each trajectory; 0 for none
+    n_times : number of saved times of each trajectory; 0 for no trajectories
     """
 
     folder: str
@@ -82,13 +87,15 @@ def solve_member(job: Job, values: Sequence[Any]) -> Run:
     scenario = changed(job.scenario, job.places, values)
     save: Any = job.n_times or scenario.save
     if save is None:
-        # save few times where the results do not depend on them
+        # if the results do not depend on the saved times, few are saved
         save = getattr(scenario.system, "fewest_saves", None)
     return scenario.solve(save=save, throw=False)
 
 
 def probe(job: Job) -> dict[str, Result]:
-    """Return the results of the first members that have them; this compiles the kernels.
+    """Solve up to five members and return their results: names, shapes and units for the store.
+
+    This compiles the kernels too.
 
     Raises
     ------
@@ -134,8 +141,10 @@ def variables_of(
 
     Parameters
     ----------
-    units : of the swept fields
-    unit : of time
+    results : results of a member
+    columns : swept values by path
+    units : units of the swept fields by path
+    unit : unit of time
     """
     variables = {}
     for path, values in columns.items():
@@ -154,7 +163,7 @@ def variables_of(
 
 
 def labels_of(values: Array) -> list[str]:
-    """Return the distinct values of a field without numbers, as text."""
+    """Return the distinct values, as text, of a field whose values are not numbers."""
     return list(dict.fromkeys(str(v) for v in values))
 
 
@@ -163,7 +172,7 @@ def solve_chunk(job: Job, chunk: int, check: Callable[[], object] | None = None)
 
     Parameters
     ----------
-    check : called before each member; raises an exception to stop
+    check : function that is called before each member; it raises an exception to stop
 
     Verified by: tests/unit/studies/test_sweep.py::test_same_as_single_runs
     """
@@ -180,17 +189,17 @@ def solve_chunk(job: Job, chunk: int, check: Callable[[], object] | None = None)
 
 
 def compile_block(job: Job) -> None:
-    """Solve one member in a block, if possible: forked workers then need not compile."""
+    """Solve one member in a block, if possible, so that forked workers need not compile."""
     if mode() == "compiled":
         _solve_block(job, len(job.columns) - 1, 0, 1, _empty(job, len(job.columns) - 1, 0, 1))
 
 
 def time_in_a_block(job: Job, alone: float) -> float | None:
-    """Return the processor time of a member in a block [s]; None if some are solved singly.
+    """Return the processor time of a member in a block [s]; None if some members are solved singly.
 
     Parameters
     ----------
-    alone : duration of a single run [s]; slow ones are not timed in a block
+    alone : duration of a single run [s]; slow runs are not timed in a block
 
     Verified by: tests/unit/studies/test_blocks.py::test_chunks_are_as_long_as_blocks_take
     """
@@ -208,7 +217,7 @@ def time_in_a_block(job: Job, alone: float) -> float | None:
 
 
 def _solve_block(job: Job, batch: int, begin: int, end: int, arrays: dict[str, Array]) -> list[int]:
-    """Solve members in one block if possible; return those that remain."""
+    """Solve members in one block if possible; return the members that remain to be solved."""
     fill, every = block_of(job), list(range(begin, end))
     if fill is None:
         return every
@@ -219,11 +228,12 @@ def _solve_block(job: Job, batch: int, begin: int, end: int, arrays: dict[str, A
 def store_after_death(
     job: Job, chunk: int, solved: Mapping[int, Mapping[str, Array]], notes: Sequence[Note]
 ) -> None:
-    """Store a chunk whose members were solved in a process each, after a worker died.
+    """Store a chunk whose worker died and whose members were then solved in separate processes.
 
     Parameters
     ----------
-    solved : {member of the batch: its arrays}; the processes of the others died
+    solved : {member of the batch: its arrays}; the processes of all other members died
+    notes : notes on the solved members
     """
     batch = job.manifest.batch_of(chunk)
     begin, end = job.manifest.span(chunk)
@@ -236,7 +246,7 @@ def store_after_death(
         else:
             arrays["status"][member - begin] = STATUSES.index("died")
             slot = chunk * job.manifest.chunk + member - begin
-            every.append(Note(slot, "failed", "died: the process that solved it came to an end"))
+            every.append(Note(slot, "failed", "died: the process that solved this member ended"))
     Store(job.folder).write_chunk(job.manifest, chunk, arrays, every)
 
 
@@ -258,7 +268,7 @@ def count_notes(notes: Sequence[Note]) -> dict[str, int]:
 
 
 def _empty(job: Job, batch: int, begin: int, end: int) -> dict[str, Array]:
-    """Return arrays for members of a batch that hold the swept values."""
+    """Return arrays for members of a batch with the swept values, and fill values elsewhere."""
     made: dict[str, Array] = {}
     for name, stored in job.manifest.variables.items():
         made[name] = np.full((end - begin, *stored.shape), stored.fill, stored.dtype)
@@ -319,7 +329,7 @@ def _solve_into(
 
 
 def _fill(entry: Array, values: Array) -> None:
-    """Copy an array into an entry of another shape: pad with NaN, truncate the excess."""
+    """Copy an array into an entry of another shape; pad with NaN, or drop excess values."""
     if entry.shape[1:] == values.shape:
         entry[0] = values
         return

@@ -1,4 +1,7 @@
-"""The movie of a study: frames are the values of one swept field, views show saved results."""
+"""The movie of a study: each frame shows saved results at one value of a swept field.
+
+`Study.animate` shows it in a notebook, or writes it as a page or a film.
+"""
 
 from __future__ import annotations
 
@@ -25,14 +28,14 @@ _MOST_POINTS = 400
 def movie_of(figures: StudyFigures, varied: str, over: str | None, names: list[str]) -> m.Movie:
     """Return the movie of a study; each frame is one value of a swept field.
 
-    Members with equal values, as with seeds, are shown by their median; a result that is a list by
-    its largest entry.
+    Members with equal values of the fields, as with seeds, are shown by their median. A result that
+    is a list is shown by its largest entry.
 
     Parameters
     ----------
     varied : the field that changes from frame to frame
-    over : the field along the axis; None for `varied`
-    names : saved results; the first become views
+    over : the field along the horizontal axis; None for `varied`
+    names : saved results; the first two become views
 
     Raises
     ------
@@ -50,7 +53,8 @@ def movie_of(figures: StudyFigures, varied: str, over: str | None, names: list[s
     if values.size < 2 or not results:
         got = "a study without a varied number"
         needs = "a swept number of two values or more, and a saved number"
-        why, try_ = "a frame is one value of a parameter.", "draw the distribution."
+        why = "each frame shows a saved number at one value of a swept field."
+        try_ = "draw the figure `distribution`."
         raise ModelError("animate", got, needs, why, try_)
     at = np.asarray(table[over], dtype=np.float64) if over else places
     views = [
@@ -61,12 +65,12 @@ def movie_of(figures: StudyFigures, varied: str, over: str | None, names: list[s
         m.Reading(name.replace("_", " "), figures.unit(name), _medians(numbers, places, values))
         for name, numbers in results.items()
     ]
-    # only results with a number in every frame
+    # readings show only results with a number in every frame
     complete = [r for r in readings if np.isfinite(r.values).all()][:4]
     return m.Movie(
         title=figures.study.title or "a study",
-        notes=f"{varied} slides through the {values.size} values that were run; "
-        f"grey: all members, {figures.study.members} of them"
+        notes=f"{varied} takes the {values.size} values of the study in turn; "
+        f"grey: all {figures.study.members} members"
         + (f"; blue: along {over} at the value shown" if over else ""),
         time=values,
         unit=figures.unit(varied),
@@ -79,7 +83,7 @@ def movie_of(figures: StudyFigures, varied: str, over: str | None, names: list[s
 
 
 def scalar(numbers: Floats) -> Floats:
-    """Return one number for each member: the largest of a list, NaN where there is none."""
+    """Return one number for each member: the largest finite one of a list; NaN without one."""
     flat = numbers.reshape(len(numbers), -1)
     with np.errstate(all="ignore"):
         most = np.max(np.where(np.isfinite(flat), flat, -np.inf), axis=1, initial=-np.inf)
@@ -98,7 +102,7 @@ def _view(
     slides: tuple[str, Floats, Floats],
     along: tuple[str | None, Floats],
 ) -> m.View:
-    """Return all members in grey, and those at the value shown in blue."""
+    """Return a view of all members in grey, and of those at the value of the frame in blue."""
     varied, places, values = slides
     over, at = along
     good = np.flatnonzero(np.isfinite(numbers))
@@ -112,7 +116,7 @@ def _view(
         shown = np.stack(curves)
     else:
         shown = np.column_stack([values, _medians(numbers, places, values)])[:, None]
-    # members without a number are placed below the view
+    # a missing number is drawn below the visible range
     low, high = _limits(at[good], numbers[good])
     hidden = ~np.isfinite(shown[..., 1])
     shown[..., 1] = np.where(hidden, low[1] - 10.0 * (high[1] - low[1]), shown[..., 1])

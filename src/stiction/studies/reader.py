@@ -1,11 +1,11 @@
-"""Studies in files: TOML to a `Sweep`.
+"""Reading of studies: a TOML file is converted to a `Sweep`.
 
 ::
 
     title = "Where a chain stops"
     scenario = "slip-wave"            # a built-in name, or a file; or [system], [method], [solve]
-    set = ["solve.t_end=20"]          # settings as of `stiction run --set`
-    keep = ["stop_time", "max(onset_force)"]
+    set = ["solve.t_end=20"]          # settings as in `stiction run --set`
+    results = ["stop_time", "max(onset_force)"]
     trajectories = 0
 
     [design]                          # default: a grid
@@ -49,11 +49,11 @@ _RANGE = ("from", "to", "count", "log")
 
 
 def read_study(source: str | Path) -> Sweep:
-    """Return the sweep behind the name of a ready study, a TOML file, or a TOML text.
+    """Return the sweep from the name of a built-in study, a TOML file, or a TOML text.
 
     Raises
     ------
-    ScenarioError : on anything unknown, missing or of a wrong type.
+    ScenarioError : if a key is unknown or missing, or a value has the wrong type.
 
     Verified by: tests/unit/studies/test_reader.py::test_files_become_sweeps
     """
@@ -63,16 +63,16 @@ def read_study(source: str | Path) -> Sweep:
     else:
         path = Path("study.toml") if text else Path(source)
         if path.suffix != ".toml":
-            needs = "the name of a ready study, or the path of a .toml file"
-            why = "a name without .toml is looked up among the ready studies."
+            needs = "the name of a built-in study, or the path of a .toml file"
+            why = "a name without .toml is looked up among the built-in studies."
             try_ = f"{nearest(str(source), ready())} `stiction list` shows all of them."
             if str(source) in built_in():
-                why = "this is a scenario: it has no fields to sweep."
+                why = "this is the name of a scenario, which has no table of swept fields."
                 try_ = f'write a file with scenario = "{source}" and [fields].'
             raise ScenarioError("study", repr(str(source)), needs, why, try_)
     table = parse(str(source), "study") if text else read_table(path)
     if "results" not in table and "keep" in table:
-        # the key of earlier files
+        # files of earlier versions have the key `keep`
         table["results"] = table.pop("keep")
     _known(table, _KEYS, "study")
     return Sweep(
@@ -91,21 +91,21 @@ def _scenario(table: Table, beside: Path) -> Any:
     changes = table.get("set", [])
     if not isinstance(changes, list) or not all(isinstance(c, str) for c in changes):
         needs, why = 'a list of settings, such as ["solve.t_end=20"]', "they change the scenario."
-        raise ScenarioError("set", repr(changes), needs, why, "put each in quotes.")
+        raise ScenarioError("set", repr(changes), needs, why, "put each setting in quotes.")
     if "scenario" not in table:
         if not inside:
             needs = "scenario = ..., or [system] and [solve]"
-            why, try_ = "the members are runs of it.", 'scenario = "slip-wave".'
+            why, try_ = "a study solves one scenario many times.", 'scenario = "slip-wave".'
             raise ScenarioError("study", "no scenario", needs, why, try_)
         return scenario_of(inside, changes)
     if inside:
         got = f"scenario and [{'], ['.join(inside)}]"
-        why, try_ = "one scenario is swept.", "change it by set = [...]."
+        why, try_ = "a study has one scenario.", "change the named scenario by set = [...]."
         raise ScenarioError("study", got, "one of the two", why, try_)
     name = table["scenario"]
     if not isinstance(name, str):
-        why = "the members are runs of it."
-        raise ScenarioError("scenario", repr(name), "a name or a file", why, "in quotes.")
+        why = "a study solves one scenario many times."
+        raise ScenarioError("scenario", repr(name), "a name or a file", why, "put it in quotes.")
     if name.endswith(".toml") and not Path(name).is_absolute():
         return read_scenario(beside / name, changes)
     return read_scenario(name, changes)
@@ -115,13 +115,13 @@ def _fields(table: Table) -> dict[str, Any]:
     given = table.get("fields")
     if not isinstance(given, Mapping) or not given:
         got, needs = repr(given) if given else "nothing", "a table [fields] of paths and values"
-        why, try_ = "it names the swept fields.", '"law.mu" = { from = 0.1, to = 0.4, count = 31 }'
+        why, try_ = "it names the varied fields.", '"law.mu" = { from = 0.1, to = 0.4, count = 31 }'
         raise ScenarioError("fields", got, needs, why, f"for example {try_}.")
     return dict(_flat(given, ""))
 
 
 def _flat(given: Mapping[str, Any], before: str) -> list[tuple[str, Any]]:
-    """Return (path, values): dotted keys of TOML are tables in tables."""
+    """Return (path, values) of all fields; TOML reads dotted keys as tables in tables."""
     pairs: list[tuple[str, Any]] = []
     for key, value in given.items():
         path = f"{before}{key}"
@@ -142,7 +142,7 @@ def _range(value: Mapping[str, Any], path: str) -> Range:
             raise ScenarioError(f"fields.{path}.{key}", "nothing", "a number", why, try_)
     log = value.get("log", False)
     if not isinstance(log, bool):
-        why = "it spaces values evenly in the logarithm."
+        why = "with log = true the values are evenly spaced in the logarithm."
         where = f"fields.{path}.log"
         raise ScenarioError(where, repr(log), "true or false", why, "leave it out.")
     return Range(value["from"], value["to"], value.get("count"), log)
@@ -151,15 +151,15 @@ def _range(value: Mapping[str, Any], path: str) -> Range:
 def _saved(given: object) -> list[str]:
     names = [given] if isinstance(given, str) else given
     if not isinstance(names, list) or not all(isinstance(n, str) for n in names):
-        needs, why = "names of results", "they are saved for each member."
-        try_ = 'for example keep = ["stop_time"]; functions are given from Python.'
+        needs, why = "names of results", "these results are saved for each member."
+        try_ = 'for example results = ["stop_time"]; functions can be given only in Python.'
         raise ScenarioError("results", repr(given), needs, why, try_)
     return names
 
 
 def _whole(given: object) -> int:
     if isinstance(given, bool) or not isinstance(given, int):
-        why = "it counts the saved times of each member."
+        why = "it is the number of saved times of each member."
         needs = "a whole number"
         raise ScenarioError("trajectories", repr(given), needs, why, "0 saves none.")
     return given
@@ -169,5 +169,5 @@ def _known(given: Mapping[str, Any], known: tuple[str, ...], where: str) -> None
     for key in given:
         if key not in known:
             got, needs = f"the unknown key {key!r}", "keys: " + ", ".join(known)
-            why = "an unknown key would be ignored silently."
+            why = "an unknown key would be ignored, and the study would not do what it says."
             raise ScenarioError(where, got, needs, why, nearest(key, known))

@@ -1,7 +1,8 @@
-"""Results that a study saves for each member: named quantities of its run as arrays.
+"""Results that a study saves for each member: named numbers and arrays of its run.
 
-A name is a quantity of the run, or GROUP.NAME for final states, energies, events, statistics and
-audit; `max(NAME)` and other reductions turn a list into a number.
+A name is a quantity of the run, such as `stop_time`, or GROUP.NAME for final states, energies,
+events, statistics and audit, such as `energy.friction_heat`. Reductions such as `max(NAME)` turn a
+list into a number.
 """
 
 from __future__ import annotations
@@ -35,14 +36,15 @@ __all__ = [
 Array = npt.NDArray[Any]
 
 _ENDS = tuple(status.value for status in Status if status is not Status.UNTRUSTED)
-# last: saved studies store indices into this tuple
+# saved studies store indices into this tuple: new entries go to its end
 STATUSES = (*_ENDS, "refused", "error", "died", Status.UNTRUSTED.value)
-"""Status of a member: of its run, or refused by the model, an error, a process that died."""
+"""Status of a member: that of its run, or "refused" (values that the model does not admit), "error"
+(an exception), "died" (its process ended)."""
 ABSENT = -1
 """Status of a member that is not solved yet."""
 
 STANDARD = {
-    "status": ("int8", "1", "status of the member, an index into `flag_meanings`; -1 for not yet"),
+    "status": ("int8", "1", "status, an index into `flag_meanings`; -1 if not solved yet"),
     "reached": ("float64", "", "time that was reached"),
     "events": ("int32", "1", "number of events"),
     "losses": ("int32", "1", "number of losses of determinism"),
@@ -81,11 +83,12 @@ class Reading:
 
     Parameters
     ----------
-    names : of quantities; or final.NAME, energy.COLUMN, events.KIND, stats.NAME, audit.CHECK;
-        min(), max(), mean(), sum(), first(), last() or count() reduce them. times.KIND, the times
-        of events of a kind, and gaps.KIND, their differences, need a reduction. measured.NAME
-        is a measure that the catalogue lists for the system in `MEASURES`
-    functions : take a run and return {name: number or array}
+    names : names of quantities; or final.NAME, energy.COLUMN, events.KIND (number of events),
+        stats.NAME, audit.CHECK. The reductions min(), max(), mean(), sum(), first(), last() and
+        count() turn a list into a number. times.KIND, the times of events of a kind, and gaps.KIND,
+        their differences, need a reduction. measured.NAME is a function of the run that the
+        catalogue lists for the system in `MEASURES`
+    functions : functions of a run that return {name: number or array}
     """
 
     names: tuple[str, ...] = ()
@@ -100,7 +103,7 @@ class Reading:
         ):
             needs, why = (
                 "names of results, or functions of a run",
-                "they are saved for each member.",
+                "these results are saved for each member.",
             )
             try_ = 'for example results=("stop_time", "max(onset_force)", "energy.friction_heat").'
             raise ScenarioError("results", repr(results), needs, why, try_)
@@ -113,11 +116,11 @@ def results_of(run: Run, reading: Reading, *, lenient: bool = False) -> dict[str
 
     Parameters
     ----------
-    lenient : omit names that this run does not have; another member may have them
+    lenient : whether names that this run does not have are omitted; another member may have them
 
     Raises
     ------
-    ScenarioError : if a name is not known; the message names the nearest.
+    ScenarioError : if a name is unknown; the message gives the nearest name.
 
     Verified by: tests/unit/studies/test_results.py::test_results_by_name
     """
@@ -136,7 +139,7 @@ def results_of(run: Run, reading: Reading, *, lenient: bool = False) -> dict[str
         if not isinstance(made, Mapping):
             needs, why = "a dictionary {name: number or array}", "each result has a name."
             where = getattr(function, "__name__", "results")
-            raise ScenarioError(where, type(made).__name__, needs, why, "return one.")
+            raise ScenarioError(where, type(made).__name__, needs, why, "return a dictionary.")
         for name, value in made.items():
             results[str(name)] = _array(str(name), value, "", "")
     return results
@@ -222,12 +225,12 @@ def reduce_members(how: str, values: Array) -> Array:
 def _named(run: Run, name: str) -> Result:
     how, inner = split_reduction(name)
     if how is not None and how not in _REDUCED:
-        needs, why = "one of " + ", ".join(_REDUCED), "it reduces a list to a number."
+        needs, why = "one of " + ", ".join(_REDUCED), "a reduction turns a list into a number."
         raise ScenarioError(f"results: {name}", repr(how), needs, why, nearest(how, _REDUCED))
     group = inner.partition(".")[0]
     if how is None and group in _LISTS:
-        got, needs = repr(name), "a reduction of it, such as " + f"first({name})"
-        why = "members have different numbers of events."
+        got, needs = repr(name), "a reduction of this list, such as " + f"first({name})"
+        why = "the number of events differs between members."
         raise ScenarioError("results", got, needs, why, f"save mean({name}).")
     result = _result(run, inner)
     if how is None:
@@ -305,8 +308,8 @@ def _measured(run: Run, name: str) -> Result:
 def _array(name: str, value: object, unit: str, meaning: str) -> Result:
     """Return a number or a list as an array of floats, NaN for None."""
     if value is not None and not _is_numeric(value):
-        needs, why = "numbers", "members are stored as arrays."
-        try_ = "leave it out, or derive numbers from it by a function."
+        needs, why = "numbers", "results of members are stored as arrays of numbers."
+        try_ = "leave this result out, or compute numbers from it by a function."
         raise ScenarioError(f"results: {name}", repr(value), needs, why, try_)
     values = np.array(value, dtype=np.float64)
     dims = tuple(f"{name}_{k}" if k else f"{name}_place" for k in range(values.ndim))
@@ -318,5 +321,5 @@ class UnknownResult(ScenarioError):
 
 
 def _unknown_result(name: str, known: Sequence[str]) -> UnknownResult:
-    needs, why = "a result of these runs: " + ", ".join(known), "it is saved for each member."
+    needs, why = "a result of these runs: " + ", ".join(known), "a result is saved for each member."
     return UnknownResult(explain("results", repr(name), needs, why, nearest(name, known)))

@@ -1,16 +1,19 @@
-"""The folder of a study: manifest, zarr store that grows by chunks, completion records.
+"""The folder of a study: description, results of the members, and records of complete chunks.
+
+A member is one run of the study, a chunk is a group of members that are stored together, and a
+batch is a set of members that were added by one call.
 
 ::
 
     study.json               the manifest: swept fields, saved results, digest of all inputs
     study.toml               the study as text, if it came from a file
-    batches/0.npz            swept values of the members, one file for each batch that was added
+    batches/0.npz            swept values of the members, one file for each batch
     members.zarr/            a zarr store (format 3): a folder for each variable
     done/000012.json         chunk 12 is complete: digests of its arrays, notes on invalid members
 
 Each array of a chunk is written under a temporary name and renamed atomically; the completion
-record is written last. A chunk without a record is solved again; an array that differs from the
-digest in the record is damaged.
+record is written last. A chunk without a record is solved again. An array is damaged if its digest
+(SHA-256) differs from the one in the record.
 """
 
 from __future__ import annotations
@@ -60,11 +63,11 @@ class Stored:
 
     Parameters
     ----------
-    shape : of one member
-    dims : names of these axes
-    dtype : "float64", "int32", ...
-    unit, meaning : of its values
-    labels : text for each integer code, for values that are not numbers
+    shape : shape of the values of one member
+    dims : names of the axes of `shape`
+    dtype : type of the values: "float64", "int32", ...
+    unit, meaning : unit and meaning of the values
+    labels : text for each integer code, if the values are not numbers
     """
 
     shape: tuple[int, ...]
@@ -76,18 +79,18 @@ class Stored:
 
     @property
     def fill(self) -> float | int:
-        """Fill value where there is no member."""
+        """Value of entries without a member."""
         return float("nan") if self.dtype.startswith("float") else ABSENT
 
 
 class Batch(NamedTuple):
-    """Members that were added together.
+    """A set of members that were added together.
 
     Parameters
     ----------
-    members : their number
+    members : number of members
     first : index of their first chunk
-    digest : SHA-256 of the file of their values
+    digest : SHA-256 of the file of their swept values
     """
 
     members: int
@@ -96,11 +99,11 @@ class Batch(NamedTuple):
 
 
 class Note(NamedTuple):
-    """Why a member is invalid.
+    """The reason why a member is invalid.
 
     Parameters
     ----------
-    member : its index in the store, from 0
+    member : index of the member in the store, from 0
     kind : "failed", "audit" or "determinism"
     reason : message
     """
@@ -117,10 +120,10 @@ class Manifest:
     Parameters
     ----------
     inputs : digest of everything on which the results depend
-    description : the inputs of the digest as text: scenario, fields, saved results, code
-    variables : what is stored, by name
-    chunk : members in a chunk
-    batches : members that were added together
+    description : what the digest covers, as text: scenario, fields, saved results, code
+    variables : the stored variables by name
+    chunk : number of members in a chunk
+    batches : the batches of members in the order in which they were added
     """
 
     inputs: str
@@ -148,7 +151,7 @@ class Manifest:
         return max(k for k, batch in enumerate(self.batches) if batch.first <= chunk)
 
     def span(self, chunk: int) -> tuple[int, int]:
-        """Return the members of a chunk within its batch."""
+        """Return the begin and the end of the members of a chunk within its batch."""
         batch = self.batches[self.batch_of(chunk)]
         begin = (chunk - batch.first) * self.chunk
         return begin, min(begin + self.chunk, batch.members)
@@ -164,7 +167,7 @@ class Store:
 
     Parameters
     ----------
-    folder : its path
+    folder : path of the folder
     """
 
     def __init__(self, folder: str | Path) -> None:
@@ -186,22 +189,22 @@ class Store:
             content = read_sealed(path)
             return msgspec.convert(_renamed(content), Manifest)
         except FileNotFoundError as error:
-            needs, why = f"the folder of a study (with {MANIFEST})", "there is no study in it."
-            try_ = "`stiction sweep FILE.toml` makes one."
+            needs = f"the folder of a study (with {MANIFEST})"
+            why, try_ = "the folder has no manifest.", "`stiction sweep FILE.toml` writes a study."
             raise StoreError(str(self.folder), "no study", needs, why, try_) from error
         except UNREADABLE as error:
             got, needs = f"a file that cannot be read ({error})", "the manifest of a study"
-            why = "it describes the results, and was changed after it was written."
-            try_ = "give another folder with --out; the chunks of this one remain unchanged."
+            why = "the manifest describes the results, and was changed after it was written."
+            try_ = "give another folder with --out; the chunks of this folder remain unchanged."
             raise StoreError(str(path), got, needs, why, try_) from error
 
     def begin(self, manifest: Manifest) -> None:
-        """Make the folder with a manifest without members; without a manifest it is no study."""
+        """Create the folder with a manifest without members; the manifest makes it a study."""
         with self._writing():
             self._write_manifest(manifest)
 
     def add(self, manifest: Manifest, columns: Mapping[str, Array]) -> Manifest:
-        """Append a batch of members; return the new manifest, which is written as well."""
+        """Append a batch of members; write and return the new manifest."""
         with self._writing():
             buffer = io.BytesIO()
             arrays: dict[str, Any] = {f"f{k}": v for k, v in enumerate(columns.values())}
@@ -229,7 +232,7 @@ class Store:
                 raise ValueError("another digest")
         except (OSError, ValueError) as error:
             got, needs = f"a file that cannot be read ({error})", "the swept values of the members"
-            why, try_ = "it was changed after it was written.", "give another folder with --out."
+            why, try_ = "the file was changed.", "give another folder with --out."
             raise StoreError(str(path), got, needs, why, try_) from error
         with np.load(io.BytesIO(raw), allow_pickle=False) as file:
             return {path: file[f"f{k}"] for k, path in enumerate(manifest.description["fields"])}
@@ -240,7 +243,7 @@ class Store:
         _put_json(self.folder / MANIFEST, content, sync=True)
 
     def _write_shapes(self, manifest: Manifest) -> None:
-        """Write the metadata of zarr: a file for each variable, and the consolidated metadata."""
+        """Write the zarr metadata: a file for each variable, and the consolidated metadata."""
         every = {name: _array_metadata(manifest, v) for name, v in manifest.variables.items()}
         for name, metadata in every.items():
             _put_json(self.folder / MEMBERS / name / "zarr.json", metadata)
@@ -295,7 +298,7 @@ class Store:
         return sorted(int(name) for name in names if name.isdigit() and int(name) not in done)
 
     def values(self, manifest: Manifest, name: str, chunks: Sequence[int]) -> Array:
-        """Return (slots, ...) of a variable: every chunk has `manifest.chunk` slots."""
+        """Return the values (slots, ...) of a variable; every chunk has `manifest.chunk` slots."""
         stored = manifest.variables[name]
         size = manifest.chunk
         kind = _little(stored.dtype)
@@ -316,16 +319,16 @@ class Store:
 
     @contextlib.contextmanager
     def locked(self, shard: tuple[int, int] | None = None) -> Iterator[None]:
-        """Lock this study, or this shard of it, against other processes.
+        """Lock this study, or one shard (i of n) of it, against other processes.
 
         Raises
         ------
-        StoreError : if another process does; the message names it.
+        StoreError : if another process holds the lock; the message names the process.
 
         Verified by: tests/unit/studies/test_store.py::test_the_second_process_ends_at_once
         """
         folder = Path(os.path.abspath(self.folder))
-        # other shards may be writing: remove only old temporary files
+        # other shards may be writing, so that only old temporary files are removed
         age = 0.0 if shard is None else STALE_S
         with contextlib.ExitStack() as ended:
             with self._writing():
@@ -344,7 +347,7 @@ class Store:
                     raise self._busy(f"a shard ({other.name})")
         else:
             if in_use(own):
-                raise self._busy("a process that fills all of it")
+                raise self._busy("a process that solves the whole study")
             own = own.with_name(f".{folder.name}.shard-{shard[0]}-of-{shard[1]}.lock")
         try:
             return acquire(own)
@@ -352,15 +355,15 @@ class Store:
             raise self._busy(busy.holder) from busy
 
     def _busy(self, who: str) -> StoreError:
-        got, needs = f"a study that is being filled by {who}", "one that no other process fills"
+        got, needs = f"a study that is in use by {who}", "a study that no other process solves"
         why = "two processes would solve the same members."
         try_ = "wait, give another folder with --out, or divide the work by --shard i/n."
         return StoreError(str(self.folder), got, needs, why, try_)
 
     def _writing(self) -> contextlib.AbstractContextManager[None]:
         needs, why = "a folder that can be written", "the members are saved there."
-        try_ = "make room or give another folder with --out; "
-        return writing(self.folder, needs, why, f"{try_}the same command continues.")
+        try_ = "free space on the disk; the same command continues. Or give another --out."
+        return writing(self.folder, needs, why, try_)
 
 
 def _renamed(content: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,4 +1,8 @@
-"""A study in a folder, complete or not: its dataset, notes on invalid members, summary."""
+"""A study that is stored in a folder, complete or not: its results, invalid members and summary.
+
+`Sweep.run` returns it, and `Study(folder)` opens it again. The results of all members are available
+as arrays (`table`) and as one xarray dataset (`data`).
+"""
 
 from __future__ import annotations
 
@@ -37,11 +41,11 @@ class Study:
 
     Parameters
     ----------
-    folder : its path
+    folder : path of the folder
 
     Raises
     ------
-    StoreError : if there is no study in it, or its manifest is damaged.
+    StoreError : if the folder has no study, or its manifest is damaged.
 
     Verified by: tests/unit/studies/test_sweep.py::test_same_as_single_runs
     """
@@ -100,9 +104,10 @@ class Study:
 
     @functools.cached_property
     def data(self) -> xr.Dataset:
-        """All members as one dataset, swept fields as coordinates.
+        """All members as one xarray dataset with the swept fields as coordinates.
 
-        The axes are the fields where the members form a grid, else `member`, from 0.
+        If the members form a grid, the axes are the swept fields; otherwise the axis is `member`,
+        numbered from 0.
         """
         import xarray as xr
 
@@ -133,7 +138,7 @@ class Study:
 
     @functools.cached_property
     def notes(self) -> list[Note]:
-        """Notes on invalid members, which are numbered from 0."""
+        """Notes on invalid members; members are numbered from 0."""
         place = {int(slot): k for k, slot in enumerate(self._slots())}
         every = (note for notes in self.done.values() for note in notes)
         notes = [Note(place[n.member], n.kind, n.reason) for n in every if n.member in place]
@@ -141,7 +146,7 @@ class Study:
 
     @functools.cached_property
     def failures(self) -> pd.DataFrame:
-        """The invalid members: their number from 0, swept values, kind and reason."""
+        """The invalid members: number from 0, swept values, kind and reason."""
         import pandas as pd
 
         members = [n.member for n in self.notes]
@@ -162,7 +167,7 @@ class Study:
 
         Parameters
         ----------
-        member : its number, from 0, as in `failures`
+        member : number of the member, from 0, as in `failures`
         """
         from stiction.io.scenario import read_scenario
         from stiction.studies.fields import changed, place_of
@@ -180,7 +185,7 @@ class Study:
         return StudyFigures(self)
 
     def animate(self, path: str | Path | None = None, **looks: Any) -> Any:
-        """Return a player that varies a parameter, or write it and return its path.
+        """Return a player that varies a swept field, or write an animation and return its path.
 
         Parameters
         ----------
@@ -206,12 +211,12 @@ class Study:
         return np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64)
 
     def _grid(self, table: dict[str, Array]) -> dict[str, tuple[Array, Array]] | None:
-        """Return the distinct values of each field and the indices of members; None if no grid."""
+        """Return {field: (distinct values, index of each member)}; None if there is no grid."""
         if self.manifest.description["design"] != "Grid":
             return None
         axes = {p: np.unique(table[p], return_inverse=True) for p in self.fields}
         cells = int(np.prod([len(v) for v, _ in axes.values()]))
-        # added values may leave empty cells; a mostly empty grid becomes a list of members
+        # added members may leave empty cells; a mostly empty grid is shown as a list of members
         return axes if cells <= 4 * self.members else None
 
     def _attributes(self, name: str) -> dict[str, Any]:
@@ -352,5 +357,6 @@ def verified(folder: str | Path) -> tuple[int, str]:
 
 def unknown_variable(name: str, known: list[str]) -> StoreError:
     """Return the error for a variable that a study does not have."""
-    needs, why = "one of " + ", ".join(known), "these were saved for each member."
-    return StoreError("study", repr(name), needs, why, "sweep again, and save it.")
+    needs, why = "one of " + ", ".join(known), "only these results were saved."
+    try_ = "run the study again in another folder with this result."
+    return StoreError("study", repr(name), needs, why, try_)

@@ -1,8 +1,9 @@
-"""A parameter sweep: a scenario, the fields that are varied, the results that are saved.
+"""A parameter sweep: a scenario, the fields that are varied, and the results that are saved.
 
-`Sweep.run` divides the members into chunks, solves them in processes or on a Dask cluster, and
-stores each chunk atomically, so that an interrupted study continues from the chunks that are
-complete. A study is identified by a digest of scenario, code, fields and saved results.
+A member is one run of the scenario with its own values of the varied fields. `Sweep.run` divides
+the members into chunks, solves the chunks in processes or on a Dask cluster, and stores each chunk
+atomically. An interrupted study therefore continues after its complete chunks. A study is
+identified by a digest of scenario, code, fields and saved results.
 """
 
 from __future__ import annotations
@@ -47,9 +48,9 @@ __all__ = ["Progress", "Sweep", "code_digest"]
 
 Array = npt.NDArray[Any]
 
-# number of values of a field that are checked before anything is written
+# at most so many values of a field that holds no numbers are checked before anything is written
 _MOST_TRIED = 200
-# duration of a chunk [s]; number of chunks for each worker
+# intended duration of a chunk [s]; least number of chunks for each worker
 _CHUNK_S = 1.0
 _CHUNKS_PER_WORKER = 16
 _MOST_IN_CHUNK = 4096
@@ -62,8 +63,8 @@ class Progress:
 
     Parameters
     ----------
-    done, members : number of members done, and in all
-    rate : members per second since the start; 0 before the first
+    done, members : number of solved members, and of all members
+    rate : members per second since the start; 0 before the first chunk
     invalid : number of members that failed, failed their audit, or lost determinism
     """
 
@@ -73,7 +74,7 @@ class Progress:
     invalid: Mapping[str, int]
 
     def __str__(self) -> str:
-        """Return it as text."""
+        """Return the progress as text."""
         words = [f"{self.done:,} of {self.members:,}"]
         if self.rate > 0.0:
             remaining = (self.members - self.done) / self.rate
@@ -93,24 +94,24 @@ def _span(seconds: float) -> str:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Sweep(Record):
-    """Many runs of one scenario, with other values of some fields.
+    """Many runs of one scenario with varied values of some fields.
 
     Parameters
     ----------
-    scenario : a built-in name, a file, a `Scenario`, or a system with `t_span`
-    fields : {path: values}, such as {"law.mu": [0.1, 0.2], "mass[2]": Range(1, 3, 5)}; a path
-        names a field of the system, or begins with `method.` or `solve.`; indices of lists start
-        at 0. Values are numbers, words, lists or objects; a Range is evenly spaced, or a side of
-        the box that a design samples
+    scenario : a built-in name, a file, a `Scenario`, or a system together with `t_span`
+    fields : {path: values}, such as {"law.mu": [0.1, 0.2], "mass[2]": Range(1, 3, 5)}. A path
+        names a field of the system, or begins with `method.` or `solve.`. Indices of lists start
+        at 0. Values are numbers, words, lists or objects. A `Range` gives evenly spaced values, or
+        the interval that a design samples
     design : how values are combined to members: Grid(), Paired(), LatinHypercube(...), Sobol(...),
         Saltelli(...)
-    results : names of results, or functions of a run that return {name: number or array}; () saves
-        every result that is a number. `max(NAME)` and min, mean, sum, first, last, count reduce a
-        list to a number; `final.x`, `energy.friction_heat`, `events.slip`, `stats.steps` and
-        `audit.CHECK` name other results
+    results : names of results, or functions of a run that return {name: number or array}. () saves
+        all numeric results. The reductions max(NAME), min, mean, sum, first, last and count turn a
+        list into a number. `final.x`, `energy.friction_heat`, `events.slip`, `stats.steps` and
+        `audit.CHECK` name further results
     trajectories : number of times at which the state of each member is saved; 0 for none
-    t_span, method : for a system: start and end [time unit], and the method
-    title : one line
+    t_span, method : if `scenario` is a system, its start and end [time unit] and its method
+    title : title of the study, one line
 
     Raises
     ------
@@ -132,17 +133,17 @@ class Sweep(Record):
     def __post_init__(self) -> None:
         object.__setattr__(self, "scenario", _scenario(self))
         if self.trajectories != 0:
-            why, try_ = "it counts saved times.", "for example 200; 0 saves none."
+            why, try_ = "it is a number of saved times.", "for example 200; 0 saves none."
             each = 8.0 * (self.scenario.system.state_size + 1)
             where = "Sweep.trajectories"
             whole(where, self.trajectories, least=2, each=each, why=why, try_=try_)
         given: tuple[object, object] = (self.design, self.fields)
         if not isinstance(given[0], Design):
-            needs, why = "a design, such as Grid()", "it combines the values to members."
+            needs, why = "a design, such as Grid()", "a design combines the values to members."
             try_ = "Grid(), Paired(), LatinHypercube(members=256), Sobol(members=256)."
             raise ScenarioError("Sweep.design", repr(self.design), needs, why, try_)
         if not isinstance(given[1], Mapping):
-            needs, why = "a dictionary {path: values}", "it names the swept fields."
+            needs, why = "a dictionary {path: values}", "its keys name the varied fields."
             try_ = 'for example {"law.mu": [0.1, 0.2]}.'
             raise ScenarioError("Sweep.fields", repr(self.fields), needs, why, try_)
         places = tuple(place_of(self.scenario, path) for path in self.fields)
@@ -172,22 +173,24 @@ class Sweep(Record):
     ) -> Study:
         """Solve the members that are not in `folder` yet, and return the study.
 
-        An interruption loses the chunks in progress only: the same call continues. Other values
-        of the same fields add members to the study.
+        An interruption loses only the chunks in progress, and the same call continues the study.
+        A call with other values of the same fields adds members to the study.
 
         Parameters
         ----------
-        workers : processes; None for as many as cores and memory allow
+        folder : folder of the study
+        workers : number of processes; None for as many as cores and memory allow
         engine : "local" or "dask"
-        address : of a Dask scheduler; None starts one here
-        shard : (i, n): solve the i-th of n parts alone, from 1
-        chunk : members that are solved and stored together; None for about a second
-        progress : called after every chunk
+        address : address of a Dask scheduler; None starts one on this machine
+        shard : (i, n) to solve only the i-th of n parts of the study, i from 1
+        chunk : number of members that are solved and stored together; None for about a second of
+            work
+        progress : function that is called after every chunk
 
         Raises
         ------
-        StoreError : if the folder holds another study, cannot be written, or another process fills
-            it.
+        StoreError : if the folder holds another study or cannot be written, or another process
+            solves this study.
 
         Verified by: tests/unit/studies/test_sweep.py::test_same_as_single_runs
         """
@@ -210,7 +213,7 @@ class Sweep(Record):
         return Study(folder)
 
     def _job(self, store: Store, chunk: int | None, workers: int | None) -> Job:
-        """Return the job of a study that exists, or is created here."""
+        """Return the job for the study in a folder, which is created if it does not exist."""
         reading = Reading.of(self.results)
         places = tuple(place_of(self.scenario, path) for path in self.fields)
         values = self._columns
@@ -222,7 +225,7 @@ class Sweep(Record):
             if store.folder.exists() and any(store.folder.iterdir()):
                 needs, why = (
                     "a folder that does not exist, or a study",
-                    "a study has a folder of its own.",
+                    "every study is written to its own folder.",
                 )
                 got = "a folder with other files"
                 try_ = "give another folder with --out."
@@ -230,7 +233,7 @@ class Sweep(Record):
             first = Manifest(inputs, description, {}, 1, ())
             job = Job("", first, self.scenario, places, (values,), reading, self.trajectories)
             probe(job)
-            # second run: without compilation, in processor time
+            # the second run measures the processor time without compilation
             begin = clock.process_time()
             results = probe(job)
             each = clock.process_time() - begin
@@ -259,7 +262,7 @@ class Sweep(Record):
         reading = Reading.of(self.results)
         bare = dataclasses.replace(self.scenario, title="", paper="", figure="", note="")
         text = write_scenario(bare)
-        # without the swept values: other values of the same fields belong to the same study
+        # swept values are not included: other values of the same fields belong to the same study
         description = {
             "title": self.title or self.scenario.title,
             "scenario": text,
@@ -295,7 +298,8 @@ def _scenario(sweep: Sweep) -> Scenario:
         return Scenario(given, method, float(end), float(start))
     else:
         needs = "a name, a file, a Scenario or a system"
-        why, try_ = "the members are runs of it.", 'for example Sweep("slip-wave", ...).'
+        why = "a study solves one scenario many times."
+        try_ = 'for example Sweep("slip-wave", ...).'
         raise ScenarioError("Sweep.scenario", repr(given), needs, why, try_)
     if sweep.t_span is not None:
         start, end = sweep.t_span
@@ -308,7 +312,7 @@ def _scenario(sweep: Sweep) -> Scenario:
 def _check_extremes(
     scenario: Scenario, places: Sequence[Place], values: Mapping[str, Array]
 ) -> None:
-    """Build the systems at the extreme values of each field: invalid values raise an error here."""
+    """Build the systems at the extreme values of each field, which raises errors early."""
     size = len(next(iter(values.values())))
     first = [column[0] for column in values.values()]
     changed(scenario, places, first)
@@ -325,17 +329,17 @@ def _check_run(
     workers: int | None, engine: str, shard: tuple[int, int] | None, chunk: int | None
 ) -> None:
     if workers is not None:
-        why, try_ = "it counts processes.", "leave it out for all cores."
+        why, try_ = "it is a number of processes.", "leave it out for all cores."
         whole("workers", workers, least=1, most=4096, why=why, try_=try_)
     if chunk is not None:
-        why, try_ = "it counts members.", "leave it out."
+        why, try_ = "it is a number of members.", "leave it out."
         whole("chunk", chunk, least=1, most=1_000_000, why=why, try_=try_)
     if engine not in ("local", "dask"):
-        needs, why = '"local" or "dask"', "it names the engine."
+        needs, why = '"local" or "dask"', "these are the two engines."
         raise ScenarioError("engine", repr(engine), needs, why, 'take "local".')
     if shard is not None and not 1 <= shard[0] <= shard[1]:
         got, needs = f"{shard[0]}/{shard[1]}", "i/n with i from 1 to n"
-        why, try_ = "it is one of n parts of the work.", "for example 1/8."
+        why, try_ = "a shard is one of n parts of the members.", "for example 1/8."
         raise ScenarioError("shard", got, needs, why, try_)
 
 
@@ -358,7 +362,7 @@ def _check_same_study(
     words = {
         "version": "another version of stiction",
         "code": "other code of stiction",
-        "kernels": "kernels that round differently (compiled, plain)",
+        "kernels": "kernels with other rounding errors (compiled, plain)",
         "fields": "other fields",
         "results": "other saved results",
         "design": "another design",
@@ -392,8 +396,8 @@ def _add_members(
     added = [k for k, member in enumerate(members) if member not in known]
     if known and added and not design.extends:
         name = type(design).__name__
-        got, needs = f"a {name} of other members", "the same one"
-        why = f"a {name} with added members is no {name}."
+        got, needs = f"a {name} with other members", "the members of the study in the folder"
+        why = f"members cannot be added to a {name} without losing its structure."
         try_ = "take Sobol, which can be extended, or give another folder with --out."
         raise StoreError(str(store.folder), got, needs, why, try_)
     if added:
@@ -461,9 +465,10 @@ def _report(
 
 
 def code_digest(scenario: str) -> str:
-    """Return the SHA-256 of the code that computes results: all but commands and figures.
+    """Return the SHA-256 of the source code on which results depend.
 
-    Packages that extend the scenario, a text in TOML, are included.
+    Commands, figures and papers are left out. The other packages whose classes occur in `scenario`,
+    a text in TOML, are included.
     """
     package = Path(__file__).resolve().parents[1]
     digest = hashlib.sha256()

@@ -91,8 +91,8 @@ def test_a_small_run_that_was_plain_says_how_to_compile(chosen, capsys, quiet):
     cli_run._chosen(Job("x", quiet=quiet), scenario_of(Timed(), METHOD), Checkpoint())
     assert chosen.log[1:] == [("use", "plain"), ("solved", True)]
     reported = (
-        "No kernels of EventDriven (chains) are ready here, and the run is small: "
-        "it ran as plain Python.\n`stiction compile chains` once, for full speed.\n"
+        "The kernels of EventDriven (chains) are not compiled yet, and the run is small: "
+        "it ran as plain Python.\nRun `stiction compile chains` once for full speed.\n"
     )
     assert capsys.readouterr().err == ("" if quiet else reported)
 

@@ -239,4 +239,4 @@ def test_vectors_in_fields_have_their_length_and_are_finite():
 def test_refusals_name_the_array(name, where):
     reported = str(refused(name, "one", "two"))
     assert reported.startswith(f"{where}; needs two.\nWhy: it is damaged")
-    assert reported.endswith("leave --resume out to start afresh.")
+    assert reported.endswith("start the run from the beginning, without --resume.")

@@ -206,7 +206,7 @@ def test_kernels_are_listed_with_their_size_and_state(monkeypatch, tmp_path, siz
         "chains": (
             NOTE,
             "not compiled ahead of time",
-            "`stiction compile chains` does it once, runs do it by themselves",
+            "`stiction compile chains` compiles all kernels; runs compile those they need",
         ),
         "rods": (OK, "compiled"),
         "compiler": (OK, "works"),
@@ -280,8 +280,8 @@ def test_what_is_asked_for_extras_is_no_part_of_the_package(monkeypatch):
 def test_a_release_that_is_too_new_is_named(monkeypatch):
     monkeypatch.setitem(checks.TRIED, "other", "1.4")
     monkeypatch.setattr(checks, "_version", lambda name: "1.5")
-    reported = "1.5, later than any that was tried: 1.4"
-    advice = "compare a run that you know, and report what differs"
+    reported = "1.5, later than the tested version 1.4"
+    advice = "repeat a run with known results, and report differences"
     assert checks._package("other", ">=1.0") == ("other", NOTE, reported, advice)
     assert checks._version_status("Other", "other", "1.5") == ("Other", NOTE, reported, advice)
 

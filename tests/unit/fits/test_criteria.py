@@ -150,7 +150,7 @@ def test_warnings_say_what_is_unknown_and_what_goes_together():
     ]
     correlation = [[1.0, 0.5, -0.985], [0.5, 1.0, 0.979], [-0.985, 0.979, 1.0]]
     made = fit_of(estimates, correlation)
-    assert Fit.warnings.fget(made) == ("no speed", "a and c go together: correlation -0.985")
+    assert Fit.warnings.fget(made) == ("no speed", "a and c are correlated: -0.985")
     assert Fit.unknown.fget(made) == ("a", "b")
     one = SimpleNamespace(
         problem=SimpleNamespace(data=[np.array([1.0, 2.0])]),

@@ -108,7 +108,7 @@ def test_a_full_disk_does_not_end_the_run(path, tmp_path):
     for _ in range(2):
         checkpoint.save({"x": np.zeros(2)})
     (text,) = warn
-    assert all(word in text for word in ("got", "needs", "Why:", "Try: make room meanwhile"))
+    assert all(word in text for word in ("got", "needs", "Why:", "Try: free space on the disk"))
     path.parent.unlink()
     (tmp_path / "elsewhere").rename(path.parent)
     assert np.array_equal(checkpoint.load()["x"], STATE["x"])

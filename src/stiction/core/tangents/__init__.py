@@ -1,12 +1,14 @@
 """First derivatives of a run with respect to its initial state and parameters.
 
-Between events the derivatives obey the variational equation. At an event that the trajectory
-meets transversally they jump by the saltation matrix. Without a reset of the state it is
+Between events the derivative matrix Y = dx/d(x0, p) obeys the variational equation
+dY/dt = (df/dx) Y + df/dp. At an event h(x) = 0 that the trajectory crosses transversally, Y is
+multiplied by the saltation matrix. Without a reset of the state it is
 
-    S = I + (f+ - f-) grad h^T / (grad h . f-).
+    S = I + (f+ - f-) grad h^T / (grad h . f-),
 
-A system that has both offers `tangents`; sensitivities, shooting and Floquet multipliers use the
-result and depend on no system.
+with the vector fields f- before and f+ after the event. This module defines the results and the
+interface `Differentiable`; the systems compute the derivatives. Sensitivities, shooting and Floquet
+multipliers in `stiction.studies` use the results for any system.
 
 Source: di Bernardo, Budd, Champneys, Kowalczyk 2008, section 2.5; Leine and Nijmeijer 2004,
 chapter 7 (saltation matrices of stick and slip).
@@ -43,10 +45,10 @@ class EventTangent:
     Parameters
     ----------
     time : [s, or the system's unit of time]
-    label : kind of the event and the contact or surface it belongs to; a sequence of labels is
-        the order of events
+    label : kind of the event, and its contact or switching surface; the labels of a run in their
+        sequence are its order of events
     state : (n,) the state just after the event
-    time_by : (m,) derivatives of the time with respect to the directions
+    time_by : (m,) derivatives of the time of the event with respect to the directions
     """
 
     time: float
@@ -74,7 +76,7 @@ class NotDifferentiable:
 
 @dataclass(frozen=True)
 class QuantityTangent:
-    """A number at the end of a run beside its state, such as a contact force.
+    """A scalar at the end of a run that is not part of the state, such as a contact force.
 
     Parameters
     ----------
@@ -91,22 +93,25 @@ class QuantityTangent:
 
 @dataclass(frozen=True)
 class Tangents:
-    """The end of a run and its derivatives with respect to m directions.
+    """The final state of a run and its derivatives with respect to m directions.
+
+    A direction is a component of the initial state or a parameter.
 
     Parameters
     ----------
-    directions : (m,) names, such as `x0[2]` or `law.mu`
+    directions : (m,) names of the directions, such as `x0[2]` or `law.mu`
     start, end : times of the run
     final : (n,) state at `end`
     final_by : (n, m) derivatives of that state at fixed `end`; the derivative of a sticking
         velocity is zero
     rate : (n,) time derivative of the state just before `end`
     events : located events in order
-    failures : times at which derivatives do not exist; the arrays hold NaN after the first, in
-        the directions that it concerns
-    quantities : other numbers at the end, with their derivatives
-    units : of components of the start, of directions and of `time`, by name; "" for none
-    times : (k,) saved times, with both ends of the run; empty where none were asked for
+    failures : times at which derivatives do not exist; after the first such time the arrays hold
+        NaN in the affected directions
+    quantities : other scalars at the end, with their derivatives
+    units : {name: unit} of the components of the initial state, of the directions and of `time`;
+        "" for a dimensionless one
+    times : (k,) saved times, with both ends of the run; empty if no times were requested
     states, states_by : (k, n) states at these times, and (k, n, m) their derivatives
     """
 
@@ -132,14 +137,14 @@ class Tangents:
 
 @dataclass(frozen=True)
 class Gradients:
-    """Derivatives of a few quantities with respect to many directions, by the adjoint equation.
+    """Derivatives of k quantities with respect to m directions, by the adjoint equation.
 
     Parameters
     ----------
-    of : (k,) names of the components of the final state, which are those of the start, and
-        `event_time[j]`
+    of : (k,) names of the quantities: a component of the final state has the name of that component
+        of the initial state; `event_time[j]` is the time of event j
     by : (k, m) derivatives
-    run : the run, with m = 0
+    run : the run, without derivatives (m = 0)
     directions, units : as in `Tangents`
     """
 
@@ -155,7 +160,7 @@ class Differentiable(Protocol):
 
     @property
     def start_names(self) -> tuple[str, ...]:
-        """Names of the n components of a start; time is not among them."""
+        """Names of the n components of the initial state, without time."""
 
     def at_state(self, state: Floats) -> Differentiable:
         """Return the same system that starts at `state` (n,)."""
@@ -164,7 +169,7 @@ class Differentiable(Protocol):
         """Return the same system with another value of a parameter, such as `law.mu`."""
 
     def parameter(self, name: str) -> float:
-        """Return the value of a parameter; ModelError names the nearest of an unknown one."""
+        """Return the value of a parameter; for an unknown name ModelError gives the nearest one."""
 
     def tangents(
         self,
@@ -173,23 +178,25 @@ class Differentiable(Protocol):
         to: Sequence[str],
         save: Sequence[float] | Floats = (),
     ) -> Tangents:
-        """Return the end of a run and its derivatives.
+        """Return the final state of a run and its derivatives.
 
         Parameters
         ----------
-        method : method of the system, None for its default
-        to : directions: `x0` for all components of the state, `x0[i]` for one, or parameters
-        save : times whose states have derivatives too
+        method : method of the system; None for its default
+        t_span : start and end of the run
+        to : directions: `x0` for all components of the initial state, `x0[i]` for one, or names of
+            parameters
+        save : times at which states and their derivatives are saved too
         """
 
 
 def times_of(save: Sequence[float] | Floats, start: float, end: float) -> Floats:
-    """Return saved times in order, with both ends of the run; none where none are asked for."""
+    """Return the saved times in order, with both ends of the run; empty if `save` is empty."""
     given = np.asarray(save, dtype=np.float64).ravel()
     if not given.size:
         return given
     if not (np.isfinite(given).all() and given.min() >= start and given.max() <= end):
         got, needs = f"times from {given.min():.9g} to {given.max():.9g}", "times within the run"
-        why = f"it goes from {start:.9g} to {end:.9g}."
-        raise ModelError("tangents.save", got, needs, why, "leave out the times beyond.")
+        why = f"the run goes from {start:.9g} to {end:.9g}."
+        raise ModelError("tangents.save", got, needs, why, "leave out the times outside the run.")
     return np.unique(np.concatenate([[start, end], given]))

@@ -1,1 +1,1 @@
-"""Measured curves: columns, units, files."""
+"""Measured curves of force: the class `Curve`, units, and readers of CSV and NetCDF files."""

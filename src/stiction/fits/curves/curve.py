@@ -1,4 +1,7 @@
-"""A measured curve: columns in SI units, checked; slip speeds and steps derived from them."""
+"""A measured curve: force over time, displacement or velocity in SI units, one row per sample.
+
+The columns are checked. Slip speeds and slip increments are derived from them for the friction law.
+"""
 
 from __future__ import annotations
 
@@ -23,19 +26,19 @@ _COLUMNS = {"force": "N", "time": "s", "displacement": "m", "velocity": "m/s", "
 class Curve(Record):
     """One test: measured force against time, displacement or velocity.
 
-    The displacement is that of the slider where slip is imposed, and that of the spring's end
-    behind a spring. Its errors must be small compared with those of the force, the only ones that
-    count as noise.
+    The displacement is that of the slider if the rig imposes the slip, and that of the driven end
+    of the spring if a spring pulls the slider. The fit attributes all errors to the force. Errors
+    of the displacement must therefore be small.
 
     Parameters
     ----------
-    force : (n,) measured [N]; a coefficient of friction where `normal_force` is 1
-    time : (n,) [s], increasing; None if the law depends on neither speed nor time
-    displacement, velocity : (n,) [m], [m/s]; at least one of them
+    force : (n,) measured force [N], or coefficient of friction [1] if `normal_force` is 1
+    time : (n,) times [s], increasing; None if the law depends on neither speed nor time
+    displacement, velocity : (n,) displacement [m], velocity [m/s]; at least one of them
     normal_force : (n,) or one number [N], > 0
     noise : (n,) or one number, standard deviation of the force [N]; None to estimate one number
-    title : of the curve
-    cleaned : changes that were made to the rows, a line each
+    title : name of the curve
+    cleaned : changes that were made to the rows of the file, one line for each
 
     Raises
     ------
@@ -68,7 +71,7 @@ class Curve(Record):
         if n < FEWEST:
             why = "fewer rows do not determine the parameters and the noise."
             needs = f"at least {FEWEST}"
-            raise ModelError("Curve.force", f"{n} rows", needs, why, "measure more.")
+            raise ModelError("Curve.force", f"{n} rows", needs, why, "measure more rows.")
         for name in ("time", "displacement", "velocity", "normal_force", "noise"):
             given = getattr(self, name)
             if given is None:
@@ -87,20 +90,20 @@ class Curve(Record):
 
     def _check_together(self) -> None:
         if self.displacement is None and self.velocity is None:
-            needs, why = "displacement or velocity", "friction resists motion."
+            needs, why = "displacement or velocity", "the friction force depends on the motion."
             raise ModelError("Curve", "neither", needs, why, _TRY)
         if self.time is not None:
             steps = np.diff(np.asarray(self.time))
             if not (steps > 0.0).all():
                 bad = int(np.argmin(steps > 0.0)) + 2
                 got, needs = f"a time that does not increase at row {bad}", "increasing times"
-                why = "the state of a contact depends on the order."
+                why = "the state of a contact depends on the order of the rows."
                 raise ModelError("Curve.time", got, needs, why, "sort the rows by time.")
         force = np.asarray(self.force)
         if not np.ptp(force) > 0.0:
             got, needs = f"{force[0]:g} N in every row", "a force that varies"
-            why = "a channel that never moves was not connected."
-            raise ModelError("Curve.force", got, needs, why, "look at the raw data.")
+            why = "a constant force suggests that the sensor was not connected."
+            raise ModelError("Curve.force", got, needs, why, "check the raw data.")
 
     @property
     def rows(self) -> int:
@@ -109,13 +112,13 @@ class Curve(Record):
 
     @property
     def clock(self) -> Floats:
-        """(n,) times [s]; counted in rows where none were measured."""
+        """(n,) times [s]; row numbers from 0 if no times were measured."""
         return np.arange(float(self.rows)) if self.time is None else np.asarray(self.time)
 
     def speeds(self) -> Floats:
-        """(n,) slip speeds at the rows [m/s]: measured, else by central differences.
+        """(n,) slip speeds at the rows [m/s]: measured, or else central differences.
 
-        At a reversal between two rows there is no speed: NaN.
+        The speed is NaN at a reversal between two rows.
 
         Verified by: tests/unit/fits/test_curve.py::test_speeds_of_a_displacement
         """
@@ -125,17 +128,17 @@ class Curve(Record):
         before, after = np.r_[rate[0], rate], np.r_[rate, rate[-1]]
         speed = 0.5 * (before + after)
         speed[before * after < 0.0] = np.nan
-        # zero on one side only: motion begins or ends between rows
+        # the speed is zero on one side only: motion begins or ends at this row
         speed[(before == 0.0) ^ (after == 0.0)] = np.nan
         return np.asarray(speed)
 
     def steps(self) -> Floats:
-        """(n,) displacement since the previous row [m]; 0 at the first."""
+        """(n,) displacement since the previous row [m]; 0 at the first row."""
         if self.displacement is not None:
             return np.asarray(np.r_[0.0, np.diff(np.asarray(self.displacement))])
         v, dt = np.asarray(self.velocity), np.diff(self.clock)
         return np.asarray(np.r_[0.0, 0.5 * (v[1:] + v[:-1]) * dt])
 
 
-_WHY = "a fit compares these numbers row by row."
+_WHY = "a fit compares these columns row by row."
 _TRY = "give one finite number per row; read_curve cleans files."

@@ -1,7 +1,7 @@
-"""Reads measured curves from CSV and NetCDF files: columns, units, cleaning of rows.
+"""Reading of measured curves from CSV and NetCDF files: columns, units, cleaning of rows.
 
-The header gives the quantity and unit of each column. Rows are cleaned, and each change is recorded
-in `Curve.cleaned`; a file that can be read in two ways is an error.
+The header gives the quantity and unit of each column. Rows with missing values are removed and rows
+are sorted by time; `Curve.cleaned` records each change. An ambiguous file is an error.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ __all__ = ["read_curve"]
 
 Floats = npt.NDArray[np.float64]
 
-# names of columns in lower case, without their unit
+# {name of a column in lower case, without its unit: quantity}
 _ALIASES: Mapping[str, str] = {
     **dict.fromkeys(("time", "t", "zeit", "temps"), "time"),
     **dict.fromkeys(("displacement", "disp", "x", "position", "slip", "travel"), "displacement"),
@@ -38,7 +38,7 @@ _ALIASES: Mapping[str, str] = {
 _HEADER = re.compile(
     r"\s*(?P<name>[^\[\](/]*?)\s*(?:[\[(]\s*(?P<unit>[^\])]+)\s*[\])]|/\s*(?P<slash>\S+))?\s*"
 )
-# longer curves are thinned to this: more rows do not improve the estimates
+# longer curves are thinned to this length, because more rows do not improve the estimates
 MOST_ROWS = 200_000
 _MOST_BAD = 0.05
 
@@ -53,17 +53,17 @@ def read_curve(
 ) -> Curve:
     """Return the curve in a CSV or NetCDF file, in SI units.
 
-    Rows with missing values are left out, rows out of order are sorted by time, and of more than
-    200,000 rows every k-th is used: `Curve.cleaned` records it. An ambiguous file is an error: a
-    row longer or shorter than the header, two columns of one quantity, and a column of which every
-    number is another one with a decimal comma than with a decimal point.
+    Rows with missing values are left out, and rows out of order are sorted by time. If there are
+    more than 200,000 rows, every k-th row is used. `Curve.cleaned` records these changes. Three
+    ambiguities are errors: a row longer or shorter than the header, two columns of one quantity,
+    and a column in which the comma may be a decimal mark or separate thousands.
 
     Parameters
     ----------
     path : a .csv, .txt or .tsv file with a header, or a .nc file
-    units : of quantities whose header has none, or a wrong one: {"force": "mN"}
-    columns : names of columns, where they are ambiguous: {"force": "Fx"}
-    normal_force : [N], where no column holds it
+    units : {quantity: unit}, such as {"force": "mN"}, if the header has no unit or a wrong one
+    columns : {quantity: name of its column}, such as {"force": "Fx"}, if names are ambiguous
+    normal_force : normal force [N], if no column has it
     decimal : the decimal mark of the numbers in a text file, "." or ","; None to infer it
 
     Raises
@@ -75,28 +75,29 @@ def read_curve(
     """
     place = Path(path)
     if not place.is_file():
-        why, near = "a fit begins with measured data.", []
+        why, near = "a fit needs a file of measured data.", []
         with contextlib.suppress(OSError):
             near = [str(one) for one in sorted(place.parent.iterdir()) if one.is_file()]
         try_ = nearest(str(path), near) if near else "check the path."
         raise ModelError("data", f"{path}, no file", "a file", why, try_)
     if decimal not in (None, ".", ","):
-        why = "it stands before the tenths."
-        raise ModelError("decimal", repr(decimal), "'.' or ','", why, "leave it out.")
+        why = "the decimal mark separates the integer part from the tenths."
+        try_ = "leave it out to infer it from the file."
+        raise ModelError("decimal", repr(decimal), "'.' or ','", why, try_)
     netcdf = place.suffix in (".nc", ".h5", ".netcdf")
     table = _netcdf(place) if netcdf else open_table(place, decimal)
     roles = _roles(table.names, columns or {})
     known = {**{role: unit for role, (_, unit) in roles.items() if unit}, **(units or {})}
     for quantity in units or {}:
         if quantity not in DIMENSIONS:
-            needs, why = "one of " + ", ".join(DIMENSIONS), "a unit belongs to a quantity."
+            needs, why = "one of " + ", ".join(DIMENSIONS), "a unit is given for a quantity."
             try_ = nearest(quantity, DIMENSIONS)
             raise ModelError("--unit", repr(quantity), needs, why, try_)
     made = dict(zip(roles, table.columns([k for k, _ in roles.values()]), strict=True))
     for role in made:
         if role not in known and DIMENSIONS[role][1] != "1":
             got, needs = f"a column {table.names[roles[role][0]]!r} without a unit", "its unit"
-            why, shown = "numbers alone may be mN or kN.", DIMENSIONS[role][1]
+            why, shown = "numbers without a unit may be mN or kN.", DIMENSIONS[role][1]
             try_ = f"write {role} [{shown}] in the header, or give --unit {role}={shown}."
             raise ModelError("data", got, needs, why, try_)
         made[role] = made[role] * factor_of(known.get(role, "1"), role, f"unit of {role}")
@@ -113,17 +114,18 @@ def _made(
     made = _thinned(made, cleaned)
     if "coefficient" in made:
         if "force" in made:
-            got, why = "a force and a coefficient", "both say how much friction there is."
-            raise ModelError("data", got, "one of them", why, "use --column.")
+            got, why = "a force and a coefficient", "both columns give the friction."
+            try_ = "select one of them by --column force=NAME or coefficient=NAME."
+            raise ModelError("data", got, "one of them", why, try_)
         made["force"] = made.pop("coefficient") * made.get("normal_force", 1.0)
     if "force" not in made:
         got, needs = "columns " + ", ".join(names), "a column of force, or of the coefficient"
-        try_ = "name it by --column force=NAME."
-        raise ModelError("data", got, needs, "a law says how large it is.", try_)
+        why, try_ = "a law is fitted to the force.", "name its column by --column force=NAME."
+        raise ModelError("data", got, needs, why, try_)
     if normal_force is not None:
         if "normal_force" in made:
-            got, why = "a column and a number", "one of them is wrong."
-            raise ModelError("normal_force", got, "one of them", why, "leave one out.")
+            got, why = "a column and a number", "the normal force would be given twice."
+            raise ModelError("normal_force", got, "one of them", why, "leave one of them out.")
         made["normal_force"] = np.array(float(normal_force))
     fields: dict[str, Any] = {**made}
     if "normal_force" in fields and fields["normal_force"].ndim == 0:
@@ -137,13 +139,13 @@ def _roles(names: Sequence[str], columns: Mapping[str, str]) -> dict[str, tuple[
     parsed = [_parts(name) for name in names]
     for role, wanted in columns.items():
         if role not in DIMENSIONS:
-            needs, why = "one of " + ", ".join(DIMENSIONS), "these are what a fit reads."
+            needs, why = "one of " + ", ".join(DIMENSIONS), "a fit reads these quantities."
             try_ = nearest(role, DIMENSIONS)
             raise ModelError("--column", repr(role), needs, why, try_)
         word = " ".join(wanted.split())
         match = [k for k, name in enumerate(names) if word in (name, parsed[k][0].strip())]
         if not match:
-            needs, why = "one of " + ", ".join(names), "these columns are in the file."
+            needs, why = "one of " + ", ".join(names), "the file has these columns."
             raise ModelError("--column", repr(wanted), needs, why, nearest(wanted, names))
         if len(match) > 1:
             _raise_ambiguous(role, *(names[k] for k in match[:2]))
@@ -163,10 +165,10 @@ def _roles(names: Sequence[str], columns: Mapping[str, str]) -> dict[str, tuple[
 
 
 def _raise_ambiguous(role: str, one: str, other: str) -> NoReturn:
-    got, why = f"{one!r} and {other!r}", "either may be meant."
-    try_ = f"name one by --column {role}=NAME."
+    got, why = f"{one!r} and {other!r}", f"either may be the {role}."
+    try_ = f"name one of them by --column {role}=NAME."
     if one == other:
-        try_ = "give one of them another name in the file."
+        try_ = "give one of the columns another name in the file."
     raise ModelError("data", got, f"one column of {role}", why, try_)
 
 
@@ -182,19 +184,19 @@ def _parts(header: str) -> tuple[str, str]:
 
 @dataclass(frozen=True)
 class _Variables:
-    """The one-dimensional variables of a NetCDF file, by names that end in their units."""
+    """The one-dimensional variables of a NetCDF file; the unit is a part of the name."""
 
     names: Sequence[str]
     arrays: Sequence[npt.NDArray[Any]]
 
     def columns(self, wanted: Sequence[int]) -> list[Floats]:
-        """Return variables by their places, as numbers."""
+        """Return the variables with the indices `wanted`, as floats."""
         for place in wanted:
             one, name = self.arrays[place], self.names[place]
             if one.dtype.kind not in "iuf" or one.size != self.arrays[wanted[0]].size:
                 got = f"{one.size} values of type {one.dtype} in {name!r}"
                 needs = f"{self.arrays[wanted[0]].size} numbers, as in {self.names[wanted[0]]!r}"
-                why = "row by row, they belong together."
+                why = "the columns of a curve have one number for each row."
                 raise ModelError("data", got, needs, why, "export the data as CSV.")
         return [self.arrays[place].astype(np.float64) for place in wanted]
 
@@ -225,8 +227,9 @@ def _check_unpacked(name: str, attributes: Mapping[str, Any]) -> None:
     packed = {"scale_factor", "add_offset"} & {*attributes}
     if packed or not (fill.dtype.kind == "f" and np.isnan(fill).all()):
         got = f"{name!r} with {', '.join(sorted(packed)) or '_FillValue'}"
-        why, try_ = "its numbers are encoded.", "export numbers in floating point, or CSV."
-        raise ModelError("data", got, "numbers as they are", why, try_)
+        why = "the stored numbers are encoded (packed) values."
+        try_ = "export floating-point numbers, or CSV."
+        raise ModelError("data", got, "numbers without encoding", why, try_)
 
 
 # ---- rows
@@ -240,12 +243,12 @@ def _complete(made: dict[str, Floats], cleaned: list[str]) -> dict[str, Floats]:
             f"{n - bad} complete rows of {n}",
             "fewer rows do not determine the parameters and the noise.",
         )
-        try_ = "look at the file: a column may be empty."
+        try_ = "check the file: a column may be empty."
         raise ModelError("data", got, f"at least {FEWEST}", why, try_)
     if bad > max(1.0, _MOST_BAD * n):
         got, needs = f"{bad} of {n} rows with missing values", f"at most {_MOST_BAD:.0%}"
         why = "so many missing values may hide a part of the test."
-        raise ModelError("data", got, needs, why, "remove the part without values.")
+        raise ModelError("data", got, needs, why, "remove the rows without values from the file.")
     if bad:
         rows = ", ".join(str(k + 1) for k in np.flatnonzero(~good)[:3])
         cleaned.append(f"{bad} rows with missing values were left out (row {rows}...)")
@@ -265,9 +268,9 @@ def _in_order(made: dict[str, Floats], cleaned: list[str]) -> dict[str, Floats]:
     if twice.any():
         t = float(sorted_["time"][:-1][twice][0])
         got, needs = f"{int(twice.sum())} repeated times, the first {t:g} s", "each time once"
-        why = "two forces at one time cannot both be right."
-        raise ModelError("data", got, needs, why, "give more digits of the time.")
-    cleaned.append(f"rows were sorted by time: {int((steps < 0.0).sum())} times went back")
+        why = "a test has only one force at each time."
+        raise ModelError("data", got, needs, why, "write the times with more digits.")
+    cleaned.append(f"rows were sorted by time: {int((steps < 0.0).sum())} steps were negative")
     return sorted_
 
 

@@ -1,7 +1,8 @@
-"""Tables in text files: infers delimiter, encoding and decimal mark, or raises an error.
+"""Reading of tables in text files: delimiter, encoding and decimal mark are inferred.
 
 `1,234` is 1.234 if the comma is the decimal mark, and 1234 if it separates thousands. Every column
-is parsed with both decimal marks until a cell admits only one of them.
+is therefore parsed with both decimal marks until a cell admits only one of them. A column that
+remains ambiguous is an error.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ TRY_HEADER = "for example: time [s],displacement [um],force [mN]."
 
 _DELIMITERS = (";", "\t", ",")
 _SNIFF_BYTES = 65536
-# missing values in lower case, without sign
+# texts of missing values, in lower case and without sign
 _MISSING = frozenset(
     (
         "",
@@ -47,12 +48,12 @@ _MISSING = frozenset(
         "1.#inf",
     )
 )
-# typographic characters: no-break, figure, thin and narrow spaces, apostrophe, minus
+# replaced typographic characters: no-break, figure, thin and narrow spaces, apostrophe, minus
 _TYPOGRAPHY = str.maketrans("\u00a0\u2007\u2009\u202f\u2019\u2212", "    '-")
 
 
 def _number_pattern(decimal: str, other: str) -> re.Pattern[str]:
-    """Return the pattern of a number; thousands are separated throughout or not at all."""
+    """Return the pattern of a number; either all groups of thousands are separated, or none."""
     thousands = (
         rf"[1-9]\d{{0,2}}(?P<mark>[{other} '])\d{{3}}(?:(?P=mark)\d{{3}})*(?:[{decimal}]\d*)?"
     )
@@ -61,12 +62,12 @@ def _number_pattern(decimal: str, other: str) -> re.Pattern[str]:
 
 
 _NUMBER = {".": _number_pattern(".", ","), ",": _number_pattern(",", ".")}
-# fast path for plain numbers, at a third of the cost
+# plain numbers are matched by a simpler pattern, in a third of the time
 _PLAIN_NUMBER = {mark: re.compile(rf"-?\d+(?:[{mark}]\d+)?", re.ASCII) for mark in ".,"}
 
 
 def _value(cell: str, decimal: str) -> float | None:
-    """Return the number in a cell, or None where there is none with this decimal mark."""
+    """Return the number in a cell; None if the cell is not a number with this decimal mark."""
     match = _NUMBER[decimal].fullmatch(cell)
     if match is None:
         return None
@@ -79,14 +80,14 @@ def _value(cell: str, decimal: str) -> float | None:
 
 
 class _Column:
-    """Numbers of one column, parsed with both decimal marks until a cell determines it."""
+    """Numbers of one column, parsed with both decimal marks until a cell determines the mark."""
 
     def __init__(self, name: str, decimal: str | None) -> None:
         self.name = name
         self.values = {mark: array("d") for mark in (decimal or ".,")}
-        # the first cell that is a number with one decimal mark only, and its line
+        # the first cell that is a number with only one of the decimal marks, and its line
         self.decided = ""
-        # the first cell with each mark that is another number with the other mark
+        # {mark: cell}: the first cell whose value depends on the decimal mark
         self.ambiguous: dict[str, str] = {}
 
     @property
@@ -118,13 +119,15 @@ class _Column:
         here = f"{cell!r} in line {line}"
         if self.decided and parsed:
             got, needs = f"{self.decided} and {here} of column {self.name!r}", "one decimal mark"
-            why, try_ = "one of them would be another number.", "write a column's numbers alike."
+            why = "the two numbers use different decimal marks."
+            try_ = "write all numbers of a column with the same decimal mark."
             raise ModelError("data", got, needs, why, try_)
         if self.mark or not parsed:
             row = len(next(iter(self.values.values()))) + 1
             got = f"{cell!r} in row {row} of column {self.name!r} (line {line})"
             needs = f"a number with the decimal mark {self.mark!r}" if parsed else "a number"
-            why, try_ = "text between numbers has no value.", "correct the file, or empty the cell."
+            why = "a column holds only numbers and empty cells."
+            try_ = "correct the file, or empty the cell."
             raise ModelError("data", got, needs, why, try_)
         self.decided = here
         self.values = {mark: self.values[mark] for mark in parsed}
@@ -138,7 +141,7 @@ class _Column:
         if not mark:
             got = f"{next(iter(self.ambiguous.values()))} of column {self.name!r}"
             needs = "a cell in this column that shows its decimal mark"
-            why = "1,234 may be 1.234 or 1234, and all cells are of that kind."
+            why = "1,234 may be 1.234 or 1234, and every cell of the column is ambiguous."
             try_ = "--decimal , or --decimal . on the command line, decimal=',' or '.' in Python."
             raise ModelError("data", got, needs, why, try_)
         return np.array(self.values[mark])
@@ -149,12 +152,12 @@ class _Column:
 
 @dataclass(frozen=True)
 class TextTable:
-    """A header, and the rows under it.
+    """A table in a text file: a header, and the rows under it.
 
     Parameters
     ----------
-    path : of the file
-    names : of the columns, as the header has them
+    path : path of the file
+    names : names of the columns, as in the header
     delimiter : character between cells
     decimal : the decimal mark, if it is known
 
@@ -167,12 +170,11 @@ class TextTable:
     decimal: str | None
 
     def columns(self, wanted: Sequence[int]) -> list[Floats]:
-        """Return columns by their places.
+        """Return the columns with the indices `wanted`, as floats.
 
         Raises
         ------
-        ModelError : on a row longer or shorter than the header, on text, and on numbers that can be
-            read in two ways.
+        ModelError : on a row longer or shorter than the header, on text, and on ambiguous numbers.
         """
         selected = [_Column(self.names[place], self.decimal) for place in wanted]
         rows = _records(self.path, self.delimiter)
@@ -191,16 +193,16 @@ class TextTable:
 
 
 def open_table(path: Path, decimal: str | None = None) -> TextTable:
-    """Return the table in a text file; its header is read, its rows are not yet.
+    """Return the table in a text file after reading its header; `columns` reads the rows.
 
     Parameters
     ----------
-    path : of the file
-    decimal : the decimal mark of all numbers, "." or ","; None where the file shows it
+    path : path of the file
+    decimal : the decimal mark of all numbers, "." or ","; None to infer it from the file
 
     Raises
     ------
-    ModelError : on what is no text, and where there is no header.
+    ModelError : if the file is not text, or has no header.
     """
     lines = (line for line in _lines(path) if line.strip())
     head = next(lines, "")
@@ -226,8 +228,8 @@ def _encoding(path: Path) -> str:
     if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return "utf-16"
     if b"\0" in head:
-        got, why = f"{path.name}, binary", "this file is not text."
-        raise ModelError("data", got, "CSV or NetCDF", why, "export it.")
+        got, why = f"{path.name}, a binary file", "only text and NetCDF files can be read."
+        raise ModelError("data", got, "CSV or NetCDF", why, "export the data as CSV.")
     try:
         codecs.getincrementaldecoder("utf-8")().decode(head)
     except UnicodeDecodeError:
@@ -236,7 +238,7 @@ def _encoding(path: Path) -> str:
 
 
 def _lines(path: Path) -> Iterator[str]:
-    """Yield all lines; comments as empty ones, so that line numbers remain valid."""
+    """Yield all lines, comments as empty lines, so that line numbers remain valid."""
     with path.open(encoding=_encoding(path), errors="replace", newline="") as file:
         for line in file:
             yield "\n" if line.lstrip().startswith("#") else line
@@ -246,7 +248,8 @@ def _records(path: Path, delimiter: str) -> Iterator[tuple[int, list[str]]]:
     """Yield the line number and cells of each row that is not empty."""
     rows = csv.reader(_lines(path), delimiter=delimiter, skipinitialspace=True, strict=True)
     header, last = True, 0
-    why, try_ = "rows may hide in it.", "look at the quotes in this line."
+    why = "an unbalanced quote would join several rows in one cell."
+    try_ = "check the quotes in this line."
     try:
         for cells in rows:
             line, last = last + 1, rows.line_num
@@ -259,4 +262,4 @@ def _records(path: Path, delimiter: str) -> Iterator[tuple[int, list[str]]]:
             yield line, cells
     except csv.Error as error:
         got = f"{error}, in the row that begins in line {last + 1}"
-        raise ModelError("data", got, "whole cells", why, try_) from error
+        raise ModelError("data", got, "cells with balanced quotes", why, try_) from error

@@ -1,4 +1,7 @@
-"""Units of columns: the factor to SI and the dimension of a unit in a header."""
+"""Units of the columns of a measured curve: conversion to SI units, and check of the dimension.
+
+A unit such as "kN/mm" is a product of powers of SI and a few other units with prefixes.
+"""
 
 from __future__ import annotations
 
@@ -8,13 +11,13 @@ from stiction.errors import ModelError
 
 __all__ = ["DIMENSIONS", "Dimension", "factor_of"]
 
-# powers of kilogram, metre and second
+# exponents of kilogram, metre and second
 Dimension = tuple[int, int, int]
 
 _FORCE, _LENGTH, _TIME, _NONE = (1, 1, -2), (0, 1, 0), (0, 0, 1), (0, 0, 0)
 _MASS, _SPEED, _STIFFNESS, _STRESS = (1, 0, 0), (0, 1, -1), (1, 0, -2), (1, -1, -2)
 
-# quantities by name: their dimension, and the unit that is shown for it
+# {quantity: (dimension, unit that messages show for it)}
 DIMENSIONS: dict[str, tuple[Dimension, str]] = {
     "time": (_TIME, "s"),
     "displacement": (_LENGTH, "m"),
@@ -64,19 +67,19 @@ def factor_of(unit: str, quantity: str, where: str) -> float:
     ----------
     unit : for example "mN", "um/s", "kN/mm", "mm/min"
     quantity : a key of `DIMENSIONS`
-    where : what the unit belongs to, for messages
+    where : source of the unit, for messages
 
     Raises
     ------
-    ModelError : if the unit is not known, or is one of another quantity.
+    ModelError : if the unit is unknown, or has another dimension than the quantity.
 
     Verified by: tests/unit/fits/test_units.py::test_units_of_headers
     """
     wanted, shown = DIMENSIONS[quantity]
     found = _parsed(unit)
-    why = "numbers without their unit say nothing of a law."
+    why = "the columns are converted to SI units, which needs a known unit."
     if found is None:
-        # suggest no similar unit: m is similar to um, and a million times larger
+        # no similar unit is suggested: m is similar to um, and a million times larger
         known = {**_BASE, **_OTHERS}
         alike = [name for name in known if known[name][1] == wanted]
         needs = f"a unit of {quantity}, such as {shown}"
@@ -85,7 +88,7 @@ def factor_of(unit: str, quantity: str, where: str) -> float:
     factor, dimension = found
     if dimension != wanted:
         needs = f"a unit of {quantity}, such as {shown}"
-        why = f"{unit} is no unit of {quantity}."
+        why = f"{unit} is not a unit of {quantity}."
         try_ = f"name the unit by --unit {quantity}={shown}, or another column by --column."
         raise ModelError(where, repr(unit), needs, why, try_)
     return factor

@@ -1,9 +1,10 @@
-"""Friction laws with one state variable in compiled form: rates, coefficients, exact updates.
+"""Friction laws with one state variable, in compiled form, for fits to measured curves.
 
-A law is a code, a vector of parameters and one state: bristle deflection z (Dahl, LuGre),
-hysteretic variable (Bouc-Wen), contact age, or ln(theta) (rate and state). At constant slip speed
-each state equation has a closed solution; imposed slip is integrated by it without truncation
-error.
+A law is given by a code, a vector p of parameters and one state z: the bristle deflection [m]
+(Dahl, LuGre), the hysteretic variable (Bouc-Wen), the contact age [s] (ageing Coulomb), or
+ln(theta) (rate and state). The kernels compute the coefficient of friction, the rate of the state,
+and the exact solution of the state equation at constant slip speed. With the exact solution,
+imposed slip is integrated without truncation error.
 """
 
 from __future__ import annotations
@@ -60,14 +61,15 @@ def stribeck_level(p: Vector, v: float) -> float:
 
 @kernel
 def state_rate(code: int, p: Vector, w: float, z: float, s: float) -> float:
-    """Return dz/dt of a presliding law at slip velocity w, with sgn(w) replaced by s.
+    """Return dz/dt of a presliding law at the slip velocity w, whose sign is s.
 
     Source: Dahl 1968; Canudas de Wit et al. 1995, eq. (2), for LuGre; Wen 1976 for Bouc-Wen.
     """
     if code == DAHL:
-        # (1 - sigma0 z s / mu)^power, the distance from the steady force
+        # Dahl: dz/dt = w (1 - sigma0 z s / mu)^power
         left = 1.0 - s * p[0] * z / p[1]
         return w * left if p[2] == 1.0 else w * left * abs(left)
+    # LuGre: dz/dt = w - sigma0 |w| z / g(|w|)
     if code == LUGRE:
         return w - p[0] * s * w * z / stribeck_level(p, s * w)
     # Bouc-Wen: a w - beta |w| z |z|^(n-1) - gamma w |z|^n
@@ -78,7 +80,7 @@ def state_rate(code: int, p: Vector, w: float, z: float, s: float) -> float:
 
 @kernel
 def coefficient(code: int, p: Vector, w: float, z: float) -> float:
-    """Return friction over the normal force at slip velocity w; odd in (w, z)."""
+    """Return the coefficient of friction at slip velocity w [m/s]; it is odd in (w, z)."""
     if code in (DAHL, BOUC_WEN):
         return p[0] * z
     s = 1.0 if w >= 0.0 else -1.0
@@ -86,7 +88,7 @@ def coefficient(code: int, p: Vector, w: float, z: float) -> float:
         return p[0] * z + p[1] * state_rate(code, p, w, z, s) + p[2] * w
     if code == AGEING_COULOMB:
         return s * (p[0] + p[1] * math.log1p(z / p[2]))
-    # rate and state, z = ln(theta): a ln(v/v0) + mu0 + b ln(theta v0 / L)
+    # rate and state, z = ln(theta): mu = mu0 + a ln(v/v0) + b ln(theta v0 / L)
     grown = p[3] + p[1] * (z + math.log(p[4] / p[2]))
     if w == 0.0:
         return 0.0
@@ -103,15 +105,16 @@ def coefficient(code: int, p: Vector, w: float, z: float) -> float:
 
 @kernel
 def _bouc_wen_state_after(p: Vector, q: float, length: float) -> float:
-    """Return q, the hysteretic variable along the slip, after a slip of `length`.
+    """Return the hysteretic variable of the Bouc-Wen law after a slip of `length` [m].
 
-    dq/dx = a - (beta - gamma) |q|^n on unloading (q < 0), a - (beta + gamma) q^n on loading:
-    exponentials for n = 1, tangents for n = 2.
+    q is the variable times the sign of the slip. It obeys dq/dx = a - (beta - gamma) |q|^n during
+    unloading (q < 0) and dq/dx = a - (beta + gamma) q^n during loading. The solutions are
+    exponentials for n = 1, and tangents for n = 2.
     """
     a, unloading, loading = p[1], p[2] - p[3], p[2] + p[3]
     left = length
     if q < 0.0:
-        # unloading until q = 0, over the slip `full`
+        # unloading ends at q = 0, after the slip `full`
         if p[4] == 1.0:
             x = -unloading * q / a
             full = -q / a if x < 1e-12 else math.log1p(x) / unloading
@@ -142,16 +145,16 @@ def _bouc_wen_state_after(p: Vector, q: float, length: float) -> float:
 
 @kernel
 def state_after(code: int, p: Vector, z: float, dx: float, dt: float) -> float:
-    """Return the state after slip dx at constant speed within dt: the exact solution."""
+    """Return the state after a slip dx [m] at constant speed during dt [s], the exact solution."""
     s = 1.0 if dx >= 0.0 else -1.0
     length = s * dx
     if code == RATE_STATE:
         if length == 0.0:
-            # stick: the slip law does not age, the ageing law has d(theta)/dt = 1
+            # stick: theta is constant by the slip law, and d(theta)/dt = 1 by the ageing law
             if p[5] == 1.0:
                 return z
             return z + math.log1p(dt * math.exp(-z))
-        # theta relaxes towards L/v over the slip L; slip law: ln(theta) does
+        # theta (ageing law) or ln(theta) (slip law) relaxes to that of L/v over the slip length L
         fade = math.exp(-length / p[2])
         steady = math.log(p[2] * dt / length)
         if p[5] == 1.0:

@@ -1,4 +1,8 @@
-"""Forces that a law predicts for a measured curve: imposed slip, or a spring-driven slider."""
+"""Prediction of the force at the rows of a measured curve, for imposed slip or a pulled slider.
+
+`Predictor` checks once whether curve, rig and law fit together. It is then called by
+`stiction.fits.problem` for many sets of parameters, and calls the compiled kernels.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +32,7 @@ _NO_CLOCK = ("Coulomb", "StaticKinetic", "Dahl", "BoucWen")
 _STATELESS = ("Coulomb", "StaticKinetic", "ExponentialWeakening", "Stribeck")
 _RATES = (lk.RATE_STATE, ("a", "b", "length", "mu0", "speed0"), "")
 _DEFLECTION = "deflection_start"
-# laws with a state: code in kernels, parameters in order, field of the initial state
+# {law with a state: (code in the kernels, its parameters in order, field of the initial state)}
 _STATE_LAWS: Mapping[str, tuple[int, tuple[str, ...], str]] = {
     "Dahl": (lk.DAHL, ("sigma0", "mu", "power"), _DEFLECTION),
     "LuGre": (
@@ -45,19 +49,20 @@ _ON_SPRINGS = (*_STATELESS, "Dahl", "LuGre", "BoucWen", "AgeingLaw", "SlipLaw")
 
 
 def without_clock(name: str) -> bool:
-    """Return whether a law of this name needs no times."""
+    """Return whether the law of this name is rate-independent and needs no times."""
     return name in _NO_CLOCK
 
 
 @dataclass(frozen=True)
 class Predicted:
-    """The force at the rows of one curve, less offset and drift.
+    """The predicted force at the n rows of one curve, without offset and drift.
 
     Parameters
     ----------
-    force : (n,) [N]
-    bound : (n,) bound of friction in rows that stick [N]; infinite elsewhere
-    events : number of onsets of slip and stops
+    force : (n,) predicted force [N]
+    bound : (n,) bound of the friction force in rows that stick [N], infinite in other rows; None if
+        no row sticks
+    events : number of onsets of slip and of stops
     """
 
     force: Floats
@@ -66,12 +71,12 @@ class Predicted:
 
 
 class Predictor:
-    """Predicts one curve for many parameter sets of one law.
+    """Prediction of one curve for many sets of parameters of one law.
 
     Parameters
     ----------
-    curve, rig : the measured curve and how it was measured
-    law : the class of the laws
+    curve, rig : the measured curve and the test rig
+    law : the class of the law
     """
 
     def __init__(self, curve: Curve, rig: Rig, law: type[Law]) -> None:
@@ -113,21 +118,21 @@ class Predictor:
             if name not in _ON_SPRINGS:
                 needs, why = (
                     "one of " + ", ".join(_ON_SPRINGS),
-                    "these are integrated behind a spring.",
+                    "only these laws are integrated for a slider behind a spring.",
                 )
-                try_ = "fit it on data of imposed slip, by ImposedSlip()."
+                try_ = "fit this law to data of imposed slip, by ImposedSlip()."
                 raise ModelError("fit.law", name, needs, why, try_)
             massless = not hasattr(rig.mass, "start") and rig.mass == 0.0
             if massless and name in ("Stribeck", "ExponentialWeakening", "LuGre"):
-                why = f"without mass, {name} behind a spring has jumps at unbounded speed."
+                why = f"without mass, a slider with {name} behind a spring jumps at infinite speed."
                 needs = "a mass [kg], or Free()"
                 raise ModelError("SpringDrive.mass", "0", needs, why, "weigh the slider.")
             if not massless and name in ("AgeingLaw", "SlipLaw"):
-                why = "rate and state is integrated without inertia, in balance with the spring."
-                try_ = "leave the mass out; impedance models radiated waves."
+                why = "rate and state is integrated without inertia, in equilibrium of forces."
+                try_ = "leave the mass out; `impedance` models radiation damping."
                 raise ModelError("SpringDrive.mass", "a mass", "0", why, try_)
             if curve.time is None and not massless:
-                why = "a mass takes time."
+                why = "the acceleration of a mass depends on time."
                 raise ModelError("Curve.time", "none", "times [s]", why, "measure them.")
 
     def __call__(self, fields: Mapping[str, float], rig: Mapping[str, float]) -> Predicted:
@@ -165,7 +170,7 @@ class Predictor:
         return p[5], np.asarray(p[1] + (p[0] - p[1]) * np.exp(-y) + p[4] * v)
 
     def _kernel_law(self, fields: Mapping[str, float]) -> tuple[int, Floats, float]:
-        """Return code, parameters and initial state of the law as kernels take them."""
+        """Return code, parameters and initial state of the law for the kernels."""
         code, names, start = _STATE_LAWS[self.name]
         p = np.zeros(8)
         p[: len(names)] = [fields[name] for name in names]
@@ -175,13 +180,13 @@ class Predictor:
         return code, p, float(np.log(p[2] / self._first))
 
     def _first_speed(self) -> float:
-        """Return the first slip speed that is not zero: the test begins in steady slip there."""
+        """Return the first nonzero slip speed: the initial state is that of steady slip at it."""
         imposed = isinstance(self.rig, ImposedSlip)
         speeds = np.abs(self.speed if imposed else self.dx[1:] / self.dt[1:])
         moving = speeds[speeds > 0.0]
         return float(moving[0]) if moving.size else 1.0
 
-    # ---- a spring
+    # ---- slider behind a spring
 
     def _on_spring(self, fields: Mapping[str, float], rig: Mapping[str, float]) -> Predicted:
         k, m, force = rig["stiffness"], rig["mass"], rig["force_start"]

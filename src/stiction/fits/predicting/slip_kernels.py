@@ -1,6 +1,6 @@
-"""Imposed slip: the state of the law from row to row, and the friction coefficient there.
+"""Imposed slip: integration of the state of a friction law along the rows of a measured curve.
 
-Between rows of a curve the slip speed is constant. `law_kernels` has the closed solutions of the
+The slip speed is constant between two rows. `law_kernels` has the closed-form solutions of the
 state equations, and their sources.
 """
 
@@ -17,16 +17,16 @@ __all__ = ["follow_slip"]
 def follow_slip(
     code: int, p: Vector, z: float, dt: Vector, dx: Vector, speed: Vector, out: Vector
 ) -> float:
-    """Set `out` to friction over the normal force at the rows; return the last state.
+    """Set `out` to the coefficient of friction at the rows; return the last state.
 
     The state is advanced by its exact solution at the mean speed between rows.
 
     Parameters
     ----------
-    code, p : the law
-    z : its state at the first row
-    dt, dx : time and slip since the previous row; not used at the first
-    speed : slip velocity at the rows
+    code, p : code and parameters of the law; see `law_kernels`
+    z : state at the first row
+    dt, dx : (n,) time [s] and slip [m] since the previous row; not used at the first row
+    speed : (n,) slip velocity at the rows [m/s]
     """
     for i in range(out.size):
         if i > 0:

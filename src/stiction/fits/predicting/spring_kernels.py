@@ -1,10 +1,11 @@
-"""Spring-driven slider: the spring force at the rows of a curve, for every friction law.
+"""Slider behind a spring whose end is driven: the spring force at the rows of a measured curve.
 
-The end of the spring moves at constant speed between rows. Runge-Kutta steps of order 4 integrate
-spring extension u, slip velocity w and state z; events (onset of slip, stop, reversal, zero
-deflection) are located within a step. Step sizes are a fraction of the fastest time scale and
-depend continuously on all parameters, so that finite differences of the force are smooth between
-events. `law_kernels` has the laws and their sources.
+The equations are m dw/dt = k u - N mu(w, z) and du/dt = v_drive - w, with spring extension u, slip
+velocity w, state z of the friction law, and the speed v_drive of the end, constant between rows.
+The classical Runge-Kutta method of order 4 integrates (u, w, z). Events (onset of slip, stop,
+reversal, zero deflection) are located within a step. The step is a fraction of the fastest time
+scale and depends continuously on all parameters, so that finite differences of the force are smooth
+between events. `law_kernels` has the laws and their sources.
 """
 
 from __future__ import annotations
@@ -27,10 +28,9 @@ from stiction.numerics.jit import kernel
 
 __all__ = ["follow_spring", "massless_stick_slip"]
 
-# (u, w, z): extension of the spring, slip velocity, state of the law
-# step over the shortest time scale of the motion
+# step divided by the shortest time scale of the motion
 _STEP_FRACTION = 0.05
-# number of steps, in all and for a row, at which the integration is given up
+# largest number of steps: in all, and on average per row; the larger bound counts
 _MOST_STEPS, _MOST_EACH = 200_000, 100
 
 
@@ -40,9 +40,9 @@ def _rates(
 ) -> tuple[float, float, float]:
     """Return the time derivatives of (u, w, z).
 
-    `r` holds stiffness, mass, normal force and impedance; `drive` is the speed of the end, `s`
-    the sign of the slip. Without mass, and for rate and state, the slip velocity follows from the
-    time derivative of the balance k u = N mu.
+    `r` holds stiffness k, mass m, normal force N and impedance eta; `drive` is the speed of the
+    end, `s` the sign of the slip. Without mass, and for rate and state, the slip velocity follows
+    from the time derivative of the force balance k u = N mu.
     """
     k, m, n = r[0], r[1], r[2]
     if code == RATE_STATE:
@@ -78,7 +78,7 @@ def _rates(
 
 @kernel
 def _fastest_rate(code: int, p: Vector, r: Vector, drive: float, w: float, z: float) -> float:
-    """Return the largest rate of the motion here [1/s]: a bound of the eigenvalues."""
+    """Return a bound of the eigenvalues of the linearised equations at this state [1/s]."""
     k, m, n = r[0], r[1], r[2]
     if code == RATE_STATE:
         v = math.exp(w)
@@ -102,10 +102,10 @@ def _fastest_rate(code: int, p: Vector, r: Vector, drive: float, w: float, z: fl
         relaxation = (p[2] + abs(p[3])) * (1.0 if p[4] == 1.0 else abs(z) + p[1] * 1e-12)
         if p[4] != 1.0:
             relaxation = max(relaxation, math.sqrt(p[1] * (p[2] + abs(p[3]))))
-    # without mass the slip velocity is of the size of that of the end
+    # without mass the slip velocity has the size of the speed of the end
     if m == 0.0:
         return relaxation * abs(drive)
-    # the bristles N sigma0 act beside the spring
+    # the bristle stiffness N sigma0 adds to that of the spring
     rate = math.sqrt((k + n * p[0]) / m) + relaxation * abs(w)
     if code == LUGRE:
         rate += n * (p[1] + p[2]) / m
@@ -151,9 +151,9 @@ def _root_time(
     z: float,
     of_speed: bool,
 ) -> float:
-    """Return the time within `h` at which the slip velocity, or else z, has its root."""
+    """Return the time within `h` at which the slip velocity (`of_speed`), or else z, is zero."""
     _, end_w, end_z = _step(code, p, r, drive, s, h, u, w, z)
-    # a sign change in [0, h]; each trial is a step of its own length
+    # the sign changes in [0, h]; each trial is a Runge-Kutta step from the start
     low, high = 0.0, h
     f_low, f_high = (w, end_w) if of_speed else (z, end_z)
     t = h
@@ -210,7 +210,7 @@ def _step_to_event(
 
 @kernel
 def _sign(w: float, rate: float) -> float:
-    """Return the sign of the slip velocity, or of its rate where it is zero."""
+    """Return the sign of the slip velocity, or of its rate if it is zero."""
     if w != 0.0:
         return 1.0 if w > 0.0 else -1.0
     return 1.0 if rate >= 0.0 else -1.0
@@ -222,7 +222,7 @@ def _stick_time(p: Vector, r: Vector, drive: float, left: float, u: float) -> tu
 
     Verified by: tests/unit/fits/test_spring_kernels.py::test_a_falling_normal_force_ends_stick
     """
-    # the normal force may have fallen below what holds the spring, whichever way its end moves
+    # stick ends at once if the normal force has fallen so far that friction cannot hold the spring
     if abs(u) * r[0] > p[5] * r[2] * (1.0 + 1e-12):
         return 0.0, u
     if drive == 0.0:
@@ -246,31 +246,31 @@ def follow_spring(
     normal: Vector,
     out: Vector,
 ) -> tuple[int, int]:
-    """Set `out` to the spring force at the rows; return numbers of events and steps.
+    """Set `out` to the spring force at the n rows [N]; return numbers of events and steps.
 
     Parameters
     ----------
-    code, p : the law
-    r : stiffness, mass, normal force (set here), impedance
-    y : extension, speed and state at the first row; a slider at rest begins in stick if the law has
-        it
-    dt, dx : time and displacement of the end since the previous row
-    normal : normal forces at the rows
+    code, p : code and parameters of the law; see `law_kernels`
+    r : stiffness [N/m], mass [kg], normal force [N] (set here), impedance [N s/m]
+    y : extension [m], slip velocity [m/s] and state at the first row; a slider at rest begins in
+        stick if the law has a stick mode (STRIBECK)
+    dt, dx : (n,) time [s] and displacement [m] of the end since the previous row
+    normal : (n,) normal force at the rows [N]
 
     Verified by: tests/exact/test_fits.py::test_a_pulled_slider_against_the_chain
     """
     events, steps = 0, 0
     u, w, z = y[0], y[1], y[2]
     stuck = code == STRIBECK and w == 0.0
-    # slip phases end in events: smaller steps
+    # slip phases with a stick mode end in events, and need smaller steps
     part = _STEP_FRACTION if code == STRIBECK else 3.0 * _STEP_FRACTION
     s = 1.0
-    # a search may try a spring whose motion takes too many steps
+    # a search may try parameters whose motion takes too many steps
     most = max(_MOST_STEPS, _MOST_EACH * out.size)
     r[2] = normal[0]
     out[0] = _spring_force(code, p, r, u, w, z)
     for i in range(1, out.size):
-        # mean normal force between two rows, that of the row at its end
+        # the mean normal force acts between two rows
         r[2] = 0.5 * (normal[i] + normal[i - 1])
         left, drive = dt[i], dx[i] / dt[i]
         while left > 0.0:
@@ -293,7 +293,7 @@ def follow_spring(
             if steps > most or not math.isfinite(u + w + z):
                 out[i:] = math.nan
                 return events, steps
-            # the slider has stopped: it sticks within its bound, or slips with the spring force
+            # the slider has stopped: it sticks if the spring force is within the static bound
             if code == STRIBECK and w == 0.0:
                 bound = p[5] * r[2]
                 stuck = abs(r[0] * u) <= bound * (1.0 + 1e-12)
@@ -301,7 +301,7 @@ def follow_spring(
                 if not stuck:
                     s = 1.0 if u > 0.0 else -1.0
                 elif t == 0.0:
-                    # stick again at once: the end moves too slowly for a slip phase to be resolved
+                    # it sticks again at once: the end moves too slowly to resolve a slip phase
                     u += drive * left
                     left = 0.0
         r[2] = normal[i]
@@ -324,9 +324,9 @@ def massless_stick_slip(
 ) -> int:
     """Set `out` to the spring force on a massless slider with two coefficients; return events.
 
-    `p` holds mu_static and mu_kinetic. Each slip is the limit of a small mass: the force falls from
-    mu_static to 2 mu_kinetic - mu_static, and the slider sticks again. With equal coefficients it
-    slips steadily at the bound.
+    `p` holds mu_static and mu_kinetic. Each slip is the limit of vanishing mass: the force falls
+    from mu_static N to (2 mu_kinetic - mu_static) N, by conservation of energy, and the slider
+    sticks again. With equal coefficients the slider slips steadily at the bound.
     """
     events = 0
     f = force
@@ -335,9 +335,9 @@ def massless_stick_slip(
         bound = p[0] * normal[i]
         drop = 2.0 * (p[0] - p[1]) * normal[i]
         f += stiffness * dx[i]
-        # by its end or by a normal force that falls, the spring force exceeds the static bound
+        # the spring force exceeds the static bound if the end moves or the normal force falls
         s = 1.0 if f >= 0.0 else -1.0
-        # equal coefficients: the force stays at the bound
+        # with equal coefficients the force stays at the bound
         if drop <= 1e-9 * bound:
             if s * f > bound:
                 f = s * bound

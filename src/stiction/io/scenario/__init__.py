@@ -1,7 +1,8 @@
-"""Scenario files: TOML to objects and back, one to one.
+"""Scenario files: text files in TOML that describe a system, a method and a time span.
 
-`type` names a class, the other keys are its fields. A class's module is imported only
-when a file names it, so that listing scenarios costs nothing.
+`read_scenario` builds the objects from a file, and `write_scenario` writes a file from the objects.
+In a table of the file, `type` names a class and the other keys are its fields. The module of a
+class is imported only when a file names the class.
 """
 
 from stiction.io.scenario.built_in import Entry, built_in, entries

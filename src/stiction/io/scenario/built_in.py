@@ -1,4 +1,7 @@
-"""The built-in scenarios: one TOML file each, beside the system it describes."""
+"""The built-in scenarios: one TOML file each, in the folder `scenarios` of its system's package.
+
+`stiction list` shows them, and `stiction run NAME` solves one.
+"""
 
 from __future__ import annotations
 
@@ -19,12 +22,12 @@ class Entry:
 
     Parameters
     ----------
-    name : how it is run
-    title : one line that says what is to be seen
-    paper, figure : what it belongs to, "" for none
-    system : the room of its system, or "studies"
-    seconds : time of the processor of `stiction run` with compiled kernels and without figures,
-        measured on a machine of 2026 [s]; None where it was not measured
+    name : name of the scenario, as in `stiction run NAME`
+    title : one line that describes the result
+    paper, figure : paper and figure that the scenario reproduces; "" for none
+    system : subpackage of the system, such as "chains", or "studies"
+    seconds : processor time of `stiction run` with compiled kernels and without figures, measured
+        on a machine of 2026 [s]; None if it was not measured
     """
 
     name: str
@@ -36,18 +39,18 @@ class Entry:
 
 
 def built_in() -> dict[str, Path]:
-    """Return the files of the built-in scenarios by name."""
+    """Return {name: file} of the built-in scenarios."""
     found = {path.stem: path for path in _PACKAGE.glob("*/scenarios/*.toml")}
     return dict(sorted(found.items()))
 
 
 def entries() -> list[Entry]:
-    """Return title, system and paper of the built-in scenarios, without building any."""
+    """Return title, system and paper of the built-in scenarios, without building objects."""
     return [entry_of(path, path.parents[1].name) for path in built_in().values()]
 
 
 def entry_of(path: Path, system: str) -> Entry:
-    """Return title, system and paper of one file."""
+    """Return title, system and paper of one scenario file."""
     table = tomllib.loads(path.read_text(encoding="utf-8"))
     title, paper, figure = (str(table.get(key, "")) for key in ("title", "paper", "figure"))
     return Entry(path.stem, title, paper, figure, system, seconds().get(path.stem))
@@ -55,9 +58,9 @@ def entry_of(path: Path, system: str) -> Entry:
 
 @functools.cache
 def seconds() -> Mapping[str, float]:
-    """Return the processor time of runs and studies, {name: seconds}.
+    """Return {name: processor time [s]} of the built-in scenarios and studies.
 
-    Written by `tools/time_scenarios.py`.
+    `tools/time_scenarios.py` writes the file.
     """
     text = Path(__file__).with_name("seconds.toml").read_text(encoding="utf-8")
     return {str(name): float(value) for name, value in tomllib.loads(text)["seconds"].items()}

@@ -1,4 +1,7 @@
-"""The class behind each `type` of a scenario file, looked up in the catalogue."""
+"""Look-up of the class that `type` names in a table of a scenario file.
+
+The catalogue (`stiction.catalogue`) lists the classes by kind, such as "System" or "Load".
+"""
 
 from __future__ import annotations
 
@@ -11,27 +14,28 @@ __all__ = ["ARTICLES", "KINDS", "find", "find_among", "is_writable", "known_for"
 
 KINDS = {kind: k.in_files for kind, k in CATALOGUE.items() if k.written}
 ARTICLES = {kind: CATALOGUE[kind].article for kind in KINDS}
-# systems that `MovingSolid` extends by inertia
+# `MovingSolid` adds inertia to one of these systems
 _SOLIDS = "stiction.solids.presets.plane"
 KINDS["SolidSystem"] = {n: place for n, place in KINDS["System"].items() if place == _SOLIDS}
 ARTICLES["SolidSystem"] = "a solid"
 
 
 def is_writable(name: str) -> bool:
-    """Return whether a file can hold an object of the class called `name`."""
+    """Return whether a scenario file can describe an object of the class called `name`."""
     return bool(places(name))
 
 
 def places(name: str) -> set[str]:
-    """Return the modules of the classes called `name`; those of other packages if none is ours."""
+    """Return the modules of the classes called `name`: of this package, else of other packages."""
     found = {names[name] for names in KINDS.values() if name in names}
     return found or {module for kind in KINDS if (module := module_outside(kind, name))}
 
 
 def known_for(kind: str, name: object) -> Mapping[str, str]:
-    """Return {name: module} of a kind, with those of other packages where `name` is none of ours.
+    """Return {name: module} of the classes of a kind in which `name` is looked up.
 
-    What another package cannot import is left out, with a warning, if it has this name.
+    If this package has no class `name`, the classes of other packages are included. A class of that
+    name that cannot be imported is left out, with a warning.
     """
     ours = KINDS[kind]
     if not isinstance(name, str) or name in ours:
@@ -65,7 +69,7 @@ def find_among(known: Mapping[str, str], article: str, name: object, where: str)
         )
     elsewhere = [k for k, names in KINDS.items() if isinstance(name, str) and name in names]
     if elsewhere:
-        why = f"{name} is {ARTICLES[elsewhere[0]]}; here stands {article}."
+        why = f"{name} is {ARTICLES[elsewhere[0]]}, but this table describes {article}."
     raise ScenarioError(
         f"{where}.type",
         repr(name),

@@ -1,4 +1,7 @@
-"""Shell completion of scenarios: names, files, and the keys of `--set`."""
+"""Shell completion on the command line: names and files of scenarios, and the keys of `--set`.
+
+Every function takes the incomplete word and returns the words that begin with it.
+"""
 
 from __future__ import annotations
 
@@ -16,14 +19,14 @@ __all__ = ["paths", "scenarios", "settings"]
 
 
 def scenarios(incomplete: str) -> list[str]:
-    """Return built-in scenarios, and files of scenarios, that begin so."""
+    """Return the built-in scenarios, and the files of scenarios, that begin with `incomplete`."""
     from stiction.io.scenario.built_in import built_in
 
     return [name for name in built_in() if name.startswith(incomplete)] + paths(incomplete)
 
 
 def settings(ctx: typer.Context, incomplete: str) -> list[str]:
-    """Return the keys of the scenario that begin so, with their present values: `system.mass=1.0`.
+    """Return the keys of the scenario that begin with `incomplete`, such as `system.mass=`.
 
     Verified by: tests/scenarios/test_completion.py::test_bash_completes
     """
@@ -47,7 +50,7 @@ def _keys(table: dict[str, Any], before: str = "") -> Iterator[str]:
 
 
 def paths(incomplete: str, suffix: str = ".toml") -> list[str]:
-    """Return files of a suffix, and folders, that begin so; folders alone without a suffix."""
+    """Return files with a suffix ("" for none), and folders, that begin with `incomplete`."""
     folder, _, start = incomplete.rpartition("/")
     place = Path(folder + "/" if incomplete.startswith("/") else folder or ".")
     found = []

@@ -1,4 +1,8 @@
-"""The table of `stiction list`: scenarios and studies by system, as wide as the terminal."""
+"""The table of `stiction list`: the built-in scenarios and studies, grouped by system.
+
+The lines are no wider than the terminal: long titles are shortened, and the column of papers is
+shown only if there is space for it.
+"""
 
 from __future__ import annotations
 
@@ -13,30 +17,28 @@ __all__ = ["chosen", "duration", "table"]
 
 _PACKAGE = Path(__file__).resolve().parents[2]
 _GAP = 2
-# width of the column of papers; it is dropped if less is available
+# smallest and largest width of the column of papers [characters]
 _LEAST_SOURCE, _MOST_SOURCE = 24, 120
 
 
 def chosen(every: Sequence[Entry], systems: Sequence[str]) -> list[Entry]:
-    """Return the entries of some systems, of all for none.
+    """Return the entries of the given systems; all entries if no system is given.
 
     Raises
     ------
-    ScenarioError : for a name that is no system.
+    ScenarioError : for a name that is not a system.
     """
     known = list(dict.fromkeys(entry.system for entry in every))
     for name in systems:
         if name not in known:
-            why = "the list has one part for each of them."
+            why = "the list is grouped by system."
             needs = "one of " + ", ".join(known)
             raise ScenarioError("list", repr(name), needs, why, nearest(name, known))
     return [entry for entry in every if not systems or entry.system in systems]
 
 
 def table(every: Sequence[Entry], width: int) -> str:
-    """Return the entries as lines no longer than `width`, one for each, grouped by system.
-
-    What does not fit is cut at a word; papers are shown where the terminal is wide enough.
+    """Return the entries as text, one line of at most `width` characters each, grouped by system.
 
     Verified by: tests/unit/io/scenario/test_listing.py::test_it_fits
     """
@@ -44,7 +46,7 @@ def table(every: Sequence[Entry], width: int) -> str:
     for entry in sorted(every, key=lambda e: (e.system == "studies", e.system)):
         groups.setdefault(entry.system, []).append(entry)
     times = max((len(duration(entry.seconds)) for entry in every), default=0)
-    # one column of papers, if all titles leave room for it
+    # the column of papers is shown if the longest title leaves space for it
     titles = max((len(entry.title) for entry in every), default=0)
     before = max((len(entry.name) for entry in every), default=0) + times + 3 * _GAP
     source = min(width - before - titles - _GAP, _MOST_SOURCE)
@@ -68,7 +70,7 @@ def _longest(group: Sequence[Entry]) -> int:
 
 
 def duration(seconds: float | None) -> str:
-    """Return a time in short form: 1.4 s, 25 s, 3 min; empty if it is unknown."""
+    """Return a time in short form, such as 1.4 s, 25 s or 3 min; "" if it is unknown."""
     if seconds is None:
         return ""
     if seconds < 9.95:
@@ -77,7 +79,7 @@ def duration(seconds: float | None) -> str:
 
 
 def cut(text: str, width: int) -> str:
-    """Return `text`, cut at a word where it is longer than `width`."""
+    """Return `text`, shortened at the end of a word if it is longer than `width`."""
     if len(text) <= width:
         return text
     head = text[: max(width - 1, 0)]

@@ -1,4 +1,8 @@
-"""Objects from a TOML table: `type` names the class, all other keys are its fields."""
+"""Reading of scenarios: TOML tables are checked and converted to a system, a method and times.
+
+In a table, `type` names the class, and all other keys are its fields. The type annotation of a
+field decides which values are admissible. Errors name the dotted path of the wrong key.
+"""
 
 from __future__ import annotations
 
@@ -32,16 +36,16 @@ def read_scenario(source: str | Path, changes: Iterable[str] = (), /, **fields: 
 
     Parameters
     ----------
-    source : name, path, or text (recognised by its line breaks)
-    changes : settings made before it is built, such as "system.law.mu=0.3"
-    fields : other values for fields of the system or keys of [solve], by their names:
+    source : name, path, or text (a string with a line break is text)
+    changes : settings that are applied to the tables first, such as "system.law.mu=0.3"
+    fields : values that replace fields of the system or keys of [solve], by their names:
         ``read_scenario("slip-wave", mass=[1, 2, 4], t_end=20.0)``. A part such as `load` or
-        `law` may be an object, or a dictionary of its fields
+        `law` may be given as an object, or as a dictionary of its fields
 
     Raises
     ------
-    ScenarioError : on anything unknown, missing or of a wrong type.
-    ModelError : on values that make no sense.
+    ScenarioError : if a key or class is unknown or missing, or a value has the wrong type.
+    ModelError : if a value is inadmissible.
 
     Verified by: tests/unit/test_scenario.py::test_design_example_builds_the_objects
     """
@@ -60,10 +64,10 @@ def scenario_of(table: Table, changes: Iterable[str] = (), /, **fields: object) 
                 f"[{key}]",
                 "no such table",
                 "[system] and [solve]" if key == "system" else "[solve] with t_end [s]",
-                "a run needs something that moves and a time span.",
+                "a run needs a system and a time span.",
                 'add [system] with type = "Chain".' if key == "system" else "add t_end = 8.0.",
             )
-    # reading fields alone needs neither NumPy nor a system
+    # these modules import NumPy, which the checks above do not need
     from stiction.core.driver import started
     from stiction.core.method import default_method
 
@@ -113,8 +117,8 @@ def build(kind: str, table: object, where: str) -> Any:
 
     Parameters
     ----------
-    kind : name of the base class, a key of the registry
-    table : `type` and fields
+    kind : kind of the object, a key of the catalogue such as "System"
+    table : `type` and the fields as plain values
     where : dotted path of the table, for messages
     """
     name = table.get("type") if isinstance(table, Mapping) else None
@@ -132,10 +136,11 @@ def _method(system: object, table: object) -> Any:
 
 
 def _of_its_own(cls: type | None, table: Table) -> Table:
-    """Return the table of a method without defaults of other methods of its name.
+    """Return the table of a method without the fields of other methods of the same name.
 
-    Files of earlier versions hold them, because one class had the fields of all. Another value
-    than the default was ignored, and is refused.
+    In earlier versions all methods of a name were one class with the fields of all, and files hold
+    these fields. A field with its default value is dropped. Any other value, which the earlier
+    version ignored, is an error.
     """
     from stiction.catalogue import method_homes
     from stiction.core.method import methods_with, refuse_unknown_fields
@@ -157,7 +162,7 @@ def _of_its_own(cls: type | None, table: Table) -> Table:
 
 
 def _build(known: Mapping[str, str], article: str, table: object, where: str) -> Any:
-    """Return the object that a table describes; `known` holds {name: module}."""
+    """Return the object that a table describes; `known` is {name: module} of possible classes."""
     example = next(iter(known))
     if not isinstance(table, Mapping) or "type" not in table:
         got = "a table without `type`" if isinstance(table, Mapping) else repr(table)
@@ -165,7 +170,7 @@ def _build(known: Mapping[str, str], article: str, table: object, where: str) ->
             where,
             got,
             f"{article}: a table whose `type` is one of {', '.join(sorted(known))}",
-            "`type` names the class, the other keys are its fields.",
+            "`type` names the class, and the other keys are its fields.",
             f'for example type = "{example}".',
         )
     given = {key: value for key, value in table.items() if key != "type"}
@@ -173,11 +178,11 @@ def _build(known: Mapping[str, str], article: str, table: object, where: str) ->
 
 
 def field_value(cls: type, name: str, value: object, where: str) -> Any:
-    """Return a value in the type of the field `name` of a class; objects are returned unchanged.
+    """Return a value converted to the type of the field `name` of a class; objects are unchanged.
 
     Raises
     ------
-    ScenarioError : if the field holds another type.
+    ScenarioError : if the field has another type.
 
     Verified by: tests/unit/studies/test_fields.py::test_values_are_put_in_place
     """
@@ -201,7 +206,7 @@ def _made(cls: Any, given: dict[str, Any], where: str) -> Any:
         return _returned(cls, given, where)
     fields = {f.name: f for f in dataclasses.fields(cls) if f.init}
     _refuse_unknown(given, fields, where, cls.__name__)
-    # if the default is "no parts", an empty list means the same
+    # an empty list means the default if the default is an empty tuple
     given = {k: v for k, v in given.items() if not (v == [] and fields[k].default == ())}
     missing = [name for name, f in fields.items() if name not in given and _required(f)]
     if missing:
@@ -224,7 +229,7 @@ def _returned(maker: Callable[..., Any], given: dict[str, Any], where: str) -> A
     _refuse_unknown(given, known, where, name)
     needed = [n for n, p in known.items() if p.default is p.empty and n not in given]
     if needed:
-        needs, why = f"a value; {name} takes {', '.join(known)}", "this one has no default."
+        needs, why = f"a value; {name} takes {', '.join(known)}", "this key has no default."
         try_ = f"add {needed[0]} = ... to [{where}]."
         raise ScenarioError(f"{where}.{needed[0]}", "nothing", needs, why, try_)
     hints = typing.get_type_hints(maker)
@@ -236,7 +241,7 @@ def _construct(cls: Callable[..., Any], values: dict[str, Any], where: str) -> A
     import numpy as np
 
     try:
-        # numbers beyond floating point are refused by the class, without a warning of NumPy
+        # the class refuses numbers that overflow; NumPy need not warn of them
         with np.errstate(all="ignore"):
             return cls(**values)
     except StictionError:
@@ -245,8 +250,8 @@ def _construct(cls: Callable[..., Any], values: dict[str, Any], where: str) -> A
         # a class whose own checks miss a wrong value must not end in a traceback
         raise ScenarioError(
             where,
-            f"values that {cls.__name__} refuses ({error})",
-            f"values that make {cls.__name__} well defined",
+            f"values that {cls.__name__} does not admit ({error})",
+            f"admissible values of {cls.__name__}",
             "every field has a unit and a range; see its documentation.",
             "check lengths and signs.",
         ) from error
@@ -254,8 +259,8 @@ def _construct(cls: Callable[..., Any], values: dict[str, Any], where: str) -> A
 
 def _solve(table: object) -> dict[str, Any]:
     if not isinstance(table, Mapping):
-        why = "it holds the time span."
-        raise ScenarioError("solve", repr(table), "a table", why, "write [solve].")
+        why = "the table [solve] holds the time span."
+        raise ScenarioError("solve", repr(table), "a table", why, "write [solve] with t_end.")
     _refuse_unknown(table, _SOLVE, "solve", "solve")
     if "t_end" not in table:
         why = "a run goes from a start to a later end."
@@ -273,12 +278,12 @@ def _solve(table: object) -> dict[str, Any]:
 
 
 def _start(table: Mapping[str, object]) -> dict[str, Any]:
-    """Return the initial state in [solve], if any; it overrides that of [system]."""
+    """Return the initial state in [solve], if any, which overrides the one in [system]."""
     hints = {"x0": float | Sequence[float], "mode": str}
     return {k: _convert(table[k], h, f"solve.{k}") for k, h in hints.items() if k in table}
 
 
-# names of keys in scripts and other programs
+# names that users know from scripts and other programs -> advice
 _ELSEWHERE = {
     ("solve", "t_span"): "write t_start and t_end.",
     ("scenario", "run"): "write [solve], with t_end.",
@@ -295,7 +300,7 @@ def _refuse_unknown(given: Iterable[str], known: Iterable[str], where: str, owne
                 where,
                 f"the unknown key {key!r}",
                 f"keys of {owner}: {', '.join(known) or 'none, it has no fields'}",
-                "a key that nobody reads would change nothing, silently.",
+                "an unknown key would be ignored, and the scenario would not do what it says.",
                 _ELSEWHERE.get((owner, key)) or (nearest(key, known) if known else "leave it out."),
             )
 
@@ -310,14 +315,21 @@ def _required(field: dataclasses.Field[Any]) -> bool:
 
 @dataclasses.dataclass(frozen=True)
 class _Slot:
-    """The values that the type of a field allows: a kind of object, one class, scalars, lists."""
+    """The values that the type of a field admits.
+
+    Parameters
+    ----------
+    kind : kind of object in the catalogue, such as "Load"; None if the type names none
+    listed : whether a list is admissible
+    scalars : admissible scalars, of "float", "int", "str" and "bool"
+    single : a dataclass outside the catalogue, the only class of objects that the field admits
+    rows : whether the field is an array, which may be a list of rows
+    """
 
     kind: str | None
     listed: bool
     scalars: frozenset[str]
-    # a dataclass of no kind: the field can hold this class alone
     single: type | None = None
-    # an array, which may have rows
     rows: bool = False
 
     @property
@@ -335,7 +347,7 @@ class _Slot:
 
 
 def _slot(hint: object) -> _Slot:
-    """Return what a type allows; aliases are resolved already."""
+    """Return the values that a type admits; type aliases must be resolved before."""
     import numpy as np
 
     parts = list(_members(hint))
@@ -354,7 +366,7 @@ _SCALARS = (float, int, str, bool)
 
 
 def _members(hint: object) -> Iterator[object]:
-    # arrays of NumPy 2.5 have an alias for their type, with the type of its numbers beside it
+    # NDArray of NumPy 2.5 is a type alias with the type of the numbers as its argument
     named = getattr(typing.get_origin(hint), "__value__", None)
     if named is not None:
         hint = named[typing.get_args(hint)]
@@ -400,7 +412,7 @@ def _convert(value: object, hint: object, where: str) -> Any:
 
 
 def _single(cls: type, value: object, slot: _Slot, where: str) -> Any:
-    """Return the object of a class that is of no kind; its `type` may be left out."""
+    """Return the object of a class outside the catalogue; its table may omit `type`."""
     if not isinstance(value, Mapping) or value.get("type", cls.__name__) != cls.__name__:
         raise _wrong_type(value, slot, where)
     return _made(cls, {k: v for k, v in value.items() if k != "type"}, where)
@@ -417,7 +429,7 @@ def _finite(value: Any, where: str) -> Any:
         where,
         repr(value) if isinstance(value, float) else "a whole number of more than 64 bits",
         "finite numbers",
-        "NaN, infinity and numbers beyond all measure describe no system.",
+        "a system cannot be described by NaN, infinity or numbers that overflow.",
         "leave the key out for its default, or give a finite number.",
     )
 
@@ -432,6 +444,6 @@ def _wrong_type(value: object, slot: _Slot, where: str) -> ScenarioError:
         where,
         f"{kind}, {shown}",
         slot.needs,
-        "this field is of another type.",
-        "numbers stand without quotes, strings with them, lists in [brackets].",
+        "this field has another type.",
+        "write numbers without quotes, strings with quotes, and lists in [brackets].",
     )

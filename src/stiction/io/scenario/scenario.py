@@ -1,4 +1,7 @@
-"""A scenario: a system, a method, a time span, and its source."""
+"""The class `Scenario`: a system, a method, a time span, and the paper that they reproduce.
+
+`read_scenario` returns a scenario, and `Scenario.solve` solves it.
+"""
 
 from __future__ import annotations
 
@@ -22,12 +25,12 @@ class Scenario:
     Parameters
     ----------
     system : the system to solve
-    method : how it is solved
+    method : the numerical method
     t_end, t_start : end and start [s, or the system's unit of time]
     save : times [s] at which the state is saved, or their number; None for the default
-    title : one line that says what is to be seen
+    title : one line that describes the result
     paper, figure : paper and figure that the scenario reproduces
-    note : what a reader must know, for example that the paper's numbers are lost
+    note : a remark for the reader, for example that the paper does not give all numbers
     """
 
     system: Any
@@ -64,7 +67,7 @@ class Scenario:
 
         Parameters
         ----------
-        options : of `stiction.solve`, such as `throw` or `progress`
+        options : keyword arguments of `stiction.solve`, such as `throw` or `progress`
 
         Verified by: tests/unit/test_scenario.py::test_a_scenario_of_other_masses_is_solved
         """

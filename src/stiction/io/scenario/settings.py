@@ -1,4 +1,7 @@
-"""Changes to a scenario from the command line: `--set system.law.mu=0.3`."""
+"""Changes of single values of a scenario, as by `stiction run NAME --set system.law.mu=0.3`.
+
+The change is applied to the tables of the TOML file before the objects are built.
+"""
 
 from __future__ import annotations
 
@@ -23,12 +26,12 @@ def change(table: Table, setting: str) -> None:
     Parameters
     ----------
     table : the scenario as plain values
-    setting : dotted path, `=`, and a value in TOML; a bare word is a string, and a table
-        in braces replaces the whole object, as does @FILE, the table in a TOML file
+    setting : text `path=value`: a dotted path, and a value in TOML. A word without quotes is a
+        string. A table in braces replaces a whole object; so does @FILE, a TOML file with the table
 
     Raises
     ------
-    ScenarioError : if the path leads nowhere or the value is no TOML.
+    ScenarioError : if the path does not exist in the scenario, or the value is not TOML.
 
     Verified by: tests/unit/test_scenario.py::test_settings
     """
@@ -39,7 +42,7 @@ def change(table: Table, setting: str) -> None:
             "--set",
             repr(setting),
             "path=value with a dotted path",
-            "the path leads through the tables of the scenario to one key.",
+            "the path names the tables of the scenario and the key in the last one.",
             _EXAMPLE,
         )
     owner = table
@@ -67,12 +70,12 @@ def _step(owner: Table, key: str, path: str, setting: str) -> Table:
         if key in owner.get("system", {}):
             near = f"did you mean --set system.{setting}?"
     else:
-        got, near = f"{setting!r}, but {path} is no table", ""
+        got, near = f"{setting!r}, but {path} is not a table", ""
     raise ScenarioError(
         "--set",
         got,
         "a path through tables of the scenario",
-        "only keys of tables that are there can be changed one by one.",
+        "a single key can be changed only in a table that exists.",
         f"{near} Or give the whole table: --set '{path}={{type=\"...\"}}'.".strip(),
     )
 
@@ -81,7 +84,7 @@ def _of_file(name: str, key: str, setting: str) -> Any:
     """Return the table of a TOML file, or the one under `key`, as in law.toml of a fit."""
     path = Path(name)
     if path.suffix != ".toml" or not path.is_file():
-        why, needs = "after @ stands a file with the new table.", "a TOML file that is there"
+        why, needs = "after @ comes the name of a file with the new table.", "an existing TOML file"
         try_ = "check the path; for example system.law=@law.toml."
         raise ScenarioError("--set", repr(setting), needs, why, try_)
     table = read_table(path)
@@ -98,12 +101,12 @@ def _value(text: str, setting: str) -> Any:
         if _BARE.fullmatch(text):
             return text
         if _NUMBER.fullmatch(text):
-            # Python writes 1. and .5, TOML does not
+            # numbers such as 1. and .5 are valid in Python, but not in TOML
             return float(text)
         if error.__cause__ is None:
-            # a key of too many parts
+            # the error concerns a key with too many parts
             raise
-        why = f"it cannot be read ({error.__cause__})."
+        why = f"the value cannot be read ({error.__cause__})."
     try_ = (
         _EXAMPLE
         + ' Lists: system.mass=[1,2,4]; objects: method={type="Quasistatic"};'

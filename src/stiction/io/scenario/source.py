@@ -1,4 +1,7 @@
-"""TOML tables from a built-in name, a file or a text; every failure is a ScenarioError."""
+"""Reading of TOML text, from a built-in scenario, a file or a string, into plain tables.
+
+Every failure is a ScenarioError. Keys that were renamed since earlier versions are translated.
+"""
 
 from __future__ import annotations
 
@@ -15,12 +18,12 @@ __all__ = ["Table", "parse", "read_table"]
 Table = dict[str, Any]
 
 _MOST_PARTS = 100
-# tomllib takes time that grows with the square of the parts of a key; the possessive quantifiers
-# keep this search from doing the same
+# the time of tomllib grows with the square of the number of parts of a key; the possessive
+# quantifiers make the time of this search linear
 _LONG_KEY = re.compile(
     rf"""(?<![\w-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){{{_MOST_PARTS - 1}}}"""
 )
-# keys and values of older files, which saved runs contain, and their present names
+# keys and values in files of earlier versions -> their present names
 _RENAMED_KEYS = {"max_cuts": "max_halvings", "part": "fraction", "most": "max_contacts"}
 _RENAMED_VALUES = {
     ("type", "Among"): "ContactAmong",
@@ -55,7 +58,7 @@ def parse(text: str, name: str) -> Table:
     if (long := _LONG_KEY.search(text)) is not None:
         line = text.count("\n", 0, long.start()) + 1
         got, needs = f"a key of {_MOST_PARTS} parts or more at line {line}", "keys of few parts"
-        why = "no field lies that deep, and reading such keys takes time without bound."
+        why = "no field has such a deep path, and reading such keys takes very long."
         raise ScenarioError(name, got, needs, why, _TRY_TOML)
     try:
         return _renamed(tomllib.loads(text))
@@ -63,9 +66,9 @@ def parse(text: str, name: str) -> Table:
         # a ValueError is wrong syntax or a number with thousands of digits
         raise ScenarioError(
             name,
-            str(error) if isinstance(error, ValueError) else "brackets nested without end",
+            str(error) if isinstance(error, ValueError) else "brackets that are nested too deeply",
             "a TOML file",
-            "strings need quotes, tables stand in [brackets], keys are followed by `=`.",
+            "strings need quotes, names of tables need [brackets], keys are followed by `=`.",
             _TRY_TOML,
         ) from error
 
@@ -91,10 +94,10 @@ def _text(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
-        got, needs = "bytes that are no UTF-8 text", "a TOML file in UTF-8"
+        got, needs = "bytes that are not UTF-8 text", "a TOML file in UTF-8"
         raise ScenarioError(path.name, got, needs, _WHY_FILE, _TRY_TOML) from error
     except (OSError, ValueError) as error:
-        # a ValueError is a path that no system allows, such as one with a null character
+        # a ValueError means an invalid path, for example with a null character
         got = getattr(error, "strerror", None) or str(error)
         try_ = "check the path; `stiction list` names the built-in scenarios."
         raise ScenarioError(

@@ -1,4 +1,7 @@
-"""TOML from objects: every field is written, numbers with full precision."""
+"""Writing of scenarios: a system, a method and a time span as text in TOML.
+
+Every field is written, and numbers have full precision, so that the text reproduces a run.
+"""
 
 from __future__ import annotations
 
@@ -16,17 +19,17 @@ if TYPE_CHECKING:
 
 __all__ = ["scenario_text", "write_scenario"]
 
-# union types: `None` beside the type of the field
+# matches an annotation as text; its first group is the type of the field
 _DECLARED = re.compile(r"^Annotated\[([^,]+),.*$", re.DOTALL)
 _NUMBERS = re.compile(r"\[\n((?: +[-+.\w]+,\n)+) *\]")
 
 
 def write_scenario(scenario: Scenario) -> str:
-    """Return the TOML text that reads back as `scenario` and runs to the same numbers.
+    """Return the TOML text of a scenario; read again, it gives the same objects and numbers.
 
-    Defaults are written too, so that a later version with other defaults changes nothing.
-    An object with a Python function cannot be written; a comment marks it, and reading it
-    back is refused.
+    Defaults are written too, so that other defaults in a later version have no effect. An object
+    with a Python function cannot be written: a comment in the text names it, and `read_scenario`
+    refuses the text.
 
     Verified by: tests/unit/test_scenario.py::test_round_trip
     """
@@ -65,16 +68,16 @@ def _write(words: Mapping[str, str], tables: Mapping[str, object]) -> str:
     if not unwritable:
         return text
     return (
-        "# This scenario cannot be run again from this file: it uses what only Python can hold,\n"
+        "# This scenario cannot be run from this file: it uses objects that only Python can hold:\n"
         + "".join(f"# {line}\n" for line in unwritable)
         + text
     )
 
 
 def _plain(value: object, where: str, unwritable: list[str], declared: str = "") -> Any:
-    """Return `value` as a TOML value; paths that have none are added to `unwritable`.
+    """Return `value` as a TOML value; add the path of an object without one to `unwritable`.
 
-    `declared` is the type that the field was declared with, as it was written.
+    `declared` is the text of the type in the annotation of the field.
     """
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         name = type(value).__name__
@@ -93,7 +96,7 @@ def _plain(value: object, where: str, unwritable: list[str], declared: str = "")
     if isinstance(value, bool | int | float | str):
         return value
     if value is None:
-        # a whole system or method can be missing from a loaded run whose scenario is gone
+        # a loaded run without a readable scenario has neither system nor method
         unwritable.append(f"{where}: not known")
         return {}
     unwritable.append(f"{where}: {getattr(value, '__name__', type(value).__name__)}")
@@ -101,7 +104,7 @@ def _plain(value: object, where: str, unwritable: list[str], declared: str = "")
 
 
 def _given(owner: object, field: dataclasses.Field[Any]) -> object:
-    """Return the value of a field; an empty list for a None that is not its default."""
+    """Return the value of a field; an empty tuple if the value is None and the default is not."""
     value = getattr(owner, field.name)
     plain = field.default is dataclasses.MISSING or field.default is None
     return () if value is None and not plain else value

@@ -1,8 +1,10 @@
 """Bifurcations of periodic orbits: test functions of multipliers, and changes of the event order.
 
-A fold, a flip and a Neimark-Sacker bifurcation show in the multipliers. A sliding bifurcation shows
-in the order of events: between two events of one surface an interval appears whose length grows
-from zero. Which one it is follows from these two events.
+At a fold, a flip (period doubling) or a Neimark-Sacker bifurcation, a test function of the Floquet
+multipliers changes its sign. At a sliding bifurcation the order of events changes: between two
+events of one switching surface a segment appears whose length grows from zero. The modes before,
+between and after these two events determine the kind of the sliding bifurcation. `branch` locates
+the bifurcations.
 
 Source: Kuznetsov 2004, section 10.2 (test functions); di Bernardo et al. 2008, chapter 8.
 """
@@ -34,7 +36,8 @@ _LABEL = re.compile(r"(?:cross|slide|leave) (\d+): (\S+) to (\S+)")
 _BEGUN = re.compile(r"(slip\+|slip-|stick) (\d+)")
 _STICK = "slide"
 _MODES = {"slip+": "+", "slip-": "-", "stick": _STICK}
-# a pair that crosses the unit circle is complex by more than this
+# least imaginary part of a complex pair of multipliers; tolerances for a multiplier on the unit
+# circle, and for the multiplier 1 at a fold
 _COMPLEX, _ON_CIRCLE, _ON_FOLD = 1e-7, 1e-4, 1e-5
 
 
@@ -47,12 +50,12 @@ class Bifurcation:
     kind : `fold`, `flip`, `Neimark-Sacker`, `Hopf`; `crossing-sliding`, `grazing-sliding`,
         `switching-sliding`, `adding-sliding`; `grazing`, `codimension-2 intersection`, or `change
         of the order of events`
-    value : of the parameter
-    cycle : the orbit there, or as near as the order of events on one side allows
+    value : value of the parameter at the bifurcation
+    cycle : the orbit at the bifurcation, or the nearest orbit with the order of events of one side
     before, after : orders of events on both sides along the branch
     parameter : name of the parameter
-    equations : those of an orbit at a sliding bifurcation and their solution, from which
-        `continue_cycle` follows it; None where they were not solved
+    equations : equations of an orbit at a sliding bifurcation and their solution, from which
+        `continue_cycle` follows the bifurcation; None if they were not solved
     """
 
     kind: str
@@ -65,7 +68,7 @@ class Bifurcation:
 
 
 def same_order(one: Sequence[str], other: Sequence[str]) -> bool:
-    """Return whether two orders of events are the same but for the event they begin with."""
+    """Return whether two orders of events are equal up to a cyclic shift."""
     if len(one) != len(other):
         return False
     twice = [*one, *one]
@@ -87,14 +90,15 @@ def _neimark_sacker(cycle: Cycle) -> float:
     return float(np.prod(pairs).real) if pairs else 1.0
 
 
-# test functions of an orbit, by the kind of bifurcation at which they change their sign
+# {kind of bifurcation: test function of an orbit that changes its sign there}
 TESTS = {"fold": _fold, "flip": _flip, "Neimark-Sacker": _neimark_sacker}
 
 
 def verified(kind: str, cycle: Cycle) -> bool:
-    """Return whether the multipliers of an orbit at a zero of a test function are critical.
+    """Return whether an orbit at a zero of a test function has multipliers on the unit circle.
 
-    A pair of real multipliers whose product is 1 is no Neimark-Sacker bifurcation.
+    The Neimark-Sacker test function vanishes also for two real multipliers whose product is 1,
+    which is not a bifurcation.
     """
     values = cycle.multipliers
     if kind == "fold":
@@ -110,11 +114,11 @@ class Merged(NamedTuple):
 
     Attributes
     ----------
-    kind : of the bifurcation
-    contact : the contact or surface
-    before, between, after : its modes: `+`, `-`, `slide`
-    label : of the event that is left on the other side; None where none is left
-    time, state : mean of both events
+    kind : kind of the bifurcation
+    contact : number of the contact or switching surface
+    before, between, after : its modes before, between and after the events: `+`, `-`, `slide`
+    label : label of the single event on the other side; None if both events vanish
+    time, state : mean of the times and states of both events
     """
 
     kind: str
@@ -128,10 +132,11 @@ class Merged(NamedTuple):
 
 
 def merged_events(one: Cycle, other: Cycle) -> Merged | str:
-    """Return the events that merge between two orbits next to a bifurcation, or its kind alone.
+    """Return the events that merge between two orbits next to a bifurcation, or only its kind.
 
-    Of the pairs without which the richer order of events becomes the other one, the closest pair
-    counts; of all pairs if there is none, as where several pairs merge at once.
+    Candidates are the pairs of consecutive events whose removal turns the longer order of events
+    into the shorter one; all pairs, if there is no such pair because several pairs merge at once.
+    The pair with the smallest distance in time is selected.
 
     Source: di Bernardo et al. 2008, section 8.1.
     Verified by: tests/exact/test_cycle_branches.py::test_kinds_of_changes
@@ -174,7 +179,7 @@ def _kind(first: _Change, second: _Change) -> str:
 
 
 def _without(order: Sequence[str], k: int) -> list[str]:
-    """Return an order of events whose events k and k + 1 have merged."""
+    """Return the order of events after the events k and k + 1 have merged."""
     first, second = _change(order, k), _change(order, (k + 1) % len(order))
     if first is None or second is None or first.contact != second.contact:
         return list(order)
@@ -200,10 +205,10 @@ class _Change(NamedTuple):
 
 
 def _change(order: Sequence[str], k: int) -> _Change | None:
-    """Return what an event changes; None where its label does not say that.
+    """Return the change of mode at an event; None if its label does not give it.
 
-    A label of a flow holds both modes. One of a chain holds the mode that begins; the one before is
-    that of the last event of the same contact.
+    The label of an event of a flow holds both modes. The label of an event of a chain holds the new
+    mode; the mode before is the new mode of the previous event of the same contact.
     """
     crossing = _LABEL.fullmatch(order[k])
     if crossing is not None:

@@ -1,8 +1,10 @@
 """Branches of periodic orbits over a parameter, by pseudo-arclength continuation.
 
-The arcs of shooting are runs with located events, so the order of events follows the orbit. Where
-it changes, the map of the period is continuous and its derivatives jump; Newton's method goes on
-behind the change, which is located by bisection of the step.
+The equations are those of multiple shooting (`shooting`). An arc of the orbit is a run with located
+events, so that the order of events may change along the branch. Where it changes, the map over one
+period is continuous and its derivatives jump. Newton's method then converges on the far side of the
+change, and the change is located by bisection of the step or by its own equations (`sliding`).
+Folds, flips and Neimark-Sacker bifurcations are zeros of test functions (`bifurcations`).
 
 Source: Keller 1977; Seydel 2010, chapter 4 and section 7.8; Dankowicz and Schilder 2013.
 """
@@ -52,18 +54,19 @@ __all__ = ["CycleBranch", "continue_cycle"]
 
 Floats = npt.NDArray[np.float64]
 
-# halvings of a step that bracket a change of order, before its equations are solved
+# bisections of a step that bracket a change of order before its equations are solved; bisections
+# that locate the change without its equations; largest number of changes on a step
 _BRACKETINGS, _HALVINGS, _MOST_CHANGES = 10, 40, 8
-# distances over a step at which arcs beyond a sharp turn of a branch start
+# distances, as fractions of a step, at which the other order of events is tried at a sharp turn
 _BEYOND = (1e-4, 1e-3, 1e-2, 0.1)
-# growth of an orbit over its size at which steps are measured anew
+# growth of the states, relative to their sizes, at which the unknowns are scaled again
 _OUTGROWN = 4.0
-# over the shortest step, where equations behind a corner are sought
+# distances beyond a corner at which tangents are computed, as multiples of the shortest step
 _BEHIND_CORNER = np.array([1.0, 4.0, 16.0, 64.0])
-# states of an orbit whose spread is its amplitude
+# number of states of an orbit from which its amplitude is computed
 _SAMPLES = 16
 _MOST_ORBITS = 100_000
-_NONE = "no orbit further on"
+_NONE = "no further orbit was found"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -72,9 +75,9 @@ class CycleBranch:
 
     Parameters
     ----------
-    parameter : its name
+    parameter : name of the parameter
     cycles : the orbits in order along the branch
-    bifurcations : in the same order
+    bifurcations : the bifurcations in order along the branch
     ends : why the branch ended at its first and at its last orbit
     """
 
@@ -149,11 +152,12 @@ def continue_cycle(
 
     Parameters
     ----------
-    cycle : where the branch begins, from `find_cycle`; or a bifurcation on a branch
-    parameter : name of the parameter, such as `p.mu` or `belt_speed`; of two parameters for a
-        bifurcation
-    span : lowest and highest value, where the branch ends; of each parameter for a bifurcation
-    step : longest step along the branch, over the sizes of the unknowns
+    cycle : the orbit at which the branch begins, from `find_cycle`; or a bifurcation on a branch
+    parameter : name of the parameter, such as `p.mu` or `belt_speed`; for a bifurcation the names
+        of two parameters
+    span : lowest and highest value of the parameter, where the branch ends; for a bifurcation one
+        pair for each parameter
+    step : longest step along the branch, in unknowns that are divided by their sizes [1]
     max_orbits : largest number of orbits in each direction
 
     Raises
@@ -165,19 +169,21 @@ def continue_cycle(
     Verified by: tests/exact/test_cycle_branches.py::test_boundary_of_stops
     """
     where = "continue_cycle"
-    why, try_ = "it bounds the work.", "leave it out."
+    why, try_ = "it limits the work.", "leave it out."
     whole(f"{where}.max_orbits", max_orbits, least=2, most=_MOST_ORBITS, why=why, try_=try_)
-    number(f"{where}.step", step, rule="positive", why="a step goes forward.", try_="leave it out.")
+    why = "a step has a positive length."
+    number(f"{where}.step", step, rule="positive", why=why, try_="leave it out.")
     given: object = cycle
     if isinstance(given, Bifurcation):
         names, spans = _two(given.cycle, parameter, span)
         return bifurcation_curve(given, names, spans, step, max_orbits)
     if not isinstance(given, Cycle):
         needs, why = "a Cycle", "the branch begins at a periodic orbit."
-        raise ModelError(f"{where}.cycle", type(given).__name__, needs, why, "see find_cycle.")
+        try_ = "find_cycle(system, guess) returns one."
+        raise ModelError(f"{where}.cycle", type(given).__name__, needs, why, try_)
     if not isinstance(parameter, str):
         needs, why = "one name", "an orbit is followed in one parameter."
-        try_ = "give one, or start from a bifurcation of a branch."
+        try_ = "give one name, or start from a bifurcation of a branch."
         raise ModelError(f"{where}.parameter", repr(parameter), needs, why, try_)
     low, high = _checked_span(f"{where}.span", given, parameter, span)
     halves = [
@@ -196,12 +202,13 @@ def continue_cycle(
 
 def _checked_span(where: str, cycle: Cycle, name: str, span: Any) -> tuple[float, float]:
     """Return the lowest and highest value of a parameter."""
-    why, try_ = "the branch ends there.", "for example span=(0.1, 0.5)."
+    why, try_ = "the branch ends at these values.", "for example span=(0.1, 0.5)."
     low, high = numbers(where, span, size=2, per="end", why=why, try_=try_).tolist()
     value = float(cycle.system.parameter(name))
     if not low <= value <= high or not low < high:
         needs = f"a lower and a higher value around {value:.9g}"
-        raise ModelError(where, repr(span), needs, "the branch begins there.", try_)
+        why = "the branch begins at this value of the parameter."
+        raise ModelError(where, repr(span), needs, why, try_)
     return low, high
 
 
@@ -226,7 +233,7 @@ def _turned(one: Bifurcation) -> Bifurcation:
 
 
 class _HalfBranch:
-    """A branch in one direction of the parameter."""
+    """A branch from its first orbit in one direction of the parameter, and its continuation."""
 
     def __init__(
         self,
@@ -244,11 +251,12 @@ class _HalfBranch:
         self.problem, self.place = self._begun(cycle, None)
 
     def _begun(self, cycle: Cycle, before: Cycle | None) -> tuple[Shooting, Place[Floats]]:
-        """Return the equations around an orbit and the place there.
+        """Return the equations around an orbit, and the point there with its tangent.
 
         Parameters
         ----------
-        before : the last orbit, which gives the direction; None for that of the parameter
+        before : the previous orbit, which gives the direction of the tangent; None for the
+            direction of the parameter
         """
         problem, u = around(
             cycle.system,
@@ -302,7 +310,7 @@ class _HalfBranch:
                     self.reason = f"{self.parameter} reached its limit"
                 return
             if not self.span[0] <= float(place.u[-1]) <= self.span[1]:
-                # it passed the limit, and no orbit was found there
+                # the step passed the limit, and no orbit was found at the limit
                 length = 0.25 * float(np.linalg.norm(step.step))
                 if length < SHORTEST * self.step:
                     self.reason = self._why()
@@ -311,11 +319,11 @@ class _HalfBranch:
                 self._anchor(place)
                 self._rescale()
             elif self.reason.startswith(_NONE) and moved != len(self.cycles) and self._new_nodes():
-                # a node may lie at an event
+                # the step fails if a node lies at an event: other nodes are tried
                 self.reason, fresh, moved = "", True, len(self.cycles)
 
     def _rescale(self) -> None:
-        """Measure the unknowns anew where an orbit has outgrown its sizes, as at a resonance."""
+        """Scale the unknowns again if the states have grown, as at a resonance."""
         problem, place = self.problem, self.place
         largest = np.abs(problem.nodes(place.u)).max(axis=0)
         if (largest > _OUTGROWN * problem.sizes).any():
@@ -326,7 +334,7 @@ class _HalfBranch:
             self.place = place_at(self.problem, place.u, before)
 
     def _landing(self, step: Floats) -> Step[Floats] | None:
-        """Return the orbit at the limit of the parameter that a step passes, if it does."""
+        """Return the orbit at the limit of the parameter if a step passes it; None otherwise."""
         here = float(self.place.u[-1])
         change = float(step[-1] * self.problem.scale[-1])
         for bound in self.span:
@@ -342,10 +350,11 @@ class _HalfBranch:
         return None
 
     def _turn(self) -> bool:
-        """Pass a bifurcation at which the branch turns sharply; return whether there is one.
+        """Pass a bifurcation at which the branch turns sharply; return whether this succeeded.
 
-        Both orders of events exist on the same side of it (a non-smooth fold). The tangent of the
-        other one follows from arcs that start beyond the last orbit.
+        At such a non-smooth fold, orbits with both orders of events exist on the same side of the
+        bifurcation. The tangent of the orbits with the other order is computed at states beyond the
+        last orbit.
 
         Source: di Bernardo et al. 2008, section 3.4.
         Verified by: tests/exact/test_sliding_bifurcations.py::test_parameter_and_kind
@@ -368,7 +377,7 @@ class _HalfBranch:
         return False
 
     def _other_side(self, tangent: Floats) -> tuple[Place[Floats], Cycle] | None:
-        """Return an orbit with another order of events along a tangent, in one of its senses."""
+        """Return an orbit with another order of events, in either direction of a tangent."""
         order = self.cycles[-1].order
         for side in (1.0, -1.0):
             turned = Place(self.place.u, side * tangent)
@@ -386,7 +395,7 @@ class _HalfBranch:
         return length * float(self.problem.scale[-1])
 
     def _why(self) -> str:
-        """Return why no orbit follows."""
+        """Return why no further orbit was found."""
         ahead = self.problem.moved(self.place.u, 1e-3 * self.step * self.place.tangent)
         try:
             self.problem.residual(ahead)
@@ -395,11 +404,11 @@ class _HalfBranch:
         return f"{_NONE}: the steps became too short"
 
     def _turn_corner(self) -> bool:
-        """Go on behind a corner, where the order of events changes; return whether that went.
+        """Continue beyond a corner, where the order of events changes; return whether it succeeded.
 
-        The derivatives of the map of a period jump there, and with them the tangent. The one behind
-        the corner is that of the equations at a point a little further along the tangent before it.
-        The branch may turn back in the parameter.
+        At a corner the derivatives of the map over one period jump, and so does the tangent of the
+        branch. The tangent beyond the corner is computed from the equations at a point a little
+        further along the tangent before it. The branch may turn back in the parameter.
 
         Source: di Bernardo et al. 2008, section 3.1 (border collisions, persistence and folds).
         Verified by: tests/exact/test_cycles_of_chains.py::test_corners_of_branches
@@ -445,7 +454,7 @@ class _HalfBranch:
         return Bifurcation(kind, value, cycle, last.order, new.order)
 
     def _new_nodes(self) -> bool:
-        """Place the nodes anew, apart from the events of the last two orbits; whether that went."""
+        """Move the nodes away from the events of the last orbit; return whether it succeeded."""
         if len(self.cycles) < 2:
             return False
         last, cycle = self.cycles[-2:]
@@ -460,11 +469,11 @@ class _HalfBranch:
         return True
 
     def _anchor(self, place: Place[Floats]) -> None:
-        """Go on from a place; the phase of an autonomous orbit is fixed there anew."""
+        """Continue from a point, with the phase condition of an autonomous orbit updated there."""
         largest = np.abs(self.problem.nodes(place.u)).max()
         ratio = float(largest / self.problem.sizes.max())
         if ratio > 2.0:
-            # steps are fractions of the amplitude; not where an orbit shrinks to an equilibrium
+            # the states have grown: steps are fractions of their sizes, which are updated
             self.problem, self.place = self._begun(self.cycles[-1], self.cycles[-2])
             return
         if self.problem.period is None:
@@ -474,7 +483,7 @@ class _HalfBranch:
             place = place_at(self.problem, place.u, place.tangent)
         self.place = place
 
-    # ---- what happens on a step
+    # ---- orbits and bifurcations on a step
 
     def _accept(self, place: Place[Floats], step: Step[Floats]) -> bool:
         """Add the orbit at the end of a step, and the bifurcations on it; or end the branch."""
@@ -495,14 +504,15 @@ class _HalfBranch:
         return True
 
     def _turned_over(self, last: Cycle, new: Cycle) -> bool:
-        """Return whether the nodes lie on the other side of their mean."""
+        """Return whether the nodes have moved to the opposite side of their mean."""
         spans = [(one.nodes - one.nodes.mean(axis=0)) / self.problem.sizes for one in (last, new)]
         return float((spans[0] * spans[1]).sum()) < 0.0
 
     def _hopf(self, last: Cycle, new: Cycle) -> Bifurcation | None:
-        """End the branch where the amplitude of its last three orbits vanishes, if it shrinks.
+        """Return a Hopf bifurcation if the amplitude of the last three orbits shrinks; end there.
 
-        The parameter is smooth in the square of the amplitude, so a parabola is drawn.
+        At a Hopf bifurcation the parameter is a smooth function of the square of the amplitude. A
+        parabola through three orbits extrapolates the parameter to the amplitude zero.
         """
         squares, fractions = [], np.arange(_SAMPLES) / _SAMPLES
         for cycle in self.cycles[-3:]:
@@ -517,7 +527,7 @@ class _HalfBranch:
         return Bifurcation("Hopf", value, last, last.order, new.order, self.parameter)
 
     def _known(self, u: Floats) -> Cycle | None:
-        """Return the orbit at a solution; None where it has no derivatives."""
+        """Return the orbit at a solution; None if it has no derivatives."""
         try:
             return self._cycle(u)
         except ModelError:
@@ -540,7 +550,7 @@ class _HalfBranch:
 
         tests: list[tuple[str, Callable[[Floats], float], tuple[float, float]]] = []
         if ends[0] * ends[1] < 0.0:
-            # first, since a branch may end there
+            # the fold is checked first, because the branch may end there in a Hopf bifurcation
             tests.append(("fold", along, ends))
         for kind, test in TESTS.items():
             values = test(last), test(new)
@@ -554,7 +564,7 @@ class _HalfBranch:
             if kind == "fold" and (not critical or self._turned_over(last, new)):
                 hopf = self._hopf(last, new) if self.problem.period is None else None
                 if hopf is not None:
-                    # the branch comes back along itself, half a period on
+                    # beyond the Hopf point the same orbits follow, shifted by half a period
                     return [hopf]
             if at is not None and cycle is not None and critical:
                 value = float(at[1][-1])
@@ -585,7 +595,7 @@ class _HalfBranch:
             nearest = self._orbit(place, step, edge) or before
             after = self._orbit(place, step, behind) or new
             kind = change_of_order(nearest, after)
-            # an event that vanishes is not there on the side that has fewer of them
+            # the reported orbit is that of the side with fewer events
             cycle = nearest if len(order) <= len(after.order) else after
             value = float(cycle.system.parameter(self.parameter))
             found.append(Bifurcation(kind, value, cycle, order, after.order, self.parameter))
@@ -593,7 +603,7 @@ class _HalfBranch:
         return found
 
     def _solved_change(self, first: Cycle, last: Cycle) -> Bifurcation | None:
-        """Return the sliding bifurcation near two orbits on both sides, by its equations.
+        """Return the sliding bifurcation between two orbits as the solution of its equations.
 
         Verified by: tests/exact/test_sliding_bifurcations.py::test_parameter_and_kind
         """
@@ -610,14 +620,14 @@ class _HalfBranch:
         return Bifurcation(merged.kind, value, cycle, *orders, self.parameter, solved)
 
     def _between(self, value: float, first: Cycle, last: Cycle, step: Step[Floats]) -> bool:
-        """Return whether a parameter belongs to a bifurcation between two orbits of a step."""
+        """Return whether a value of the parameter lies between two orbits of a step, or near."""
         ends = [float(one.system.parameter(self.parameter)) for one in (first, last)]
-        # a branch may turn there, quadratically in a step
+        # near a turn of the branch, the parameter changes quadratically with the step
         near = abs(ends[1] - ends[0]) + 1e-3 * self._span_of(float(np.linalg.norm(step.step)))
         return min(abs(value - end) for end in ends) <= near + 1e-9 * abs(value)
 
     def _beside(self, fewer: Cycle, value: float) -> Cycle | None:
-        """Return the orbit with the order of events of another one, as near a value as there is."""
+        """Return the orbit nearest to `value` that has the order of events of `fewer`."""
         there = float(fewer.system.parameter(self.parameter))
         for distance in (0.0, 1e-9, 1e-6, 1e-3):
             try:
@@ -639,10 +649,10 @@ class _HalfBranch:
         holds: Callable[[Cycle | None], bool],
         halvings: int,
     ) -> tuple[float, float]:
-        """Return fractions of a step between which a condition ceases to hold, both with orbits."""
+        """Return fractions of a step, each with an orbit, between which a condition fails."""
         low, high = self._bisected(place, step, low, 1.0, holds, halvings)
         if self._orbit(place, step, high) is None:
-            # orbits in between are tangent to a surface within the error of a run
+            # in between, orbits are tangent to a surface within the error of a run
             high = self._bisected(place, step, high, 1.0, lambda orbit: orbit is None, halvings)[1]
         return low, high
 
@@ -655,7 +665,7 @@ class _HalfBranch:
         holds: Callable[[Cycle | None], bool],
         halvings: int,
     ) -> tuple[float, float]:
-        """Return fractions of a step between which a condition ceases to hold."""
+        """Return fractions of a step: a condition holds at the first, fails at the second."""
         for _ in range(halvings):
             middle = 0.5 * (low + high)
             if holds(self._orbit(place, step, middle)):
@@ -665,7 +675,7 @@ class _HalfBranch:
         return low, high
 
     def _orbit(self, place: Place[Floats], step: Step[Floats], fraction: float) -> Cycle | None:
-        """Return the orbit at a fraction of a step; None where it is none with derivatives."""
+        """Return the orbit at a fraction of a step; None if it has no derivatives."""
         found: Step[Floats] | None = step
         if fraction != 1.0:
             found = corrected(self.problem, place, place.tangent, fraction * step.step)

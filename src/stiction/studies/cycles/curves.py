@@ -1,7 +1,9 @@
 """Curves of bifurcations of periodic orbits in two parameters.
 
-The equations of an orbit hold together with the condition of the bifurcation: a test function of
-the multipliers, or the condition of a sliding bifurcation, see `sliding`.
+The unknowns are an orbit and two parameters. The equations are those of the periodic orbit together
+with the condition of the bifurcation: a test function of the multipliers is zero, or the condition
+of a sliding bifurcation holds (module `sliding`). Pseudo-arclength continuation follows the
+solution.
 
 Source: Kuznetsov 2004, section 10.3; Dercole and Kuznetsov 2005.
 """
@@ -26,7 +28,7 @@ __all__ = ["BifurcationCurve", "bifurcation_curve"]
 Floats = npt.NDArray[np.float64]
 Spans = tuple[tuple[float, float], tuple[float, float]]
 
-# step of the differences of test functions in scaled unknowns
+# step of the finite differences of test functions, in scaled unknowns
 _STEP = 1e-5
 
 
@@ -36,11 +38,12 @@ class BifurcationCurve:
 
     Parameters
     ----------
-    kind : of the bifurcation
-    parameters : names of both
-    values : (k, 2) of the parameters, in order along the curve
-    periods : (k,) of the orbits [s, or the system's unit of time]
-    states : (k, n) states of the orbits at the critical event, at the first node without one
+    kind : kind of the bifurcation
+    parameters : names of the two parameters
+    values : (k, 2) values of the parameters, in order along the curve
+    periods : (k,) periods of the orbits [s, or the system's unit of time]
+    states : (k, n) states of the orbits at the critical event, or at the first node if there is no
+        critical event
     ends : why the curve ended at its first and at its last point
     """
 
@@ -66,7 +69,10 @@ class BifurcationCurve:
 
 @dataclass(frozen=True, eq=False)
 class _CriticalOrbit:
-    """The equations of an orbit and a test function of its multipliers; a `VectorProblem`."""
+    """The equations of an orbit and a test function of its multipliers.
+
+    It has the interface `VectorProblem` of `numerics.continuation`.
+    """
 
     base: Shooting
     kind: str
@@ -95,9 +101,11 @@ class _CriticalOrbit:
         return 0.0
 
     def linearised(self, u: Floats) -> Dense:
-        """Return the derivatives; those of the test function along solutions of the base alone.
+        """Return the derivatives of the residual by the scaled unknowns.
 
-        What is left out vanishes with the residual of the base.
+        The test function is differentiated only along the null space of the orbit equations. The
+        other components do not matter at a solution, because a step there vanishes with the
+        residual of the orbit equations.
         """
         jacobian = self.base.jacobian(u) * self.scale
         free = np.linalg.svd(jacobian)[2][len(jacobian) :]
@@ -114,11 +122,11 @@ class _CriticalOrbit:
 def bifurcation_curve(
     one: Bifurcation, parameters: tuple[str, str], spans: Spans, step: float, most: int
 ) -> BifurcationCurve:
-    """Return the curve of a bifurcation in two parameters, in both directions.
+    """Return the curve of a bifurcation in two parameters, followed in both directions.
 
     Raises
     ------
-    SolveError : if the bifurcation has no equations, or they are not met at its orbit.
+    SolveError : if the bifurcation has no equations, or its orbit does not solve them.
 
     Verified by: tests/exact/test_bifurcation_curves.py::test_den_hartog
     """
@@ -145,8 +153,9 @@ def bifurcation_curve(
         raise SolveError(explain("continue_cycle", f"a {one.kind}", needs, why, try_))
     start = _started(problem, u)
     if start is None:
-        needs, why = "an orbit at the bifurcation", "the curve begins there."
-        raise SolveError(explain("continue_cycle", "no solution", needs, why, "smaller steps."))
+        needs, why = "an orbit at the bifurcation", "the curve begins at this orbit."
+        try_ = "locate the bifurcation on a branch with smaller steps."
+        raise SolveError(explain("continue_cycle", "no solution", needs, why, try_))
     halves = [
         _checked(problem, one.kind, *trace(problem, start, sense, step=step, most=most))
         for sense in (-1.0, 1.0)
@@ -174,7 +183,7 @@ def _state(problem: Any, u: Floats) -> Floats:
 
 
 def _started(problem: Any, u: Floats) -> Floats | None:
-    """Return the solution next to the unknowns of a bifurcation."""
+    """Return the solution nearest to the unknowns `u`; None if Newton's method fails."""
     try:
         place = place_at(problem, u)
         new = corrected(problem, place, place.tangent, np.zeros(u.size))
@@ -186,7 +195,7 @@ def _started(problem: Any, u: Floats) -> Floats | None:
 def _checked(
     problem: Any, kind: str, points: list[Floats], reason: str
 ) -> tuple[list[Floats], str]:
-    """Return the points up to the first at which the orbit has another bifurcation as well."""
+    """Return the points before the first one at which the orbit has a second bifurcation."""
     order = None
     for k, u in enumerate(points):
         if isinstance(problem, SlidingOrbit):

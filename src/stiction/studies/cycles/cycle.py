@@ -1,6 +1,7 @@
-"""Periodic orbits: found by shooting, with their Floquet multipliers.
+"""Periodic orbits and their Floquet multipliers, found by multiple shooting from a guess.
 
-`shooting` has the equations and their source.
+`shooting` has the equations and their source. For an autonomous system, the period of the guess
+comes from a recurrence of events in a run; under a periodic force the period is given.
 """
 
 from __future__ import annotations
@@ -32,20 +33,22 @@ __all__ = [
 Floats = npt.NDArray[np.float64]
 
 _NODES, _MOST_NODES = 4, 1000
-# runs in search of a recurrence end there: time, events, and distance over the sizes of states
+# runs in search of a recurrence end after this number of events, or if the distance of the states
+# of two events, divided by their sizes, is below this
 _MOST_EVENTS, _NEAR = 2000, 1e-5
-# of the runs that look for a recurrence; the last number is over the time in which the state moves
+# first and last duration of the runs that search for a recurrence, and the last one divided by the
+# time in which the state changes
 _FIRST_TIME, _LAST_TIME, _MOST_TIMES = 1e-18, 1e18, 2.0**17
-# a distance that is so much larger than the least belongs to another period
+# recurrences whose distance is below this multiple of the smallest one are equivalent
 _ALIKE = 10.0
-# fraction of a period by which a run starts later to see whether the time matters
+# fraction of a period by which a run starts later, to test whether the system is autonomous
 _SHIFT = 0.37
-# multipliers below this fraction of the largest derivative are rounding of 0
+# multipliers below this fraction of the largest derivative are zero up to rounding
 _ZERO = 1e-13
 # distance from the unit circle within which a multiplier is neither inside nor outside
 _NEUTRAL = 1e-7
-# change of the state over a period, over its size, below which it is at rest, and the fraction of
-# an interval at which it is compared, which no multiple of a period meets
+# an orbit is an equilibrium if the state changes by less than this, relative to its size; the state
+# inside an interval is compared at this irrational fraction, which no resonance can hit
 _STILL, _INSIDE = 1e-7, 0.5 * (np.sqrt(5.0) - 1.0)
 
 
@@ -57,19 +60,20 @@ class Cycle:
     ----------
     system, method : the system, and the method of its runs
     start : time of the first node [s, or the system's unit of time]
-    state : (n,) state there
-    period : [s, or the system's unit of time]
+    state : (n,) state at the first node
+    period : period of the orbit [s, or the system's unit of time]
     order : labels of the events over a period, in order
-    events : the events; their derivatives are with respect to the state at the node before
-    multipliers : Floquet multipliers, the largest first; 0 where the orbit sticks. The trivial
-        multiplier 1 of an autonomous system is not among them
-    trivial : the trivial multiplier as computed, 1 to the accuracy of the run; NaN with a force
-    residual : largest gap between arcs, over the sizes of the states
-    iterations : of Newton's method
-    nodes, fractions : (k, n) states at the nodes of shooting, and (k + 1,) their times over the
-        period
-    force_period : period of the force, or a function of the system that returns it; None where
-        the system is autonomous
+    events : the events; their derivatives are with respect to the state at the previous node
+    multipliers : Floquet multipliers, the largest first; some are 0 if the orbit sticks. The
+        trivial multiplier 1 of an autonomous system is left out
+    trivial : the trivial multiplier as computed, 1 up to the accuracy of the run; NaN for a system
+        with a periodic force
+    residual : largest gap between arcs, divided by the sizes of the states
+    iterations : number of iterations of Newton's method
+    nodes, fractions : (k, n) states at the nodes of shooting, and (k + 1,) times of the nodes
+        divided by the period
+    force_period : period of the force, or a function of the system that returns it; None for an
+        autonomous system
     """
 
     system: Any
@@ -94,7 +98,7 @@ class Cycle:
 
     @property
     def _stability(self) -> str:
-        """Return `neutral` where a multiplier lies on the unit circle to its accuracy."""
+        """Return "stable", "unstable", or "neutral" for a multiplier on the unit circle."""
         largest = float(np.abs(self.multipliers).max(initial=0.0))
         if abs(largest - 1.0) <= _NEUTRAL:
             return "neutral"
@@ -102,7 +106,7 @@ class Cycle:
 
     @property
     def autonomous(self) -> bool:
-        """Whether the period is an unknown."""
+        """Whether the system is autonomous, so that the period is unknown."""
         return self.force_period is None
 
     def run(self, save: int = 1001) -> Run:
@@ -142,30 +146,30 @@ def find_cycle(
 
     Parameters
     ----------
-    system : a flow or another system with derivatives, see `core.tangents.Differentiable`
+    system : a system that supplies derivatives; see `core.tangents.Differentiable`
     guess : (n,) a state on the orbit or near it; or an orbit of a similar system
-    method : of the runs; the system's default when None
-    period : of the force, or a function of the system that returns it. None for an autonomous
-        system: a run from the guess then looks for a recurrence of its events. A multiple of the
-        force's period finds subharmonic orbits
-    nodes : of multiple shooting; unstable orbits need more
-    settle : time that the run from the guess is given to approach a stable orbit
+    method : method of the runs; None for the default of the system
+    period : period of the force, or a function of the system that returns it; None for an
+        autonomous system, whose period is estimated from a recurrence of events in a run from the
+        guess. A multiple of the period of the force finds subharmonic orbits
+    nodes : number of nodes of multiple shooting; unstable orbits need more nodes
+    settle : duration of a first run from the guess, to approach a stable orbit [s, or the system's
+        unit of time]
 
     Raises
     ------
-    ModelError : if the input describes no problem.
-    SolveError : if no orbit closes; the message states the nearest miss.
+    ModelError : if an argument is not admissible.
+    SolveError : if Newton's method finds no periodic orbit; the message states the remaining gap.
 
     Source: Seydel 2010, sections 7.3 to 7.5; di Bernardo et al. 2008, section 2.5 (multipliers).
     Verified by: tests/exact/test_cycles.py::test_den_hartog
     """
     where = "find_cycle"
     if not hasattr(system, "tangents"):
-        needs, why = "a system that has derivatives", "shooting needs those of runs."
-        raise ModelError(
-            f"{where}.system", type(system).__name__, needs, why, "take a flow that switches."
-        )
-    n, why = len(system.start_names), "it counts the nodes of shooting."
+        needs, why = "a system with derivatives", "shooting needs the derivatives of runs."
+        try_ = "use a system such as PiecewiseSmooth or Chain."
+        raise ModelError(f"{where}.system", type(system).__name__, needs, why, try_)
+    n, why = len(system.start_names), "it is the number of nodes of shooting."
     whole(f"{where}.nodes", nodes, least=1, most=_MOST_NODES, why=why, try_="leave it out.")
     if period is not None and not callable(period):
         why, try_ = "it is the period of the force.", "leave it out for an autonomous system."
@@ -173,15 +177,16 @@ def find_cycle(
     if callable(period):
         why, try_ = (
             "it is the period of the force.",
-            "return a number of the system's unit of time.",
+            "return a number in the system's unit of time.",
         )
         number(f"{where}.period(system)", period(system), rule="positive", why=why, try_=try_)
-    why, try_ = "the run from the guess takes so long.", "leave it out, or for example 60.0."
+    why, try_ = "it is the duration of a first run.", "leave it out, or for example 60.0."
     settle = number(f"{where}.settle", settle, rule="nonnegative", why=why, try_=try_)
     if isinstance(guess, Cycle):
         if guess.state.size != n:
-            got, needs = f"an orbit of {guess.state.size} states", f"one of {n} states"
-            why, try_ = "its nodes are the guess.", "take an orbit of a similar system."
+            got = f"an orbit with {guess.state.size} states"
+            needs, why = f"an orbit with {n} states", "the nodes of the orbit are the guess."
+            try_ = "take an orbit of a similar system."
             raise ModelError(f"{where}.guess", got, needs, why, try_)
         problem, u = _around_cycle(system, guess, method)
     else:
@@ -201,7 +206,7 @@ def solved(problem: Shooting, u: Floats) -> Cycle:
     try:
         ended = closed(problem, u)
     except ModelError as error:
-        raise SolveError(f"find_cycle: the guess is no start of shooting.\n{error}") from error
+        raise SolveError(f"find_cycle: shooting cannot start at the guess.\n{error}") from error
     if ended.residual <= _NEAR and _at_rest(problem, ended.u):
         raise _equilibrium(problem.nodes(ended.u)[0])
     if not ended.converged:
@@ -211,25 +216,25 @@ def solved(problem: Shooting, u: Floats) -> Cycle:
             f"at the state {problem.nodes(u)[0].tolist()} and the period {problem.period_at(u):.9g}"
         )
         why = "the arcs of a periodic orbit meet at the nodes."
-        try_ = "start nearer, with more nodes, or give `settle` for a stable orbit."
-        raise SolveError(explain("find_cycle", got, "arcs that meet", why, try_))
+        try_ = "give a nearer guess, more `nodes`, or `settle` for a stable orbit."
+        raise SolveError(explain("find_cycle", got, "arcs without gaps", why, try_))
     check_second_period(problem, ended.u)
     return cycle_of(problem, ended.u, ended.residual, ended.iterations)
 
 
 def _equilibrium(state: Floats) -> SolveError:
     got, needs = f"the equilibrium {state.tolist()}", "a state that moves"
-    why, try_ = "a state at rest has no period.", "start elsewhere, or force more."
+    why, try_ = "an equilibrium has no period.", "give another guess, or a larger force."
     return SolveError(explain("find_cycle", got, needs, why, try_))
 
 
 def _at_rest(problem: Shooting, u: Floats) -> bool:
-    """Return whether the state does not move over a period."""
+    """Return whether the orbit is an equilibrium: the state does not change over a period."""
     arcs, period, system = problem.arcs(u).arcs, problem.period_at(u), problem.system_at(u)
     near = _STILL * problem.sizes
     if any((np.abs(arc.rate) * period > near).any() for arc in arcs):
         return False
-    # an orbit may be at rest where an arc ends, but not within every interval between events
+    # a moving orbit may rest at the end of an arc, but not within every interval between events
     for arc, node, length in zip(
         arcs, problem.nodes(u), np.diff(problem.fractions) * period, strict=True
     ):
@@ -244,11 +249,11 @@ def _at_rest(problem: Shooting, u: Floats) -> bool:
 
 
 def check_second_period(problem: Shooting, u: Floats) -> None:
-    """Refuse an orbit under a force that does not come back in the second period.
+    """Check that a forced orbit repeats in the second period, which tests the given period.
 
     Raises
     ------
-    SolveError : if the arcs do not meet when they start a period later.
+    SolveError : if arcs that start one period later do not end at the nodes.
 
     Verified by: tests/exact/test_cycles.py::test_a_wrong_period_of_the_force
     """
@@ -261,10 +266,10 @@ def check_second_period(problem: Shooting, u: Floats) -> None:
         off = float((np.abs(final - nodes[(i + 1) % len(nodes)]) / problem.sizes).max())
         if off > _NEAR:
             got = (
-                f"a state that comes back after the period {period:.9g} and does not come back in "
-                f"the second period: it is off by {off:.3g} of its size"
+                f"a state that returns after the period {period:.9g} and does not return in the "
+                f"second period: it is off by {off:.3g} of its size"
             )
-            needs, why = "the period of the force", "the force repeats itself after its period."
+            needs, why = "the period of the force", "the force repeats after its period."
             try_ = "correct `period`, or give a multiple of it."
             raise SolveError(explain("find_cycle", got, needs, why, try_))
 
@@ -302,9 +307,10 @@ def cycle_of(problem: Shooting, u: Floats, residual: float, iterations: int) -> 
 def floquet(arcs: Arcs, n: int, *, autonomous: bool) -> tuple[npt.NDArray[np.complex128], float]:
     """Return the Floquet multipliers, the largest first, and the trivial one (NaN with a force).
 
-    The monodromy matrix M of an autonomous orbit maps x' to itself. What is left acts on the
-    quotient by x', as Q^T M Q with an orthonormal basis Q of its complement; so a fold does not
-    merge its multiplier with the trivial one.
+    The monodromy matrix M of an autonomous orbit maps x' to itself, with the trivial multiplier 1.
+    The other multipliers are the eigenvalues of Q^T M Q, where Q is an orthonormal basis of the
+    complement of x'. The trivial multiplier is thereby removed exactly, also at a fold, where a
+    second multiplier is 1.
     """
     matrix, trivial = arcs.monodromy(n), np.nan
     size = max(float(np.abs(arc.final_by[:, :n]).max(initial=0.0)) for arc in arcs.arcs)
@@ -322,13 +328,13 @@ def floquet(arcs: Arcs, n: int, *, autonomous: bool) -> tuple[npt.NDArray[np.com
 
 
 def _run(system: Any, method: Any, state: Floats, span: tuple[float, float]) -> Tangents:
-    """Return a run without derivatives; SolveError where it does not get to its end."""
+    """Return a run without derivatives; SolveError if it does not reach its end."""
     run: Tangents = system.at_state(state).tangents(method, span, ())
     if not np.isfinite(run.final).all():
         failure = run.failures[0]
         got = f"{failure.kind} at t = {failure.time:.9g}: {failure.reason}"
-        needs, why = "a run that goes on", "the search for an orbit follows it."
-        raise SolveError(explain("find_cycle", got, needs, why, "start elsewhere."))
+        needs, why = "a run that reaches its end", "the guess of an orbit is taken from this run."
+        raise SolveError(explain("find_cycle", got, needs, why, "give another guess."))
     return run
 
 
@@ -347,10 +353,10 @@ def around(
     parameters: tuple[str, ...] = (),
     limits: tuple[tuple[float, float], ...] = (),
 ) -> tuple[Shooting, Floats]:
-    """Return the equations and unknowns near nodes of an orbit."""
+    """Return the equations and the unknowns for a guess (k, n) of the nodes of an orbit."""
     flow = np.ones(nodes.shape[1])
     if period is None:
-        # x' at the first node, which the last arc ends at
+        # x' at the first node, which is the end of the last arc
         length = float(fractions[-1] - fractions[-2]) * unknown_period
         flow = _run(system, method, nodes[-1], (0.0, length)).rate
     return Shooting.around(
@@ -405,7 +411,7 @@ def _from_recurrence(
     """Return the problem around the best recurrence of events on a run from a state."""
     if settle > 0.0:
         state = _run(system, method, state, (0.0, settle)).final
-    # the unit of time is the user's: short runs find out how fast the state moves
+    # the time scale is unknown: the runs begin very short and become longer
     size, best, run = np.abs(state[state != 0.0]), None, None
     length, moved = _FIRST_TIME, np.inf if size.size else 1.0
     while length <= min(_LAST_TIME, _MOST_TIMES * moved):
@@ -419,9 +425,11 @@ def _from_recurrence(
             moved = min(moved, length)
         length *= 2.0 if moved < np.inf else 8.0
     if best is None or run is None:
-        got = f"a run to t = {length:.6g} none of whose events comes back"
-        needs, why = "an event that recurs", "the period of an autonomous orbit is unknown."
-        raise SolveError(explain("find_cycle", got, needs, why, "start near an orbit with events."))
+        got = f"a run to t = {length:.6g} without a recurrent event"
+        needs = "an event that recurs with nearly the same state"
+        why = "the period of an autonomous orbit is estimated from such events."
+        try_ = "give a guess near an orbit with events."
+        raise SolveError(explain("find_cycle", got, needs, why, try_))
     _, first, last = best
     begin, period = run.events[first].time, run.events[last].time - run.events[first].time
     times = [(event.time - begin) / period for event in run.events[first:last]]
@@ -432,31 +440,33 @@ def _from_recurrence(
 
 
 def _check_autonomous(system: Any, method: Any, state: Floats, period: float) -> None:
-    """Refuse a system whose run depends on the time at which it starts."""
+    """Raise ModelError if the run depends on its start time: the system is not autonomous."""
     ends = [
         _run(system, method, state, (shift * period, (shift + 1.0) * period)).final
         for shift in (0.0, _SHIFT)
     ]
     off = float(np.abs(ends[0] - ends[1]).max())
     if off > _NEAR * max(float(np.abs(ends[0]).max()), float(np.abs(state).max())):
-        got = f"nothing, and runs that differ by {off:.3g} when they start at another time"
-        needs, why = "the period of the force", "an orbit under a force has its period."
+        got = f"no period, and runs that differ by {off:.3g} if they start at another time"
+        needs = "the period of the force"
+        why = "a periodic orbit under a force has the period of the force, or a multiple of it."
         raise ModelError(
             "find_cycle.period", got, needs, why, "for example period=2.0 * np.pi / r."
         )
 
 
 def _recurrence(events: Sequence[EventTangent]) -> tuple[float, int, int] | None:
-    """Return the distance over the size, and the indices, of two alike events; the last ones.
+    """Return the last event and an earlier one with nearly the same state and the same label.
 
-    Of recurrences of like distance the shortest counts, so that no period is taken twice.
+    The result is their distance divided by the size of the states, and their indices. Of several
+    recurrences with similar distances the shortest one is taken, so that it spans one period only.
     """
     if not events:
         return None
     last = len(events) - 1
     states = np.array([event.state for event in events])
     sizes = np.abs(states).max(axis=0)
-    # a state that is zero at every event has no size of its own
+    # a component that is zero at every event takes the size of the largest component
     sizes = np.where(sizes > 1e-6 * sizes.max(), sizes, sizes.max() or 1.0)
     far = [
         (float(np.abs((states[k] - states[last]) / sizes).max()), k)

@@ -1,9 +1,10 @@
-"""Multiple shooting: arcs between nodes of a periodic orbit that must fit together.
+"""Multiple shooting: the equations of a periodic orbit, and Newton's method for them.
 
-The unknowns are the states at the nodes, the period of an autonomous system, and the parameters in
-which an orbit is continued: one on a branch, two on a curve of bifurcations. An arc is a run from
-one node to the next, with located events; its order of events is whatever the run finds, so that
-it may change from one iteration to the next.
+The unknowns are the states at k nodes of the orbit, the period of an autonomous system, and the
+parameters in which an orbit is continued: one on a branch, two on a curve of bifurcations. An arc
+is a run from one node to the next, with located events. The equations are that each arc ends at the
+next node, and a phase condition for an autonomous system. The order of events is not prescribed: it
+results from the runs, and may change from one iteration to the next.
 
 Source: Seydel 2010, section 7.5; Dankowicz and Schilder 2013, chapters 8 and 9 (hybrid orbits).
 """
@@ -24,28 +25,29 @@ from stiction.errors import ModelError
 __all__ = ["Arcs", "Ended", "Family", "Period", "Shooting", "closed", "nodes_between"]
 
 Floats = npt.NDArray[np.float64]
-# of a force: a number, or a function of the system where a parameter changes it
+# period of a force: a number, or a function of the system if parameters change it; None for an
+# autonomous system
 Period = float | Callable[[Any], float] | None
 
 _MOST_ITERATIONS, _MOST_HALVINGS = 40, 8
-# moves over the sizes of the unknowns that end Newton's method; what stagnates below the second
-# is as exact as the runs are
+# Newton's method ends at steps below the first value, relative to the sizes of the unknowns; an
+# iteration that stagnates below the second value has the accuracy of the runs
 _CONVERGED, _NOISE = 1e-14, 1e-9
-# singular values over the largest below which a direction leads along a family of orbits
+# a singular value below this fraction of the largest one belongs to a family of orbits
 _NULL = 1e-13
 
 
 class Family(NamedTuple):
-    """Derivatives (q, q + 1) by scaled unknowns, of orbits that may form a family.
+    """Derivatives (q, q + 1) of the equations by scaled unknowns, if orbits may form a family.
 
-    A mass that sticks over the whole period rests at any place of an interval, so that the matrix
-    has a further null vector. Steps are those of least norm: they leave such a mass where it is.
+    A mass that sticks during the whole period may rest at any position in an interval. The matrix
+    then has further null vectors. Steps of least norm leave such a mass at its position.
     """
 
     jacobian: Floats
 
     def tangent(self, before: Floats | None) -> Floats:
-        """Return the unit null vector next to `before`, or to the last unknown."""
+        """Return the unit null vector nearest to `before`, or to the last unknown."""
         _, values, rows = np.linalg.svd(self.jacobian)
         null = rows[int((values > _NULL * values[0]).sum()) :]
         aim = before
@@ -61,7 +63,7 @@ class Family(NamedTuple):
 
 
 class Arcs(NamedTuple):
-    """The runs between the nodes, with their derivatives."""
+    """The runs from each node to the next one, with their derivatives."""
 
     arcs: tuple[Tangents, ...]
 
@@ -71,7 +73,7 @@ class Arcs(NamedTuple):
         return tuple(label for arc in self.arcs for label in arc.order)
 
     def monodromy(self, n: int) -> Floats:
-        """Return (n, n) the derivatives of the state after a period by that before."""
+        """Return the monodromy matrix (n, n): derivatives of the state after one period."""
         found = np.eye(n)
         for arc in self.arcs:
             found = arc.final_by[:, :n] @ found
@@ -83,10 +85,10 @@ class Ended(NamedTuple):
 
     Parameters
     ----------
-    u : unknowns
-    residual : largest gap between arcs, over the sizes of the states
-    iterations : [1]
-    converged : whether they solve the equations
+    u : the unknowns
+    residual : largest gap between arcs, divided by the sizes of the states
+    iterations : number of iterations
+    converged : whether the unknowns solve the equations
     """
 
     u: Floats
@@ -102,13 +104,14 @@ class Shooting:
     Parameters
     ----------
     system, method : the system, and the method of its runs
-    fractions : (k + 1,) times of the nodes over the period, rising; the last is the first plus 1
-    period : of the force; None for an autonomous system, whose period is unknown
+    fractions : (k + 1,) times of the nodes divided by the period, increasing; the last one is the
+        first one plus 1
+    period : period of the force; None for an autonomous system, whose period is unknown
     parameters : names of the unknown parameters
-    sizes : (n,) of the states
-    anchor, flow : (n,) a state near the first node and x' there, which fix the phase of an
-        autonomous orbit; unused otherwise
-    scale : sizes of the unknowns
+    sizes : (n,) sizes of the states
+    anchor, flow : (n,) a state x_a near the first node, and x' there. The phase condition of an
+        autonomous orbit is x' . (x - x_a) = 0 at the first node, in scaled states
+    scale : sizes of the unknowns, by which they are divided
     limits : see `VectorProblem`
     """
 
@@ -137,7 +140,7 @@ class Shooting:
         parameters: tuple[str, ...] = (),
         limits: tuple[tuple[float, float], ...] = (),
     ) -> tuple[Shooting, Floats]:
-        """Return the equations near a guess (k, n) of the nodes, and the unknowns there."""
+        """Return the equations for a guess (k, n) of the nodes, and the unknowns of the guess."""
         largest = np.abs(nodes).max(axis=0)
         sizes = np.where(largest > 1e-6 * largest.max(), largest, max(float(largest.max()), 1e-300))
         # the norm of a scaled step does not depend on the number of nodes
@@ -177,7 +180,7 @@ class Shooting:
         return u[: self.n * self.count].reshape(self.count, self.n)
 
     def system_at(self, u: Floats) -> Differentiable:
-        """Return the system with the parameters of u; ModelError where it refuses a value."""
+        """Return the system with the parameters of u; ModelError if it does not admit a value."""
         return self._systems(*u[u.size - len(self.parameters) :].tolist())
 
     @functools.cached_property
@@ -195,7 +198,7 @@ class Shooting:
         return float(self.period)
 
     def arcs(self, u: Floats) -> Arcs:
-        """Return the runs from the nodes; ModelError where one has no derivatives."""
+        """Return the runs from the nodes; ModelError if one has no derivatives."""
         return self._arcs(u.tobytes())
 
     @functools.cached_property
@@ -225,7 +228,7 @@ class Shooting:
     # ---- the equations
 
     def residual(self, u: Floats) -> Floats:
-        """Return the gaps between arcs and the phase condition, over their sizes."""
+        """Return the gaps between arcs and the phase condition, divided by their sizes."""
         arcs, nodes = self.arcs(u).arcs, self.nodes(u)
         gaps = [
             (nodes[(i + 1) % self.count] - arc.final) / self.sizes for i, arc in enumerate(arcs)
@@ -255,7 +258,8 @@ class Shooting:
                 out[rows, n * k] = -lengths[i] * arc.rate / self.sizes
             if q:
                 by = arc.final_by[:, n:].copy()
-                # both ends of the arc move; its start by the rate at the end of the last arc
+                # a parameter that changes the period of the force moves both ends of the arc in
+                # time; the rate at its start is that at the end of the previous arc
                 by += np.outer(self.fractions[i + 1] * arc.rate, changes)
                 before = arc.final_by[:, :n] @ arcs[i - 1].rate
                 by -= np.outer(self.fractions[i] * before, changes)
@@ -267,11 +271,11 @@ class Shooting:
     # ---- a VectorProblem
 
     def tolerance(self, u: Floats) -> float:
-        """Return 0: moves decide what is solved."""
+        """Return 0: the size of the steps decides on convergence."""
         return 0.0
 
     def linearised(self, u: Floats) -> Family:
-        """Return the derivatives by scaled unknowns."""
+        """Return the derivatives of the residual by the scaled unknowns."""
         return Family(self.jacobian(u) * self.scale)
 
     def moved(self, u: Floats, step: Floats) -> Floats:
@@ -292,7 +296,7 @@ def parameter_unknowns(
     limits: tuple[tuple[float, float], ...],
     before: int,
 ) -> tuple[Floats, Floats, tuple[tuple[int, float, float, str], ...]]:
-    """Return values, sizes and limits of parameters, behind `before` other unknowns."""
+    """Return values, sizes and limits of parameters, which follow `before` other unknowns."""
     values = np.array([float(system.parameter(name)) for name in names])
     spans = np.array([high - low for low, high in limits]) if limits else np.zeros(len(names))
     sizes = np.maximum(np.abs(values), spans)
@@ -304,7 +308,7 @@ def parameter_unknowns(
 
 
 class _Equations(Protocol):
-    """What Newton's method solves."""
+    """Interface of equations that Newton's method solves."""
 
     @property
     def scale(self) -> Floats: ...
@@ -339,7 +343,7 @@ def period_by(problem: _WithPeriod, u: Floats) -> Floats:
         return found
     for j in range(q):
         at = u.size - q + j
-        # the step is shorter next to a bound of the model
+        # a shorter step is used next to a bound of the model
         for fraction in (1e-3, 1e-4, 1e-5, 1e-6):
             try:
                 found[j] = _period_difference(problem, u, at, fraction * float(problem.scale[at]))
@@ -351,7 +355,7 @@ def period_by(problem: _WithPeriod, u: Floats) -> Floats:
 
 
 def _period_difference(problem: _WithPeriod, u: Floats, at: int, step: float) -> float:
-    """Return a central difference of fourth order of the period."""
+    """Return the derivative of the period by a central difference of fourth order."""
     total = 0.0
     for weight, distance in ((2.0 / 3.0, 1.0), (-1.0 / 12.0, 2.0)):
         for sign in (1.0, -1.0):
@@ -367,7 +371,7 @@ def _undefined(got: str) -> ModelError:
 
 
 def closed(problem: _Equations, u: Floats) -> Ended:
-    """Return what Newton's method with halved steps makes of a guess.
+    """Return the end of Newton's method with step halving from a guess `u`.
 
     Raises
     ------
@@ -377,7 +381,7 @@ def closed(problem: _Equations, u: Floats) -> Ended:
     for iteration in range(_MOST_ITERATIONS):
         norm = float(np.linalg.norm(residual))
         jacobian = problem.jacobian(u) * problem.scale
-        # of least norm where the orbit belongs to a family
+        # the step has least norm if the orbit belongs to a family
         move = np.asarray(np.linalg.lstsq(jacobian, -residual, rcond=1e-13)[0], dtype=np.float64)
         size, fraction, new = float(np.abs(move).max()), 1.0, None
         for _ in range(_MOST_HALVINGS):
@@ -402,11 +406,12 @@ def closed(problem: _Equations, u: Floats) -> Ended:
 
 
 def nodes_between(events: Sequence[float], count: int) -> Floats:
-    """Return (count + 1,) fractions of a period for nodes, apart from events.
+    """Return (count + 1,) times of nodes divided by the period, at a distance from events.
 
     Parameters
     ----------
-    events : times of the events over the period, in [0, 1)
+    events : times of the events divided by the period, in [0, 1)
+    count : number of nodes
     """
     targets = (np.arange(count) + 0.5) / count
     times = np.sort(np.asarray(events, dtype=np.float64))
@@ -415,7 +420,7 @@ def nodes_between(events: Sequence[float], count: int) -> Floats:
         for j, target in enumerate(targets):
             k = int(np.searchsorted(ends, target)) - 1
             low, high = ends[k], ends[k + 1]
-            # at least a quarter of the interval between two events away from both
+            # the distance from both events is at least a quarter of the interval between them
             targets[j] = min(max(target, low + 0.25 * (high - low)), high - 0.25 * (high - low))
     targets = np.unique(np.mod(targets, 1.0))
     return np.append(targets, targets[0] + 1.0)

@@ -1,13 +1,14 @@
-"""Sliding bifurcations of periodic orbits as regular solutions of equations.
+"""Sliding bifurcations of periodic orbits as regular solutions of a system of equations.
 
-An orbit is a list of segments, each in one mode, from event to event. At a sliding bifurcation a
-segment of the richer side has shrunk to length zero. It is left out, and the event function that
-ended it must vanish as well. With L_b h the rate of h by the field of mode b:
+An orbit is a list of segments between events, each in one mode. At a sliding bifurcation one
+segment of the orbits with more events has shrunk to length zero. This segment is left out of the
+equations, and the event function at its end is required to vanish. Let h be the switching function,
+and L_b h its time derivative along the vector field of mode b. The conditions are:
 
-    crossing-sliding    a crosses to b where L_b h = 0
-    switching-sliding   a arrives and slides where L_b h = 0
-    grazing(-sliding)   a reaches h = 0 where L_a h = 0
-    adding-sliding      a sliding segment reaches L_a h = 0 where the rate of L_a h vanishes
+    crossing-sliding    the orbit crosses from a to b at a point with L_b h = 0
+    switching-sliding   the orbit arrives from a and slides at a point with L_b h = 0
+    grazing(-sliding)   the orbit in mode a reaches h = 0 at a point with L_a h = 0
+    adding-sliding      a sliding segment reaches L_a h = 0 where the derivative of L_a h vanishes
 
 Source: di Bernardo et al. 2008, section 8.1 (conditions); Dercole and Kuznetsov 2005 (as boundary
 value problems).
@@ -47,18 +48,20 @@ Floats = npt.NDArray[np.float64]
 
 _LABEL = re.compile(r"(?:cross|slide|leave) (\d+): (\S+) to (\S+)")
 _SIGNS = {"+": 1.0, "-": -1.0, "slide": 0.0}
-# points inside a segment at which its mode is verified, and the error of event functions there
+# number of points inside a segment at which its mode is verified; relative tolerance of the event
+# functions there
 _SAMPLES, _OUTSIDE = 24, 1e-7
 
 
 class Break(NamedTuple):
-    """Where a segment ends and the next one begins.
+    """The event at which a segment ends and the next one begins.
 
     Attributes
     ----------
-    surface : from 0
-    what : event function that vanishes there in the mode before, see `flow.rates.event_values`
-    after : sign of the surface in the next segment, 0 for sliding
+    surface : index of the switching surface, from 0
+    what : index of the event function of the mode before that vanishes at the event; see
+        `flow.rates.event_values`
+    after : sign of the switching function in the next segment; 0 for sliding
     """
 
     surface: int
@@ -71,8 +74,8 @@ class Critical(NamedTuple):
 
     Attributes
     ----------
-    sides : (m,) signs of the mode whose event function `what` is meant
-    turning : whether the rate of the event function along the orbit vanishes instead of itself
+    sides : (m,) signs of the m switching functions in the mode of the event function `what`
+    turning : whether the time derivative of the event function vanishes instead of its value
     """
 
     at: int
@@ -85,14 +88,15 @@ class Critical(NamedTuple):
 class SlidingOrbit:
     """The equations of an orbit at a sliding bifurcation; a `VectorProblem`.
 
-    The unknowns are the states at the breaks, the times of the breaks (of all but the first, and
-    the period, for an autonomous system), and the parameters.
+    The unknowns are the states at the breaks, the times of the breaks, and the parameters. For an
+    autonomous system the first time is fixed, and the period is unknown.
 
     Parameters
     ----------
-    breaks : s of them; segment j begins at break j
-    sides : (s, m) modes of the segments
-    sizes : (n,) of the states
+    breaks : the s events between segments; segment j begins at break j
+    sides : (s, m) signs of the m switching functions in each segment
+    critical : condition of the bifurcation
+    sizes : (n,) sizes of the states
     weights : (s + 1,) sizes of the event functions
     """
 
@@ -123,7 +127,7 @@ class SlidingOrbit:
         return self._systems(*u[u.size - len(self.parameters) :].tolist())
 
     def flow_at(self, u: Floats) -> SegmentFlow:
-        """Return the segments of the system with the parameters of u."""
+        """Return the flow in single modes of the system with the parameters of u."""
         flow: SegmentFlow = self._flows(*u[u.size - len(self.parameters) :].tolist())
         return flow
 
@@ -152,7 +156,7 @@ class SlidingOrbit:
         return u[: self.n * self.count].reshape(self.count, self.n)
 
     def times(self, u: Floats) -> Floats:
-        """Return (s + 1,) the times of the breaks; the last is the first and a period."""
+        """Return (s + 1,) the times of the breaks; the last one is the first plus the period."""
         given = u[self.n * self.count : (self.n + 1) * self.count]
         if self.period is None:
             return np.append(0.0, given)
@@ -174,7 +178,7 @@ class SlidingOrbit:
     # ---- a VectorProblem
 
     def residual(self, u: Floats) -> Floats:
-        """Return gaps of states, event functions and the critical condition, over their sizes."""
+        """Return gaps of states, event functions and critical condition, divided by their sizes."""
         states, ends, events = self.states(u), self._segments(u), self._conditions(u)
         gaps = [
             (states[(j + 1) % self.count] - end.final) / self.sizes for j, end in enumerate(ends)
@@ -209,11 +213,11 @@ class SlidingOrbit:
         return out
 
     def tolerance(self, u: Floats) -> float:
-        """Return 0: moves decide what is solved."""
+        """Return 0: the size of the steps decides on convergence."""
         return 0.0
 
     def linearised(self, u: Floats) -> Dense:
-        """Return the derivatives by scaled unknowns."""
+        """Return the derivatives of the residual by the scaled unknowns."""
         return Dense(self.jacobian(u) * self.scale)
 
     def moved(self, u: Floats, step: Floats) -> Floats:
@@ -230,7 +234,7 @@ class SlidingOrbit:
                 return False
         return True
 
-    # ---- what the equations consist of
+    # ---- segments and conditions
 
     def _segments(self, u: Floats) -> tuple[SegmentEnd, ...]:
         found: tuple[SegmentEnd, ...] = self._cached(u.tobytes())[0]
@@ -276,12 +280,13 @@ class SlidingOrbit:
 def sliding_orbit(
     fewer: Cycle, merged: Merged, parameter: str
 ) -> tuple[SlidingOrbit, Floats] | None:
-    """Return the orbit at a sliding bifurcation near an orbit, as a solution; None where it fails.
+    """Return the equations and the solution of an orbit at a sliding bifurcation; None on failure.
 
     Parameters
     ----------
-    fewer : an orbit on the side that has fewer events
-    merged : the events of the other side that merge there
+    fewer : an orbit near the bifurcation, on the side with fewer events
+    merged : the events of the other side that merge at the bifurcation
+    parameter : name of the parameter
 
     Verified by: tests/exact/test_sliding_bifurcations.py::test_parameter_and_kind
     """
@@ -308,7 +313,7 @@ def _guess(fewer: Cycle, merged: Merged, parameter: str) -> tuple[SlidingOrbit, 
         marginal = a
     labels = [_LABEL.fullmatch(event.label) for event in events]
     if any(label is None for label in labels):
-        # a kink, or events of several surfaces at once
+        # the label belongs to a kink of the field, or to events of several surfaces at once
         return None
     if merged.label is None:
         place = int(np.searchsorted([event.time for event in events], merged.time))
@@ -335,7 +340,7 @@ def _guess(fewer: Cycle, merged: Merged, parameter: str) -> tuple[SlidingOrbit, 
         sides[k] = now
     at = sides[place].copy()
     at[surface] = 0.0
-    # sliding that touches the end of the sliding region
+    # adding-sliding: a sliding segment is tangent to the boundary of the sliding region
     turning = a == 0.0 and merged.label is None
     critical = Critical(place, at, _end_of_sliding(surface, marginal, m), turning)
     return _equations(fewer, events, tuple(breaks), sides, critical, parameter)
@@ -377,7 +382,7 @@ def _equations(
 
 
 def _end_of_sliding(surface: int, side: float, m: int) -> int:
-    """Return the event function at which sliding ends towards a side."""
+    """Return the index of the event function that vanishes where sliding ends towards a side."""
     return surface if side > 0.0 else m + surface
 
 

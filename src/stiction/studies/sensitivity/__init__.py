@@ -1,1 +1,1 @@
-"""How results depend on parameters: by variance over a study, and by derivatives of one run."""
+"""Sensitivity of results to parameters: Sobol's indices of a study, and derivatives of one run."""

@@ -1,8 +1,8 @@
 """First derivatives of the results of a run with respect to parameters and its initial state.
 
-They come from the variational equation and saltation matrices (`core.tangents`), not from
-differences. For the fraction of the variance that each parameter of a study explains see
-`sobol_indices`.
+The derivatives follow from the variational equation and saltation matrices (`core.tangents`), not
+from differences of runs. The system supplies them; this module selects quantities and directions,
+and adds names, units and one-sided derivatives. `sobol_indices` computes variance-based indices.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ class Sensitivities:
     Parameters
     ----------
     of, to : names of the k quantities and of the m directions
-    values : (k,) the quantities
-    by : (k, m) their derivatives; NaN where there is none
-    above, below : (k, m) the same, but where a run has no derivative those towards larger and
-        towards smaller values of a direction, NaN where there is none
-    units_of, units_to : units of quantities and directions, "" for none
+    values : (k,) values of the quantities
+    by : (k, m) derivatives; NaN if a derivative does not exist
+    above, below : (k, m) one-sided derivatives towards larger and towards smaller values of a
+        direction; equal to `by` if the derivative exists, NaN if no one-sided derivative exists
+    units_of, units_to : units of quantities and directions; "" for dimensionless ones
     events : labels of the events of the run in their order
     failures : times at which the run has no derivative, with reasons
     """
@@ -72,7 +72,7 @@ class Sensitivities:
 
     @property
     def table(self) -> pd.DataFrame:
-        """The quantities with their units and derivatives, a row for each."""
+        """The quantities with their units and derivatives, one row for each quantity."""
         import pandas as pd
 
         columns: dict[str, Any] = {"value": self.values, "unit": self.units_of}
@@ -80,7 +80,7 @@ class Sensitivities:
         return pd.DataFrame(columns, index=pd.Index(self.of, name="quantity"))
 
     def __repr__(self) -> str:
-        """Show the table, and where there is no derivative."""
+        """Return the table, and the times after which derivatives do not exist, as text."""
         head = ["quantity", "value", *(f"by {name}" for name in self.to)]
         rows = [
             [f"{name} [{unit}]" if unit else name, f"{value:.9g}", *(f"{x:.9g}" for x in row)]
@@ -113,23 +113,24 @@ def sensitivities(
 ) -> Sensitivities:
     """Return the derivatives of the results at the end of a run.
 
-    Between events they follow the variational equation, at events the saltation matrix. Parameters
-    that move events are no exception. Where a run has no derivative (grazing, degenerate
-    thresholds, ...) the result holds NaN and says in `failures` why and when; `above` and `below`
-    have one-sided derivatives where they exist.
+    Between events the derivatives obey the variational equation; at events they are multiplied by
+    the saltation matrix. Parameters that shift the times of events are admissible. If a run has no
+    derivative (grazing, degenerate thresholds, ...), the result holds NaN, and `failures` gives
+    time and reason; `above` and `below` have the one-sided derivatives that exist.
 
     Parameters
     ----------
-    system : one that supplies derivatives, for example a `Chain`
-    method : one of its methods that carry derivatives; its default when None
+    system : a system that supplies derivatives, for example a `Chain`
+    method : a method of the system that integrates derivatives; None for its default
     t_span : start and end [s, or the time unit of the system]
-    of : components of the state at the end such as `x[2]`, `event_time[0]` and so on, or quantities
-        such as `friction_force[0]`; a name without an index stands for all its entries. All there
-        is when empty, or backward the state
-    to : directions: `x0` for all components of the start, `x0[i]` for one, and parameters by their
-        names, such as `law.mu`, `stiffness[2]` or `load.rate`
-    adjoint : go backward from each quantity instead of forward along each direction: for many
-        directions and few quantities, which are components of the state and times of events
+    of : names of quantities: components of the final state such as `x[2]`, times of events such as
+        `event_time[0]`, or others such as `friction_force[0]`. A name without an index stands for
+        all its entries. Empty for all quantities, or with `adjoint` for the final state
+    to : names of directions: `x0` for all components of the initial state, `x0[i]` for one, and
+        parameters, such as `law.mu`, `stiffness[2]` or `load.rate`
+    adjoint : whether the adjoint equation is integrated backward from each quantity, instead of the
+        variational equation forward for each direction. It is faster for many directions and few
+        quantities, which must be components of the state and times of events
 
     Raises
     ------
@@ -150,7 +151,7 @@ def sensitivities(
     derivatives = _derivatives_of(system, adjoint)
     of, to = _names("of", of), _names("to", to)
     if not to:
-        needs, why = "at least one direction", "a derivative is by something."
+        needs, why = "at least one direction", "`to` names the directions of the derivatives."
         raise ModelError("sensitivities.to", "none", needs, why, 'for example to=["law.mu"].')
     why, try_ = "a run goes forward in time.", "for example (0.0, 8.0)."
     first, last = numbers("sensitivities.t_span", t_span, size=2, per="end", why=why, try_=try_)
@@ -190,7 +191,7 @@ def _derivatives_of(system: Any, adjoint: bool) -> Any:
             "sensitivities.system",
             type(system).__name__,
             f"a system that supplies its {kind} equation, such as a Chain",
-            "derivatives follow it between events.",
+            "the derivatives are computed from this equation.",
             "compare runs with neighbouring values instead.",
         )
     return derivatives
@@ -201,7 +202,7 @@ def _names(field: str, names: object) -> tuple[str, ...]:
     where, needs, got = f"sensitivities.{field}", "a list of names", repr(names)
     try_ = 'for example of=["x[0]"].' if field == "of" else 'for example to=["law.mu"].'
     if isinstance(names, str) or not isinstance(names, Iterable):
-        why = "a text is a list of letters." if isinstance(names, str) else "there may be several."
+        why = "several names are possible, and a text would be read as a list of letters."
         raise ModelError(where, got, needs, why, try_)
     found = tuple(names)
     for name in found:
@@ -220,7 +221,7 @@ def _backward(
     of: Sequence[str],
     to: Sequence[str],
 ) -> Tangents:
-    """Return the run with the derivatives of the quantities that are asked for, the others NaN."""
+    """Return the run with the derivatives of the requested quantities; NaN for the others."""
     start = list(system.start_names)
     names = []
     for name in of or start:
@@ -247,7 +248,7 @@ def _backward(
 def _quantities(
     start_names: Sequence[str], found: Tangents
 ) -> tuple[list[str], Floats, Floats, list[str]]:
-    """Return names, values, derivatives and units of all that a run ends with."""
+    """Return names, values, derivatives and units of all quantities at the end of a run."""
     m, events, rest = len(found.directions), found.events, found.quantities
     names = [*start_names, *(f"event_time[{j}]" for j in range(len(events)))]
     names += [q.name for q in rest]
@@ -284,6 +285,6 @@ def _unknown(name: str, names: Sequence[str]) -> ModelError:
         "sensitivities",
         repr(name),
         "one of " + ", ".join(names[:20]) + (" ..." if len(names) > 20 else ""),
-        "the run ends with these.",
+        "these are the quantities and directions of the run.",
         nearest(name, names),
     )

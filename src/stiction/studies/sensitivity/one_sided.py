@@ -1,9 +1,9 @@
-"""One-sided derivatives where a run has no derivative: at coinciding events, on a surface.
+"""One-sided derivatives at parameters where a run has no derivative, such as coinciding events.
 
-To either side of such a point the order of events is another one, and the run is smooth. The
-derivative towards a side is the limit of the derivatives of runs on that side. Those at four
-distances are extrapolated to zero, as polynomials of the distance or, beside a grazing, of its
-root; two extrapolations of different order judge the limit.
+On each side of such a parameter value the order of events is fixed and the run is smooth. The
+one-sided derivative is the limit of the derivatives of runs on that side. The derivatives at four
+distances are extrapolated to distance zero, as polynomials of the distance, or of its square root
+beside a grazing. The limit is accepted if two extrapolations of different order agree.
 
 Source: Deuflhard, Bornemann 2008, section 4.3 (extrapolation to the limit); di Bernardo, Budd,
 Champneys, Kowalczyk 2008, section 4.1 (square root at a grazing).
@@ -24,31 +24,32 @@ __all__ = ["both_sides", "one_sided_derivatives"]
 
 Floats = npt.NDArray[np.float64]
 
-# failures next to which a run is smooth to each side
+# kinds of failures on each side of which a run is smooth
 _KINDS = (
     *("grazing", "degenerate thresholds", "event at a breakpoint", "event at the end"),
     *("start on the surface", "start on a surface", "codimension-2 intersection"),
 )
-# distances, as fractions of a number or of 1 where it is zero; shorter ones where events reorder
+# distances, as fractions of the value, or of 1 if it is zero; a shorter one is used if the order of
+# events changes between the runs
 _DISTANCES = (1e-4, 1e-5, 1e-6)
 _POINTS = np.array([1.0, 2.0, 4.0, 8.0])
-# both extrapolations agree to this fraction, and the run itself is their limit
+# relative tolerances: agreement of two extrapolations; continuity of the values at the run itself
 _AGREE, _CONTINUOUS = 1e-7, 1e-6
 
 
 def one_sided_derivatives(
     system: Any, method: Any, span: tuple[float, float], found: Tangents, name: str, side: float
 ) -> Floats | None:
-    """Return the derivatives by `name` towards larger (side 1) or smaller values (side -1).
+    """Return the derivatives with respect to `name` towards larger (side 1) or smaller values (-1).
 
     Parameters
     ----------
-    found : the run that has no derivative by `name`
+    found : the run that has no derivative with respect to `name`
 
     Returns
     -------
-    (k,) derivatives of the state at the end, the times of events and the other quantities, NaN
-    where there is none; None if there are none at all.
+    (k,) derivatives of the final state, of the times of events and of the other quantities; NaN for
+    those that do not exist; None if no derivative exists.
 
     Verified by: tests/unit/studies/test_one_sided.py::test_two_masses_that_slip_together
     """
@@ -63,7 +64,7 @@ def one_sided_derivatives(
                 for p in _POINTS
             ]
         except (ModelError, SolveError):
-            # the model ends here
+            # the model does not admit values on this side
             return None
         orders = {run.order for run in runs}
         if len(orders) > 1 or any(run.failures for run in runs):
@@ -79,7 +80,7 @@ def one_sided_derivatives(
 
 
 def _columns(run: Tangents, events: int) -> tuple[Floats, Floats]:
-    """Return values and derivatives by the last direction; NaN for times of other events."""
+    """Return values, and derivatives by the last direction; NaN if the number of events differs."""
     same = len(run.events) == events
     times = [(e.time, e.time_by[-1] if e.time_by.size else np.nan) for e in run.events]
     times = times if same else [(np.nan, np.nan)] * events
@@ -90,7 +91,7 @@ def _columns(run: Tangents, events: int) -> tuple[Floats, Floats]:
 
 
 def _extrapolated(rows: Floats, count: int, power: float = 1.0) -> Floats:
-    """Return the value at distance 0 of the polynomial in a power of it through `count` rows."""
+    """Return the limit at distance 0 by a polynomial in distance^power through `count` rows."""
     points = _POINTS[:count] ** power
     weights = [np.prod([q / (q - p) for q in points if q != p]) for p in points]
     found: Floats = np.asarray(weights) @ rows[:count]
@@ -98,7 +99,7 @@ def _extrapolated(rows: Floats, count: int, power: float = 1.0) -> Floats:
 
 
 def _limits(slopes: Floats) -> Floats:
-    """Return the limits of derivatives at four distances, NaN where there is none."""
+    """Return the limits of derivatives at four distances; NaN if two extrapolations disagree."""
     sizes = np.abs(slopes).max(axis=0)
     limits = np.full(sizes.size, np.nan)
     size = np.maximum(sizes, 1e-3 * np.nanmax(sizes, initial=0.0))
@@ -110,7 +111,7 @@ def _limits(slopes: Floats) -> Floats:
 
 
 def _continuous(known: Floats, values: Floats) -> npt.NDArray[np.bool_]:
-    """Return whether values at four distances tend to those of the run."""
+    """Return whether the values at four distances converge to those of the run."""
     size = np.maximum(np.abs(known), np.abs(values).max(axis=0))
     size = np.maximum(size, 1e-6 * np.nanmax(np.abs(known), initial=0.0))
     found: npt.NDArray[np.bool_] = np.abs(_extrapolated(values, 4) - known) <= _CONTINUOUS * size
@@ -125,7 +126,7 @@ def both_sides(
     by: Floats,
     rows: Sequence[int],
 ) -> tuple[Floats, Floats]:
-    """Return `by` (k, m) with one-sided derivatives where it is NaN, towards both sides."""
+    """Return `by` (k, m) twice, with NaN replaced by derivatives towards larger, smaller values."""
     above, below = by.copy(), by.copy()
     if found.failures:
         for j in np.flatnonzero(np.isnan(by).any(axis=0)).tolist():

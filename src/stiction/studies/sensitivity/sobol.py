@@ -1,4 +1,7 @@
-"""Global sensitivity: Sobol's indices of a study with the design of Saltelli."""
+"""Global sensitivity: Sobol's indices of a study with the design of Saltelli.
+
+The indices give the fraction of the variance of a result that is due to each swept field.
+"""
 
 from __future__ import annotations
 
@@ -23,15 +26,16 @@ def sobol_indices(
 
     Parameters
     ----------
-    study : complete, with the design Saltelli
-    result : a saved result that is one number
-    resamples : of the bootstrap for the intervals of 95 %
-    seed : of the bootstrap
+    study : a complete study with the design `Saltelli`
+    result : name of a saved result that is one number
+    resamples : number of bootstrap samples for the 95 % confidence intervals
+    seed : seed of the bootstrap
 
     Returns
     -------
-    A table by field: `first_order` (by itself) and `total` (with all others), and their ends
-    `first_low`, `first_high`, `total_low`, `total_high`.
+    A table with one row per field: `first_order` (effect of the field alone) and `total` (with its
+    interactions with other fields), and the ends of their confidence intervals `first_low`,
+    `first_high`, `total_low`, `total_high`.
 
     Raises
     ------
@@ -40,7 +44,7 @@ def sobol_indices(
     Source: Saltelli et al., Comput. Phys. Commun. 181 (2010) 259; scipy.stats.sobol_indices.
     Verified by: tests/unit/studies/test_sensitivity.py::test_indices_of_a_known_function
     """
-    why, try_ = "it counts samples of the bootstrap.", "leave it out."
+    why, try_ = "it is a number of bootstrap samples.", "leave it out."
     whole("sobol_indices.resamples", resamples, least=2, most=1_000_000, why=why, try_=try_)
     why = "the same seed repeats the bootstrap."
     whole("sobol_indices.seed", seed, least=0, most=MOST_SEED, why=why, try_=try_)
@@ -49,25 +53,27 @@ def sobol_indices(
 
     if study.manifest.description["design"] != "Saltelli" or not study.complete:
         got = f"a study of the design {study.manifest.description['design']}, {study!r}"
-        needs, why = "a complete study of the design Saltelli", "the indices compare its samples."
-        raise ModelError("sobol_indices", got, needs, why, "Saltelli(members=256).")
+        needs = "a complete study with the design Saltelli"
+        why = "the indices are computed from the samples A, B and AB of this design."
+        raise ModelError("sobol_indices", got, needs, why, "use Saltelli(members=256).")
     known = [
         n for n, v in study.manifest.variables.items() if not v.shape and n not in study.fields
     ]
     if result not in known:
-        needs, why = "one of " + ", ".join(known), "they are single numbers of each member."
+        needs, why = "one of " + ", ".join(known), "an index needs one number for each member."
         raise ModelError("sobol_indices", repr(result), needs, why, nearest(result, known))
     values = np.asarray(study.table[result], dtype=np.float64)
     missing = int((~np.isfinite(values)).sum())
     if missing:
-        got, needs = f"{missing} members without {result}", "a number of each member"
-        why, try_ = "every member counts in the indices.", "narrow the ranges, see study.failures."
+        got, needs = f"{missing} members without {result}", "a number for each member"
+        why = "the indices need the results of all members."
+        try_ = "narrow the ranges; study.failures lists the failed members."
         raise ModelError("sobol_indices", got, needs, why, try_)
     size = len(study.fields)
     parts = values.reshape(size + 2, -1)
     # a constant result has no variance
     if not np.ptp(values) > 0.0:
-        got, needs = f"{result}, which never changes", "a result that varies"
+        got, needs = f"{result}, which is constant", "a result that varies"
         why = "the indices are fractions of its variance, which is zero."
         raise ModelError("sobol_indices", got, needs, why, "widen the ranges.")
     func: Any = {"f_A": parts[:1], "f_B": parts[1:2], "f_AB": parts[2:, None, :]}

@@ -167,8 +167,8 @@ def test_a_small_first_run_of_unknown_length_reports_how_to_compile(tmp_path, mo
         folders.mark_ready(other)
     done = command(tmp_path, "run", "normal-form", "--no-figures", "--out", "a")
     assert done.stderr == (
-        "No kernels of EventDriven (switching) are ready here, and the run is small: "
-        "it ran as plain Python.\n`stiction compile switching` once, for full speed.\n"
+        "The kernels of EventDriven (switching) are not compiled yet, and the run is small: "
+        "it ran as plain Python.\nRun `stiction compile switching` once for full speed.\n"
     )
     assert provenance(tmp_path / "a")["kernels"] == "plain"
 
