@@ -539,7 +539,7 @@ def test_settings_may_add_the_time_span():
     [
         ("system.lwa.mu=0.3", "did you mean 'law'?"),
         ("sistem.law.mu=0.3", "did you mean 'system'?"),
-        ("system.mass.x=1", "is no table"),
+        ("system.mass.x=1", "is not a table"),
         ("system.mas=1", "did you mean 'mass'?"),
         ("system.law.mu=[1", "a value in TOML"),
         ("system.law.mu=", "a value in TOML"),

@@ -37,7 +37,11 @@ def call(monkeypatch):
     [
         (ModelError("Chain.mass", 0, "> 0", "inertia.", "1."), 2, "Chain.mass: got 0; needs > 0"),
         (MemoryError(), 2, "memory: got a problem larger than this machine's memory"),
-        (OSError(errno.ENOSPC, "No space left"), 2, "stiction: got No space left; needs a system"),
+        (
+            OSError(errno.ENOSPC, "No space left"),
+            2,
+            "stiction: got No space left; needs files and streams",
+        ),
         (OSError("odd"), 2, "stiction: got odd; needs"),
         (KeyboardInterrupt(), 130, "Interrupted."),
         (typer.Exit(7), 7, ""),

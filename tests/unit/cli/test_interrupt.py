@@ -119,6 +119,6 @@ def test_figures_may_be_lost_and_numbers_may_not(monkeypatch, tmp_path, capsys, 
         monkeypatch.setattr("stiction.io.store.write_netcdf", interrupted)
     folder = tmp_path / "out"
     assert cli_run.run_job(cli_run.Job("slip-wave", out=str(folder))) == 130
-    shown = f"{folder} is complete but for its figures" if drawing else "nothing was written"
+    shown = f"{folder} is complete except for its figures" if drawing else "nothing was written"
     assert shown in capsys.readouterr().err
     assert [path.name for path in tmp_path.iterdir()] == ["out"] * drawing

@@ -218,7 +218,7 @@ def test_other_ways_to_print(ended, capsys):
     assert capsys.readouterr().err == ""
     seen = ended(Job("slip-wave"), Outcome(Status.SOLVED, drawn=False))
     assert (seen.code, seen.put) == (130, [])
-    assert "out/x is complete but for its figures" in capsys.readouterr().err
+    assert "out/x is complete except for its figures" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("there", [True, False])

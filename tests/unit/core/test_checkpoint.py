@@ -77,7 +77,7 @@ def test_valid_arrays_pass_and_give_their_lengths():
         ("table", np.zeros(2), "2 of 3 fields without NaN"),
         ("table", TABLE[:1], "shape"),
         ("x", TABLE[[0, 1, 1]], "type 3 fields"),
-        ("other", np.zeros(1), "not known"),
+        ("other", np.zeros(1), "unknown array"),
     ],
 )
 def test_wrong_arrays_are_named(name, array, said):
@@ -238,5 +238,5 @@ def test_vectors_in_fields_have_their_length_and_are_finite():
 )
 def test_refusals_name_the_array(name, where):
     reported = str(refused(name, "one", "two"))
-    assert reported.startswith(f"{where}; needs two.\nWhy: it is damaged")
+    assert reported.startswith(f"{where}; needs two.\nWhy: the checkpoint is damaged")
     assert reported.endswith("start the run from the beginning, without --resume.")

@@ -90,7 +90,7 @@ def test_a_release_that_was_not_tried_is_noted(monkeypatch):
     monkeypatch.setitem(TRIED, "numpy", "1.26.4")
     later = named(found_by(checks.versions), "numpy")
     assert later.state == NOTE
-    assert "later than any that was tried: 1.26.4" in later.value
+    assert "later than the tested version 1.26.4" in later.value
     assert later.advice
     # Python itself, and no fault of either: the exit code stays 0
     assert [f for f in found_by(checks.versions) if f.name == "Python"] == []

@@ -67,7 +67,7 @@ def test_odd_questions_are_refused(law, options, words):
     [
         (LuGre, SpringDrive(1e3), "weigh the slider"),
         (st.laws.AgeingLaw, SpringDrive(1e3, 1.0), "without inertia"),
-        (st.laws.AgeingCoulomb, SpringDrive(1e3), "integrated behind a spring"),
+        (st.laws.AgeingCoulomb, SpringDrive(1e3), "integrated for a slider behind a spring"),
     ],
 )
 def test_rigs_that_cannot_be_are_refused(law, rig, words):

@@ -111,7 +111,7 @@ def test_noise_of_some_curves_alone_is_refused():
     """Curves of known noise would be weighed against others in newtons."""
     one = Curve(force=np.sin(T), time=T, displacement=T, noise=1e-3)
     other = Curve(force=np.sin(T), time=T, displacement=T)
-    with pytest.raises(ModelError, match="all or none"):
+    with pytest.raises(ModelError, match="all curves or of none"):
         fit_scenario([one, other], Simulated(CHAIN, force="x[2]", **ALONE), ["law.mu"])
 
 
@@ -192,8 +192,8 @@ def test_one_run_gives_residuals_and_jacobian():
     ("scenario", "force", "free", "why"),
     [
         (CHAIN, "x[2]", ["law.mu"], "grazing at t = 3.85746"),
-        (DAMPED, "friction[1]", ["law.mu_kinetic"], "no component of the state"),
-        (DAMPED, "x[1]", ["x0[0]", "method.rtol"], "no parameter of the system"),
+        (DAMPED, "friction[1]", ["law.mu_kinetic"], "not a component of the state"),
+        (DAMPED, "x[1]", ["x0[0]", "method.rtol"], "not a parameter of the system"),
         (
             dataclasses.replace(DAMPED, method=st.ThetaStepper(0.01)),
             "x[1]",

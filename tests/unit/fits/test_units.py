@@ -29,8 +29,8 @@ def test_units_of_headers(unit, quantity, factor):
 @pytest.mark.parametrize(
     ("unit", "quantity", "words"),
     [
-        ("m", "force", "no unit of force"),
-        ("N", "displacement", "no unit of displacement"),
+        ("m", "force", "is not a unit of force"),
+        ("N", "displacement", "is not a unit of displacement"),
         ("V", "force", "unit of force"),
         ("newtons", "force", "unit of force"),
         ("", "time", "unit of time"),

@@ -152,7 +152,9 @@ def test_parameters_are_set_before_the_chain_moves(chain):
     made.setup_experiment(0.25)
     made.exit_initialization_mode()
     assert made.shown["time"].getter() == 0.25
-    with pytest.raises(ModelError, match=r"law\.mu: got 0\.1 on the way; needs no change"):
+    with pytest.raises(
+        ModelError, match=r"law\.mu: got 0\.1 during the simulation; needs no change"
+    ):
         made.shown["law.mu"].setter(0.1)
 
 

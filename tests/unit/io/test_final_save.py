@@ -90,7 +90,7 @@ def test_too_little_memory_is_no_end(run, here, monkeypatch):
     monkeypatch.setattr("stiction.io.store.write_netcdf", none)
     with pytest.raises(StoreError, match="got too little memory") as caught:
         put(run, here / "run")
-    assert "needs room for" in str(caught.value)
+    assert "needs memory for" in str(caught.value)
     assert names(here) == [".run.checkpoint"]
 
 

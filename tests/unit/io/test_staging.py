@@ -234,7 +234,7 @@ def test_a_folder_that_vanished_is_made_again(tmp_path):
 def test_a_claim_that_another_took_meanwhile_is_lost(tmp_path):
     with claimed(tmp_path / "run") as claim:
         (tmp_path / ".run.lock").unlink()
-        with claimed(tmp_path / "run"), pytest.raises(StoreError, match="about to write"):
+        with claimed(tmp_path / "run"), pytest.raises(StoreError, match="will write its result"):
             claim.renew()
     assert listing(tmp_path) == []
 

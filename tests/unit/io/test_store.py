@@ -232,7 +232,7 @@ def test_a_python_function_is_saved_as_a_comment(make_run, tmp_path):
     chain = dataclasses.replace(make_run().system, load=load_function)
     folder = save(make_run(system=chain), tmp_path / "run")
     text = (folder / "scenario.toml").read_text()
-    assert text.startswith("# This scenario cannot be run again from this file")
+    assert text.startswith("# This scenario cannot be run from this file")
     with pytest.raises(ScenarioError, match=r"UserLoad holds a Python function"):
         st.read_scenario(folder / "scenario.toml")
     loaded = load(folder)

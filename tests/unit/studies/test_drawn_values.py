@@ -200,7 +200,9 @@ def test_fields_of_one_value_come_last():
     made = study({"a": [1.0, 1.0], "b": [1.0, 2.0], "c": ["x", "y"]}, {"y": [1.0, 2.0]})
     assert made.plot._numeric() == ["b", "a"]
     assert made.plot._plane()[2] == ["b", "a"]
-    with pytest.raises(ModelError, match="plot: got words alone; needs a swept field"):
+    with pytest.raises(
+        ModelError, match="plot: got swept fields without numbers; needs a swept field"
+    ):
         study({"c": ["x", "y"]}, {"y": [1.0, 2.0]}).plot.map()
 
 

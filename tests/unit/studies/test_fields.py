@@ -52,7 +52,7 @@ def test_an_object_may_be_a_value():
         ("lod.rate", "did you mean 'load'"),
         ("mass[7]", "an index from 0 to 2"),
         ("mass[9]", "indices start at 0"),
-        ("stiffness[0]", "this field is one value"),
+        ("stiffness[0]", "this field holds one value"),
         ("law.mu.x", "it holds a value"),
         ("solve.t_ende", "did you mean 't_end'"),
         ("law mu", "a dotted path"),
@@ -65,7 +65,7 @@ def test_paths_that_lead_nowhere_are_refused(path, words):
 
 
 def test_values_of_a_wrong_type_are_refused():
-    with pytest.raises(st.ScenarioError, match="of another type"):
+    with pytest.raises(st.ScenarioError, match="has another type"):
         changed(SCENARIO, [place_of(SCENARIO, "load.rate")], ["fast"])
     with pytest.raises(st.ModelError, match="mu"):
         changed(SCENARIO, [place_of(SCENARIO, "law.mu")], [-1.0])

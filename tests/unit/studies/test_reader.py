@@ -79,5 +79,5 @@ def test_bad_files_are_refused(old, new, words):
 def test_unknown_names_are_refused():
     with pytest.raises(st.ScenarioError, match="did you mean 'sensitivity'"):
         read_study("sensitivty")
-    with pytest.raises(st.ScenarioError, match="it has no fields to sweep"):
+    with pytest.raises(st.ScenarioError, match="which has no table of swept fields"):
         read_study("slip-wave")

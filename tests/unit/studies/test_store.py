@@ -54,7 +54,7 @@ def test_damage_is_found(sweep, place):
 def test_the_second_process_ends_at_once(sweep, place):
     with (
         Study(place)._store.locked(),
-        pytest.raises(st.StoreError, match=f"being filled by process {os.getpid()}"),
+        pytest.raises(st.StoreError, match=f"in use by process {os.getpid()}"),
     ):
         sweep(8).run(place)
     with Study(place)._store.locked((1, 2)):

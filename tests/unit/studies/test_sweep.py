@@ -199,7 +199,7 @@ def test_shards_make_the_whole(sweep, tmp_path):
         ({"scenario": "slip-wav"}, "did you mean 'slip-wave'"),
         ({"fields": {"law.mue": [0.1]}}, "did you mean 'mu'"),
         ({"fields": {"law.mu": [0.1, -1.0]}}, "mu"),
-        ({"fields": {"law.mu": ["fast"]}}, "of another type"),
+        ({"fields": {"law.mu": ["fast"]}}, "has another type"),
         ({"fields": [1]}, "a dictionary"),
         ({"design": "grid"}, "a design"),
         ({"trajectories": 1}, "trajectories"),

@@ -71,12 +71,13 @@ def _step(owner: Table, key: str, path: str, setting: str) -> Table:
             near = f"did you mean --set system.{setting}?"
     else:
         got, near = f"{setting!r}, but {path} is not a table", ""
+    whole = f"give the whole table: --set '{path}={{type=\"...\"}}'."
     raise ScenarioError(
         "--set",
         got,
         "a path through tables of the scenario",
         "a single key can be changed only in a table that exists.",
-        f"{near} Or give the whole table: --set '{path}={{type=\"...\"}}'.".strip(),
+        f"{near} Or {whole}" if near else whole,
     )
 
 
