@@ -149,11 +149,9 @@ def roll_patch(
     Parameters
     ----------
     q : (n + 1,) displacement of the elements [m]
-    felt : (n + 1,) filled with the displacements that give the force at the end of the step. For
-        an element that breaks loose at the fraction f of the step, from q = most to q = low, it is
-        low + (2 f - 1) (most - low): with `most` at the start of the step, the two half kicks of
-        the Verlet scheme then have the impulse of `most` for f dt and of `low` for (1 - f) dt.
-        For all others it is q
+    felt : (n + 1,) filled with the displacements that give the force at the end of the step: q, or
+        low + (2 f - 1) (most - low) if q falls from most to low at the fraction f of the step, so
+        that both half kicks have the impulse of most for f dt and of low for (1 - f) dt
     slip : (n + 1,) direction of slip, -1 or 1; 0 in stick
     motion : rolling velocity [m/s], effective lateral velocity [m/s], turning rate [rad/s]
     """
@@ -363,8 +361,7 @@ def advance(
         else:
             t += dt
         steps += 1
-        # velocity Verlet: half a step of the velocities, half a step of r, the tyre, half a step of
-        # r, half a step of the velocities
+        # velocity Verlet: half a step of v and w, half a step of r, the tyre, and both again
         if not fixed:
             v_t, w_t = accelerations(p, r, v, w, force, moment)
             v, w = v + 0.5 * dt * v_t, w + 0.5 * dt * w_t
