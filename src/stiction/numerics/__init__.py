@@ -1,1 +1,1 @@
-"""Pure mathematics that two or more systems need; no word of mechanics."""
+"""Numerical methods that several systems share, and the compilation of kernels."""

@@ -1,8 +1,9 @@
-"""Types of the arrays in kernels, with their dimension: an entry is a number, a row a vector.
+"""Static types of the arrays in kernels by dimension, and structured arrays with named fields.
 
-NumPy's own types have no dimension, and a single entry of an array has type `Any`. These protocols
-declare the operations of kernels on arrays; NumPy arrays of the same kind of number satisfy them.
-Elements of structured arrays have attributes.
+NumPy's own types have no dimension, so that an entry of an array has the type `Any`. The protocols
+`Vector`, `Matrix`, `Stack` and `Integers` declare the operations that kernels use; NumPy arrays
+satisfy them. A `Struct` is an element of a structured array whose fields are attributes, in
+compiled code as in Python: the kernels' data with names instead of indices.
 """
 
 from __future__ import annotations
@@ -152,9 +153,9 @@ else:
 class Struct(_Element):
     """An element of a structured array; a subclass annotates its fields as float or int.
 
-    Fields may be arrays: `Annotated[Vector, 3]`, `Annotated[Matrix, 2, 4]`. An element is a view:
-    writing to it changes the array. Compiled code reads and writes the same attributes.
-    Those of NumPy's own `np.record` take five times as long in plain Python.
+    A field may be an array: `Annotated[Vector, 3]`, `Annotated[Matrix, 2, 4]`. An element is a
+    view: writing to it changes the array. Compiled code reads and writes the same attributes. In
+    plain Python the attributes of NumPy's own `np.record` take five times as long.
 
     Verified by: tests/unit/numerics/test_structured_arrays.py::test_both_modes_write_the_same
     """

@@ -1,8 +1,9 @@
 """B-splines: basis functions, knot insertion, Bezier extraction.
 
-All use the polar form (blossom): a polynomial of degree p is a symmetric function of p arguments,
-affine in each, whose values at p successive knots are the control points. Basis functions,
-derivatives and Bezier extraction are its values at other arguments.
+All functions use the polar form (blossom) of a polynomial of degree p. This is a symmetric function
+of p arguments that is affine in each and equals the polynomial where all arguments are equal. Its
+values at p successive knots are the control points; its values at other arguments give basis
+functions, derivatives and the Bezier extraction. Isogeometric elements use them.
 """
 
 from __future__ import annotations
@@ -46,8 +47,8 @@ def open_knots(breaks: Floats, degree: int, multiplicity: int = 1) -> Floats:
     Parameters
     ----------
     breaks : (s + 1,) increasing ends of the s knot spans
-    degree : of the spline
-    multiplicity : of interior knots; the spline is C^(degree - multiplicity) there
+    degree : degree of the spline
+    multiplicity : multiplicity of interior knots; the spline is C^(degree - multiplicity) there
 
     Raises
     ------
@@ -74,17 +75,18 @@ def greville(knots: Floats, degree: int) -> Floats:
 
 
 def basis(knots: Floats, degree: int, x: Floats) -> tuple[Ints, Floats, Floats]:
-    """Return the functions that do not vanish at x, their values and derivatives.
+    """Return the p + 1 basis functions that are nonzero at x, with values and derivatives.
 
     Parameters
     ----------
     knots : (k,) open knot vector
-    degree : p
-    x : (q,) inside the knots; at a knot the span to its right counts, at the end the last one
+    degree : degree p
+    x : (q,) points in the range of the knots; at a knot the span to its right is used, at the last
+        knot the last span
 
     Returns
     -------
-    First function (q,), values (q, p + 1) and derivatives (q, p + 1).
+    Number of the first of these functions (q,), values (q, p + 1) and derivatives (q, p + 1).
 
     Verified by: tests/unit/numerics/test_bsplines.py::test_basis_matches_scipy
     """
@@ -100,10 +102,10 @@ def basis(knots: Floats, degree: int, x: Floats) -> tuple[Ints, Floats, Floats]:
 
 
 def bezier_extraction(knots: Floats, degree: int) -> tuple[Ints, Floats]:
-    """Return the first function (s,) of each span and the extraction (s, p + 1, p + 1).
+    """Return the number of the first function (s,) of each span, and the extraction operators.
 
-    On span e, function first[e] + a equals sum_b extraction[e, a, b] B_b, with the Bernstein
-    polynomials B_b of the span.
+    The operators are (s, p + 1, p + 1): on span e, basis function first[e] + a equals
+    sum_b extraction[e, a, b] B_b, with the Bernstein polynomials B_b of the span.
 
     Source: Borden, Scott, Evans, Hughes 2011; here by polar forms, for all spans at once.
     Verified by: tests/unit/numerics/test_bsplines.py::test_extraction_reproduces_the_basis

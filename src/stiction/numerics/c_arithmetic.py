@@ -1,8 +1,9 @@
-"""A user's functions with the arithmetic of compiled code, for runs without a compiler.
+"""A user's functions with the arithmetic of compiled code, for runs in plain Python.
 
-Where Python raises (``1.0 / 0.0``, ``math.log(0.0)``, ``math.exp(1e3)``), compiled code continues
-with inf or NaN, as C does. This module copies a function with NumPy numbers for its float constants
-and with functions of `math` that return inf or NaN instead of raising.
+Where Python raises an exception (``1.0 / 0.0``, ``math.log(0.0)``, ``math.exp(1e3)``), compiled
+code continues with inf or NaN, as C does. `as_compiled` copies a user's function such that Python
+does the same: its float constants become NumPy numbers, and functions of `math` return inf or NaN
+instead of raising. `callback` calls it.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ Call = Callable[..., Any]
 
 
 def may_raise(function: Call) -> bool:
-    """Return whether a function must run in Python, since it raises or handles exceptions.
+    """Return whether a function must run in Python, because it raises or handles exceptions.
 
     Compiled code would lose its exceptions.
     """
@@ -39,7 +40,7 @@ def _raises(code: types.CodeType) -> bool:
 
 
 def as_compiled(function: Call) -> Call:
-    """Return `function` with the arithmetic that it has where it is compiled.
+    """Return a copy of `function` with the arithmetic of compiled code.
 
     Verified by: tests/unit/numerics/test_c_arithmetic.py::test_plain_gives_what_compiled_code_gives
     """
@@ -53,7 +54,7 @@ def as_compiled(function: Call) -> Call:
         try:
             return usual(*arguments)
         except ZeroDivisionError:
-            # integers become NumPy numbers after a first division by zero only
+            # only after a first division by zero integers become NumPy numbers, which are slower
             if not with_integers:
                 with_integers.append(_copied(function, True, {}))
             with np.errstate(all="ignore"):
@@ -73,7 +74,7 @@ def _copied(function: Any, whole: bool, made: dict[int, Call]) -> Call:
     cells = tuple(types.CellType() for _ in plain.__closure__ or ())
     code = _with_numbers(plain.__code__, whole)
     copy = types.FunctionType(code, scope, plain.__name__, None, cells or None)
-    # registered before its references are copied: it may be recursive
+    # registered before its references are copied, because it may be recursive
     made[id(plain)] = copy
     if whole:
         scope["int"] = np.int64
@@ -140,7 +141,7 @@ def _gamma(x: float) -> float:
     except OverflowError:
         return math.inf
     except ValueError:
-        # +-inf on both sides of zero; no number at the poles below
+        # +-inf at zero, NaN at the negative poles
         return math.copysign(math.inf, x) if x == 0.0 else math.nan
 
 
@@ -152,7 +153,7 @@ def _lgamma(x: float) -> float:
 
 
 def _going_on(exact: Call, beyond: Call) -> Call:
-    """Return a function that calls `exact`, and NumPy's function where that raises."""
+    """Return a function that calls `exact`, and NumPy's function `beyond` if that raises."""
 
     def call(*arguments: Any) -> Any:
         try:

@@ -1,9 +1,10 @@
-"""Calls a user's functions from kernels, compiled by Numba or called back in Python.
+"""Functions that kernels call by address: those of a user, and those of the built-in systems.
 
-Kernels call two kinds of functions by address: scalar ones, and ``f(x, s, p, out)`` with arrays. A
-kernel is thus compiled once and cached for all systems. A function that Numba cannot compile is
-called back in Python; an exception there is stored and raised by `check` after the kernel has
-returned. Kernels without a compiler look up the Python function of an address directly.
+A kernel that takes functions by address is compiled once and cached for all systems. There are two
+kinds: scalar functions of a number, and ``f(x, s, p, out)`` with arrays. Numba compiles a user's
+function if it can. Otherwise the kernel calls back into Python; an exception there is stored, and
+raised by `check` after the kernel has returned. Kernels in plain Python look up the Python function
+of an address.
 """
 
 from __future__ import annotations
@@ -106,7 +107,7 @@ class _UserFunction:
     """
 
     _needs = "a function that returns a finite number for every argument"
-    _try = "call it by hand with the arguments of the run."
+    _try = "call it yourself with the arguments of the run."
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -140,25 +141,25 @@ class _UserFunction:
     def check(self) -> None:
         """Raise ModelError if the function raised while compiled code was calling it."""
         if self.error is not None and not isinstance(self.error, Exception):
-            raise self.error  # such as Ctrl-C, which is no error of the function
+            raise self.error  # an interrupt such as Ctrl-C
         if self.error is not None:
             error, self.error = self.error, None
             raise ModelError(
                 self.name,
                 f"{type(error).__name__}: {error}",
                 self._needs,
-                "it raised this exception during the run.",
+                "the function raised this exception during the run.",
                 self._try,
             ) from error
 
 
 class Callback(_UserFunction):
-    """A float -> float function with an address that kernels can call.
+    """A function of one float with an address that kernels can call.
 
     Parameters
     ----------
     function : takes and returns one float; None gives the address 0
-    name : its field, for messages
+    name : name of the field that holds it, for messages
     """
 
     def __init__(self, function: Callable[[float], float] | None, name: str) -> None:
@@ -213,23 +214,23 @@ class ArrayCallback(_UserFunction):
 
     Parameters
     ----------
-    parts : functions of x alone, or of (x, s) where `signed`, or by `layout`; each returns
-        a number or a sequence; `out` holds their results in order
+    parts : user functions of x, or of (x, s) if `signed`, or with the arguments of `layout`; each
+        returns a number or a sequence, and `out` gets their results in order
     counts : number of results of each part
     n, n_signs : lengths of x and s
-    name : field they came from, for messages
-    signed : whether the parts take the signs as a second argument
-    choose : whether s[0] > 0 selects part 0 and other values part 1
+    name : name of the field that holds them, for messages
+    signed : whether the parts take the signs s as a second argument
+    choose : whether only one part is called: part 0 if s[0] > 0, else part 1
     layout : arguments of the parts if they are not x and s
 
     Attributes
     ----------
-    cost : seconds per call in Python; 0 if compiled
-    culprit : why it is not compiled, in a few words
+    cost : duration of a call in Python [s]; 0 if compiled
+    culprit : why Numba does not compile it, in a few words; empty if it does
     """
 
     _needs = "a function that returns finite numbers for every state of the run"
-    _try = "call it by hand with the state of the run."
+    _try = "call it yourself with the state of the run."
 
     def __init__(
         self,
@@ -253,7 +254,7 @@ class ArrayCallback(_UserFunction):
         used += [slot for slot, _ in self._layout.fixed]
         self._shape = (n, n_signs, 1 + max(used))
         self._ignores_arithmetic = mode() == "plain" and not any(map(may_raise, self._parts))
-        # functions with the arithmetic of compiled code
+        # in plain mode the functions get the arithmetic of compiled code
         self._called = (
             tuple(map(as_compiled, self._parts)) if self._ignores_arithmetic else self._parts
         )
@@ -312,9 +313,9 @@ class ArrayCallback(_UserFunction):
     def _wrapper(self, *, fast: bool = False) -> Callable[..., None]:
         """Return f(x, s, p, out) that calls the parts and copies their results entry by entry.
 
-        Compiled code can index tuples of mixed types by constants only, so the source is
-        generated for these counts. A result of another length fills `out` with NaN. `fast`
-        makes functions return tuples for lists, which not all of them allow.
+        Compiled code can index tuples of mixed types by constants only, so that the source of this
+        function is generated for the given counts. A result of another length gives NaN. `fast`
+        replaces returned lists by tuples, which not all functions allow.
         """
         n, n_signs, n_out = self._shape
         layout, used = self._layout, {name for names in self._layout.arguments for name in names}
@@ -332,7 +333,7 @@ class ArrayCallback(_UserFunction):
             lines.append(f"    p = Parameters({', '.join(f'p_all[{c}]' for c in range(n_p))})")
         elif "p" in used:
             lines.append(f"    p = carray(p_at, ({n_p},))")
-        # save the arguments, which are arrays of the solver: a part may write into them
+        # a part may write into its arguments, which are arrays of the solver: restore them after it
         arguments = [("x", c) for c in range(n)]
         arguments += [("s", c) for c in range(n_signs)] if "s" in used else []
         arguments += [("p", c) for c in range(n_p)] if "p" in used and not named else []
@@ -368,14 +369,14 @@ _NOTHING = np.empty(0)
 def _as_c_function(
     signature: str, parts: Sequence[Callable[..., object]], function: Callable[[], Any]
 ) -> tuple[Any, str]:
-    """Return `function()` as a C function and "", or None and why it remains in Python."""
+    """Return `function()` as a C function and "", or None and why it is not compiled."""
     if mode() == "plain":
         return None, ""
     if any(map(may_raise, parts)):
         return None, culprit(parts)
     import numba
 
-    # a user's function is compiled for every run: its closure may change between runs
+    # not cached on disk, because the closure of a user's function may change between runs
     try:
         return numba.cfunc(signature, error_model="numpy")(function()), ""
     except (numba.core.errors.NumbaError, NotImplementedError, TypeError, ValueError) as error:
@@ -383,10 +384,10 @@ def _as_c_function(
 
 
 def address_of(function: Callable[..., None]) -> Any:
-    """Return an object with the `address` of a kernel ``f(x, s, p, out)`` of ours, cached.
+    """Return an object with the `address` of a function ``f(x, s, p, out)`` of this package.
 
-    `function` takes four addresses and makes arrays of them with `carray`. The address is valid
-    while the object exists.
+    `function` takes four addresses and makes arrays of them with `carray`; its compiled code is
+    cached. The address is valid while the object exists.
     """
     if len(inspect.signature(function).parameters) != 4:
         raise TypeError("a kernel behind an address takes (x, s, p, out)")
@@ -422,7 +423,7 @@ def _array_type(count: int) -> Any:
 
 @native("stiction.numerics.compiling.native:pointer_to")
 def pointer_to(dtype: Any, place: Any) -> Any:
-    """Return the address of numbers as that of an element of `dtype`, for `carray`."""
+    """Return an address of numbers as the address of an element of `dtype`, for `carray`."""
     return carray(place, (dtype.itemsize // 8,)).view(dtype)
 
 

@@ -1,4 +1,8 @@
-"""Checks of arguments: converts them to numbers, or raises an error with a reason."""
+"""Checks of arguments: conversion to numbers, or a ModelError with the reason.
+
+Each message says what was given, what is needed, why, and what to try; the caller gives the last
+two. `Record` is the base class of all descriptions that users write.
+"""
 
 from __future__ import annotations
 
@@ -32,15 +36,16 @@ __all__ = [
 
 Floats = npt.NDArray[np.float64]
 
-# type of a field with one value per member, or one for all
+# type of a field with one value for each entry, or one value for all
 Numbers = float | Sequence[float] | Floats
 
-# memory that a system, a method or the saved states of a run may take, by estimate [bytes]
+# largest estimated memory of a system, of a method or of the saved states of a run [bytes]
 MOST_BYTES = 4 << 30
-# largest count: at a microsecond each a day of work
+# largest number of anything: at a microsecond each it takes a day
 MOST_WORK = 100_000_000_000
+# largest seed of random numbers
 MOST_SEED = (1 << 63) - 1
-# an entry of the event log, with its spare memory
+# memory of an entry of the event log, with its reserve [bytes]
 BYTES_OF_EVENT = 100
 
 _RULES: dict[str, tuple[Callable[[Any], Any], str]] = {
@@ -51,7 +56,7 @@ _RULES: dict[str, tuple[Callable[[Any], Any], str]] = {
 
 
 class Record:
-    """Base of every frozen description: equal when all fields are, arrays included."""
+    """Base class of frozen descriptions, which are equal if all their fields are equal."""
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -66,7 +71,7 @@ class Record:
             return super().__new__(cls)
 
     def __eq__(self, other: object) -> bool:
-        """Compare class and fields; arrays count as equal when every entry is."""
+        """Compare class and fields; arrays are equal if all their entries are."""
         if type(self) is not type(other):
             return NotImplemented
         # fields alone, without cached properties
@@ -104,7 +109,7 @@ def _check_arguments(cls: type, count: int, given: Mapping[str, object]) -> None
     known = code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount]
     for name in given:
         if name not in known:
-            # a user may know the class of a field, not its name: friction=..., of law: Friction
+            # a user may give the class of a field as its name: friction=... for law: Friction
             fields = getattr(cls, "__dataclass_fields__", {})
             classes = {str(f.type).lower(): f.name for f in fields.values()}
             hint = nearest(classes.get(name, name), known)
@@ -134,12 +139,14 @@ def number(
 
     Parameters
     ----------
-    where : field the value belongs to, such as "Chain.gravity"
+    where : field to which the value belongs, such as "Chain.gravity"
     rule : "finite", "positive" or "nonnegative"
+    unit : unit of the field, in messages and for the conversion of quantities with units
+    why, try_ : reason and hint of the message
 
     Raises
     ------
-    ModelError : if it is no number, NaN, infinite, or breaks the rule.
+    ModelError : if the value is not one number, is NaN or infinite, or violates the rule.
     """
     if type(value) is float and math.isfinite(value) and (rule == "finite" or value > 0.0):
         return value
@@ -168,13 +175,17 @@ def numbers(
     why: str,
     try_: str,
 ) -> Floats:
-    """Return `value` as a read-only float array, one entry per `per`.
+    """Return `value` as a read-only float array with one entry for each `per`.
 
-    A single number is repeated `size` times when `size` is given.
+    Parameters
+    ----------
+    where, rule, unit, why, try_ : as in `number`
+    size : wanted number of entries; a single number is repeated so often. None for any
+    per : what an entry belongs to, such as "mass"
 
     Raises
     ------
-    ModelError : on a wrong length, a wrong shape, or an entry that breaks the rule.
+    ModelError : for a wrong length or shape, or an entry that violates the rule.
     """
     passes, needs = _RULES[rule]
     wanted = f"{needs}{_unit(unit)}, one per {per}"
@@ -211,11 +222,12 @@ def whole(
 
     Parameters
     ----------
-    each : memory of each of them [bytes], see `fits`
+    where, why, try_ : as in `number`
+    each : memory of each of the counted objects [bytes], see `fits`
 
     Raises
     ------
-    ModelError : if it is no integer, too small, or too large.
+    ModelError : if the value is not an integer, too small, or too large.
 
     Verified by: tests/unit/test_bounds.py::test_every_count_is_bounded
     """
@@ -234,11 +246,11 @@ def whole(
 def fits(where: str, count: int, each: float, try_: str, limit: int = MOST_BYTES) -> None:
     """Raise an error if `count` objects of `each` bytes exceed `limit` bytes.
 
-    Called before the memory is allocated.
+    It is called before the memory is allocated.
 
     Raises
     ------
-    ModelError : with the estimate and the limit.
+    ModelError : if they do; the message has the estimate and the limit.
     """
     if count * each > limit:
         got = f"{count}, about {count * each / 2**30:.3g} GiB"
@@ -248,7 +260,7 @@ def fits(where: str, count: int, each: float, try_: str, limit: int = MOST_BYTES
 
 
 def memory_of_machine() -> int:
-    """Return the memory that this machine has [bytes], 16 GiB if unknown.
+    """Return the memory of this machine [bytes]; 16 GiB if it is unknown.
 
     Verified by: tests/unit/numerics/test_checks.py::test_memory_of_this_machine
     """
@@ -264,7 +276,8 @@ _NOT_NUMBERS = (bool, np.bool_, str, bytes, dict, set, frozenset)
 def _plain(value: object, unit: str) -> object:
     """Return a value that NumPy converts to floats; raise TypeError for flags, text and mappings.
 
-    A quantity, as of pint, is converted to `unit`, or to a pure number if the field has none.
+    A quantity with a unit, such as one of pint, is converted to `unit`, or to a number without a
+    unit if the field has none.
 
     Verified by: tests/unit/numerics/test_quantities.py::test_quantities_are_converted
     """
@@ -288,11 +301,11 @@ def _has_unit(value: object) -> bool:
 
 
 def _magnitude(value: Any, unit: str) -> object:
-    """Return a quantity as plain numbers in `unit`, "" and "1" for none."""
+    """Return the numbers of a quantity in `unit`; "" and "1" stand for no unit."""
     try:
         return value.to(unit if unit not in ("", "1") else "dimensionless").magnitude
     except (TypeError, ValueError, AttributeError) as error:
-        # pint's own errors are of these kinds: another dimension, or a unit that it does not know
+        # errors of pint for another dimension or an unknown unit are of these kinds
         raise TypeError("not in this unit") from error
 
 

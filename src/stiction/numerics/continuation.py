@@ -1,9 +1,10 @@
-"""Pseudo-arclength continuation of G(u) = 0 with one unknown more than equations.
+"""Pseudo-arclength continuation of the curve G(u) = 0 with one unknown more than equations.
 
-A step predicts along the tangent and corrects by Newton's method at a fixed projection on the
-tangent, so that limit points of the parameter are regular points of the curve. The unknowns are a
-vector or any object that a scaled step can change, such as positions and frames of a rod. Steps are
-halved where the correction fails, and the number of points is bounded.
+A step predicts a point along the tangent and corrects it by Newton's method at a fixed projection
+on the tangent, so that limit points of a parameter are regular points of the curve. The unknowns
+are a vector, or any object that a scaled step can change, such as positions and frames of a rod. A
+step is halved if its correction fails. `advance` makes one step, `trace` a whole curve, `located`
+finds a root of a test function on a step. Callers implement `Problem`.
 
 Source: Keller 1977 (pseudo-arclength continuation).
 """
@@ -40,15 +41,20 @@ __all__ = [
 Floats = npt.NDArray[np.float64]
 U = TypeVar("U")
 
+# largest number of Newton iterations of a correction
 _MOST_CORRECTIONS = 20
+# largest scaled increment of a converged solution; largest increment at which stagnation counts as
+# convergence
 _CONVERGED = 1e-12
 _NOISE = 1e-7
+# shortest step over the longest one; growth of the step after a success
 SHORTEST = 2.0**-12
 _GROWTH = 1.4
 # cosine of the largest angle between the tangents at both ends of a step
 _TURN = 0.9
 _MOST_HALVINGS = 60
-# relative size of a test function, or of the last change, that ends the search for its root
+# the search for a root ends if the relative value of the test function, or the last change of the
+# fraction of the step, is below this
 _NOTHING = 1e-13
 
 
@@ -56,7 +62,7 @@ class Linear(Protocol):
     """G linearised at a point: J dx = dG with q rows for q + 1 scaled unknowns."""
 
     def tangent(self, before: Floats | None) -> Floats:
-        """Return the unit null vector of J, on the side of `before`."""
+        """Return the unit null vector of J; its product with `before` is positive."""
 
     def solve(self, row: Floats, right: Floats) -> Floats:
         """Return dx with J dx = right[:-1] and row . dx = right[-1]."""
@@ -66,10 +72,10 @@ class Problem(Protocol[U]):
     """The equations G(u) = 0."""
 
     def residual(self, u: U) -> Floats:
-        """Return (q,) G(u), scaled; ModelError where it is not defined."""
+        """Return (q,) the scaled G(u); raise ModelError if it is not defined."""
 
     def tolerance(self, u: U) -> float:
-        """Return the largest entry of a residual that counts as solved; 0 for none."""
+        """Return the largest residual of a solution; 0 if increments alone decide."""
 
     def linearised(self, u: U) -> Linear:
         """Return the derivatives of G at u."""
@@ -97,7 +103,7 @@ class Dense(NamedTuple):
     jacobian: Floats
 
     def tangent(self, before: Floats | None) -> Floats:
-        """Return the unit null vector, on the side of `before`."""
+        """Return the unit null vector; its product with `before` is positive."""
         tangent = np.linalg.svd(self.jacobian)[2][-1]
         turned = before is not None and float(tangent @ before) < 0.0
         return np.asarray(-tangent if turned else tangent)
@@ -131,7 +137,7 @@ def bordered(both: Floats, row: Floats, corner: float, wanted: float) -> tuple[F
 
     Raises
     ------
-    LinAlgError : if the Schur complement of y vanishes.
+    LinAlgError : if the Schur complement of y is zero.
     """
     # Schur complement of the border
     schur = corner - inner(row, both[:, 1])
@@ -147,12 +153,14 @@ def place_at(problem: Problem[U], u: U, before: Floats | None = None) -> Place[U
 
 
 def corrected(problem: Problem[U], place: Place[U], row: Floats, guess: Floats) -> Step[U] | None:
-    """Return the solution with the same row . step as the guess, by Newton's method; or None.
+    """Return the solution with the same row . step as the guess, by Newton's method.
+
+    None if the method does not converge.
 
     Parameters
     ----------
-    row : (q + 1,) functional of the step that is fixed
-    guess : (q + 1,) predicted scaled step
+    row : (q + 1,) vector whose product with the step is fixed
+    guess : (q + 1,) predicted scaled step from `place`
     """
     step, wanted = guess.copy(), float(row @ guess)
     u, before = problem.moved(place.u, step), np.inf
@@ -181,13 +189,13 @@ def advance(
 ) -> tuple[Place[U], Step[U], float] | None:
     """Return the next point of the curve, the step to it, and the length of the next step.
 
-    A step is halved if the correction fails, is far from the prediction, or turns the tangent too
-    much; None if it becomes too short.
+    A step is halved if the correction fails, the solution is far from the prediction, or the
+    tangent turns too much. None if the step becomes too short.
 
     Parameters
     ----------
-    length : of the first prediction along the tangent
-    longest : largest step
+    length : length of the first prediction along the tangent, in scaled unknowns
+    longest : largest length of a step
     """
     while length >= SHORTEST * longest:
         new = stepped(problem, place, length)
@@ -198,7 +206,7 @@ def advance(
 
 
 def stepped(problem: Problem[U], place: Place[U], length: float) -> tuple[Place[U], Step[U]] | None:
-    """Return the point after a step of this length; None where it is too long."""
+    """Return the point after a step of this length; None if the step is too long."""
     new = corrected(problem, place, place.tangent, length * place.tangent)
     if new is None or float(np.linalg.norm(new.step)) > 2.0 * length:
         return None
@@ -207,7 +215,7 @@ def stepped(problem: Problem[U], place: Place[U], length: float) -> tuple[Place[
     except (ModelError, np.linalg.LinAlgError):
         return None
     turned = float(there.tangent @ place.tangent)
-    # false for NaN
+    # also None for NaN
     return (there, new) if turned >= _TURN else None
 
 
@@ -249,7 +257,7 @@ def located(
 
 
 def solved_nearby(problem: VectorProblem, guess: Floats) -> Floats | None:
-    """Return a solution near `guess` by Newton steps of least norm; None if there is none."""
+    """Return a solution near `guess` by damped Newton steps of least norm; None if they fail."""
     u = guess.copy()
     try:
         for _ in range(2 * _MOST_CORRECTIONS):
@@ -262,7 +270,7 @@ def solved_nearby(problem: VectorProblem, guess: Floats) -> Floats | None:
             # damping: a full step from far away may leave the domain
             u = problem.moved(u, move * min(1.0, 0.25 / max(size, 1e-300)))
             if size <= 100.0 * _CONVERGED:
-                # a small step at vanishing derivatives is no solution
+                # a small step may also come from small derivatives: test the residual
                 return u if float(np.abs(residual).max()) <= _NOISE else None
     except (ModelError, np.linalg.LinAlgError):
         return None
@@ -272,13 +280,13 @@ def solved_nearby(problem: VectorProblem, guess: Floats) -> Floats | None:
 def trace(
     problem: VectorProblem, start: Floats, sense: float, *, step: float, most: int
 ) -> tuple[list[Floats], str]:
-    """Return points of the curve from `start` in one direction, and why it ended.
+    """Return points of the curve from `start` in one direction, and the reason of its end.
 
     Parameters
     ----------
-    sense : +1.0 or -1.0 times the tangent at the start
+    sense : +1.0 or -1.0, the direction along the tangent at the start
     step : longest step along the curve, in scaled unknowns
-    most : points at most
+    most : largest number of points
     """
     points, length = [start], step
     place = place_at(problem, start)
@@ -306,7 +314,7 @@ def trace(
 
 
 def _oriented(tangent: Floats) -> Floats:
-    """Return the tangent along which the last unknown increases: a unique orientation."""
+    """Return the tangent with the sign for which the last nonzero component is positive."""
     last = int(np.flatnonzero(np.abs(tangent) > 1e-9)[-1])
     return tangent if tangent[last] > 0.0 else -tangent
 

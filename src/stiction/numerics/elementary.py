@@ -1,6 +1,7 @@
-"""Scalar functions that give inf and NaN where those of Python raise, in both modes.
+"""Scalar functions for kernels that return inf and NaN where those of Python raise.
 
-Compiled code calls the C library, which never raises; these return the same bits.
+Compiled code calls the C library, which never raises; in plain Python these functions return the
+same bits.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ def _exp(x: float) -> float:
 
 @kernel(plain=_exp)
 def exp(x: float) -> float:
-    """Return e to the power x; infinity where that is too large for a float.
+    """Return e to the power x; infinity if that is too large for a float.
 
     Verified by: tests/unit/numerics/test_elementary.py::test_large_arguments_give_infinity
     """
@@ -44,5 +45,5 @@ def cos(x: float) -> float:
 
 @native("math:hypot")
 def hypot(x: float, y: float) -> float:
-    """Return the length of (x, y), by the C library; that of Python rounds differently."""
+    """Return sqrt(x^2 + y^2) by the C library; that of Python rounds differently."""
     return float(np.hypot(x, y))

@@ -1,4 +1,8 @@
-"""Elementwise functions of arrays, rounded as in compiled kernels."""
+"""Elementwise functions of arrays for kernels in plain Python, rounded as in compiled code.
+
+Each entry is computed by the C library, as in compiled kernels: the last digit of NumPy's own
+functions depends on the machine.
+"""
 
 from __future__ import annotations
 
@@ -15,11 +19,7 @@ Floats = npt.NDArray[np.float64]
 
 
 def _each(function: Callable[..., float], *arguments: Floats) -> Floats:
-    """Apply a function of the C library to all entries.
-
-    NumPy's own functions are faster, but their last digit depends on the machine; compiled kernels
-    call the C library, as Python does.
-    """
+    """Apply a function of `math`, which calls the C library, to all entries."""
     first = np.asarray(arguments[0])
     lists = [np.asarray(a, dtype=np.float64).ravel().tolist() for a in arguments]
     result = np.fromiter(map(function, *lists), np.float64, first.size)
@@ -27,7 +27,7 @@ def _each(function: Callable[..., float], *arguments: Floats) -> Floats:
 
 
 def log(x: Floats) -> Floats:
-    """Return the natural logarithm; -inf of zero and NaN below."""
+    """Return the natural logarithm; -inf of zero and NaN of negative numbers."""
     x = np.asarray(x)
     if (x > 0.0).all():
         return _each(math.log, x)

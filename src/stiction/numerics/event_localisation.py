@@ -1,10 +1,11 @@
-"""Event localisation: the first root of a monitored polynomial on a step, with certainty.
+"""Event localisation: the first root of a monitored polynomial on a step, without missed roots.
 
 The monitored function is a polynomial on [0, 1]: a Taylor series (`first_root`), or the interpolant
-of samples at Chebyshev points (`first_fall`). In Bernstein form it lies in the convex hull of its
-coefficients and has at most as many roots as they have changes of sign (Descartes). Coefficients of
-one sign exclude an event; bisection by de Casteljau's algorithm isolates close roots, so that two
-crossings within one step are both found.
+of samples at Chebyshev points (`first_fall`). In Bernstein form the polynomial lies in the convex
+hull of its coefficients, and has at most as many roots as they have changes of sign (Descartes'
+rule). So coefficients of one sign exclude a root. Otherwise bisection by de Casteljau's algorithm
+isolates the first root, and Newton's method refines it; two crossings within one step are both
+found. Integrators of chains and of piecewise-smooth flows call these kernels.
 """
 
 from __future__ import annotations
@@ -34,11 +35,13 @@ __all__ = [
 
 Floats = npt.NDArray[np.float64]
 
+# number of samples of an interpolant
 NODES = 9
+# returned instead of a fraction in [0, 1] if there is no root
 NONE = 2.0
-# largest number of bisections: closer pairs of roots count as grazing, without an event
+# largest number of bisections; a pair of roots that is closer counts as grazing, without an event
 DEPTH = 48
-# intervals in which a polynomial is searched for minima
+# number of intervals in which a polynomial is searched for minima
 _INTERVALS = 16
 
 
@@ -65,7 +68,7 @@ def bernstein_from_samples() -> Floats:
 def tail_from_samples() -> Floats:
     """Return (2, NODES): the last two Chebyshev coefficients from the samples.
 
-    They are an error estimate of the interpolant: small if the samples resolve the function.
+    Their size estimates the error of the interpolant: it is small if samples resolve the function.
     """
     basis = np.polynomial.chebyshev.chebvander(2.0 * nodes() - 1.0, NODES - 1)
     return np.ascontiguousarray(np.linalg.inv(basis)[-2:])
@@ -104,7 +107,7 @@ def first_fall(b: Vector, work: Matrix) -> float:
 
     Parameters
     ----------
-    b : (count,) Bernstein coefficients; b[0] > 0, otherwise the root is at the start: 0.0
+    b : (count,) Bernstein coefficients; b[0] > 0, else the result is 0
     work : (>= DEPTH + 2, >= count + 2) scratch space
 
     Notes
@@ -196,8 +199,8 @@ def isolate(work: Any, count: int) -> tuple[float, float]:
 def first_dip(b: Vector, begin: float, level: float, work: Vector) -> tuple[float, float]:
     """Return the first local minimum after `begin` with a value of at most `level`, and the value.
 
-    Both are NONE if there is none. Minima at the ends of [begin, 1] do not count, nor do pairs
-    of extrema within a sixteenth of it.
+    Both are NONE if there is none. The slope is evaluated at the ends of 16 intervals of
+    [begin, 1]; two extrema within one interval, and minima at its ends, are not located.
     """
     low, slope = begin, value_and_slope(b, begin, work)[1]
     width = (1.0 - begin) / _INTERVALS
@@ -233,7 +236,7 @@ def _refine_bernstein(b: Vector, low: float, high: float, work: Vector) -> float
         else:
             high = s
         step = s - value / slope if slope != 0.0 else NONE
-        # before the test of the bracket, of which s is an end now
+        # test before the bracket below, because s is now one of its ends
         if value == 0.0 or abs(step - s) <= 2e-16:
             return s
         if not (low < step < high):

@@ -1,8 +1,9 @@
 """The decorator `kernel`: functions that run compiled by Numba, or as plain Python.
 
-A process runs all kernels in one mode, by default "compiled". Plain mode needs neither a compiler
-nor Numba; intrinsics of compiled code have a plain body as well. For Numba a kernel has the type of
-its dispatcher.
+A kernel is a function on numbers and arrays that contains the inner loops of a method. A process
+runs all kernels in one mode, "compiled" by default. The mode "plain" needs neither a compiler nor
+Numba, gives the same numbers and is slower. Functions that only compiled code provides (intrinsics)
+have a Python body for it. The folder `compiling` compiles and caches kernels at their first call.
 """
 
 from __future__ import annotations
@@ -47,8 +48,8 @@ class Kernel:
     ----------
     py_func : the Python function that Numba compiles
     plain : the function of plain mode; `py_func` unless another one was given
-    views : whether Python always runs the plain one
-    separate : whether callers jump to one separate object of machine code
+    views : whether calls from Python always run the plain function
+    separate : whether the kernel has its own object of machine code, to which its callers jump
     options : further options of ``numba.njit``
 
     Verified by: tests/unit/numerics/test_jit.py::test_both_modes_give_the_same
@@ -70,7 +71,7 @@ class Kernel:
         self.set_mode(_now)
 
     def __call__(self, *arguments: Any) -> Any:
-        """Run it."""
+        """Run the kernel in the mode of the process."""
         return self._run(*arguments)
 
     def __repr__(self) -> str:
@@ -170,7 +171,12 @@ def kernel(
 
 
 def native(name: str) -> Callable[[G], G]:
-    """Return a decorator: in compiled code the function is "module:name", an intrinsic of Numba."""
+    """Return a decorator for a function that compiled code replaces by an intrinsic of Numba.
+
+    Parameters
+    ----------
+    name : "module:name" of the intrinsic; the decorated function is its plain body
+    """
 
     def made(plain: G) -> G:
         return cast(G, _Native(plain, name))
@@ -190,7 +196,7 @@ def _given_mode() -> Mode | None:
     """Return the mode of the environment variable; None if it is not set."""
     given = os.environ.get(_VARIABLE, "").strip().lower()
     if given not in ("", "auto", "compiled", "plain"):
-        shown = f"{_VARIABLE}={given}: expected auto, compiled or plain; it is ignored."
+        shown = f"{_VARIABLE}={given} is ignored; it must be auto, compiled or plain."
         warnings.warn(shown, stacklevel=2)
     if given in ("compiled", "plain"):
         return cast(Mode, given)

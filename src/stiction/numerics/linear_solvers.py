@@ -1,12 +1,12 @@
-"""Sparse linear systems, solved directly: SuperLU and PARDISO.
+"""Solvers of sparse linear systems, and how users choose one: SuperLU, PARDISO, and two iterative.
 
-A `LinearSolver` describes a solver; `start()` gives the `Workspace` of one run, which reuses the
-order of elimination and the storage for matrices of the same pattern, and returns the `Factors` of
-each matrix. Factors solve for several right-hand sides.
+A `LinearSolver` describes a solver; `start()` returns the `Workspace` of one run. The workspace
+reuses the order of elimination and the storage for matrices of the same sparsity pattern, and
+returns the `Factors` of each matrix, which solve for several right-hand sides. The implementations
+are in `direct` and `iterative`.
 
-The pattern is the same if `matrix.indptr` and `matrix.indices` are the arrays of the previous call;
-their entries are not compared. `matrix.data` may be overwritten between calls, since factors hold a
-copy.
+Two matrices have the same pattern if their `indptr` and `indices` are the same arrays; the entries
+are not compared. `matrix.data` may be overwritten between calls, since factors hold a copy.
 
 Measured with 85 000 unknowns in two dimensions: `benchmarks/bench_linear_solvers.py`.
 """
@@ -50,8 +50,8 @@ class SuperLU(LinearSolver):
 
     Parameters
     ----------
-    pivot_threshold : a diagonal entry is the pivot unless it is smaller than this fraction
-        of the largest entry in its column; 0 to 1
+    pivot_threshold : the diagonal entry is the pivot unless it is smaller than this fraction
+        of the largest entry in its column [1], from 0 to 1
 
     Notes
     -----
@@ -93,7 +93,7 @@ class Pardiso(LinearSolver):
 
     Parameters
     ----------
-    threads : their number; None for the default of MKL, limited by the cores of this process
+    threads : number of threads; None for the default of MKL, at most the cores of this process
 
     Notes
     -----
@@ -116,7 +116,7 @@ class Pardiso(LinearSolver):
     def __post_init__(self) -> None:
         """Check the field."""
         if self.threads is not None:
-            why = "threads are counted"
+            why = "it is a number of threads"
             hint = "give 1 inside worker processes, or None"
             where = "Pardiso.threads"
             threads = whole(where, self.threads, least=1, most=4096, why=why, try_=hint)
@@ -157,16 +157,16 @@ class Multigrid(LinearSolver):
     Parameters
     ----------
     tolerance : residual over the right-hand side [1]; solutions are refined below 1e-10
-    max_iterations : of one solution; then the hierarchy is rebuilt, and at last the matrix is
-        factorised
-    direct : the solver of small matrices, of the contact layer, and where iteration fails;
-        None takes the fastest one that is installed
-    direct_below : number of unknowns below which matrices are small
+    max_iterations : largest number of iterations of a solution. If they do not suffice, the
+        hierarchy is rebuilt once; if it fails again, the matrix is factorised
+    direct : direct solver for small matrices, for the contact layer, and for matrices on which
+        iteration fails; None takes the fastest one that is installed
+    direct_below : matrices with fewer unknowns are solved directly
 
     Notes
     -----
-    The contact layer, where the matrix is unsymmetric or indefinite, is solved directly
-    in the preconditioner. Signs of determinants and of eigenvalues need factors.
+    In the contact layer, the unknowns near contact, the matrix is unsymmetric or indefinite; the
+    preconditioner solves this part directly. Signs of determinants and eigenvalues need factors.
 
     Source: Vanek, Mandel, Brezina 1996 (smoothed aggregation); Saad, Schultz 1986 (GMRES);
     Bell, Olson, Schroder 2022 (pyamg).
@@ -188,7 +188,7 @@ class Multigrid(LinearSolver):
         """Check the fields."""
         _check_iterative(self, self.tolerance, self.direct, "1e-10", "it factorises small matrices")
         for name, least, most in (("max_iterations", 1, 10_000), ("direct_below", 0, 10**8)):
-            where, why = f"Multigrid.{name}", "iterations and unknowns are counted"
+            where, why = f"Multigrid.{name}", "it is a number of iterations, or of unknowns"
             value = whole(
                 where, getattr(self, name), least=least, most=most, why=why, try_="leave it out"
             )
@@ -204,20 +204,21 @@ class Multigrid(LinearSolver):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CachedFactors(LinearSolver):
-    """GMRES, preconditioned by the factors of an earlier matrix, which are renewed when needed.
+    """GMRES, preconditioned by the factors of an earlier matrix.
 
     Parameters
     ----------
-    tolerance : residual over the right-hand side [1]; Newton's method reduces the remainder
-    max_iterations : of one solution; a matrix that takes more is factorised
-    worn : iterations of one solution, after which the next matrix is factorised
+    tolerance : residual over the right-hand side [1]; Newton's method reduces the remaining error
+    max_iterations : largest number of iterations of a solution; a matrix that needs more is
+        factorised itself
+    worn : if a solution takes more iterations than this, the next matrix is factorised
     direct : the solver that factorises; None takes the fastest one that is installed
 
     Notes
     -----
-    For large three-dimensional problems, where a factorisation takes as long as tens of solutions.
-    Paths agree to the tolerance of Newton's method, not to the last bit: a run that is resumed from
-    a checkpoint has other factors.
+    It is for large three-dimensional problems, where a factorisation takes as long as tens of
+    solutions. Equilibrium paths agree to the tolerance of Newton's method, not to the last bit: a
+    run that is resumed from a checkpoint has other factors.
 
     Source: Saad, Schultz 1986 (GMRES); Dembo, Eisenstat, Steihaug 1982 (inexact Newton).
     Verified by: tests/unit/numerics/test_cached.py::test_paths_are_the_same
@@ -238,7 +239,7 @@ class CachedFactors(LinearSolver):
         """Check the fields."""
         _check_iterative(self, self.tolerance, self.direct, "1e-6", "its factors are cached")
         for name in ("max_iterations", "worn"):
-            where, why = f"CachedFactors.{name}", "iterations are counted"
+            where, why = f"CachedFactors.{name}", "it is a number of iterations"
             count = getattr(self, name)
             value = whole(where, count, least=1, most=1000, why=why, try_="leave it out")
             object.__setattr__(self, name, value)
@@ -252,7 +253,7 @@ class CachedFactors(LinearSolver):
 
 
 def fastest() -> LinearSolver:
-    """Return PARDISO where its library is installed, otherwise SuperLU.
+    """Return PARDISO if its library is installed, else SuperLU.
 
     Verified by: tests/unit/numerics/test_linear_solvers.py::test_fastest_takes_what_is_there
     """

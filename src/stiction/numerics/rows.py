@@ -1,7 +1,7 @@
-"""Vector and quaternion operations on arrays (3, n) and (4, n), for runs without a compiler.
+"""Vector and quaternion operations on arrays (3, n) and (4, n), for kernels in plain Python.
 
-Each does the operations of the compiled loops in the same order, sums included, with the same
-result to the last bit.
+Each function does the operations of the compiled loop in the same order, sums included, so that
+results agree to the last bit. Quaternions are (w, x, y, z); a unit quaternion q is a frame.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ def sum_in_order(terms: Floats) -> float:
 
 
 def series(c: tuple[float, ...], x: Floats) -> Floats:
-    """Return c[0] + c[1] x + ..."""
+    """Return c[0] + c[1] x + ..., by Horner's scheme."""
     y = np.full_like(x, c[-1])
     for a in c[-2::-1]:
         y *= x
@@ -40,7 +40,7 @@ def cross(a: Floats, b: Floats) -> Floats:
 
 
 def axes_of(q: Floats) -> Floats:
-    """Return the third directors of frames q."""
+    """Return (3, n) the third directors d_3 of frames q."""
     w, x, y, z = q
     return np.stack([2.0 * (x * z + w * y), 2.0 * (y * z - w * x), 1.0 - 2.0 * (x * x + y * y)])
 
@@ -59,7 +59,7 @@ def turned_by(w: Floats, v: Floats, q: Floats) -> Floats:
 
 
 def between(q: Floats) -> tuple[Floats, Floats]:
-    """Return the quaternions from each frame to the next: w, and (x, y, z)."""
+    """Return the relative rotations of successive frames as quaternions: w, and (x, y, z)."""
     (aw, ax, ay, az), (bw, bx, by, bz) = q[:, :-1], q[:, 1:]
     w = aw * bw + ax * bx + ay * by + az * bz
     x = aw * bx - ax * bw - ay * bz + az * by
@@ -69,7 +69,7 @@ def between(q: Floats) -> tuple[Floats, Floats]:
 
 
 def in_space(q: Floats, k: Floats) -> Floats:
-    """Rotate vectors k from frames q to space."""
+    """Return the vectors whose components in the frames q are k, in components of space."""
     w, x, y, z = q
     a, b, c = cross(q[1:], k)
     turn = np.stack([w * a + y * c - z * b, w * b + z * a - x * c, w * c + x * b - y * a])

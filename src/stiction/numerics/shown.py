@@ -1,4 +1,4 @@
-"""Short texts of objects: for `repr`, notebooks and messages."""
+"""Short texts of values and descriptions, for `repr`, notebooks and messages."""
 
 from __future__ import annotations
 
@@ -90,14 +90,14 @@ def _fields(record: object) -> Iterable[tuple[str, object]]:
 def table_html(
     head: Sequence[str], rows: Iterable[Sequence[object]], *, title: str = "", bad: bool = False
 ) -> str:
-    """Return a table for notebooks; with escaped text.
+    """Return a table in HTML for notebooks; all texts are escaped.
 
     Parameters
     ----------
     head : titles of the columns
-    rows : cells, shown by `brief` where they are no strings
-    title : above the table
-    bad : whether the title is a warning
+    rows : cells; those that are not strings are shown by `brief`
+    title : text above the table
+    bad : whether the title is a warning, in red
     """
     colour = ' style="color:#b00020"' if bad else ""
     above = f"<strong{colour}>{html.escape(title)}</strong>" if title else ""

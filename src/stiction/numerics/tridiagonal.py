@@ -1,15 +1,15 @@
-"""Symmetric tridiagonal M-matrices: factorisation without cancellation, solution in O(n).
+"""Symmetric tridiagonal M-matrices: factorisation without cancellation, solution in O(n): kernels.
 
-The matrix is given by its row sums and couplings instead of its diagonal:
+The matrix is given by its row sums (excess) and couplings instead of its diagonal:
 
     (A w)_i = excess_i w_i + coupling_i (w_i - w_{i-1}) + coupling_{i+1} (w_i - w_{i+1})
 
-with w = 0 beyond both ends and for pinned unknowns. The elimination then combines springs in
-series: sums, products and quotients of positive numbers only, so that a stiff coupling causes no
-cancellation in a small excess, as a stored diagonal would.
+with w = 0 beyond both ends and for pinned unknowns. Elimination then corresponds to springs in
+series: it has sums, products and quotients of positive numbers only. With a stored diagonal a small
+excess beside a large coupling would be lost by cancellation. Chains solve implicit steps with it.
 
-A system is the first six rows of a table with at least n + 1 columns, named by `system_of`: passing
-six arrays would take longer than the solution of three unknowns.
+A system is stored in the first six rows of one array with at least n + 1 columns; `system_of` names
+them. Passing six arrays would take longer than the solution of three unknowns.
 """
 
 from __future__ import annotations
@@ -32,11 +32,12 @@ class System(NamedTuple):
 
     Attributes
     ----------
-    excess : row sums > 0
-    coupling : (n + 1,) >= 0, to the previous unknown
-    rhs : right-hand side
-    inverse, lower : inverse pivots, 0 where pinned, and multipliers of the previous unknown
-    solution : w
+    excess : (n,) row sums > 0
+    coupling : (n + 1,) couplings >= 0 of each unknown to the previous one
+    rhs : (n,) right-hand side
+    inverse, lower : (n,) factors: inverse pivots, 0 for pinned unknowns, and multipliers of the
+        previous unknown
+    solution : (n,) solution w
     """
 
     excess: Floats
@@ -60,15 +61,15 @@ def factorise(n: int, table: Floats, free: Flags) -> None:
     Parameters
     ----------
     n : number of unknowns
-    table : its rows; `inverse` and `lower` are written
-    free : (n,) or more
+    table : rows of the system; `inverse` and `lower` are written
+    free : (>= n,) 0 for pinned unknowns
 
     Source: Grassmann, Taksar, Heyman 1985 (elimination without subtraction), for a
     tridiagonal matrix.
     Verified by: tests/unit/numerics/test_tridiagonal.py::test_solves_like_a_dense_matrix
     """
     system = system_of(table)
-    # `ground`: stiffness of the eliminated unknowns, seen from the next one
+    # `ground`: stiffness by which the eliminated unknowns support the next one
     ground, before = system.coupling[0], 0.0
     for i in range(n):
         system.lower[i] = system.coupling[i] * before

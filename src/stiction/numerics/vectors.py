@@ -1,8 +1,8 @@
-"""Products of long vectors on one thread.
+"""Inner products and norms of long vectors, computed on one thread.
 
-BLAS takes several threads for more than about ten thousand numbers. On shared
-cores the synchronisation of these threads takes a thousand times longer than the product, and the
-last digits of a sum depend on their number.
+BLAS takes several threads for more than about ten thousand numbers. On shared cores the
+synchronisation of these threads can take a thousand times longer than the product, and the last
+digits of a sum depend on the number of threads.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Piecewise-smooth flows, and what happens where their future stops being unique."""
+"""Piecewise-smooth (Filippov) flows: event-driven integration, and futures after two-folds."""
 
 from __future__ import annotations
 

@@ -1,7 +1,10 @@
-"""The event-driven method for piecewise-smooth flows.
+"""The event-driven method for piecewise-smooth flows: one run, from its start to its result.
 
-Kernels integrate from event to event (`flow.advance`). They return where the solution is not
-unique; a policy then chooses one of the admissible continuations.
+Kernels integrate from event to event and change the mode at each event (`flow.advance`). They
+return with a code at a point at which the solution is not unique, such as a two-fold; this module
+then asks the policy of the method for one of the admissible continuations, records the loss of
+determinism, and calls the kernels again. `EventDriven.solve` calls `solve_event_driven`.
+
 Source: Filippov 1988; Szalai, Jeffrey 2014.
 """
 
@@ -69,7 +72,9 @@ def solve_event_driven(
 
     Parameters
     ----------
-    steps : takes the steps of the run, see `flow.state.Records`; None for none
+    request : time span, saving times, progress and checkpoint of the run
+    steps : log to which the accepted steps of the run are added with their dense output, see
+        `flow.state.Records`; None records no steps
 
     Raises
     ------
@@ -81,7 +86,7 @@ def solve_event_driven(
 
 
 class DelayedExit(Struct):
-    """A chosen exit from an escaping region: time (infinity for none), side and surface."""
+    """A chosen exit from an escaping region: its time (infinity for none), side and surface."""
 
     at: float
     side: float
@@ -101,7 +106,7 @@ class _Integrator:
         self.method, self.system, self.request, self.steps = method, system, request, steps
         longest = np.inf if method.max_step is None else float(method.max_step)
         self.tolerance = Tolerance(method.rtol, method.atol, longest)
-        # kernels return when the event records are full
+        # kernels return when the arrays for events are full
         stored = min(_MOST_STORED_EVENTS, max(method.max_events, 3) + 1)
         self.path = Trajectory(
             system,
@@ -252,7 +257,8 @@ class _Integrator:
             return Status.NOT_FINITE
         elif code == r.STALLED:
             self.reason = (
-                f"time does not advance at t = {path.t:.9g}: steps or intervals of events vanish"
+                f"time does not advance at t = {path.t:.9g}: "
+                "steps, or intervals between events, tend to zero"
             )
             return Status.WORK_LIMIT
         return None
@@ -325,7 +331,10 @@ class _Integrator:
         self.leave.at, self.leave.side = np.inf, 0.0
 
     def _place_state(self, t: float, x: Floats, sides: Floats) -> None:
-        """Place the trajectory; hops too small for the kernels are computed separately."""
+        """Place the trajectory; compute hops too small for the kernels by `two_folds.following`.
+
+        A hop is a short arc from the surface back to it, next to a two-fold.
+        """
         path = self.path
         path.place(t, x, sides)
         if not path.hops_unseen():
@@ -335,7 +344,10 @@ class _Integrator:
         follow_hops(self.system, path, self.request.t_end, self._store_events)
 
     def _check_sizes(self) -> None:
-        """Check whether a function with a wrong number of values causes NaN."""
+        """Raise ModelError if the NaN comes from a user function with a wrong number of values.
+
+        The functions are called at the present state and at points a little later.
+        """
         x, signs = self.path.x, np.where(self.path.sides == 0.0, 1.0, self.path.sides)
         rate = self.system.field(x, signs)
         for elapsed in (0.0, 1e-9, 1e-6, 1e-3):
@@ -344,14 +356,14 @@ class _Integrator:
                 self.system.check_at(there)
 
     def _at_split(self) -> Status | None:
-        """Choose at a grazing fold from which two solutions start."""
+        """Choose at a grazing after which the solution may stay on its side or change it."""
         path, kind = self.path, "fold"
         policy = self.policy.fold if isinstance(self.policy, ByKind) else self.policy
         surface = int(self._last_event().surface)
         side = float(path.sides[surface])
         if isinstance(policy, Stop):
             self._note_loss(kind, surface, "stopped")
-            self.reason = "a fold from which the state may leave to either side"
+            self.reason = "at a grazing the solution may stay on its side or leave to the other one"
             return Status.STOPPED
         if isinstance(policy, Leave):
             target_side = 1.0 if policy.side == "+" else -1.0
@@ -370,7 +382,7 @@ class _Integrator:
         return None
 
     def _undecided(self) -> Status | None:
-        """Choose where two solutions are possible within the error of the run."""
+        """Choose where the error of the run is larger than the distance to a loss of uniqueness."""
         path, event, policy = self.path, self._last_event(), self.policy
         fold, surface = event.kind == r.FOLD, int(event.surface)
         margin = float(event.margin)
@@ -380,7 +392,8 @@ class _Integrator:
         if isinstance(policy, Stop):
             self._note_loss("undecided", surface, "stopped", more)
             self.reason = (
-                f"a split of futures at t = {path.t:.9g}, only {margin:.2g} times the error away"
+                f"two futures cannot be distinguished at t = {path.t:.9g}: "
+                f"they separate {margin:.2g} errors of the run away"
             )
             return Status.STOPPED
         loss = LossPoint("undecided", path.t, path.x, path.sides, surface)
@@ -427,7 +440,7 @@ class _Integrator:
             options, why = starts(self.system, policy, loss, self.rng, self.tolerance, horizon)
         kind_of_loss, more = kind, {}
         if margin < 1.0:
-            # within the error it may pass the intersection on either side
+            # within its error the solution may pass the intersection on either side
             kind_of_loss, more = "undecided", {"margin": margin, "of": kind, "sides": ["+", "-"]}
         if not options:
             self._note_loss(kind_of_loss, surface, why, more)
@@ -463,7 +476,7 @@ class _Integrator:
         return None
 
     def _add_energies(self, start: Start) -> None:
-        """Add the energies of the straight motion from a line to the start."""
+        """Add the work and heat of the straight motion from a codimension-2 line to the start."""
         flow, c = self.path.flow, self.system.compiled
         if flow.progress.q:
             spent = np.empty(3)
@@ -568,7 +581,7 @@ class _Integrator:
         }
 
     def _pack(self) -> dict[str, StateArray | npt.NDArray[Any]]:
-        # handling the last code may have logged an event
+        # the handling of the last code may have logged an event
         self._store_events()
         n, m = self.system.compiled.n, self.system.compiled.m
         lost = [[loss.time, *loss.where["state"]] for loss in self.losses]  # type: ignore[misc]

@@ -1,8 +1,10 @@
-"""The set of futures of a two-fold, parametrised by the exits from its escaping region.
+"""The funnel of a two-fold: all its futures, parametrised by the exits from its escaping region.
 
-A state that slides into a two-fold of case 1 continues in the escaping region and may leave it at
-any point p, to either side. Backward integration from p to the two-fold gives the dwell time;
-forward from p the future is unique up to the next loss of determinism.
+A two-fold is of case 1 if sliding orbits reach it in finite time (formulas sheet, section 5). A
+state that slides into it continues in the escaping region and may leave the surface at any point
+p there, to either side. Backward integration from p to the two-fold gives the dwell time in the
+escaping region; forward from p the future is unique up to the next loss of determinism. `futures`
+computes this for a polar grid of exits around the two-fold and returns a `Funnel`.
 
 Source: formulas sheet of the paper on switching, section 5 (funnel).
 """
@@ -31,6 +33,7 @@ __all__ = ["Funnel", "futures"]
 Floats = npt.NDArray[np.float64]
 
 _METHOD = EventDriven(rtol=1e-10)
+# largest number of steps of one future; a future that needs more ends as `failed`
 _STEPS = 50_000
 _ENDS = {
     r.DONE: "horizon",
@@ -50,18 +53,20 @@ class Funnel(Record):
     ----------
     x_star : (n,) the two-fold
     names : names of the states
-    units : of the states and, last, of time
+    units : units of the states, and of the time as the last one
     horizon : end time of the futures [time unit]
-    exits : (f, n) points at which they leave the surface; at the horizon if they still slide then
+    exits : (f, n) points at which the futures leave the surface; for a future that still slides at
+        the horizon, its state then
     dwell : (f,) times of the exits [time unit]
-    angle, ray : (f,) direction of the exit from the two-fold, and its ray
-    cell : (f, 2) interval of dwell times of its ray that the exit represents
-    side : (f,) 1 and -1 for the side it leaves to, 0 for one that slides to the horizon
-    time : (t,) grid of times
+    angle, ray : (f,) direction of the exit as seen from the two-fold [rad], and number of its ray
+    cell : (f, 2) interval of dwell times that the exit represents on its ray [time unit]
+    side : (f,) 1 or -1 for the side to which the future leaves, 0 if it slides to the horizon
+    time : (t,) grid of times [time unit]
     states : (f, t, n) states; NaN after the end of a future
-    end_kind, end_time : (f,) how and when each ends: `horizon`, or the next loss of
-        determinism (`codim2_line`, `two_fold`, `fold`), or `accumulation`, `failed`
-    edge : (e, n) the border of the exits found, as a polyline from and to the two-fold
+    end_kind, end_time : (f,) how and when each future ends: `horizon`, or the next loss of
+        determinism (`codim2_line`, `two_fold`, `fold`, `undecided`), or `accumulation` of events,
+        or `failed`
+    edge : (e, n) boundary of the region of exits, a closed polyline through the two-fold
     """
 
     x_star: Floats
@@ -114,8 +119,8 @@ class Funnel(Record):
         Returns
         -------
         low, high : (n,) [state units]
-        doubt : (n,) their change if every second ray is left out [state units], an estimate of the
-            error of the grid of exits
+        doubt : (n,) change of these ends if every second ray is omitted [state units], an estimate
+            of the error that comes from the grid of exits
 
         Verified by: tests/unit/switching/test_funnel.py::test_bounds_settle_as_the_grid_grows
         """
@@ -155,8 +160,8 @@ class Funnel(Record):
             "Funnel.weights",
             hazard,
             rule="positive",
-            why="it is the rate of leaving.",
-            try_="give 1 over the mean time you expect.",
+            why="it is the rate of exits from the escaping region, per time unit.",
+            try_="give 1 over the mean dwell time that you expect.",
         )
         mass = np.exp(-hazard * self.cell[:, 0]) - np.exp(-hazard * self.cell[:, 1])
         mass = np.where(self.side == 0.0, mass, 0.5 * mass)
@@ -200,8 +205,8 @@ class Funnel(Record):
                 "Funnel",
                 f"t = {t}",
                 f"a time between 0 and the horizon {self.horizon}",
-                "futures are followed so far.",
-                "ask for an earlier time, or compute them with a longer horizon.",
+                "the futures were computed up to the horizon only.",
+                "take an earlier time, or call `futures` with a longer horizon.",
             )
         i = min(int(np.searchsorted(self.time, t, side="right")) - 1, self.time.size - 2)
         return i, float((t - self.time[i]) / (self.time[i + 1] - self.time[i]))
@@ -224,9 +229,9 @@ def futures(
     system : the flow; the two-fold is one of its surface 1
     x_star : (n,) a two-fold of case 1, such as `two_fold(system, guess).x`
     horizon : time up to which futures are followed, from the two-fold [time unit]
-    angles, distances : rays from the two-fold, and exits on each, evenly spaced up to the
-        farthest one that comes from the two-fold within the horizon
-    times : size of the grid of times
+    angles, distances : number of rays from the two-fold, and of exits on each ray, evenly spaced up
+        to the farthest exit that a solution from the two-fold reaches within the horizon
+    times : number of times in the grid
 
     Raises
     ------
@@ -266,7 +271,7 @@ def _checked(system: SwitchingSystem, x_star: Sequence[float] | Floats, horizon:
         x_star,
         size=n,
         per="state",
-        why="the futures start there.",
+        why="it is the two-fold at which the futures start.",
         try_="give two_fold(system, guess).x.",
     )
     number(
@@ -288,9 +293,9 @@ def _checked(system: SwitchingSystem, x_star: Sequence[float] | Floats, horizon:
     if not (worst <= 1e-6 and distance <= 1e-8 * (1.0 + float(np.abs(x).max()))):
         raise ModelError(
             "futures.x_star",
-            f"{x.tolist()}, where h = {distance:.3g} and |L| is {worst:.3g} of its size",
+            f"{x.tolist()}, where h = {distance:.3g} and |L| / (|grad h| |f|) = {worst:.3g}",
             "a two-fold: h = L+ = L- = 0",
-            "only there one state has a set of futures.",
+            "the funnel is the set of futures that start at a two-fold.",
             "give two_fold(system, guess).x.",
         )
     return np.array(x)
@@ -314,7 +319,10 @@ def _ray(
     horizon: float,
     tolerance: Tolerance,
 ) -> list[dict[str, Any]]:
-    """Return the futures whose exits lie on one ray."""
+    """Return the futures whose exits lie on one ray.
+
+    The ray is divided into `distances` cells; each has an exit in its middle.
+    """
     records: list[dict[str, Any]] = []
     edges = [0.0]
     exits: list[Exit] = []
@@ -371,7 +379,7 @@ def _before_exit(wedge: EscapingWedge, exit_: Exit, grid: Floats, tolerance: Tol
     back = dwell_time(wedge.system, exit_.x, tolerance, save=save)[2]
     count_saved = int(back.flow.progress.saves)
     states[count - count_saved : count] = back.flow.saved[:count_saved, 1 : n + 1][::-1]
-    # earlier states are nearer to the two-fold than the end of the backward integration
+    # before these times the state is at the two-fold, up to the end of the backward integration
     states[: count - count_saved] = wedge.x
     return states
 
@@ -399,7 +407,7 @@ def _after_exit(
 
 
 def _edge(records: list[dict[str, Any]], farthest: list[Floats], x: Floats) -> Floats:
-    """Return the boundary: out along the first ray, over the farthest exits, back on the last."""
+    """Return the boundary of the exits: the first ray, the farthest exits, the last ray."""
     if not records:
         return x[None, :]
     rays = sorted({record["ray"] for record in records})

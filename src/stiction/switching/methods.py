@@ -1,4 +1,7 @@
-"""The method that solves piecewise-smooth flows."""
+"""The event-driven method of piecewise-smooth flows: its parameters, and how `solve` reaches it.
+
+`event_driven` has the integration; this module is imported without the compiled kernels.
+"""
 
 from __future__ import annotations
 
@@ -24,18 +27,18 @@ if TYPE_CHECKING:
 
 __all__ = ["EventDriven", "event_driven"]
 
-# steps of about ten seconds
+# default bound on the steps of a run: some ten seconds
 _STEPS = 800_000
 
 _RTOL = Positive(
     "",
-    "below, rounding rules; above, events would be missed.",
-    "1e-12 costs hardly more than 1e-6.",
+    "below 1e-14 rounding exceeds it; above 1e-2 events would be missed.",
+    "1e-12 costs hardly more than 1e-6, because steps have order 8.",
     least=1e-14,
     most=1e-2,
 )
 _ATOL = Positive("", "steps are as long as this tolerance allows.", "leave it out.")
-_MAX_STEP = Positive("", "a step must go forward.", "leave it out.")
+_MAX_STEP = Positive("", "it is the largest length of a step.", "leave it out.")
 _POLICY = Part(
     "it says what to do where the future is not unique.",
     "leave it out to stop there.",
@@ -45,20 +48,20 @@ _POLICY = Part(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class EventDriven(Method):
-    """Event-driven integration: exact modes, located events, stick without creep.
+    """Event-driven integration of Filippov flows: stick is exact, and each event is located.
 
-    Between events a Runge-Kutta pair of order 8 with dense output follows the flow.
+    Between events the Runge-Kutta pair DOP853 of order 8 integrates the flow of the present mode;
+    roots of the event functions are located on its dense output. Stiff systems use Radau IIA.
 
     Parameters
     ----------
     rtol : relative tolerance of a step [1], between 1e-14 and 1e-2
     atol : absolute tolerance of a step in units of the scale of each state; `rtol` when None
-    max_step : longest step [time unit]; None leaves it to the method. Switching functions are
-        looked at in nine points of a step: give a step shorter than the narrowest dip of h that
-        must not be missed
-    max_steps, max_events : bounds on the work; a run that meets one ends with WORK_LIMIT. The
-        800,000 steps of None take some ten seconds
-    policy : what to do where the future is not unique. None stops there
+    max_step : longest step [time unit]; None for no bound. Switching functions are sampled at nine
+        points of each step: give a step shorter than the narrowest dip of h that must not be missed
+    max_steps, max_events : bounds on the work; a run that reaches one ends with WORK_LIMIT. None
+        allows 800,000 steps, which take some ten seconds
+    policy : the choice where the future is not unique; None stops there
 
     Source: formulas sheet of the paper on switching, section 3.
     Verified by: tests/exact/test_wheel_runs.py::test_reference_trajectories
@@ -116,7 +119,7 @@ class EventDriven(Method):
 
 
 def event_driven(flow: SwitchingSystem, method: EventDriven | SharedName) -> EventDriven:
-    """Return the `EventDriven` method of a flow, also for a shared name of the method.
+    """Return the `EventDriven` method of a flow; `method` may be its name shared by all systems.
 
     Raises
     ------
@@ -124,6 +127,6 @@ def event_driven(flow: SwitchingSystem, method: EventDriven | SharedName) -> Eve
     """
     found = method_for(flow, method)
     if not isinstance(found, EventDriven):
-        needs, why = "an EventDriven", "many trajectories are followed by its compiled code."
+        needs, why = "an EventDriven", "only its kernels can follow many trajectories."
         raise ModelError("method", label_of(type(method)), needs, why, "leave it out.")
     return found

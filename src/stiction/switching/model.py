@@ -1,8 +1,13 @@
-"""Piecewise-smooth flows: x' = f(x; s), where s_i is the sign of h_i(x).
+"""Piecewise-smooth (Filippov) flows: x' = f(x; s), where s_i is the sign of h_i(x).
 
-Each h_i(x) = 0 is a switching surface. On it s_i may take any value between -1 and 1
-(Filippov's convex set), which is how a body sticks. Where h_i is not zero the field is
-smooth up to the surface and a little beyond it, as Filippov's theory asks.
+Each h_i(x) = 0 is a discontinuity surface. On it s_i may take any value in [-1, 1], the multiplier,
+so that x' lies in Filippov's convex set. A multiplier whose x' is tangent to the surface describes
+sliding; in systems with friction this is mechanical stick. The field of each side must be smooth
+up to the surface and a little beyond it, because stages of steps are evaluated there. At the zeros
+of a kink function g_j(x) the field is not smooth either, but solutions cross them without sliding.
+
+`SwitchingSystem` is the base class of all such systems; `PiecewiseSmooth` is the system of a user's
+Python functions. `Compiled` has the addresses of functions that the kernels in `flow` call.
 """
 
 from __future__ import annotations
@@ -46,23 +51,25 @@ _MODE = Choice(
 
 @dataclass(frozen=True, eq=False)
 class Compiled:
-    """The compiled functions of a system, by address f(x, s, p, out), and its sizes.
+    """The compiled functions of a system and its dimensions.
+
+    Each function is given by its address and is called as f(x, s, p, out) with pointers.
 
     Parameters
     ----------
     field : fills out[n] with x' for the signs s[m]; |s_i| = 1 except in `power`
     surface : fills out[m + k] with h_1 .. h_m and the kink functions g_1 .. g_k
-    gradient : fills out[m n] with the gradients of h_1 .. h_m; 0 where differences of
-        `surface` must do
+    gradient : fills out[m n] with the gradients of h_1 .. h_m; 0 if they are computed from
+        differences of `surface`
     power : fills out[3] with the rates of external work, friction heat and viscous heat;
         s_i is the multiplier in [-1, 1] on a surface; 0 where the system has no energy
-    params : numbers handed to each of them as p
-    n, m, k : number of states, of surfaces, of kinks
-    plane : (m, n) the gradients where they are the same everywhere, None otherwise
-    plane_is_sure : whether that is known, and not only seen at a few points; otherwise
-        every step checks it
-    line : whether kink 1 together with surface 1 is a line where the field has no limit
-    scale : (n,) sizes of the states, for differences and tolerances
+    params : numbers passed to each function as p
+    n, m, k : number of states, of surfaces, of kink functions
+    plane : (m, n) gradients of h if all surfaces are planes, None otherwise
+    plane_is_sure : True if the surfaces are planes by definition; False if h was linear at a few
+        test points only, and every step checks it again
+    line : whether h_1 = g_1 = 0 is a codimension-2 line at which the field has no limit
+    scale : (n,) sizes of the states, for differences and absolute tolerances
     parallel : whether several threads may call the functions at once
     stiff : whether steps are implicit
     keep : objects that own the code at the addresses
@@ -86,7 +93,10 @@ class Compiled:
 
     @functools.cached_property
     def sizes_and_normals(self) -> tuple[Floats, Floats]:
-        """(n,) sizes of the states and (m n,) constant gradients, NaN for none; read only."""
+        """(n,) sizes of the states, and (m n,) gradients of planes, NaN for other surfaces.
+
+        Callers must not change these arrays.
+        """
         sure = self.plane is not None and self.plane_is_sure
         normals = np.array(self.plane).reshape(-1) if sure else np.full(self.m * self.n, np.nan)
         return np.array(self.scale, dtype=np.float64), normals
@@ -94,15 +104,15 @@ class Compiled:
 
 @dataclass(frozen=True)
 class LineExit:
-    """An admissible continuation from a point of a codimension-2 line.
+    """An admissible continuation from a point of a codimension-2 line h = g = 0.
 
     Parameters
     ----------
-    kind : `slip`, `slide`, `escape` (sliding in the escaping region) or `rest`
-    mode : "+", "-" or "slide"
-    direction : unit direction in state space in which it leaves
-    speed : |x'| along it [state unit / time unit]; 0 for rest
-    angle : atan2(h, g) of the direction
+    kind : `slip`, `slide`, `escape` (sliding in the escaping region) or `rest` (equilibrium)
+    mode : "+", "-" or "slide", the mode after the exit
+    direction : unit vector in state space in which the solution leaves
+    speed : |x'| in this direction [state unit / time unit]; 0 for an equilibrium
+    angle : atan2(h, g) of the direction [rad]
     """
 
     kind: str
@@ -113,10 +123,10 @@ class LineExit:
 
 
 class SwitchingSystem(Declared, abc.ABC):
-    """Base of every piecewise-smooth flow.
+    """Base class of every piecewise-smooth flow.
 
-    A subclass is a frozen dataclass with the fields `x0` and `mode` (start) besides its
-    parameters, and gives `state_names` and `compiled`.
+    A subclass is a frozen dataclass. Its fields are its parameters, the initial state `x0` and the
+    initial mode `mode`; it defines `state_names` and `compile`.
     """
 
     default_method: ClassVar[str] = "EventDriven"
@@ -187,7 +197,10 @@ class SwitchingSystem(Declared, abc.ABC):
         return ()
 
     def line_point(self, x: Floats) -> Floats:
-        """Return the point of the codimension-2 line h_1 = g_1 = 0 nearest to `x`."""
+        """Return the point of the codimension-2 line h_1 = g_1 = 0 nearest to `x`.
+
+        By the Gauss-Newton method in scaled states.
+        """
         point, c = np.array(x, dtype=np.float64), self.compiled
         scale = np.asarray(c.scale)
         for _ in range(8):
@@ -204,9 +217,10 @@ class SwitchingSystem(Declared, abc.ABC):
 
     @property
     def smooth_field(self) -> int:
-        """Address of f(x, s, p, out) with s = (side, sgn(g), |g|) of a kink g; 0 where none jumps.
+        """Address of the field with sgn(g) and |g| of a kink function g as inputs; 0 for none.
 
-        With a smooth sign and modulus of g it is smooth where the field jumps with sgn(g).
+        It is called as f(x, s, p, out) with s = (side, sgn(g), |g|), for systems whose field jumps
+        with sgn(g). Regularised runs pass a smooth sign and modulus, so that the field is smooth.
         """
         return 0
 
@@ -265,7 +279,7 @@ class SwitchingSystem(Declared, abc.ABC):
 
     def at_state(self, state: Floats) -> SwitchingSystem:
         """Return the same flow that starts at `state`; see `core.tangents.Differentiable`."""
-        # everything that was compiled stays
+        # the copy shares the compiled functions
         other = copy.copy(self)
         object.__setattr__(other, "x0", np.array(state, dtype=np.float64))
         other._check_start()
@@ -291,13 +305,14 @@ class SwitchingSystem(Declared, abc.ABC):
         to: Sequence[str],
         save: Sequence[float] | Floats = (),
     ) -> Tangents:
-        """Return the end of a run and its derivatives.
+        """Return the final state of a run and its derivatives, by the variational equation.
 
         Parameters
         ----------
         method : an `EventDriven`, None for the default
-        to : directions: `x0` for all components of the start, `x0[i]` for one, or parameters
-        save : times whose states have derivatives too
+        to : directions of the derivatives: `x0` for all components of the start, `x0[i]` for one,
+            or names of parameters
+        save : further times at which the derivatives of the state are computed
 
         Verified by: tests/unit/switching/tangents/test_tangents.py::test_random_flows
         """
@@ -332,7 +347,7 @@ class SwitchingSystem(Declared, abc.ABC):
 
 
 def _plain(values: object) -> Floats:
-    """Return a fresh contiguous array: one type, so one compilation."""
+    """Return a contiguous copy, so that kernels are compiled for one type of array only."""
     return np.array(values, dtype=np.float64, order="C")
 
 
@@ -348,39 +363,40 @@ def _called(address: int, x: object, s: Floats, p: Floats, count: int) -> Floats
 class PiecewiseSmooth(SwitchingSystem):
     """A piecewise-smooth flow from plain Python functions.
 
-    The functions are compiled, with the plain functions that they call, when Numba can compile
-    them. Otherwise they run as they are, a `PlainFunctionWarning` says why when the model is
-    made, and the stats of a run give the cost of a call. Each takes the state x, or
-    (t, x, p): time, state and parameters. What else they refer to is frozen in the model.
+    Numba compiles the functions, and the plain functions that they call, if it can. Otherwise they
+    run as Python: a `PlainFunctionWarning` gives the reason when the model is created, and the
+    stats of a run give the cost of a call. Each function takes the state x, or (t, x, p): time,
+    state and parameters. Values of other variables that they use are read at creation only.
 
     Parameters
     ----------
-    h : h(x), the switching function; or several of them
+    h : the switching function h(x), or a sequence of several
     f_plus, f_minus : x' where h > 0 and where h < 0, each smooth across h = 0; with
         several surfaces give `f` instead
     f : f(x, s) with the signs s_1 .. s_m of the switching functions; or f(t, x, s, p)
-    kinks : functions whose zeros are kinks of the field; crossing one is an event
-    x0 : start; the dimension of the flow is its length
-    mode : at a start on the surface "+", "-" or "slide"; None takes the only one
-    names : names of the states; x1, x2, ... when left out
-    h_gradient : gradient of h (of each h one after the other); differences of order 8
-        when left out, exact for a plane
-    scale : sizes of the states, for tolerances, margins and differences; when left out they are 1,
-        or follow from the start and the fields where all states of the start are below 1e-3 or
-        one is above 1e6
-    parameters : numbers that functions take as p: by name, read as p.mu, or in a row, read as
-        p[0]. Models that differ in their values alone share their code: see `with_parameters`
-    stiff : whether steps are implicit, by Radau IIA of order 5: for fields with parts that decay
-        many times faster than the motion. It takes tolerances from about 1e-10 up
+    kinks : functions at whose zeros the field is not smooth; crossing such a zero is an event
+    x0 : initial state; its length is the dimension of the flow
+    mode : initial mode on a surface, "+", "-" or "slide"; None if only one is admissible
+    names : names of the states; x1, x2, ... by default
+    h_gradient : gradient of h, for several h one after the other; by default differences of
+        order 8, which are exact for a plane
+    scale : sizes of the states, for tolerances, margins and differences. By default 1; estimated
+        from the initial state and the fields if all initial states are below 1e-3 in size or one
+        is above 1e6
+    parameters : numbers that the functions take as p: a mapping of names, read as p.mu, or a
+        sequence, read as p[0]. Models that differ only in these values share their compiled code,
+        see `with_parameters`
+    stiff : whether steps are implicit, by Radau IIA of order 5: for fields with components that
+        decay many times faster than the motion. Tolerances should be 1e-10 or larger
 
     Notes
     -----
-    Where a function takes the time, it is carried as a last state named `clock`, which x0 and
-    names leave out. An entry of scale behind those of the states is its size, else 1.
+    If a function takes the time t, the time becomes an additional last state named `clock`. It is
+    not listed in x0 and names. An additional last entry of `scale` is the size of the clock.
 
-    Along the intersection of two surfaces the field is the product combination
-    sum over signs of prod (1 + s_i lam_i) / 2 f(x, s), which is the only one for forces
-    that add up, as dry friction does.
+    On the intersection of two surfaces the field is the convex combination with product weights,
+    sum over all signs s of prod_i (1 + s_i lam_i) / 2 f(x, s). For forces that add, such as dry
+    friction at several contacts, it is the only one.
 
     Source: Szalai, Jeffrey 2014, section II; Filippov 1988.
     Verified by: tests/unit/switching/test_model.py::test_fields_and_gradients
@@ -411,7 +427,7 @@ class PiecewiseSmooth(SwitchingSystem):
                     f"{name}.{label}",
                     repr(part),
                     "a function of the state x",
-                    "a flow is described by functions.",
+                    "a flow is defined by functions of its state.",
                     "for example h=lambda x: x[0].",
                 )
         signed = self.f is not None
@@ -439,11 +455,11 @@ class PiecewiseSmooth(SwitchingSystem):
                 "its length is the dimension of the flow.",
                 "for example x0=[1.0, 0.0].",
             )
-        why, try_ = "a flow starts somewhere.", "for example x0=[1.0, 0.0]."
+        why, try_ = "it is the initial state of the flow.", "for example x0=[1.0, 0.0]."
         x0 = numbers(f"{name}.x0", self.x0, per="state", why=why, try_=try_)
         object.__setattr__(self, "x0", x0)
         if self.scale is not None:
-            why, try_ = "tolerances are relative to it.", "give the usual size of each state."
+            why, try_ = "it scales absolute tolerances.", "give the usual size of each state."
             where = f"{name}.scale"
             size = x0.size + (self.functions.clocked and np.size(self.scale) > x0.size)
             scale = numbers(
@@ -465,11 +481,11 @@ class PiecewiseSmooth(SwitchingSystem):
         self.functions.check_at(self.start_state(), finite=True)
         self.functions.check_gradient(self.start_state(), self._full_scale)
         if mode() == "compiled":
-            # functions that cannot be compiled are reported when the model is made
+            # compile now, so that the warning about plain functions comes when the model is created
             _ = self.compiled
 
     def _check_names(self) -> None:
-        """Refuse names of other columns of the results."""
+        """Refuse names of states that are duplicates or names of other columns of the results."""
         from stiction.core.run import RESERVED
 
         given = self.state_names
@@ -518,7 +534,7 @@ class PiecewiseSmooth(SwitchingSystem):
         return tuple(f"x{i + 1}" for i in range(len(_sized(self.x0))))
 
     def full_state(self, x: npt.ArrayLike, t: float = 0.0) -> Floats:
-        """Return states (..., n) with the clock, at `t` where they are given without one."""
+        """Return states (..., n) with the clock; states without one get the clock `t`."""
         given = np.array(x, dtype=np.float64, order="C")
         if not self.functions.clocked or given.shape[-1:] != (len(self.start_names),):
             return given
@@ -526,7 +542,7 @@ class PiecewiseSmooth(SwitchingSystem):
 
     @functools.cached_property
     def _full_scale(self) -> Floats:
-        """(n,) sizes of the states, the clock's among them."""
+        """(n,) sizes of the states, including that of the clock."""
         from stiction.switching.sizes import sizes_of
 
         if self.scale is not None:
@@ -537,11 +553,11 @@ class PiecewiseSmooth(SwitchingSystem):
     def with_parameters(
         self, parameters: Mapping[str, float] | Sequence[float] | Floats = (), /, **named: float
     ) -> PiecewiseSmooth:
-        """Return the model with other values of its parameters, at no cost of compilation.
+        """Return the model with other values of its parameters, without a new compilation.
 
         Parameters
         ----------
-        parameters : all values in a row, or some by name
+        parameters : a sequence of all values, or a mapping of some
         named : values by name
 
         Raises
@@ -565,13 +581,13 @@ class PiecewiseSmooth(SwitchingSystem):
                 "PiecewiseSmooth.with_parameters",
                 repr(dict(named) or parameters),
                 f"values of the parameters that the model has: {known}",
-                "the functions read these as p.",
-                "give `parameters` when the model is made.",
+                "only the values of p change; its names and its length belong to the model.",
+                "give `parameters` with these names when the model is created.",
             )
         return dataclasses.replace(self, parameters=new)
 
     def compile(self) -> Compiled:
-        """Return the compiled functions; those of a model with the same code are shared."""
+        """Return the compiled functions; models with the same code share them."""
         n, m, k = len(self.state_names), len(self.surfaces), len(self.kinks)
         field_, surface, slope = self.functions.compile()
         keep = [field_, surface] if slope is None else [field_, surface, slope]
@@ -610,7 +626,7 @@ class PiecewiseSmooth(SwitchingSystem):
 
 
 def _planes(surface: int, p: Floats, scale: Floats, start: Floats, m: int, k: int) -> Floats | None:
-    """Return (m, n) the gradients if they are the same at scattered points, else None."""
+    """Return (m, n) the gradients of h if they agree at five random points, else None."""
     from stiction.switching.flow.geometry import gradients
 
     rng, n = np.random.default_rng(0), start.size
@@ -620,7 +636,7 @@ def _planes(surface: int, p: Floats, scale: Floats, start: Floats, m: int, k: in
         at = start + scale * rng.uniform(-3.0, 3.0, n)
         gradients(surface, 0, m, n, p.ctypes.data, scale, at, out, work)
         entries.append(out.reshape(m, n))
-    # a variation below the rounding of the differences is that of a plane; drop the rounding
+    # differences of a linear h vary by rounding only; the result is rounded to 13 digits
     spread = np.max(np.abs(np.array(entries) - entries[0]))
     size = float(np.max(np.abs(entries[0])))
     if size == 0.0 or not spread <= 1e-11 * size:

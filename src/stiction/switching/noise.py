@@ -1,10 +1,11 @@
-"""Flows with additive noise, and the exits that noise selects where solutions are not unique.
+"""Flows with additive noise: which exit noise selects where the solution is not unique.
 
-dx = f(x; sgn h) dt + level scale dW by the scheme of Euler and Maruyama, which keeps the drift
-discontinuous: a sliding state chatters across the surface within a step. Where the surface repels,
-noise and drift balance in a layer that is level^2 / L wide, with L the speed at which the field
-leaves it, and the side is decided there in a time of level^2 / L^2. Behind a two-fold L = c t, and
-that time is (level / c)^(2/3). Steps resolve it, whatever the level.
+The stochastic equation dx = f(x; sgn h) dt + level scale dW is solved by the Euler-Maruyama scheme
+with the discontinuous drift f, so that a sliding state crosses the surface in every few steps.
+Where the surface repels with the normal speed L, noise and drift balance in a layer of the width
+level^2 / L. There the side of the exit is decided within a time of about level^2 / L^2. After a
+two-fold L = c t, and this time is (level / c)^(2/3). Steps are short enough to resolve it.
+The kernels are in `smooth_kernels`.
 """
 
 from __future__ import annotations
@@ -27,15 +28,16 @@ __all__ = ["NoiseStudy", "UnresolvedWarning", "noise_study"]
 
 Floats = npt.NDArray[np.float64]
 
+# largest number of steps of a study, over all paths and levels
 _MOST_STEPS = 2_000_000_000
-# a step over a time that must be resolved
+# length of a step as a fraction of the time that it must resolve
 _STEP_FRACTION = 0.02
-# steps of a path in addition to those of full length
+# steps that a path may take in addition to those of full length
 _MORE_STEPS = 1_000_000
 
 
 class UnresolvedWarning(UserWarning):
-    """Noise too weak for its effect on the exits to be resolved by the steps."""
+    """The noise is so weak that steps cannot resolve its effect on the exits."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -44,14 +46,14 @@ class NoiseStudy(Record):
 
     Parameters
     ----------
-    levels : (l,) of the noise, in units of the scale per square root of the time unit
-    lost : when the flow without noise loses determinism
-    dwell : (l, paths) time from there until the last visit to the surface where it repels; NaN
+    levels : (l,) levels of the noise, in units of the scale per square root of the time unit
+    lost : time at which the flow without noise loses determinism
+    dwell : (l, paths) time from `lost` until the last visit to the surface where it repels; NaN
         for a path that has not left
-    travel : (l, paths) time from there until |h| is `away`
-    side : (l, paths) 1 or -1; 0 for no exit
+    travel : (l, paths) time from `lost` until |h| reaches `away`
+    side : (l, paths) side of the exit, 1 or -1; 0 for no exit
     final : (l, paths, n) states at the end
-    layer : (l,) time in which the noise decides, as a formula has it
+    layer : (l,) estimated time after `lost` in which the noise decides the side, see `_layer`
     resolved : (l,) whether the steps resolve that time
     """
 
@@ -116,12 +118,14 @@ def noise_study(
 
     Parameters
     ----------
-    levels : of the noise, in units of the scale per square root of the time unit
+    levels : levels of the noise, in units of the scale per square root of the time unit
     t_end : end of all paths [time unit]
-    step : longest step of the scheme [time unit]; at the surface steps are as short as the level
-        asks for
-    away : |h| over its size at the scale at which a path has left the surface
-    seed : of the random numbers
+    paths : number of paths for each level
+    step : longest step of the scheme [time unit]; at the surface steps are shorter, to resolve the
+        layer in which the noise decides
+    away : a path has left the surface when |h| exceeds this fraction of the change of h that a
+        change of each state by its scale causes
+    seed : seed of the random numbers
 
     Raises
     ------
@@ -129,7 +133,7 @@ def noise_study(
 
     Warns
     -----
-    UnresolvedWarning : where a level is so low that steps would vanish beside the time.
+    UnresolvedWarning : for a level so low that the necessary steps are below the rounding of time.
 
     Notes
     -----
@@ -169,8 +173,8 @@ def noise_study(
         resolved[i] = missed == np.inf and not late
     for strength in level[~resolved]:
         warnings.warn(
-            f"noise_study: level {strength:.3g} is not resolved: the side would be decided in a "
-            f"time that vanishes beside t = {lost:.6g}; times at the surface are too long.",
+            f"noise_study: level {strength:.3g} is not resolved: this noise decides the side in a "
+            f"time below the rounding of t = {lost:.6g}; times at the surface are too long.",
             UnresolvedWarning,
             stacklevel=2,
         )
@@ -181,8 +185,8 @@ def noise_study(
 def _layer(system: SwitchingSystem, x: Floats, spread: float) -> float:
     """Return the time t after the loss in which noise decides: spread^2 = (L + c t)^2 t.
 
-    L is the speed at which the field leaves the surface at `x`, c how fast it grows along the mean
-    of both fields.
+    L is the speed at which the field leaves the surface at `x`, c its rate of change along the mean
+    of both fields. The equation is solved by bisection on a logarithmic scale.
     """
 
     def speeds(at: Floats) -> Floats:
@@ -218,12 +222,12 @@ def _checked(
         why="it is the strength of the noise.",
         try_="for example [1e-4, 1e-3].",
     )
-    each, why = 100.0 * level.size, "paths are counted."
+    each, why = 100.0 * level.size, "it is a number of paths."
     whole("noise_study.paths", paths, least=1, each=each, why=why, try_="give 200.")
     why = "it makes draws repeatable."
     whole("noise_study.seed", seed, least=0, most=MOST_SEED, why=why, try_="give 0.")
     number("noise_study.t_end", t_end, rule="positive", why="paths start at 0.", try_="give 3.0.")
-    number("noise_study.step", step, rule="positive", why="time goes on.", try_="give 1e-4.")
+    number("noise_study.step", step, rule="positive", why="it is a duration.", try_="give 1e-4.")
     steps = int(np.ceil(float(t_end) / step))
     if steps * paths * level.size > _MOST_STEPS:
         raise ModelError(
@@ -245,7 +249,7 @@ def _first_loss(system: SwitchingSystem, t_end: float) -> tuple[float, Floats]:
             "noise_study",
             f"{c.m} surfaces, {len(run.determinism.losses)} losses of determinism",
             "a flow of one surface that loses determinism before t_end",
-            "noise is compared with the choice among its futures.",
+            "the study compares which of its futures the noise selects.",
             "start it so that it slides into a two-fold.",
         )
     first = run.determinism.losses[0]

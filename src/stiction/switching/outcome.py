@@ -1,4 +1,8 @@
-"""Results of flows: from the arrays of the method to variables, events, ledger and audit."""
+"""Results of flows: variables, events, energy ledger, audit and quantities of a run.
+
+`event_driven` passes the arrays of its integration as a `FlowHistory`; `build_run` makes the `Run`.
+The audit evaluates the switching functions at the saved states, independently of the integration.
+"""
 
 from __future__ import annotations
 
@@ -44,8 +48,11 @@ class FlowHistory:
     sliding : (t, m) whether the state slides on the surface
     energy : (t, 3) external work, friction heat, viscous heat; None without energies
     events, states : (e,) events, see `flow.state`, and (e, n) the states there
-    futures : results of other choices, by name
-    margin : smallest distance to a split of futures over the error of the run
+    losses : losses of determinism, in order of time
+    stats, status, reason : counts of work, how the run ended, and why
+    checks : further checks of the audit
+    futures : variables with the results of the other admissible choices, by name
+    margin : smallest distance to a loss of uniqueness over the error of the run
     """
 
     time: Floats
@@ -99,7 +106,7 @@ def _variables(system: SwitchingSystem, history: FlowHistory) -> dict[str, Varia
     results = {}
     for j, (name, unit) in enumerate(zip(system.state_names, system.state_units, strict=True)):
         results[name] = Variable(history.x[:, j], ("time",), unit, f"state {name}")
-    # without sliding a sign is +1 or -1
+    # the multiplier of a sliding surface becomes the mode 0; other signs are +1 or -1
     mode = np.where(history.sliding, 0.0, history.signs).astype(np.int8)
     results["mode"] = Variable(mode, ("time", "contact"), "1", "-1 h < 0, 0 slide, 1 h > 0")
     meaning = "sign of h, the multiplier in [-1, 1] while sliding"
@@ -131,7 +138,8 @@ def _event_log(system: SwitchingSystem, history: FlowHistory) -> EventLog:
 def _units_of_events(names: tuple[str, ...], units: tuple[str, ...]) -> dict[str, str]:
     """Return the columns of an event log in order, and their units.
 
-    The margin is the distance to a split of futures over the error of the run; inf for none near.
+    The margin of an event is its distance to a loss of uniqueness over the error of the run;
+    infinity if there is none nearby.
     """
     unit = dict(zip(names, units, strict=True))
     after = {f"{name}_after": u for name, u in unit.items()}
@@ -154,7 +162,10 @@ def _ledger(system: SwitchingSystem, history: FlowHistory) -> Ledger:
 
 
 def limits(rtol: float) -> tuple[float, float, float]:
-    """Return limits of the audit: energy imbalance, distances over sizes, multiplier."""
+    """Return limits of the audit: energy imbalance, distances over sizes, multiplier.
+
+    They are proportional to the tolerance `rtol`, within fixed bounds.
+    """
     energy = min(max(1e-9, 1e3 * rtol), _ENERGY_MOST)
     near = min(max(1e-9, 10.0 * rtol), _OFF_MOST)
     return energy, near, 1.0 + min(max(1e-6, 1e3 * rtol), _BEYOND_MOST)
@@ -165,9 +176,11 @@ def energy_lines(imbalance: Any, scale: Any, given: Any, rtol: float, unit: str)
 
     Parameters
     ----------
-    imbalance : of the ledger, over the largest energy `scale`
-    given : largest negative friction heat between saved states
-    unit : of energies
+    imbalance : energy imbalance of the ledger over the largest energy
+    scale : the largest energy [unit]
+    given : largest amount of negative friction heat between two saved states [unit]
+    rtol : relative tolerance of the run
+    unit : unit of energies
     """
     bound = limits(rtol)[0]
     heat_note = f"largest negative friction heat between saved states [{unit}]"

@@ -1,4 +1,9 @@
-"""Policies: the choice among admissible futures where the solution is not unique."""
+"""Policies: the choice among the admissible futures at a point where the solution is not unique.
+
+Such points are two-folds, codimension-2 lines, starts in an escaping region, grazings (folds) and
+intersections of two surfaces. `EventDriven(policy=...)` takes a policy, and `nonuniqueness` turns
+it into a continuation of the run.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +18,7 @@ from stiction.numerics.checks import MOST_SEED
 __all__ = ["ByKind", "Enumerate", "Leave", "Sample", "Stop"]
 
 _SIDE = Choice(("+", "-"), "a surface has two sides, h > 0 and h < 0.", "for example side = '+'.")
-_AFTER = NonNegative("", "it leaves now or later.", "give a time such as 0.5.")
+_AFTER = NonNegative("", "it is the time until the exit.", "give a time such as 0.5.")
 _COUNT = Count(1, "at least one future is followed.", "give n = 1.", most=1_000_000)
 _HAZARD = Positive(
     "",
@@ -23,7 +28,7 @@ _HAZARD = Positive(
 _SEED = Count(0, "it makes the draws repeatable.", "give seed = 0.", most=MOST_SEED)
 _GRID = Count(2, "a grid needs two points per direction.", "give grid = 8.", most=100_000)
 _POLICY = Part(
-    "it says what to do at one kind of place.",
+    "it is the choice at one kind of loss of determinism.",
     "for example Leave(side='-').",
     "one of Stop, Leave, Sample, Enumerate",
 )
@@ -38,16 +43,17 @@ class Stop(Policy):
 class Leave(Policy):
     """Leave to one side, after a given time.
 
-    At a two-fold a whole family of exits has the same time: the one halfway between the two
-    folds is taken. On a codimension-2 line it is the first exit direction to that side. Where two
-    surfaces meet, it is the first to that side of the surface that was reached, or else of the
-    other one. Where there is no such exit direction, the run ends and says so.
+    At a two-fold a one-parameter family of exits has the same time; the exit halfway between the
+    directions of the two folds is taken. On a codimension-2 line the solution takes the first exit
+    direction to that side. Where two surfaces intersect, it takes the first exit direction to that
+    side of the surface that it reached, else of the other surface. If there is no such exit
+    direction, the run ends with the status STOPPED and a reason.
 
     Parameters
     ----------
-    side : "+" or "-", the side of the surface it leaves to
-    after : time spent in the escaping region first [time unit of the system]; at a
-        two-fold it must be positive, because nothing can leave it at once
+    side : "+" or "-", the side of the surface to which the solution leaves
+    after : time spent in the escaping region before the exit [time unit of the system]; positive
+        at a two-fold, because no solution leaves it at once
 
     Verified by: tests/unit/switching/test_policies.py::test_leave_a_two_fold
     """
@@ -58,15 +64,15 @@ class Leave(Policy):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Sample(Policy):
-    """Draw exits at random; the run follows the first, the others are reported.
+    """Draw exits at random; the run follows the first one, the results list the others.
 
     Parameters
     ----------
-    n : how many exits are drawn each time
+    n : number of exits drawn at each loss of determinism
     hazard : rate of leaving [1 / time unit]: dwell times are exponential with this rate,
-        sides and directions are equally likely. Behind a two-fold a draw beyond the last
-        exit of its direction is drawn again, so that times are cut off there
-    seed : of the random numbers
+        sides and directions are equally likely. After a two-fold the distribution is truncated at
+        the last exit of its direction, by repeated draws
+    seed : seed of the random numbers
 
     Verified by: tests/unit/switching/test_policies.py::test_sampled_dwell_times
     """
@@ -78,11 +84,11 @@ class Sample(Policy):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Enumerate(Policy):
-    """Try exits on a grid and both sides; the run follows the first, the others are reported.
+    """Follow exits on a grid, to both sides; the run takes the first one, the results list all.
 
     Parameters
     ----------
-    grid : exits per direction
+    grid : number of exits per direction
     """
 
     grid: Annotated[int, _GRID] = 8
@@ -94,9 +100,9 @@ class ByKind(Policy):
 
     Parameters
     ----------
-    two_fold, codim2_line, escaping_start, fold, intersection : what to do at each; `Stop`
-        when left out. A `fold` is met from outside, where the other side is open too; at an
-        `intersection` two surfaces meet and there are several exit directions
+    two_fold, codim2_line, escaping_start, fold, intersection : policy for each kind, `Stop` by
+        default. A `fold` is a grazing after which the solution may also leave to the other side;
+        an `intersection` of two surfaces has several exit directions
 
     Verified by: tests/unit/switching/test_policies.py::test_one_policy_for_each_kind
     """

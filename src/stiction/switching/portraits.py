@@ -1,6 +1,7 @@
-"""Portraits of a discontinuity surface: regions, sliding field, and the flow near a two-fold.
+"""Portraits of a discontinuity surface: its regions, its sliding field, the flow near a two-fold.
 
-Plain arrays for figures and tables; nothing here integrates.
+The rates L+- of h along both fields divide the surface in sliding, escaping and crossing regions.
+All functions evaluate fields or closed forms on given points; none integrates. Figures use them.
 """
 
 from __future__ import annotations
@@ -21,13 +22,13 @@ Ints = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Portrait:
-    """Fields on points of a switching surface, arrays over the shape of the points.
+    """Both fields at points of a discontinuity surface.
 
     Parameters
     ----------
     x : (..., n) the points
-    l_plus, l_minus : rates of h along the fields of both sides
-    f_plus, f_minus : (..., n) the fields
+    l_plus, l_minus : (...) rates L+- of h along the fields of both sides [unit of h / time unit]
+    f_plus, f_minus : (..., n) the fields x' of both sides
     """
 
     x: Floats
@@ -64,7 +65,7 @@ def portrait(system: SwitchingSystem, x: npt.ArrayLike) -> Portrait:
 
     Parameters
     ----------
-    x : (..., n) points with h = 0; a point at which the field has a kink takes one side of it
+    x : (..., n) points with h = 0; where the field is not smooth, its value of one side is used
 
     Source: Szalai, Jeffrey 2014, section III.
     Verified by: tests/unit/switching/test_portraits.py::test_regions_and_sticking_flow
@@ -114,7 +115,8 @@ def local_sticking(j1: float, j2: float, xi: Floats, eta: Floats) -> tuple[Float
 
     Parameters
     ----------
-    xi, eta : scaled coordinates, both positive in sliding for J1 J2 > 1
+    j1, j2 : numbers J1, J2 of the two-fold, both negative
+    xi, eta : scaled coordinates along the two folds, both positive in sliding for J1 J2 > 1
 
     Source: Szalai, Jeffrey 2014, (30); formulas sheet, section 5.
     Verified by: tests/unit/switching/test_portraits.py::test_local_sticking
@@ -127,14 +129,16 @@ def local_sticking(j1: float, j2: float, xi: Floats, eta: Floats) -> tuple[Float
 def local_arcs(
     j1: float, j2: float, start: tuple[float, float], side: int, count: int, points: int = 40
 ) -> list[tuple[int, Floats]]:
-    """Return slip arcs of the normal form from (0, y, z), each with its side, by closed form.
+    """Return consecutive slip arcs of the normal form, each with its side, by closed form.
 
-    They end where the surface lets the flow cross no more.
+    The last arc ends where the flow does not cross the surface again.
 
     Parameters
     ----------
-    side : 1 or -1, where the first arc lies
-    count : how many at most
+    start : (y, z), the point (0, y, z) at which the first arc starts
+    side : 1 or -1, the side of the first arc
+    count : largest number of arcs
+    points : number of points of each arc
 
     Source: formulas sheet, section 5, the crossing maps of the exact model.
     Verified by: tests/unit/switching/test_portraits.py::test_arcs_follow_the_fields

@@ -1,8 +1,9 @@
-"""Fields, surfaces and powers of the preset systems, called by address.
+"""Fields x', switching functions h and powers of the systems in `presets`: kernels.
 
-Each takes (x, s, p, out) as pointers. Signs come in by s; the fields are written so that
-they stay smooth when a state lies a little on the other side of its surface. Powers are the
-rates of external work, friction heat and viscous heat. `presets` states the equations.
+Each function takes pointers to the state x, the signs s of h, the parameters p and the result
+`out`. A field uses the sign s and not sgn(h(x)), so that it remains smooth a little beyond the
+surface. The three powers are the rates of external work, friction heat and viscous heat. `presets`
+states the equations.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ def belt_surface(x_at: Any, s_at: Any, p_at: Any, out_at: Any) -> None:
 
 
 def belt_power(x_at: Any, s_at: Any, p_at: Any, out_at: Any) -> None:
-    """Work of the belt, heat of friction, nothing viscous."""
+    """Power of the belt F vb, friction heat -F (x' - vb), and zero viscous heat."""
     x, s, p, out = carray(x_at, (2,)), carray(s_at, (1,)), carray(p_at, (3,)), carray(out_at, (3,))
     belt_speed, mu0, alpha = p[0], p[1], p[2]
     slip = x[1] - belt_speed
@@ -71,7 +72,7 @@ def belt_power(x_at: Any, s_at: Any, p_at: Any, out_at: Any) -> None:
 
 
 def relay_field(x_at: Any, s_at: Any, p_at: Any, out_at: Any) -> None:
-    """Plant and relay: x' = A x - b s."""
+    """Linear plant with the relay input u = -s: x' = A x - b s."""
     n = int(carray(p_at, (1,))[0])
     p = carray(p_at, (1 + n * n + 2 * n,))
     x, s, out = carray(x_at, (n,)), carray(s_at, (1,)), carray(out_at, (n,))
@@ -97,7 +98,7 @@ def relay_surface(x_at: Any, s_at: Any, p_at: Any, out_at: Any) -> None:
 
 
 def normal_field(x_at: Any, s_at: Any, p_at: Any, out_at: Any) -> None:
-    """(-y, 1, J1) for h > 0 and (z, J2, 1) for h < 0."""
+    """Normal form: (-y, 1, J1) for h > 0 and (z, J2, 1) for h < 0."""
     x, s, p, out = carray(x_at, (3,)), carray(s_at, (1,)), carray(p_at, (2,)), carray(out_at, (3,))
     y, z, j1, j2 = x[1], x[2], p[0], p[1]
     if s[0] > 0.0:
@@ -125,7 +126,7 @@ def _both_frictions(s: Vector, slip1: float, slip2: float, p: Vector) -> tuple[f
 
 
 def blocks_field(x_at: Any, s_at: Any, p_at: Any, out_at: Any) -> None:
-    """Newton's law for both blocks."""
+    """Newton's law m_i v_i' = -k_i x_i +- k_c (x2 - x1) + F_i for both blocks."""
     x, s, p = carray(x_at, (4,)), carray(s_at, (2,)), carray(p_at, (11,))
     out = carray(out_at, (4,))
     x1, x2, v1, v2, belt_speed = x[0], x[1], x[2], x[3], p[0]
@@ -145,7 +146,7 @@ def blocks_surface(x_at: Any, s_at: Any, p_at: Any, out_at: Any) -> None:
 
 
 def blocks_power(x_at: Any, s_at: Any, p_at: Any, out_at: Any) -> None:
-    """Work of the belt, heat of friction, nothing viscous."""
+    """Power of the belt, friction heat of both blocks, and zero viscous heat."""
     x, s, p = carray(x_at, (4,)), carray(s_at, (2,)), carray(p_at, (11,))
     out, belt_speed = carray(out_at, (3,)), p[0]
     slip1, slip2 = x[2] - belt_speed, x[3] - belt_speed
@@ -159,7 +160,7 @@ def blocks_power(x_at: Any, s_at: Any, p_at: Any, out_at: Any) -> None:
 
 
 def jump_field(x_at: Any, s_at: Any, p_at: Any, out_at: Any) -> None:
-    """Newton's law for one block."""
+    """Newton's law m v' = -k x - c v + F for one block."""
     x, s, p, out = carray(x_at, (2,)), carray(s_at, (1,)), carray(p_at, (7,)), carray(out_at, (2,))
     v, belt_speed, v_scale, static, kinetic = x[1], p[0], p[1], p[2], p[3]
     mass, stiffness, damping = p[4], p[5], p[6]
@@ -176,7 +177,7 @@ def jump_surface(x_at: Any, s_at: Any, p_at: Any, out_at: Any) -> None:
 
 
 def jump_power(x_at: Any, s_at: Any, p_at: Any, out_at: Any) -> None:
-    """Work of the belt, heat of friction, heat of the damper."""
+    """Power of the belt, friction heat, and heat of the damper."""
     x, s, p, out = carray(x_at, (2,)), carray(s_at, (1,)), carray(p_at, (7,)), carray(out_at, (3,))
     v, belt_speed, v_scale, static, kinetic, damping = x[1], p[0], p[1], p[2], p[3], p[6]
     slip = v - belt_speed

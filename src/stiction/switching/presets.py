@@ -1,7 +1,8 @@
-"""Classic systems that switch: a block on a belt, a relay, a two-fold, two blocks, a drop.
+"""Classic piecewise-smooth systems with compiled fields.
 
-Each is a frozen description with compiled functions, so that it runs at full speed and can
-be written in a scenario file.
+They are a block on a moving belt, a linear plant with relay feedback, the normal form of an
+invisible two-fold, two coupled blocks on a belt, and a block whose friction drops after breakaway.
+Each class states its equations and can be used in scenario files; `preset_kernels` has the fields.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ __all__ = [
 Floats = npt.NDArray[np.float64]
 Outputs = dict[str, tuple[Floats, str, str]]
 
-_WHY_BELT = "the belt moves at one speed."
+_WHY_BELT = "it is the constant speed of the belt."
 _WHY_MASS = "a block without mass has no inertia to slip with."
 _WHY_FRICTION = "negative friction would create energy."
 _TRY_EACH = "give one number, or one per block."
@@ -45,17 +46,17 @@ _ORDER = Count(
 )
 _MASSES = Positive("kg", _WHY_MASS, _TRY_EACH, per="block", size=2)
 _SPRINGS = NonNegative(
-    "N/m", "a spring that pushes outward holds no block.", _TRY_EACH, per="block", size=2
+    "N/m", "a spring of negative stiffness would be unstable.", _TRY_EACH, per="block", size=2
 )
 _FORCES = NonNegative("N", _WHY_FRICTION, _TRY_EACH, per="block", size=2)
 _MU = NonNegative("1", _WHY_FRICTION)
 _PRESS = NonNegative("N", "a contact force is compressive.")
-_DROP = Positive("m/s", "a jump of zero width is no field (StaticKinetic has it).")
+_DROP = Positive("m/s", "friction that jumps at zero slip is no Filippov field; see StaticKinetic.")
 
 
 @functools.cache
 def _functions(family: str, power: bool, mode_: str) -> tuple[Any, ...]:
-    """Return field, surface and power of one family for kernels of a mode, made once."""
+    """Return field, surface and power of one system, compiled once for each mode of the kernels."""
     from stiction.numerics.callback import address_of
     from stiction.switching import preset_kernels
 
@@ -83,19 +84,19 @@ def _compiled(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class BeltOscillator(SwitchingSystem):
-    """A block on a belt, held by a spring, with friction that weakens in proportion to slip.
+    """A block on a belt, held by a spring, with friction that decreases linearly with the slip.
 
         x'' + x = -(mu0 - alpha |x' - vb|) sgn(x' - vb),
 
     where h = x' - vb = 0 is stick: it lasts while |x| <= mu0. Lengths and times are scaled
     so that mass and stiffness are 1. For 0 < alpha < 2 and vb > 0 small enough all motions
-    end in one stick-slip cycle; mu0 and vb do not enter its period.
+    tend to one stick-slip cycle, whose period does not depend on mu0 and vb.
 
     Parameters
     ----------
     mu0 : static friction over stiffness [1]
-    alpha : weakening per slip speed [1]; negative strengthens. Beyond a slip of mu0/alpha
-        the force would drive the block, so stay below.
+    alpha : decrease of friction per slip speed [1]; negative for an increase. The law is valid for
+        slip speeds below mu0/alpha; beyond, the friction force would drive the block
     belt_speed : vb [1]
     x0 : x, v; by default stick at x = 0, which is on the cycle
     mode : at a start on the surface "+", "-" or "slide"; None takes the only one
@@ -151,7 +152,7 @@ class RelayFeedback(SwitchingSystem):
     gain : > 0 [1]
     matrix : A row by row, n^2 numbers
     input, output : b and c, n numbers each
-    x0 : n states; by default where c x = |c|, off the surface
+    x0 : n states; by default c / |c|, where c x = |c|, off the surface
     mode : at a start on the surface "+", "-" or "slide"; None takes the only one
 
     Source: closed form of the cycle in `stiction.exact.switching.relay_half_period`.

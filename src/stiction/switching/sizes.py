@@ -1,9 +1,9 @@
-"""Default scales of the states of a flow.
+"""Default scales of the states of a flow, for absolute tolerances and differences.
 
-Absolute tolerances need the scale of each state. It is 1 for most models. For a start with very
-small or large states the scales follow from the start and the fields, independent of units: the
-scale of a state is its size at the start, or its size at the time at which the largest relative
-change is 1.
+The scale of each state is 1 for most models. If the initial states are very small or very large,
+the scales are estimated from the initial state x0 and the field, independently of units: one Euler
+step of length t is made for growing t until a state has changed by its own size. The scale of a
+state is the larger of its size in x0 and its change in that step. `PiecewiseSmooth` calls this.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ __all__ = ["sizes_of"]
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 
-# range of states with scale 1
+# a largest initial state in this range gives scale 1
 _SMALL, _LARGE = 1e-3, 1e6
 # powers of ten of the trial times
 _TIMES = np.arange(-60, 61)
@@ -30,13 +30,14 @@ _MOST_SURFACES = 3
 def sizes_of(
     field: Callable[[Floats, Floats], Floats], start: Floats, states: int, surfaces: int
 ) -> Floats:
-    """Return (n,) the scales of the states; 1 for a start of ordinary size.
+    """Return (n,) the scales of the states; 1 for an initial state of ordinary size.
 
     Parameters
     ----------
-    field : returns x' (n,) for a state and the signs
-    start : (n,) the start, with the clock, if there is one
+    field : returns x' (n,) for a state and the signs of h
+    start : (n,) the initial state, with the clock, if there is one
     states : number of states without the clock
+    surfaces : number of switching functions
 
     Verified by: tests/unit/switching/test_model.py::test_sizes_follow_the_units
     """
@@ -61,7 +62,7 @@ def sizes_of(
 def _sizes_after(
     field: Callable[[Floats, Floats], Floats], start: Floats, signs: Floats, magnitudes: Floats
 ) -> tuple[Floats, float]:
-    """Return estimated sizes, and the time until the first state has changed by its own size."""
+    """Return the changes of the states, and the time until one has changed by its own size."""
     rate, n = field(start, signs), magnitudes.size
     known, before = magnitudes > 0.0, (0.0, np.zeros(start.size))
     for power in _TIMES:
@@ -86,7 +87,10 @@ def _sizes_after(
 def _between(
     before: tuple[float, Floats], after: tuple[float, Floats], magnitudes: Floats, known: Flags
 ) -> tuple[Floats, float]:
-    """Return sizes and time at which the largest relative change is 1."""
+    """Return changes and time at which the largest relative change is 1.
+
+    They are interpolated by power laws between two trial times.
+    """
     (t0, low), (t1, high), n = before, after, magnitudes.size
     if t0 == 0.0:
         return np.zeros(low.size), np.inf

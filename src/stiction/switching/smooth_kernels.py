@@ -1,7 +1,9 @@
-"""Regularised flows, and stochastic flows by the scheme of Euler and Maruyama: kernels.
+"""Right-hand side of regularised flows, and paths of stochastic flows: kernels.
 
-A regularised flow replaces the sign of h by a smooth function of h (see `smoothing`); a stochastic
-one solves dx = f(x; sgn h) dt + level scale dW (see `noise`).
+A regularised flow x' = (1 + s) f+ / 2 + (1 - s) f- / 2 has a smooth function s(h) in place of the
+sign of h; `smoothing` integrates it. A stochastic flow dx = f(x; sgn h) dt + level scale dW keeps
+the sign; its paths are computed here by the Euler-Maruyama scheme with steps that resolve the
+surface, for `noise`.
 """
 
 from __future__ import annotations
@@ -23,15 +25,14 @@ __all__ = ["Noise", "noisy_paths", "smooth_rates"]
 class Noise(NamedTuple):
     """Parameters of noisy paths and of their exits.
 
-    level : of the noise, in units of the scale per square root of the time unit
-    spread : standard deviation of h, in units of h per square root of the time unit
-    step : longest step
-    fraction : longest step over a time that must be resolved
-    least : shortest step
-    t_end, lost : end of the paths, and when determinism is lost
-    layer : time after the loss in which the noise decides [time unit]
-    away : |h| at which a path has left the surface
-    most : steps of one path
+    level : level of the noise, in units of the scale per square root of the time unit
+    spread : standard deviation of h per square root of the time, by the noise
+    step, least : longest and shortest step [time unit]
+    fraction : longest step as a fraction of a time that must be resolved
+    t_end, lost : end of the paths, and time of the loss of determinism [time unit]
+    layer : time after the loss in which the noise decides the side of the exit [time unit]
+    away : |h| at which a path has left the surface [unit of h]
+    most : largest number of steps of one path
     """
 
     level: float
@@ -56,20 +57,21 @@ def smooth_rates(
     out: Vector,
     work: Matrix,
 ) -> None:
-    """Fill out[n] with x' for a regularised sgn(h_1) of the given width.
+    """Fill out[n] with x' of the regularised flow: sgn(h_1) is smoothed over the given width.
 
-    So is sgn(g_1) where the field jumps with it, and |g_1| by the integral of that sign.
+    If the field jumps with the sign of a kink function g_1, sgn(g_1) is smoothed too, and the
+    integral of that smooth sign replaces |g_1|.
 
     Parameters
     ----------
-    tanh : tanh(h / width), or h / sqrt(h^2 + width^2)
+    tanh : whether the smooth sign is tanh(h / width), else h / sqrt(h^2 + width^2)
     work : (3, >= max(n, m + k, 3)) scratch
     """
     of = addresses[0]
     signs, other, field = work[0], work[1], of.field
     call_arrays(of.surface, x, signs, p, other)
     s, _ = _smooth_sign(other[0], tanh, width)
-    # the wheel: its field with sgn(g) and |g| as numbers
+    # a field that takes sgn(g) and |g| as inputs, such as that of the wheel
     if of.smooth != 0:
         field = of.smooth
         signs[1], signs[2] = _smooth_sign(other[1], tanh, width)
@@ -94,13 +96,13 @@ def _smooth_sign(h: float, tanh: bool, width: float) -> tuple[float, float]:
 
 @kernel
 def _step_length(noise: Noise, t: float, h: float, up: float, down: float) -> float:
-    """Return the length of the next step, which resolves the choice of the side.
+    """Return the length of the next step, which must resolve the choice of the side by the noise.
 
-    Near a surface that repels, with L+ = `up` > 0 > L- = `down`, that is the layer in which the
-    noise outweighs the drift: spread^2 / L wide, and crossed in spread^2 / L^2. Far from it a step
-    is so short that it does not come back to the surface. About the time of the loss, where L may
-    vanish, it is a fraction of the time from there. A surface that attracts needs no more: what the
-    scheme does across it averages out.
+    A surface with L+ = `up` > 0 > L- = `down` repels. The noise exceeds the drift in a layer of
+    the width spread^2 / L around it, which a path crosses in a time spread^2 / L^2; a step is a
+    fraction of that time. Farther away a step is so short that it does not return to the surface.
+    Near the time of the loss, at which L may vanish, a step is a fraction of the time from there.
+    An attracting surface needs no short steps: the steps to either side average to sliding.
     """
     wanted = noise.fraction * max(abs(t - noise.lost), noise.layer)
     if up > 0.0 > down:
@@ -113,7 +115,11 @@ def _step_length(noise: Noise, t: float, h: float, up: float, down: float) -> fl
 
 @kernel
 def _touches(before: float, after: float, variance: float, rng: np.random.Generator) -> bool:
-    """Return whether h was zero within a step, with the probability of a Brownian bridge."""
+    """Return whether h was zero within a step, drawn with the probability of a Brownian bridge.
+
+    Between the ends h(0) = `before` and h(1) = `after` of the same sign a bridge of the given
+    variance reaches zero with the probability exp(-2 before after / variance).
+    """
     if before * after <= 0.0:
         return True
     exponent = 2.0 * before * after / variance
@@ -130,7 +136,7 @@ def _drift(
     work: Matrix,
     rate: Vector,
 ) -> tuple[float, float]:
-    """Fill rate[n] with the field of the side, on the surface the mean of both; return L+, L-."""
+    """Fill rate[n] with the field of the side of h, or the mean of both at h = 0; return L+, L-."""
     of, signs, other = addresses[0], work[0, :1], work[2]
     up = down = 0.0
     signs[0] = -1.0
@@ -164,16 +170,16 @@ def noisy_paths(
 
     Parameters
     ----------
-    slope : (n,) the gradient of h where it is a plane, NaN elsewhere
-    exits : (3, paths), filled: time of the last visit to the surface where it repels, time at
-        which |h| was `away`, side; NaN, NaN and 0 for a path that has not left by the end
-    final : (paths, n), filled
-    work : (6, >= max(n, m + k)) scratch
+    slope : (n,) the gradient of h if the surface is a plane, else NaN
+    exits : (3, paths), filled with the time of the last visit to the surface where it repels, the
+        time at which |h| reached `away`, and the side; NaN, NaN, 0 for a path that has not left
+    final : (paths, n), filled with the states at the end
+    work : (7, >= max(n, m + k)) scratch
 
     Returns
     -------
-    The shortest step that was wanted and not taken, infinity for none; how many paths ran out of
-    steps.
+    The shortest necessary step below the shortest allowed one, infinity if there was none; and the
+    number of paths that used all their steps before the end.
     """
     of = addresses[0]
     n, signs, values, rate, steep = x0.size, work[0, :1], work[1], work[3, : x0.size], work[4]

@@ -1,11 +1,12 @@
-"""Regularised flows: accurate before a two-fold, one arbitrary solution after it.
+"""Regularised flows, compared with the set-valued flow for several widths of the regularisation.
 
-sgn(h) is replaced by a smooth sign of h over a width, and so is sgn(g) where the field jumps with
-the sign of a kink g too, as the wheel's moment does. Where the future is unique the
-smooth flow tends to the set-valued one as the width falls. Behind a two-fold it follows one
-future for each width, shape and rounding error, and says nothing of the others.
+A smooth function of h, such as tanh(h / width), replaces sgn(h). If the field also jumps with the
+sign of a kink function g, as the moment of the wheel does, sgn(g) is replaced too. Where the future
+is unique, the regularised solution tends to the set-valued one as the width decreases. After a
+two-fold it follows one of the admissible futures, which depends on the width, the shape of the
+function and rounding errors; it does not show that there are others.
 
-Source: Szalai, Jeffrey 2014, section VII (the smoothing they mention).
+Source: Szalai, Jeffrey 2014, section VII, which mentions this regularisation.
 """
 
 from __future__ import annotations
@@ -32,28 +33,30 @@ Floats = npt.NDArray[np.float64]
 # errors are compared up to this fraction of the time of the loss of determinism
 _BEFORE = 0.8
 _SIGNS = (TanhSign(), SquareRootSign())
+# largest number of evaluations of the field by LSODA in one run
 _MOST_CALLS = 5_000_000
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SmoothingStudy(Record):
-    """Regularised solutions at several widths, with the set-valued one.
+    """Regularised solutions for several widths, and the set-valued solution.
 
     Parameters
     ----------
     names : names of the states
-    units : of the states and, last, of time
+    units : units of the states, and of the time as the last one
     shapes : (s,) names of the smooth signs
-    widths : (w,) of the smooth signs [unit of h]
-    time : (t,) [time unit]
-    states : (s, w, t, n) of the smooth runs
-    exact : (t, n) of the set-valued run; NaN once its future is not unique
-    lost : when that is; infinity if never
-    error : (s, w) largest distance from the set-valued run over the scale, up to 0.8 of `lost`
-    left, side : (s, w) when and to which side a smooth run leaves the surface after `lost`;
-        NaN and 0 if it does not
-    spread : (s, w) distance at the end between two starts that differ by `perturbation`, over it
-    perturbation : that difference, in units of the scale
+    widths : (w,) widths of the smooth signs [unit of h]
+    time : (t,) saving times [time unit]
+    states : (s, w, t, n) states of the regularised solutions
+    exact : (t, n) states of the set-valued solution; NaN after the loss of determinism
+    lost : time of the first loss of determinism; infinity if there is none
+    error : (s, w) largest difference of a regularised and the set-valued state over the scale of
+        the states, up to 0.8 of `lost`
+    left, side : (s, w) time at which a regularised solution leaves the surface after `lost`, and
+        its side; NaN and 0 if it does not leave
+    spread : (s, w) final difference of two solutions over `perturbation`, that of their starts
+    perturbation : difference of these starts, in units of the scale
     """
 
     names: tuple[str, ...]
@@ -72,7 +75,7 @@ class SmoothingStudy(Record):
 
     @property
     def order(self) -> Floats:
-        """(s,) exponent of the error before the loss as a power of the width."""
+        """(s,) order of convergence: exponent of the error as a power of the width."""
         logs = np.log(self.widths)
         slopes = [np.polyfit(logs, np.log(row), 1)[0] for row in self.error]
         return np.array(slopes)
@@ -85,7 +88,7 @@ class SmoothingStudy(Record):
                 side = {1.0: "+", -1.0: "-", 0.0: "nowhere"}[float(self.side[i, j])]
                 lines.append(
                     f"{shape:<16} width {width:.1e}  error {self.error[i, j]:.1e}  leaves to "
-                    f"{side} at {self.left[i, j]:.5g}  starts part by {self.spread[i, j]:.1e}"
+                    f"{side} at {self.left[i, j]:.5g}  starts separate by {self.spread[i, j]:.1e}"
                 )
         return "\n".join(lines)
 
@@ -116,7 +119,7 @@ def smoothed_run(
     Raises
     ------
     ModelError : for a system of several surfaces, or a sign this package does not know.
-    SolveError : if LSODA gives up.
+    SolveError : if LSODA fails, or needs more than five million evaluations.
 
     Verified by: tests/unit/switching/test_smoothing.py::test_sliding_is_approached
 
@@ -139,15 +142,15 @@ def smoothed_run(
             "smoothed_run",
             f"{c.m} surfaces and {type(sign).__name__}",
             "one surface, and TanhSign or SquareRootSign",
-            "one sign is made smooth.",
-            "take a system with one surface.",
+            "only the sign of one switching function is regularised.",
+            "take a system with one surface, and one of these two signs.",
         )
     number(
         "smoothed_run.width",
         width,
         rule="positive",
-        why="the sign is smooth over it.",
-        try_="give a small part of the usual size of h.",
+        why="it is the width over which the regularised sign changes from -1 to 1.",
+        try_="give a small fraction of the usual size of h.",
     )
     tanh, work, out = isinstance(sign, TanhSign), np.zeros((3, c.n + c.m + c.k + 3)), np.empty(c.n)
     addresses = Addresses.of(c, system.smooth_field)
@@ -157,7 +160,10 @@ def smoothed_run(
         nonlocal calls
         calls += 1
         if calls > _MOST_CALLS:
-            raise SolveError(f"smoothed_run: {_MOST_CALLS} evaluations were used up")
+            raise SolveError(
+                f"smoothed_run: {_MOST_CALLS} evaluations were used up before the last time; "
+                "take a larger width or rtol"
+            )
         smooth_rates(addresses, c.params, x, tanh, width, out, work)
         return out.copy()
 
@@ -167,7 +173,7 @@ def smoothed_run(
         rates, span, start, "LSODA", t_eval=time, rtol=rtol, atol=1e-3 * rtol * c.scale
     )
     if not answer.success:
-        raise SolveError(f"smoothed_run: LSODA gave up: {answer.message}")
+        raise SolveError(f"smoothed_run: LSODA failed: {answer.message}")
     return np.asarray(answer.y.T)
 
 
@@ -182,14 +188,17 @@ def smoothing_study(
     perturbation: float = 1e-12,
     rtol: float = 1e-9,
 ) -> SmoothingStudy:
-    """Return regularised solutions at several widths, with the set-valued one.
+    """Return regularised solutions for several widths, and the set-valued solution.
 
     Parameters
     ----------
-    widths : of the smooth signs [unit of h]
+    widths : widths of the smooth signs [unit of h]
     t_end : end of all runs [time unit]
-    away : |h| over its size at the scale at which a run has left the surface
-    perturbation : shift of the start of a second run, in units of the scale
+    signs : shapes of the smooth sign
+    saves : number of saving times
+    away : a run has left the surface when |h| exceeds this fraction of the change of h that a
+        change of each state by its scale causes
+    perturbation : difference of the start of a second run, in units of the scale
 
     Verified by: tests/unit/switching/test_smoothing.py::test_error_falls_with_the_width
     """
@@ -198,7 +207,7 @@ def smoothing_study(
         widths,
         per="width",
         rule="positive",
-        why="the sign is smooth over it.",
+        why="it is the width over which the regularised sign changes from -1 to 1.",
         try_="for example [1e-2, 1e-3, 1e-4].",
     )
     number(
@@ -253,7 +262,7 @@ def smoothing_study(
 def _leaving(
     system: SwitchingSystem, time: Floats, x: Floats, lost: float, away: float
 ) -> tuple[float, float]:
-    """Return time and side of the exit of a run from the surface after `lost`."""
+    """Return the first time after `lost` with |h| > `away`, and the sign of h then."""
     for row in np.flatnonzero(time > lost):
         h = float(system.surfaces_at(x[row])[0])
         if abs(h) > away:

@@ -1,9 +1,10 @@
-"""An L-stable step for stiff flows: Radau IIA of order 5, called by its address.
+"""One step of Radau IIA of order 5, an L-stable implicit scheme, for stiff flows: kernels.
 
-The three stages solve Z = h (A x I) F(y + Z) by Newton's method with one Jacobian, by differences,
-and one factorisation for the step. The error is the embedded one of order 3, filtered by
-(I - gamma h J)^-1, so that stiff components do not shorten the step. What is stiff decays within
-it; a flow that slides is as stiff as Filippov's field is.
+The increments Z of the three stages solve Z = h (A x I) F(y + Z) (x: Kronecker product) by Newton's
+method, with one Jacobian from differences and one factorisation in each step. The error estimate is
+the embedded one of order 3. It is filtered by (I - gamma h J)^-1, so that components that decay
+fast do not shorten the step. F is the right-hand side of the present mode (`flow.rates`), in
+sliding Filippov's field. `flow.steps.step` calls this step by its address if a system is stiff.
 
 Source: Hairer, Wanner, Solving ordinary differential equations II, section IV.8, code RADAU5.
 """
@@ -29,16 +30,16 @@ _MU = 3.0 + 3.0 ** (2.0 / 3.0) - 3.0 ** (1.0 / 3.0)
 _ROOT = math.sqrt(6.0)
 _WEIGHTS = ((-13.0 - 7.0 * _ROOT) / 3.0, (-13.0 + 7.0 * _ROOT) / 3.0, -1.0 / 3.0)
 _ITERATIONS, _CONVERGED, _EPS = 12, 1e-2, 2.220446049250313e-16
-# differences for the Jacobian, over the size of a state
+# increment of a state for the Jacobian, over its size
 _DIFFERENCE = 1.5e-8
-# error of a step whose equations Newton's method does not solve: the next is a tenth as long
+# error returned if Newton's method fails: the step is then repeated with a tenth of its length
 _FAILED = 1e12
 _PROGRESS = Progress.fields_type
 
 
 @kernel
 def _factor(m: Matrix, pivots: Integers) -> bool:
-    """Factorise m in place with partial pivoting; return whether it is regular."""
+    """Replace m by its LU factors with partial pivoting; return whether it is regular."""
     n = m.shape[0]
     for c in range(n):
         # row with the largest pivot
@@ -60,7 +61,7 @@ def _factor(m: Matrix, pivots: Integers) -> bool:
 
 @kernel
 def _solve(m: Matrix, pivots: Integers, b: Vector) -> None:
-    """Replace b by the solution for a matrix that `_factor` has factorised."""
+    """Replace b by the solution of m x = b, where m holds the LU factors of `_factor`."""
     n = m.shape[0]
     for c in range(n):
         b[c], b[pivots[c]] = b[pivots[c]], b[c]
@@ -75,7 +76,7 @@ def _solve(m: Matrix, pivots: Integers, b: Vector) -> None:
 
 @kernel
 def _jacobian(w: Workspace, jac: Matrix) -> None:
-    """Fill jac[n, n] with derivatives of the rates with respect to the state, from differences."""
+    """Fill jac[n, n] with the derivatives of dy/ds by the state, from forward differences."""
     now, a = w.progress[0], w.vectors
     n = now.n
     for c in range(n + 1 + now.q):
@@ -92,9 +93,14 @@ def _jacobian(w: Workspace, jac: Matrix) -> None:
 
 @kernel(allocates=True)
 def _newton(w: Workspace, h: float, jac: Matrix, size: Vector, z: Vector) -> bool:
-    """Return whether the stages were solved; fill z[3 n] with their increments.
+    """Fill z[3 n] with the increments of the stages, by Newton's method; return if it converged.
 
-    STAGE + 1 .. 3 get their rates.
+    Vectors STAGE + 1 .. 3 hold the rates of the stages afterwards.
+
+    Parameters
+    ----------
+    jac : Jacobian of the rates
+    size : (n,) tolerance of each state
     """
     now, a = w.progress[0], w.vectors
     n = now.n
@@ -117,7 +123,7 @@ def _newton(w: Workspace, h: float, jac: Matrix, size: Vector, z: Vector) -> boo
             for i in range(n):
                 a[TRIAL, i] = a[Y, i] + z[s * n + i]
             rates(w, TRIAL, STAGE + 1 + s)
-        # residual h (A x I) F(y + Z) - Z
+        # minus the residual: h (A x I) F(y + Z) - Z
         for s in range(3):
             for i in range(n):
                 b[s * n + i] = -z[s * n + i]
@@ -147,8 +153,9 @@ def _newton(w: Workspace, h: float, jac: Matrix, size: Vector, z: Vector) -> boo
 def stiff_step(w: Workspace, h: float) -> float:
     """Fill TRIAL with y after a step of length h; return its error over the tolerance, squared.
 
-    STAGE must hold the rates at y; STAGE + 1 .. 3 hold those of the stages afterwards, vector
-    STAGE + AT_END those at the end. The square is for a controller that expects order 8.
+    Vector STAGE must hold the rates at y. Afterwards STAGE + 1 .. 3 hold the rates of the stages
+    and STAGE + AT_END those at the end. The error is of order 4 in h; its square is returned
+    because the step control is that of a scheme of order 8.
 
     Verified by: tests/unit/switching/test_stiff.py::test_order_and_stiffness
     """
@@ -173,7 +180,7 @@ def stiff_step(w: Workspace, h: float) -> float:
         else:
             for r in range(3):
                 a[TRIAL, c] += h * RADAU[2][r] * a[STAGE + 1 + r, c]
-    # outside surfaces without the rounding of the weights
+    # without sliding dt/ds = 1: set the time without the rounding of the weights
     if sliding_surface(w, SIDES) < 0:
         a[TRIAL, n] = a[Y, n] + now.direction * h
     rates(w, TRIAL, STAGE + AT_END)
@@ -196,7 +203,13 @@ def stiff_step(w: Workspace, h: float) -> float:
 
 
 def stiff_at(rows_at: Any, progress_at: Any, _: Any, sizes_at: Any) -> None:
-    """`stiff_step` called by addresses; `sizes` holds h, the shape of the rows, the result."""
+    """Call `stiff_step` by the addresses of its arrays.
+
+    Parameters
+    ----------
+    rows_at, progress_at : addresses of `Workspace.vectors` and `Workspace.progress`
+    sizes_at : address of four numbers: h, the shape of the vectors, and the returned error
+    """
     sizes = carray(sizes_at, (4,))
     count, columns = int(sizes[1]), int(sizes[2])
     flat: Any = carray(rows_at, (count * columns,))

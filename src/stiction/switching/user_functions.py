@@ -1,8 +1,9 @@
-"""User functions of a flow: their arguments, validation by a first call, compilation.
+"""User functions of a `PiecewiseSmooth` flow: their arguments, a first call, and compilation.
 
-A field may be f(x), f(t, x, p), or f(x, s) and f(t, x, s, p) with the signs of several surfaces; of
-t, s and p those that are left out are not handed over. Where a function takes the time, the time
-is carried as a last state, the clock, so that the flow is autonomous for all that works on it.
+A function of one surface is f(x) or f(t, x, p), a field with the signs s of the switching functions
+f(x, s) or f(t, x, s, p); t, s and p may be omitted if the others keep these names. If a function
+takes the time, the time becomes an additional last state, the clock, so that the kernels integrate
+an autonomous flow. Before compilation each function is called once to check its result.
 """
 
 from __future__ import annotations
@@ -34,17 +35,22 @@ CLOCK = "clock"
 # largest number of cached compiled functions
 _MOST_CACHED = 128
 _COMPILED: OrderedDict[object, ArrayCallback] = OrderedDict()
-# arguments of a function by their number; two or three are distinguished by name
+# arguments of a function, by their number; functions with other numbers are identified by names
 _USUAL = {1: ("x",), 3: ("t", "x", "p")}
 _SIGNED = {2: ("x", "s"), 4: ("t", "x", "s", "p")}
 
 
 def taken_by(where: str, function: Callable[..., Any], *, signed: bool) -> tuple[str, ...]:
-    """Return the names of the arguments of a function, of "t", "x", "s" and "p", in order.
+    """Return which of "t", "x", "s" and "p" a function takes, in the order of its arguments.
+
+    Parameters
+    ----------
+    where : name of the function in messages
+    signed : whether the function may take the signs s
 
     Raises
     ------
-    ModelError : if they are not determined.
+    ModelError : if number and names of its arguments do not identify them.
 
     Verified by: tests/unit/switching/test_user_functions.py::test_what_functions_take
     """
@@ -67,8 +73,8 @@ def taken_by(where: str, function: Callable[..., Any], *, signed: bool) -> tuple
         where,
         f"a function of ({', '.join(names)})",
         " or ".join(f"f({', '.join(one)})" for one in known.values()),
-        "its arguments are identified by their number, or by their names where one "
-        f"of {', '.join(every)} is left out.",
+        "its arguments are identified by their number; if one of "
+        f"{', '.join(every)} is omitted, by their names.",
         f"write it as a function of ({', '.join(every)}).",
     )
 
@@ -78,7 +84,7 @@ def checked_parameters(where: str, given: Parameters) -> Mapping[str, float] | F
 
     Raises
     ------
-    ModelError : if a name is none, or a number is not finite.
+    ModelError : if a name is not an identifier of Python, or a number is not finite.
     """
     why, try_ = "functions take them as p.", "for example parameters={'mu': 0.3}, read as p.mu."
     if given is None:
@@ -87,7 +93,7 @@ def checked_parameters(where: str, given: Parameters) -> Mapping[str, float] | F
         return numbers(where, given, per="parameter", why=why, try_=try_)
     for name in given:
         if not str(name).isidentifier() or name.startswith("_"):
-            raise ModelError(where, repr(name), "names of Python, without _", why, try_)
+            raise ModelError(where, repr(name), "identifiers of Python without first _", why, try_)
     return {n: number(f"{where}[{n!r}]", v, why=why, try_=try_) for n, v in given.items()}
 
 
@@ -110,10 +116,10 @@ class UserFunctions:
 
     Parameters
     ----------
-    owner : class they belong to, for messages
-    parts : for each field its functions: `h`, `kinks`, `f` or `f_plus` and `f_minus`, and
-        `h_gradient`, where they are given
-    n, m : number of the states a function sees, and of surfaces
+    owner : name of the class in messages
+    parts : the functions by the field of the class that holds them: `h`, `kinks`, `f` or `f_plus`
+        and `f_minus`, and `h_gradient`; fields without a function are absent
+    n, m : number of states without the clock, and of surfaces
     parameters : as `checked_parameters` returns them
     """
 
@@ -145,7 +151,7 @@ class UserFunctions:
     # ---- evaluation at one point
 
     def call(self, label: str, i: int, state: Floats, signs: Floats) -> Any:
-        """Return the value of function i of a field at a state that ends with the clock."""
+        """Return the value of function i of field `label`; a clock is the last entry of `state`."""
         given: dict[str, Any] = {"x": state[: self.n].copy(), "s": signs.copy(), "p": self._given_p}
         if self.clocked:
             given["t"] = float(state[self.n])
@@ -153,7 +159,7 @@ class UserFunctions:
         return self.parts[label][i](*(given[name] for name in names))
 
     def rate(self, state: Floats, signs: Floats) -> Floats:
-        """Return x' at a state, then that of the clock, by the Python functions."""
+        """Return x' at a state, and the rate 1 of a clock, by the Python functions."""
         label = "f" if "f" in self.parts else "f_plus" if signs[0] > 0.0 else "f_minus"
         given = np.asarray(self.call(label, 0, state, signs), dtype=np.float64).reshape(-1)
         return np.append(given, np.ones(1 if self.clocked else 0))
@@ -166,7 +172,7 @@ class UserFunctions:
         return np.empty(0) if self.parameters is None else np.array(self.parameters)
 
     def check_at(self, state: Floats, *, finite: bool) -> None:
-        """Call every function once: wrong sizes are refused, and NaN where `finite` is set."""
+        """Call every function once; refuse a wrong size, and values not finite if `finite`."""
         sizes = {"h": 1, "kinks": 1, "h_gradient": self.m * self.gradient_size}
         signs = np.ones(self.m)
         for label, parts in self.parts.items():
@@ -177,7 +183,12 @@ class UserFunctions:
                     _check_value(f"{self.owner}.{label}", call, count, finite=finite)
 
     def check_gradient(self, state: Floats, scale: Floats) -> None:
-        """Compare a gradient with differences of h at `state`; `scale` has the sizes of both."""
+        """Compare `h_gradient` with central differences of h of order 4 at `state`; refuse errors.
+
+        Parameters
+        ----------
+        state, scale : the state and the sizes of its components, with those of a clock
+        """
         if "h_gradient" not in self.parts:
             return
         signs = np.ones(self.m)
@@ -202,8 +213,8 @@ class UserFunctions:
             f"{self.owner}.h_gradient",
             f"{given:.9g} for h_{i + 1} along {along}, where differences of h give {rise:.9g}",
             "the gradient of h",
-            "a wrong one makes the state slide where it should not.",
-            "leave it out; differences of order 8 are used then.",
+            "a wrong gradient gives wrong rates of h, and so sliding at wrong places.",
+            "leave h_gradient out; the gradient is then computed by differences of order 8.",
         )
 
     # ---- code
@@ -269,7 +280,7 @@ class UserFunctions:
                 f"{callback.name} runs as plain Python, slowly: Numba cannot compile it because "
             )
             message += f"of {callback.culprit}. Results are the same."
-            # the line of the caller that makes the model
+            # the warning names the line of the caller that creates the model
             warnings.warn(message, PlainFunctionWarning, stacklevel=7)
         return callback
 
@@ -282,8 +293,8 @@ class UserFunctions:
 
 def _check_value(where: str, call: Callable[[], Any], n: int, *, finite: bool) -> None:
     needs = "one finite number" if n == 1 else f"{n} finite numbers"
-    why = "it is called at the start x0 before anything is solved."
-    try_ = "call it by hand with x0; a constant must be written as a number of its own."
+    why = "it is called once at the initial state x0 as a check."
+    try_ = "call it with x0 yourself; each component of a result must be one number."
     try:
         # values that are not finite are refused below, with a better message than NumPy's warning
         with np.errstate(all="ignore"):

@@ -167,7 +167,7 @@ def test_a_word_that_is_no_mode_is_reported():
         text=True,
     )
     assert done.stdout.strip() == "None"
-    assert "expected auto, compiled or plain" in done.stderr
+    assert "must be auto, compiled or plain" in done.stderr
 
 
 def test_every_kernel_of_the_package_is_known_by_its_name():

@@ -85,7 +85,7 @@ def test_refused_at_the_door(changes, words):
         ({"h": lambda x: 0.0 * x[0]}, "gradient"),
         (
             {"x0": [0.125, 0.5], "mode": "-", "f_minus": lambda x: (2.0, 0.0)},
-            "mode must be admissible",
+            "satisfy Filippov's conditions",
         ),
     ],
 )

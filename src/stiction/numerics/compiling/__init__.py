@@ -1,1 +1,1 @@
-"""Compilation and cache of kernels; imported when something is compiled or loaded."""
+"""Compilation of kernels and their cache on disk; imported when a kernel is compiled or loaded."""

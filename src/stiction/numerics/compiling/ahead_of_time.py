@@ -1,4 +1,8 @@
-"""Ahead-of-time compilation of kernels in a pool of processes; `listing` gives their names."""
+"""Ahead-of-time compilation of many kernels in a pool of processes.
+
+The command `stiction compile` calls it with the lines of `listing`, each of which names a kernel
+and the types of its arguments. Large kernels are compiled first; results are in the cache on disk.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +23,7 @@ from stiction.numerics.compiling.listing import compile_line, size_of_line
 
 __all__ = ["compile_lines"]
 
-# lines that a worker has started; lines after which it collects garbage, some 50 MB
+# number of lines that a worker has started; it collects garbage, some 50 MB, after so many lines
 _COUNTED = itertools.count(1)
 _LINES_PER_COLLECTION = 8
 _BLOCKED, _OPEN = getattr(signal, "SIG_BLOCK", 0), getattr(signal, "SIG_UNBLOCK", 0)
@@ -31,7 +35,8 @@ def compile_lines(lines: Iterable[str], report: Callable[[float], None]) -> dict
 
     Parameters
     ----------
-    report : called with the fraction that is done
+    lines : kernels with the types of their arguments, see `listing`
+    report : called with the completed fraction
     """
     sizes = {line: size_of_line(line) for line in lines}
     waiting = sorted(sizes, key=lambda line: -sizes[line])
@@ -47,8 +52,8 @@ def compile_lines(lines: Iterable[str], report: Callable[[float], None]) -> dict
 
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     interrupted = _compile_in_pool(waiting, cores or 1, end)
-    # if memory is short the system kills a process, which breaks the pool: the lines in progress
-    # are compiled again, one at a time
+    # if memory is short, the system kills a worker, which breaks the pool; the lines in progress
+    # are then compiled again, one at a time
     for line in interrupted:
         if _compile_in_pool([line], 1, end):
             end(line, _KILLED)
@@ -59,7 +64,7 @@ def compile_lines(lines: Iterable[str], report: Callable[[float], None]) -> dict
 
 
 def _compile_in_pool(waiting: list[str], cores: int, end: Callable[[str, str], None]) -> list[str]:
-    """Compile lines and remove them from `waiting`; return those that a kill interrupted."""
+    """Compile lines and remove them from `waiting`; return those in progress when a worker died."""
     running: dict[concurrent.futures.Future[str], str] = {}
     if not waiting:
         return []
@@ -88,8 +93,8 @@ def _compile_in_pool(waiting: list[str], cores: int, end: Callable[[str, str], N
 def _ctrl_c(how: int) -> Iterator[None]:
     """Block or unblock Ctrl-C.
 
-    A worker inherits the blocked signal and unblocks it while it compiles: elsewhere, as in its
-    imports, an interrupt would print a traceback.
+    A worker inherits the blocked signal and unblocks it while it compiles. At other times, such as
+    during its imports, an interrupt would print a traceback.
     """
     if not hasattr(signal, "pthread_sigmask"):
         yield
@@ -102,9 +107,10 @@ def _ctrl_c(how: int) -> Iterator[None]:
 
 
 def _next(waiting: list[str], running: Iterable[str]) -> str:
-    """Take the largest line of a system without a running line, else the largest.
+    """Remove and return the largest line of a system of which no line is being compiled.
 
-    Kernels of a system have common callees, which are then cached.
+    If there is none, it is the largest line. Kernels of a system have common callees, which one
+    worker compiles and caches for the others.
     """
     busy = {_system(line) for line in running}
     line = next((line for line in waiting if _system(line) not in busy), waiting[0])
@@ -118,9 +124,9 @@ def _system(line: str) -> str:
 
 @functools.cache
 def _silent() -> None:
-    """Initialise a worker: no messages of single kernels, rare garbage collection.
+    """Initialise a worker: no messages about single kernels, no automatic garbage collection.
 
-    The caller reports the progress. A collection would scan all compiled objects each time.
+    The main process reports the progress. A garbage collection scans all compiled objects.
     """
     clock.hush()
     gc.disable()
@@ -142,6 +148,6 @@ def _compile_one(line: str) -> str:
     except KeyboardInterrupt:
         return "interrupted"
     except Exception as error:  # noqa: BLE001
-        # the other kernels are compiled nevertheless
+        # report the error, and compile the other kernels
         return f"{type(error).__name__}: {next(iter(str(error).splitlines()), '')}"
     return ""

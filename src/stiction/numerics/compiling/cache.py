@@ -1,14 +1,15 @@
 """Cache of compiled kernels on disk; the name of an entry is a digest of all its inputs.
 
-Numba's own cache checks the file of a function alone, and misses edits of its callees. Here the
-name of an entry is a digest of the kernel, of all kernels it can reach and their constants, of the
-types of the arguments, of the versions of Python, Numba, llvmlite and NumPy, and of the processor.
-An entry is thus never stale, concurrent processes write identical files, and an edit recompiles
-only the kernels that depend on it.
+Numba's own cache compares the file of a function only, and misses edits of its callees. Here the
+name of an entry is a digest of the kernel, of all kernels that it can call and their constants, of
+the types of the arguments, of the versions of Python, Numba, llvmlite and NumPy, and of the
+processor. So an entry is never stale, concurrent processes write identical files, and an edit
+recompiles only the kernels that depend on it.
 
-An entry is a header (magic word, checksum) and Numba's pickle. The checksum includes the name, so a
-renamed entry counts as damaged. Loading an entry executes code: only folders that nobody but the
-user or root can write to are read. A package may contain entries for a kind of processor.
+An entry has a header (magic word and checksum) and Numba's pickle. The checksum includes the name,
+so that a renamed entry counts as damaged. Loading an entry executes code; so entries are read only
+from folders to which nobody but the user or root can write (`folders`). A wheel may contain entries
+for a kind of processor. `linking` gives each kernel a `KernelCache`.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ _ABANDONED = 600.0
 _DAY = 86400.0
 # environment variable: processor for which a package is compiled
 _TARGET = "STICTION_TARGET"
-# kinds of processors of packaged kernels, with their required features
+# kinds of processors for which wheels contain kernels, with the features that they require
 TARGETS = {
     "x86-64-v3": ("avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe"),
     "arm64": ("neon",),
@@ -68,7 +69,7 @@ TARGETS = {
 
 @contextlib.contextmanager
 def _loading(generator: Any, loaded: Callable[[Any, Any], Any]) -> Iterator[None]:
-    """Make the generator restore libraries by `loaded`; may be nested."""
+    """Set the function by which the code generator restores libraries, in a with statement."""
     before = generator.unserialize_library
     generator.unserialize_library = functools.partial(loaded, generator)
     try:
@@ -86,9 +87,9 @@ def _versions() -> str:
 
 
 def _environment_options() -> list[str]:
-    """Return options of the compiler from the environment, such as bounds checks.
+    """Return options of the compiler that the environment sets, such as bounds checks.
 
-    Code with other options has separate entries.
+    Code with such options has separate entries in the cache.
     """
     wanted = {"BOUNDSCHECK": (None, 0), "OPT": (3,), "DEBUGINFO_DEFAULT": (0,)}
     given = {name: getattr(config, name, usual[0]) for name, usual in wanted.items()}
@@ -115,7 +116,7 @@ def _packaged_target() -> str | None:
 
 
 def _checksum(name: str, body: bytes | memoryview) -> bytes:
-    """Return the checksum of an entry with its name: code of another kernel would crash."""
+    """Return the checksum of an entry and its name, because code of another kernel would crash."""
     digest = hashlib.sha256(name.encode() + b"\0")
     digest.update(body)
     return digest.digest()
@@ -141,9 +142,9 @@ class KernelCache:
 
     Parameters
     ----------
-    function : the plain function
-    options : of the compiler
-    library : class of its code library, of `linking`; Numba's own by default
+    function : the Python function of the kernel
+    options : options of the compiler, as text
+    library : class of its code library, see `linking`; Numba's own by default
 
     Verified by: tests/unit/numerics/compiling/test_cache.py::test_kernels_are_compiled_once
     """
@@ -156,7 +157,7 @@ class KernelCache:
 
     @functools.cached_property
     def _digest(self) -> str:
-        # at the first call of a kernel: by then all modules are loaded
+        # computed at the first call of a kernel, when all modules are loaded
         return digest_of(self._function)
 
     @functools.cached_property
@@ -197,14 +198,17 @@ class KernelCache:
             yield PACKAGED / target / self.name(signature, target)
 
     def turn(self, given: object) -> contextlib.AbstractContextManager[object]:
-        """Return a context in which no other worker of a pool compiles the same entry."""
+        """Return a context in which no other worker of a pool compiles the same entry.
+
+        Outside a pool it has no effect.
+        """
         if self._folder is None or not clock.silent():
             return contextlib.nullcontext()
         name = self.name(given, _processor(cpu_target.target_context.codegen()))
         return alone(self._folder / f".{self._short[:20]}-{name[-20:]}.turn")
 
     def load_overload(self, signature: object, target: Any) -> Any:
-        """Return the compiled kernel, or None when it has to be compiled."""
+        """Return the compiled kernel from the cache; None if it must be compiled."""
         with clock.compiling():
             if self._library is None or not self._library.emits:
                 # linking needs all registered types of Numba; machine code does not
@@ -248,7 +252,7 @@ class KernelCache:
             return compiler.CompileResult._rebuild(target, *state)
 
     def _name(self, library: Any, signature: object) -> None:
-        """Set the origin of an inner library, by which other processes find it."""
+        """Set the origin of an inner or separate library, by which other processes find it."""
         plain, given = self._function, cast(Any, getattr(signature, "args", signature))
         if hasattr(library, "origin") and "<" not in plain.__qualname__:
             library.origin = plain.__module__, plain.__qualname__, tuple(given)
@@ -262,7 +266,7 @@ class KernelCache:
         cannot |= self._function.__module__ not in sys.modules
         if self._folder is None or cannot or result.library.has_dynamic_globals:
             return
-        # without the annotated source, which is slow to write
+        # without the source with type annotations, which is slow to write
         body = serialize.dumps(result._replace(type_annotation="")._reduce())
         path = self._folder / self.name(signature, _processor(result.codegen))
         partial = None

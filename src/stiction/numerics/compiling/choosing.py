@@ -1,8 +1,9 @@
-"""Chooses the mode of a run: compiled if its kernels are cached, else plain Python if it is short.
+"""Choice of the mode of a run: compiled kernels, or plain Python.
 
-Compiling takes seconds, once per machine; a short run in plain Python ends before. The run is tried
-in plain mode; if it would take longer than compiling, it is stopped and started again in compiled
-mode. Every result has one mode, which is recorded.
+Compilation takes seconds, once per machine. If the kernels of a run are cached, it runs compiled.
+Otherwise it starts in plain Python, where a short run ends before a compilation would. If it would
+take longer, it is stopped by `TooSlow` and started again in compiled mode. Each result comes from
+one mode, which its provenance records.
 """
 
 from __future__ import annotations
@@ -17,29 +18,29 @@ from stiction.numerics.jit import GIVEN, Mode
 
 __all__ = ["TooSlow", "Trial", "choose", "note_ready", "system_of"]
 
-# processor time after which a plain run is assessed, and its limit [s]
+# processor time after which the duration of a plain run is estimated, and its limit [s]
 _FIRST_LOOK = 3.0
 _BUDGET = 10.0
-# duration of a run that ends before compiled kernels are loaded [s]
+# runs with a shorter estimate end before compiled kernels would be loaded [s]
 _AT_ONCE = 0.25
 
 
 class TooSlow(BaseException):
-    """A plain run takes longer than compiling would.
+    """A plain run takes longer than the compilation of its kernels.
 
-    Like Ctrl-C it may be raised anywhere, also in a user's function.
+    Like Ctrl-C this exception may be raised anywhere, also in a user's function.
     """
 
 
 def choose(runner: str, resumed: Mode | None, seconds: float | None = None) -> tuple[Mode, bool]:
-    """Return the mode of a run, and whether it may be changed once the run has begun.
+    """Return the mode of a run, and whether it may change after the run has begun.
 
-    A run with a very short estimate is plain on every machine: loading compiled kernels would
-    take longer.
+    A run with a very short estimate is plain on every machine, because loading compiled kernels
+    would take longer.
 
     Parameters
     ----------
-    runner : "module:function" that solves, "" for a user's own method
+    runner : "module:function" that solves; "" for a method that a user has written
     resumed : mode of the checkpoint from which the run is resumed
     seconds : estimated duration in plain Python [s]; None if unknown
     """
@@ -70,7 +71,7 @@ def system_of(runner: str) -> str:
 
 
 class Trial:
-    """Context in which a long plain run is stopped by TooSlow.
+    """Context in which a long plain run is stopped by the exception TooSlow.
 
     Verified by: tests/unit/numerics/compiling/test_choosing.py::test_a_long_run_is_given_up
     """
@@ -101,6 +102,6 @@ class Trial:
             raise TooSlow
 
     def _alarm(self, number: int, frame: FrameType | None) -> None:
-        # a run that has nearly ended continues
+        # a run that is nearly complete may continue up to twice the limit
         if time.process_time() - self._begin > 2.0 * _BUDGET or self._fraction < 0.7:
             raise TooSlow

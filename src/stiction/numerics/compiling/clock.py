@@ -1,4 +1,4 @@
-"""Time spent in compilation, and a message before a long one."""
+"""Time that this process spends in compilation, and a message before a long compilation."""
 
 from __future__ import annotations
 
@@ -11,9 +11,11 @@ from dataclasses import dataclass, field
 
 __all__ = ["announce", "compiling", "hush", "nested", "silent", "spent"]
 
-# duration of compiling one Python instruction, in iterations of an empty loop
+# duration of compiling one Python instruction, in iterations of an empty loop on the same machine
 _TURNS_PER_INSTRUCTION = 75_000
+# iterations of the loop that is timed
 _TURNS = 50_000
+# estimated duration of compilations since the last message, above which a message is written [s]
 _WORTH_A_WORD = 2.0
 
 
@@ -43,7 +45,7 @@ def compiling() -> Iterator[None]:
 
 
 def nested() -> bool:
-    """Return whether this is within another compilation, which was announced."""
+    """Return whether another compilation, which was announced, is in progress."""
     return _CLOCK.depth > 0
 
 
@@ -74,12 +76,18 @@ def _turn() -> float:
 
 
 def announce(module: str | None, name: str, instructions: int) -> None:
-    """Announce that a kernel is compiled with its callees, if that takes long."""
+    """Write a message that a kernel is compiled with its callees, if that takes long.
+
+    Parameters
+    ----------
+    module, name : module and name of the kernel
+    instructions : number of Python instructions of the kernel and its callees
+    """
     # functions made by `exec` may have no module
     module = module or "functions made by exec"
     part = ".".join(module.split(".")[1:2]) or module
     seconds = instructions * _TURNS_PER_INSTRUCTION * _turn()
-    # many small kernels add up
+    # sum over kernels, because many small ones take long too
     _CLOCK.unsaid += seconds
     if _CLOCK.unsaid > _WORTH_A_WORD and not _CLOCK.quiet and sys.stderr is not None:
         again = "more of " if part in _CLOCK.announced else ""

@@ -1,4 +1,9 @@
-"""Digests of kernels: their code, all kernels they can reach, their constants, types."""
+"""Digests of kernels, from everything that determines their machine code.
+
+A digest covers the byte code of a kernel, of all kernels that it can call, their constants, and the
+types of arguments. `cache` names its entries by digests, so that an edited kernel is compiled again
+together with its callers.
+"""
 
 from __future__ import annotations
 
@@ -31,10 +36,10 @@ __all__ = [
 
 
 def digest_of(function: Callable[..., object]) -> str:
-    """Return a digest of a plain function, of all kernels it can reach and of their constants.
+    """Return a digest of a function, of all kernels that it can call, and of their constants.
 
-    Names of variables, comments, docstrings and line numbers do not count; those of arguments do,
-    because calls may use them, and so do the options of compilation.
+    Names of local variables, comments, docstrings and line numbers do not enter. Names of
+    arguments, which calls may use, and options of compilation do.
 
     Verified by: tests/unit/numerics/compiling/test_digest.py::test_what_counts
     """
@@ -43,16 +48,16 @@ def digest_of(function: Callable[..., object]) -> str:
     digest = hashlib.sha256()
     for plain in reached:
         body, callees = _body(plain)
-        # which callee belongs to which name: closures of equal name may differ
+        # record which function each name refers to: functions of the same name may differ
         digest.update(body + repr([place[callee] for callee in callees]).encode())
     return digest.hexdigest()
 
 
 def text_of_type(kind: Any) -> str:
-    """Return a type of Numba, or several, as text that determines the code.
+    """Return a type of Numba, or several, as text that determines the machine code.
 
-    Numba's own text of a named tuple omits its fields and module, and that of a function has its
-    memory address.
+    Numba's own text of a named tuple has neither its fields nor its module, and that of a function
+    has its memory address.
 
     Verified by: tests/unit/numerics/compiling/test_digest.py::test_types_are_distinguished
     """
@@ -73,12 +78,12 @@ def text_of_type(kind: Any) -> str:
 
 
 def size_of(function: Callable[..., object]) -> int:
-    """Return the number of instructions of a kernel with all that it can reach."""
+    """Return the number of Python instructions of a kernel and of all kernels that it can call."""
     return sum(len(plain.__code__.co_code) // 2 for plain in reached_by(function))
 
 
 def reached_by(function: Callable[..., object]) -> list[types.FunctionType]:
-    """Return the plain functions of a kernel and of all kernels it can reach, itself first."""
+    """Return the Python functions of a kernel, first, and of all kernels that it can call."""
     found: dict[types.FunctionType, None] = {}
     waiting = [plain_function(function)]
     while waiting:
@@ -90,9 +95,10 @@ def reached_by(function: Callable[..., object]) -> list[types.FunctionType]:
 
 
 def _body(plain: types.FunctionType) -> tuple[bytes, tuple[types.FunctionType, ...]]:
-    """Return a digest of one function and what it uses, and the kernels that it calls.
+    """Return a digest of one function and of its references, and the kernels that it calls.
 
-    References of a user's function may change between runs; ours do not.
+    Only digests of functions of this package are cached: the references of a user's function may
+    change between runs.
     """
     ours = str(plain.__module__).startswith("stiction.")
     return _cached_body(plain) if ours else _body_now(plain)
@@ -125,7 +131,7 @@ def plain_function(function: Any) -> types.FunctionType:
 
 
 def _inner_function(value: object) -> types.FunctionType | None:
-    """Return the Python function behind a kernel or an intrinsic of ours; None for others."""
+    """Return the Python function of a kernel, or of an intrinsic of this package; else None."""
     native = getattr(value, "native_name", None)
     if isinstance(native, str):
         # the intrinsic is compiled, not its plain body
@@ -163,8 +169,8 @@ def code_parts(function: types.FunctionType) -> Iterator[bytes]:
 def _outer_values(function: types.FunctionType) -> Iterator[tuple[str, object]]:
     """Yield the globals and closure values of a function, and the attributes of modules it names.
 
-    A name may match attributes of several modules, and all count: a surplus costs a compilation, an
-    omission would leave a stale entry.
+    A name may match attributes of several modules; all of them are yielded. One too many costs an
+    unnecessary compilation, but a missing one would leave a stale entry in the cache.
     """
     for cell_name, cell in zip(
         function.__code__.co_freevars, function.__closure__ or (), strict=True
@@ -180,7 +186,7 @@ def _outer_values(function: types.FunctionType) -> Iterator[tuple[str, object]]:
 def followed(
     name: str, value: object, names: tuple[str, ...], depth: int = 3
 ) -> Iterator[tuple[str, object]]:
-    """Yield a value; of a module, the attributes among `names`."""
+    """Yield a value with its name; for a module instead its attributes among `names`."""
     if not isinstance(value, types.ModuleType):
         yield name, value
     elif depth > 0 and value.__name__.partition(".")[0] not in LIBRARIES:
@@ -192,7 +198,7 @@ def followed(
 
 
 def codes(code: types.CodeType) -> Iterator[types.CodeType]:
-    """Yield a body and those of all functions in it."""
+    """Yield a code object and those of all functions that are defined in it."""
     yield code
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
@@ -200,15 +206,15 @@ def codes(code: types.CodeType) -> Iterator[types.CodeType]:
 
 
 def bytes_of(value: object) -> bytes:
-    """Return bytes that are the same for the same constant, in every process."""
+    """Return bytes that depend on the value of a constant only, in every process."""
     if isinstance(value, np.ndarray):
         fields = value.dtype.descr if value.dtype.names else value.dtype.str
         return str((fields, value.shape)).encode() + np.ascontiguousarray(value).tobytes()
     if isinstance(value, np.generic):
-        # frozen by Numba like numbers
+        # Numba freezes scalars of NumPy as it freezes numbers
         return f"{value.dtype.str} ".encode() + value.tobytes()
     if isinstance(value, np.dtype):
-        # the layout of what a kernel reads at an address
+        # the layout of structured data that a kernel reads
         return f"dtype {value.descr} {value.itemsize}".encode()
     if isinstance(value, slice):
         return b"slice" + bytes_of((value.start, value.stop, value.step))
@@ -228,5 +234,5 @@ def bytes_of(value: object) -> bytes:
         return f"{value.__module__}.{value.__qualname__}{fields}".encode()
     if isinstance(value, bool | int | float | complex | str | bytes | None):
         return f"{type(value).__name__} {value!r}".encode()
-    # library functions, ufuncs, types of Numba: their versions are in the key
+    # functions of libraries, ufuncs, types of Numba: versions of libraries are in the key
     return str(getattr(value, "__qualname__", type(value).__qualname__)).encode()

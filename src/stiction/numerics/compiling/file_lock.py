@@ -1,4 +1,4 @@
-"""File locks of the operating system (POSIX, Windows), for one process at a time."""
+"""Exclusive file locks of the operating system, POSIX or Windows."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ import sys
 
 __all__ = ["TAKEN", "kernel_lock"]
 
-# error numbers of a lock that another process holds
+# error numbers of a lock that another process has
 TAKEN = (errno.EWOULDBLOCK, errno.EACCES, errno.EAGAIN, errno.EDEADLK)
-# on Windows locked bytes cannot be read: lock one far behind the text
+# on Windows locked bytes cannot be read: lock a byte far after the end of the text
 _FAR = 1 << 30
 
 
 def kernel_lock(descriptor: int) -> None:
-    """Lock an open file for this process alone, until it is closed; or raise OSError at once.
+    """Lock an open file for this process until it is closed; raise OSError if that is impossible.
 
     Raises
     ------
-    OSError : of a number in `TAKEN` if another process holds it; of another one where files have
-        no locks.
+    OSError : with a number in `TAKEN` if another process has the lock, with another number if the
+        file system has no locks.
 
     Verified by: tests/unit/numerics/compiling/test_file_lock.py::test_both_systems_lock_files
     """

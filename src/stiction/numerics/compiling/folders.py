@@ -1,4 +1,9 @@
-"""Folders of the kernel cache, and their safety: code is read from trusted folders only."""
+"""Folders of the cache of compiled kernels: where they are, and whether they can be trusted.
+
+Loading a kernel executes its machine code. So kernels are read only from folders to which nobody
+but the user or root can write. Also here: records of the systems whose kernels are compiled, locks
+of folders, and messages that are shown once.
+"""
 
 from __future__ import annotations
 
@@ -38,17 +43,17 @@ __all__ = [
 _FOLDER = "STICTION_CACHE_DIR"
 # message if a kernel cannot be written
 CANNOT_CACHE = "compiled kernels cannot be cached; runs continue"
-# packaged kernels, a folder for each kind of processor
+# kernels that a wheel contains, in a folder for each kind of processor
 _PACKAGE = Path(__file__).parents[2]
 PACKAGED = _PACKAGE / "_kernels"
 _LIST = "kernels.txt"
 
 
 def is_safe(folder: Path) -> bool:
-    """Return whether nobody but the user or root can have put code into `folder`.
+    """Return whether only the user or root can have written to `folder`.
 
-    It must belong to one of them and not be writable by others, nor by its group unless that is the
-    user's own.
+    The folder must belong to the user or to root, and must not be writable by others, nor by its
+    group unless that group is the user's own.
 
     Verified by: tests/unit/numerics/compiling/test_cache.py::test_code_is_read_from_safe_folders
     """
@@ -65,7 +70,7 @@ def is_safe(folder: Path) -> bool:
 
 @functools.cache
 def _private_groups() -> tuple[int, ...]:
-    """Return the group that has the user's own name and no other member, where there is one."""
+    """Return the group with the user's name and no other member, if there is one."""
     import grp
     import pwd
 
@@ -117,10 +122,10 @@ def _places(source: str) -> list[Path]:
 
 @functools.cache
 def _fault(folder: Path) -> str:
-    """Return why a folder cannot be a cache folder, or nothing; it is created if missing."""
+    """Create a folder if it is missing; return why it cannot be a cache folder, or ""."""
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
-        # for the user alone, whatever else the umask allows; `__pycache__` is the installation's
+        # only the user may read and write; `__pycache__` belongs to the installation
         folder.mkdir(mode=0o755 if folder.name == "__pycache__" else 0o700, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):
             pass
@@ -130,14 +135,14 @@ def _fault(folder: Path) -> str:
 
 
 def systems() -> dict[str, Path]:
-    """Return the subpackages with kernels, each with the list of its outer kernels."""
+    """Return the subpackages with kernels, and for each the file that lists its outer kernels."""
     return {path.parent.name: path for path in sorted(_PACKAGE.glob(f"*/{_LIST}"))}
 
 
 def is_ready(what: str) -> bool:
     """Return whether the kernels of a system or method are recorded as compiled here.
 
-    It is a hint: after edits, or on another processor, they are compiled again.
+    The record may be out of date: after edits, or on another processor, they are compiled again.
     """
     name = _ready_name(what)
     own = folders_to_read(str(_PACKAGE / "__init__.py"))
@@ -154,7 +159,7 @@ def mark_ready(what: str) -> None:
     try:
         name.write_text(what, encoding="utf-8")
     except OSError:
-        # a full disk leaves an empty file, which would count as a record
+        # on a full disk an empty file remains, which would count as a record
         with contextlib.suppress(OSError):
             name.unlink()
 
@@ -185,10 +190,10 @@ def report_once(text: str, about: str = "") -> None:
 
 @contextlib.contextmanager
 def alone(path: Path, patience: float = 600.0) -> Iterator[None]:
-    """Lock `path` in a with statement; wait while another process holds the lock.
+    """Lock `path` in a with statement; wait while another process has the lock.
 
-    The lock ends with its process. Without file locks, or after `patience` [s], the block runs
-    unlocked: work may then be done twice.
+    The lock ends with its process. If the system has no file locks, or after the time `patience`
+    [s], the block runs without a lock, so that two processes may do the same work.
     """
     file = None
     with contextlib.suppress(OSError):

@@ -1,13 +1,14 @@
 """Compilation of kernels: each is lowered once, and optimised once together with its callees.
 
-Numba optimises and emits every function with all its callees, so that a kernel at depth d of the
-call graph is optimised d times. Here an inner kernel, called by kernels, is lowered to LLVM IR
-only; an outer kernel, called by Python, links the inner kernels it reaches, each once, and is
-optimised as a whole. No option permits a reordering of arithmetic: results are the same to the last
-bit.
+Numba optimises each function with all its callees and emits machine code for it, so that a kernel
+at depth d of the call graph is optimised d times. Here three kinds of code libraries avoid this. An
+inner kernel, which kernels call, is only lowered to the intermediate representation of LLVM (IR).
+An outer kernel, which Python calls, links the inner kernels that it can call, each once, and is
+optimised as a whole. A separate kernel has its own machine code, to which its callers jump. No
+option permits a reordering of arithmetic, so that results are the same to the last bit.
 
-Symbols are named by digests, so that inner kernels in the cache of one process can be linked by
-another. This module is imported only when a kernel is compiled or loaded.
+Symbols are named by digests, so that a process can link inner kernels from the cache of another
+one. `jit` imports this module only when a kernel is compiled or loaded.
 """
 
 from __future__ import annotations
@@ -47,14 +48,14 @@ __all__ = [
 ]
 
 
-# marks a library as valid in this process only
+# symbol in a module that makes Numba treat the library as valid in this process only
 _NOT_CACHEABLE = '@"numba.dynamic.globals.apart" = weak_odr constant i8 0'
-# all C functions of this process, with their types
+# all C functions that this process has compiled, with their types
 C_FUNCTIONS: list[tuple[Any, Any]] = []
 
 
 class _Silent:
-    """A code generator without the operations on machine code."""
+    """A code generator without its operations on machine code, for inner kernels."""
 
     def __init__(self, real: Any) -> None:
         self._real = real
@@ -67,7 +68,7 @@ class _Silent:
 
 
 class InnerLibrary(codegen.JITCodeLibrary):
-    """The LLVM IR of one inner kernel, not optimised.
+    """The unoptimised LLVM IR of one inner kernel.
 
     Attributes
     ----------
@@ -108,14 +109,17 @@ class InnerLibrary(codegen.JITCodeLibrary):
         return 0
 
     def own(self) -> Any:
-        """Return the code of this kernel alone, for repeated linking."""
+        """Return the IR of this kernel without its callees, for repeated linking."""
         self._ensure_finalized()
         if self._own is None:
             self._own = _shared(self._final_module.clone())
         return self._own
 
     def reached(self) -> list[InnerLibrary | SeparateLibrary]:
-        """Return this library and all callees, each once; without the callees of separate ones."""
+        """Return this library and all its direct and indirect callees, each once.
+
+        Callees of separate kernels are not included.
+        """
         reached: dict[InnerLibrary | SeparateLibrary, None] = {}
         waiting: list[InnerLibrary | SeparateLibrary] = [self]
         while waiting:
@@ -127,7 +131,7 @@ class InnerLibrary(codegen.JITCodeLibrary):
         return list(reached)
 
     def _get_module_for_linking(self) -> Any:
-        """Return the code with all callees, for libraries of Numba."""
+        """Return the IR with that of all callees, for libraries of Numba."""
         if self._shared_module is None:
             module = self._final_module.clone()
             for library in self.reached()[1:]:
@@ -141,7 +145,7 @@ class InnerLibrary(codegen.JITCodeLibrary):
     # ---- on disk
 
     def serialize_using_object_code(self) -> Any:
-        """Return the code of this kernel alone, and the origins of its callees."""
+        """Return the IR of this kernel without its callees, and the origins of the callees."""
         return "inner", self.own().as_bitcode(), tuple(one.origin for one in self.callees)
 
     @classmethod
@@ -182,7 +186,7 @@ class OuterLibrary(codegen.JITCodeLibrary):
         self._own_names: list[str] = []
 
     def finalize(self) -> None:
-        """Link every library once, optimise the module, emit machine code."""
+        """Link each library once, optimise the module, emit machine code."""
         self._raise_if_finalized()
         modules: dict[Any, Callable[[], Any]] = {}
         separate: dict[SeparateLibrary, None] = {}
@@ -224,7 +228,7 @@ class OuterLibrary(codegen.JITCodeLibrary):
         target = cpu_target.target_context
         rtsys.initialize(target)
         if any(llvm.address_of_symbol(name) is None for name in foreign):
-            # Numba's own helpers (random numbers, linear algebra, ...) are slow to load: on demand
+            # load Numba's helpers (random numbers, linear algebra) only if needed: it takes long
             target.refresh()
         self = cls(generator, "outer")
         self.callees = callees
@@ -240,7 +244,7 @@ class SeparateLibrary(OuterLibrary):
 
     Attributes
     ----------
-    origin : as that of an inner kernel
+    origin : module, name and types of arguments, as for an inner kernel
     """
 
     def __init__(self, generator: Any, name: str) -> None:
@@ -248,7 +252,7 @@ class SeparateLibrary(OuterLibrary):
         self.origin: tuple[str, str, Any] | None = None
 
     def finalize(self) -> None:
-        """Emit machine code, and publish its symbols."""
+        """Emit machine code, and register its symbols, by which callers jump to it."""
         super().finalize()
         self._publish()
 
@@ -283,7 +287,7 @@ def _made_here(function: Any) -> bool:
 
 
 def _shared(module: Any) -> Any:
-    """Allow definitions in many modules, removed where they are not called."""
+    """Set the linkage that allows a definition in several modules, and removes it if unused."""
     for function in module.functions:
         if not function.is_declaration and function.linkage == llvm.Linkage.external:
             function.linkage = "linkonce_odr"
@@ -306,9 +310,9 @@ def _no_collection() -> Iterator[None]:
 
 
 def _symbol(name: str, given: Any, *, abi_tags: Any = (), uid: Any = None) -> str:
-    """Return the symbol of a function, the same in every process.
+    """Return the symbol of a function, which is the same in every process.
 
-    Numba numbers types of structured arrays by their order in a process.
+    Numba's own symbols contain numbers of structured types, in the order of their use in a process.
     """
     types = hashlib.sha256(text_of_type(given).encode()).hexdigest()[:16]
     symbol: str = default_mangler(f"{name}_{types}", (), abi_tags=abi_tags, uid=uid)
@@ -316,7 +320,7 @@ def _symbol(name: str, given: Any, *, abi_tags: Any = (), uid: Any = None) -> st
 
 
 class _Pipeline(compiler.Compiler):
-    """Numba's own passes, with names that are the same in every process."""
+    """The compiler passes of Numba, with names of functions that are the same in every process."""
 
     library_class: Any = None
 
@@ -379,7 +383,7 @@ def outer(kernel: Any) -> Any:
 
 @functools.cache
 def _dispatcher(kernel: Any, library: Any) -> Any:
-    """Return the dispatcher: without fast-math, with division as in C."""
+    """Return the dispatcher of a kernel, without fast-math and with division as in C."""
     # reference counting is an option of each kernel, independent of its caller
     options = {"error_model": "numpy", "no_cfunc_wrapper": True, **kernel.options}
     if library is InnerLibrary:
@@ -402,7 +406,7 @@ def _compile_in_turn(dispatcher: Any, given: Any) -> Any:
 
 
 def _call_template(dispatcher: Any, arguments: Any, keywords: Any) -> Any:
-    """Return the call template: one compilation for all integers, literals included."""
+    """Return the call template for general types: literal integers need no own compilation."""
     template = type(dispatcher).get_call_template
     general = tuple(kinds.unliteral(kind) for kind in arguments)
     try:
@@ -413,7 +417,7 @@ def _call_template(dispatcher: Any, arguments: Any, keywords: Any) -> Any:
 
 
 def c_function(function: Callable[..., object], kind: Any) -> Any:
-    """Return `function` as a C function of a kind: types of arguments, type of result."""
+    """Return `function` as a C function; `kind` has the types of its arguments and its result."""
     options = {"error_model": "numpy"}
     if str(function.__module__).startswith("stiction."):
         C_FUNCTIONS.append((function, kind))

@@ -1,9 +1,10 @@
 """Lists of kernels with the types of their arguments, as text, for ahead-of-time compilation.
 
-A line is "module:name types", types separated by blanks: ``i8``, ``f8``, ``b1``; an array is its
-entries, a colon, its dimensions and layout (``f8:2C``), a structured one, here with a vector in it,
-``time=f8,place=f8x3:1C``; a named tuple is "module:Class(types)", a bare one "(types)". A line with
-``->`` is a C function, with the type of its result behind it.
+A line is "module:name types" with types separated by blanks. Scalars are ``i8``, ``f8``, ``b1``. An
+array has the type of its entries, a colon, its dimension and its layout: ``f8:2C``. A structured
+array has its fields in place of the type: ``time=f8,place=f8x3:1C`` with a vector of three. A named
+tuple is "module:Class(types)", another tuple "(types)". A line with ``->`` is a C function; the
+type of its result follows the arrow. `ahead_of_time` compiles such lines.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ _TOKEN = re.compile(r"[\w.]+:\w+\(|[\w.=,]+(?::\d\w?!?)?|\*|[() ]")
 
 
 def lines() -> list[str]:
-    """Return a line for every kernel and C function that Python has called in this process."""
+    """Return a line for each kernel and C function that was called from Python in this process."""
     made = set()
     for one in jit.KERNELS:
         name = _name_of(one) if "compiled" in vars(one) else None
@@ -73,7 +74,7 @@ def compile_line(line: str) -> None:
 
 
 def size_of_line(line: str) -> int:
-    """Return the number of Python instructions of a line."""
+    """Return the number of Python instructions of the kernel of a line and its callees."""
     return size_of(_resolve(line.partition(" ")[0]))
 
 
@@ -82,16 +83,16 @@ def _name(function: Any) -> str:
 
 
 def _name_of(kernel: Any) -> str | None:
-    """Return the name of a kernel, or "module:factory(1,2)" of one that a function makes.
+    """Return the name of a kernel, or "module:factory(1,2)" for one that a function returns.
 
-    The factory takes integers that its kernel uses; None for other factories.
+    The parameters of that function must be integers that the kernel uses; else the result is None.
     """
     plain = kernel.py_func
     factory, inside, _ = plain.__qualname__.partition(".<locals>.")
     if not inside:
         return _name(plain)
     made_by = vars(importlib.import_module(plain.__module__)).get(factory)
-    # a function without parameters is no factory
+    # a function without parameters does not return one kernel for each argument
     if made_by is None or not inspect.signature(made_by).parameters:
         return None
     cells = zip(plain.__code__.co_freevars, plain.__closure__ or (), strict=True)
@@ -117,7 +118,7 @@ def type_text(kind: Any) -> str:
 
     Raises
     ------
-    ValueError : for a type that no kernel of ours should be called with
+    ValueError : for a type that has no text
     """
     if kind in _NAMES:
         return _NAMES[kind]

@@ -1,4 +1,8 @@
-"""Intrinsics of compiled code: calls of C functions by address. Imported on compilation."""
+"""Intrinsics of compiled code: calls of C functions by their address.
+
+Each function generates the LLVM code of one call. `callback` has their bodies for plain Python;
+this module is imported only when a kernel is compiled.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +33,7 @@ def _called(context: Any, builder: Any, arguments: Sequence[Any], result: Any, k
 
 @intrinsic
 def number_of_number(typingctx: Any, address: Any, argument: Any) -> Any:
-    """Return function(argument)."""
+    """Return f(argument) for the float -> float function f at `address`."""
 
     def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         return _called(context, builder, args, _DOUBLE, [_DOUBLE])
@@ -39,7 +43,7 @@ def number_of_number(typingctx: Any, address: Any, argument: Any) -> Any:
 
 @intrinsic
 def call_arrays(typingctx: Any, address: Any, x: Any, s: Any, p: Any, out: Any) -> Any:
-    """Call function(x, s, p, out); all four are addresses."""
+    """Call f(x, s, p, out) for the function f at `address`; the arguments are addresses."""
 
     def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         return _called(context, builder, args, _VOID, [_POINTER] * 4)
@@ -49,7 +53,7 @@ def call_arrays(typingctx: Any, address: Any, x: Any, s: Any, p: Any, out: Any) 
 
 @intrinsic
 def value(typingctx: Any, address: Any, v: Any, z: Any, p: Any) -> Any:
-    """Return function(v, z, p); z and p are addresses."""
+    """Return f(v, z, p) for the function f at `address`; z and p are addresses."""
 
     def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         return _called(context, builder, args, _DOUBLE, [_DOUBLE, _POINTER, _POINTER])
@@ -59,7 +63,7 @@ def value(typingctx: Any, address: Any, v: Any, z: Any, p: Any) -> Any:
 
 @intrinsic
 def fill(typingctx: Any, address: Any, v: Any, z: Any, p: Any, out: Any) -> Any:
-    """Call function(v, z, p, out); z, p and out are addresses."""
+    """Call f(v, z, p, out) for the function f at `address`; z, p and out are addresses."""
 
     def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         return _called(context, builder, args, _VOID, [_DOUBLE, _POINTER, _POINTER, _POINTER])
@@ -71,7 +75,7 @@ def fill(typingctx: Any, address: Any, v: Any, z: Any, p: Any, out: Any) -> Any:
 def term(
     typingctx: Any, address: Any, k: Any, v: Any, factor: Any, w: Any, step: Any, e: Any, p: Any
 ) -> Any:
-    """Return function(k, v, factor, w, step, e, p); w, e and p are addresses."""
+    """Return f(k, v, factor, w, step, e, p), f at `address`; w, e and p are addresses."""
 
     def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         kinds = [_WHOLE, _DOUBLE, _DOUBLE, _POINTER, _WHOLE, _POINTER, _POINTER]
@@ -82,7 +86,7 @@ def term(
 
 @intrinsic
 def pointer_to(typingctx: Any, dtype: Any, place: Any) -> Any:
-    """Return a pointer to numbers as one to an element of `dtype`."""
+    """Return a pointer to numbers as a pointer to an element of `dtype`."""
     kind = types.CPointer(dtype.dtype)
 
     def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:

@@ -1,9 +1,10 @@
-"""Compiles a user's functions together with the plain functions they call.
+"""Compilation of a user's functions together with the plain Python functions that they call.
 
-Numba does not compile plain Python functions that a function refers to. This module copies a
-function with its globals and closure cells, and recursively replaces plain functions by compiled
-ones; modules with such functions are copied, and lists become tuples. As always in Numba, globals
-are frozen at compilation. `culprit` gives the reason if a function cannot be compiled.
+Numba compiles a function only if all functions that it calls are compiled too. `compiled_user`
+copies a function with its globals and closure, and recursively replaces the plain functions in them
+by compiled ones; modules with such functions are copied, and lists become tuples. As always in
+Numba, globals are frozen at compilation. `culprit` returns the reason if a function cannot be
+compiled. `callback` calls this module.
 """
 
 from __future__ import annotations
@@ -32,13 +33,13 @@ _CONSTANTS = (bool, int, float, complex, str, bytes, types.NoneType)
 
 @functools.cache
 def _loaded(code: types.CodeType) -> tuple[str, ...]:
-    """Return the names of the globals that a body loads; attributes so named do not count."""
+    """Return the names of the globals that a code object loads, without names of attributes."""
     steps = dis.get_instructions(code)
     return tuple(sorted({s.argval for s in steps if s.opname in ("LOAD_GLOBAL", "LOAD_NAME")}))
 
 
 def outer_values(function: types.FunctionType) -> Iterator[tuple[str, object]]:
-    """Yield the globals and closure values of a function, and named attributes of modules."""
+    """Yield the globals and closure values of a function, and attributes of modules it names."""
     cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
     for name, cell in cells:
         with contextlib.suppress(ValueError):  # an empty cell
@@ -50,24 +51,30 @@ def outer_values(function: types.FunctionType) -> Iterator[tuple[str, object]]:
 
 
 def may_raise(function: Callable[..., object]) -> bool:
-    """Return whether it must run in Python: compiled code would lose its exceptions."""
+    """Return whether a function must run in Python, because it raises or handles exceptions.
+
+    Compiled code would lose its exceptions.
+    """
     return _raising(function) is not None
 
 
 def _raising(function: Callable[..., object]) -> Any:
-    """Return the first reached function that raises or has no Python code; else None."""
+    """Return the first function, among it and its callees, that raises or has no Python code.
+
+    None if there is no such function.
+    """
     for plain in _reached(function):
         if not isinstance(plain, types.FunctionType):
             return plain
         ops = (op for code in codes(plain.__code__) for op in dis.get_instructions(code))
-        # a handler of exceptions depends on those of Python
+        # RAISE_VARARGS raises an exception, CHECK_EXC_MATCH handles one
         if any(op.opname in ("RAISE_VARARGS", "CHECK_EXC_MATCH") for op in ops):
             return plain
     return None
 
 
 def _reached(function: Callable[..., object]) -> Iterator[Any]:
-    """Yield a function and all plain ones that it can reach, each once."""
+    """Yield a function and all plain Python functions that it can call, each once."""
     waiting, seen = [getattr(function, "py_func", function)], set()
     while waiting:
         plain = waiting.pop()
@@ -81,7 +88,7 @@ def _reached(function: Callable[..., object]) -> Iterator[Any]:
 
 
 def _is_users(value: object) -> bool:
-    """Return whether it is a plain function, of no library of Numba."""
+    """Return whether it is a Python function that no library in `LIBRARIES` defines."""
     if not isinstance(value, types.FunctionType):
         return False
     return (value.__module__ or "").partition(".")[0] not in LIBRARIES
@@ -95,11 +102,11 @@ def _name(value: object) -> str:
 
 
 def compiled_user(function: Callable[..., object], made: dict[int, Any] | None = None) -> Any:
-    """Return a dispatcher for `function`, with all plain functions it reaches compiled.
+    """Return a dispatcher of Numba for `function`, in which all functions it calls are compiled.
 
     Parameters
     ----------
-    made : dispatchers by the id of their functions, shared between functions
+    made : dispatchers by the id of their functions, for functions with common callees
 
     Verified by: tests/unit/numerics/compiling/test_user_functions.py::test_helpers_are_compiled_too
     """
@@ -115,7 +122,7 @@ def compiled_user(function: Callable[..., object], made: dict[int, Any] | None =
     name = function.__name__ if function.__name__.isidentifier() else "function"
     copy = types.FunctionType(function.__code__, scope, name, function.__defaults__, cells or None)
     copy.__kwdefaults__, copy.__module__ = function.__kwdefaults__, function.__module__
-    # registered before its references are copied: it may be recursive
+    # registered before its references are copied, because it may be recursive
     made[id(function)] = numba.njit(error_model="numpy")(copy)
     given = function.__globals__
     names = {name for code in codes(function.__code__) for name in code.co_names}
@@ -132,10 +139,10 @@ def compiled_user(function: Callable[..., object], made: dict[int, Any] | None =
 
 
 def returning_tuples(function: Callable[..., object]) -> Callable[..., object]:
-    """Return `function` with returned list displays as tuples.
+    """Return `function` such that ``return [a, b]`` returns the tuple (a, b).
 
-    In compiled code a tuple is in registers and a list is allocated, which takes longer than a
-    field of a few states.
+    In compiled code a tuple is in registers. A list is allocated, which takes longer than a field
+    of a few states.
 
     Verified by: tests/unit/numerics/compiling/test_user_functions.py::test_a_list_that_is_returned
     """
@@ -185,9 +192,10 @@ def _replaced(value: Any, names: set[str], made: dict[int, Any], depth: int = 3)
 
 
 def fingerprint(function: Callable[..., object]) -> tuple[object, ...] | None:
-    """Return the code and all references of a function, for comparison; None if unknown.
+    """Return the code and all references of a function, for comparisons.
 
-    Two functions with the same fingerprint compile to the same code.
+    Two functions with the same fingerprint compile to the same code. It is None if a reference
+    cannot be compared.
 
     Verified by: tests/unit/numerics/compiling/test_user_functions.py::test_fingerprints
     """
@@ -223,7 +231,7 @@ def _is_plain_data(value: object) -> bool:
 
 
 def _is_of_library(value: object) -> bool:
-    """Return whether Numba may support it: part of NumPy or the language, or a named tuple."""
+    """Return whether Numba may support a value: of NumPy or the language, or a named tuple."""
     if isinstance(value, type) and issubclass(value, tuple):
         return True
     module = getattr(value, "__module__", None) or ""
@@ -235,11 +243,11 @@ def _is_of_library(value: object) -> bool:
 
 
 def culprit(parts: Sequence[Callable[..., object]], error: BaseException | None = None) -> str:
-    """Return in a few words why one of `parts` cannot be compiled.
+    """Return in a few words why one of the functions `parts` cannot be compiled.
 
     Parameters
     ----------
-    error : of Numba, where the reason is not visible in the code
+    error : error of Numba, used if the code does not show the reason
 
     Verified by: tests/unit/numerics/compiling/test_user_functions.py::test_culprits_have_names
     """

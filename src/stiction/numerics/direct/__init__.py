@@ -1,1 +1,1 @@
-"""Factors of sparse matrices by SuperLU and by PARDISO; chosen in `linear_solvers`."""
+"""Factors of sparse and of band matrices; `linear_solvers` describes the solvers to users."""

@@ -1,8 +1,9 @@
-"""Systems of linear equations with a band matrix, by elimination with partial pivoting.
+"""Linear systems with a band matrix, by LU factorisation with partial pivoting: kernels.
 
-Column j of the matrix is row j of an array, which holds the entry of row i at i - j + 2 reach, for
-|i - j| <= reach. The first `reach` entries are filled in by exchanges of rows. A full matrix is a
-band too.
+`reach` is the number of diagonals on each side of the main one. Column j of the matrix is stored as
+row j of an array, with the entry of row i at i - j + 2 reach for |i - j| <= reach. The first
+`reach` entries of a stored column are for fill-in by exchanges of rows. A full matrix is a band
+matrix too.
 
 Source: Golub, Van Loan, Matrix Computations, section 4.3; the layout of LAPACK's dgbtrf.
 """
@@ -18,7 +19,7 @@ __all__ = ["factorise", "solve_factorised"]
 
 
 def _by_lapack(m: Matrix, n: int, reach: int, pivots: Integers) -> bool:
-    """Factorise by LAPACK, for runs without a compiler."""
+    """Factorise by LAPACK, for kernels in plain Python."""
     from scipy.linalg.lapack import dgbtrf
 
     columns = np.asarray(m)[:n, : 3 * reach + 1]
@@ -29,17 +30,17 @@ def _by_lapack(m: Matrix, n: int, reach: int, pivots: Integers) -> bool:
 
 @kernel(plain=_by_lapack)
 def factorise(m: Matrix, n: int, reach: int, pivots: Integers) -> bool:
-    """Factorise m in place; return whether it is regular.
+    """Replace m by its LU factors; return whether it is regular.
 
     Parameters
     ----------
-    m : columns of the band; may be larger than n
-    n, reach : unknowns, and diagonals on each side of the main one
-    pivots : (n,) filled in for `solve_factorised`
+    m : (>= n, 3 reach + 1) columns of the band
+    n, reach : number of unknowns, and of diagonals on each side of the main one
+    pivots : (n,) filled with the exchanges of rows, for `solve_factorised`
 
     Verified by: tests/unit/numerics/test_banded.py::test_bands_are_solved_as_full_matrices_are
     """
-    # last column of the row of U: it grows with exchanges
+    # `edge` is the last column in which the row of U has an entry; exchanges of rows move it
     edge, main = 0, 2 * reach
     for c in range(n):
         last = min(c + reach, n - 1) - c + main
@@ -68,7 +69,7 @@ def factorise(m: Matrix, n: int, reach: int, pivots: Integers) -> bool:
 
 
 def _solve_by_lapack(m: Matrix, n: int, reach: int, pivots: Integers, b: Vector) -> None:
-    """Solve by LAPACK, for runs without a compiler."""
+    """Solve by LAPACK, for kernels in plain Python."""
     from scipy.linalg.lapack import dgbtrs
 
     columns, right = np.asarray(m)[:n, : 3 * reach + 1], np.asarray(b)
@@ -77,7 +78,7 @@ def _solve_by_lapack(m: Matrix, n: int, reach: int, pivots: Integers, b: Vector)
 
 @kernel(plain=_solve_by_lapack)
 def solve_factorised(m: Matrix, n: int, reach: int, pivots: Integers, b: Vector) -> None:
-    """Replace b by the solution for a matrix that `factorise` has factorised."""
+    """Replace b by the solution of A x = b, where m and pivots have the factors of `factorise`."""
     main = 2 * reach
     # forward substitution with the exchanges of rows
     for c in range(n):

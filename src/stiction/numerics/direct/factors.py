@@ -1,4 +1,9 @@
-"""Base classes of direct solvers: sparsity pattern, workspace of a run, factors of a matrix."""
+"""Base classes of solvers of sparse linear systems: pattern, workspace of a run, factors.
+
+`Workspace.factorise` checks a matrix and returns its `Factors`; `Factors.solve` refines a solution
+and raises an error if the matrix is singular to working precision. Subclasses in `direct` and
+`iterative` implement the factorisation and the solution by the factors.
+"""
 
 from __future__ import annotations
 
@@ -31,10 +36,10 @@ Ints = npt.NDArray[np.integer[Any]]
 REFINE_ABOVE, MOST_REFINEMENTS = 1e-10, 2
 # largest admissible residual over |A| |x| + |b|
 BACKWARD_ERROR = 1e-8
-# |A| |x| / |b| above which the matrix is singular to working precision: with regular pivots, and
-# with pivots that the solver replaced by 1e-13 of the largest entry
+# |A| |x| / |b| above which the matrix counts as singular to working precision: the first number for
+# regular pivots, the second if the solver replaced a pivot by 1e-13 of the largest entry
 GROWTH, GROWTH_OF_REPLACED = 1e14, 1e11
-# relative difference of mirrored entries of a symmetric matrix
+# largest relative difference of A_ij and A_ji of a symmetric matrix
 MIRRORED = 1e-9
 
 
@@ -47,9 +52,9 @@ class Layout(NamedTuple):
 
     Parameters
     ----------
-    places : (n, d) position of each unknown [m]
-    components : (n,) its component of the displacement
-    layer : (n,) whether it belongs to a node in contact
+    places : (n, d) position of the node of each unknown [m]
+    components : (n,) component of the displacement that the unknown is, from 0
+    layer : (n,) whether the node is in contact
     """
 
     places: Floats
@@ -76,8 +81,11 @@ class Layout(NamedTuple):
 class Pattern:
     """Sparsity pattern of a matrix, valid while its index arrays are the same objects.
 
-    `indptr` and `indices` have 32 bits and sorted rows; `gather` permutes values into that order,
-    None if they are in it.
+    Attributes
+    ----------
+    indptr, indices : CSR arrays of 32-bit integers with sorted rows
+    rows : row of each entry
+    gather : permutation of the given values into this order; None if they are in it
     """
 
     def __init__(self, matrix: csr_matrix) -> None:
@@ -102,8 +110,8 @@ class Pattern:
     def is_of(self, matrix: csr_matrix) -> bool:
         """Return whether this is the pattern of `matrix`: the same arrays, not equal ones.
 
-        SciPy wraps given arrays, so their memory is compared. The references here keep it from
-        reuse.
+        SciPy wraps given arrays, so that the addresses of their memory are compared. The references
+        in this object prevent a reuse of that memory.
         """
         return all(
             old is new or (_memory(old) == _memory(new))
@@ -140,7 +148,7 @@ class Pattern:
 
     @cached_property
     def transposition(self) -> Ints | None:
-        """Return the index of each mirrored entry; None for an unsymmetric pattern."""
+        """Return for each entry (i, j) the index of entry (j, i); None if the pattern has none."""
         where = np.lexsort((self.rows, self.indices)).astype(np.int32)
         mirrored = np.array_equal(self.rows[where], self.indices)
         return where if mirrored and np.array_equal(self.indices[where], self.rows) else None
@@ -151,7 +159,7 @@ def _memory(array: Ints) -> tuple[object, ...]:
 
 
 def _bad_matrix(got: str, needs: str) -> str:
-    why = "a linear system has as many equations as unknowns, each coefficient given once"
+    why = "a linear system has as many equations as unknowns, and each coefficient is stored once"
     hint = "give a square scipy.sparse.csr_matrix of float64"
     return explain("Workspace.factorise", got, needs, why, hint)
 
@@ -176,7 +184,7 @@ def _check_matrix(matrix: object) -> None:
 
 
 def singular(where: str, got: str) -> LinearSolveError:
-    """Return the error for a matrix without an inverse."""
+    """Return the error for a singular matrix."""
     why = "some combination of the unknowns has no stiffness, or two equations are the same"
     hint = (
         "constrain rigid motions, give every unknown an equation, or at a limit point solve the "
@@ -210,12 +218,12 @@ class Workspace(abc.ABC):
 
         Parameters
         ----------
-        matrix : square, float64, each entry stored once; `data` may be changed in place, `indptr`
-            and `indices` may not
+        matrix : square matrix of float64 in CSR format, each entry stored once. Its `data` may be
+            changed in place afterwards, its `indptr` and `indices` may not
 
         Raises
         ------
-        ModelError : if it is no such matrix.
+        ModelError : if the argument is not such a matrix.
         LinearSolveError : if it holds NaN or is singular.
 
         Notes
@@ -228,9 +236,9 @@ class Workspace(abc.ABC):
         return made
 
     def inertia(self, matrix: csr_matrix) -> tuple[int, int] | None:
-        """Return how many eigenvalues of a symmetric matrix are positive and negative.
+        """Return the numbers of positive and of negative eigenvalues of a symmetric matrix.
 
-        It takes a separate factorisation. None if that is too inaccurate.
+        They need a separate factorisation. None if it is too inaccurate.
 
         Raises
         ------
@@ -248,11 +256,11 @@ class Workspace(abc.ABC):
         return self._inertia(pattern, data)
 
     def sign(self, matrix: csr_matrix) -> int:
-        """Return the sign of the determinant of a matrix, possibly without all factors.
+        """Return the sign of the determinant of a matrix, possibly without storing all factors.
 
         Raises
         ------
-        ModelError : if it is no matrix that `factorise` takes.
+        ModelError : if the argument is not a matrix as for `factorise`.
         LinearSolveError : if it holds NaN or is singular.
         """
         return self.factorise(matrix).sign
@@ -364,7 +372,7 @@ class Factors(abc.ABC):
         return right
 
     def _bad_right(self, got: str) -> str:
-        why = "there is one number per equation and right-hand side"
+        why = "a right-hand side has one number for each equation"
         needs = f"shape ({self.n},) or ({self.n}, k)"
         return explain("Factors.solve", got, needs, why, "write several ones as columns")
 
@@ -392,7 +400,7 @@ class Factors(abc.ABC):
             self._check_growth(x, right)
 
     def _check_growth(self, x: Floats, right: Floats) -> None:
-        # again with equations scaled to equal size: their units are arbitrary
+        # compute the growth for equations scaled to equal size, because their units are arbitrary
         sizes = abs(self._matrix).max(axis=1).toarray().reshape(-1, *[1] * (x.ndim - 1))
         with np.errstate(divide="ignore", invalid="ignore"):
             growth = np.abs(x).max(axis=0) / np.abs(right / sizes).max(axis=0)
@@ -430,8 +438,9 @@ class Factors(abc.ABC):
     def signs_are_reliable(self) -> bool:
         """Return whether the factors are accurate enough for the signs of all eigenvalues.
 
-        The solution for a random right-hand side is dominated by the eigenvector of the
-        smallest eigenvalue, so its residual compares the error of the factors with that eigenvalue.
+        The eigenvector of the smallest eigenvalue dominates the solution for a random right-hand
+        side. The residual of this solution thus compares the error of the factors with that
+        eigenvalue.
         """
         b, _, residual = self._probe()
         return bool(np.abs(residual).max() < 1e-3 * np.abs(b).max())
@@ -451,7 +460,7 @@ def _largest(columns: Floats) -> Any:
 
 
 def check_symmetric(pattern: Pattern, data: Floats) -> None:
-    """Raise ModelError unless the matrix is symmetric to nine digits of its largest entry."""
+    """Raise ModelError if A_ij and A_ji differ by more than 1e-9 of the largest entry."""
     where, size = pattern.transposition, float(np.abs(data).max(initial=0.0))
     if where is not None:
         difference = float(np.abs(data - data[where]).max(initial=0.0))
@@ -460,7 +469,7 @@ def check_symmetric(pattern: Pattern, data: Floats) -> None:
         difference = float(abs(matrix - matrix.T).max())
     if difference <= MIRRORED * size:
         return
-    got = f"mirrored entries that differ by {difference / size:.0e} of the largest"
-    why = "the signs of eigenvalues follow from pivots for symmetric matrices alone"
-    hint = "ask the factors for the sign of the determinant instead"
+    got = f"entries A_ij and A_ji that differ by {difference / size:.0e} of the largest entry"
+    why = "the signs of eigenvalues follow from pivots for symmetric matrices only"
+    hint = "use the sign of the determinant of the factors instead"
     raise ModelError("Workspace.inertia", got, "a symmetric matrix", why, hint)

@@ -1,7 +1,11 @@
-"""PARDISO of MKL, called through pypardiso; the symbolic analysis is reused between matrices.
+"""LU and LDL^T factors by PARDISO of Intel's MKL, called through the package pypardiso.
 
-`PyPardisoSolver.factorize` analyses the pattern for every matrix, and `solve` compares the whole
-matrix with a copy. This module therefore sets the phases itself and calls `_call_pardiso`.
+`linear_solvers.Pardiso` describes the solver. The symbolic analysis of a sparsity pattern is reused
+for all matrices of a run. pypardiso itself analyses the pattern for every matrix, and compares the
+whole matrix with a copy at every solution; so this module sets the phases of PARDISO and calls
+`_call_pardiso` of pypardiso.
+
+Source: Schenk, Gaertner 2004 (PARDISO); the manual of MKL for the settings.
 """
 
 from __future__ import annotations
@@ -35,9 +39,10 @@ if TYPE_CHECKING:
 
 __all__ = ["PardisoFactors", "PardisoWorkspace", "installed"]
 
+# phases of PARDISO, and types of matrices
 ANALYSE, ANALYSE_AND_FACTORISE, FACTORISE, SOLVE = 11, 12, 22, 33
 UNSYMMETRIC, SYMMETRIC = 11, -2
-# indices into the settings, from zero
+# indices into the settings (`iparm` of PARDISO), from zero
 REPLACED, POSITIVE, NEGATIVE, TWO_LEVELS = 13, 21, 22, 23
 ORDER, SCALED, MATCHED, PARTS = 4, 10, 12, 35
 _SETTINGS = {
@@ -45,10 +50,10 @@ _SETTINGS = {
     1: 3,  # nested dissection on all threads
     4: 2,  # return the order of elimination
     10: 1,  # scale rows and columns
-    12: 1,  # matching: large entries on the diagonal, needed where it has zeros
-    20: 1,  # pivots of one or two rows, symmetric matrices only
+    12: 1,  # matching: permute large entries to the diagonal, needed if it has zeros
+    20: 1,  # pivots of one or two rows, for symmetric matrices
 }
-# unknowns above which signs are computed from the symmetric part, which takes less time and memory
+# for more unknowns signs are computed from the symmetric part, which takes less time and memory
 _LARGE = 10_000
 
 
@@ -56,7 +61,7 @@ _LARGE = 10_000
 
 
 def installed() -> bool:
-    """Return whether pypardiso is installed, which brings MKL.
+    """Return whether pypardiso is installed, which installs MKL too.
 
     Verified by: tests/unit/numerics/test_linear_solvers.py::test_missing_library_is_named
     """
@@ -67,13 +72,13 @@ def _library() -> Any:
     """Return the solver of pypardiso, which loads MKL at import."""
     where, needs = "Pardiso", "pypardiso and MKL with 32-bit integers"
     if "ILP64" in os.environ.get("MKL_INTERFACE_LAYER", ""):
-        why = "MKL reads all integers with 64 bits when MKL_INTERFACE_LAYER says ILP64"
+        why = "with this setting MKL reads all integers with 64 bits"
         hint = "unset MKL_INTERFACE_LAYER"
         raise ModelError(where, "MKL_INTERFACE_LAYER=ILP64", needs, why, hint)
     try:
         from pypardiso import ps
     except ImportError as error:
-        why = "PARDISO is part of MKL, which is not a dependency of the core"
+        why = "PARDISO is part of MKL, which is an optional dependency"
         hint = "pip install stiction[pardiso] (x86-64 only), or use SuperLU()"
         raise ModelError(where, str(error), needs, why, hint) from error
     except OSError as error:
@@ -101,20 +106,20 @@ def _threads(library: Any, wanted: int | None) -> Iterator[None]:
 
 
 class _Handle:
-    """Memory of PARDISO for one pattern; freed with the object at the latest."""
+    """Memory of PARDISO for one sparsity pattern; it is freed with this object at the latest."""
 
     def __init__(self, kind: int, indptr: Ints, indices: Ints, threads: int | None) -> None:
         self.solver, self.threads = copy.copy(_library()), threads
         self.n, self.indptr, self.indices = indptr.size - 1, indptr, indices
-        # whether scaling and matching suit the latest values; number of matrices
+        # whether scaling and matching suit the latest values; number of factorised matrices
         self.fits, self.generation = True, 0
         self.settings = np.zeros(64, np.int32)
         for place, value in _SETTINGS.items():
             self.settings[place] = value
         unsymmetric = kind == UNSYMMETRIC
-        self.settings[9] = 13 if unsymmetric else 8  # replace pivots below 10 to the minus this
-        # two-level elimination is a third faster, but reliable with nested dissection only: with
-        # minimum degree and two threads MKL 2026.2 gave wrong solutions without an error
+        self.settings[9] = 13 if unsymmetric else 8  # pivots below 10^-13 or 10^-8 are replaced
+        # two-level elimination is a third faster. With the minimum-degree order and two threads
+        # MKL 2026.2 gave wrong solutions without an error, so that nested dissection is used
         self.settings[TWO_LEVELS] = 10 if unsymmetric else 0
         # the order of elimination, numbered from one
         self.perm = np.zeros(self.n, np.int32)
@@ -145,14 +150,15 @@ class _Handle:
             raise _failure(error.value) from error
 
     def schur_complement(self, rows: Ints, data: Floats) -> Floats | None:
-        """Return the dense Schur complement of some rows of a symmetric matrix.
+        """Return the dense Schur complement of some rows of a symmetric matrix; None if it fails.
 
-        Of the factors only the numbers of positive and negative pivots are saved.
+        The factors of the other rows are not stored, but the numbers of their positive and negative
+        pivots are.
         """
         if self.generation == 0:
             for place, value in ((ORDER, 0), (SCALED, 0), (MATCHED, 0), (PARTS, 1)):
                 self.settings[place] = value
-            # `perm` marks the rows of the Schur complement
+            # `perm` is 1 for the rows of the Schur complement
             self.perm[:] = 0
             self.perm[rows] = 1
         phase = FACTORISE if self.generation else ANALYSE_AND_FACTORISE
@@ -203,7 +209,7 @@ def _failure(code: int) -> LinearSolveError | MemoryError:
 
 def _invalid(how: str) -> str:
     why = "PARDISO holds the factors of one matrix at a time, in its workspace"
-    hint = "solve for all right-hand sides before the next matrix, or start another workspace"
+    hint = "solve all right-hand sides before the next matrix, or start another workspace"
     return explain("Factors", f"factors that were {how}", "the latest factors", why, hint)
 
 
@@ -226,12 +232,12 @@ class PardisoWorkspace(Workspace):
         with contextlib.suppress(_LibraryError):
             if self._general is not None and self._general.fits:
                 factors = self._run(self._general, pattern, data)
-                # scaling and matching belong to the analysed values: replaced pivots may mean that
-                # they are out of date
+                # scaling and matching were computed for the analysed values: replaced pivots show
+                # that they may not suit the present ones
                 if factors.replaced == 0:
                     return factors
             factors = self._analyse(pattern, data, two_levels=True)
-            # check one solution per analysis: wrong factors without an error have occurred
+            # test a solution after each analysis, because wrong factors without an error occurred
             if factors.solves():
                 return factors
         factors = self._analyse(pattern, data, two_levels=False)
@@ -248,7 +254,7 @@ class PardisoWorkspace(Workspace):
         handle.run(ANALYSE, data)
         factors = self._run(handle, pattern, data)
         self._general = handle
-        # nested dissection halves the factors of SuperLU, which gives the signs
+        # SuperLU gives the signs; with this order (nested dissection) its factors are half as large
         self.superlu.order_by(pattern.matrix(data), handle.perm - 1)
         return factors
 
@@ -293,9 +299,11 @@ class PardisoWorkspace(Workspace):
     def sign_of(self, pattern: Pattern, data: Floats) -> int | None:
         """Return the sign of a determinant by the symmetric part; None if that is not possible.
 
+        It is possible for large matrices with few unsymmetric rows, see `signs`.
+
         Parameters
         ----------
-        pattern, data : of a large matrix with few unsymmetric rows
+        pattern, data : sparsity pattern and values of the matrix
         """
         rows = unsymmetric_rows(pattern, data) if pattern.n >= _LARGE else None
         if rows is None:
@@ -337,7 +345,7 @@ class PardisoWorkspace(Workspace):
 
 
 def _inertia_of(factors: PardisoFactors) -> tuple[int, int] | None:
-    """Return the inertia, and free the factors."""
+    """Return the numbers of positive and negative eigenvalues, and free the factors."""
     try:
         return factors.inertia()
     finally:
@@ -347,7 +355,8 @@ def _inertia_of(factors: PardisoFactors) -> tuple[int, int] | None:
 def _upper_half(pattern: Pattern) -> tuple[Ints, Ints, Ints]:
     """Return the pattern of the upper triangle with a full diagonal, and the indices of its values.
 
-    Diagonal entries that are not stored have the index behind the last value.
+    Diagonal entries that are not stored have the index after the last value, where callers append
+    a zero.
     """
     rows, columns = pattern.rows, pattern.indices
     upper = np.flatnonzero(columns >= rows)
@@ -390,7 +399,7 @@ class PardisoFactors(Factors):
 
     @cached_property
     def sign(self) -> int:
-        """Sign of the determinant: 1 or -1; takes a factorisation, by SuperLU if need be.
+        """Sign of the determinant, 1 or -1; needs a further factorisation, perhaps by SuperLU.
 
         Verified by: tests/unit/numerics/test_linear_solvers.py::test_determinant
         """
@@ -399,7 +408,7 @@ class PardisoFactors(Factors):
 
     @property
     def log_det(self) -> float:
-        """Natural logarithm of the absolute value of the determinant; takes one by SuperLU as well.
+        """Natural logarithm of the absolute value of the determinant; needs factors by SuperLU.
 
         Verified by: tests/unit/numerics/test_linear_solvers.py::test_determinant
         """

@@ -1,12 +1,13 @@
-"""Signs of determinants of matrices that are symmetric but for a few rows and columns.
+"""Sign of the determinant of a matrix that is symmetric except for a few rows and columns.
 
-With friction the tangent of a solid is unsymmetric at nodes in contact. With these rows c and the
-remaining rows b,
+The tangent matrix of a solid with friction is unsymmetric at nodes in contact. With the unknowns c
+of these rows and the remaining unknowns b,
 
-    det K = det K_bb det (K_cc - K_cb K_bb^-1 K_bc),
+    det K = det K_bb det (K_cc - K_cb K_bb^-1 K_bc).
 
-and K_bb is symmetric: the signs of its pivots are those of its eigenvalues (Sylvester). The Schur
-complement is small and dense. PARDISO computes both in one call without storing the factors.
+K_bb is symmetric, so that its pivots have the signs of its eigenvalues (Sylvester). The Schur
+complement in the second factor is small and dense. PARDISO computes both in one call without
+storing the factors of K_bb; `pardiso` calls this module.
 """
 
 from __future__ import annotations
@@ -17,18 +18,18 @@ from stiction.numerics.direct.factors import Floats, Ints, Pattern
 
 __all__ = ["sign_of_parts", "unsymmetric_rows"]
 
-# relative difference of mirrored entries that counts as symmetric
+# largest relative difference of K_ij and K_ji of symmetric entries
 _MIRRORED = 1e-12
-# largest number of unsymmetric rows, and largest fraction of all rows
+# largest number of unsymmetric rows, and their largest fraction of all rows
 _MOST, _FRACTION = 12_000, 0.25
 
 
 def unsymmetric_rows(pattern: Pattern, data: Floats) -> Ints | None:
-    """Return the rows with entries that differ from their mirrored ones; None if they are many.
+    """Return the rows i with an entry K_ij that differs from K_ji; None if there are too many.
 
     Parameters
     ----------
-    pattern, data : of the matrix
+    pattern, data : sparsity pattern and values of the matrix K
 
     Verified by: tests/unit/numerics/test_signs.py::test_rows_that_are_not_symmetric
     """
@@ -36,7 +37,7 @@ def unsymmetric_rows(pattern: Pattern, data: Floats) -> Ints | None:
     if where is None:
         return None
     unsymmetric = np.abs(data - data[where]) > _MIRRORED * np.abs(data).max(initial=0.0)
-    # both of two mirrored entries are marked: the rows are the columns
+    # K_ij and K_ji both differ, so that these rows are also the columns
     rows = np.unique(pattern.rows[unsymmetric])
     return rows if rows.size <= min(_MOST, _FRACTION * pattern.n) else None
 
@@ -44,14 +45,15 @@ def unsymmetric_rows(pattern: Pattern, data: Floats) -> Ints | None:
 def sign_of_parts(
     pattern: Pattern, data: Floats, rows: Ints, dense: Floats, negative: int
 ) -> int | None:
-    """Return the sign of a determinant; None if it is undecided.
+    """Return the sign of the determinant of K; None if the Schur complement is singular.
 
     Parameters
     ----------
-    pattern, data : of the matrix
-    rows : (k,) sorted rows, which include all unsymmetric ones
-    dense : (k, k) Schur complement for the matrix with its upper triangle mirrored; overwritten
-    negative : number of negative pivots of the other rows
+    pattern, data : sparsity pattern and values of K
+    rows : (k,) sorted rows c, which include all unsymmetric ones
+    dense : (k, k) Schur complement for the symmetric matrix with the upper triangle of K;
+        overwritten
+    negative : number of negative pivots of K_bb
 
     Verified by: tests/unit/numerics/test_signs.py::test_sign_is_the_dense_one
     """
@@ -64,6 +66,7 @@ def sign_of_parts(
     dense[i[below], j[below]] += (data - data[where])[below]
     if not np.isfinite(dense).all():
         return None
+    # number of factors -1: negative pivots of K_bb and of the complement, and exchanges of rows
     odd = negative
     if rows.size:
         from scipy.linalg.lapack import dgetrf

@@ -1,4 +1,10 @@
-"""SuperLU; the order of elimination is reused for matrices of one pattern."""
+"""LU factors by SuperLU of SciPy; matrices of one sparsity pattern share the order of elimination.
+
+`linear_solvers.SuperLU` describes the solver. Besides solutions the factors give the sign and the
+logarithm of the determinant, and the inertia of a symmetric matrix.
+
+Source: Li 2005, An overview of SuperLU.
+"""
 
 from __future__ import annotations
 
@@ -23,16 +29,16 @@ if TYPE_CHECKING:
 __all__ = ["SuperLUFactors", "SuperLUWorkspace"]
 
 _Order = Literal["NATURAL", "MMD_AT_PLUS_A"]
-# columns of a panel: for sparse factors, such as those of long strips, panels of one column are
-# 10 % faster than of eight; in three dimensions they can take three times as long
+# columns of a panel. For sparse factors, as of matrices of long strips, panels of one column are
+# 10 % faster than those of eight; in three dimensions they can take three times as long
 _PANEL, _THIN_PANEL = 8, 1
-# entries of the factors per unknown below which they are sparse
+# factors with fewer entries per unknown count as sparse
 _THIN = 100
 
 
 @dataclasses.dataclass(frozen=True)
 class _Ordered:
-    """Order of elimination, permuted pattern, and permutation of the values."""
+    """Order of elimination, permuted sparsity pattern, and permutation of the values."""
 
     order: Ints
     pattern: Pattern
@@ -75,7 +81,7 @@ class SuperLUWorkspace(Workspace):
             self._order = np.argsort(lu.perm_c)
             self._panel = _THIN_PANEL if lu.nnz < _THIN * pattern.n else _PANEL
             return SuperLUFactors(own, lu, None)
-        # permute only at the second matrix: many patterns belong to one matrix only
+        # the pattern is permuted at the second matrix only, because many runs have one matrix
         if self._ordered is None:
             self._ordered = _Ordered(self._order, *pattern.permuted(self._order))
         own = self._ordered.pattern.matrix(np.take(data, self._ordered.where))
@@ -92,9 +98,9 @@ class SuperLUWorkspace(Workspace):
 
 
 class SuperLUFactors(Factors):
-    """Factors of the transpose: CSR arrays read as CSC.
+    """Factors of the transposed matrix, because SuperLU reads the CSR arrays as CSC.
 
-    `order` is the permutation of the rows and columns of `matrix`; None for none.
+    `order` is the permutation of rows and columns in `matrix`; None if there is none.
     """
 
     def __init__(self, matrix: csr_matrix, lu: Any, order: Ints | None) -> None:
@@ -163,7 +169,7 @@ def _splu(matrix: csr_matrix, threshold: float, order: _Order, panel: int) -> An
 
 
 def _parity(first: Ints, second: Ints) -> int:
-    """Return the sign of the permutation between two orders."""
+    """Return the sign of the permutation between two orders, from the lengths of its cycles."""
     moved = np.flatnonzero(first != second)
     # count the cycles of the entries that differ
     inverse = dict(zip(second[moved].tolist(), moved.tolist(), strict=True))

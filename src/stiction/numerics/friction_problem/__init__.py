@@ -1,1 +1,1 @@
-"""The frictional contact problem: forces and velocities under Coulomb's law, with a certificate."""
+"""The frictional contact problem: forces and velocities under Coulomb's law, and proofs on them."""

@@ -1,4 +1,7 @@
-"""The matrix W in blocks, one per pair of contacts, and the problem as kernels take it."""
+"""The frictional contact problem u = W r + q with W in blocks, as the kernels need it.
+
+W has a block for each pair of contacts that are coupled, in compressed rows (`gauss_seidel`).
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ __all__ = ["Local", "local_of"]
 Floats = npt.NDArray[np.float64]
 Wholes = npt.NDArray[np.int64]
 
-# of W's norm: asymmetry and negative eigenvalues up to this are rounding
+# asymmetry and negative eigenvalues of W up to this fraction of its norm count as rounding
 _ROUNDING = 1e-12
 
 
@@ -24,11 +27,11 @@ class Local(NamedTuple):
 
     Attributes
     ----------
-    blocks, start, column, diagonal : W as in `gauss_seidel`
-    q : (n, size) velocities without contact forces
-    mu, rolling : (n,)
-    n_tangent : tangential components of a contact, 1 or 2
-    rho : (n,) 1 / the largest eigenvalue of the block on the diagonal
+    blocks, start, column, diagonal : W in blocks, see `gauss_seidel` [m/s/N]
+    q : (n, size) velocities without contact forces [m/s]
+    mu, rolling : (n,) coefficients of friction [1] and of rolling friction [m]
+    n_tangent : number of tangential components of a contact, 1 or 2
+    rho : (n,) 1 / the largest eigenvalue of each diagonal block
     """
 
     blocks: Floats
@@ -55,11 +58,11 @@ class Local(NamedTuple):
 
     @property
     def is_full(self) -> bool:
-        """Whether a tenth of all blocks or more are there, so that factors fill up anyway."""
+        """Whether at least a tenth of all blocks are stored: then factors are dense anyway."""
         return 10 * len(self.blocks) >= len(self.q) ** 2
 
     def dense(self) -> Floats:
-        """Return W as a new array."""
+        """Return W as a new dense array."""
         n, size = self.q.shape
         w = np.zeros((n, size, n, size))
         row = np.repeat(np.arange(n), np.diff(self.start))
@@ -67,7 +70,9 @@ class Local(NamedTuple):
         return w.reshape(n * size, n * size)
 
     def is_semidefinite(self) -> bool:
-        """Return whether W is symmetric and positive semidefinite to rounding, as proofs need it.
+        """Return whether W is symmetric and positive semidefinite within rounding.
+
+        The proofs of `existence` and `uniqueness` need this.
 
         Verified by: tests/unit/numerics/friction_problem/test_uniqueness.py::test_negative_w
         """
@@ -80,7 +85,7 @@ class Local(NamedTuple):
 def local_of(
     w: sp.csr_array[Any] | Floats, q: Floats, mu: Floats, rolling: Floats, n_tangent: int
 ) -> Local:
-    """Return the problem in blocks; blocks of zeros are left out, those on the diagonal stay."""
+    """Return the problem in blocks; blocks of zeros off the diagonal are not stored."""
     n, size = q.shape
     if isinstance(w, np.ndarray):
         data = w.reshape(n, size, n, size).transpose(0, 2, 1, 3).reshape(n * n, size, size)
@@ -101,10 +106,10 @@ def local_of(
     diagonal = np.flatnonzero(row == columns)
     own = blocks[diagonal]
     largest = np.linalg.eigvalsh(0.5 * (own + own.transpose(0, 2, 1)))[:, -1]
-    # a contact that no force moves, whose block is zero, takes the scale of the others
+    # a contact with a diagonal block of zeros gets the scale of the others
     scale = largest.max(initial=0.0)
     still = largest <= 1e-14 * scale
     rho = 1.0 / np.where(still, scale if scale > 0.0 else 1.0, largest)
-    # arrays of one kind, so that kernels are compiled once
+    # copies, so that kernels are compiled for one type of array only
     given = (np.array(q), np.array(mu), np.array(rolling))
     return Local(blocks, start, columns, diagonal, *given, n_tangent, rho)

@@ -1,13 +1,13 @@
-"""How far forces are from a solution, whoever found them.
+"""Certificate of given forces: how far they are from a solution, independent of the solver.
 
-The residual of forces r is the larger of the maximum and the 2-norm over contacts of::
+The residual of forces r is the 2-norm over contacts c of the natural map::
 
     |r_c - P(r_c - rho (u_c + (mu |u_t| + rolling |u_m|) n))| / rho,    u = W r + q,
 
-divided by |q|, or by the largest |W_cc r_c| where q = 0. P projects onto Coulomb's cone and rho is
-1 / the largest entry on W's diagonal. It is a velocity: forces of any size, r = 0 among them, are
-judged by the velocities that they leave. The residual falls as rho grows, so it is also given at a
-thousand times more and less.
+divided by |q|, or by the largest |W_cc r_c| if q = 0. P projects on Coulomb's cone (`cones`), and
+rho is 1 / the largest entry on the diagonal of W. The natural map is zero at a solution only. It is
+a velocity, so that forces of any size, including r = 0, are assessed by the remaining velocities.
+Since the residual decreases with growing rho, it is also given for 1000 rho and rho / 1000.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Certificate:
-    """What forces and velocities of a frictional contact problem amount to.
+    """Errors of forces and velocities of a frictional contact problem.
 
     Attributes
     ----------
-    residual : of the natural map, relative [1]
+    residual : relative residual of the natural map [1]
     residual_large_rho, residual_small_rho : the same with 1000 rho and rho / 1000 [1]
     complementarity : largest |r . De Saxce's velocity| of a contact [W]
-    cone : by how much a force leaves its cone, at most [N]
-    approach : largest velocity of approach that is left at a contact [m/s]
-    rank, size : of W
+    cone : largest excess of a force over the bounds of its cone [N]
+    approach : largest remaining velocity of approach at a contact [m/s]
+    rank, size : rank of W, and number of its rows
     asymmetry : largest |W - W^T|, relative to the norm of W [1]
-    least_eigenvalue : of W's symmetric part, relative to its largest [1]
+    least_eigenvalue : least eigenvalue of the symmetric part of W, relative to the largest [1]
     """
 
     residual: float
@@ -62,7 +62,7 @@ class Certificate:
             ),
             ("complementarity", f"{self.complementarity:.1e} W"),
             ("force outside its cone", f"{self.cone:.1e} N"),
-            ("velocity of approach left", f"{self.approach:.1e} m/s"),
+            ("remaining approach", f"{self.approach:.1e} m/s"),
             ("rank of W", f"{self.rank} of {self.size}"),
             ("asymmetry of W", f"{self.asymmetry:.1e}"),
             ("least eigenvalue of W", f"{self.least_eigenvalue:.1e} of the largest"),
@@ -80,13 +80,13 @@ def residual(local: Local, r: Floats, factor: float = 1.0) -> float:
     largest = float(np.abs(own.diagonal(axis1=1, axis2=2)).max(initial=0.0))
     rho = np.full(len(r), factor / largest if largest > 0.0 else factor)
     natural_map(r, u, local.mu, local.rolling, local.n_tangent, rho, natural)
-    # the 2-norm over contacts is never less than the maximum
+    # the 2-norm over contacts, which is not less than the maximum
     length = math.sqrt(np.vdot(natural, natural))
     return length / _scale(local, r) if length > 0.0 else 0.0
 
 
 def _scale(local: Local, r: Floats) -> float:
-    """Return the velocity to which others are related."""
+    """Return the velocity by which residuals are divided: |q|, or the largest |W_cc r_c|."""
     scale = math.sqrt(np.vdot(local.q, local.q))
     if scale > 0.0:
         return scale
@@ -95,9 +95,9 @@ def _scale(local: Local, r: Floats) -> float:
 
 
 def is_solved(local: Local, r: Floats, tol: float) -> bool:
-    """Return whether the residual and the velocity of approach, relative, are at most `tol`.
+    """Return whether the residual and the relative velocity of approach are at most `tol`.
 
-    The residual of r = 0 falls as 1 / mu, and the velocity of approach does not.
+    The residual of r = 0 decreases as 1 / mu, so that high friction needs the second condition.
 
     Verified by: tests/unit/numerics/friction_problem/test_certificate.py::test_high_friction
     """
@@ -108,7 +108,7 @@ def is_solved(local: Local, r: Floats, tol: float) -> bool:
 def certify(
     local: Local, r: Floats, rank: int, asymmetry: float, least_eigenvalue: float
 ) -> Certificate:
-    """Return the certificate of forces."""
+    """Return the certificate of forces r (n, size) [N], with the given properties of W."""
     n = local.n_tangent
     u = local.velocities(r)
     slip, turn = np.linalg.norm(u[:, 1 : 1 + n], axis=1), np.linalg.norm(u[:, 1 + n :], axis=1)

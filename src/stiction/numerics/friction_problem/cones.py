@@ -1,12 +1,13 @@
-"""Coulomb's cone of one contact: projection, its derivative, and De Saxce's modified velocity.
+"""Coulomb's cone of one contact: projection, its derivative, and De Saxce's velocity. Kernels.
 
-A vector of one contact holds the normal component first, then `n_tangent` tangential ones, then
+A vector of one contact has the normal component first, then `n_tangent` tangential components, then
 those of the rolling moment, if any. The cone of admissible forces is
 
     K = { r : |r_t| <= mu r_n, |r_m| <= rolling r_n },
 
-and De Saxce's velocity is u + (mu |u_t| + rolling |u_m|) n. It lies in the dual cone of K and is
-orthogonal to r where r and u obey Signorini's conditions and Coulomb's law.
+and De Saxce's velocity is u + (mu |u_t| + rolling |u_m|) n. Force r and velocity u obey Signorini's
+conditions and Coulomb's law if and only if r lies in K, De Saxce's velocity lies in the dual cone
+of K, and the two are orthogonal.
 
 Source: De Saxce, Feng 1998 (bipotential); Acary, Cadoux 2013.
 """
@@ -35,11 +36,12 @@ def _normal_part(normal: float, slip: float, turn: float, mu: float, rolling: fl
     """Return the normal component of the projection.
 
     It is the root s of s - normal - mu max(slip - mu s, 0) - rolling max(turn - rolling s, 0), or
-    0 where that root is negative.
+    0 if that root is negative.
 
     Parameters
     ----------
-    normal, slip, turn : the normal component, and lengths of the tangential and rolling ones
+    normal : normal component of the projected vector
+    slip, turn : norms of its tangential and of its rolling components
     """
     # in the polar cone the nearest point is the apex, the origin
     if normal + mu * slip + rolling * turn <= 0.0:
@@ -50,7 +52,7 @@ def _normal_part(normal: float, slip: float, turn: float, mu: float, rolling: fl
     both = (normal + mu * slip + rolling * turn) / (1.0 + mu * mu + rolling * rolling)
     if slip >= mu * both and turn >= rolling * both:
         return both
-    # otherwise only one group exceeds its bound: the tangential or the rolling one
+    # else only the tangential or only the rolling components exceed their bound
     alone = (normal + mu * slip) / (1.0 + mu * mu)
     if slip >= mu * alone and turn <= rolling * alone:
         return alone
@@ -66,7 +68,7 @@ def project(x: Vector, n_tangent: int, mu: float, rolling: float, out: Vector) -
     size = x.shape[0]
     slip, turn = _norm(x, 1, 1 + n_tangent), _norm(x, 1 + n_tangent, size)
     s = _normal_part(x[0], slip, turn, mu, rolling)
-    # the normal part scales the radius of each cone; components outside are shortened to it
+    # the bounds are mu s and rolling s; larger components are shortened to them
     by_slip = mu * s / slip if slip > mu * s else 1.0
     by_turn = rolling * s / turn if turn > rolling * s else 1.0
     out[0] = s
@@ -111,7 +113,7 @@ def projection_derivative(
         if not (slides if tangential else turns):
             out[i, i] = 1.0
             continue
-        # on the surface P_t = bound s x_t / |x_t|: derivative by s, and by the direction of x_t
+        # on the surface of the cone P_t = bound s x_t / |x_t|: derivatives of s and of x_t / |x_t|
         length, bound = (slip, mu) if tangential else (turn, rolling)
         first, last = (1, 1 + n_tangent) if tangential else (1 + n_tangent, size)
         unit = x[i] / length
@@ -124,7 +126,7 @@ def projection_derivative(
 
 @kernel
 def de_saxce(u: Vector, n_tangent: int, mu: float, rolling: float) -> float:
-    """Return the normal component of De Saxce's velocity."""
+    """Return the normal component u_n + mu |u_t| + rolling |u_m| of De Saxce's velocity."""
     size = u.shape[0]
     return u[0] + mu * _norm(u, 1, 1 + n_tangent) + rolling * _norm(u, 1 + n_tangent, size)
 

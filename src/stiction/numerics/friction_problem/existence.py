@@ -1,10 +1,11 @@
-"""Whether a frictional contact problem has a solution at all.
+"""Existence of a solution of a frictional contact problem: proofs for it, and against it.
 
-Where W is symmetric and positive semidefinite, a solution exists where some motion takes all
-contacts inside the dual cone: W x + q in the interior of K*. In the plane, where cones are
-polyhedra, the closed cone is enough; where W has full rank some motion always does. None exists
-where even {r in K, (W r + q)_n >= 0} is empty, which a vector y >= 0 proves: -W^T n y lies in K*,
-so that no forces of the cones help it, and y . q_n < 0.
+For a symmetric positive semidefinite W a solution exists if some x has W x + q in the interior of
+the dual cone K*. In the plane, where cones are polyhedra, the closed cone suffices; if W has full
+rank, such an x always exists. No solution exists if the set {r in K, (W r + q)_n >= 0} is empty. A
+vector y >= 0 with -W^T n y in K* and y . q_n < 0 proves that: y . (W r + q)_n is then negative for
+all r in K. Both x and y come from cone programmes (`programmes`). In small plane problems all modes
+are enumerated.
 
 Source: Acary, Cadoux, Lemarechal, Malick 2011 (existence); Farkas' lemma over cones.
 """
@@ -26,13 +27,15 @@ __all__ = ["MOST_ENUMERATED", "Existence", "decide", "solutions_in_the_plane"]
 
 Floats = npt.NDArray[np.float64]
 
-# contacts in the plane whose 4^n modes are all tried
+# largest number of contacts in the plane whose 4^n modes are enumerated
 MOST_ENUMERATED = 5
-# singular values of W above the first are certain, those below the second are zero
+# relative singular values of W above the first number are nonzero, those below the second are zero
 _FULL_RANK, _ZERO_RANK = 1e-10, 1e-14
-# what forces gain in a proof that there is no solution, per unit of normal force
+# rounding error of a proof that there is no solution, per unit of normal force
 _ROUNDING = 1e-13
+# largest residual of a solution
 _SOLVED = 1e-10
+# modes of a contact in the plane
 _OPEN, _STICK, _RIGHT, _LEFT = range(4)
 
 
@@ -43,10 +46,10 @@ class Existence:
     Attributes
     ----------
     answer : "proven", "none", or "not decided"
-    criterion : the criterion that proves it
-    witness : the motion x, or the vector y of the proof; empty where there is none
-    largest_force : no forces of a size up to this solve the problem, where the answer is "none" and
-        rounding limits the proof [N]
+    criterion : the criterion that proves the answer
+    witness : the vector W x + q, the vector y, or the forces of the proof; empty if it has none
+    largest_force : with the answer "none" and a proof limited by rounding, no forces up to this
+        size solve the problem [N]; infinite if there is no limit
     """
 
     answer: str
@@ -58,7 +61,7 @@ class Existence:
 def _scaled(local: Local) -> tuple[Local, Floats]:
     """Return the problem with diagonal blocks and q of size one, and the units of forces.
 
-    The cones of a contact stay as they are when its forces and velocities are scaled alike.
+    All components of a contact have the same factor, so that its cone does not change.
     """
     root = np.sqrt(local.rho)
     row = np.repeat(np.arange(len(root)), np.diff(local.start))
@@ -70,7 +73,7 @@ def _scaled(local: Local) -> tuple[Local, Floats]:
 
 
 def _solves(local: Local, r: Floats) -> bool:
-    """Return whether forces are a solution, and rounding of W r is below the residual allowed."""
+    """Return whether forces are a solution, and the rounding of W r is below its residual bound."""
     moved = np.linalg.norm(abs(local.matrix) @ np.abs(r.ravel()))
     rounded = float(np.finfo(float).eps * moved) <= _SOLVED * float(np.linalg.norm(local.q))
     return is_solved(local, r, _SOLVED) and (rounded or not r.any())
@@ -91,7 +94,7 @@ def decide(local: Local, r: Floats | None = None) -> Existence:
         return Existence("proven", f"a solution with residual {residual(local, r):.0e}", r.ravel())
     scaled, units = _scaled(local)
     plane = local.q.shape[1] == 2
-    # eigenvalues between rounding and this leave it open which forces act
+    # with singular values between rounding and `_FULL_RANK` an enumeration proves nothing
     values = np.linalg.svd(scaled.matrix.toarray(), compute_uv=False)
     values = values / (values[0] or 1.0)
     if local.is_semidefinite():
@@ -121,7 +124,7 @@ def decide(local: Local, r: Floats | None = None) -> Existence:
 def _motion_inside(local: Local) -> tuple[float, Floats]:
     """Return the largest t <= 1 with W x + q - t n in K*, and x."""
     n, size = local.q.shape
-    # columns of W that are independent are enough
+    # a basis of the range of W is enough
     basis, values, _ = np.linalg.svd(local.matrix.toarray())
     basis = basis[:, values > 1e-10 * values[0]] if values[0] > 0.0 else basis[:, :0]
     x_size = basis.shape[1]
@@ -148,7 +151,7 @@ def _motion_inside(local: Local) -> tuple[float, Floats]:
     found = maximise(top[0], np.vstack([a, top]), np.append(b, 1.0), rows, box=1e6)
     if not np.isfinite(found.point).all():
         return -np.inf, np.zeros(0)
-    # the point itself is a proof, whether or not the programme converged
+    # compute t at this point, which is a proof even if the programme did not converge
     z = local.q + matrices @ found.point[:-1]
     k = local.n_tangent
     slip = local.mu * np.linalg.norm(z[:, 1 : 1 + k], axis=1)
@@ -157,7 +160,10 @@ def _motion_inside(local: Local) -> tuple[float, Floats]:
 
 
 def _separating(local: Local) -> tuple[Floats, float] | None:
-    """Return y >= 0 with -W^T n y in K* and y . q_n < 0, and the forces up to which it proves."""
+    """Return y >= 0 with -W^T n y in K* and y . q_n < 0, and the largest forces it excludes.
+
+    None if the programme finds no such y.
+    """
     n, size = local.q.shape
     normals = local.matrix.toarray()[::size]
     matrices = -normals.T.reshape(n, size, n)
@@ -183,9 +189,9 @@ def _separating(local: Local) -> tuple[Floats, float] | None:
     k = local.n_tangent
     slip = local.mu * np.linalg.norm(z[:, 1 : 1 + k], axis=1)
     turn = local.rolling * np.linalg.norm(z[:, 1 + k :], axis=1)
-    # what forces in K may still gain, per unit of normal force
+    # by rounding -W^T n y may lie outside K*: largest gain of y . (W r)_n per unit of normal force
     gain = float(np.maximum(slip + turn - z[:, 0], 0.0).max())
-    # solutions may have forces of some 1e4 in these units: a proof up to 1e8 leaves none out
+    # solutions may have forces of about 1e4 in these units; a proof up to 1e8 excludes all of them
     if not (closing > 1e-6 and closing > 1e8 * n * gain and gain <= _ROUNDING):
         return None
     return y, closing / gain / n if gain > 0.0 else np.inf
@@ -197,11 +203,12 @@ def _separating(local: Local) -> tuple[Floats, float] | None:
 def solutions_in_the_plane(local: Local, extremes: bool = False) -> Iterator[Floats]:
     """Yield forces for each of the 4^n modes that has a solution.
 
-    A mode says for each contact whether it is open, sticks, or slides right or left.
+    In a mode each contact is open, sticks, or slides to the right or to the left; the conditions on
+    forces and velocities are then linear.
 
     Parameters
     ----------
-    extremes : whether all forces follow that make a component of velocity extreme within the mode
+    extremes : whether to yield also the forces with extreme velocity components within each mode
 
     Verified by: tests/unit/numerics/friction_problem/test_existence.py::test_wedged_contact
     """
@@ -222,7 +229,7 @@ def solutions_in_the_plane(local: Local, extremes: bool = False) -> Iterator[Flo
 def _conditions(
     mode: tuple[int, ...], w: Floats, q: Floats, mu: Floats
 ) -> tuple[Floats, Floats, Floats, Floats]:
-    """Return rows <= most and equal = values that forces of a mode obey."""
+    """Return the inequalities rows r <= most and the equations equal r = values of a mode."""
     equal: list[Floats] = []
     values: list[float] = []
     rows: list[Floats] = []

@@ -1,9 +1,10 @@
-"""Files of frictional contact problems: text as Siconos writes it, HDF5 as FCLIB does.
+"""Files of frictional contact problems: text of Siconos, and HDF5 of the library FCLIB.
 
-A file of text holds, in this order: the length of a contact's vector (2 plane, 3 space, 5 space
-with rolling friction), the number of contacts, the matrices, the vectors, mu, and for rolling
-friction its own coefficients. A problem in local form has one matrix, W; one in global form has M
-and H. A matrix is dense (0), in blocks (1) or sparse (2). Both put the normal component first.
+A text file has, in this order: the number of components of a contact (2 in the plane, 3 in space, 5
+in space with rolling friction), the number of contacts, the matrices, the vectors, mu, and with
+rolling friction its coefficients. A problem in local form has one matrix, W; one in global form has
+M and H. The storage of a matrix is dense (0), in blocks (1) or sparse (2). In both formats the
+normal component of a contact is the first one. `problem` calls `read` and `write`.
 """
 
 from __future__ import annotations
@@ -29,13 +30,13 @@ _HDF5 = b"\x89HDF\r\n\x1a\n"
 
 
 class Content(NamedTuple):
-    """What a file holds: (W,) and (q,), or (M, H) and (f, w).
+    """Contents of a file.
 
     Attributes
     ----------
-    size : length of the vector of one contact
-    matrices, vectors : as they stand in the file
-    mu, rolling : one per contact; `rolling` is empty without rolling friction
+    size : number of components of one contact
+    matrices, vectors : (W,) and (q,) in local form, (M, H) and (f, w) in global form
+    mu, rolling : (n,) coefficients of each contact; `rolling` is empty without rolling friction
     """
 
     size: int
@@ -47,17 +48,17 @@ class Content(NamedTuple):
 
 def refusal(path: Path, got: str, needs: str) -> ModelError:
     """Return the error for a file that cannot be used."""
-    why = "a problem cut short, or of another format, is another problem."
-    tries = "write the file again with the program that made it, and see that it is complete."
+    why = "the file is incomplete, or in another format than text of Siconos or HDF5 of FCLIB."
+    tries = "write the file again with the program that made it, and check that it is complete."
     return ModelError(f"friction_problem({path.name!r})", got, needs, why, tries)
 
 
 def read(path: str | os.PathLike[str]) -> Content:
-    """Return the problem in a file, whose first bytes say which format it has.
+    """Return the problem in a file; its first bytes determine the format.
 
     Raises
     ------
-    ModelError : if there is no such file, it is cut short, or is no frictional contact problem.
+    ModelError : if the file cannot be read, is incomplete, or has no frictional contact problem.
 
     Verified by: tests/unit/numerics/friction_problem/test_formats.py::test_round_trips
     """
@@ -66,14 +67,14 @@ def read(path: str | os.PathLike[str]) -> Content:
         with place.open("rb") as file:
             begin = file.read(len(_HDF5))
     except OSError as error:
-        got, why = error.strerror or str(error), "a problem is read from it."
-        needs = "a file of Siconos or FCLIB that can be read"
+        got, why = error.strerror or str(error), "the problem is read from this file."
+        needs = "a readable file of Siconos or FCLIB"
         raise ModelError(str(path), got, needs, why, "check the path.") from error
     return _read_fclib(place) if begin == _HDF5 else _read_text(place)
 
 
 def write(path: str | os.PathLike[str], content: Content) -> None:
-    """Write a problem as HDF5 where the name ends in .hdf5 or .h5, else as text.
+    """Write a problem as HDF5 if the name ends in .hdf5 or .h5, else as text.
 
     Verified by: tests/unit/numerics/friction_problem/test_formats.py::test_round_trips
     """
@@ -85,7 +86,7 @@ def write(path: str | os.PathLike[str], content: Content) -> None:
 
 
 class _Words:
-    """The words of a file of text, from the first to the last."""
+    """The words of a text file, read from the first to the last."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -124,7 +125,7 @@ class _Words:
     def matrix(self, name: str) -> Floats | Sparse:
         kind, rows, columns = self.whole(3, f"the storage and size of {name}").tolist()
         if kind == _DENSE:
-            # the size stands there again
+            # the format repeats the size
             again = self.whole(2, f"the size of {name}").tolist()
             if again != [rows, columns]:
                 raise refusal(self.path, f"{name} of {again}", f"{[rows, columns]} as before")
@@ -167,7 +168,7 @@ class _Words:
         triplets = self.words[self.at : self.at + 1] == ["triplet:"]
         head = self.take(6 if triplets else 7, what)
         if not triplets:
-            # columns that follow each other, with a norm in the header
+            # entries in the order of columns; the header has a norm
             head = ["", *head]
         try:
             count = int(head[5].rstrip(","))
@@ -196,7 +197,7 @@ def _read_text(path: Path) -> Content:
     if size not in (2, 3, 5):
         raise refusal(path, f"dimension {size}", "2 (plane), 3 (space) or 5 (rolling)")
     matrices = [words.matrix("the first matrix")]
-    # a second matrix begins with its storage and the rows of the first one
+    # a second matrix begins with its storage, the rows of the first matrix and its own columns
     rows = matrices[0].shape[0]
     follows = words.words[words.at : words.at + 3]
     wanted = [str(rows), str(size * n)]
@@ -207,7 +208,7 @@ def _read_text(path: Path) -> Content:
     mu = words.numbers(n, "mu")
     rolling = words.numbers(n if size == 5 else 0, "the coefficients of rolling friction")
     if not words.left and not words.complete:
-        got = f"a last number {words.words[-1]!r} without a space or end of line behind it"
+        got = f"a last number {words.words[-1]!r} without a space or line end after it"
         raise refusal(path, got, "complete numbers")
     return Content(size, tuple(matrices), vectors, mu, rolling)
 
@@ -215,7 +216,7 @@ def _read_text(path: Path) -> Content:
 def _write_text(path: Path, content: Content) -> None:
     lines = [str(content.size), str(content.mu.size)]
     for matrix in content.matrices:
-        # one block a pair of contacts, as solvers of Siconos need it; M and H as one block each
+        # W in one block for each pair of contacts, as Siconos needs it; M and H as one block each
         shape = (content.size, content.size) if len(content.matrices) == 1 else matrix.shape
         lines += _block_lines(sp.bsr_array(matrix, blocksize=shape)) if matrix.shape[1] else [
             f"{_DENSE}", f"{matrix.shape[0]}", "0", f"{matrix.shape[0]}\t0"
@@ -235,7 +236,7 @@ def _block_lines(matrix: sp.bsr_array[Any]) -> list[str]:
     head = [_BLOCKS, rows, columns, count, n_rows, n_columns]
     lines = [str(number) for number in head]
     for k, numbers in enumerate(lists):
-        # the lengths of the two lists that follow stand in a line each
+        # the third entry has the lengths of the two lists after it, one in a line
         lines += [str(one) for one in numbers] if k == 2 else ["\t".join(map(str, numbers))]
     for k, block in enumerate(matrix.data):
         lines += [str(k), *(f"{entry:.17e}" for entry in block.T.ravel())]

@@ -1,7 +1,10 @@
-"""Projected Gauss-Seidel: each contact in turn, the others as they are.
+"""Nonlinear Gauss-Seidel method for frictional contact problems: kernels.
 
-The matrix stands in blocks: those of contact c are `blocks[start[c]:start[c + 1]]`, of columns
-`column[...]`, in order; the block on the diagonal is number `diagonal[c]`.
+A sweep solves the problem of each contact in turn, with fixed forces at all other contacts. The
+problem of one contact is solved by a semismooth Newton method on the natural map, or improved by
+one projected step. W is stored in blocks (block compressed rows): those of contact c are
+`blocks[start[c]:start[c + 1]]`, in columns `column[...]` in increasing order, and the block on the
+diagonal has the number `diagonal[c]`. `solver` combines sweeps with other methods.
 
 Source: Jourdan, Alart, Jean 1998 (Gauss-Seidel); Alart, Curnier 1991 (the problem of one contact).
 """
@@ -28,6 +31,7 @@ __all__ = ["solve_small", "sweeps", "swept", "velocities"]
 if TYPE_CHECKING:
     from stiction.numerics.friction_problem.blocks import Local
 
+# largest number of Newton iterations for the problem of one contact
 _MOST_LOCAL = 12
 
 
@@ -82,7 +86,7 @@ def _natural(
     w: Matrix, q: Vector, r: Vector, n_tangent: int, mu: float, rolling: float, rho: float,
     work: Matrix,
 ) -> float:  # fmt: skip
-    """Return |r - P(r - rho De Saxce's velocity)|; u, the argument of P and P stand in `work`."""
+    """Return |r - P(r - rho De Saxce's velocity)|; `work` gets u, the argument of P, and P."""
     size = r.shape[0]
     # argument r - rho (u + (mu |u_t| + rolling |u_m|) n), and its projection on Coulomb's cone
     u, argument, nearest = work[0], work[1], work[2]
@@ -104,15 +108,17 @@ def _one_contact(
     w: Matrix, q: Vector, r: Vector, n_tangent: int, mu: float, rolling: float, rho: float,
     work: Matrix,
 ) -> None:  # fmt: skip
-    """Solve the problem of one contact by Newton's method, else do one projected step.
+    """Solve the problem of one contact by Newton's method, or make one projected step.
 
     Parameters
     ----------
-    w, q, r : block on the diagonal, velocity without own force, and force, which is replaced
+    w : block of W on the diagonal
+    q : velocity of the contact without its own force
+    r : force of the contact, which is replaced
     work : (4 + 3 size, size) scratch
     """
     size = r.shape[0]
-    # the bodies separate without a force: open
+    # the bodies separate without a force: the contact is open
     if q[0] >= 0.0:
         for i in range(size):
             r[i] = 0.0
@@ -140,7 +146,7 @@ def _one_contact(
         for i in range(size):
             trial[i] += nearest[i]
         after = _natural(w, q, trial, n_tangent, mu, rolling, rho, work)
-        # a larger residual may fall again: go on unless it grows tenfold
+        # a larger residual may decrease again: continue unless it grows tenfold
         if not after < error:
             if after > 10.0 * error:
                 break
@@ -163,7 +169,10 @@ def _length(x: Vector) -> float:
 
 @kernel
 def newton_block(w: Matrix, derivative: Matrix, gradient: Vector, rho: float, out: Matrix) -> None:
-    """Write I - D + rho D E w, where E changes u into De Saxce's velocity."""
+    """Write I - D + rho D E w, the derivative of the natural map of one contact.
+
+    D is the derivative of the projection, E that of De Saxce's velocity by u.
+    """
     size = gradient.shape[0]
     for i in range(size):
         for j in range(size):
@@ -184,11 +193,11 @@ def sweeps(
     blocks: Stack, start: Integers, column: Integers, diagonal: Integers, q: Matrix,
     mu: Vector, rolling: Vector, n_tangent: int, rho: Vector, r: Matrix, most: int,
 ) -> int:  # fmt: skip
-    """Do up to `most` sweeps on r; stop after one that changes nothing.
+    """Make up to `most` sweeps on r; stop after a sweep that changes nothing.
 
     Parameters
     ----------
-    rho : one per contact, 1 / largest eigenvalue of its block
+    rho : (n,) 1 / largest eigenvalue of the diagonal block of each contact
 
     Returns
     -------
@@ -205,7 +214,7 @@ def sweeps(
             for i in range(size):
                 own[i] = q[c, i]
                 before[i] = r[c, i]
-            # velocity by the forces of all other contacts, those before at their new values
+            # velocity due to the forces of all other contacts, of earlier ones with new values
             for b in range(start[c], start[c + 1]):
                 if b != here:
                     k = column[b]

@@ -1,8 +1,8 @@
-"""Semismooth Newton method on the natural map of De Saxce's form.
+"""Semismooth Newton method on the natural map r - P(r - rho u~), u~ De Saxce's velocity (`cones`).
 
-Forces are not unique where W has no full rank, and the derivative is singular there. A small shift
-of W's diagonal in the derivative, and in the derivative alone, makes the step one of nearly least
-norm: it changes the path and not the solution.
+If W does not have full rank, forces are not unique and the derivative of the map is singular. A
+small shift of the diagonal of W in the derivative makes the Newton step nearly one of least norm.
+The map itself is not shifted, so that its zeros are the solutions.
 
 Source: Alart, Curnier 1991; Acary, Bremond, Huber 2018 (comparison of methods).
 """
@@ -29,10 +29,11 @@ __all__ = ["Iterate", "linearise", "natural_map", "newton"]
 
 Floats = npt.NDArray[np.float64]
 
-# of W's own size, added to its diagonal in the derivative
+# shift of the diagonal of W in the derivative, relative to the diagonal blocks
 _SHIFT = 1e-8
-# from this size on a matrix with few blocks is factorised as a sparse one
+# matrices of at least this size with few blocks are factorised as sparse ones
 _SPARSE_FROM = 100
+# largest number of halvings of a step
 _HALVINGS = 8
 
 
@@ -59,11 +60,11 @@ def linearise(
     blocks: Stack, start: Integers, diagonal: Integers, r: Matrix, u: Matrix,
     mu: Vector, rolling: Vector, n_tangent: int, rho: Vector, shift: Vector, jacobian: Stack,
 ) -> None:  # fmt: skip
-    """Write the blocks of the derivative of the natural map, divided by rho, in the order of W's.
+    """Write the derivative of the natural map, divided by rho, in blocks as those of W.
 
     Parameters
     ----------
-    shift : (n,) added to the diagonal of W, in the derivative alone
+    shift : (n,) shift of the diagonal of W in the derivative
 
     Verified by: tests/unit/numerics/friction_problem/test_solvers.py::test_newton_derivative
     """
@@ -74,7 +75,7 @@ def linearise(
         for i in range(size):
             argument[i] = r[c, i] - rho[c] * u[c, i]
         argument[0] = r[c, 0] - rho[c] * de_saxce(u[c], n_tangent, mu[c], rolling[c])
-        # D at r - rho De Saxce's velocity, and D E, with E the change of u to De Saxce's velocity
+        # D, derivative of P at r - rho De Saxce's velocity; D E, with E that of this velocity by u
         projection_derivative(argument, n_tangent, mu[c], rolling[c], derivative)
         de_saxce_derivative(u[c], n_tangent, mu[c], rolling[c], gradient)
         for i in range(size):
@@ -82,7 +83,7 @@ def linearise(
                 changed[i, j] = derivative[i, j] + (
                     derivative[i, 0] * gradient[j] if j > 0 else 0.0
                 )
-        # all blocks of row c: D E W
+        # all blocks of row c of D E W
         for b in range(start[c], start[c + 1]):
             for i in range(size):
                 for j in range(size):
@@ -99,13 +100,13 @@ def linearise(
 
 
 class Iterate(NamedTuple):
-    """Forces, and how far they are from a solution.
+    """Forces with their error.
 
     Attributes
     ----------
-    r, u : (n, size) forces and velocities
-    natural : (n, size) natural map [m/s]
-    error : its norm, over all contacts
+    r, u : (n, size) forces [N] and velocities [m/s]
+    natural : (n, size) natural map over rho [m/s]
+    error : 2-norm of `natural` over all contacts [m/s]
     """
 
     r: Floats
@@ -124,15 +125,16 @@ def iterate_of(local: Local, r: Floats) -> Iterate:
 def newton(
     local: Local, r: Floats, tol: float, most: int = 40, shift: float = _SHIFT
 ) -> tuple[Iterate, int]:
-    """Return the best iterate, and the number of linear systems that were solved.
+    """Return the best iterate, and the number of solved linear systems.
 
-    Steps are halved up to eight times until the error falls, and the last one is taken though it
-    does not fall. Three such steps in a row end it.
+    A step is halved up to eight times until the error decreases; if it does not, the last trial is
+    accepted. After three such steps in succession the method stops.
 
     Parameters
     ----------
-    tol : error to reach [m/s]
-    shift : of W's diagonal in the derivative, relative
+    tol : largest error of a solution [m/s]
+    most : largest number of steps
+    shift : shift of the diagonal of W in the derivative, relative to the diagonal blocks
 
     Verified by: tests/unit/numerics/friction_problem/test_solvers.py::test_files_are_solved
     """
@@ -163,7 +165,7 @@ def newton(
 
 
 def _solved(system: Local, right: Floats) -> Floats | None:
-    """Return the solution for a matrix in blocks; None where it is singular."""
+    """Return the solution for a matrix in blocks; None if the matrix is singular."""
     from scipy.linalg.lapack import dgetrf, dgetrs
     from scipy.sparse.linalg import splu
 

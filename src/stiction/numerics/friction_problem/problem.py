@@ -1,11 +1,15 @@
-"""The frictional contact problem: checked arguments, and the solution with its certificate.
+"""The frictional contact problem: its statement by a user, and its solution with a certificate.
 
 Find forces r and velocities u = W r + q so that at each contact
 
     u_n >= 0, r_n >= 0, u_n r_n = 0              (Signorini)
     |r_t| <= mu r_n, and r_t = -mu r_n u_t / |u_t| where u_t is not 0      (Coulomb).
 
-In global form M v = H r + f and u = H^T v + w, so that W = H^T M^-1 H and q = H^T M^-1 f + w.
+In global form M v = H r + f and u = H^T v + w, so that W = H^T M^-1 H (the Delassus operator) and
+q = H^T M^-1 f + w. `solver` has the numerical methods, `certificate`, `existence` and `uniqueness`
+the statements about a solution, `formats` the files.
+
+Source: Acary, Brogliato 2008; Acary, Cadoux 2013.
 """
 
 from __future__ import annotations
@@ -43,12 +47,14 @@ __all__ = [
 Floats = npt.NDArray[np.float64]
 Matrix = sp.csr_array[Any]
 
-# asymmetry and negative eigenvalues up to this are said, beyond it refused
+# asymmetry and negative eigenvalues of W up to this fraction of its norm are reported; a W with
+# larger ones is refused
 _MOST_DEFECT = 1e-3
-# an error of 1e-10 in normal forces is one of 1e-6 in friction there
+# largest coefficient of friction: an error of 1e-10 in a normal force is one of 1e-6 in friction
 _MOST_FRICTION = 1e4
+# squares of smaller velocities, and of the inverse, are not representable
 _LEAST_VELOCITY = 1e-100
-# from this size on eigenvalues come from Lanczos' method
+# eigenvalues of larger matrices are computed by Lanczos' method
 _DENSE_UP_TO = 400
 _SHAPES = {2: "the plane", 3: "space", 5: "space, with rolling friction"}
 
@@ -61,7 +67,7 @@ class FrictionProblem:
     ----------
     local : W, q and coefficients in blocks, normal components first
     order : positions of (normal, tangents, rolling) in the vectors that the user gave
-    asymmetry : of W, relative to its norm [1]
+    asymmetry : largest |W - W^T|, relative to the norm of W [1]
     masses : (M, H, f, w) of the global form, normal components first, or None
     """
 
@@ -77,14 +83,14 @@ class FrictionProblem:
 
     @functools.cached_property
     def rank(self) -> int:
-        """Rank of W: singular values above rounding."""
+        """Rank of W: number of singular values above rounding."""
         if self.n_contact == 0:
             return 0
         return int(np.linalg.matrix_rank(self.local.matrix.toarray()))
 
     @functools.cached_property
     def least_eigenvalue(self) -> float:
-        """Least eigenvalue of W's symmetric part, relative to the largest [1]."""
+        """Least eigenvalue of the symmetric part of W, relative to the largest modulus [1]."""
         if self.n_contact == 0:
             return 0.0
         matrix = self.local.matrix.toarray()
@@ -102,14 +108,14 @@ class FrictionProblem:
 
         Parameters
         ----------
-        start : (n, size) forces to start from, such as those of the last step; else zeros
-        tol : residual to reach, and velocity of approach over |q| [1]; forces that miss it are
-            returned with `converged` False
+        start : (n, size) initial forces [N], such as those of the last time step; zeros by default
+        tol : largest residual, and largest velocity of approach over |q| [1]; forces with larger
+            ones are returned with `converged` False
 
         Verified by: tests/unit/numerics/friction_problem/test_solvers.py::test_files_are_solved
         """
         local = self.local
-        why, try_ = "it is relative to |q|; rounding leaves about 1e-15.", "leave it out for 1e-10."
+        why, try_ = "it is relative to |q|, with rounding of 1e-15.", "leave it out for 1e-10."
         tol = number("friction_problem.tol", tol, rule="positive", why=why, try_=try_)
         r = np.zeros_like(local.q)
         if start is not None:
@@ -118,7 +124,7 @@ class FrictionProblem:
         sweeps = systems = 0
         work = Work(0, 0, "start")
         for fraction in (1e-2, 1e-4, 1e-5):
-            # where W's blocks differ in size, the error of the solver is less than the residual
+            # the error of the solver may be below the residual if the blocks of W differ in size
             found, work = solve_local(local, r, fraction * tol * scale)
             sweeps, systems = sweeps + work.sweeps, systems + work.linear_systems
             r = found.r
@@ -136,11 +142,11 @@ class FrictionProblem:
         return FrictionSolution(self, r, tol, Work(sweeps, systems, method))
 
     def certificate(self, r: Floats) -> Certificate:
-        """Return what given forces amount to, whoever found them.
+        """Return the certificate of given forces, also from another solver.
 
         Parameters
         ----------
-        r : (n, size) forces in the order of the vectors that were given [N]
+        r : (n, size) forces, components in the order of the given vectors [N]
 
         Verified by: tests/unit/numerics/friction_problem/test_certificate.py::test_zero_is_refused
         """
@@ -148,18 +154,18 @@ class FrictionProblem:
         return certify(self.local, ordered, self.rank, self.asymmetry, self.least_eigenvalue)
 
     def existence(self, solution: FrictionSolution | None = None) -> Existence:
-        """Return whether a solution is proven to exist, proven not to, or neither.
+        """Return whether a solution is proven to exist, proven not to exist, or neither.
 
         Parameters
         ----------
-        solution : one that was found, if any: it is a proof where no criterion holds
+        solution : a solution, if one was found; it is a proof too
 
         Verified by: tests/unit/numerics/friction_problem/test_existence.py::test_closing_supports
         """
         return decide(self.local, None if solution is None else solution.ordered)
 
     def write(self, path: str | os.PathLike[str]) -> None:
-        """Write a file: FCLIB's HDF5 where the name ends in .hdf5 or .h5, else Siconos' text."""
+        """Write a file: HDF5 of FCLIB if the name ends in .hdf5 or .h5, else text of Siconos."""
         local = self.local
         if self.masses is None:
             matrices: tuple[Any, ...] = (local.matrix,)
@@ -185,8 +191,8 @@ class FrictionSolution:
     ----------
     problem : the solved problem
     ordered : (n, size) forces, normal components first [N]
-    tol : residual that was asked for [1]
-    work : sweeps, linear systems, method
+    tol : requested residual [1]
+    work : numbers of sweeps and linear systems, and the method
     """
 
     problem: FrictionProblem
@@ -227,7 +233,7 @@ class FrictionSolution:
 
     @functools.cached_property
     def certificate(self) -> Certificate:
-        """What the forces amount to."""
+        """The certificate of the forces."""
         return self.problem.certificate(self.r)
 
     def uniqueness(self) -> Uniqueness:
@@ -247,18 +253,18 @@ class FrictionSolution:
         )
 
     def normal_force_interval(self, contact: int) -> tuple[float, float]:
-        """Return bounds of the normal force among all that go with the velocities found [N].
+        """Return bounds of a normal force over all forces with the same velocities [N].
 
-        Both are optima of a dual problem: the true interval lies inside. An upper bound is infinite
-        where the force may grow for ever, as between supports that press on each other.
+        The true interval lies inside these bounds. The upper bound is infinite if the force is
+        unbounded, as between two rigid supports that press on a body from opposite sides.
 
         Parameters
         ----------
-        contact : its number, from 0
+        contact : number of the contact, from 0
 
         Raises
         ------
-        ModelError : if there is no such contact, or the forces are no solution.
+        ModelError : if there is no such contact, or the forces are not a solution.
 
         Verified by: tests/unit/numerics/friction_problem/test_uniqueness.py::test_intervals
         """
@@ -270,8 +276,8 @@ class FrictionSolution:
                 where,
                 f"forces with a residual of {self.residual:.1e}",
                 f"a solution, converged to {self.tol:.0e}",
-                "bounds hold for the velocities of a solution.",
-                "problem.existence(solution) says whether there is one.",
+                "the bounds hold for forces with the velocities of a solution.",
+                "look at problem.existence(solution), and solve again with other `start` or `tol`.",
             )
         return admissible_forces(self.problem.local, self.ordered).interval(contact)
 
@@ -300,20 +306,21 @@ def friction_problem(
 
     Parameters
     ----------
-    W : (n size, n size) symmetric, not negative; dense, or sparse of SciPy [m/s/N]. Alone, the path
-        of a file: text of Siconos, or HDF5 of FCLIB
-    q : (n, size) or flat, velocities without contact forces [m/s]
-    mu : coefficients of friction, one for all or one per contact [1]
-    M, H, f, w : in place of W and q: masses, (dof, n size) contact frames, momenta, velocities
-    rolling : coefficients of rolling friction, one for all or one per contact [m]; a contact then
-        has 3 components in the plane and 5 in space: normal, tangential, rolling
-    normal : position of the normal component among those of a contact, 0 in files of Siconos and
-        FCLIB; tangential ones follow in their order
+    W : (n size, n size) symmetric positive semidefinite matrix, dense or a sparse one of SciPy
+        [m/s/N]. Or the only argument: the path of a file, text of Siconos or HDF5 of FCLIB
+    q : (n, size), or flat: velocities at the contacts without contact forces [m/s]
+    mu : coefficients of friction, one for all contacts or one for each [1]
+    M, H, f, w : instead of W and q: (dof, dof) masses, (dof, n size) contact frames, (dof,)
+        momenta, and (n size,) velocities at the contacts, zero by default
+    rolling : coefficients of rolling friction, one for all contacts or one for each [m]. A contact
+        then has 3 components in the plane and 5 in space: normal, tangential, rolling
+    normal : position of the normal component among those of a contact; 0 in files of Siconos and
+        FCLIB. The tangential components follow in their order
 
     Raises
     ------
-    ModelError : on wrong sizes, NaN, mu < 0 or above 1e4, a singular M, or a W that is unsymmetric
-        or indefinite by more than 1e-3 of its norm. Below that W is taken as it is.
+    ModelError : for wrong sizes, NaN, mu < 0 or above 1e4, a singular M, or a W that is unsymmetric
+        or indefinite by more than 1e-3 of its norm. Smaller defects of W are not changed.
 
     Examples
     --------
@@ -348,7 +355,7 @@ def friction_problem(
     if W is None:
         masses, W, q = _condensed(M, H, f, w)
         if np.ndim(cast(Any, w)) == 2:
-            # its rows say how many contacts there are
+            # the rows of a two-dimensional w are the contacts
             q = q.reshape(np.shape(cast(Any, w)))
     matrix = _matrix("W", W)
     local, order = _local(matrix, q, mu, rolling, normal)
@@ -360,7 +367,7 @@ def friction_problem(
 
 
 def _refuse_more(got: str, needs: str) -> None:
-    why, try_ = "one form follows from the other, and the two may differ.", "leave out the others."
+    why, try_ = "both forms define the problem, and they may differ.", "leave out the others."
     raise ModelError("friction_problem", got, needs, why, try_)
 
 
@@ -391,12 +398,12 @@ def _vector(where: str, value: object, size: int, per: str) -> Floats:
     return numbers(
         f"friction_problem.{where}", flat, size=size, per=per,
         why="the problem is defined by finite numbers, one per component.",
-        try_="look at how the vector is put together: contacts one after the other.",
+        try_="check how the vector is assembled: all components of a contact follow each other.",
     )  # fmt: skip
 
 
 def _matrix(name: str, value: object) -> Matrix:
-    why = "velocities at contacts follow from forces by finite numbers."
+    why = "velocities at contacts are finite linear functions of the forces."
     tries = "give a matrix of NumPy or SciPy without NaN and infinity."
     where = f"friction_problem.{name}"
     given: Any = value
@@ -427,16 +434,16 @@ def _local(
             "friction_problem.W",
             f"{matrix.shape[0]} rows for {n} contacts, {size} components each",
             f"{wanted[0]} components in the plane, or {wanted[1]} in space",
-            "a contact has a normal and 1 or 2 tangential components, and as many of rolling.",
-            "see that mu has one value per contact; give `rolling` for 5 components.",
+            "a contact has 1 normal and 1 or 2 tangential components, and as many rolling ones.",
+            "check that mu has one value per contact; give `rolling` for 5 components.",
         )
     if normal not in range(n_tangent + 1):
         raise ModelError(
             "friction_problem.normal",
             repr(normal),
             f"the index of the normal component, from 0 to {n_tangent}",
-            "Siconos and FCLIB put the normal component first, LMGC90 puts it second.",
-            "normal=0, or normal=1 for vectors (tangential, normal).",
+            "the normal component is first in Siconos and FCLIB, and second in LMGC90.",
+            "give normal=0, or normal=1 for vectors (tangential, normal).",
         )
     order = (int(normal), *(i for i in range(size) if i != normal))
     flat = _vector("q", q, n * size, "component")
@@ -446,7 +453,7 @@ def _local(
             "friction_problem.q",
             f"{largest:g} as the largest component",
             f"one between {_LEAST_VELOCITY:g} and {1.0 / _LEAST_VELOCITY:g}",
-            "squares of others overflow or vanish.",
+            "squares of other numbers overflow or underflow.",
             "take another unit of velocity.",
         )
     coefficients = _coefficients("mu", mu, n)
@@ -455,8 +462,8 @@ def _local(
             "friction_problem.mu",
             f"{coefficients.max():g}",
             f"coefficients up to {_MOST_FRICTION:g}",
-            "an error of normal forces is mu times larger in the friction that they allow.",
-            "100 for a contact that hardly ever slips.",
+            "an error of a normal force is mu times larger in the bound of friction.",
+            "give 100 for a contact that hardly ever slips.",
         )
     rollings = np.zeros(n) if rolling is None else _coefficients("rolling", rolling, n)
     if normal:
@@ -472,14 +479,14 @@ def _local(
             "friction_problem.W",
             f"a block of zeros for contact {k + 1}, which approaches at {-ordered[k, 0]:g}",
             "a block that is not zero wherever a contact approaches",
-            "no force changes the velocity of this contact, so that nothing stops it.",
+            "no force changes the velocity of this contact, so that it cannot stop approaching.",
             "leave out contacts between bodies that cannot move.",
         )
     return local, order
 
 
 def _positions(n: int, order: tuple[int, ...]) -> npt.NDArray[np.int64]:
-    """Return where n contacts' components, normal ones first, stand in the given vectors."""
+    """Return the indices of the components of n contacts, normal ones first, in given vectors."""
     at: npt.NDArray[np.int64] = np.arange(n)[:, None] * len(order) + np.array(order)
     return at.ravel()
 
@@ -491,8 +498,8 @@ def _counts(matrix: Matrix, q: Any, mu: Any) -> tuple[int, int]:
     if rows != columns:
         raise ModelError(
             "friction_problem.W", f"{rows} x {columns}", "a square matrix",
-            "W takes forces at contacts to velocities at the same contacts.",
-            "W = H^T M^-1 H, or give M and H.",
+            "W r are velocities at the contacts at which the forces r act.",
+            "compute W = H^T M^-1 H, or give M and H.",
         )  # fmt: skip
     shape: tuple[int, ...] = np.shape(q) if q is not None else ()
     n = int(shape[0]) if len(shape) == 2 else int(np.size(mu)) if np.ndim(mu) else -1
@@ -505,7 +512,7 @@ def _counts(matrix: Matrix, q: Any, mu: Any) -> tuple[int, int]:
             "friction_problem.mu", "one coefficient, and q or w in a single row of numbers",
             "one coefficient per contact, or q (in global form w) of shape (contacts, components)",
             f"{rows} components may be contacts: {' or '.join(may_be) or 'of no dimension'}.",
-            "mu=[0.3] * n, or q.reshape(n, 3).",
+            "for example mu=[0.3] * n, or q.reshape(n, 3).",
         )  # fmt: skip
     if n == 0 and rows == 0:
         return 0, int(shape[1]) if len(shape) == 2 and shape[1] in (2, 3, 5) else 3
@@ -513,8 +520,8 @@ def _counts(matrix: Matrix, q: Any, mu: Any) -> tuple[int, int]:
         raise ModelError(
             "friction_problem.W", f"{rows} rows for {n} contacts",
             "2, 3 or 5 rows per contact",
-            "contacts stand one after the other, each with its normal and tangential components.",
-            "see that mu has one value per contact, and that q and W have all rows.",
+            "contacts follow each other, each with its normal and tangential components.",
+            "check that mu has one value per contact, and that q and W have all rows.",
         )  # fmt: skip
     return n, rows // n
 
@@ -524,13 +531,16 @@ def _coefficients(name: str, value: object, n: int) -> Floats:
         return np.zeros(0)
     return numbers(
         f"friction_problem.{name}", value, size=n, per="contact", rule="nonnegative",
-        why="the cone of admissible forces has an angle, which is finite and not negative.",
-        try_="0 for a contact without friction, and 100 for one that hardly ever slips.",
+        why="a coefficient of friction is finite and not negative.",
+        try_="give 0 for a contact without friction, 100 for one that hardly ever slips.",
     )  # fmt: skip
 
 
 def _asymmetry(matrix: sp.bsr_array[Any]) -> float:
-    """Return the asymmetry of W; refuse that and negative eigenvalues beyond 1e-3 of its norm."""
+    """Return the asymmetry of W; refuse larger defects than 1e-3 of its norm.
+
+    A defect is the asymmetry, or a negative eigenvalue.
+    """
     size = matrix.shape[0]
     if not matrix.data.any():
         return 0.0
@@ -549,14 +559,14 @@ def _asymmetry(matrix: sp.bsr_array[Any]) -> float:
         )
         raise ModelError(
             "friction_problem.W", kind, f"a symmetric matrix, none below -{_MOST_DEFECT:g}",
-            "forces at contacts do not make energy: W = H^T M^-1 H is symmetric and not negative.",
-            "see that rows and columns stand in the same order, and that M is symmetric.",
+            "W = H^T M^-1 H is symmetric and positive semidefinite for symmetric positive masses.",
+            "check that rows and columns have the same order, and that M is symmetric.",
         )  # fmt: skip
     return asymmetry
 
 
 def _ends(symmetric: sp.csr_array[Any]) -> tuple[float, float]:
-    """Return the least eigenvalue and the largest modulus of one, to 1e-6 of the latter."""
+    """Return the least eigenvalue and the largest modulus, with errors of 1e-6 of the latter."""
     from scipy.sparse.linalg import LinearOperator, eigsh
 
     size = symmetric.shape[0]
@@ -569,7 +579,7 @@ def _ends(symmetric: sp.csr_array[Any]) -> tuple[float, float]:
         )
 
     largest = top(lambda x: symmetric @ x)
-    # twice, so that the matrix of the second search is not zero where W is a multiple of I
+    # twice a bound of the modulus, so that reach I - W is not zero for a multiple W of I
     reach = 2.0 * float(abs(symmetric).sum(axis=1).max())
     least = reach - top(lambda x: reach * x - symmetric @ x)
     return least, max(abs(largest), abs(least))
@@ -594,7 +604,7 @@ def _condensed(
         raise ModelError(
             "friction_problem.H", f"M {mass.shape} and H {frames.shape}",
             "M of (dof, dof) and H of (dof, contact components)",
-            "M v = H r + f, and u = H^T v + w.", "transpose H, or see that M has all rows.",
+            "M v = H r + f, and u = H^T v + w.", "transpose H, or check that M has all rows.",
         )  # fmt: skip
     momenta = _vector("f", f, rows, "degree of freedom")
     free = np.zeros(frames.shape[1]) if w is None else _vector("w", w, frames.shape[1], "component")
@@ -617,6 +627,6 @@ def _condensed(
 def _singular(got: str) -> ModelError:
     return ModelError(
         "friction_problem.M", f"a singular matrix ({got})", "a regular matrix",
-        "M v = H r + f has to say what the velocities are: a body without mass has none.",
+        "M v = H r + f must determine all velocities, which needs a mass for each.",
         "give each degree of freedom a mass, or leave it out of M and H.",
     )  # fmt: skip

@@ -1,8 +1,10 @@
-"""Linear programmes over cones: a polyhedron around them, refined where the optimum leaves them.
+"""Maximisation of a linear objective over second-order cones, by cutting planes.
 
-Each linear programme is solved over a larger set than the cones allow. Its optimum is a bound that
-holds, and where it is infeasible so is the problem. In the plane cones are polyhedra, and the first
-programme is exact.
+A polyhedron that contains the cones replaces them in a linear programme. If its optimum lies
+outside a cone, a plane that cuts this point off is added, and the programme is solved again. Since
+the polyhedron is larger than the cones, each optimum is an upper bound, and an infeasible programme
+proves that the problem is infeasible. In the plane cones are polyhedra, and the first programme is
+exact. `existence` and `uniqueness` use these programmes.
 
 Source: Kelley 1960 (cutting planes).
 """
@@ -18,9 +20,10 @@ import numpy.typing as npt
 __all__ = ["Optimum", "cone_rows", "directions", "dual_cone_rows", "maximise"]
 
 Floats = npt.NDArray[np.float64]
-# rows a and values b of a y <= b that the point y breaks; no rows where it breaks none
+# takes a point y and returns rows a and values b of inequalities a y <= b that y violates
 Cuts = Callable[[Floats], tuple[Floats, Floats]]
 
+# largest number of programmes; violation of a cone that does not count
 _MOST_ROUNDS = 40
 _TOLERANCE = 1e-9
 
@@ -30,8 +33,8 @@ class Optimum(NamedTuple):
 
     Attributes
     ----------
-    status : "optimal", "infeasible", "unbounded" or "unfinished"
-    value : a bound from above on the objective; NaN unless optimal or unfinished
+    status : "optimal", "infeasible", "unbounded" or "unfinished" (too many cuts)
+    value : upper bound of the objective; NaN if the first programme has no optimum
     point : the point with this value
     """
 
@@ -48,12 +51,15 @@ def maximise(
     equal: tuple[Floats, Floats] | None = None,
     box: float | None = None,
 ) -> Optimum:
-    """Return the largest objective over rows y <= most, and over all cuts.
+    """Return the maximum of objective . y subject to rows y <= most and to all cuts.
 
     Parameters
     ----------
+    objective : (k,) vector
+    rows, most : (j, k) and (j,) inequalities that hold from the first programme on
+    cuts : returns further inequalities that a point violates
     equal : rows and values of equations
-    box : bound on all components of y; none by default
+    box : bound on the modulus of all components of y; none by default
 
     Verified by: tests/unit/numerics/friction_problem/test_uniqueness.py::test_cone_programmes
     """
@@ -84,7 +90,7 @@ def maximise(
 
 
 def directions(size: int) -> Floats:
-    """Return unit vectors around a circle, or the two of a line."""
+    """Return eight unit vectors of a plane, or both unit vectors of a line."""
     if size == 1:
         return np.array([[1.0], [-1.0]])
     angle = np.arange(8) * np.pi / 4
@@ -99,11 +105,13 @@ def _unit(x: Floats) -> Floats:
 def cone_rows(
     normal: tuple[Floats, float], tangents: tuple[Floats, Floats], bound: float, at: Floats | None
 ) -> tuple[Floats, Floats]:
-    """Return rows of |tangents| <= bound normal, all around or where `at` breaks it.
+    """Return rows and values of linear inequalities for |t(y)| <= bound n(y).
 
     Parameters
     ----------
-    normal, tangents : matrices and constants that give both from y
+    normal, tangents : matrices and constants of the affine functions n(y) and t(y)
+    bound : coefficient of friction
+    at : a point y, for the inequality that it violates; None for inequalities all around the cone
     """
     (a, b), (t, c) = normal, tangents
     if at is None:
@@ -123,11 +131,13 @@ def dual_cone_rows(
     rolling: float,
     at: Floats | None,
 ) -> tuple[Floats, Floats]:
-    """Return rows of mu |z_t| + rolling |z_m| <= z_n, all around or where `at` breaks it.
+    """Return rows and values of linear inequalities for mu |z_t| + rolling |z_m| <= z_n.
 
     Parameters
     ----------
-    velocity : matrix and constant that give z of one contact from y
+    velocity : matrix and constant of the affine function z(y), components of one contact
+    n_tangent : number of tangential components
+    at : a point y, for the inequality that it violates; None for inequalities all around the cone
     """
     a, b = velocity
     size = len(b)

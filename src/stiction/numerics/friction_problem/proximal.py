@@ -1,8 +1,9 @@
-"""Proximal point method: a sequence of problems with a larger diagonal, each solved by Newton's.
+"""Proximal point method for frictional contact problems, for cases in which Newton's method cycles.
 
-Where Newton's method cycles, W + shift I and q - shift r in place of W and q make a problem with
-one solution nearby, whose fixed points in r are the solutions of the problem itself. The shift
-falls while the problems are solved and grows where one is not.
+W + shift I and q - shift r_k in place of W and q give a problem whose solution r_(k+1) is unique
+near r_k for a large shift. Fixed points r_(k+1) = r_k are the solutions of the original problem.
+Each problem is solved by sweeps and Newton's method. The shift decreases after a solved problem and
+increases after one that is not.
 
 Source: Rockafellar 1976 (proximal point algorithm); Acary, Bremond, Huber 2018 (for friction).
 """
@@ -20,7 +21,7 @@ __all__ = ["proximal", "shifted"]
 
 Floats = npt.NDArray[np.float64]
 
-# relative to the blocks on the diagonal
+# bounds of the shift relative to the diagonal blocks of W, and its factors of decrease and increase
 _LEAST_SHIFT, _MOST_SHIFT = 1e-9, 1e2
 _FALL, _GROWTH = 0.3, 4.0
 
@@ -37,13 +38,14 @@ def shifted(local: Local, r: Floats, shift: float) -> Local:
 def proximal(
     local: Local, r: Floats, tol: float, shift: float = 0.1, most: int = 60, systems: int = 5000
 ) -> tuple[Iterate, int, int]:
-    """Return the best iterate, sweeps and linear systems.
+    """Return the best iterate, and the numbers of sweeps and linear systems.
 
     Parameters
     ----------
-    tol : error to reach [m/s]
-    shift : the first one, relative to W's diagonal blocks
-    most, systems : problems and linear systems, after which no further problem is begun
+    tol : largest norm of the natural map [m/s]
+    shift : first shift, relative to the diagonal blocks of W
+    most, systems : largest number of problems, and number of linear systems after which no further
+        problem begins
 
     Verified by: tests/unit/numerics/friction_problem/test_solvers.py::test_proximal
     """

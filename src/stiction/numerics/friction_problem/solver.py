@@ -1,7 +1,10 @@
-"""Forces and velocities of a frictional contact problem: sweeps, Newton's method, and what stalls.
+"""The sequence of methods that solves a frictional contact problem.
 
-Projected Gauss-Seidel finds which contacts are open, stick and slip; Newton's method then converges
-in a few steps. Where it cycles the proximal method follows, then Newton's method from other starts.
+Sweeps of the Gauss-Seidel method determine which contacts are open, stick or slip; the semismooth
+Newton method then converges in a few steps. If it cycles, the proximal point method follows, and
+then Newton's method from random starts. `problem.FrictionProblem.solve` calls `solve_local`.
+
+Source: Acary, Bremond, Huber 2018 (comparison of these methods).
 """
 
 from __future__ import annotations
@@ -22,18 +25,19 @@ __all__ = ["Work", "solve_local"]
 
 Floats = npt.NDArray[np.float64]
 
+# number of random starts
 _STARTS = 60
-# linear systems to be solved: so many, or for small problems what these operations allow [1]
+# largest number of linear systems; for small problems it is larger, up to so many operations
 _SYSTEMS, _OPERATIONS = 150, 2e11
 
 
 class Work(NamedTuple):
-    """What a solution took.
+    """The work of a solution.
 
     Attributes
     ----------
-    sweeps, linear_systems : how many
-    method : the one that gave the forces
+    sweeps, linear_systems : number of sweeps, and of solved linear systems
+    method : name of the method that gave the forces
     """
 
     sweeps: int
@@ -44,13 +48,15 @@ class Work(NamedTuple):
 def solve_local(
     local: Local, r: Floats, tol: float, attempts: int | None = None, systems: int | None = None
 ) -> tuple[Iterate, Work]:
-    """Return forces whose natural map is at most `tol` [m/s] over all contacts, or the best ones.
+    """Return forces whose natural map has a norm of at most `tol` [m/s], or the best ones found.
 
     Parameters
     ----------
-    r : forces to start from
-    attempts : at most; four are sweeps and Newton's method twice, the fifth is the proximal method
-    systems : linear systems after which no other attempt begins; by the size of the problem if None
+    r : (n, size) initial forces
+    attempts : largest number of attempts: twice sweeps and Newton's method, then the proximal
+        method, then others; None for all
+    systems : number of linear systems after which no further attempt begins; None for a number that
+        depends on the size of the problem
     """
     best, method = iterate_of(local, r), "start"
     n_sweeps = n_systems = 0
@@ -68,7 +74,12 @@ def solve_local(
 def _attempts(
     local: Local, r: Floats, tol: float, most: int
 ) -> Iterator[tuple[Iterate, str, int, int]]:
-    """Yield forces, the name of the method, sweeps and linear systems, of which `most` may be."""
+    """Yield for each attempt the forces, the method, and the numbers of sweeps and systems.
+
+    Parameters
+    ----------
+    most : largest number of linear systems
+    """
     for most in (10, 50):
         r, count = swept(local, r, most)
         now = iterate_of(local, r)
@@ -78,7 +89,7 @@ def _attempts(
         r = found.r if found.error < now.error else r
     found, count, solved = proximal(local, r, tol, systems=most)
     yield found, "proximal", count, solved
-    # with high friction solutions attract few starts; the same ones each time
+    # with high friction Newton's method converges from few starts only; the seed is fixed
     rng = np.random.default_rng(0)
     size = float(np.abs(local.q).max() * local.rho.max())
     for _ in range(_STARTS):

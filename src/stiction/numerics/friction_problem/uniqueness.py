@@ -1,11 +1,13 @@
-"""Whether velocities and forces of a solution are the only ones, and how far forces may vary.
+"""Uniqueness of the velocities and forces of a solution, and the set of other admissible forces.
 
-Two solutions r, r' with De Saxce's velocities obey (r - r') . (u~ - u~') <= 0, hence
+Two solutions r, r' with De Saxce's velocities u~, u~' obey (r - r') . (u~ - u~') <= 0, so that
 
     (r - r') . W (r - r') <= sum of mu |r_n - r_n'| |u_t - u_t'|.
 
-Criteria follow from this inequality, where W is symmetric and positive semidefinite. For given
-velocities admissible forces are a convex set.
+For a symmetric positive semidefinite W sufficient criteria of uniqueness follow from this. If none
+holds, a second solution is searched for, which disproves uniqueness; in small plane problems all
+modes are enumerated. The forces for given velocities are a convex set, whose extent in a normal
+force is computed by cone programmes.
 
 Source: De Saxce, Feng 1998; the criteria are derived in docs/decisions/38-friction-problem.md.
 """
@@ -29,26 +31,27 @@ __all__ = ["Admissible", "Answer", "Uniqueness", "admissible_forces", "uniquenes
 
 Floats = npt.NDArray[np.float64]
 
-# relative to |q| or |r|: smaller numbers are zero
+# numbers below this fraction of |q| or |r| count as zero
 _ZERO = 1e-8
-# velocities of a contact that differ by this fraction of its own are distinct, if both residuals
-# are small; those that differ by less than the second fraction are the same
+# velocities of a contact are distinct if they differ by more than the first fraction of their size,
+# the same below the second; the third is the largest residual of a solution
 _OTHER, _SAME, _SOLVED = 1e-4, 1e-7, 1e-10
+# number of random starts in the search for another solution
 _STARTS = 8
-# two linear programmes each, of seconds where there are many
+# largest number of contacts for which two linear programmes each are solved, which takes seconds
 _MOST_CONTACTS_OF_PROGRAMMES = 30
 
 
 @dataclass(frozen=True)
 class Answer:
-    """Whether something is unique.
+    """Whether velocities, or forces, are unique.
 
     Attributes
     ----------
     answer : "unique", "not unique" or "not decided"
-    criterion : the criterion that proves it
-    other : (n, size) forces of a second solution, empty where there is none [N]
-    residual : of these forces [1]
+    criterion : the criterion that proves the answer
+    other : (n, size) forces of a second solution [N]; empty if none was found
+    residual : residual of these forces [1]
     """
 
     answer: str
@@ -72,8 +75,8 @@ class Admissible:
     Attributes
     ----------
     local : the problem
-    point : (n, size) the forces of the solution
-    directions : (n, size, k) changes of forces that leave velocities unchanged
+    point : (n, size) the forces of the solution [N]
+    directions : (n, size, k) changes of forces that do not change the velocities
     """
 
     local: Local
@@ -81,7 +84,10 @@ class Admissible:
     directions: Floats
 
     def _rows(self, at: Floats | None, constant: float) -> tuple[Floats, Floats]:
-        """Return rows of the cones, or of the recession cone where `constant` is 0."""
+        """Return rows and values of inequalities for y: r = constant point + directions y in K.
+
+        With `constant` 0 they describe the recession cone.
+        """
         local, k = self.local, self.local.n_tangent
         parts = [(np.zeros((0, self.directions.shape[2])), np.zeros(0))]
         for c, matrix in enumerate(self.directions):
@@ -100,9 +106,10 @@ class Admissible:
         return np.concatenate([p[0] for p in parts]), np.concatenate([p[1] for p in parts])
 
     def interval(self, contact: int) -> tuple[float, float]:
-        """Return bounds of the normal force of a contact [N]; infinite where it is unbounded.
+        """Return bounds of the normal force of a contact [N]; infinite if it is unbounded.
 
-        They are optima over a polyhedron outside the cones: the true interval lies inside.
+        They are optima over a polyhedron that contains the cones, so that the true interval lies
+        inside.
 
         Verified by: tests/unit/numerics/friction_problem/test_uniqueness.py::test_intervals
         """
@@ -112,7 +119,7 @@ class Admissible:
         return -scale * low, scale * high
 
     def _bound(self, contact: int, sign: float) -> tuple[float, Floats]:
-        """Return the largest sign r_n of a contact, and y."""
+        """Return the maximum of sign r_n of a contact, and the y of the maximum."""
         objective = sign * self.directions[contact, 0]
         here = sign * float(self.point[contact, 0])
         if not np.abs(objective).max(initial=0.0) > 1e-12:
@@ -132,16 +139,17 @@ class Admissible:
         return here + found.value, found.point
 
     def _solves(self, other: Floats) -> bool:
-        """Return whether forces are another solution, whose velocities cancel contact by contact.
+        """Return whether forces are another solution with the same velocities.
 
-        Where they are small because W is, velocities do change.
+        The contributions to W (other - point) must cancel in each component: a product that is
+        small only because entries of W are small is a change of velocities.
         """
         change, matrix = (other - self.point).ravel(), self.local.matrix
         cancels = np.abs(matrix @ change) <= 1e-8 * (abs(matrix) @ np.abs(change))
         return bool(cancels.all()) and is_solved(self.local, other, _SOLVED)
 
     def another(self) -> Floats | None:
-        """Return other admissible forces, or None where none were found."""
+        """Return other admissible forces; None if none were found."""
         scale = float(np.abs(self.point).max()) or 1.0
         for share in (0.1, 1e-2, 1e-3):
             for direction in np.moveaxis(self.directions, 2, 0):
@@ -154,7 +162,8 @@ class Admissible:
             far = np.abs(other - self.point).max() > 1e-4 * scale
             if far and self._solves(other):
                 return other
-        # forces at the edge of their cones: the middle of the longest segment to another edge
+        # the forces may lie on the boundary of the set: try the middle of segments to other points
+        # of the boundary
         scaled = Admissible(self.local, self.point / scale, self.directions)
         few = len(self.point) <= _MOST_CONTACTS_OF_PROGRAMMES
         for c in range(len(self.point)) if few else ():
@@ -168,7 +177,7 @@ class Admissible:
 
 
 def admissible_forces(local: Local, r: Floats) -> Admissible:
-    """Return the set of forces that go with the velocities of forces r."""
+    """Return the set of forces with the same velocities as forces r."""
     u, k = local.velocities(r), local.n_tangent
     n, size = r.shape
     zero = _ZERO * float(np.abs(local.q).max(initial=0.0))
@@ -180,7 +189,7 @@ def admissible_forces(local: Local, r: Floats) -> Admissible:
         for part, bound in ((slice(1, 1 + k), local.mu[c]), (slice(1 + k, size), local.rolling[c])):
             length = float(np.linalg.norm(u[c, part]))
             if length > zero or bound == 0.0:
-                # a force on the edge of the cone, opposed to slip
+                # in slip the force lies on the surface of the cone, opposed to the slip
                 unit = u[c, part] / length if length > zero else np.zeros(len(u[c, part]))
                 free[part, part] = 0.0
                 free[part, 0] = -bound * unit
@@ -228,9 +237,10 @@ def uniqueness(local: Local, r: Floats) -> Uniqueness:
 
 
 def _small_friction(local: Local) -> str:
-    """Return the criterion of small friction where it holds, else "".
+    """Return the criterion of small friction if it holds, else "".
 
-    |mu N W^(-1/2)| |T W^(1/2)| < 1, with N and T the normal and the other components.
+    It is |mu N W^(-1/2)| |T W^(1/2)| < 1 in the spectral norm, where N selects the normal and T the
+    other components.
     """
     w = local.matrix.toarray()
     values, vectors = np.linalg.eigh(0.5 * (w + w.T))
@@ -239,7 +249,7 @@ def _small_friction(local: Local) -> str:
     size = local.q.shape[1]
     normal = np.arange(0, local.q.size, size)
     other = np.setdiff1d(np.arange(local.q.size), normal)
-    # any weights of the contacts will do, normal parts times them and others divided by them
+    # the criterion holds for any positive weights by which the contacts are scaled
     weight = np.sqrt(local.rho)
     bound = np.hypot(local.mu, local.rolling) / weight
     root = vectors / np.sqrt(values)
@@ -250,7 +260,7 @@ def _small_friction(local: Local) -> str:
 
 
 def _proof(local: Local, r: Floats) -> str:
-    """Return the criterion by which velocities are unique, else ""."""
+    """Return a criterion by which velocities are unique, else ""."""
     if not local.mu.any() and not local.rolling.any():
         return "without friction velocities are those of a convex problem"
     k, q = local.n_tangent, local.q
@@ -264,13 +274,13 @@ def _proof(local: Local, r: Floats) -> str:
 
 
 def _compared(local: Local, r: Floats, semidefinite: bool) -> Answer:
-    """Return what other solutions say of the velocities, each contact on its own scale.
+    """Return whether other solutions have other velocities, compared on the scale of each contact.
 
     Verified by: tests/unit/numerics/friction_problem/test_uniqueness.py::test_a_small_contact
     """
     q, u = local.q, local.velocities(r)
     scale, own = float(np.linalg.norm(q)), np.linalg.norm(q, axis=1)
-    # a velocity without forces of the size of rounding is zero and has no scale
+    # a velocity q_c within rounding counts as zero; then the scale is that of all contacts
     own = np.maximum(np.where(own > 1e-13 * scale, own, scale), np.linalg.norm(u, axis=1))
     plane = q.shape[1] == 2 and len(r) <= MOST_ENUMERATED
     same = plane and semidefinite
@@ -286,7 +296,7 @@ def _compared(local: Local, r: Floats, semidefinite: bool) -> Answer:
 
 
 def _candidates(local: Local, r: Floats, plane: bool) -> Iterator[Floats]:
-    """Yield forces that may be another solution; all there are, where `plane`."""
+    """Yield forces that may be another solution; in small plane problems all solutions."""
     if plane:
         yield from solutions_in_the_plane(local, extremes=True)
         return
@@ -300,9 +310,10 @@ def _candidates(local: Local, r: Floats, plane: bool) -> Iterator[Floats]:
 
 
 def _rests_without_friction(local: Local, r: Floats) -> bool:
-    """Return whether u = 0 and some r with r_t = 0, r_n >= 0 has W r = -q.
+    """Return whether u = 0 and normal forces r_n >= 0 alone give W r = -q.
 
-    Then u' . W^+ u' <= -sum mu r_n' |u_t'| - sum r_n u_n' <= 0 for any other solution.
+    Then u' . W^+ u' <= -sum mu r_n' |u_t'| - sum r_n u_n' <= 0 for any other solution r', u', so
+    that its velocities are zero too.
     """
     from scipy.optimize import nnls
 

@@ -1,1 +1,1 @@
-"""Linear systems solved by iteration, for problems too large for factors."""
+"""Sparse linear systems solved by GMRES, for problems too large to factorise each matrix."""

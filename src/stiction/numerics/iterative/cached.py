@@ -1,8 +1,11 @@
 """GMRES, preconditioned by the factors of an earlier matrix of the same run.
 
-Between Newton iterations a tangent changes mainly at points whose contact opens, sticks or slides.
-With the factors F of an earlier tangent, A F^-1 is the identity plus a matrix of low rank, and
-GMRES converges in a few iterations. If it takes many, A itself is factorised.
+Between Newton iterations the tangent matrix A changes mainly at points whose contact opens, sticks
+or slides. With the factors F of an earlier tangent, A F^-1 is the identity plus a matrix of low
+rank, so that GMRES converges in a few iterations. If it needs many, A itself is factorised.
+`linear_solvers.CachedFactors` describes this solver.
+
+Source: Saad, Schultz 1986 (GMRES).
 """
 
 from __future__ import annotations
@@ -28,26 +31,26 @@ if TYPE_CHECKING:
 
 __all__ = ["CachedFactorsWorkspace", "OnCachedFactors", "gmres"]
 
-# unknowns above which cached factors are freed before the sign of a determinant is computed
+# with more unknowns cached factors are freed before the sign of a determinant is computed
 _LARGE = 100_000
-# admissible ratio of the true residual to the estimate of SciPy
+# largest ratio of the true residual to the tolerance, which SciPy compares with an estimate
 _ROUNDED = 2.0
 
 
 def gmres(
     matrix: csr_matrix, factors: Factors, b: Floats, tolerance: float, most: int
 ) -> tuple[Floats, int, bool]:
-    """Return x with A x = b, iterations, and whether the residual fell below `tolerance` of b.
+    """Return x with A x = b, the number of iterations, and whether GMRES converged.
 
-    Preconditioned from the right, so that the monitored residual is that of the system itself.
+    The preconditioner acts from the right, so that the monitored residual is that of A x = b.
 
     Parameters
     ----------
     matrix : A
-    factors : of a similar matrix
-    b : (n,)
-    tolerance : residual over the right-hand side, Euclidean [1]
-    most : iterations
+    factors : factors of a similar matrix
+    b : (n,) right-hand side
+    tolerance : largest residual over the right-hand side, in the Euclidean norm [1]
+    most : largest number of iterations
 
     Source: Saad, Schultz 1986; Saad 2003, Iterative methods for sparse linear systems, sect. 9.3.
     Verified by: tests/unit/numerics/test_cached.py::test_a_change_of_low_rank_takes_its_rank
@@ -69,7 +72,7 @@ def gmres(
         callback_type="pr_norm",
     )
     x = factors.apply(np.asarray(y))
-    # true residual: larger than the estimate if the matrix is singular to working precision
+    # the true residual exceeds the estimate if the matrix is singular to working precision
     residual = float(np.linalg.norm(b - matrix @ x))
     return x, len(residuals), residual <= _ROUNDED * tolerance * float(np.linalg.norm(b))
 
@@ -80,15 +83,15 @@ class CachedFactorsWorkspace(Workspace):
     Parameters
     ----------
     tolerance : residual over the right-hand side [1]
-    most : iterations, after which a matrix is factorised itself
-    worn : iterations, after which the next matrix is factorised itself
+    most : if a solution needs more iterations than this, its matrix is factorised
+    worn : if a solution takes more iterations than this, the next matrix is factorised
     direct : the direct solver
     """
 
     def __init__(self, tolerance: float, most: int, worn: int, direct: LinearSolver) -> None:
         super().__init__()
         self.tolerance, self.most, self.worn = tolerance, most, worn
-        # a separate workspace for signs leaves the cached factors valid
+        # a separate workspace for signs of determinants, so that the cached factors remain valid
         self._direct, self._for_signs = direct.start(), direct.start()
         self.cached: Factors | None = None
         # number of times that cached factors were freed for memory
@@ -116,12 +119,12 @@ class CachedFactorsWorkspace(Workspace):
             self._direct.spare()
 
     def sign(self, matrix: csr_matrix) -> int:
-        """Return the sign of a determinant; cached factors remain unless they are large."""
+        """Return the sign of a determinant; large cached factors are freed before."""
         self.make_room(matrix)
         return self._for_signs.sign(matrix)
 
     def log_det(self, matrix: csr_matrix) -> float:
-        """Return the logarithm of the size of a determinant; cached factors remain."""
+        """Return the logarithm of the absolute value of a determinant; cached factors remain."""
         return self._for_signs.factorise(matrix).log_det
 
     def report(self) -> dict[str, int | float]:
@@ -139,7 +142,7 @@ class CachedFactorsWorkspace(Workspace):
 
 
 class OnCachedFactors(Factors):
-    """A matrix that is solved by its own factors, or by GMRES on those of an earlier one."""
+    """A matrix with which systems are solved by GMRES on cached factors, or by its own factors."""
 
     def __init__(self, matrix: csr_matrix, space: CachedFactorsWorkspace) -> None:
         super().__init__(matrix)
@@ -179,7 +182,7 @@ class OnCachedFactors(Factors):
         return x if converged else None
 
     def solve(self, b: npt.ArrayLike) -> Floats:
-        """Return x with A x = b to the tolerance of the workspace; an error if it is not finite.
+        """Return x with A x = b to the tolerance of the workspace.
 
         Raises
         ------

@@ -4,10 +4,13 @@ One application of the preconditioner P to r is
 
     x = V r,   x += E L^-1 E^T (r - A x),
 
-with a V-cycle V of smoothed aggregation of the symmetric part of A, and L the rows and columns of
-the contact layer, where friction makes A unsymmetric and adhesion makes it indefinite; E embeds the
-layer. The hierarchy is reused while the pattern is the same and it converges well; the layer is
-factorised for every matrix.
+where V is a V-cycle of smoothed aggregation for the symmetric part of A, L the submatrix of A for
+the contact layer, and E the embedding of the layer. In the contact layer friction makes A
+unsymmetric and adhesion makes it indefinite. The multigrid hierarchy is reused while the sparsity
+pattern is the same and GMRES converges well; L is factorised for every matrix.
+`linear_solvers.Multigrid` describes this solver.
+
+Source: Vanek, Mandel, Brezina 1996 (smoothed aggregation); Saad, Schultz 1986 (GMRES).
 """
 
 from __future__ import annotations
@@ -33,13 +36,14 @@ if TYPE_CHECKING:
 
 __all__ = ["MultigridFactors", "MultigridWorkspace"]
 
-# iterations over those with a new hierarchy, above which it is rebuilt
+# the hierarchy is rebuilt if a solution takes this factor more iterations than when it was new
 _WORN = 1.7
-# factor of the tolerance in the Euclidean norm: solutions are checked entry by entry
+# GMRES stops at this factor of the tolerance in the Euclidean norm, because solutions are checked
+# entry by entry
 _SAFE = 0.2
 # restart length of GMRES
 _RESTART = 60
-# width of the factorised layer around contact, in couplings
+# the factorised layer includes unknowns that are coupled to contact over so many matrix entries
 _REACH = 1
 
 
@@ -49,9 +53,9 @@ class MultigridWorkspace(Workspace):
     Parameters
     ----------
     tolerance : residual over the right-hand side [1]
-    most : iterations of one solution
-    direct : the solver for small matrices, for layers, and where iteration fails
-    direct_below : unknowns below which matrices are small
+    most : largest number of iterations of a solution
+    direct : direct solver for small matrices, for contact layers, and if iteration fails
+    direct_below : matrices with fewer unknowns are solved directly
     """
 
     def __init__(
@@ -71,7 +75,7 @@ class MultigridWorkspace(Workspace):
         self.hierarchy = None
 
     def factorise(self, matrix: csr_matrix) -> Factors:
-        """Return the solver of `matrix`; see `Workspace.factorise`."""
+        """Return factors of a small matrix, or a preconditioner; see `Workspace.factorise`."""
         if matrix.shape[0] >= self.direct_below:
             return super().factorise(matrix)
         made = self._small.factorise(matrix)
@@ -80,7 +84,7 @@ class MultigridWorkspace(Workspace):
         return made
 
     def inertia(self, matrix: csr_matrix) -> tuple[int, int] | None:
-        """Return the signs of the eigenvalues, by the direct solver."""
+        """Return the numbers of positive and negative eigenvalues, by the direct solver."""
         return self._small.inertia(matrix)
 
     @property
@@ -171,14 +175,14 @@ def _pyamg() -> Any:
     try:
         import pyamg
     except ImportError as error:
-        why = "it makes the hierarchy of coarser problems."
+        why = "pyamg builds the multigrid hierarchy."
         needs, try_ = "the package pyamg", "pip install stiction[amg], or take SuperLU()."
         raise ModelError("Multigrid", "no pyamg", needs, why, try_) from error
     return pyamg
 
 
 class MultigridFactors(Factors):
-    """A matrix with its preconditioner; factorised for signs only."""
+    """A matrix with its preconditioner; it is factorised for determinants, or if GMRES fails."""
 
     def __init__(self, matrix: csr_matrix, space: MultigridWorkspace) -> None:
         super().__init__(matrix)
@@ -228,7 +232,7 @@ class MultigridFactors(Factors):
         try:
             return self._iterate(b)
         except (RuntimeError, ValueError, np.linalg.LinAlgError):
-            # the coarsest problem is solved at the first cycle, and may be singular
+            # the coarsest matrix is inverted in the first cycle, and may be singular
             return None
 
     def _iterate(self, b: Floats) -> Floats | None:

@@ -1,4 +1,8 @@
-"""Parallel integration of an ensemble in blocks: one set of arrays per thread."""
+"""Parallel integration of an ensemble: blocks of starts, and one set of arrays for each thread.
+
+`run_task` calls the kernel `kernels.follow` for each block. Starts so near to a two-fold that the
+kernels cannot resolve their first arcs are integrated by `two_folds.hopping` first.
+"""
 
 from __future__ import annotations
 
@@ -27,9 +31,10 @@ __all__ = ["MOST_STEPS", "Task", "run_task"]
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-# starts of one kernel call, a few milliseconds; fixed, so that sums over blocks do not depend on
-# the number of threads
+# number of starts in one kernel call, which takes a few milliseconds; it is fixed, so that sums
+# over blocks do not depend on the number of threads
 _BLOCK = 256
+# largest number of steps of a trajectory
 MOST_STEPS = 20_000
 # kinds of events from this number on end every trajectory
 _ENDS_ALWAYS = 5
@@ -37,13 +42,14 @@ _ENDS_ALWAYS = 5
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """The arrays of an ensemble; `backward` integrates in negative time, without a grid.
+    """The arrays of an ensemble.
 
-    x, sides : (N, n) and (N, m) starts, NaN for the only admissible signs
-    dwell : (N, 2) time at which a sliding state leaves, inf for never, and the side
+    x, sides : (N, n) initial states and (N, m) signs, NaN for the only admissible ones
+    dwell : (N, 2) time at which a sliding state leaves its surface, inf for never, and the side
     stop : (kinds,) 1 for the kinds of events that end a trajectory
     grid : axes, lower ends, widths and numbers of cells; None for no grid
     interval : time between two samples of the state for the grid
+    backward : whether to integrate to the time -t_end; then there is no grid
     off : relative error of the distance of the starts from a two-fold
     """
 
@@ -63,7 +69,7 @@ class Task:
 def run_task(
     task: Task, workers: int | None = None, progress: Callable[[float], None] | None = None
 ) -> tuple[Ends, Floats, float]:
-    """Return the ends of all starts of a task, and times in each cell and outside the grid."""
+    """Return the ends of all starts, the times in each cell of the grid, and the time outside."""
     compiled, n_starts, kinds = task.system.compiled, len(task.x), task.stop.size
     out = Ends(
         np.empty((n_starts, compiled.n)),
@@ -88,7 +94,11 @@ def run_task(
 
 
 def _integrate_hops(task: Task, out: Ends) -> None:
-    """Integrate starts next to a two-fold, whose hops are too small for the kernels."""
+    """Integrate the starts next to a two-fold whose first arcs are too low for the kernels.
+
+    A hop is an arc of the orbit from the surface back to it. `hop_away` computes them until they
+    are large enough; then the kernels continue.
+    """
     from stiction.switching.flow.records import CROSS, UNDECIDED
     from stiction.switching.two_folds.hopping import hop_away
 
@@ -117,7 +127,7 @@ def _integrate_hops(task: Task, out: Ends) -> None:
 
 
 def _blocks(task: Task, out: Ends, workers: int) -> Iterator[tuple[int, Floats, float]]:
-    """Yield, in order, the number of completed starts, and times of each block in the grid."""
+    """Yield for each block the number of completed starts, and the times in and outside cells."""
     from stiction.switching.ensembles.kernels import follow
 
     n_starts = len(task.x)
@@ -146,7 +156,7 @@ def _blocks(task: Task, out: Ends, workers: int) -> Iterator[tuple[int, Floats, 
             flows.put(flow)
         return part.stop, grid.cells, float(outside)
 
-    # the first block compiles, in one thread
+    # the kernels are compiled in the first block, by one thread
     yield work(0)
     begins = range(_BLOCK, n_starts, _BLOCK)
     if workers == 1:

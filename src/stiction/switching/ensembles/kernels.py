@@ -1,8 +1,8 @@
-"""Ensembles of trajectories of one flow, integrated by compiled code: kernels.
+"""Ensembles of trajectories of one flow, integrated one after the other in one call: kernels.
 
-Each trajectory has the steps and events of a single run (`flow.advance`, `flow.rare_events`); only
-its end and the counts and first times of its events are recorded. The theory is in
-`flow.rates` and `flow.surfaces`.
+Each trajectory has the steps and events of a single run (`flow.advance`, `flow.rare_events`). Only
+its final state, the reason of its end, and counts and first times of its events are recorded. The
+theory is in `flow.rates` and `flow.surfaces`; `blocks` calls `follow` with blocks of starts.
 """
 
 from __future__ import annotations
@@ -52,12 +52,13 @@ __all__ = ["NO_SIDE", "NO_START", "STOPPED_AT", "follow", "integrate_one", "note
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
-# further codes of an end, above those of `records`: a start in an escaping region without a side;
-# a start whose sign contradicts h; a stopping event, with its kind added to STOPPED_AT
+# codes of an end besides those of `records`: a start in an escaping region without a given side; a
+# start whose given sign contradicts h; an event at which trajectories stop (STOPPED_AT + its kind)
 NO_SIDE, NO_START, STOPPED_AT = 12, 13, 14
-# largest error of h of a start with a given sign
+# largest |h| over its scale at which a given sign may contradict h
 _OFF = 1e-6
-# largest L+ and L- at a two-fold, over |grad h| |f|: at a start, at an accumulation of events
+# a state is at a two-fold if L+ and L- over |grad h| |f| are below the first number at a start,
+# below the second at an accumulation of events
 _AT_TWO_FOLD, _PILED_AT_TWO_FOLD = 1e-10, 1e-5
 
 
@@ -72,7 +73,7 @@ def _set_signs(w: Workspace, functions: EventFunctions) -> int:
         size = scale_of_h(w, i, GRAD)
         value = a[EXTRA, i]
         functions[i].near = 0
-        # NaN: the sign of h, and on a surface by the admissible continuations below
+        # NaN, no given sign: the sign of h; on a surface the admissible continuation, see below
         if a[SIDES, i] != a[SIDES, i]:
             functions[i].near = 1 if abs(value) <= ON_SURFACE * size else 0
             a[SIDES, i] = 1.0 if value > 0.0 else -1.0
@@ -87,7 +88,7 @@ def _set_signs(w: Workspace, functions: EventFunctions) -> int:
     for i in range(m):
         if functions[i].near == 0:
             continue
-        # one surface: the only admissible continuation, unless a two-fold or an escaping region
+        # the admissible continuation, which is unique except at a two-fold and in escaping regions
         a[SIDES, i] = 0.0
         begin_mode(w)
         if fold_gap(w, i) <= _AT_TWO_FOLD:
@@ -101,7 +102,10 @@ def _set_signs(w: Workspace, functions: EventFunctions) -> int:
 
 @kernel
 def _set_signs_at_intersection(w: Workspace, functions: EventFunctions) -> int:
-    """Set the signs of a start on an intersection; return DONE, or SEVERAL_DIRECTIONS."""
+    """Set the signs of a start on an intersection of two surfaces.
+
+    Returns SEVERAL_DIRECTIONS if the exit direction is not unique, else DONE.
+    """
     now, a = w.progress[0], w.vectors
     i, j, many = -1, -1, 0
     for k in range(now.m):
@@ -122,7 +126,7 @@ def _set_signs_at_intersection(w: Workspace, functions: EventFunctions) -> int:
 def place(
     w: Workspace, functions: EventFunctions, t: float, x: Vector, sides: Vector, direction: float
 ) -> int:
-    """Place a trajectory at (t, x) with the given signs; return DONE, or a code.
+    """Place a trajectory at (t, x) with the given signs; return DONE, or the code of its end.
 
     Parameters
     ----------
@@ -133,7 +137,7 @@ def place(
     """
     now, a = w.progress[0], w.vectors
     n = now.n
-    # nothing of the last trajectory in these arrays counts
+    # reset the records of the previous trajectory in these arrays
     now.steps = now.rejected = now.events = now.saves = now.shrinks = now.at_once = 0
     now.branch = now.reported_open = 0
     now.direction = direction
@@ -157,7 +161,7 @@ def place(
 
 @kernel
 def _hops_unseen(w: Workspace, functions: EventFunctions) -> bool:
-    """Return whether hops from a start on a surface near a two-fold are not resolved."""
+    """Return whether arcs from a start next to a two-fold are too low to be resolved."""
     now, a = w.progress[0], w.vectors
     unresolved = False
     for i in range(now.m):
@@ -185,9 +189,11 @@ def integrate_one(
 
     Parameters
     ----------
-    leave_at, leave_to : time at which a sliding state leaves, inf for never, and the side
-    stop : (kinds,) 1 for the kinds of events that end it
-    counts, first : (kinds,) number of events of each kind, and the time of the first
+    leave_at, leave_to : time at which a sliding state leaves its surface, inf for never, and the
+        side to which it leaves
+    stop : (kinds,) 1 for the kinds of events that end the trajectory
+    counts, first : (kinds,) filled with the number of events of each kind, and the time of the
+        first one, NaN for none
     """
     now, a = w.progress[0], w.vectors
     n, t_end, events = now.n, limits[0].t_end, 0
@@ -197,11 +203,11 @@ def integrate_one(
         room = limits[0].steps - now.steps - events
         if room <= 0:
             return PAUSED
-        # stop where the state is to leave the surface
+        # the call ends at the time at which the state must leave the surface
         end = min(t_end, leave_at) if leave_at < math.inf else t_end
         code = advance_through_rare_events(w, functions, table, records, end, room)
         ended = -1
-        # the records hold two events: each one ends the call with EVENTS_FULL
+        # the records have room for two events, so that the call returns after each event
         for e in range(now.events):
             kind = records.events[e].kind
             events += 1
@@ -216,7 +222,7 @@ def integrate_one(
             return TWO_FOLD_HIT
         if ended >= 0 and code in (DONE, PAUSED, EVENTS_FULL):
             return ended
-        # a state that does not slide at this time never leaves by this rule
+        # leave the surface if the state slides now; otherwise the given time has no effect
         if code == DONE and leave_at < t_end:
             leave_at = math.inf
             i = sliding_surface(w, SIDES)
@@ -234,10 +240,10 @@ def integrate_one(
 
 @kernel
 def _speed(w: Workspace) -> float:
-    """Return the speed of the state at the end, in units of its scale."""
+    """Return |x'| of the present state in the present mode, in units of the scale of each state."""
     now, a = w.progress[0], w.vectors
     i = sliding_surface(w, SIDES)
-    # (15): weights L- and -L+ over L- - L+ of f+ and f-
+    # sliding field (15) of Szalai, Jeffrey 2014: weights L- and -L+ over L- - L+ of f+ and f-
     weight_plus = 1.0
     if i >= 0:
         up, down = lie_derivatives(w, SIDES, i, Y)
@@ -260,10 +266,10 @@ def _speed(w: Workspace) -> float:
 def _add_times(
     w: Workspace, records: Records, axes: Integers, cell: Matrix, cells: Matrix
 ) -> float:
-    """Add the time spent in each cell of a grid; return the time outside it.
+    """Add the time that the trajectory spent in each cell of a grid; return the time outside it.
 
-    States are saved at the midpoints of equal intervals; the last one has the remaining time as
-    its weight, so that all weights sum to the duration.
+    States are saved at the midpoints of equal intervals of time; each counts for its interval. The
+    last one counts for the remaining time, so that the sum is the duration.
     """
     now, a, saved = w.progress[0], w.vectors, records.saved
     saves, remaining, outside = now.saves, a[Y, now.n], 0.0
@@ -272,7 +278,6 @@ def _add_times(
         last = e >= saves - 1
         weight = remaining if last else step
         remaining -= weight
-        # the state at the midpoint stands for its interval
         first = saved[e, 1 + axes[0]] if saves > 0 else a[Y, axes[0]]
         second = saved[e, 1 + axes[1]] if saves > 0 else a[Y, axes[1]]
         first, second = (first - cell[0, 0]) / cell[1, 0], (second - cell[0, 1]) / cell[1, 1]
@@ -320,9 +325,10 @@ def follow(
 
     Parameters
     ----------
-    x, sides : (b, n) and (b, m) starts
-    dwell : (b, 2) time at which a sliding state leaves, inf for never, and the side
+    x, sides : (b, n) initial states and (b, m) signs, see `place`
+    dwell : (b, 2) time at which a sliding state leaves its surface, inf for never, and the side
     stop : (kinds,) 1 for the kinds of events that end a trajectory
+    out : filled with the ends
 
     Verified by: tests/unit/switching/ensembles/test_study.py::test_same_as_single_runs
     """

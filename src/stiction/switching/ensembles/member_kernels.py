@@ -1,7 +1,7 @@
-"""Members of a study, integrated by compiled code, each with the numbers of a single run.
+"""Members of a study, integrated one after the other with the results of single runs: kernels.
 
 The integration is that of `flow.advance` and `flow.rare_events`, the audit that of
-`flow.inspection`.
+`flow.inspection`. `members` prepares the arrays and evaluates the results.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ Ints = npt.NDArray[np.int64]
 
 
 class InitialArrays(NamedTuple):
-    """The arrays of a flow before its start, and parameters of the audit.
+    """The arrays of a flow before its start, which each member copies, and data of the audit.
 
-    progress, functions, vectors : arrays of a flow before its start
-    scale, plane : sizes of the states, and constant gradients
-    cycle : (n,) two states this close belong to the same point of a cycle
+    progress, functions, vectors : arrays of a flow before its start, see `flow.state`
+    scale, plane : sizes of the states, and gradients of planes
+    cycle : (n,) distance up to which two states count as the same point of a cycle
     """
 
     progress: Table[Progress]
@@ -53,10 +53,12 @@ class InitialArrays(NamedTuple):
 class MemberResults(NamedTuple):
     """Results of b members.
 
-    done : (b,) 1 where the end was reached without a loss of determinism
+    done : (b,) 1 if the end time was reached without a loss of determinism
     saved : (b, 3, 1 + n + 3 + m) samples as in `Records`: at the start, at the requested end and
         at the end reached
-    worst : (b,) of the audit; counts : (b, 2) steps, rejected steps; kinds : (b, kinds)
+    worst : (b,) largest errors of the audit
+    counts : (b, 2) numbers of steps and of rejected steps
+    kinds : (b, kinds) numbers of events of each kind
     period : (b,) time between the last two equal events
     """
 
@@ -85,16 +87,19 @@ def follow_members(
 
     Parameters
     ----------
-    records : with two saving times, the start and the end
-    x : (b, n) starts; params : (b, p) parameters of the system, p those of the present one
-    most : passes of the loop
+    initial : arrays that each member copies before its start
+    records : arrays for saved states, with two saving times, the start and the end
+    x : (b, n) initial states
+    p : array from which the functions of the system read their parameters
+    params : (b, p) parameters of each member
+    most : largest number of passes of the integration loop
 
     Verified by: tests/unit/switching/ensembles/test_members.py::test_the_same_as_single_runs
     """
     now, a, saved = w.progress[0], w.vectors, records.saved
     n, m, q = now.n, now.m, now.q
     for b in range(x.shape[0]):
-        # as a new flow: no number of the last member remains
+        # reset all arrays to those of a new flow
         w.progress[0] = initial.progress[0]
         for i in range(len(functions)):
             functions[i] = initial.functions[i]
@@ -106,7 +111,7 @@ def follow_members(
             p[i] = params[b, i]
         for i in range(n):
             a[Y, i] = x[b, i]
-        # a start on a surface, or an early end, is left to a single run: done = 0
+        # done = 0, for a start on a surface or an early end: the member is repeated as a single run
         if not _starts(w, functions):
             continue
         place_state(w, functions, saved[0, 0])
@@ -148,7 +153,7 @@ def follow_members(
 
 @kernel
 def _starts(w: Workspace, functions: EventFunctions) -> bool:
-    """Set the signs of a start off all surfaces; return whether it is one."""
+    """Set the signs of the start; return False if it lies on a surface or is not finite."""
     now, a = w.progress[0], w.vectors
     if not evaluate_state(w, functions):
         return False

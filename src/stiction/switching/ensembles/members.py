@@ -1,7 +1,8 @@
-"""Members of a study of flows: many flows that differ in a few numbers, solved in one call.
+"""Members of a study: many flows that differ in a few numbers, solved in one call of a kernel.
 
-They are integrated by the kernels of `EventDriven`. A member that cannot be solved here is repeated
-as a single run.
+A member is one flow of a sweep over initial states or parameters. The kernels of `EventDriven`
+integrate all members with the steps and events of single runs. `EventDriven.blocks` offers this to
+a study; a member with a loss of determinism or a failed audit is repeated as a single run.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 Path = tuple[str | int, ...]
 
-# most events, and most passes of the integration loop, in one kernel call; as in a single run
+# largest number of events, and of passes of the integration loop, of one member; as in a single run
 _EVENTS, _PASSES = 512, 5000
 _AUDIT = (
     "ledger_closes",
@@ -51,14 +52,15 @@ def blocks_of(
 ) -> Solve | None:
     """Return a solver of many flows that differ at `paths`; None if they need single runs.
 
-    Results equal those of `solve_event_driven` bitwise.
+    Results equal those of `solve_event_driven` bitwise. The solver exists for compiled systems with
+    energies, without a policy, a given mode, a checkpoint or user functions.
 
     Parameters
     ----------
-    request : with two saved states, the first and the last
-    paths : the numbers that differ: components of the start, such as `("x0", 0)`, or names of
+    request : time span; it must save two states, the first and the last
+    paths : the numbers that differ: components of the initial state, such as `("x0", 0)`, or
         fields whose value is one float, such as `("omega0",)`
-    names : requested results
+    names : names of the requested results
 
     Verified by: tests/unit/switching/ensembles/test_members.py::test_the_same_as_single_runs
     """
@@ -118,7 +120,12 @@ class _BlockSolver:
         )
 
     def solve(self, columns: Sequence[Array]) -> Block:
-        """Return the results of all members."""
+        """Return the results of all members.
+
+        Parameters
+        ----------
+        columns : for each of `paths` the (members,) values
+        """
         from stiction.switching.ensembles.member_kernels import follow_members
 
         m, c = len(columns[0]), self.system.compiled
@@ -143,7 +150,7 @@ class _BlockSolver:
     def _others(
         self, fields: dict[str, Array], m: int, params: Floats, valid: Flags
     ) -> list[SwitchingSystem]:
-        """Return the systems of all members, and fill their parameters."""
+        """Return the systems of all members; fill `params` (m, p), and `valid` (m,)."""
         systems, c = [], self.system.compiled
         for k in range(m):
             one = self.system

@@ -1,4 +1,4 @@
-"""Arguments and results of the kernels of ensembles."""
+"""Arguments and results of the kernels that integrate many trajectories of one flow."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ Ints = npt.NDArray[np.int64]
 class Limits(Struct):
     """Bounds of all trajectories of a block.
 
-    t_end, direction : end time, and 1, or -1 for backward in time
-    steps : most steps
-    off : relative error of the distance of each start from a two-fold
+    t_end : end time; direction : 1, or -1 for backward in time
+    steps : largest number of steps of a trajectory
+    off : relative error of the distance of each start from a two-fold, for its margins
     """
 
     t_end: float
@@ -39,10 +39,11 @@ class End(Struct):
 
 
 class Grid(NamedTuple):
-    """Cells of two states in which time is added; no cells for no grid.
+    """A grid over two states; the time that trajectories spend in each cell is added.
 
-    axes (2,) numbers of the states, cell (2, 2) their lower ends and widths, cells (c_1, c_2) the
-    times
+    axes : (2,) numbers of the two states
+    cell : (2, 2) lower ends of the grid, and widths of a cell
+    cells : (c_1, c_2) the times; empty for no grid
     """
 
     axes: Ints
@@ -51,10 +52,11 @@ class Grid(NamedTuple):
 
 
 class Ends(NamedTuple):
-    """Results of the kernels, one per start of a block.
+    """Results of the kernels, one for each start of a block.
 
-    state (b, n), signs (b, m), ends (b,), counts of events (b, kinds), first (b, kinds) times of
-    the first ones
+    state, signs : (b, n) states and (b, m) signs at the end
+    ends : (b,) time, speed, code and steps
+    counts, first : (b, kinds) number of events of each kind, and the time of the first one
     """
 
     state: Floats

@@ -1,4 +1,8 @@
-"""Ensembles: many starts of one flow, with their ends, end times and events."""
+"""Ensembles: many initial states of one flow, with statistics of their ends, times and events.
+
+`ensemble` integrates all starts without a policy: a trajectory ends where its future is not unique.
+`EnsembleResult` has the ends, `Occupation` a grid of residence times. `blocks` runs the kernels.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +30,7 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 
-# names of the codes of the kernels, in their order; stopping events follow
+# names of the codes of `flow.records` and `kernels`, by their number; then come kinds of events
 ENDS = (
     "time",
     "work_limit",
@@ -56,21 +60,21 @@ _END = Finite(
 )
 _INTERVAL = Positive(
     "",
-    "it is the time between two looks at the state.",
-    "a tenth of the time a trajectory needs to pass through a cell.",
+    "it is the time between two samples of the state.",
+    "a tenth of the time that a trajectory needs to pass through a cell.",
 )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Occupation(Declared):
-    """A grid over two states on which an ensemble adds the time spent in each cell.
+    """A grid over two states; an ensemble adds the time that its trajectories spend in each cell.
 
     Parameters
     ----------
     axes : the two states, by name or by index from 0
-    low, high : ends of the grid along each axis
+    low, high : lower and upper ends of the grid for both states [state units]
     bins : number of cells along each axis
-    interval : time between two looks at the state [time unit]
+    interval : time between two samples of the state [time unit]
     """
 
     axes: tuple[str | int, str | int]
@@ -103,8 +107,8 @@ class Occupation(Declared):
                     "Occupation.axes",
                     repr(axis),
                     "one of " + ", ".join(names),
-                    "the grid lies over two states.",
-                    "name two of them.",
+                    "the axes of the grid are two states.",
+                    "give two of these names, or their indices from 0.",
                 )
             places.append(int(place))
         low, high = np.array(self.low), np.array(self.high)
@@ -114,14 +118,15 @@ class Occupation(Declared):
 
 @dataclass(frozen=True)
 class Ending:
-    """The trajectories with one kind of end.
+    """Statistics of the trajectories with one kind of end.
 
     Parameters
     ----------
     end : kind of the end
-    count : how many
-    share, share_error : their fraction of all, and its standard error
-    mean, quantiles : of their end times [time unit]; quantiles at 5, 25, 50, 75, 95 per cent
+    count : number of these trajectories
+    share, share_error : their fraction of all trajectories, and its standard error
+    mean, quantiles : mean of their end times, and quantiles at 5, 25, 50, 75, 95 per cent
+        [time unit]
     """
 
     end: str
@@ -139,18 +144,21 @@ class EnsembleResult:
     Parameters
     ----------
     state : (N, n) state at the end
-    sides : (N, m) signs at the end, 0 on a surface it slides on
+    sides : (N, m) signs at the end, 0 in sliding
     time : (N,) end time [time unit]
     speed : (N,) |x'| at the end, in units of the scale of each state
-    code : (N,) how it ended, an index into `ends`
-    ends : words for the codes: `time` (the end time came), `two_fold`, `codim2_line`, a kind
-        of event in `until`, `accumulation`, `fold` (the state may leave to either side there),
-        `escaping_start` (no side was given), `no_start` (the sign contradicts the state),
-        `no_exit`, `stalled`, `not_finite`, `work_limit`
-    steps : (N,) steps taken
-    counts, first : (N, kinds) events of each kind and the time of the first, NaN for none
-    kinds : names of the kinds
-    density : (cells, cells) time spent per cell of the `Occupation`; empty without one
+    code : (N,) kind of the end, an index into `ends`
+    ends : names of the codes: `time` (end time reached), `two_fold`, `codim2_line`, a kind of
+        event in `until`, `accumulation` (of events), `fold` (a grazing after which the state may
+        leave to either side), `intersection` (several exit directions), `undecided` (two solutions
+        within the error), `escaping_start` (no side was given), `no_start` (the given sign
+        contradicts the state), `no_exit` (no admissible continuation), `stalled` (time does not
+        advance), `not_finite`, `work_limit`
+    steps : (N,) number of steps
+    counts, first : (N, kinds) number of events of each kind, and the time of the first one, NaN
+        for none
+    kinds : names of the kinds of events
+    density : (cells, cells) time spent in each cell of the `Occupation`; empty without one
     outside : time spent outside its grid
     """
 
@@ -224,10 +232,14 @@ class EnsembleResult:
         return tuple(sorted(endings, key=lambda ending: -ending.count))
 
     def escaped(self, recurrent: Callable[[Floats], Flags] | None = None) -> tuple[float, float]:
-        """Return the fraction that ended elsewhere, and its standard error.
+        """Return the fraction of trajectories that escaped, and its standard error.
 
-        Elsewhere: neither at a two-fold nor on a codimension-2 line nor where `recurrent`,
-        given the end states (N, n), says True.
+        A trajectory has escaped if it ended neither at a two-fold, nor on a codimension-2 line,
+        nor in the region of state space where `recurrent` is True.
+
+        Parameters
+        ----------
+        recurrent : takes the final states (N, n) and returns (N,) whether they are in the region
 
         Verified by: tests/unit/switching/ensembles/test_study.py::test_statistics
         """
@@ -238,7 +250,10 @@ class EnsembleResult:
 
 
 def share_of(these: Flags) -> tuple[float, float]:
-    """Return the fraction of True and its standard error; for none or all, that of one more."""
+    """Return the fraction of True values, and its standard error.
+
+    If none or all are True, the error is that of one further, different value.
+    """
     count, total = int(these.sum()), these.size
     share = count / total
     safe = min(max(share, 1.0 / (total + 1)), total / (total + 1))
@@ -259,23 +274,22 @@ def ensemble(
 ) -> EnsembleResult:
     """Return the ends of many starts of one flow, integrated by compiled code.
 
-    Each trajectory ends at `t_end`, at an event named in `until`, or where the model does not
-    decide how it goes on; `method.policy` is not asked. The numbers do not depend on
-    `workers`.
+    Each trajectory ends at `t_end`, at an event named in `until`, or where its future is not
+    unique; `method.policy` is not used. Results do not depend on `workers`.
 
     Parameters
     ----------
     starts : (N, n) states at time 0
     t_end : end time [time unit], > 0; may be inf if every trajectory ends otherwise
-    sides : (N,) or (N, m) signs at the start: 1, -1, 0 for sliding, NaN for what the field
-        forces, which is what is taken when left out
-    method : tolerances and bounds on the work; at most 20000 steps per trajectory, or
+    sides : (N,) or (N, m) signs at the start: 1, -1, 0 for sliding, NaN for the only admissible
+        one, which is the default
+    method : tolerances and bounds on the work; each trajectory has at most 20,000 steps, or
         `max_steps` if that is less
     until : kinds of events at which a trajectory ends: `cross`, `slide`, `leave`, `kink`,
         `fold`. Two-folds and codimension-2 lines always end it
-    workers : threads; as many as there are processors when left out
+    workers : number of threads; by default that of the processors
     progress : called with the completed fraction
-    occupation : grid on which the time spent is added up
+    occupation : grid of residence times
 
     Raises
     ------
@@ -359,7 +373,7 @@ def check_sides(system: SwitchingSystem, sides: npt.ArrayLike | None, n_starts: 
             f"an array of shape {given.shape}",
             f"1, -1, 0 or NaN in the shape ({n_starts}, {m})",
             "each start has one sign per surface.",
-            "leave it out for what the field forces.",
+            "leave it out for the admissible signs.",
         )
     return given
 
@@ -389,6 +403,6 @@ def check_end_time(t_end: float, occupation: Occupation | None) -> float:
             t_end,
             rule="positive",
             why="trajectories start at time 0.",
-            try_="give a positive time; it must be finite where an occupation is asked for.",
+            try_="give a positive time, which must be finite with an `occupation`.",
         )
     )

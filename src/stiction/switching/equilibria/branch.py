@@ -1,8 +1,10 @@
 """Branches of equilibria over a parameter, through their boundary bifurcations.
 
-An equilibrium that reaches a surface meets a pseudo-equilibrium whose multiplier is 1 or -1 there.
-If the one appears where the other vanishes, the equilibrium persists; if both exist on the same
-side, they form a non-smooth fold.
+The branch is followed by pseudo-arclength continuation (Keller 1977, `numerics.continuation`) in
+both directions. At a boundary bifurcation an equilibrium reaches a surface, where it meets a
+pseudo-equilibrium whose multiplier is 1 or -1. If the two exist on opposite sides of this value of
+the parameter, the equilibrium persists; if they exist on the same side, they form a non-smooth
+fold. The branch continues with the pseudo-equilibrium in both cases, and the other way round.
 
 Source: di Bernardo et al. 2008, section 5.1; Kuznetsov, Rinaldi, Gragnani 2003, section 4.
 """
@@ -33,7 +35,8 @@ __all__ = ["EquilibriumBifurcation", "EquilibriumBranch", "continue_equilibrium"
 Floats = npt.NDArray[np.float64]
 
 _MOST_POINTS = 100_000
-# a pair that crosses the imaginary axis is complex by more than this part of its modulus
+# a pair of eigenvalues at a Hopf bifurcation has imaginary parts above this fraction of the largest
+# modulus
 _COMPLEX = 1e-7
 
 
@@ -45,8 +48,9 @@ class EquilibriumBifurcation:
     ----------
     kind : `fold`, `Hopf`; `persistence` or `non-smooth fold` where an equilibrium reaches a
         surface
-    value : of the parameter
-    equilibrium : there, with the eigenvalues of the equilibrium that is not on the surface
+    value : value of the parameter
+    equilibrium : the equilibrium at this value. Where it reaches a surface, its eigenvalues are
+        those of the equilibrium that does not slide there
     """
 
     kind: str
@@ -60,10 +64,10 @@ class EquilibriumBranch:
 
     Parameters
     ----------
-    parameter : its name
+    parameter : name of the parameter
     points : the equilibria in order along the branch
-    bifurcations : in the same order
-    ends : why the branch ended at its first and at its last point
+    bifurcations : the bifurcations in the same order
+    ends : reasons why the branch ended at its first and at its last point
     """
 
     parameter: str
@@ -120,19 +124,19 @@ def continue_equilibrium(
     where = "continue_equilibrium"
     why, try_ = "it bounds the work.", "leave it out."
     whole(f"{where}.max_points", max_points, least=2, most=_MOST_POINTS, why=why, try_=try_)
-    number(f"{where}.step", step, rule="positive", why="a step goes forward.", try_="leave it out.")
+    number(f"{where}.step", step, rule="positive", why="it is a length.", try_="leave it out.")
     given: object = point
     if not isinstance(given, Equilibrium):
         needs, why = "an Equilibrium", "the branch begins there."
         raise ModelError(
             f"{where}.point", type(given).__name__, needs, why, "see find_equilibrium."
         )
-    why, try_ = "the branch ends there.", "for example span=(0.1, 0.5)."
+    why, try_ = "the branch ends at these values.", "for example span=(0.1, 0.5)."
     low, high = numbers(f"{where}.span", span, size=2, per="end", why=why, try_=try_).tolist()
     value = float(point.system.parameter(parameter))
     if not low <= value <= high or not low < high:
         needs = f"a lower and a higher value around {value:.9g}"
-        raise ModelError(f"{where}.span", repr(span), needs, "the branch begins there.", try_)
+        raise ModelError(f"{where}.span", repr(span), needs, "the branch begins at it.", try_)
     back, ahead = (
         _Follow(point, parameter, (low, high), step, max_points, sense) for sense in (-1.0, 1.0)
     )
@@ -147,7 +151,14 @@ def continue_equilibrium(
 
 
 class _Follow:
-    """One direction of a branch."""
+    """One direction of a branch, the method state of the continuation.
+
+    Parameters
+    ----------
+    span : lowest and highest value of the parameter
+    step, most : longest step, and largest number of points
+    sense : 1 or -1, the direction of the parameter at the start
+    """
 
     def __init__(
         self,
@@ -203,7 +214,10 @@ class _Follow:
         self.reason = self.reason or f"the allowed number of points, {self.most}"
 
     def _reaches_surface(self, step: Step[Floats]) -> bool:
-        """Go on behind the first surface or limit of a multiplier on a step, if there is one."""
+        """Handle the first boundary bifurcation on a step; return whether there is one.
+
+        It is the first root of a margin: a state on a surface, or a multiplier at 1 or -1.
+        """
         ends = self.problem.margins(self.place.u), self.problem.margins(step.u)
         passed = np.flatnonzero((ends[0] > 0.0) & (ends[1] <= 0.0))
         places = []
@@ -223,7 +237,10 @@ class _Follow:
         return True
 
     def _pass(self, i: int, u: Floats) -> None:
-        """Take the branch on the other side of a boundary bifurcation at surface i."""
+        """Continue with the other branch at a boundary bifurcation at surface i.
+
+        The mode of surface i changes from its side to sliding, or from sliding to a side.
+        """
         old, there = self.problem, place_at(self.problem, u, self.place.tangent)
         here, value = equilibrium_of(old, u), float(u[-1])
         s, sides = here.multipliers.copy(), old.sides.copy()
@@ -246,7 +263,7 @@ class _Follow:
         same = float(place.tangent[-1] * there.tangent[-1]) > 0.0
         kind = "persistence" if same else "non-smooth fold"
         self.found.append(EquilibriumBifurcation(kind, value, free))
-        # the first step leaves the surface, where the margin is zero to rounding
+        # the first step must leave the boundary, at which the margin is zero within rounding
         new = advance(self.problem, place, self.step, longest=self.step)
         while new is not None and (self.problem.margins(new[0].u) <= 0.0).any():
             shorter = 0.5 * float(np.linalg.norm(new[1].step))
@@ -255,7 +272,7 @@ class _Follow:
                 break
             new = advance(self.problem, place, shorter, longest=shorter)
         if new is None:
-            self.reason = "no equilibrium behind the surface was found"
+            self.reason = "no equilibrium was found beyond the boundary bifurcation"
             return
         landed = limit_on_step(self.problem, place, new[1].step)
         if landed is not None:
@@ -266,7 +283,11 @@ class _Follow:
         self.points.append(equilibrium_of(self.problem, self.place.u))
 
     def _smooth(self, there: Place[Floats], step: Step[Floats]) -> None:
-        """Note folds and Hopf bifurcations on a step."""
+        """Locate folds and Hopf bifurcations on a step.
+
+        A fold is a root of the component of the tangent along the parameter. A Hopf bifurcation is
+        a root of the product of all sums of two eigenvalues with a complex pair.
+        """
         problem, place = self.problem, self.place
 
         def along(u: Floats) -> float:

@@ -1,8 +1,9 @@
 """Equilibria and pseudo-equilibria of a flow, with their eigenvalues.
 
-With the signs s_i of the switching functions an equilibrium obeys f(x; s) = 0. At a
-pseudo-equilibrium some surfaces slide: h_i(x) = 0, and s_i is an unknown multiplier in (-1, 1) of
-the product combination of the fields.
+An equilibrium has f(x; s) = 0 for the signs s_i of the switching functions. At a pseudo-equilibrium
+the state slides on some surfaces: h_i(x) = 0 there, and s_i is an unknown multiplier in (-1, 1) of
+the convex combination of the fields with product weights. Both are solved by damped Newton steps.
+`branch` continues them in a parameter.
 
 Source: Filippov 1988, section 19; di Bernardo et al. 2008, section 5.1.
 """
@@ -27,9 +28,9 @@ Floats = npt.NDArray[np.float64]
 
 _MOST_ITERATIONS, _MOST_HALVINGS = 60, 12
 _CONVERGED, _NOISE = 1e-14, 1e-9
-# a guess this close to a surface, over the scale, is on it
+# a guess with |h| below this fraction of its scale counts as on the surface
 _ON_SURFACE = 1e-9
-# central differences of order 6
+# weights of central differences of order 6 at distances 1, 2, 3, and the step over the scale
 _STEPS = (1.0, 2.0, 3.0)
 _WEIGHTS = (3.0 / 4.0, -3.0 / 20.0, 1.0 / 60.0)
 _STEP = 0.015625
@@ -42,11 +43,11 @@ class Equilibrium:
     Parameters
     ----------
     system : the flow
-    state : (n,)
-    multipliers : (m,) signs of the switching functions; between -1 and 1 where it slides
-    eigenvalues : of the flow linearised there, the largest real part first; of the sliding flow
-        along the surfaces at a pseudo-equilibrium
-    attracting : whether nearby states arrive at the surfaces along which it slides
+    state : (n,) the state
+    multipliers : (m,) signs of the switching functions; between -1 and 1 on sliding surfaces
+    eigenvalues : eigenvalues of the linearised flow, the largest real part first; at a
+        pseudo-equilibrium those of the linearised sliding flow along the surfaces
+    attracting : whether nearby states reach the sliding surfaces
     """
 
     system: SwitchingSystem
@@ -87,10 +88,16 @@ class Equilibrium:
 
 
 class Balance:
-    """The equations of an equilibrium in a mode: f = 0, and h = 0 on surfaces that slide.
+    """The equations of an equilibrium in a mode: f = 0, and h = 0 on sliding surfaces.
 
-    The unknowns are the state, the multipliers of the sliding surfaces, and a parameter if its
+    The unknowns u are the state, the multipliers of the sliding surfaces, and a parameter if its
     name is given. It is a `VectorProblem` of `numerics.continuation`.
+
+    Parameters
+    ----------
+    sides : (m,) mode: signs of the surfaces, 0 for sliding
+    parameter, span : name of the parameter, and its range for the scale of the unknown
+    state : (n,) a state near the equilibrium, for the scales of the unknowns
     """
 
     def __init__(
@@ -130,7 +137,7 @@ class Balance:
         return found
 
     def field(self, u: Floats) -> Floats:
-        """Return the product combination of the fields."""
+        """Return the convex combination of the fields with product weights of the multipliers."""
         system, x, s, total = self.system_at(u), u[: self.n], self.multipliers(u), np.zeros(self.n)
         for signs in itertools.product((1.0, -1.0), repeat=self.sliding.size):
             region = s.copy()
@@ -149,12 +156,12 @@ class Balance:
                 "fields that are not finite",
                 "fields that are defined near the equilibrium",
                 "Newton's method evaluates them there.",
-                "start elsewhere.",
+                "take another guess.",
             )
         return found
 
     def tolerance(self, u: Floats) -> float:
-        """Return 0: moves decide what is solved."""
+        """Return 0: Newton's method continues until its increments are zero within rounding."""
         return 0.0
 
     def jacobian(self, u: Floats) -> Floats:
@@ -164,7 +171,7 @@ class Balance:
             step, column = _STEP * self.scale[j], np.zeros(self.n + self.sliding.size)
             points = zip(_STEPS, _WEIGHTS, strict=True)
             if self.parameter is not None and j == u.size - 1:
-                # each point makes a flow; the tangent needs no more
+                # each value of the parameter makes a system; order 2 is enough for the tangent
                 step, points = 1e-3 * step, zip((1.0,), (0.5,), strict=True)
             for distance, weight in points:
                 move = np.where(np.arange(u.size) == j, distance * step, 0.0)
@@ -173,7 +180,7 @@ class Balance:
         return np.array(columns).T
 
     def linearised(self, u: Floats) -> Dense:
-        """Return the derivatives by scaled unknowns."""
+        """Return the derivatives of the residual by the scaled unknowns."""
         return Dense(self.jacobian(u) * self.scale)
 
     def moved(self, u: Floats, step: Floats) -> Floats:
@@ -181,7 +188,7 @@ class Balance:
         return np.asarray(u + self.scale * step)
 
     def margins(self, u: Floats) -> Floats:
-        """Return for each surface sign(h) h, or 1 - |multiplier| where it slides."""
+        """Return for each surface s_i h_i, or 1 - |multiplier| in sliding; positive in the mode."""
         h, s = self.system_at(u).surfaces_at(u[: self.n]), self.multipliers(u)
         return np.where(self.sides == 0.0, 1.0 - np.abs(s), self.sides * h)
 
@@ -196,14 +203,15 @@ def find_equilibrium(
     Parameters
     ----------
     system : a flow that does not depend on time
-    guess : (n,) a state near it
-    mode : "+", "-" or "slide", for each surface; None takes the sides of the guess, and "slide"
-        where the guess lies on the surface
+    guess : (n,) a state near the equilibrium
+    mode : "+", "-" or "slide" for each surface; None takes the signs of h at the guess, and "slide"
+        if the guess lies on the surface
 
     Raises
     ------
-    ModelError : if the input describes no problem.
-    SolveError : if there is none near the guess, or it lies outside the region of the mode.
+    ModelError : if an argument is not valid, or the flow depends on time.
+    SolveError : if Newton's method does not converge, or the solution lies outside the region of
+        the mode.
 
     Source: di Bernardo et al. 2008, section 5.1.
     Verified by: tests/exact/test_equilibria_of_flows.py::test_branches_of_linear_flows
@@ -211,10 +219,10 @@ def find_equilibrium(
     where = "find_equilibrium"
     n, m = system.compiled.n, system.compiled.m
     if len(system.start_names) != n:
-        needs, why = "a flow that does not depend on time", "an equilibrium is at rest for ever."
+        needs, why = "a flow that does not depend on time", "an equilibrium is a constant state."
         try_ = "leave the time out of the functions, or use find_cycle."
         raise ModelError(f"{where}.system", "a flow with a clock", needs, why, try_)
-    why, try_ = "the search starts at one state.", f"give {n} numbers."
+    why, try_ = "it is the state at which the search starts.", f"give {n} numbers."
     x = numbers(f"{where}.guess", guess, size=n, per="state", why=why, try_=try_)
     if mode is None:
         h = system.surfaces_at(x)
@@ -231,13 +239,13 @@ def find_equilibrium(
     found = equilibrium_of(problem, u)
     if not (problem.margins(u) > 0.0).all():
         got = f"a virtual one, {found.state.tolist()} with multipliers {found.multipliers.tolist()}"
-        needs, why = "an equilibrium in the region of its mode", "the other field holds there."
+        needs, why = "an equilibrium in the region of its mode", "another field is valid there."
         raise SolveError(explain(where, got, needs, why, "try another mode."))
     return found
 
 
 def _solved(problem: Balance, u: Floats) -> Floats:
-    """Return the solution that Newton's method with halved steps finds."""
+    """Return the solution of the equations by Newton's method; steps are halved if necessary."""
     residual = problem.residual(u)
     for _ in range(_MOST_ITERATIONS):
         jacobian = problem.jacobian(u) * problem.scale
@@ -264,15 +272,16 @@ def _solved(problem: Balance, u: Floats) -> Floats:
         if size <= _CONVERGED:
             return u
     got, needs = f"no convergence, at the state {u[: problem.n].tolist()}", "an equilibrium nearby"
-    why, try_ = "Newton's method ends where x' vanishes.", "start nearer, or give the mode."
+    why, try_ = "Newton's method solves x' = 0.", "take a nearer guess, or give the mode."
     raise SolveError(explain("find_equilibrium", got, needs, why, try_))
 
 
 def equilibrium_of(problem: Balance, u: Floats) -> Equilibrium:
     """Return the equilibrium at a solution of the equations.
 
-    Where a surface slides, its multiplier follows from h' = 0, so that the sliding flow has the
-    derivatives F_x - F_s (grad h F_s)^-1 grad h F_x along the surface.
+    In sliding the multipliers s follow from h' = 0, so that the sliding flow has the Jacobian
+    F_x - F_s (grad h F_s)^-1 grad h F_x along the surfaces, with the derivatives F_x and F_s of the
+    field by the state and by the multipliers.
     """
     n, r = problem.n, problem.sliding.size
     jacobian = problem.jacobian(u)

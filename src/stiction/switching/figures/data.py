@@ -1,6 +1,6 @@
 """Data of the figures of a piecewise-smooth flow: variables of a run and derived quantities.
 
-Only saved data are read, so a run loaded from disk draws the same figures as a live one.
+Only saved data are read, so that a run loaded from disk gives the same figures as a live one.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class FlowData(RunData):
 
     @property
     def time_word(self) -> str:
-        """Label of time: scaled if only the time has no unit."""
+        """Label of the time axis; the time is called scaled if it has no unit but a state has."""
         scaled = is_scaled(self.run.time_unit, map(self.unit, self.names))
         return SCALED_TIME if scaled else super().time_word
 
@@ -88,21 +88,22 @@ class FlowData(RunData):
 
         Parameters
         ----------
-        alone : whether no axis of time says that the system is dimensionless
+        alone : whether the figure has no axis of time, whose label would say that the system is
+            dimensionless
         """
         without = alone and self.time_word == style.DIMENSIONLESS_TIME
         plain = " (dimensionless)" if without else ""
         style.scale_axis(axis, f"{symbol(name)}{plain}", self.unit(name))
 
     def chosen(self, names: Sequence[object]) -> tuple[str, ...]:
-        """Return names of states, each checked; a ModelError names the nearest known one."""
+        """Return the names of states; a ModelError for an unknown one has the nearest known one."""
         for name in names:
             if name not in self.names:
                 raise ModelError(
                     "plot.phase",
                     repr(name),
                     "one of " + ", ".join(self.names),
-                    "an axis shows one state.",
+                    "each axis of a phase portrait shows one state.",
                     nearest(str(name), self.names),
                 )
         return tuple(str(name) for name in names)
@@ -136,7 +137,7 @@ def is_scaled(time_unit: str, units: Iterable[str]) -> bool:
 
 
 def labels(names: Sequence[str], units: Sequence[str]) -> list[str]:
-    """Return words for axes: of states, and of time, whose unit is the last of `units`."""
+    """Return labels of axes for the states and, last, for time, whose unit is the last one."""
     *of_states, of_time = units
     words = [
         f"{symbol(name)} ({unit})" if unit not in ("", "1") else symbol(name)

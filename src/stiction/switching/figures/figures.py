@@ -1,4 +1,4 @@
-"""The figures of a piecewise-smooth flow."""
+"""The figures of a run of a piecewise-smooth flow, as methods of `run.plot`."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class FlowFigures(Figures):
         return tuple(name for name in self.NAMES if name not in silent)
 
     def overview(self) -> PaperFigure:
-        """Return the states against time over bands of the modes, with events and losses."""
+        """Return the states over time on bands of the modes, with the losses of determinism."""
         from stiction.switching.figures.over_time import overview
 
         return overview(self._data)
@@ -47,18 +47,18 @@ class FlowFigures(Figures):
     def phase(
         self, x: str | None = None, y: str | None = None, z: str | None = None
     ) -> PaperFigure:
-        """Return the path in the space of two or three states, default the first three.
+        """Return the path in the space of two or three states; by default of the first three.
 
         Parameters
         ----------
-        x, y, z : names of states; without `z` but with `x` and `y` a plane is drawn
+        x, y, z : names of states for the axes; without `z` the portrait is plane
         """
         from stiction.switching.figures.phase import phase
 
         return phase(self._data, (x, y, z))
 
     def multiplier(self) -> PaperFigure:
-        """Return the multiplier in sliding, within its bounds."""
+        """Return the multipliers in sliding over time, with their limits -1 and 1."""
         from stiction.switching.figures.over_time import multiplier
 
         return multiplier(self._data)
@@ -77,17 +77,18 @@ class FlowFigures(Figures):
                 "plot.energy",
                 f"a run of {self.run.system_name}, which has no energy",
                 "a system with kinetic and stored energy",
-                "its equations are those of a vector field without an energy.",
+                "this system is defined by a vector field without an energy.",
                 "draw overview or phase instead.",
             )
         return energy(self._data)
 
     def movie(self, count: int, *, window: tuple[float, float] | None = None) -> Movie:
-        """Return the path in the space of states, and the machine where it is known.
+        """Return a movie of the path in state space, and of the machine if a picture of it exists.
 
         Parameters
         ----------
-        window : begin and end of the times shown; default all
+        count : number of frames
+        window : first and last time shown; by default those of the run
         """
         from stiction.plot.player.sampling import frame_times
         from stiction.switching.figures.player import movie_of
@@ -95,7 +96,7 @@ class FlowFigures(Figures):
         return movie_of(self._data, frame_times(self.run, count, window))
 
     def events(self) -> PaperFigure:
-        """Return a tick for every event, one line per kind."""
+        """Return the events as ticks over time, one line for each kind."""
         from stiction.switching.figures.over_time import events
 
         return events(self._data)

@@ -1,4 +1,4 @@
-"""Figure of the futures of a two-fold: region of exits, and states over time."""
+"""Figure of a `Funnel`: the exits of a two-fold, and the futures from them over time."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ _MOST_LINES = 60
 
 
 def funnel_figure(funnel: Funnel) -> PaperFigure:
-    """Return the region of exits in a plane, and the first states of the futures over time.
+    """Return the region of exits in a plane, and a state of the futures over time.
 
-    The plane is that of the two states that vary most over the exits. Lines end where
-    determinism is lost again; the last panel is the fraction of futures that still run.
+    The plane is that of the two states in which the exits have the largest area. Lines end where
+    determinism is lost again; a dashed line is the fraction of futures that still run.
 
     Verified by: tests/unit/switching/test_funnel.py::test_figure_shows_every_future
     """
@@ -75,7 +75,7 @@ def funnel_figure(funnel: Funnel) -> PaperFigure:
 
 
 def _plane(exits: Floats) -> tuple[int, int]:
-    """Return the two states in whose plane the exits fill the largest fraction of a box."""
+    """Return the two states in whose plane the scaled exits have the largest covariance area."""
     if exits.shape[1] < 3:
         return 0, 1
     unit = np.ptp(exits, axis=0)

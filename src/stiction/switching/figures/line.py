@@ -1,4 +1,4 @@
-"""Figure of the return map of a codimension-2 line, and of return times."""
+"""Figure of the return map of the line h = g = 0 of the wheel, and of its return times."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ _COLOURS = (style.VERMILION, style.INK, style.PURPLE, style.BLUE, style.GREEN)
 def line_returns(
     maps: Mapping[str, tuple[Floats, Floats]], times: Mapping[str, Floats]
 ) -> PaperFigure:
-    """Return (a) the next position on the line over the last one, and (b) return times.
+    """Return (a) the next position on the line over the last one, and (b) densities of times.
 
     Parameters
     ----------
     maps : for each exit direction, positions on the line [m] and the next ones [m], NaN for none
-    times : for each choice, return times, NaN for none
+    times : for each choice of exits, scaled return times, NaN for none
 
     Verified by: tests/unit/switching/figures/test_papers.py::test_line_returns
     """

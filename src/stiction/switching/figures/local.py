@@ -1,4 +1,4 @@
-"""Figures of the flow near a two-fold, and of its classification over parameters."""
+"""Figures of the normal form of a two-fold, and of the conditions of Fig. 4 over (r*, omega*)."""
 
 from __future__ import annotations
 
@@ -37,11 +37,12 @@ def local_flow(
 
     Parameters
     ----------
-    grid : (k,) xi and eta, both positive in sliding
-    sticking : (k, k) the flow there, NaN where it crosses
-    directions : (2, 2) rows: eigenvectors of the desingularised flow, the weak one first
-    arcs : side and (3, t) points (h, y, z) of slip
-    sliding : (3, t) points of sticking orbits
+    grid : (k,) scaled coordinates xi and eta along the folds, both positive in sliding
+    sticking : (k, k) directions of the sticking flow, NaN where it crosses
+    directions : (2, 2) eigenvectors of the desingularised flow in rows, the weak one first
+    eigenvalues : its eigenvalues, in the same order
+    arcs : side and (3, t) points (h, y, z) of slip arcs
+    sliding : (3, t) points (h, y, z) of sticking orbits
 
     Source: Szalai, Jeffrey 2014, Fig. 3.
     Verified by: tests/unit/switching/figures/test_papers.py::test_local_flow
@@ -114,13 +115,13 @@ def _space(ax: Any, arcs: Sequence[tuple[int, Floats]], sliding: Sequence[Floats
 def condition_panels(
     r: Floats, omega: Floats, flags: Mapping[str, Flags], chosen: tuple[float, float]
 ) -> PaperFigure:
-    """Return seven panels: where all conditions hold, and where each one does.
+    """Return seven panels over (r*, omega*): where all conditions hold, and where each one holds.
 
     Parameters
     ----------
     r, omega : (n_r,) [m], (n_omega,) [rad/s]
     flags : (n_omega, n_r) by condition: b, c, d, e, f, g1, g2 and all
-    chosen : the place marked in each [m, rad/s]
+    chosen : r* and omega* of the point shown in each panel [m, rad/s]
 
     Source: Szalai, Jeffrey 2014, Fig. 4.
     Verified by: tests/unit/switching/figures/test_papers.py::test_condition_panels

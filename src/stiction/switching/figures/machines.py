@@ -1,4 +1,4 @@
-"""Pictures of machines beside the path of a flow: a wheel from above, blocks on a belt."""
+"""Pictures of the machine for the movie of a flow: a wheel from above, or blocks on a belt."""
 
 from __future__ import annotations
 
@@ -16,8 +16,10 @@ __all__ = ["belt", "wheel"]
 
 Floats = npt.NDArray[np.float64]
 
+# states and parameters by which a wheel on a turntable is recognised
 _WHEEL = ("r", "v", "omega")
 _NEEDED = ("d", "gamma", "omega0", "m", "beta")
+# number of points of a circle, and of spokes of the turntable
 _ROUND = 61
 _SPOKES = 8
 _BLOCKS = np.array([m.ORANGE, m.STUCK, m.BLUE])
@@ -28,7 +30,7 @@ def wheel(frames: FlowFrames) -> m.View | None:
 
     The disk turns with omega, the turntable below it with omega0. The slider is at r e + d n, with
     e along the slit and n across it; the wheel rolls along cos(gamma) e - sin(gamma) n. An arrow
-    is the friction force on it.
+    shows the friction force on the wheel.
 
     Source: Szalai, Jeffrey 2014, Fig. 4 and (1)-(7).
     Verified by: tests/unit/switching/figures/test_player.py::test_wheel_rolls_where_it_slides
@@ -80,7 +82,7 @@ def _force(frames: FlowFrames, position: Floats, side: Floats, size: float) -> l
 
 
 def _integral(knots: Floats, rate: Floats) -> Floats:
-    """Return the integral of a rate from the first knot on, by the trapezoidal rule."""
+    """Return the integral of a rate from the first knot to each knot, by the trapezoidal rule."""
     steps = 0.5 * np.diff(knots) * (rate[1:] + rate[:-1])
     return np.concatenate([[0.0], np.cumsum(steps)])
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["BANDS", "KINDS", "LINES", "events", "line_handles", "multiplier", "overview"]
 
-# pale for areas, saturated for lines; by mode
+# colours by mode: pale for areas, saturated for lines
 BANDS = {1: "#d7e6f4", 0: "#dcdcdc", -1: "#fbe3d2"}
 LINES = {1: style.BLUE, 0: style.INK, -1: style.VERMILION}
 _WORDS = {1: "h > 0", 0: "sliding", -1: "h < 0"}
@@ -33,13 +33,13 @@ KINDS = {
     "escaping_start": ("P", style.BROWN, "escaping start"),
 }
 _MOST_STATES = 6
-# losses closer than this fraction of the span have one line
+# losses of one kind closer than this fraction of the time span share a line
 _CLOSE = 0.004
 _MOST_LINES = 12
 
 
 def overview(data: FlowData) -> PaperFigure:
-    """Return one panel per state (of six, when there are more) and a strip per surface.
+    """Return a panel for each state (at most six) over bands of the modes of all surfaces.
 
     Verified by: tests/unit/switching/figures/test_figures.py::test_overview_shows_states_and_losses
     """
@@ -74,7 +74,7 @@ def overview(data: FlowData) -> PaperFigure:
 
 
 def multiplier(data: FlowData) -> PaperFigure:
-    """Return the multiplier of each surface while it slides; outside [-1, 1] it must leave.
+    """Return the multiplier of each surface in sliding, with its limits -1 and 1.
 
     Verified by: tests/unit/switching/figures/test_figures.py::test_multiplier_while_sliding
     """
@@ -100,7 +100,7 @@ def multiplier(data: FlowData) -> PaperFigure:
 
 
 def events(data: FlowData) -> PaperFigure:
-    """Return the events as ticks, one line per kind that occurs, coloured by the new mode.
+    """Return the events as ticks over time: a line for each kind, colours by the mode after it.
 
     Verified by: tests/unit/switching/figures/test_figures.py::test_events_have_a_line_per_kind
     """
@@ -165,7 +165,7 @@ def _strip(ax: Axes, data: FlowData) -> None:
 
 
 def _losses(ax: Axes, data: FlowData) -> None:
-    """Mark where determinism was lost; of losses too close to distinguish, one."""
+    """Draw a line at each loss of determinism; losses too close to distinguish share one."""
     begin, end = data.span
     last: dict[str, float] = {}
     kinds = [kind for _, kind in data.losses]

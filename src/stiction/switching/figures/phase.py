@@ -21,15 +21,16 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 _WORDS = {1: "h > 0", 0: "sliding", -1: "h < 0"}
+# largest number of symbols for each kind of event
 _MOST_MARKS = 400
-# losses of determinism: drawn on top
+# losses of determinism, whose symbols are drawn on top
 _PLACES = ("two_fold", "codim2_line", "escaping_start")
 
 
 def phase(data: FlowData, axes: Sequence[str | None] = (None, None, None)) -> PaperFigure:
-    """Return the path in two or three states; the first ones when none are named.
+    """Return the path in the space of two or three states, by default of the first ones.
 
-    With several surfaces it counts as sliding where the state slides on any of them.
+    With several surfaces the colour of sliding is used if the state slides on any of them.
 
     Source: Szalai, Jeffrey 2014, Fig. 5 (b), (c).
     Verified by: tests/unit/switching/figures/test_figures.py::test_phase_axes_are_chosen

@@ -1,4 +1,4 @@
-"""The movie of a flow: its path in the space of its states, and the machine where it is known."""
+"""The movie of a flow: its path in state space, and the machine if `machines` has a picture."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ __all__ = ["FlowFrames", "movie_of"]
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-# of h < 0, sliding, h > 0
+# colours of h < 0, sliding, h > 0
 COLOURS = np.array([m.ORANGE, m.GREEN, m.BLUE])
 _SLIDE = 0
 
 
 @dataclass(frozen=True, eq=False)
 class FlowFrames:
-    """Interpolated states of a flow, between saved states and events.
+    """States and modes of a flow at the frames, interpolated between saved states and events.
 
     Parameters
     ----------
-    data : the run
-    time : (f,) of the frames
+    data : data of the run
+    time : (f,) times of the frames
 
     Verified by: tests/unit/switching/figures/test_player.py::test_frames_are_the_saved_states
     """
@@ -74,7 +74,7 @@ class FlowFrames:
         )
 
     def state(self, name: str) -> Floats:
-        """Return (f,) a state at the frames: cubics that cross no event."""
+        """Return (f,) a state at the frames, by cubic interpolation between events."""
         known, breaks = self.known(name), self.data.run.event_log.time
         return hermite(self.time, self.knots, known, slopes(self.knots, known, breaks))
 
@@ -92,7 +92,7 @@ class FlowFrames:
         return mode
 
     def mode(self, surface: int | None = None) -> Ints:
-        """Return (f,) the mode of a surface, or of all: sliding where it slides on any."""
+        """Return (f,) the mode of a surface; by default sliding where any surface slides."""
         return np.asarray(held(self.time, self.knots, self._one(surface)))
 
     def _one(self, surface: int | None = None) -> Ints:
@@ -171,7 +171,7 @@ _MOST_POINTS = 6000
 
 
 def _thinned(points: Floats, mode: Ints) -> Ints:
-    """Return a selection of points of a path: ends, changes of mode, evenly spaced ones."""
+    """Return the numbers of points to draw: both ends, changes of mode, and evenly spaced ones."""
     if len(points) <= _MOST_POINTS:
         return np.arange(len(points))
     change = np.flatnonzero(np.diff(mode) != 0)

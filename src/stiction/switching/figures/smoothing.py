@@ -1,4 +1,4 @@
-"""Figure of regularised solutions and the set-valued one."""
+"""Figure of regularised solutions for several widths, and of the set-valued solution."""
 
 from __future__ import annotations
 
@@ -20,7 +20,10 @@ Floats = npt.NDArray[np.float64]
 
 
 def smoothing_figure(study: SmoothingStudy) -> PaperFigure:
-    """Return the state that diverges most, over time, and errors and spreads over the width.
+    """Return a figure of a `SmoothingStudy`.
+
+    The left panel has the state whose final values differ most, over time; the right panel has the
+    error before the loss of determinism, and the separation of two starts after it, over the width.
 
     Verified by: tests/unit/switching/test_smoothing.py::test_figure_has_a_line_per_run
     """

@@ -1,4 +1,8 @@
-"""Maps of a switching surface with its sticking flow, orbits around it, and the tyre."""
+"""Figures of the wheel: maps of its surface h = 0, orbits through the two-fold, and tyre laws.
+
+A map shows the sliding, escaping and crossing regions of the surface and the sticking flow, that is
+Filippov's sliding field, over two coordinates. `portraits` computes them.
+"""
 
 from __future__ import annotations
 
@@ -41,10 +45,10 @@ def surface_panel(
 
     Parameters
     ----------
-    grid : evenly spaced coordinates along x and y
+    grid : (n_x,) and (n_y,) evenly spaced coordinates
     region : (n_y, n_x) 0 sliding, 1 escaping, 2 and 3 crossing
-    sticking : (n_y, n_x) rates of both coordinates, NaN where the flow crosses
-    labels : word and unit of each coordinate
+    sticking : rates of both coordinates, (n_y, n_x) each, NaN where the flow crosses
+    labels : symbol and unit of each coordinate
     """
     from matplotlib.colors import ListedColormap
 
@@ -74,9 +78,9 @@ def surface_map(
 
     Parameters
     ----------
-    points : two-folds
-    orbit : coordinates and modes (-1, 0, 1) of a run; slip is drawn projected
-    line : height of the line h = g = 0
+    points : coordinates of two-folds
+    orbit : coordinates and modes (-1, 0, 1) of a run; parts off the surface are projected on it
+    line : second coordinate of the line h = g = 0
 
     Source: Szalai, Jeffrey 2014, section VI.
     Verified by: tests/unit/switching/figures/test_papers.py::test_surface_map
@@ -108,13 +112,13 @@ def recurrence(
     near: Mapping[str, Run],
     line: float,
 ) -> PaperFigure:
-    """Return (a) the sticking flow, (b) orbits through the two-fold and (c) those that leave.
+    """Return (a) the sticking flow, (b) orbits through the two-fold, (c) their parts after it.
 
     Parameters
     ----------
-    two_fold : its r [m], v [m/s], omega [rad/s]
-    weak : direction in (r, omega) along which sticking orbits pass it
-    runs, near : the runs of panels (b) and (c); those of (c) from the two-fold on
+    two_fold : r [m], v [m/s], omega [rad/s] of the two-fold
+    weak : direction in (r, omega) along which sticking orbits pass the two-fold
+    runs, near : the runs of panels (b) and (c); those of (c) are drawn after the two-fold
     line : omega of the line h = g = 0 [rad/s]
 
     Source: Szalai, Jeffrey 2014, Fig. 5.

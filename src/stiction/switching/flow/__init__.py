@@ -1,1 +1,1 @@
-"""Kernels of the event-driven flow; private to `stiction.switching`."""
+"""Kernels of the event-driven integration of Filippov flows; private to `stiction.switching`."""

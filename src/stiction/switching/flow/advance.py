@@ -3,9 +3,10 @@
 `rates` has the equations of each mode, `steps` the Runge-Kutta step and its dense output, `events`
 the change of mode; each names its source. A rejected step is repeated with a smaller length.
 
-The tests of a pass are in this order: the error of the step, whether a presumed plane is one,
-whether the step resolves the event functions, events, then two-fold and codimension-2 line. So
-events are located in accepted steps only, and a state on an event is not tested for the others.
+Each pass of the loop makes one step and then tests, in this order: the error of the step, whether
+surfaces that seemed to be planes are planes, whether the step resolves the event functions, events,
+arrival at a two-fold, and arrival at a codimension-2 line. So events are located in accepted steps
+only, and the last two tests are made after steps without an event only.
 """
 
 from __future__ import annotations
@@ -70,13 +71,14 @@ from stiction.switching.flow.tableau import AT_END
 __all__ = ["NO_EVENT", "TOO_LONG", "advance", "after_step"]
 
 _EPS = 2.220446049250313e-16
-# largest number of steps at the resolution of the time
+# largest number of steps as short as the rounding of the time
 _FORCED = 2000
-# this many steps into NaN while the time grows by less than this fraction: the field ends
+# the field is not defined any further if so many steps give NaN while the time grows by less than
+# this fraction
 _BROKEN, _PROGRESS = 200, 1e-3
-# rounding of h of a plane, at least this fraction of the rounding of its terms at their scale
+# the rounding error of h of a plane is at least this fraction of that for states of their scale
 _FINEST = 1e-7
-# a value of h below this many times its rounding is zero
+# a value of h below this multiple of its rounding error counts as zero
 _ZERO = 64.0
 # results of `_process_events` besides RUNNING and the codes of `records`
 NO_EVENT, TOO_LONG = -2, -3
@@ -176,12 +178,12 @@ def _restore_loop(w: Workspace) -> None:
 
 @kernel
 def _reject_step(w: Workspace, functions: EventFunctions, h: float, error: float) -> bool:
-    """Count a rejected step and choose a shorter one; return whether the field ends."""
+    """Count a rejected step and choose a shorter one; return True if the field is undefined."""
     now, a = w.progress[0], w.vectors
     t = a[Y, now.n]
     now.rejected += 1
     if error == math.inf:
-        # many steps into a region where the field is not a number
+        # count steps into a region where the field is NaN or infinite
         if abs(t - now.broken_at) > _PROGRESS * max(abs(t), h):
             now.broken, now.broken_at = 0, t
         now.broken += 1
@@ -224,7 +226,7 @@ def _process_events(
         return TOO_LONG
     surface = sliding_surface(w, SIDES)
     if surface >= 0 and second_surface(w, SIDES, surface) >= 0:
-        # other exit directions may open before
+        # `intersections.transitions` tests first whether another exit direction opens before
         now.which, now.other = first.which, first.low
         now.event_fraction, now.event_step, now.lowest = first.root, h, first.at
         return SLIDES_ON_BOTH
@@ -259,11 +261,11 @@ def after_step(
     m, width, slides = now.m, now.n + 1 + now.q, False
     save_until(w, records, a[TRIAL, now.n], 1.0)
     for c in range(width):
-        # the last rates are the first of the next step
+        # the last stage is the first of the next step (FSAL)
         a[Y, c] = a[TRIAL, c]
         a[STAGE, c] = a[STAGE + AT_END, c]
     for i in range(m):
-        # sliding states return to h = 0: errors off the surface do not accumulate
+        # projection on h = 0 in sliding, so that errors normal to the surface do not accumulate
         if a[SIDES, i] == 0.0:
             project(w, i)
             slides = True
@@ -271,7 +273,7 @@ def after_step(
     if slides:
         rates(w, Y, STAGE)
     for i in range(m):
-        # a slope of -1 means an approach, whose minimum may lie at the start of the next step
+        # |h| decreases at the end of the step: its minimum may lie at the start of the next one
         approaches = functions[i].order == 0 and a[SAMPLE + NODES - 1, i] < a[SAMPLE + NODES - 2, i]
         functions[i].slope = -1.0 if approaches and a[SIDES, i] != 0.0 else 0.0
     clear_known_zeros(functions)
@@ -304,7 +306,7 @@ def after_step(
 
 @kernel
 def _why_stalled(w: Workspace, error: float) -> int:
-    """Return NOT_FINITE where steps shrink because the field ends or the state diverges."""
+    """Return why steps are too short: NOT_FINITE if rates are NaN or the state diverges."""
     now, a = w.progress[0], w.vectors
     size = 0.0
     for c in range(now.n):
@@ -314,10 +316,11 @@ def _why_stalled(w: Workspace, error: float) -> int:
 
 @kernel(separate=True)
 def _set_noise_levels(w: Workspace, functions: EventFunctions) -> None:
-    """Set noise, grazing level and error of each event function; mark known zeros.
+    """Set rounding error, largest value of a grazing, error and known zero of event functions.
 
-    A function that starts at zero is divided by the time (`order` 1). After a step without events a
-    surface or a limit of the multiplier within rounding is treated as any other.
+    A function that is zero at the start of the step has a known zero (`order` 1). After a step
+    without events the values of |h| and of the limits of the multiplier that are zero within
+    rounding do not count as known zeros.
     """
     now, a = w.progress[0], w.vectors
     n, m, k = now.n, now.m, now.k
@@ -333,12 +336,12 @@ def _set_noise_levels(w: Workspace, functions: EventFunctions) -> None:
             largest_h += slope * max(value, 0.1 * a[SCALE, c])
             size_of_h += slope * value
             tolerance_of_h += slope * (now.atol * a[SCALE, c] + now.rtol * value)
-        # h of a plane rounds as its states, which may all be near zero
+        # h of a plane has rounding errors in proportion to its states, which may be near zero
         rounding = largest_h if now.plane == 0 else max(size_of_h, _FINEST * largest_h)
         one = functions[i]
         one.noise = 4.0 * _EPS * rounding if a[SIDES, i] != 0.0 else lie_noise
         functions[m + i].noise = lie_noise
-        # below the best tolerances a grazing, a miss and two crossings are not distinct
+        # within this value a grazing, a minimum above zero and two crossings are not distinguished
         one.grazing = max(_ZERO * one.noise, min(now.rtol, 1e-10) * largest_h)
         if a[SIDES, i] != 0.0:
             now.tallest = max(now.tallest, one.value)
@@ -405,7 +408,10 @@ def _after_rejection(w: Workspace, functions: EventFunctions, h: float, error: f
 
 @kernel
 def _extrapolate_to_two_fold(w: Workspace, before: float, gap: float, h: float) -> None:
-    """Add the remaining distance to the two-fold: gap and rates decay as exp(-rate s)."""
+    """Move the state to the two-fold, which it approaches exponentially in s.
+
+    Gap and rates dy/ds decay as exp(-rate s), where the last step of length h gives the rate.
+    """
     now, a = w.progress[0], w.vectors
     rate = math.log(before / gap) / h if before > gap > 0.0 else 0.0
     if rate > 0.0:

@@ -1,7 +1,10 @@
-"""Events: step to the root of the event function, choose the continuation, change the mode.
+"""Events of a flow: step to the root of the event function, choose the next mode: kernels.
 
-Kernels that handle an event return RUNNING, or the code with which the call must end. Rare events
-are stored in `progress`, and the loop returns their codes for `rare_events`.
+An event is the arrival at a discontinuity surface, the end of sliding in a fold, or the crossing of
+a kink. By Filippov's conditions (`surfaces`) the state crosses the surface, slides on it, or grazes
+it. Kernels that handle an event return RUNNING, or the code with which `advance` must return. Data
+of rare events, such as grazings, are stored in `progress`, and `advance` returns their code.
+
 Source: Filippov 1988; Szalai, Jeffrey 2014, section II.
 """
 
@@ -85,14 +88,16 @@ __all__ = [
     "too_many_at_once",
 ]
 
-# events accumulate if this many consecutive intervals decrease, down to this fraction of the time;
-# more events than the last number at one time are a stall
+# events accumulate if so many consecutive intervals between them decrease, down to this fraction of
+# the time; time does not advance if more events than the last number have the same time
 _LEAST_SHRINKS, _SHORTEST_INTERVAL, _MOST_AT_ONCE = 10, 1e-7, 40
-# L+ and L- over |grad h| |f| next to a two-fold, where hops end below the tolerance
+# below these L+ and L- over |grad h| |f| a state is next to a two-fold: arcs from the surface back
+# to it are lower than the tolerance
 NEXT_TO_TWO_FOLD = 3e-6
 # shortest slip, as a fraction of the time
 _SHORTEST_SLIP = 1e-10
-# a gradient vanishes if it is less than FLAT times that at a distance ASIDE of the states' size
+# a gradient vanishes if it is below FLAT times the gradient at states displaced by ASIDE times
+# their size
 FLAT, ASIDE = 1e-3, 1e-3
 _EPS = 2.220446049250313e-16
 
@@ -103,10 +108,9 @@ def _step_to_event(
 ) -> bool:
     """Step to the event: repeat the step with a corrected length until the function is zero.
 
+    The root of the dense output gives the first length. Each repeated step has the accuracy of the
+    scheme, so that the event is as accurate as the trajectory; the last correction is linear.
     Returns whether the root agrees with that of the dense output.
-
-    The dense output gives the first length; each further step has the accuracy of the scheme, so
-    that the event is as accurate as the trajectory. The last correction is linear.
     """
     now, a = w.progress[0], w.vectors
     order, last = functions[which].order, 2 * now.m + now.k
@@ -129,7 +133,7 @@ def _step_to_event(
         if abs(correction) <= 0.1 * math.sqrt(now.rtol) * length or slope >= 0.0:
             for c in range(width):
                 a[TRIAL, c] -= correction * a[STAGE + AT_END, c]
-            # an event past the end of the run: the dense output had it before
+            # not after the end of the run, because the dense output had the root before it
             left = (now.t_end - a[TRIAL, n]) * now.direction
             return left >= 0.0 or which == last
         length = min(max(length - correction, 0.5 * length), h)
@@ -166,7 +170,7 @@ def at_event(
     now, a = w.progress[0], w.vectors
     n, m, last = now.n, now.m, 2 * now.m + now.k
     width = n + 1 + now.q
-    # a shallow dip below h = 0 whose minimum lies just after the step is a grazing
+    # h falls below zero slightly, with a minimum just after the step: this may be a grazing
     if which < m and a[SIDES, which] != 0.0:
         lowest = _minimum_after_step(w, functions, which, root)
         if lowest > 0.0:
@@ -224,7 +228,7 @@ def _minimum_after_step(w: Workspace, functions: EventFunctions, i: int, root: f
     if second_derivative <= 0.0 or slope * slope > 2.0 * second_derivative * tolerance:
         return 0.0
     low = root - slope / second_derivative
-    # unless this minimum has been classified
+    # a minimum that was classified before does not count
     time_difference = abs(a[Y, n] + low * (a[TRIAL, n] - a[Y, n]) - now.judged_at)
     same = time_difference <= 4.0 * now.judged_within or now.judged_from == a[Y, n]
     classified = now.judged == i + 1 and same
@@ -235,8 +239,9 @@ def _minimum_after_step(w: Workspace, functions: EventFunctions, i: int, root: f
 def gradient_vanishes(w: Workspace, functions: EventFunctions, i: int) -> bool:
     """Return whether the gradient of h_i vanishes where the step from Y to TRIAL ends.
 
-    It does if it is a thousandth of the gradient at a distance of a thousandth of the states' size,
-    or of the step. The surface then has no normal, and L+ and L- have no sign.
+    It counts as zero if it is below a thousandth of the gradient at states displaced by a
+    thousandth of their size, or of the step. The surface then has no normal, and the signs of L+
+    and L- are not defined.
     """
     now, a = w.progress[0], w.vectors
     n = now.n
@@ -272,7 +277,7 @@ def _steepness(a: Matrix, gradients: int, i: int, n: int) -> float:
 
 @kernel
 def _at_kink(w: Workspace, functions: EventFunctions, records: Records, j: int) -> int:
-    """Return LINE_HIT where h vanishes too, else record the kink and return RUNNING or STALLED."""
+    """Handle a zero of kink function j: return LINE_HIT if h is zero too, else record the kink."""
     now, a = w.progress[0], w.vectors
     on_surface = sliding_surface(w, SIDES)
     if now.line == 1 and j == 0 and on_surface == 0:
@@ -281,7 +286,7 @@ def _at_kink(w: Workspace, functions: EventFunctions, records: Records, j: int) 
         return LINE_HIT
     mode = a[SIDES, 0]
     log_event(w, records, KINK, 0, mode, mode, mode, mode)
-    # the event function of the kink is positive again
+    # the new sign makes the event function of the kink positive again
     a[KINKS, j] = -a[KINKS, j]
     functions[2 * now.m + j].order = 1
     return too_many_at_once(w)
@@ -289,7 +294,7 @@ def _at_kink(w: Workspace, functions: EventFunctions, records: Records, j: int) 
 
 @kernel
 def _on_line(w: Workspace) -> bool:
-    """Return whether h and g are both within rounding of the codimension-2 line."""
+    """Return whether |h| and |g| are so small that the state lies on the codimension-2 line."""
     now, a = w.progress[0], w.vectors
     if now.line == 0:
         return False
@@ -299,7 +304,7 @@ def _on_line(w: Workspace) -> bool:
 
 @kernel
 def too_many_at_once(w: Workspace) -> int:
-    """Return STALLED after many events at one time."""
+    """Return STALLED if many consecutive events have the same time, else RUNNING."""
     now, a = w.progress[0], w.vectors
     t = a[Y, now.n]
     if abs(t - now.last_event) <= 4.0 * _EPS * max(abs(t), 1e-300):
@@ -336,7 +341,7 @@ def check_accumulation(w: Workspace) -> int:
 
 @kernel
 def _at_surface(w: Workspace, functions: EventFunctions, records: Records, i: int) -> int:
-    """Handle the arrival at surface i from one side: line, intersection, or surface alone."""
+    """Handle the arrival at surface i: on the line h = g = 0, at an intersection, or elsewhere."""
     now, a = w.progress[0], w.vectors
     before = a[SIDES, i]
     project(w, i)
@@ -355,14 +360,14 @@ def _at_surface(w: Workspace, functions: EventFunctions, records: Records, i: in
 
 @kernel(separate=True)
 def arrive_at(w: Workspace, functions: EventFunctions, records: Records, i: int) -> int:
-    """Choose the continuation from surface i, on which the state is: cross, slide, or graze."""
+    """Choose the continuation of a state that has reached surface i: cross, slide, or graze."""
     now, a = w.progress[0], w.vectors
     before = a[SIDES, i]
     options = continuations_at(w, i)
     may_cross = options.plus if before < 0.0 else options.minus
     after = -before if may_cross else 0.0
     if not may_cross and not options.along:
-        # a visible fold of its own side: the orbit grazes
+        # a visible fold of the field of its own side: the orbit grazes the surface
         after = before
     a[SIDES, i] = after
     kind = CROSS if after == -before else SLIDE if after == 0.0 else FOLD
@@ -385,16 +390,17 @@ def arrive_at(w: Workspace, functions: EventFunctions, records: Records, i: int)
     if code == RUNNING and after == -before and not options.fold and now.shrinks == 0:
         up, down = lie_derivative(w, i, PLUS), lie_derivative(w, i, MINUS)
         if max(abs(up), abs(down)) <= NEXT_TO_TWO_FOLD * surface_speed(w, i):
-            # hops out of a two-fold that are lower than the resolution of the states
+            # the arcs that leave a two-fold are lower than the resolution of the states
             return UNDECIDED
     return code
 
 
 @kernel
 def _remove_spurious_leave(w: Workspace, records: Records, i: int) -> bool:
-    """Remove the last event if the state left surface i and returned at the same time.
+    """Remove the last event if the state left surface i and returned to it at the same time.
 
-    The multiplier then only grazed its limit. Returns whether that is so.
+    In this case the multiplier reached its limit within rounding only. Returns whether the event
+    was removed.
     """
     now, a = w.progress[0], w.vectors
     t = a[Y, now.n]
@@ -444,7 +450,7 @@ def _at_end_of_sliding(
         limit = TWO_FOLD_TOLERANCE * speed
         if abs(up) <= limit and abs(down) <= limit:
             return TWO_FOLD_HIT
-        # nearer to a two-fold than the error of the run the order of the folds is undecided
+        # if a two-fold is nearer than the error of the run, it is not known which fold comes first
         other = abs(down) if upper else abs(up)
         error = (1.0 + now.drift) * now.rtol + now.vague
         margin = other / (limit + error * speed)

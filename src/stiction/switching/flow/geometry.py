@@ -1,6 +1,7 @@
-"""Gradients of switching functions by central differences of order 8, and small helpers: kernels.
+"""Gradients of switching functions by central differences of order 8: kernels.
 
-A gradient that the user gives is used instead.
+A gradient that the user gives is called instead. Two small functions follow: the scale of the time,
+and a test for finite numbers.
 """
 
 from __future__ import annotations
@@ -17,10 +18,12 @@ __all__ = ["finite", "gradients", "size_of_time"]
 # central differences of order 8; exact for polynomials up to degree 8
 _WEIGHTS = (4.0 / 5.0, -1.0 / 5.0, 4.0 / 105.0, -1.0 / 280.0)
 _LOWER = (3.0 / 4.0, -3.0 / 20.0, 1.0 / 60.0, 0.0)
+# first distance of the points, over the scale of the state
 _STEP = 0.015625
-# relative agreement of both formulas where h is smooth; otherwise the points move closer
+# the formulas of orders 8 and 6 agree to this relative difference where h is smooth; otherwise the
+# points move closer, at most so many times
 _ROUGH, _LEVELS = 1e-8, 6
-# least distance of the points: the state over this number
+# the distance of the points is at least the state over this number
 _FARTHEST = 1e7
 
 
@@ -40,7 +43,7 @@ def gradients(
 
     Parameters
     ----------
-    surface, gradient : addresses; gradient 0 takes differences of `surface`
+    surface, gradient : addresses; with gradient 0 differences of `surface` are used
     p : address of their parameters
     scale : (>= n,) sizes of the states
     x : (>= n,)
@@ -56,7 +59,7 @@ def gradients(
         # a power of two: x + d and x - d are then exact for most x
         d = _STEP * scale[j]
         while _FARTHEST * d < abs(y[j]) < math.inf:
-            # a state much larger than its scale: a larger step against rounding
+            # a state much larger than its scale: a larger distance reduces rounding errors
             d *= 1024.0
         for _ in range(_LEVELS):
             difference, size = _differences(surface, m, n, p, j, d, y, out, work[0])
@@ -70,9 +73,9 @@ def gradients(
 def _differences(
     surface: int, m: int, n: int, p: int, j: int, d: float, y: Vector, out: Vector, vector: Vector
 ) -> tuple[float, float]:
-    """Fill entry j of each gradient with the derivatives from points d apart.
+    """Fill component j of each gradient by central differences over the distance d.
 
-    Returns the difference of the formulas of orders 8 and 6, and the size of the result.
+    Returns the largest difference of the formulas of orders 8 and 6, and the size of the result.
     """
     centre = y[j]
     for i in range(m):
@@ -101,7 +104,7 @@ def _differences(
 
 @kernel
 def size_of_time(w: Workspace) -> float:
-    """Return the scale of time: the present time, or the smaller of 1 and the end time."""
+    """Return the scale of time: the larger of the present time and of min(1, end time)."""
     now = w.progress[0]
     return max(abs(w.vectors[Y, now.n]), min(1.0, abs(now.t_end)))
 

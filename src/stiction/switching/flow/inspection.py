@@ -1,7 +1,9 @@
-"""Independent checks of saved states and events, for the audit: kernels.
+"""Checks of saved states for the audit, and the period of a cycle from its events: kernels.
 
-In sliding, h over its gradient must vanish and the multiplier lie in [-1, 1]; elsewhere h must have
-the sign of the mode. Neither steps nor event functions of the integration are used.
+In sliding the distance |h| / |grad h| from the surface must be zero and the multiplier must lie in
+[-1, 1]; otherwise h must have the sign of the mode. The checks evaluate the switching functions at
+the saved states; they use neither steps nor event functions of the integration. `outcome` calls
+them for one run, `ensembles` for many.
 """
 
 from __future__ import annotations
@@ -18,17 +20,17 @@ from stiction.switching.flow.state import Event
 
 __all__ = ["Inspection", "inspect_states", "period_of"]
 
-# relative to the change of h over the size of the states: a vanishing gradient, the rounding of h,
-# the least mean slope of h
+# in units of the change of h over the size of the states: largest gradient that counts as zero,
+# rounding error of h, least mean slope of h
 _VANISHES, _ROUNDING, _FLATTEST = 1e-6, 1e-13, 1e-9
 
 
 class Inspection(Struct):
-    """Largest errors of many states, and the numbers of these states.
+    """Largest errors of many states, and the numbers of the states with these errors.
 
-    off, wrong_side : largest distance off a surface, and on its wrong side, over the size of the
-        state
-    multiplier : the largest while sliding
+    off : largest distance from the surface in sliding, over the size of the state
+    wrong_side : largest distance beyond a surface without sliding, over the size of the state
+    multiplier : largest modulus of the multiplier in sliding
     """
 
     off: float
@@ -56,9 +58,10 @@ def inspect_states(
 
     Parameters
     ----------
-    plane : (m n,) gradients where they never change; its first entry NaN otherwise
-    k : number of kinks
-    states, signs : (t, n) and (t, m); |sign| < 1 or > 1 while sliding
+    plane : (m n,) constant gradients of planes; its first entry is NaN for other surfaces
+    k : number of kink functions
+    states, signs : (t, n) states and (t, m) signs; a multiplier instead of +-1 in sliding
+    b : number of the run in `worst`
     """
     m, n, record = signs.shape[1], states.shape[1], worst[b]
     grad, work, values = plane.copy(), np.empty((2, m + k + n)), np.empty(m + k)
@@ -82,7 +85,7 @@ def inspect_states(
             elif value / reach > largest and not flat:
                 change = _change_of_h(surface, p, scale, x, i, work[0])
                 if reach < _VANISHES * change:
-                    # where the gradient vanishes the rounding of h is no distance
+                    # where the gradient is zero, |h| within rounding is not a distance
                     value, reach = (
                         max(0.0, value - _ROUNDING * change),
                         max(reach, _FLATTEST * change),

@@ -1,8 +1,10 @@
-"""Arrival at a codimension-2 line h = g = 0, where a surface meets a kink of the field.
+"""Arrival at a codimension-2 line h = g = 0 of a surface and of a kink function: kernels.
 
-Near the line the field depends on the direction (h, g) / rho only and has no limit. A state slips
-onto the line along a ray, an invariant direction in which rho decreases. It arrives in finite
-time, with steps proportional to rho; along the ray the remaining motion is straight.
+For the wheel h is the slip velocity and g the rolling velocity of its contact. Near the line the
+field depends on the direction (h, g) / rho only, rho = sqrt(h^2 + g^2), and has no limit on the
+line. A state slips onto the line along a ray, an invariant direction in which rho decreases. It
+arrives in finite time; steps are proportional to rho, and the last part is a straight motion along
+the ray. `advance` and `rare_events` call these kernels.
 
 Source: formulas sheet of the paper on switching, section 7.
 """
@@ -32,11 +34,11 @@ from stiction.switching.flow.surfaces import tighten_near_line
 
 __all__ = ["AFAR", "ARRIVED", "MAYBE", "slides_onto_line", "slips_onto_line", "slips_to_its_end"]
 
-# longest step towards the line over the remaining distance, in slip and in sliding
+# longest step as a fraction of the remaining time to the line, in slip and in sliding
 _SLIPPING, _SLIDING = 0.85, 0.99
-# largest angle between the direction of an arriving state and a ray
+# largest angle between the direction of an arriving state and a ray [rad]
 _RAY = 0.02
-# results of `slips_onto_line`
+# results of `slips_onto_line`: away from the line, on it, or so near that more tests are needed
 AFAR, ARRIVED, MAYBE = range(3)
 
 
@@ -51,7 +53,7 @@ def _signed_h_and_g(w: Workspace, x: int) -> tuple[float, float]:
 
 @kernel
 def _rates_of_h_and_g(w: Workspace, x: int, rate: int, shift: float) -> tuple[float, float]:
-    """Return their rates along vector `rate`, by central differences over `shift`."""
+    """Return the rates of both functions along vector `rate`, by central differences."""
     now, a = w.progress[0], w.vectors
     n = now.n
     for c in range(n):
@@ -65,9 +67,9 @@ def _rates_of_h_and_g(w: Workspace, x: int, rate: int, shift: float) -> tuple[fl
 
 @kernel
 def slips_onto_line(w: Workspace, functions: EventFunctions, h: float) -> int:
-    """Return ARRIVED if the last step of length h reached the line, else AFAR, or MAYBE.
+    """Return whether the last step of length h reached the line: ARRIVED, AFAR or MAYBE.
 
-    MAYBE is decided by `slips_to_its_end`. Also sets a bound on the next step.
+    After MAYBE `slips_to_its_end` decides. Also sets a bound on the next step.
     """
     now, a = w.progress[0], w.vectors
     m = now.m
@@ -81,12 +83,13 @@ def slips_onto_line(w: Workspace, functions: EventFunctions, h: float) -> int:
     if rho == 0.0:
         return ARRIVED
     dh, dg = _rates_of_h_and_g(w, Y, STAGE, 0.05 * min(h, rho))
-    # -rho', formulas sheet, section 7
+    # -rho' = -(h h' + g g') / rho, formulas sheet, section 7
     inward = -(h_value * dh + g_value * dg) / rho
     now.line_step = _SLIPPING * rho / inward if inward > 0.0 else 0.0
     if inward <= 0.0 or rho > 0.1 * math.sqrt(now.rtol) * a[SCALE, 0]:
         return AFAR
-    # |rho th'|: the remaining motion is straight up to this rotation of the direction
+    # |rho th'| = |h g' - g h'| / rho: the remaining motion is straight if the direction th of
+    # (h, g) rotates by less than the tolerance until rho is zero
     turning = abs(h_value * dg - g_value * dh) / rho
     time = rho / inward
     straight = time * turning <= now.rtol * inward or (
@@ -123,16 +126,16 @@ def slips_to_its_end(w: Workspace, functions: EventFunctions, h: float) -> bool:
 
 @kernel
 def _has_ray(w: Workspace, h_value: float, g_value: float) -> bool:
-    """Return whether the direction is attracted to a ray from both sides.
+    """Return whether the direction of (h, g) is near a ray that attracts from both sides.
 
-    This excludes states that only pass near the line: next to a fold of two rays the direction
-    changes slowly too.
+    The rate of its angle is evaluated at angles a little larger and a little smaller. This excludes
+    states that only pass near the line: near a fold of two rays the direction changes slowly too.
     """
     now, a = w.progress[0], w.vectors
     n, rho = now.n, math.sqrt(h_value * h_value + g_value * g_value)
     step = 0.01
     for c in range(n):
-        # scaled gradients of both functions; a few digits are enough
+        # gradients of both functions in scaled states; a few digits are enough
         for e in range(n):
             a[TRIAL, e] = a[Y, e]
         a[TRIAL, c] = a[Y, c] + step * a[SCALE, c]
@@ -151,7 +154,8 @@ def _has_ray(w: Workspace, h_value: float, g_value: float) -> bool:
         return True
     angle, turns = math.atan2(h_value, g_value), 0.0
     for i in range(2):
-        # the same rho in a direction beside; then the smallest change of the scaled states to it
+        # a point at the same rho in a neighbouring direction, by the smallest change of the scaled
+        # states that leads to it
         direction = angle + (_RAY if i == 0 else -_RAY)
         to_h, to_g = rho * math.sin(direction) - h_value, rho * math.cos(direction) - g_value
         u, v = (gg * to_h - hg * to_g) / det, (hh * to_g - hg * to_h) / det
@@ -160,7 +164,7 @@ def _has_ray(w: Workspace, h_value: float, g_value: float) -> bool:
         call_at(now.field, row_at(a, TRIAL), row_at(a, SIDES), now.parameters, row_at(a, EXTRA))
         at_h, at_g = _signed_h_and_g(w, TRIAL)
         dh, dg = _rates_of_h_and_g(w, TRIAL, EXTRA, 0.05 * rho)
-        # rho^2 th': a ray attracts if it is negative beyond it and positive before it
+        # rho^2 th' = h' g - g' h: negative beyond an attracting ray, positive before it
         turn = dh * at_g - dg * at_h
         if i == 0 and turn >= 0.0:
             return False
@@ -172,8 +176,8 @@ def _has_ray(w: Workspace, h_value: float, g_value: float) -> bool:
 def slides_onto_line(w: Workspace, functions: EventFunctions, h: float) -> bool:
     """Return whether a sliding state has reached the line; if so, move it there.
 
-    A step across the line would evaluate the field of the other side and locate spurious folds. So
-    steps end before the line, and the last part is a straight move.
+    A step across the line would evaluate the field of the other side of g = 0 and locate folds that
+    do not exist. So steps end before the line, and the last part is a straight motion.
     """
     now, a = w.progress[0], w.vectors
     g_value = functions[2 * now.m].value

@@ -1,7 +1,8 @@
 """Placement of a trajectory at a state and mode, as at the start of a run: kernels.
 
-Placement sets the array y, the signs of the switching functions, their scales and rounding errors.
-`rates` describes y and the modes.
+A placement sets the time, projects the state on the surfaces where it lies, marks known zeros of
+the switching functions, sets the signs of the kink functions, and resets all records of earlier
+steps. `rates` describes the modes; `Trajectory.place` calls `place_state`.
 """
 
 from __future__ import annotations
@@ -46,7 +47,10 @@ ON_SURFACE = 1e-11
 
 @kernel
 def scale_of_h(w: Workspace, i: int, normal: int) -> float:
-    """Return |grad h_i|, in vector `normal`, times the state, or its scale where that is larger."""
+    """Return the scale of h_i: sum over the states of |dh_i/dx_c| max(|x_c|, scale_c).
+
+    Vector `normal` has the gradients.
+    """
     now, a = w.progress[0], w.vectors
     n, total = now.n, 0.0
     for c in range(n):
@@ -58,8 +62,8 @@ def scale_of_h(w: Workspace, i: int, normal: int) -> float:
 def evaluate_state(w: Workspace, functions: EventFunctions) -> bool:
     """Evaluate switching functions and fields at the present state; return whether all are finite.
 
-    EXTRA gets the h and the kinks, LATER the gradients, PLUS and MINUS the fields for all signs +1
-    and -1; surfaces on which the state is are marked `near`.
+    Vector EXTRA gets h_i and g_j, LATER the gradients, PLUS and MINUS the fields for all signs +1
+    and -1. `near` is set for the surfaces on which the state lies.
     """
     now, a = w.progress[0], w.vectors
     n, m = now.n, now.m
@@ -89,7 +93,7 @@ def fold_gap(w: Workspace, i: int) -> float:
 
 @kernel(separate=True)
 def place_state(w: Workspace, functions: EventFunctions, t: float) -> None:
-    """Start at the present state with the signs in SIDES and time t, without history."""
+    """Start at the present state with the signs in SIDES at time t, without earlier steps."""
     now, a = w.progress[0], w.vectors
     n, m = now.n, now.m
     a[Y, n] = t
@@ -100,10 +104,11 @@ def place_state(w: Workspace, functions: EventFunctions, t: float) -> None:
     normals(w, Y, LATER)
     surfaces_at(w, Y, EXTRA)
     for c in range(m * n):
-        # the first step takes its noise from these gradients
+        # the rounding errors of the first step are estimated with these gradients
         a[GRAD, c] = a[LATER, c]
     for i in range(m):
-        # on the surface to rounding, or on the wrong side of it: a known zero of its event function
+        # on the surface within rounding, or on the wrong side of it: its event function starts at a
+        # known zero
         on_surface = abs(a[EXTRA, i]) <= ON_SURFACE * scale_of_h(w, i, LATER)
         functions[i].near = 1 if on_surface or a[EXTRA, i] * a[SIDES, i] <= 0.0 else 0
     for i in range(m):
@@ -118,7 +123,7 @@ def place_state(w: Workspace, functions: EventFunctions, t: float) -> None:
 
 @kernel
 def _set_kinks(w: Workspace) -> None:
-    """Set the signs of the kink functions; of one that is zero, the sign a little later."""
+    """Set the signs of the kink functions; a function that is zero gets its sign a little later."""
     now, a = w.progress[0], w.vectors
     n, m, k = now.n, now.m, now.k
     if k == 0:

@@ -1,12 +1,14 @@
 """Rare events: grazing, the line h = g = 0, intersections of surfaces. Kernels.
 
 `advance` returns a negative code for each of them, so that it compiles without these kernels. Each
-kernel handles one event and returns RUNNING, or the reason why the call must end.
+kernel handles one event and returns RUNNING, or the code with which the call must end.
 
-A solution that grazes a surface from one side may leave to the other side if the field there points
-away. The solution after the grazing then jumps with the sign of the lowest value of h, so that
-uniqueness is lost where that value is zero. If the field of the other side points back to the
-surface, the solution is unique. Source: Filippov 1988, section 10, on uniqueness to the right.
+A solution that grazes a surface may leave to the other side if the field there points away from
+the surface. Solutions that stay just above it and solutions that just reach it then separate, so
+that uniqueness is lost if the minimum of |h| is zero. The margin is that minimum over the error of
+the run. If the field of the other side points back to the surface, the solution is unique.
+
+Source: Filippov 1988, section 10, on uniqueness to the right.
 """
 
 from __future__ import annotations
@@ -60,12 +62,12 @@ from stiction.switching.flow.tableau import AT_END
 __all__ = ["advance_through_rare_events", "at_grazing", "at_line"]
 
 
-# a value of h below this many times its rounding is zero
+# a value of h below this multiple of its rounding error counts as zero
 _ZERO = 64.0
-# a minimum may lie at most this many steps away from the start of the step
+# a minimum may lie at most this number of step lengths away from the start of the step
 _LARGEST_OVERSHOOT = 4.0
-# errors of steps grow along an unstable flow until the grazing, which their estimates do not
-# include: true errors were up to twice the sum of the estimates in 3,000 random orbits
+# bound of the growth of errors of steps along an unstable flow until the grazing: in 3,000 random
+# orbits errors were up to twice the sum of the estimates of all steps
 _GROWTH = 3.0
 
 
@@ -74,14 +76,14 @@ _GROWTH = 3.0
 
 @kernel
 def lowest_point(w: Workspace, table: Matrix, i: int, fraction: float, h: float) -> float:
-    """Step to the minimum of h_i near a fraction of a step of length h.
+    """Step to the minimum of s_i h_i near the given fraction of a step of length h.
 
-    TRIAL holds y there, entry i of SAMPLE the value. Returns the length of the step, from Newton's
-    method for dh_i/dt = 0, in which each evaluation is a step from the same start.
+    Solves dh_i/dt = 0 by the secant method; each evaluation is a step from the same start. Returns
+    the length of the last step; TRIAL holds y at its end, entry i of SAMPLE the value.
     """
     now, a = w.progress[0], w.vectors
     b, work, n = a[COEFFICIENT + i, :NODES], a[ROOT], now.n
-    # the second derivative of the dense output, then that of the secant of dh/ds
+    # the first slope of the secant is the second derivative of the dense output
     near = min(max(fraction, 0.05), 0.95)
     up, down = value_and_slope(b, near + 0.05, work)[1], value_and_slope(b, near - 0.05, work)[1]
     second_derivative, length, before, last_length = (
@@ -93,7 +95,7 @@ def lowest_point(w: Workspace, table: Matrix, i: int, fraction: float, h: float)
     for count in range(8):
         step(w, table, length)
         lie_derivatives(w, SIDES, i, TRIAL)
-        # dh/ds, with the sign that makes h positive
+        # s_i dh_i/ds along the rates at the end of the step
         slope = 0.0
         for c in range(n):
             slope += a[GRAD, i * n + c] * a[STAGE + AT_END, c]
@@ -103,7 +105,7 @@ def lowest_point(w: Workspace, table: Matrix, i: int, fraction: float, h: float)
         if second_derivative <= 0.0 or count == 7:
             break
         next_length = min(max(length - slope / second_derivative, 0.0), _LARGEST_OVERSHOOT * h)
-        # the error of the value is quadratic in this
+        # the error of the minimal value is quadratic in this difference
         if abs(next_length - length) <= 1e-9 * h:
             break
         before, last_length, length = slope, length, next_length
@@ -114,9 +116,10 @@ def lowest_point(w: Workspace, table: Matrix, i: int, fraction: float, h: float)
 class Grazing(NamedTuple):
     """Classification of a grazing.
 
-    exact : whether the minimum of |h| is zero to rounding
-    open : whether the field of the other side points away from the surface
-    margin : distance to non-uniqueness over the error of the run
+    exact : whether the minimum of |h| is zero up to rounding
+    open : whether the field of the other side points away from the surface, so that the solution
+        could leave to that side
+    margin : distance to a loss of uniqueness over the error of the run
     """
 
     exact: bool
@@ -128,8 +131,9 @@ class Grazing(NamedTuple):
 def classify_grazing(w: Workspace, functions: EventFunctions, i: int) -> Grazing:
     """Classify the state in TRIAL, at a minimum of |h_i|, and return its margin.
 
-    The error of h is the sum of the step errors since the last restart, at least the tolerance,
-    times their growth. After a two-fold a fraction of the largest |h| is added.
+    The error of h is the sum of the errors of all steps since the last placement on a surface, at
+    least the tolerance, times a bound of their growth. After a two-fold a fraction of the largest
+    |h| since then is added.
     """
     now, a = w.progress[0], w.vectors
     n, value = now.n, abs(a[SAMPLE, i])
@@ -148,7 +152,8 @@ def classify_grazing(w: Workspace, functions: EventFunctions, i: int) -> Grazing
     # the rate at which the field of the other side leaves the surface
     away = -down if a[SIDES, i] > 0.0 else up
     if speed > 0.0:
-        # the other field may be tangent too: the margin includes its distance from tangency
+        # the solution is unique unless the other field points away: the margin is at least the
+        # distance of that field from being tangent, over its error
         tangency_margin = -away / (speed * (FOLD_TOLERANCE + error_growth * now.rtol))
         if tangency_margin > 0.0:
             margin = max(margin, tangency_margin)
@@ -173,10 +178,11 @@ def _slides(w: Workspace) -> bool:
 
 @kernel(separate=True)
 def at_grazing(w: Workspace, functions: EventFunctions, table: Matrix, records: Records) -> int:
-    """Classify a grazing of a surface: a visible fold that the state reaches or nearly reaches.
+    """Handle a grazing: a visible fold that the state reaches or nearly reaches.
 
-    If uniqueness is lost there, the margin decides: a state whose margin is below 1 is placed on
-    the fold, undecided. Otherwise a lowest value within the tolerance counts as a grazing.
+    If the solution could leave to the other side, a state with a margin below 1 is placed on the
+    fold, and the call ends with UNDECIDED, or with SPLIT if the minimum is exactly zero. If it
+    could not, a minimum within the tolerance is recorded as a grazing, and the run continues.
     """
     now, a = w.progress[0], w.vectors
     i, fraction, h = now.which, now.event_fraction, now.event_step
@@ -198,10 +204,10 @@ def at_grazing(w: Workspace, functions: EventFunctions, table: Matrix, records: 
         _record_grazing(w, functions, records, i, length / h, True)
         return too_many_at_once(w)
     now.margin = grazing.margin if grazing.open else math.inf
-    # the repeated step does not stop at this minimum again
+    # remember this minimum, so that the repeated step ignores it
     now.judged, now.judged_at = i + 1, a[TRIAL, now.n]
     now.judged_within, now.judged_from = 0.05 * abs(full), a[Y, now.n]
-    # a near miss: its margin is recorded with an event
+    # a small margin is recorded with an event, although the surface is not reached
     if value > 0.0 and grazing.open and grazing.margin < NEARBY and normal:
         _record_grazing(w, functions, records, i, length / h, False)
         return too_many_at_once(w)
@@ -212,7 +218,7 @@ def at_grazing(w: Workspace, functions: EventFunctions, table: Matrix, records: 
         now.margin = math.inf
     crosses = first_fall(a[COEFFICIENT + i, :NODES], a[ROOT:]) < NONE
     if crosses == (value > 0.0) and length > 1e-3 * h:
-        # the samples of h were inaccurate: the last sample of the next step lies there
+        # the samples of h were inaccurate: the next step ends at the minimum
         now.next_step = min(length, h)
     return RUNNING
 

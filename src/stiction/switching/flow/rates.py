@@ -1,14 +1,16 @@
-"""Right-hand side of the flow in each mode, and event functions whose roots end the mode.
+"""Right-hand side of the flow in each mode, and event functions whose roots end the mode: kernels.
 
-A trajectory is the array y = (x_1 .. x_n, t, W_1 .. W_q): state, time, and energies. Its
-independent variable s is the time, except in sliding on one surface, where it is desingularised,
+A trajectory is the array y = (x_1 .. x_n, t, W_1 .. W_q): state, time, and energies (work and
+heat). Let f+- be the fields of both sides of a surface and L+- = grad h . f+- their Lie
+derivatives. The independent variable s of y is the time, except in sliding on one surface, where
+the equations are desingularised,
 
-    dx/ds = sense (L- f+ - L+ f-) / norm,    dt/ds = sense (L- - L+) / norm,
+    dx/ds = sense (L- f+ - L+ f-) / norm,    dt/ds = sense (L- - L+) / norm.
 
-which is Filippov's sliding field times a positive factor, and smooth through a two-fold
-(sense = 1 in sliding, -1 in escaping regions; norm = |L- - L+| where the mode began, so that there
-dt/ds = 1). On an intersection of two surfaces the two multipliers solve two bilinear equations and
-s is the time. Kinks are functions at whose zeros the fields are not smooth.
+This is Filippov's sliding field times a positive factor, and smooth through a two-fold L+ = L- = 0
+(sense = 1 in sliding, -1 in escaping regions; norm = |L- - L+| where the mode began, so that
+dt/ds = 1 there). On an intersection of two surfaces the two multipliers solve two bilinear
+equations, and s is the time. `steps` integrates these equations.
 
 Source: Szalai, Jeffrey 2014, eqs (15), (16), (20) with the direction of (20) corrected.
 """
@@ -55,7 +57,7 @@ __all__ = [
 def normals(w: Workspace, x: int, out: int) -> None:
     """Fill vector `out` with the gradients of the switching functions at the state in vector x.
 
-    Those of planes are constant and stay in GRAD.
+    The gradients of planes are constant; they are copied from GRAD.
     """
     now, a = w.progress[0], w.vectors
     if now.plane == 0:
@@ -129,8 +131,8 @@ def bilinear(w: Workspace, sides: int, x: int) -> Bilinear:
     a0 = a1 = a2 = a3 = b0 = b1 = b2 = b3 = 0.0
     for c in range(m):
         a[SIGNS, c] = a[sides, c]
-    # the quadrants ++, +-, -+, --; sums of their rates with the signs 1, s_i, s_j, s_i s_j are four
-    # times the coefficients of the interpolant; the factor changes no root
+    # sums of the rates in the quadrants ++, +-, -+, -- with the signs 1, s_i, s_j, s_i s_j are four
+    # times the coefficients of the interpolant; this factor changes no root
     for c in range(4):
         si = 1.0 if c < 2 else -1.0
         sj = 1.0 if c % 2 == 0 else -1.0
@@ -146,9 +148,9 @@ def bilinear(w: Workspace, sides: int, x: int) -> Bilinear:
 def multipliers(w: Workspace, sides: int, x: int, dx: int) -> bool:
     """Fill dx with the sliding field of codimension 2, and EXTRA with its multipliers.
 
-    They are one of up to two roots of L_i = L_j = 0, the one of `branch`, the sign of the Jacobian
-    determinant. Entry m + k of EXTRA is the discriminant, zero where both roots merge. Returns
-    whether the root exists; otherwise dx is NaN.
+    The equations L_i = L_j = 0 have up to two roots; `branch` is the sign of the determinant of the
+    Jacobian at the selected one. Entry m + k of EXTRA is the discriminant, zero where both roots
+    merge. Returns whether the root exists; otherwise dx is NaN.
     """
     now, a = w.progress[0], w.vectors
     n, m = now.n, now.m
@@ -172,7 +174,7 @@ def multipliers(w: Workspace, sides: int, x: int, dx: int) -> bool:
             a[dx, e] += weight * a[PLUS, e]
     a[EXTRA, i], a[EXTRA, j] = multiplier_pair.u, multiplier_pair.v
     a[EXTRA, m + now.k] = scaled_discriminant(rate)
-    # without a sliding vector: NaN rates have the error inf, so that the step is rejected
+    # without a root the rates are NaN; the error of the step is then inf, and it is rejected
     if not multiplier_pair.good:
         for e in range(n):
             a[dx, e] = math.nan
@@ -181,7 +183,7 @@ def multipliers(w: Workspace, sides: int, x: int, dx: int) -> bool:
 
 @kernel
 def rates(w: Workspace, y: int, out: int) -> None:
-    """Fill vector `out` with dy/ds at the y in vector `y` in the present mode (see the top)."""
+    """Fill vector `out` with dy/ds at the y in vector `y`, by the equations of the present mode."""
     now, a = w.progress[0], w.vectors
     n, m, q = now.n, now.m, now.q
     direction, signs = now.direction, SIDES
@@ -215,7 +217,7 @@ def rates(w: Workspace, y: int, out: int) -> None:
             # not limited to +-1: the step must stay smooth past a fold to locate it
             a[EXTRA, i] = (down + up) / gap if gap != 0.0 else 0.0
     if q > 0:
-        # powers per time, times dt/ds; in sliding with the multiplier in place of the sign
+        # dW/ds = power times dt/ds; in sliding the power takes the multiplier in place of the sign
         call_at(now.power, row_at(a, y), row_at(a, signs), now.parameters, entry_at(a, out, n + 1))
         for c in range(n + 1, n + 1 + q):
             a[out, c] *= a[out, n]
@@ -225,10 +227,10 @@ def rates(w: Workspace, y: int, out: int) -> None:
 def event_values(w: Workspace, y: int, out: int) -> None:
     """Fill vector `out`[:2m + k + 1] with the event functions at y, which are positive in the mode.
 
-    Entries 0 .. m-1 and m .. 2m-1: for a surface without sliding sign(h) h and 1; for a sliding
-    one the distances to the upper and the lower fold. Then the kinks times their present signs,
-    then the time left in sliding on one surface; on two surfaces, the discriminant of the sliding
-    vectors.
+    Entries i and m + i belong to surface i: without sliding they are |h_i| and 1, in sliding the
+    distances of the multiplier from 1 and from -1, up to a positive factor. The next k entries are
+    the kink functions times their present signs. The last one is the time left until t_end in
+    sliding on one surface, the discriminant of the sliding vectors on two surfaces, else 1.
     """
     now, a = w.progress[0], w.vectors
     n, m, k = now.n, now.m, now.k
@@ -243,7 +245,7 @@ def event_values(w: Workspace, y: int, out: int) -> None:
         return
     j = second_surface(w, SIDES, i)
     if j >= 0:
-        # 1 -+ lambda of both surfaces, and zero where both sliding vectors merge
+        # 1 - lambda and 1 + lambda of both surfaces; the discriminant is zero where roots merge
         multipliers(w, SIDES, y, MINUS)
         a[out, i], a[out, m + i] = 1.0 - a[EXTRA, i], 1.0 + a[EXTRA, i]
         a[out, j], a[out, m + j] = 1.0 - a[EXTRA, j], 1.0 + a[EXTRA, j]

@@ -1,4 +1,9 @@
-"""The arrays of one trajectory, and the codes that its kernels return."""
+"""The arrays of one trajectory of a flow, and the codes that its kernels return.
+
+`Flow` allocates and initialises the arrays that `state` defines; `trajectory` passes them to the
+kernels. The codes are the results of `advance`: the end of the run, a bound on the work, or an
+event that the caller must handle.
+"""
 
 from __future__ import annotations
 
@@ -40,15 +45,19 @@ __all__ = ["KINDS", "Flow"]
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-# results of `advance`
+# results of `advance`: end time reached; bound on the steps reached; event records full; state at a
+# two-fold; state on the codimension-2 line h = g = 0
 DONE, PAUSED, EVENTS_FULL, TWO_FOLD_HIT, LINE_HIT = range(5)
+# intervals between events tend to zero; time does not advance; a state or rate is not finite; no
+# admissible continuation; a grazing after which the solution is not unique
 EVENTS_ACCUMULATE, STALLED, NOT_FINITE, NO_DIRECTION, SPLIT = range(5, 10)
-# an intersection has several exit directions
+# an intersection of two surfaces has several exit directions
 SEVERAL_DIRECTIONS = 10
 # two solutions are possible within the error of the run
 UNDECIDED = 11
-# the call continues; then rare events, which `rare_events` handles; the last two of these are a
-# step without events of codimension-2 sliding, and the end of a sliding vector
+# RUNNING: the call continues. Then rare events, which `rare_events` handles: a grazing, arrival at
+# an intersection, a state very near the line, a step of codimension-2 sliding, the end of a
+# sliding vector
 RUNNING, GRAZING, INTERSECTION, NEARS_LINE, SLIDES_ON_BOTH, SLIDING_ENDS = -1, -4, -5, -6, -7, -8
 # kinds of events, in the order of KINDS
 CROSS, SLIDE, LEAVE, KINK, FOLD, TWO_FOLD, CODIM2, ESCAPING = range(8)
@@ -148,7 +157,7 @@ class Flow:
             "y": StateArray(self.y),
             "sides": StateArray(self.sides),
             "kinks": StateArray(self.kinks),
-            # a step may begin with the gradients of the last one, or of a placement
+            # a step may use the gradients that the last step or placement has computed
             "gradients": StateArray(self.vectors[GRAD, : now.m * now.n]),
             "order": StateArray(self.functions["order"], within=(0, 2)),
             "saved": StateArray(self.saved_states),
@@ -158,7 +167,10 @@ class Flow:
 
 @functools.cache
 def constants() -> Floats:
-    """Return the constant table of the method, see `state`; it is never changed."""
+    """Return the rows of `table`, see `state`: Runge-Kutta tableau and transforms of samples.
+
+    The array is shared and must not be changed.
+    """
     samples = np.vstack([bernstein_from_samples(), nodes(), tail_from_samples()])
     table = np.zeros((BERNSTEIN + len(samples), STAGES))
     table[:BERNSTEIN] = tableau()
@@ -167,7 +179,7 @@ def constants() -> Floats:
 
 
 def _plane_kind(compiled: Compiled) -> int:
-    """Return 0 for curved surfaces, 1 for planes, 2 for presumed planes."""
+    """Return 0 for curved surfaces, 1 for planes, 2 for surfaces that seem to be planes."""
     if compiled.plane is None:
         return 0
     return 1 if compiled.plane_is_sure else 2

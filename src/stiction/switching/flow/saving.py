@@ -1,7 +1,8 @@
-"""Saving of states at given times by dense output, and logging of events: kernels.
+"""Saving of states at given times by the dense output of a step, and records of events: kernels.
 
-In sliding the independent variable of a step is not the time (see `rates`): the fraction of the
-step at a given time is a root. `steps` has the dense output and its source.
+In sliding the independent variable s of a step is not the time (see `rates`). The fraction of the
+step at a given saving time is then the root of t(s) = time. `steps` has the dense output and its
+source.
 """
 
 from __future__ import annotations
@@ -39,11 +40,11 @@ _EPS = 2.220446049250313e-16
 
 @kernel(separate=True)
 def save_until(w: Workspace, records: Records, t: float, fraction: float) -> None:
-    """Save the state at every saving time up to t, by the dense output of the step; record it.
+    """Save the states at all saving times up to t; record the step if steps are recorded.
 
     Parameters
     ----------
-    fraction : of the step at which the time is t; 0 saves the present state
+    fraction : fraction of the step at which the time is t; 0 saves the present state
     """
     now, a, saved = w.progress[0], w.vectors, records.saved
     if fraction > 0.0 and now.recorded < records.steps.shape[0]:
@@ -89,7 +90,8 @@ def _record_step(w: Workspace, records: Records) -> None:
 def _fraction_at_time(w: Workspace, target: float, s: float, fraction: float) -> float:
     """Return the fraction of a sliding step at which the time is `target`.
 
-    The time is a monotonic function of s: the chord method within a bracket, else bisection.
+    The time is a monotonic function of s; its root is found by the chord method, and by bisection
+    where that leaves the bracket.
     """
     now, a = w.progress[0], w.vectors
     n, width = now.n, now.n + 1 + now.q
@@ -112,7 +114,10 @@ def _fraction_at_time(w: Workspace, target: float, s: float, fraction: float) ->
 
 @kernel
 def signs_at(w: Workspace, x: int) -> None:
-    """Fill RECORDED with the signs at the state in vector x, the multiplier on sliding surfaces."""
+    """Fill RECORDED with the signs of the surfaces at the state in vector x.
+
+    A sliding surface gets its multiplier, lambda = (L- + L+) / (L- - L+) on one surface.
+    """
     now, a = w.progress[0], w.vectors
     m = now.m
     for i in range(m):
@@ -141,11 +146,11 @@ def log_event(
     lam0: float,
     lam1: float,
 ) -> None:
-    """Record an event of `surface` at the present state, with its margin, which is then reset.
+    """Record an event of `surface` at the present state, with the pending margin; reset the margin.
 
     Parameters
     ----------
-    before, after : signs of the surface, 0 in sliding
+    before, after : signs of the surface before and after the event, 0 in sliding
     lam0, lam1 : multipliers before and after
     """
     now, a = w.progress[0], w.vectors

@@ -1,7 +1,9 @@
-"""State and work arrays of one trajectory of a piecewise-smooth flow.
+"""State and work arrays of one trajectory of a piecewise-smooth flow, as the kernels see them.
 
 `Progress` holds the state of the integrator, `EventFunction` one function whose root ends a step,
-and `Workspace.vectors` all vectors, which are numbered at the end of this module.
+`Event` one event, and `Workspace.vectors` all vectors. A kernel refers to a vector by its number,
+such as Y for the present state; the numbers are at the end of this module. `records` allocates the
+arrays.
 """
 
 from __future__ import annotations
@@ -35,7 +37,8 @@ Floats = npt.NDArray[np.float64]
 class Addresses(Struct):
     """Addresses of the functions of a system, 0 for none.
 
-    smooth : regularised field, in which the sign of the first surface is a smooth function
+    smooth : field that takes the sign and the modulus of a kink function as inputs, for
+        regularised runs; see `SwitchingSystem.smooth_field`
     """
 
     field: int
@@ -60,12 +63,12 @@ class Addresses(Struct):
 class Progress(Struct):
     """A system, and the state of the integration of its trajectory, in one element.
 
-    field, surface, gradient, power, stepper : addresses of its functions, 0 for none; the last is
-        the implicit step, if it is used
-    parameters : address of their parameters
-    n, m, k, q : numbers of states, surfaces, kinks and energies
-    line : 1 where h and the first kink vanish together on a codimension-2 line
-    rtol, atol : relative tolerance, and absolute one over the size of a state
+    field, surface, gradient, power, stepper : addresses of its functions, 0 for none; `stepper` is
+        the implicit step of stiff systems
+    parameters : address of the parameters of these functions
+    n, m, k, q : numbers of states, surfaces, kink functions and energies
+    line : 1 if h_1 = g_1 = 0 is a codimension-2 line at which the field has no limit, else 0
+    rtol, atol : relative tolerance, and absolute tolerance over the size of a state
     on_line : distance up to which a state counts as on the line
     longest : longest step [time unit]
     direction : 1, or -1 for backward in time
@@ -74,37 +77,37 @@ class Progress(Struct):
     left : remaining passes of the loop at a rare event
     continues : 1 for a call that continues the paused one
     recorded : number of recorded steps
-    event_fraction, event_step : position of that event in a step, as a fraction, and its length
-    came_from : sign of its surface before
+    event_fraction, event_step : fraction of the step at the pending event, and length of that step
+    came_from : sign of the surface before the pending event
     lowest : fraction of a step on an intersection at which another surface is nearest
     open_paths : exit directions at a pending choice, as bits, see `intersections.directions`
     speed_i, speed_j : |grad h| |f| of two surfaces that intersect
-    fresh, refused, gap, error : state of the loop at a pause: whether rates must be computed
-        anew, whether the last step was rejected, L- - L+ over its scale, error
-    broken, broken_at : steps into NaN, and the time since which they are counted
-    forced : steps as short as the resolution of the time
+    fresh, refused, gap, error : state of the loop at a pause: whether the rates must be computed
+        again, whether the last step was rejected, L- - L+ over its scale, error of the last step
+    broken, broken_at : number of steps whose rates are NaN, and the time since which they count
+    forced : number of steps as short as the rounding of the time
     smooth : whether a step continues the last one without an event
     plane : 0 for curved surfaces, 1 for planes, 2 for surfaces that agreed with planes so far
-    sense, norm : direction and scale of the sliding time
-    tightening : factor of the tolerance near a two-fold or a line
-    rate_rounding, state_rounding, lie_rounding : rounding errors there of a rate over the size of
-        its state, of a state, and of L
+    sense, norm : direction and scale of the independent variable in sliding, see `rates`
+    tightening : factor <= 1 of the tolerance near a two-fold or a line
+    rate_rounding, state_rounding, lie_rounding : rounding errors near a two-fold or a line, of a
+        rate over the size of its state, of a state, and of L
     time_scale : scale of the time in sliding
     next_step : length of the next step
     last_event, last_arrival : times of the last event, and of the last one at a surface
-    last_interval : time between the last two of these
+    last_interval : time between the last two arrivals at a surface
     line_step, line_distance : longest step towards a line, and the last distance to it
-    drift : sum of the errors of steps, in tolerances
-    least_margin, margin : smallest margin so far, and that of the present event; inf for none
+    drift : sum of the errors of all steps since the last placement on a surface, in tolerances
+    least_margin, margin : smallest margin so far, and margin of the present event; inf for none
     judged, judged_at : surface, from 1, and time of a minimum of |h| that has been classified
     judged_from, judged_within : time at which that step began, and tolerance of the time
-    blunt : excess of the multiplier over its limit without a detectable slip
-    vague, tallest : in a run that began next to a two-fold the relative error of the heights |h|,
-        and the largest height since
+    blunt : excess of the multiplier over its limit that causes no detectable slip
+    vague, tallest : in a run that began next to a two-fold the relative error of maxima of |h|,
+        and the largest |h| since then
     steps, rejected, events, saves : numbers of steps, rejected steps, events and saved states
-    shrinks, at_once : consecutive events at decreasing intervals, and at the same time
+    shrinks, at_once : numbers of consecutive events at decreasing intervals, and at the same time
     branch : on an intersection of two surfaces the sign of the determinant of the sliding vector
-    reported_open : whether the existence of other exit directions was reported there
+    reported_open : 1 if other exit directions from this intersection have been reported
     """
 
     field: int
@@ -178,19 +181,21 @@ class Progress(Struct):
     reported_open: int
 
 
-# fields in a checkpoint: the others are parameters, or set before use
+# fields in a checkpoint; the fields before them are parameters or are set before each use
 _NAMES = list(Progress.__annotations__)
 SAVED = _NAMES[_NAMES.index("plane") :]
 
 
 class EventFunction(Struct):
-    """A function whose root ends a step: |h| or a limit of the multiplier, a kink, the time left.
+    """An event function, whose root ends a step; see `rates.event_values` for the functions.
 
-    value, slope : at the start of a step; the slope only after a fold, or -1 for a surface that
-        the last step approached
-    order : multiplicity of its known zero at the start of the step
+    value, slope : value and slope at the start of a step; the slope is set after a fold only, or is
+        -1 for a surface that the last step approached
+    order : multiplicity of a known zero at the start of the step, 0 for none
     near : 1 for a surface on which the state was placed
-    noise, grazing, uncertainty : its rounding error, the largest value of a grazing, its error
+    noise : rounding error of the function
+    grazing : largest minimum of |h| that counts as a grazing
+    uncertainty : error of the function due to the errors of all steps
     """
 
     value: float
@@ -223,8 +228,8 @@ class Workspace(NamedTuple):
 
     Attributes
     ----------
-    progress : one element
-    vectors : all vectors, by the numbers below
+    progress : the state of the integrator, a table of one element
+    vectors : all vectors, one in each row; their numbers follow below
     """
 
     progress: Table[Progress]
@@ -248,10 +253,10 @@ class Records(NamedTuple):
     steps: Floats
 
 
-# ---- numbers of `Workspace.vectors`, all as wide as the widest. One array instead of many: a call
-# with many arrays takes longer than the work of most kernels, and compiles several times slower.
+# ---- numbers of the rows of `Workspace.vectors`. All vectors are in one array, because a call with
+# many arrays takes longer than the work of most kernels, and compiles several times slower.
 
-# y = (x, t, W): state, time, energies; y at the end of a step; scratch like y
+# y = (x, t, W), that is state, time and energies, at the start of a step; y at its end; scratch
 Y, TRIAL, SPARE = range(3)
 # signs of the surfaces, 0 in sliding; signs or multipliers for output; trial signs
 SIDES, RECORDED, TRIED = range(3, 6)
@@ -265,8 +270,9 @@ PLUS, MINUS, SIGNS, EXTRA, EXTRA2, DIFF, DIFF2, LATER = range(10, 18)
 QUADRANT_RATES = 18
 # functions whose signs determine the exit directions there: see `intersections.sliding`
 OPENINGS = 13
-# rates of the stages, coefficients of the dense output, event functions along it, scratch of the
-# search for roots; then the Bernstein coefficients of each event function
+# first of the vectors with: rates of the stages; coefficients of the dense output; samples of the
+# event functions along it; scratch of the search for roots; Bernstein coefficients of each event
+# function
 STAGE = QUADRANT_RATES + 1
 DENSE = STAGE + STAGES
 DENSE_TERMS = 7

@@ -1,8 +1,11 @@
-"""One Runge-Kutta step, its error, its dense output, and localisation of the first event in it.
+"""One Runge-Kutta step, its error, its dense output, and the first event in it: kernels.
 
-Event functions are sampled at Chebyshev nodes of the dense output and converted to Bernstein
-coefficients, whose convex hull bounds the function, so that no root in a step is missed.
-Sources: Hairer, Norsett, Wanner I, section II.6 (dense output); Hairer, Wanner II, section IV.8
+The right-hand side is that of the present mode (`rates`), the scheme DOP853 or Radau IIA. Event
+functions are sampled at Chebyshev nodes of the dense output and converted to Bernstein
+coefficients. The convex hull of these coefficients bounds the function, so that no root of the
+interpolant is missed. `advance` calls these kernels in each step.
+
+Source: Hairer, Norsett, Wanner I, section II.6 (dense output); Hairer, Wanner II, section IV.8
 (Radau IIA).
 """
 
@@ -55,28 +58,29 @@ __all__ = [
 
 # rows of weights in the tableau
 _SOLUTION, _ERROR3, _ERROR5, _DENSE = 16, 17, 18, 19
-# samples resolve a function when its last two Chebyshev coefficients are below this fraction of
-# its size; deeper minima are located
+# samples resolve a function if its last two Chebyshev coefficients are below this fraction of its
+# size
 _RESOLVED = 1e-5
-# a sample below this many grazing values may be near a grazing
+# a sample below this multiple of the largest value of a grazing may be near a grazing
 _NEAR_GRAZING = 1e4
-# margins below this many errors are recorded
+# margins below this number of errors are recorded
 NEARBY = 100.0
-# a minimum nearer to the start of a step belongs to the zero that was divided out
+# a minimum nearer to the start of a step belongs to the known zero there
 _NEAR_START = 0.02
-# steps are not halved below this fraction of the time to resolve a hop from a fold
+# a step shorter than this fraction of the time is not halved further to resolve an arc that leaves
+# a fold
 _SHORTEST = 1e-11
-# `first_event` returns this where the step is too long to resolve a function
+# `first_event` returns this if the step is too long to resolve a function
 UNRESOLVED = -2
-# samples with a larger ratio of least to largest have an interpolant without a root: the Lebesgue
-# constant of the nodes on [0, 1] is below 2.8
+# if the ratio of the smallest to the largest sample exceeds this, the interpolant has no root: the
+# Lebesgue constant of the nodes on [0, 1] is below 2.8
 _NO_ROOT = 1.8 / 3.8
 
 
 @kernel
 def _stage(table: Matrix, a: Matrix, row: int, count: int, width: int, h: float, out: int) -> None:
     """Fill vector `out`[:width] with y + h sum_j table[row, j] k[j] over the first stages k."""
-    # the weights of stages 1 and 2 are zero in all later rows
+    # weights of stages 1 and 2 are zero in later rows of the tableau
     begin = 1 if row < 3 else 2 if row < 5 else 3
     for c in range(width):
         total = table[row, 0] * a[STAGE, c]
@@ -87,7 +91,7 @@ def _stage(table: Matrix, a: Matrix, row: int, count: int, width: int, h: float,
 
 @kernel
 def moves_freely(w: Workspace) -> bool:
-    """Return whether the rates are the vector field itself: no sliding, no energies, forward."""
+    """Return whether dy/ds is the vector field itself: no sliding, no energies, forward in time."""
     now, a = w.progress[0], w.vectors
     if now.q > 0 or now.direction < 0.0:
         return False
@@ -101,16 +105,16 @@ def moves_freely(w: Workspace) -> bool:
 def step(w: Workspace, table: Matrix, h: float) -> float:
     """Fill TRIAL with y at the end of a step of length h; return its error over the tolerance.
 
-    STAGE must hold the rates at y; STAGE + AT_END holds those at the end afterwards. Energies are
-    integrated but do not enter the error. The error combines the estimates of orders 5 and 3 as in
-    DOP853; a NaN error counts as inf.
+    Vector STAGE must hold the rates at y; STAGE + AT_END holds the rates at the end afterwards.
+    Energies are integrated but do not enter the error. The error combines the estimates of orders
+    5 and 3 as in DOP853; a NaN error counts as inf.
     """
     now, a = w.progress[0], w.vectors
     if now.stepper != 0:
         return _implicit_step(w, h)
     n, plain = now.n, moves_freely(w)
     width = n if plain else n + 1 + now.q
-    # eleven further stages, then the solution, whose rates are the first of the next step
+    # eleven further stages; then the solution, whose rates are the first stage of the next step
     for j in range(1, AT_END + 1):
         row = j if j < AT_END else _SOLUTION
         _stage(table, a, row, j, width, h, TRIAL)
@@ -123,13 +127,13 @@ def step(w: Workspace, table: Matrix, h: float) -> float:
             rates(w, TRIAL, STAGE + j)
     if plain:
         a[TRIAL, n] = a[Y, n] + h
-    # in sliding the time is a state, whose error counts
+    # in sliding the time is a component of y, and its error counts
     e3 = e5 = 0.0
     for c in range(n if plain else n + 1):
         unit = a[SCALE, c] if c < n else now.time_scale
         largest = max(abs(a[Y, c]), abs(a[TRIAL, c]))
         size = now.atol * unit + now.rtol * largest
-        # a tolerance is never below the rounding error
+        # the tolerance is at least the rounding error
         size = max(size * now.tightening, now.rate_rounding * unit * abs(h), now.state_rounding)
         a3 = a5 = 0.0
         for j in range(AT_END + 1):
@@ -147,7 +151,10 @@ def step(w: Workspace, table: Matrix, h: float) -> float:
 
 @kernel
 def _implicit_step(w: Workspace, h: float) -> float:
-    """Call the implicit step at the address `stepper`; vector LATER passes its numbers."""
+    """Call the implicit step at the address `stepper`; return its error.
+
+    Vector LATER passes the length of the step and the shape of the vectors, and returns the error.
+    """
     a, later = w.vectors, row_at(w.vectors, LATER)
     a[LATER, 0], a[LATER, 1], a[LATER, 2] = h, a.shape[0], a.shape[1]
     call_at(w.progress[0].stepper, at(a), at(w.progress), at(w.progress), later)
@@ -230,7 +237,7 @@ def sample_events(w: Workspace, table: Matrix) -> None:
         dense(a, table[NODE, b], width, LATER)
         row = SAMPLE + b
         if plain:
-            # as `event_values`, without sliding
+            # the event functions of `event_values` if nothing slides
             state, signs = row_at(a, LATER), row_at(a, SIDES)
             call_at(now.surface, state, signs, now.parameters, row_at(a, EXTRA2))
             for i in range(m):
@@ -245,10 +252,10 @@ def sample_events(w: Workspace, table: Matrix) -> None:
 class FirstEvent(NamedTuple):
     """The first event in a step.
 
-    which, root : the function that falls to zero, -1 for none, UNRESOLVED where the step is too
-        long; fraction of the step
-    low, at : the surface that the state grazes or nearly grazes before that, -1 for none;
-        fraction of the step
+    which, root : number of the function that falls to zero, and the fraction of the step at its
+        root; -1 for no root, UNRESOLVED if the step is too long
+    low, at : surface that the state grazes or nearly grazes before that root, and the fraction of
+        the step there; -1 for none
     """
 
     which: int
@@ -261,9 +268,9 @@ class FirstEvent(NamedTuple):
 def first_event(w: Workspace, functions: EventFunctions, table: Matrix, h: float) -> FirstEvent:
     """Return the first root of all event functions in a step, or a near grazing before it.
 
-    SAMPLE holds the functions along the step, of length h; COEFFICIENT is filled for those that may
-    have a root. A known zero at the start, of multiplicity `order`, is divided out, so that it is
-    not located again.
+    SAMPLE holds the functions along the step of length h. COEFFICIENT is filled for the functions
+    that may have a root. A function with a known zero at the start, of multiplicity `order`, is
+    divided by the fraction of the step to that power, so that this zero is not located again.
 
     Verified by: tests/unit/switching/test_margins.py::test_no_grazing_is_missed_between_samples
     """
@@ -285,11 +292,11 @@ def first_event(w: Workspace, functions: EventFunctions, table: Matrix, h: float
         if free:
             dip = _minimum_near_zero(w, functions, i, root, max(4.0 * tail, 1e-4 * most))
             if dip < NONE and one.order != 0:
-                # division by the zero hides the minimum: a later step resolves it
+                # the division by the known zero changes the minimum: a shorter step resolves it
                 if dip > _NEAR_START and long:
                     return FirstEvent(UNRESOLVED, best, -1, NONE)
             elif one.order == 2 and root < _NEAR_START and long:
-                # the hop from a fold ends before the first sample
+                # the arc that leaves the fold returns to the surface before the first sample
                 return FirstEvent(UNRESOLVED, best, -1, NONE)
             elif min(root, dip) < first:
                 # a minimum counts if it comes before the roots of all functions
@@ -311,10 +318,10 @@ def first_event(w: Workspace, functions: EventFunctions, table: Matrix, h: float
 def _check_samples(
     functions: EventFunctions, table: Matrix, a: Matrix, i: int, h: float
 ) -> tuple[float, float, float]:
-    """Return the smallest and largest sample of function i, and its resolution error.
+    """Return the smallest and the largest sample of function i, and its resolution error.
 
-    The last is the size of its last two Chebyshev coefficients, -1 where it is too large. A known
-    zero at the start is divided out of the samples.
+    The resolution error is the size of its last two Chebyshev coefficients, -1 if it is too large.
+    The samples are divided by a known zero at the start of the step.
     """
     one = functions[i]
     order, least, most = one.order, math.inf, -math.inf
@@ -332,7 +339,7 @@ def _check_samples(
             if abs(value) > 64.0 * one.noise:
                 value /= theta if order == 1 else theta * theta
             else:
-                # the quotient is rounding near the start: continue the next sample
+                # near the start the quotient is rounding: take the value of the next sample
                 value = a[SAMPLE + b + 1, i] if b + 1 < NODES else one.noise
             a[SAMPLE + b, i] = value
         least, most = min(least, value), max(most, value)
@@ -363,12 +370,14 @@ def _coefficients(
 def _minimum_near_zero(
     w: Workspace, functions: EventFunctions, i: int, root: float, resolution: float
 ) -> float:
-    """Return the fraction of a minimum of h_i near zero, above or below it; NONE for none.
+    """Return the fraction of the step at a minimum of s_i h_i near zero; NONE if there is none.
+
+    Here s_i is the sign of the mode; the minimum may lie above or below zero.
 
     Parameters
     ----------
-    root : its first root, or NONE
-    resolution : the sign of smaller values is not resolved by the samples
+    root : first root of the function, or NONE
+    resolution : the samples do not resolve the sign of smaller values
     """
     now, one, a = w.progress[0], functions[i], w.vectors
     b, n, level = a[COEFFICIENT + i, :NODES], now.n, resolution
@@ -389,7 +398,7 @@ def _minimum_near_zero(
     if at == NONE or value < -level:
         return NONE
     length = a[TRIAL, n] - a[Y, n]
-    # a minimum that was classified: the repeated step passes it
+    # a minimum that was classified before: the repeated step ignores it
     if now.judged == i + 1 and order == 0:
         difference = abs(a[Y, n] + at * length - now.judged_at)
         if difference <= now.judged_within:
@@ -403,22 +412,22 @@ def _end_of_sliding(
 ) -> float:
     """Return the root at which sliding ends in a fold, NONE for none; -1 if it is not resolved.
 
-    A multiplier that grazes its limit within rounding does not end sliding.
+    A multiplier that exceeds its limit by rounding errors only does not end sliding.
 
     Parameters
     ----------
-    root : of the samples
-    tail : their resolution error
+    root : first root of the function by its samples
+    tail : resolution error of these samples
     """
     b, noise, order = a[COEFFICIENT + i, :NODES], functions[i].noise, functions[i].order
     if tail > 16.0 * noise and order == 0:
-        # the samples do not decide whether a minimum so near zero is below it
+        # the samples do not resolve whether this minimum lies below zero
         at, value = first_dip(b, 0.0, 4.0 * tail, a[ROOT])
         if at < NONE and value > -4.0 * tail:
             return -1.0
     if root == NONE or order != 0:
         return root
-    # below zero by rounding alone: only a deeper fall ends sliding
+    # below zero within rounding: sliding ends only where the function is lower than that
     at, lowest = first_dip(b, root, math.inf, a[ROOT])
     if at == NONE:
         lowest = b[NODES - 1]

@@ -1,8 +1,11 @@
 """Admissible continuations from a point of a discontinuity surface: kernels.
 
-A continuation is admissible if its field agrees with it: into h > 0 with L+ > 0, into h < 0 with
-L- < 0, along the surface if L+ and L- have opposite signs. On a fold the second derivative of h
-decides. For intersections of two surfaces see `intersections.directions`.
+Let L+- be the rates of h along the fields of both sides. By Filippov's conditions a solution may
+leave into h > 0 if L+ > 0 and into h < 0 if L- < 0; it may slide along the surface if L+ and L-
+have opposite signs. On a fold, L+ = 0 or L- = 0, the sign of the second derivative of h along that
+field decides. `events` uses these conditions; for intersections of two surfaces see
+`intersections.directions`. Also here: the projection on a surface, and the start of a mode.
+
 Source: Filippov 1988; Szalai, Jeffrey 2014, section II and eqs (17), (18).
 """
 
@@ -57,9 +60,9 @@ def surfaces_at(w: Workspace, x: int, out: int) -> None:
 
 @kernel
 def surface_speed(w: Workspace, i: int) -> float:
-    """Return |grad h_i| times the larger of the fields in PLUS and MINUS, the scale of L.
+    """Return the scale of L: |grad h_i| times the larger norm of the fields in PLUS and MINUS.
 
-    Norms are of states over their scales, independent of units.
+    States are divided by their scales in these norms, so that the result does not depend on units.
     """
     now, a = w.progress[0], w.vectors
     normal = plus = minus = 0.0
@@ -123,7 +126,7 @@ def curvature(w: Workspace, i: int, side: float) -> float:
     now, a = w.progress[0], w.vectors
     n = now.n
     lie_derivatives(w, SIDES, i, Y)
-    # K++ or K--, formulas sheet, section 5: the rate of L along the field at the state
+    # K++ or K-- of the formulas sheet, section 5: the rate of L along the field of that side
     field, size = PLUS if side > 0.0 else MINUS, 0.0
     for j in range(n):
         a[SPARE, j] = a[field, j]
@@ -146,9 +149,9 @@ def curvature(w: Workspace, i: int, side: float) -> float:
 class Continuations(NamedTuple):
     """Admissible continuations from a point of a surface.
 
-    plus, minus, along : into h > 0, into h < 0, along the surface
-    escaping : whether it lies in an escaping region
-    fold : whether one of the sides is tangent there
+    plus, minus, along : whether the solution may leave into h > 0, leave into h < 0, or slide
+    escaping : whether both fields point away from the surface
+    fold : whether the field of one side is tangent to the surface
     """
 
     plus: bool
@@ -174,7 +177,7 @@ def continuations_at(w: Workspace, i: int) -> Continuations:
         # a two-fold, or both fields vanish: undecided by these derivatives
         return Continuations(plus, minus, True, False, True)
     if flat_up:
-        # on L+ = 0 the sliding field is f+: it slides on if its orbit bends back to the surface
+        # on L+ = 0 the sliding field is f+: sliding continues if the orbit of f+ curves back
         along = down > 0.0 and not plus
         return Continuations(plus, minus, along, plus and minus, True)
     if flat_down:
@@ -187,7 +190,7 @@ def continuations_at(w: Workspace, i: int) -> Continuations:
 
 @kernel(separate=True)
 def begin_mode(w: Workspace) -> None:
-    """Initialise a mode by the signs in SIDES: sliding time, tolerance, sliding vector."""
+    """Initialise the mode of the signs in SIDES: `sense` and `norm`, tolerance, sliding vector."""
     now, a = w.progress[0], w.vectors
     m = now.m
     now.sense, now.norm = 1.0, 1.0
@@ -217,7 +220,7 @@ def begin_mode(w: Workspace) -> None:
 
 @kernel
 def _select_sliding_vector(w: Workspace) -> None:
-    """Set `branch` to the admissible sliding vector; the present one if both are."""
+    """Set `branch` to the admissible sliding vector; leave it unchanged if both are admissible."""
     now = w.progress[0]
     rate, best = bilinear(w, SIDES, Y), math.inf
     present, best_sign = now.branch, 1
@@ -251,9 +254,13 @@ def tighten_near_line(w: Workspace, rho: float) -> None:
 def tighten_near_two_fold(w: Workspace, i: int, gap: float) -> float:
     """Scale the tolerance by the distance to a two-fold; return |grad h| |f|.
 
-    There the rates vanish, and an error small against the state is large against L+ and L-. The
-    tolerance is bounded below by the rounding errors of the rates, in units of the size of each
-    state. The scale of time is that in which the fields change a state by its scale.
+    At a two-fold L+ and L- are zero, so that a small relative error of the state is a large one of
+    L+ and L-. The tolerance is at least the rounding error of the rates, in units of the size of
+    each state. The scale of time is the time in which the fields change a state by its scale.
+
+    Parameters
+    ----------
+    gap : |L- - L+|
     """
     now, a = w.progress[0], w.vectors
     speed = surface_speed(w, i)

@@ -1,7 +1,10 @@
-"""The Runge-Kutta pair of order 8(5,3) with dense output of order 7.
+"""Coefficients of the Runge-Kutta schemes of `steps` and `stiff_kernels`.
 
-Source: Hairer, Norsett, Wanner, Solving ordinary differential equations I, code DOP853;
-the coefficients are those of SciPy's class of that name.
+They are the explicit pair of order 8(5,3) with dense output of order 7, for ordinary flows, and
+Radau IIA of order 5, for stiff ones.
+
+Source: Hairer, Norsett, Wanner, Solving ordinary differential equations I, code DOP853, with the
+coefficients of SciPy's class of that name; Hairer, Wanner II, section IV.8.
 """
 
 from __future__ import annotations
@@ -36,7 +39,11 @@ RADAU = (
 
 @functools.cache
 def tableau() -> npt.NDArray[np.float64]:
-    """Return (23, 16): rows 0-15 stage weights, 16 solution, 17-18 errors, 19-22 dense output."""
+    """Return the coefficients (23, 16) of DOP853.
+
+    Rows 0-15 are the weights of the stages, 16 of the solution, 17-18 of the errors of orders 3 and
+    5, 19-22 of the dense output.
+    """
     from scipy.integrate import DOP853
 
     table = np.zeros((23, STAGES))

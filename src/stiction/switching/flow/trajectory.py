@@ -1,4 +1,8 @@
-"""One trajectory of a flow: placement, evaluation at a state, integration by the kernels."""
+"""One trajectory of a flow: its arrays, and calls of the kernels from Python.
+
+`Trajectory` places a state in a mode, evaluates switching functions and fields there, and
+integrates. `event_driven`, `funnel`, `tangents` and `nonuniqueness` use it.
+"""
 
 from __future__ import annotations
 
@@ -23,6 +27,7 @@ __all__ = ["Tolerance", "Trajectory"]
 
 Floats = npt.NDArray[np.float64]
 
+# least distance from the line h = g = 0 below which a state counts as on it
 _LINE = 1e-10
 # steps between progress reports of the NumPy fallback: about a tenth of a second
 _PLAIN_SLICE = 20
@@ -34,7 +39,7 @@ class Tolerance:
     Parameters
     ----------
     rtol : relative tolerance of a step
-    atol : absolute one in units of the scale of each state; `rtol` when None
+    atol : absolute tolerance in units of the scale of each state; `rtol` if None
     longest : longest step [time unit]
     """
 
@@ -51,7 +56,7 @@ class Tolerance:
 class Survey(NamedTuple):
     """Switching functions and field at a state.
 
-    finite : whether all of them are
+    finite : whether all values are finite
     h, gradient : (m,) and (m, n) the switching functions and their gradients
     near : (m,) whether the state is on each surface
     field : (n,) x' for all signs +1
@@ -65,7 +70,16 @@ class Survey(NamedTuple):
 
 
 class Trajectory:
-    """The arrays of one trajectory, and calls of its kernels."""
+    """The arrays of one trajectory, and calls of its kernels.
+
+    Parameters
+    ----------
+    save : (s,) times at which the state is saved
+    events : number of events that can be stored before the kernels return
+    energies : whether work and heat are integrated
+    backward : whether time decreases
+    steps : number of steps whose dense output can be recorded
+    """
 
     def __init__(
         self,
@@ -107,8 +121,8 @@ class Trajectory:
 
         Parameters
         ----------
-        branch : sign of the determinant of the sliding vector on an intersection, if the loss of
-            uniqueness was reported; 0 takes the admissible one
+        branch : on an intersection of two surfaces the sign of the determinant of the chosen
+            sliding vector, after a reported loss of uniqueness; 0 takes the admissible vector
         """
         flow = self.flow
         flow.progress.reported_open = int(branch != 0)
@@ -142,19 +156,19 @@ class Trajectory:
         return int(exit_directions(self.flow.work, i, j, -1))
 
     def crossroads(self) -> tuple[int, int, int]:
-        """Return the surfaces of a pending choice, and the exit directions, as bits."""
+        """Return the two surfaces at which a choice is pending, and its exit directions as bits."""
         now = self.flow.progress
         return int(now.which), int(now.other), int(now.open_paths)
 
     def margin_beside(self) -> float:
-        """Return the distance of a pending choice from its intersection, over the error."""
+        """Return the margin of a pending choice: distance from the intersection over the error."""
         now = self.flow.progress
         margin, now.margin = float(now.margin), np.inf
         now.least_margin = min(now.least_margin, margin)
         return margin
 
     def hops_unseen(self) -> bool:
-        """Return whether hops from a placed state are too near to a two-fold to be resolved."""
+        """Return whether the arcs after a placed state are too near a two-fold to be resolved."""
         flow = self.flow
         if self.compiled.m != 1 or flow.sides[0] == 0.0 or flow.progress.direction < 0.0:
             return False

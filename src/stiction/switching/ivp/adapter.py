@@ -1,8 +1,8 @@
 """`solve_ivp` with SciPy's signature, and Filippov sliding on given `surfaces`.
 
-A script that calls SciPy's function changes only its import. Without surfaces SciPy solves. With
-them the event-driven method solves: the solution slides where the fields on both sides point to a
-surface, and the result reports where the solution is not unique.
+A script that calls SciPy's function changes only its import. Calls without surfaces are passed to
+SciPy. Calls with surfaces are solved by the event-driven method: the solution slides where the
+fields of both sides point to a surface, and the result reports where the solution is not unique.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ Function = Callable[..., Any]
 
 _METHODS = ("RK23", "RK45", "DOP853", "Radau", "BDF", "LSODA")
 _STIFF = ("Radau", "BDF", "LSODA")
-_DENSE_SAMPLES = 2001  # saved states behind a dense output
-_DEFAULT_SAMPLES = 201  # of a solution for which no times are given
+_DENSE_SAMPLES = 2001  # saved states from which a dense output interpolates
+_DEFAULT_SAMPLES = 201  # saved states of a solution without `t_eval`
 _LEAST_RTOL = 1e-13
 # an event is assigned to every function that has a zero within this fraction of the time span
 _NEAR = 1e-7
@@ -124,7 +124,7 @@ def _checked(
     if not np.isfinite(start).all():
         raise ValueError("All components of the initial state `y0` must be finite.")
     if not tf > t0:
-        why = "a sliding state has many pasts."
+        why = "many solutions lead to one sliding state, so that its past is not unique."
         raise ValueError(f"`t_span` must rise if `surfaces` are given: {why}")
     times = np.zeros(0) if t_eval is None else np.asarray(t_eval, dtype=np.float64)
     if times.ndim != 1:
@@ -199,7 +199,11 @@ def _result(
 def _events(
     run: Run, flow: PiecewiseSmooth, asked: Sequence[Function], given: tuple[Any, ...]
 ) -> tuple[list[Floats], list[Floats], float]:
-    """Return times and states of each function's events, and the time of a terminal one."""
+    """Return times and states of the events of each function, and the time of a terminal event.
+
+    The run has one kind of event for all functions, `kink`. An event belongs to each function that
+    vanishes there and whose slope, by central differences along the solution, has its `direction`.
+    """
     log = run.event_log
     states = np.stack([np.asarray(log.columns[f"{name}_after"]) for name in flow.start_names])
     span = max(abs(run.t_end - float(run.time[0])), 1e-300)

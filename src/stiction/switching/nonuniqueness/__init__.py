@@ -1,1 +1,1 @@
-"""Non-unique solutions: admissible continuations, exits, and choices of policies."""
+"""Losses of uniqueness: the admissible continuations, and which of them a policy chooses."""

@@ -1,6 +1,9 @@
-"""Continuations that a policy chooses where the solution is not unique, as starts of new runs.
+"""Continuations that a policy chooses at a loss of determinism.
 
-Each `Start` is one admissible solution; the run follows the first. The functions are pure.
+The loss is at a two-fold, on a codimension-2 line, in an escaping region, or at a grazing within
+the error of the run; `intersections` has those at intersections of two surfaces. Each `Start` is
+the initial state of one admissible solution. `event_driven` continues the run from the first one
+and reports the others as futures. The functions change neither the run nor the system.
 """
 
 from __future__ import annotations
@@ -23,18 +26,24 @@ __all__ = ["OFF_LINE", "LossPoint", "Start", "starts", "undecided_continuations"
 
 Floats = npt.NDArray[np.float64]
 
-# initial distance from a codimension-2 line along a ray [units of the scale]: larger than the
-# tolerance, small enough that the orbit is straight
+# smallest and largest initial distance from a codimension-2 line along a ray [units of the scale]:
+# above the tolerance, and so small that the orbit is straight
 OFF_LINE, _FARTHEST = 1e-7, 1e-4
 _NAMES = {1.0: "+", -1.0: "-"}
 
 
 @dataclass(frozen=True, eq=False)
 class LossPoint:
-    """A loss of determinism: kind, time, state, signs before, surface (from 0).
+    """A loss of determinism.
 
-    At an intersection `other` is the second surface and `directions` the set of exit directions, as
-    bits.
+    Parameters
+    ----------
+    kind : kind of the loss, such as `two_fold`
+    t, x : time and state
+    sides : (m,) signs of the surfaces before the loss
+    surface : number of the surface, from 0
+    other : second surface at an intersection, else -1
+    directions : exit directions at an intersection as bits, see `flow.intersections.directions`
     """
 
     kind: str
@@ -52,17 +61,17 @@ class Start:
 
     Parameters
     ----------
-    x, sides : state and signs from which it continues
+    x, sides : state and signs from which the solution continues
     wait : time between the loss and x
-    note : the choice in words
-    side : to which side the state leaves after it has slid in the escaping region for a time
-        `dwell`; 0 if it does not
-    dwell : remaining time of sliding before it leaves to `side`
-    through : the exit after a two-fold, with its motion integrated backward; None otherwise
-    rest : whether it is an equilibrium
-    branch : on an intersection up to two sliding vectors exist; the sign of the Jacobian
-        determinant of the sliding conditions selects one; 0 where there is no choice
-    surface : the surface it leaves after `dwell`; that of the loss when None
+    note : the choice in words, for the report
+    side : side to which the solution leaves after sliding in the escaping region for the time
+        `dwell`; 0 if it does not slide there
+    dwell : time of sliding after x before the solution leaves to `side`
+    through : exit after a two-fold; the motion to it is integrated backward. None for other losses
+    rest : whether the solution is an equilibrium
+    branch : for codimension-2 sliding, the sign of the determinant of the Jacobian of the sliding
+        conditions, which selects one of up to two sliding vectors; 0 if there is no choice
+    surface : surface that the solution leaves after `dwell`; None for that of the loss
     """
 
     x: Floats
@@ -90,8 +99,8 @@ def starts(
     Parameters
     ----------
     rng : random generator of `Sample`
-    tolerance : of backward integration from exits to a two-fold
-    horizon : longest dwell time that is enumerated
+    tolerance : tolerance of the backward integration from exits to a two-fold
+    horizon : longest dwell time that `Enumerate` considers
     """
     if isinstance(policy, ByKind):
         policy = getattr(policy, loss.kind, policy.two_fold)
@@ -101,13 +110,13 @@ def starts(
         return _at_line(system, policy, loss, rng, tolerance)
     if loss.kind == "escaping_start":
         return _in_escaping(policy, loss, rng)
-    return (), "the policy has no choice for this kind of loss"
+    return (), "policies have no continuation for this kind of loss"
 
 
 def undecided_continuations(
     policy: Policy, loss: LossPoint, rng: np.random.Generator
 ) -> Sequence[Start]:
-    """Return the continuations of a policy where two are possible within the error of the run.
+    """Return the chosen continuations where two sides are possible within the error of the run.
 
     Verified by: tests/unit/switching/test_margins.py::test_a_policy_takes_either_branch
     """
@@ -170,8 +179,8 @@ def _at_two_fold(
         return (), "it stops where the future is not unique"
     if isinstance(policy, Leave) and policy.after <= 0.0:
         return (), (
-            "no orbit leaves a two-fold at once, both sides return to the surface; "
-            "Leave(side, after) needs after > 0 here"
+            "no orbit leaves a two-fold at once, because orbits of both sides return to the "
+            "surface; Leave(side, after) needs after > 0 here"
         )
     try:
         at = loss.sides.copy()
@@ -186,8 +195,8 @@ def _at_two_fold(
         exit_ = wedge.exit_after(math.pi / 4, policy.after)
         if exit_ is None:
             return (), (
-                f"no exit after {policy.after:.6g}; orbits dwell up to "
-                f"{reach.dwell:.6g} there, and times below about 1e-6 of that are not resolved"
+                f"no exit after {policy.after:.6g}; dwell times in this direction are at most "
+                f"{reach.dwell:.6g}, and times below about 1e-6 of that are not resolved"
             )
         results.append((exit_, _sign(policy.side)))
     elif isinstance(policy, Sample):
@@ -202,7 +211,7 @@ def _at_two_fold(
 def _sampled(
     wedge: EscapingWedge, policy: Sample, rng: np.random.Generator
 ) -> list[tuple[Exit, float]]:
-    """Draw dwell times from the hazard and directions uniformly, among existing exits."""
+    """Draw exits with exponential dwell times, and uniform directions and sides."""
     results: list[tuple[Exit, float]] = []
     for _ in range(20 * policy.n):
         angle = float(rng.uniform(0.0, math.pi / 2))
@@ -227,7 +236,7 @@ def _enumerated(
         try:
             last = wedge.longest(angle)
         except ModelError:
-            # rays next to a fold may not come from the two-fold
+            # no orbit of a ray next to a fold may come from the two-fold
             continue
         if last.dwell > horizon:
             last = wedge.exit_after(angle, horizon) or last

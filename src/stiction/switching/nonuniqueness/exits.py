@@ -1,8 +1,10 @@
-"""Exits from the escaping region after a two-fold, and dwell times.
+"""Exits from the escaping region after a two-fold, and their dwell times.
 
 Forward integration in an escaping region is unstable, and all orbits leave the two-fold in the same
-direction. Backward in time the two-fold attracts all orbits that come from it. So an exit point p
-is chosen first, and the dwell time follows from backward integration from p to the two-fold.
+direction. Backward in time the two-fold attracts these orbits. So an exit point p of the escaping
+region is chosen first; backward integration of the sliding field from p to the two-fold then gives
+the dwell time. `EscapingWedge` has the exits in polar coordinates around the two-fold, for
+`choices` and `funnel`.
 
 Source: formulas sheet of the paper on switching, section 5 (funnel).
 """
@@ -24,10 +26,11 @@ __all__ = ["EscapingWedge", "Exit", "dwell_time"]
 
 Floats = npt.NDArray[np.float64]
 
+# largest number of steps of a backward integration
 _STEPS = 3_000
-# largest number of corrections of an exit until its orbit comes from the two-fold
+# largest number of corrections of an exit until its orbit comes from the given two-fold
 _SHIFTS = 8
-# order 8 central differences
+# weights of central differences of order 8
 _WEIGHTS = np.array([4.0 / 5.0, -1.0 / 5.0, 4.0 / 105.0, -1.0 / 280.0])
 
 
@@ -39,7 +42,7 @@ class Exit:
     ----------
     x : (n,) the point, on the surface
     dwell : time from the two-fold to the point along the surface [time unit]
-    angle : direction from the two-fold, 0 on the fold of f-, pi/2 on the fold of f+
+    angle : direction as seen from the two-fold [rad], 0 on the fold of f-, pi/2 on the fold of f+
     distance : length of the ray from the two-fold [scaled states]
     """
 
@@ -62,13 +65,13 @@ def dwell_time(
     Parameters
     ----------
     x : (n,) a point of the escaping region
-    sides : (m,) signs, 0 on the sliding surface; surface 1 when left out
-    save : decreasing times <= 0 at which the motion is saved, with x at time 0
+    save : decreasing times <= 0 at which the motion is saved; the state is x at time 0
+    sides : (m,) signs, 0 on the sliding surface; by default the first surface slides
 
     Returns
     -------
-    the time (> 0), the origin of the orbit (`two_fold`, `codim2_line`, `fold` or `unknown`),
-    and the trajectory, placed at the origin.
+    The dwell time (> 0), the origin of the orbit (`two_fold`, `codim2_line`, `fold` or `unknown`),
+    and the trajectory, whose present state is the origin.
 
     Verified by: tests/unit/switching/test_exits.py::test_dwell_of_the_normal_form
     """
@@ -84,13 +87,16 @@ def dwell_time(
 
 
 class EscapingWedge:
-    """The escaping region near a two-fold, as rays from it.
+    """The escaping region near a two-fold, which is a wedge between the folds L- = 0 and L+ = 0.
+
+    Its points have the polar coordinates `angle` and `distance` around the two-fold.
 
     Parameters
     ----------
     system : the flow
     x : (n,) the two-fold
-    sides : (m,) signs there, 0 on its surface; surface 1 when left out
+    tolerance : tolerance of backward integrations
+    sides : (m,) signs there, 0 on its surface; by default that is the first surface
     """
 
     def __init__(
@@ -136,12 +142,12 @@ class EscapingWedge:
     def point(self, angle: float, distance: float) -> Floats:
         """Return the point of the surface at `distance` along the ray of `angle`."""
         direction = math.sin(angle) * self._minus + math.cos(angle) * self._plus
-        # angle 0 is the fold of f-, where L- = 0
+        # at angle 0 only L+ changes: the fold of f-, where L- = 0
         x = self.x + self.scale * direction * (distance / float(np.linalg.norm(direction)))
         return self._on_surface(x)
 
     def _on_surface(self, x: Floats) -> Floats:
-        """Return the point of the surface next to x."""
+        """Return the projection of x on the surface, by Newton's method along the gradient."""
         for _ in range(4):
             value = float(self.system.surfaces_at(x)[self.surface])
             normal = self.system.gradient(x)[self.surface] * self.scale
@@ -168,15 +174,16 @@ class EscapingWedge:
             difference = self.x - back.x
             if float(np.max(np.abs(difference / self.scale))) <= 1e-4 * max(distance, 1e-4):
                 return Exit(at, dwell, angle, distance)
-            # with more than three states two-folds form curves: correct towards this one
+            # with more than three states two-folds form curves: shift the exit until its orbit
+            # comes from this one
             shift = shift + difference
         return None
 
     def exit_after(self, angle: float, dwell: float) -> Exit | None:
         """Return the exit on a ray that is reached after `dwell`; None if there is none.
 
-        Near the two-fold the time is proportional to the distance: the secant method within a
-        bracket needs a few steps.
+        Solves dwell(distance) = dwell by the secant method within a bracket. It needs a few steps,
+        because near the two-fold the dwell time is proportional to the distance.
 
         Verified by: tests/unit/switching/test_exits.py::test_exit_after_a_time
         """
@@ -224,9 +231,9 @@ class EscapingWedge:
             raise ModelError(
                 "two_fold",
                 f"x = {self.x.tolist()}",
-                "a two-fold that orbits cross from sliding into escaping (case 1)",
-                "no orbit of its escaping region comes from it.",
-                "two_fold(system, guess) gives its case.",
+                "a two-fold of case 1, which orbits pass from sliding into escaping",
+                "no orbit of its escaping region starts at the two-fold.",
+                "look at two_fold(system, guess).case.",
             )
         for _ in range(60):
             trial = 2.0 * reach if math.isinf(beyond) else 0.5 * (reach + beyond)

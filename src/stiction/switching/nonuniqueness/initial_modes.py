@@ -1,4 +1,8 @@
-"""Initial signs of a run, or the reason why a state is not admissible."""
+"""Initial mode of a run: the sign of each switching function at the start, 0 for sliding.
+
+Off a surface it is the sign of h. On a surface it is the admissible mode, or the mode that the user
+gives if it is admissible; other starts raise ModelError.
+"""
 
 from __future__ import annotations
 
@@ -20,9 +24,18 @@ def start_sides(
 ) -> tuple[Floats, npt.NDArray[np.bool_], int, dict[int, Continuations]]:
     """Return initial signs, surfaces of the start, exit directions and continuations.
 
-    Exit directions, as bits, exist on an intersection, where the signs of both surfaces are not
-    set. Continuations are those of each surface of the start; the trajectory is placed on the
-    last of these.
+    Returns
+    -------
+    signs : (m,) initial signs, 0 for sliding; not set for two surfaces that intersect at the start
+    near : (m,) whether the start lies on each surface
+    directions : exit directions as bits, if the start lies on an intersection of two surfaces
+    continuations : admissible continuations by the number of each surface of the start. The
+        trajectory is placed on the last of these surfaces
+
+    Raises
+    ------
+    ModelError : if h or the field is not finite, the gradient of an h is zero on its surface, or
+        the given mode is not admissible.
     """
     name = f"{type(system).__name__}.x0"
     values = path.evaluate_state(x)
@@ -35,8 +48,8 @@ def start_sides(
             name,
             f"{x.tolist()}, where h = {h.tolist()} and x' = {values.field.tolist()}",
             "a start at which the field and h are finite",
-            "the flow starts there.",
-            "start inside the domain of the functions.",
+            "the solution starts at this state.",
+            "take a start inside the domain of the functions.",
         )
     sides = np.where(h > 0.0, 1.0, -1.0)
     flat = [not (any(row) and all(g == g for g in row)) for row in values.gradient.tolist()]
@@ -45,8 +58,8 @@ def start_sides(
             raise ModelError(
                 name,
                 f"{x.tolist()}, where h = 0 and its gradient is zero",
-                "a switching function whose gradient is not zero where it switches",
-                "without it the surface has no sides.",
+                "a switching function whose gradient is not zero where h = 0",
+                "rates of h along the fields decide between crossing and sliding.",
                 "take another h with the same zeros, for example its square root.",
             )
     surfaces, directions = [i for i, near in enumerate(values.near.tolist()) if near], 0
@@ -87,8 +100,8 @@ def _side_on_surface(
                 f"{type(system).__name__}.mode",
                 f"{system.mode!r} at x0 = {x.tolist()}",
                 f"one of {', '.join(map(repr, directions))}",
-                "on the surface the mode must be admissible.",
-                "leave the mode out to take the only one.",
+                "on a surface only these modes satisfy Filippov's conditions.",
+                "leave the mode out if only one is admissible.",
             )
         return asked, options
     if options.escaping or options.along:

@@ -1,6 +1,8 @@
-"""Exit directions at a codimension-2 intersection, and those that a policy chooses.
+"""Exit directions at an intersection of two surfaces, and which of them a policy chooses.
 
-The kernels return the admissible directions as a set of bits (`flow.intersections.directions`).
+The kernels return the admissible directions as bits (`flow.intersections.directions`, which defines
+quadrants, half surfaces and spirals). Here they get names, and the policy of a run chooses some of
+them as initial states (`Start`) of continuations.
 """
 
 from __future__ import annotations
@@ -40,10 +42,10 @@ class ExitDirection:
 
     Parameters
     ----------
-    kind : `slip` into a quadrant, `slide` along a half surface, `escape` along one that repels,
-        `spiral` out by infinitely many crossings, `codim2_sliding`
-    signs : of both surfaces, 0 on one that it slides on
-    branch : of codimension-2 sliding, the sign of the determinant of its sliding vector
+    kind : `slip` into a quadrant, `slide` along a half surface that attracts, `escape` along one
+        that repels, `spiral` outward by infinitely many crossings, or `codim2_sliding`
+    signs : signs of h for both surfaces after the exit, 0 on a surface where the solution slides
+    branch : sign of the determinant of the sliding vector of codimension-2 sliding, else 0
     """
 
     kind: str
@@ -60,7 +62,10 @@ class ExitDirection:
 
 
 def directions_of(bits: int) -> tuple[ExitDirection, ...]:
-    """Return the directions of a set: quadrants, half surfaces, spiral, codimension-2 sliding."""
+    """Return the directions of a set of bits.
+
+    Their order: quadrants, half surfaces, repelling half surfaces, spiral, codimension-2 sliding.
+    """
     directions = [
         ExitDirection("slip", signs) for c, signs in enumerate(_QUADRANTS) if bits >> c & 1
     ]
@@ -133,7 +138,7 @@ def _start(
     dwell: float = 0.0,
     side: float = 1.0,
 ) -> Start:
-    """Return the start of a direction; sliding that repels leaves to `side` after `dwell`."""
+    """Return the start of a direction; unstable sliding leaves to `side` after `dwell`."""
     sides, note = loss.sides.copy(), str(direction)
     pair = (loss.surface, loss.other)
     sides[list(pair)] = direction.signs
@@ -155,7 +160,8 @@ def _along_spiral(
 ) -> Start:
     """Return a start on one `side` of the first surface, at a crossing of the outward spiral.
 
-    To first order all revolutions are similar: the sum over the earlier ones is geometric.
+    The last revolution before it is followed backward with constant rates. To first order earlier
+    revolutions are similar to it, so that their times and displacements are a geometric series.
     """
     one, two = loss.surface, loss.other
     normals = system.gradient(loss.x)[[one, two]]
@@ -178,7 +184,7 @@ def _along_spiral(
         moved, time = moved + spent * field, time + spent
         axis = 1 - axis
         distance = abs(rate[axis]) * spent
-        # backward into the previous quadrant, across the surface at its begin
+        # go backward into the previous quadrant
         signs[1 - axis] = -signs[1 - axis]
     growth = reach / distance
     fraction = 1.0 / (1.0 - 1.0 / growth)
@@ -189,9 +195,10 @@ def _along_spiral(
 
 
 def leave(system: SwitchingSystem, path: Trajectory, surface: int, side: float) -> None:
-    """Leave a surface to one side, unless sliding on it has ended.
+    """Leave a surface to one side; do nothing if the state no longer slides on it.
 
-    On an intersection an exit direction to that side is taken; without one, sliding continues.
+    On an intersection the first exit direction to that side is taken; if there is none, sliding
+    continues.
     """
     sides = path.sides
     slides = np.flatnonzero(sides == 0.0)
@@ -218,12 +225,15 @@ def leave(system: SwitchingSystem, path: Trajectory, surface: int, side: float) 
 def equilibrium_at_intersection(
     system: SwitchingSystem, x: Floats, events: npt.NDArray[np.void]
 ) -> tuple[Floats, int, int] | None:
-    """Return the intersection at which crossings of two surfaces accumulate, and the surfaces.
+    """Return the intersection at which crossings of two surfaces accumulate, and these surfaces.
+
+    The last eight events must be alternate crossings of two surfaces, and x must be near their
+    intersection; otherwise the result is None.
 
     Parameters
     ----------
     x : (n,) accumulation point
-    events : all events
+    events : all events of the run
     """
     last = events[-8:]
     pair = np.unique(last["surface"])

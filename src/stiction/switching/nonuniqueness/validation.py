@@ -1,4 +1,4 @@
-"""Validation of surfaces and starts of a flow, and the seed of a policy."""
+"""Validation of discontinuity surfaces and initial modes, and the seed of a policy."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Floats = npt.NDArray[np.float64]
 
 
 def check_normals(system: SwitchingSystem, x: Floats) -> None:
-    """Refuse a switching function whose gradient is zero where it switches."""
+    """Refuse a switching function h whose gradient is zero on its surface h = 0."""
     scale = np.asarray(system.compiled.scale)
     steepness = np.abs(system.gradient(x)) @ scale
     # the criterion of `flow.events.gradient_vanishes`
@@ -30,28 +30,28 @@ def check_normals(system: SwitchingSystem, x: Floats) -> None:
         raise ModelError(
             f"{type(system).__name__}.h",
             f"a gradient of zero near x = {x.tolist()}, where h_{i + 1} = 0",
-            "a switching function whose gradient is not zero where it switches",
-            "without it the surface has no sides.",
-            "take another h with the same zeros, for example its odd root.",
+            "a switching function whose gradient is not zero where h = 0",
+            "rates of h along the fields decide between crossing and sliding.",
+            "take another h with the same zeros, for example an odd root of h.",
         )
 
 
 def refuse_mode(system: SwitchingSystem, x: Floats, directions: Sequence[ExitDirection]) -> None:
-    """Refuse a start on an intersection whose mode is none of the exit directions."""
+    """Refuse a start on an intersection whose mode is not an exit direction."""
     raise ModelError(
         f"{type(system).__name__}.mode",
         f"{system.mode!r} at x0 = {x.tolist()}",
         "one of " + ", ".join(map(str, directions)),
-        "on an intersection the mode must be an exit direction.",
-        "leave the mode out to take the only one.",
+        "on an intersection a solution can leave in these directions only.",
+        "leave the mode out if there is only one.",
     )
 
 
 def seed(policy: Policy) -> list[int]:
-    """Return the seed of the random numbers of a run."""
+    """Return the seed of the random numbers of a run: one number for each part of the policy."""
     parts = [policy]
     if isinstance(policy, ByKind):
         parts = [policy.two_fold, policy.codim2_line, policy.escaping_start, policy.fold]
-        # a policy without random numbers does not change those of the others
+        # without random numbers at intersections the seed has four numbers
         parts += [policy.intersection] if isinstance(policy.intersection, Sample) else []
     return [part.seed if isinstance(part, Sample) else 0 for part in parts]

@@ -1,1 +1,1 @@
-"""Derivatives of a flow with respect to its start and parameters; `kernels` has the equations."""
+"""Derivatives of runs of a flow by initial state and parameters; `kernels` has the equations."""

@@ -1,17 +1,19 @@
 """The variational equation of one mode of a flow: kernels.
 
-In a mode, free, sliding on one surface or on two, the flow is a smooth field x' = F(x, p). Its
-derivatives V of the state with respect to m directions obey
+In a mode (without sliding, sliding on one surface, or on two) the flow is a smooth field
+x' = F(x, p). The derivatives V of the state with respect to m directions satisfy
 
-    V' = A V + B e,    A = dF/dx, B = dF/dp,    e = 1 where a direction is that parameter, else 0.
+    V' = A V + B e,    A = dF/dx, B = dF/dp.
 
-A(t) and B(t) are interpolated at Gauss nodes of an interval, along the recorded orbit. The linear
-equation with these polynomials is solved by its Taylor series, exactly up to rounding. The
-solution has twice the order of the interpolation, as that of collocation. The intervals are those
-that resolve A and B, often several steps of the run.
+A direction is a component of the initial state, with e = 0, or a parameter, whose e is a unit
+vector. A(t) and B(t) are interpolated at the Gauss nodes of an interval along the recorded orbit.
+The linear equation with these polynomial coefficients is solved by its Taylor series up to
+rounding. As for collocation, the order of the solution is twice the number of nodes. The lengths of
+intervals are those that resolve A and B, often several steps of the run.
 
-Derivatives of functions are central differences, of order 2 where a function is linear in a
-number, else 4. At both ends of an interval points move closer until a higher order agrees.
+Derivatives of functions are central differences, of order 2 for a function that is linear in a
+number, else of order 4. At both ends of an interval the points of the differences move closer until
+those of the next higher order agree. `mode.ModeFlow` calls these kernels.
 
 Source: Hairer, Norsett, Wanner 1993, section I.14 (variational equation), section II.7
 (collocation), section II.10 (DOP853).
@@ -61,35 +63,38 @@ __all__ = [
     "variational",
 ]
 
-# Gauss nodes of an interval; terms of a Taylor series
+# number of Gauss nodes of an interval; largest number of terms of the Taylor series
 NODES, MOST_TERMS = 6, 40
-# differences begin with this fraction of a size; points are 4 times closer on each level
+# distance of points on the first level, over the scale; they are 4 times closer on each next level
 _STEP, _LEVELS = 0.015625, 12
-# differences of two orders agree to this fraction of a derivative where points are close enough
+# relative difference of two orders below which the points are close enough
 _RESOLVED = 1e-12
-# rounding above this fraction of a derivative asks for points farther away
+# rounding error of a derivative above which the next points are farther away
 _ROUNDED = 1e-10
-# a parameter times the derivative in it is rounding below this fraction of x'
+# a derivative by a parameter, times the parameter, counts as rounding below this fraction of x'
 _FLOOR = 1e-8
 _EPS = 2.220446049250313e-16
+# the distance of points is at least the state over this number
 _FARTHEST = 1e7
-# rounding of a state over that of a field
+# rounding error of a state, over that of the field, in estimates of rounding
 _AMPLIFIED = 0.25
-# terms of a series below this fraction are left out; the largest norm of A times an interval
+# bound of neglected terms of the series; largest norm of A times the interval; smallest number of a
+# term that is not set to zero
 _NEGLIGIBLE, _LARGEST, _TINY = 1e-14, 4.0, 1e-100
 
 
 class Stencil(NamedTuple):
-    """Parameters, and how the numbers that kernels read change with them.
+    """The numbers that the functions of a system read, and their derivatives by its parameters.
 
     Attributes
     ----------
-    numbers : (size,) the parameters that the functions of the system read
-    home, home_normals : (size,), (m n,) these numbers and the gradients of planes, unchanged
+    numbers : (size,) array at whose address the functions read their numbers
+    home, home_normals : (size,), (m n,) unchanged values of these numbers, and of the gradients of
+        planes
     along, normals_along : (q, size), (q, m n) their derivatives by each parameter
-    first, end : (q,) range of the numbers that change
-    turns : (q,) whether the gradients change
-    lengths : (q,) steps of differences at the first level
+    first, end : (q,) range of the numbers that depend on the parameter
+    turns : (q,) whether the gradients of planes depend on the parameter
+    lengths : (q,) distance of the points of differences at the first level
     """
 
     numbers: Vector
@@ -104,23 +109,24 @@ class Stencil(NamedTuple):
 
 
 class Variation(NamedTuple):
-    """What the variational equation reads and changes.
+    """Arrays of the variational equation. The columns of A and B are those of states, parameters.
 
     Attributes
     ----------
-    states : (n, m) derivatives of the state
-    nodes : (2 + NODES, NODES) Gauss nodes; weights of values at them in Legendre's coefficient of
-        the highest degree, and in the coefficients of powers
-    samples, powers : (NODES, n, n + q) A and B at the nodes, and coefficients of powers
-    terms : (MOST_TERMS + 1, n, m) of the Taylor series
-    bounds : (2, MOST_TERMS + 1) of the norms of the coefficients, and of the terms
-    work : (3, n)
-    lengths, pairs : (n + q,) distance and number of the pairs of points of a column, 0 where it
-        is constant in an interval
+    states : (n, m) derivatives V of the state
+    nodes : (2 + NODES, NODES) in the first row the Gauss nodes in [0, 1]; then the weights of
+        values at them in the Legendre coefficient of the highest degree, and in the coefficients of
+        powers
+    samples, powers : (NODES, n, n + q) A and B at the nodes, and their coefficients of powers
+    terms : (MOST_TERMS + 1, n, m) terms of the Taylor series
+    bounds : (2, MOST_TERMS + 1) bounds of the norms of the coefficients, and of the terms
+    work : (3, n) scratch
+    lengths, pairs : (n + q,) distance of the points of differences for each column, and number of
+        pairs of points; 0 pairs for a column that is constant in an interval
     noise : (n + q,) errors of the last derivatives over the sizes of the states
-    floor : (q,) derivatives in a parameter below this are rounding
+    floor : (q,) derivatives by a parameter below this are rounding
     level : (n + q,) level at which the last difference of a column was resolved
-    parameter : (m,) parameter of a direction, -1 for none
+    parameter : (m,) number of the parameter of each direction, -1 for a component of the start
     """
 
     states: Matrix
@@ -151,7 +157,7 @@ def _evaluate(w: Workspace, what: int, row: int, free: bool) -> None:
         call_at(now.field, row_at(a, row), row_at(a, SIDES), now.parameters, row_at(a, LATER))
     else:
         rates(w, row, LATER)
-        # the sliding time becomes the time again
+        # dx/dt = (dx/ds) / (dt/ds)
         for c in range(now.n):
             a[LATER, c] /= a[LATER, now.n]
 
@@ -176,7 +182,7 @@ def _set_parameters(w: Workspace, s: Stencil, j: int, step: float) -> None:
 def _difference(
     w: Workspace, s: Stencil, what: int, j: int, d: float, free: bool, out: Vector
 ) -> None:
-    """Fill `out` with the difference along column j over 2 d; SPARE holds the state."""
+    """Fill `out` with the central difference over +-d of column j; SPARE holds the state."""
     now, a = w.progress[0], w.vectors
     n, scale = now.n, 0.5 / d
     count = n if what < 0 else 1
@@ -197,7 +203,10 @@ def _difference(
 
 @kernel
 def _agree(w: Workspace, what: int, v: Variation, pairs: int) -> tuple[float, float]:
-    """Return by how much differences of orders 2 pairs and 2 pairs + 2 differ, and the last."""
+    """Return the relative difference of the orders 2 pairs and 2 pairs + 2, and the size.
+
+    The rows of `work` have the central differences over d, 2 d and 3 d.
+    """
     now, a = w.progress[0], w.vectors
     off = size = 0.0
     for c in range(now.n if what < 0 else 1):
@@ -224,11 +233,15 @@ def _restore(w: Workspace, s: Stencil, j: int) -> None:
 def derivatives(
     w: Workspace, s: Stencil, what: int, v: Variation, out: Matrix, columns: int, more: bool
 ) -> None:
-    """Fill out[:, :columns] with derivatives of x' or an event function in states and parameters.
+    """Fill out[:, :columns] with derivatives of x' or an event function by states and parameters.
 
-    The state lies in row TRIAL. Points move closer until the differences of orders 6 and 4 agree,
-    or those of orders 4 and 2; `lengths` and `pairs` say which points that takes, those that the
-    last state took or more if `more`.
+    Vector TRIAL has the state. Points of differences move closer until those of orders 4 and 2
+    agree, or those of orders 6 and 4. `lengths` and `pairs` store the points that were used.
+
+    Parameters
+    ----------
+    what : number of the event function, -1 for x'
+    more : whether to use at least as many pairs of points as for the last state
     """
     now, a = w.progress[0], w.vectors
     n, free = now.n, moves_freely(w)
@@ -243,7 +256,7 @@ def derivatives(
             if j < n:
                 d = _STEP * a[SCALE, j] * 0.25**level
                 while _FARTHEST * d < abs(a[TRIAL, j]) < math.inf:
-                    # a state that is far beyond its scale would round the points
+                    # a state much larger than its scale: a larger distance reduces rounding
                     d *= 1024.0
             else:
                 d = s.lengths[j - n] * 0.25**level
@@ -252,7 +265,7 @@ def derivatives(
             for c in range(count):
                 total = abs(a[LATER, c])
                 for e in range(min(j, n) if what < 0 else 0):
-                    # rounding of the states, which the field amplifies
+                    # effect of the rounding of the states on the field
                     total += _AMPLIFIED * abs(out[c, e] * a[TRIAL, e])
                 largest = max(largest, total / (a[SCALE, c] if what < 0 else 1.0))
             _difference(w, s, what, j, 2.0 * d, free, v.work[1])
@@ -274,7 +287,7 @@ def derivatives(
             if off <= _RESOLVED * size + noise:
                 if what < 0:
                     v.noise[j] = _RESOLVED * size + noise
-                    # where rounding dominates the next points lie farther away
+                    # where rounding dominates, the next points are farther away
                     v.level[j] = max(level - 1, 0) if noise > _ROUNDED * size else level
                 break
         _restore(w, s, j)
@@ -282,7 +295,7 @@ def derivatives(
 
 @kernel(inline=True)
 def _unchecked_derivatives(w: Workspace, s: Stencil, v: Variation, out: Matrix) -> None:
-    """Fill `out` as `derivatives` does for x', by the points that it took last."""
+    """Fill `out` with the derivatives of x' by the points that `derivatives` used last."""
     now, a = w.progress[0], w.vectors
     n, free = now.n, moves_freely(w)
     for c in range(n + 1):
@@ -307,7 +320,7 @@ def _unchecked_derivatives(w: Workspace, s: Stencil, v: Variation, out: Matrix) 
 
 @kernel(inline=True)
 def _load_step(w: Workspace, steps: Matrix, k: int) -> None:
-    """Fill Y and the dense output with those of step k."""
+    """Fill Y and DENSE with the start and the dense output of recorded step k."""
     a, width = w.vectors, w.progress[0].n + 1
     for c in range(width):
         a[Y, c] = steps[k, c]
@@ -320,7 +333,8 @@ def _load_step(w: Workspace, steps: Matrix, k: int) -> None:
 def _state_at(w: Workspace, t: float, free: bool) -> None:
     """Fill TRIAL with the state at time t of the loaded step, and the time.
 
-    The time is a monotonic function of the fraction s of the step, in free motion a linear one.
+    In sliding on one surface t(s) = t is solved for the fraction s of the step by Newton's method;
+    in other modes s is proportional to the time.
     """
     a, n = w.vectors, w.progress[0].n
     length = a[DENSE, n]
@@ -350,16 +364,16 @@ def state_at_end(w: Workspace, steps: Matrix, count: int, t: float) -> None:
 
 @kernel(separate=True)
 def record_segment(w: Workspace, table: Matrix, steps: Matrix, t_end: float) -> int:
-    """Follow the field of the present mode from the state in Y to t_end, beyond its events too.
+    """Integrate the field of the present mode from Y to t_end, without regard to its events.
 
     Parameters
     ----------
-    steps : takes the steps, as in `flow.state.Records`; the last one of a sliding segment may end
-        behind t_end
+    steps : filled with the steps, as in `flow.state.Records`; in sliding on one surface the last
+        step may end after t_end
 
     Returns
     -------
-    Number of steps; that of all rows where these do not suffice; -1 where the field ends.
+    Number of steps; all rows of `steps` if they are not enough; -1 if the field is not defined.
 
     Verified by: tests/exact/test_sliding_bifurcations.py::test_parameter_and_kind
     """
@@ -381,7 +395,7 @@ def record_segment(w: Workspace, table: Matrix, steps: Matrix, t_end: float) -> 
             return count
         if not rate > 0.0:
             return -1
-        # in sliding on one surface the time is a state: the end lies a little within the step
+        # in sliding on one surface the time is a state: let the step end a little after t_end
         reach = left / rate * (1.01 if slides == 1 else 1.0)
         length = min(h, reach)
         error = step(w, table, length)
@@ -410,7 +424,11 @@ def record_segment(w: Workspace, table: Matrix, steps: Matrix, t_end: float) -> 
 
 @kernel
 def _find_constant_columns(w: Workspace, v: Variation) -> None:
-    """Set `pairs` to 0 where x' is linear and its derivatives agree at three nodes, to rounding."""
+    """Set `pairs` to 0 for the constant columns of A and B.
+
+    A column is constant if x' is linear in its number and derivatives at three nodes agree within
+    rounding.
+    """
     a = w.vectors
     for j in range(v.samples.shape[2]):
         constant = v.pairs[j] == 1
@@ -437,7 +455,7 @@ def _sample(
     n, columns, reached = w.progress[0].n, v.samples.shape[2], k
     free = moves_freely(w)
     for c in range(NODES):
-        # both ends choose the points of the differences for all nodes; then the middle
+        # first both ends, which determine the points of differences for all nodes; then the middle
         b = c - 2 if c - 2 < NODES // 2 else c - 1
         b = 0 if c == 0 else NODES - 1 if c == 1 else NODES // 2 if c == 2 else b
         at, here = t + v.nodes[0, b] * h, k
@@ -459,9 +477,9 @@ def _sample(
 def _error(w: Workspace, v: Variation, h: float) -> tuple[float, float]:
     """Return the relative error of an interval of length h, and the norm of A times h.
 
-    With Legendre coefficients a_k of A it is a sum of products h a_k w_l, k, l >= NODES, where w
-    are those of the propagator: e^(A h) for constant A. Coefficients of degree NODES - 1 give that
-    of one node less, E, whence E^(NODES / (NODES - 1)).
+    The error is a sum of products h a_k w_l with k, l >= NODES, where a_k are the Legendre
+    coefficients of A and w_l those of the propagator, estimated by e^(A h). The coefficients of
+    degree NODES - 1 give the error E of one node less; the result is E^(NODES / (NODES - 1)).
     """
     a, n, columns = w.vectors, w.progress[0].n, v.samples.shape[2]
     norm = rough = 0.0
@@ -516,7 +534,7 @@ def _powers(v: Variation) -> None:
 
 @kernel(inline=True)
 def _bounds(w: Workspace, v: Variation, h: float) -> int:
-    """Fill `bounds` with norms of the coefficients and of the terms; return the number of terms."""
+    """Fill `bounds` with norms of coefficients and terms; return the necessary number of terms."""
     a, n = w.vectors, w.progress[0].n
     sizes, terms = v.bounds[0], v.bounds[1]
     for k in range(NODES):
@@ -528,7 +546,7 @@ def _bounds(w: Workspace, v: Variation, h: float) -> int:
             sizes[k] = max(sizes[k], total * h / a[SCALE, c])
     terms[0], small = 1.0, 0
     for k in range(MOST_TERMS):
-        # B has NODES coefficients
+        # B has NODES coefficients and adds to as many terms
         total = 1.0 if k < NODES else 0.0
         for j in range(min(k + 1, NODES)):
             total += sizes[j] * terms[k - j]
@@ -568,7 +586,7 @@ def _propagate(w: Workspace, v: Variation, h: float) -> None:
         for c in range(n):
             for d in range(m):
                 value = new[c, d] * scale
-                # numbers that are nearly too small to be represented are slow
+                # set terms near the smallest representable number to zero, which are slow
                 new[c, d] = value if abs(value) > _TINY else 0.0
                 v.states[c, d] += value
 
@@ -591,13 +609,13 @@ def variational(
     Parameters
     ----------
     steps : recorded steps of the orbit, see `flow.state.Records`; those from `first` to `last` - 1
-        lie in the interval
-    tol : relative error of an interval
-    most : number of intervals
+        cover the time from t_start to t_end
+    tol : largest relative error of an interval
+    most : largest number of intervals
 
     Returns
     -------
-    Number of intervals, -1 where they are too many.
+    Number of intervals; -1 if `most` are not enough, or an interval becomes too short.
 
     Verified by: tests/unit/switching/tangents/test_tangents.py::test_linear_flow
     """
@@ -606,7 +624,7 @@ def variational(
     v.floor[:] = 0.0
     t, k = t_start, first
     least = 1e-13 * max(abs(t_end), abs(t_start))
-    # four steps of the run to begin with
+    # the first interval has the length of four steps of the run
     k = min(first + 3, last - 1)
     h, k = steps[k, now.n] + steps[k, 2 * now.n + 1] - t_start, first
     for count in range(most):

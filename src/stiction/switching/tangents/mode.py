@@ -1,4 +1,9 @@
-"""The workspace of derivatives in one mode: field, event functions and their gradients."""
+"""Derivatives of the state in one mode of a flow: field, event functions and their gradients.
+
+`ModeFlow` sets a mode, evaluates the field and the derivatives of event functions there, and
+integrates the variational equation (`kernels`). `run` uses it for the derivatives of a run through
+all its events, `segments` for arcs of periodic orbits.
+"""
 
 from __future__ import annotations
 
@@ -34,9 +39,9 @@ __all__ = ["ModeFlow"]
 
 Floats = npt.NDArray[np.float64]
 
-# tolerance of the run, and no finer than differences resolve; the derivatives of an interval have
-# ten times that error
+# least tolerance, because differences resolve no less; the derivatives have ten times that error
 _FINEST = 1e-12
+# largest number of intervals of the variational equation between two events
 _MOST_INTERVALS = 100_000
 _STENCILS: weakref.WeakKeyDictionary[Compiled, dict[tuple[str, ...], Stencil]] = (
     weakref.WeakKeyDictionary()
@@ -44,12 +49,17 @@ _STENCILS: weakref.WeakKeyDictionary[Compiled, dict[tuple[str, ...], Stencil]] =
 
 
 class ModeFlow:
-    """The flow in a mode that is set, with the derivatives of states in given directions.
+    """The flow in one mode, with the derivatives of the state in given directions.
 
     Parameters
     ----------
-    to : directions; `x0` stands for all components of the start
+    method : gives the tolerances
+    to : directions: names of parameters, `x0[i]`, or `x0` for all components of the initial state
     clock : whether the clock is one of these components
+
+    Attributes
+    ----------
+    states : (n, directions) derivatives of the state
     """
 
     def __init__(
@@ -95,7 +105,7 @@ class ModeFlow:
     def _directions(
         self, to: tuple[str, ...], components: int
     ) -> tuple[tuple[str, ...], list[int], tuple[str, ...]]:
-        """Return names, the component of the start that each is or -1, and the parameters."""
+        """Return names of directions, their components of the start or -1, and the parameters."""
         every = [f"x0[{i}]" for i in range(components)]
         names = [one for name in to for one in (every if name == "x0" else [name])]
         seeds = [every.index(name) if name in every else -1 for name in names]
@@ -145,14 +155,14 @@ class ModeFlow:
         return found
 
     def _along(self, gradient: Floats) -> Floats:
-        """Return (m,) how an event function changes along the directions."""
+        """Return (directions,) the derivatives of an event function in the directions."""
         index, n = np.asarray(self.variation.parameter), self.n
         found: Floats = gradient[:n] @ self.states
         found[index >= 0] += gradient[n + index[index >= 0]]
         return found
 
     def _check_planes(self, states: Sequence[Floats]) -> None:
-        """Take gradients at every state where the surfaces are no planes after all."""
+        """Test at given states whether surfaces that seemed to be planes are planes."""
         flow, m, n = self.flow, self.system.compiled.m, self.n
         if flow.progress.plane != 2:
             return
@@ -162,9 +172,9 @@ class ModeFlow:
             flow.progress.plane = 0
 
     def _integrated(self, steps: Floats, start: float, end: float) -> bool:
-        """Integrate the derivatives over recorded steps; return whether intervals suffice."""
+        """Integrate the variational equation over recorded steps; return whether it succeeded."""
         begins = steps[:, self.n]
-        # the step that holds the start, which may be a saved time within it, to that of the end
+        # from the step that contains the start, which may be a saved time, to that with the end
         first = max(int(np.searchsorted(begins, start, side="right")) - 1, 0)
         last = int(np.searchsorted(begins, end))
         arrays = self.flow.work, self.stencil, self.variation, steps
@@ -174,7 +184,10 @@ class ModeFlow:
 
 @functools.cache
 def interpolation() -> Floats:
-    """Return (2 + NODES, NODES) Gauss nodes and transforms; see `kernels.Variation`."""
+    """Return (2 + NODES, NODES) Gauss nodes, and transforms of values at them.
+
+    See `kernels.Variation.nodes`.
+    """
     places, weights = np.polynomial.legendre.leggauss(NODES)
     degree = NODES - 1
     top = np.polynomial.legendre.legval(places, np.eye(NODES)[degree])
@@ -183,7 +196,7 @@ def interpolation() -> Floats:
 
 
 def _stencil(system: SwitchingSystem, names: tuple[str, ...], numbers: Floats) -> Stencil:
-    """Return the parameters at the points of differences; they are computed once for a system."""
+    """Return the numbers of the kernels and their derivatives by parameters, cached by system."""
     known = _STENCILS.setdefault(system.compiled, {})
     if names not in known:
         known[names] = stencil_of(system, names, numbers)

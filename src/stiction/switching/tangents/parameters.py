@@ -1,7 +1,9 @@
-"""Parameters of a flow by name: their values, and the numbers that kernels read beside them.
+"""Parameters of a flow by name: their values, and the derivatives of the numbers of its kernels.
 
-`p.mu` and `p[0]` are parameters of `PiecewiseSmooth`. Every other system names its fields, such
-as `belt_speed`, `mass[1]`.
+`p.mu` and `p[0]` are parameters of a `PiecewiseSmooth`. Every other system has the names of its
+fields, such as `belt_speed` or `mass[1]`. The compiled functions of a system read an array of
+numbers, which depend on the parameters; `stencil_of` computes how, for differences by a parameter
+in the variational equation.
 """
 
 from __future__ import annotations
@@ -26,16 +28,17 @@ __all__ = ["parameter_names", "parameter_of", "stencil_of", "system_with"]
 Floats = npt.NDArray[np.float64]
 
 _INDEXED = re.compile(r"(\w+)\[(\d+)\]")
-# a difference begins with steps of this fraction of a parameter, or of 1 where it is zero
+# first step of differences over the parameter, or over 1 if it is zero; number of shorter steps
 _STEP, _LEVELS = 0.015625, 6
-# weights of central differences of order 8 and 6, which agree to this fraction of a derivative
+# weights of central differences of orders 8 and 6, and the relative difference of both that is
+# small enough
 _WEIGHTS = ((4 / 5, 3 / 4), (-1 / 5, -3 / 20), (4 / 105, 1 / 60), (-1 / 280, 0.0))
 _RESOLVED = 1e-10
 _START = ("x0", "mode")
 
 
 def _of_functions(system: Any) -> bool:
-    """Return whether functions read the parameters, as those of `PiecewiseSmooth` do."""
+    """Return whether the user's functions read the parameters, as in `PiecewiseSmooth`."""
     return hasattr(system, "parameters")
 
 
@@ -67,8 +70,8 @@ def _checked(system: Any, name: str) -> tuple[str, int | None]:
             f"{owner}.parameter",
             repr(name),
             "the name of a parameter of the flow",
-            "derivatives and continuation change it.",
-            nearest(name, known) if known else "give `parameters` when the model is made.",
+            "derivatives and continuation vary a parameter that the flow has.",
+            nearest(name, known) if known else "give `parameters` when the model is created.",
         )
     indexed = _INDEXED.fullmatch(name)
     if indexed is not None:
@@ -103,8 +106,8 @@ def parameter_of(system: Any, name: str) -> float:
 
 
 def system_with(system: Any, name: str, value: float) -> Any:
-    """Return the flow with another value of a parameter; what it refuses is a ModelError."""
-    why, try_ = "a parameter is a number.", "give a finite one."
+    """Return the flow with another value of a parameter; ModelError if the flow refuses it."""
+    why, try_ = "a parameter is a number.", "give a finite number."
     value = number(f"{type(system).__name__}.{name}", value, why=why, try_=try_)
     place = _component(system, name)
     if place is not None:
@@ -128,7 +131,10 @@ def _with(old: Any, index: int | None, value: float) -> Any:
 
 
 def _numbers(system: Any, name: str, value: float) -> tuple[Floats, Floats | None]:
-    """Return what kernels read beside a value that needs not be valid, and gradients of planes."""
+    """Return the numbers of the kernels, and the gradients of planes, for a value of a parameter.
+
+    The value is not validated: differences may need values outside the valid range.
+    """
     field, index = _checked(system, name)
     compiled = system.compiled
     if _of_functions(system):
@@ -139,14 +145,14 @@ def _numbers(system: Any, name: str, value: float) -> tuple[Floats, Floats | Non
             return row, None
         m, n = compiled.m, compiled.n
         plane, work = np.empty(m * n), np.empty((2, m + compiled.k + n))
-        # differences of a plane are exact over any distance; far points round least
+        # differences of a plane are exact over any distance; a large one has the least rounding
         far, at = 64.0 * np.asarray(compiled.scale), system.start_state()
         place = row.ctypes.data
         gradients(compiled.surface, compiled.gradient, m, n, place, far, at, plane, work)
         return row, plane.reshape(m, n)
     other = copy.copy(system)
     for key in set(vars(other)) - {one.name for one in dataclasses.fields(other)}:
-        # what was computed from the old value
+        # delete what was computed from the old value
         del other.__dict__[key]
     object.__setattr__(other, field, _with(getattr(system, field), index, value))
     made = other.compile()
@@ -154,11 +160,11 @@ def _numbers(system: Any, name: str, value: float) -> tuple[Floats, Floats | Non
 
 
 def stencil_of(system: Any, names: Sequence[str], numbers: Floats) -> Stencil:
-    """Return the parameters and how the numbers of kernels change with them.
+    """Return the numbers of the kernels and their derivatives by the parameters `names`.
 
     Parameters
     ----------
-    numbers : (size,) array whose address the kernels hand to the functions
+    numbers : (size,) array at whose address the functions of the system read their numbers
     """
     compiled, q = system.compiled, len(names)
     wide = compiled.m * compiled.n
@@ -177,9 +183,10 @@ def stencil_of(system: Any, names: Sequence[str], numbers: Floats) -> Stencil:
 
 
 def _derivatives(system: Any, name: str, length: float) -> tuple[Floats, Floats]:
-    """Return derivatives of what kernels read, by differences of order 8.
+    """Return the derivatives of the numbers and of the gradients of planes by a parameter.
 
-    Most numbers are linear in a parameter. Otherwise points move closer until orders 8 and 6 agree.
+    They are central differences of order 8, exact for numbers that are linear in the parameter. For
+    others the points move closer until the orders 8 and 6 agree.
     """
     value, wide = parameter_of(system, name), system.compiled.m * system.compiled.n
     for _ in range(_LEVELS):
@@ -195,6 +202,6 @@ def _derivatives(system: Any, name: str, length: float) -> tuple[Floats, Floats]
         if (np.abs(high - low) <= _RESOLVED * np.abs(high) + noise).all():
             break
         length *= 0.0625
-    # the rest is rounding
+    # smaller differences are rounding
     found: Floats = np.where(np.abs(high) > noise, high, 0.0)
     return found[:-wide], found[-wide:]

@@ -1,13 +1,15 @@
 """Derivatives of a run of a flow: the variational equation and the saltation matrices.
 
-The run locates the events. Between them `variational` integrates the derivatives V of the state.
-An event is the zero of a function e(x, p) at which the field changes from F to G. Its time changes
-by dT = -(de/dx V + de/dp) / (de/dx F), and behind it the derivatives at fixed time are
+The run locates the events. Between them `kernels.variational` integrates the derivatives V of the
+state. An event is a zero of a function e(x, p) at which the field changes from F to G. The
+derivative of its time is dT = -(de/dx V + de/dp) / (de/dx F), and after the event the derivatives
+of the state at fixed time are
 
-    V + (F - G) dT = S V + ...,    S = 1 - (F - G) (de/dx) / (de/dx F),
+    V + (F - G) dT = S V - (F - G) (de/dp) / (de/dx F),    S = 1 - (F - G) (de/dx) / (de/dx F),
 
-the saltation matrix. Where the state slides onto a surface S projects on it; where sliding ends at
-a fold F = G and S = 1.
+with the saltation matrix S. At the start of sliding S projects on the surface; at the end of
+sliding in a fold F = G and S = 1. A run has no derivative at grazings, losses of determinism and
+simultaneous events, which are reported. `EventDriven.tangents` calls `tangents_of`.
 
 Source: di Bernardo et al. 2008, section 2.5; Leine and Nijmeijer 2004, chapter 7.
 """
@@ -37,14 +39,15 @@ __all__ = ["tangents_of"]
 Floats = npt.NDArray[np.float64]
 
 _SIDES = {"+": 1.0, "-": -1.0, "slide": 0.0}
-# a grazing arrival reaches less than this many tolerances beyond the surface. Its saltation
-# matrix, which divides by the speed of arrival, would be off by more than a thousandth
+# an arrival at a surface counts as grazing if the orbit would pass it by less than this number of
+# tolerances: the relative error of its saltation matrix, which divides by the speed of arrival,
+# would exceed a thousandth
 _GRAZING = 1e3
-# only arrivals slower than this fraction of |grad h| |f| can be grazing
+# only arrivals slower than this fraction of |grad h| |f| are tested for that
 _SLOW = 1e-3
-# events whose function changes more slowly than this fraction of |grad e| |f| are tangential
+# an event is tangential if the rate of its function is below this fraction of |grad e| |f|
 _TANGENTIAL = 1e-9
-# a start this close to a surface, as a fraction of the state, is on it
+# a start with |h| below this fraction of its scale is on the surface
 _ON_SURFACE = 1e-11
 
 _KINDS = {
@@ -59,9 +62,10 @@ class Transition(NamedTuple):
 
     Parameters
     ----------
-    surfaces, before, after : surface of each event, from 0, and its signs; 0 for sliding
-    multiplier : of each event, before it
-    kinds : of each event
+    surfaces : surface of each event, from 0
+    before, after : sign of that surface before and after each event, 0 for sliding
+    multiplier : multiplier of that surface before each event
+    kinds : kind of each event
     """
 
     time: float
@@ -92,11 +96,16 @@ def tangents_of(
     to: Sequence[str],
     save: Sequence[float] | Floats = (),
 ) -> Tangents:
-    """Return the end of a run and its derivatives; see `core.tangents.Differentiable`.
+    """Return the final state of a run and its derivatives; see `core.tangents.Differentiable`.
+
+    Parameters
+    ----------
+    to : directions: names of parameters, `x0[i]`, or `x0` for all components of the initial state
+    save : further times at which derivatives are computed
 
     Raises
     ------
-    ModelError : if a direction is unknown, or the start is none.
+    ModelError : if a direction is unknown, or the start is not admissible.
 
     Verified by: tests/unit/switching/tangents/test_tangents.py::test_random_flows
     """
@@ -112,7 +121,14 @@ def tangents_of(
 
 
 class _Tangent(ModeFlow):
-    """The workspace of one run's derivatives."""
+    """The derivatives of one run, integrated from event to event.
+
+    Parameters
+    ----------
+    run, steps : the run and its recorded steps, see `flow.state.Records`
+    span : start and end time
+    times : further times at which derivatives are saved
+    """
 
     def __init__(
         self,
@@ -172,7 +188,7 @@ class _Tangent(ModeFlow):
         )
 
     def _saved_states(self) -> Floats:
-        """Return (k, n) the states at the saved times; NaN behind the end of a run."""
+        """Return (k, n) the states at the saved times; NaN after the end of the run."""
         states = np.full(self.saved_by.shape[:2], np.nan)
         for c, name in enumerate(self.system.state_names[: self.free] if self.times.size else ()):
             values = np.asarray(self.run.variables[name].values)
@@ -180,14 +196,14 @@ class _Tangent(ModeFlow):
         return states
 
     def _save(self, time: float) -> None:
-        """Save the derivatives at a time that is to be saved."""
+        """Save the derivatives if the given time is one of `times`."""
         if not self.failures:
             self.saved_by[self.times == time] = self.states[: self.free]
 
     def _transitions(self) -> list[Transition]:
-        """Return the events of the run before determinism is lost, those of one time together.
+        """Return the events of the run until determinism is lost, grouped by their time.
 
-        A fold beside which the state passes is none.
+        Recorded minima of |h| that are not zero (events `fold` off the surface) are left out.
         """
         log, found = self.run.event_log, []
         columns = [np.asarray(log.columns[name]) for name in self.system.state_names]
@@ -216,7 +232,7 @@ class _Tangent(ModeFlow):
         return bool(abs(self.system.surfaces_at(x)[i]) <= _ON_SURFACE * reach)
 
     def _start(self, x: Floats, steps: Sequence[Transition]) -> None:
-        """Begin at a state; a start that slides stays on its surfaces in all directions."""
+        """Set the initial mode; in sliding project the derivatives on the surfaces."""
         start, m = self.span[0], self.system.compiled.m
         sides = np.asarray(self.run.variables["mode"].values[0], dtype=np.float64).reshape(-1)
         for step in reversed(steps):
@@ -225,7 +241,7 @@ class _Tangent(ModeFlow):
         self._set_mode(x, start, sides)
         for i in range(m):
             if sides[i] != 0.0 and self._on_surface(x, i):
-                reason = f"the start lies on surface {i + 1}; each side has its own derivatives"
+                reason = f"the start lies on surface {i + 1}; derivatives differ on either side"
                 self._fail(start, "start on a surface", reason)
         sliding = np.flatnonzero(sides == 0.0).tolist()
         if sliding and len(self.names):
@@ -255,7 +271,7 @@ class _Tangent(ModeFlow):
             self._fail(start, "stiff field", reason)
 
     def _pass(self, step: Transition) -> None:
-        """Let the derivatives jump by the saltation matrix of an event."""
+        """Multiply the derivatives by the saltation matrix of an event."""
         x, t, sides = step.state, step.time, self.flow.sides.copy()
         what = self._event_function(step, sides)
         if self.failures:
@@ -278,7 +294,7 @@ class _Tangent(ModeFlow):
         self._note_event(step, by)
 
     def _event_function(self, step: Transition, sides: Floats) -> int:
-        """Return the event function that vanishes, by its number in `flow.rates.event_values`."""
+        """Return the number of the event function that is zero, as in `flow.rates.event_values`."""
         m = sides.size
         if "kink" in step.kinds:
             return 2 * m + self._kink(step.state, step.time)
@@ -293,13 +309,13 @@ class _Tangent(ModeFlow):
             self._fail(step.time, "codimension-2 intersection", reason)
         if arrivals:
             return min(arrivals)
-        # sliding ends at the limit of a multiplier
+        # sliding ends where a multiplier reaches 1 or -1
         ends = max(range(len(step.surfaces)), key=lambda k: abs(step.multiplier[k]))
         i = step.surfaces[ends]
         return i if step.multiplier[ends] > 0.0 else m + i
 
     def _kink(self, x: Floats, t: float) -> int:
-        """Return the kink function that is nearest to zero, in time."""
+        """Return the number of the kink function whose |g| / |g'| is smallest."""
         m, field = self.system.compiled.m, self._field(x, t)
         values, away = self.system.kinks_at(x), []
         for j in range(values.size):
@@ -334,7 +350,7 @@ class _Tangent(ModeFlow):
         return float(normal * np.linalg.norm(field / scale))
 
     def _check_apart(self, step: Transition, last: Transition | None) -> None:
-        """Note events of different surfaces whose order the error of the run hides."""
+        """Record a failure if events at two surfaces are closer in time than their errors."""
         if last is None or self.failures or set(step.surfaces) & set(last.surfaces):
             return
         gap, close = step.time - last.time, 10.0 * self.tol * max(1.0, abs(step.time))
@@ -351,7 +367,10 @@ class _Tangent(ModeFlow):
         rate: float,
         speed: float,
     ) -> None:
-        """Note an event that the trajectory meets tangentially."""
+        """Record a failure if the trajectory reaches the zero of the event function tangentially.
+
+        Near a grazing the orbit would pass the surface by rate^2 / (2 h'') only.
+        """
         x, t, m = step.state, step.time, self.flow.sides.size
         if not abs(rate) > _TANGENTIAL * speed:
             kind = "grazing" if what < m and self.flow.sides[what] != 0.0 else "fold"
@@ -378,7 +397,7 @@ class _Tangent(ModeFlow):
             self._fail(t, "grazing", reason)
 
     def _note_end(self) -> None:
-        """Note where determinism was lost or the run ended early."""
+        """Record a failure if determinism was lost or the run ended early."""
         run = self.run
         if run.determinism.losses:
             loss = run.determinism.losses[0]

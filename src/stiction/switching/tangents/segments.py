@@ -1,8 +1,9 @@
-"""Segments of an orbit in a given mode, which may end beyond the region of that mode.
+"""Segments of an orbit in a given mode, for the computation of periodic orbits.
 
-A run ends a mode at its event. A segment goes on by the smooth field of its mode, so that its end
-and the event functions there are smooth functions of start, times and parameters, also where the
-event is tangential.
+A run ends a mode at its event. A segment instead continues with the smooth field of its mode until
+a given time, possibly beyond the region of that mode. So its end, and the event functions there,
+are smooth functions of start, times and parameters, also if the event is tangential. Continuation
+of cycles through grazing and sliding bifurcations needs this.
 
 Source: Dercole and Kuznetsov 2005 (SlideCont); Dankowicz and Schilder 2013, chapter 9.
 """
@@ -28,8 +29,9 @@ __all__ = ["SegmentEnd", "SegmentFlow"]
 
 Floats = npt.NDArray[np.float64]
 
+# first and largest number of recorded steps of a segment
 _FIRST_STEPS, _MOST_STEPS = 64, 100_000
-# Newton steps that place a start on the surfaces along which it slides
+# number of Newton steps that project a start on its sliding surfaces
 _PLACINGS = 3
 
 
@@ -38,9 +40,10 @@ class SegmentEnd(NamedTuple):
 
     Attributes
     ----------
-    final : (n,) state, without the clock
-    by : (n, n + 1 + q) its derivatives in start, start time at a given end time, and parameters
-    rate : (n,) x' there
+    final : (n,) final state, without the clock
+    by : (n, n + 1 + q) its derivatives by the initial state, by the start time at a fixed end time,
+        and by the parameters
+    rate : (n,) x' at the end
     """
 
     final: Floats
@@ -49,7 +52,7 @@ class SegmentEnd(NamedTuple):
 
 
 class SegmentFlow(ModeFlow):
-    """Segments of one system, with derivatives in the start and in parameters."""
+    """Segments of one system, with derivatives by the initial state and by parameters."""
 
     def __init__(
         self, system: SwitchingSystem, method: EventDriven, parameters: Sequence[str]
@@ -77,7 +80,13 @@ class SegmentFlow(ModeFlow):
         return SegmentEnd(final[:free], np.hstack(columns), rate)
 
     def condition(self, sides: Floats, what: int, x: Floats, t: float) -> tuple[float, Floats]:
-        """Return an event function of a mode and its (n + 1 + q,) derivatives in x, t and p."""
+        """Return an event function of a mode and its (n + 1 + q,) derivatives by x, t and p.
+
+        Parameters
+        ----------
+        sides : (m,) mode
+        what : number of the event function, see `flow.rates.event_values`
+        """
         full = self.system.full_state(x, t)
         self._enter(full, t, sides)
         return self._value(what, full, t), self._in_time(self._gradient(what, full, t))
@@ -90,11 +99,13 @@ class SegmentFlow(ModeFlow):
         t: float,
         others: Sequence[tuple[SegmentFlow, float]],
     ) -> tuple[float, Floats]:
-        """Return the rate of an event function along the orbit, and its derivatives by differences.
+        """Return the rate of an event function along the orbit, and its (n + 1 + q,) derivatives.
+
+        The derivatives by x, t and p are differences of the rate.
 
         Parameters
         ----------
-        others : for each parameter the flow at a higher value, and the difference
+        others : for each parameter the flow at a larger value, and the difference of both values
         """
         full, scale = self.system.full_state(x, t), np.asarray(self.system.compiled.scale)
         value = self._rate_of(sides, what, full, t)
@@ -108,7 +119,10 @@ class SegmentFlow(ModeFlow):
         return value, self._in_time(by)
 
     def margins(self, sides: Floats, x: Floats, start: float, end: float, count: int) -> Floats:
-        """Return (count, 2 m) event functions inside a segment; negative where it is none."""
+        """Return (count, 2 m) event functions inside a segment.
+
+        A negative value means that the segment is not an orbit of its mode there.
+        """
         found, m = [], self.system.compiled.m
         times = start + (end - start) * (np.arange(count) + 0.5) / count
         for first, last in zip([start, *times[:-1]], times, strict=True):
@@ -119,7 +133,7 @@ class SegmentFlow(ModeFlow):
         return np.array(found)
 
     def _in_time(self, by: Floats) -> Floats:
-        """Return derivatives with one column of the time, 0 without a clock."""
+        """Return derivatives by x, t and p: that by t is that by the clock, 0 without a clock."""
         free, n = self.free, self.n
         return np.concatenate([by[:free], [float(by[free:n].sum())], by[n:]])
 
@@ -151,7 +165,7 @@ class SegmentFlow(ModeFlow):
         raise _refused("a segment without an end")
 
     def _placed(self, full: Floats, t: float, sides: Floats) -> Floats:
-        """Return the start on the surfaces along which it slides; place its derivatives too."""
+        """Return the start, projected on its sliding surfaces, and project its derivatives."""
         sliding = np.flatnonzero(sides == 0.0)
         if not sliding.size:
             return full
@@ -170,5 +184,5 @@ class SegmentFlow(ModeFlow):
 
 
 def _refused(got: str) -> ModelError:
-    needs, why = "segments of positive length", "an orbit consists of segments."
+    needs, why = "segments of positive length", "the orbit consists of segments between events."
     return ModelError("continue_cycle", got, needs, why, "start nearer to the bifurcation.")

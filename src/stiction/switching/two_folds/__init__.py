@@ -1,1 +1,1 @@
-"""Two-folds: search, classification, continuation in parameters, and the local flow."""
+"""Two-folds: search, classification, continuation in parameters, and the flow around them."""

@@ -1,4 +1,12 @@
-"""Continuation of two-folds in parameters, and of the boundaries between their cases."""
+"""Continuation of two-folds in a parameter, and of the boundaries between their cases in two.
+
+In three states h = L+ = L- = 0 has isolated solutions; with one parameter they form a curve, which
+is followed by pseudo-arclength continuation (`numerics.continuation`) through its turning points.
+Where one of `BOUNDARIES` is zero on it, the case of the two-fold changes; with a second parameter
+this boundary is a curve too.
+
+Source: Keller 1977; boundaries of the formulas sheet, section 5.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +35,7 @@ __all__ = [
 
 Floats = npt.NDArray[np.float64]
 
-# the function that vanishes on each boundary, a polynomial in K, smooth across it
+# for each boundary the function of K that is zero on it, a polynomial
 BOUNDARIES: dict[str, Callable[[Floats], float]] = {
     "J1 J2 = 1": lambda k: float(k[1, 0] * k[0, 1] - k[0, 0] * k[1, 1]),
     "J1 = 0": lambda k: float(k[1, 0]),
@@ -39,9 +47,11 @@ BOUNDARIES: dict[str, Callable[[Floats], float]] = {
 _SQUARES = ("J1 J2 = 1",)
 _FOR_INVISIBLE = ("J1 J2 = 1", "J1 = 0", "J2 = 0", "J1 + J2 = 0")
 
+# step of the differences for the Jacobian, over the scale
 _STEP = 2.0**-17
+# largest number of cached systems
 _MOST_ACCEPTED = 64
-# a longer step than this, over the scale, has reached another two-fold
+# a correction that is longer than this, over the scale, leads to another two-fold
 _POLISH = 1e-8
 
 
@@ -70,10 +80,10 @@ class TwoFoldCurve(Record):
 
     Parameters
     ----------
-    parameter : (k,) values, one per two-fold
+    parameter : (k,) values of the parameter, one for each two-fold
     points : the two-folds, in order along the curve
-    changes : where the case changes
-    ended : why each end of the curve is one
+    changes : points at which the case changes, in the same order
+    ended : reason of the first and of the last end of the curve
     """
 
     parameter: Floats
@@ -91,7 +101,7 @@ class BoundaryCurve(Record):
     boundary : key of `BOUNDARIES`
     parameters : (k, 2) points of the curve, in order
     x : (k, n) the two-fold at each
-    ended : why each end of the curve is one
+    ended : reason of the first and of the last end of the curve
     """
 
     boundary: str
@@ -101,7 +111,10 @@ class BoundaryCurve(Record):
 
 
 class _Family:
-    """G(x, p) = (h, L+, L-, boundary function) of systems with parameters p."""
+    """The equations G(u) = (h, L+, L-, boundary function) = 0 with the unknowns u = (x, p).
+
+    It is a `VectorProblem` of `numerics.continuation`; p are one or two parameters.
+    """
 
     def __init__(
         self,
@@ -140,7 +153,7 @@ class _Family:
         return self.probe(u[self.n :]), u[: self.n]
 
     def residual(self, u: Floats) -> Floats:
-        """Return G(u) over its sizes."""
+        """Return G(u) over the scales of its components."""
         probe, x = self.split(u)
         values = probe.values(x[None, :])[0] / self._sizes
         if self._boundary is None:
@@ -148,12 +161,12 @@ class _Family:
         return np.append(values, self.test(u, self._boundary) / self._size)
 
     def test(self, u: Floats, boundary: str) -> float:
-        """Return the function that vanishes on a boundary."""
+        """Return the function that is zero on a boundary."""
         probe, x = self.split(u)
         return BOUNDARIES[boundary](probe.lie_derivatives(x)[0])
 
     def tolerance(self, _u: Floats) -> float:
-        """Return 0: points are corrected until the increments vanish."""
+        """Return 0: Newton's method continues until its increments are zero within rounding."""
         return 0.0
 
     def moved(self, u: Floats, step: Floats) -> Floats:
@@ -161,7 +174,7 @@ class _Family:
         return u + self.scale * step
 
     def linearised(self, u: Floats) -> Dense:
-        """Return dG/du times the scale, by central differences."""
+        """Return dG/du with respect to the scaled unknowns, by central differences."""
         columns = []
         for i, size in enumerate(self.scale):
             d = _STEP * size
@@ -174,9 +187,9 @@ class _Family:
         return Dense(jacobian)
 
     def two_fold(self, u: Floats) -> TwoFold:
-        """Return the two-fold at u; SolveError if it is none."""
+        """Return the two-fold at u; SolveError if u is not a two-fold."""
         probe, x = self.split(u)
-        # to the last digit: K is sensitive where fields vary fast across the surface
+        # converge fully, because K is sensitive to x where fields vary fast across the surface
         polished = search(probe, x)
         if polished.solved and (np.abs(polished.x - x) <= _POLISH * probe.scale).all():
             return described(probe, polished)
@@ -198,17 +211,18 @@ def continue_two_fold(
 
     Parameters
     ----------
-    make_system : make_system(p) -> a system of three states. One that is described by
-        numbers costs nothing; functions given to `PiecewiseSmooth` are compiled for each p.
+    make_system : make_system(p) returns a system of three states. New functions for a
+        `PiecewiseSmooth` are compiled for each p; use its `with_parameters` instead
     guess : (3,) a state near the two-fold at p = start
-    start, span : parameter to begin with, and its range
-    step : longest step along the curve; 1 is the width of the span, or a state's scale
-    max_points : per direction
-    surface : index of the switching function
+    start, span : initial value of the parameter, and its range
+    step : longest step along the curve, in units of the width of the span and of the scales of the
+        states
+    max_points : largest number of points in each direction
+    surface : index of the switching function, from 0
 
     Raises
     ------
-    ModelError : on input that makes no sense.
+    ModelError : if an argument is not valid.
     SolveError : if there is no two-fold at `start`.
 
     Source: pseudo-arclength continuation (Keller 1977) of h = L+ = L- = 0.
@@ -240,7 +254,7 @@ def continue_two_fold(
         try:
             points.append(family.two_fold(u))
         except SolveError:
-            # an equilibrium or a kink on the curve: its neighbours are sufficient
+            # an equilibrium or a kink on the curve: leave this point out
             continue
         accepted.append(u)
     changes = [
@@ -265,22 +279,22 @@ def continue_boundary(
 ) -> BoundaryCurve:
     """Return the boundary curve in the plane of two parameters.
 
-    The points satisfy h = L+ = L- = 0 and the boundary together, so the curve continues where
-    the two-fold turns.
+    Its points satisfy h = L+ = L- = 0 and the equation of the boundary at once, so that the curve
+    also continues through turning points of the two-fold.
 
     Parameters
     ----------
-    make_system : make_system(p1, p2) -> a system of three states
+    make_system : make_system(p1, p2) returns a system of three states
     boundary : key of `BOUNDARIES`
     guess : (3,) a state near the two-fold at the start
-    start : parameters near the boundary; `TwoFoldCurve.changes` has them
+    start : parameters near the boundary, for example from `TwoFoldCurve.changes`
     spans : ranges of both parameters
     step, max_points, surface : as in `continue_two_fold`
 
     Raises
     ------
-    ModelError : on input that makes no sense.
-    SolveError : if there is no two-fold at `start`, or no boundary is found from there.
+    ModelError : if an argument is not valid.
+    SolveError : if there is no two-fold at `start`, or Newton's method finds no boundary from it.
 
     Source: pseudo-arclength continuation (Keller 1977); boundaries of the formulas sheet,
     section 5.
@@ -304,7 +318,7 @@ def continue_boundary(
     _check_steps(where, make_system, step, max_points)
     if boundary not in BOUNDARIES:
         needs = "one of " + ", ".join(map(repr, BOUNDARIES))
-        why = "a boundary is where one of these vanishes."
+        why = "these are the boundaries between the cases of two-folds."
         try_ = nearest(str(boundary), BOUNDARIES)
         raise ModelError(f"{where}.boundary", repr(boundary), needs, why, try_)
     box = _spans(where, spans, start)
@@ -314,7 +328,7 @@ def continue_boundary(
     first = solved_nearby(family, np.append(results.x, at))
     if first is None or not _inside(first[-2:], box):
         got = "no zero within the spans" if first is None else f"{first[-2:].tolist()}"
-        why = "Newton's method from there did not end inside."
+        why = "Newton's method from the start did not end inside the spans."
         try_ = "start at a change of `continue_two_fold`."
         needs = f"a start near {boundary}"
         raise SolveError(explain(f"{where}.start", got, needs, why, try_))
@@ -350,7 +364,7 @@ def _changes(
         probe, x = family.split(root[1])
         k = probe.lie_derivatives(x)[0]
         if name in _FOR_INVISIBLE and not k[0, 0] < 0.0 < k[1, 1]:
-            # J1 and J2 do not exist here
+            # J1 and J2 are not defined here
             continue
         parameter = float(root[1][-1])
         sides = [p.kind if p.case is None else p.case for p in (point, other)]
@@ -377,14 +391,14 @@ def _first_two_fold(
     checked_system(where, system, surface)
     if system.compiled.n != 3:
         got, needs = f"a system of {system.compiled.n} states", "3 states"
-        why = "with more, two-folds are no points, and one parameter gives no curve."
-        raise ModelError(where, got, needs, why, "hold the other states fixed.")
+        why = "with more states, two-folds are not isolated, and one parameter gives no curve."
+        raise ModelError(where, got, needs, why, "make a system of three states.")
     return two_fold(system, guess, surface=surface)
 
 
 def _check_steps(where: str, make_system: object, step: float, max_points: int) -> None:
     if not callable(make_system):
-        needs, why = "a function of the parameters", "it makes the system for each of them."
+        needs, why = "a function of the parameters", "it makes the system for their values."
         try_ = "for example lambda p: NormalForm(p, -1.5)."
         raise ModelError(f"{where}.make_system", repr(make_system), needs, why, try_)
     why, try_ = "it is the distance between points of the curve.", "for example 0.05."
@@ -406,7 +420,7 @@ def _spans(where: str, spans: Sequence[object], start: Sequence[object]) -> Floa
         raise ModelError(f"{where}.span", got, needs, why, try_)
     if not _inside(at, box):
         got, needs = f"{at.tolist()}", f"values inside {box.tolist()}"
-        try_ = "move the start or widen the span."
+        try_ = "take another start, or a wider span."
         raise ModelError(f"{where}.start", got, needs, why, try_)
     return box
 

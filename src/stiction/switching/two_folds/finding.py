@@ -1,8 +1,11 @@
 """Search for two-folds: points at which both fields are tangent to a discontinuity surface.
 
-There sliding can run into a point in finite time and have no unique future. The local flow
-is fixed by four numbers, K_ab = d(L_a) . f^b with L_a = grad h . f^a, and both its kind and
-its sliding orbits follow from them.
+Sliding orbits can reach a two-fold in finite time and have no unique future there. Four numbers,
+K_ab = d(L_a) . f^b with L_a = grad h . f^a, determine the kind of a two-fold and its sliding orbits
+to first order. The search is Newton's method for h = L+ = L- = 0 (`newton`), from one guess or from
+many random ones; the result is a `TwoFold` (`local_flow`).
+
+Source: Szalai, Jeffrey 2014, section III.
 """
 
 from __future__ import annotations
@@ -22,11 +25,11 @@ __all__ = ["LocalForm", "TwoFold", "all_two_folds", "two_fold"]
 
 Floats = npt.NDArray[np.float64]
 
-# relative error of a K_ab above which the fields are not smooth
+# fields count as not smooth if the relative error of a K_ab is above this
 _ROUGH = 1e-4
-# rates and K_ab below this, relative to their scales, are zero
+# rates and K_ab below this fraction of their scales count as zero
 _FLAT = 1e-9
-# two-folds closer than this, over the scale of the states, count as one
+# two-folds whose distance over the scale of the states is below this count as one
 _SAME = 1e-6
 
 
@@ -35,26 +38,26 @@ def two_fold(
 ) -> TwoFold:
     """Return the two-fold to which Newton's method converges from `guess`.
 
-    With more than three states two-folds form a set of dimension n - 3; the steps have
-    least norm, so the one near the guess is found.
+    With n > 3 states two-folds form a set of dimension n - 3. Newton steps have least norm, so that
+    the result is near the guess.
 
     Parameters
     ----------
-    system : with at least three states
-    guess : (n,) a state near it
-    surface : index of the switching function
+    system : a flow with at least three states
+    guess : (n,) a state near the two-fold
+    surface : index of the switching function, from 0
 
     Raises
     ------
-    ModelError : if system, guess or surface make no sense.
-    SolveError : if there is none to be found from there, for example only a fold.
+    ModelError : if system, guess or surface are not valid.
+    SolveError : if Newton's method does not converge to a two-fold, but for example to a fold.
 
     Source: Szalai, Jeffrey 2014, section III.
     Verified by: tests/unit/switching/two_folds/test_finding.py::test_wheel_reference
     """
     where = "two_fold"
     checked_system(where, system, surface)
-    why, try_ = "the search starts at one state.", "give one number per state."
+    why, try_ = "it is the state at which the search starts.", "give one number per state."
     n = system.compiled.n
     x = numbers(f"{where}.guess", guess, size=None, per="state", why=why, try_=try_)
     if x.size != n:
@@ -64,7 +67,7 @@ def two_fold(
     if not np.isfinite(probe.values(x[None, :])).all():
         got, needs = "fields that are not finite there", "a guess where both fields are finite"
         why = "Newton's method needs their values."
-        raise ModelError(f"{where}.guess", got, needs, why, "start elsewhere.")
+        raise ModelError(f"{where}.guess", got, needs, why, "take another guess.")
     result = search(probe, x)
     if not result.solved:
         raise SolveError(_no_two_fold(result))
@@ -82,15 +85,15 @@ def all_two_folds(
 ) -> tuple[TwoFold, ...]:
     """Return the two-folds in a box, by Newton's method from random states.
 
-    Each search is bounded; a two-fold with a small basin may be missed, so raise `n` to be
-    surer. With more than three states the points are a sample of a continuum.
+    A two-fold with a small basin of attraction may be missed; more searches make this less likely.
+    With more than three states the two-folds form a continuum, and the results are a sample of it.
 
     Parameters
     ----------
     lower, upper : (n_state,) corners of the box
     n : number of searches
-    seed : of the random starts; the same seed gives the same answer
-    surface : index of the switching function
+    seed : seed of the random starts; the same seed gives the same result
+    surface : index of the switching function, from 0
 
     Returns
     -------
@@ -118,7 +121,7 @@ def all_two_folds(
         raise ModelError(where, got, needs, why, "exchange them.")
     why, try_ = "it is a number of searches.", "for example 100."
     n = whole(f"{where}.n", n, least=1, each=8.0 * size, why=why, try_=try_)
-    why = "it fixes the starts."
+    why = "it makes the random starts repeatable."
     seed = whole(f"{where}.seed", seed, least=0, most=MOST_SEED, why=why, try_="give 0.")
     starts = np.random.default_rng(seed).uniform(low, high, size=(n, size))
     results: list[TwoFold] = []
@@ -133,20 +136,23 @@ def all_two_folds(
         try:
             results.append(described(probe, result))
         except SolveError:
-            # both fields vanish, or they are not smooth: no two-fold, though h = L+ = L- = 0
+            # h = L+ = L- = 0, but the fields vanish or are not smooth: this is not a two-fold
             continue
     return tuple(sorted(results, key=lambda point: tuple(point.x)))
 
 
 def described(probe: Probe, result: Search) -> TwoFold:
-    """Return the two-fold at the end of a search; SolveError if it is none."""
+    """Return the two-fold at the end of a search; SolveError if the point is not a two-fold.
+
+    Both fields must be nonzero and smooth, and the K_ab must not all be zero.
+    """
     x = result.x
     plus, minus = probe.fields(x)
     k, doubt = probe.lie_derivatives(x)
     speeds = [float(np.linalg.norm(f / probe.scale)) for f in (plus, minus)]
     steep = float(np.linalg.norm(probe.system.gradient(x)[probe.surface] * probe.scale))
     size, at = float(np.abs(k).max()), f"at x = {x.tolist()}"
-    why = "K_ab, and with it the local flow, would say nothing."
+    why = "otherwise K_ab do not determine the local flow."
     got = ""
     if min(speeds) <= _FLAT * float(np.linalg.norm(1.0 + np.abs(x / probe.scale))):
         got = f"fields that vanish {at}"
@@ -155,8 +161,8 @@ def described(probe: Probe, result: Search) -> TwoFold:
     elif not float(doubt.max()) <= _ROUGH * size:
         got = f"a kink or a singular point {at} (K_ab known to {float(doubt.max() / size):.2g})"
     if got:
-        needs = "two smooth fields that move, and turn off the surface"
-        raise SolveError(explain("two_fold", got, needs, why, "start elsewhere."))
+        needs = "two smooth, nonzero fields whose orbits curve away from the surface"
+        raise SolveError(explain("two_fold", got, needs, why, "take another guess."))
     return TwoFold(
         probe.system, probe.surface, probe.signs, x, plus, minus, k, doubt, result.residual
     )
@@ -166,11 +172,11 @@ def checked_system(where: str, system: object, surface: object) -> None:
     """Refuse systems of fewer than three states, and surfaces that do not exist."""
     if not isinstance(system, SwitchingSystem):
         needs = "a switching system, such as PiecewiseSmooth(...)"
-        why = "two-folds belong to flows that switch."
+        why = "two-folds are points of discontinuity surfaces."
         raise ModelError(where, repr(system), needs, why, "give the system first.")
     c = system.compiled
     if c.n < 3:
-        why = "h = L+ = L- = 0 are three equations; a plane has no stable two-fold."
+        why = "h = L+ = L- = 0 are three equations, so that two states have no two-fold in general."
         got = f"a system of {c.n} states"
         raise ModelError(where, got, "at least 3 states", why, "look for folds instead.")
     why, try_ = "surfaces are counted from 0.", "give 0 for the first."
@@ -189,10 +195,10 @@ def _no_two_fold(result: Search) -> str:
     end = f"h = {h:.2g}, L+ = {up:.2g}, L- = {down:.2g} of their sizes at {result.x.tolist()}"
     small = 1e-3 * max(h, up, down)
     got = f"no zero after {result.steps} steps ({end})"
-    why = "the search ended where the residual has a minimum, or left the domain."
+    why = "the search ended at a minimum of the residual that is not zero, or left the domain."
     if h <= small and min(up, down) <= small:
         side, other = ("f+", "f-") if up <= down else ("f-", "f+")
         got = f"a fold of {side} alone ({end})"
         why = f"{side} is tangent to the surface there, but {other} is not."
-    try_ = "start nearer, or search a box with all_two_folds."
+    try_ = "take a nearer guess, or search a box by all_two_folds."
     return explain("two_fold", got, "a point with h = L+ = L- = 0", why, try_)

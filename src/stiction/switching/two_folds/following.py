@@ -1,4 +1,8 @@
-"""Hops out of a two-fold as samples and events of a trajectory."""
+"""Hops out of a two-fold, stored as saved states and events of a trajectory.
+
+A hop is an arc of an orbit from the surface back to it. Next to a two-fold hops are too low for the
+kernels; `hopping` computes them, and this module moves the `Trajectory` of a run to their end.
+"""
 
 from __future__ import annotations
 
@@ -19,9 +23,12 @@ def follow_hops(
 ) -> None:
     """Move a trajectory placed next to a two-fold to a point at which its hops are resolved.
 
+    It is not moved if the state is not next to an invisible two-fold.
+
     Parameters
     ----------
-    drain : stores the events of the trajectory
+    t_end : end time of the run
+    drain : stores the events of the trajectory and empties its records
 
     Verified by: tests/unit/switching/two_folds/test_hopping.py::test_a_run_hops_as_an_ensemble_does
     """
@@ -46,6 +53,6 @@ def follow_hops(
         path.log(CROSS, 0, -after, after)
         drain()
     path.place(float(times[-1]), hops.nodes[-1, 1 : n + 1], np.array([hops.side]))
-    # later margins include its error
+    # later margins include the error of this start
     flow.progress.vague = hops.doubt
     flow.y[n + 1 :] = spent + hops.nodes[-1, n + 1 :]

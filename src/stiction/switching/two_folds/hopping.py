@@ -1,11 +1,12 @@
-"""Orbits that leave a two-fold by hops lower than the resolution of the states.
+"""Orbits that leave a two-fold by hops lower than the rounding errors of the states.
 
-A state at the distance rho from an invisible two-fold hops to the height rho^2, which is lost
-beside the size of the states long before rho is. Here the hops are followed in coordinates
-about the two-fold: the offset X = x - x*, with x* known beyond its last digit, and the height
-h itself as the integral of L = grad h . f. Nearest to the two-fold L is taken from its
-expansion in X, where it loses no digits. Hops grow in each round; where they have become large
-the flow goes on in its own coordinates.
+A hop is an arc of the orbit from the surface h = 0 back to it. At the distance rho from an
+invisible two-fold its height is of order rho^2, which is below the rounding errors of h(x) although
+rho is not small against those of x. So hops are integrated in local coordinates: the offset
+X = x - x* from the two-fold x*, which `pinning` gives beyond its last digit, and h itself as a
+state with the rate L = grad h . f. Nearest to the two-fold L comes from its Taylor series in X,
+without cancellation. Hops grow with each revolution; when they are large enough, the kernels of
+`flow` continue in the states x.
 
 Source: formulas sheet of the wheel paper, section 5 (crossing maps of the exact model).
 """
@@ -26,17 +27,17 @@ __all__ = ["NEAREST", "Hops", "hop_away"]
 
 Floats = npt.NDArray[np.float64]
 
-# largest initial distance from the two-fold, and the final distance [scaled states]
+# largest initial distance from the two-fold, and least final distance [scaled states]
 NEAREST, _FAR = 1e-2, 2e-3
-# L is expanded in a Taylor series below this distance
+# below this distance L is computed from its Taylor series
 _EXPANDED = 1e-6
-# L is so many times beyond what kernels call next to a two-fold when they go on
+# at the end L+ or L- must exceed the limit NEXT_TO_TWO_FOLD of the kernels by this factor
 _BEYOND = 3.0
-# bound of the relative error of the distance of a start; the error is a fifth of it
+# largest bound of the relative error of the initial distance; the error is about a fifth of it
 _KNOWN = 5e-4
-# Runge-Kutta steps in one hop; largest number of hops
+# number of Runge-Kutta steps in one hop; largest number of hops
 _STEPS, _MOST = 12, 400
-# central differences of order 8, and their step
+# weights of central differences of order 8, and their step
 _WEIGHTS, _SEPARATION = (4.0 / 5.0, -1.0 / 5.0, 4.0 / 105.0, -1.0 / 280.0), 1e-3
 
 
@@ -46,11 +47,11 @@ class Hops:
 
     Parameters
     ----------
-    nodes : (k, 1 + n + q) time, state and energies on the way, the last is the end
-    landings : rows of `nodes` at which the surface was crossed, and the side after each
+    nodes : (k, 1 + n + q) time, state and energies at the ends of all steps
+    landings : rows of `nodes` at which the orbit crosses the surface, and the side after each
     side : the side at the end
-    doubt : fraction of its offset from the two-fold by which the end may be off: places are known
-        to rounding, and what they are off by grows with the hops
+    doubt : relative error of the final offset from the two-fold. It is that of the initial offset,
+        because errors of position grow in proportion to the hops
     """
 
     nodes: Floats
@@ -59,21 +60,25 @@ class Hops:
     doubt: float
 
     def at(self, times: Floats) -> Floats:
-        """Return (t, n + q) states and energies at times on the way."""
+        """Return (t, n + q) states and energies at the given times, by linear interpolation."""
         return np.array([np.interp(times, self.nodes[:, 0], c) for c in self.nodes[:, 1:].T]).T
 
 
 def hop_away(
     system: SwitchingSystem, x: Floats, surface: int, signs: Floats, energies: int, t_end: float
 ) -> Hops | None:
-    """Return the hops from a point of the surface next to a two-fold; None for none.
+    """Return the hops from a point of the surface next to a two-fold; None if they do not grow.
+
+    The result is also None if the two-fold is not invisible, the point is not near it, or its
+    offset is not known well enough.
 
     Parameters
     ----------
     x : (n,) the start, on the surface
-    signs : (m,) its signs, +1 or -1 on the surface
+    surface : number of the surface, from 0
+    signs : (m,) signs of the surfaces; +1 or -1 for the side of the first hop
     energies : number of energies, 0 or 3
-    t_end : when to stop at the latest
+    t_end : largest duration of the hops
 
     Verified by: tests/unit/switching/two_folds/test_hopping.py::test_hops_of_the_exact_model
     """
@@ -89,7 +94,7 @@ def hop_away(
     if any(point.visible) or not float(np.max(np.abs(x - star) / scale)) <= NEAREST:
         return None
     pin = pinned(point.probe, star)
-    # a start is on the surface to rounding, which is more than the height of the first hops
+    # remove the rounding error of the start normal to the surface: it exceeds the first heights
     normal = system.gradient(x)[surface] * scale
     beside = float(system.surfaces_at(x)[surface]) * normal / float(normal @ normal)
     offset = (x - star) - pin.low - scale * beside
@@ -103,7 +108,7 @@ def hop_away(
 
 
 class _Hopper:
-    """The flow in coordinates about a two-fold: y = (X, h, W)."""
+    """The flow in coordinates about a two-fold: y = (X, h, W), with the energies W."""
 
     def __init__(
         self,
@@ -114,7 +119,7 @@ class _Hopper:
         energies: int,
         bends: dict[float, float],
     ) -> None:
-        # the position in two parts, the second below the last digit of the first
+        # the position as a sum, whose second term is below the last digit of the first
         self.system, (self.star, self.low), self.surface = system, position, surface
         self.signs, self.q, self.n, self.bends = signs.copy(), energies, self.star.size, bends
         self.scale = np.asarray(system.compiled.scale)
@@ -170,8 +175,8 @@ class _Hopper:
 
         Parameters
         ----------
-        offset : (n,) from the two-fold, on the surface
-        doubt : fraction of it that is not known
+        offset : (n,) initial offset from the two-fold, on the surface
+        doubt : relative error of the offset
         """
         n, i, t = self.n, self.surface, 0.0
         y = np.concatenate([offset, [0.0], np.zeros(self.q)])
@@ -197,7 +202,7 @@ class _Hopper:
         return None
 
     def _is_far(self, y: Floats) -> bool:
-        """Return whether kernels resolve the next hops: L+ or L- has grown with the distance."""
+        """Return whether the kernels resolve the next hops, by the distance and L+, L- there."""
         if np.max(np.abs(y[: self.n]) / self.scale) <= _FAR:
             return False
         x, gap = self._at(y), 0.0
@@ -211,7 +216,11 @@ class _Hopper:
         return gap > _BEYOND * NEXT_TO_TWO_FOLD
 
     def _hop(self, y: Floats, lie_derivative: float) -> list[float]:
-        """Return the steps back to h = 0, by Newton's method."""
+        """Return the lengths of the steps of one hop; the last ends at h = 0, by Newton's method.
+
+        The first guess is the parabola h = L t + K t^2 / 2 with K = K++ or K--. Returns no steps if
+        the orbit does not curve back.
+        """
         n = self.n
         bend = self.bends[float(self.signs[self.surface])]
         if not bend * lie_derivative < 0.0:
@@ -231,5 +240,5 @@ class _Hopper:
         return np.concatenate([[t], self._at(y), y[self.n + 1 :]])
 
     def _at(self, y: Floats) -> Floats:
-        """Return the state."""
+        """Return the state x = x* + X."""
         return np.asarray(self.star + (self.low + y[: self.n]))

@@ -1,7 +1,7 @@
 """h, L+ and L- at many points: the kernel of the search for two-folds.
 
-L+- = grad h . f+- are the rates of h along the fields on both sides; a two-fold is a zero of all
-three. `finding` and `newton` have the method.
+L+- = grad h . f+- are the rates of h along the fields of both sides; all three are zero at a
+two-fold. `newton.Probe` calls this kernel.
 """
 
 from __future__ import annotations

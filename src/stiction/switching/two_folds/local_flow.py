@@ -1,4 +1,12 @@
-"""The local flow at a two-fold: classification, sliding orbits, admissible futures."""
+"""The local flow at a two-fold: classification, sliding orbits, admissible futures.
+
+The numbers K_ab, the derivative of L_a = grad h . f_a along the field of side b, determine the flow
+to first order: whether the folds are visible, the eigenvalues of the desingularised sliding flow,
+and from them whether sliding orbits reach the point, where determinism is lost. `finding` returns a
+`TwoFold`.
+
+Source: Szalai, Jeffrey 2014, section III; formulas sheet, section 5.
+"""
 
 from __future__ import annotations
 
@@ -22,22 +30,23 @@ __all__ = ["LocalForm", "TwoFold"]
 
 Floats = npt.NDArray[np.float64]
 
-# largest distance from h = 0 of a point on it, relative to its size
+# a point with |h| below this fraction of the scale of h counts as on the surface
 _ON = 1e-6
 
 
 class LocalForm(NamedTuple):
-    """The local sliding flow of an invisible two-fold, scaled.
+    """The scaled local sliding flow of an invisible two-fold.
 
-    (xi S, eta)' = matrix (xi S, eta) / ((J1 J2 - 1) (eta + xi)) in the time tbar.
+    (xi S, eta)' = matrix (xi S, eta) / ((J1 J2 - 1) (eta + xi)) in the scaled time tbar, with the
+    local coordinates xi, eta of `TwoFold`.
 
     Parameters
     ----------
     matrix : [[J1, 1], [1, J2]]
-    scaling : S = sqrt(-K++ / K--); only xi is scaled
+    scaling : S = sqrt(-K++ / K--), the factor of xi
     time_scale : tbar over the time of the flow, 2 / sqrt(-K++ K--)
-    plus, minus : sqrt(-K++) and sqrt(K--), rates of the model f+ = plus (-y, 1, J1),
-        f- = minus (z, J2, 1) with h = x, which keeps the time of the flow
+    plus, minus : sqrt(-K++) and sqrt(K--). The model f+ = plus (-y, 1, J1), f- = minus (z, J2, 1)
+        with h = x has the time of the flow
     """
 
     matrix: Floats
@@ -51,18 +60,18 @@ class LocalForm(NamedTuple):
 class TwoFold(Record):
     """A two-fold and all properties that follow from its four numbers K.
 
-    Local coordinates on the surface are x* + xi v+ + eta v-, where v+ = (K++ f- - K+- f+) / 2
-    spans L+ = 0 and v- = (K-+ f- - K-- f+) / 2 spans L- = 0: half differences of the fields,
+    Local coordinates xi, eta on the surface have x = x* + xi v+ + eta v-, where
+    v+ = (K++ f- - K+- f+) / 2 spans L+ = 0 and v- = (K-+ f- - K-- f+) / 2 spans L- = 0. This is
     the paper's convention with mu = 1.
 
     Parameters
     ----------
-    system, surface, signs : the system and surface; signs of the other surfaces
+    system, surface, signs : the flow, the surface (from 0), and the signs of the other surfaces
     x : (n,) the point
     f_plus, f_minus : (n,) the fields there
-    K : (2, 2) [[K++, K+-], [K-+, K--]] [h unit / time unit^2]
-    K_doubt : (2, 2) how far they are known
-    residual : (3,) h, L+ and L- at `x` over their sizes
+    K : (2, 2) [[K++, K+-], [K-+, K--]] [unit of h / time unit^2]
+    K_doubt : (2, 2) bounds of the errors of K
+    residual : (3,) h, L+ and L- at `x` over their scales
 
     Source: Szalai, Jeffrey 2014, section III; formulas sheet, section 5.
     Verified by: tests/unit/switching/two_folds/test_finding.py::test_wheel_reference
@@ -153,8 +162,8 @@ class TwoFold(Record):
                 "TwoFold",
                 f"a {self.kind} two-fold",
                 "an invisible-invisible one",
-                "J1, J2 and the normal form exist only where K++ < 0 < K--.",
-                "read K, rates and kind instead.",
+                "J1, J2 and the normal form are defined for K++ < 0 < K-- only.",
+                "use K, rates and kind instead.",
             )
         return j1, j2
 
@@ -162,8 +171,9 @@ class TwoFold(Record):
     def case(self) -> int | None:
         """1, 2 or 3 for invisible two-folds, None for others.
 
-        1: J1, J2 < 0 and J1 J2 > 1, sliding runs into the point. 2: J1, J2 > 0 and
-        J1 J2 > 1. 3: J1 J2 < 1 (the paper misprints > 1).
+        Case 1, J1, J2 < 0 and J1 J2 > 1: sliding orbits reach the point and continue into the
+        escaping region. Case 2, J1, J2 > 0 and J1 J2 > 1: orbits pass from escaping into sliding.
+        Case 3, J1 J2 < 1 (the paper misprints > 1): one orbit does so.
         """
         j1, j2 = self.J1, self.J2
         if j1 is None or j2 is None:
@@ -186,15 +196,16 @@ class TwoFold(Record):
 
     @property
     def matrix(self) -> Floats:
-        """(2, 2) of (xi, eta)' in desingularised time, dx/ds = (L- f+ - L+ f-) / 2.
+        """(2, 2) matrix of d(xi, eta)/ds = matrix (xi, eta), with dx/ds = (L- f+ - L+ f-) / 2.
 
-        Time runs with s in sliding regions and against it in escaping ones.
+        Time increases with the desingularised variable s in sliding regions, and decreases with it
+        in escaping regions.
         """
         return 0.5 * np.array([[self.Kmp, self.Kmm], [-self.Kpp, -self.Kpm]])
 
     @property
     def _root(self) -> float | None:
-        """Half the difference of the rates; None where they are a complex pair."""
+        """Half the difference of the rates; None if they are a complex pair."""
         (a, b), (c, d) = self.matrix
         square = 0.25 * (a - d) ** 2 + b * c
         return float(np.sqrt(square)) if square >= 0.0 else None
@@ -203,7 +214,7 @@ class TwoFold(Record):
     def rates(self) -> tuple[complex, complex] | tuple[float, float]:
         """Eigenvalues of `matrix`, the larger first; a complex pair at a focus.
 
-        In closed form: whether a library returns real or complex numbers decides nothing.
+        They are computed in closed form, so that real eigenvalues are always real numbers.
         """
         (a, b), (c, d) = self.matrix
         half, determinant, root = 0.5 * float(a + d), float(a * d - b * c), self._root
@@ -214,7 +225,7 @@ class TwoFold(Record):
 
     @property
     def eigenvalues(self) -> tuple[float, float]:
-        """l1 >= l2 of [[J1, 1], [1, J2]]: `rates` times 2 / sqrt(-K++ K--)."""
+        """Eigenvalues of [[J1, 1], [1, J2]], the larger first: `rates` times 2 / sqrt(-K++ K--)."""
         j1, j2 = self._pair
         return _real_pair(0.5 * (j1 + j2), 0.5 * float(np.hypot(j1 - j2, 2.0)), j1 * j2 - 1.0)
 
@@ -222,13 +233,14 @@ class TwoFold(Record):
     def eigenvectors(self) -> Floats:
         """(2, 2) unit eigenvectors in (xi, eta), one per row, in the order of `rates`.
 
-        The sign is such that one between both axes points into the sliding region.
+        An eigenvector whose components have the same sign points into the sliding region.
         """
         root = self._root
         if root is None:
             return np.full((2, 2), np.nan)
         (a, b), (c, d) = self.matrix
-        # (l - d, c) and (b, l - a) are parallel; of each pair the one that does not cancel
+        # for the eigenvalue l both (l - d, c) and (b, l - a) are eigenvectors: take the one
+        # without cancellation
         half = 0.5 * float(a - d)
         if half >= 0.0:
             vectors = np.array([[half + root, c], [b, -half - root]])
@@ -240,7 +252,7 @@ class TwoFold(Record):
 
     @property
     def directions(self) -> Floats:
-        """(2, n) the same as unit vectors in state space."""
+        """(2, n) the eigenvectors as unit vectors in state space."""
         vectors = self.eigenvectors @ np.stack([self.v_plus, self.v_minus])
         with np.errstate(invalid="ignore"):
             return np.asarray(vectors / np.linalg.norm(vectors, axis=1, keepdims=True))
@@ -259,8 +271,8 @@ class TwoFold(Record):
     def deterministic(self) -> bool:
         """False if an open set of sliding orbits arrives, whose future is not unique.
 
-        That is so when both rates are negative and the slower direction lies in the sliding
-        region; among invisible two-folds exactly in case 1.
+        An open set arrives if both rates are negative and the eigenvector of the slower one points
+        into the sliding region; for invisible two-folds this is case 1.
         """
         first, second = self.rates
         if isinstance(first, complex) or isinstance(second, complex):
@@ -274,7 +286,7 @@ class TwoFold(Record):
         if not self.deterministic:
             return (
                 "Determinism is lost: an open set of sliding orbits arrives in finite time, "
-                "and goes on into the escaping region, which may be left anywhere."
+                "and continues into the escaping region, which it may leave anywhere."
             )
         if self.case is not None:
             return (
@@ -288,8 +300,9 @@ class TwoFold(Record):
 
     @property
     def spiral_multipliers(self) -> tuple[complex, complex] | tuple[float, float] | None:
-        """Growth per turn of the crossings around it, 2P - 1 +- 2 sqrt(P (P - 1)), P = J1 J2.
+        """Eigenvalues of the map of one revolution: 2P - 1 +- 2 sqrt(P (P - 1)), P = J1 J2.
 
+        Orbits that cross the surface around the two-fold grow by these factors in each revolution.
         None unless both folds are invisible.
         """
         if any(self.visible):
@@ -308,7 +321,7 @@ class TwoFold(Record):
         """The admissible futures of a state at the two-fold, in words."""
         futures = []
         if not self.deterministic:
-            futures.append("dwell in the escaping region, sliding on along an orbit from the point")
+            futures.append("slide in the escaping region along an orbit from the point")
             futures.append(
                 "leave that region at any point of it, to either side: a funnel of two "
                 "two-dimensional sheets of exits"
@@ -347,8 +360,8 @@ class TwoFold(Record):
     def model(self) -> NormalForm:
         """Return the system `NormalForm` with these J1 and J2.
 
-        Its sliding orbits are those of the flow near the point; its time is the flow's only
-        where plus = minus = 1 in `normal_form`.
+        Its sliding orbits are those of the flow near the point. Its time is that of the flow only
+        if plus = minus = 1 in `normal_form`.
         """
         from stiction.switching.presets import NormalForm
 
@@ -357,8 +370,8 @@ class TwoFold(Record):
     def to_normal_form(self, x: npt.ArrayLike) -> Floats:
         """Return (..., 3) coordinates (x, y, z) of `NormalForm` for states (..., n).
 
-        x = h, y = -L+ / sqrt(-K++), z = L- / sqrt(K--): the two-fold is the origin, and
-        sliding is where y, z > 0, exactly and not only nearby.
+        They are x = h, y = -L+ / sqrt(-K++), z = L- / sqrt(K--). The two-fold is the origin, and
+        the sliding region is exactly y, z > 0.
         """
         form = self.normal_form()
         points = np.asarray(x, dtype=np.float64)
@@ -380,7 +393,7 @@ class TwoFold(Record):
         Source: formulas sheet of the wheel paper, section 5; exact for `NormalForm`.
         Verified by: tests/unit/switching/two_folds/test_finding.py::test_arrival_time
         """
-        why, try_ = "the orbit starts at one state.", "give one number per state."
+        why, try_ = "it is the initial state of the orbit.", "give one number per state."
         point = numbers(
             "TwoFold.arrival_time", x, size=self.x.size, per="state", why=why, try_=try_
         )
@@ -399,12 +412,15 @@ class TwoFold(Record):
 
     @functools.cached_property
     def probe(self) -> Probe:
-        """h, L+ and L- around the point."""
+        """Evaluates h, L+ and L- at points, and their derivatives."""
         return Probe(self.system, self.surface, self.signs)
 
 
 def _real_pair(half: float, root: float, determinant: float) -> tuple[float, float]:
-    """Return half +- root, the larger first; the one that cancels from the determinant."""
+    """Return half +- root, the larger first.
+
+    The one with cancellation is computed as the determinant over the other one.
+    """
     if half == 0.0:
         return root, -root
     large = half + float(np.copysign(root, half))

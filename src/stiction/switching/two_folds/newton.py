@@ -1,8 +1,10 @@
-"""Newton's method for two-folds, and derivatives of h, L+ and L- to rounding accuracy.
+"""Newton's method for two-folds h = L+ = L- = 0, and derivatives of h, L+, L- to rounding accuracy.
 
-Derivatives along a direction come from Chebyshev interpolation on several radii. The last
-coefficients show truncation where the radius is too large and rounding where it is too
-small, so the radius with the smallest of them is the best one, whatever the system.
+`Probe` evaluates the three functions of one surface. Their derivatives along a direction come from
+Chebyshev interpolation on intervals of many radii: the last Chebyshev coefficients are large by
+truncation if the radius is too large, and by rounding if it is too small, so that the radius with
+the smallest ones is best. `search` is a damped Newton method; its steps have least norm, because
+there may be more states than equations. `finding` and `curves` call both.
 """
 
 from __future__ import annotations
@@ -19,8 +21,9 @@ __all__ = ["Probe", "Search", "search"]
 
 Floats = npt.NDArray[np.float64]
 
+# number of Chebyshev nodes
 _NODES = 65
-# radii: most of ordinary size; small ones for points close to a kink
+# radii over the scale of the states; the small ones are for points close to a kink
 _RADII = np.concatenate([0.5 ** (0.5 * np.arange(2, 25)), 0.5 ** np.arange(13, 22)])
 _ANGLES = np.pi * (np.arange(_NODES) + 0.5) / _NODES
 _POINTS = np.cos(_ANGLES)
@@ -29,16 +32,18 @@ _K = np.arange(26)
 _TO_COEFFICIENTS = np.cos(np.outer(_K, _ANGLES)) * (np.where(_K == 0, 1.0, 2.0) / _NODES)[:, None]
 # derivative of T_k at 0
 _SLOPES = _K * np.sin(0.5 * np.pi * _K)
+# degrees of the interpolants that are compared; number of last coefficients that measure rounding
 _DEGREES = (6, 10, 14, 18)
 _TAIL = 6
 # values of T_k at 0, up to degree 14
 _AT_CENTRE = np.round(np.cos(0.5 * np.pi * _K[:15]))
 
+# step of the differences for the Jacobian, over the scale
 _STEP = 2.0**-17
 _MOST_STEPS = 60
 _MOST_HALVINGS = 20
 _MOST_PROJECTIONS = 8
-# relative residual and last step of a solution
+# largest relative residual of a solution; its last step is below 1000 times that
 _SOLVED = 1e-9
 
 
@@ -49,7 +54,7 @@ class Probe:
     ----------
     system : any switching system
     surface : index of the surface
-    signs : (m,) of the other surfaces
+    signs : (m,) signs of the surfaces; that of this surface is not used
     """
 
     def __init__(self, system: SwitchingSystem, surface: int, signs: Floats) -> None:
@@ -82,7 +87,7 @@ class Probe:
         return out
 
     def _raise_what_failed(self) -> None:
-        """Raise the exception of a user's function called by compiled code."""
+        """Raise the exception that a user's function has raised in compiled code."""
         from stiction.numerics.callback import ArrayCallback
 
         for part in self.system.compiled.keep:
@@ -102,9 +107,9 @@ class Probe:
 
         Parameters
         ----------
-        off : (3,) factors: `off` times h is subtracted from the three functions. Along a tangent
-            of the surface this changes no derivative, and it removes the effect of rounded
-            points on fields that vary fast across the surface
+        off : (3,) factors; `off` times h is subtracted from the three functions. Along a tangent
+            of the surface this does not change the derivative. It removes the effect of the
+            rounding of points on fields that vary fast across the surface
 
         Verified by: tests/unit/switching/two_folds/test_finding.py::test_slopes_to_rounding
         """
@@ -147,21 +152,22 @@ class Probe:
         return np.stack([self.slope(x, e)[0] for e in np.eye(x.size)], axis=1)
 
     def averages(self, x: Floats, slopes: Floats) -> tuple[Floats, Floats]:
-        """Return h, L+ and L- at x by averages over neighbours, and the rounding of each, (q, 3).
+        """Return h, L+ and L- at x, (q, 3), and the rounding error of one value of each, (q, 3).
 
-        Polynomials fitted to many points average most of the rounding. The rounding is inf where
-        a polynomial does not approximate the function.
+        A polynomial through values at many points along each state, for several radii, averages
+        most of their rounding errors. The error is inf if the polynomial does not approximate the
+        function.
 
         Parameters
         ----------
-        slopes : (3, n) the gradients there
+        slopes : (3, n) the gradients at x
         """
         values, noises = [], []
         for j, size in enumerate(self.scale):
             shifts = (_RADII[:, None] * _POINTS).ravel() * size
             points = np.repeat(x[None, :], shifts.size, axis=0)
             points[:, j] += shifts
-            # points have rounding errors too: take their exact differences
+            # correct for the rounding errors of the points
             off = (points[:, j] - x[j]) - shifts
             samples = self.values(points) - off[:, None] * slopes[:, j]
             coefficients = np.einsum(
@@ -172,7 +178,7 @@ class Probe:
             beyond = np.abs(coefficients[:, used : used + 4]).max(axis=1)
             noises.append(np.where(beyond <= 4.0 * noise, noise, np.inf))
             values.append(np.einsum("k,rkc->rc", _AT_CENTRE, coefficients[:, :used]))
-        # a coefficient is a mean over the points
+        # a coefficient is a mean over the nodes: the error of one value is larger
         return np.concatenate(values), np.concatenate(noises) * np.sqrt(0.5 * _NODES)
 
     def jacobian(self, x: Floats) -> Floats:
@@ -197,9 +203,9 @@ class Search(NamedTuple):
     Parameters
     ----------
     x : (n,) the last point
-    residual : (3,) h, L+ and L- there, over their sizes
-    solved : whether all of them vanish
-    steps : Newton steps taken
+    residual : (3,) h, L+ and L- there, over their scales
+    solved : whether all three are zero within the tolerance
+    steps : number of Newton steps
     """
 
     x: Floats
@@ -209,9 +215,9 @@ class Search(NamedTuple):
 
 
 def search(probe: Probe, guess: Floats) -> Search:
-    """Return a zero of h, L+ and L-, by damped Newton steps of least norm.
+    """Search for a zero of h, L+ and L- by damped Newton steps of least norm.
 
-    Every point is projected to h = 0, because fields may vary fast across the surface.
+    Each point is projected on h = 0, because fields may vary fast across the surface.
     """
     x = _on_surface(probe, np.array(guess, dtype=np.float64))
     sizes = probe.sizes(x)
@@ -231,7 +237,7 @@ def search(probe: Probe, guess: Floats) -> Search:
             damping *= 0.5
         last = float(np.max(np.abs(move) / (probe.scale + np.abs(x))))
         if not better:
-            # no smaller residual: rounding, or a minimum without a zero
+            # no smaller residual: it is rounding, or has a minimum that is not zero
             break
         x, sizes = trial, probe.sizes(trial)
         residual = _residual(probe, x, sizes)
@@ -262,7 +268,7 @@ def _residual(probe: Probe, x: Floats, sizes: Floats) -> Floats:
 
 
 def _newton(probe: Probe, x: Floats) -> Floats | None:
-    """Return the Newton step of least norm in scaled states; None for none."""
+    """Return the Newton step of least norm in scaled states; None if values are not finite."""
     with np.errstate(invalid="ignore", over="ignore"):
         normals = probe.jacobian(x) * probe.scale
         sizes = np.linalg.norm(normals, axis=1)
@@ -270,7 +276,7 @@ def _newton(probe: Probe, x: Floats) -> Floats | None:
     if not (np.isfinite(sizes).all() and np.isfinite(values).all()):
         return None
     sizes = np.where(sizes > 0.0, sizes, 1.0)
-    # a cut-off keeps the step finite where a gradient vanishes, as at a fold
+    # `rcond` bounds the step where the gradients are dependent, as at a fold
     move = np.linalg.lstsq(normals / sizes[:, None], -values / sizes, rcond=1e-10)[0]
     length = float(np.linalg.norm(move))
     bound = 1.0 + float(np.linalg.norm(x / probe.scale))

@@ -1,7 +1,8 @@
-"""Refinement of a two-fold below the rounding of its states.
+"""Refinement of the position of a two-fold to an error below the rounding of its states.
 
-Newton's method ends where h, L+ and L- are zero to their rounding. That rounding differs from
-point to point, so that averaged values determine the remaining correction.
+Newton's method ends where h, L+ and L- are zero within their rounding errors. These errors differ
+from point to point, so that averages over many neighbouring points give a further correction. It is
+stored separately from the position. `hopping` needs it for orbits very near the two-fold.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ __all__ = ["Pin", "pinned"]
 Floats = npt.NDArray[np.float64]
 
 _EPS, _LEAST = 2.220446049250313e-16, 1e-100
-# smallest slope along a state, over the largest, that counts as dependence
+# a function depends on a state if its slope is at least this fraction of its largest slope
 _CHANGES = 0.1
 
 
@@ -28,8 +29,9 @@ class Pin(NamedTuple):
     Parameters
     ----------
     low : (n,) correction of the position, of the size of its last digit
-    doubt : how far off the sum may still be [scaled states]: as far as the rounding of one
-        value of h, L+ and L- moves their zero, for a part of it is the same at all points
+    doubt : bound of the error of the corrected position [scaled states]. It is the distance by
+        which the rounding error of one value of h, L+ and L- shifts their zero, because a part of
+        that error is the same at all points
     """
 
     low: Floats
@@ -44,13 +46,13 @@ def pinned(probe: Probe, x: Floats) -> Pin:
     slopes = probe.gradients(x)
     values, noises = probe.averages(x, slopes)
     inverse = np.linalg.pinv(slopes * probe.scale)
-    # rounding matters only along states on which a value depends
+    # average only along states on which the value depends
     changes = np.abs(slopes * probe.scale).T
     changing = changes >= _CHANGES * changes.max(axis=0)
     seen = np.isfinite(noises) & np.isfinite(values)
     seen &= np.repeat(changing, len(values) // x.size, axis=0)
     if not seen.any(axis=0).all():
-        # kinks nearby: the error is the rounding of the states
+        # no polynomial fits, as near a kink: no correction, and the error is that of the states
         rounding = _EPS * float(np.max(np.abs(x / probe.scale)))
         return Pin(np.zeros(x.size), rounding * float(np.linalg.cond(slopes * probe.scale)))
     weights = np.where(seen, 1.0 / np.maximum(noises, _LEAST) ** 2, 0.0)

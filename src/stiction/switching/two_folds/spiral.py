@@ -1,4 +1,9 @@
-"""Orbits that leave a two-fold by infinitely many crossings, in the local normal form."""
+"""Orbits that leave a two-fold by infinitely many crossings, in the local normal form.
+
+The crossing map of `NormalForm` around the two-fold is linear in (y, z). Its eigenvectors are
+invariant rays of the surface; along one of them orbits spiral out of the two-fold, along the other
+one into it, in finite time.
+"""
 
 from __future__ import annotations
 
@@ -17,9 +22,9 @@ class Spiral(Record):
 
     Parameters
     ----------
-    growth : factor of y and z per round on the ray that spirals out (> 1) [1]
-    decay : the same on the ray that spirals in, 1 / growth [1]
-    ray_out, ray_in : z / y on these rays where orbits cross upwards (y < 0 < z) [1]
+    growth : factor of y and z per revolution on the ray that spirals out (> 1) [1]
+    decay : factor per revolution on the ray that spirals in, 1 / growth [1]
+    ray_out, ray_in : z / y on these rays where orbits cross to h > 0 (y < 0 < z) [1]
     """
 
     growth: float
@@ -31,9 +36,9 @@ class Spiral(Record):
 def spiral(J1: float, J2: float) -> Spiral:
     """Return the rays that spiral out of and into the two-fold of `NormalForm(J1, J2)`.
 
-    A round above and below the surface maps (y, z) to (-y, z - 2 J1 y) and on to
-    ((4 J1 J2 - 1) y - 2 J2 z, 2 J1 y - z); its multipliers are
-    2 J1 J2 - 1 +- 2 sqrt(J1 J2 (J1 J2 - 1)), with product 1.
+    One revolution maps (y, z) by an arc in h > 0 to (-y, z - 2 J1 y), and by an arc in h < 0 on to
+    ((4 J1 J2 - 1) y - 2 J2 z, 2 J1 y - z). The eigenvalues of this map are
+    2 J1 J2 - 1 +- 2 sqrt(J1 J2 (J1 J2 - 1)), with the product 1.
 
     Raises
     ------
@@ -55,9 +60,9 @@ def spiral(J1: float, J2: float) -> Spiral:
     product = J1 * J2
     if J1 >= 0.0 or J2 >= 0.0 or product <= 1.0:
         needs = "J1 < 0, J2 < 0 and J1 J2 > 1 (case 1)"
-        why = "no orbit spirals out of another two-fold along a ray."
+        why = "only from these two-folds an orbit spirals out along a ray."
         got = f"J1 = {J1}, J2 = {J2}"
         raise ModelError("spiral", got, needs, why, "give J1 = -1.2, J2 = -1.5.")
     growth = 2.0 * product - 1.0 + 2.0 * math.sqrt(product * (product - 1.0))
-    # the second row of the map, 2 J1 y - z = multiplier z, has no cancellation
+    # z / y from the second row of the map, 2 J1 y - z = eigenvalue z, without cancellation
     return Spiral(growth, 1.0 / growth, 2.0 * J1 / (1.0 + growth), 2.0 * J1 / (1.0 + 1.0 / growth))

@@ -1,1 +1,1 @@
-"""The wheel on a turntable: its flow, two-folds, the line h = g = 0, a tyre that remembers."""
+"""The wheel on a turntable: its flow, its two-folds, the line h = g = 0, and a dynamic tyre."""

@@ -1,15 +1,17 @@
-"""The wheel on a turntable with a tyre with memory: a continuum instead of the singularity.
+"""The wheel on a turntable with a dynamic tyre, a stretched string in place of dry friction.
 
-In the paper force and moment jump with the sign of the lateral velocity h. Here they come
-from the displacement q(x, t) of the tread in the contact patch, which in stick follows the
-ground,
+In the paper force and moment jump with the sign of the lateral velocity h. Here they follow
+from the displacement q(x, t) of the tread in the contact patch -a < x < a. In stick
 
     q_t = g q_x + h,      sigma q_x = -q at x = a for g > 0 (sigma q_x = q at x = -a for g < 0),
 
-breaks loose where k abs(q) passes delta, and then slips under the pressure rho delta until the
-ground moves back. The steady state at constant (h, g) is `StretchedString`. Everything is
-continuous, so that the future is unique; how well it can be predicted is another question,
-which `sensitivity` measures.
+with the rolling velocity g and the relaxation length sigma. Where the pressure k abs(q) exceeds
+delta, an element breaks loose; it then slips under the pressure rho delta until the ground moves
+back. The steady state at constant (h, g) is the law `StretchedString`. Force and moment are
+continuous, so that the future is unique; `sensitivity` and `lyapunov_exponent` measure how fast
+neighbouring motions diverge. `dynamic_tyre_kernels` has the time integration.
+
+Source: Szalai, Jeffrey 2014, appendix B; Takacs, Orosz, Stepan 2009.
 """
 
 from __future__ import annotations
@@ -44,18 +46,18 @@ Floats = npt.NDArray[np.float64]
 # largest energy imbalance of the tread, over its largest energy
 _CLOSED = 1e-2
 _TRY = "see the class for its meaning and unit."
-_WHY_POSITIVE = "it is a length, a mass, a stiffness or a strength."
-_WHY_NONNEGATIVE = "it dissipates, or fades a string over a length."
+_WHY_POSITIVE = "it is a length, a mass, a force or a stiffness."
+_WHY_NONNEGATIVE = "it is a damping coefficient, or the relaxation length of a string."
 _WHY_FINITE = "the equations of motion use it."
 _ANGLE = Positive(
     "rad",
-    "slip begins before the wheel moves sideways, and never strengthens.",
+    "slip begins at an angle below pi/2, and friction in slip is at most that in stick.",
     "give a smaller number.",
     most=1.5,
 )
 _NODES = Count(
     4,
-    "the patch is divided into elements; the error falls with their number.",
+    "the patch is divided into elements; the error decreases with their number.",
     "give 32 to 200.",
     most=100_000,
 )
@@ -63,14 +65,15 @@ _NODES = Count(
 
 @dataclass(frozen=True, eq=False)
 class Tread:
-    """The state of the patch; elements are in order from its rear to its front.
+    """The state of the tread in the contact patch; elements are in order from rear to front.
 
     Parameters
     ----------
-    displacement : (nodes + 1,) of the material elements [m]
-    slip : (nodes + 1,) -1, 0 in stick, or 1
-    offset : fraction of the first element in the patch; the last one has the remainder
-    front, rear : displacement at the edges [m]
+    displacement : (nodes + 1,) displacements q of the material elements [m]
+    slip : (nodes + 1,) direction of slip, -1 or 1; 0 in stick
+    offset : fraction of the length of the first element that lies in the patch; the last element
+        has the remaining fraction
+    front, rear : displacement at both edges [m]
     """
 
     displacement: Floats
@@ -88,15 +91,15 @@ class TyreMotion:
     ----------
     t : (n,) times [s]
     states : (n, 3) r [m], v [m/s], omega [1/s]
-    force, moment : (n,) F [N], M [N m]
+    force, moment : (n,) friction force F [N] and moment M [N m] on the wheel
     h, g : (n,) lateral and rolling velocity [m/s]
     tread : state of the patch at the end
-    work, heat, shed : energy [J] put into the tread by the ground, turned into heat, and
-        carried out of the patch by material that leaves
-    stored : energy in the patch at the end [J]
-    ledger : energies of the tread at `t`; what material carries out of the patch and into it
-        counts with the work
-    status : solved, work_limit or not_finite; untrusted where the audit says so
+    work, heat, shed : energy [J] that the ground put into the tread, that became friction heat,
+        and that material carried out of the patch
+    stored : elastic energy in the patch at the end [J]
+    ledger : energies of the tread at `t`; the energy that material carries out of the patch and
+        into it is part of the external work
+    status : solved, work_limit or not_finite; untrusted if the audit failed
     steps : number of time steps
     """
 
@@ -119,14 +122,14 @@ class TyreMotion:
     def audit(self) -> Audit:
         """Checks of the energy balance and of the dissipation of the tread.
 
-        What is missing falls with the square of the number of nodes.
+        The energy imbalance decreases with the square of the number of nodes.
         """
         energy = self.ledger
         gained = float(np.max(-np.diff(energy.total_friction_heat), initial=0.0))
         missing, limit = energy.imbalance_rel, 1e-9 * energy.scale
         closed = (
-            "largest energy of the tread that is missing at the saved times, over the largest "
-            "energy; take nodes"
+            "largest energy imbalance of the tread at the saved times, over the largest energy; "
+            "take more nodes"
         )
         heat_note = "largest negative heat of slip between saved times [J]"
         return Audit(
@@ -139,30 +142,30 @@ class TyreMotion:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class DynamicTyreWheel(Declared):
-    """The wheel on a turntable with a stretched-string tyre with memory, in physical time.
+    """The wheel on a turntable with a dynamic stretched-string tyre, in physical time.
 
     Parameters
     ----------
     d, m, c1, c2, beta, r0, omega0, gamma, k2 : the wheel, as in `WheelOnTurntable`
-    mu, kappa : force [N] where slip begins, and moment over force there [m]
+    mu, kappa : force at which slip begins [N], and moment over force at this point [m]
     half_length : a, half the length of the contact patch [m]
-    onset_angle : slip angle at which slip begins in a steady state [rad]; a stiff tyre has
-        a small one
-    kinetic_ratio : pressure in slip over the largest one in stick [1]
-    relaxation : sigma [m]
-    string_angle : the string's own slip angle at that point [rad]. As `onset_angle` (None)
-        the tread feels h itself. arccot(6 kappa) with a small `onset_angle` stretches the
-        slip angle as the paper does, so that the limit of a stiff tyre is its law
-    turn_slip : whether the turning of the wheel also moves the tread; the paper leaves it out
+    onset_angle : slip angle at which slip begins in a steady state [rad]; small for a stiff tyre
+    kinetic_ratio : rho, pressure in slip over the largest pressure in stick [1]
+    relaxation : sigma, relaxation length of the string [m]
+    string_angle : slip angle of the string at which slip begins [rad]. By default (None) it is
+        `onset_angle`, and the tread moves with h itself. With arccot(6 kappa) and a small
+        `onset_angle` slip angles are mapped as in the paper, whose law is then the limit of a
+        stiff tyre
+    turn_slip : whether the turning rate of the wheel also moves the tread; not in the paper
     nodes : number of elements in the patch
 
     Notes
     -----
-    The string breaks loose at the displacement delta / k = (2 a + sigma) tan(string_angle).
-    Its force and moment are scaled so that they are mu and mu kappa where slip begins: the
-    moment of a patch shorter than 3 kappa acts through a longer lever.
-    The patch renews itself in the time 2 a / abs(g); only where that is short is the static
-    law a limit of this model.
+    An element breaks loose at the displacement delta / k = (2 a + sigma) tan(string_angle).
+    Force and moment of the string are scaled so that they are mu and mu kappa where slip begins; so
+    the moment of a patch shorter than 3 kappa acts through a longer lever.
+    The material in the patch is replaced in the time 2 a / abs(g); the static law is the limit of
+    this model only where this time is short.
 
     Source: Szalai, Jeffrey 2014, appendix B and section I; Takacs, Orosz, Stepan 2009 for
     the string in motion; formulas sheet, section 2.
@@ -194,7 +197,7 @@ class DynamicTyreWheel(Declared):
 
     @property
     def string(self) -> StretchedString:
-        """The string in units of its largest pressure, which the tread here relaxes to."""
+        """The static law of the steady state, in units of the largest pressure of the string."""
         length = 2.0 * self.half_length + self.relaxation
         stiffness = 1.0 / (length * np.tan(self._own_angle))
         return StretchedString(
@@ -211,7 +214,7 @@ class DynamicTyreWheel(Declared):
     def steady(self, h: float, g: float) -> tuple[float, float]:
         """Return F [N] and M [N m] of the steady state at constant h and g [m/s].
 
-        Source: the string's law at the slip angle the tread feels.
+        Source: the law of the string at the slip angle of the tread.
         Verified by: tests/unit/switching/wheel/test_dynamic_tyre.py::test_steady_is_the_static_law
         """
         from stiction.switching.wheel.dynamic_tyre_kernels import drive
@@ -236,18 +239,17 @@ class DynamicTyreWheel(Declared):
         Parameters
         ----------
         start : r [m], v [m/s], omega [1/s]
-        times : rising, the first is the time of the start [s]
-        tread : the tread at the start, such as that of an earlier motion; at rest when left
-            out
-        longest_step : [s]; a twentieth of the fastest oscillation when left out. Steps are
-            also limited so that material moves at most 0.4 elements
-        held : keep r, v, omega constant, for steady states of the tyre
-        max_steps : the work allowed
+        times : increasing times [s]; the first is that of the start
+        tread : the tread at the start, such as that of an earlier motion; by default undeformed
+        longest_step : longest step [s]; by default a twentieth of the period of the fastest
+            oscillation. Material also moves by at most 0.4 elements in a step
+        held : whether r, v, omega are constant, for steady states of the tyre
+        max_steps : largest number of steps
 
         Notes
         -----
-        Velocity Verlet, of second order; where material breaks loose within a step, the
-        force is averaged, so that the motion depends continuously on its start.
+        The scheme is velocity Verlet, of second order. If an element breaks loose within a step,
+        the force is averaged over the step, so that the motion depends continuously on the start.
 
         Verified by: tests/unit/switching/wheel/test_dynamic_tyre.py::test_order_in_time
         """
@@ -255,9 +257,9 @@ class DynamicTyreWheel(Declared):
 
         state, when = _door(start, times)
         step = self.fastest_step if longest_step is None else longest_step
-        name, why, try_ = "integrate.longest_step", "time goes forward.", "leave it out."
+        name, why, try_ = "integrate.longest_step", "it is a length of time.", "leave it out."
         step = number(name, step, rule="positive", unit="s", why=why, try_=try_)
-        name, why, try_ = "integrate.max_steps", "the work is bounded.", "give a larger number."
+        name, why, try_ = "integrate.max_steps", "it is a number of steps.", "give a larger number."
         least = whole(name, max_steps, least=1, why=why, try_=try_)
         p = self._parameters(step, 0.4)
         q, slip, patch = self._unpacked(tread)
@@ -295,10 +297,10 @@ class DynamicTyreWheel(Declared):
 
     @property
     def fastest_step(self) -> float:
-        """A twentieth of the fastest period [s], or less for strong dampers.
+        """A twentieth of the shortest period of an oscillation [s], or less for strong dampers.
 
-        Either the wheel swings on its tread, or slider and disk on their spring, which are
-        fastest together at r = 0.
+        The oscillation is that of the wheel on the elastic tread, or that of slider and disk on
+        their spring; the latter is fastest at r = 0.
         """
         angle_ratio = max(1.0, np.tan(self._own_angle) / np.tan(self.onset_angle))
         length = 2.0 * self.half_length + self.relaxation
@@ -330,7 +332,7 @@ class DynamicTyreWheel(Declared):
         size = self.nodes + 1
         if tread is None:
             tread = Tread(np.zeros(size), np.zeros(size))
-        why, try_ = "the tread remembers.", "give the tread of a motion with as many nodes."
+        why, try_ = "it has one number per element.", "give the tread of an equal number of nodes."
         q, slip = (
             numbers(f"integrate.tread.{name}", value, size=size, why=why, try_=try_)
             for name, value in (("displacement", tread.displacement), ("slip", tread.slip))
@@ -362,8 +364,8 @@ def _door(start: object, times: object) -> tuple[Floats, Floats]:
             "integrate.times",
             "times that do not rise",
             "times in rising order [s]",
-            "the motion is integrated forward, once.",
-            "sort them and leave out repeated ones.",
+            "the motion is integrated forward in time.",
+            "sort them and remove duplicates.",
         )
     return state.copy(), when.copy()
 
@@ -375,15 +377,15 @@ class Sensitivity:
     Parameters
     ----------
     t : (n,) times [s]
-    base : the motion they are compared with
-    displacements : (k,) sizes of the first displacement
-    separation : (k, copies, n) largest scaled distance from the base motion
+    base : the motion without a displacement
+    displacements : (k,) sizes of the displacement of the start
+    separation : (k, copies, n) largest difference from the base motion over r [m], v [m/s],
+        omega [1/s]
     growth : (k,) median over the copies of the largest separation over the displacement
     exponent : (k,) finite-time Lyapunov exponent [1/s], the median over the copies of
-        log(separation / displacement) / t, when the separation first passes `apart`, which
-        is too large to grow on in proportion, or else at the end
-    exit_time : (k, copies) when abs(h) first rises through `exit_speed` [s]; NaN where it does
-        not
+        log(separation / displacement) / t. The time t is the first one at which the separation
+        exceeds `apart`, where its growth is no longer linear, or else the end
+    exit_time : (k, copies) first time at which abs(h) exceeds `exit_speed` [s]; NaN if it does not
     """
 
     t: Floats
@@ -412,14 +414,15 @@ def sensitivity(
     ----------
     start : r, v, omega of the base motion
     times : see `DynamicTyreWheel.integrate`
-    displacements : sizes in r [m], v [m/s], omega [1/s], each in random directions
-    copies : motions per size
-    exit_speed : abs(h) [m/s] that counts as having left the surface
-    apart : separation up to which its growth is counted
+    displacements : norms of the displacements in r [m], v [m/s], omega [1/s]
+    copies : number of motions for each size, with random directions
+    exit_speed : abs(h) at which a motion has left the surface h = 0 [m/s]
+    apart : largest separation at which its growth counts as linear
+    seed : seed of the random directions
 
     Verified by: tests/unit/switching/wheel/test_dynamic_tyre.py::test_linear_at_first
     """
-    why, each = "copies are counted.", 100.0 * max(np.size(times), 1)
+    why, each = "it is a number of motions.", 100.0 * max(np.size(times), 1)
     whole("sensitivity.copies", copies, least=1, each=each, why=why, try_="give 6.")
     why = "it makes draws repeatable."
     whole("sensitivity.seed", seed, least=0, most=MOST_SEED, why=why, try_="give 1.")
@@ -429,7 +432,7 @@ def sensitivity(
         "sensitivity.displacements",
         displacements,
         rule="positive",
-        why="the copies are displaced by it.",
+        why="it is the distance of a copy from the start.",
         try_="for example (1e-6, 1e-8).",
     )
     directions = rng.normal(size=(copies, 3))
@@ -444,7 +447,7 @@ def sensitivity(
             gap[i, j, :count] = np.max(np.abs(moved.states - base.states[:count]), axis=1)
             exits[i, j] = _exit_time(moved, exit_speed)
     top = np.nanmax(gap, axis=2)
-    # NaN, a lost copy, counts as separated
+    # NaN, a copy without a finite state, counts as separated
     far = ~(gap < apart)
     at = np.where(far.any(axis=2), np.argmax(far, axis=2), n - 1)
     separations = np.take_along_axis(gap, at[:, :, None], axis=2)[:, :, 0]
@@ -479,22 +482,21 @@ def lyapunov_exponent(
     windows: int = 200,
     displacement: float = 1e-9,
 ) -> tuple[Floats, Floats]:
-    """Return the growth rate [1/s] in each window of a long motion, and the states there.
+    """Return growth rates [1/s] of a small displacement in windows of a long motion, and states.
 
-    A copy is set back to `displacement` from the motion after each window, in the direction
-    it had taken, on the tread of the motion. The mean of the rates is the largest Lyapunov
-    exponent, as far as the wheel's own three states show it.
+    By Benettin's method: after each window a displaced copy is reset to the distance
+    `displacement` from the motion, in its present direction, with the tread of the motion. The mean
+    of the rates is the largest Lyapunov exponent, as far as the three states of the wheel show it.
 
     Parameters
     ----------
     window : time between two resets [s]
-    windows : how many; the motion lasts their product
+    windows : number of windows; the motion lasts window times windows
     displacement : distance after each reset in r [m], v [m/s], omega [1/s]
 
     Returns
     -------
-    (n,) rates and (n, 3) states at the ends of the windows; n < windows for a motion that is
-    lost.
+    (n,) rates and (n, 3) states at the ends of the windows; n < windows if the integration fails.
 
     Source: Benettin's method.
     Verified by: tests/unit/switching/wheel/test_dynamic_tyre.py::test_lyapunov_exponent_of_a_spiral
@@ -511,7 +513,7 @@ def lyapunov_exponent(
     >>> states.shape
     (2, 3)
     """
-    why, try_ = "the motion lasts so many windows.", "give 200."
+    why, try_ = "it is a number of windows.", "give 200."
     whole("lyapunov_exponent.windows", windows, least=1, most=10_000_000, why=why, try_=try_)
     state = np.array(start, dtype=np.float64)
     direction = np.full(3, np.sqrt(1.0 / 3.0))

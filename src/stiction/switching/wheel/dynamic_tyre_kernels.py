@@ -1,9 +1,10 @@
-"""Kernels of the wheel on a tyre with memory: material elements that move through a patch.
+"""Time integration of the wheel with a dynamic tyre: kernels.
 
-The patch is cut into `n + 1` elements of ground contact that travel with the material: n - 1
-whole ones and two that are just entering or leaving. In stick an element's displacement
-grows with the lateral velocity and with nothing else, so that there is no numerical
-diffusion, and slip is a property of material, as it is in the tyre.
+The contact patch has `n + 1` material elements that move through it: n - 1 whole ones, and two at
+the edges that are entering or leaving. This is a Lagrangian discretisation of q_t = g q_x + h
+(`dynamic_tyre`): in stick the displacement q of an element grows with the lateral velocity only,
+without numerical diffusion, and stick or slip is a state of the element. The wheel is integrated by
+velocity Verlet.
 """
 
 from __future__ import annotations
@@ -33,10 +34,10 @@ class Tyre(Struct):
     """Numbers of a wheel and its tyre, see `dynamic_tyre.DynamicTyreWheel`.
 
     break_at : displacement at which the tread breaks loose [m]
-    string_angle : the string's own slip angle where slip begins [rad]
+    string_angle : slip angle of the string at which slip begins [rad]
     turn_slip : 0 or 1
-    force, moment : those of the wheel per force and moment of the string
-    step, cfl : longest step [s], and elements that material moves in one at most
+    force, moment : force [N] and moment [N m] of the wheel per force and moment of the string
+    step, cfl : longest step [s], and largest number of elements that material moves in a step
     """
 
     d: float
@@ -62,12 +63,12 @@ class Tyre(Struct):
 
 
 class Patch(Struct):
-    """The patch as a whole.
+    """Quantities of the whole patch.
 
-    offset : what the first element has of its length in the patch, as a fraction
+    offset : fraction of the length of the first element that lies in the patch
     front, rear : displacement at both edges [m]
-    work, heat, shed : energies of the tread per force of the string: put in by the ground, turned
-        into heat, carried out [m]
+    work, heat, shed : energies per force of the string [m]: work of the ground on the tread,
+        friction heat, and energy that material carries out of the patch
     """
 
     offset: float
@@ -79,7 +80,7 @@ class Patch(Struct):
 
 
 class Sample(Struct):
-    """State, force [N], moment [N m], and energies of the tread as in `Patch`, with the stored."""
+    """State of the wheel, force [N], moment [N m], stored energy and energies as in `Patch`."""
 
     r: float
     v: float
@@ -92,9 +93,10 @@ class Sample(Struct):
     shed: float
 
 
+# results of `advance`: end reached, all steps used, state not finite
 DONE, FULL, LOST = range(3)
 
-# an element shorter than this fraction of its length has left the patch
+# an element has left the patch if a smaller fraction of its length lies in it
 _GONE = 1e-12
 
 
@@ -112,8 +114,9 @@ def rolling(p: Table[Tyre], r: float, v: float, w: float) -> tuple[float, float]
 def drive(p: Table[Tyre], h: float, g: float) -> float:
     """Return the effective lateral velocity of the string [m/s].
 
-    It is h where the string keeps its own angle. Otherwise slip angles up to `onset_angle` are
-    stretched over 0 to `string_angle` and the rest over `string_angle` to pi/2.
+    It is h if `string_angle` is `onset_angle`. Otherwise slip angles between 0 and `onset_angle`
+    are mapped linearly to angles between 0 and `string_angle`, and those between `onset_angle` and
+    pi/2 to angles between `string_angle` and pi/2.
     """
     tyre = p[0]
     if tyre.onset_angle == tyre.string_angle:
@@ -124,7 +127,7 @@ def drive(p: Table[Tyre], h: float, g: float) -> float:
     angle = math.atan2(abs(h), abs(g))
     if angle < tyre.onset_angle:
         return math.copysign(abs(g) * math.tan(angle * tyre.string_angle / tyre.onset_angle), h)
-    # the complement of the slip angle, so that g = 0 is a limit without division by zero
+    # with the complement of the slip angle, so that g = 0 causes no division by zero
     complement = math.atan2(abs(g), abs(h))
     if complement < 1e-7:
         return h / past
@@ -141,16 +144,16 @@ def roll_patch(
     motion: tuple[float, float, float],
     dt: float,
 ) -> None:
-    """Move the material for `dt`: update q, slip and the energies of the patch, fill `felt`.
+    """Move the material for the time `dt`: update q, slip and the energies of the patch.
 
     Parameters
     ----------
     q : (n + 1,) displacement of the elements [m]
-    felt : (n + 1,) displacements for the force at the end of the step: q, and for an element that
-        breaks loose at the fraction f of it low + (2 f - 1) (most - low). With most at the start of
-        the step the two half kicks then give the impulse of most over f and of low over 1 - f
-    slip : (n + 1,) -1, 0 or 1
-    motion : rolling velocity, lateral velocity felt, and turning rate
+    felt : (n + 1,) filled with the displacements that give the force at the end of the step: q, or
+        low + (2 f - 1) (most - low) if q falls from most to low at the fraction f of the step, so
+        that both half kicks have the impulse of most for f dt and of low for (1 - f) dt
+    slip : (n + 1,) direction of slip, -1 or 1; 0 in stick
+    motion : rolling velocity [m/s], effective lateral velocity [m/s], turning rate [rad/s]
     """
     tyre, contact_patch = p[0], patch[0]
     g, lateral, turn = motion
@@ -162,7 +165,7 @@ def roll_patch(
     edge = contact_patch.front if g > 0.0 else contact_patch.rear
     contact_patch.offset = old - g * dt / dx
     for j in range(last + 1):
-        # the part of the element in the patch, and its middle
+        # length of the part of the element in the patch, and its middle x
         length, x = dx, -tyre.half_length + (j + old - 0.5) * dx
         if j == 0:
             length, x = old * dx, -tyre.half_length + 0.5 * old * dx
@@ -171,7 +174,7 @@ def roll_patch(
         speed = lateral + tyre.turn_slip * turn * x
         before, whole, lost, entered = q[j], length, 0.0, 0.0
         trial = before + speed * dt
-        # material enters with displacement and energy of the edge, on average half a step ago
+        # material enters with displacement and energy of the edge, on average half a step earlier
         if j == entry and rolled_length > 0.0:
             whole, entered = length + rolled_length, rolled_length
             grown = speed * dt * (length + 0.5 * rolled_length)
@@ -184,19 +187,19 @@ def roll_patch(
         after, felt_now = trial, trial
         mean = 0.5 * (before + trial)
         leaving = mean * mean
-        # slip under rho delta, the displacement `low`, until the ground moves back
+        # slip under the pressure rho delta, at the displacement `low`, until the ground moves back
         if slip[j] != 0.0:
             if slip[j] * trial > low:
                 after = slip[j] * low
                 felt_now, mean, leaving = after, after, low * low
                 contact_patch.heat += slip[j] * speed * dt * low / most * length
-                # what enters a patch in slip gives up at once what it brought beyond the limit
+                # material that enters a slipping element dissipates its energy above the limit
                 contact_patch.heat += 0.5 * (edge * edge - low * low) / most * entered
             else:
                 slip[j] = 0.0
         elif abs(trial) >= most:
             slip[j] = math.copysign(1.0, trial)
-            # breaks loose at this fraction of the step, and slips afterwards
+            # it breaks loose at this fraction of the step, and slips afterwards
             gap = abs(trial) - abs(before)
             fraction = (most - abs(before)) / gap if gap > 0.0 else 0.0
             fraction = min(max(fraction, 0.0), 1.0)
@@ -204,7 +207,7 @@ def roll_patch(
             felt_now = slip[j] * (low + (2.0 * fraction - 1.0) * (most - low))
             mean = fraction * 0.5 * (before + slip[j] * most) + (1.0 - fraction) * after
             leaving = fraction * most * most + (1.0 - fraction) * low * low
-            # the drop to rho delta heats what is in the patch then
+            # the drop of the pressure to rho delta dissipates energy of the length in the patch
             broken = whole - fraction * lost
             contact_patch.heat += 0.5 * (most * most - low * low) / most * broken
             contact_patch.heat += (1.0 - fraction) * slip[j] * speed * dt * low / most * length
@@ -237,7 +240,7 @@ def _edges(
 
 @kernel
 def shift(patch: Table[Patch], q: Vector, slip: Vector, g: float) -> None:
-    """Drop the element that has left and open an empty one at the leading edge."""
+    """Remove the element that has left the patch and add an empty one at the leading edge."""
     contact_patch = patch[0]
     last = q.size - 1
     if g > 0.0 and contact_patch.offset <= _GONE:
@@ -271,7 +274,7 @@ def patch_loads(p: Table[Tyre], patch: Table[Patch], q: Vector) -> tuple[float, 
 
 @kernel
 def stored_energy(p: Table[Tyre], patch: Table[Patch], q: Vector) -> float:
-    """Return the energy of the tread in the patch, per force of the string [m]."""
+    """Return the elastic energy of the tread in the patch, per force of the string [m]."""
     tyre, contact_patch = p[0], patch[0]
     last = q.size - 1
     dx, total = 2.0 * tyre.half_length / last, 0.0
@@ -287,7 +290,10 @@ def stored_energy(p: Table[Tyre], patch: Table[Patch], q: Vector) -> float:
 def accelerations(
     p: Table[Tyre], r: float, v: float, w: float, force: float, moment: float
 ) -> tuple[float, float]:
-    """Return dv/dt and domega/dt in physical time."""
+    """Return dv/dt and domega/dt in physical time for a given force [N] and moment [N m].
+
+    Source: Szalai, Jeffrey 2014, (2), (3).
+    """
     tyre = p[0]
     cos, sin = math.cos(tyre.gamma), math.sin(tyre.gamma)
     inertia = tyre.beta * tyre.beta + r * r
@@ -341,12 +347,12 @@ def advance(
             return FULL, sample_number, steps
         h, g = rolling(p, r, v, w)
         shift(patch, q, slip, g)
-        # in a step the string moves by a tenth of its largest displacement at most
+        # a step changes the displacement by at most a tenth of its largest value
         dt = min(tyre.step, 0.1 * tyre.break_at / (abs(drive(p, h, g)) + 1e-300))
         if g != 0.0:
             left = contact_patch.offset if g > 0.0 else 1.0 - contact_patch.offset
             dt = min(dt, tyre.cfl * dx / abs(g))
-            # stop where the element leaves, and do not leave a sliver before it
+            # end the step where the last element leaves; avoid a very short step before that
             if left * dx <= 1.001 * abs(g) * dt:
                 dt = left * dx / abs(g)
         due = times[sample_number] - t
@@ -355,13 +361,13 @@ def advance(
         else:
             t += dt
         steps += 1
-        # velocity Verlet: half a kick, half of the drift, the tyre, and both halves again
+        # velocity Verlet: half a step of v and w, half a step of r, the tyre, and both again
         if not fixed:
             v_t, w_t = accelerations(p, r, v, w, force, moment)
             v, w = v + 0.5 * dt * v_t, w + 0.5 * dt * w_t
             r += 0.5 * dt * v
         h, rolled = rolling(p, r, v, w)
-        # what has left must not be overrun, and rolling keeps its way within a step
+        # rolling does not reverse within a step, and at most one element leaves
         if rolled * g <= 0.0:
             rolled = 0.0
         elif abs(rolled) * dt > dx * (
@@ -374,10 +380,10 @@ def advance(
             r += 0.5 * dt * v
             force, moment = patch_loads(p, patch, felt)
             v_t, w_t = accelerations(p, r, v, w, force, moment)
-            # the accelerations depend on the velocities: at the predicted ones
+            # the accelerations depend on the velocities: evaluate them at predicted ones
             v_t, w_t = accelerations(p, r, v + 0.5 * dt * v_t, w + 0.5 * dt * w_t, force, moment)
             v, w = v + 0.5 * dt * v_t, w + 0.5 * dt * w_t
-            # elements that broke loose have the pressure of slip in the next step
+            # elements that broke loose have the slip pressure at the start of the next step
             force, moment = patch_loads(p, patch, q)
         if not abs(r) + abs(v) + abs(w) < 1e12:
             return LOST, sample_number, steps

@@ -1,4 +1,9 @@
-"""Random points of the wheel's escaping region, and those whose orbits come from the two-fold."""
+"""Random points of the escaping region of the wheel, and those whose orbits start at a two-fold.
+
+The escaping region is the part of h = 0 with L- < 0 < L+. Each random point is integrated backward
+in time along the sliding field; if the orbit runs into the two-fold, the point is a possible exit
+after the two-fold. `return_map` continues orbits from such exits.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +24,7 @@ Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 
 _METHOD = EventDriven(rtol=1e-10)
-# largest |omega - omega0| of the search, over |omega0|
+# largest |omega - omega0| of the search, as a fraction of |omega0|
 _WIDEST = 0.5
 
 
@@ -31,7 +36,7 @@ class Escapes:
     ----------
     x : (N, 3) the points, on the surface
     dwell : (N,) time from the two-fold to each along the surface [time unit]
-    share : fraction of the points of the region that come from the two-fold
+    share : fraction of the random points whose orbits come from the two-fold
     """
 
     x: Floats
@@ -48,7 +53,13 @@ class Escapes:
 def escaping_points(
     wheel: WheelOnTurntable, count: int, r_low: float, r_high: float, *, seed: int = 0
 ) -> Floats:
-    """Return points of the escaping region, uniform in r and omega, with r_low <= r < r_high.
+    """Return random points of the escaping region, uniform in r and omega.
+
+    Parameters
+    ----------
+    count : number of points
+    r_low, r_high : the points have r_low <= r < r_high [m]
+    seed : seed of the random numbers
 
     Raises
     ------
@@ -65,16 +76,16 @@ def escaping_points(
     (1, 3)
     """
     wheel.only_for_the_paper_law("escaping_points")
-    why = "it makes draws repeatable."
+    why = "it makes random points repeatable."
     whole("escaping_points.seed", seed, least=0, most=MOST_SEED, why=why, try_="give 0.")
-    why = "it counts points."
+    why = "it is a number of points."
     whole("escaping_points.count", count, least=1, each=200.0, why=why, try_="1000.")
     for value in (r_low, r_high):
         number(
-            "escaping_points.r", value, unit="m", why="it bounds a position.", try_="0.152, 0.186."
+            "escaping_points.r", value, unit="m", why="it bounds r.", try_="give 0.152 and 0.186."
         )
     if abs(wheel.params[0].sin) < 1e-12:
-        raise _none(r_low, r_high, "the wheel stands along the slit and v is free on h = 0")
+        raise _none(r_low, r_high, "sin(gamma) = 0, where h = 0 does not determine v")
     r = np.linspace(r_low, r_high, 202)[:-1]
     slip = np.linspace(-_WIDEST, _WIDEST, 2001) * abs(wheel.omega0)
     grid = np.array(np.meshgrid(r, slip, indexing="ij")).reshape(2, -1)
@@ -102,14 +113,18 @@ def funnel_exits(
     seed: int = 0,
     method: EventDriven | SharedName = _METHOD,
 ) -> Escapes:
-    """Return the exits that come from a two-fold, out of `count` points of the region.
+    """Return the exits whose orbits come from a two-fold, among `count` points of the region.
 
-    Backward in time every orbit of the region that comes from the two-fold runs into it, so
-    that each point is followed back.
+    Each point is integrated backward in time: there the two-fold attracts all these orbits.
+
+    Parameters
+    ----------
+    r_low, r_high : range of r of the points [m]
+    seed : seed of the random points
 
     Raises
     ------
-    ModelError : if none of them comes from a two-fold.
+    ModelError : if no point comes from a two-fold.
 
     Source: formulas sheet, section 5 (funnel).
     Verified by: tests/unit/switching/wheel/test_return_map.py::test_funnel
@@ -154,6 +169,6 @@ def _none(r_low: float, r_high: float, got: str) -> ModelError:
         "escaping_points",
         f"{got}, for r in [{r_low:.6g}, {r_high:.6g})",
         "a range of r with an escaping region",
-        "exits are drawn from it.",
+        "exits are random points of this region.",
         "for the paper's wheel 0.152 <= r < 0.186.",
     )

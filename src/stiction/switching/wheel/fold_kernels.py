@@ -1,7 +1,10 @@
-"""Local numbers of the wheel's two-folds, point by point.
+"""The numbers K_ab that classify two-folds of the wheel, and kappa and k2 of a two-fold: kernels.
 
-The second derivatives of h along the fields come from the Jacobian of the whole field at
-constant force and moment, and from the Hessian of h, whose only entry is h_rw = -cos gamma.
+K_ab is the second derivative of h along the fields of sides a and b. It follows from the Jacobian
+of the field at constant force and moment, and from the Hessian of h, whose only nonzero element is
+h_rw = -cos gamma. `folds` calls these kernels.
+
+Source: Szalai, Jeffrey 2014, (9)-(11); formulas sheet, sections 3 to 5.
 """
 
 from __future__ import annotations
@@ -26,8 +29,8 @@ def curvatures(x: Vector, sign: float, p: Wheel, out: Vector) -> None:
     """Fill out[4] with K++, K+-, K-+, K-- in scaled time, K_ab = d(L_a) . f^b on h = 0.
 
     K_ab = f^a . H f^b + h_x . J^a f^b with the Hessian H of h and the Jacobian J^a of the
-    field at the force mu a and the moment sign(g) kappa mu a, held constant: h / g is
-    stationary along both fields at a two-fold.
+    field at the constant force mu a and moment sign(g) kappa mu a. Force and moment depend on h / g
+    only, which is stationary along both fields at a two-fold.
 
     Parameters
     ----------
@@ -78,7 +81,7 @@ def curvatures(x: Vector, sign: float, p: Wheel, out: Vector) -> None:
 def place_two_folds(r: Vector, omega: Vector, p: Wheel, out: Matrix) -> None:
     """Fill out[i] with `COLUMNS` of the two-fold placed at r[i], omega[i].
 
-    v* makes h zero, and the corrected (10) and (11) give kappa and k2.
+    v* follows from h = 0 by (9), kappa and k2 from the corrected (10) and (11).
 
     Parameters
     ----------

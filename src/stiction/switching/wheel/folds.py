@@ -1,4 +1,11 @@
-"""Two-folds of the wheel: positions, classification, and parameters that produce them."""
+"""Two-folds of the wheel: their positions, their classification, and parameters that give them.
+
+A two-fold is a point with h = L+ = L- = 0, L+- the rates of h along the fields of both sides. The
+numbers K_ab, derivatives of L_a along the field of side b, classify it. Positions follow from
+quadratic equations; `fold_kernels` has the K_ab. `WheelOnTurntable` calls these functions.
+
+Source: Szalai, Jeffrey 2014, section IV; formulas sheet, sections 3 to 5.
+"""
 
 from __future__ import annotations
 
@@ -26,10 +33,10 @@ class WheelTwoFolds:
     Parameters
     ----------
     r, v, omega : the states [m, m/s, rad/s]
-    g : rolling velocity there [m/s]; its sign is part of the friction law
-    kappa, k2 : moment over force [m] and stiffness [N/m] with which they are two-folds
+    g : rolling velocity there [m/s]; the friction law depends on its sign
+    kappa, k2 : moment over force [m] and stiffness [N/m] for which these states are two-folds
     kpp, kpm, kmp, kmm : K_ab, the derivative of L_a = dh/dt on side a along the field of
-        side b [m/s per unit of run time squared]
+        side b [m/s per unit of run time squared]; a, b are p for h > 0, m for h < 0
     mu : friction force [N]
 
     Source: formulas sheet of the wheel paper, sections 4 and 5.
@@ -84,6 +91,8 @@ class WheelTwoFolds:
     def rates(self) -> tuple[Floats, Floats]:
         """Eigenvalues of the desingularised sliding field dx/ds = B f_lam - A f0.
 
+        Here f0 + F f_lam is the field for the friction force F, and B + F A the rate of h.
+
         Source: formulas sheet, sections 3 and 5.
         Verified by: tests/exact/test_wheel_references.py::test_two_fold_reference
         """
@@ -98,10 +107,10 @@ class WheelTwoFolds:
 
     @property
     def case(self) -> npt.NDArray[np.int64]:
-        """1, 2 or 3 of the Teixeira singularity, 0 where a fold is visible.
+        """Case 1, 2 or 3 of the Teixeira singularity; 0 where a fold is visible.
 
-        In case 1 all nearby sliding orbits enter and leave by escaping; case 2 is the reverse; in
-        case 3 one sliding orbit enters.
+        In case 1 all nearby sliding orbits reach the two-fold and continue into the escaping
+        region; in case 2 orbits pass from escaping into sliding; in case 3 one orbit does so.
 
         Source: formulas sheet, section 5.
         Verified by: tests/exact/test_wheel_references.py::test_two_fold_reference
@@ -112,11 +121,12 @@ class WheelTwoFolds:
 
     @property
     def funnels(self) -> Flags:
-        """Whether an open set of sliding orbits enters the point, of any kind.
+        """Whether an open set of sliding orbits reaches the two-fold, with visible folds too.
 
-        In (a, b) = (-L+, L-), both positive in sliding, the desingularised field is
-        a' = -K+- a - K++ b, b' = K-- a + K-+ b, over 2 mu. An open set arrives where both
-        eigenvalues are negative and the weak direction points into sliding.
+        In (a, b) = (-L+, L-), both positive in sliding, the desingularised field is, up to the
+        factor 1 / (2 mu), a' = -K+- a - K++ b, b' = K-- a + K-+ b. An open set of orbits arrives if
+        both eigenvalues are negative and the eigenvector of the smaller modulus points into the
+        sliding region.
 
         Source: linearised from the formulas sheet, section 3.
         Verified by: tests/unit/switching/wheel/test_model.py::test_statements_of_the_paper
@@ -177,10 +187,11 @@ def placed_two_folds(
 def all_two_folds(wheel: WheelOnTurntable) -> WheelTwoFolds:
     """Return every two-fold of a wheel, in the order of r.
 
-    For either sign s of g, A = 0 is r^2 + s kappa cos(gamma) r + beta^2 sin^2(gamma) = 0. On
-    h = 0 omega - omega0 = g sin(gamma) / r and v = g (d sin(gamma) / r - cos(gamma)), so
-    B = 0 is quadratic in g for each r; only roots of the sign s count. In g, unlike in
-    omega, the equation stays regular at gamma = 0.
+    The rate of h is B + F A for the friction force F; it is zero for F = +-mu if A = B = 0. For
+    either sign s of g, A = 0 is r^2 + s kappa cos(gamma) r + beta^2 sin^2(gamma) = 0. On
+    h = 0 omega - omega0 = g sin(gamma) / r and v = g (d sin(gamma) / r - cos(gamma)), so that
+    B = 0 is quadratic in g for each r; only roots of the sign s count. As an equation for g, and
+    not for omega, it is regular at gamma = 0.
 
     Source: Szalai, Jeffrey 2014, (8); formulas sheet, sections 3 and 4.
     Verified by: tests/unit/switching/wheel/test_model.py::test_all_two_folds
@@ -211,8 +222,9 @@ def degenerate_places(
 ) -> dict[str, Floats]:
     """Return the curves in the (r*, omega*) plane on which a Teixeira singularity is degenerate.
 
-    `product` J1 J2 = 1, an eigenvalue of the sliding field is zero; `sum` J1 + J2 = 0, the
-    two eigenvalues are opposite. As rows r*, omega*, by bisection in omega* for each r*.
+    On `product`, J1 J2 = 1, an eigenvalue of the sliding field is zero; on `sum`, J1 + J2 = 0, the
+    two eigenvalues are opposite. Each curve is a table with rows (r*, omega*), found by bisection
+    in omega* for each r*.
 
     Parameters
     ----------
@@ -229,7 +241,7 @@ def degenerate_places(
     for name, gap in (("product", _product_gap), ("sum", _sum_gap)):
         positive = gap(grid) > 0.0
         hit = (positive[:, :-1] != positive[:, 1:]) & good[:, :-1] & good[:, 1:]
-        # across omega0 the sign of g changes, and with it the law: no root
+        # at omega0 the sign of g changes, and with it the friction law: this is not a root
         hit &= grid.g[:, :-1] * grid.g[:, 1:] > 0.0
         line, column = np.nonzero(hit)
         low, high, at = omega[column], omega[column + 1], r[line]
@@ -253,7 +265,7 @@ def _sum_gap(folds: WheelTwoFolds) -> Floats:
 
 
 def _balance(p: Parameters, r: float, turn: float, slide: float) -> tuple[float, float, float]:
-    """Return the coefficients of B on h = 0 as a quadratic in g, the highest first."""
+    """Return the coefficients of g^2, g and 1 of the quadratic B(g) = 0 on h = 0 at position r."""
     d, m, c1, c2, w0, sin, cos = (
         float(getattr(p, name)) for name in ("d", "m", "c1", "c2", "omega0", "sin", "cos")
     )
@@ -270,7 +282,10 @@ def _balance(p: Parameters, r: float, turn: float, slide: float) -> tuple[float,
 def _in_run_time(
     wheel: WheelOnTurntable, r: Floats, omega: Floats, columns: dict[str, Floats]
 ) -> WheelTwoFolds:
-    """Return the record; L+- = 0 there, so that a change of time only divides the K's."""
+    """Return the two-folds, with K_ab in the time of the run.
+
+    Since L+- = 0 at a two-fold, a change of the time scale divides K_ab by its square.
+    """
     if wheel.physical_time:
         factor = (wheel.m * (wheel.beta**2 + r**2)) ** 2
         for name in ("kpp", "kpm", "kmp", "kmm"):
@@ -279,7 +294,7 @@ def _in_run_time(
 
 
 def _real_roots(a: float, b: float, c: float) -> list[float]:
-    """Return the real roots of a x^2 + b x + c; each from the form without cancellation."""
+    """Return the real roots of a x^2 + b x + c = 0, by the formula without cancellation."""
     square = b * b - 4.0 * a * c
     if square < 0.0:
         return []

@@ -1,4 +1,8 @@
-"""Equations of motion of the wheel on a turntable: kernels. A state is (r, v, omega).
+"""Equations of motion of the wheel on a turntable: kernels.
+
+A state is (r, v, omega), see `model`. These kernels have x' for a given friction force and moment,
+the lateral and the rolling velocity h and g of the contact, the friction law F(h, g), M(h, g), and
+the rates of work and heat. The functions at the end are called by the kernels of `flow`.
 
 Source: Szalai, Jeffrey 2014, (1)-(7) and appendix B; formulas sheet, sections 1 and 2.
 """
@@ -36,7 +40,13 @@ _PARAMETERS = Parameters.fields_type
 
 @kernel
 def tyre_contact(side: float, h: float, g: float, p: Wheel) -> tuple[float, float]:
-    """Return force [N] and moment [N m] of the wheel's tyre; a is 0 for the paper's law.
+    """Return the friction force [N] and moment [N m] of the tyre at the velocities h, g [m/s].
+
+    The law is that of a stretched string if its half length a is positive, else the paper's law.
+
+    Parameters
+    ----------
+    side : sign of h, which also selects the side at h = 0
 
     Source: Szalai, Jeffrey 2014, (6), (7) and appendix B; formulas sheet, section 2.
     Verified by: tests/unit/switching/wheel/test_model.py::test_string_field_is_the_law
@@ -51,7 +61,7 @@ def tyre_contact(side: float, h: float, g: float, p: Wheel) -> tuple[float, floa
 
 @kernel(inline=True)
 def _velocities(x: Vector, p: Wheel) -> tuple[float, float]:
-    """Return the lateral slip velocity h and the rolling velocity g [m/s]."""
+    """Return the lateral slip velocity h and the rolling velocity g [m/s], (4) and (5)."""
     wheel, r, v, omega = p[0], x[0], x[1], x[2]
     slip = omega - wheel.omega0
     along = v - wheel.d * slip
@@ -71,7 +81,7 @@ def wheel_forced(x: Vector, force: float, moment: float, p: Wheel, out: Vector) 
     d, m, beta, slip = wheel.d, wheel.m, wheel.beta, w - wheel.omega0
     inertia = beta * beta + r * r
     pull = wheel.k2 * (wheel.r0 - r) - wheel.c2 * v + m * r * w * w
-    # the paper's equations have omega, its text omega - omega0
+    # damper of the disk: the paper's equations have omega, its text has omega - omega0
     damped = slip if wheel.c1_between_disks != 0.0 else w
     drag = wheel.c1 * damped + 2.0 * m * r * v * w
     p2 = d * r * wheel.cos + inertia * wheel.sin
@@ -88,9 +98,9 @@ def wheel_forced(x: Vector, force: float, moment: float, p: Wheel, out: Vector) 
 def wheel_surface(x: Vector, s: Vector, p: Wheel, out: Vector) -> None:
     """Fill out[2] with the lateral slip velocity h and the rolling velocity g [m/s].
 
-    The string has two kinks more, out[4]: where slip begins and where it is complete, as
-    (h cos a)^2 - (g sin a)^2 with the slip angle a of the border. Without relaxation the
-    second border is g = 0 itself, and out[3] is a number that is never zero.
+    A string has two more kink functions, in out[2:4]: their zeros are where slip begins and where
+    the whole patch slips. They are (h cos a)^2 - (g sin a)^2 with the slip angle a of each
+    boundary. Without relaxation the second boundary is g = 0 itself, and out[3] is the constant 1.
 
     Source: Szalai, Jeffrey 2014, (4), (5); formulas sheet, section 1.
     Verified by: tests/unit/switching/wheel/test_model.py::test_surface_and_gradient
@@ -149,10 +159,10 @@ def wheel_smooth_field(x: Vector, s: Vector, p: Wheel, out: Vector) -> None:
 
 @kernel
 def wheel_contact(x: Vector, s: float, p: Wheel) -> tuple[float, float, float]:
-    """Return the lateral slip velocity, the friction force and the moment for one sign.
+    """Return the lateral slip velocity, the friction force and the moment for one sign s of h.
 
-    Inside (-1, 1) s is the multiplier on the surface, where F = mu s, M = sgn(g) kappa F
-    for the paper's law; the string has F = M = 0 there.
+    A value of s inside (-1, 1) is the multiplier in sliding on h = 0. There F = mu s and
+    M = sgn(g) kappa F by the paper's law; the string has F = M = 0.
 
     Source: Szalai, Jeffrey 2014, (6), (7), (12); formulas sheet, section 2.
     Verified by: tests/unit/switching/wheel/test_model.py::test_outputs
@@ -183,10 +193,10 @@ def wheel_forces(x: Matrix, s: Vector, p: Wheel, out: Matrix) -> None:
 def wheel_power(x: Vector, s: Vector, p: Wheel, out: Vector) -> None:
     """Fill out[3] with the rates of external work, friction heat and viscous heat.
 
-    Per unit of the run's time. Inside (-1, 1) s[0] is the multiplier on the surface, where
-    F = mu s and M = sgn(g) kappa F. Friction heat is F h, of the lateral slip; what else
-    passes through the contact and the outer end of the damper, the drive of the turntable
-    and the power of the moment, is external work.
+    Rates are per unit of the time of the run. A value s[0] inside (-1, 1) is the multiplier, where
+    F = mu s and M = sgn(g) kappa F. The friction heat is F h, by the lateral slip. The power of the
+    drive of the turntable, through the contact and the damper c1, and the power of the moment are
+    external work.
 
     Source: derived from the formulas sheet, section 1, (A1')-(A3).
     Verified by: tests/unit/switching/wheel/test_model.py::test_energy_balance
@@ -206,7 +216,7 @@ def wheel_power(x: Vector, s: Vector, p: Wheel, out: Vector) -> None:
 
 
 def field_at(x_at: Any, s_at: Any, p_at: Any, out_at: Any) -> None:
-    """`wheel_field` behind four pointers."""
+    """Call `wheel_field` with pointers to its arrays."""
     x, s = carray(x_at, (3,)), carray(s_at, (1,))
     p: Any = carray(pointer_to(_PARAMETERS, p_at), (1,))
     out = carray(out_at, (3,))
@@ -214,7 +224,7 @@ def field_at(x_at: Any, s_at: Any, p_at: Any, out_at: Any) -> None:
 
 
 def smooth_field_at(x_at: Any, s_at: Any, p_at: Any, out_at: Any) -> None:
-    """`wheel_smooth_field` behind four pointers."""
+    """Call `wheel_smooth_field` with pointers to its arrays."""
     x, s = carray(x_at, (3,)), carray(s_at, (3,))
     p: Any = carray(pointer_to(_PARAMETERS, p_at), (1,))
     out = carray(out_at, (3,))
@@ -222,7 +232,7 @@ def smooth_field_at(x_at: Any, s_at: Any, p_at: Any, out_at: Any) -> None:
 
 
 def surface_at(x_at: Any, s_at: Any, p_at: Any, out_at: Any) -> None:
-    """`wheel_surface` behind four pointers."""
+    """Call `wheel_surface` with pointers to its arrays."""
     x, s = carray(x_at, (3,)), carray(s_at, (1,))
     p: Any = carray(pointer_to(_PARAMETERS, p_at), (1,))
     out = carray(out_at, (N_SURFACES,))
@@ -230,7 +240,7 @@ def surface_at(x_at: Any, s_at: Any, p_at: Any, out_at: Any) -> None:
 
 
 def gradient_at(x_at: Any, s_at: Any, p_at: Any, out_at: Any) -> None:
-    """`wheel_gradient` behind four pointers."""
+    """Call `wheel_gradient` with pointers to its arrays."""
     x, s = carray(x_at, (3,)), carray(s_at, (1,))
     p: Any = carray(pointer_to(_PARAMETERS, p_at), (1,))
     out = carray(out_at, (3,))
@@ -238,7 +248,7 @@ def gradient_at(x_at: Any, s_at: Any, p_at: Any, out_at: Any) -> None:
 
 
 def power_at(x_at: Any, s_at: Any, p_at: Any, out_at: Any) -> None:
-    """`wheel_power` behind four pointers."""
+    """Call `wheel_power` with pointers to its arrays."""
     x, s = carray(x_at, (3,)), carray(s_at, (1,))
     p: Any = carray(pointer_to(_PARAMETERS, p_at), (1,))
     out = carray(out_at, (3,))

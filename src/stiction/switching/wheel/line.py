@@ -1,8 +1,12 @@
 """The codimension-2 line h = g = 0 of the wheel: incoming rays and exit directions.
 
-Lateral and rolling velocity vanish together on (r, 0, omega0) for any r, and on (0,
-d (omega - omega0), omega). Friction has no limit there but depends on the direction of approach, so
-that several solutions may leave one point of the line: a second loss of determinism.
+Lateral velocity h and rolling velocity g vanish together at the states (r, 0, omega0) for any r,
+and at (0, d (omega - omega0), omega) for any omega. Friction has no limit there: it depends on the
+direction (h, g) of approach. So several solutions may leave one point of the line, which is a loss
+of determinism besides that at the two-fold. `line_kernels` computes the rays; `nonuniqueness`
+takes the exits of a run from here.
+
+Source: formulas sheet, section 7.
 """
 
 from __future__ import annotations
@@ -24,7 +28,7 @@ __all__ = ["LineChange", "LineRay", "line_changes", "line_exits_at", "line_rays_
 
 Floats = npt.NDArray[np.float64]
 
-# points of the line closer than this, relative, count as one
+# points of the line whose relative distance is below this count as one
 _SAME = 1e-10
 
 
@@ -35,11 +39,12 @@ class LineRay:
     Parameters
     ----------
     kind : `slip`, `slide` (lateral stick, stable), `escape` (lateral stick, unstable) or `rest`
+        (equilibrium)
     mode : "+", "-" or "slide"
-    angle : atan2(h, g) along it; NaN for rest
+    angle : atan2(h, g) along the ray [rad]; NaN for an equilibrium
     growth : rho' = d sqrt(h^2 + g^2) / dt, > 0 out of the line, < 0 into it
-    attracting : whether it attracts neighbouring directions
-    velocity : x' along it, in the run's time
+    attracting : whether the ray attracts neighbouring directions
+    velocity : x' along the ray, per unit of the time of the run
     """
 
     kind: str
@@ -72,12 +77,12 @@ class LineRay:
 
 @dataclass(frozen=True)
 class LineChange:
-    """A point of the line at which a ray in or out appears or disappears.
+    """A point of the line at which an incoming or outgoing ray appears or disappears.
 
     Parameters
     ----------
     r : position [m]
-    below, above : labels of the rays on either side
+    below, above : labels of the rays at smaller and at larger r
     """
 
     r: float
@@ -156,8 +161,8 @@ def line_changes(
 ) -> tuple[LineChange, ...]:
     """Return the changes of the set of rays between r_low and r_high, by bisection.
 
-    The labels of the rays are compared on `count` intervals; a pair of changes within one interval
-    that restores the set is not located.
+    The labels of the rays are compared at the ends of `count` intervals; two changes within one
+    interval of which the second reverses the first are not located.
 
     Source: formulas sheet, section 7.
     Verified by: tests/exact/test_wheel_references.py::test_thresholds_of_the_line
@@ -181,7 +186,7 @@ def line_changes(
                 else:
                     high, above = middle, at
             if changes and high - changes[-1].r < _SAME * abs(high):
-                # next to a change the rates are rounding: merge it with the last change
+                # next to a change rates are zero within rounding: merge it with the last change
                 below = changes.pop().below
             changes.append(LineChange(high, below, above))
             low, below = high, above
@@ -201,7 +206,7 @@ def _slip_ray(
 
 
 def _sliding_rays(wheel: WheelOnTurntable, x: Floats, rates: Rates) -> list[LineRay]:
-    """Return the rays on h = 0: h' = B + lam A = 0 with lam within [-mu, mu]."""
+    """Return the rays on h = 0: h' = b + F a = 0 with the friction force F in (-mu, mu)."""
     if wheel.has_string:
         # no friction at h = 0, so no sliding
         return []
@@ -238,7 +243,10 @@ def _is_equilibrium(wheel: WheelOnTurntable, rates: Rates) -> bool:
 
 
 def _in_convex_hull(wheel: WheelOnTurntable, force: float, moment: float) -> bool:
-    """Return whether a pair lies in the hull of the string's limits, sampled in the angle."""
+    """Return whether (F, M) lies in the convex hull of the string's limits at the line.
+
+    The limits are sampled in the angle of (h, g), the hull by its support function.
+    """
     assert wheel.tyre is not None
     angle = np.linspace(0.0, 2.0 * math.pi, 4001)
     f, m = wheel.tyre.contact(np.sin(angle), np.cos(angle))
@@ -250,7 +258,7 @@ def _in_convex_hull(wheel: WheelOnTurntable, force: float, moment: float) -> boo
 
 
 def contact_at_rest(rates: Rates) -> tuple[float, float] | None:
-    """Return the force and the moment with h' = g' = 0, None if they are not unique."""
+    """Return the force and the moment for which h' = g' = 0; None if they are not unique."""
     l0, lf, lm, g0, gf, gm = rates.tolist()[0]
     det = lf * gm - lm * gf
     if abs(det) <= 1e-13 * (abs(lf * gm) + abs(lm * gf)):

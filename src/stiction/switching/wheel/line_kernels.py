@@ -1,8 +1,8 @@
 """Rays of the wheel at the line h = g = 0, where friction depends on the direction: kernels.
 
-In (h, g) = rho (sin th, cos th) both velocities change at rates that depend on th alone as
-rho -> 0, L(th) and G(th), so that rho th' = L cos th - G sin th and rho' = L sin th + G cos th.
-Rays are the roots of rho th'. Kinks at th = 0, +-pi/2, pi divide the circle into four sectors:
+Let (h, g) = rho (sin th, cos th). As rho -> 0 the rates h' = L(th) and g' = G(th) depend on the
+angle th alone, so that rho th' = L cos th - G sin th and rho' = L sin th + G cos th. Rays are the
+roots of rho th'. Kinks at th = 0, +-pi/2, pi divide the circle into four sectors:
 
     0: h > 0, g > 0     1: h > 0, g < 0     2: h < 0, g < 0     3: h < 0, g > 0
 
@@ -23,16 +23,17 @@ from stiction.switching.wheel.parameters import LineRates, Rates, Ray, Rays, Whe
 
 __all__ = ["MOST_RAYS", "line_exit_angles", "line_rates", "sector_rays", "turn_and_growth"]
 
+# largest number of rays in a sector
 MOST_RAYS = 8
 _RATES, _RAY = LineRates.fields_type, Ray.fields_type
-# intervals in which a sector is scanned; golden section, (3 - sqrt 5) / 2
+# number of intervals of the scan of a sector; golden section, (3 - sqrt 5) / 2
 _SCAN = 48
 _GOLDEN = 0.3819660112501051
 
 
 @kernel
 def line_rates(x: Vector, p: Wheel, work: Matrix, rates: Rates) -> None:
-    """Fill `rates` with h' and g' without contact, and their changes by force and by moment.
+    """Fill `rates` with h' and g' without contact, and their derivatives by force and by moment.
 
     Parameters
     ----------
@@ -121,10 +122,10 @@ def _lowest(
     rates: Rates,
     p: Wheel,
 ) -> float:
-    """Return the angle of the minimum of |rho th'|, by golden section.
+    """Return the angle of the minimum of sign rho th' in the bracket, by golden section.
 
-    With its sign at `low` counted as positive: past a change of sign it continues to decrease, so
-    that two close roots have their minimum between them.
+    `sign` is the sign of rho th' at `low`. The function is negative between two close roots, so
+    that its minimum separates them.
     """
     sign = math.copysign(1.0, turn_and_growth(low, side, rolling, rates, p)[0])
     a = low + _GOLDEN * (high - low)
@@ -132,7 +133,7 @@ def _lowest(
     at_a = sign * turn_and_growth(a, side, rolling, rates, p)[0]
     at_b = sign * turn_and_growth(b, side, rolling, rates, p)[0]
     for _ in range(60):
-        # past a change of sign: this point separates both roots
+        # a negative value: this point separates both roots
         if min(at_a, at_b) < 0.0:
             break
         if at_a < at_b:
@@ -148,10 +149,10 @@ def _lowest(
 
 @kernel
 def sector_rays(sector: int, rates: Rates, p: Wheel, scan: Vector, rays: Rays) -> int:
-    """Fill `rays` with those of a sector; return their number.
+    """Fill `rays` with the rays of a sector; return their number.
 
-    A scan of the sector brackets the roots; a minimum of |rho th'| between nodes is located too, so
-    that both rays of a pair about to merge are found.
+    A scan of the sector brackets the roots of rho th'. A minimum of |rho th'| between the nodes of
+    the scan is located too, so that both rays of a close pair are found.
 
     Parameters
     ----------
@@ -172,7 +173,7 @@ def sector_rays(sector: int, rates: Rates, p: Wheel, scan: Vector, rays: Rays) -
         low, high = begin + i * step, begin + (i + 1) * step
         split = high
         if scan[i] * scan[i + 1] > 0.0:
-            # without a change of sign two roots may lie next to the lowest of three nodes
+            # no change of sign: two roots may lie next to a middle node with the smallest |rho th'|
             if i + 1 == _SCAN or scan[i] * scan[i + 2] <= 0.0:
                 continue
             if abs(scan[i + 1]) > min(abs(scan[i]), abs(scan[i + 2])):

@@ -1,9 +1,10 @@
-"""A wheel on a turntable: a slider in a slit, a tyre with dry friction, and a two-fold.
+"""The wheel on a turntable of Szalai, Jeffrey 2014, a Filippov flow with a two-fold singularity.
 
 A disk carries a slider in a straight slit at the distance d from its axis. The slider holds
 a wheel at the angle gamma to the slit, which rolls and slips on a turntable below that turns
 at omega0. States are the position r of the slider along the slit, its velocity v there, and
-the speed omega of the disk.
+the speed omega of the disk. The switching function h is the lateral slip velocity of the wheel,
+the kink function g its rolling velocity. `kernels` has the equations of motion.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ _TYRE = Part(
 
 @functools.cache
 def _functions(mode_: str) -> tuple[Any, ...]:
-    """Return field, surface, gradient and power for kernels of a mode, made once."""
+    """Return field, surface, gradient and power, compiled once for each mode of the kernels."""
     from stiction.numerics.callback import address_of
     from stiction.switching.wheel import kernels
 
@@ -76,19 +77,20 @@ class WheelOnTurntable(SwitchingSystem):
     gamma : angle of the wheel to the slit [rad]
     kappa : moment over force at h = 0 [m], > 0
     k2 : stiffness of the spring [N/m], >= 0
-    x0 : start (r, v, omega) [m, m/s, rad/s]; (0.2, 0.1, -0.95) when left out, a point with
-        h > 0, g > 0 from which the paper's wheel slips, slides and meets the two-fold
+    x0 : initial state (r, v, omega) [m, m/s, rad/s]; by default (0.2, 0.1, -0.95), a point with
+        h > 0, g > 0 from which the paper's wheel slips, slides and reaches the two-fold
     mode : at a start on the surface "+", "-" or "slide"
     physical_time : whether the time of a run is t [s] instead of tau
-    c1_between_disks : whether c1 acts between disk and turntable instead of on the ground
+    c1_between_disks : whether c1 acts between disk and turntable instead of disk and ground
     tyre : None for the paper's law with `mu` and `kappa`; a `SimplifiedTyre` gives both,
-        which must then be left out or agree; a `StretchedString` gives force and moment in
-        its own units, N and N m, scaled by nothing, and `mu` and `kappa` are not used
+        which must then be left out or agree; a `StretchedString` gives force [N] and moment [N m]
+        directly, and `mu` and `kappa` are not used
 
     Notes
     -----
-    With a string the field is continuous across h = 0, which is only crossed; the borders of
-    its three regimes are kinks. Two-folds belong to the paper's law.
+    With a stretched string the field is continuous across h = 0, so that orbits cross it and do
+    not slide. The boundaries between its three regimes (stick, partial slip, full slip) are kinks.
+    Two-folds exist for the paper's law only.
 
     Source: Szalai, Jeffrey 2014, (1)-(7), with the corrections of the formulas sheet.
     Verified by: tests/unit/switching/wheel/test_model.py::test_energy_balance
@@ -101,11 +103,11 @@ class WheelOnTurntable(SwitchingSystem):
     beta: Annotated[float, Positive("m", "the disk has a moment of inertia m beta^2.", _TRY)] = 0.05
     r0: Annotated[float, Finite("m", "it is where the spring is unstressed.", _TRY)] = 0.1
     omega0: Annotated[float, Finite("rad/s", "it is the speed of the turntable.", _TRY)] = -1.0
-    mu: Annotated[float, Positive("N", "without friction there is no switching.", _TRY)] = 1.0
+    mu: Annotated[float, Positive("N", "it is the friction force at h = 0.", _TRY)] = 1.0
     gamma: Annotated[float, Finite("rad", "it is the angle of the wheel to the slit.", _TRY)] = (
         -0.75 * math.pi
     )
-    kappa: Annotated[float, Positive("m", "the contact trails the wheel by it.", _TRY)] = (
+    kappa: Annotated[float, Positive("m", "it is moment over force at h = 0.", _TRY)] = (
         0.272411537140620278
     )
     k2: Annotated[float, NonNegative("N/m", "the spring pulls the slider back.", _TRY)] = (
@@ -136,14 +138,14 @@ class WheelOnTurntable(SwitchingSystem):
                     f"WheelOnTurntable.{name}",
                     f"{mine!r} beside a tyre with {name} = {given!r}",
                     "one number",
-                    "the tyre and the wheel state the same friction.",
-                    f"leave {name} out; the tyre gives it.",
+                    "the tyre defines the friction law, including this number.",
+                    f"leave {name} out; the value of the tyre is used.",
                 )
             object.__setattr__(self, name, given)
 
     @property
     def has_string(self) -> bool:
-        """Whether the tyre is a stretched string, without friction at h = 0."""
+        """Whether the tyre is a stretched string, whose friction force is zero at h = 0."""
         return isinstance(self.tyre, StretchedString)
 
     def only_for_the_paper_law(self, what: str) -> None:
@@ -158,8 +160,8 @@ class WheelOnTurntable(SwitchingSystem):
                 f"WheelOnTurntable.{what}",
                 "a wheel with a stretched-string tyre",
                 "the paper's law, tyre=None",
-                "a string has no friction at h = 0, so there is no sliding and no two-fold exists.",
-                "leave the tyre out, or follow the motion with `solve`.",
+                "the friction of a string is zero at h = 0: it has no sliding and no two-fold.",
+                "leave the tyre out, or integrate the motion by `solve`.",
             )
 
     # ---- interface of methods
@@ -198,7 +200,7 @@ class WheelOnTurntable(SwitchingSystem):
     @property
     def _turn(self) -> tuple[float, float]:
         """Sine and cosine of gamma."""
-        # rounding of pi: an angle of pi/2 or pi has a cosine or a sine of zero
+        # without the rounding of pi: the cosine of pi/2 and the sine of pi are zero
         sin, cos = math.sin(self.gamma), math.cos(self.gamma)
         return 0.0 if abs(sin) < 1e-15 else sin, 0.0 if abs(cos) < 1e-15 else cos
 
@@ -222,7 +224,7 @@ class WheelOnTurntable(SwitchingSystem):
 
     @property
     def smooth_field(self) -> int:
-        """Address of the field in which sgn(g) and |g| may be smooth."""
+        """Address of the field that takes sgn(g) and |g| as inputs, for regularised runs."""
         from stiction.numerics.callback import address_of
         from stiction.switching.wheel.kernels import smooth_field_at
 
@@ -262,11 +264,11 @@ class WheelOnTurntable(SwitchingSystem):
         slip = w - self.omega0
         along = v - self.d * slip
         spring = -self.k2 * (r - self.r0) - self.c2 * v
-        # (3) in physical time gives the acceleration of the disk, which (A1') needs
+        # (A1') needs the angular acceleration of the disk, `turn` / m, by (3) in physical time
         damping = self.c1 * (slip if self.c1_between_disks else w)
         pull = spring + self.m * r * w**2
         torque = self.d * pull - damping - 2.0 * self.m * r * v * w + force * r * cos + moment
-        # times m, which may be tiny
+        # m times the angular acceleration, because m may be very small
         turn = torque / (self.beta**2 + r**2)
         wall = -r * turn + self.m * (self.d * w**2 - 2.0 * v * w) + force * cos
         return {
@@ -293,13 +295,13 @@ class WheelOnTurntable(SwitchingSystem):
 
         Raises
         ------
-        ModelError : where no kappa > 0 and k2 >= 0 do so.
+        ModelError : if no kappa > 0 and k2 >= 0 give a two-fold there.
 
         Source: Szalai, Jeffrey 2014, (10), (11); formulas sheet, section 4.
         Verified by: tests/unit/switching/wheel/test_model.py::test_at_two_fold
         """
         name = "WheelOnTurntable.at_two_fold"
-        why, try_ = "it is a state of the wheel.", "for example 0.1859 and -1.037."
+        why, try_ = "it is a state of the two-fold.", "for example 0.1859 and -1.037."
         r = number(f"{name}.r_star", r_star, unit="m", why=why, try_=try_)
         omega = number(f"{name}.omega_star", omega_star, unit="rad/s", why=why, try_=try_)
         wheel = cls(**others)
@@ -309,12 +311,12 @@ class WheelOnTurntable(SwitchingSystem):
         if not (0.0 < kappa < np.inf and 0.0 <= k2 < np.inf and float(two_fold_there.g) != 0.0):
             raise ModelError(
                 name,
-                f"r* = {r!r}, omega* = {omega!r}, which ask for kappa = {kappa:.4g}, k2 = {k2:.4g}",
+                f"r* = {r!r}, omega* = {omega!r}, which need kappa = {kappa:.4g}, k2 = {k2:.4g}",
                 "a point with kappa > 0 and k2 >= 0",
-                "kappa > 0 asks for r* cos(gamma) g* < 0, where g* is "
+                "kappa > 0 requires r* cos(gamma) g* < 0, where g* is "
                 "r* (omega* - omega0) / sin(gamma).",
-                "move r* or omega*, or look at `fig4_flags`; the cases gamma = 0 and "
-                "gamma = pi/2 have no such two-fold.",
+                "take other r* or omega*, for example by `fig4_flags`; for gamma = 0 and "
+                "gamma = pi/2 there is no such two-fold.",
             )
         return cls(**others, kappa=kappa, k2=k2)
 
@@ -330,9 +332,9 @@ class WheelOnTurntable(SwitchingSystem):
         return all_two_folds(self)
 
     def two_folds_at(self, r_star: npt.ArrayLike, omega_star: npt.ArrayLike) -> WheelTwoFolds:
-        """Return the two-folds other kappa, k2 would put at r* [m], omega* [rad/s].
+        """Return the two-folds at r* [m], omega* [rad/s], with the kappa and k2 they require.
 
-        Numbers or arrays that broadcast; kappa and k2 of this wheel are not used.
+        The arguments are numbers or arrays that broadcast; kappa and k2 of this wheel are not used.
 
         Source: formulas sheet, sections 4 and 5.
         Verified by: tests/exact/test_wheel_references.py::test_two_fold_reference
@@ -343,7 +345,7 @@ class WheelOnTurntable(SwitchingSystem):
         return placed_two_folds(self, r_star, omega_star)
 
     def fig4_flags(self, r_star: npt.ArrayLike, omega_star: npt.ArrayLike) -> dict[str, Flags]:
-        """Return the conditions of Fig. 4 on a grid, (n_omega, n_r) by panel.
+        """Return the conditions of the paper's Fig. 4 on a grid, as (n_omega, n_r) for each panel.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""Structs of the kernels of the wheel: parameters, and rates near the line h = g = 0."""
+"""Structs for the kernels of the wheel: its parameters, and the rates near the line h = g = 0."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ __all__ = ["N_SURFACES", "LineRates", "Parameters", "Rates", "Ray", "Rays", "Whe
 class Parameters(Struct):
     """Numbers of a wheel, see `model.WheelOnTurntable` and `laws.StretchedString`, in one element.
 
-    sin, cos : of gamma
+    sin, cos : sine and cosine of gamma
     physical_time, c1_between_disks : 0 or 1
-    psi0, share : functions of kappa, computed once
-    half_length : 0 without a string
+    psi0, share : arccot(6 kappa), and 1 - 2 psi0 / pi, of the paper's tyre law
+    half_length : half the length of the contact patch of a string, 0 for the paper's law
     """
 
     d: float
@@ -39,13 +39,18 @@ class Parameters(Struct):
     half_length: float
 
 
-# of the switching function, and of the kinks: the rolling velocity, and the two borders of the
-# regimes of a string
+# number of values of `wheel_surface`: the switching function h, the rolling velocity g, and the two
+# boundaries between the regimes of a string
 N_SURFACES = 4
 
 
 class LineRates(Struct):
-    """Rates of h and g next to the line h = g = 0: without contact, by force, and by moment."""
+    """Rates h' and g' next to the line h = g = 0.
+
+    h, g : rates without contact force
+    h_by_force, g_by_force : their change per unit of friction force
+    h_by_moment, g_by_moment : their change per unit of friction moment
+    """
 
     h: float
     h_by_force: float
@@ -56,11 +61,11 @@ class LineRates(Struct):
 
 
 class Ray(Struct):
-    """A ray out of the line or into it.
+    """A ray out of the line or into it: an invariant direction of (h, g).
 
-    angle : of the direction (h, g) = rho (sin, cos) [rad]
-    growth : rho' there
-    turning : sign of the slope of rho th'
+    angle : angle th of the direction, (h, g) = rho (sin th, cos th) [rad]
+    growth : rho' along the ray, positive out of the line
+    turning : sign of the derivative of rho th' by th; the ray attracts directions if it is negative
     side : sign of h
     """
 

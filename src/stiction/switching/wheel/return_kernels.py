@@ -1,8 +1,8 @@
-"""Starts next to the line h = g = 0 of the wheel, one per point and exit direction: kernels.
+"""Initial states next to the line h = g = 0 of the wheel, for each exit direction: kernels.
 
-On this line neither slip h nor rolling velocity g has a sign, so force and moment of the tyre
+On this line neither slip h nor rolling velocity g has a sign, so that force and moment of the tyre
 depend on the direction in which a solution leaves. Directions are rays of constant h / g
-(`line_kernels`), or sliding on h = 0.
+(`line_kernels`), or sliding on h = 0. `return_map` integrates from these states.
 
 Source: formulas sheet, section 7.
 """
@@ -38,7 +38,12 @@ _RATES, _RAY = LineRates.fields_type, Ray.fields_type
 
 @kernel
 def _slip(direction: int, rates: Rates, p: Wheel, scan: Vector, rays: Rays) -> tuple[float, float]:
-    """Return force and moment along the fastest slip ray out of the line, NaN for none."""
+    """Return force and moment on the slip ray out of the line with the largest rho'; NaN for none.
+
+    Parameters
+    ----------
+    direction : SLIP_PLUS or SLIP_MINUS, the side of h = 0
+    """
     wheel = p[0]
     side = 1.0 if direction == SLIP_PLUS else -1.0
     first = 0 if direction == SLIP_PLUS else 2
@@ -54,7 +59,12 @@ def _slip(direction: int, rates: Rates, p: Wheel, scan: Vector, rays: Rays) -> t
 
 @kernel
 def _along(direction: int, rates: Rates, p: Wheel) -> tuple[float, float]:
-    """Return force and moment of sliding out of the line on h = 0, NaN for none."""
+    """Return force and moment of sliding on h = 0 out of the line; NaN for none.
+
+    Parameters
+    ----------
+    direction : SLIDE in the sliding region, ESCAPE in the escaping region
+    """
     wheel, rate = p[0], rates[0]
     for sign in range(2):
         rolling = 1.0 if sign == 0 else -1.0
@@ -71,9 +81,14 @@ def _along(direction: int, rates: Rates, p: Wheel) -> tuple[float, float]:
 
 @kernel(allocates=True)
 def line_starts(r: Vector, direction: Integers, p: Wheel, distance: float, out: Matrix) -> None:
-    """Fill out[i, 4] with a state at a `distance` from (r[i], 0, omega0), and its time.
+    """Fill out[i, 4] with a state at a `distance` from (r[i], 0, omega0), and the time to it.
 
-    NaN where there is no such exit direction. The fastest of several rays is taken.
+    It is NaN if there is no such exit direction. The fastest of several rays is taken.
+
+    Parameters
+    ----------
+    direction : (N,) exit directions, numbered as SLIP_PLUS to ESCAPE
+    distance : distance along the ray, in the units of the states
 
     Source: formulas sheet, section 7.
     Verified by: tests/unit/switching/wheel/test_return_map.py::test_starts_are_exits_of_the_line

@@ -1,8 +1,11 @@
-"""The set-valued return map of the wheel's line h = g = 0, and its orbits under a rule.
+"""The set-valued return map of the line h = g = 0 of the wheel, and its orbits under a rule.
 
-A point (r, 0, omega0) of the line has several exit directions. Each leads back to the line, to the
-two-fold, or elsewhere: a map of r with several values. A rule selects one of them at each return;
-whether all orbits return depends on the rule.
+A point (r, 0, omega0) of the line has several exit directions. Each orbit leads back to the line,
+to the two-fold, or elsewhere, so that the first-return map r -> r' has several values. A rule
+selects one exit direction at each return; whether all orbits return depends on the rule. The orbits
+are integrated as ensembles from initial states next to the line (`return_kernels`).
+
+Source: formulas sheet, section 7.
 """
 
 from __future__ import annotations
@@ -44,10 +47,11 @@ Flags = npt.NDArray[np.bool_]
 _METHOD = EventDriven(rtol=1e-10)
 # initial distance from the line: above the tolerance, small enough that a ray is straight
 _NEAREST, _FARTHEST = 1e-7, 1e-4
-# distance of the twin whose return gives the slope of the map [m]
+# distance of a second orbit whose return gives the slope of the map by a difference [m]
 _TWIN = 1e-5
-# largest speed of an equilibrium at the end [scale / time unit]
+# largest speed of a final state that counts as an equilibrium [scale / time unit]
 _SPEED_AT_REST = 1e-6
+# signs of h for each `LineExit`, 0 in sliding
 _SIGNS = np.array([1.0, -1.0, 0.0, 0.0])
 
 
@@ -66,9 +70,10 @@ class LineReturns:
 
     Parameters
     ----------
-    r : (N,) position of the next arrival at the line [m]; NaN if it ends otherwise
-    time : (N,) until then [time unit]
-    end : (N,) `line`, `two_fold`, `no_exit` (no such exit direction), or as in an ensemble
+    r : (N,) position of the next arrival at the line [m]; NaN for an orbit that ends otherwise
+    time : (N,) time until the end [time unit]
+    end : (N,) `line`, `two_fold`, `no_exit` (no such exit direction), `rest` (equilibrium),
+        `other_line` (the branch r = 0 of the line), or an end of `ensemble`
     state : (N, 3) last state
     """
 
@@ -80,7 +85,7 @@ class LineReturns:
 
 @dataclass(frozen=True)
 class LyapunovExponent:
-    """Mean of log |dr'/dr| per return, and its standard error over independent members."""
+    """Mean of log |dr'/dr| per return, its standard error over orbits, and number of returns."""
 
     value: float
     error: float
@@ -103,8 +108,10 @@ def line_return(
     Parameters
     ----------
     r : (N,) positions on the line [m]
-    dwell, side : for `LineExit.ESCAPE`, time of sliding before it leaves, and the side; it does not
-        leave where the dwell time is 0
+    direction : exit direction of all orbits
+    dwell, side : for `LineExit.ESCAPE`, time of sliding before the orbit leaves the surface, and
+        the side; with a dwell time of 0 it does not leave
+    t_end : largest time until the return [time unit]
 
     Source: formulas sheet, section 7.
     Verified by: tests/unit/switching/wheel/test_return_map.py::test_returns_of_single_runs
@@ -144,7 +151,9 @@ class Rule(Declared, abc.ABC):
 
     @abc.abstractmethod
     def choose(self, existing: Flags, rng: np.random.Generator) -> tuple[Ints, Floats]:
-        """Return exit directions (N,), and time and side of leaving a slide (N, 2), inf for none.
+        """Return exit directions (N,), and (N, 2) the time and the side at which sliding ends.
+
+        The time is inf for a slide that does not end by this rule.
 
         Parameters
         ----------
@@ -204,11 +213,12 @@ class LineOrbits:
     Parameters
     ----------
     r : (returns + 1, N) positions on the line [m], NaN at the two-fold and after the end
-    slope : (returns, N) dr'/dr, NaN where it is undefined
-    fate : (N,) `line` (all returns were made), `two_fold`, `rest`, `undecided`, `elsewhere`
+    slope : (returns, N) slope dr'/dr of the map, NaN where it is undefined
+    fate : (N,) end of each orbit: `line` (all returns were computed), `two_fold`, `rest`
+        (equilibrium), `undecided` (two solutions within the error), `elsewhere`
     two_folds : (N,) number of arrivals at the two-fold
-    drifted : (N,) whether it reached a point of the line that no open set of orbits enters
-    time : (N,) until the end [time unit]
+    drifted : (N,) whether the orbit reached a point of the line that no open set of orbits enters
+    time : (N,) time until the end [time unit]
     """
 
     r: Floats
@@ -228,7 +238,7 @@ class LineOrbits:
         return share_of(self.two_folds > 0)
 
     def lyapunov(self) -> LyapunovExponent:
-        """Return the mean log slope per return; its error counts members, not returns.
+        """Return the mean of log |slope| per return; its error treats orbits as independent.
 
         Verified by: tests/unit/switching/wheel/test_return_map.py::test_slopes
         """
@@ -239,7 +249,7 @@ class LineOrbits:
         if n < 2:
             return LyapunovExponent(float("nan"), float("nan"), int(count.sum()))
         mean = float(total.sum() / count.sum())
-        # a ratio of two sums over members
+        # standard error of a ratio of two sums over orbits
         scatter = total - mean * count
         error = float(np.sqrt((scatter**2).sum() * n / (n - 1)) / count.sum())
         return LyapunovExponent(mean, error, int(count.sum()))
@@ -263,9 +273,10 @@ def line_orbits(
     r : (N,) positions [m]
     rule : selects an exit direction at each return
     returns : largest number of returns
-    funnel : exits after the two-fold, drawn uniformly; an orbit ends there when left out
-    seed : of the random choices
-    slopes : whether a twin of each orbit gives the slope of the map, which doubles the work
+    funnel : exits after the two-fold, drawn uniformly; by default orbits end at the two-fold
+    seed : seed of the random choices
+    slopes : whether to compute the slope of the map from a second orbit at a small distance, which
+        doubles the work
 
     Verified by: tests/unit/switching/wheel/test_return_map.py::test_rules_and_fates
 
@@ -280,9 +291,9 @@ def line_orbits(
     """
     method = event_driven(wheel, method)
     wheel.only_for_the_paper_law("line_orbits")
-    why = "it makes draws repeatable."
+    why = "it makes random choices repeatable."
     whole("line_orbits.seed", seed, least=0, most=MOST_SEED, why=why, try_="give 0.")
-    why, each = "it counts returns.", 64.0 * max(np.size(r), 1)
+    why, each = "it is a number of returns.", 64.0 * max(np.size(r), 1)
     whole("line_orbits.returns", returns, least=1, each=each, why=why, try_="20.")
     why, try_ = "each is a position on the line.", "for example np.linspace(0.16, 0.18, 100)."
     points = numbers(
@@ -380,7 +391,7 @@ class _Orbits:
 
 
 def _starts(wheel: WheelOnTurntable, r: Floats, exits: Ints, method: EventDriven) -> Floats:
-    """Return (N, 4) states next to the line and the time to them, NaN for no such direction."""
+    """Return (N, 4) states next to the line, with the time to them; NaN for no such direction."""
     from stiction.switching.wheel.return_kernels import line_starts
 
     fraction = min(max(_NEAREST, 1e3 * method.rtol), _FARTHEST)
@@ -407,7 +418,7 @@ def _returns(
     method: EventDriven,
     workers: int | None,
 ) -> LineReturns:
-    """Integrate starts (N, 4) to the line or to their ends; NaN marks no start."""
+    """Integrate from starts (N, 4) until the line or another end; NaN rows have no start."""
     from stiction.switching.ensembles.blocks import Task, run_task
 
     valid = np.isfinite(starts).all(axis=1)
@@ -435,7 +446,7 @@ def _returns(
 
 
 def _kinds_of_end(wheel: WheelOnTurntable, result: EnsembleResult) -> npt.NDArray[np.str_]:
-    """Return the kind of end of each trajectory; `line` is the branch v = 0, omega = omega0."""
+    """Return the kind of end of each orbit; `line` is the branch v = 0, omega = omega0."""
     end = result.end.astype("<U16")
     hit = result.ended("codim2_line")
     on_branch = np.abs(result.state[:, 2] - wheel.omega0) <= 1e-6

@@ -1,1 +1,1 @@
-"""Codimension-2 intersections: exit directions, and sliding on both surfaces."""
+"""Intersections of two discontinuity surfaces: exit directions, and codimension-2 sliding."""

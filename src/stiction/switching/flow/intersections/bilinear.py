@@ -1,13 +1,17 @@
-"""Sliding vectors of codimension 2: the roots of two bilinear equations. Kernels.
+"""Multipliers of codimension-2 sliding: the roots of two bilinear equations. Kernels.
 
-Both rates are bilinear in the multipliers (u, v),
+On an intersection h_i = h_j = 0 the field is a convex combination with product weights of the
+multipliers (u, v) in [-1, 1]^2. The rates of h_i and h_j must be zero,
 
     a0 + a1 u + a2 v + a3 u v = 0,    b0 + b1 u + b2 v + b3 u v = 0.
 
 Elimination of v gives a quadratic A u^2 + B u + C = 0 whose slope 2 A u + B is minus the
-determinant of the Jacobian. So the two roots have determinants of opposite sign, which identifies
-them while the coefficients change, up to a point where they merge. Rates without the product have
-one root, identified as the positive one.
+determinant of the Jacobian. So the two roots have determinants of opposite signs. The sign
+identifies a root while the coefficients vary along a trajectory, until both roots merge. Equations
+without the products u v have one root, which counts as that of positive determinant. The field at a
+root is called a sliding vector.
+
+Source: elementary algebra; Dieci, Lopez 2009 use the same bilinear combination.
 """
 
 from __future__ import annotations
@@ -52,7 +56,7 @@ class Root(NamedTuple):
 
 @kernel
 def _quadratic(c: Bilinear) -> tuple[float, float, float]:
-    """Return A, B, C of the quadratic for u."""
+    """Return A, B, C of the quadratic A u^2 + B u + C = 0."""
     return (
         c.b1 * c.a3 - c.b3 * c.a1,
         c.b0 * c.a3 + c.b1 * c.a2 - c.b2 * c.a1 - c.b3 * c.a0,
@@ -106,8 +110,8 @@ def root(c: Bilinear, sign: float, beyond: bool) -> Root:
 
     Parameters
     ----------
-    beyond : after both roots have merged, whether to return the real part of the complex pair, so
-        that the sliding field ends smoothly
+    beyond : whether to return the real part of a complex pair of roots, so that the sliding field
+        can be evaluated a little after both roots have merged
     """
     if _is_linear(c):
         return _single_root(c) if sign > 0.0 else Root(0.0, 0.0, 0.0, False)
@@ -129,7 +133,7 @@ def root(c: Bilinear, sign: float, beyond: bool) -> Root:
     w2 = abs(c.b0) + abs(c.b1) + abs(c.b2) + abs(c.b3)
     if d1 == 0.0 and d2 == 0.0:
         return Root(0.0, 0.0, 0.0, False)
-    # from the rate that changes more with v, in relation to its terms
+    # v from the equation in which it has the larger coefficient, in relation to the terms
     v = -(c.a0 + c.a1 * u) / d1 if abs(d1) * w2 >= abs(d2) * w1 else -(c.b0 + c.b1 * u) / d2
     return _refined(c, u, v) if discriminant > 0.0 else Root(u, v, 0.0, True)
 

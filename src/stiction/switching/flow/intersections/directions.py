@@ -1,10 +1,11 @@
 """Exit directions of a codimension-2 intersection of two discontinuity surfaces: kernels.
 
 To first order the rates of h_i and h_j are constant in each quadrant of the plane (h_i, h_j). Four
-kinds of solutions start at its origin: into a quadrant whose field points into it; along one of
-the four half surfaces, if the sliding field on it points away; codimension-2 sliding, with each
-sliding vector whose multipliers lie in [-1, 1]; and an outward spiral, if all quadrants are crossed
-in turn and each revolution is wider than the last. The solution is unique if one of them exists.
+kinds of solutions start at its origin: (1) into a quadrant whose field points into it; (2) along
+one of the four half surfaces, that is half axes, if the sliding field on it points away from the
+origin; (3) codimension-2 sliding with a sliding vector whose multipliers lie in [-1, 1]; (4) an
+outward spiral, if all quadrants are crossed in turn and each revolution is wider than the last. If
+exactly one of all these solutions exists, the solution is unique.
 
 Source: Filippov 1988, sections 15 and 19; Dieci, Lopez 2009.
 Verified by: tests/unit/switching/test_intersections.py::test_exit_directions_in_exact_arithmetic
@@ -60,14 +61,14 @@ _AT_FOLD = 1e-6
 
 @kernel
 def quadrant_rates(w: Workspace, i: int, j: int, x: int) -> bool:
-    """Fill QUADRANT_RATES for surfaces i and j at the state in vector x.
+    """Fill QUADRANT_RATES with the rates of h_i and h_j in the four quadrants, at vector x.
 
     Returns whether all rates are finite.
     """
     now, a = w.progress[0], w.vectors
     n = now.n
     normals(w, x, GRAD)
-    # |D grad h| of both surfaces and the largest |D^-1 f|, D the scales: sizes of rates
+    # scales of the rates: |D grad h| of both surfaces times the largest |D^-1 f|, D the scales
     steep_i = steep_j = fastest = 0.0
     for e in range(n):
         slope_i, slope_j = a[GRAD, i * n + e] * a[SCALE, e], a[GRAD, j * n + e] * a[SCALE, e]
@@ -97,9 +98,9 @@ def quadrant_rates(w: Workspace, i: int, j: int, x: int) -> bool:
 
 @kernel
 def turns(w: Workspace) -> tuple[float, float]:
-    """Return two products of four rates, whose quotient is the growth factor of one revolution.
+    """Return two products of four rates whose quotient is the growth factor of one revolution.
 
-    It is that of a revolution from h_i > 0 to h_j > 0; its inverse is that of the opposite sense.
+    It holds for the sense of rotation from h_i > 0 to h_j > 0; the inverse for the opposite sense.
     """
     a = w.vectors
     one = a[QUADRANT_RATES, 4] * a[QUADRANT_RATES, 2] * a[QUADRANT_RATES, 7] * a[QUADRANT_RATES, 1]
@@ -118,7 +119,7 @@ def _spirals_out(w: Workspace) -> bool:
         sj = 1.0 if c % 2 == 0 else -1.0
         out_i, out_j = si * a[QUADRANT_RATES, c] > 0.0, sj * a[QUADRANT_RATES, 4 + c] > 0.0
         in_i, in_j = si * a[QUADRANT_RATES, c] < 0.0, sj * a[QUADRANT_RATES, 4 + c] < 0.0
-        # the increasing distance alternates from quadrant to quadrant
+        # in consecutive quadrants |h_i| and |h_j| increase in turn
         grows_i = c == 0 or c == 3
         left = left and (in_i and out_j if grows_i else out_i and in_j)
         right = right and (out_i and in_j if grows_i else in_i and out_j)
@@ -129,7 +130,10 @@ def _spirals_out(w: Workspace) -> bool:
 
 @kernel
 def _half_surface(w: Workspace, e: int) -> tuple[int, float]:
-    """Return 1 if half surface e attracts, -1 if it repels, else 0; and its outward rate."""
+    """Return 1 if half surface e attracts, -1 if it repels, else 0; and its outward sliding rate.
+
+    The second value is the rate at which sliding on the half surface leads away from the origin.
+    """
     now, a = w.progress[0], w.vectors
     first, on_i = e % 2, e < 2
     # the quadrants on both sides of it, the positive one first
@@ -163,7 +167,7 @@ def _coefficients(w: Workspace) -> Bilinear:
 
 @kernel
 def _slides_on_both(w: Workspace, sign: float, closed: int, opened: int) -> bool:
-    """Return whether the sliding vector of this sign is admissible.
+    """Return whether the sliding vector whose determinant has this sign is admissible.
 
     Parameters
     ----------
@@ -172,9 +176,9 @@ def _slides_on_both(w: Workspace, sign: float, closed: int, opened: int) -> bool
 
     Notes
     -----
-    A root next to the end v = 1 of a half surface is at 1 - r / r', where r is the outward rate
-    there and r' its derivative by v, which has the sign of the determinant if the half surface
-    repels, and the opposite sign if it attracts.
+    A root next to v = 1, where codimension-2 sliding becomes sliding on a half surface, is at
+    v = 1 - r / r'. Here r is the outward rate at v = 1 and r' its derivative by v. This derivative
+    has the sign of the determinant if the half surface repels, the opposite sign if it attracts.
     """
     candidate = root(_coefficients(w), sign, False)
     if not candidate.good:
@@ -188,11 +192,11 @@ def _slides_on_both(w: Workspace, sign: float, closed: int, opened: int) -> bool
         value = side * v if e < 2 else side * u
         if abs(value - 1.0) > _AT_FOLD:
             continue
-        # whether r' > 0: the root is inside where r, which is positive if opened, has the same sign
+        # r' > 0: the root lies in v < 1 if r has the same sign as r'; r > 0 if it is `opened`
         grows = _half_surface(w, e)[0] * candidate.det < 0.0
         if grows != (opened & (1 << e) != 0):
             return False
-        # on the end itself, to first order
+        # the multiplier is 1 to first order
         if e < 2:
             v = side
         else:
@@ -314,7 +318,7 @@ def _sliding_rate(w: Workspace, s: int, o: int, side: float, x: int) -> float:
 
 @kernel
 def _leads_away(w: Workspace, i: int, j: int, e: int) -> bool:
-    """Return whether the sliding rate on half surface e is outward to second order."""
+    """Return whether sliding on half surface e leads outward by its second derivative."""
     now, a = w.progress[0], w.vectors
     s, o = (i, j) if e < 2 else (j, i)
     side = 1.0 if e % 2 == 0 else -1.0
@@ -337,7 +341,7 @@ def exit_directions(w: Workspace, i: int, j: int, edge: int) -> int:
 
     Parameters
     ----------
-    edge : half surface at whose end a multiplier has become 1, or -1
+    edge : half surface whose sliding begins because a multiplier has become +-1; -1 for none
     """
     now, a = w.progress[0], w.vectors
 

@@ -1,11 +1,11 @@
-"""Uniqueness of codimension-2 sliding, and the time at which it ends: kernels.
+"""The time at which codimension-2 sliding loses its uniqueness: kernels.
 
-Codimension-2 sliding continues as long as its multipliers lie in [-1, 1], also if a neighbouring
-solution would no longer return. It is the only solution, and attracts, as long as no quadrant, half
-surface, second sliding vector or spiral leads away. Each of these becomes an exit direction where
-one of thirteen smooth functions changes its sign: the eight rates in the quadrants, the four
-numerators of the sliding rates on the half surfaces, growth minus decay of one revolution. Their
-roots in a step are located by Bernstein coefficients; between two roots the set is constant.
+Codimension-2 sliding exists as long as its multipliers lie in [-1, 1]. It attracts and is unique as
+long as no quadrant, half surface, second sliding vector or spiral is an exit direction
+(`directions`). The set of exit directions changes only where one of thirteen smooth functions has a
+root: the eight rates in the quadrants, the four numerators of the sliding rates on the half
+surfaces, and the growth minus the decay of one revolution. Their roots in a step are located by
+Bernstein coefficients; between two roots the set is constant. `transitions` calls these kernels.
 
 Verified by: tests/unit/switching/test_intersections.py::test_loss_of_attractivity_at_its_time
 """
@@ -41,8 +41,8 @@ from stiction.switching.flow.steps import UNRESOLVED, dense, step
 
 __all__ = ["first_opening", "length_to_opening", "others_at"]
 
-# samples resolve a function if its last two Chebyshev coefficients are below the first fraction of
-# its size on the step, or the second fraction of the size of its terms
+# samples resolve a function if its last two Chebyshev coefficients are below the first number times
+# its size on the step, or the second number times the size of its terms
 _RESOLVED, _SMALL = 1e-5, 1e-9
 # roots closer than this fraction of the step count as one
 _SEPARATION = 1e-7
@@ -86,11 +86,11 @@ def _fill_functions(w: Workspace, vector: int) -> None:
 
 @kernel
 def _resolved(w: Workspace, table: Matrix, c: int, reach: float) -> bool:
-    """Return whether samples resolve function c; replace them by Bernstein coefficients.
+    """Replace the samples of function c by its Bernstein coefficients; return if they resolve it.
 
     Parameters
     ----------
-    reach : bound of its terms
+    reach : bound of the terms of the function
     """
     a = w.vectors
     size = near_last = last = 0.0
@@ -134,7 +134,7 @@ def _next_root(w: Workspace, low: float) -> float:
 
 @kernel
 def _bisect(w: Workspace, i: int, j: int, closed_at: float, open_at: float) -> float:
-    """Return the fraction at which another direction opens, by bisection between two."""
+    """Return the fraction at which another direction opens, by bisection in the given bracket."""
     for _ in range(60):
         middle = 0.5 * (closed_at + open_at)
         if middle in (closed_at, open_at):

@@ -1,9 +1,10 @@
-"""Arrival at a codimension-2 intersection, sliding on it, and its end: kernels.
+"""Arrival at a codimension-2 intersection, sliding on it, and the end of that sliding: kernels.
 
-Each returns RUNNING, the code of an event still to be handled, or the code with which the compiled
-loop ends: SEVERAL_DIRECTIONS, with the choices in `open_paths`, if there are several exit
-directions. A set of directions is a bit mask; `directions` computes it and names the source
-(Filippov 1988; Dieci, Lopez 2009).
+`directions` computes the set of exit directions, a bit mask, and names the source (Filippov 1988;
+Dieci, Lopez 2009). If there is one direction, these kernels set the signs of its mode and record
+the events. If there are several, they return SEVERAL_DIRECTIONS with the set in `open_paths`, and
+the policy of the run chooses. Otherwise they return RUNNING, the code of an event still to be
+handled, or another code with which the call must end. `rare_events` calls them.
 """
 
 from __future__ import annotations
@@ -51,12 +52,12 @@ from stiction.switching.flow.surfaces import begin_mode, project, surfaces_at
 
 __all__ = ["at_end_of_sliding", "at_intersection", "on_intersection", "signs_of"]
 
-# A single exit direction is entered at once if surface j is nearer than this many roundings of h_j,
-# else after two arrivals. The motion is the same: over 28 random arrivals at an intersection of
-# planes, end states with 0, 16 and 4096 agree to 1e-12. With 0, rounding divides 11 arrivals into
-# two; 4096 changes none of those with 16.
+# a state that has reached surface i also lies on surface j if |h_j| is below this multiple of its
+# rounding error; else it reaches surface j in a second event. The motion is the same: in 28 random
+# arrivals at an intersection of planes the final states with 0, 16 and 4096 agree to 1e-12; with 0,
+# rounding gives 11 arrivals two events, and 4096 gives the same events as 16
 _ROUNDING = 16.0
-# an exit direction that opens within this fraction of the step before an event is part of it
+# an exit direction that opens within this fraction of the step before an event belongs to the event
 _TOGETHER = 1e-6
 _SLIDES = (1 << SLIDES_PLUS) | (1 << SLIDES_MINUS)
 
@@ -107,10 +108,10 @@ def _pass_intersection(w: Workspace, functions: EventFunctions, records: Records
 def at_intersection(w: Workspace, functions: EventFunctions, records: Records) -> int:
     """Handle the arrival at an intersection of two surfaces, or near one.
 
-    A single exit direction is followed. A state that reaches surface i at a distance from surface j
-    above its error does not meet the intersection. If there are several exit directions, the margin
-    decides whether the solution is unique: the distance over the larger one of the error of the
-    run and the largest value of a grazing.
+    The state has reached surface i; its distance from surface j is |h_j|. With at most one exit
+    direction the solution does not depend on this distance. With several, the margin decides
+    whether it is unique: the distance over the larger one of the error of the run and the largest
+    value of a grazing. A margin of at least 1 means that surface i is reached alone.
     """
     now, a = w.progress[0], w.vectors
     i, j, before_i = now.which, now.other, now.came_from
@@ -159,7 +160,7 @@ def on_intersection(
         opening = first_opening(w, table, i, j)
     if opening == UNRESOLVED:
         return _repeat_step(w, h)
-    # if a multiplier becomes 1, the half surface at its end opens at the same time
+    # where a multiplier becomes +-1, sliding on a half surface opens at the same time: one event
     if opening <= 1.0 and (which < 0 or opening < root - _TOGETHER):
         now.event_fraction = opening
         return _at_opening(w, functions, table, records, i, j)
@@ -209,7 +210,7 @@ def _at_opening(
     project(w, i)
     project(w, j)
     begin_mode(w)
-    # just after the opening: the present sliding vector is one of several directions
+    # just after the opening the present sliding vector is one of several exit directions
     directions = others_at(w, i, j, Y)
     now.reported_open = 1
     return _defer_choice(
@@ -219,9 +220,9 @@ def _at_opening(
 
 @kernel
 def at_end_of_sliding(w: Workspace, functions: EventFunctions, records: Records) -> int:
-    """Handle the end of codimension-2 sliding: a multiplier at +-1, or a fold.
+    """Handle the end of codimension-2 sliding: a multiplier reaches +-1, or two vectors merge.
 
-    At a fold two sliding vectors merge.
+    The second case is a fold of the two sliding vectors.
     """
     now, a = w.progress[0], w.vectors
     m, which = now.m, now.which
