@@ -186,7 +186,9 @@ def sliding_arrival(j1: float, j2: float, start: tuple[float, float]) -> float:
     Verified by: tests/exact/test_switching_closed_forms.py::test_normal_form_arrival
     """
     if not (j1 < 0.0 and j2 < 0.0 and j1 * j2 > 1.0):
-        raise ValueError(f"sliding_arrival: J1 = {j1}, J2 = {j2}; needs J1, J2 < 0 and J1 J2 > 1")
+        raise ValueError(
+            f"sliding_arrival: J1 = {j1}, J2 = {j2}; needs case 1, J1 < 0, J2 < 0 and J1 J2 > 1"
+        )
     z, y = start
     return -(((j2 - 1.0) * z + (j1 - 1.0) * y) / (j1 * j2 - 1.0))
 

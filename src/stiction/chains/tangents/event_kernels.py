@@ -255,31 +255,31 @@ def _pass_one(
     drive = drive_of(p, g.x_event, g.v_event, load, t, i)
     size, excess = force_size(p, g.x_event, g.v_event, load, t, i), abs(drive) - bound
     at_start = t == p.start
-    thrown = segment > 0 and t == p.segment_time[segment]
+    at_breakpoint = segment > 0 and t == p.segment_time[segment]
     # at a breakpoint only a release by a jump of the drive beyond its bound has a derivative
-    if thrown and not at_start and (before != 0 or excess <= _NEAR * size):
+    if at_breakpoint and not at_start and (before != 0 or excess <= _NEAR * size):
         _fail(g, log, t, BREAKPOINT, i, abs(excess), _NEAR * size)
     # a mass that stops at its bound sticks if perturbed to one side, and reverses if to the other
     if before != 0 and abs(excess) <= _NEAR * size:
         _fail(g, log, t, THRESHOLDS, i, abs(excess), _NEAR * size)
     rate = 1.0
-    if not (thrown or at_start):
+    if not (at_breakpoint or at_start):
         rate = _rate_of_event(p, d, g, s, log, t, load, before, after, i)
     # without a jump in friction a released mass begins without acceleration
     moves = before != 0 or jumps(p, i)
-    ahead = 0.0
+    acceleration_after = 0.0
     if after != 0 and moves:
-        ahead = (drive + friction_of(p, after, drive, p.belt, i)) / p.mass[i]
-    behind = _acceleration(p, g, t, load, i)
-    log.jump[row] = behind - ahead
-    log.rate[row] = 0.0 if before == 0 and (thrown or at_start) else rate
+        acceleration_after = (drive + friction_of(p, after, drive, p.belt, i)) / p.mass[i]
+    acceleration_before = _acceleration(p, g, t, load, i)
+    log.jump[row] = acceleration_before - acceleration_after
+    log.rate[row] = 0.0 if before == 0 and (at_breakpoint or at_start) else rate
     for q in range(g.x.shape[0]):
         # dt = -dh / h', h the slip rate or the margin to the bound; dt = 0 for an event at a fixed
         # time
         time_by = 0.0
         if before != 0:
             time_by = before * (g.v[q, i + 1] - d.belt[q]) / rate
-        elif not (thrown or at_start):
+        elif not (at_breakpoint or at_start):
             load_derivative(p, d, q, t, segment, g.load_by)
             change = _bound_by(p, d, q, i) - after * _drive_by(p, d, g, q, t, load, i)
             time_by = change / rate
@@ -291,7 +291,7 @@ def _pass_one(
         if after == 0:
             g.v[q, i + 1] = d.belt[q] + 0.0 * g.v[q, i + 1]
         else:
-            g.v[q, i + 1] += (behind - ahead) * time_by
+            g.v[q, i + 1] += (acceleration_before - acceleration_after) * time_by
 
 
 @kernel
