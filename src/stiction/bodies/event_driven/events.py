@@ -33,6 +33,8 @@ Floats = npt.NDArray[np.float64]
 SEPARATES, SLIPS, STOPS, LEAVES, MARGIN, SINGULAR = range(6)
 # of the largest value of its kind: a condition that starts below is zero there
 _ZERO = 1e-11
+# Bernstein coefficients have more rounding than the samples
+_LOOSE = 10.0
 # determinant over that without friction at which forces count as unbounded
 SINGULAR_AT = 1e-9
 # intervals are halved until they are this part of a step: a pair of surfaces that closes and opens
@@ -127,22 +129,32 @@ def first_condition(segment: Segment) -> Event | None:
 
 
 def _first_root(value: Floats, zero: float) -> float:
-    """Return the first root of a function in (0, 1]; 0 if it falls from zero at the start."""
+    """Return the first root of a function in (0, 1]; 0 if it falls from zero at the start.
+
+    Parameters
+    ----------
+    value : (NODES + 1,) at the start and at the points of a step
+    zero : size of its rounding
+    """
     samples = value[1:]
     if not np.isfinite(samples).all():
         return 0.0
     work = np.zeros((DEPTH + 2, NODES + 2))
+    coefficients = np.ascontiguousarray(bernstein_from_samples() @ samples)
     if value[0] > zero:
-        return float(first_fall(np.ascontiguousarray(bernstein_from_samples() @ samples), work))
+        return float(first_fall(coefficients, work))
+    if samples.min() >= -zero and coefficients.min() >= -_LOOSE * zero:
+        return NONE
+    if samples.max() <= zero:
+        return 0.0
     # a function that starts at zero, and its slope perhaps: divide the root out
-    for _ in range(3):
+    for k in (1, 2, 3):
         samples = samples / nodes()
-        coefficients = bernstein_from_samples() @ samples
-        if coefficients[0] > 1e-6 * np.abs(coefficients).max():
-            return float(first_fall(np.ascontiguousarray(coefficients), work))
-        if coefficients[0] < -1e-6 * np.abs(coefficients).max():
-            return 0.0
-    return NONE if samples[-1] > 0.0 else 0.0
+        coefficients = np.ascontiguousarray(bernstein_from_samples() @ samples)
+        if abs(coefficients[0]) > _LOOSE * zero / nodes()[0] ** k:
+            return float(first_fall(coefficients, work)) if coefficients[0] > 0.0 else 0.0
+    falls = np.flatnonzero(value[1:] < -zero)
+    return float(nodes()[falls[0]]) if len(falls) else NONE
 
 
 def _refined(of: Callable[[float], float], root: float) -> float:
@@ -179,6 +191,9 @@ def first_closing(segment: Segment, until: float, near: float) -> float:
     gaps = _Gaps(segment, near)
     best = NONE
     for pair, speed in gaps.pairs:
+        # a hop from a gap of rounding below zero ends there, so that rounding does not add up
+        gaps.shift = 0.0
+        gaps.shift = min(0.0, gaps.gap(pair, 0.0))
         root = gaps.first(pair, speed, 0.0, min(until, best, 1.0))
         best = min(best, root)
     return best
@@ -190,6 +205,7 @@ class _Gaps:
     def __init__(self, segment: Segment, near: float) -> None:
         self.segment, self.near = segment, near
         m = segment.phase.mechanics
+        self.zero = 0.125 * m.rounding(segment.q)
         v = m.velocity(segment.at(np.concatenate([[0.0], nodes()]))[2])
         finite = np.where(np.isfinite(m.reach), m.reach, 0.0)
         spin = np.abs(v[..., 2]).max(axis=0)
@@ -203,6 +219,7 @@ class _Gaps:
         # a pair that is farther at the start of an interval cannot close in it
         self.within = 3.0 * fastest * segment.length + near
         self.pairs = [p for p in self.pairs if p[1] > 0.0]
+        self.shift = 0.0
         self._cache: dict[float, dict[tuple[int, int], float]] = {}
 
     def at(self, theta: float) -> dict[tuple[int, int], float]:
@@ -227,8 +244,8 @@ class _Gaps:
         return made
 
     def gap(self, pair: tuple[int, int], theta: float) -> float:
-        """Return the gap of a pair; `within` where it is farther."""
-        return self.at(theta).get(pair, self.within)
+        """Return the gap of a pair, `within` where it is farther, above that of its start."""
+        return self.at(theta).get(pair, self.within) - self.shift
 
     def first(self, pair: tuple[int, int], speed: float, low: float, high: float) -> float:
         """Return the first closing of a pair in (low, high]; NONE if there is none."""
@@ -238,11 +255,11 @@ class _Gaps:
             return NONE
         value = np.array([a, *(self.gap(pair, low + width * float(s)) for s in nodes())])
         largest = float(np.abs(value).max())
-        if largest <= self.near:
+        if largest <= self.zero:
             return NONE
         tail = float(np.abs(tail_from_samples() @ value[1:]).max())
-        if tail <= _SMOOTH * largest + 1e-3 * self.near:
-            root = _first_root(value, self.near)
+        if tail <= _SMOOTH * largest + self.zero:
+            root = _first_root(value, self.zero)
             if root >= NONE:
                 return NONE
             return _refined(lambda x: self.gap(pair, x), low + width * root) if root > 0.0 else low
