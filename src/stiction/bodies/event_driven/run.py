@@ -325,7 +325,7 @@ class Integrator:
         alone = bool(len(closed) == 1 or not (last > 0.0).any())
         ratio = np.full(len(closed), m.e) if alone else speed / np.where(last > 0.0, last, np.inf)
         low = opens & (fall < 0.0) & (speed**2 <= -2.0 * HOP * m.size * fall)
-        low &= (ratio < 1.0) | ~alone
+        low &= (ratio < 1.0) | (not alone)
         # a hop that did not shrink ends the series by itself
         ratio = np.where(ratio < 1.0, ratio, 0.0)
         self.hops[body] = np.where(opens, speed, 0.0)
