@@ -85,17 +85,17 @@ def _conditions(segment: Segment, theta: Floats) -> Conditions:
     for c in np.flatnonzero(~phase.stick):
         speed = max(speed, float(np.abs(u[..., c]).max()))
         add(phase.slip[c] * u[..., c], speed, STOPS, c)
-    if phase.redundant:
-        add(np.array([phase.inside(one)[0] for one in r]), size, MARGIN)
-    else:
-        for c in range(len(phase.closed)):
-            add(r[..., c, 0], size, SEPARATES, c)
-            if phase.stick[c]:
-                for sign in (1, -1):
-                    # friction opposes the slip that begins
-                    add(m.mu * r[..., c, 0] + sign * r[..., c, 1], size, SLIPS, c, sign)
-        if not phase.stick.all():
-            add(forces.regular - SINGULAR_AT, 1.0, SINGULAR)
+    for margin in phase.margins(r):
+        add(margin, size, MARGIN)
+    redundant = np.concatenate([np.zeros(0, int), *(at for at, _ in phase.loops)])
+    for c in np.setdiff1d(np.arange(len(phase.closed)), redundant):
+        add(r[..., c, 0], size, SEPARATES, c)
+        if phase.stick[c]:
+            for sign in (1, -1):
+                # friction opposes the slip that begins
+                add(m.mu * r[..., c, 0] + sign * r[..., c, 1], size, SLIPS, c, sign)
+    if not (phase.stick.all() or phase.redundant):
+        add(forces.regular - SINGULAR_AT, 1.0, SINGULAR)
     ends = phase.limits(*state)
     for c, side in zip(*np.nonzero(np.isfinite(ends).all(axis=0)), strict=True):
         add(ends[:, c, side], m.size, LEAVES, c)

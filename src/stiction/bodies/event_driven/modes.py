@@ -106,15 +106,9 @@ def find_modes(w: Floats, b: Floats, size: float, slip: Wholes, mu: float) -> Fo
     solutions = _solutions(w, b, np.array(list(itertools.product(*options))), mu, slip)
     if not solutions:
         return Found(Answer.NONE, np.full(count, OPEN), np.zeros((count, 2)), 0, near, 0.0)
-    distinct: list[Floats] = []
-    for _, r in solutions:
-        u = w @ r + b
-        if all(np.abs(u - other).max() > _SAME for other in distinct):
-            distinct.append(u)
-    # of several the one with the smallest forces; sticking comes before slip among the same
-    modes, r = min(solutions, key=lambda one: round(float(np.abs(one[1]).sum()), 7))
-    answer = Answer.ONE if len(distinct) == 1 else Answer.SEVERAL
-    return Found(answer, modes, r.reshape(-1, 2) * scale / unit, len(distinct), near, 0.0)
+    modes, r = min(solutions, key=lambda one: float(np.abs(one[1]).sum()))
+    answer = Answer.ONE if len(solutions) == 1 else Answer.SEVERAL
+    return Found(answer, modes, r.reshape(-1, 2) * scale / unit, len(solutions), near, 0.0)
 
 
 def _options(slip: int) -> tuple[int, ...]:
@@ -136,7 +130,7 @@ def _near_boundary(w: Floats, b: Floats, slip: Wholes, mu: float) -> bool:
 def _solutions(
     w: Floats, b: Floats, modes: Wholes, mu: float, slip: Wholes
 ) -> list[tuple[Wholes, Floats]]:
-    """Return the modes that have admissible forces, and these forces."""
+    """Return modes with admissible forces, and these forces; one for each acceleration."""
     matrix, right = _systems(w, b, modes, mu)
     left, values, transposed = np.linalg.svd(matrix)
     zero = values <= _ZERO * values[:, :1]
@@ -149,17 +143,23 @@ def _solutions(
     # rounding grows with the forces
     allowed = _ROUNDING * (1.0 + np.abs(r).max(axis=1))
     solved = np.abs(rest).max(axis=1) <= allowed
-    found = []
-    for t in np.flatnonzero(solved):
+    found: list[tuple[Wholes, Floats]] = []
+    accelerations: list[Floats] = []
+    # of combinations with the same accelerations the one with most sticking contacts
+    for t in sorted(np.flatnonzero(solved), key=lambda t: -int((modes[t] == STICK).sum())):
+        u = w @ r[t] + b
+        if any(np.abs(u - other).max() <= _SAME for other in accelerations):
+            continue
         conditions, constant = _conditions(modes[t], w, b, mu, slip)
-        values_t = conditions @ r[t] + constant
-        if (values_t >= -allowed[t]).all():
-            found.append((modes[t], r[t]))
-        elif zero[t].any():
+        values_t, forces = conditions @ r[t] + constant, r[t]
+        if (values_t < -allowed[t]).any() and zero[t].any():
             free = transposed[t][zero[t]].T
             y = _largest_margin(conditions @ free, values_t)[1]
-            if y is not None and (values_t + conditions @ (free @ y) >= -allowed[t]).all():
-                found.append((modes[t], r[t] + free @ y))
+            forces = forces if y is None else forces + free @ y
+            values_t = conditions @ forces + constant
+        if (values_t >= -allowed[t]).all():
+            found.append((modes[t], forces))
+            accelerations.append(u)
     return found
 
 

@@ -23,6 +23,7 @@ import numpy.typing as npt
 from stiction.bodies.contacts import Surfaces, surfaces_of
 from stiction.bodies.event_driven import kinematics as kin
 from stiction.bodies.event_driven.modes import admissible
+from stiction.bodies.impulse_kernels import group_contacts
 from stiction.bodies.model import RigidBodies
 from stiction.bodies.record import FORWARD, STICK
 from stiction.numerics.arrays import Table
@@ -31,11 +32,14 @@ from stiction.numerics.event_localisation import NODES, nodes
 __all__ = ["Forces", "Mechanics", "Phase", "Segment", "integrals", "step_of"]
 
 Floats = npt.NDArray[np.float64]
+Wholes = npt.NDArray[np.int64]
 
 # singular values of constraints below this part of the largest: they are redundant
 _RANK = 1e-9
 # of the accelerations of free bodies: those of a body that is fixed to a support are rounding
 _AT_REST = 1e-10
+# change of forces in a step that is rounding
+_CONSTANT = 1e-12
 # fixed-point iterations of a step, and the change of velocities that ends them, relative
 _ITERATIONS, _CONVERGED = 40, 2e-16
 
@@ -120,25 +124,35 @@ class Phase:
         self.active = np.concatenate(
             [2 * np.arange(len(closed)), 2 * np.flatnonzero(self.stick) + 1]
         )
-        self.redundant, self.fixed = False, np.zeros(mechanics.n, dtype=bool)
-        self.free = np.zeros((2 * len(closed), 0))
+        self.fixed = np.zeros(mechanics.n, dtype=bool)
+        # contacts of groups with redundant constraints, and changes of their forces without effect
+        self.loops: list[tuple[Wholes, Floats]] = []
         if len(closed):
-            self._ranks(self._rows(time, q, v)[0])
+            self._ranks(*self._rows(time, q, v))
 
-    def _ranks(self, rows: Floats) -> None:
+    @property
+    def redundant(self) -> bool:
+        """Whether there are several forces for the same accelerations."""
+        return bool(self.loops)
+
+    def _ranks(self, rows: Floats, k: kin.Kinematics) -> None:
         """Determine redundant constraints, and bodies that no free motion moves."""
-        root = 1.0 / np.sqrt(self.mechanics.mass.ravel())
-        a = rows[self.active] * root
-        _, values, right = np.linalg.svd(a)
-        rank = int((values > _RANK * values[0]).sum())
-        self.redundant = rank < len(a)
+        scaled = rows / np.sqrt(self.mechanics.mass.ravel())
+        rank, right = _rank(scaled[self.active])
         moves = np.abs(right[rank:]).max(axis=0, initial=0.0).reshape(-1, 3).max(axis=1)
         self.fixed = moves < _RANK
-        if self.redundant:
-            # changes of forces without effect on any body: those of the columns B
-            _, values, right = np.linalg.svd((rows * root).T @ self._columns())
-            rank = int((values > _RANK * values[0]).sum())
-            self.free = self._columns() @ right[rank:].T
+        if rank == len(self.active):
+            return
+        columns, group = self._columns(), np.zeros(len(self.closed), dtype=np.int64)
+        group_contacts(kin.as_contacts(self.closed, k), self.mechanics.n, group)
+        owner = group[self.active // 2]
+        for g in range(int(group.max()) + 1):
+            at = np.flatnonzero(group == g)
+            mine = columns[:, owner == g]
+            rank, right = _rank(scaled.T @ mine)
+            if rank < mine.shape[1]:
+                free = mine @ right[rank:].T
+                self.loops.append((at, free.reshape(-1, 2, free.shape[1])[at]))
 
     def _columns(self) -> Floats:
         """Return (2 c, k) contact forces by the unknown ones."""
@@ -176,24 +190,53 @@ class Phase:
         b = columns.T @ rows
         matrix = a * inverse @ np.swapaxes(b, -1, -2)
         bias = k.bias.reshape(*k.bias.shape[:-2], -1)[..., self.active]
-        right = -(np.einsum("...ki,...i->...k", a, free.reshape(flat)) + bias)
         if self.redundant:
-            unknown = np.einsum("...ij,...j->...i", np.linalg.pinv(matrix, _RANK), right)
             regular = np.ones(flat[:-1])
+            inverted = np.linalg.pinv(matrix, _RANK)
         else:
-            unknown = np.linalg.solve(matrix, right[..., None])[..., 0]
             without = a * inverse @ np.swapaxes(a, -1, -2)
             regular = np.linalg.det(matrix) / np.linalg.det(without)
-        acceleration = free + (inverse * np.einsum("...ki,...k->...i", b, unknown)).reshape(q.shape)
+            inverted = np.linalg.inv(matrix)
+        acceleration, unknown = free.reshape(flat), np.zeros(bias.shape)
+        # the second time refines: what is left of the constraints is rounding of the loads
+        for _ in range(2):
+            left = np.einsum("...ki,...i->...k", a, acceleration) + bias
+            change = -np.einsum("...ij,...j->...i", inverted, left)
+            acceleration = acceleration + inverse * np.einsum("...ki,...k->...i", b, change)
+            unknown = unknown + change
+        acceleration = acceleration.reshape(q.shape)
         if self.fixed.any():
             small = np.abs(m.arms * acceleration) <= _AT_REST * m.load
             acceleration = np.where(self.fixed[:, None] & small, 0.0, acceleration)
         r = (unknown @ columns.T).reshape(*flat[:-1], count, 2)
         return Forces(acceleration, r, regular)
 
-    def inside(self, r: Floats) -> tuple[float, Floats]:
-        """Return the margin of redundant forces, and the forces that have it, at one state."""
-        return admissible(r, self.free, self.mechanics.mu, self.closed["mode"])
+    def margins(self, r: Floats) -> Floats:
+        """Return (loops, N) margins of redundant forces (N, c, 2) inside the law [N]."""
+        return np.array([self._inside(r[:, at], at, free)[0] for at, free in self.loops])
+
+    def inside(self, r: Floats) -> Floats:
+        """Return forces (N, c, 2) with the same accelerations, farthest inside the law."""
+        made = r.copy()
+        for at, free in self.loops:
+            made[:, at] = self._inside(r[:, at], at, free)[1]
+        return made
+
+    def _inside(self, r: Floats, at: Wholes, free: Floats) -> tuple[Floats, Floats]:
+        m, modes = self.mechanics, self.closed["mode"][at]
+        flat = free.reshape(-1, free.shape[2])
+        # bodies at rest have constant forces: one programme is enough
+        constant = np.ptp(r, axis=0).max() <= _CONSTANT * np.abs(r).max()
+        found = [admissible(one, flat, m.mu, modes) for one in (r[:1] if constant else r)]
+        shape = (len(r),)
+        margins = np.broadcast_to([margin for margin, _ in found], shape)
+        return margins, np.broadcast_to([forces for _, forces in found], (*shape, *r.shape[1:]))
+
+
+def _rank(matrix: Floats) -> tuple[int, Floats]:
+    """Return the rank of a matrix, and its right singular vectors."""
+    _, values, right = np.linalg.svd(matrix)
+    return int((values > _RANK * values.max(initial=0.0)).sum()), right
 
 
 # ---- steps

@@ -94,10 +94,8 @@ class EventRecorder(Recorder):
             return np.zeros(0, np.int64), none, empty, np.zeros(len(theta))
         state = segment.at(nodes())
         forces, k = phase.forces(*state), phase.kinematics(*state)
-        r = segment.forces(theta).r
-        if phase.redundant:
-            # of forces that are not unique those farthest inside the law
-            r = np.array([phase.inside(one)[1] for one in r])
+        # of forces that are not unique those farthest inside the law
+        r = phase.inside(segment.forces(theta).r)
         slips = ~phase.stick
         power = -forces.r[..., 1] * k.u[..., 1] * slips
         support = m.velocity(np.zeros((m.n, 3)))[closed["second"], :2]
