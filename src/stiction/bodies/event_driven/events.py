@@ -105,7 +105,7 @@ def _conditions(segment: Segment, theta: Floats) -> Conditions:
 def first_condition(segment: Segment) -> Event | None:
     """Return the first event of the closed contacts in a step; None if there is none.
 
-    Verified by: tests/exact/test_event_driven.py::test_a_thrown_disc_rolls
+    Verified by: tests/exact/test_event_driven_bodies.py::test_a_thrown_disc_rolls
     """
     if not len(segment.phase.closed):
         return None
@@ -186,7 +186,7 @@ def first_closing(segment: Segment, until: float, near: float) -> float:
     ----------
     near : gap within which surfaces touch [m]
 
-    Verified by: tests/exact/test_event_driven.py::test_bounces_accumulate
+    Verified by: tests/exact/test_event_driven_bodies.py::test_bounces_accumulate
     """
     gaps = _Gaps(segment, near)
     best = NONE

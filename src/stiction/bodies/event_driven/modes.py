@@ -88,7 +88,7 @@ def find_modes(w: Floats, b: Floats, size: float, slip: Wholes, mu: float) -> Fo
     slip : (c,) direction of slip, 1 or -1; 0 where the tangential velocity is zero
     mu : coefficient of friction
 
-    Verified by: tests/exact/test_event_driven.py::test_painleves_rod
+    Verified by: tests/exact/test_event_driven_bodies.py::test_painleves_rod
     """
     count, unit = len(slip), float(np.diag(w).max())
     scale = max(size, float(np.abs(b).max(initial=0.0)))

@@ -55,6 +55,9 @@ class History:
 
 def build_run(system: RigidBodies, method: EventDriven, h: History) -> Run:
     """Return the run with the results of the integration."""
+    # accumulations are recorded before they end
+    events = h.record.events.rows
+    h.record.events.rows = events[np.argsort(events["time"], kind="stable")]
     return shared.run_of(
         system,
         method,
