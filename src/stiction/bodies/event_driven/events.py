@@ -249,6 +249,11 @@ class _Gaps:
 
     def first(self, pair: tuple[int, int], speed: float, low: float, high: float) -> float:
         """Return the first closing of a pair in (low, high]; NONE if there is none."""
+        from scipy.optimize import brentq
+
+        def of(theta: float) -> float:
+            return self.gap(pair, theta)
+
         a, b = self.gap(pair, low), self.gap(pair, high)
         width = high - low
         if min(a, b) >= 0.0 and a + b > speed * width * self.segment.length:
@@ -258,13 +263,14 @@ class _Gaps:
         if largest <= self.zero:
             return NONE
         tail = float(np.abs(tail_from_samples() @ value[1:]).max())
-        if tail <= _SMOOTH * largest + self.zero:
-            root = _first_root(value, self.zero)
-            if root >= NONE:
-                return NONE
-            return _refined(lambda x: self.gap(pair, x), low + width * root) if root > 0.0 else low
+        root = _first_root(value, self.zero)
+        # near the start of a hop another point of the pair may close
+        if tail <= _SMOOTH * largest + self.zero and root > 0.0:
+            return _refined(of, low + width * root) if root < NONE else NONE
         if width > _FINEST:
             root = self.first(pair, speed, low, low + 0.5 * width)
             return root if root < NONE else self.first(pair, speed, low + 0.5 * width, high)
         # a kink, where the features of a pair change, or a jump at the end of an edge
-        return high if b < -self.near else NONE
+        if b >= -self.zero:
+            return NONE
+        return float(brentq(of, low, high, xtol=4e-16)) if a > 0.0 else low
