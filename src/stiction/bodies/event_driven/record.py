@@ -44,13 +44,14 @@ class EventRecorder(Recorder):
         """Return the number of the pair of each closed contact."""
         return self._pairs_of(contacts, np.ones(len(contacts), dtype=bool))  # type: ignore[arg-type]
 
-    def save_segment(self, segment: Segment, until: float, sums: Floats) -> Floats:
+    def save_segment(self, segment: Segment, until: float, sums: Floats, rounding: float) -> Floats:
         """Save the states at the times within a step, and add its heat; return work after it.
 
         Parameters
         ----------
         until : fraction of the step that is taken
         sums : external work, impact loss and numerical dissipation before the step [J]
+        rounding : of times [s]
 
         Returns
         -------
@@ -60,9 +61,9 @@ class EventRecorder(Recorder):
         time = self.save - self.start
         end = segment.start + until * segment.length
         at = int(self.saved[0])
-        stop = int(np.searchsorted(time, end, side="right"))
+        stop = int(np.searchsorted(time, end + rounding, side="right"))
         theta = np.append(np.maximum(time[at:stop] - segment.start, 0.0), end - segment.start)
-        theta = theta / segment.length
+        theta = np.minimum(theta / segment.length, until)
         theta[-1] = until
         _, q, v = segment.at(theta)
         number, r, heat, drive = self._power(segment, theta)

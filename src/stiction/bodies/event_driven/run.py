@@ -137,7 +137,7 @@ class Integrator:
             self.record.resumed()
         if not self.counts[4]:
             self._settle(_TOUCH * self.m.size, _Change.of(0), None)
-        while self.ended is None and self.clock[0] < self.span:
+        while self.ended is None and self.span - self.clock[0] > _SHORTEST * self.span:
             self._step()
             note = f"{self.counts[0]} steps, {len(self.record.events)} events"
             yield Pause(self.clock[0] / self.span, note, self._state)
@@ -161,7 +161,8 @@ class Integrator:
         closing = ev.first_closing(segment, until, self._near())
         if closing < NONE:
             event, until = (event if event and closing == event.theta else None), closing
-        self.sums[0] += self.record.save_segment(segment, until, self.sums)
+        near_end = _SHORTEST * self.span
+        self.sums[0] += self.record.save_segment(segment, until, self.sums, near_end)
         time, q, v = (part[0] for part in segment.at(np.array([until])))
         last = event is None and closing == NONE and self.clock[0] + segment.length >= self.span
         moved = until * segment.length > _SHORTEST * self.span
