@@ -266,7 +266,10 @@ class _Gaps:
         root = _first_root(value, self.zero)
         # near the start of a hop another point of the pair may close
         if tail <= _SMOOTH * largest + self.zero and root > 0.0:
-            return _refined(of, low + width * root) if root < NONE else NONE
+            root = _refined(of, low + width * root) if root < NONE else NONE
+            # the interpolant may have missed a kink
+            if root == NONE or abs(of(root)) <= self.near:
+                return root
         if width > _FINEST:
             root = self.first(pair, speed, low, low + 0.5 * width)
             return root if root < NONE else self.first(pair, speed, low + 0.5 * width, high)

@@ -196,7 +196,7 @@ class Phase:
         else:
             without = a * inverse @ np.swapaxes(a, -1, -2)
             regular = np.linalg.det(matrix) / np.linalg.det(without)
-            inverted = np.linalg.inv(matrix)
+            inverted = _inverse(matrix)
         acceleration, unknown = free.reshape(flat), np.zeros(bias.shape)
         # the second time refines: what is left of the constraints is rounding of the loads
         for _ in range(2):
@@ -231,6 +231,14 @@ class Phase:
         shape = (len(r),)
         margins = np.broadcast_to([margin for margin, _ in found], shape)
         return margins, np.broadcast_to([forces for _, forces in found], (*shape, *r.shape[1:]))
+
+
+def _inverse(matrices: Floats) -> Floats:
+    """Return inverses of (..., k, k) matrices; NaN if one is singular."""
+    try:
+        return np.linalg.inv(matrices)
+    except np.linalg.LinAlgError:
+        return np.full_like(matrices, np.nan)
 
 
 def _rank(matrix: Floats) -> tuple[int, Floats]:
