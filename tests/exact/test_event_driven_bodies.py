@@ -257,7 +257,7 @@ def numbers_of_accelerations(angle, spin, mu):
         size = float((np.abs(j) @ np.abs(inverse * load) + np.abs(bias)).max())
         w, b = j * inverse @ j.T, j @ (inverse * load) + bias
         found.append(find_modes(w, b, size, np.array([-1]), mu))
-    return np.array([f.count for f in found]), np.array([f.near for f in found])
+    return np.array([f.number for f in found]), np.array([f.near for f in found])
 
 
 def p_and_b(angle, spin, mu):

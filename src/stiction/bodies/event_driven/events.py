@@ -84,13 +84,13 @@ def _conditions(segment: Segment, theta: Floats) -> Conditions:
         sizes.append(of)
 
     u = phase.kinematics(*state).u[..., 1]
-    for c in np.flatnonzero(~phase.stick):
+    for c in np.flatnonzero(~phase.stick).tolist():
         speed = max(speed, float(np.abs(u[..., c]).max()))
         add(phase.slip[c] * u[..., c], speed, STOPS, c)
     for margin in phase.margins(r):
         add(margin, size, MARGIN)
     redundant = np.concatenate([np.zeros(0, int), *(at for at, _ in phase.loops)])
-    for c in np.setdiff1d(np.arange(len(phase.closed)), redundant):
+    for c in np.setdiff1d(np.arange(len(phase.closed)), redundant).tolist():
         add(r[..., c, 0], size, SEPARATES, c)
         if phase.stick[c]:
             for sign in (1, -1):
@@ -100,7 +100,7 @@ def _conditions(segment: Segment, theta: Floats) -> Conditions:
         add(forces.regular - SINGULAR_AT, 1.0, SINGULAR)
     ends = phase.limits(*state)
     for c, side in zip(*np.nonzero(np.isfinite(ends).all(axis=0)), strict=True):
-        add(ends[:, c, side], m.size, LEAVES, c)
+        add(ends[:, c, side], m.size, LEAVES, int(c))
     return np.array(values), labels, np.array(sizes)
 
 

@@ -66,15 +66,16 @@ def impact(
 
     Verified by: tests/unit/bodies/test_event_driven.py::test_impulses_of_both_methods_agree
     """
-    found = _solved(m, contacts, v, m.e * elastic)
+    e = np.where(elastic, m.e, 0.0)
+    found = _solved(m, contacts, v, e)
     scale = float(np.abs(found.r * found.before).sum())
     if m.e > 0.0 and _gain(found) > _GAIN * scale:
         low, high = 0.0, 1.0
         for _ in range(_HALVINGS):
             middle = 0.5 * (low + high)
-            tried = _solved(m, contacts, v, middle * m.e * elastic)
+            tried = _solved(m, contacts, v, middle * e)
             low, high = (middle, high) if _gain(tried) <= _GAIN * scale else (low, middle)
-        found = _solved(m, contacts, v, low * m.e * elastic)._replace(reduced=True)
+        found = _solved(m, contacts, v, low * e)._replace(reduced=True)
     after = m.velocity(v)
     add_impulses(contacts, found.r, m.inverse, after)
     return found, after[: m.n]

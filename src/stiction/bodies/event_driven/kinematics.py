@@ -162,7 +162,7 @@ def _set_polygons(made: Closed, surfaces: Surfaces, contact: Contact, pose: Floa
     edge, on_second = divmod(contact.feature // 2, CORNERS_MOST)[::-1]
     reference, other = (made.second, made.first) if on_second else (made.first, made.second)
     arm = contact.arm_first if other == made.first else contact.arm_second
-    local = _turned_back(arm, pose[other, 2])
+    local = _turned_back(np.asarray(arm), pose[other, 2])
     corners = _corners(surfaces, other)
     distance = np.hypot(*(corners - local).T)
     k = int(np.argmin(distance))
@@ -176,7 +176,7 @@ def _set_polygons(made: Closed, surfaces: Surfaces, contact: Contact, pose: Floa
     # an end of the reference edge touches the edge of the other polygon that faces it
     made.on_first = int(reference == made.first)
     arm = contact.arm_first if reference == made.first else contact.arm_second
-    local = _turned_back(arm, pose[reference, 2])
+    local = _turned_back(np.asarray(arm), pose[reference, 2])
     corners = _corners(surfaces, reference)
     k = int(np.argmin(np.hypot(*(corners - local).T)))
     made.x, made.y = corners[k]

@@ -64,7 +64,7 @@ class Found(NamedTuple):
     answer : how many accelerations there are
     modes : (c,) of the solution with the smallest forces
     r : (c, 2) its forces [N]
-    count : number of solutions with different accelerations that were found
+    number : of solutions with different accelerations that were found
     near : whether a relative change of 1e-9 may change the answer
     error : residual of an iterative solution, relative; 0 of a direct one
     """
@@ -72,7 +72,7 @@ class Found(NamedTuple):
     answer: Answer
     modes: Wholes
     r: Floats
-    count: int
+    number: int
     near: bool
     error: float
 

@@ -213,7 +213,8 @@ class Phase:
 
     def margins(self, r: Floats) -> Floats:
         """Return (loops, N) margins of redundant forces (N, c, 2) inside the law [N]."""
-        return np.array([self._inside(r[:, at], at, free)[0] for at, free in self.loops])
+        found = [self._inside(r[:, at], at, free)[0] for at, free in self.loops]
+        return np.array(found)
 
     def inside(self, r: Floats) -> Floats:
         """Return forces (N, c, 2) with the same accelerations, farthest inside the law."""
@@ -230,13 +231,15 @@ class Phase:
         found = [admissible(one, flat, m.mu, modes) for one in (r[:1] if constant else r)]
         shape = (len(r),)
         margins = np.broadcast_to([margin for margin, _ in found], shape)
-        return margins, np.broadcast_to([forces for _, forces in found], (*shape, *r.shape[1:]))
+        return np.asarray(margins), np.broadcast_to(
+            [forces for _, forces in found], (*shape, *r.shape[1:])
+        )
 
 
 def _inverse(matrices: Floats) -> Floats:
     """Return inverses of (..., k, k) matrices; NaN if one is singular."""
     try:
-        return np.linalg.inv(matrices)
+        return np.asarray(np.linalg.inv(matrices))
     except np.linalg.LinAlgError:
         return np.full_like(matrices, np.nan)
 
@@ -274,7 +277,7 @@ def _tables() -> _Tables:
     # d theta is half of d x on [-1, 1]
     first = np.stack([chebyshev.chebint(e, 1, lbnd=-1.0, scl=0.5) for e in np.eye(NODES)], axis=1)
     second = np.stack([chebyshev.chebint(e, 2, lbnd=-1.0, scl=0.5) for e in np.eye(NODES)], axis=1)
-    return _Tables(nodes(), first @ to, second @ to, to[-2:])
+    return _Tables(nodes(), first @ to, second @ to, np.asarray(to[-2:]))
 
 
 def integrals(samples: Floats, theta: Floats) -> Floats:

@@ -69,7 +69,8 @@ class EventRecorder(Recorder):
         number, r, heat, drive = self._power(segment, theta)
         work = (segment.moved(theta)[0] * m.force).sum(axis=(1, 2)) + drive
         heats = np.zeros((len(theta), len(self.pairs)))
-        np.add.at(heats, (slice(None), number), heat)
+        for k, pair in enumerate(number.tolist()):
+            heats[:, pair] += heat[:, k]
         values = self.of_pairs.rows
         for k in range(stop - at):
             self.q[at + k], self.v[at + k] = q[k], v[k]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Generator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -87,7 +87,8 @@ class _Change(NamedTuple):
     @classmethod
     def of(cls, count: int) -> _Change:
         """Return no change."""
-        return cls(*np.zeros((2, count), dtype=bool), np.zeros(count, dtype=np.int64))
+        opens, stops = np.zeros((2, count), dtype=bool)
+        return cls(opens, stops, np.zeros(count, dtype=np.int64))
 
 
 class _Ahead(NamedTuple):
@@ -115,7 +116,7 @@ class Integrator:
         self.span = request.t_end - request.t_start
         # time from the start, length of the next step, time of the last event
         self.clock = np.array([0.0, min(self.span, method.max_step or math.inf), -1.0])
-        self.closed = Log(kin.Closed.table(0))
+        self.log = Log(kin.Closed.table(0))
         self.sums = np.zeros(3)  # external work, impact loss, numerical dissipation
         # speed of the last hop of the group of a body, by which a series is geometric
         self.hops = np.zeros(self.m.n)
@@ -126,6 +127,11 @@ class Integrator:
         self.record = EventRecorder(system, request.save, request.t_start)
         self.record.save_start(self.q, self.v, self.m.kinetic(self.v))
         self.ended: tuple[Status, str] | None = None
+
+    @property
+    def closed(self) -> Table[kin.Closed]:
+        """The closed contacts."""
+        return cast("Table[kin.Closed]", self.log.rows)
 
     # ---- the loop
 
@@ -185,7 +191,7 @@ class Integrator:
     def _accepted(self) -> Segment | None:
         """Return a step whose error is small enough; None where no step is."""
         time = float(self.clock[0])
-        phase = Phase(self.m, self.closed.rows, time, self.q, self.v)
+        phase = Phase(self.m, self.closed, time, self.q, self.v)
         h = min(float(self.clock[1]), self.span - time, self.method.max_step or math.inf)
         while h > _SHORTEST * self.span:
             segment = step_of(phase, time, self.q, self.v, h)
@@ -215,7 +221,7 @@ class Integrator:
             elif event.kind == ev.STOPS:
                 change.stops[event.contact] = True
             elif event.kind == ev.SINGULAR:
-                pair = int(self.record.pairs_of(self.closed.rows)[0])
+                pair = int(self.record.pairs_of(self.closed)[0])
                 self.record.lose(self.clock[0], PAINLEVE_BOUNDARY, pair, 0)
                 self._end(Status.NO_CONTINUATION, "forces grow without bound")
                 return
@@ -235,7 +241,7 @@ class Integrator:
         near : gap within which surfaces touch [m]
         """
         self.counts[4] = 1
-        old = self.closed.rows
+        old = self.closed
         known = old[~change.opens]
         # a feature that ends may continue in another one
         new = self._touching(near, known, ahead) if ahead and ahead.ends else (
@@ -265,7 +271,7 @@ class Integrator:
         if self.ended is None:
             self._make_exact()
         self.counts[3] = max(self.counts[3], len(self.closed))
-        self.record.change(self.clock[0], self.closed.rows, approach)
+        self.record.change(self.clock[0], self.closed, approach)
 
     def _kinematics(self, closed: Table[kin.Closed]) -> kin.Kinematics:
         m = self.m
@@ -404,7 +410,7 @@ class Integrator:
             self._worst(0, found.error)
             modes[at] = found.modes
         closed["mode"] = modes
-        self.closed.rows = closed[modes != OPEN].copy()
+        self.log.rows = closed[modes != OPEN].copy()
 
     def _lose(self, closed: Table[kin.Closed], found: Found) -> None:
         """Record where accelerations of a group are not unique; end where there are none."""
@@ -415,11 +421,11 @@ class Integrator:
             self._end(Status.NO_CONTINUATION, "no accelerations obey the contact law (Painleve)")
         for kind in kinds:
             pair = int(self.record.pairs_of(closed)[0])
-            self.record.lose(self.clock[0], kind, pair, found.count)
+            self.record.lose(self.clock[0], kind, pair, found.number)
 
     def _make_exact(self) -> None:
         """Remove the rounding of velocities that closed contacts fix."""
-        closed = self.closed.rows
+        closed = self.closed
         if not len(closed):
             return
         self._project(Phase(self.m, closed, self.clock[0], self.q, self.v))
@@ -458,7 +464,7 @@ class Integrator:
             "q": StateArray(self.q),
             "v": StateArray(self.v),
             "clock": StateArray(self.clock),
-            "closed": StateArray(self.closed, inf=("length",)),
+            "closed": StateArray(self.log, inf=("length",)),
             "sums": StateArray(self.sums),
             "hops": StateArray(self.hops),
             "worst": StateArray(self.worst),
