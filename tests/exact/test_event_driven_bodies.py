@@ -34,6 +34,7 @@ def test_bounces_accumulate(e):
     assert times(run, "accumulation") == pytest.approx([end], rel=1e-10)
     # impacts up to a hop of 1e-12 of the diameter, whose height falls by e^2
     hops = math.log(0.2e-12 / height) / (2.0 * math.log(e))
+    # reason: a count, rounded to whole hops
     assert len(times(run, "impact")) == pytest.approx(hops, abs=1.0)
     first = math.sqrt(2.0 * height / G) * np.cumsum([1.0, 2.0 * e, 2.0 * e * e])
     np.testing.assert_allclose(times(run, "impact")[:3], first, rtol=1e-13)

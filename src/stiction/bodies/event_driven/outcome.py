@@ -25,6 +25,7 @@ __all__ = ["History", "build_run"]
 
 # of the energies, of velocities, and of the smallest thickness; the last is that of given places
 _LEDGER, _RESIDUAL, _DRIFT, _OVERLAP = 1e-10, 1e-10, 1e-10, 1e-6
+_UNSEEN = "whether accelerations of groups of more than four contacts are unique is not decided"
 _CHOICES = (
     "the run ends",
     "the accelerations with the smallest contact forces",
@@ -41,7 +42,8 @@ class History:
     record : saved states, pairs, events
     surfaces : of bodies and supports
     worst : (3, 2) largest residual, overlap and drift of a closed gap, with their times
-    counts : steps, events at the last time, impacts with reduced restitution, most contacts
+    counts : steps, events at the last time, impacts with reduced restitution, most contacts,
+        whether the start was settled, groups whose accelerations may not be unique
     status, reason : how it ended
     """
 
@@ -67,6 +69,7 @@ def build_run(system: RigidBodies, method: EventDriven, h: History) -> Run:
         reason=h.reason,
         checks=lambda energy: _checks(h, energy),
         losses=_losses(system, h.record),
+        unseen=_UNSEEN if h.counts[5] else "",
         stats={
             "steps": int(h.counts[0]),
             "contacts": int(h.counts[3]),

@@ -122,8 +122,8 @@ class Integrator:
         self.hops = np.zeros(self.m.n)
         # residual of contact problems, overlap, drift of gaps, with their times
         self.worst = np.zeros((3, 2))
-        # steps, events at one time, reduced restitution, most contacts, settled
-        self.counts = np.zeros(5, dtype=np.int64)
+        # steps, events at one time, reduced restitution, most contacts, settled, undecided groups
+        self.counts = np.zeros(6, dtype=np.int64)
         self.record = EventRecorder(system, request.save, request.t_start)
         self.record.save_start(self.q, self.v, self.m.kinetic(self.v))
         self.ended: tuple[Status, str] | None = None
@@ -407,6 +407,7 @@ class Integrator:
                 w[np.ix_(both, both)], b[both], float(sizes[both].max()), slip[at], m.mu
             )
             self._lose(closed[at], found)
+            self.counts[5] += found.answer is Answer.NOT_DECIDED
             self._worst(0, found.error)
             modes[at] = found.modes
         closed["mode"] = modes
