@@ -11,6 +11,10 @@ import stiction as st
 from stiction.bodies.event_driven import kinematics as kin
 from stiction.bodies.event_driven.modes import find_modes
 from stiction.bodies.event_driven.motion import Mechanics
+from stiction.bodies.event_driven.outcome import build_run
+from stiction.bodies.event_driven.run import Integrator
+from stiction.core.driver import run_to_end
+from stiction.core.run import Request
 
 B = st.bodies
 G = 9.81
@@ -305,6 +309,24 @@ def test_a_rod_that_starts_in_the_paradox():
     start = HALF * math.sin(0.9)
     free = start + 8.0 * HALF * math.cos(0.9) * run.time - 0.5 * G * run.time**2
     np.testing.assert_allclose(fall, free, atol=1e-13)
+
+
+def test_a_rod_that_slides_into_the_paradox():
+    """Friction turns it to p = b = 0, where its forces grow without bound."""
+    angle, spin, mu = 0.43, 6.65, 3.0
+    p, b = p_and_b(angle, spin, mu)
+    assert p > 0.0 > b
+    request = Request(0.0, 0.4, np.array([0.0, 0.4]))
+    integrator = Integrator(rod(angle, spin, 8.0, mu), B.EventDriven(), request)
+    status, reason = run_to_end(integrator.steps())
+    assert status is st.Status.NO_CONTINUATION
+    assert "without bound" in reason
+    p, b = p_and_b(integrator.q[0, 2], integrator.v[0, 2], mu)
+    # b vanishes with a small power of p
+    assert 0.0 < p < 1e-7
+    assert -1e-2 < b < 0.0
+    run = build_run(integrator.system, B.EventDriven(), integrator.history(status, reason))
+    assert [loss.kind for loss in run.determinism.losses] == ["painleve_boundary"]
 
 
 # ---- Newton's cradle

@@ -203,8 +203,16 @@ class Integrator:
             ratio = max(self.method.rtol / segment.error, 1e-300)
             h *= min(0.5, max(_SHORTER, _SAFETY * ratio**_POWER))
             self.clock[1] = h
-        self._end(Status.NO_CONTINUATION, "forces grow without bound")
+        self._end_unbounded()
         return None
+
+    def _end_unbounded(self) -> None:
+        """End the run where forces of sliding contacts grow without bound."""
+        closed = self.closed
+        if (closed["mode"] != STICK).any():
+            pair = int(self.record.pairs_of(closed)[0])
+            self.record.lose(self.clock[0], PAINLEVE_BOUNDARY, pair, 0)
+        self._end(Status.NO_CONTINUATION, "forces grow without bound")
 
     def _after_event(self, segment: Segment, event: ev.Event | None) -> None:
         """Settle the contacts after an event."""
@@ -221,9 +229,7 @@ class Integrator:
             elif event.kind == ev.STOPS:
                 change.stops[event.contact] = True
             elif event.kind == ev.SINGULAR:
-                pair = int(self.record.pairs_of(self.closed)[0])
-                self.record.lose(self.clock[0], PAINLEVE_BOUNDARY, pair, 0)
-                self._end(Status.NO_CONTINUATION, "forces grow without bound")
+                self._end_unbounded()
                 return
             if event.kind in (ev.MARGIN, ev.LEAVES):
                 theta = np.array([event.theta + _AHEAD])
