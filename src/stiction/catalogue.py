@@ -115,7 +115,10 @@ CATALOGUE: Mapping[str, Kind] = {
             "GeneralisedAlpha": "stiction.solids.methods",
         },
     ),
-    "bodies.Method": Kind("a method for rigid bodies", {"TimeStepper": "stiction.bodies.methods"}),
+    "bodies.Method": Kind(
+        "a method for rigid bodies",
+        {"EventDriven": "stiction.bodies.methods", "TimeStepper": "stiction.bodies.methods"},
+    ),
     "faults.Method": Kind("a method for faults", {"Cycles": "stiction.faults.methods"}),
     "Policy": Kind(
         "a policy",

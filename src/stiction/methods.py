@@ -27,7 +27,7 @@ class EventDriven(SharedName):
 
     Raises
     ------
-    ModelError : on a field that only `chains.EventDriven` or `switching.EventDriven` has.
+    ModelError : on a field that not all namesakes have; in a run of bodies, on a policy.
 
     Verified by: tests/unit/test_methods.py::test_a_namesake_stands_for_the_method_of_the_system
     """

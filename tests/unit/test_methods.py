@@ -41,7 +41,7 @@ def test_a_field_of_no_method_is_refused():
 @pytest.mark.parametrize("short", [st.EventDriven, st.Quasistatic])
 def test_a_namesake_takes_what_all_its_methods_have(short):
     namesakes = [f for label, f in FIELDS.items() if label.endswith(f".{short.__name__}")]
-    assert len(namesakes) == 2
+    assert len(namesakes) >= 2
     assert {f.name for f in dataclasses.fields(short)} == set.intersection(*namesakes)
     for name in set.union(*namesakes) - set.intersection(*namesakes):
         with pytest.raises(

@@ -3,6 +3,7 @@
 from stiction.bodies.equilibrium import Rest as Rest
 from stiction.bodies.equilibrium import rests as rests
 from stiction.bodies.equilibrium import steepest_rest as steepest_rest
+from stiction.bodies.methods import EventDriven as EventDriven
 from stiction.bodies.methods import TimeStepper as TimeStepper
 from stiction.bodies.model import RigidBodies as RigidBodies
 from stiction.bodies.model import RigidBody as RigidBody

@@ -1,4 +1,4 @@
-"""The method that solves rigid bodies."""
+"""The methods that solve rigid bodies."""
 
 from __future__ import annotations
 
@@ -6,16 +6,20 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from stiction.bodies.model import RigidBodies
-from stiction.core.fields import Limit, Positive
-from stiction.core.method import Method
+from stiction.core.fields import Limit, Part, Positive
+from stiction.core.method import Method, Policy
+from stiction.errors import ModelError
 from stiction.numerics.checks import BYTES_OF_EVENT
 
 if TYPE_CHECKING:
     from stiction.core.run import Request, Run
 
-__all__ = ["TimeStepper"]
+__all__ = ["EventDriven", "TimeStepper"]
 
 _STEP = Positive("s", "velocities change once a step.", "give 1e-3.")
+_RTOL = Positive("", "below, rounding dominates.", "use 1e-12.", least=1e-14, most=1e-2)
+_MAX_STEP = Positive("s", "a step must go forward.", "leave it out.")
+_POLICY = Part("it selects a solution where there are several.", "leave it out.")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -59,3 +63,57 @@ class TimeStepper(Method):
         from stiction.bodies.run import solve_steps
 
         return solve_steps(system, self, request)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class EventDriven(Method):
+    """Event-driven scheme: smooth motion between located events, for up to some tens of contacts.
+
+    Between events the modes of contacts are fixed, and closed contacts are constraints. Polynomials
+    of degree 10 solve the equations of motion; impacts, separations, onsets and ends of slip are
+    located to rounding. Impacts are those of `TimeStepper`. The contact law at the level of
+    accelerations gives the modes after an event; where it has no solution the run ends, and where
+    it has several the run reports them and takes that with the smallest contact forces. Impacts
+    that accumulate end as a geometric series, once a hop is lower than 1e-12 of the smallest
+    thickness.
+
+    Parameters
+    ----------
+    rtol : relative tolerance of the velocities in a step [1], between 1e-14 and 1e-2
+    max_step : longest step [s]; None leaves it to the method
+    max_steps, max_events : bounds on the work; a run that reaches one ends with WORK_LIMIT
+    policy : None: rigid bodies have none
+
+    Source: Pfeiffer, Glocker 1996, Multibody Dynamics with Unilateral Contacts.
+    Verified by: tests/exact/test_event_driven_bodies.py::test_bounces_accumulate
+
+    Examples
+    --------
+    >>> import stiction as st
+    >>> ball = st.bodies.RigidBody(st.bodies.Disc(0.1), position=[0.0, 1.1])
+    >>> system = st.bodies.RigidBodies([ball], [st.bodies.Support()], restitution=0.5)
+    >>> run = st.solve(system, st.bodies.EventDriven(), t_span=(0.0, 2.0))
+    >>> (end,) = run.events["time"][run.events["kind"] == "accumulation"]
+    >>> round(float(end), 9) == round(3.0 * (2.0 / 9.81) ** 0.5, 9)
+    True
+    """
+
+    solves: ClassVar[tuple[type, ...]] = (RigidBodies,)
+
+    rtol: Annotated[float, _RTOL] = 1e-12
+    max_step: Annotated[float | None, _MAX_STEP] = None
+    max_steps: Annotated[int | None, Limit()] = None
+    max_events: Annotated[int, Limit(each=BYTES_OF_EVENT)] = 1_000_000
+    policy: Annotated[Policy | None, _POLICY] = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.policy is not None:
+            why = "a run takes the solution that it reports, and ends where there is none."
+            raise ModelError("EventDriven.policy", repr(self.policy), "None", why, "leave it out.")
+
+    def solve(self, system: RigidBodies, request: Request) -> Run:
+        """Return the run of `system`."""
+        from stiction.bodies.event_driven.run import solve_events
+
+        return solve_events(system, self, request)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -19,9 +20,9 @@ from stiction.core.run import Quantity, Run, Variable
 from stiction.errors import Status
 
 if TYPE_CHECKING:
-    from stiction.bodies.methods import TimeStepper
+    from stiction.bodies.methods import EventDriven, TimeStepper
 
-__all__ = ["History", "build_run"]
+__all__ = ["History", "build_run", "run_of", "simultaneous_impacts"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -58,7 +59,44 @@ class History:
 
 def build_run(system: RigidBodies, method: TimeStepper, h: History) -> Run:
     """Return the run with the results of the steps."""
-    record, count = h.record, int(h.record.saved[0])
+    return run_of(
+        system,
+        method,
+        h.record,
+        h.surfaces,
+        status=h.status,
+        reason=h.reason,
+        checks=lambda energy: _checks(h, energy),
+        losses=simultaneous_impacts(system, h.record),
+        unseen="whether the velocities after each step are unique is not decided",
+        stats={
+            "steps": h.steps,
+            "contacts": int(h.counts[3]),
+            "sweeps": int(h.counts[0]),
+            "linear_systems": int(h.counts[1]),
+            "restitution_reduced": int(h.counts[2]),
+        },
+    )
+
+
+def run_of(
+    system: RigidBodies,
+    method: TimeStepper | EventDriven,
+    record: Recorder,
+    surfaces: Surfaces,
+    *,
+    checks: Callable[[Ledger], tuple[Check, ...]],
+    stats: Mapping[str, int],
+    **others: Any,
+) -> Run:
+    """Return the run of a method with its record.
+
+    Parameters
+    ----------
+    checks : returns the audit of a ledger
+    stats, others : counts of work, and further arguments of `Run.of`
+    """
+    count = int(record.saved[0])
     time, q, v = record.save[:count], record.q[:count], record.v[:count]
     each, vector = ("time", "body"), ("time", "body", "component")
     heat, normal, tangential = _of_pairs(record, count)
@@ -76,8 +114,6 @@ def build_run(system: RigidBodies, method: TimeStepper, h: History) -> Run:
         system,
         method,
         time=time,
-        status=h.status,
-        reason=h.reason,
         variables={
             "position": Variable(q[..., :2].copy(), vector, "m", "of the centre of mass"),
             "angle": Variable(q[..., 2].copy(), each, "rad", "against the clock"),
@@ -95,7 +131,7 @@ def build_run(system: RigidBodies, method: TimeStepper, h: History) -> Run:
             "pair": Variable(
                 pairs, ("contact", "end"), "1", "numbers of the bodies; supports follow bodies"
             ),
-            **_outlines(system, h.surfaces),
+            **_outlines(system, surfaces),
         },
         final={
             "x": q[-1, :, 0].copy(),
@@ -107,20 +143,12 @@ def build_run(system: RigidBodies, method: TimeStepper, h: History) -> Run:
         },
         event_log=_events(record),
         energy=energy,
-        checks=_checks(h, energy),
-        losses=_losses(system, record),
-        unseen="whether the velocities after each step are unique is not decided",
+        checks=checks(energy),
         loss_units={},
         quantities=_quantities(record, energy, v),
-        stats={
-            "events": len(record.events),
-            "steps": h.steps,
-            "contacts": int(h.counts[3]),
-            "sweeps": int(h.counts[0]),
-            "linear_systems": int(h.counts[1]),
-            "restitution_reduced": int(h.counts[2]),
-        },
+        stats={"events": len(record.events), **stats},
         size=f"{system.n} rigid {'body' if system.n == 1 else 'bodies'}",
+        **others,
     )
 
 
@@ -178,7 +206,7 @@ def _events(record: Recorder) -> EventLog:
     )
 
 
-def _losses(system: RigidBodies, record: Recorder) -> list[Loss]:
+def simultaneous_impacts(system: RigidBodies, record: Recorder) -> list[Loss]:
     """Return the impacts whose order would matter."""
     losses = []
     for time, first, second in record.simultaneous.rows.tolist():

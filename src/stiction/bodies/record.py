@@ -13,7 +13,19 @@ from stiction.bodies.model import RigidBodies
 from stiction.core.checkpoint import Log, StateArray
 from stiction.numerics.arrays import Struct, Table
 
-__all__ = ["IMPACT", "KINDS", "MODES", "Event", "PairSample", "Recorder"]
+__all__ = [
+    "ACCUMULATION",
+    "BACKWARD",
+    "FORWARD",
+    "IMPACT",
+    "KINDS",
+    "MODES",
+    "OPEN",
+    "STICK",
+    "Event",
+    "PairSample",
+    "Recorder",
+]
 
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
@@ -21,8 +33,8 @@ Wholes = npt.NDArray[np.int64]
 
 MODES = ("open", "stick", "slip+", "slip-")
 OPEN, STICK, FORWARD, BACKWARD = range(4)
-KINDS = ("impact", "contact", "separation", "onset", "stop", "reversal")
-IMPACT, CONTACT, SEPARATION, ONSET, STOP, REVERSAL = range(6)
+KINDS = ("impact", "contact", "separation", "onset", "stop", "reversal", "accumulation")
+IMPACT, CONTACT, SEPARATION, ONSET, STOP, REVERSAL, ACCUMULATION = range(7)
 # losses of determinism that are recorded
 _MOST_LOSSES = 1000
 

@@ -1,0 +1,1 @@
+"""Event-driven dynamics of rigid bodies: smooth motion between located events."""

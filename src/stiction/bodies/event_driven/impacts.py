@@ -1,0 +1,99 @@
+"""Impacts: impulses at contacts that close, by Newton's law and Coulomb's.
+
+The impulses are those of `TimeStepper` in the limit of short steps: Newton's u_n+ >= -e u_n- where
+surfaces approach, u_n+ >= 0 at contacts that were closed, Coulomb's law for velocities after the
+impact, and a coefficient of restitution that is reduced where it would add energy.
+
+Source: Moreau 1988; Kane 1984 (the paradox of Newton's law with friction).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.bodies.contact_kernels import Contact
+from stiction.bodies.contacts import local_problem
+from stiction.bodies.event_driven.motion import Mechanics
+from stiction.bodies.exact_stick import sticking
+from stiction.bodies.impulse_kernels import add_impulses, contact_velocities
+from stiction.numerics.arrays import Table
+from stiction.numerics.friction_problem.certificate import residual
+from stiction.numerics.friction_problem.solver import solve_local
+
+__all__ = ["Impact", "impact"]
+
+Floats = npt.NDArray[np.float64]
+Bools = npt.NDArray[np.bool_]
+
+# of the contact problem, relative; Newton's method ends far below it
+_TOLERANCE = 1e-13
+# energy over the work of the impulses that counts as added
+_GAIN = 1e-12
+_HALVINGS = 40
+
+
+class Impact(NamedTuple):
+    """Impulses of one group of contacts.
+
+    Attributes
+    ----------
+    r, before, after : (c, 2) impulses [N s], velocities before and after [m/s]
+    stick : (c,) whether contacts stick after it
+    error : residual of the contact problem, relative
+    reduced : whether restitution was reduced
+    """
+
+    r: Floats
+    before: Floats
+    after: Floats
+    stick: Bools
+    error: float
+    reduced: bool
+
+
+def impact(
+    m: Mechanics, contacts: Table[Contact], v: Floats, elastic: Bools
+) -> tuple[Impact, Floats]:
+    """Return the impulses of a group of contacts, and velocities of all bodies after them.
+
+    Parameters
+    ----------
+    v : (n, 3) velocities before
+    elastic : (c,) contacts with restitution, if they approach
+
+    Verified by: tests/unit/bodies/test_event_driven.py::test_impulses_of_both_methods_agree
+    """
+    e = np.where(elastic, m.e, 0.0)
+    found = _solved(m, contacts, v, e)
+    scale = float(np.abs(found.r * found.before).sum())
+    if m.e > 0.0 and _gain(found) > _GAIN * scale:
+        low, high = 0.0, 1.0
+        for _ in range(_HALVINGS):
+            middle = 0.5 * (low + high)
+            tried = _solved(m, contacts, v, middle * e)
+            low, high = (middle, high) if _gain(tried) <= _GAIN * scale else (low, middle)
+        found = _solved(m, contacts, v, low * e)._replace(reduced=True)
+    after = m.velocity(v)
+    add_impulses(contacts, found.r, m.inverse, after)
+    return found, after[: m.n]
+
+
+def _gain(found: Impact) -> float:
+    """Return the energy that the impulses add [J]."""
+    return 0.5 * float((found.r * (found.before + found.after)).sum())
+
+
+def _solved(m: Mechanics, contacts: Table[Contact], v: Floats, e: Floats) -> Impact:
+    before = np.empty((len(contacts), 2))
+    contact_velocities(contacts, m.velocity(v), before)
+    bounce, q = e * np.minimum(before[:, 0], 0.0), before.copy()
+    q[:, 0] += bounce
+    local = local_problem(contacts, m.inverse, m.n, q, m.mu)
+    found, _ = solve_local(local, np.zeros_like(q), _TOLERANCE * float(np.linalg.norm(q)))
+    after = found.u.copy()
+    after[:, 0] -= bounce
+    _, stick = sticking(found.r, before, after, m.mu)
+    return Impact(found.r, before, after, stick, residual(local, found.r), False)

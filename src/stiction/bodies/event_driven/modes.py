@@ -1,0 +1,262 @@
+"""The contact law at the level of accelerations: which contacts open, stick and slip.
+
+A closed contact obeys 0 <= du_n/dt, 0 <= r_n, r_n du_n/dt = 0. Where it slips, r_t = -mu s r_n with
+the direction s of slip. Where u_t = 0, |r_t| <= mu r_n, and r_t = -mu r_n sign(du_t/dt) unless
+du_t/dt = 0. With du/dt = W r + b these are a frictional contact problem; directions of slip make it
+unsymmetric. It may then have no solution, or several (Painleve 1895).
+
+In groups with few combinations of modes all are solved, so that the number of solutions is known;
+in others the solver of `friction_problem` gives one.
+
+Source: Glocker 2001, Set-Valued Force Laws, chapter 10; Genot, Brogliato 1999 (Painleve's rod).
+"""
+
+from __future__ import annotations
+
+import enum
+import itertools
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.bodies.exact_stick import sticking
+from stiction.bodies.record import BACKWARD, FORWARD, OPEN, STICK
+from stiction.numerics.friction_problem.blocks import local_of
+from stiction.numerics.friction_problem.certificate import residual
+from stiction.numerics.friction_problem.programmes import maximise
+from stiction.numerics.friction_problem.solver import solve_local
+
+__all__ = ["Answer", "Found", "admissible", "find_modes"]
+
+Floats = npt.NDArray[np.float64]
+Wholes = npt.NDArray[np.int64]
+
+# combinations of modes that are all solved: four contacts at rest
+_MOST_COMBINATIONS = 256
+# of the accelerations without forces and of W: rounding in the conditions of a mode
+_ROUNDING = 1e-10
+# singular values of a mode below this part of the largest are zero
+_ZERO = 1e-10
+# accelerations of two solutions that differ by less are the same
+_SAME = 1e-7
+# nearness of a boundary between no solution, one and several, relative
+BOUNDARY = 1e-9
+# attempts of the solver, after which there are none but new starts
+_ATTEMPTS = 5
+_SOLVED = 1e-9
+
+
+class Answer(enum.Enum):
+    """How many accelerations obey the contact law."""
+
+    ONE = "one"
+    NONE = "none"
+    SEVERAL = "several"
+    NOT_DECIDED = "not decided"
+
+
+class Found(NamedTuple):
+    """Modes and forces of closed contacts.
+
+    Attributes
+    ----------
+    answer : how many accelerations there are
+    modes : (c,) of the solution with the smallest forces
+    r : (c, 2) its forces [N]
+    number : of solutions with different accelerations that were found
+    near : whether a relative change of 1e-9 may change the answer
+    error : residual of an iterative solution, relative; 0 of a direct one
+    """
+
+    answer: Answer
+    modes: Wholes
+    r: Floats
+    number: int
+    near: bool
+    error: float
+
+
+def find_modes(w: Floats, b: Floats, size: float, slip: Wholes, mu: float) -> Found:
+    """Return the modes of a group of contacts with a normal velocity of zero.
+
+    Parameters
+    ----------
+    w : (2 c, 2 c) J M^-1 J^T, normal and tangential components in turn [1/kg]
+    b : (2 c,) accelerations without contact forces [m/s^2]
+    size : of the terms of b, whose rounding is relative to it [m/s^2]
+    slip : (c,) direction of slip, 1 or -1; 0 where the tangential velocity is zero
+    mu : coefficient of friction
+
+    Verified by: tests/exact/test_event_driven_bodies.py::test_painleves_rod
+    """
+    count, unit = len(slip), float(np.diag(w).max())
+    scale = max(size, float(np.abs(b).max(initial=0.0)))
+    if scale == 0.0:
+        modes = np.where(slip > 0, FORWARD, np.where(slip < 0, BACKWARD, STICK))
+        return Found(Answer.ONE, modes, np.zeros((count, 2)), 1, False, 0.0)
+    w, b = w / unit, b / scale
+    near = _near_boundary(w, b, slip, mu)
+    options = [_options(int(s)) for s in slip]
+    combinations = int(np.prod([len(o) for o in options]))
+    if combinations > _MOST_COMBINATIONS:
+        modes, r, error = _by_solver(w, b, slip, mu)
+        answer = Answer.NOT_DECIDED if error <= _SOLVED else Answer.NONE
+        return Found(answer, modes, r * scale / unit, int(error <= _SOLVED), near, error)
+    solutions = _solutions(w, b, np.array(list(itertools.product(*options))), mu, slip)
+    if not solutions:
+        return Found(Answer.NONE, np.full(count, OPEN), np.zeros((count, 2)), 0, near, 0.0)
+    modes, r = min(solutions, key=lambda one: float(np.abs(one[1]).sum()))
+    answer = Answer.ONE if len(solutions) == 1 else Answer.SEVERAL
+    return Found(answer, modes, r.reshape(-1, 2) * scale / unit, len(solutions), near, 0.0)
+
+
+def _options(slip: int) -> tuple[int, ...]:
+    if slip == 0:
+        return STICK, FORWARD, BACKWARD, OPEN
+    return (FORWARD if slip > 0 else BACKWARD), OPEN
+
+
+def _near_boundary(w: Floats, b: Floats, slip: Wholes, mu: float) -> bool:
+    """Return whether a slipping contact is at a boundary of existence or uniqueness by itself."""
+    for c in np.flatnonzero(slip):
+        p = w[2 * c, 2 * c] - mu * slip[c] * w[2 * c, 2 * c + 1]
+        # where friction cannot lift the contact its separation is no paradox
+        if abs(p) <= BOUNDARY * w[2 * c, 2 * c] or (p < 0.0 and abs(b[2 * c]) <= BOUNDARY):
+            return True
+    return False
+
+
+def _solutions(
+    w: Floats, b: Floats, modes: Wholes, mu: float, slip: Wholes
+) -> list[tuple[Wholes, Floats]]:
+    """Return modes with admissible forces, and these forces; one for each acceleration."""
+    matrix, right = _systems(w, b, modes, mu)
+    left, values, transposed = np.linalg.svd(matrix)
+    zero = values <= _ZERO * values[:, :1]
+    inverse = np.where(zero, 0.0, 1.0 / np.where(zero, 1.0, values))
+    r = np.einsum("tji,tj->ti", transposed, inverse * np.einsum("tji,tj->ti", left, right))
+    # one step of refinement
+    rest = right - np.einsum("tij,tj->ti", matrix, r)
+    r += np.einsum("tji,tj->ti", transposed, inverse * np.einsum("tji,tj->ti", left, rest))
+    rest = right - np.einsum("tij,tj->ti", matrix, r)
+    # rounding grows with the forces
+    allowed = _ROUNDING * (1.0 + np.abs(r).max(axis=1))
+    solved = np.abs(rest).max(axis=1) <= allowed
+    found: list[tuple[Wholes, Floats]] = []
+    accelerations: list[Floats] = []
+    # of combinations with the same accelerations the one with most sticking contacts
+    for t in sorted(np.flatnonzero(solved), key=lambda t: -int((modes[t] == STICK).sum())):
+        u = w @ r[t] + b
+        if any(np.abs(u - other).max() <= _SAME for other in accelerations):
+            continue
+        conditions, constant = _conditions(modes[t], w, b, mu, slip)
+        values_t, forces = conditions @ r[t] + constant, r[t]
+        if (values_t < -allowed[t]).any() and zero[t].any():
+            free = transposed[t][zero[t]].T
+            y = _largest_margin(conditions @ free, values_t)[1]
+            forces = forces if y is None else forces + free @ y
+            values_t = conditions @ forces + constant
+        if (values_t >= -allowed[t]).all():
+            found.append((modes[t], forces))
+            accelerations.append(u)
+    return found
+
+
+def _systems(w: Floats, b: Floats, modes: Wholes, mu: float) -> tuple[Floats, Floats]:
+    """Return the equations of each combination of modes, (t, 2 c, 2 c) and (t, 2 c)."""
+    total, count = modes.shape
+    matrix = np.tile(np.eye(2 * count), (total, 1, 1))
+    right = np.zeros((total, 2 * count))
+    for c in range(count):
+        n, t = 2 * c, 2 * c + 1
+        closed, stick = modes[:, c] != OPEN, modes[:, c] == STICK
+        matrix[closed, n], right[closed, n] = w[n], -b[n]
+        matrix[stick, t], right[stick, t] = w[t], -b[t]
+        for mode, sign in ((FORWARD, 1.0), (BACKWARD, -1.0)):
+            matrix[modes[:, c] == mode, t, n] = sign * mu
+    return matrix, right
+
+
+def _conditions(
+    modes: Wholes, w: Floats, b: Floats, mu: float, slip: Wholes
+) -> tuple[Floats, Floats]:
+    """Return rows and constants of the conditions rows r + constants >= 0 of a combination."""
+    eye, made, constants = np.eye(len(b)), [], []
+    for c, mode in enumerate(modes):
+        n, t = 2 * c, 2 * c + 1
+        if mode == OPEN:
+            made.append(w[n])
+            constants.append(b[n])
+            continue
+        made.append(eye[n])
+        constants.append(0.0)
+        if mode == STICK:
+            made += [mu * eye[n] - eye[t], mu * eye[n] + eye[t]]
+            constants += [0.0, 0.0]
+        elif slip[c] == 0:
+            sign = 1.0 if mode == FORWARD else -1.0
+            made.append(sign * w[t])
+            constants.append(sign * b[t])
+    return np.array(made), np.array(constants)
+
+
+def _largest_margin(rows: Floats, constants: Floats) -> tuple[float, Floats | None]:
+    """Return the largest s with rows y + constants >= s, and y."""
+    scale = float(np.abs(constants).max()) or 1.0
+    objective = np.zeros(rows.shape[1] + 1)
+    objective[-1] = 1.0
+    left = np.hstack([-rows, np.ones((len(rows), 1))])
+    # forces that may press without bound need no more room than this
+    left, most = np.vstack([left, objective]), np.append(constants / scale, 1.0)
+    none = np.zeros((0, len(objective))), np.zeros(0)
+    found = maximise(objective, left, most, lambda _: none, box=1e6)
+    if found.status != "optimal":
+        return -np.inf, None
+    return scale * found.value, scale * found.point[:-1]
+
+
+def admissible(r: Floats, free: Floats, mu: float, modes: Wholes) -> tuple[float, Floats]:
+    """Return the margin of the forces that are farthest inside the law, and these forces.
+
+    Parameters
+    ----------
+    r : (c, 2) forces that give the accelerations [N]
+    free : (2 c, k) changes of forces that leave them unchanged
+
+    Returns
+    -------
+    The least of r_n and, where a contact sticks, mu r_n - |r_t| [N]; and (c, 2) forces.
+
+    Verified by: tests/unit/bodies/test_event_driven.py::test_forces_of_redundant_contacts
+    """
+    none = np.zeros((2 * len(r), 2 * len(r))), np.zeros(2 * len(r))
+    conditions, _ = _conditions(modes, *none, mu, np.ones(len(r), dtype=np.int64))
+    margin, y = _largest_margin(conditions @ free, conditions @ r.ravel())
+    if y is None:
+        return margin, r
+    return margin, r + (free @ y).reshape(-1, 2)
+
+
+def _by_solver(w: Floats, b: Floats, slip: Wholes, mu: float) -> tuple[Wholes, Floats, float]:
+    """Return modes and forces of the frictional contact problem, and its residual.
+
+    A contact that slips has its friction in the column of its normal force, and no cone.
+    """
+    matrix, slips = w.copy(), np.flatnonzero(slip)
+    matrix[:, 2 * slips] -= mu * slip[slips] * w[:, 2 * slips + 1]
+    matrix[:, 2 * slips + 1] = 0.0
+    matrix[2 * slips + 1] = 0.0
+    q = b.reshape(-1, 2).copy()
+    q[slips, 1] = 0.0
+    bounds = np.where(slip == 0, mu, 0.0)
+    local = local_of(matrix, q, bounds, np.zeros(len(slip)), 1)
+    scale = float(np.linalg.norm(q)) or 1.0
+    found, _ = solve_local(local, np.zeros_like(q), 1e-13 * scale, attempts=_ATTEMPTS)
+    r, error = found.r.copy(), residual(local, found.r)
+    closed, stick = sticking(r, q, found.u, mu)
+    r[slips, 1] = -mu * slip[slips] * r[slips, 0]
+    forward = np.where(slip == 0, r[:, 1] < 0.0, slip > 0)
+    modes = np.where(forward, FORWARD, BACKWARD)
+    modes = np.where(stick & (slip == 0), STICK, modes)
+    return np.where(closed, modes, OPEN), r, error

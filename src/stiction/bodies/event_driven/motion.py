@@ -1,0 +1,359 @@
+"""Smooth motion between events: accelerations in fixed modes, and steps of collocation.
+
+Closed contacts are constraints at the level of accelerations. With rows A of J for all normal
+velocities and for the tangential ones of sticking contacts, and the forces' columns B, in which
+friction of a slipping contact goes with its normal force,
+
+    A M^-1 B^T l = -(A M^-1 f + bias),    a = M^-1 (f + B^T l).
+
+A step solves these equations at Chebyshev-Radau points for a polynomial acceleration, by
+fixed-point iteration; places and velocities are its integrals, at all times of the step.
+
+Source: Hairer, Norsett, Wanner, Solving Ordinary Differential Equations I, section II.7.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.bodies.contacts import Surfaces, surfaces_of
+from stiction.bodies.event_driven import kinematics as kin
+from stiction.bodies.event_driven.modes import admissible
+from stiction.bodies.impulse_kernels import group_contacts
+from stiction.bodies.model import RigidBodies
+from stiction.bodies.record import FORWARD, STICK
+from stiction.numerics.arrays import Table
+from stiction.numerics.event_localisation import NODES, nodes
+
+__all__ = ["Forces", "Mechanics", "Phase", "Segment", "integrals", "step_of"]
+
+Floats = npt.NDArray[np.float64]
+Wholes = npt.NDArray[np.int64]
+
+# singular values of constraints below this part of the largest: they are redundant
+_RANK = 1e-9
+# of the accelerations of free bodies: those of a body that is fixed to a support are rounding
+_AT_REST = 1e-10
+# change of forces in a step that is rounding
+_CONSTANT = 1e-12
+# fixed-point iterations of a step, and the change of velocities that ends them, relative
+_ITERATIONS, _CONVERGED = 40, 2e-16
+
+
+class Mechanics:
+    """Masses, loads, surfaces and supports of a system; times count from the start."""
+
+    def __init__(self, system: RigidBodies) -> None:
+        self.n, self.size = system.n, system.size
+        self.surfaces: Surfaces = surfaces_of(system)
+        self.mu, self.e = float(system.law.mu), system.restitution  # type: ignore[arg-type]
+        self.mass = np.array([[b.mass, b.mass, b.moment_of_inertia] for b in system.bodies])
+        self.inverse = np.concatenate([1.0 / self.mass, np.zeros((len(system.supports), 3))])
+        self.force = system.loads()
+        self.reach = np.asarray(self.surfaces.table["reach"])
+        # lengths that make velocities of the three components
+        self.arms = np.ones((self.n, 3))
+        self.arms[:, 2] = self.reach[: self.n]
+        places = [[*s.position, s.angle] for s in system.supports]
+        self.support_pose = np.array(places, dtype=np.float64).reshape(-1, 3)
+        moved = [[*s.velocity, 0.0] for s in system.supports]
+        self.support_velocity = np.array(moved, dtype=np.float64).reshape(-1, 3)
+        self.load = float(np.abs(self.arms * self.force / self.mass).max())
+
+    def pose(self, time: Floats | float, q: Floats) -> Floats:
+        """Return (..., m, 3) places of bodies (..., n, 3), then of supports at times (...)."""
+        moved = np.asarray(time)[..., None, None] * self.support_velocity + self.support_pose
+        return np.concatenate([q, moved], axis=-2)
+
+    def velocity(self, v: Floats) -> Floats:
+        """Return (..., m, 3) velocities of bodies (..., n, 3), then of supports."""
+        shape = (*v.shape[:-2], *self.support_velocity.shape)
+        return np.concatenate([v, np.broadcast_to(self.support_velocity, shape)], axis=-2)
+
+    def kinetic(self, v: Floats) -> float:
+        """Return the kinetic energy [J]."""
+        return 0.5 * float((self.mass * v * v).sum())
+
+    def speed(self, v: Floats) -> float:
+        """Return the largest speed of a point of a body or a support [m/s]."""
+        own = float(np.abs(self.arms * v).max())
+        return max(own, float(np.abs(self.support_velocity).max(initial=0.0)))
+
+    def rounding(self, q: Floats) -> float:
+        """Return the rounding of gaps [m]: that of coordinates of bodies and supports."""
+        largest = max(float(np.abs(q[:, :2]).max()), float(self.reach[: self.n].max()))
+        largest = max(largest, float(np.abs(self.support_pose[:, :2]).max(initial=0.0)))
+        return 64.0 * float(np.finfo(float).eps) * largest
+
+
+class Forces(NamedTuple):
+    """Accelerations and forces in fixed modes at one or more states.
+
+    Attributes
+    ----------
+    a : (..., n, 3) of bodies [m/s^2], [rad/s^2]
+    r : (..., c, 2) contact forces [N]
+    regular : (...) determinant of A M^-1 B^T over that without friction; it vanishes where forces
+        grow without bound
+    """
+
+    a: Floats
+    r: Floats
+    regular: Floats
+
+
+class Phase:
+    """The motion in fixed modes of the closed contacts.
+
+    Parameters
+    ----------
+    closed : (c,) the closed contacts with their modes
+    time, q, v : state at which redundant constraints and fixed bodies are determined
+    """
+
+    def __init__(
+        self, mechanics: Mechanics, closed: Table[kin.Closed], time: float, q: Floats, v: Floats
+    ) -> None:
+        self.mechanics, self.closed = mechanics, closed
+        self.stick = closed["mode"] == STICK
+        self.slip = np.where(self.stick, 0, np.where(closed["mode"] == FORWARD, 1, -1))
+        self.active = np.concatenate(
+            [2 * np.arange(len(closed)), 2 * np.flatnonzero(self.stick) + 1]
+        )
+        self.fixed = np.zeros(mechanics.n, dtype=bool)
+        # contacts of groups with redundant constraints, and changes of their forces without effect
+        self.loops: list[tuple[Wholes, Floats]] = []
+        if len(closed):
+            self._ranks(*self._rows(time, q, v))
+
+    @property
+    def redundant(self) -> bool:
+        """Whether there are several forces for the same accelerations."""
+        return bool(self.loops)
+
+    def _ranks(self, rows: Floats, k: kin.Kinematics) -> None:
+        """Determine redundant constraints, and bodies that no free motion moves."""
+        scaled = rows / np.sqrt(self.mechanics.mass.ravel())
+        rank, right = _rank(scaled[self.active])
+        moves = np.abs(right[rank:]).max(axis=0, initial=0.0).reshape(-1, 3).max(axis=1)
+        self.fixed = moves < _RANK
+        if rank == len(self.active):
+            return
+        columns, group = self._columns(), np.zeros(len(self.closed), dtype=np.int64)
+        group_contacts(kin.as_contacts(self.closed, k), self.mechanics.n, group)
+        owner = group[self.active // 2]
+        for g in range(int(group.max()) + 1):
+            at = np.flatnonzero(group == g)
+            mine = columns[:, owner == g]
+            rank, right = _rank(scaled.T @ mine)
+            if rank < mine.shape[1]:
+                free = mine @ right[rank:].T
+                self.loops.append((at, free.reshape(-1, 2, free.shape[1])[at]))
+
+    def _columns(self) -> Floats:
+        """Return (2 c, k) contact forces by the unknown ones."""
+        made = np.eye(2 * len(self.closed))[:, self.active]
+        slips = np.flatnonzero(~self.stick)
+        made[2 * slips + 1, slips] = -self.mechanics.mu * self.slip[slips]
+        return np.asarray(made)
+
+    def _rows(self, time: Floats | float, q: Floats, v: Floats) -> tuple[Floats, kin.Kinematics]:
+        m = self.mechanics
+        k = kin.kinematics(self.closed, m.pose(time, q), m.velocity(v))
+        return kin.rows(self.closed, k, m.n), k
+
+    def kinematics(self, time: Floats | float, q: Floats, v: Floats) -> kin.Kinematics:
+        """Return the kinematics of the closed contacts."""
+        m = self.mechanics
+        return kin.kinematics(self.closed, m.pose(time, q), m.velocity(v))
+
+    def limits(self, time: Floats, q: Floats, v: Floats) -> Floats:
+        """Return the distances from the ends of the features that touch, see `limits`."""
+        k = self.kinematics(time, q, v)
+        return kin.limits(self.closed, k, self.mechanics.pose(time, q))
+
+    def forces(self, time: Floats | float, q: Floats, v: Floats) -> Forces:
+        """Return accelerations and forces at states (..., n, 3)."""
+        m, count = self.mechanics, len(self.closed)
+        free = np.broadcast_to(m.force / m.mass, q.shape)
+        if not count:
+            lead = q.shape[:-2]
+            return Forces(free.copy(), np.zeros((*lead, 0, 2)), np.ones(lead))
+        rows, k = self._rows(time, q, v)
+        flat = (*q.shape[:-2], 3 * m.n)
+        inverse, a = 1.0 / m.mass.ravel(), rows[..., self.active, :]
+        columns = self._columns()
+        b = columns.T @ rows
+        matrix = a * inverse @ np.swapaxes(b, -1, -2)
+        bias = k.bias.reshape(*k.bias.shape[:-2], -1)[..., self.active]
+        if self.redundant:
+            regular = np.ones(flat[:-1])
+            inverted = np.linalg.pinv(matrix, _RANK)
+        else:
+            without = a * inverse @ np.swapaxes(a, -1, -2)
+            regular = np.linalg.det(matrix) / np.linalg.det(without)
+            inverted = _inverse(matrix)
+        acceleration, unknown = free.reshape(flat), np.zeros(bias.shape)
+        # the second time refines: what is left of the constraints is rounding of the loads
+        for _ in range(2):
+            left = np.einsum("...ki,...i->...k", a, acceleration) + bias
+            change = -np.einsum("...ij,...j->...i", inverted, left)
+            acceleration = acceleration + inverse * np.einsum("...ki,...k->...i", b, change)
+            unknown = unknown + change
+        acceleration = acceleration.reshape(q.shape)
+        if self.fixed.any():
+            small = np.abs(m.arms * acceleration) <= _AT_REST * m.load
+            acceleration = np.where(self.fixed[:, None] & small, 0.0, acceleration)
+        r = (unknown @ columns.T).reshape(*flat[:-1], count, 2)
+        return Forces(acceleration, r, regular)
+
+    def margins(self, r: Floats) -> Floats:
+        """Return (loops, N) margins of redundant forces (N, c, 2) inside the law [N]."""
+        found = [self._inside(r[:, at], at, free)[0] for at, free in self.loops]
+        return np.array(found)
+
+    def inside(self, r: Floats) -> Floats:
+        """Return forces (N, c, 2) with the same accelerations, farthest inside the law."""
+        made = r.copy()
+        for at, free in self.loops:
+            made[:, at] = self._inside(r[:, at], at, free)[1]
+        return made
+
+    def _inside(self, r: Floats, at: Wholes, free: Floats) -> tuple[Floats, Floats]:
+        m, modes = self.mechanics, self.closed["mode"][at]
+        flat = free.reshape(-1, free.shape[2])
+        # bodies at rest have constant forces: one programme is enough
+        constant = np.ptp(r, axis=0).max() <= _CONSTANT * np.abs(r).max()
+        found = [admissible(one, flat, m.mu, modes) for one in (r[:1] if constant else r)]
+        shape = (len(r),)
+        margins = np.broadcast_to([margin for margin, _ in found], shape)
+        return np.asarray(margins), np.broadcast_to(
+            [forces for _, forces in found], (*shape, *r.shape[1:])
+        )
+
+
+def _inverse(matrices: Floats) -> Floats:
+    """Return inverses of (..., k, k) matrices; NaN if one is singular."""
+    try:
+        return np.asarray(np.linalg.inv(matrices))
+    except np.linalg.LinAlgError:
+        return np.full_like(matrices, np.nan)
+
+
+def _rank(matrix: Floats) -> tuple[int, Floats]:
+    """Return the rank of a matrix, and its right singular vectors."""
+    _, values, right = np.linalg.svd(matrix)
+    return int((values > _RANK * values.max(initial=0.0)).sum()), right
+
+
+# ---- steps
+
+
+class _Tables(NamedTuple):
+    """Points of a step, and matrices from samples there.
+
+    Attributes
+    ----------
+    nodes : (NODES,) in (0, 1]
+    first, second : (NODES + 1, NODES), (NODES + 2, NODES) to Chebyshev coefficients of the integral
+        and the double integral from 0
+    tail : (2, NODES) to the last two coefficients of the polynomial
+    """
+
+    nodes: Floats
+    first: Floats
+    second: Floats
+    tail: Floats
+
+
+@functools.cache
+def _tables() -> _Tables:
+    chebyshev = np.polynomial.chebyshev
+    to = np.linalg.inv(chebyshev.chebvander(2.0 * nodes() - 1.0, NODES - 1))
+    # d theta is half of d x on [-1, 1]
+    first = np.stack([chebyshev.chebint(e, 1, lbnd=-1.0, scl=0.5) for e in np.eye(NODES)], axis=1)
+    second = np.stack([chebyshev.chebint(e, 2, lbnd=-1.0, scl=0.5) for e in np.eye(NODES)], axis=1)
+    return _Tables(nodes(), first @ to, second @ to, np.asarray(to[-2:]))
+
+
+def integrals(samples: Floats, theta: Floats) -> Floats:
+    """Return integrals from 0 to each theta of a function sampled at the points of a step.
+
+    Parameters
+    ----------
+    samples : (NODES, ...)
+    theta : (k,) in [0, 1]
+    """
+    values = np.polynomial.chebyshev.chebvander(2.0 * theta - 1.0, NODES)
+    flat = samples.reshape(NODES, -1)
+    return np.asarray((values @ _tables().first @ flat).reshape(len(theta), *samples.shape[1:]))
+
+
+class Segment(NamedTuple):
+    """A step of smooth motion.
+
+    Attributes
+    ----------
+    phase : modes of the contacts
+    start, length : [s]
+    q, v : (n, 3) at its start
+    a : (NODES, n, 3) accelerations at its points
+    error : the last two coefficients of velocities, relative
+    """
+
+    phase: Phase
+    start: float
+    length: float
+    q: Floats
+    v: Floats
+    a: Floats
+    error: float
+
+    def at(self, theta: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return times, places and velocities at (k,) fractions of the step."""
+        moved, v = self.moved(theta)
+        return self.start + self.length * theta, self.q + moved, v
+
+    def moved(self, theta: Floats) -> tuple[Floats, Floats]:
+        """Return displacements, without the rounding of places, and velocities."""
+        tables, h = _tables(), self.length
+        flat = self.a.reshape(NODES, -1)
+        values = np.polynomial.chebyshev.chebvander(2.0 * theta - 1.0, NODES + 1)
+        shape = (len(theta), *self.q.shape)
+        v = (values[:, :-1] @ (tables.first @ flat)).reshape(shape)
+        q = (values @ (tables.second @ flat)).reshape(shape)
+        part = theta[:, None, None]
+        return h * part * self.v + h * h * q, self.v + h * v
+
+    def forces(self, theta: Floats) -> Forces:
+        """Return forces at (k,) fractions of the step."""
+        return self.phase.forces(*self.at(theta))
+
+
+def step_of(phase: Phase, start: float, q: Floats, v: Floats, length: float) -> Segment:
+    """Return a step of collocation; its error is infinite where the iteration did not converge.
+
+    Verified by: tests/unit/bodies/test_event_driven.py::test_steps_are_of_high_order
+    """
+    tables, m = _tables(), phase.mechanics
+    a = np.broadcast_to(phase.forces(start, q, v).a, (NODES, *q.shape))
+    last = np.inf
+    for _ in range(_ITERATIONS):
+        made = Segment(phase, start, length, q, v, a, np.inf)
+        new = made.forces(tables.nodes).a
+        if not np.isfinite(new).all():
+            return made
+        change = length * float(np.abs(m.arms * (new - a)).max())
+        scale = m.speed(v) + length * float(np.abs(m.arms * new).max())
+        a = new
+        # rounding of the forces ends the decrease before the bound does
+        if change <= _CONVERGED * scale or (change <= 1e-13 * scale and change >= 0.5 * last):
+            tail = np.abs(np.einsum("ki,i...->k...", tables.tail, a) * m.arms).max()
+            error = length * float(tail) / scale if scale > 0.0 else 0.0
+            return made._replace(a=a, error=error)
+        last = change
+    return made

@@ -1,0 +1,122 @@
+"""Builds the run of event-driven rigid bodies."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.bodies import outcome as shared
+from stiction.bodies.contacts import Surfaces, name_of
+from stiction.bodies.event_driven.record import LOSSES, EventRecorder
+from stiction.bodies.model import RigidBodies
+from stiction.core.audit import Check, Kind
+from stiction.core.determinism import Loss
+from stiction.core.ledger import Ledger
+from stiction.core.run import Run
+from stiction.errors import Status
+
+if TYPE_CHECKING:
+    from stiction.bodies.methods import EventDriven
+
+__all__ = ["History", "build_run"]
+
+# of the energies, of velocities, and of the smallest thickness; the last is that of given places
+_LEDGER, _RESIDUAL, _DRIFT, _OVERLAP = 1e-10, 1e-10, 1e-10, 1e-6
+_UNSEEN = "whether accelerations of groups of more than four contacts are unique is not decided"
+_CHOICES = (
+    "the run ends",
+    "the accelerations with the smallest contact forces",
+    "what the law gives without regard to rounding",
+)
+
+
+@dataclass(frozen=True, eq=False)
+class History:
+    """Results of the integration.
+
+    Attributes
+    ----------
+    record : saved states, pairs, events
+    surfaces : of bodies and supports
+    worst : (3, 2) largest residual, overlap and drift of a closed gap, with their times
+    counts : steps, events at the last time, impacts with reduced restitution, most contacts,
+        whether the start was settled, groups whose accelerations may not be unique
+    status, reason : how it ended
+    """
+
+    record: EventRecorder
+    surfaces: Surfaces
+    worst: npt.NDArray[np.float64]
+    counts: npt.NDArray[np.int64]
+    status: Status
+    reason: str
+
+
+def build_run(system: RigidBodies, method: EventDriven, h: History) -> Run:
+    """Return the run with the results of the integration."""
+    # accumulations are recorded before they end
+    events = h.record.events.rows
+    h.record.events.rows = events[np.argsort(events["time"], kind="stable")]
+    return shared.run_of(
+        system,
+        method,
+        h.record,
+        h.surfaces,
+        status=h.status,
+        reason=h.reason,
+        checks=lambda energy: _checks(h, energy),
+        losses=_losses(system, h.record),
+        unseen=_UNSEEN if h.counts[5] else "",
+        stats={
+            "steps": int(h.counts[0]),
+            "contacts": int(h.counts[3]),
+            "restitution_reduced": int(h.counts[2]),
+        },
+    )
+
+
+def _losses(system: RigidBodies, record: EventRecorder) -> list[Loss]:
+    """Return simultaneous impacts, and accelerations that are none or several, by time."""
+    losses = shared.simultaneous_impacts(system, record)
+    for time, kind, pair, count in record.lost.rows.tolist():
+        names = " and ".join(name_of(system, int(k)) for k in record.pairs.rows[int(pair)])
+        where = {"contact_of": names, "solutions": int(count)}
+        losses.append(Loss(time, LOSSES[int(kind)], where, _CHOICES[int(kind)]))
+    return sorted(losses, key=lambda loss: loss.time)
+
+
+def _checks(h: History, energy: Ledger) -> tuple[Check, ...]:
+    (error, at_error), (overlap, at_overlap), (drift, at_drift) = h.worst.tolist()
+    closed = energy.imbalance_rel
+    return (
+        Check("ledger_closes", closed <= _LEDGER, closed, _LEDGER),
+        Check(
+            "contact_problems_solved",
+            error <= _RESIDUAL,
+            error,
+            _RESIDUAL,
+            at_error,
+            "largest residual of the contact problem of an impact, relative",
+            kind=Kind.CONVERGENCE,
+        ),
+        Check(
+            "no_overlap",
+            overlap <= _OVERLAP,
+            overlap,
+            _OVERLAP,
+            at_overlap,
+            "deepest overlap of a contact that closes, over the smallest thickness of a body",
+        ),
+        Check(
+            "closed_gaps_constant",
+            drift <= _DRIFT,
+            drift,
+            _DRIFT,
+            at_drift,
+            "largest drift of a closed gap in a step, over the smallest thickness; a smaller rtol "
+            "lessens it",
+        ),
+    )

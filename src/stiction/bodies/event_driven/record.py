@@ -1,0 +1,154 @@
+"""What an event-driven run records beside time steps: states within a step, accumulations."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.bodies.contact_kernels import Contact
+from stiction.bodies.event_driven.kinematics import Closed
+from stiction.bodies.event_driven.motion import Segment, integrals
+from stiction.bodies.model import RigidBodies
+from stiction.bodies.record import ACCUMULATION, OPEN, STICK, Event, PairSample, Recorder
+from stiction.core.checkpoint import Log, StateArray
+from stiction.numerics.arrays import Table
+from stiction.numerics.event_localisation import nodes
+
+__all__ = ["LOSSES", "EventRecorder"]
+
+Floats = npt.NDArray[np.float64]
+Bools = npt.NDArray[np.bool_]
+Wholes = npt.NDArray[np.int64]
+
+# losses of determinism at the level of accelerations
+LOSSES = ("no_acceleration", "several_accelerations", "painleve_boundary")
+NO_ACCELERATION, SEVERAL_ACCELERATIONS, PAINLEVE_BOUNDARY = range(3)
+
+
+class EventRecorder(Recorder):
+    """The record of an event-driven run.
+
+    Parameters
+    ----------
+    save : (t,) times at which states are saved [s]
+    start : [s]
+    """
+
+    def __init__(self, system: RigidBodies, save: Floats, start: float) -> None:
+        super().__init__(system, save, 0.0)
+        self.start = start
+        # time, kind, pair, number of solutions
+        self.lost = Log(np.zeros((0, 4)))
+
+    def pairs_of(self, contacts: Table[Contact] | Table[Closed]) -> Wholes:
+        """Return the number of the pair of each closed contact."""
+        return self._pairs_of(contacts, np.ones(len(contacts), dtype=bool))  # type: ignore[arg-type]
+
+    def save_segment(self, segment: Segment, until: float, sums: Floats, rounding: float) -> Floats:
+        """Save the states at the times within a step, and add its heat; return work after it.
+
+        Parameters
+        ----------
+        until : fraction of the step that is taken
+        sums : external work, impact loss and numerical dissipation before the step [J]
+        rounding : of times [s]
+
+        Returns
+        -------
+        External work in the step [J].
+        """
+        m = segment.phase.mechanics
+        time = self.save - self.start
+        end = segment.start + until * segment.length
+        at = int(self.saved[0])
+        stop = int(np.searchsorted(time, end + rounding, side="right"))
+        theta = np.append(np.maximum(time[at:stop] - segment.start, 0.0), end - segment.start)
+        theta = np.minimum(theta / segment.length, until)
+        theta[-1] = until
+        _, q, v = segment.at(theta)
+        number, r, heat, drive = self._power(segment, theta)
+        work = (segment.moved(theta)[0] * m.force).sum(axis=(1, 2)) + drive
+        heats = np.zeros((len(theta), len(self.pairs)))
+        for k, pair in enumerate(number.tolist()):
+            heats[:, pair] += heat[:, k]
+        values = self.of_pairs.rows
+        for k in range(stop - at):
+            self.q[at + k], self.v[at + k] = q[k], v[k]
+            self.energy[at + k] = m.kinetic(v[k]), sums[0] + work[k], *sums[1:]
+            rows = PairSample.table(len(values))
+            if len(rows):
+                rows["save"], rows["pair"] = at + k, np.arange(len(rows))
+                rows["heat"] = values[:, 0] + heats[k]
+                np.add.at(rows["normal"], number, r[k, :, 0])
+                np.add.at(rows["tangential"], number, r[k, :, 1])
+                self.samples.add(rows)
+        self.saved[0] = stop
+        values[:, 0] += heats[-1]
+        return np.asarray(work[-1])
+
+    def _power(self, segment: Segment, theta: Floats) -> tuple[Wholes, Floats, Floats, Floats]:
+        """Return pairs, forces at theta, heat of contacts and work of supports up to theta."""
+        phase, m = segment.phase, segment.phase.mechanics
+        closed = phase.closed
+        if not len(closed):
+            empty = np.zeros((len(theta), 0))
+            none = np.zeros((len(theta), 0, 2))
+            return np.zeros(0, np.int64), none, empty, np.zeros(len(theta))
+        state = segment.at(nodes())
+        forces, k = phase.forces(*state), phase.kinematics(*state)
+        # of forces that are not unique those farthest inside the law
+        r = phase.inside(segment.forces(theta).r)
+        slips = ~phase.stick
+        power = -forces.r[..., 1] * k.u[..., 1] * slips
+        support = m.velocity(np.zeros((m.n, 3)))[closed["second"], :2]
+        normal = k.normal
+        tangent = np.stack([normal[..., 1], -normal[..., 0]], axis=-1)
+        force = forces.r[..., :1] * normal + forces.r[..., 1:] * tangent
+        drive = (force * support).sum(axis=(1, 2))
+        h = segment.length
+        return (
+            self.pairs_of(closed),
+            r,
+            h * integrals(power, theta),
+            h * integrals(drive, theta),
+        )
+
+    def change(self, time: float, closed: Table[Closed], approach: dict[int, float]) -> None:
+        """Record the modes after an event, and impacts.
+
+        Parameters
+        ----------
+        approach : velocity of approach of the pairs that hit [m/s]
+        """
+        number = self.pairs_of(closed)
+        modes = np.full(len(self.pairs), OPEN)
+        for pair, mode in zip(number.tolist(), closed["mode"].tolist(), strict=True):
+            # a pair slips where one of its points slips
+            if modes[pair] in (OPEN, STICK):
+                modes[pair] = mode
+        fastest = np.zeros(len(self.pairs))
+        for pair, speed in approach.items():
+            fastest[pair] = speed
+        self._change(self.start + time, modes, fastest)
+
+    def hits(self, time: float, contacts: Table[Contact], closed: Bools, hit: Bools) -> Wholes:
+        """Record impacts whose order would matter; return the numbers of the pairs."""
+        number = self._pairs_of(contacts, closed | hit)
+        self._note_simultaneous(self.start + time, contacts, number, closed, hit)
+        return number
+
+    def accumulation(self, time: float, pair: int, speed: float) -> None:
+        """Record that infinitely many impacts of a pair end."""
+        row = Event.table(1)
+        row[0] = (self.start + time, pair, OPEN, STICK, ACCUMULATION, speed)
+        self.events.add(row)
+
+    def lose(self, time: float, kind: int, pair: int, count: int) -> None:
+        """Record a loss of determinism, once for each pair and kind."""
+        known = self.lost.rows
+        if not ((known[:, 1] == kind) & (known[:, 2] == pair)).any():
+            self.lost.add(np.array([[self.start + time, kind, pair, count]]))
+
+    def state(self) -> dict[str, StateArray]:
+        """Return the arrays of a checkpoint."""
+        return {**super().state(), "lost": StateArray(self.lost)}

@@ -1,0 +1,484 @@
+"""Event-driven runs of rigid bodies: smooth steps, located events, impacts, changes of mode.
+
+At an event the contacts that touch are collected. Where surfaces approach, an impact follows; then
+the contact law at the level of accelerations gives the modes of those with a normal velocity of
+zero. Velocities are projected onto the closed contacts, which rounding alone changes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Generator
+from typing import TYPE_CHECKING, NamedTuple, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.bodies.contact_kernels import Contact
+from stiction.bodies.event_driven import events as ev
+from stiction.bodies.event_driven import kinematics as kin
+from stiction.bodies.event_driven.impacts import Impact, impact
+from stiction.bodies.event_driven.modes import Answer, Found, find_modes
+from stiction.bodies.event_driven.motion import Mechanics, Phase, Segment, step_of
+from stiction.bodies.event_driven.outcome import History, build_run
+from stiction.bodies.event_driven.record import (
+    NO_ACCELERATION,
+    PAINLEVE_BOUNDARY,
+    SEVERAL_ACCELERATIONS,
+    EventRecorder,
+)
+from stiction.bodies.exact_stick import stop_resting
+from stiction.bodies.impulse_kernels import group_contacts
+from stiction.bodies.model import RigidBodies
+from stiction.bodies.record import BACKWARD, FORWARD, OPEN, STICK
+from stiction.core.checkpoint import Log, StateArray, restore
+from stiction.core.driver import Pause, run_to_end
+from stiction.core.run import Request, Run
+from stiction.errors import Status
+from stiction.numerics.arrays import Table
+from stiction.numerics.event_localisation import NONE
+
+if TYPE_CHECKING:
+    from stiction.bodies.methods import EventDriven
+
+__all__ = ["Integrator", "solve_events"]
+
+Floats = npt.NDArray[np.float64]
+Bools = npt.NDArray[np.bool_]
+Wholes = npt.NDArray[np.int64]
+
+# gap over the smallest size of a body below which surfaces touch: at the start that of
+# `TimeStepper`, for given coordinates are rounded; later that of located events
+_TOUCH, _NEAR = 1e-9, 1e-12
+# height over that size below which a hop is closed, as the limit of a geometric series
+HOP = 1e-12
+# of the speed: slower contacts neither approach nor slip; after an impact, of its velocities
+_STILL, _AFTER_IMPACT = 1e-12, 1e-10
+# changes of a step's length, and the power with which the tail of NODES points falls
+_LONGER, _SHORTER, _SAFETY, _POWER = 3.0, 0.2, 0.9, 1.0 / 8.0
+# of the time span: shorter steps do not advance
+_SHORTEST = 1e-14
+# events at one time after which there is no progress
+_MOST_AT_ONCE = 30
+# how far ahead of an event the state is that shows what follows, in steps
+_AHEAD = 1e-6
+
+
+def solve_events(system: RigidBodies, method: EventDriven, request: Request) -> Run:
+    """Return the run of `system` from event to event."""
+    integrator = Integrator(system, method, request)
+    status, reason = run_to_end(integrator.steps(), request.progress, request.checkpoint)
+    return build_run(system, method, integrator.history(status, reason))
+
+
+class _Change(NamedTuple):
+    """What an event does to the closed contacts.
+
+    Attributes
+    ----------
+    opens, stops : (c,) which open, and whose slip ends
+    begins : (c,) direction of slip that begins, else 0
+    """
+
+    opens: Bools
+    stops: Bools
+    begins: Wholes
+
+    @classmethod
+    def of(cls, count: int) -> _Change:
+        """Return no change."""
+        opens, stops = np.zeros((2, count), dtype=bool)
+        return cls(opens, stops, np.zeros(count, dtype=np.int64))
+
+
+class _Ahead(NamedTuple):
+    """A state shortly after an event, which shows what follows.
+
+    Attributes
+    ----------
+    ends : whether a feature ended there, else a threshold of redundant forces
+    time, q, v : the state
+    """
+
+    ends: bool
+    time: float
+    q: Floats
+    v: Floats
+
+
+class Integrator:
+    """The state of a run: bodies, closed contacts, and what was recorded."""
+
+    def __init__(self, system: RigidBodies, method: EventDriven, request: Request) -> None:
+        self.system, self.method, self.request = system, method, request
+        self.m = Mechanics(system)
+        self.q, self.v = system.start()
+        self.span = request.t_end - request.t_start
+        # time from the start, length of the next step, time of the last event
+        self.clock = np.array([0.0, min(self.span, method.max_step or math.inf), -1.0])
+        self.log = Log(kin.Closed.table(0))
+        self.sums = np.zeros(3)  # external work, impact loss, numerical dissipation
+        # speed of the last hop of the group of a body, by which a series is geometric
+        self.hops = np.zeros(self.m.n)
+        # residual of contact problems, overlap, drift of gaps, with their times
+        self.worst = np.zeros((3, 2))
+        # steps, events at one time, reduced restitution, most contacts, settled, undecided groups
+        self.counts = np.zeros(6, dtype=np.int64)
+        self.record = EventRecorder(system, request.save, request.t_start)
+        self.record.save_start(self.q, self.v, self.m.kinetic(self.v))
+        self.ended: tuple[Status, str] | None = None
+
+    @property
+    def closed(self) -> Table[kin.Closed]:
+        """The closed contacts."""
+        return cast("Table[kin.Closed]", self.log.rows)
+
+    # ---- the loop
+
+    def steps(self) -> Generator[Pause, None, tuple[Status, str]]:
+        """Advance from event to event; yield a pause after each step."""
+        checkpoint = self.request.checkpoint
+        if checkpoint is not None and (saved := checkpoint.load()) is not None:
+            restore(self._state(), saved)
+            self.record.resumed()
+        if not self.counts[4]:
+            self._settle(_TOUCH * self.m.size, _Change.of(0), None)
+        while self.ended is None and self.span - self.clock[0] > _SHORTEST * self.span:
+            self._step()
+            note = f"{self.counts[0]} steps, {len(self.record.events)} events"
+            yield Pause(self.clock[0] / self.span, note, self._state)
+        return self.ended or (Status.SOLVED, "the end time was reached")
+
+    def _end(self, status: Status, reason: str) -> None:
+        at = self.request.t_start + self.clock[0]
+        self.ended = status, f"{reason} at t = {at:.9g} s"
+
+    def _near(self) -> float:
+        """Return the gap within which surfaces touch at an event [m]."""
+        return max(_NEAR * self.m.size, self.m.rounding(self.q))
+
+    def _step(self) -> None:
+        """Advance by one step, or to the first event in it."""
+        segment = self._accepted()
+        if segment is None:
+            return
+        event = ev.first_condition(segment)
+        until = min(1.0, event.theta if event is not None else 1.0)
+        closing = ev.first_closing(segment, until, self._near())
+        if closing < NONE:
+            event, until = (event if event and closing == event.theta else None), closing
+        near_end = _SHORTEST * self.span
+        self.sums[0] += self.record.save_segment(segment, until, self.sums, near_end)
+        time, q, v = (part[0] for part in segment.at(np.array([until])))
+        last = event is None and closing == NONE and self.clock[0] + segment.length >= self.span
+        moved = until * segment.length > _SHORTEST * self.span
+        self.counts[1] = 0 if moved else self.counts[1] + 1
+        self.clock[0] = self.span if last else float(time)
+        self.q, self.v = q, v
+        self.counts[0] += 1
+        if not (np.isfinite(q).all() and np.isfinite(v).all()):
+            self._end(Status.NOT_FINITE, "a velocity is not finite")
+            return
+        self._project(segment.phase)
+        if event is not None or closing < NONE:
+            self._after_event(segment, event)
+        method = self.method
+        if self.ended is None and method.max_steps and self.counts[0] >= method.max_steps:
+            self._end(Status.WORK_LIMIT, f"max_steps = {method.max_steps} were used up")
+        if self.ended is None and len(self.record.events) > method.max_events:
+            self._end(Status.WORK_LIMIT, f"max_events = {method.max_events} were used up")
+
+    def _accepted(self) -> Segment | None:
+        """Return a step whose error is small enough; None where no step is."""
+        time = float(self.clock[0])
+        phase = Phase(self.m, self.closed, time, self.q, self.v)
+        h = min(float(self.clock[1]), self.span - time, self.method.max_step or math.inf)
+        while h > _SHORTEST * self.span:
+            segment = step_of(phase, time, self.q, self.v, h)
+            if segment.error <= self.method.rtol:
+                ratio = max(segment.error / self.method.rtol, 1e-300)
+                factor = min(_LONGER, max(1.0, _SAFETY * ratio**-_POWER))
+                self.clock[1] = max(factor * h, min(self.clock[1], self.span))
+                return segment
+            ratio = max(self.method.rtol / segment.error, 1e-300)
+            h *= min(0.5, max(_SHORTER, _SAFETY * ratio**_POWER))
+            self.clock[1] = h
+        self._end_unbounded()
+        return None
+
+    def _end_unbounded(self) -> None:
+        """End the run where forces of sliding contacts grow without bound."""
+        closed = self.closed
+        if (closed["mode"] != STICK).any():
+            pair = int(self.record.pairs_of(closed)[0])
+            self.record.lose(self.clock[0], PAINLEVE_BOUNDARY, pair, 0)
+        self._end(Status.NO_CONTINUATION, "forces grow without bound")
+
+    def _after_event(self, segment: Segment, event: ev.Event | None) -> None:
+        """Settle the contacts after an event."""
+        if self.counts[1] > _MOST_AT_ONCE:
+            self._end(Status.ACCUMULATION, f"more than {_MOST_AT_ONCE} events")
+            return
+        change = _Change.of(len(self.closed))
+        ahead = None
+        if event is not None:
+            if event.kind in (ev.SEPARATES, ev.LEAVES):
+                change.opens[event.contact] = True
+            elif event.kind == ev.SLIPS:
+                change.begins[event.contact] = event.sign
+            elif event.kind == ev.STOPS:
+                change.stops[event.contact] = True
+            elif event.kind == ev.SINGULAR:
+                self._end_unbounded()
+                return
+            if event.kind in (ev.MARGIN, ev.LEAVES):
+                theta = np.array([event.theta + _AHEAD])
+                time, q, v = (part[0] for part in segment.at(theta))
+                ahead = _Ahead(event.kind == ev.LEAVES, float(time), q, v)
+        self._settle(self._near(), change, ahead)
+
+    # ---- events
+
+    def _settle(self, near: float, change: _Change, ahead: _Ahead | None) -> None:
+        """Find the contacts that touch, solve impacts, and find the modes.
+
+        Parameters
+        ----------
+        near : gap within which surfaces touch [m]
+        """
+        self.counts[4] = 1
+        old = self.closed
+        known = old[~change.opens]
+        # a feature that ends may continue in another one
+        new = self._touching(near, known, ahead) if ahead and ahead.ends else (
+            self._touching(near, old, None)
+        )  # fmt: skip
+        candidates = kin.Closed.joined([known, new])
+        fresh = np.arange(len(candidates)) >= len(known)
+        zero = np.concatenate([known["mode"] == STICK, np.zeros(len(new), dtype=bool)])
+        zero[: len(known)] |= change.stops[~change.opens]
+        begins = np.concatenate([change.begins[~change.opens], np.zeros(len(new), dtype=np.int64)])
+        k, still = self._kinematics(candidates), _STILL * self.m.speed(self.v)
+        shut = k.u[:, 0] <= still
+        approach: dict[int, float] = {}
+        if (k.u[fresh, 0] < -still).any():
+            group = self._groups(candidates, k)
+            for g in np.unique(group[fresh & (k.u[:, 0] < -still)]):
+                at = np.flatnonzero(group == g)
+                speeds, shut[at], zero[at] = self._impact(candidates[at], fresh[at])
+                begins[at] = 0
+                approach |= speeds
+            k = self._kinematics(candidates)
+        candidates = candidates[shut]
+        slip = np.sign(np.where(np.abs(k.u[shut, 1]) <= still, 0.0, k.u[shut, 1])).astype(np.int64)
+        slip[zero[shut]] = 0
+        slip = np.where(begins[shut] != 0, begins[shut], slip)
+        self._modes(candidates, slip, ahead)
+        if self.ended is None:
+            self._make_exact()
+        self.counts[3] = max(self.counts[3], len(self.closed))
+        self.record.change(self.clock[0], self.closed, approach)
+
+    def _kinematics(self, closed: Table[kin.Closed]) -> kin.Kinematics:
+        m = self.m
+        return kin.kinematics(closed, m.pose(self.clock[0], self.q), m.velocity(self.v))
+
+    def _touching(
+        self, near: float, known: Table[kin.Closed], ahead: _Ahead | None
+    ) -> Table[kin.Closed]:
+        """Return contacts within a gap that are not among the known ones."""
+        m, time, q, v = self.m, float(self.clock[0]), self.q, self.v
+        if ahead is not None:
+            near += 2.0 * m.speed(v) * (ahead.time - time)
+            time, q, v = ahead.time, ahead.q, ahead.v
+        pose = m.pose(time, q)
+        found = m.surfaces.contacts(pose, near)
+        points = kin.kinematics(known, pose, m.velocity(v)).point
+        made = kin.Closed.table(len(found))
+        count = 0
+        for c in found:
+            same = (known["first"] == c.first) & (known["second"] == c.second)
+            place = pose[int(c.first), :2] + c.arm_first
+            if (np.hypot(*(points[same] - place).T) > ev.SAME_PLACE * m.size).all():
+                made[count] = kin.closed_contact(m.surfaces, c, pose)
+                count += 1
+        new = made[:count]
+        if count:
+            new["hold"] = self._kinematics(new).gap
+            self._worst(1, max(0.0, -float(new["hold"].min())) / m.size)
+        return new
+
+    def _groups(self, closed: Table[kin.Closed], k: kin.Kinematics) -> Wholes:
+        out = np.zeros(len(closed), dtype=np.int64)
+        group_contacts(kin.as_contacts(closed, k), self.m.n, out)
+        return out
+
+    def _impact(
+        self, closed: Table[kin.Closed], fresh: Bools
+    ) -> tuple[dict[int, float], Bools, Bools]:
+        """Solve the impact of a group.
+
+        Returns
+        -------
+        Velocities of approach of the pairs that hit, which contacts are closed after it, and which
+        of them have a tangential velocity of zero.
+        """
+        m = self.m
+        contacts = kin.as_contacts(closed, self._kinematics(closed))
+        found, after = impact(m, contacts, self.v, fresh)
+        tolerance = _AFTER_IMPACT * float(np.abs(found.before).max())
+        hit = fresh & (found.before[:, 0] < -tolerance)
+        opens, fall = found.after[:, 0] > tolerance, np.zeros(len(closed))
+        if opens.any():
+            fall = self._fall(closed, found, ~opens, after)
+        speed, body = found.after[:, 0], closed["first"]
+        # impacts of a single contact are a geometric series by Newton's law, those of several by
+        # the last two of them
+        last = self.hops[body]
+        alone = bool(len(closed) == 1 or not (last > 0.0).any())
+        ratio = np.full(len(closed), m.e) if alone else speed / np.where(last > 0.0, last, np.inf)
+        low = opens & (fall < 0.0) & (speed**2 <= -2.0 * HOP * m.size * fall)
+        low &= (ratio < 1.0) | (not alone)
+        # a hop that did not shrink ends the series by itself
+        ratio = np.where(ratio < 1.0, ratio, 0.0)
+        self.hops[body] = np.where(opens, speed, 0.0)
+        falls = opens & (fall < 0.0)
+        if falls.any():
+            # a step much longer than a hop would have its rounding
+            hop = float((2.0 * speed[falls] / -fall[falls]).min())
+            self.clock[1] = min(self.clock[1], 2.0 * hop)
+        if low.any():
+            found, after = impact(m, contacts, self.v, fresh & ~low)
+        self._account(contacts, found)
+        self.v = after
+        number = self.record.hits(self.clock[0], contacts, found.r[:, 0] > 0.0, hit)
+        for c in np.flatnonzero(low):
+            end = self.clock[0] - 2.0 * speed[c] / (fall[c] * (1.0 - ratio[c]))
+            self.record.accumulation(end, int(number[c]), float(speed[c]))
+        shut = found.after[:, 0] <= tolerance
+        if (low & ~shut).any():
+            # what is left opens by the rotation of its body: a loss of the impact, too
+            shut |= low
+            part = closed[shut].copy()
+            part["mode"] = np.where(found.stick[shut], STICK, FORWARD)
+            kinetic = m.kinetic(self.v)
+            self._project(Phase(m, part, self.clock[0], self.q, self.v))
+            self.sums[1] += kinetic - m.kinetic(self.v)
+        speeds: dict[int, float] = {}
+        for c in np.flatnonzero(hit):
+            pair = int(number[c])
+            speeds[pair] = max(speeds.get(pair, 0.0), -float(found.before[c, 0]))
+        return speeds, shut, found.stick & shut
+
+    def _fall(self, closed: Table[kin.Closed], found: Impact, shut: Bools, after: Floats) -> Floats:
+        """Return the normal accelerations of the contacts of a group after an impact [m/s^2]."""
+        m, time = self.m, float(self.clock[0])
+        part = closed[shut].copy()
+        sliding = np.where(found.after[shut, 1] > 0.0, FORWARD, BACKWARD)
+        part["mode"] = np.where(found.stick[shut], STICK, sliding)
+        a = Phase(m, part, time, self.q, after).forces(time, self.q, after).a
+        k = kin.kinematics(closed, m.pose(time, self.q), m.velocity(after))
+        rows = kin.rows(closed, k, m.n)[::2]
+        return np.asarray(rows @ a.ravel() + k.bias[:, 0])
+
+    def _account(self, contacts: Table[Contact], found: Impact) -> None:
+        """Add the losses of an impact, and the work of supports that move."""
+        m = self.m
+        normal = np.asarray(contacts["normal"])
+        tangent = np.stack([normal[:, 1], -normal[:, 0]], axis=1)
+        force = found.r[:, :1] * normal + found.r[:, 1:] * tangent
+        support = m.velocity(np.zeros((m.n, 3)))[contacts["second"], :2]
+        self.sums[0] += float((force * support).sum())
+        self.sums[1] -= 0.5 * float((found.r * (found.before + found.after)).sum())
+        self._worst(0, found.error)
+        self.counts[2] += found.reduced
+
+    def _modes(self, closed: Table[kin.Closed], slip: Wholes, ahead: _Ahead | None) -> None:
+        """Set the modes of the contacts whose normal velocity is zero."""
+        m, time, q, v = self.m, float(self.clock[0]), self.q, self.v
+        if ahead is not None and not ahead.ends:
+            time, q, v = ahead.time, ahead.q, ahead.v
+        k = kin.kinematics(closed, m.pose(time, q), m.velocity(v))
+        rows = kin.rows(closed, k, m.n)
+        inverse, load = 1.0 / m.mass.ravel(), m.force.ravel()
+        w = rows * inverse @ rows.T
+        b = rows @ (inverse * load) + k.bias.ravel()
+        sizes = np.abs(rows) @ np.abs(inverse * load) + np.abs(k.bias.ravel())
+        group = self._groups(closed, k)
+        modes = np.full(len(closed), OPEN)
+        for g in range(int(group.max(initial=-1)) + 1):
+            at = np.flatnonzero(group == g)
+            both = (2 * at[:, None] + [0, 1]).ravel()
+            found = find_modes(
+                w[np.ix_(both, both)], b[both], float(sizes[both].max()), slip[at], m.mu
+            )
+            self._lose(closed[at], found)
+            self.counts[5] += found.answer is Answer.NOT_DECIDED
+            self._worst(0, found.error)
+            modes[at] = found.modes
+        closed["mode"] = modes
+        self.log.rows = closed[modes != OPEN].copy()
+
+    def _lose(self, closed: Table[kin.Closed], found: Found) -> None:
+        """Record where accelerations of a group are not unique; end where there are none."""
+        kinds = [PAINLEVE_BOUNDARY] if found.near else []
+        kinds += [SEVERAL_ACCELERATIONS] if found.answer is Answer.SEVERAL else []
+        if found.answer is Answer.NONE:
+            kinds.append(NO_ACCELERATION)
+            self._end(Status.NO_CONTINUATION, "no accelerations obey the contact law (Painleve)")
+        for kind in kinds:
+            pair = int(self.record.pairs_of(closed)[0])
+            self.record.lose(self.clock[0], kind, pair, found.number)
+
+    def _make_exact(self) -> None:
+        """Remove the rounding of velocities that closed contacts fix."""
+        closed = self.closed
+        if not len(closed):
+            return
+        self._project(Phase(self.m, closed, self.clock[0], self.q, self.v))
+        contacts = kin.as_contacts(closed, self._kinematics(closed))
+        all_v = self.m.velocity(self.v).copy()
+        shut, stick = np.ones(len(closed), dtype=bool), closed["mode"] == STICK
+        stop_resting(contacts, shut, stick, self.m.reach, all_v, self.m.n)
+        self.v = all_v[: self.m.n].copy()
+
+    def _project(self, phase: Phase) -> None:
+        """Return to the closed contacts: gaps at which they closed, velocities without rounding."""
+        m, closed = self.m, phase.closed
+        if not len(closed):
+            return
+        k = self._kinematics(closed)
+        rows, inverse = kin.rows(closed, k, m.n), 1.0 / m.mass.ravel()
+        drift = k.gap - closed["hold"]
+        self._worst(2, float(np.abs(drift).max()) / m.size)
+        if np.abs(drift).max() > 0.125 * m.rounding(self.q):
+            a = rows[::2]
+            push = np.linalg.pinv(a * inverse @ a.T, rcond=1e-9) @ drift
+            self.q = self.q - (inverse * (a.T @ push)).reshape(-1, 3)
+        a, u = rows[phase.active], k.u.ravel()[phase.active]
+        if np.abs(u).max() > 0.0:
+            push = np.linalg.pinv(a * inverse @ a.T, rcond=1e-9) @ u
+            self.v = self.v - (inverse * (a.T @ push)).reshape(-1, 3)
+
+    def _worst(self, which: int, value: float) -> None:
+        if value > self.worst[which, 0]:
+            self.worst[which] = value, self.request.t_start + self.clock[0]
+
+    # ---- checkpoint and results
+
+    def _state(self) -> dict[str, StateArray]:
+        return {
+            "q": StateArray(self.q),
+            "v": StateArray(self.v),
+            "clock": StateArray(self.clock),
+            "closed": StateArray(self.log, inf=("length",)),
+            "sums": StateArray(self.sums),
+            "hops": StateArray(self.hops),
+            "worst": StateArray(self.worst),
+            "counts": StateArray(self.counts),
+            **self.record.state(),
+        }
+
+    def history(self, status: Status, reason: str) -> History:
+        """Return what the run found."""
+        return History(self.record, self.m.surfaces, self.worst, self.counts, status, reason)

@@ -1,0 +1,317 @@
+"""Event-driven rigid bodies: kinematics, steps, impacts, invariance, resumption, stops."""
+
+import numpy as np
+import pytest
+
+import stiction as st
+from stiction.bodies.event_driven import kinematics as kin
+from stiction.bodies.event_driven.impacts import impact
+from stiction.bodies.event_driven.modes import admissible
+from stiction.bodies.event_driven.motion import Mechanics, Phase, step_of
+from stiction.bodies.record import STICK
+from stiction.io.checkpoint_file import FileCheckpoint
+
+B = st.bodies
+EVENTS = B.EventDriven()
+
+
+def closed_contacts(system, within=1e-6):
+    """Return the mechanics, places, and the contacts that touch at the start."""
+    m = Mechanics(system)
+    q, _ = system.start()
+    pose = m.pose(0.0, q)
+    found = m.surfaces.contacts(pose, within)
+    closed = kin.Closed.table(len(found))
+    for k, contact in enumerate(found):
+        closed[k] = kin.closed_contact(m.surfaces, contact, pose)
+    return m, q, closed, found
+
+
+def touching_pairs():
+    """Return pairs of shapes of all kinds that touch."""
+    box, disc = B.Box(1.0, 1.0), B.Disc(0.3)
+    beside = [0.7 + 0.3 * np.cos(0.5), 0.3 * np.sin(0.5)]
+    return {
+        "disc on plane": ([(disc, [0.0, 0.3], 0.0)], True),
+        "corner on plane": ([(box, [0.0, np.sqrt(0.5)], np.pi / 4)], True),
+        "discs": ([(disc, [0.0, 0.3], 0.0), (B.Disc(0.2), [0.5, 0.3], 0.0)], False),
+        "disc on edge": ([(disc, [0.0, 0.3], 0.0), (box, [0.2, -0.5], 0.0)], False),
+        "edge under disc": ([(box, [0.2, -0.5], 0.0), (disc, [0.0, 0.3], 0.0)], False),
+        "disc at corner": ([(disc, beside, 0.0), (box, [0.2, -0.5], 0.0)], False),
+        "corner at disc": ([(box, [0.2, -0.5], 0.0), (disc, beside, 0.0)], False),
+        "boxes": ([(box, [0.2, -0.5], 0.0), (B.Box(2.0, 1.0), [0.5, 0.5], 0.0)], False),
+        "corner on edge": (
+            [(box, [0.2, np.sqrt(0.5)], np.pi / 4), (box, [0.0, -0.5], 0.0)],
+            False,
+        ),
+        "edge under corner": (
+            [(box, [0.0, -0.5], 0.0), (box, [0.2, np.sqrt(0.5)], np.pi / 4)],
+            False,
+        ),
+    }
+
+
+@pytest.mark.parametrize("name", touching_pairs())
+def test_derivatives_of_contact_velocities(name):
+    """Gaps and velocities of contacts have the derivatives that J and the bias give."""
+    parts, floor = touching_pairs()[name]
+    bodies = [B.RigidBody(shape, position=x, angle=a) for shape, x, a in parts]
+    supports = [B.Support(velocity=[0.3, 0.2])] if floor else []
+    m, q, closed, found = closed_contacts(B.RigidBodies(bodies, supports))
+    rng = np.random.default_rng(3)
+    v, a = rng.normal(size=(2, *q.shape))
+
+    def at(t):
+        pose = m.pose(t, q + t * v + 0.5 * t * t * a)
+        return pose, kin.kinematics(closed, pose, m.velocity(v + t * a))
+
+    pose, k = at(0.0)
+    np.testing.assert_allclose(k.gap, found["gap"], atol=1e-15)
+    np.testing.assert_allclose(k.normal, found["normal"], atol=1e-15)
+    np.testing.assert_allclose(k.arm_first, found["arm_first"], atol=1e-15)
+    h = 1e-4
+    # a central difference of fourth order
+    (_, p2), (_, p1), (_, m1), (_, m2) = (at(s * h) for s in (2.0, 1.0, -1.0, -2.0))
+    slope = (8.0 * (p1.gap - m1.gap) - (p2.gap - m2.gap)) / (12.0 * h)
+    np.testing.assert_allclose(slope, k.u[:, 0], atol=1e-9)
+    slope = (8.0 * (p1.u - m1.u) - (p2.u - m2.u)) / (12.0 * h)
+    rows = kin.rows(closed, k, m.n)
+    expected = rows @ a.ravel() + k.bias.ravel()
+    # reason: a corner in a disc of 0.3 m has derivatives of some thousands
+    np.testing.assert_allclose(slope.ravel(), expected, atol=1e-8)
+    assert (kin.limits(closed, k, pose) > 0.0).all()
+
+
+def test_steps_are_of_high_order():
+    """A block on its corner: nine points give an error of order nine, from both sides."""
+    block = B.RigidBody(B.Box(0.4, 1.0), position=[0.0, np.hypot(0.2, 0.5)], angle=np.arctan(0.4))
+    system = B.RigidBodies([block], [B.Support()], law=st.Coulomb(5.0))
+    m, q, closed, _ = closed_contacts(system)
+    closed["mode"] = STICK
+    corner = q[0, :2] - [0.0, np.hypot(0.2, 0.5)]
+    arm = q[0, :2] - corner
+    v = np.array([[-1.5 * arm[1], 1.5 * arm[0], 1.5]])
+    phase = Phase(m, closed, 0.0, q, v)
+    fine, count = [q, v], 32
+    for _ in range(count):
+        step = step_of(phase, 0.0, *fine, 0.4 / count)
+        fine = [part[0] for part in step.at(np.ones(1))[1:]]
+    errors = []
+    for count in (1, 2):
+        now = [q, v]
+        for _ in range(count):
+            step = step_of(phase, 0.0, *now, 0.4 / count)
+            now = [part[0] for part in step.at(np.ones(1))[1:]]
+        errors.append(np.abs(now[0] - fine[0]).max())
+    assert 2.0**8 < errors[0] / errors[1] < 2.0**10
+    # the tail of a step bounds its error
+    assert step_of(phase, 0.0, q, v, 0.4).error > errors[0]
+
+
+def test_forces_of_redundant_contacts():
+    """A box on a slope: both corners stick, and friction is divided as the normal forces are."""
+    r = np.array([[6.0, 2.0], [2.0, 2.0]])
+    free = np.array([[0.0], [1.0], [0.0], [-1.0]])
+    margin, forces = admissible(r, free, 0.6, np.array([STICK, STICK]))
+    # with t and 4 - t at both corners the smaller of 3.6 - t and 1.2 - 4 + t is largest at 3.2
+    assert margin == pytest.approx(0.4, abs=1e-9)
+    np.testing.assert_allclose(forces, [[6.0, 3.2], [2.0, 0.8]], atol=1e-8)
+    assert admissible(r, free, 0.4, np.array([STICK, STICK]))[0] < 0.0
+
+
+@pytest.mark.parametrize("e", [0.0, 0.7])
+def test_impulses_of_both_methods_agree(e):
+    """The velocities after one short step of TimeStepper are those after the impact."""
+    rng = np.random.default_rng(5)
+    for _ in range(5):
+        box = B.RigidBody(B.Box(1.0, 0.6), position=[0.0, 0.3], velocity=[*rng.normal(size=2)],
+                          spin=float(rng.normal()))  # fmt: skip
+        disc = B.RigidBody(B.Disc(0.3), position=[0.1, 0.9], velocity=[0.3, -2.0], spin=1.0)
+        system = B.RigidBodies(
+            [box, disc], [B.Support()], gravity=[0.0, 0.0], law=st.Coulomb(0.4), restitution=e
+        )
+        m, q, closed, _ = closed_contacts(system)
+        v = system.start()[1]
+        contacts = kin.as_contacts(closed, kin.kinematics(closed, m.pose(0.0, q), m.velocity(v)))
+        found, after = impact(m, contacts, v, np.ones(len(contacts), dtype=bool))
+        assert found.error < 1e-12
+        run = st.solve(system, B.TimeStepper(1e-12), (0.0, 1e-12), save=2, throw=False)
+        final = np.stack([run.final[n] for n in ("velocity_x", "velocity_y", "spin")], axis=1)
+        np.testing.assert_allclose(after, final, atol=1e-9)
+
+
+def scene(scale=1.0, mass=1.0, frame=0.0, order=(0, 1, 2), shift=(0.0, 0.0)):
+    """Return bodies that fall on a slope and slide, in a turned frame and other units."""
+    c, s = np.cos(frame), np.sin(frame)
+    turn = np.array([[c, -s], [s, c]])
+    parts = [
+        (B.Box(0.5 * scale, 0.3 * scale), 1.0, [0.0, 0.4], 0.2, [0.5, 0.0], 1.0),
+        (B.Disc(0.2 * scale), 0.7, [0.6, 0.35], 0.0, [-1.0, 0.0], 0.0),
+        (B.Polygon(scale * np.array([[0, 0], [0.4, 0], [0.2, 0.4]])), 0.5, [0.1, 1.0], 0.3,
+         [0.0, 0.0], 0.0),
+    ]  # fmt: skip
+    bodies = [
+        B.RigidBody(
+            shape, mass=mass * m, position=scale * (turn @ np.array(x) + shift),
+            angle=a + frame, velocity=scale * (turn @ np.array(v)), spin=w,
+        )
+        for shape, m, x, a, v, w in (parts[k] for k in order)
+    ]  # fmt: skip
+    floor = B.Support(B.HalfPlane(turn @ np.array([0.1, 1.0])), position=scale * np.array(shift))
+    gravity = scale * (turn @ np.array([0.0, -9.81]))
+    return B.RigidBodies(bodies, [floor], gravity=gravity, law=st.Coulomb(0.4), restitution=0.3)
+
+
+def final(system, save=3, t=(0.0, 0.4)):
+    run = st.solve(system, EVENTS, t, save=save)
+    assert run.audit.ok, run.audit
+    assert run.energy.imbalance_rel < 1e-12
+    place = np.stack([run.final["x"], run.final["y"]], axis=1)
+    return place, run.events["time"].to_numpy() - t[0], run
+
+
+def test_units_frames_order_start_and_saved_samples_change_nothing():
+    place, times, _ = final(scene())
+    assert len(times) >= 8
+    for scale, mass in ((1e-6, 1e3), (1e3, 1e-6)):
+        other, at, _ = final(scene(scale, mass))
+        np.testing.assert_allclose(other, scale * place, atol=1e-9 * scale)
+        np.testing.assert_allclose(at, times, atol=1e-9)
+    frame = 0.7
+    back = np.array([[np.cos(frame), np.sin(frame)], [-np.sin(frame), np.cos(frame)]])
+    other, at, _ = final(scene(frame=frame))
+    np.testing.assert_allclose(other @ back.T, place, atol=1e-9)
+    np.testing.assert_allclose(at, times, atol=1e-9)
+    other, at, _ = final(scene(order=(2, 0, 1)))
+    np.testing.assert_allclose(other, place[[2, 0, 1]], atol=1e-9)
+    other, at, _ = final(scene(shift=(3.0, -2.0)))
+    np.testing.assert_allclose(other - [3.0, -2.0], place, atol=1e-9)
+    other, at, _ = final(scene(), save=77)
+    np.testing.assert_array_equal(other, place)
+    other, at, _ = final(scene(), t=(2.0, 2.4))
+    np.testing.assert_allclose(other, place, atol=1e-9)
+    np.testing.assert_allclose(at, times, atol=1e-9)
+
+
+def test_a_run_resumes_to_the_same_bits(tmp_path):
+    class Stop(Exception):
+        pass
+
+    system = scene()
+    whole = st.solve(system, EVENTS, (0.0, 0.5), save=30)
+
+    def stop(done, note):
+        if done > 0.6:
+            raise Stop
+
+    saved = FileCheckpoint(tmp_path / "state", "scene", every=0.0)
+    with pytest.raises(Stop):
+        st.solve(system, EVENTS, (0.0, 0.5), save=30, progress=stop, checkpoint=saved)
+    again = FileCheckpoint(tmp_path / "state", "scene", resume=True)
+    resumed = st.solve(system, EVENTS, (0.0, 0.5), save=30, checkpoint=again)
+    for name, variable in whole.variables.items():
+        np.testing.assert_array_equal(resumed.variables[name].values, variable.values)
+    assert resumed.events.equals(whole.events)
+    np.testing.assert_array_equal(resumed.energy.imbalance, whole.energy.imbalance)
+
+
+def test_both_methods_agree():
+    """TimeStepper converges to the event-driven run, with the first order of its step."""
+    system = scene()
+    place, _, _ = final(system, t=(0.0, 0.3))
+    errors = []
+    for h in (1e-3, 1e-4):
+        run = st.solve(system, B.TimeStepper(h), (0.0, 0.3), save=2)
+        other = np.stack([run.final["x"], run.final["y"]], axis=1)
+        errors.append(np.abs(other - place).max())
+    # reason: errors of first order vary with the place of impacts within a step
+    assert errors[1] < 0.3 * errors[0]
+    assert errors[0] < 1e-2
+
+
+def test_a_disc_rolls_off_a_disc():
+    """It leaves at cos = 4/7 cos of the start when it rolls all the way, with I = m r^2 / 2."""
+    start = 0.2
+    disc = B.RigidBody(B.Disc(0.1), position=[1.1 * np.sin(start), 1.1 * np.cos(start)])
+    system = B.RigidBodies([disc], [B.Support(B.Disc(1.0))], law=st.Coulomb(50.0))
+    run = st.solve(system, EVENTS, (0.0, 1.0), save=2001)
+    (at,) = run.events["time"][run.events["kind"] == "separation"]
+    near = run.time <= at
+    place = run.variables["position"].values[near, 0]
+    assert np.ptp(np.hypot(*place.T)) < 1e-14
+    cut = st.solve(system, EVENTS, (0.0, float(at)), save=2)
+    angle = np.arctan2(cut.final["x"][0], cut.final["y"][0])
+    # with mu = 50 it slips when the normal force is a fiftieth of the friction
+    assert np.cos(angle) == pytest.approx(4.0 / 7.0 * np.cos(start), abs=1e-3)
+    assert run.energy.imbalance_rel < 1e-12
+
+
+def test_a_box_slides_off_a_table():
+    """Its corner passes the end of the edge; then the table's corner carries it until it tips."""
+    table = B.Support(B.Box(2.0, 0.2), position=[0.0, -0.1])
+    box = B.RigidBody(B.Box(1.0, 0.2), position=[0.2, 0.1], velocity=[2.5, 0.0])
+    run = st.solve(B.RigidBodies([box], [table], law=st.Coulomb(0.1)), EVENTS, (0.0, 0.8))
+    assert run.audit.ok
+    assert run.energy.imbalance_rel < 1e-12
+    spin, x = run.variables["spin"].values[:, 0], run.variables["position"].values[:, 0, 0]
+    # friction moves the normal force ahead by mu times half the height: it tips at x = 0.99
+    assert np.abs(spin[x < 0.989]).max() < 1e-12
+    assert spin[-1] < -0.1
+    exact = (2.5 - np.sqrt(2.5**2 - 2.0 * 0.1 * 9.81 * 0.79)) / (0.1 * 9.81)
+    first = float(run.time[np.argmax(spin < -1e-9)])
+    # reason: states are saved every 0.8 ms
+    assert first == pytest.approx(exact, abs=1e-3)
+
+
+def test_a_disc_rolls_along_an_edge_and_around_its_end():
+    table = B.Support(B.Box(2.0, 0.2), position=[0.0, -0.1])
+    disc = B.RigidBody(B.Disc(0.3), position=[0.8, 0.3], velocity=[0.3, 0.0], spin=-1.0)
+    run = st.solve(B.RigidBodies([disc], [table], law=st.Coulomb(0.8)), EVENTS, (0.0, 1.2))
+    assert run.audit.ok
+    assert run.energy.imbalance_rel < 1e-12
+    x, y = run.variables["position"].values[:, 0].T
+    around = (x > 1.0) & (y > 0.2)
+    assert around.sum() > 20
+    np.testing.assert_allclose(np.hypot(x[around] - 1.0, y[around]), 0.3, atol=1e-12)
+
+
+@pytest.mark.fails_audit("bodies", "closed_gaps_constant")
+def test_drift_of_closed_gaps_fails():
+    disc = B.RigidBody(B.Disc(0.1), position=[1.1 * np.sin(0.2), 1.1 * np.cos(0.2)])
+    system = B.RigidBodies([disc], [B.Support(B.Disc(1.0))], law=st.Coulomb(50.0))
+    run = st.solve(system, B.EventDriven(rtol=1e-2), (0.0, 0.5), throw=False)
+    assert {c.check: c.ok for c in run.audit.checks}["closed_gaps_constant"] is False
+
+
+def test_bounds_on_the_work_end_a_run():
+    ball = B.RigidBody(B.Disc(0.1), position=[0.0, 0.3])
+    system = B.RigidBodies([ball], [B.Support()], restitution=0.9)
+    for method in (B.EventDriven(max_events=3), B.EventDriven(max_steps=3)):
+        run = st.solve(system, method, (0.0, 3.0), throw=False)
+        assert run.status is st.Status.WORK_LIMIT
+        assert run.t_end < 3.0
+
+
+def test_supports_that_close_on_a_body_end_the_run():
+    jaws = [
+        B.Support(B.HalfPlane([1.0, 0.0]), position=[-0.6, 0.0], velocity=[1.0, 0.0]),
+        B.Support(B.HalfPlane([-1.0, 0.0]), position=[0.6, 0.0], velocity=[-1.0, 0.0]),
+    ]
+    system = B.RigidBodies([B.RigidBody(B.Disc(0.5))], jaws, gravity=[0.0, 0.0])
+    run = st.solve(system, EVENTS, (0.0, 1.0), throw=False)
+    assert not run.status.ok
+
+
+def test_there_are_no_policies():
+    with pytest.raises(st.ModelError, match=r"EventDriven\.policy.*needs None"):
+        B.EventDriven(policy=st.chains.SlipAtGrazing())
+
+
+def test_a_pile_that_rests_stays():
+    """Stacked boxes with equal edges: their contacts are redundant, and nothing moves."""
+    boxes = [B.RigidBody(B.Box(0.5, 0.3), position=[0.0, 0.15 + 0.3 * k]) for k in range(3)]
+    run = st.solve(B.RigidBodies(boxes, [B.Support()]), EVENTS, (0.0, 1000.0), save=3)
+    assert not np.ptp(run.variables["position"].values, axis=0).any()
+    weights = 9.81 * np.array([3.0, 2.0, 1.0])
+    force = run.variables["normal_force"].values[-1]
+    np.testing.assert_allclose(np.sort(force)[::-1], weights, rtol=1e-9)
