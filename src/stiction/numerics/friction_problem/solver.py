@@ -1,7 +1,9 @@
-"""Forces and velocities of a frictional contact problem: sweeps, Newton's method, and what stalls.
+"""Forces and velocities of a frictional contact problem: sweeps, gradient steps, Newton's method.
 
 Projected Gauss-Seidel finds which contacts are open, stick and slip; Newton's method then converges
-in a few steps. Where it cycles the proximal method follows, then Newton's method from other starts.
+in a few steps. Sparse factors of a large problem take as long as hundreds or thousands of steps of
+the accelerated gradient, which then comes first. Where all stall the proximal method follows, then
+Newton's method from other starts.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from stiction.numerics.friction_problem.accelerated import accelerated
 from stiction.numerics.friction_problem.blocks import Local
 from stiction.numerics.friction_problem.gauss_seidel import swept
 from stiction.numerics.friction_problem.newton import Iterate, iterate_of, newton
@@ -23,6 +26,11 @@ __all__ = ["Work", "solve_local"]
 Floats = npt.NDArray[np.float64]
 
 _STARTS = 60
+# of W, up to which Newton's method comes first: a system of a heap with more takes some 40 ms, as
+# hundreds of gradient steps, and it is solved tens of times
+_FEW_ENTRIES = 20_000
+# steps of the accelerated gradient: heaps of 1,000 discs take up to 4,000 from zero forces
+_STEPS = 5000
 # linear systems to be solved: so many, or for small problems what these operations allow [1]
 _SYSTEMS, _OPERATIONS = 150, 2e11
 
@@ -32,7 +40,8 @@ class Work(NamedTuple):
 
     Attributes
     ----------
-    sweeps, linear_systems : how many
+    sweeps : passes over all contacts, by Gauss-Seidel or by steps of the accelerated gradient
+    linear_systems : how many
     method : the one that gave the forces
     """
 
@@ -49,7 +58,7 @@ def solve_local(
     Parameters
     ----------
     r : forces to start from
-    attempts : at most; four are sweeps and Newton's method twice, the fifth is the proximal method
+    attempts : at most; the first is of sweeps, the next are gradient steps and Newton's method
     systems : linear systems after which no other attempt begins; by the size of the problem if None
     """
     best, method = iterate_of(local, r), "start"
@@ -69,13 +78,20 @@ def _attempts(
     local: Local, r: Floats, tol: float, most: int
 ) -> Iterator[tuple[Iterate, str, int, int]]:
     """Yield forces, the name of the method, sweeps and linear systems, of which `most` may be."""
-    for most in (10, 50):
-        r, count = swept(local, r, most)
-        now = iterate_of(local, r)
-        yield now, "gauss_seidel", count, 0
+    r, count = swept(local, r, 10)
+    now = iterate_of(local, r)
+    yield now, "gauss_seidel", count, 0
+    if local.blocks.size <= _FEW_ENTRIES:
         found, solved = newton(local, r, tol)
         yield found, "newton", 0, solved
-        r = found.r if found.error < now.error else r
+        now = found if found.error < now.error else now
+    r, count = accelerated(local, now.r, tol, _STEPS)
+    found = iterate_of(local, r)
+    yield found, "accelerated", count, 0
+    now = found if found.error < now.error else now
+    found, solved = newton(local, now.r, tol)
+    yield found, "newton", 0, solved
+    r = found.r if found.error < now.error else now.r
     found, count, solved = proximal(local, r, tol, systems=most)
     yield found, "proximal", count, solved
     # with high friction solutions attract few starts; the same ones each time
