@@ -123,7 +123,7 @@ class FrictionProblem:
         scale = max(float(np.linalg.norm(local.q)), 1e-300)
         sweeps = systems = 0
         work = Work(0, 0, "start")
-        for fraction in (1e-2, 1e-4, 1e-5):
+        for fraction in (0.5, 1e-2, 1e-4, 1e-5):
             # the error of the solver may be below the residual if the blocks of W differ in size
             found, work = solve_local(local, r, fraction * tol * scale)
             sweeps, systems = sweeps + work.sweeps, systems + work.linear_systems

@@ -1,8 +1,10 @@
 """The sequence of methods that solves a frictional contact problem.
 
 Sweeps of the Gauss-Seidel method determine which contacts are open, stick or slip; the semismooth
-Newton method then converges in a few steps. If it cycles, the proximal point method follows, and
-then Newton's method from random starts. `problem.FrictionProblem.solve` calls `solve_local`.
+Newton method then converges in a few steps. In a large problem a linear system takes as long as
+hundreds of steps of the accelerated projected gradient, which then come first. If both fail, the
+proximal point method follows, and then Newton's method from random starts.
+`problem.FrictionProblem.solve` calls `solve_local`.
 
 Source: Acary, Bremond, Huber 2018 (comparison of these methods).
 """
@@ -16,6 +18,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from stiction.numerics.friction_problem.accelerated import accelerated
 from stiction.numerics.friction_problem.blocks import Local
 from stiction.numerics.friction_problem.gauss_seidel import swept
 from stiction.numerics.friction_problem.newton import Iterate, iterate_of, newton
@@ -27,6 +30,11 @@ Floats = npt.NDArray[np.float64]
 
 # number of random starts
 _STARTS = 60
+# entries of W up to which Newton's method comes before the gradient: a linear system of a larger
+# heap takes 40 ms, as hundreds of gradient steps, and tens of them are solved
+_FEW_ENTRIES = 20_000
+# steps of the accelerated gradient: heaps of 1,000 discs take up to 4,000 from zero forces
+_STEPS = 5000
 # largest number of linear systems; for small problems it is larger, up to so many operations
 _SYSTEMS, _OPERATIONS = 150, 2e11
 
@@ -36,7 +44,8 @@ class Work(NamedTuple):
 
     Attributes
     ----------
-    sweeps, linear_systems : number of sweeps, and of solved linear systems
+    sweeps : number of passes over all contacts, by Gauss-Seidel or by the accelerated gradient
+    linear_systems : number of solved linear systems
     method : name of the method that gave the forces
     """
 
@@ -53,8 +62,8 @@ def solve_local(
     Parameters
     ----------
     r : (n, size) initial forces
-    attempts : largest number of attempts: twice sweeps and Newton's method, then the proximal
-        method, then others; None for all
+    attempts : largest number of attempts: sweeps, Newton's method, gradient steps, Newton's method
+        again, then the proximal method, then others; None for all
     systems : number of linear systems after which no further attempt begins; None for a number that
         depends on the size of the problem
     """
@@ -80,13 +89,20 @@ def _attempts(
     ----------
     most : largest number of linear systems
     """
-    for most in (10, 50):
-        r, count = swept(local, r, most)
-        now = iterate_of(local, r)
-        yield now, "gauss_seidel", count, 0
+    r, count = swept(local, r, 10)
+    now = iterate_of(local, r)
+    yield now, "gauss_seidel", count, 0
+    if local.blocks.size <= _FEW_ENTRIES:
         found, solved = newton(local, r, tol)
         yield found, "newton", 0, solved
-        r = found.r if found.error < now.error else r
+        now = found if found.error < now.error else now
+    r, count = accelerated(local, now.r, tol, _STEPS)
+    found = iterate_of(local, r)
+    yield found, "accelerated", count, 0
+    now = found if found.error < now.error else now
+    found, solved = newton(local, now.r, tol)
+    yield found, "newton", 0, solved
+    r = found.r if found.error < now.error else now.r
     found, count, solved = proximal(local, r, tol, systems=most)
     yield found, "proximal", count, solved
     # with high friction Newton's method converges from few starts only; the seed is fixed

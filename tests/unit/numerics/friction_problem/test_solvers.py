@@ -3,6 +3,7 @@ import pytest
 from friction_cases import FILES, brick_tower, problem_in, random_problem
 
 from stiction.numerics.friction_problem import solver
+from stiction.numerics.friction_problem.accelerated import accelerated
 from stiction.numerics.friction_problem.gauss_seidel import swept
 from stiction.numerics.friction_problem.newton import iterate_of, linearise, newton
 from stiction.numerics.friction_problem.problem import friction_problem
@@ -21,6 +22,64 @@ def test_gauss_seidel_converges():
     local = brick_tower(1, 0.5).local
     errors = [iterate_of(local, swept(local, np.zeros_like(local.q), n)[0]).error for n in (5, 50)]
     assert errors[1] < 1e-6 * errors[0] < 1e-6
+
+
+@pytest.mark.parametrize("size", [2, 3, 5])
+def test_accelerated_converges(size):
+    """Small steps of any number of components reach rounding, where W has half its full rank."""
+    rng = np.random.default_rng(size)
+    w = rng.normal(size=(4 * size, 2 * size))
+    rolling = 0.2 if size == 5 else None
+    q = w @ rng.normal(size=2 * size)
+    local = friction_problem(w @ w.T, q.reshape(4, size), 0.3, rolling=rolling).local
+    tol = 1e-12 * np.linalg.norm(q)
+    r, count = accelerated(local, np.zeros_like(local.q), tol, 20_000)
+    assert iterate_of(local, r).error <= tol
+    assert 10 < count < 20_000
+    # forces lie in their cones
+    shear = np.linalg.norm(r[:, 1 : 1 + local.n_tangent], axis=1)
+    assert np.all(shear <= 0.3 * r[:, 0] * (1 + 1e-14))
+
+
+def chain_of_discs(n):
+    """Discs in a row that moves against a wall with velocity 1: W's condition grows with n^2."""
+    h = np.zeros((n, 2, n, 3))
+    root = np.sqrt(2.0)
+    for c in range(n):
+        # the spin of a disc of radius and mass 1 moves both of its ends alike
+        h[c, :, c] = [[1.0, 0.0, 0.0], [0.0, 1.0, -root]]
+        if c > 0:
+            h[c, :, c - 1] = [[-1.0, 0.0, 0.0], [0.0, -1.0, -root]]
+    h = h.reshape(2 * n, 3 * n)
+    q = np.zeros((n, 2))
+    q[0, 0] = -1.0
+    return friction_problem(h @ h.T, q, 0.5)
+
+
+def test_accelerated_takes_few_steps_in_a_long_chain():
+    """Steps grow with the root of W's condition, where sweeps grow with the condition."""
+    counts = []
+    for n in (30, 60):
+        local = chain_of_discs(n).local
+        tol = 1e-6 * np.linalg.norm(local.q)
+        start = np.zeros_like(local.q)
+        r, count = accelerated(local, start, tol, 5000)
+        assert iterate_of(local, r).error <= tol
+        np.testing.assert_allclose(r[:, 0], np.arange(n, 0, -1), rtol=1e-4)
+        counts.append(count)
+    # the condition grows fourfold
+    assert counts[1] < 3 * counts[0]
+    assert iterate_of(local, swept(local, start, count)[0]).error > 10.0 * tol
+
+
+def test_large_problems_are_solved_without_linear_systems(monkeypatch):
+    chain = chain_of_discs(60)
+    assert chain.solve(tol=1e-8).work.linear_systems > 0
+    monkeypatch.setattr(solver, "_FEW_ENTRIES", 0)
+    solved = chain.solve(tol=1e-8)
+    assert solved.converged
+    assert solved.work.method == "accelerated"
+    assert solved.work.linear_systems == 0
 
 
 def test_newton_derivative():

@@ -1,0 +1,113 @@
+"""Accelerated projected gradient: all contacts at once, with momentum, and restarts of it.
+
+For slip as it is, De Saxce's form is a convex quadratic programme over Coulomb's cones. A step
+takes forces along their De Saxce's velocities, whose slip is that of the step before, and projects
+them. Momentum makes the number of steps grow with the square root of W's condition: long chains of
+contacts in a heap take hundreds of steps, where Gauss-Seidel takes tens of thousands of sweeps. W
+need not have full rank.
+
+Source: Nesterov 1983; O'Donoghue, Candes 2015 (restart); Mazhar, Heyn, Negrut, Tasora 2015 (heaps);
+Acary, Cadoux, Lemarechal, Malick 2011 (slip as it is).
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.numerics.arrays import Integers, Matrix, Stack, Vector
+from stiction.numerics.friction_problem.blocks import Local
+from stiction.numerics.friction_problem.cones import de_saxce, project
+from stiction.numerics.friction_problem.gauss_seidel import velocities
+from stiction.numerics.jit import kernel
+
+__all__ = ["accelerated", "gradient_steps"]
+
+Floats = npt.NDArray[np.float64]
+
+# of the power method: its estimate of the largest eigenvalue is low by some per cent at most, and
+# the method is stable up to 4 / 3 of the step of the exact one
+_POWERS = 30
+# an error so many times the least one since the last restart restarts the momentum: slip changes
+# from step to step, so that the test of the gradient alone may miss an oscillation
+_MOST_GROWTH = 2.0
+
+
+@kernel(allocates=True)
+def gradient_steps(
+    blocks: Stack, start: Integers, column: Integers, q: Matrix, mu: Vector, rolling: Vector,
+    n_tangent: int, weight: Vector, r: Matrix, tol: float, most: int,
+) -> int:  # fmt: skip
+    """Do up to `most` steps on r, and return their number.
+
+    Parameters
+    ----------
+    blocks, q : scaled so that W's largest eigenvalue is 1
+    weight : (n,) factors of the contacts in the error
+    tol : error to reach
+
+    Verified by: tests/unit/numerics/friction_problem/test_solvers.py::test_accelerated_converges
+    """
+    n, size = r.shape[0], r.shape[1]
+    ahead, u, after = r.copy(), np.zeros((n, size)), np.zeros((n, size))
+    momentum, least = 1.0, math.inf
+    for count in range(most):
+        velocities(blocks, start, column, q, ahead, u)
+        error, uphill = 0.0, 0.0
+        for c in range(n):
+            for i in range(size):
+                after[c, i] = ahead[c, i] - u[c, i]
+            after[c, 0] = ahead[c, 0] - de_saxce(u[c], n_tangent, mu[c], rolling[c])
+            project(after[c], n_tangent, mu[c], rolling[c], after[c])
+            total = 0.0
+            for i in range(size):
+                step = ahead[c, i] - after[c, i]
+                total += step * step
+                uphill += step * (after[c, i] - r[c, i])
+            error += weight[c] * weight[c] * total
+        error = math.sqrt(error)
+        if error <= tol or not math.isfinite(error):
+            r[:] = after
+            return count + 1
+        # the change of forces points uphill, or the error grows: momentum starts anew
+        if uphill > 0.0 or error > _MOST_GROWTH * least:
+            momentum, least = 1.0, error
+        least = min(least, error)
+        following = 0.5 * (1.0 + math.sqrt(1.0 + 4.0 * momentum * momentum))
+        share = (momentum - 1.0) / following
+        momentum = following
+        for c in range(n):
+            for i in range(size):
+                ahead[c, i] = after[c, i] + share * (after[c, i] - r[c, i])
+                r[c, i] = after[c, i]
+    return most
+
+
+def accelerated(local: Local, r: Floats, tol: float, most: int) -> tuple[Floats, int]:
+    """Return forces after up to `most` steps from r, and the number of steps.
+
+    Parameters
+    ----------
+    tol : error to reach, as of `newton.Iterate` [m/s]
+    """
+    row = np.repeat(np.arange(len(r)), np.diff(local.start))
+    size = np.sqrt(local.rho)
+    scaled = local._replace(
+        blocks=local.blocks * (size[row] * size[local.column])[:, None, None],
+        q=np.zeros_like(local.q),
+    )
+    # power method; blocks on the diagonal have an eigenvalue of 1, so that the largest is no less
+    x, largest = np.random.default_rng(0).normal(size=r.shape), 1.0
+    for _ in range(_POWERS):
+        x = scaled.velocities(x / np.linalg.norm(x))
+        largest = max(1.0, float(np.linalg.norm(x)))
+    size /= math.sqrt(largest)
+    x = r / size[:, None]
+    # half of tol: the error is that before the last step, and with the shorter step of all contacts
+    count = gradient_steps(
+        scaled.blocks / largest, local.start, local.column, local.q * size[:, None], local.mu,
+        local.rolling, local.n_tangent, 1.0 / size, x, 0.5 * tol, most,
+    )  # fmt: skip
+    return x * size[:, None], int(count)
