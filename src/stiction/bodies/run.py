@@ -78,8 +78,13 @@ class _Solved(NamedTuple):
         impulses, and after it [m/s]
     bounce : (n,) prescribed normal velocities of closed contacts, with the other sign [m/s]
     error : residual of the contact problem, relative
-    closed, stick : (n,) whether they are closed with a normal velocity of zero, and whether they
-        stick
+    closed, stick : (n,) whether forces close them with a normal velocity of zero, and whether they
+        make them stick
+    lasting, together, still : (n,) whether the surfaces approach or have the velocity that is
+        prescribed, whether they neither approach nor part, and whether they do not slip. Forces,
+        which are not unique, play no part
+    struck : (n,) whether the contact did not last from the step before, and its surfaces approached
+        or parted before the impulses
     """
 
     contacts: Table[Contact]
@@ -91,6 +96,10 @@ class _Solved(NamedTuple):
     error: float
     closed: Bools
     stick: Bools
+    lasting: Bools
+    together: Bools
+    still: Bools
+    struck: Bools
 
 
 class _Stepper:
@@ -210,12 +219,12 @@ class _Stepper:
         index = [np.flatnonzero(group == k) for k in range(count)]
         parts = [self._impulses(contacts[at], v, free) for at in index]
         order = np.argsort(np.concatenate(index))
-        r, before, unstopped, after, bounce, closed, stick = (
-            np.concatenate([getattr(part, name) for part in parts])[order]
-            for name in ("r", "before", "free", "after", "bounce", "closed", "stick")
-        )
-        error = max(part.error for part in parts)
-        return _Solved(contacts, r, before, unstopped, after, bounce, error, closed, stick)
+        joined = {
+            name: np.concatenate([getattr(part, name) for part in parts])[order]
+            for name in _Solved._fields
+            if name not in ("contacts", "error")
+        }
+        return _Solved(contacts=contacts, error=max(part.error for part in parts), **joined)
 
     def _impulses(self, contacts: Table[Contact], v: Floats, free: Floats) -> _Solved:
         """Return impulses; restitution is reduced where Newton's law would create energy.
@@ -252,7 +261,8 @@ class _Stepper:
         gap = np.maximum(contacts["gap"] - 0.5 * self.h * before[:, 0] - self.touch, 0.0)
         bounce += np.where(known, _CLOSING * (opening + 2.0 * gap / self.h), 0.0)
         # rounding of a contact that rests is no velocity
-        bounce[np.abs(bounce) <= _NO_BOUNCE * np.abs(q).max()] = 0.0
+        rounding = _NO_BOUNCE * float(np.abs(q).max())
+        bounce[np.abs(bounce) <= rounding] = 0.0
         q[:, 0] += bounce
         local = local_problem(contacts, self.inverse, self.system.n, q, self.mu)
         scale = float(np.sqrt(np.vdot(q, q)))
@@ -264,7 +274,13 @@ class _Stepper:
         closed, stick = sticking(found.r, unstopped, after, self.mu)
         # a prescribed velocity that is not zero leaves nothing at rest
         closed &= bounce == 0.0
-        return _Solved(contacts, found.r, before, unstopped, after, bounce, error, closed, stick)
+        lasting = np.minimum(after[:, 0], found.u[:, 0]) <= rounding
+        together, still = (np.abs(after) <= rounding).T
+        struck = ~known & (np.abs(before[:, 0]) > rounding)
+        return _Solved(
+            contacts, found.r, before, unstopped, after, bounce, error, closed, stick, lasting,
+            together, still, struck,
+        )  # fmt: skip
 
     def _warm(self, contacts: Table[Contact]) -> Floats:
         """Return the impulses of the last step at contacts that persist, else zero."""
@@ -309,12 +325,12 @@ class _Stepper:
         tangent = np.stack([normal[:, 1], -normal[:, 0]], axis=1)
         force = solved.r[:, :1] * normal + solved.r[:, 1:] * tangent
         self.sums[0] += float((force * support[:, :2]).sum())
-        known = np.isin(_keys(contacts), _keys(self.last[0].rows))
         self.sums[1:] += self.record.contacts(
-            time, contacts, solved.r / h, solved.before, solved.after, known, solved.stick, h
-        )
-        closed = solved.r[:, 0] > 0.0
-        self.last[0].rows, self.last[1].rows = contacts[closed].copy(), solved.r[closed].copy()
+            time, contacts, solved.r / h, solved.before, solved.after,
+            solved.together, solved.still, solved.struck, h,
+        )  # fmt: skip
+        lasting = solved.lasting
+        self.last[0].rows, self.last[1].rows = contacts[lasting].copy(), solved.r[lasting].copy()
 
     def _worst(self, which: int, value: float, time: float) -> None:
         if value > self.worst[which, 0]:
