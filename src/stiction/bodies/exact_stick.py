@@ -115,7 +115,9 @@ def spread_labels(
     sizes : (n,) how many of the two rows hold
     label : (m,) 0 of bodies that are not fixed; changed in place
     """
-    m, most = label.shape[0], label.max()
+    m, most = label.shape[0], 0
+    for k in range(m):
+        most = max(most, label[k])
     gram = np.zeros((m, 3, 3))
     changed = True
     while changed:
