@@ -115,33 +115,31 @@ def spread_labels(
     sizes : (n,) how many of the two rows hold
     label : (m,) 0 of bodies that are not fixed; changed in place
     """
-    m = label.shape[0]
-    gram, holds = np.zeros((m, 3, 3)), np.zeros(m, np.int64)
+    m, most = label.shape[0], 0
+    for k in range(m):
+        most = max(most, label[k])
+    gram = np.zeros((m, 3, 3))
     changed = True
     while changed:
         # a body that is fixed may fix its neighbours in the next round
         changed = False
-        gram[:] = 0.0
-        holds[:] = 0
-        for c in range(sizes.shape[0]):
-            for side in range(2):
-                body, other = (first[c], second[c]) if side == 0 else (second[c], first[c])
-                if sizes[c] == 0 or label[body] != 0 or label[other] == 0:
-                    continue
-                # contacts with supports of two velocities fix nothing here
-                if holds[body] != 0 and holds[body] != label[other]:
-                    holds[body] = -1
-                if holds[body] == 0:
-                    holds[body] = label[other]
-                # Gram matrix of the rows that hold: regular if they fix all three velocities
-                for k in range(sizes[c]):
-                    for i in range(3):
-                        for j in range(3):
-                            gram[body, i, j] += rows[c, side, k, i] * rows[c, side, k, j]
-        for body in range(m):
-            if holds[body] > 0 and _is_regular(gram[body]):
-                label[body] = holds[body]
-                changed = True
+        # contacts with supports of one velocity fix a body whatever its other contacts are
+        for one in range(1, most + 1):
+            gram[:] = 0.0
+            for c in range(sizes.shape[0]):
+                for side in range(2):
+                    body, other = (first[c], second[c]) if side == 0 else (second[c], first[c])
+                    if label[body] != 0 or label[other] != one:
+                        continue
+                    # Gram matrix of the rows that hold: regular if they fix all three velocities
+                    for k in range(sizes[c]):
+                        for i in range(3):
+                            for j in range(3):
+                                gram[body, i, j] += rows[c, side, k, i] * rows[c, side, k, j]
+            for body in range(m):
+                if label[body] == 0 and _is_regular(gram[body]):
+                    label[body] = one
+                    changed = True
 
 
 @kernel(allocates=True)

@@ -154,26 +154,33 @@ class Recorder:
 
     def contacts(
         self, time: float, contacts: Table[Contact], force: Floats, before: Floats, after: Floats,
-        known: Bools, stick: Bools, h: float,
+        together: Bools, still: Bools, struck: Bools, h: float,
     ) -> tuple[float, float]:  # fmt: skip
         """Record the contacts of a step; return what impacts and the scheme dissipate [J].
 
         An impact is a contact that closes with a velocity of approach; both parts of its impulse
-        belong to its loss. At other contacts the tangential part is heat of friction, and what the
-        normal one does on gaps of the scheme's size is numerical.
+        belong to its loss. So do those of a contact that parts and is pushed back by the impact of
+        another one. At other contacts the tangential part is heat of friction, and what the normal
+        one does on gaps of the scheme's size is numerical.
 
         Parameters
         ----------
         force : (n, 2) mean forces of the step [N]
         before, after : (n, 2) velocities
-        known, stick : (n,) whether the contact was closed in the step before, and sticks now
+        together, still : (n,) whether the surfaces neither approach nor part after the step, and
+            whether they do not slip. A contact without a force may be one of several whose forces
+            are not unique
+        struck : (n,) whether the surfaces came or went without having lasted from the step before
+
+        Verified by: tests/unit/bodies/test_impacts.py::test_the_loss_of_contacts_that_are_pushed
         """
         closed = force[:, 0] > CLOSED * force[:, 0].max(initial=0.0)
         mean = 0.5 * h * (before + after)
         loss = -(force * mean)
-        hit = closed & ~known & (before[:, 0] < 0.0)
-        heat = np.where(hit, 0.0, loss[:, 1])
-        number = self._pairs_of(contacts, closed)
+        struck = closed & struck
+        hit = struck & (before[:, 0] < 0.0)
+        heat = np.where(struck, 0.0, loss[:, 1])
+        number = self._pairs_of(contacts, closed | together)
         values, count = self.of_pairs.rows, len(self.pairs)
         values[:, 1], values[:, 2:] = values[:, 0], 0.0
         used = number >= 0
@@ -182,12 +189,12 @@ class Recorder:
         np.add.at(values[:, 0], at, heat[used])
         np.add.at(values[:, 2], at, force[used, 0])
         np.add.at(values[:, 3], at, force[used, 1])
-        modes = _modes(count, number, closed, stick, after)
+        modes = _modes(count, number, closed | together, still, after)
         approach = np.zeros(count)
         np.maximum.at(approach, number[hit], -before[hit, 0])
         self._note_simultaneous(time, contacts, number, closed, hit)
         self._change(time, modes, approach)
-        return float(loss[hit].sum()), float(loss[~hit, 0].sum())
+        return float(loss[struck].sum()), float(loss[~struck, 0].sum())
 
     def _pairs_of(self, contacts: Table[Contact], closed: Bools) -> Wholes:
         """Return the number of the pair of each contact; -1 of pairs that never were closed."""

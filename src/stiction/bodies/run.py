@@ -39,6 +39,7 @@ __all__ = ["solve_steps"]
 
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
+Wholes = npt.NDArray[np.int64]
 
 # gap over the smallest size of a body below which surfaces touch: rounding of given coordinates
 _TOUCH = 1e-9
@@ -78,8 +79,13 @@ class _Solved(NamedTuple):
         impulses, and after it [m/s]
     bounce : (n,) prescribed normal velocities of closed contacts, with the other sign [m/s]
     error : residual of the contact problem, relative
-    closed, stick : (n,) whether they are closed with a normal velocity of zero, and whether they
-        stick
+    closed, stick : (n,) whether forces close them with a normal velocity of zero, and whether they
+        make them stick
+    lasting, together, still : (n,) whether the surfaces approach or have the velocity that is
+        prescribed, whether they neither approach nor part, and whether they do not slip. Forces,
+        which are not unique, play no part
+    struck : (n,) whether the contact did not last from the step before, and its surfaces approached
+        or parted before the impulses
     """
 
     contacts: Table[Contact]
@@ -91,6 +97,10 @@ class _Solved(NamedTuple):
     error: float
     closed: Bools
     stick: Bools
+    lasting: Bools
+    together: Bools
+    still: Bools
+    struck: Bools
 
 
 class _Stepper:
@@ -173,9 +183,9 @@ class _Stepper:
         h, q, v = self.h, self.q, self.v
         moved = self.support_pose + (k + 0.5) * h * self.support_velocity
         middle = np.concatenate([q + 0.5 * h * v, moved])
-        contacts = self._active(self.surfaces.contacts(middle, self.drift))
+        contacts, old = self._active(self.surfaces.contacts(middle, self.drift))
         free = v + h * self.inverse[: len(v)] * self.force
-        solved = self._groups(contacts, v, free) if len(contacts) else None
+        solved = self._groups(contacts, old, v, free) if len(contacts) else None
         if solved is None:
             after = free
         else:
@@ -188,63 +198,74 @@ class _Stepper:
         self._note(k, contacts, solved, mean)
         self.record.add_step(k, self._time(k + 1), self.q, after, self._kinetic(after), self.sums)
 
-    def _active(self, contacts: Table[Contact]) -> Table[Contact]:
-        """Return the contacts that touch, and those that were closed and are still near.
+    def _active(self, contacts: Table[Contact]) -> tuple[Table[Contact], Wholes]:
+        """Return the contacts that touch, and those that lasted and are still near.
+
+        The second array has their numbers in the step before, -1 of new ones.
 
         Verified by: tests/unit/bodies/test_runs.py::test_a_contact_that_drifts_stays_closed
         """
-        active = np.asarray(contacts["gap"] <= self.touch)
-        if not active.all():
-            active |= np.isin(_keys(contacts), _keys(self.last[0].rows))
-        return contacts[active]
+        place = {key: k for k, key in enumerate(_keys(self.last[0].rows).tolist())}
+        keys = _keys(contacts).tolist()
+        old = np.array([place.get(key, -1) for key in keys], dtype=np.int64)
+        active = np.asarray((contacts["gap"] <= self.touch) | (old >= 0))
+        return contacts[active], old[active]
 
-    def _groups(self, contacts: Table[Contact], v: Floats, free: Floats) -> _Solved:
+    def _groups(self, contacts: Table[Contact], old: Wholes, v: Floats, free: Floats) -> _Solved:
         """Return the impulses of all contacts; groups that share no body are independent problems.
 
         Verified by: tests/unit/bodies/test_impacts.py::test_groups_do_not_feel_each_other
         """
+        v, free = (np.concatenate([part, self.support_velocity]) for part in (v, free))
         group = np.zeros(len(contacts), dtype=np.int64)
         count = int(group_contacts(contacts, self.system.n, group))
         if count == 1:
-            return self._impulses(contacts, v, free)
+            return self._impulses(contacts, old, v, free)
         index = [np.flatnonzero(group == k) for k in range(count)]
-        parts = [self._impulses(contacts[at], v, free) for at in index]
+        parts = [self._impulses(contacts[at], old[at], v, free) for at in index]
         order = np.argsort(np.concatenate(index))
-        r, before, unstopped, after, bounce, closed, stick = (
-            np.concatenate([getattr(part, name) for part in parts])[order]
-            for name in ("r", "before", "free", "after", "bounce", "closed", "stick")
-        )
-        error = max(part.error for part in parts)
-        return _Solved(contacts, r, before, unstopped, after, bounce, error, closed, stick)
+        joined = {
+            name: np.concatenate([getattr(part, name) for part in parts])[order]
+            for name in _Solved._fields
+            if name not in ("contacts", "error")
+        }
+        return _Solved(contacts=contacts, error=max(part.error for part in parts), **joined)
 
-    def _impulses(self, contacts: Table[Contact], v: Floats, free: Floats) -> _Solved:
+    def _impulses(self, contacts: Table[Contact], old: Wholes, v: Floats, free: Floats) -> _Solved:
         """Return impulses; restitution is reduced where Newton's law would create energy.
 
         Source: Kane 1984 for the paradox of Newton's law with friction.
         Verified by: tests/unit/bodies/test_impacts.py::test_newtons_law_creates_no_energy
         """
-        solved = self._with_restitution(contacts, v, free, 1.0)
+        solved = self._with_restitution(contacts, old, v, free, 1.0)
         scale = float(np.abs(solved.r * solved.free).sum())
         if self.e == 0.0 or _gain(solved) <= 1e-9 * scale:
             return solved
         # a contact that opens within the step does work without any restitution
-        if _gain(self._with_restitution(contacts, v, free, 0.0)) > 1e-9 * scale:
+        if _gain(self._with_restitution(contacts, old, v, free, 0.0)) > 1e-9 * scale:
             return solved
         self.counts[2] += 1
         low, high = 0.0, 1.0
         for _ in range(_HALVINGS):
             middle = 0.5 * (low + high)
-            tried = self._with_restitution(contacts, v, free, middle)
+            tried = self._with_restitution(contacts, old, v, free, middle)
             low, high = (middle, high) if _gain(tried) <= 1e-12 * scale else (low, middle)
-        return self._with_restitution(contacts, v, free, low)
+        return self._with_restitution(contacts, old, v, free, low)
 
     def _with_restitution(
-        self, contacts: Table[Contact], v: Floats, free: Floats, part: float
+        self, contacts: Table[Contact], old: Wholes, v: Floats, free: Floats, part: float
     ) -> _Solved:
+        """Return the impulses with a part of the restitution.
+
+        Parameters
+        ----------
+        old : (n,) numbers of the contacts in the step before, -1 of new ones
+        v, free : (m, 3) velocities of bodies and supports before the step, and without impulses
+        """
         before, q = np.empty((len(contacts), 2)), np.empty((len(contacts), 2))
-        contact_velocities(contacts, np.concatenate([v, self.support_velocity]), before)
-        contact_velocities(contacts, np.concatenate([free, self.support_velocity]), q)
-        unstopped, known = q.copy(), np.isin(_keys(contacts), _keys(self.last[0].rows))
+        contact_velocities(contacts, v, before)
+        contact_velocities(contacts, free, q)
+        unstopped, known = q.copy(), old >= 0
         bounce = np.where(known, 0.0, part * self.e * np.minimum(before[:, 0], 0.0))
         # a closed contact that rolls or pivots opens within the step, by the scheme's error: it may
         # close again by a part of that
@@ -252,11 +273,14 @@ class _Stepper:
         gap = np.maximum(contacts["gap"] - 0.5 * self.h * before[:, 0] - self.touch, 0.0)
         bounce += np.where(known, _CLOSING * (opening + 2.0 * gap / self.h), 0.0)
         # rounding of a contact that rests is no velocity
-        bounce[np.abs(bounce) <= _NO_BOUNCE * np.abs(q).max()] = 0.0
+        rounding = _NO_BOUNCE * float(np.abs(q).max())
+        bounce[np.abs(bounce) <= rounding] = 0.0
         q[:, 0] += bounce
         local = local_problem(contacts, self.inverse, self.system.n, q, self.mu)
         scale = float(np.sqrt(np.vdot(q, q)))
-        found, work = solve_local(local, self._warm(contacts), _TOLERANCE * scale)
+        start = np.zeros_like(q)
+        start[known] = self.last[1].rows[old[known]]
+        found, work = solve_local(local, start, _TOLERANCE * scale)
         self.counts[:2] += work.sweeps, work.linear_systems
         after = found.u.copy()
         after[:, 0] -= bounce
@@ -264,17 +288,13 @@ class _Stepper:
         closed, stick = sticking(found.r, unstopped, after, self.mu)
         # a prescribed velocity that is not zero leaves nothing at rest
         closed &= bounce == 0.0
-        return _Solved(contacts, found.r, before, unstopped, after, bounce, error, closed, stick)
-
-    def _warm(self, contacts: Table[Contact]) -> Floats:
-        """Return the impulses of the last step at contacts that persist, else zero."""
-        old, r = self.last[0].rows, np.zeros((len(contacts), 2))
-        if len(old):
-            place = {key: k for k, key in enumerate(_keys(old).tolist())}
-            for c, key in enumerate(_keys(contacts).tolist()):
-                if (k := place.get(key)) is not None:
-                    r[c] = self.last[1].rows[k]
-        return r
+        lasting = np.minimum(after[:, 0], found.u[:, 0]) <= rounding
+        together, still = (np.abs(after) <= rounding).T
+        struck = ~known & (np.abs(before[:, 0]) > rounding)
+        return _Solved(
+            contacts, found.r, before, unstopped, after, bounce, error, closed, stick, lasting,
+            together, still, struck,
+        )  # fmt: skip
 
     def _after(self, solved: _Solved, free: Floats) -> tuple[Floats, _Solved]:
         """Return velocities of bodies after the impulses, and the contacts with theirs."""
@@ -309,12 +329,12 @@ class _Stepper:
         tangent = np.stack([normal[:, 1], -normal[:, 0]], axis=1)
         force = solved.r[:, :1] * normal + solved.r[:, 1:] * tangent
         self.sums[0] += float((force * support[:, :2]).sum())
-        known = np.isin(_keys(contacts), _keys(self.last[0].rows))
         self.sums[1:] += self.record.contacts(
-            time, contacts, solved.r / h, solved.before, solved.after, known, solved.stick, h
-        )
-        closed = solved.r[:, 0] > 0.0
-        self.last[0].rows, self.last[1].rows = contacts[closed].copy(), solved.r[closed].copy()
+            time, contacts, solved.r / h, solved.before, solved.after,
+            solved.together, solved.still, solved.struck, h,
+        )  # fmt: skip
+        lasting = solved.lasting
+        self.last[0].rows, self.last[1].rows = contacts[lasting].copy(), solved.r[lasting].copy()
 
     def _worst(self, which: int, value: float, time: float) -> None:
         if value > self.worst[which, 0]:

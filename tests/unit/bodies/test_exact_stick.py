@@ -85,6 +85,18 @@ def test_a_body_on_a_belt_has_its_velocity():
     assert run.audit.ok
 
 
+def test_a_body_that_rests_beside_a_belt():
+    """A box is pressed against a wall that moves upwards along itself, and stays on the floor."""
+    box = B.RigidBody(B.Box(0.5, 0.5), position=[0.25, 0.25], force=[-20.0, 0.0])
+    wall = B.Support(B.HalfPlane([1.0, 0.0]), velocity=[0.0, 1.0])
+    for supports in ([B.Support(), wall], [wall, B.Support()]):
+        system = B.RigidBodies([box], supports, law=st.Coulomb(0.2))
+        run = st.solve(system, B.TimeStepper(1e-3), (0.0, 2.0), save=5)
+        assert not run.variables["velocity"].values.any()
+        assert not run.variables["spin"].values.any()
+        assert run.events["kind"].tolist() == ["contact", "contact"]
+
+
 def test_a_disc_on_a_belt_rolls_and_is_not_fixed():
     """Friction m v = I w / r = p: the disc ends at a third of the belt's velocity."""
     disc = B.RigidBody(B.Disc(0.1), position=[0.0, 0.1])

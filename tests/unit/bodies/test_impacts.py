@@ -117,3 +117,28 @@ def test_an_impact_with_friction_divides_its_loss():
     before, after = 0.5 + 0.5 * 0.005 * 900.0, 0.5 * 0.09 + 0.5 * 0.005 * 24.0**2
     assert run.energy.impact_loss[-1] == pytest.approx(before - after, rel=1e-12)
     assert run.audit.ok
+
+
+def test_the_loss_of_contacts_that_are_pushed():
+    """A disc that leaves a wall is pushed back by another one: all energy is lost in impacts."""
+    bodies = [
+        B.RigidBody(B.Disc(0.1), position=[x, 0.0], velocity=[v, 0.0])
+        for x, v in ((0.1 - 1e-7, 0.5), (0.3 - 2e-7, -2.0))
+    ]
+    wall = B.Support(B.HalfPlane([1.0, 0.0]))
+    run, v = end(B.RigidBodies(bodies, [wall], gravity=[0.0, 0.0]), 1e-6, 1e-7)
+    np.testing.assert_allclose(v, 0.0, atol=1e-14)
+    assert run.energy.impact_loss[-1] == pytest.approx(0.5 * (0.25 + 4.0), rel=1e-12)
+    assert abs(run.energy.algorithmic[-1]) < 1e-12
+
+
+@pytest.mark.parametrize("frame", np.linspace(0.05, 1.2, 24).tolist())
+def test_rounding_is_no_impact(frame):
+    """A box is thrown along a slope on which it lies."""
+    along, normal = [np.cos(frame), np.sin(frame)], np.array([-np.sin(frame), np.cos(frame)])
+    box = B.RigidBody(
+        B.Box(1.0, 0.5), position=0.25 * normal, angle=frame, velocity=-3.0 * np.array(along)
+    )
+    run, _ = end(B.RigidBodies([box], [B.Support(B.HalfPlane(normal))]), 0.01)
+    assert run.events["kind"].tolist() == ["contact"]
+    assert run.energy.impact_loss[-1] == 0.0
