@@ -44,9 +44,10 @@ class Bifurcation:
 
     Parameters
     ----------
-    kind : `fold`, `flip`, `Neimark-Sacker`, `Hopf`; `crossing-sliding`, `grazing-sliding`,
-        `switching-sliding`, `adding-sliding`; `grazing`, `codimension-2 intersection`, or `change
-        of the order of events`
+    kind : `fold`, `flip`, `Neimark-Sacker`, `Hopf`; `Hopf-like` where the amplitude vanishes in
+        proportion to the parameter; `crossing-sliding`, `grazing-sliding`, `switching-sliding`,
+        `adding-sliding`; `grazing`, `codimension-2 intersection`, or `change of the order of
+        events`
     value : of the parameter
     cycle : the orbit there, or as near as the order of events on one side allows
     before, after : orders of events on both sides along the branch
