@@ -1,11 +1,14 @@
 """Branches of periodic orbits and their bifurcations, against closed forms."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 from scipy.optimize import brentq, fsolve
 
 import stiction as st
 from stiction.studies.cycles.bifurcations import change_of_order, same_order
+from stiction.studies.cycles.branch import _HalfBranch
 
 METHOD = st.switching.EventDriven(rtol=1e-12)
 
@@ -265,3 +268,76 @@ def test_kinds_of_changes_of_a_chain():
     more = type("Orbit", (), {"events": events, "order": order, **span})
     fewer = type("Orbit", (), {"events": events[:2], "order": order[:2], **span})
     assert change_of_order(fewer, more) == change_of_order(more, fewer) == "crossing-sliding"
+
+
+def driven(side):
+    return lambda x, p: [x[1], p.mu * x[1] - x[0] - side * p.f]
+
+
+DRIVEN = st.PiecewiseSmooth(
+    h=lambda x: x[1],
+    f_plus=driven(1.0),
+    f_minus=driven(-1.0),
+    x0=[1.0, 0.0],
+    parameters={"mu": 0.5, "f": 0.2},
+)
+
+
+def test_an_orbit_of_friction_and_negative_damping_shrinks_with_friction():
+    """Its half turn maps an amplitude A to (A - f) E - f, so that A = f (E + 1) / (E - 1)."""
+    omega = np.sqrt(1.0 - 0.25**2)
+    growth = np.exp(0.25 * np.pi / omega)
+    amplitude = 0.2 * (growth + 1.0) / (growth - 1.0)
+    # a component of the guess that is nearly zero says nothing of the time in which it changes
+    cycle = st.find_cycle(DRIVEN, (-amplitude, 1e-10), METHOD)
+    assert cycle.period == pytest.approx(2.0 * np.pi / omega, rel=1e-11)
+    assert cycle.multipliers[0] == pytest.approx(growth**2, rel=1e-9)
+    branch = st.continue_cycle(cycle, "p.f", (-0.1, 0.3), step=0.3)
+    assert [one.kind for one in branch.bifurcations] == ["Hopf-like"]
+    assert branch.bifurcations[0].value == pytest.approx(0.0, abs=1e-10)
+    assert branch.ends == ("the orbit shrinks to an equilibrium", "p.f reached its limit")
+
+
+def two_zones(damping):
+    return lambda x, p: [damping * x[0] - x[1], x[0] - p.a]
+
+
+def test_an_orbit_without_symmetry_shrinks_to_a_boundary_equilibrium():
+    """The flow is homogeneous in the state and a, so that the amplitude is a multiple of |a|."""
+    flow = st.PiecewiseSmooth(
+        h=lambda x: x[0],
+        f_plus=two_zones(-1.0),
+        f_minus=two_zones(0.6),
+        x0=[-1.0, 0.1],
+        parameters={"a": -1.0},
+    )
+    cycle = st.find_cycle(flow, (-1.0, 1.5), METHOD, settle=200.0)
+    branch = st.continue_cycle(cycle, "p.a", (-1.1, 1.0), step=0.2)
+    assert [one.kind for one in branch.bifurcations] == ["Hopf-like"]
+    assert branch.bifurcations[0].value == pytest.approx(0.0, abs=1e-10)
+    assert branch.ends == ("p.a reached its limit", "the orbit shrinks to an equilibrium")
+
+
+def van_der_pol(side):
+    return lambda x, p: [x[1], p.mu * (1.0 - x[0] ** 2) * x[1] - x[0] - 0.2 * side]
+
+
+@pytest.mark.parametrize("sense", [-1.0, 1.0])
+def test_new_nodes_keep_the_direction_of_a_branch(sense):
+    """The nodes of two orbits may lie half a turn apart, which is no direction of a branch."""
+    flow = st.PiecewiseSmooth(
+        h=lambda x: x[1],
+        f_plus=van_der_pol(1.0),
+        f_minus=van_der_pol(-1.0),
+        x0=[2.0, 0.5],
+        parameters={"mu": 1.0},
+    )
+    first = st.find_cycle(flow, (2.0, 0.5), METHOD, settle=20.0)
+    turned = dataclasses.replace(first, nodes=-first.nodes)
+    second = st.find_cycle(flow.with_parameters(mu=1.0 + 1e-3 * sense), turned, METHOD)
+    assert np.abs(first.nodes[0] + second.nodes[0]).max() < 0.1
+    half = _HalfBranch(first, "p.mu", (0.1, 2.0), 0.05, 10, sense)
+    half.cycles.append(second)
+    half.place = half._begun(second, None)[1]
+    assert half._new_nodes()
+    assert half.place.tangent[-1] * sense > 0.0

@@ -180,3 +180,15 @@ def test_the_nearest_miss_is_reported():
         st.find_cycle(st.CrossedRods(), (1.0, 0.0))
     with pytest.raises(st.ModelError, match="guess"):
         st.find_cycle(st.BeltOscillator(), (1.0, 0.0, 0.0))
+
+
+@pytest.mark.parametrize("settle", [0.0, 200.0])
+def test_a_run_that_comes_to_rest_ends_the_search(settle):
+    focus = st.PiecewiseSmooth(
+        h=lambda x: x[0],
+        f_plus=lambda x: [-x[0] - x[1], x[0] - 1.0],
+        f_minus=lambda x: [0.6 * x[0] - x[1], x[0] - 1.0],
+        x0=[1.0, 0.1],
+    )
+    with pytest.raises(st.SolveError, match=r"the equilibrium \[.*needs a state that moves"):
+        st.find_cycle(focus, (1.0, -0.9), METHOD, settle=settle)

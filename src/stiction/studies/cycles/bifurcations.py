@@ -47,9 +47,10 @@ class Bifurcation:
 
     Parameters
     ----------
-    kind : `fold`, `flip`, `Neimark-Sacker`, `Hopf`; `crossing-sliding`, `grazing-sliding`,
-        `switching-sliding`, `adding-sliding`; `grazing`, `codimension-2 intersection`, or `change
-        of the order of events`
+    kind : `fold`, `flip`, `Neimark-Sacker`, `Hopf`; `Hopf-like` if the amplitude vanishes in
+        proportion to the parameter; `crossing-sliding`, `grazing-sliding`, `switching-sliding`,
+        `adding-sliding`; `grazing`, `codimension-2 intersection`, or `change of the order of
+        events`
     value : value of the parameter at the bifurcation
     cycle : the orbit at the bifurcation, or the nearest orbit with the order of events of one side
     before, after : orders of events on both sides along the branch

@@ -63,6 +63,8 @@ _BEYOND = (1e-4, 1e-3, 1e-2, 0.1)
 _OUTGROWN = 4.0
 # distances beyond a corner at which tangents are computed, as multiples of the shortest step
 _BEHIND_CORNER = np.array([1.0, 4.0, 16.0, 64.0])
+# amplitude of an orbit, relative to the largest on the branch, at which it is an equilibrium
+_VANISHED = 1e-6
 # number of states of an orbit from which its amplitude is computed
 _SAMPLES = 16
 _MOST_ORBITS = 100_000
@@ -316,6 +318,8 @@ class _HalfBranch:
                     self.reason = self._why()
                     return
             elif self._accept(self.place, step):
+                if self._vanished():
+                    return
                 self._anchor(place)
                 self._rescale()
             elif self.reason.startswith(_NONE) and moved != len(self.cycles) and self._new_nodes():
@@ -455,17 +459,19 @@ class _HalfBranch:
 
     def _new_nodes(self) -> bool:
         """Move the nodes away from the events of the last orbit; return whether it succeeded."""
-        if len(self.cycles) < 2:
-            return False
-        last, cycle = self.cycles[-2:]
+        cycle = self.cycles[-1]
         times = [(event.time / cycle.period) % 1.0 for event in cycle.events]
-        fractions = nodes_between(times, len(cycle.nodes))
         try:
-            moved = [_with_nodes(one, fractions) for one in (last, cycle)]
-            self.problem, self.place = self._begun(moved[1], moved[0])
+            moved = _with_nodes(cycle, nodes_between(times, len(cycle.nodes)))
+            problem, place = self._begun(moved, None)
         except (ModelError, SolveError, np.linalg.LinAlgError):
             return False
-        self.cycles[-1] = moved[1]
+        # parameter and period change with the same sign whatever the nodes
+        same = slice(-1 if problem.period is not None else -2, None)
+        if float(place.tangent[same] @ self.place.tangent[same]) < 0.0:
+            place = Place(place.u, -place.tangent)
+        self.problem, self.place = problem, place
+        self.cycles[-1] = moved
         return True
 
     def _anchor(self, place: Place[Floats]) -> None:
@@ -508,23 +514,46 @@ class _HalfBranch:
         spans = [(one.nodes - one.nodes.mean(axis=0)) / self.problem.sizes for one in (last, new)]
         return float((spans[0] * spans[1]).sum()) < 0.0
 
+    def _vanished(self) -> bool:
+        """End the branch of an autonomous orbit of which next to nothing is left.
+
+        Without symmetry no orbit lies beyond the equilibrium, and steps would shrink for ever.
+        """
+        last, new = self.cycles[-2:]
+        spreads = [
+            float(np.ptp(one.nodes / self.problem.sizes, axis=0).max()) for one in self.cycles
+        ]
+        if self.problem.period is not None or not spreads[-1] < _VANISHED * max(spreads):
+            return False
+        hopf = self._hopf(last, new)
+        self.bifurcations += [hopf] if hopf is not None else []
+        return hopf is not None
+
     def _hopf(self, last: Cycle, new: Cycle) -> Bifurcation | None:
         """Return a Hopf bifurcation if the amplitude of the last three orbits shrinks; end there.
 
-        At a Hopf bifurcation the parameter is a smooth function of the square of the amplitude. A
-        parabola through three orbits extrapolates the parameter to the amplitude zero.
+        At a Hopf bifurcation the parameter is a smooth function of the square of the amplitude. If
+        the flow is not smooth at the equilibrium, it may be a smooth function of the amplitude
+        itself. A parabola through three orbits extrapolates the parameter to the amplitude zero, in
+        that variable in which the orbits lie nearer to a line.
+
+        Source: Simpson 2018, Physics Letters A 382, 2439 (Hopf-like bifurcations).
         """
-        squares, fractions = [], np.arange(_SAMPLES) / _SAMPLES
+        sizes, fractions = [], np.arange(_SAMPLES) / _SAMPLES
         for cycle in self.cycles[-3:]:
-            span = states_at(cycle, fractions + cycle.fractions[0]) / self.problem.sizes
-            squares.append(float(((span - span.mean(axis=0)) ** 2).sum()))
-        if len(squares) < 2 or not squares[-1] < 0.9 * squares[0]:
+            # from the same event, so that similar orbits have similar samples
+            alike = [event.time for event in cycle.events if event.label == last.order[0]]
+            first = alike[0] / cycle.period if alike else cycle.fractions[0]
+            span = states_at(cycle, fractions + first) / self.problem.sizes
+            sizes.append(float(np.linalg.norm(span - span.mean(axis=0))))
+        if len(sizes) < 2 or not sizes[-1] ** 2 < 0.9 * sizes[0] ** 2:
             return None
         self.reason = "the orbit shrinks to an equilibrium"
-        values = [float(one.system.parameter(self.parameter)) for one in self.cycles[-3:]]
-        degree = len(values) - 1
-        value = float(np.polyfit(np.array(squares) / squares[0], values, degree)[-1])
-        return Bifurcation("Hopf", value, last, last.order, new.order, self.parameter)
+        values = np.array([one.system.parameter(self.parameter) for one in self.cycles[-3:]])
+        power = min((2, 1), key=lambda power: _bend((np.array(sizes) / sizes[0]) ** power, values))
+        value = float(np.polyfit((np.array(sizes) / sizes[0]) ** power, values, len(sizes) - 1)[-1])
+        kind = "Hopf" if power == 2 else "Hopf-like"
+        return Bifurcation(kind, value, last, last.order, new.order, self.parameter)
 
     def _known(self, u: Floats) -> Cycle | None:
         """Return the orbit at a solution; None if it has no derivatives."""
@@ -680,6 +709,13 @@ class _HalfBranch:
         if fraction != 1.0:
             found = corrected(self.problem, place, place.tangent, fraction * step.step)
         return None if found is None else self._known(found.u)
+
+
+def _bend(x: Floats, y: Floats) -> float:
+    """Return how much the slope of y over x changes, over the slope; 0 of two points."""
+    slopes = np.diff(y) / np.diff(x)
+    largest = float(np.abs(slopes).max())
+    return float(np.ptp(slopes)) / largest if largest > 0.0 else 0.0
 
 
 def states_at(cycle: Cycle, fractions: Floats) -> Floats:

@@ -39,6 +39,8 @@ _MOST_EVENTS, _NEAR = 2000, 1e-5
 # first and last duration of the runs that search for a recurrence, and the last one divided by the
 # time in which the state changes
 _FIRST_TIME, _LAST_TIME, _MOST_TIMES = 1e-18, 1e18, 2.0**17
+# a component of a guess below this fraction of the largest does not determine its scale
+_SMALL = 1e-3
 # recurrences whose distance is below this multiple of the smallest one are equivalent
 _ALIKE = 10.0
 # fraction of a period by which a run starts later, to test whether the system is autonomous
@@ -410,10 +412,13 @@ def _from_recurrence(
 ) -> tuple[Shooting, Floats]:
     """Return the problem around the best recurrence of events on a run from a state."""
     if settle > 0.0:
-        state = _run(system, method, state, (0.0, settle)).final
+        settled = _run(system, method, state, (0.0, settle))
+        if _comes_to_rest(settled):
+            raise _equilibrium(settled.final)
+        state = settled.final
     # the time scale is unknown: the runs begin very short and become longer
-    size, best, run = np.abs(state[state != 0.0]), None, None
-    length, moved = _FIRST_TIME, np.inf if size.size else 1.0
+    size, best, run = np.maximum(np.abs(state), _SMALL * np.abs(state).max()), None, None
+    length, moved = _FIRST_TIME, np.inf if size.any() else 1.0
     while length <= min(_LAST_TIME, _MOST_TIMES * moved):
         run = _run(system, method, state, (0.0, length))
         if not (run.events or run.rate.any()) and np.array_equal(run.final, state):
@@ -421,8 +426,10 @@ def _from_recurrence(
         best = _recurrence(run.events)
         if (best is not None and best[0] <= _NEAR) or len(run.events) > _MOST_EVENTS:
             break
-        if (np.abs(run.final - state)[state != 0.0] > 0.1 * size).any():
+        if (np.abs(run.final - state) > 0.1 * size).any():
             moved = min(moved, length)
+            if length > moved and _comes_to_rest(run):
+                raise _equilibrium(run.final)
         length *= 2.0 if moved < np.inf else 8.0
     if best is None or run is None:
         got = f"a run to t = {length:.6g} without a recurrent event"
@@ -437,6 +444,15 @@ def _from_recurrence(
     before = _run(system, method, state, (0.0, begin + float(fractions[0]) * period)).final
     _check_autonomous(system, method, before, period)
     return _laid(system, method, before, 0.0, fractions - fractions[0], None, period)
+
+
+def _comes_to_rest(run: Tangents) -> bool:
+    """Return whether the state moves no more in the second half of a run of an autonomous flow."""
+    length, size = run.end - run.start, np.abs(run.final)
+    if any(event.time > run.start + 0.5 * length for event in run.events):
+        return False
+    still = _STILL * np.maximum(size, _SMALL * size.max())
+    return bool((np.abs(run.rate) * length <= still).all())
 
 
 def _check_autonomous(system: Any, method: Any, state: Floats, period: float) -> None:
