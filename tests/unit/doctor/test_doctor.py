@@ -114,7 +114,10 @@ def test_a_compiler_that_fails_or_is_wrong_is_a_fault(monkeypatch):
     def refused(function):
         raise numba.core.errors.TypingError("no such type\nmore")
 
-    for njit, words in ((refused, "no such type"), (lambda f: float, "gives a wrong result")):
+    for njit, words in (
+        (refused, "no such type"),
+        (lambda f: float, "compiled code gives a wrong result"),
+    ):
         monkeypatch.setattr(numba, "njit", njit)
         found = named(found_by(checks.kernels), "compiler")
         assert (found.state, found.value) == (FAULT, words)
