@@ -1,7 +1,7 @@
 """Flows with additive noise: which exit noise selects where the solution is not unique.
 
 The stochastic equation dx = f(x; sgn h) dt + level scale dW is solved by the Euler-Maruyama scheme
-with the discontinuous drift f, so that a sliding state crosses the surface in every few steps.
+with the discontinuous drift f, so that a sliding state chatters across the surface in its steps.
 Where the surface repels with the normal speed L, noise and drift balance in a layer of the width
 level^2 / L. There the side of the exit is decided within a time of about level^2 / L^2. After a
 two-fold L = c t, and this time is (level / c)^(2/3). Steps are short enough to resolve it.

@@ -184,7 +184,7 @@ def test_ensembles_start_their_clocks_at_zero():
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (lambda: swinging(parameters={"mu-s": 1.0}), "names of Python"),
+        (lambda: swinging(parameters={"mu-s": 1.0}), "identifiers of Python"),
         (lambda: swinging(parameters={"mu_s": math.nan}), "finite"),
         (lambda: swinging(parameters=None), "mu|speed|swing"),
         (lambda: swinging().with_parameters(mu=1.0), "mu_s, mu_k"),

@@ -1,4 +1,8 @@
-"""Structs for the kernels of the wheel: its parameters, and the rates near the line h = g = 0."""
+"""Structs for the kernels of the wheel on a turntable (`model`).
+
+They hold its parameters, and rates and rays near the line h = g = 0 on which lateral and rolling
+velocity of the wheel vanish together.
+"""
 
 from __future__ import annotations
 

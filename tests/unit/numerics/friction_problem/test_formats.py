@@ -77,5 +77,5 @@ def test_other_files_are_refused(tmp_path):
 
 def test_a_path_without_a_file_is_refused(tmp_path):
     for place in (tmp_path / "none.dat", tmp_path):
-        with pytest.raises(ModelError, match="needs a file of Siconos or FCLIB that can be read"):
+        with pytest.raises(ModelError, match="needs a readable file of Siconos or FCLIB"):
             friction_problem(place)

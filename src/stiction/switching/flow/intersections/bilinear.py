@@ -10,8 +10,6 @@ determinant of the Jacobian. So the two roots have determinants of opposite sign
 identifies a root while the coefficients vary along a trajectory, until both roots merge. Equations
 without the products u v have one root, which counts as that of positive determinant. The field at a
 root is called a sliding vector.
-
-Source: elementary algebra; Dieci, Lopez 2009 use the same bilinear combination.
 """
 
 from __future__ import annotations
