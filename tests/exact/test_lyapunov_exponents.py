@@ -195,7 +195,7 @@ def test_chaos_with_stick():
     assert found.exponents[0] > 4.0 * found.errors[0]
     assert found.exponents[1] == -np.inf
     one, growth = PRESSED.tangents(METHOD, (0.0, start), ()).final, 0.0
-    other = one + [distance, 0.0]
+    other = one + np.array([distance, 0.0])
     for time in np.arange(start, end, 2.0):
         ends = [
             PRESSED.at_state(x).tangents(METHOD, (time, time + 2.0), ()).final for x in (one, other)
@@ -243,7 +243,7 @@ def test_a_motion_without_derivatives():
     assert np.isfinite(found.exponents[0])
     assert "two-fold" in repr(found)
     for settle in (1.2, 3.0):
-        with pytest.raises(st.SolveError, match="two-fold at t = 0.525"):
+        with pytest.raises(st.SolveError, match=r"two-fold at t = 0\.525"):
             st.lyapunov_exponents(flow, METHOD, (0.0, 4.0), settle=settle)
 
 
