@@ -52,7 +52,6 @@ from stiction.solids.presets.plane import StripPeeling as StripPeeling
 from stiction.solve import solve as solve
 from stiction.studies.cycles.branch import continue_cycle as continue_cycle
 from stiction.studies.cycles.cycle import find_cycle as find_cycle
-from stiction.studies.lyapunov import lyapunov_exponents as lyapunov_exponents
 from stiction.studies.sensitivity.derivatives import sensitivities as sensitivities
 from stiction.studies.sweep import Sweep as Sweep
 from stiction.switching.ensembles.study import ensemble as ensemble

@@ -581,7 +581,6 @@ _FIRST = (
     "two_fold",
     "ensemble",
     "sensitivities",
-    "lyapunov_exponents",
     "find_cycle",
     "continue_cycle",
     "Sweep",

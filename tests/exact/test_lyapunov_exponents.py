@@ -33,7 +33,7 @@ BASIS = np.array([[1.0, 0.5, -0.3], [0.2, 1.0, 0.4], [-0.6, 0.1, 1.0]])
 def test_real_eigenvalues():
     rates = [0.1, -0.5, -1.5]
     flow = linear(BASIS @ np.diag(rates) @ np.linalg.inv(BASIS), [1.0, 0.5, -0.2])
-    found = st.lyapunov_exponents(flow, METHOD, (0.0, 120.0), settle=80.0)
+    found = st.studies.lyapunov_exponents(flow, METHOD, (0.0, 120.0), settle=80.0)
     assert found.exponents == pytest.approx(rates, abs=1e-9)
     assert (found.errors < 1e-8).all()
     assert (found.start, found.end) == (80.0, 120.0)
@@ -46,14 +46,14 @@ def test_complex_eigenvalues():
     block = np.array([[-0.2, 1.3, 0.0], [-1.3, -0.2, 0.0], [0.0, 0.0, -1.0]])
     flow = linear(BASIS @ block @ np.linalg.inv(BASIS), [1.0, 0.5, -0.2])
     settle, turn = 60.0, 2.0 * np.pi / 1.3
-    found = st.lyapunov_exponents(flow, METHOD, (0.0, settle + 4.0 * turn), settle=settle)
+    found = st.studies.lyapunov_exponents(flow, METHOD, (0.0, settle + 4.0 * turn), settle=settle)
     assert found.exponents == pytest.approx([-0.2, -0.2, -1.0], abs=1e-9)
 
 
 def test_a_fast_decay_is_not_forgotten():
     """It falls below rounding within a segment until this is halved."""
     flow = smooth(lambda x: [-x[0], -3000.0 * x[1]], [1.0, 0.5])
-    found = st.lyapunov_exponents(flow, METHOD, (0.0, 4.0), settle=2.0)
+    found = st.studies.lyapunov_exponents(flow, METHOD, (0.0, 4.0), settle=2.0)
     assert found.exponents == pytest.approx([-1.0, -3000.0], rel=1e-8)
 
 
@@ -70,8 +70,8 @@ LORENZ = smooth(
 
 def test_lorenz():
     """The values 0.9056, 0 and -14.5723 of the literature; their sum is the divergence."""
-    one = st.lyapunov_exponents(LORENZ, METHOD, (0.0, 300.0), settle=20.0)
-    other = st.lyapunov_exponents(LORENZ.at_state([-3.0, 4.0, 15.0]), METHOD, (0.0, 200.0))
+    one = st.studies.lyapunov_exponents(LORENZ, METHOD, (0.0, 300.0), settle=20.0)
+    other = st.studies.lyapunov_exponents(LORENZ.at_state([-3.0, 4.0, 15.0]), METHOD, (0.0, 200.0))
     for found in (one, other):
         assert (np.abs(found.exponents - [0.9056, 0.0, -14.5723]) < 4.0 * found.errors).all()
         assert (found.errors < 0.05).all()
@@ -96,7 +96,7 @@ def test_den_hartog():
         parameters={"r": 0.7, "f": 0.3},
     )
     period = 2.0 * np.pi / 0.7
-    found = st.lyapunov_exponents(block, METHOD, (0.0, 80.0 * period), settle=40.0 * period)
+    found = st.studies.lyapunov_exponents(block, METHOD, (0.0, 80.0 * period), settle=40.0 * period)
     rate = np.log(0.509801088788811) / period
     assert found.exponents.sum() == pytest.approx(2.0 * rate, abs=1e-9)
     assert (np.abs(found.exponents - rate) < found.errors).all()
@@ -110,7 +110,7 @@ def test_the_sum_is_the_divergence():
         f_minus=lambda t, x: [x[1], -0.1 * x[1] - x[0] + np.cos(t)],
         x0=[0.1, 0.2],
     )
-    found = st.lyapunov_exponents(flow, METHOD, (0.0, 300.0))
+    found = st.studies.lyapunov_exponents(flow, METHOD, (0.0, 300.0))
     assert found.exponents.sum() == pytest.approx(-0.1, abs=1e-11)
 
 
@@ -128,7 +128,7 @@ def test_cycles(name, later):
     cycle = st.find_cycle(*CYCLES[name], METHOD)
     settle, whole = (100.0 + later) * cycle.period, 4.0 * cycle.period
     flow = cycle.system.at_state(cycle.state)
-    found = st.lyapunov_exponents(flow, METHOD, (0.0, settle + whole), settle=settle)
+    found = st.studies.lyapunov_exponents(flow, METHOD, (0.0, settle + whole), settle=settle)
     # what is rounding of 0 belongs to stick
     sizes = [size if size > 1e-11 else 0.0 for size in np.abs(cycle.multipliers)]
     with np.errstate(divide="ignore"):
@@ -163,7 +163,7 @@ def test_units_of_time_and_length_do_not_matter(unit):
 
     def exponents(time, length):
         span = (0.0, 100.0 * time)
-        found = st.lyapunov_exponents(relay(time, length), METHOD, span, settle=60.0 * time)
+        found = st.studies.lyapunov_exponents(relay(time, length), METHOD, span, settle=60.0 * time)
         return found.exponents * time
 
     expected = exponents(1.0, 1.0)
@@ -191,7 +191,7 @@ PRESSED = st.PiecewiseSmooth(
 def test_chaos_with_stick():
     """Against the distance of two neighbours along the same motion."""
     start, end, distance = 100.0, 600.0, 1e-7
-    found = st.lyapunov_exponents(PRESSED, METHOD, (0.0, end), settle=start)
+    found = st.studies.lyapunov_exponents(PRESSED, METHOD, (0.0, end), settle=start)
     assert found.exponents[0] > 4.0 * found.errors[0]
     assert found.exponents[1] == -np.inf
     one, growth = PRESSED.tangents(METHOD, (0.0, start), ()).final, 0.0
@@ -215,7 +215,7 @@ def test_chains():
     )
     cycle = st.find_cycle(pair, [0.1, 0.2, 0.0, 0.0], period=period, settle=60.0 * period)
     span, settle = (cycle.start, cycle.start + 100.0 * period), 60.0 * period
-    found = st.lyapunov_exponents(pair.at_state(cycle.state), None, span, settle=settle)
+    found = st.studies.lyapunov_exponents(pair.at_state(cycle.state), None, span, settle=settle)
     expected = np.log(np.abs(cycle.multipliers)) / period
     assert found.exponents.sum() == pytest.approx(expected.sum(), abs=1e-9)
     assert (np.abs(found.exponents - expected) < found.errors).all()
@@ -225,18 +225,18 @@ def test_chains():
         mass=[1.0], stiffness=1.0, gravity=1.0, law=law, belt_speed=0.2, x0=0.25, v0=0.2
     )
     period = 2.0 + 2.0 * (np.pi - np.arctan(1.0))
-    found = st.lyapunov_exponents(block, None, (0.0, 30.0 * period), settle=10.0 * period)
+    found = st.studies.lyapunov_exponents(block, None, (0.0, 30.0 * period), settle=10.0 * period)
     assert found.exponents.tolist() == pytest.approx([0.0, -np.inf], abs=1e-12)
 
     stuck = st.Chain(mass=[1.0, 1.0], stiffness=1.0, gravity=1.0, law=st.Coulomb(5.0), x0=0.1)
-    found = st.lyapunov_exponents(stuck, None, (0.0, 10.0))
+    found = st.studies.lyapunov_exponents(stuck, None, (0.0, 10.0))
     assert found.exponents.tolist() == [0.0, 0.0, -np.inf, -np.inf]
 
 
 def test_a_motion_without_derivatives():
     """It reaches a two-fold at t = 0.525; the average ends before it."""
     flow = st.switching.NormalForm(J1=-1.5, J2=-2.0)
-    found = st.lyapunov_exponents(flow, METHOD, (0.0, 0.6), settle=0.05)
+    found = st.studies.lyapunov_exponents(flow, METHOD, (0.0, 0.6), settle=0.05)
     assert [one.kind for one in found.failures] == ["two-fold"]
     assert found.end == pytest.approx(0.525, abs=1e-6)
     assert found.failures[0].time == pytest.approx(0.525)
@@ -244,7 +244,7 @@ def test_a_motion_without_derivatives():
     assert "two-fold" in repr(found)
     for settle in (1.2, 3.0):
         with pytest.raises(st.SolveError, match=r"two-fold at t = 0\.525"):
-            st.lyapunov_exponents(flow, METHOD, (0.0, 4.0), settle=settle)
+            st.studies.lyapunov_exponents(flow, METHOD, (0.0, 4.0), settle=settle)
 
 
 @pytest.mark.parametrize(
@@ -259,4 +259,4 @@ def test_a_motion_without_derivatives():
 def test_what_is_refused(given, match):
     given = {"system": LORENZ, **given}
     with pytest.raises(st.ModelError, match=match):
-        st.lyapunov_exponents(**given)
+        st.studies.lyapunov_exponents(**given)

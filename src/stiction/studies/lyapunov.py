@@ -116,7 +116,7 @@ def lyapunov_exponents(
     Examples
     --------
     >>> import stiction as st
-    >>> found = st.lyapunov_exponents(st.BeltOscillator(), t_span=(0.0, 100.0))
+    >>> found = st.studies.lyapunov_exponents(st.BeltOscillator(), t_span=(0.0, 100.0))
     >>> abs(found.exponents[0]) < 0.01, found.exponents[1]  # along the orbit, and across it
     (True, -inf)
     """
