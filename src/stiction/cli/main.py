@@ -59,7 +59,7 @@ def main() -> None:
     open_streams()
     end_at_once()
     if not sys.warnoptions:
-        # warnings of libraries do not help a user; the audit of a run reports doubtful numbers
+        # warnings of libraries do not help a user; the audit reports invalid numbers
         warnings.simplefilter("ignore")
         warnings.simplefilter("default", ExtensionWarning)
         warnings.formatwarning = lambda message, *_, **__: f"{message}\n"

@@ -71,7 +71,7 @@ class Lock:
             _unlink(self.path)
 
     def forget(self) -> None:
-        """Close the descriptor; a forked child that kept it open would hold the lock."""
+        """Close the descriptor; a forked child in which it stays open would hold the lock."""
         if self._descriptor is not None:
             os.close(self._descriptor)
             self._descriptor = None
