@@ -1,8 +1,9 @@
 """Figures 2 to 10 and Tables 1 and 2 of "Detachment Waves in Frictional Contact II".
 
-Nearly every number of the paper is lost in the text at hand: formulas and tables were
-images. What survived are statements, and the numbers of Newton iterations. The masses of
-the paper are counted from the loaded end; ours from the wall.
+The paper treats chains of masses, springs and Coulomb friction under a load at one end. In the
+available text formulas and tables are missing, since they were images, and with them nearly all
+numbers. The comparison therefore uses statements of the text and its numbers of Newton iterations.
+The paper counts masses from the loaded end; this package counts them from the wall.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""A figure or table of a paper: its scenarios, its comparison with our runs, a drawing, curves."""
+"""Data types of a comparison: `Item`, a figure or table of a paper, and `Row`, one compared value.
+
+An item names the scenarios to solve and the functions that compare and draw their runs. `making`
+solves and writes items, `tables` prints their rows.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +19,8 @@ __all__ = ["LOST", "Item", "Progress", "Row", "Runs", "progress_to", "report_pro
 LOST = "lost in the text"
 
 Runs = Mapping[str, Run]
-# from the title of a solve to a function that receives the fraction done and a short note
+# a progress receiver: given the title of a solve, it returns the context in which a function may be
+# called with the fraction done and a short note
 Progress = Callable[[str], contextlib.AbstractContextManager[Callable[[float, str], None]]]
 
 

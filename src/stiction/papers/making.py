@@ -1,4 +1,8 @@
-"""Make a figure or table of a paper: solve its scenarios, write runs, comparison and figure."""
+"""Make a figure or table of a paper: solve its scenarios, write runs, comparison and figure.
+
+These are the steps of `stiction reproduce PAPER FIGURE`: find the item, solve each scenario, and
+write the runs, the rows of the comparison, the picture and its curves to a folder.
+"""
 
 from __future__ import annotations
 

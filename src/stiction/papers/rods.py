@@ -1,8 +1,11 @@
 """Figure 2 and statements of "Dynamics of elastic rods in perfect friction contact".
 
+Two vibrating strings roll on each other at a moving contact point. The rows compare the energy,
+spectra of the motion, and the growth of a small initial difference.
+
 Source: Gay-Balmaz, Putkaradze 2012. The paper prints no numbers besides u = sin x on
-0 < x < 2 pi, so that most rows compare statements. Its equations are used as corrected on the
-theory page; mobilities, contact points and times of its figure are assumed.
+0 < x < 2 pi, so that most rows compare statements. Its equations are used with the corrections of
+the theory page; mobilities, contact points and times of its figure are assumed.
 """
 
 from __future__ import annotations

@@ -1,8 +1,11 @@
 """Figures of "Nondeterministic dynamics of a mechanical system" and its special cases.
 
+The system is a wheel on a turntable, whose dry friction is discontinuous on the surface h = 0. At a
+two-fold both vector fields are tangent to this surface, and the solution may lose its uniqueness.
+
 Source: Szalai, Jeffrey 2014. The paper prints few numbers, so that most rows compare
-statements. Its formulas are used as corrected on the theory page; a row says where a correction
-changes what the paper prints.
+statements. Its formulas are used with the corrections of the theory page; a row says where a
+correction changes what the paper prints.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""The comparison of a figure or table as text: for a screen, a page, a spreadsheet."""
+"""Output of a comparison: aligned text, Markdown, JSON values and CSV.
+
+Each row shows a quantity, the paper's value, ours and their difference, and a verdict if there is
+one.
+"""
 
 from __future__ import annotations
 

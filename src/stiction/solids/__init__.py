@@ -3,15 +3,16 @@
 The packages from the lowest to the highest; each imports only what stands before it:
 
 ``arrays``, ``dimensions``, ``material_laws``, ``materials``, ``stress_points``
-    what kernels read, and what bodies are made of;
+    arrays of a discretised body, strain energies, stress and tangent at integration points;
 ``shape_functions``, ``mesh``, ``contact``
-    what displacements are made of; partners, laws and curves of contact boundaries;
-``elements``, ``conditions``, ``constraints``, ``loads``, ``membranes``, ``space``
-    energies, forces and stiffness; what is done to bodies; shells, and solids in space;
+    interpolation, meshes with named boundaries, closest points and tractions of contact pairs;
+``elements``, ``conditions``, ``constraints``, ``loads``, ``membranes``, ``three_d``
+    finite elements and their assembly, boundary conditions and loads, membranes and bodies in
+    three dimensions;
 ``many``, ``model``, ``equilibria``
-    contact among many bodies; a solid in its parts; equations, Newton's method, load steps,
-    arclength continuation;
-``presets``, ``outcome``, ``motion``, ``run``, ``methods``
+    contact among many bodies, the description `Solid`, the discrete equations, Newton's method,
+    load steps and arclength continuation;
+``presets``, ``outcome``, ``dynamics``, ``run``, ``methods``
     examples of the literature, the `Run`, solids with mass, and the methods that solve them.
 """
 

@@ -1,4 +1,10 @@
-"""The arrays of a discretised body, which kernels read."""
+"""Arrays of a discretised body: what a body hands to the code that assembles forces.
+
+`Body`, `Membrane` and `SweptBody` each return one `Discretisation`: node positions, elements with
+their shape-function gradients and integration weights, and contact boundaries. Assembly, contact
+and their compiled kernels read only these arrays. Quantities of plane bodies are per unit
+out-of-plane width.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +35,7 @@ class Elements(NamedTuple):
     weights : (e, q) reference volume of each point, in the plane per unit thickness
     volume_gradients : (e, r, n, d) dN_a/dX at the integration points of the volumetric part; r = 0
         means those above
-    volume_weights : (e, r)
+    volume_weights : (e, r) reference volume of each of these points
     modes : (e, q, m, d) gradients of incompatible modes [1/m]; m = 0 where there are none
     hourglass : (e, n, k) hourglass vectors, orthogonal to linear fields; k = 0 where there are none
     inner : the same elements with full integration and modes, for the hourglass energy

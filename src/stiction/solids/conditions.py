@@ -1,4 +1,10 @@
-"""Conditions on bodies: fixed, driven along a program, or loaded by one."""
+"""Boundary conditions of bodies and rigid partners: zero or prescribed displacements, and forces.
+
+A condition names a place (`Where`: a boundary, the node nearest to a point, or a rigid partner),
+a component, and a `Program`, its piecewise linear value over time. A `Stage` is an interval of
+time with further conditions. `equilibria.boundary_conditions` turns them into prescribed unknowns
+and nodal forces. Linear constraints are in `constraints`, distributed loads in `loads`.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +48,7 @@ _POINT = Components("m", "a node is near.", counts=(2, 3))
 _CONTACT = Count(0, "contacts are counted from 0.", "give the index in the list.")
 _ABOUT = Components("m", "moments are reported about it.", counts=(2, 3))
 
-# of conditions: where, along which axis, and how much over time
+# checks of the fields of conditions: place, component and program
 WHERE = Part(
     "a condition acts somewhere.",
     "for example Boundary(0, 'bottom').",
@@ -55,7 +61,7 @@ COMPONENT = Count(0, _WHY_COMPONENT, _TRY_COMPONENT, most=2)
 PLANE_COMPONENT = Count(0, "0 is x, 1 is y.", _TRY_COMPONENT, most=1)
 PROGRAM = Part("it follows a program over time.", "give Program([0, 1], [0, 2]).")
 
-# of stages
+# checks of the fields of stages
 _UNTIL = Finite("", "it is when the stage ends.", "give the time at which the next one begins.")
 _CONDITIONS = Parts("it says what is done meanwhile.", "give Driven, Loaded, Fixed or others.")
 _STEPS = Count(1, "the stage is divided into them.", "leave it out, or give 20.", most=10_000_000)
@@ -63,12 +69,12 @@ _STEPS = Count(1, "the stage is divided into them.", "leave it out, or give 20."
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Program(Declared):
-    """A value that goes from point to point in straight lines, constant before and after.
+    """A piecewise linear function of time, constant before its first and after its last point.
 
     Parameters
     ----------
-    times : rising [time unit]
-    values : one per time
+    times : rising [time unit of the run]
+    values : one per time, in the unit of the condition that uses the program
 
     Verified by: tests/unit/solids/test_conditions.py::test_program
     """
@@ -123,7 +129,7 @@ class Rigid(Where):
 
 
 class Condition(Declared, abc.ABC):
-    """Base of what is done to bodies and rigid partners.
+    """Base of the conditions on bodies and rigid partners.
 
     Attributes
     ----------
@@ -172,7 +178,7 @@ class Driven(Condition):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Loaded(Condition):
-    """A force per out-of-plane width that follows a program, shared evenly by the nodes there.
+    """A force at a node or on a rigid partner that follows a program, per out-of-plane width.
 
     Parameters
     ----------
@@ -234,17 +240,18 @@ class Reaction(Declared):
 class Stage(Declared):
     """A part of the program with conditions of its own, beside those of the whole solid.
 
-    What no condition holds is free. `Fixed` holds where a place is when the stage begins, and
-    programs of `Driven` count from there; a rigid partner that no condition names stays where
-    it is. Forces are as given. Times are those of the run.
+    Displacements without a condition are free. `Fixed` keeps the position that a place has when
+    the stage begins, and programs of `Driven` give displacements from that position. A rigid
+    partner without a condition stays at its position. Programs of forces give the whole force, not
+    its change. Times are those of the run.
 
     Parameters
     ----------
     until : time at which the stage ends
-    conditions : that hold from the end of the stage before
-    steps : load steps of the stage if none fails; None takes those of the method
-    rows : how many states are saved, evenly spaced, its end included; None takes what is asked
-        for in `solve`
+    conditions : conditions that hold during this stage alone
+    steps : load steps of the stage if none fails; None takes the number of the method
+    rows : number of states that are saved, evenly spaced in time, with the end of the stage; None
+        takes the times that `solve` is given
 
     Verified by: tests/unit/solids/equilibria/test_stages.py::test_preload_shear_hold
     """

@@ -1,4 +1,9 @@
-"""Linear constraints between displacements: planes of symmetry, boundaries that stay straight."""
+"""Linear constraints between displacements, sum_i c_i u_i = g(t) (multi-point constraints).
+
+`Symmetry` sets the displacement normal to a plane to zero, `Tied` gives all points of a boundary
+the same displacement along one axis, and `Linear` is the general form. Each constraint eliminates
+one unknown, see `equilibria.multi_point_constraints`. Rotations are not among them.
+"""
 
 from __future__ import annotations
 
@@ -34,13 +39,13 @@ _TERMS = Parts(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Symmetry(Condition):
-    """A boundary that stays in its plane: of symmetry, or a wall without friction.
+    """A boundary that stays in its plane: a plane of symmetry, or a wall without friction.
 
     Parameters
     ----------
     where : the boundary
-    normal : of the plane; need not have length one. None takes that of the boundary, which
-        must be straight then
+    normal : normal of the plane, of any length. None takes the normal of the boundary, which must
+        then be straight
 
     Verified by: tests/unit/solids/equilibria/test_constraints.py::test_symmetry_in_any_direction
     """
@@ -57,7 +62,7 @@ class Symmetry(Condition):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Tied(Condition):
-    """A boundary all of whose places have the same displacement along x or y.
+    """A boundary whose points all have the same displacement along one axis.
 
     Parameters
     ----------
@@ -77,7 +82,8 @@ class Term(Declared):
 
     Parameters
     ----------
-    where : a node, a rigid partner, or a boundary, of which it is the mean over the length
+    where : a node, a rigid partner, or a boundary; of a boundary the mean displacement over its
+        length is taken
     component : 0 for x, 1 for y
     factor : [1]
 

@@ -1,4 +1,9 @@
-"""Loads on boundaries and partners beside forces at points: tractions, springs, spin."""
+"""Loads besides point forces: tractions, pressures and springs on boundaries, rotation of partners.
+
+Each is a `Condition` with a `Program` over time. Tractions are dead loads, per reference area;
+pressures follow the deformed surface. `equilibria.boundary_loads` integrates them into forces and
+tangents. Loads are spread over boundaries of plane bodies alone.
+"""
 
 from __future__ import annotations
 
@@ -105,8 +110,7 @@ class Spring(Condition):
 class Turned(Condition):
     """A rigid circle that turns about its axis: a drum, or a wheel that also moves.
 
-    Friction is felt against the surface as it moves: slip is that of the body over the material
-    of the circle.
+    Slip is the displacement of the body relative to the material points of the rotating circle.
 
     Parameters
     ----------

@@ -1,6 +1,7 @@
 """Methods for solids: load stepping, pseudo-arclength continuation, generalised-alpha scheme.
 
-A method is its parameters; `solve` imports the stepper.
+The classes hold only the parameters of a method. Their `solve` imports the stepper, which the
+packages `equilibria` and `dynamics` contain, when it is called.
 """
 
 from __future__ import annotations

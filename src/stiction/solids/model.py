@@ -1,4 +1,9 @@
-"""The model of a solid: bodies, contacts, boundary conditions and stages."""
+"""The description of a solid: bodies, contacts, boundary conditions, loads and stages.
+
+`Solid` takes these parts from the user; presets such as `StripPeeling` make them from a few
+numbers. Both expand into `Assembled`, which checks that references between the parts are valid and
+from which `equilibria.problem` builds the discrete equations.
+"""
 
 from __future__ import annotations
 
@@ -66,12 +71,12 @@ class Body(Declared):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.plane_stress and getattr(self.element, "reduced", False):
-            why = "in plane stress the volume is free, and its part has nothing to lock."
+            why = "in plane stress the thickness adapts: there is no volumetric locking to reduce."
             needs, try_ = "elements with full integration", "give reduced=False."
             raise ModelError("Body.element", "reduced=True", needs, why, try_)
         if self.element.reduced and self.element.ORDER == 1 and self.mesh.triangles.all():
             got = f"{type(self.element).__name__}(reduced=True) on linear triangles"
-            why = "they have one point and no fewer for the volumetric part: they would lock."
+            why = "their one integration point cannot be reduced, so that they lock in volume."
             try_ = "use Q2(reduced=True) or Q2N2(reduced=True), or mesh with quadrilaterals."
             raise ModelError("Body.element", got, "elements with fewer points", why, try_)
 
@@ -229,7 +234,7 @@ class Assembled(Declared):
 
 
 class SolidSystem(Declared, abc.ABC):
-    """Base of systems of deformable bodies; `assembled` expands a preset into its parts.
+    """Base of systems of deformable bodies; `assembled` returns bodies, contacts and conditions.
 
     Examples
     --------
@@ -277,7 +282,7 @@ class Solid(SolidSystem):
     bodies : deformable bodies, numbered from 0
     contacts : pairs of boundaries, or a boundary and a rigid partner; `ContactAmong` stands for a
         contact of each pair of many bodies
-    boundary_conditions : fixed, driven and loaded displacements, constraints and loads
+    boundary_conditions : prescribed displacements, linear constraints, forces and other loads
     attraction : factor on tensile contact tractions over time
     readings : which curves are reported
     dimensionless : whether lengths and stresses are ratios to units of the user's choice

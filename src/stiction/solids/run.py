@@ -1,4 +1,8 @@
-"""Runs of solids: build the equations, step through the program, return the Run."""
+"""Runs of a solid by load steps, by arclength continuation, and by time steps with inertia.
+
+The methods in `methods` call these functions. Each builds the discrete equations, lets the stepper
+follow the program of loads, and returns the `Run` made from the record.
+"""
 
 from __future__ import annotations
 

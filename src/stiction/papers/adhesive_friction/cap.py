@@ -1,4 +1,11 @@
-"""Section 5 of the paper on adhesive friction, statement by statement: sliding of a cap."""
+"""Sliding of an adhesive cap: the statements of section 5 of the paper beside our runs.
+
+A soft cap is pressed on a rigid plate and sheared. The paper states how the contact length L
+decreases with the tangential force F: L = L0 - xi F^2, with xi ~ L0^beta. `Fit` computes these
+numbers from a run; each function returns the rows of one figure with verdicts.
+
+Source: Mergel, Scheibert, Sauer 2021, section 5, Figs. 12 to 14 and S1.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +33,7 @@ __all__ = [
 Floats = npt.NDArray[np.float64]
 
 T_MAX = 0.165
-# the shear-free pull-off length of the paper [L0]
+# contact length at pull-off without shear, as the paper gives it [L0]
 DETACH = 4.42
 _DRY, _SOFT = "cap-dry-", "cap-nu-0.4-"
 
@@ -36,17 +43,18 @@ class Fit:
 
     Parameters
     ----------
-    curves : of one run of a cap
-    low, high : part of the largest force within which the exponent eta is fitted
+    curves : curves of one run of a cap
+    low, high : fractions of the largest force between which the exponent eta is fitted [1]
 
     Attributes
     ----------
     start, end : contact length before shear and at full sliding [L0]
     force : tangential force at full sliding [E L0]
-    xi, xi_spread : L = start - xi F^2 by least squares; root mean square misfit over the loss
-    eta, eta_spread : exponent of 1 - L / start over F; misfit in logarithms
-    slid : whether all of it slides in the end
-    rises : largest rise of the contact length in a step before that, over the start
+    xi, xi_spread : xi of L = start - xi F^2 by least squares [1/(E^2 L0)], and the root mean square
+        misfit over the loss of length [1]
+    eta, eta_spread : exponent of 1 - L / start over F, and its misfit in logarithms [1]
+    slid : whether the whole contact slides in the end
+    rises : largest rise of the contact length in a step before full sliding, over `start` [1]
 
     Source: Mergel, Scheibert, Sauer 2021, eq. (37), Figs. 13 and 14.
     """
@@ -78,7 +86,7 @@ class Fit:
 
 
 def loads(study: Study, start: str) -> dict[float, Curves]:
-    """Return the runs whose name is this and a normal force, by normal force."""
+    """Return the runs whose name is `start` followed by a normal force, by normal force."""
     curves = {}
     for name in study.names(start):
         match = re.fullmatch(re.escape(start) + r"(-?[\d.]+)", name)
@@ -92,7 +100,7 @@ def _fits(study: Study, start: str) -> dict[float, Fit]:
 
 
 def _in_contact(fits: dict[float, Fit]) -> dict[float, Fit]:
-    """Return the cases that are still in contact when all of it slides."""
+    """Return the cases that are still in contact at full sliding."""
     return {force: f for force, f in fits.items() if f.slid and f.end > 0.0}
 
 
@@ -265,7 +273,10 @@ def _enhancement(adhesive: dict[float, Fit], dry: dict[float, Fit]) -> list[Row]
 
 
 def xi_at(fits: dict[float, Fit], long: float) -> float:
-    """Return xi at a contact length, linearly in logarithms, beyond the ends along the last two."""
+    """Return xi at a contact length, by linear interpolation of ln xi over ln L.
+
+    Beyond the range of the data the line through the nearest two points is extended.
+    """
     x = np.log([f.start for f in fits.values()])
     y = np.log([f.xi for f in fits.values()])
     at = float(np.log(long))

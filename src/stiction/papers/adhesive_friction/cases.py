@@ -51,7 +51,7 @@ _CURVES = (
 )
 _PROFILE = ("surface_x", "surface_y", "gap", "normal_traction", "tangential_traction", "slides")
 _ENDS = ("-profile", "-stress", "-base")
-# cases whose deformed bodies are drawn: the whole run stays in memory
+# cases whose deformed bodies are drawn, so that their whole run stays in memory
 DRAWN = ("strip-ea-0.01", "cylinders-ea-0", "cylinders-ea-0.9", "cylinders-di-0.9")
 # tractions are saved where the gap is below this multiple of the smallest gap
 _FAR = 20.0
@@ -126,7 +126,8 @@ STRIP_CUTS = (0.5, 0.0, -0.001)
 _CYLINDERS = (("ea", 0.1), ("ea", 0.3), ("ea", 0.5), ("ea", 0.9), ("di", 0.5), ("di", 0.9))
 NORMAL = (-0.32, -0.28, -0.2, -0.1, 0.0, 0.2, 0.5, 1.0, 1.5, 2.0)
 NORMAL_QUICK = (-0.28, -0.2, 0.0, 0.5, 1.0, 2.0)
-# chosen so that contact is as long at the start as in the adhesive cases -0.2, 0, 0.5, 1 and 2
+# normal forces without adhesion at which the initial contact is as long as in the adhesive cases
+# with the normal forces -0.2, 0, 0.5, 1 and 2
 NON_ADHESIVE = (0.4, 0.75, 1.3, 1.9, 3.0)
 
 
@@ -202,7 +203,7 @@ def _caps(full: bool, cells: tuple[int, int] | None) -> dict[str, Case]:
 
 
 def _reach(force: float) -> float:
-    """Return a displacement at which all of the cap slides."""
+    """Return a displacement at which the whole contact of the cap slides [L0]."""
     return 1.6 + 0.9 * (force + 0.4)
 
 
@@ -366,8 +367,8 @@ class Study:
     Parameters
     ----------
     full : the paper's sizes; else quick ones
-    folder : curves are read from here; None: they are computed and cached in memory
-    solved : called with the name of a case, its system, method and times, and solves it
+    folder : curves are read from here; with None they are computed and cached in memory
+    solved : function that solves a case, given its name and the case
     """
 
     def __init__(

@@ -1,4 +1,11 @@
-"""Section 4.2 of the paper on adhesive friction, statement by statement: two cylinders."""
+"""Two cylinders that slide across each other: the statements of section 4.2 beside our runs.
+
+At fixed height the upper half cylinder moves over the lower one by u = 0 to 2 R, with adhesion and
+the friction models DI and EA. The rows compare symmetry, peak forces, the last contact and the
+stress at the trailing corner.
+
+Source: Mergel, Scheibert, Sauer 2021, section 4.2, Figs. 9 and 10.
+"""
 
 from __future__ import annotations
 

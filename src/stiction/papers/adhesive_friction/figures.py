@@ -1,8 +1,10 @@
 """Figures of "Contact with coupled adhesion and friction" beside ours, with verdicts.
 
+Each figure is an `Item`: rows of a comparison, and panels that are drawn and written as CSV.
+
 Source: Mergel, Scheibert, Sauer 2021, Figs. 2 to 14 and S1. The text states few numbers, so
-that most rows judge statements. What it leaves open is assumed as the presets say. Quick sizes
-are coarser than the paper's; `--full` takes the paper's.
+that most rows judge statements. Data that the paper does not give are assumed; the docstrings of
+the presets list them. Quick meshes are coarser than the paper's; `--full` takes the paper's.
 """
 
 from __future__ import annotations

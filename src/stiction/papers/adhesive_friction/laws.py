@@ -1,4 +1,10 @@
-"""Figures 2 to 5 of the paper on adhesive friction: the laws alone."""
+"""Laws of adhesion and friction alone, without bodies: figures 2 to 5 of the paper.
+
+Traction over gap of the Lennard-Jones law, sliding thresholds of the models DI and EA, and the
+return map at fixed gaps. Lengths are in r0, tractions in T0 = A_H / (2 pi r0^3).
+
+Source: Mergel, Scheibert, Sauer 2021, Figs. 2 to 5.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,11 @@
-"""Section 4.1 of the paper on adhesive friction, statement by statement: peeling of a strip."""
+"""Peeling of a strip: the statements of section 4.1 of the paper beside our runs.
+
+A thick strip adheres to a rigid plane and is peeled off at its right end. The rows compare
+tractions, the onset of peeling and of sliding, peak forces and the fracture energy for several
+friction parameters mu. `verdict` is shared by the other comparisons of this paper.
+
+Source: Mergel, Scheibert, Sauer 2021, section 4.1, Figs. 6 to 8.
+"""
 
 from __future__ import annotations
 
@@ -59,7 +66,10 @@ def nucleation(curves: Curves, lost: float = _LOST) -> float:
 
 
 def knee(curves: Curves) -> float:
-    """Return where the straight part of the peeling length, from 20 to 60, comes from zero."""
+    """Return the displacement at which a line through the peeling length has its zero [L0].
+
+    The line is fitted where the peeling length lies between 20 and 60 L0.
+    """
     u, long = curves["displacement"], curves["peeling_length"]
     part = (long > 20.0) & (long < 60.0)
     if part.sum() < 3:

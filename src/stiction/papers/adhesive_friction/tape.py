@@ -1,4 +1,10 @@
-"""Figure 11 of the paper on adhesive friction: a membrane peeled off a plane at 45 degrees."""
+"""Peeling of a tape at 45 degrees: figure 11 of the paper beside our runs.
+
+The tape is an incompressible membrane that adheres to a rigid plane. The rows compare vertical and
+horizontal forces of the friction models EA and DI for strong and weak friction.
+
+Source: Mergel, Scheibert, Sauer 2021, section 4.3, Fig. 11.
+"""
 
 from __future__ import annotations
 

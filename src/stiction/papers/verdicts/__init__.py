@@ -1,4 +1,8 @@
-"""Verdicts on the papers: figures, tables, statements, corrections; one TOML file a paper."""
+"""Verdicts on the papers, read from one TOML file per paper, and their report as an HTML page.
+
+A verdict says whether a figure, table or statement is reproduced, with a correction or a choice
+that the paper does not state; each file also lists misprints with their corrections.
+"""
 
 from __future__ import annotations
 

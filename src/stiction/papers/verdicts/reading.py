@@ -1,4 +1,8 @@
-"""Verdicts on a paper, read from its file; the numbers beside them come from runs."""
+"""Verdicts on a paper: the structure of their TOML file, and a check against computed rows.
+
+A file holds our judgement alone; the numbers beside it come from runs. `uncovered` returns rows
+that differ from the paper although the verdict does not mention them.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +44,7 @@ class Verdict(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     verdict : one of VERDICTS
     because : the correction, the choice, or the reason
     shown_by : scripts and tests that show it
-    differs : beginnings of the rows that are known to differ from the paper
+    differs : first words of the rows that are known to differ from the paper
     """
 
     says: str

@@ -29,7 +29,7 @@ class Made:
 
     Parameters
     ----------
-    key, item : which
+    key, item : name of the figure or table, such as "figure-8", and its definition
     rows : the comparison
     pictures : PNG files
     """

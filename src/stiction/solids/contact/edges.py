@@ -1,4 +1,9 @@
-"""Edges of contact: where the gap crosses a limit along a boundary, and areas within it."""
+"""Edges of the contact zone: points of a boundary at which the normal gap crosses a limit.
+
+Between integration points with gaps on both sides of the limit, the crossing is a root of the gap
+along the boundary, found by Chandrupatla's method. In the plane the roots bound the lengths of
+contact, in space the lines between them bound its area. `equilibria.readings` reports both.
+"""
 
 from __future__ import annotations
 

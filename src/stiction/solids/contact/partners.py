@@ -1,4 +1,9 @@
-"""Partners of a contact boundary: rigid shapes, or the boundary of a body."""
+"""Partners of a contact boundary: rigid shapes, or the boundary of a deformable body.
+
+The boundary that is integrated is projected onto its partner. Rigid partners are planes, circular
+cylinders of the plane problem, and spheres; each moves as a whole. Their shape is passed to the
+closest-point projection as a small table of numbers.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +56,7 @@ class RigidShape(Partner):
 
     @abc.abstractmethod
     def extent(self) -> float:
-        """Return the largest length [m] from which places of the shape are computed."""
+        """Return the largest length [m] in the data of the shape, a measure of rounding errors."""
 
     @abc.abstractmethod
     def outline(self, reach: float) -> Floats:

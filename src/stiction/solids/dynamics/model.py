@@ -1,4 +1,9 @@
-"""A solid with mass, damping and initial velocities."""
+"""A solid with inertia: densities, damping and initial velocities beside any static solid.
+
+The bodies obey M a + C v + f_int(u) + f_contact(u, v) = f_load(t). C contains Rayleigh damping
+(proportional to mass and to the stiffness of the undeformed bodies); the contact may have
+viscosity. `GeneralisedAlpha` integrates these equations in time.
+"""
 
 from __future__ import annotations
 
@@ -36,13 +41,13 @@ class MovingSolid(SolidSystem):
     ----------
     solid : any solid
     density : one for each body, or one for all [kg/m^3], > 0
-    drag : damping in proportion to mass [1/s]; it resists rigid motion too
-    retardation : damping in proportion to the stiffness of the undeformed bodies [s]; meant for
-        small rotations, as it resists rotation too
+    drag : damping in proportion to mass [1/s]; it resists rigid translation too
+    retardation : damping in proportion to the stiffness of the undeformed bodies [s]; it resists
+        rigid rotation too, so that it is meant for small rotations
     normal_viscosity, tangential_viscosity : of the interface in contact, traction over gap rate
         and slip rate [Pa s/m]; they decrease with the intensity of adhesion
-    velocity : initial (vx, vy) of every body [m/s], in space (vx, vy, vz); None for rest. A body
-        with an initial velocity that no condition names starts in its given position
+    velocity : initial (vx, vy) of every body [m/s], in space (vx, vy, vz); None for rest. A moving
+        body without a boundary condition starts in its given position
 
     Notes
     -----
@@ -50,11 +55,11 @@ class MovingSolid(SolidSystem):
     start in their given positions. So do bodies on a contact that cannot carry them; then the
     audit's `starts_in_equilibrium` fails: let such loads grow from zero.
 
-    Rigid partners have no mass. That of a membrane is density times thickness per unstretched area,
-    and its retardation is that of the prestretched sheet.
+    Rigid partners have no mass. The mass of a membrane per unstretched area is density times
+    thickness, and its stiffness for `retardation` is that of the prestretched sheet.
 
-    Source: Mergel, Scheibert, Sauer 2021, section 3.4.1 (viscosity or inertia regularise what
-    snaps).
+    Source: Mergel, Scheibert, Sauer 2021, section 3.4.1 (viscosity or inertia regularise jumps
+    between equilibria).
     Verified by: tests/unit/solids/dynamics/test_motion.py::test_a_rod_hit_at_its_end
     """
 

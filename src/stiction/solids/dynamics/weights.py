@@ -1,4 +1,7 @@
-"""The weights of the generalised alpha scheme."""
+"""The parameters alpha_m, alpha_f, beta and gamma of the generalised-alpha scheme.
+
+Source: Chung, Hulbert 1993; `GeneralisedAlpha.weights` computes them from the spectral radius.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ __all__ = ["Weights"]
 
 
 class Weights(NamedTuple):
-    """The parameters of the scheme: alpha_m, alpha_f, beta, gamma."""
+    """Parameters [1]: alpha_m weights inertia, alpha_f weights forces; Newmark's beta, gamma."""
 
     mass: float
     force: float

@@ -1,7 +1,8 @@
-"""Faces of a loaded boundary, with the shape functions on them.
+"""Faces of a loaded boundary: shape functions and weights at their Gauss points, for surface loads.
 
-On a contact boundary with a layer of splines the functions are those of the curve; elsewhere they
-are those of the cells.
+`equilibria.boundary_loads` integrates tractions, pressures and springs with them. On a contact
+boundary with a spline layer the functions are those of its curve; elsewhere they are those of the
+edges of the cells.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ class Faces(NamedTuple):
 
     Parameters
     ----------
-    nodes : (s, n)
+    nodes : (s, n) nodes or control points of each face
     functions, derivatives : (s, q, n) N_a at the points, and dN_a/dxi
     areas : (s, q) reference area of each point, per unit thickness [m]
     rule : (q,) weights on [-1, 1]

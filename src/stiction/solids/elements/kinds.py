@@ -101,7 +101,7 @@ class QM6(Element):
     In space it is the trilinear hexahedron with modes along its three axes.
 
     Source: Taylor, Beresford, Wilson 1976; at large strain after Mueller-Hoeppe, Loehnert,
-    Wriggers 2009, see `solids.elements.hourglass`.
+    Wriggers 2009, see `solids.shape_functions.hourglass`.
     Verified by: tests/unit/solids/elements/test_hourglass.py::test_one_row_bends_as_a_beam
 
     Examples

@@ -1,4 +1,8 @@
-"""Drawing of bodies in elements: corners of cells, and middles where edges may be curved."""
+"""Drawing of plane bodies: the points and quadrilaterals that figures show.
+
+Drawn points are corners of cells and, where edges may be curved, their middles and the centre.
+Each is a linear combination of nodal positions, so that figures follow the deformation.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Boundary conditions of a stage: prescribed unknowns, multi-point constraints, external loads."""
+"""Boundary conditions of one stage: prescribed unknowns, multi-point constraints, external loads.
+
+Conditions name places; this module finds their nodes and refuses conflicts. `BoundaryConditions`
+then gives, at any program time, the prescribed displacements, the external nodal forces and their
+tangents. `Problem` holds one such object for each stage and asks it in every Newton iteration.
+"""
 
 from __future__ import annotations
 
@@ -68,7 +73,7 @@ class BoundaryConditions:
     problem : bodies, contacts and their nodes
     stage : number of the stage
     base : (nodes, d) displacements when the stage began [m]; None takes zero
-    angles : of rigid partners then, by contact [rad]
+    angles : rotations of rigid partners when the stage began, by contact [rad]
 
     Attributes
     ----------
@@ -134,7 +139,7 @@ class BoundaryConditions:
             if where.contact not in problem.rigid_node:
                 why = "conditions refer to contacts by number."
                 needs = "the number of a contact with a rigid partner"
-                try_ = "see the order of the contacts."
+                try_ = "count the contacts from 0, in the order of `Solid.contacts`."
                 raise ModelError("Rigid.contact", where.contact, needs, why, try_)
             return np.array([problem.rigid_node[where.contact]])
         if isinstance(where, Nearest):
@@ -154,7 +159,7 @@ class BoundaryConditions:
         return bool(self._substitutions)
 
     def points_of(self, where: object) -> Ints:
-        """Return the nodes and control points of which a condition's place is a combination."""
+        """Return the nodes and control points whose weighted mean is the place of a condition."""
         if isinstance(where, Nearest):
             return self._point_weights(where)[0]
         return self.nodes_of(where)
@@ -309,7 +314,7 @@ class BoundaryConditions:
         return substitutions
 
     def _point_substitutions(self) -> list[Substitution]:
-        """Return the substitutions that points between control points have made already."""
+        """Return the substitutions made for conditions at points between control points."""
         substitutions = []
         for i, (numbers, weights) in self.unknowns.sums.items():
             prescribed = bool(self.fixed.flat[i])
@@ -512,7 +517,7 @@ class BoundaryConditions:
         return f
 
     def _point_load(self, nodes: Ints, component: int) -> tuple[Ints, Floats]:
-        """Return the unknowns on which a unit force on these nodes acts, and its parts."""
+        """Return the unknowns on which a unit force, shared by these nodes, acts, and its parts."""
         if not self._substitutions:
             return self.dim * nodes + component, np.full(nodes.size, 1.0 / nodes.size)
         # forces act on displacements, which are not the unknowns where constraints substitute them

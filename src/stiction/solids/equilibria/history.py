@@ -2,7 +2,8 @@
 
 The recorder keeps samples of curves and tractions, snapshots of bodies, extremes for the audit, and
 losses of determinism. Energies of a step follow from the states at both of its ends; work and
-heat are sums over the steps.
+heat are sums over the steps. Steppers call `Recorder.add` for each accepted state, and
+`outcome.run` turns the record into the `Run`.
 """
 
 from __future__ import annotations
@@ -115,15 +116,17 @@ def step_energies(
 
     Notes
     -----
-    Heat is that of the return map: threshold times slip at the end of the step, never negative.
-    `algorithmic` is its difference to the trapezoidal rule, of first order in the step, and the
-    gain of stick springs that count per current area. The remaining error falls as the step
-    squared.
+    Heat is that of the return map: sliding threshold at the end of the step times slip, never
+    negative. `algorithmic` contains two terms: the difference between this heat and the
+    trapezoidal rule, of first order in the step, and the energy that the stick springs (the
+    tangential penalty) gain when they count per current area. The remaining error falls as the
+    step squared.
 
     `reciprocity` is the work of tractions that neither energy nor heat accounts for; it counts as
-    algorithmic too. Two-half-pass contact has no potential, and friction on a rigid
-    circle acts at a gap from the curve on which slip is measured. By the mortar method it is the
-    work of unbalanced forces between both ends of the step: see `unbalanced_work`.
+    algorithmic too. It has two sources: two-half-pass contact has no potential, and friction on a
+    rigid circle acts at a gap from the curve on which slip is measured. With the mortar method
+    `reciprocity` is the work of unbalanced forces between both ends of the step: see
+    `unbalanced_work`.
 
     Source: formulas sheet, section 4.
     Verified by: tests/convergence/test_solids.py::test_ledger_closes_at_second_order
@@ -204,7 +207,7 @@ def contact_energies(
         if p.contact.friction.per_current_area:
             excess -= _stick_spring_gain(p, a, b)
         if p.hard:
-            # pressures do no work; their trapezoidal rule does, where gaps open or close
+            # exact pressures do no work; the trapezoidal rule gives some where gaps open or close
             excess -= _pressure_work(a, b)
         algorithmic += weight * excess
         if p.partner.rigid and p.partner.shape[0] != 0.0:
@@ -232,7 +235,7 @@ def contact_energies(
 def missing_energy(before: Energies, after: Energies) -> tuple[float, float]:
     """Return the energy that a step does not account for, and the energy exchanged in it [J/m].
 
-    The work that two passes do not share counts as missing here, as a jump contributes to it.
+    The difference between the works of both passes counts as missing, as a jump contributes to it.
     """
     change = after.stored + after.adhesive - before.stored - before.adhesive
     work = after.work - before.work
@@ -277,15 +280,15 @@ class Extremes:
 
     Parameters
     ----------
-    pressure : largest pressure over T_max [1], and when
-    gap : smallest gap [m], more by what hard contact may overlap, and when
-    tension : smallest principal tension of membranes over E T [1], and when
-    jacobian : least over largest Jacobian of an element [1], and when
+    pressure : largest pressure over T_max [1], and its time
+    gap : smallest sum of the gap and the admissible penetration of hard contact [m], and its time
+    tension : smallest principal tension of membranes over E T [1], and its time
+    jacobian : least over largest Jacobian of an element [1], and its time
     in_tension : (p,) points whose tension exceeded a fraction of T_max at any time
     residual : largest residual of an accepted step over its scale [1]
-    unbalanced_work : the same, as a force [N/m]
+    unbalanced : largest residual of an accepted step, as a force [N/m]
     largest_force : largest norm of forces in equilibrium [N/m]
-    backward : largest error of a linear solve, as a part of its numbers [1]
+    backward : largest backward error of a linear solve, relative to the entries of the system [1]
     """
 
     pressure: tuple[float, float] = (-np.inf, 0.0)
@@ -324,7 +327,7 @@ class NearestUnpaired(NamedTuple):
 
     Parameters
     ----------
-    time : when
+    time : time of the closest approach
     excess_gap : distance less the reach of the contact; negative if a contact was missed [m]
     first, second : numbers of the boundaries in the contact, -1 if none came near
     """

@@ -1,7 +1,9 @@
-"""Reported quantities of a state: contact forces, lengths and areas of contact and stick.
+"""Reported quantities of a state: contact forces, lengths and areas of contact and of stick.
 
-The edges of contact lie where the gap equals the range g_max of adhesion. Between integration
-points they are located on the gap itself.
+A point is in contact where its gap is below the range g_max of adhesion (in hard contact, where
+its node carries pressure). The edges of contact are the points with the gap g_max; between
+integration points they are located as roots of the gap. The recorder stores these values at
+every accepted step.
 """
 
 from __future__ import annotations
@@ -159,7 +161,10 @@ def _sticking_length(p: ContactPass, values: Floats, end: float) -> float:
 
 
 def columns(first: int, dim: int) -> list[int]:
-    """Return the columns of a vector: a list, so that sums have one order in plane and space."""
+    """Return the `dim` columns of a vector in a record of points, the first one being `first`.
+
+    They are a list: sums over them then have the same order in the plane and in space.
+    """
     return list(range(first, first + dim))
 
 
@@ -226,7 +231,8 @@ def force_on(problem: Problem, trial: Trial, contact: int, body: int) -> Floats:
 def shrinkage(curves: dict[str, Floats], begin: int, units: dict[str, str]) -> dict[str, Quantity]:
     """Return the shrinkage of contact under shear, fitted from the start to full sliding.
 
-    Least squares fit L = L0 - xi F^2, and 1 - L / L0 ~ F^eta as a line in logarithms.
+    With the contact length L and the tangential force F, least squares fit L = L0 - xi F^2, and
+    1 - L / L0 ~ F^eta as a line in logarithms.
 
     Source: Mergel, Scheibert, Sauer 2021, eq. (37), Fig. 14.
     """

@@ -1,4 +1,8 @@
-"""The contact pairs of a solid: expansion of contacts among many, labels, and checks."""
+"""The contact pairs of a solid: expansion of `ContactAmong` into pairs, their labels and checks.
+
+`Assembled` calls these functions when a solid is described. Pairs that come near during a run are
+added by `pair_activation`.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +25,7 @@ Floats = npt.NDArray[np.float64]
 def expanded_contacts(
     contacts: Sequence[Contact | ContactAmong], meshes: Sequence[Mesh | None]
 ) -> tuple[tuple[Contact, ...], tuple[PairSearch, ...]]:
-    """Return contacts of two sides each, the named ones first, and the searches for others.
+    """Return contacts of two sides each, the named ones first, and the searches for further pairs.
 
     Parameters
     ----------

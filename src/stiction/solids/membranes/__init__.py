@@ -1,1 +1,1 @@
-"""Membranes: bodies without thickness of their own in space, whose one surface also touches."""
+"""Membranes in space: sheets that carry tension and do not bend; their face may be in contact."""

@@ -1,4 +1,9 @@
-"""Membranes beside other bodies: their part of forces, tangent and energy."""
+"""Internal forces, tangent and strain energy of membranes, added to those of other bodies.
+
+`WithMembranes` extends `elements.assembly.Bulk`, so that the discrete equations treat bodies and
+membranes alike. Formulas of the membrane are in `kinematics`, its compiled sums in
+`membrane_kernels`.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +45,7 @@ class WithMembranes(Bulk):
         return [*super().pairs(), *(_pairs(sheet.nodes) for sheet in self.sheets)]
 
     def bind(self, pattern: Pattern) -> None:
-        """Find where the blocks of this pattern's matrix are."""
+        """Compute the positions of the element blocks in the matrix of this pattern."""
         super().bind(pattern)
         self._where = []
         for sheet in self.sheets:

@@ -1,7 +1,8 @@
 """Deformation, energy and tension of an incompressible Neo-Hookean membrane at its points.
 
-With derivatives by lengths in the unstretched sheet, g_a = (N_a,1, N_a,2), deformation gradient
-and metric of the surface are
+Let N_a be the shape function of node a, x_a its current position, and g_a = (N_a,1, N_a,2) its
+derivatives with respect to lengths in the unstretched sheet. Deformation gradient and metric of
+the surface are
 
     F = sum_a x_a g_a^T   (d x m),   C = F^T F,   J^2 = det C,
 

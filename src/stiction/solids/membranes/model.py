@@ -1,4 +1,8 @@
-"""A membrane: an incompressible sheet of rubber that carries tension and does not bend."""
+"""A membrane: an incompressible Neo-Hookean sheet that carries tension and does not bend.
+
+`Membrane` describes it by a spline patch, Young's modulus, thickness and prestretch, and gives the
+arrays that assembly and contact read. Its formulas are in `kinematics`.
+"""
 
 from __future__ import annotations
 
@@ -42,12 +46,13 @@ _CONTACT_POINTS = Count(1, "tractions are integrated over the surface.", "give 3
 class Membrane(Declared):
     """A sheet in space, incompressible and Neo-Hookean, in plane stress and without bending.
 
-    Its one surface, the boundary "face", is what deforms and what touches. It is attached as its
-    patch says, where it is stretched already by `prestretch`.
+    The sheet is one surface without an upper and a lower side; its boundary "face" is this surface
+    and may be in contact. At zero displacement the sheet has the shape of its patch and is already
+    stretched by `prestretch`.
 
     Parameters
     ----------
-    patch : its shape
+    patch : shape of the prestretched sheet
     young : Young's modulus of the rubber at small strain, three times the shear modulus [Pa]
     thickness : of the unstretched sheet [m]
     prestretch : by how much the patch is stretched where it is attached, along the first

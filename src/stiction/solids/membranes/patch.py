@@ -1,4 +1,8 @@
-"""A patch of biquadratic splines, with weights where it is rational: the shape of a membrane."""
+"""Biquadratic NURBS patch: the mid-surface of a membrane, its edges and its contact surface.
+
+`Patch` holds control points and weights; `flat_patch` makes a rectangle. Bezier extraction gives
+the functions of each element at integration points.
+"""
 
 from __future__ import annotations
 
@@ -65,7 +69,7 @@ class Patch(Declared):
         shape = tuple(open_knots(b, _DEGREE).size - _DEGREE - 1 for b in self.breaks)[::-1]
         points = _table("Patch.points", self.points, (*shape, 3), "finite", "m", _WHY, _TRY)
         given = self.weights if np.size(self.weights) else np.ones(shape)
-        why = "a point that counts for nothing, or less, makes functions without a bound."
+        why = "with a weight that is not positive, the rational functions may have no bound."
         weights = _table("Patch.weights", given, shape, "positive", "1", why, "leave them out.")
         object.__setattr__(self, "points", points)
         object.__setattr__(self, "weights", weights)
@@ -94,7 +98,7 @@ class Patch(Declared):
         ModelError : if the name is another.
         """
         if name != FACE:
-            why, try_ = "a membrane touches with its one surface.", nearest(name, [FACE])
+            why, try_ = "contact of a membrane is that of its face.", nearest(name, [FACE])
             raise ModelError("Boundary.name", repr(name), repr(FACE), why, try_)
         return np.arange(self.grid[0] * self.grid[1])
 

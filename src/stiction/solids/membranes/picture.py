@@ -1,4 +1,8 @@
-"""How a membrane is drawn, and which of its points are places."""
+"""Drawing of a membrane, and the corners of its patch, where boundary conditions may name a point.
+
+Control points of a spline do not lie on the surface. Drawn points are therefore evaluated on a grid
+in each element, as linear combinations of the control points.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +53,7 @@ def drawn(patch: Patch) -> Picture:
 
 
 def places_of(patch: Patch) -> Places:
-    """Return the corners of the patch, which are places: other control points are not."""
+    """Return the corners of the patch: there alone a control point lies on the surface."""
     count = patch.control_points.shape[0]
     rows, columns = np.asarray(patch.points).shape[:2]
     corners = [0, columns - 1, (rows - 1) * columns, count - 1]

@@ -1,4 +1,9 @@
-"""Quantities of runs in space beside those of the plane: units, areas, tension of membranes."""
+"""Reported quantities of bodies in space: contact areas, units, and the audit of membranes.
+
+In space contact has an area where it has a length in the plane. The audit checks two things of
+membranes: that none is compressed, since a real one would wrinkle, and that elements resolve the
+length over which a membrane lifts off its partner. `outcome.run` calls these functions.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +36,7 @@ __all__ = [
 Floats = npt.NDArray[np.float64]
 
 _PLANE = 2
-# compression over E T that waves between elements leave: half of it beside the clamped end
+# compression over E T that oscillating discretisation errors cause: half of it at the clamped end
 _SLACK = 1e-2
 
 CURVES = {
@@ -45,7 +50,7 @@ CURVES = {
 
 
 class Extents(NamedTuple):
-    """Names of the curves that say how large a contact is: lengths in the plane, areas in space."""
+    """Names of the curves of the size of contact: lengths in the plane, areas in space."""
 
     current: str
     nominal: str
@@ -90,7 +95,7 @@ def units_of(dim: int, plain: bool) -> dict[str, str]:
 def slack(problem: Problem, trial: Trial) -> float:
     """Return the smallest principal tension of all membranes over E T [1]; infinite without any.
 
-    The mean over each element is taken: between points of one element waves cancel.
+    Tensions are averaged over each element, because discretisation errors oscillate within one.
     """
     sheets = getattr(problem.bulk, "sheets", [])
     u = problem.unknowns.displacements(trial.u)
@@ -104,7 +109,7 @@ def slack(problem: Problem, trial: Trial) -> float:
 
 
 def tension_check(record: Recorder) -> list[Check]:
-    """Report membranes that are compressed: they would wrinkle, and the model has no wrinkles."""
+    """Report compressed membranes: a real one would wrinkle, which the model cannot represent."""
     least, when = record.extremes.tension
     if not np.isfinite(least):
         return []
@@ -156,8 +161,10 @@ def quantities(
 def resolution(problem: Problem, record: Recorder, i: int) -> list[Check]:
     """Compare the elements of a membrane with the length over which it lifts off its partner.
 
-    Where tension N meets the law the gap grows over sqrt(N r0 / T_max), here with N = E T; two
-    elements are asked for. They may be long beside the front: their shorter sides count.
+    Under a tension N the gap at the peeling front grows over the length sqrt(N r0 / T_max), with
+    the range r0 and the strength T_max of adhesion. The check takes N = E T and requires two
+    elements over this length. Elements may be long parallel to the front, so that their shorter
+    sides count.
     """
     found: list[Check] = []
     first = 0

@@ -1,1 +1,1 @@
-"""Meshes with named boundaries: made, read from files, graded, checked."""
+"""Plane meshes with named boundaries: generators, files, gradings and checks."""

@@ -1,4 +1,8 @@
-"""Checks of the arrays, cells and boundaries of a mesh, and the table of its edges."""
+"""Checks of a plane mesh: shapes of arrays, orientation of cells, connections, named boundaries.
+
+`Mesh` calls them when it is made, so that later code may rely on convex, counter-clockwise cells
+that meet in whole edges. `edge_table` lists all edges with the cells beside them.
+"""
 
 from __future__ import annotations
 
@@ -300,6 +304,6 @@ def check_chain(name: str, ends: Ints, closed: bool = False) -> None:
     if closed and begins and ends[0, 0] == ends[-1, 1] and ends.shape[0] >= _LEAST_CLOSED:
         return
     if np.unique(ends).size != ends.shape[0] + 1:
-        why = "a contact boundary has a beginning and an end, and does not meet itself."
+        why = "this contact boundary must have two ends: its coordinate starts at one of them."
         got, needs = "a chain that closes", "an open chain"
         raise ModelError(where, got, needs, why, "split it in two boundaries.")

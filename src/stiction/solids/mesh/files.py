@@ -1,4 +1,9 @@
-"""Meshes from files: counter-clockwise cells, and named groups of lines as boundaries."""
+"""Plane meshes from files that meshio reads, such as those of Gmsh.
+
+Triangles and quadrilaterals become cells in counter-clockwise order, named groups of lines or
+nodes become boundaries. meshio runs in a child process, since a damaged file may crash it.
+`Mesh.read` is the public function.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Gradings: increasing values from 0 to 1 at the ends of cells."""
+"""Gradings: n + 1 increasing values from 0 to 1 that place the lines between n cells.
+
+Mesh generators take them as coordinates across a body. `graded` is a geometric sequence; the other
+gradings are finer at an end, in the middle or around given places.
+"""
 
 from __future__ import annotations
 
