@@ -97,7 +97,7 @@ def test_a_force_needs_its_period():
 
 def test_a_wrong_period_of_the_force():
     flow = DEN_HARTOG.with_parameters(r=0.9, f=0.6)
-    wrong = "does not come back in the second period(.|\n)*correct `period`, or give a multiple"
+    wrong = "does not return in the second period(.|\n)*correct `period`, or give a multiple"
     with pytest.raises(st.SolveError, match=wrong):
         st.find_cycle(flow, (1.0, 0.5), METHOD, period=5.0, settle=60.0)
     right = st.find_cycle(flow, (1.0, 0.5), METHOD, period=2.0 * period(flow), settle=60.0)
@@ -155,7 +155,7 @@ def test_a_function_returns_the_period(value):
 
 def test_an_orbit_of_another_size_is_no_guess():
     belt = st.find_cycle(st.BeltOscillator(), (0.0, 0.5), METHOD)
-    with pytest.raises(st.ModelError, match="an orbit of 2 states; needs one of 3 states"):
+    with pytest.raises(st.ModelError, match="an orbit with 2 states; needs an orbit with 3 states"):
         st.find_cycle(st.switching.RelayFeedback(), belt, METHOD)
 
 

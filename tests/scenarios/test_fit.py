@@ -85,7 +85,7 @@ def test_fields_of_a_scenario_are_fitted(tmp_path):
     ("more", "words"),
     [
         (["--law", "Dahll"], "did you mean 'Dahl'"),
-        (["--law", "Dahl", "--unit", "force=m"], "no unit of force"),
+        (["--law", "Dahl", "--unit", "force=m"], "is not a unit of force"),
         (["--law", "Dahl", "--unit", "force"], "NAME=VALUE"),
         ([], "neither --law nor --scenario"),
         (["--law", "Dahl", "--scenario", "slip-wave"], "both --law and --scenario"),

@@ -46,7 +46,7 @@ def test_a_figure_of_a_changed_scenario(stiction, here):
     assert stiction("reproduce", "chains", *change).code == 2
     answer = stiction("reproduce", "switching", "8", *change)
     assert answer.code == 2
-    assert "no scenario is run for it" in answer.err
+    assert "without a scenario" in answer.err
 
 
 def test_figure_is_drawn(stiction, here):

@@ -154,7 +154,7 @@ class Recorder:
 
     def contacts(
         self, time: float, contacts: Table[Contact], force: Floats, before: Floats, after: Floats,
-        together: Bools, still: Bools, struck: Bools, h: float,
+        together: Bools, still: Bools, impacting: Bools, h: float,
     ) -> tuple[float, float]:  # fmt: skip
         """Record the contacts of a step; return what impacts and the scheme dissipate [J].
 
@@ -170,16 +170,16 @@ class Recorder:
         together, still : (n,) whether the surfaces neither approach nor part after the step, and
             whether they do not slip. A contact without a force may be one of several whose forces
             are not unique
-        struck : (n,) whether the surfaces came or went without having lasted from the step before
+        impacting : (n,) whether the surfaces came or went and the contact is new in this step
 
         Verified by: tests/unit/bodies/test_impacts.py::test_the_loss_of_contacts_that_are_pushed
         """
         closed = force[:, 0] > CLOSED * force[:, 0].max(initial=0.0)
         mean = 0.5 * h * (before + after)
         loss = -(force * mean)
-        struck = closed & struck
-        hit = struck & (before[:, 0] < 0.0)
-        heat = np.where(struck, 0.0, loss[:, 1])
+        impacting = closed & impacting
+        hit = impacting & (before[:, 0] < 0.0)
+        heat = np.where(impacting, 0.0, loss[:, 1])
         number = self._pairs_of(contacts, closed | together)
         values, count = self.of_pairs.rows, len(self.pairs)
         values[:, 1], values[:, 2:] = values[:, 0], 0.0
@@ -194,7 +194,7 @@ class Recorder:
         np.maximum.at(approach, number[hit], -before[hit, 0])
         self._note_simultaneous(time, contacts, number, closed, hit)
         self._change(time, modes, approach)
-        return float(loss[struck].sum()), float(loss[~struck, 0].sum())
+        return float(loss[impacting].sum()), float(loss[~impacting, 0].sum())
 
     def _pairs_of(self, contacts: Table[Contact], closed: Bools) -> Wholes:
         """Return the number of the pair of each contact; -1 of pairs that never were closed."""

@@ -84,8 +84,8 @@ class _Solved(NamedTuple):
     lasting, together, still : (n,) whether the surfaces approach or have the velocity that is
         prescribed, whether they neither approach nor part, and whether they do not slip. Forces,
         which are not unique, play no part
-    struck : (n,) whether the contact did not last from the step before, and its surfaces approached
-        or parted before the impulses
+    impacting : (n,) whether the contact is new in this step, and its surfaces approached or parted
+        before the impulses
     """
 
     contacts: Table[Contact]
@@ -100,7 +100,7 @@ class _Solved(NamedTuple):
     lasting: Bools
     together: Bools
     still: Bools
-    struck: Bools
+    impacting: Bools
 
 
 class _Stepper:
@@ -290,10 +290,10 @@ class _Stepper:
         closed &= bounce == 0.0
         lasting = np.minimum(after[:, 0], found.u[:, 0]) <= rounding
         together, still = (np.abs(after) <= rounding).T
-        struck = ~known & (np.abs(before[:, 0]) > rounding)
+        impacting = ~known & (np.abs(before[:, 0]) > rounding)
         return _Solved(
             contacts, found.r, before, unstopped, after, bounce, error, closed, stick, lasting,
-            together, still, struck,
+            together, still, impacting,
         )  # fmt: skip
 
     def _after(self, solved: _Solved, free: Floats) -> tuple[Floats, _Solved]:
@@ -331,7 +331,7 @@ class _Stepper:
         self.sums[0] += float((force * support[:, :2]).sum())
         self.sums[1:] += self.record.contacts(
             time, contacts, solved.r / h, solved.before, solved.after,
-            solved.together, solved.still, solved.struck, h,
+            solved.together, solved.still, solved.impacting, h,
         )  # fmt: skip
         lasting = solved.lasting
         self.last[0].rows, self.last[1].rows = contacts[lasting].copy(), solved.r[lasting].copy()

@@ -1,4 +1,4 @@
-"""Chains: n masses on a rail, joined by springs and dampers, under set-valued friction.
+"""n masses on a rail, joined by springs and dampers, under set-valued friction.
 
 `model` states the equations of motion, `methods` the schemes for the dynamic and quasistatic
 problems, `stick_set` and `reachability` the static one.

@@ -56,7 +56,7 @@ def test_indices_as_salib_has_them(study):
 def test_what_has_no_indices_is_refused(study, sweep, tmp_path):
     with pytest.raises(st.ModelError, match="is constant"):
         sobol_indices(study, "one")
-    with pytest.raises(st.ModelError, match="single numbers"):
+    with pytest.raises(st.ModelError, match="one number for each member"):
         sobol_indices(study, "g")
     with pytest.raises(st.ModelError, match="Saltelli"):
         sobol_indices(sweep(2).run(tmp_path / "other", workers=1), "max(onset_force)")
