@@ -63,7 +63,7 @@ def test_the_second_process_ends_at_once(sweep, place):
         with pytest.raises(st.StoreError, match="in use by process"):
             sweep(8).run(place, shard=(1, 2))
         sweep(8).run(place, shard=(2, 2))
-    with Study(place)._store.locked(), pytest.raises(st.StoreError, match="fills all of it"):
+    with Study(place)._store.locked(), pytest.raises(st.StoreError, match="solves the whole study"):
         sweep(8).run(place, shard=(1, 2))
 
 
