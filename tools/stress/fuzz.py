@@ -52,6 +52,8 @@ STEPS = {
     "theta": 200_000,
     "quasistatic": 2000,
     "switching": 100_000,
+    # each loss of determinism costs as much as hundreds of steps
+    "wheel": 40_000,
     "strings": 400_000,
 }
 PLAIN = {

@@ -30,6 +30,9 @@ Floats = npt.NDArray[np.float64]
 _STEPS = 3_000
 # largest number of corrections of an exit until its orbit comes from the given two-fold
 _SHIFTS = 8
+# relative width of the bracket around the end of a ray's exits, within which none is sought: most
+# draws beyond the end would else be bisected down to rounding
+_EDGE = 1e-6
 # weights of central differences of order 8
 _WEIGHTS = np.array([4.0 / 5.0, -1.0 / 5.0, 4.0 / 105.0, -1.0 / 280.0])
 
@@ -207,7 +210,8 @@ class EscapingWedge:
                     guess = low[0] + (high[0] - low[0]) * (dwell - low[1]) / (high[1] - low[1])
             if not low[0] < guess < high[0]:
                 guess = 0.5 * (low[0] + high[0]) if math.isfinite(high[0]) else 2.0 * low[0]
-            if abs(guess - distance) <= 1e-14 * distance:
+            at_edge = math.isinf(high[1]) and high[0] - low[0] <= _EDGE * high[0] < math.inf
+            if at_edge or abs(guess - distance) <= 1e-14 * distance:
                 break
             distance = guess
         return point if point is not None and abs(point.dwell - dwell) <= 1e-9 * dwell else None
