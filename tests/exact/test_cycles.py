@@ -159,6 +159,21 @@ def test_an_orbit_of_another_size_is_no_guess():
         st.find_cycle(st.switching.RelayFeedback(), belt, METHOD)
 
 
+@pytest.mark.parametrize(
+    ("guess", "period"),
+    [
+        ([[1.0, 0.5], [0.0, 0.5]], None),
+        ([[1.0, 0.5, 0.0]], 7.0),
+        ([[1.0, 0.5], [0.0]], 7.0),
+        ([[1.0, 0.5], [0.0, np.nan]], 7.0),
+        (np.empty((0, 2)), 7.0),
+    ],
+)
+def test_several_states_need_a_period_and_one_size(guess, period):
+    with pytest.raises(st.ModelError, match=r"find_cycle\.guess: got "):
+        st.find_cycle(DEN_HARTOG, guess, METHOD, period=period)
+
+
 def test_the_nearest_miss_is_reported():
     away = st.PiecewiseSmooth(
         h=lambda x: x[0] - 50.0,

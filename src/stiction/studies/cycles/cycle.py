@@ -17,7 +17,7 @@ import numpy.typing as npt
 from stiction.core.run import Run
 from stiction.core.tangents import EventTangent, Tangents
 from stiction.errors import ModelError, SolveError, explain
-from stiction.numerics.checks import number, numbers, whole
+from stiction.numerics.checks import number, numbers, shape_of, whole
 from stiction.studies.cycles.shooting import Arcs, Period, Shooting, closed, nodes_between
 
 __all__ = [
@@ -137,7 +137,7 @@ def _shown(value: complex) -> str:
 
 def find_cycle(
     system: Any,
-    guess: Sequence[float] | Floats | Cycle,
+    guess: Sequence[float] | Sequence[Sequence[float]] | Floats | Cycle,
     method: Any = None,
     *,
     period: Period = None,
@@ -149,7 +149,9 @@ def find_cycle(
     Parameters
     ----------
     system : a system that supplies derivatives; see `core.tangents.Differentiable`
-    guess : (n,) a state on the orbit or near it; or an orbit of a similar system
+    guess : (n,) a state on the orbit or near it; or an orbit of a similar system; or, under a force
+        of known period, (k, n) states near the orbit at k equal intervals of the period from t = 0
+        on, which become the nodes: runs from one state do not stay near a strongly unstable orbit
     method : method of the runs; None for the default of the system
     period : period of the force, or a function of the system that returns it; None for an
         autonomous system, whose period is estimated from a recurrence of events in a run from the
@@ -191,6 +193,8 @@ def find_cycle(
             try_ = "take an orbit of a similar system."
             raise ModelError(f"{where}.guess", got, needs, why, try_)
         problem, u = _around_cycle(system, guess, method)
+    elif len(shape_of(guess)) == 2:
+        problem, u = _around_states(system, method, guess, period)
     else:
         why = "the search starts at one state."
         state = numbers(
@@ -343,6 +347,20 @@ def _run(system: Any, method: Any, state: Floats, span: tuple[float, float]) -> 
 def _around_cycle(system: Any, cycle: Cycle, method: Any) -> tuple[Shooting, Floats]:
     method = cycle.method if method is None else method
     return around(system, method, cycle.fractions, cycle.nodes, cycle.force_period, cycle.period)
+
+
+def _around_states(system: Any, method: Any, guess: Any, period: Period) -> tuple[Shooting, Floats]:
+    """Return the equations for a guess (k, n) of states at equal intervals of the period."""
+    where, n, (k, size) = "find_cycle.guess", len(system.start_names), shape_of(guess)
+    if period is None or size != n or not 0 < k <= _MOST_NODES:
+        got = f"{k} x {size} values{'' if period else ' and no period'}"
+        needs = f"1 to {_MOST_NODES} rows of {n} states and the period of a force"
+        why = "they are the nodes of the orbit at equal intervals of the period."
+        raise ModelError(where, got, needs, why, "give `period`, or one state.")
+    why, try_ = "they are states near the orbit.", f"give {n} numbers in each row."
+    nodes = numbers(where, np.ravel(guess), per="state", why=why, try_=try_).reshape(k, n)
+    length = float(period(system) if callable(period) else period)
+    return around(system, method, np.arange(k + 1) / k, nodes, period, length)
 
 
 def around(
