@@ -201,9 +201,16 @@ def find_cycle(
             f"{where}.guess", guess, size=n, per="state", why=why, try_=f"give {n} numbers."
         )
         if period is None:
-            problem, u = _from_recurrence(system, method, state, nodes, settle)
-        else:
-            problem, u = _from_force(system, method, state, period, nodes, settle)
+            cycle = solved(*_from_recurrence(system, method, state, nodes, settle))
+            turns = _turns(cycle)
+            if turns > 1:
+                # a multiplier near -1: a state near the orbit returns more closely after two turns
+                period, times = cycle.period / turns, [event.time for event in cycle.events]
+                first = [time for time in times if time < period]
+                problem, u = _from_period(system, method, cycle.state, 0.0, first, period, nodes)
+                cycle = solved(problem, u)
+            return cycle
+        problem, u = _from_force(system, method, state, period, nodes, settle)
     return solved(problem, u)
 
 
@@ -457,11 +464,46 @@ def _from_recurrence(
         raise SolveError(explain("find_cycle", got, needs, why, try_))
     _, first, last = best
     begin, period = run.events[first].time, run.events[last].time - run.events[first].time
-    times = [(event.time - begin) / period for event in run.events[first:last]]
-    fractions = nodes_between(times, nodes)
-    before = _run(system, method, state, (0.0, begin + float(fractions[0]) * period)).final
+    times = [event.time - begin for event in run.events[first:last]]
+    return _from_period(system, method, state, begin, times, period, nodes)
+
+
+def _from_period(
+    system: Any,
+    method: Any,
+    state: Floats,
+    begin: float,
+    times: Sequence[float],
+    period: float,
+    nodes: int,
+) -> tuple[Shooting, Floats]:
+    """Return the problem of an autonomous system around a run from a state.
+
+    Parameters
+    ----------
+    begin : time after which the run is nearly periodic
+    times : of the events of one period, from `begin` on
+    """
+    fractions = nodes_between([time / period for time in times], nodes)
+    first = begin + float(fractions[0]) * period
+    before = _run(system, method, state, (0.0, first)).final if first > 0.0 else state
     _check_autonomous(system, method, before, period)
     return _laid(system, method, before, 0.0, fractions - fractions[0], None, period)
+
+
+def _turns(cycle: Cycle) -> int:
+    """Return how many times an autonomous orbit is run through within its period."""
+    events, count = cycle.events, len(cycle.events)
+    if count < 2:
+        return 1
+    states = np.array([event.state for event in events])
+    near = _STILL * np.maximum(np.abs(states).max(axis=0), _SMALL * np.abs(states).max())
+    for turns in range(count, 1, -1):
+        shift = count // turns
+        same = count % turns == 0 and cycle.order == (*cycle.order[shift:], *cycle.order[:shift])
+        if same and (np.abs(states - np.roll(states, -shift, axis=0)) <= near).all():
+            return turns
+    return 1
 
 
 def _comes_to_rest(run: Tangents) -> bool:
