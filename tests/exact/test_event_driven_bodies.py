@@ -92,6 +92,38 @@ def test_a_box_on_a_slope(frame, mu):
         assert run.energy.imbalance_rel < 1e-12
 
 
+@pytest.mark.parametrize("seed", range(8))
+def test_a_sliding_block_stops(seed):
+    """It slides v |T| / 2 far and neither lifts nor turns; seed 0 is a cube at 6 m/s, mu = 0.5.
+
+    What is left of the velocity at the stop is rounding, and must not open a contact.
+    """
+    rng = np.random.default_rng(seed)
+    width, height = 10.0 ** rng.uniform(-1.0, 1.0, 2)
+    mu = rng.uniform(0.05, 0.98) * min(width / height, 1.0)
+    speed, turn = 10.0 ** rng.uniform(-2.0, 2.0), rng.uniform(-1.2, 1.2)
+    tilt = rng.uniform(-0.9, 0.9) * math.atan(mu)
+    if seed == 0:
+        width, height, mu, speed, turn, tilt = 1.0, 1.0, 0.5, 6.0, 0.0, 0.0
+    along = np.array([math.cos(turn), math.sin(turn)])
+    normal = np.array([-along[1], along[0]])
+    block = B.RigidBody(
+        B.Box(width, height), position=0.5 * height * normal, angle=turn, velocity=speed * along
+    )
+    floor = B.Support(B.HalfPlane(normal))
+    gravity = G * (math.sin(tilt) * along - math.cos(tilt) * normal)
+    system = B.RigidBodies([block], [floor], law=st.Coulomb(mu), gravity=gravity)
+    end = speed / (G * (mu * math.cos(tilt) - math.sin(tilt)))
+    run = solve(system, 2.0 * end, save=21)
+    assert run.status.ok
+    place = run.variables["position"].values[:, 0]
+    assert place[-1] @ along == pytest.approx(0.5 * speed * end, rel=1e-12)
+    np.testing.assert_allclose(
+        place @ normal, 0.5 * height, rtol=0.0, atol=1e-14 * (speed * end + height)
+    )
+    np.testing.assert_allclose(run.variables["angle"].values, turn, atol=1e-14)
+
+
 def rocking(slenderness, velocity=(0.0, 0.0)):
     """Return a block of R = 1 at half its slenderness, on a floor that moves with it."""
     half = np.array([math.sin(slenderness), math.cos(slenderness)])

@@ -235,16 +235,20 @@ class Integrator:
                 theta = np.array([event.theta + _AHEAD])
                 time, q, v = (part[0] for part in segment.at(theta))
                 ahead = _Ahead(event.kind == ev.LEAVES, float(time), q, v)
-        self._settle(self._near(), change, ahead)
+        self._settle(self._near(), change, ahead, self.m.speed(segment.v))
 
     # ---- events
 
-    def _settle(self, near: float, change: _Change, ahead: _Ahead | None) -> None:
+    def _settle(
+        self, near: float, change: _Change, ahead: _Ahead | None, before: float = 0.0
+    ) -> None:
         """Find the contacts that touch, solve impacts, and find the modes.
 
         Parameters
         ----------
         near : gap within which surfaces touch [m]
+        before : largest speed before the step [m/s]; where bodies come to rest, what is left of
+            their velocities is its rounding
         """
         self.counts[4] = 1
         old = self.closed
@@ -258,7 +262,7 @@ class Integrator:
         zero = np.concatenate([known["mode"] == STICK, np.zeros(len(new), dtype=bool)])
         zero[: len(known)] |= change.stops[~change.opens]
         begins = np.concatenate([change.begins[~change.opens], np.zeros(len(new), dtype=np.int64)])
-        k, still = self._kinematics(candidates), _STILL * self.m.speed(self.v)
+        k, still = self._kinematics(candidates), _STILL * max(before, self.m.speed(self.v))
         shut = k.u[:, 0] <= still
         approach: dict[int, float] = {}
         if (k.u[fresh, 0] < -still).any():
