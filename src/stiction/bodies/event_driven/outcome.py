@@ -9,11 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.bodies import outcome as shared
-from stiction.bodies.contacts import Surfaces, name_of
-from stiction.bodies.event_driven.record import LOSSES, EventRecorder
+from stiction.bodies.contacts import Surfaces
+from stiction.bodies.event_driven.record import EventRecorder
 from stiction.bodies.model import RigidBodies
 from stiction.core.audit import Check, Kind
-from stiction.core.determinism import Loss
 from stiction.core.ledger import Ledger
 from stiction.core.run import Run
 from stiction.errors import Status
@@ -68,7 +67,7 @@ def build_run(system: RigidBodies, method: EventDriven, h: History) -> Run:
         status=h.status,
         reason=h.reason,
         checks=lambda energy: _checks(h, energy),
-        losses=_losses(system, h.record),
+        losses=shared.losses_of(system, h.record, _CHOICES),
         unseen=_UNSEEN if h.counts[5] else "",
         stats={
             "steps": int(h.counts[0]),
@@ -76,16 +75,6 @@ def build_run(system: RigidBodies, method: EventDriven, h: History) -> Run:
             "restitution_reduced": int(h.counts[2]),
         },
     )
-
-
-def _losses(system: RigidBodies, record: EventRecorder) -> list[Loss]:
-    """Return simultaneous impacts, and accelerations that are none or several, by time."""
-    losses = shared.simultaneous_impacts(system, record)
-    for time, kind, pair, count in record.lost.rows.tolist():
-        names = " and ".join(name_of(system, int(k)) for k in record.pairs.rows[int(pair)])
-        where = {"contact_of": names, "solutions": int(count)}
-        losses.append(Loss(time, LOSSES[int(kind)], where, _CHOICES[int(kind)]))
-    return sorted(losses, key=lambda loss: loss.time)
 
 
 def _checks(h: History, energy: Ledger) -> tuple[Check, ...]:
