@@ -12,7 +12,7 @@ import numpy.typing as npt
 from stiction.bodies.contacts import Surfaces, name_of
 from stiction.bodies.model import RigidBodies
 from stiction.bodies.record import IMPACT, KINDS, LOSSES, MODES, Recorder
-from stiction.core.audit import Check, Kind
+from stiction.core.audit import Check, Kind, Line
 from stiction.core.determinism import Loss
 from stiction.core.events import EventLog
 from stiction.core.ledger import Ledger
@@ -22,11 +22,18 @@ from stiction.errors import Status
 if TYPE_CHECKING:
     from stiction.bodies.methods import EventDriven, TimeStepper
 
-__all__ = ["History", "build_run", "losses_of", "run_of"]
+__all__ = [
+    "LEDGER",
+    "RESIDUAL",
+    "History",
+    "build_run",
+    "losses_of",
+    "run_of",
+]
 
 Floats = npt.NDArray[np.float64]
 
-_LEDGER, _RESIDUAL = 1e-10, 1e-10
+LEDGER, RESIDUAL = 1e-10, 1e-10
 _UNSEEN = "whether the velocities after each step are unique is not decided"
 _UNSEEN_GROUPS = ", nor whether accelerations of groups of more than four contacts are"
 # at states without an acceleration, with several, and near the boundary of these cases
@@ -241,45 +248,41 @@ def _checks(h: History, energy: Ledger) -> tuple[Check, ...]:
     (error, at_error), (overlap, at_overlap), (turn, at_turn), (motion, at_motion) = (
         h.worst.tolist()
     )
-    closed = energy.imbalance_rel
-    return (
-        Check("ledger_closes", closed <= _LEDGER, closed, _LEDGER),
-        Check(
+    lines = (
+        Line("ledger_closes", energy.imbalance_rel, LEDGER),
+        Line(
             "contact_problems_solved",
-            error <= _RESIDUAL,
             error,
-            _RESIDUAL,
-            at_error,
+            RESIDUAL,
             "largest residual of the frictional contact problem of a step, relative",
-            kind=Kind.CONVERGENCE,
+            at_error,
+            Kind.CONVERGENCE,
         ),
-        Check(
+        Line(
             "no_overlap",
-            overlap <= _OVERLAP,
             overlap,
             _OVERLAP,
-            at_overlap,
             "deepest overlap over the smallest thickness of a body, up to half a step at the speed "
-            "of approach; a shorter step lessens it",
+            "of approach; it stays, and a shorter step lessens it",
+            at_overlap,
         ),
-        Check(
+        Line(
             "rotation_resolved",
-            turn <= _TURN,
             turn,
             _TURN,
-            at_turn,
             "largest rotation in a step [rad]; contacts are those at its middle: shorten the step",
+            at_turn,
         ),
-        Check(
+        Line(
             "motion_resolved",
-            motion <= _MOTION,
             motion,
             _MOTION,
-            at_motion,
             "largest relative motion in a step over the smallest thickness: bodies may pass "
             "through each other; shorten the step",
+            at_motion,
         ),
     )
+    return tuple(line.of_run() for line in lines)
 
 
 def _quantities(record: Recorder, energy: Ledger, v: Floats) -> dict[str, Quantity]:
