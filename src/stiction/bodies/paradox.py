@@ -53,24 +53,24 @@ def paradoxes(
 
     Verified by: tests/exact/test_rigid_bodies.py::test_painleves_rod_in_time_steps
     """
-    doubtful = _doubtful(m, contacts, slip)
-    if not doubtful.any():
+    near = _near_paradox(m, contacts, slip)
+    if not near.any():
         return
     group = np.zeros(len(contacts), dtype=np.int64)
     group_contacts(contacts, m.n, group)
-    for g in np.unique(group[doubtful]):
+    for g in np.unique(group[near]):
         at = np.flatnonzero(group == g)
         if combinations(slip[at]) > MOST_COMBINATIONS:
             yield contacts[at], None
             continue
         closed = kin.Closed.table(len(at))
-        for k, c in enumerate(at):
+        for k, c in enumerate(at.tolist()):
             closed[k] = kin.closed_contact(m.surfaces, contacts[c], pose)
         for _, found in modes_of_groups(m, closed, time, q, v, slip[at]):
             yield contacts[at], found
 
 
-def _doubtful(m: Mechanics, contacts: Table[Contact], slip: Wholes) -> npt.NDArray[np.bool_]:
+def _near_paradox(m: Mechanics, contacts: Table[Contact], slip: Wholes) -> npt.NDArray[np.bool_]:
     """Return which contacts have an inverse effective mass near zero or below."""
     if not slip.any():
         return np.zeros(len(slip), dtype=bool)

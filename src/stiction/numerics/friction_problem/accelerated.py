@@ -70,7 +70,7 @@ def _projected(
 
 @kernel
 def _extrapolate(after: Matrix, share: float, r: Matrix, ahead: Matrix) -> None:
-    """Write the forces ahead by a share of the last change, and replace r by those after it."""
+    """Write the forces ahead by a fraction of the last change, and replace r by those after it."""
     for c in range(r.shape[0]):
         if r.shape[1] == 2:
             x, y = after[c, 0], after[c, 1]

@@ -109,8 +109,8 @@ def _attempts(
     if local.q.shape[1] == 2 and len(r) <= _FEW_CONTACTS:
         # corners of a body that lie a little apart from a line: with high friction only one of them
         # sticks, and iterations do not find which
-        for tried in solutions_in_the_plane(local):
-            yield iterate_of(local, tried), "enumeration", 0, 0
+        for forces in solutions_in_the_plane(local):
+            yield iterate_of(local, forces), "enumeration", 0, 0
     r = found.r if found.error < now.error else now.r
     found, count, solved = proximal(local, r, tol, systems=most)
     yield found, "proximal", count, solved
