@@ -10,9 +10,9 @@ import pytest
 import stiction as st
 from stiction.bodies.event_driven import kinematics as kin
 from stiction.bodies.event_driven.modes import find_modes
-from stiction.bodies.event_driven.motion import Mechanics
 from stiction.bodies.event_driven.outcome import build_run
 from stiction.bodies.event_driven.run import Integrator
+from stiction.bodies.mechanics import Mechanics
 from stiction.core.driver import run_to_end
 from stiction.core.run import Request
 

@@ -214,3 +214,70 @@ def test_a_rocking_block(slenderness, period):
         # reason: the impact is that of a step
         assert after / before == pytest.approx(ratio, abs=10.0 * h)
         assert run.audit.ok
+
+
+def test_painleves_rod_in_time_steps():
+    """What has no acceleration or several by p and b is reported, and that alone."""
+    half, mu, slip = 0.5, 2.0, 3.0
+    rng = np.random.default_rng(2)
+    counts = {"": 0, "no_acceleration": 0, "several_accelerations": 0}
+    for _ in range(24):
+        a, spin = rng.uniform(0.05, 1.5), rng.normal(scale=6.0)
+        arm = -half * np.array([math.cos(a), math.sin(a)])
+        rod = B.RigidBody(
+            B.Polygon([[half, 0.0], [0.0, 0.02], [-half, 0.0], [0.0, -0.02]]), angle=a, spin=spin,
+            position=[0.0, -arm[1]], velocity=[-slip + spin * arm[1], -spin * arm[0]],
+            inertia=half**2 / 3.0,
+        )  # fmt: skip
+        system = B.RigidBodies([rod], [B.Support()], law=st.Coulomb(mu))
+        run = st.solve(system, B.TimeStepper(1e-6), (5.0, 5.0 + 2e-6))
+        p = 1.0 + 3.0 * math.cos(a) * (math.cos(a) - mu * math.sin(a))
+        b = half * spin**2 * math.sin(a) / G - 1.0
+        expected = "" if p > 0.0 else "no_acceleration" if b < 0.0 else "several_accelerations"
+        counts[expected] += 1
+        found = {loss.kind: loss for loss in run.determinism.losses if loss.time == 5.0}
+        assert set(found) == {expected} - {""}
+        if expected == "no_acceleration":
+            where = {"contact_of": "body 1 and support 1", "solutions": 0}
+            assert found[expected].where == where
+            assert "impulses of the step" in found[expected].choice
+            # the slip of the contact stops at once
+            angle = run.final["angle"][0]
+            speed = run.final["velocity_x"][0] + run.final["spin"][0] * half * math.sin(angle)
+            assert abs(speed) < 1e-3 * slip
+    assert min(counts.values()) >= 4
+
+
+def test_a_rod_that_slides_into_the_paradox_in_time_steps():
+    """It starts with one acceleration; where p < 0 that is reported once."""
+    half, mu, a, spin, slip = 0.5, 3.0, 0.43, 6.65, 8.0
+    arm = -half * np.array([math.cos(a), math.sin(a)])
+    rod = B.RigidBody(
+        B.Polygon([[half, 0.0], [0.0, 0.02], [-half, 0.0], [0.0, -0.02]]), angle=a, spin=spin,
+        position=[0.0, -arm[1]], velocity=[-slip + spin * arm[1], -spin * arm[0]],
+        inertia=half**2 / 3.0,
+    )  # fmt: skip
+    system = B.RigidBodies([rod], [B.Support()], law=st.Coulomb(mu))
+    run = st.solve(system, B.TimeStepper(1e-4), (0.0, 0.01), save=101)
+    first = run.determinism.losses[0]
+    at = np.interp(first.time, run.time, run.variables["angle"].values[:, 0])
+    p = 1.0 + 3.0 * np.cos(at) * (np.cos(at) - mu * np.sin(at))
+    assert first.time > 0.0
+    assert -1e-2 < p < 1e-9
+
+
+def test_large_groups_are_said_to_be_undecided():
+    """The rod slides on one of three boxes that touch: all their contacts are one problem."""
+    half, a = 0.5, 0.9
+    boxes = [B.RigidBody(B.Box(0.4, 0.2), 1e3, [0.4 * k, 0.1]) for k in range(3)]
+    arm = -half * np.array([math.cos(a), math.sin(a)])
+    rod = B.RigidBody(
+        B.Polygon([[half, 0.0], [0.0, 0.02], [-half, 0.0], [0.0, -0.02]]), angle=a,
+        position=[-arm[0], 0.2 - arm[1]], velocity=[-1.0, 0.0], inertia=half**2 / 3.0,
+    )  # fmt: skip
+    system = B.RigidBodies([*boxes, rod], [B.Support()], law=st.Coulomb(2.0))
+    run = st.solve(system, B.TimeStepper(1e-4), (0.0, 1e-3))
+    assert "more than four contacts" in run.determinism.unseen
+    box = B.RigidBodies([boxes[0]], [B.Support()], law=st.Coulomb(2.0))
+    run = st.solve(box, B.TimeStepper(1e-4), (0.0, 1e-3))
+    assert "more than four contacts" not in run.determinism.unseen

@@ -23,6 +23,7 @@ __all__ = [
     "Contact",
     "Surface",
     "find_contacts",
+    "separation",
     "turned_corners",
 ]
 
@@ -230,7 +231,7 @@ def _of_disc(
 
 
 @kernel
-def _separation(
+def separation(
     surfaces: Table[Surface], corners: Matrix, i: int, j: int, dx: float, dy: float
 ) -> tuple[float, int]:
     """Return the largest distance of j from an edge of i, and the edge; d leads from i to j."""
@@ -259,10 +260,10 @@ def _of_polygons(
     The edge of largest distance is the reference. Of the other polygon the edge that faces it most
     is clipped to the reference's length, and both ends are contacts where they are near enough.
     """
-    of_i, edge_i = _separation(surfaces, corners, i, j, -dx, -dy)
+    of_i, edge_i = separation(surfaces, corners, i, j, -dx, -dy)
     if of_i > within:
         return count
-    of_j, edge_j = _separation(surfaces, corners, j, i, dx, dy)
+    of_j, edge_j = separation(surfaces, corners, j, i, dx, dy)
     if of_j > within:
         return count
     # edges that lie along each other are equal but for rounding: prefer the second body's

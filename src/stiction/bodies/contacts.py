@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from stiction.bodies.contact_kernels import Contact, Surface, find_contacts, turned_corners
+from stiction.bodies.contact_kernels import (
+    Contact,
+    Surface,
+    find_contacts,
+    separation,
+    turned_corners,
+)
 from stiction.bodies.impulse_kernels import contact_matrix
 from stiction.numerics.arrays import Table
 from stiction.numerics.friction_problem.blocks import Local
@@ -35,6 +41,22 @@ class Surfaces(NamedTuple):
     corners: Floats
     n_body: int
 
+    def turned(self, pose: Floats) -> Floats:
+        """Return the corners turned by the angles but not moved [m]."""
+        turned = np.empty_like(self.corners)
+        turned_corners(self.table, self.corners, pose, turned)
+        return turned
+
+    def distance(self, turned: Floats, pose: Floats, i: int, j: int) -> float:
+        """Return the distance of two polygons by separating axes, negative where they overlap [m].
+
+        Beside corners it is less than the distance of the nearest points.
+        """
+        dx, dy = pose[j, :2] - pose[i, :2]
+        of_i, _ = separation(self.table, turned, i, j, dx, dy)
+        of_j, _ = separation(self.table, turned, j, i, -dx, -dy)
+        return max(float(of_i), float(of_j))
+
     def contacts(self, pose: Floats, within: float) -> Table[Contact]:
         """Return the contacts whose gap is at most `within` [m].
 
@@ -42,8 +64,7 @@ class Surfaces(NamedTuple):
         ----------
         pose : (m, 3) centres and angles of bodies, then of supports
         """
-        turned = np.empty_like(self.corners)
-        turned_corners(self.table, self.corners, pose, turned)
+        turned = self.turned(pose)
         found = Contact.table(4 * len(self.table) + 16)
         while True:
             count = int(find_contacts(self.table, turned, pose, self.n_body, within, found))

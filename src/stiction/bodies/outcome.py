@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 from stiction.bodies.contacts import Surfaces, name_of
 from stiction.bodies.model import RigidBodies
-from stiction.bodies.record import IMPACT, KINDS, MODES, Recorder
-from stiction.core.audit import Check, Kind
+from stiction.bodies.record import IMPACT, KINDS, LOSSES, MODES, Recorder
+from stiction.core.audit import Check, Kind, Line
 from stiction.core.determinism import Loss
 from stiction.core.events import EventLog
 from stiction.core.ledger import Ledger
@@ -22,11 +22,26 @@ from stiction.errors import Status
 if TYPE_CHECKING:
     from stiction.bodies.methods import EventDriven, TimeStepper
 
-__all__ = ["History", "build_run", "run_of", "simultaneous_impacts"]
+__all__ = [
+    "LEDGER",
+    "RESIDUAL",
+    "History",
+    "build_run",
+    "losses_of",
+    "run_of",
+]
 
 Floats = npt.NDArray[np.float64]
 
-_LEDGER, _RESIDUAL = 1e-10, 1e-10
+LEDGER, RESIDUAL = 1e-10, 1e-10
+_UNSEEN = "whether the velocities after each step are unique is not decided"
+_UNSEEN_GROUPS = ", nor whether accelerations of groups of more than four contacts are"
+# at states without an acceleration, with several, and near the boundary of these cases
+_CHOICES = (
+    "impulses of the step, which change the velocities however short the step is",
+    "the velocities after the step that were found first",
+    "the velocities after the step that were found first",
+)
 # overlap over the smallest thickness of a body
 _OVERLAP = 1e-2
 # rotation in a step [rad]; motion in a step over the size of the body
@@ -42,7 +57,8 @@ class History:
     record : saved states, pairs, events
     surfaces : of bodies and supports
     worst : (4, 2) largest residual, overlap, turn and motion of a step, with their times
-    counts : sweeps, linear systems, steps with reduced restitution, most contacts
+    counts : sweeps, linear systems, steps with reduced restitution, most contacts, groups whose
+        accelerations may not be unique
     steps, step : number and length [s]
     status, reason : how it ended
     """
@@ -67,8 +83,8 @@ def build_run(system: RigidBodies, method: TimeStepper, h: History) -> Run:
         status=h.status,
         reason=h.reason,
         checks=lambda energy: _checks(h, energy),
-        losses=simultaneous_impacts(system, h.record),
-        unseen="whether the velocities after each step are unique is not decided",
+        losses=losses_of(system, h.record, _CHOICES),
+        unseen=_UNSEEN + (_UNSEEN_GROUPS if h.counts[4] else ""),
         stats={
             "steps": h.steps,
             "contacts": int(h.counts[3]),
@@ -206,63 +222,67 @@ def _events(record: Recorder) -> EventLog:
     )
 
 
-def simultaneous_impacts(system: RigidBodies, record: Recorder) -> list[Loss]:
-    """Return the impacts whose order would matter."""
+def losses_of(system: RigidBodies, record: Recorder, choices: Sequence[str]) -> list[Loss]:
+    """Return impacts whose order matters, and accelerations that are none or several, by time.
+
+    Parameters
+    ----------
+    choices : what the method does at each of `LOSSES`
+    """
+
+    def names(pair: float) -> str:
+        return " and ".join(name_of(system, int(k)) for k in record.pairs.rows[int(pair)])
+
     losses = []
     for time, first, second in record.simultaneous.rows.tolist():
-        names = [
-            " and ".join(name_of(system, int(k)) for k in record.pairs.rows[int(pair)])
-            for pair in (first, second)
-        ]
-        where = {"impact_of": names[0], "while_in_contact": names[1]}
+        where: dict[str, object] = {"impact_of": names(first), "while_in_contact": names(second)}
         choice = "all impulses at once, by Newton's law for each contact"
         losses.append(Loss(time, "simultaneous_impacts", where, choice))
-    return losses
+    for time, kind, pair, count in record.lost.rows.tolist():
+        where = {"contact_of": names(pair), "solutions": int(count)}
+        losses.append(Loss(time, LOSSES[int(kind)], where, choices[int(kind)]))
+    return sorted(losses, key=lambda loss: loss.time)
 
 
 def _checks(h: History, energy: Ledger) -> tuple[Check, ...]:
     (error, at_error), (overlap, at_overlap), (turn, at_turn), (motion, at_motion) = (
         h.worst.tolist()
     )
-    closed = energy.imbalance_rel
-    return (
-        Check("ledger_closes", closed <= _LEDGER, closed, _LEDGER),
-        Check(
+    lines = (
+        Line("ledger_closes", energy.imbalance_rel, LEDGER),
+        Line(
             "contact_problems_solved",
-            error <= _RESIDUAL,
             error,
-            _RESIDUAL,
-            at_error,
+            RESIDUAL,
             "largest residual of the frictional contact problem of a step, relative",
-            kind=Kind.CONVERGENCE,
+            at_error,
+            Kind.CONVERGENCE,
         ),
-        Check(
+        Line(
             "no_overlap",
-            overlap <= _OVERLAP,
             overlap,
             _OVERLAP,
-            at_overlap,
             "deepest overlap over the smallest thickness of a body, up to half a step at the speed "
-            "of approach; a shorter step lessens it",
+            "of approach; it stays, and a shorter step lessens it",
+            at_overlap,
         ),
-        Check(
+        Line(
             "rotation_resolved",
-            turn <= _TURN,
             turn,
             _TURN,
-            at_turn,
             "largest rotation in a step [rad]; contacts are those at its middle: shorten the step",
+            at_turn,
         ),
-        Check(
+        Line(
             "motion_resolved",
-            motion <= _MOTION,
             motion,
             _MOTION,
-            at_motion,
             "largest relative motion in a step over the smallest thickness: bodies may pass "
             "through each other; shorten the step",
+            at_motion,
         ),
     )
+    return tuple(line.of_run() for line in lines)
 
 
 def _quantities(record: Recorder, energy: Ledger, v: Floats) -> dict[str, Quantity]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -19,8 +20,12 @@ __all__ = [
     "FORWARD",
     "IMPACT",
     "KINDS",
+    "LOSSES",
     "MODES",
+    "NO_ACCELERATION",
     "OPEN",
+    "PAINLEVE_BOUNDARY",
+    "SEVERAL_ACCELERATIONS",
     "STICK",
     "Event",
     "PairSample",
@@ -35,6 +40,9 @@ MODES = ("open", "stick", "slip+", "slip-")
 OPEN, STICK, FORWARD, BACKWARD = range(4)
 KINDS = ("impact", "contact", "separation", "onset", "stop", "reversal", "accumulation")
 IMPACT, CONTACT, SEPARATION, ONSET, STOP, REVERSAL, ACCUMULATION = range(7)
+# losses of determinism at the level of accelerations
+LOSSES = ("no_acceleration", "several_accelerations", "painleve_boundary")
+NO_ACCELERATION, SEVERAL_ACCELERATIONS, PAINLEVE_BOUNDARY = range(3)
 # losses of determinism that are recorded
 _MOST_LOSSES = 1000
 
@@ -100,6 +108,7 @@ class Recorder:
         self.of_pairs = Log(np.zeros((0, 4)))
         self.modes = Log(np.zeros(0, dtype=np.int64))
         self.simultaneous = Log(np.zeros((0, 3)))  # time, first pair, second pair
+        self.lost = Log(np.zeros((0, 4)))  # time, kind, pair, number of solutions
         self._numbers: dict[tuple[int, int], int] = {}
 
     # ---- states
@@ -167,9 +176,9 @@ class Recorder:
         ----------
         force : (n, 2) mean forces of the step [N]
         before, after : (n, 2) velocities
-        together, still : (n,) whether the surfaces neither approach nor part after the step, and
-            whether they do not slip. A contact without a force may be one of several whose forces
-            are not unique
+        together, still : (n,) whether the surfaces neither approach nor part after the step, or
+            close a gap of the scheme's size, and whether they do not slip. A contact without a
+            force may be one of several whose forces are not unique
         impacting : (n,) whether the surfaces came or went and the contact is new in this step
 
         Verified by: tests/unit/bodies/test_impacts.py::test_the_loss_of_contacts_that_are_pushed
@@ -196,7 +205,7 @@ class Recorder:
         self._change(time, modes, approach)
         return float(loss[impacting].sum()), float(loss[~impacting, 0].sum())
 
-    def _pairs_of(self, contacts: Table[Contact], closed: Bools) -> Wholes:
+    def _pairs_of(self, contacts: Table[Any], closed: Bools) -> Wholes:
         """Return the number of the pair of each contact; -1 of pairs that never were closed."""
         keys = list(zip(contacts["first"].tolist(), contacts["second"].tolist(), strict=True))
         new = dict.fromkeys(
@@ -248,6 +257,16 @@ class Recorder:
                     self.simultaneous.add(np.array([[time, number[c], other]]))
                     return
 
+    def pairs_of(self, contacts: Table[Any]) -> Wholes:
+        """Return the number of the pair of each closed contact."""
+        return self._pairs_of(contacts, np.ones(len(contacts), dtype=bool))
+
+    def lose(self, time: float, kind: int, pair: int, count: int) -> None:
+        """Record a loss of determinism, once for each pair and kind."""
+        known = self.lost.rows
+        if not ((known[:, 1] == kind) & (known[:, 2] == pair)).any():
+            self.lost.add(np.array([[time, kind, pair, count]]))
+
     # ---- checkpoint
 
     def state(self) -> Mapping[str, StateArray]:
@@ -265,6 +284,7 @@ class Recorder:
             "of_pairs": StateArray(self.of_pairs),
             "modes": StateArray(self.modes, within=(0, 3)),
             "simultaneous": StateArray(self.simultaneous),
+            "lost": StateArray(self.lost),
         }
 
     def resumed(self) -> None:

@@ -18,12 +18,16 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.bodies.contact_kernels import Contact
-from stiction.bodies.contacts import Surfaces, local_problem, surfaces_of
+from stiction.bodies.contacts import local_problem
+from stiction.bodies.event_driven.modes import losses_of
 from stiction.bodies.exact_stick import sticking, stop_resting
 from stiction.bodies.impulse_kernels import add_impulses, contact_velocities, group_contacts
+from stiction.bodies.mechanics import Mechanics
 from stiction.bodies.model import RigidBodies
 from stiction.bodies.outcome import History, build_run
+from stiction.bodies.paradox import paradoxes
 from stiction.bodies.record import Recorder
+from stiction.bodies.restitution import without_gain
 from stiction.core.checkpoint import Log, StateArray, restore
 from stiction.core.driver import Pause, run_to_end
 from stiction.core.run import Request, Run
@@ -52,7 +56,8 @@ _TOLERANCE = 1e-12
 _PAUSE = 50
 # of the velocities without impulses: a slower bounce is rounding
 _NO_BOUNCE = 1e-9
-_HALVINGS = 30
+# of the work of the impulses: energy that counts as added
+_GAIN = 1e-9
 # residual beyond which the velocities of a step are none
 _UNSOLVED = 1e-7
 # part of the opening of a step by which a contact that rolls or pivots closes in the next one. The
@@ -82,8 +87,8 @@ class _Solved(NamedTuple):
     closed, stick : (n,) whether forces close them with a normal velocity of zero, and whether they
         make them stick
     lasting, together, still : (n,) whether the surfaces approach or have the velocity that is
-        prescribed, whether they neither approach nor part, and whether they do not slip. Forces,
-        which are not unique, play no part
+        prescribed, whether they neither approach nor part, or had a force in the step before and do
+        not part, and whether they do not slip. Forces, which are not unique, play no other part
     impacting : (n,) whether the contact is new in this step, and its surfaces approached or parted
         before the impulses
     """
@@ -110,44 +115,38 @@ class _Stepper:
         self.system, self.method, self.request = system, method, request
         name = type(method).__name__
         self.count, self.h = request.number_of_steps(name, method.step, method.max_steps)
-        self.surfaces: Surfaces = surfaces_of(system)
-        supports = system.supports
-        self.mu, self.e = float(system.law.mu), system.restitution  # type: ignore[arg-type]
-        mass = np.array([[b.mass, b.mass, b.moment_of_inertia] for b in system.bodies])
-        self.mass, self.inverse = mass, np.concatenate([1.0 / mass, np.zeros((len(supports), 3))])
-        self.force = system.loads()
-        self.reach = np.asarray(self.surfaces.table["reach"])
+        self.m = Mechanics(system)
         self.touch, self.drift = _TOUCH * system.size, _DRIFT * system.size
         q, v = system.start()
         self.q, self.v = q, v
-        self.support_pose = np.array([[*s.position, s.angle] for s in supports]).reshape(-1, 3)
-        moved = [[*s.velocity, 0.0] for s in supports]
-        self.support_velocity = np.array(moved, dtype=np.float64).reshape(-1, 3)
         self.done = np.zeros(1, dtype=np.int64)
         self.still = np.zeros(1, dtype=np.int64)  # steps in a row that moved nothing
         self.sums = np.zeros(3)  # external work, impact loss, numerical dissipation
         # surfaces that others may pass through
-        shapes = [*(b.shape for b in system.bodies), *(s.shape for s in supports)]
+        shapes = [*(b.shape for b in system.bodies), *(s.shape for s in system.supports)]
         thickness = np.array([shape.thickness for shape in shapes])
         self.finite = np.flatnonzero(np.isfinite(thickness))
         self.thinnest = float(thickness.min())
         self.worst = np.zeros((4, 2))  # residual, overlap, turn, motion; with times
-        self.counts = np.zeros(4, dtype=np.int64)  # sweeps, systems, reduced, most contacts
+        # sweeps, systems, reduced, most contacts, groups of which accelerations are not decided
+        self.counts = np.zeros(5, dtype=np.int64)
         self.last = Log(Contact.table(0)), Log(np.zeros((0, 2)))
         self.record = Recorder(system, request.save, self.h)
-        self.record.save_start(q, v, self._kinetic(v))
+        self.record.save_start(q, v, self.m.kinetic(v))
 
     # ---- the loop
 
     def steps(self) -> Generator[Pause, None, tuple[Status, str]]:
         """Do all steps; yield a pause now and then."""
         self._resume()
+        if not self.done[0]:
+            self._begin()
         for k in range(int(self.done[0]), self.count):
             if self.still[0] == _STILL:
                 # loads are constant: what two steps in a row do not move rests for ever
                 k = self.count - 1
                 self.record.add_step(
-                    k, self._time(k + 1), self.q, self.v, self._kinetic(self.v), self.sums
+                    k, self._time(k + 1), self.q, self.v, self.m.kinetic(self.v), self.sums
                 )
                 self.done[0] = self.count
                 break
@@ -175,28 +174,52 @@ class _Stepper:
             return self.request.t_end
         return self.request.t_start + k * self.h
 
-    def _kinetic(self, v: Floats) -> float:
-        return 0.5 * float((self.mass * v * v).sum())
-
     def _step(self, k: int) -> None:
         """Advance by one step, and record it."""
         h, q, v = self.h, self.q, self.v
-        moved = self.support_pose + (k + 0.5) * h * self.support_velocity
-        middle = np.concatenate([q + 0.5 * h * v, moved])
-        contacts, old = self._active(self.surfaces.contacts(middle, self.drift))
-        free = v + h * self.inverse[: len(v)] * self.force
+        middle = self.m.pose((k + 0.5) * h, q + 0.5 * h * v)
+        contacts, old = self._active(self.m.surfaces.contacts(middle, self.drift))
+        free = v + h * self.m.inverse[: len(v)] * self.m.force
         solved = self._groups(contacts, old, v, free) if len(contacts) else None
         if solved is None:
             after = free
         else:
             after, solved = self._after(solved, free)
         mean = 0.5 * (v + after)
-        rests = not (v.any() or after.any() or self.support_velocity.any())
+        rests = not (v.any() or after.any() or self.m.support_velocity.any())
         self.still[0] = self.still[0] + 1 if rests else 0
         self.q, self.v = q + h * mean, after
-        self.sums[0] += h * float((self.force * mean).sum())
+        self.sums[0] += h * float((self.m.force * mean).sum())
         self._note(k, contacts, solved, mean)
-        self.record.add_step(k, self._time(k + 1), self.q, after, self._kinetic(after), self.sums)
+        if solved is not None:
+            slip = np.where(solved.still, 0, np.sign(solved.after[:, 1])).astype(np.int64)
+            self._find_paradox(k + 1, contacts, solved.lasting, slip, middle)
+        self.record.add_step(k, self._time(k + 1), self.q, after, self.m.kinetic(after), self.sums)
+
+    def _find_paradox(
+        self, k: int, contacts: Table[Contact], closed: Bools, slip: Wholes, pose: Floats
+    ) -> None:
+        """Record where no acceleration or several obey the contact law after k steps."""
+        state = k * self.h, self.q, self.v
+        for group, found in paradoxes(self.m, contacts[closed], slip[closed], pose, *state):
+            if found is None:
+                self.counts[4] += 1
+                continue
+            for kind in losses_of(found):
+                pair = int(self.record.pairs_of(group)[0])
+                self.record.lose(self._time(k), kind, pair, found.number)
+
+    def _begin(self) -> None:
+        """Find the contacts that are closed at the start; a body may turn about them."""
+        pose = self.m.pose(0.0, self.q)
+        contacts = self.m.surfaces.contacts(pose, self.touch)
+        u = np.empty((len(contacts), 2))
+        contact_velocities(contacts, self.m.velocity(self.v), u)
+        u[np.abs(u) <= _NO_BOUNCE * np.abs(u).max(initial=0.0)] = 0.0
+        closed, slip = u[:, 0] == 0.0, np.sign(u[:, 1]).astype(np.int64)
+        self.last[0].rows = contacts[closed].copy()
+        self.last[1].rows = np.zeros((int(closed.sum()), 2))
+        self._find_paradox(0, contacts, closed, slip, pose)
 
     def _active(self, contacts: Table[Contact]) -> tuple[Table[Contact], Wholes]:
         """Return the contacts that touch, and those that lasted and are still near.
@@ -216,7 +239,7 @@ class _Stepper:
 
         Verified by: tests/unit/bodies/test_impacts.py::test_groups_do_not_feel_each_other
         """
-        v, free = (np.concatenate([part, self.support_velocity]) for part in (v, free))
+        v, free = self.m.velocity(v), self.m.velocity(free)
         group = np.zeros(len(contacts), dtype=np.int64)
         count = int(group_contacts(contacts, self.system.n, group))
         if count == 1:
@@ -232,25 +255,14 @@ class _Stepper:
         return _Solved(contacts=contacts, error=max(part.error for part in parts), **joined)
 
     def _impulses(self, contacts: Table[Contact], old: Wholes, v: Floats, free: Floats) -> _Solved:
-        """Return impulses; restitution is reduced where Newton's law would create energy.
-
-        Source: Kane 1984 for the paradox of Newton's law with friction.
-        Verified by: tests/unit/bodies/test_impacts.py::test_newtons_law_creates_no_energy
-        """
-        solved = self._with_restitution(contacts, old, v, free, 1.0)
-        scale = float(np.abs(solved.r * solved.free).sum())
-        if self.e == 0.0 or _gain(solved) <= 1e-9 * scale:
-            return solved
-        # a contact that opens within the step does work without any restitution
-        if _gain(self._with_restitution(contacts, old, v, free, 0.0)) > 1e-9 * scale:
-            return solved
-        self.counts[2] += 1
-        low, high = 0.0, 1.0
-        for _ in range(_HALVINGS):
-            middle = 0.5 * (low + high)
-            tried = self._with_restitution(contacts, old, v, free, middle)
-            low, high = (middle, high) if _gain(tried) <= 1e-12 * scale else (low, middle)
-        return self._with_restitution(contacts, old, v, free, low)
+        """Return impulses; restitution is reduced where Newton's law would create energy."""
+        solved, reduced = without_gain(
+            lambda part: self._with_restitution(contacts, old, v, free, part),
+            lambda solved: float(np.abs(solved.r * solved.free).sum()),
+            _GAIN if self.m.e > 0.0 else np.inf,
+        )
+        self.counts[2] += reduced
+        return solved
 
     def _with_restitution(
         self, contacts: Table[Contact], old: Wholes, v: Floats, free: Floats, part: float
@@ -266,7 +278,7 @@ class _Stepper:
         contact_velocities(contacts, v, before)
         contact_velocities(contacts, free, q)
         unstopped, known = q.copy(), old >= 0
-        bounce = np.where(known, 0.0, part * self.e * np.minimum(before[:, 0], 0.0))
+        bounce = np.where(known, 0.0, part * self.m.e * np.minimum(before[:, 0], 0.0))
         # a closed contact that rolls or pivots opens within the step, by the scheme's error: it may
         # close again by a part of that
         opening = np.maximum(before[:, 0], 0.0)
@@ -276,7 +288,7 @@ class _Stepper:
         rounding = _NO_BOUNCE * float(np.abs(q).max())
         bounce[np.abs(bounce) <= rounding] = 0.0
         q[:, 0] += bounce
-        local = local_problem(contacts, self.inverse, self.system.n, q, self.mu)
+        local = local_problem(contacts, self.m.inverse, self.system.n, q, self.m.mu)
         scale = float(np.sqrt(np.vdot(q, q)))
         start = np.zeros_like(q)
         start[known] = self.last[1].rows[old[known]]
@@ -285,11 +297,13 @@ class _Stepper:
         after = found.u.copy()
         after[:, 0] -= bounce
         error = residual(local, found.r)
-        closed, stick = sticking(found.r, unstopped, after, self.mu)
+        closed, stick = sticking(found.r, unstopped, after, self.m.mu)
         # a prescribed velocity that is not zero leaves nothing at rest
         closed &= bounce == 0.0
         lasting = np.minimum(after[:, 0], found.u[:, 0]) <= rounding
         together, still = (np.abs(after) <= rounding).T
+        # a contact that closes its drift has forces in some steps only: two without separate it
+        together |= (after[:, 0] < 0.0) & (start[:, 0] > 0.0)
         impacting = ~known & (np.abs(before[:, 0]) > rounding)
         return _Solved(
             contacts, found.r, before, unstopped, after, bounce, error, closed, stick, lasting,
@@ -298,11 +312,13 @@ class _Stepper:
 
     def _after(self, solved: _Solved, free: Floats) -> tuple[Floats, _Solved]:
         """Return velocities of bodies after the impulses, and the contacts with theirs."""
-        all_v = np.concatenate([free, self.support_velocity])
-        add_impulses(solved.contacts, solved.r, self.inverse, all_v)
+        all_v = self.m.velocity(free)
+        add_impulses(solved.contacts, solved.r, self.m.inverse, all_v)
         closed, stick = solved.closed, solved.stick
         if closed.any():
-            stop_resting(solved.contacts, closed, closed & stick, self.reach, all_v, self.system.n)
+            stop_resting(
+                solved.contacts, closed, closed & stick, self.m.reach, all_v, self.system.n
+            )
         left = np.empty_like(solved.r)
         contact_velocities(solved.contacts, all_v, left)
         return all_v[: self.system.n], solved._replace(after=left)
@@ -313,7 +329,7 @@ class _Stepper:
         self._worst(2, h * float(np.abs(mean[:, 2]).max()), time)
         if len(self.finite) > 1:
             # a bound of the relative velocity of any two surfaces, whatever frame they move in
-            moving = np.concatenate([mean, self.support_velocity])[self.finite, :2]
+            moving = self.m.velocity(mean)[self.finite, :2]
             self._worst(3, h * float(np.hypot(*np.ptp(moving, axis=0))) / self.thinnest, time)
         if solved is None:
             self.last[0].rows, self.last[1].rows = Contact.table(0), np.zeros((0, 2))
@@ -324,7 +340,7 @@ class _Stepper:
         ends = contacts["gap"] + 0.5 * h * solved.after[:, 0]
         self._worst(1, max(0.0, -float(ends.min())) / self.system.size, time)
         second = contacts["second"]
-        support = np.concatenate([np.zeros((self.system.n, 3)), self.support_velocity])[second]
+        support = self.m.velocity(np.zeros((self.system.n, 3)))[second]
         normal = np.asarray(contacts["normal"])
         tangent = np.stack([normal[:, 1], -normal[:, 0]], axis=1)
         force = solved.r[:, :1] * normal + solved.r[:, 1:] * tangent
@@ -366,7 +382,7 @@ class _Stepper:
         """Return what the run found."""
         return History(
             record=self.record,
-            surfaces=self.surfaces,
+            surfaces=self.m.surfaces,
             worst=self.worst,
             counts=self.counts,
             steps=int(self.done[0]),
@@ -374,11 +390,6 @@ class _Stepper:
             status=status,
             reason=reason,
         )
-
-
-def _gain(solved: _Solved) -> float:
-    """Return the energy that the impulses add [J]."""
-    return 0.5 * float((solved.r * (solved.before + solved.after)).sum())
 
 
 def _keys(contacts: npt.NDArray[Any]) -> npt.NDArray[np.int64]:

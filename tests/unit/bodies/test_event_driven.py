@@ -7,7 +7,8 @@ import stiction as st
 from stiction.bodies.event_driven import kinematics as kin
 from stiction.bodies.event_driven.impacts import impact
 from stiction.bodies.event_driven.modes import admissible
-from stiction.bodies.event_driven.motion import Mechanics, Phase, step_of
+from stiction.bodies.event_driven.motion import Phase, step_of
+from stiction.bodies.mechanics import Mechanics
 from stiction.bodies.record import STICK
 from stiction.io.checkpoint_file import FileCheckpoint
 

@@ -147,6 +147,50 @@ def test_a_contact_that_drifts_stays_closed():
     assert gap[-1] != 0.0
 
 
+def test_a_contact_that_closes_its_drift_without_a_force_stays_closed():
+    """Two wedges tumble on a table, without restitution: none leaves it for one step."""
+    shape = B.Polygon([[0, 0], [0.3, 0], [0.1, 0.25]])
+    wedges = [
+        B.RigidBody(shape, position=[0.32 * k, 0.25], angle=a, velocity=[1.0 - 2.0 * k, 0], spin=w)
+        for k, (a, w) in enumerate(
+            ((5.680517657156548, 2.2247652638654483), (1.0757484625086455, 4.856328670002229))
+        )
+    ]
+    table = B.Support(B.Box(4.0, 1.0), position=[0.0, -0.5])
+    run = st.solve(
+        B.RigidBodies(wedges, [table], law=st.Coulomb(0.3)), B.TimeStepper(1e-3), (0.0, 0.5)
+    )
+    assert "separation" in run.events["kind"].tolist()
+    for _, pair in run.events.groupby(["first", "second"]):
+        parts = pair["kind"].to_numpy() == "separation"
+        assert (np.diff(pair["time"])[parts[:-1]] > 1.5e-3).all()
+
+
+def test_a_body_may_turn_about_its_contact_from_the_start():
+    """The lower end of a rod slides from the first step on, however fast the rod turns."""
+    half, angle, spin = 0.5, 0.6, 4.0
+    arm = -half * np.array([np.cos(angle), np.sin(angle)])
+    body = B.RigidBody(
+        B.Polygon([[half, 0.0], [0.0, 0.02], [-half, 0.0], [0.0, -0.02]]), position=[0.0, -arm[1]],
+        angle=angle, spin=-spin, velocity=[spin * -arm[1], spin * arm[0]],
+    )  # fmt: skip
+    run = st.solve(B.RigidBodies([body], [B.Support()]), B.TimeStepper(1e-3), (0.0, 2e-3))
+    assert run.events[["time", "kind"]].values.tolist()[0] == [1e-3, "contact"]
+
+
+def test_a_box_trips_with_high_friction():
+    """Its corners stick but for rounding, which friction multiplies in the residual."""
+    rng = np.random.default_rng(4)
+    a = rng.uniform(0.0, 1.5)
+    box = B.RigidBody(
+        B.Box(1.0, 0.6), position=[0.0, 0.5 * (np.sin(a) + 0.6 * np.cos(a)) + 0.05], angle=a,
+        velocity=[rng.uniform(2.0, 8.0), -1.0], spin=rng.uniform(-3.0, 3.0),
+    )  # fmt: skip
+    system = B.RigidBodies([box], [B.Support()], law=st.Coulomb(100.0))
+    run = st.solve(system, B.TimeStepper(1e-3), (0.0, 0.8))
+    assert run.audit.ok, run.audit
+
+
 def test_states_between_steps_lie_on_a_line():
     ball = B.RigidBody(B.Disc(0.1), velocity=[1.0, 0.0])
     run = st.solve(B.RigidBodies([ball]), B.TimeStepper(0.1), (0.0, 0.2), save=[0.0, 0.025, 0.2])
@@ -197,7 +241,7 @@ def test_unsolved_contact_problems_and_open_ledgers_fail(monkeypatch):
     assert run.t_end < 0.1
     assert {c.check: c.ok for c in run.audit.checks}["contact_problems_solved"] is False
     monkeypatch.setattr(steps, "solve_local", real)
-    monkeypatch.setattr(steps._Stepper, "_kinetic", lambda self, v: 1.1 * float((v * v).sum()))
+    monkeypatch.setattr(steps.Mechanics, "kinetic", lambda self, v: 1.1 * float((v * v).sum()))
     run = st.solve(B.RigidBodies([box]), B.TimeStepper(1e-2), (0.0, 0.1), throw=False)
     assert {c.check: c.ok for c in run.audit.checks}["ledger_closes"] is False
 

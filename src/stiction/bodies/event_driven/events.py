@@ -8,7 +8,6 @@ which the gap has kinks are halved.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -201,13 +200,6 @@ def first_closing(segment: Segment, until: float, near: float) -> float:
     return best
 
 
-def _beyond_edges(a: Floats, b: Floats) -> float:
-    """Return the largest distance of a polygon b from the line of an edge of a, negative inside."""
-    along = np.roll(a, -1, axis=0) - a
-    normal = np.stack([along[:, 1], -along[:, 0]], axis=1) / np.hypot(*along.T)[:, None]
-    return float((b @ normal.T - (a * normal).sum(axis=1)).min(axis=0).max())
-
-
 class _Gaps:
     """Least gaps of pairs of surfaces in a step, without those of closed contacts."""
 
@@ -253,22 +245,13 @@ class _Gaps:
                 if np.hypot(*(points[here] - place).T).min() <= SAME_PLACE * m.size:
                     continue
             made[pair] = min(made.get(pair, np.inf), float(c.gap))
+        turned = m.surfaces.turned(pose) if self.polygons else pose
         for i, j in self.polygons:
             # their contacts are ends of edges, and none where these lie beyond each other
             if not ((phase.closed["first"] == i) & (phase.closed["second"] == j)).any():
-                made[i, j] = max(
-                    _beyond_edges(self._corners(pose, i), self._corners(pose, j)),
-                    _beyond_edges(self._corners(pose, j), self._corners(pose, i)),
-                )
+                made[i, j] = m.surfaces.distance(turned, pose, i, j)
         self._cache[theta] = made
         return made
-
-    def _corners(self, pose: Floats, body: int) -> Floats:
-        """Return the corners of a polygon [m]."""
-        surfaces = self.segment.phase.mechanics.surfaces
-        local = surfaces.corners[surfaces.table[body].start : surfaces.table[body].stop]
-        c, s = math.cos(pose[body, 2]), math.sin(pose[body, 2])
-        return np.asarray(pose[body, :2] + local @ np.array([[c, s], [-s, c]]))
 
     def gap(self, pair: tuple[int, int], theta: float) -> float:
         """Return the gap of a pair, `within` where it is farther, above that of its start."""

@@ -4,7 +4,7 @@ The impulses are those of `TimeStepper` in the limit of short steps: Newton's u_
 surfaces approach, u_n+ >= 0 at contacts that were closed, Coulomb's law for velocities after the
 impact, and a coefficient of restitution that is reduced where it would add energy.
 
-Source: Moreau 1988; Kane 1984 (the paradox of Newton's law with friction).
+Source: Moreau 1988.
 """
 
 from __future__ import annotations
@@ -16,9 +16,10 @@ import numpy.typing as npt
 
 from stiction.bodies.contact_kernels import Contact
 from stiction.bodies.contacts import local_problem
-from stiction.bodies.event_driven.motion import Mechanics
 from stiction.bodies.exact_stick import sticking
 from stiction.bodies.impulse_kernels import add_impulses, contact_velocities
+from stiction.bodies.mechanics import Mechanics
+from stiction.bodies.restitution import without_gain
 from stiction.numerics.arrays import Table
 from stiction.numerics.friction_problem.certificate import residual
 from stiction.numerics.friction_problem.solver import solve_local
@@ -32,7 +33,6 @@ Bools = npt.NDArray[np.bool_]
 _TOLERANCE = 1e-13
 # energy over the work of the impulses that counts as added
 _GAIN = 1e-12
-_HALVINGS = 40
 
 
 class Impact(NamedTuple):
@@ -67,23 +67,14 @@ def impact(
     Verified by: tests/unit/bodies/test_event_driven.py::test_impulses_of_both_methods_agree
     """
     e = np.where(elastic, m.e, 0.0)
-    found = _solved(m, contacts, v, e)
-    scale = float(np.abs(found.r * found.before).sum())
-    if m.e > 0.0 and _gain(found) > _GAIN * scale:
-        low, high = 0.0, 1.0
-        for _ in range(_HALVINGS):
-            middle = 0.5 * (low + high)
-            tried = _solved(m, contacts, v, middle * e)
-            low, high = (middle, high) if _gain(tried) <= _GAIN * scale else (low, middle)
-        found = _solved(m, contacts, v, low * e)._replace(reduced=True)
+    found, reduced = without_gain(
+        lambda part: _solved(m, contacts, v, part * e),
+        lambda found: float(np.abs(found.r * found.before).sum()),
+        _GAIN if m.e > 0.0 else np.inf,
+    )
     after = m.velocity(v)
     add_impulses(contacts, found.r, m.inverse, after)
-    return found, after[: m.n]
-
-
-def _gain(found: Impact) -> float:
-    """Return the energy that the impulses add [J]."""
-    return 0.5 * float((found.r * (found.before + found.after)).sum())
+    return found._replace(reduced=reduced), after[: m.n]
 
 
 def _solved(m: Mechanics, contacts: Table[Contact], v: Floats, e: Floats) -> Impact:

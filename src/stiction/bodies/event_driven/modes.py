@@ -15,25 +15,46 @@ from __future__ import annotations
 
 import enum
 import itertools
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from stiction.bodies.event_driven import kinematics as kin
 from stiction.bodies.exact_stick import sticking
-from stiction.bodies.record import BACKWARD, FORWARD, OPEN, STICK
+from stiction.bodies.impulse_kernels import group_contacts
+from stiction.bodies.mechanics import Mechanics
+from stiction.bodies.record import (
+    BACKWARD,
+    FORWARD,
+    NO_ACCELERATION,
+    OPEN,
+    PAINLEVE_BOUNDARY,
+    SEVERAL_ACCELERATIONS,
+    STICK,
+)
+from stiction.numerics.arrays import Table
 from stiction.numerics.friction_problem.blocks import local_of
 from stiction.numerics.friction_problem.certificate import residual
 from stiction.numerics.friction_problem.programmes import maximise
 from stiction.numerics.friction_problem.solver import solve_local
 
-__all__ = ["Answer", "Found", "admissible", "find_modes"]
+__all__ = [
+    "Answer",
+    "Found",
+    "admissible",
+    "combinations",
+    "find_modes",
+    "losses_of",
+    "modes_of_groups",
+]
 
 Floats = npt.NDArray[np.float64]
 Wholes = npt.NDArray[np.int64]
 
 # combinations of modes that are all solved: four contacts at rest
-_MOST_COMBINATIONS = 256
+MOST_COMBINATIONS = 256
 # of the accelerations without forces and of W: rounding in the conditions of a mode
 _ROUNDING = 1e-10
 # singular values of a mode below this part of the largest are zero
@@ -77,6 +98,44 @@ class Found(NamedTuple):
     error: float
 
 
+def modes_of_groups(
+    m: Mechanics, closed: Table[kin.Closed], time: float, q: Floats, v: Floats, slip: Wholes
+) -> Iterator[tuple[Wholes, Found]]:
+    """Yield the contacts of each group that shares no body with others, and its modes.
+
+    Parameters
+    ----------
+    closed : (c,) contacts with a normal velocity of zero
+    q, v : (n, 3) places and velocities of the bodies
+    slip : (c,) as of `find_modes`
+    """
+    k = kin.kinematics(closed, m.pose(time, q), m.velocity(v))
+    rows = kin.rows(closed, k, m.n)
+    inverse, load = 1.0 / m.mass.ravel(), m.force.ravel()
+    w = rows * inverse @ rows.T
+    b = rows @ (inverse * load) + k.bias.ravel()
+    sizes = np.abs(rows) @ np.abs(inverse * load) + np.abs(k.bias.ravel())
+    group = np.zeros(len(closed), dtype=np.int64)
+    count = group_contacts(kin.as_contacts(closed, k), m.n, group)
+    for g in range(int(count)):
+        at = np.flatnonzero(group == g)
+        both = (2 * at[:, None] + [0, 1]).ravel()
+        size = float(sizes[both].max())
+        yield at, find_modes(w[np.ix_(both, both)], b[both], size, slip[at], m.mu)
+
+
+def losses_of(found: Found) -> list[int]:
+    """Return the kinds of losses of determinism of a group."""
+    kinds = [PAINLEVE_BOUNDARY] if found.near else []
+    kinds += [SEVERAL_ACCELERATIONS] if found.answer is Answer.SEVERAL else []
+    return kinds + ([NO_ACCELERATION] if found.answer is Answer.NONE else [])
+
+
+def combinations(slip: Wholes) -> int:
+    """Return the number of combinations of modes of contacts with a direction of slip, or 0."""
+    return int(np.prod([len(_options(int(s))) for s in slip], dtype=np.float64))
+
+
 def find_modes(w: Floats, b: Floats, size: float, slip: Wholes, mu: float) -> Found:
     """Return the modes of a group of contacts with a normal velocity of zero.
 
@@ -97,13 +156,12 @@ def find_modes(w: Floats, b: Floats, size: float, slip: Wholes, mu: float) -> Fo
         return Found(Answer.ONE, modes, np.zeros((count, 2)), 1, False, 0.0)
     w, b = w / unit, b / scale
     near = _near_boundary(w, b, slip, mu)
-    options = [_options(int(s)) for s in slip]
-    combinations = int(np.prod([len(o) for o in options]))
-    if combinations > _MOST_COMBINATIONS:
+    if combinations(slip) > MOST_COMBINATIONS:
         modes, r, error = _by_solver(w, b, slip, mu)
         answer = Answer.NOT_DECIDED if error <= _SOLVED else Answer.NONE
         return Found(answer, modes, r * scale / unit, int(error <= _SOLVED), near, error)
-    solutions = _solutions(w, b, np.array(list(itertools.product(*options))), mu, slip)
+    options = itertools.product(*(_options(int(s)) for s in slip))
+    solutions = _solutions(w, b, np.array(list(options)), mu, slip)
     if not solutions:
         return Found(Answer.NONE, np.full(count, OPEN), np.zeros((count, 2)), 0, near, 0.0)
     modes, r = min(solutions, key=lambda one: float(np.abs(one[1]).sum()))

@@ -9,11 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.bodies import outcome as shared
-from stiction.bodies.contacts import Surfaces, name_of
-from stiction.bodies.event_driven.record import LOSSES, EventRecorder
+from stiction.bodies.contacts import Surfaces
+from stiction.bodies.event_driven.record import EventRecorder
 from stiction.bodies.model import RigidBodies
-from stiction.core.audit import Check, Kind
-from stiction.core.determinism import Loss
+from stiction.core.audit import Check, Kind, Line
 from stiction.core.ledger import Ledger
 from stiction.core.run import Run
 from stiction.errors import Status
@@ -23,8 +22,8 @@ if TYPE_CHECKING:
 
 __all__ = ["History", "build_run"]
 
-# of the energies, of velocities, and of the smallest thickness; the last is that of given places
-_LEDGER, _RESIDUAL, _DRIFT, _OVERLAP = 1e-10, 1e-10, 1e-10, 1e-6
+# of the smallest thickness; the last is that of given places
+_DRIFT, _OVERLAP = 1e-10, 1e-6
 _UNSEEN = "whether accelerations of groups of more than four contacts are unique is not decided"
 _CHOICES = (
     "the run ends",
@@ -68,7 +67,7 @@ def build_run(system: RigidBodies, method: EventDriven, h: History) -> Run:
         status=h.status,
         reason=h.reason,
         checks=lambda energy: _checks(h, energy),
-        losses=_losses(system, h.record),
+        losses=shared.losses_of(system, h.record, _CHOICES),
         unseen=_UNSEEN if h.counts[5] else "",
         stats={
             "steps": int(h.counts[0]),
@@ -78,45 +77,32 @@ def build_run(system: RigidBodies, method: EventDriven, h: History) -> Run:
     )
 
 
-def _losses(system: RigidBodies, record: EventRecorder) -> list[Loss]:
-    """Return simultaneous impacts, and accelerations that are none or several, by time."""
-    losses = shared.simultaneous_impacts(system, record)
-    for time, kind, pair, count in record.lost.rows.tolist():
-        names = " and ".join(name_of(system, int(k)) for k in record.pairs.rows[int(pair)])
-        where = {"contact_of": names, "solutions": int(count)}
-        losses.append(Loss(time, LOSSES[int(kind)], where, _CHOICES[int(kind)]))
-    return sorted(losses, key=lambda loss: loss.time)
-
-
 def _checks(h: History, energy: Ledger) -> tuple[Check, ...]:
     (error, at_error), (overlap, at_overlap), (drift, at_drift) = h.worst.tolist()
-    closed = energy.imbalance_rel
-    return (
-        Check("ledger_closes", closed <= _LEDGER, closed, _LEDGER),
-        Check(
+    lines = (
+        Line("ledger_closes", energy.imbalance_rel, shared.LEDGER),
+        Line(
             "contact_problems_solved",
-            error <= _RESIDUAL,
             error,
-            _RESIDUAL,
-            at_error,
+            shared.RESIDUAL,
             "largest residual of the contact problem of an impact, relative",
-            kind=Kind.CONVERGENCE,
+            at_error,
+            Kind.CONVERGENCE,
         ),
-        Check(
+        Line(
             "no_overlap",
-            overlap <= _OVERLAP,
             overlap,
             _OVERLAP,
-            at_overlap,
             "deepest overlap of a contact that closes, over the smallest thickness of a body",
+            at_overlap,
         ),
-        Check(
+        Line(
             "closed_gaps_constant",
-            drift <= _DRIFT,
             drift,
             _DRIFT,
-            at_drift,
             "largest drift of a closed gap in a step, over the smallest thickness; a smaller rtol "
             "lessens it",
+            at_drift,
         ),
     )
+    return tuple(line.of_run() for line in lines)

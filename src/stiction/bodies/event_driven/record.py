@@ -10,19 +10,14 @@ from stiction.bodies.event_driven.kinematics import Closed
 from stiction.bodies.event_driven.motion import Segment, integrals
 from stiction.bodies.model import RigidBodies
 from stiction.bodies.record import ACCUMULATION, OPEN, STICK, Event, PairSample, Recorder
-from stiction.core.checkpoint import Log, StateArray
 from stiction.numerics.arrays import Table
 from stiction.numerics.event_localisation import nodes
 
-__all__ = ["LOSSES", "EventRecorder"]
+__all__ = ["EventRecorder"]
 
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
 Wholes = npt.NDArray[np.int64]
-
-# losses of determinism at the level of accelerations
-LOSSES = ("no_acceleration", "several_accelerations", "painleve_boundary")
-NO_ACCELERATION, SEVERAL_ACCELERATIONS, PAINLEVE_BOUNDARY = range(3)
 
 
 class EventRecorder(Recorder):
@@ -37,12 +32,6 @@ class EventRecorder(Recorder):
     def __init__(self, system: RigidBodies, save: Floats, start: float) -> None:
         super().__init__(system, save, 0.0)
         self.start = start
-        # time, kind, pair, number of solutions
-        self.lost = Log(np.zeros((0, 4)))
-
-    def pairs_of(self, contacts: Table[Contact] | Table[Closed]) -> Wholes:
-        """Return the number of the pair of each closed contact."""
-        return self._pairs_of(contacts, np.ones(len(contacts), dtype=bool))  # type: ignore[arg-type]
 
     def save_segment(self, segment: Segment, until: float, sums: Floats, rounding: float) -> Floats:
         """Save the states at the times within a step, and add its heat; return work after it.
@@ -142,13 +131,3 @@ class EventRecorder(Recorder):
         row = Event.table(1)
         row[0] = (self.start + time, pair, OPEN, STICK, ACCUMULATION, speed)
         self.events.add(row)
-
-    def lose(self, time: float, kind: int, pair: int, count: int) -> None:
-        """Record a loss of determinism, once for each pair and kind."""
-        known = self.lost.rows
-        if not ((known[:, 1] == kind) & (known[:, 2] == pair)).any():
-            self.lost.add(np.array([[self.start + time, kind, pair, count]]))
-
-    def state(self) -> dict[str, StateArray]:
-        """Return the arrays of a checkpoint."""
-        return {**super().state(), "lost": StateArray(self.lost)}

@@ -18,19 +18,15 @@ from stiction.bodies.contact_kernels import Contact
 from stiction.bodies.event_driven import events as ev
 from stiction.bodies.event_driven import kinematics as kin
 from stiction.bodies.event_driven.impacts import Impact, impact
-from stiction.bodies.event_driven.modes import Answer, Found, find_modes
-from stiction.bodies.event_driven.motion import Mechanics, Phase, Segment, step_of
+from stiction.bodies.event_driven.modes import Answer, Found, losses_of, modes_of_groups
+from stiction.bodies.event_driven.motion import Phase, Segment, step_of
 from stiction.bodies.event_driven.outcome import History, build_run
-from stiction.bodies.event_driven.record import (
-    NO_ACCELERATION,
-    PAINLEVE_BOUNDARY,
-    SEVERAL_ACCELERATIONS,
-    EventRecorder,
-)
+from stiction.bodies.event_driven.record import EventRecorder
 from stiction.bodies.exact_stick import stop_resting
 from stiction.bodies.impulse_kernels import group_contacts
+from stiction.bodies.mechanics import Mechanics
 from stiction.bodies.model import RigidBodies
-from stiction.bodies.record import BACKWARD, FORWARD, OPEN, STICK
+from stiction.bodies.record import BACKWARD, FORWARD, OPEN, PAINLEVE_BOUNDARY, STICK
 from stiction.core.checkpoint import Log, StateArray, restore
 from stiction.core.driver import Pause, run_to_end
 from stiction.core.run import Request, Run
@@ -211,7 +207,8 @@ class Integrator:
         closed = self.closed
         if (closed["mode"] != STICK).any():
             pair = int(self.record.pairs_of(closed)[0])
-            self.record.lose(self.clock[0], PAINLEVE_BOUNDARY, pair, 0)
+            at = self.request.t_start + self.clock[0]
+            self.record.lose(at, PAINLEVE_BOUNDARY, pair, 0)
         self._end(Status.NO_CONTINUATION, "forces grow without bound")
 
     def _after_event(self, segment: Segment, event: ev.Event | None) -> None:
@@ -402,20 +399,8 @@ class Integrator:
         m, time, q, v = self.m, float(self.clock[0]), self.q, self.v
         if ahead is not None and not ahead.ends:
             time, q, v = ahead.time, ahead.q, ahead.v
-        k = kin.kinematics(closed, m.pose(time, q), m.velocity(v))
-        rows = kin.rows(closed, k, m.n)
-        inverse, load = 1.0 / m.mass.ravel(), m.force.ravel()
-        w = rows * inverse @ rows.T
-        b = rows @ (inverse * load) + k.bias.ravel()
-        sizes = np.abs(rows) @ np.abs(inverse * load) + np.abs(k.bias.ravel())
-        group = self._groups(closed, k)
         modes = np.full(len(closed), OPEN)
-        for g in range(int(group.max(initial=-1)) + 1):
-            at = np.flatnonzero(group == g)
-            both = (2 * at[:, None] + [0, 1]).ravel()
-            found = find_modes(
-                w[np.ix_(both, both)], b[both], float(sizes[both].max()), slip[at], m.mu
-            )
+        for at, found in modes_of_groups(m, closed, time, q, v, slip):
             self._lose(closed[at], found)
             self.counts[5] += found.answer is Answer.NOT_DECIDED
             self._worst(0, found.error)
@@ -425,14 +410,11 @@ class Integrator:
 
     def _lose(self, closed: Table[kin.Closed], found: Found) -> None:
         """Record where accelerations of a group are not unique; end where there are none."""
-        kinds = [PAINLEVE_BOUNDARY] if found.near else []
-        kinds += [SEVERAL_ACCELERATIONS] if found.answer is Answer.SEVERAL else []
         if found.answer is Answer.NONE:
-            kinds.append(NO_ACCELERATION)
             self._end(Status.NO_CONTINUATION, "no accelerations obey the contact law (Painleve)")
-        for kind in kinds:
+        for kind in losses_of(found):
             pair = int(self.record.pairs_of(closed)[0])
-            self.record.lose(self.clock[0], kind, pair, found.number)
+            self.record.lose(self.request.t_start + self.clock[0], kind, pair, found.number)
 
     def _make_exact(self) -> None:
         """Remove the rounding of velocities that closed contacts fix."""

@@ -19,7 +19,13 @@ import math
 from stiction.numerics.arrays import Matrix, Vector
 from stiction.numerics.jit import kernel
 
-__all__ = ["de_saxce", "de_saxce_derivative", "project", "projection_derivative"]
+__all__ = [
+    "de_saxce",
+    "de_saxce_derivative",
+    "project",
+    "project_in_plane",
+    "projection_derivative",
+]
 
 
 @kernel
@@ -76,6 +82,22 @@ def project(x: Vector, n_tangent: int, mu: float, rolling: float, out: Vector) -
         out[i] = by_slip * x[i]
     for i in range(1 + n_tangent, size):
         out[i] = by_turn * x[i]
+
+
+@kernel
+def project_in_plane(normal: float, tangential: float, mu: float) -> tuple[float, float]:
+    """Return both components of the nearest point of a cone in the plane: `project` without loops.
+
+    Verified by: tests/unit/numerics/friction_problem/test_cones.py::test_projection_in_the_plane
+    """
+    slip = abs(tangential)
+    along = normal + mu * slip
+    if along <= 0.0:
+        return 0.0, 0.0
+    if slip <= mu * normal:
+        return normal, tangential
+    s = along / (1.0 + mu * mu)
+    return s, math.copysign(mu * s, tangential)
 
 
 @kernel

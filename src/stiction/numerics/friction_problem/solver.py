@@ -2,8 +2,9 @@
 
 Sweeps of the Gauss-Seidel method determine which contacts are open, stick or slip; the semismooth
 Newton method then converges in a few steps. In a large problem a linear system takes as long as
-hundreds of steps of the accelerated projected gradient, which then come first. If both fail, the
-proximal point method follows, and then Newton's method from random starts.
+hundreds of steps of the accelerated projected gradient, which then come first. If both fail, all
+modes of up to three contacts in the plane are enumerated; then the proximal point method follows,
+and Newton's method from random starts.
 `problem.FrictionProblem.solve` calls `solve_local`.
 
 Source: Acary, Bremond, Huber 2018 (comparison of these methods).
@@ -20,6 +21,7 @@ import numpy.typing as npt
 
 from stiction.numerics.friction_problem.accelerated import accelerated
 from stiction.numerics.friction_problem.blocks import Local
+from stiction.numerics.friction_problem.existence import solutions_in_the_plane
 from stiction.numerics.friction_problem.gauss_seidel import swept
 from stiction.numerics.friction_problem.newton import Iterate, iterate_of, newton
 from stiction.numerics.friction_problem.proximal import proximal
@@ -28,6 +30,8 @@ __all__ = ["Work", "solve_local"]
 
 Floats = npt.NDArray[np.float64]
 
+# contacts in the plane whose modes are enumerated, 4 for each
+_FEW_CONTACTS = 3
 # number of random starts
 _STARTS = 60
 # entries of W up to which Newton's method comes before the gradient: a linear system of a larger
@@ -63,7 +67,7 @@ def solve_local(
     ----------
     r : (n, size) initial forces
     attempts : largest number of attempts: sweeps, Newton's method, gradient steps, Newton's method
-        again, then the proximal method, then others; None for all
+        again, then others; None for all
     systems : number of linear systems after which no further attempt begins; None for a number that
         depends on the size of the problem
     """
@@ -102,6 +106,11 @@ def _attempts(
     now = found if found.error < now.error else now
     found, solved = newton(local, now.r, tol)
     yield found, "newton", 0, solved
+    if local.q.shape[1] == 2 and len(r) <= _FEW_CONTACTS:
+        # corners of a body that lie a little apart from a line: with high friction only one of them
+        # sticks, and iterations do not find which
+        for forces in solutions_in_the_plane(local):
+            yield iterate_of(local, forces), "enumeration", 0, 0
     r = found.r if found.error < now.error else now.r
     found, count, solved = proximal(local, r, tol, systems=most)
     yield found, "proximal", count, solved

@@ -7,6 +7,7 @@ from stiction.numerics.friction_problem.cones import (
     de_saxce,
     de_saxce_derivative,
     project,
+    project_in_plane,
     projection_derivative,
 )
 
@@ -23,6 +24,15 @@ def projected(x, n_tangent, mu, rolling):
     out = np.empty_like(x)
     project(x, n_tangent, mu, rolling, out)
     return out
+
+
+def test_projection_in_the_plane():
+    rng = np.random.default_rng(3)
+    for mu in (0.0, 0.3, 2.0):
+        for x in [*rng.normal(size=(300, 2)), np.zeros(2), np.array([-1.0, 0.0])]:
+            np.testing.assert_allclose(
+                project_in_plane(*x, mu), projected(x, 1, mu, 0.0), rtol=1e-14, atol=1e-300
+            )
 
 
 @pytest.mark.parametrize(("size", "n_tangent"), SHAPES)

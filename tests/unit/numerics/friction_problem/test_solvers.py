@@ -221,3 +221,16 @@ def test_linear_systems_are_bounded(monkeypatch):
     # a method that has begun ends: 40 systems of Newton's, 50 of a problem of the proximal one
     assert bounded <= 55 < whole
     assert solver.solve_local(local, start, 1e-10, 1)[1].linear_systems == 0
+
+
+@pytest.mark.parametrize("mu", [10.0, 30.0, 100.0])
+@pytest.mark.parametrize("apart", [0.0, 4e-13, -4e-13])
+def test_corners_that_stick_but_for_rounding(mu, apart):
+    """Tangential velocities of two corners of a body are those of no motion, by `apart`."""
+    rows = [[0, 1, x, 1, 0, -y] for x, y in ((-0.5, -0.3), (0.5, -0.2994))]
+    j = np.array(rows, dtype=float).reshape(4, 3)
+    q = j @ np.array([1e-6, -0.0108, 2e-3]) + [0.0, apart, 0.0, 0.0]
+    w = j * np.array([1.0, 1.0, 12.0 / 1.36]) @ j.T
+    solution = friction_problem(w, q.reshape(2, 2), mu).solve(tol=1e-10)
+    assert solution.converged
+    assert solution.work.linear_systems < 200

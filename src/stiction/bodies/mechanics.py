@@ -1,0 +1,59 @@
+"""Masses, loads, surfaces and supports of rigid bodies, as both methods need them."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.bodies.contacts import Surfaces, surfaces_of
+from stiction.bodies.model import RigidBodies
+
+__all__ = ["Mechanics"]
+
+Floats = npt.NDArray[np.float64]
+
+
+class Mechanics:
+    """Masses, loads, surfaces and supports of a system; times count from the start."""
+
+    def __init__(self, system: RigidBodies) -> None:
+        self.n, self.size = system.n, system.size
+        self.surfaces: Surfaces = surfaces_of(system)
+        self.mu, self.e = float(system.law.mu), system.restitution  # type: ignore[arg-type]
+        self.mass = np.array([[b.mass, b.mass, b.moment_of_inertia] for b in system.bodies])
+        self.inverse = np.concatenate([1.0 / self.mass, np.zeros((len(system.supports), 3))])
+        self.force = system.loads()
+        self.reach = np.asarray(self.surfaces.table["reach"])
+        # lengths that make velocities of the three components
+        self.arms = np.ones((self.n, 3))
+        self.arms[:, 2] = self.reach[: self.n]
+        places = [[*s.position, s.angle] for s in system.supports]
+        self.support_pose = np.array(places, dtype=np.float64).reshape(-1, 3)
+        moved = [[*s.velocity, 0.0] for s in system.supports]
+        self.support_velocity = np.array(moved, dtype=np.float64).reshape(-1, 3)
+        self.load = float(np.abs(self.arms * self.force / self.mass).max())
+
+    def pose(self, time: Floats | float, q: Floats) -> Floats:
+        """Return (..., m, 3) places of bodies (..., n, 3), then of supports at times (...)."""
+        moved = np.asarray(time)[..., None, None] * self.support_velocity + self.support_pose
+        return np.concatenate([q, moved], axis=-2)
+
+    def velocity(self, v: Floats) -> Floats:
+        """Return (..., m, 3) velocities of bodies (..., n, 3), then of supports."""
+        shape = (*v.shape[:-2], *self.support_velocity.shape)
+        return np.concatenate([v, np.broadcast_to(self.support_velocity, shape)], axis=-2)
+
+    def kinetic(self, v: Floats) -> float:
+        """Return the kinetic energy [J]."""
+        return 0.5 * float((self.mass * v * v).sum())
+
+    def speed(self, v: Floats) -> float:
+        """Return the largest speed of a point of a body or a support [m/s]."""
+        own = float(np.abs(self.arms * v).max())
+        return max(own, float(np.abs(self.support_velocity).max(initial=0.0)))
+
+    def rounding(self, q: Floats) -> float:
+        """Return the rounding of gaps [m]: that of coordinates of bodies and supports."""
+        largest = max(float(np.abs(q[:, :2]).max()), float(self.reach[: self.n].max()))
+        largest = max(largest, float(np.abs(self.support_pose[:, :2]).max(initial=0.0)))
+        return 64.0 * float(np.finfo(float).eps) * largest
