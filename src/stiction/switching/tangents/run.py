@@ -49,6 +49,8 @@ _SLOW = 1e-3
 _TANGENTIAL = 1e-9
 # a start with |h| below this fraction of its scale is on the surface
 _ON_SURFACE = 1e-11
+# the jumps of x' at two surfaces add up if the rest is below this fraction of them
+_ADDITIVE = 1e-9
 
 _KINDS = {
     "undecided": "fold or two-fold",
@@ -243,14 +245,40 @@ class _Tangent(ModeFlow):
             if sides[i] != 0.0 and self._on_surface(x, i):
                 reason = f"the start lies on surface {i + 1}; derivatives differ on either side"
                 self._fail(start, "start on a surface", reason)
-        sliding = np.flatnonzero(sides == 0.0).tolist()
-        if sliding and len(self.names):
-            rows = [self._gradient_of_h(i, x, start) for i in sliding]
-            weights = np.asarray(self.system.compiled.scale) ** 2
-            normals = np.array([row[: self.n] for row in rows])
-            along = np.array([self._along(row) for row in rows])
-            across = weights[:, None] * normals.T
-            self.states -= across @ np.linalg.solve(normals @ across, along)
+        sliding = np.flatnonzero(sides == 0.0)
+        if sliding.size and len(self.names) and not self.run.determinism.losses:
+            self._slide_at_once(x, start, sides, sliding)
+
+    def _slide_at_once(
+        self, x: Floats, start: float, sides: Floats, sliding: npt.NDArray[np.intp]
+    ) -> None:
+        """Project the derivatives of a start in sliding on the surfaces, along the jumps of x'.
+
+        A start displaced to either side of a surface with normal n returns to it along the field f+
+        or f- of that side. The saltation matrix of that return is 1 - J n / (n . J) with
+        J = f+ - f-, for both sides, because the sliding field lies between f+ and f-. On two
+        surfaces the states return along four fields. They reach the same state to first order only
+        if the jump at each surface is the same on both sides of the other one.
+        """
+        corners = list(itertools.product((1.0, -1.0), repeat=sliding.size))
+        fields = []
+        for signs in corners:
+            beside = sides.copy()
+            beside[sliding] = signs
+            fields.append(self.system.field(x, beside))
+        signs_of, values = np.array(corners), np.array(fields)
+        jumps = signs_of.T @ values / (0.5 * len(corners))
+        mean = values.mean(axis=0)
+        curved = np.abs(values - mean - 0.5 * signs_of @ jumps).max(axis=0)
+        scale = np.asarray(self.system.compiled.scale)
+        if (curved / scale).max() > _ADDITIVE * (np.abs(jumps) / scale).max():
+            reason = "the start slides on two surfaces; derivatives differ by the order of return"
+            self._fail(start, "start on a surface", reason)
+            return
+        rows = [self._gradient_of_h(int(i), x, start) for i in sliding]
+        normals = np.array([row[: self.n] for row in rows])
+        along = np.array([self._along(row) for row in rows])
+        self.states -= jumps.T @ np.linalg.solve(normals @ jumps.T, along)
 
     # ---- between events and at them
 
