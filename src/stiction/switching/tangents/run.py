@@ -148,6 +148,8 @@ class _Tangent(ModeFlow):
         self.saved_by = np.full((times.size, self.free, len(self.names)), np.nan)
         self.failures: list[NotDifferentiable] = []
         self.events: list[EventTangent] = []
+        # time of the last event at which x' changed
+        self.last_jump = -np.inf
 
     # ---- one run
 
@@ -173,6 +175,8 @@ class _Tangent(ModeFlow):
         by = self.states[: self.free].copy()
         if run.t_end < end:
             final[:] = np.nan
+        elif not self.failures:
+            self._check_end(final, rate)
         if self.failures:
             by[:] = np.nan
         return Tangents(
@@ -319,6 +323,7 @@ class _Tangent(ModeFlow):
         if not self.failures:
             by = -self._along(gradient) / rate
             self.states += np.outer(before - after, by)
+            self.last_jump = step.time if (before != after).any() else self.last_jump
         self._note_event(step, by)
 
     def _event_function(self, step: Transition, sides: Floats) -> int:
@@ -423,6 +428,16 @@ class _Tangent(ModeFlow):
                 f"less than {limit:.2g}"
             )
             self._fail(t, "grazing", reason)
+
+    def _check_end(self, x: Floats, rate: Floats) -> None:
+        """Record a failure if the run ends within the error of an event at which x' changes."""
+        end, sides = self.span[1], self.flow.sides
+        close = 10.0 * self.tol * max(1.0, abs(end))
+        values, rates = self.system.surfaces_at(x), self.system.gradient(x) @ rate
+        ahead = (sides != 0.0) & (np.abs(values) < close * np.abs(rates))
+        if end - self.last_jump < close or ahead.any():
+            reason = f"the run ends at an event, within its error {close:.2g}"
+            self._fail(end, "event at the end", reason)
 
     def _note_end(self) -> None:
         """Record a failure if determinism was lost or the run ended early."""
