@@ -26,6 +26,7 @@ import numpy.typing as npt
 from stiction.core.checkpoint import Log
 from stiction.core.run import Request, Run
 from stiction.core.tangents import EventTangent, NotDifferentiable, Tangents, times_of
+from stiction.errors import advice_in
 from stiction.switching.event_driven import solve_event_driven
 from stiction.switching.flow.state import DENSE_TERMS
 from stiction.switching.model import SwitchingSystem
@@ -49,6 +50,8 @@ _SLOW = 1e-3
 _TANGENTIAL = 1e-9
 # a start with |h| below this fraction of its scale is on the surface
 _ON_SURFACE = 1e-11
+# a state this many times larger than its scale may need another scale
+_OUTGROWN = 1e3
 # the jumps of x' at two surfaces add up if the rest is below this fraction of them
 _ADDITIVE = 1e-9
 
@@ -299,8 +302,19 @@ class _Tangent(ModeFlow):
         if self.failures or not end > start or not len(self.names):
             return
         if not self._integrated(self.steps, start, end):
-            reason = "the variational equation needs too many intervals"
-            self._fail(start, "stiff field", reason)
+            self._fail(start, "stiff field", self._why_stiff())
+
+    def _why_stiff(self) -> str:
+        """Return why the variational equation was not solved, with a remedy."""
+        reason, n = "the variational equation needs too many intervals", self.n
+        scale = np.asarray(self.system.compiled.scale)
+        sizes = np.abs(self.steps[:, :n]).max(axis=0, initial=0.0)
+        k = int(np.argmax(sizes / scale))
+        if sizes[k] > _OUTGROWN * scale[k]:
+            name = [*self.system.state_names, "t"][k]
+            reason += f"; {name} reaches {sizes[k]:.2g} and its scale is {scale[k]:.2g}: "
+            return reason + "give the sizes of the states as `scale`"
+        return reason + ": try a shorter time span, or a `scale` nearer to the sizes of the states"
 
     def _pass(self, step: Transition) -> None:
         """Multiply the derivatives by the saltation matrix of an event."""
@@ -448,4 +462,5 @@ class _Tangent(ModeFlow):
             reason = f"the run reports {loss.kind}, and the forward solution is not unique"
             self._fail(loss.time, _KINDS.get(kind, kind), reason)
         elif not run.status.ok:
-            self._fail(run.t_end, run.status.value, run.reason)
+            reason = f"{run.reason}; {advice_in('switching', run.status)}"
+            self._fail(run.t_end, run.status.value, reason)

@@ -1,5 +1,7 @@
 """Derivatives of runs that start shortly before an event, or in sliding, or end at an event."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 from scipy.linalg import expm
@@ -169,3 +171,23 @@ def test_a_run_that_ends_at_an_event_is_reported(gap):
     assert np.isnan(found.by).all()
     for beside in (-1e-8, 1e-8):
         assert SMOOTH.tangents(METHOD, (0.0, time + beside), ("x0",)).failures == ()
+
+
+def test_reasons_name_a_remedy():
+    w = 1e6
+    fast = st.PiecewiseSmooth(
+        h=lambda x: x[0] - 0.1,
+        f_plus=lambda x: [x[1], -w * w * (x[0] + 0.2)],
+        f_minus=lambda x: [x[1], -w * w * x[0]],
+        x0=[1.0, 0.0],
+    )
+    failure = fast.tangents(None, (0.0, 10.0 / w), ("x0",)).failures[0]
+    assert failure.kind == "stiff field"
+    assert "x2 reaches 1.2e+06 and its scale is 1" in failure.reason
+    assert "as `scale`" in failure.reason
+    scaled = dataclasses.replace(fast, scale=[1.0, w])
+    assert scaled.tangents(None, (0.0, 10.0 / w), ("x0",)).failures == ()
+    few = st.switching.EventDriven(max_steps=3)
+    failure = SMOOTH.tangents(few, (0.0, 5.0), ("x0",)).failures[0]
+    assert failure.kind == "work_limit"
+    assert "a larger limit" in failure.reason
