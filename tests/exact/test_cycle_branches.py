@@ -341,3 +341,31 @@ def test_new_nodes_keep_the_direction_of_a_branch(sense):
     half.place = half._begun(second, None)[1]
     assert half._new_nodes()
     assert half.place.tangent[-1] * sense > 0.0
+
+
+# half a turn with gain and a cubic loss, then decay: the multiplier passes -1 as the gain grows
+DOUBLING = st.PiecewiseSmooth(
+    h=lambda t, x: np.sin(t),
+    f_plus=lambda t, x, p: [p.a * x[0] - x[1] - x[0] ** 3 + 0.05, x[0] + p.a * x[1]],
+    f_minus=lambda t, x: [-0.2 * x[0] + 0.02, -0.7 * x[1]],
+    x0=[0.1, 0.1],
+    parameters={"a": 0.198},
+)
+
+
+@pytest.mark.parametrize(("step", "low"), [(0.3, 0.2), (0.15, 0.15)])
+def test_a_branch_of_doubled_period_ends(step, low):
+    """It ends at the flip of the single orbit, and does not pass it as a fold onto itself."""
+    turn, system = 2.0 * np.pi, DOUBLING.with_parameters(a=0.21)
+    doubled = st.find_cycle(system, [0.2, 0.0], period=2.0 * turn, nodes=1, settle=130.0)
+    branch = st.continue_cycle(doubled, "p.a", (low, 0.2101), step=step)
+    assert branch.ends[0] == "the orbit meets the flip of the orbit of half its period"
+    assert branch.ends[1] == "p.a reached its limit"
+    assert [one.kind for one in branch.bifurcations] == ["flip"]
+    found = branch.bifurcations[0]
+    assert found.cycle.period == pytest.approx(turn, rel=1e-14)
+    assert found.cycle.multipliers[0] == pytest.approx(-1.0, abs=1e-9)
+    # the same flip on the branch of single orbits
+    system = DOUBLING.with_parameters(a=found.value)
+    single = st.find_cycle(system, [0.04, 0.04], period=turn, nodes=1)
+    assert single.multipliers[0] == pytest.approx(-1.0, abs=1e-9)

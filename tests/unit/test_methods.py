@@ -218,3 +218,10 @@ def test_measures_are_those_of_the_class_that_is_inherited():
 
     run = st.solve(Mine(), st.Characteristics(step=1e-2), (0.0, 1.0), save=3)
     assert results._result(run, "measured.lyapunov").meaning
+
+
+def test_a_refused_field_is_suggested_with_an_admissible_value():
+    with pytest.raises(st.ModelError, match=r"Try: chains\.EventDriven\(replay=True\)\."):
+        st.EventDriven(replay=True)
+    with pytest.raises(st.ModelError, match=r"EventDriven\(replay=\.\.\.\) with True or False"):
+        st.EventDriven(replay=3)

@@ -125,8 +125,21 @@ def refuse_unknown_fields(cls: type, given: Mapping[str, object]) -> None:
             f"{name} is a field of {', '.join(others)}."
             if others
             else "no method has a field of this name.",
-            f"{others[0]}({name}={value!r})." if others else nearest(name, known),
+            _example(others[0], name, value) if others else nearest(name, known),
         )
+
+
+def _example(label: str, name: str, value: object) -> str:
+    """Return a call of the method that has the field, with the value if it admits it."""
+    try:
+        dict(method_homes())[label](**{name: value})
+    except ModelError as error:
+        needs = str(error).splitlines()[0].rpartition("; needs ")[2]
+        return f"{label}({name}=...) with {needs}"
+    except TypeError:
+        # it needs other fields too
+        pass
+    return f"{label}({name}={value!r})."
 
 
 def methods_with(field: str, name: str) -> list[str]:

@@ -47,6 +47,7 @@ from stiction.studies.cycles.cycle import (
     find_cycle,
     solved,
 )
+from stiction.studies.cycles.doubled import flip_of_half, halves_apart, states_at
 from stiction.studies.cycles.shooting import Shooting, nodes_between
 from stiction.studies.cycles.sliding import sliding_orbit
 
@@ -65,6 +66,9 @@ _OUTGROWN = 4.0
 _BEHIND_CORNER = np.array([1.0, 4.0, 16.0, 64.0])
 # amplitude of an orbit, relative to the largest on the branch, at which it is an equilibrium
 _VANISHED = 1e-6
+# halves of an orbit are equal if they differ by less than this, relative to those of another orbit
+# and to the sizes of the states
+_MERGED = 1e-5
 # number of states of an orbit from which its amplitude is computed
 _SAMPLES = 16
 _MOST_ORBITS = 100_000
@@ -350,8 +354,17 @@ class _HalfBranch:
             found = corrected(self.problem, self.place, row, fraction * step)
             near = 2.0 * max(float(np.linalg.norm(step)), 1e-3)
             if found is not None and float(np.linalg.norm(found.step)) <= near:
-                return found
+                return None if self._halves_merge(found.u) else found
         return None
+
+    def _halves_merge(self, u: Floats) -> bool:
+        """Return whether a solution is an orbit of half the period, but the last orbit is none.
+
+        Where a branch of doubled period ends at a flip, the branch of the single orbit continues.
+        """
+        orbits = self.cycles[-1], self._known(u)
+        ends = [np.inf if x is None else np.abs(halves_apart(x)).max() for x in orbits]
+        return bool(ends[1] < _MERGED * ends[0] and ends[0] > _MERGED * self.problem.sizes.max())
 
     def _turn(self) -> bool:
         """Pass a bifurcation at which the branch turns sharply; return whether this succeeded.
@@ -579,6 +592,9 @@ class _HalfBranch:
 
         tests: list[tuple[str, Callable[[Floats], float], tuple[float, float]]] = []
         if ends[0] * ends[1] < 0.0:
+            flip = self._met_flip(last, new)
+            if flip is not None:
+                return [flip]
             # the fold is checked first, because the branch may end there in a Hopf bifurcation
             tests.append(("fold", along, ends))
         for kind, test in TESTS.items():
@@ -600,6 +616,27 @@ class _HalfBranch:
                 orders = last.order, new.order
                 found.append((at[0], Bifurcation(kind, value, cycle, *orders, self.parameter)))
         return [one for _, one in sorted(found, key=lambda pair: pair[0])]
+
+    def _met_flip(self, last: Cycle, new: Cycle) -> Bifurcation | None:
+        """Return the flip on a step at which a branch of doubled period ends; end the branch there.
+
+        At the flip both halves of the orbit are equal. Beyond it the same orbits follow, with their
+        halves exchanged, so that the parameter has an extremum that is no fold. The flip is located
+        on the branch of the orbit of half the period, where it is a regular point.
+
+        Source: Kuznetsov 2004, section 5.3.
+        Verified by: tests/exact/test_cycle_branches.py::test_a_branch_of_doubled_period_ends
+        """
+        apart = halves_apart(last), halves_apart(new)
+        if not float((apart[0] * apart[1]).sum()) < 0.0:
+            return None
+        nearest = last if np.abs(apart[0]).max() < np.abs(apart[1]).max() else new
+        half = flip_of_half(nearest, self.parameter)
+        if half is None:
+            return None
+        value = float(half.system.parameter(self.parameter))
+        self.reason = "the orbit meets the flip of the orbit of half its period"
+        return Bifurcation("flip", value, half, last.order, half.order, self.parameter)
 
     def _changes(
         self, place: Place[Floats], step: Step[Floats], last: Cycle, new: Cycle
@@ -716,21 +753,6 @@ def _bend(x: Floats, y: Floats) -> float:
     slopes = np.diff(y) / np.diff(x)
     largest = float(np.abs(slopes).max())
     return float(np.ptp(slopes)) / largest if largest > 0.0 else 0.0
-
-
-def states_at(cycle: Cycle, fractions: Floats) -> Floats:
-    """Return (k, n) states of an orbit at fractions of its period."""
-    base, period, found = cycle.fractions, cycle.period, []
-    for fraction in fractions:
-        at = base[0] + (fraction - base[0]) % 1.0
-        k = min(int(np.searchsorted(base, at, side="right")), len(base) - 1) - 1
-        zero = base[k] if cycle.autonomous else 0.0
-        span = (float(base[k] - zero) * period, float(at - zero) * period)
-        state = cycle.nodes[k]
-        if span[1] > span[0] + 1e-9 * period:
-            state = cycle.system.at_state(state).tangents(cycle.method, span, ()).final
-        found.append(state)
-    return np.array(found)
 
 
 def _with_nodes(cycle: Cycle, fractions: Floats) -> Cycle:

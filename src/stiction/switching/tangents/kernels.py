@@ -76,6 +76,9 @@ _FLOOR = 1e-8
 _EPS = 2.220446049250313e-16
 # the distance of points is at least the state over this number
 _FARTHEST = 1e7
+# the distance of points next to a kink, over the size of the number, is at least this. The rounding
+# error of such differences is large, but an orbit stays near a kink for a short time only
+_NEAREST = 1e-13
 # rounding error of a state, over that of the field, in estimates of rounding
 _AMPLIFIED = 0.25
 # bound of neglected terms of the series; largest norm of A times the interval; smallest number of a
@@ -229,6 +232,37 @@ def _restore(w: Workspace, s: Stencil, j: int) -> None:
         _set_parameters(w, s, j - now.n, 0.0)
 
 
+@kernel
+def _clear_of_kinks(w: Workspace, s: Stencil, j: int, d: float) -> float:
+    """Return a distance of points, at most d, at which no kink lies between them and the state.
+
+    Differences across a kink agree with those of higher order if they are much farther apart than
+    its distance, although both are wrong. For a state on a kink within rounding d is returned: the
+    difference is then the mean of both sides. SPARE holds the state.
+    """
+    now, a = w.progress[0], w.vectors
+    size = max(a[SCALE, j], abs(a[TRIAL, j])) if j < now.n else s.lengths[j - now.n] / _STEP
+    call_at(now.surface, row_at(a, TRIAL), row_at(a, SIDES), now.parameters, row_at(a, VALUE))
+    distance = d
+    while distance > _NEAREST * size:
+        crossed = False
+        for b in range(2):
+            step = 3.0 * distance if b == 0 else -3.0 * distance
+            if j < now.n:
+                a[SPARE, j] = a[TRIAL, j] + step
+            else:
+                _set_parameters(w, s, j - now.n, step)
+            out = row_at(a, LATER)
+            call_at(now.surface, row_at(a, SPARE), row_at(a, SIDES), now.parameters, out)
+            for i in range(now.m, now.m + now.k):
+                crossed = crossed or a[LATER, i] * a[VALUE, i] < 0.0
+        _restore(w, s, j)
+        if not crossed:
+            return distance
+        distance *= 0.25
+    return d
+
+
 @kernel(separate=True)
 def derivatives(
     w: Workspace, s: Stencil, what: int, v: Variation, out: Matrix, columns: int, more: bool
@@ -260,6 +294,8 @@ def derivatives(
                     d *= 1024.0
             else:
                 d = s.lengths[j - n] * 0.25**level
+            if what < 0 and now.k > 0:
+                d = _clear_of_kinks(w, s, j, d)
             _difference(w, s, what, j, d, free, v.work[0])
             largest = 0.0
             for c in range(count):

@@ -26,6 +26,7 @@ import numpy.typing as npt
 from stiction.core.checkpoint import Log
 from stiction.core.run import Request, Run
 from stiction.core.tangents import EventTangent, NotDifferentiable, Tangents, times_of
+from stiction.errors import advice_in
 from stiction.switching.event_driven import solve_event_driven
 from stiction.switching.flow.state import DENSE_TERMS
 from stiction.switching.model import SwitchingSystem
@@ -49,6 +50,10 @@ _SLOW = 1e-3
 _TANGENTIAL = 1e-9
 # a start with |h| below this fraction of its scale is on the surface
 _ON_SURFACE = 1e-11
+# a state this many times larger than its scale may need another scale
+_OUTGROWN = 1e3
+# the jumps of x' at two surfaces add up if the rest is below this fraction of them
+_ADDITIVE = 1e-9
 
 _KINDS = {
     "undecided": "fold or two-fold",
@@ -146,6 +151,8 @@ class _Tangent(ModeFlow):
         self.saved_by = np.full((times.size, self.free, len(self.names)), np.nan)
         self.failures: list[NotDifferentiable] = []
         self.events: list[EventTangent] = []
+        # time of the last event at which x' changed
+        self.last_jump = -np.inf
 
     # ---- one run
 
@@ -171,6 +178,8 @@ class _Tangent(ModeFlow):
         by = self.states[: self.free].copy()
         if run.t_end < end:
             final[:] = np.nan
+        elif not self.failures:
+            self._check_end(final, rate)
         if self.failures:
             by[:] = np.nan
         return Tangents(
@@ -243,14 +252,40 @@ class _Tangent(ModeFlow):
             if sides[i] != 0.0 and self._on_surface(x, i):
                 reason = f"the start lies on surface {i + 1}; derivatives differ on either side"
                 self._fail(start, "start on a surface", reason)
-        sliding = np.flatnonzero(sides == 0.0).tolist()
-        if sliding and len(self.names):
-            rows = [self._gradient_of_h(i, x, start) for i in sliding]
-            weights = np.asarray(self.system.compiled.scale) ** 2
-            normals = np.array([row[: self.n] for row in rows])
-            along = np.array([self._along(row) for row in rows])
-            across = weights[:, None] * normals.T
-            self.states -= across @ np.linalg.solve(normals @ across, along)
+        sliding = np.flatnonzero(sides == 0.0)
+        if sliding.size and len(self.names) and not self.run.determinism.losses:
+            self._slide_at_once(x, start, sides, sliding)
+
+    def _slide_at_once(
+        self, x: Floats, start: float, sides: Floats, sliding: npt.NDArray[np.intp]
+    ) -> None:
+        """Project the derivatives of a start in sliding on the surfaces, along the jumps of x'.
+
+        A start displaced to either side of a surface with normal n returns to it along the field f+
+        or f- of that side. The saltation matrix of that return is 1 - J n / (n . J) with
+        J = f+ - f-, for both sides, because the sliding field lies between f+ and f-. On two
+        surfaces the states return along four fields. They reach the same state to first order only
+        if the jump at each surface is the same on both sides of the other one.
+        """
+        corners = list(itertools.product((1.0, -1.0), repeat=sliding.size))
+        fields = []
+        for signs in corners:
+            beside = sides.copy()
+            beside[sliding] = signs
+            fields.append(self.system.field(x, beside))
+        signs_of, values = np.array(corners), np.array(fields)
+        jumps = signs_of.T @ values / (0.5 * len(corners))
+        mean = values.mean(axis=0)
+        curved = np.abs(values - mean - 0.5 * signs_of @ jumps).max(axis=0)
+        scale = np.asarray(self.system.compiled.scale)
+        if (curved / scale).max() > _ADDITIVE * (np.abs(jumps) / scale).max():
+            reason = "the start slides on two surfaces; derivatives differ by the order of return"
+            self._fail(start, "start on a surface", reason)
+            return
+        rows = [self._gradient_of_h(int(i), x, start) for i in sliding]
+        normals = np.array([row[: self.n] for row in rows])
+        along = np.array([self._along(row) for row in rows])
+        self.states -= jumps.T @ np.linalg.solve(normals @ jumps.T, along)
 
     # ---- between events and at them
 
@@ -267,8 +302,19 @@ class _Tangent(ModeFlow):
         if self.failures or not end > start or not len(self.names):
             return
         if not self._integrated(self.steps, start, end):
-            reason = "the variational equation needs too many intervals"
-            self._fail(start, "stiff field", reason)
+            self._fail(start, "stiff field", self._why_stiff())
+
+    def _why_stiff(self) -> str:
+        """Return why the variational equation was not solved, with a remedy."""
+        reason, n = "the variational equation needs too many intervals", self.n
+        scale = np.asarray(self.system.compiled.scale)
+        sizes = np.abs(self.steps[:, :n]).max(axis=0, initial=0.0)
+        k = int(np.argmax(sizes / scale))
+        if sizes[k] > _OUTGROWN * scale[k]:
+            name = [*self.system.state_names, "t"][k]
+            reason += f"; {name} reaches {sizes[k]:.2g} and its scale is {scale[k]:.2g}: "
+            return reason + "give the sizes of the states as `scale`"
+        return reason + ": try a shorter time span, or a `scale` nearer to the sizes of the states"
 
     def _pass(self, step: Transition) -> None:
         """Multiply the derivatives by the saltation matrix of an event."""
@@ -291,6 +337,7 @@ class _Tangent(ModeFlow):
         if not self.failures:
             by = -self._along(gradient) / rate
             self.states += np.outer(before - after, by)
+            self.last_jump = step.time if (before != after).any() else self.last_jump
         self._note_event(step, by)
 
     def _event_function(self, step: Transition, sides: Floats) -> int:
@@ -396,6 +443,16 @@ class _Tangent(ModeFlow):
             )
             self._fail(t, "grazing", reason)
 
+    def _check_end(self, x: Floats, rate: Floats) -> None:
+        """Record a failure if the run ends within the error of an event at which x' changes."""
+        end, sides = self.span[1], self.flow.sides
+        close = 10.0 * self.tol * max(1.0, abs(end))
+        values, rates = self.system.surfaces_at(x), self.system.gradient(x) @ rate
+        ahead = (sides != 0.0) & (np.abs(values) < close * np.abs(rates))
+        if end - self.last_jump < close or ahead.any():
+            reason = f"the run ends at an event, within its error {close:.2g}"
+            self._fail(end, "event at the end", reason)
+
     def _note_end(self) -> None:
         """Record a failure if determinism was lost or the run ended early."""
         run = self.run
@@ -405,4 +462,5 @@ class _Tangent(ModeFlow):
             reason = f"the run reports {loss.kind}, and the forward solution is not unique"
             self._fail(loss.time, _KINDS.get(kind, kind), reason)
         elif not run.status.ok:
-            self._fail(run.t_end, run.status.value, run.reason)
+            reason = f"{run.reason}; {advice_in('switching', run.status)}"
+            self._fail(run.t_end, run.status.value, reason)
