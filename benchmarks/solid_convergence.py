@@ -14,11 +14,13 @@ from __future__ import annotations
 
 import argparse
 import csv
+import functools
 import math
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -31,96 +33,56 @@ TABLES = HERE.parent / "docs" / "theory" / "solids-convergence"
 Row = dict[str, object]
 
 
-def hertz_rows(parameters: list[tuple[float, float, float]]) -> Iterator[Row]:
-    """Yield errors of half width and of largest pressure."""
-    for stiffness, cell, depth in parameters:
-        found = cases.hertz(stiffness, cell, depth)
-        yield {
-            "k a/E*": stiffness,
-            "h/a": cell,
-            "H/a": depth,
-            "unknowns": found.unknowns,
-            "width error": found.width,
-            "peak pressure error": found.peak,
-            "status": found.status,
-        }
+def hertz(stiffness: float, cell: float, depth: float) -> tuple[Row, Row, Any]:
+    """Return a case, and the errors of half width and of largest pressure."""
+    found = cases.hertz(stiffness, cell, depth)
+    errors = {"width error": found.width, "peak pressure error": found.peak}
+    return {"k a/E*": stiffness, "h/a": cell, "H/a": depth}, errors, found
 
 
-def jkr_rows(parameters: list[tuple[float, float, float]]) -> Iterator[Row]:
-    """Yield errors of the pull-off force."""
-    for tabor, per_zone, depth in parameters:
-        found = cases.jkr(tabor, per_zone, depth)
-        yield {
-            "Tabor": tabor,
-            "elements per zone": per_zone,
-            "H/a_c": depth,
-            "unknowns": found.unknowns,
-            "pull-off error": found.pull_off - 1.0,
-            "status": found.status,
-        }
+def jkr(
+    tabor: float, per_zone: float, depth: float, zero_load: bool = False
+) -> tuple[Row, Row, Any]:
+    """Return a case, and the error of the pull-off force, or of the half width without load."""
+    found = cases.jkr(tabor, per_zone, depth, zero_load=zero_load)
+    case = {"Tabor": tabor, "elements per zone": per_zone, "H/a_c": depth}
+    if zero_load:
+        return case, {"half width error": found.zero_load - 1.0}, found
+    return case, {"pull-off error": found.pull_off - 1.0}, found
 
 
-def zero_load_rows(parameters: list[tuple[float, float, float]]) -> Iterator[Row]:
-    """Yield errors of the half width of contact without load."""
-    for tabor, per_zone, depth in parameters:
-        found = cases.jkr(tabor, per_zone, depth, zero_load=True)
-        yield {
-            "Tabor": tabor,
-            "elements per zone": per_zone,
-            "H/a_c": depth,
-            "unknowns": found.unknowns,
-            "half width error": found.zero_load - 1.0,
-            "status": found.status,
-        }
+def mindlin(stiffness: float, cell: float, poisson: float) -> tuple[Row, Row, Any]:
+    """Return a case, and the errors of the stick zone and of the shear traction."""
+    found = cases.mindlin(stiffness, cell, poisson=poisson)
+    beta = (1.0 - 2.0 * poisson) / (2.0 * (1.0 - poisson))
+    stuck = float(np.abs(found.stuck).mean())
+    errors = {"mean error of c/a": stuck, "misplaced shear": found.misplaced}
+    return {"k a/E*": stiffness, "h/a": cell, "beta": beta}, errors, found
 
 
-def mindlin_rows(parameters: list[tuple[float, float, float]]) -> Iterator[Row]:
-    """Yield errors of the stick zone and of the shear traction."""
-    for stiffness, cell, poisson in parameters:
-        found = cases.mindlin(stiffness, cell, poisson=poisson)
-        yield {
-            "k a/E*": stiffness,
-            "h/a": cell,
-            "beta": (1.0 - 2.0 * poisson) / (2.0 * (1.0 - poisson)),
-            "unknowns": found.unknowns,
-            "mean error of c/a": float(np.abs(found.stuck).mean()),
-            "misplaced shear": found.misplaced,
-            "status": found.status,
-        }
+def peel(work: float, along: int, zone: float) -> tuple[Row, Row, Any]:
+    """Return a case, and the error of the steady force, and what it wavers by."""
+    found = cases.peel(work, (along, 2), zone)
+    case = {"W/(E h)": work, "elements": along, "zone/h": zone, "Kendall/W": found.kendall}
+    return case, {"force error": found.mean - 1.0, "wavers by": found.spread}, found
 
 
-def peel_rows(parameters: list[tuple[float, int, float]]) -> Iterator[Row]:
-    """Yield errors of the steady force, and what it wavers by."""
-    for work, along, zone in parameters:
-        found = cases.peel(work, (along, 2), zone)
-        yield {
-            "W/(E h)": work,
-            "elements": along,
-            "zone/h": zone,
-            "Kendall/W": found.kendall,
-            "unknowns": found.unknowns,
-            "force error": found.mean - 1.0,
-            "wavers by": found.spread,
-            "status": found.status,
-        }
-
-
-# rows, parameters from coarse to fine, column whose order is reported, refinement per row
-GROUPS: dict[str, tuple[Callable[..., Iterator[Row]], list, str, float]] = {
+# case, parameters from coarse to fine, column whose order is reported, refinement per row
+GROUPS: dict[str, tuple[Callable[..., tuple[Row, Row, Any]], list, str, float]] = {
     "hertz-law": (
-        hertz_rows,
+        hertz,
         [(k, 1 / 16, 80) for k in (25, 100, 400, 1600)],
         "peak pressure error",
         4.0,
     ),
     "hertz-block": (
-        hertz_rows,
+        hertz,
         [(100, 1 / 16, depth) for depth in (5, 10, 20, 40, 80)],
         "change of peak pressure error",
         2.0,
     ),
     "hertz-all": (
-        hertz_rows,
+        hertz,
         [
             (25, 1 / 4, 10),
             (50, 1 / 8, 20),
@@ -132,40 +94,40 @@ GROUPS: dict[str, tuple[Callable[..., Iterator[Row]], list, str, float]] = {
         2.0,
     ),
     "mindlin-law": (
-        mindlin_rows,
+        mindlin,
         [(12.5, 1 / 4, 0.499), (25, 1 / 8, 0.499), (50, 1 / 16, 0.499), (100, 1 / 32, 0.499)],
         "misplaced shear",
         2.0,
     ),
     "mindlin-beta": (
-        mindlin_rows,
+        mindlin,
         [(50, 1 / 16, nu) for nu in (0.4, 0.45, 0.475, 0.4875, 0.499)],
         "",
         2.0,
     ),
-    "peel-mesh": (peel_rows, [(0.02, n, 4.0) for n in (60, 120, 240)], "wavers by", 2.0),
+    "peel-mesh": (peel, [(0.02, n, 4.0) for n in (60, 120, 240)], "wavers by", 2.0),
     "peel-work": (
-        peel_rows,
+        peel,
         [(work, 240, 4.0) for work in (0.04, 0.02, 0.01, 0.005)],
         "force error",
         2.0,
     ),
-    "jkr-law": (jkr_rows, [(tabor, 4, 80) for tabor in (1, 2, 4, 8)], "pull-off error", 2.0),
+    "jkr-law": (jkr, [(tabor, 4, 80) for tabor in (1, 2, 4, 8)], "pull-off error", 2.0),
     "jkr-mesh": (
-        jkr_rows,
+        jkr,
         [*((2, n, 80) for n in (2, 4, 8)), *((8, n, 80) for n in (4, 6))],
         "",
         2.0,
     ),
-    "jkr-block": (jkr_rows, [(1, 8, depth) for depth in (20, 40, 80)], "", 2.0),
+    "jkr-block": (jkr, [(1, 8, depth) for depth in (20, 40, 80)], "", 2.0),
     "jkr-zero-load": (
-        zero_load_rows,
+        functools.partial(jkr, zero_load=True),
         [(tabor, 4, 80) for tabor in (1, 2, 4, 8)],
         "half width error",
         2.0,
     ),
     "jkr-zero-load-mesh": (
-        zero_load_rows,
+        functools.partial(jkr, zero_load=True),
         [*((4, n, 80) for n in (4, 8)), (6, 4, 80), *((8, n, 80) for n in (4, 6, 8))],
         "",
         2.0,
@@ -206,7 +168,9 @@ def main() -> None:
     for name in asked.groups or GROUPS:
         make, parameters, column, ratio = GROUPS[name]
         rows = []
-        for row in make(parameters[:2] if asked.quick else parameters):
+        for given in parameters[:2] if asked.quick else parameters:
+            case, errors, found = make(*given)
+            row = {**case, "unknowns": found.unknowns, **errors, "status": found.status}
             print(name, {key: plain(value) for key, value in row.items()}, flush=True)
             rows.append(row)
         rows = with_orders(rows, column, ratio)

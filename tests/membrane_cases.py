@@ -1,8 +1,9 @@
 """Membranes for tests: arcs as quadratic splines, tubes, balls, equations of one sheet."""
 
 import numpy as np
+from scipy.interpolate import BSpline
 
-from stiction.numerics.bsplines import insert_knot, open_knots
+from stiction.numerics.bsplines import open_knots
 from stiction.solids.equilibria.problem import Problem
 from stiction.solids.membranes.patch import Patch
 from stiction.solids.model import Assembled
@@ -14,10 +15,11 @@ def arc(angle, pieces):
     middle = np.array([np.cos(half), np.sin(half)]) / np.cos(half)
     points = np.array([[1.0, 0.0], middle, [np.cos(angle), np.sin(angle)]])
     weights = np.array([1.0, np.cos(half), 1.0])
-    knots = open_knots(np.array([0.0, 1.0]), 2)
     net = np.column_stack([points * weights[:, None], weights])
+    spline = BSpline(open_knots(np.array([0.0, 1.0]), 2), net, 2)
     for x in np.linspace(0.0, 1.0, pieces + 1)[1:-1]:
-        knots, net = insert_knot(knots, 2, net, x)
+        spline = spline.insert_knot(x)
+    net = spline.c
     return net[:, :2] / net[:, 2:], net[:, 2]
 
 

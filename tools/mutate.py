@@ -19,30 +19,26 @@ from __future__ import annotations
 
 import argparse
 import concurrent.futures
-import contextlib
 import os
 import queue
-import shutil
 import sys
 import tempfile
-import threading
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 from mutation.bench import Bench
 from mutation.choice import argued, candidates, draw, sample
-from mutation.judge import Judge
+from mutation.judge import Judge, Verdict
 from mutation.named import NAMED, locate
 from mutation.nearest import Nearest
-from mutation.report import Report, say
+from mutation.report import ARGUED, Report, say
 from mutation.source import Mutant
 from mutation.tree import Tree
 
 ROOT = Path(__file__).resolve().parents[1]
 # of the time at a glance
 _SHORT = 0.5
-ARGUED = Path(__file__).with_name("mutation_equivalent.toml")
+EQUIVALENT = Path(__file__).with_name("mutation_equivalent.toml")
 
 
 def parsed(words: list[str] | None = None) -> argparse.Namespace:
@@ -62,9 +58,10 @@ def parsed(words: list[str] | None = None) -> argparse.Namespace:
     add("--limit", type=float, default=240.0, help="seconds for each stage of a fault")
     add("--out", type=Path, metavar="FILE", help="keep verdicts here, and continue from here")
     add("--retry", action="store_true", help="keep what was killed, try the others again")
-    add("--argued", type=Path, default=ARGUED, metavar="FILE", help="faults that change nothing")
+    add(
+        "--argued", type=Path, default=EQUIVALENT, metavar="FILE", help="faults that change nothing"
+    )
     add("--root", type=Path, default=ROOT, help="the tree")
-    add("--work", type=Path, metavar="DIR", help="keep the copies here, with warm caches")
     return parser.parse_args(words)
 
 
@@ -89,40 +86,28 @@ def chosen_of(options: argparse.Namespace, tree: Tree, every: list[Mutant]) -> l
     return chosen
 
 
-def tried(
-    options: argparse.Namespace, judge: Judge, report: Report, mutants: list[Mutant], work: Path
-) -> None:
+def tried(judge: Judge, report: Report, mutants: list[Mutant], workers: int) -> None:
     """Try faults, several at the same time, and keep the verdicts."""
-    left: queue.SimpleQueue[tuple[int, Mutant]] = queue.SimpleQueue()
-    for entry in enumerate(mutants, start=1):
-        left.put(entry)
-    lock = threading.Lock()
+    benches: queue.SimpleQueue[Bench] = queue.SimpleQueue()
 
-    def worker(number: int) -> None:
-        with contextlib.closing(Bench(judge.tree, work / str(number))) as bench:
-            for i, mutant in _taken(left):
-                begun = time.monotonic()
-                verdict = judge.judge(bench, mutant)
-                with lock:
-                    report.add(mutant, verdict, time.monotonic() - begun)
-                    say(report.line(mutant, i, len(mutants)))
+    def one(entry: tuple[int, Mutant]) -> None:
+        number, mutant = entry
+        begun, bench = time.monotonic(), benches.get()
+        try:
+            verdict = judge.judge(bench, mutant)
+        finally:
+            benches.put(bench)
+        report.add(mutant, verdict, time.monotonic() - begun)
+        say(report.line(mutant, number, len(mutants)))
 
-    with concurrent.futures.ThreadPoolExecutor(options.workers) as pool:
-        for ended in [pool.submit(worker, n) for n in range(options.workers)]:
-            ended.result()
-
-
-def _taken(left: queue.SimpleQueue[tuple[int, Mutant]]) -> Iterator[tuple[int, Mutant]]:
-    """Yield what is left; when whoever takes it fails, nothing is left for the others."""
-    try:
-        while True:
-            yield left.get_nowait()
-    except queue.Empty:
-        return
-    finally:
-        with contextlib.suppress(queue.Empty):
-            while True:
-                left.get_nowait()
+    with tempfile.TemporaryDirectory(prefix="mutate-") as work:
+        pool = concurrent.futures.ThreadPoolExecutor(workers)
+        try:
+            for number in range(workers if mutants else 0):
+                benches.put(Bench(judge.tree, Path(work) / str(number)))
+            list(pool.map(one, enumerate(mutants, start=1)))
+        finally:
+            pool.shutdown(cancel_futures=True)
 
 
 def main(words: list[str] | None = None) -> int:
@@ -142,20 +127,14 @@ def main(words: list[str] | None = None) -> int:
         say(f"{len(chosen)} of {len(every)} faults")
         return 0
     report = Report(options.out, tree, options.seed, retry=options.retry)
-    judge = Judge(tree, Nearest(tree), options.limit, report.measured, report.save, options.glance)
-    judge.patience = options.patience * (_SHORT if options.glance else 1.0)
+    patience = options.patience * (_SHORT if options.glance else 1.0)
+    judge = Judge(tree, Nearest(tree), options.limit, options.glance, patience)
     for mutant in chosen:
         if mutant.id in arguments:
-            report.argue(mutant, arguments[mutant.id])
-    todo = [m for m in chosen if not report.known(m)]
-    work = options.work or Path(tempfile.mkdtemp(prefix="mutate-"))
+            report.add(mutant, Verdict(ARGUED, error=arguments[mutant.id]), 0.0)
+    todo = [m for m in chosen if m.id not in report.rows]
     begun = time.monotonic()
-    try:
-        tried(options, judge, report, todo, work)
-    finally:
-        report.save()
-        if options.work is None:
-            shutil.rmtree(work, ignore_errors=True)
+    tried(judge, report, todo, options.workers)
     for line in report.survivors(chosen):
         say(line)
     lines, good = report.table(chosen, sampled=options.sample is not None)
@@ -165,5 +144,5 @@ def main(words: list[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    os.environ.setdefault("PYTHONUTF8", "1")
+    os.environ |= {"PYTHONUTF8": "1", "MPLBACKEND": "Agg"}
     sys.exit(main())

@@ -1,7 +1,6 @@
 """`tools/mutate.py` on a tree of a few lines: what it can change, and what it lets live."""
 
 import ast
-import contextlib
 import json
 import tomllib
 from pathlib import Path
@@ -225,7 +224,7 @@ def test_units_and_kinds_are_held_against_the_golden_tables(toy):
         reported = fault.operator in ("wrong unit", "wrong kind")
         assert (near.meant == [f"{golden}::test_units"]) is reported
         # once as compiled code, with every case, and never as plain code
-        stages = [stage for stage in Judge._stages(fault, near, False) if golden in stage.files]
+        stages = [stage for stage in Judge.stages(fault, near, False) if golden in stage.files]
         assert [(stage.plain, stage.whole) for stage in stages] == (
             [(False, True)] if reported else []
         )
@@ -350,13 +349,13 @@ class Stub:
     def take_out(self):
         self.valid = True
 
-    def run(self, files, orders, *, plain, limit, cold=False):
+    def run(self, orders, *, plain, limit, cold=False):
         from mutation.bench import Outcome, Result
 
+        name = next(name for name in orders["only"] if name.endswith("::test_count"))
         if self.valid and self.ends:
-            names = {f"{file}::test_count": Result("passed", 0.1) for file in files}
-            return Outcome(0, names, [], "", 0.1)
-        return Outcome(None, {}, [], f"{files[0]}::test_count", limit)
+            return Outcome(0, {name: Result("passed", 0.1)}, [], "")
+        return Outcome(None, {}, [], name)
 
 
 @pytest.mark.parametrize(("ends", "verdict"), [(True, "timed out"), (False, "undecided")])
@@ -381,48 +380,35 @@ def test_a_failure_counts_only_if_it_is_the_doing_of_the_fault(toy):
     class Sloppy(Stub):
         """Its test fails after others, whatever the fault does."""
 
-        def run(self, files, orders, *, plain, limit, cold=False):
-            alone = len(orders["only"]) == 1 or f"{files[0]}::test_ring" in orders["never"]
-            names = {f"{files[0]}::test_order": Result("passed", 0.1)}
-            error = "" if alone else "AssertionError"
-            names[f"{files[0]}::test_ring"] = Result("passed" if alone else "failed", 0.1, error)
-            return Outcome(0 if alone else 1, names, [], "", 0.1)
+        def run(self, orders, *, plain, limit, cold=False):
+            order, ring = (f"tests/unit/shapes/test_area.py::test_{n}" for n in ("order", "ring"))
+            names = {order: Result("passed", 0.1)}
+            if ring not in orders["never"]:
+                names[ring] = Result("failed", 0.1, "AssertionError")
+            return Outcome(len(names) - 1, names, [], "")
 
     tree = Tree(toy)
     fault = pick(found_in(AREA, "src/toy/shapes/area.py"), "sign", "outer**2 - inner**2", SUM)
     assert Judge(tree, Nearest(tree)).judge(Sloppy(True), fault).verdict == "survived"
 
 
-def test_a_copy_is_brought_up_to_date(toy, tmp_path):
+def test_a_copy_is_as_the_tree_but_for_the_fault(toy, tmp_path):
     from mutation.bench import Bench
     from mutation.tree import Tree
 
+    saved = toy / "src/toy/shapes/__pycache__/ring.kernel"
+    saved.parent.mkdir()
+    saved.write_text("compiled")
     mutant = pick(found_in(AREA, "src/toy/shapes/area.py"), "sign", "outer**2 - inner**2", SUM)
     bench = Bench(Tree(toy), tmp_path / "bench")
-    saved = bench.root / "src/toy/shapes/__pycache__/ring.kernel"
-    saved.parent.mkdir(exist_ok=True)
-    saved.write_text("compiled")
     bench.put_in(mutant)
     assert SUM in (bench.root / mutant.file).read_text()
+    assert (bench.root / saved.relative_to(toy)).read_text() == "compiled"
     bench.take_out()
     assert (bench.root / mutant.file).read_text() == AREA
-    bench.put_in(mutant)
-    (toy / "src/toy/shapes/loop.py").unlink()
-    # whoever comes next finds a valid copy, even if this one was not cleaned
-    again = Bench(Tree(toy), tmp_path / "bench")
-    assert (again.root / mutant.file).read_text() == AREA
-    assert not (again.root / "src/toy/shapes/loop.py").exists()
-    assert saved.read_text() == "compiled"
 
 
-@pytest.fixture
-def bench_of():
-    """A function that has a bench closed at the end."""
-    with contextlib.ExitStack() as stack:
-        yield lambda bench: stack.enter_context(contextlib.closing(bench))
-
-
-def test_what_takes_too_long_is_ended(toy, tmp_path, bench_of):
+def test_what_takes_too_long_is_ended(toy, tmp_path):
     from mutation.bench import Bench
     from mutation.tree import Tree
 
@@ -439,17 +425,14 @@ def test_what_takes_too_long_is_ended(toy, tmp_path, bench_of):
         "            pass\n"
         "def test_late(): ...\n"
     )
-    bench = bench_of(Bench(Tree(toy), tmp_path / "bench"))
-    done = bench.run([file], {"alarm": {"": 0.2}}, plain=True, limit=50.0)
+    bench = Bench(Tree(toy), tmp_path / "bench")
+    names = [f"{file}::test_{name}" for name in ("slow", "deaf", "late")]
+    done = bench.run({"only": names, "alarm": 0.2}, plain=True, limit=50.0)
     found = [(name.partition("::")[2], r.outcome, r.error) for name, r in done.tests.items()]
     assert found == [("test_slow", "skipped", "TooSlow"), ("test_deaf", "failed", "TooSlow")]
     assert not done.ended_well
-    # what is known to be quicker has failed
-    slow = f"{file}::test_slow"
-    done = bench.run([file], {"only": [slow], "alarm": {slow: 0.2}}, plain=True, limit=50.0)
-    assert done.tests[slow].outcome == "failed"
     # what has no time left is left out, and is no failure
-    done = bench.run([file], {"budget": 0.0}, plain=True, limit=50.0)
+    done = bench.run({"only": names, "budget": 0.0}, plain=True, limit=50.0)
     assert done.ended_well
     assert done.tests == {}
 

@@ -7,16 +7,21 @@ serve whenever the fault is out, and for every kernel that does not reach it.
 from __future__ import annotations
 
 import compileall
+import contextlib
 import json
+import multiprocessing
 import os
 import py_compile
 import shutil
-import time
-from dataclasses import dataclass, field
+import signal
+import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mutation.server import PLUGIN, Server
+import pytest
+
+from mutation.reporter import Reporter
 from mutation.source import Mutant
 from mutation.tree import Tree
 
@@ -26,9 +31,11 @@ _NOT_COPIED = shutil.ignore_patterns(
     ".git", ".venv", "out", "build", "dist", "_build", "auto_examples", "generated", "*.pyc",
     ".hypothesis", ".*_cache", ".benchmarks", "*.egg-info",
 )  # fmt: skip
-_MEMORY = 12 << 30
 # variables that would change what tests do
 _CHANGES = ("NUMBA_", "STICTION_", "HYPOTHESIS_", "PYTEST_ADDOPTS")
+# what takes long to import is imported once, in the process that every run of pytest forks from
+_LIBRARIES = ["pytest", "hypothesis", "numba", "scipy.integrate", "scipy.optimize", "xarray"]
+_LIBRARIES += ["scipy.sparse.linalg", "scipy.spatial", "matplotlib.pyplot", "h5py", "typer"]
 # what pytest returns when no test was left to run
 _NO_TESTS = 5
 
@@ -52,16 +59,12 @@ class Outcome:
     tests : results by test id
     broken : files that could not be collected
     running : the test that was running when the process ended; "" for none
-    seconds : how long it took
-    tail : the last lines it printed
     """
 
     code: int | None
     tests: dict[str, Result]
     broken: list[str]
     running: str
-    seconds: float
-    tail: str = ""
 
     @property
     def ended_well(self) -> bool:
@@ -69,37 +72,23 @@ class Outcome:
         return self.code in (0, _NO_TESTS) and not self.broken
 
 
-@dataclass
 class Bench:
     """A copy of a tree.
 
     Parameters
     ----------
     tree : what is copied
-    folder : where the copy is made, or was made before and is brought up to date
+    folder : where the copy is made
     """
 
-    tree: Tree
-    folder: Path
-    _inside: str = field(default="", init=False)
-    _servers: dict[bool, Server] = field(default_factory=dict, init=False)
-
-    def __post_init__(self) -> None:
-        self.root = self.folder / "tree"
-        # what is there already is brought up to date, and loses a fault that was left in it
-        shutil.copytree(
-            self.tree.root, self.root, ignore=_NOT_COPIED, symlinks=True, dirs_exist_ok=True
-        )
-        files = {*self.tree.sources, *self.tree.tests}
+    def __init__(self, tree: Tree, folder: Path) -> None:
+        self.tree, self.folder, self.root = tree, folder, folder / "tree"
+        self._inside = ""
+        shutil.copytree(tree.root, self.root, ignore=_NOT_COPIED, symlinks=True)
         for part in ("src", "tests"):
-            for path in sorted((self.root / part).rglob("*.py")):
-                if path.relative_to(self.root).as_posix() not in files:
-                    path.unlink()
             # found again by what a file holds: a fault may come and go within a second
             by_content = py_compile.PycInvalidationMode.CHECKED_HASH
             compileall.compile_dir(self.root / part, quiet=2, invalidation_mode=by_content)
-
-    # ---- putting a fault in
 
     def put_in(self, mutant: Mutant) -> None:
         """Change the file of a fault."""
@@ -115,18 +104,10 @@ class Bench:
             _replace(self.root / self._inside, valid)
             self._inside = ""
 
-    # ---- running tests
-
     def run(
-        self,
-        files: list[str],
-        orders: dict[str, Any],
-        *,
-        plain: bool,
-        limit: float,
-        cold: bool = False,
+        self, orders: dict[str, Any], *, plain: bool, limit: float, cold: bool = False
     ) -> Outcome:
-        """Return what the ordered tests of some files did; see the plugin for the orders.
+        """Return what the ordered tests did; see the plugin for the orders.
 
         Parameters
         ----------
@@ -134,51 +115,71 @@ class Bench:
         limit : seconds after which the processes are ended
         cold : with no compiled kernels to begin with
         """
-        log, order = self.folder / "log", self.folder / "orders.json"
+        log = self.folder / "log"
         log.write_text("", encoding="utf-8")
-        order.write_text(json.dumps({**orders, "log": str(log), "memory": _MEMORY}), "utf-8")
-        words = [*files, "-q", "-p", "mutation_reporter", "--assert=plain"]
-        words += ["-p", "no:cacheprovider", "--tb=no", f"--basetemp={self.folder / 'tests'}"]
-        if orders.get("first_failure_ends"):
-            words.append("-x")
-        begun = time.monotonic()
-        output = self.folder / "output"
-        more = {"STICTION_CACHE_DIR": str(self._emptied("cold"))} if cold else {}
-        code = self._server(plain).run(words, output, more, limit)
-        rows = [json.loads(line) for line in _whole_lines(log)]
-        tail = output.read_text("utf-8", errors="replace")[-2000:]
-        return _outcome(rows, code, time.monotonic() - begun, tail)
+        files = dict.fromkeys(test.partition("::")[0] for test in orders["only"])
+        words = [*files, "-q", "-x", "--assert=plain", "--tb=no", "-p", "no:cacheprovider"]
+        words.append(f"--basetemp={self.folder / 'tests'}")
+        context = multiprocessing.get_context("forkserver")
+        context.set_forkserver_preload(_LIBRARIES)
+        about = (self.root, words, self._variables(plain, cold), {**orders, "log": str(log)})
+        process = context.Process(target=_pytest, args=about)
+        process.start()
+        process.join(limit)
+        in_time = not process.is_alive()
+        # what tests started in their turn must not outlive them
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid or 0, signal.SIGKILL)
+        process.join()
+        # the last line may have been cut in half
+        rows = [json.loads(row) for row in log.read_text("utf-8").split("\n")[:-1]]
+        ended = [row for row in rows if "outcome" in row]
+        done = {r["id"]: Result(r["outcome"], r["seconds"], r["error"]) for r in ended}
+        return Outcome(
+            process.exitcode if in_time else None,
+            {name: result for name, result in done.items() if result.error != "collection"},
+            [name for name, result in done.items() if result.error == "collection"],
+            next((row["id"] for row in rows if row["id"] not in done), ""),
+        )
 
-    def _emptied(self, name: str) -> Path:
-        folder = self.folder / name
-        shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir()
-        return folder
-
-    def _server(self, plain: bool) -> Server:
-        """Return what runs tests in one mode, for which the environment is read once."""
-        if plain not in self._servers:
-            libraries = [n for n in self.tree.libraries if not (plain and n.startswith("numba"))]
-            self._servers[plain] = Server(self.root, libraries, self._environment(plain))
-        return self._servers[plain]
-
-    def close(self) -> None:
-        """End what runs tests."""
-        for server in self._servers.values():
-            server.close()
-        self._servers.clear()
-
-    def _environment(self, plain: bool) -> dict[str, str]:
+    def _variables(self, plain: bool, cold: bool) -> dict[str, str]:
         """Return the variables under which the copy, and not an installed tree, is imported."""
         saved = {k: v for k, v in os.environ.items() if not k.startswith(_CHANGES)}
         saved |= {
-            "PYTHONPATH": os.pathsep.join([str(self.root / "src"), str(PLUGIN)]),
+            "PYTHONPATH": str(self.root / "src"),
             # what is compiled here is not found by its time, which may be that of the fault
             "PYTHONDONTWRITEBYTECODE": "1",
             "MPLBACKEND": "Agg",
-            "MUTATION_ORDERS": str(self.folder / "orders.json"),
         }
-        return {**saved, "STICTION_KERNELS": "plain"} if plain else saved
+        if plain:
+            saved["STICTION_KERNELS"] = "plain"
+        if cold:
+            shutil.rmtree(self.folder / "cold", ignore_errors=True)
+            saved["STICTION_CACHE_DIR"] = str(self.folder / "cold")
+        return saved
+
+
+def _pytest(
+    root: Path, words: list[str], variables: dict[str, str], orders: dict[str, Any]
+) -> None:
+    """Be the process of one run."""
+    os.setsid()
+    os.environ.clear()
+    os.environ.update(variables)
+    os.chdir(root)
+    sys.argv = ["pytest", *words]
+    # the tools must not stand for installed modules of their names
+    tools = str(Path(__file__).resolve().parents[1])
+    sys.path[:] = [str(root), str(root / "src"), *(p for p in sys.path if p != tools)]
+    sys.dont_write_bytecode = True
+    null = os.open(os.devnull, os.O_RDWR)
+    for stream in range(3):
+        os.dup2(null, stream)
+    code = 70
+    try:
+        code = int(pytest.main(words, plugins=[Reporter(orders)]))
+    finally:
+        os._exit(code)
 
 
 def _replace(path: Path, content: bytes) -> None:
@@ -186,28 +187,3 @@ def _replace(path: Path, content: bytes) -> None:
     new = path.with_name(f"{path.name}.new")
     new.write_bytes(content)
     new.replace(path)
-
-
-def _whole_lines(log: Path) -> list[str]:
-    """Return the lines of a file without one that was cut in half."""
-    return log.read_text(encoding="utf-8").split("\n")[:-1]
-
-
-def _outcome(rows: list[dict[str, Any]], code: int | None, seconds: float, tail: str) -> Outcome:
-    tests: dict[str, Result] = {}
-    broken, running, now = [], "", Result("passed", 0.0)
-    for row in rows:
-        if row["when"] == "collect":
-            broken.append(row["id"])
-        elif row["when"] == "begin":
-            running, now = row["id"], Result("passed", 0.0)
-        else:
-            worse = row["outcome"] if now.outcome == "passed" else now.outcome
-            error = row["error"] if row["outcome"] != "passed" else now.error
-            now = Result(worse, now.seconds + row["seconds"], error)
-            # one that passed its set-up has not passed yet
-            if row["when"] == "teardown" or worse == "failed":
-                tests[row["id"]] = now
-            if row["when"] == "teardown":
-                running = ""
-    return Outcome(code, tests, broken, running, seconds, tail)

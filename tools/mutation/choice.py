@@ -4,42 +4,31 @@ from __future__ import annotations
 
 import ast
 import hashlib
-import importlib.metadata
+import importlib.util
 import math
 import tomllib
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 
 from mutation.operators import OPERATORS, mutants_of
 from mutation.source import Mutant, Source, is_looks
 from mutation.tree import Tree
 
-__all__ = ["Argued", "argued", "candidates", "draw", "sample"]
+__all__ = ["argued", "candidates", "draw", "sample"]
 
 # every package is looked at; what only draws matters less
 _LEAST_PER_PACKAGE = 8
 _FRACTION_OF_LOOKS = 0.15
-# code that runs only where an extra is installed
-_EXTRAS = {"pardiso.py": "pypardiso"}
 
 
 def candidates(tree: Tree) -> list[Mutant]:
     """Return every fault that can be put into a tree."""
-    found = []
-    for file in tree.sources:
-        name = Path(file).name
-        if name == "_version.py" or not _is_installed(_EXTRAS.get(name, "")):
-            continue
-        found += mutants_of(Source(file, (tree.root / file).read_bytes()))
-    return found
-
-
-def _is_installed(distribution: str) -> bool:
-    try:
-        return not distribution or bool(importlib.metadata.version(distribution))
-    except importlib.metadata.PackageNotFoundError:
-        return False
+    left_out = {"_version.py"}
+    if importlib.util.find_spec("pypardiso") is None:
+        # it runs only where this extra is installed
+        left_out.add("pardiso.py")
+    files = [file for file in tree.sources if Path(file).name not in left_out]
+    return [m for f in files for m in mutants_of(Source(f, (tree.root / f).read_bytes()))]
 
 
 # ---- drawing
@@ -124,26 +113,6 @@ def _valid(tree: Tree, ordered: list[Mutant], count: int) -> list[Mutant]:
 # ---- faults that change nothing
 
 
-@dataclass(frozen=True)
-class Argued:
-    """A fault that no test can see, with the argument why; identified by its text, not its line."""
-
-    file: str
-    function: str
-    operator: str
-    old: str
-    new: str
-    argument: str
-    order: int | None = None
-
-    def means(self, mutant: Mutant) -> bool:
-        """Return whether this speaks of a fault."""
-        same = (self.file, self.function, self.operator, self.old)
-        reported = (mutant.file, mutant.function, mutant.operator, mutant.old)
-        same_place = self.order in (None, mutant.order)
-        return same == reported and self.new in ("", mutant.new) and same_place
-
-
 def argued(path: Path | None, found: list[Mutant], *, strict: bool = True) -> dict[str, str]:
     """Return the arguments of a file by fault.
 
@@ -154,13 +123,12 @@ def argued(path: Path | None, found: list[Mutant], *, strict: bool = True) -> di
     """
     if path is None or not path.exists():
         return {}
-    rows = tomllib.loads(path.read_text(encoding="utf-8")).get("equivalent", [])
     arguments: dict[str, str] = {}
-    for row in rows:
-        entry = Argued(**{"new": "", "function": "", **row})
-        meant = [m for m in found if entry.means(m)]
-        if (strict and not meant) or not entry.argument.strip():
+    for row in tomllib.loads(path.read_text(encoding="utf-8")).get("equivalent", []):
+        argument = row.pop("argument", "")
+        meant = [m for m in found if all(getattr(m, key) == row[key] for key in row)]
+        if (strict and not meant) or not argument.strip():
             what = "no fault like this" if not meant else "no argument"
-            raise SystemExit(f"{path}: {what}: {entry.file} {entry.operator} {entry.old!r}")
-        arguments |= {m.id: entry.argument for m in meant}
+            raise SystemExit(f"{path}: {what}: {row}")
+        arguments |= {m.id: argument for m in meant}
     return arguments

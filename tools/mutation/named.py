@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import ast
 import fnmatch
 from dataclasses import dataclass
 
-from mutation.source import Mutant, Source, one_line
+from mutation.source import Mutant, Source, enclosing, one_line
 
 __all__ = ["NAMED", "Named", "locate"]
 
@@ -168,13 +167,7 @@ def _mutant(fault: Named, file: str, content: bytes) -> Mutant:
     start = content.index(fault.old.encode())
     source = Source(file, content)
     line = source.line(start)
-    scopes = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-    around = [
-        node
-        for node in ast.walk(source.tree)
-        if isinstance(node, scopes) and node.lineno <= line <= (node.end_lineno or 0)
-    ]
-    inner = max(around, key=lambda node: node.lineno, default=source.tree)
+    inner = enclosing(source.tree, line)[-1]
     return Mutant(
         file=file,
         line=line,

@@ -6,14 +6,14 @@ import ast
 import math
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass
+from functools import cache, cached_property
 from pathlib import Path
 
 from mutation.source import Mutant, is_looks
 from mutation.tree import Tree
 
-__all__ = ["LATER", "Near", "Nearest"]
+__all__ = ["Near", "Nearest"]
 
 _REFERENCE = re.compile(r"(tests/[\w/.-]+\.py)((?:::\w+)*)")
 # rules about the tree and scripts of the documentation say nothing about one number
@@ -21,9 +21,8 @@ _ELSEWHERE = ("tests/meta/", "tests/examples/")
 # every unit, meaning and kind of a result is reported there once more, by hand
 _REPORTED = "tests/golden/test_golden.py"
 _TEXTS = ("wrong unit", "wrong kind", "named")
-LATER = ("tests/exact/", "tests/properties/", "tests/scenarios/", "tests/convergence/")
-_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-_FAR = 6
+_LATER = ("tests/exact/", "tests/properties/", "tests/scenarios/", "tests/convergence/")
+_FAR = 12
 _FIRST_FILES, _LATER_FILES = 8, 4
 
 
@@ -42,7 +41,7 @@ class Near:
     first: list[str]
     later: list[str]
     meant: list[str]
-    words: dict[str, float] = field(default_factory=dict)
+    words: dict[str, float]
 
     def relevance(self, words: set[str]) -> float:
         """Return from 0 to 1 how much of what the place speaks of a text mentions."""
@@ -55,7 +54,7 @@ class Nearest:
 
     def __init__(self, tree: Tree) -> None:
         self.tree = tree
-        self._functions: dict[str, dict[str, set[str]]] = {}
+        self.functions = cache(self._functions)
         self.files = [
             f
             for f in tree.tests
@@ -71,50 +70,58 @@ class Nearest:
         lines = self.tree.text(mutant.file).splitlines()
         line = lines[mutant.line - 1]
         text = f"{line} {mutant.function} {Path(mutant.file).stem}"
-        for node in ast.walk(self.tree.trees[mutant.file]):
-            if isinstance(node, _SCOPES[:2]) and node.lineno <= mutant.line <= (
-                node.end_lineno or 0
-            ):
+        for node in self.tree.around(mutant):
+            if isinstance(node, ast.FunctionDef):
                 text += " " + " ".join(lines[node.lineno - 1 : node.end_lineno])
-        near, total = set(_long_words(line)), len(self.files)
         found = {}
-        for word in set(_long_words(text)):
+        for word in set(re.findall(r"[A-Za-z_]\w{2,}", text)):
             containing = sum(word in words for words in self._words.values())
             if containing:
-                found[word] = math.log((total + 1) / containing) * (2.0 if word in near else 1.0)
+                weight = math.log((len(self.files) + 1) / containing)
+                found[word] = weight * (1 + bool(re.search(rf"\b{word}\b", line)))
         return found
 
-    def functions(self, file: str) -> dict[str, set[str]]:
+    def _functions(self, file: str) -> dict[str, set[str]]:
         """Return the words of every test function of a file, by `file::test`."""
-        if file not in self._functions:
-            self._functions[file] = {
-                f"{prefix}::{node.name}": set(re.findall(r"\w+", ast.unparse(node)))
-                for prefix, node in _tests_of(self.tree.trees[file], file)
-            }
-        return self._functions[file]
+        found = {}
+        for node in self.tree.trees[file].body:
+            prefix, inside = file, [node]
+            if isinstance(node, ast.ClassDef):
+                prefix, inside = f"{file}::{node.name}", node.body
+            for inner in inside:
+                if isinstance(inner, ast.FunctionDef) and inner.name.startswith("test_"):
+                    words = set(re.findall(r"\w+", ast.unparse(inner)))
+                    found[f"{prefix}::{inner.name}"] = words
+        return found
 
     def of(self, mutant: Mutant) -> Near:
         """Return the tests near a fault."""
-        tree, file = self.tree, mutant.file
         meant = list(self._meant(mutant))
-        distance = tree.distances(file)
-        near = Near([], [], meant, self._spoken(mutant))
-        score = {f: self._score(f, mutant, distance[f]) for f in self.files if f in distance}
-        relevant = {f: near.relevance(self._words[f]) for f in score}
+        distance = self.tree.distances(mutant.file)
+        words = self._spoken(mutant)
+        near = Near([], [], meant, words)
+        relevant = {f: near.relevance(self._words[f]) for f in self.files if f in distance}
         most = max(relevant.values(), default=0.0) or 1.0
-        score = {f: value - 4.0 * relevant[f] / most for f, value in score.items()}
-        named = {m.partition("::")[0] for m in meant} & set(self.files)
-        score |= {f: -10.0 if f == _REPORTED else -20.0 for f in named}
+        score = {
+            f: self._score(f, mutant, distance[f]) - 4.0 * r / most for f, r in relevant.items()
+        }
+        named = {test.partition("::")[0] for test in meant}
+        score |= {f: -10.0 if f == _REPORTED else -20.0 for f in self.files if f in named}
         ranked = sorted(score, key=lambda f: (score[f], f))
         direct = [
-            f for f in ranked if not f.startswith(LATER) or score[f] < 0 or distance.get(f) == 1
+            f for f in ranked if not f.startswith(_LATER) or score[f] < 0 or distance.get(f) == 1
         ]
-        first = [f for f in direct if score[f] < 2 * _FAR][:_FIRST_FILES]
-        rest = [f for f in ranked if f not in first and self._same_system(f, file, distance)]
-        # files of the later folders look at whole runs; further unit tests seldom see more, nor
-        # do tests of the command line that are about no system
-        rest.sort(key=lambda f: (not f.startswith(LATER), not self._systems(f), score[f], f))
-        return Near(first, rest[:_LATER_FILES], meant, near.words)
+        first = [f for f in direct if score[f] < _FAR][:_FIRST_FILES]
+        folder = self.tree.part(mutant.file).rstrip("s")
+        rest = []
+        for file in ranked:
+            systems = self._systems(file)
+            same = not systems or folder in systems or folder not in self._parts
+            if file not in first and same and distance.get(file, _FAR) <= _FAR:
+                # files of the later folders look at whole runs; further unit tests seldom see
+                # more, nor do tests of the command line that are about no system
+                rest.append((not file.startswith(_LATER), not systems, score[file], file))
+        return Near(first, [row[-1] for row in sorted(rest)][:_LATER_FILES], meant, words)
 
     def _score(self, test: str, mutant: Mutant, distance: int) -> float:
         """Return how far a test file is: imports between, less what speaks for it."""
@@ -138,13 +145,6 @@ class Nearest:
             value -= 2.0
         return value
 
-    def _same_system(self, test: str, file: str, distance: dict[str, int]) -> bool:
-        """Return whether a test can see a change of this file in the runs of its system."""
-        if test not in distance or distance[test] > 2 * _FAR:
-            return False
-        reported, folder = self._systems(test), self.tree.part(file).rstrip("s")
-        return not reported or folder in reported or folder not in self._parts
-
     @cached_property
     def _parts(self) -> set[str]:
         """The names of sub-packages, in the singular."""
@@ -157,12 +157,7 @@ class Nearest:
 
     def _meant(self, mutant: Mutant) -> Iterator[str]:
         """Yield the tests that docstrings around a place name, the innermost first."""
-        body: ast.AST = self.tree.trees[mutant.file]
-        around = [body]
-        for name in filter(None, mutant.function.split(".")):
-            body = next(n for n in ast.walk(body) if isinstance(n, _SCOPES) and n.name == name)
-            around.append(body)
-        for node in reversed(around):
+        for node in reversed(self.tree.around(mutant)):
             text = ast.get_docstring(node) or ""  # type: ignore[arg-type]
             for match in _REFERENCE.finditer(text.partition("Verified by:")[2]):
                 if match[1] in self.tree.tests:
@@ -170,17 +165,3 @@ class Nearest:
         is_text = mutant.operator in _TEXTS and '"' in mutant.old and not is_looks(mutant.file)
         if is_text and _REPORTED in self.tree.tests:
             yield from self.functions(_REPORTED)
-
-
-def _long_words(text: str) -> list[str]:
-    return re.findall(r"[A-Za-z_][A-Za-z0-9_]{2,}", text)
-
-
-def _tests_of(tree: ast.Module, prefix: str) -> Iterator[tuple[str, ast.FunctionDef]]:
-    for node in tree.body:
-        if isinstance(node, ast.FunctionDef) and node.name.startswith("test_"):
-            yield prefix, node
-        elif isinstance(node, ast.ClassDef):
-            for inner in node.body:
-                if isinstance(inner, ast.FunctionDef) and inner.name.startswith("test_"):
-                    yield f"{prefix}::{node.name}", inner

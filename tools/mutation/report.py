@@ -47,42 +47,27 @@ class Report:
             "source": tree.digest(tree.sources),
             "tests": tree.digest(tree.tests),
         }
-        self.measured: dict[str, dict[str, float]] = {}
         self.rows: dict[str, dict[str, Any]] = {}
         if path is not None and path.exists():
-            self._continue(json.loads(path.read_text(encoding="utf-8")), retry)
-
-    def _continue(self, old: dict[str, Any], retry: bool) -> None:
-        if all(old.get(key) == value for key, value in self.about.items()):
-            self.measured, self.rows = old["measured"], old["mutants"]
-        if retry:
+            old = json.loads(path.read_text(encoding="utf-8"))
+            same = all(old.get(key) == value for key, value in self.about.items())
             seen = (KILLED, TIMED_OUT)
-            self.rows = {k: r for k, r in old["mutants"].items() if r["verdict"] in seen}
-
-    def known(self, mutant: Mutant) -> bool:
-        """Return whether there is a verdict of a fault."""
-        return mutant.id in self.rows
+            if retry:
+                self.rows = {k: r for k, r in old["mutants"].items() if r["verdict"] in seen}
+            elif same:
+                self.rows = old["mutants"]
 
     def add(self, mutant: Mutant, verdict: Verdict, seconds: float) -> None:
-        """Keep a verdict."""
+        """Keep a verdict, and write the file in one step."""
         reported = ("file", "line", "function", "operator", "old", "new")
         about = {name: getattr(mutant, name) for name in reported}
-        self.rows[mutant.id] = {**about, **asdict(verdict), "seconds": round(seconds, 1)}
-        self.save()
-
-    def argue(self, mutant: Mutant, argument: str) -> None:
-        """Keep that a fault changes nothing."""
-        self.add(mutant, Verdict(ARGUED, error=argument), 0.0)
-
-    def save(self) -> None:
-        """Write the file in one step."""
-        if self.path is None:
-            return
-        new = self.path.with_name(f"{self.path.name}.new")
         with self._lock:
-            whole = {**self.about, "mutants": self.rows, "measured": self.measured}
-            new.write_text(json.dumps(whole, indent=1), encoding="utf-8")
-            new.replace(self.path)
+            self.rows[mutant.id] = {**about, **asdict(verdict), "seconds": round(seconds, 1)}
+            if self.path is not None:
+                new = self.path.with_name(f"{self.path.name}.new")
+                text = json.dumps({**self.about, "mutants": self.rows}, indent=1)
+                new.write_text(text, encoding="utf-8")
+                new.replace(self.path)
 
     def line(self, mutant: Mutant, number: int, count: int) -> str:
         """Return one line of progress."""

@@ -10,7 +10,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
-__all__ = ["NOTES", "Mutant", "Source", "called", "changeable", "is_looks", "one_line"]
+__all__ = ["NOTES", "Mutant", "Source", "called", "changeable", "enclosing", "is_looks", "one_line"]
+
+_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
 @dataclass(frozen=True)
@@ -104,8 +106,7 @@ class Source:
 
     def function(self, node: ast.AST) -> str:
         """Return the names of the classes and functions around a node, joined by dots."""
-        named = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-        names = [a.name for a in (node, *self.above(node)) if isinstance(a, named)]
+        names = [a.name for a in (node, *self.above(node)) if isinstance(a, _SCOPES)]
         return ".".join(reversed(names))
 
     def sign(self, left: ast.expr, right: ast.expr, sign: str) -> int | None:
@@ -125,33 +126,15 @@ class Source:
 _MESSAGES = re.compile(r"^(explain|number|numbers|whole|nearest|warn|cast|TypeVar|_?refuse\w*)$")
 NOTES = {"why", "try_", "note", "meaning", "reason", "help", "where"}
 
-
 # of a figure: how it looks, not what it says
-_LOOKS = {
-    "size",
-    "fontsize",
-    "pad",
-    "color",
-    "c",
-    "lw",
-    "ls",
-    "alpha",
-    "zorder",
-    "linewidth",
-    "loc",
-}
-_LOOKS |= {"ha", "va", "dpi", "marker", "ms", "height", "width", "figsize", "rotation", "labelpad"}
-_DRAWN = {
-    "set_xlim",
-    "set_ylim",
-    "text",
-    "annotate",
-    "margins",
-    "legend",
-    "tick_params",
-    "subplots",
-}
-_DRAWN |= {"subplots_adjust", "add_gridspec", "GridSpec", "set_size_inches", "figure", "add_axes"}
+_LOOKS = re.compile(
+    r"^(size|fontsize|pad|color|c|lw|ls|alpha|zorder|linewidth|loc|ha|va|dpi|marker|ms|height|width"
+    r"|figsize|rotation|labelpad)$"
+)
+_DRAWN = re.compile(
+    r"^(set_xlim|set_ylim|text|annotate|margins|legend|tick_params|subplots|subplots_adjust"
+    r"|add_gridspec|GridSpec|set_size_inches|figure|add_axes)$"
+)
 
 
 def is_looks(file: str) -> bool:
@@ -185,7 +168,8 @@ def _is_left_alone(node: ast.AST) -> bool:
 
 
 def _is_only_looks(node: ast.AST) -> bool:
-    return called(node) in _DRAWN or (isinstance(node, ast.keyword) and node.arg in _LOOKS)
+    name = str(node.arg) if isinstance(node, ast.keyword) else ""
+    return bool(_DRAWN.match(called(node)) or _LOOKS.match(name))
 
 
 def changeable(node: ast.AST, looks: bool) -> Iterator[ast.AST]:
@@ -204,3 +188,9 @@ def changeable(node: ast.AST, looks: bool) -> Iterator[ast.AST]:
 def one_line(text: bytes) -> str:
     """Return a text with every space and line break as one space."""
     return " ".join(text.decode().split())
+
+
+def enclosing(tree: ast.Module, line: int) -> list[ast.AST]:
+    """Return the module, classes and functions around a line, the innermost last."""
+    inside = (node for node in ast.walk(tree) if isinstance(node, _SCOPES))
+    return [tree, *(n for n in inside if n.lineno <= line <= (n.end_lineno or 0))]

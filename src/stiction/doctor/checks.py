@@ -27,6 +27,7 @@ from stiction.core.files import UNREADABLE
 from stiction.core.provenance import TRIED, is_untried, release
 from stiction.doctor.finding import FAULT, NOTE, OK, Finding
 from stiction.errors import ExtensionWarning, StictionError
+from stiction.numerics.checks import cores_of_process
 
 __all__ = ["examine"]
 
@@ -189,7 +190,7 @@ def _proc(file: str, pattern: str) -> str:
 def threads() -> Iterator[Row]:
     """Report cores, and inconsistent limits on threads."""
     every = os.cpu_count() or 1
-    ours = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else every
+    ours = cores_of_process()
     yield "cores", OK, f"{ours}" + ("" if ours == every else f", of {every} in this machine")
     given = {name: os.environ[name] for name in _THREADS if name in os.environ}
     words = ", ".join(f"{name}={value}" for name, value in given.items())

@@ -1,4 +1,4 @@
-"""B-splines: basis functions, knot insertion, Bezier extraction.
+"""B-splines: basis functions, Bezier extraction.
 
 All functions use the polar form (blossom) of a polynomial of degree p. This is a symmetric function
 of p arguments that is affine in each and equals the polynomial where all arguments are equal. Its
@@ -20,7 +20,6 @@ __all__ = [
     "bernstein",
     "bezier_extraction",
     "greville",
-    "insert_knot",
     "open_knots",
 ]
 
@@ -116,29 +115,6 @@ def bezier_extraction(knots: Floats, degree: int) -> tuple[Ints, Floats]:
         _polar(knots, degree, span, [low] * (degree - b) + [high] * b) for b in range(degree + 1)
     ]
     return span - degree, np.stack(columns, axis=-1)
-
-
-def insert_knot(
-    knots: Floats, degree: int, points: Floats, x: float, times: int = 1
-) -> tuple[Floats, Floats]:
-    """Return knots and control points (n + times, ...) of the same curve with a further knot.
-
-    Source: Boehm 1980.
-    Verified by: tests/unit/numerics/test_bsplines.py::test_inserted_knots_keep_the_curve
-    """
-    knots, points = np.asarray(knots, dtype=np.float64), np.asarray(points, dtype=np.float64)
-    for _ in range(times):
-        count = points.shape[0]
-        low, high = knots[: count + 1], knots[degree : degree + count + 1]
-        wide = high > low
-        weight = np.where(low >= x, 0.0, 1.0)
-        np.divide(x - low, high - low, out=weight, where=wide)
-        weight = np.clip(weight, 0.0, 1.0).reshape(-1, *[1] * (points.ndim - 1))
-        before = np.concatenate([points[:1], points])
-        after = np.concatenate([points, points[-1:]])
-        points = (1.0 - weight) * before + weight * after
-        knots = np.insert(knots, int(np.searchsorted(knots, x, side="right")), x)
-    return knots, points
 
 
 def _polar(

@@ -13,10 +13,12 @@ import dis
 import functools
 import math
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, cast
 
 import numpy as np
+
+from stiction.numerics.compiling.digest import codes
 
 __all__ = ["as_compiled", "may_raise"]
 
@@ -78,7 +80,7 @@ def _copied(function: Any, whole: bool, made: dict[int, Call]) -> Call:
     made[id(plain)] = copy
     if whole:
         scope["int"] = np.int64
-    for name in {name for one in _codes(plain.__code__) for name in one.co_names}:
+    for name in {name for one in codes(plain.__code__) for name in one.co_names}:
         if name in plain.__globals__:
             scope[name] = _replaced(plain.__globals__[name], whole, made)
     for cell, old in zip(cells, plain.__closure__ or (), strict=True):
@@ -91,13 +93,6 @@ def _copied(function: Any, whole: bool, made: dict[int, Call]) -> Call:
     copy.__kwdefaults__ = {name: _replaced(given[name], whole, made) for name in given}
     copy.__module__, copy.__qualname__ = plain.__module__, plain.__qualname__
     return copy
-
-
-def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
-    yield code
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            yield from _codes(constant)
 
 
 def _with_numbers(code: types.CodeType, whole: bool) -> types.CodeType:

@@ -26,6 +26,7 @@ __all__ = [
     "MOST_WORK",
     "Numbers",
     "Record",
+    "cores_of_process",
     "fits",
     "memory_of_machine",
     "number",
@@ -257,6 +258,12 @@ def fits(where: str, count: int, each: float, try_: str, limit: int = MOST_BYTES
         needs = f"at most {int(limit / each)}"
         why = f"by estimate each takes {each:g} bytes, and {limit / 2**30:.3g} GiB is the limit."
         raise ModelError(where, got, needs, why, try_)
+
+
+def cores_of_process() -> int:
+    """Return how many cores this process may use; those of the machine where no system says so."""
+    affinity = getattr(os, "sched_getaffinity", None)
+    return len(affinity(0)) if affinity is not None else os.cpu_count() or 1
 
 
 def memory_of_machine() -> int:

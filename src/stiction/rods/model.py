@@ -48,6 +48,11 @@ class RodSystem(Declared, abc.ABC):
 
     default_method: ClassVar[str] = "RollingLeapfrog"
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        # a preset is refused where its rods would be
+        self.assembled()
+
     @abc.abstractmethod
     def assembled(self) -> Rods:
         """Return the rods and contacts this system stands for."""

@@ -141,10 +141,6 @@ class CrossedRods(RodSystem):
     drag: Annotated[float, DRAG] = 0.0
     contact_curve: Annotated[str, CONTACT_CURVE] = "spline"
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self.assembled()
-
     def assembled(self) -> Rods:
         """Return both rods and their contact."""
         section = CircularSection(self.radius, self.young, self.poisson, self.density)
@@ -231,10 +227,6 @@ class RodOnFixedRod(RodSystem):
     internal_damping: Annotated[float, DAMPING] = 0.0
     contact_curve: Annotated[str, CONTACT_CURVE] = "spline"
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self.assembled()
-
     def assembled(self) -> Rods:
         """Return the clamped rod, the free rod, and their contact."""
         shape = (self.young, 0.5, self.density)
@@ -307,18 +299,14 @@ class RodNet(RodSystem):
     drag: Annotated[float, DRAG] = 0.0
     contact_curve: Annotated[str, CONTACT_CURVE] = "spline"
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def assembled(self) -> Rods:
+        """Return rows, columns and their contacts."""
         cells = self.rows * (self.columns + 1) + self.columns * (self.rows + 1)
         fits("RodNet", cells * self.cell_elements, BYTES_OF_ELEMENT, "take a smaller net.")
         most = 0.25 * self.cell
         if self.radius >= most:
             needs, why = f"a number below {most:.6g} [m]", "parallel rods must not be in contact."
             raise ModelError("RodNet.radius", self.radius, needs, why, "take a larger cell.")
-        self.assembled()
-
-    def assembled(self) -> Rods:
-        """Return rows, columns and their contacts."""
         rods = [self._rod(i, self.columns, self.rows, 0) for i in range(1, self.rows + 1)]
         rods += [self._rod(j, self.rows, self.columns, 1) for j in range(1, self.columns + 1)]
         if self.found:
@@ -414,10 +402,6 @@ class Braid(RodSystem):
     internal_damping: Annotated[float, DAMPING] = 0.0
     contact_curve: Annotated[str, CONTACT_CURVE] = "spline"
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self.assembled()
-
     def assembled(self) -> Rods:
         """Return the strands and the search for their contacts."""
         unit = [self._wave(i, 1.0) for i in range(self.strands)]
@@ -497,10 +481,6 @@ class TighteningKnot(RodSystem):
     drag: Annotated[float, DRAG] = 0.2
     internal_damping: Annotated[float, DAMPING] = 0.0
     contact_curve: Annotated[str, CONTACT_CURVE] = "spline"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self.assembled()
 
     def assembled(self) -> Rods:
         """Return the rod and the search for its self-contacts."""

@@ -24,6 +24,7 @@ __all__ = [
     "cofactor_kernel",
     "crossed",
     "determinant",
+    "dot",
     "frame",
     "positive_definite",
     "positive_definite_kernel",
@@ -33,6 +34,14 @@ __all__ = [
 
 Floats = npt.NDArray[np.float64]
 Three = tuple[float, float, float]
+
+
+def dot(a: Floats, b: Floats) -> Any:
+    """Return inner products along the first axis, summed in fixed order."""
+    total = a[0] * b[0]
+    for k in range(1, a.shape[0]):
+        total = total + a[k] * b[k]
+    return total
 
 
 def cofactor(f: Floats) -> tuple[Floats, Any]:

@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.numerics.elementwise import log as logarithm
-from stiction.solids.dimensions import cofactor, determinant
+from stiction.solids.dimensions import cofactor, determinant, dot
 from stiction.solids.material_laws import (
     ACROSS,
     KIND,
@@ -43,7 +43,6 @@ __all__ = [
     "STRESS_ROWS",
     "cached",
     "deformation",
-    "dot",
     "energy_and_stress_points",
     "energy_points",
     "is_short",
@@ -172,14 +171,6 @@ class _Response:
         self.by.append(2.0 * pij)
         if d > 2:
             self.second = square * f - products(products(f, f), f.swapaxes(0, 1))
-
-
-def dot(a: Floats, b: Floats) -> Any:
-    """Return the sum of products along the first axis, term after term."""
-    total = a[0] * b[0]
-    for p in range(1, a.shape[0]):
-        total = total + a[p] * b[p]
-    return total
 
 
 def products(a: Floats, b: Floats) -> Floats:

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from stiction.errors import StoreError, explain
+from stiction.numerics.checks import cores_of_process
 from stiction.numerics.jit import mode, use
 from stiction.studies.members import Job, solve_alone, solve_chunk, store_after_death
 
@@ -53,8 +54,7 @@ def most_workers(wanted: int | None, chunks: int) -> int:
     """Return the number of processes: the requested one, or what cores and memory allow."""
     if wanted is not None:
         return max(1, min(wanted, chunks))
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    most = cores or 1
+    most = cores_of_process()
     free, ours = _memory()
     if free:
         most = min(most, max(1, int(0.8 * free / max(ours, _LEAST_MEMORY))))

@@ -353,10 +353,3 @@ def verified(folder: str | Path) -> tuple[int, str]:
         words = ", ".join(str(k) for k in study.damaged[:5])
         return 2, f"DAMAGED      {folder}: chunks {words} were changed after they were saved"
     return 0, f"valid        {folder}  {study.solved:,} of {study.members:,} members"
-
-
-def unknown_variable(name: str, known: list[str]) -> StoreError:
-    """Return the error for a variable that a study does not have."""
-    needs, why = "one of " + ", ".join(known), "only these results were saved."
-    try_ = "run the study again in another folder with this result."
-    return StoreError("study", repr(name), needs, why, try_)

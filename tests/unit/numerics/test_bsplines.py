@@ -2,8 +2,6 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from scipy.interpolate import BSpline
 
 from stiction.errors import ModelError
@@ -12,7 +10,6 @@ from stiction.numerics.bsplines import (
     bernstein,
     bezier_extraction,
     greville,
-    insert_knot,
     open_knots,
 )
 
@@ -71,25 +68,6 @@ def test_extraction_reproduces_the_basis(degree, multiplicity):
         assert (here == first[piece]).all()
         assert np.allclose(b @ extraction[piece].T, values, rtol=0, atol=1e-14)
     assert np.allclose(extraction.sum(axis=1), 1.0, rtol=0, atol=1e-14)
-
-
-@given(
-    degree=st.integers(1, 4),
-    seed=st.integers(0, 10_000),
-    share=st.floats(0.01, 0.99),
-    times=st.integers(1, 2),
-)
-@settings(max_examples=50, deadline=None)
-def test_inserted_knots_keep_the_curve(degree, seed, share, times):
-    knots = open_knots(uneven(seed, 4), degree)
-    points = np.random.default_rng(seed).standard_normal((knots.size - degree - 1, 2))
-    x = knots[0] + share * (knots[-1] - knots[0])
-    times = min(times, degree)
-    more, moved = insert_knot(knots, degree, points, x, times)
-    assert moved.shape[0] == points.shape[0] + times
-    at = np.linspace(knots[0], knots[-1], 31)
-    expected = BSpline(knots, points, degree)(at)
-    assert np.allclose(BSpline(more, moved, degree)(at), expected, rtol=0, atol=1e-12)
 
 
 def test_greville_points_make_a_straight_line_the_identity():

@@ -35,6 +35,7 @@ __all__ = [
     "energies",
     "evaluate",
     "expand",
+    "fit_coefficients",
     "fit_forces",
     "load_at",
     "load_series",
@@ -173,7 +174,7 @@ def fit_forces(
             if not np.isfinite(values[q]):
                 # a NaN would pass every comparison below
                 return np.inf
-        _fit_coefficients(values, tau, s.fit)
+        fit_coefficients(values, tau, s.fit)
         for q in range(FIT_CHECKS.size):
             check = FIT_CHECKS[q] * tau
             value = call(p.load_address, t + check / p.rate)
@@ -204,7 +205,7 @@ def fit_forces(
                 w = mode[i] * _slip_rate(p, s, i, FIT_NODES[q] * tau)
                 values[q] = _mirrored_mu(p.mu_address, p.law_start + i * p.law_step, w)
                 size = max(size, abs(values[q]))
-            _fit_coefficients(values, tau, s.fit)
+            fit_coefficients(values, tau, s.fit)
             if lead[i] >= 2:
                 # the force balance at the start of slip is exact: leave its coefficient
                 s.fit[0] = s.mu[i, 0]
@@ -235,7 +236,7 @@ def _mirrored_mu(address: int, row: int, w: float) -> float:
 
 
 @kernel
-def _fit_coefficients(values: Floats, tau: float, out: Floats) -> None:
+def fit_coefficients(values: Floats, tau: float, out: Floats) -> None:
     """Write the coefficients, in powers of tau, of the polynomial through values at the nodes."""
     scale = 1.0
     for k in range(FIT):

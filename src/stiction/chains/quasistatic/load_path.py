@@ -25,7 +25,6 @@ __all__ = [
     "finite_until",
     "jumps_at",
     "left_value",
-    "one_segment",
     "slope",
 ]
 
@@ -116,17 +115,6 @@ def left_value(segments: LoadSegments, t: float) -> float:
     if segments.function is None:
         return float(segments.at(t))
     return float(segments.at(np.nextafter(t, -np.inf)))
-
-
-def one_segment(segments: LoadSegments, t: float) -> LoadSegments:
-    """Return the load of the segment at `t`, extended to all times."""
-    j = slice(max(int(np.searchsorted(segments.time, t, side="right")) - 1, 0), None)
-    return dataclasses.replace(
-        segments,
-        time=segments.time[j][:1],
-        offset=segments.offset[j][:1],
-        rate=segments.rate[j][:1],
-    )
 
 
 def jumps_at(segments: LoadSegments, t: float, scale: float) -> bool:

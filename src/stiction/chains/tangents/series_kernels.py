@@ -16,11 +16,10 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from stiction.chains.event_driven.series_kernels import FIT, FIT_NODES, FIT_WEIGHTS
+from stiction.chains.event_driven.series_kernels import FIT, FIT_NODES, fit_coefficients
 from stiction.chains.event_driven.state import Problem, Scratch
 from stiction.chains.tangents.state import POINTS, SHAPE, Directions, Variation
 from stiction.laws.law_kernels import law_value, share_term
-from stiction.numerics.arrays import Vector
 from stiction.numerics.elementary import cos, sin
 from stiction.numerics.jit import kernel
 
@@ -133,7 +132,7 @@ def _fit_law(
         speeds[k] = max(slip_speed_of(p, g.base, sign, i, FIT_NODES[k] * tau), 0.0)
     for k in range(FIT):
         values[k] = law_value(d.slope_address, speeds[k], row)
-    _fit(values, tau, g.slope[i])
+    fit_coefficients(values, tau, g.slope[i])
     # differences of the formula at these speeds
     for q in range(g.x.shape[0]):
         if d.law[q] == 0:
@@ -144,19 +143,7 @@ def _fit_law(
                 if d.law_weight[q, j] != 0.0:
                     at = d.law_row[q, j] + i * p.law_step
                     values[k] += d.law_weight[q, j] * law_value(p.mu_address, speeds[k], at)
-        _fit(values, tau, g.mu_by[q, i])
-
-
-@kernel
-def _fit(values: Floats, tau: float, out: Vector) -> None:
-    """Write the coefficients, in powers of tau, of the polynomial through values at the nodes."""
-    scale = 1.0
-    for k in range(FIT):
-        total = 0.0
-        for j in range(FIT):
-            total += FIT_WEIGHTS[k, j] * values[j]
-        out[k] = total * scale
-        scale /= tau
+        fit_coefficients(values, tau, g.mu_by[q, i])
 
 
 @kernel

@@ -12,11 +12,11 @@ import functools
 import gc
 import itertools
 import multiprocessing
-import os
 import signal
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures.process import BrokenProcessPool
 
+from stiction.numerics.checks import cores_of_process
 from stiction.numerics.compiling import clock
 from stiction.numerics.compiling.folders import CANNOT_CACHE, reported
 from stiction.numerics.compiling.listing import compile_line, size_of_line
@@ -50,8 +50,7 @@ def compile_lines(lines: Iterable[str], report: Callable[[float], None]) -> dict
             failed[line] = error
         report(sum(sizes[one] for one in ended) / total)
 
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    interrupted = _compile_in_pool(waiting, cores or 1, end)
+    interrupted = _compile_in_pool(waiting, cores_of_process(), end)
     # if memory is short, the system kills a worker, which breaks the pool; the lines in progress
     # are then compiled again, one at a time
     for line in interrupted:

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from stiction.errors import ModelError, explain
+from stiction.numerics.checks import cores_of_process
 from stiction.numerics.direct.factors import (
     Factors,
     Floats,
@@ -92,9 +93,7 @@ def _library() -> Any:
 def _threads(library: Any, wanted: int | None) -> Iterator[None]:
     """Set the number of MKL threads within this block."""
     if wanted is None:
-        affinity = getattr(os, "sched_getaffinity", None)
-        cores = len(affinity(0)) if affinity is not None else os.cpu_count() or 1
-        wanted = min(int(library.MKL_Get_Max_Threads()), cores)
+        wanted = min(int(library.MKL_Get_Max_Threads()), cores_of_process())
     before = library.MKL_Set_Num_Threads_Local(wanted)
     try:
         yield

@@ -44,8 +44,6 @@ from stiction.rods.contact.local_coulomb_kernels import (
 from stiction.rods.contact.observe_kernels import contact_rates, slip_drift, solve3
 from stiction.rods.rod_kernels import State
 
-# below this fraction of the largest velocity, slip has no direction
-MIN_SLIP_SPEED = 1e-13
 # a contact that opens without velocity is open at a gap of this fraction of the reach
 OPEN_GAP = 1e-10
 # sweeps for the forces of a state, and for the impulses that end a step: two contacts close to each

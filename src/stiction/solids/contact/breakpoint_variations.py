@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from stiction.solids.contact.sweeps import dot
+from stiction.solids.dimensions import dot
 
 if TYPE_CHECKING:
     from stiction.solids.contact.segment_variations import ContactPairs, SegmentVariations

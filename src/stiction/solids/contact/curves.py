@@ -9,14 +9,14 @@ kernels for the closest-point projection return the same bits.
 from __future__ import annotations
 
 import functools
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from stiction.numerics.elementwise import arctan2, cos, sin
 from stiction.solids.arrays import Surface
-from stiction.solids.dimensions import frame
+from stiction.solids.dimensions import dot, frame
 
 __all__ = [
     "RationalBoundary",
@@ -259,7 +259,7 @@ def closest_on_rigid(points: Floats, shape: Floats, shift: Floats) -> tuple[Floa
     closest = np.zeros((len(layout.orders), d, points.shape[1]))
     if shape[KIND] == PLANE:
         axes = frame(shape[CENTRE + d : CENTRE + 2 * d])
-        s = np.stack([_sum(offset * axis[:, None]) for axis in axes])
+        s = np.stack([dot(offset, axis[:, None]) for axis in axes])
         for k in range(d):
             closest[0, k] = centre[k]
             for a in range(m):
@@ -267,7 +267,7 @@ def closest_on_rigid(points: Floats, shape: Floats, shift: Floats) -> tuple[Floa
         closest[1 : 1 + m] = axes[:, :, None]
     else:
         radius = shape[CENTRE + d]
-        r = np.sqrt(_sum(offset * offset))
+        r = np.sqrt(dot(offset, offset))
         out = offset / r
         s, tangents, metric = _on_sphere(offset, out, radius)
         closest[0] = centre[:, None] + radius * out
@@ -279,13 +279,6 @@ def closest_on_rigid(points: Floats, shape: Floats, shift: Floats) -> tuple[Floa
     return closest, s
 
 
-def _sum(terms: Floats) -> Any:
-    total = terms[0]
-    for term in terms[1:]:
-        total = total + term
-    return total
-
-
 def _on_sphere(offset: Floats, out: Floats, radius: float) -> tuple[Floats, Floats, Floats]:
     """Return coordinates (m, p), tangents (m, d, p) and metric (m, m, p) on a sphere.
 
@@ -293,7 +286,7 @@ def _on_sphere(offset: Floats, out: Floats, radius: float) -> tuple[Floats, Floa
     e (x) e + (sin angle / angle)^2 (1 - e (x) e).
     """
     m = out.shape[0] - 1
-    off_axis = np.sqrt(_sum(offset[1:] * offset[1:])) if m > 1 else np.abs(offset[1])
+    off_axis = np.sqrt(dot(offset[1:], offset[1:])) if m > 1 else np.abs(offset[1])
     at_pole = off_axis == 0.0
     size = np.where(at_pole, 1.0, off_axis)
     # direction from the pole; at the pole itself any direction
@@ -323,10 +316,10 @@ def points_on_rigid(s: Floats, shape: Floats, shift: Floats) -> Floats:
     centre = shape[CENTRE : CENTRE + d]
     if shape[KIND] == PLANE:
         axes = frame(shape[CENTRE + d : CENTRE + 2 * d])
-        places = [centre[k] + _sum(s * axes[:, k, None]) for k in range(d)]
+        places = [centre[k] + dot(s, axes[:, k, None]) for k in range(d)]
     else:
         radius = shape[CENTRE + d]
-        size = np.sqrt(_sum(s * s)) if m > 1 else np.abs(s[0])
+        size = np.sqrt(dot(s, s)) if m > 1 else np.abs(s[0])
         direction = s / np.where(size > 0.0, size, 1.0)
         places = [centre[0] + radius * cos(size / radius)]
         places += [centre[1 + a] + radius * (sin(size / radius) * direction[a]) for a in range(m)]

@@ -14,8 +14,8 @@ import numpy.typing as npt
 
 from stiction.solids.contact.curves import closest_on_rigid, knots_of, locate
 from stiction.solids.contact.model import ClosestPoints, ContactPass
-from stiction.solids.contact.sweeps import dot, lengths
-from stiction.solids.dimensions import crossed
+from stiction.solids.contact.sweeps import lengths
+from stiction.solids.dimensions import crossed, dot
 
 __all__ = ["areas", "crossings", "gaps_at"]
 

@@ -31,7 +31,8 @@ from stiction.solids.contact.breakpoint_variations import (
     symmetric_product,
 )
 from stiction.solids.contact.segments import Segments
-from stiction.solids.contact.sweeps import dot, lengths
+from stiction.solids.contact.sweeps import lengths
+from stiction.solids.dimensions import dot
 
 if TYPE_CHECKING:
     from stiction.solids.contact.breakpoint_variations import JumpVariations

@@ -38,6 +38,7 @@ from stiction.solids.contact.segments import (
     single_points,
     smooth_joints,
 )
+from stiction.solids.dimensions import dot
 
 __all__ = ["Segmentation", "SegmentedPass"]
 
@@ -340,7 +341,7 @@ class SegmentedPass(ContactPass):
         same = k.lengths(chord) <= _SAME_POINT * width * k.lengths(here[1])
         valid = np.logical_and(*np.split(closest.normal | self._at_corners(closest), 2))
         return LocalMinima(
-            closest, closest_places, here[0], one - other, k.dot(chord, here[1]), same, valid
+            closest, closest_places, here[0], one - other, dot(chord, here[1]), same, valid
         )
 
     def _split_at_jumps(self, parts: CellParts, x: Floats) -> tuple[CellParts, Ints]:
@@ -444,10 +445,10 @@ class SegmentedPass(ContactPass):
             for _ in range(_STEPS):
                 partner_functions, partner_places = self.partner_at(element, xi[None], x)
                 r = here[0] - partner_places[0]
-                metric = k.dot(partner_places[1], partner_places[1]) - k.dot(r, partner_places[2])
+                metric = dot(partner_places[1], partner_places[1]) - dot(r, partner_places[2])
                 if size <= _CONVERGED:
                     break
-                step = k.dot(r, partner_places[1]) / metric
+                step = dot(r, partner_places[1]) / metric
                 step[at_corner | ~np.isfinite(step)] = 0.0
                 xi = np.minimum(3.0, np.maximum(-3.0, xi + step))
                 size = float(np.abs(step).max(initial=0.0))

@@ -51,7 +51,7 @@ from stiction.laws.interface_tractions import (
     slide_threshold,
 )
 from stiction.solids.contact.curves import derivative_layout
-from stiction.solids.dimensions import area_derivatives, crossed, positive_definite, solve
+from stiction.solids.dimensions import area_derivatives, crossed, dot, positive_definite, solve
 
 __all__ = [
     "OUT",
@@ -177,14 +177,6 @@ def summed(functions: Floats, values: Floats) -> Any:
 def lengths(vectors: Floats) -> Any:
     """Return the lengths of vectors (d, p)."""
     return np.sqrt(dot(vectors, vectors))
-
-
-def dot(a: Floats, b: Floats) -> Any:
-    """Return inner products of vectors (d, p), summed in fixed order."""
-    total = a[0] * b[0]
-    for k in range(1, a.shape[0]):
-        total = total + a[k] * b[k]
-    return total
 
 
 def own_points(nodes: Ints, functions: Floats, x: Floats, length: Floats, out: Floats) -> Floats:

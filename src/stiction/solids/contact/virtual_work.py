@@ -55,6 +55,7 @@ from stiction.solids.contact.segment_variations import (
 )
 from stiction.solids.contact.segmentation import Segmentation, SegmentedPass
 from stiction.solids.contact.segments import Segments
+from stiction.solids.dimensions import dot
 
 __all__ = ["MortarPass"]
 
@@ -265,7 +266,7 @@ class MortarPass(SegmentedPass):
         out[k.STRETCH] = 1.0
         _, (span,) = boundary_coordinate(closest.element, closest.xi.T, self.partner.knots)
         return (
-            np.where(missing, np.inf, np.where(at_corner, distance, k.dot(r, normal))),
+            np.where(missing, np.inf, np.where(at_corner, distance, dot(r, normal))),
             unit,
             size / span,
         )
@@ -369,7 +370,7 @@ class MortarPass(SegmentedPass):
             (k.ORIGIN, origin + step),
             (k.HEAT, w * tau * step),
             (k.SPRING, w * tau * tau / (2.0 * penalty)),
-            (k.SHEAR, -per * tau / stretch * k.dot(unit, tangent)),
+            (k.SHEAR, -per * tau / stretch * dot(unit, tangent)),
             (k.FRICTION_FORCE, w * tau),
         ):
             out[column] = np.where(active, value, out[column])

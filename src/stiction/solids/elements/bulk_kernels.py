@@ -25,6 +25,7 @@ from stiction.solids.dimensions import (
     cofactor_derivative,
     cofactor_derivative_kernel,
     cofactor_kernel,
+    dot,
 )
 from stiction.solids.material_laws import LAM, MU, SHAPE, VOLUME
 from stiction.solids.shape_functions.hourglass import entries
@@ -41,7 +42,6 @@ from stiction.solids.stress_points import (
     MAX_CACHED,
     cached,
     deformation,
-    dot,
     point_rows,
     products,
     rows_of_a_point,

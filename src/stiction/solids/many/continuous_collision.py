@@ -17,8 +17,8 @@ import numpy.typing as npt
 from stiction.errors import ModelError
 from stiction.solids.contact.model import ContactPass
 from stiction.solids.contact.partners import Boundary, RigidCircle, RigidSphere
-from stiction.solids.contact.sweeps import dot, lengths
-from stiction.solids.dimensions import crossed
+from stiction.solids.contact.sweeps import lengths
+from stiction.solids.dimensions import crossed, dot
 from stiction.solids.many.broad_phase import boxes_of, near_boxes
 from stiction.solids.membranes.model import Membrane
 from stiction.solids.three_d.model import SweptBody

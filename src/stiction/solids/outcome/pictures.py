@@ -8,7 +8,7 @@ import numpy.typing as npt
 from stiction.core.run import Variable
 from stiction.solids.equilibria.problem import Problem
 from stiction.solids.model import Body
-from stiction.solids.outcome.pictures_3d import snapshot_variables_3d
+from stiction.solids.outcome.pictures_3d import drawn_positions, snapshot_variables_3d
 
 __all__ = ["snapshot_variables"]
 
@@ -35,7 +35,7 @@ def snapshot_variables(
         first_point += n
     positions, stresses = [], []
     for _, u in snapshots:
-        positions.append(_drawn_positions(problem, u))
+        positions.append(drawn_positions(problem, u))
         stresses.append(_stress(problem, u))
     stress = np.array(stresses)
     dims = ("snapshot", "drawn")
@@ -60,14 +60,6 @@ def snapshot_variables(
         variables["rigid_x"] = Variable(rigid[..., 0], axes, length, meaning)
         variables["rigid_y"] = Variable(rigid[..., 1], axes, length, meaning)
     return variables
-
-
-def _drawn_positions(problem: Problem, u: Floats) -> Floats:
-    positions = []
-    for part, first in zip(problem.parts, problem.first, strict=False):
-        n = part.points.shape[0]
-        positions.append(part.picture.matrix @ (part.points + u[first : first + n]))
-    return np.concatenate(positions)
 
 
 def _stress(problem: Problem, u: Floats) -> Floats:

@@ -12,7 +12,7 @@ from stiction.solids.equilibria.problem import Problem
 from stiction.solids.membranes.kinematics import metric, principal, stretched
 from stiction.solids.three_d.model import SweptBody
 
-__all__ = ["snapshot_variables_3d"]
+__all__ = ["drawn_positions", "snapshot_variables_3d"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -45,7 +45,7 @@ def snapshot_variables_3d(
         outline.append(part.picture.edge + first_point)
         bodies.append(np.full(n, number))
         first_point += n
-    positions = np.array([_drawn_positions(problem, u) for _, u in snapshots])
+    positions = np.array([drawn_positions(problem, u) for _, u in snapshots])
     dims, length = ("snapshot", "drawn"), units["length"]
     variables = {
         "snapshot_time": Variable(np.array([t for t, _ in snapshots]), ("snapshot",), "1", "time"),
@@ -63,7 +63,8 @@ def snapshot_variables_3d(
     return variables
 
 
-def _drawn_positions(problem: Problem, u: Floats) -> Floats:
+def drawn_positions(problem: Problem, u: Floats) -> Floats:
+    """Return the places of the drawn points, (drawn, d)."""
     positions = []
     for part, first in zip(problem.parts, problem.first, strict=False):
         n = part.points.shape[0]

@@ -7,7 +7,6 @@ kernels cannot resolve their first arcs are integrated by `two_folds.hopping` fi
 from __future__ import annotations
 
 import dataclasses
-import os
 import queue
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -17,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from stiction.numerics.checks import whole
+from stiction.numerics.checks import cores_of_process, whole
 from stiction.numerics.jit import mode
 from stiction.switching.ensembles.state import End, Ends, Grid, Limits
 from stiction.switching.model import SwitchingSystem
@@ -198,7 +197,4 @@ def _workers(system: SwitchingSystem, workers: int | None) -> int:
     # NumPy fallbacks hold the interpreter lock: threads do not run in parallel
     if not system.compiled.parallel or mode() == "plain":
         return 1
-    if workers is not None:
-        return workers
-    affinity = getattr(os, "sched_getaffinity", None)
-    return len(affinity(0)) if affinity is not None else os.cpu_count() or 1
+    return cores_of_process() if workers is None else workers

@@ -12,16 +12,13 @@ Source: formulas sheet, section 7.
 from __future__ import annotations
 
 import math
-from typing import Any
-
-import numpy as np
 
 from stiction.numerics.arrays import Matrix, Vector
 from stiction.numerics.jit import kernel
 from stiction.switching.wheel.kernels import tyre_contact, wheel_forced
 from stiction.switching.wheel.parameters import LineRates, Rates, Ray, Rays, Wheel
 
-__all__ = ["MOST_RAYS", "line_exit_angles", "line_rates", "sector_rays", "turn_and_growth"]
+__all__ = ["MOST_RAYS", "line_rates", "sector_rays", "turn_and_growth"]
 
 # largest number of rays in a sector
 MOST_RAYS = 8
@@ -195,27 +192,3 @@ def sector_rays(sector: int, rates: Rates, p: Wheel, scan: Vector, rays: Rays) -
             ray.growth = turn_and_growth(angle, side, rolling, rates, p)[1]
             count += 1
     return count
-
-
-@kernel(allocates=True)
-def line_exit_angles(r: Vector, p: Wheel, out: Matrix) -> None:
-    """Fill out[i, 4] with the angle of the ray out of the line in each sector, NaN for none.
-
-    Points are (r[i], 0, omega0). The fastest of several rays out of one sector is taken.
-
-    Source: formulas sheet, section 7.
-    Verified by: tests/unit/switching/wheel/test_model.py::test_exit_angles_of_many_points
-    """
-    wheel = p[0]
-    x, work, scan = np.empty(3), np.empty((2, 3)), np.empty(_SCAN + 1)
-    rates: Any = np.empty(1, _RATES)
-    rays: Any = np.empty(MOST_RAYS, _RAY)
-    for i in range(r.size):
-        x[0], x[1], x[2] = r[i], 0.0, wheel.omega0
-        line_rates(x, p, work, rates)
-        for sector in range(4):
-            best, angle = 0.0, math.nan
-            for j in range(sector_rays(sector, rates, p, scan, rays)):
-                if rays[j].growth > best:
-                    best, angle = rays[j].growth, rays[j].angle
-            out[i, sector] = angle

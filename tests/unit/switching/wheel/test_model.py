@@ -609,22 +609,6 @@ def test_rest_within_the_hexagon():
     assert seen == {True, False}
 
 
-def test_exit_angles_of_many_points():
-    from stiction.switching.wheel.line_kernels import line_exit_angles
-
-    wheel = WheelOnTurntable()
-    r = np.linspace(0.05, 0.7, 40)
-    angles = np.empty((r.size, 4))
-    line_exit_angles(r, wheel.params, angles)
-    for row, place in zip(angles, r.tolist(), strict=True):
-        wanted = {
-            ray.angle for ray in wheel.line_rays(place) if ray.kind == "slip" and ray.outgoing
-        }
-        assert {a for a in row.tolist() if not math.isnan(a)} == wanted
-    assert np.isnan(angles[:, :3]).all()
-    assert np.isfinite(angles[r > 0.1029, 3]).all()
-
-
 # ---- what is refused
 
 
