@@ -155,6 +155,7 @@ class Laws(NamedTuple):
     by_gap : (k, 3) G
     by_slip : (k, 3, 2) S
     by_traction : (k, 3, 3) L
+    inner : largest residual of the projections with the given closed contacts [N]
     error : largest residual of the projections [N]
     """
 
@@ -163,10 +164,17 @@ class Laws(NamedTuple):
     by_gap: Floats
     by_slip: Floats
     by_traction: Floats
+    inner: float
     error: float
 
 
-def laws(at: Kinematics, traction: Floats, mu: float, stiffness: float) -> Laws:
+def laws(
+    at: Kinematics,
+    traction: Floats,
+    mu: float,
+    stiffness: float,
+    closed: npt.NDArray[np.bool_],
+) -> Laws:
     """Return modes of contacts, and their laws linearised.
 
     Parameters
@@ -174,20 +182,21 @@ def laws(at: Kinematics, traction: Floats, mu: float, stiffness: float) -> Laws:
     traction : (k, 3) lambda_n and lambda_t [N]
     mu : coefficient of friction [1]
     stiffness : c of the projections [N/m]
+    closed : (k,) contacts whose gap is to be zero, whatever the sign of lambda_n
     """
     c, normal, tangential = stiffness, traction[:, 0], traction[:, 1:]
     pressed = normal - c * at.gap
     trial = tangential - c * at.slip
     size, bound = np.linalg.norm(trial, axis=1), mu * np.maximum(pressed, 0.0)
-    closed = pressed > 0.0
     sticks = closed & (size <= bound) & (mu > 0.0)
     slips = closed & ~sticks
     mode = np.where(sticks, STICK, np.where(slips, SLIP, OPEN))
     unit = trial / np.where(size > 0.0, size, 1.0)[:, None]
     projected = np.where(sticks[:, None], trial, bound[:, None] * unit)
-    error = np.concatenate(
-        [normal - np.maximum(pressed, 0.0), (tangential - projected).ravel()]
-    )
+    projected[~closed] = 0.0
+    slipping = float(np.abs(tangential - projected).max(initial=0.0))
+    one_sided = float(np.abs(normal - np.maximum(pressed, 0.0)).max(initial=0.0))
+    two_sided = float(np.abs(np.where(closed, c * at.gap, normal)).max(initial=0.0))
     residual, by_gap = traction.copy(), np.zeros_like(traction)
     by_slip, by_traction = np.zeros((len(size), 3, 2)), np.tile(np.eye(3), (len(size), 1, 1))
     residual[closed, 0] = c * at.gap[closed]
@@ -204,5 +213,5 @@ def laws(at: Kinematics, traction: Floats, mu: float, stiffness: float) -> Laws:
     turning *= (mu * force / np.maximum(size, np.maximum(bound, 1e-300)))[:, None, None]
     by_traction[slips, 1:, 1:] -= turning[slips]
     by_slip[slips, 1:] = c * turning[slips]
-    worst = float(np.abs(error).max(initial=0.0))
-    return Laws(mode, residual, by_gap, by_slip, by_traction, worst)
+    inner, error = max(slipping, two_sided), max(slipping, one_sided)
+    return Laws(mode, residual, by_gap, by_slip, by_traction, inner, error)
