@@ -36,6 +36,9 @@ Ints = npt.NDArray[np.int64]
 
 OPEN, STICK, SLIP = 0, 1, 2
 
+# relative distance from the bound within which a traction is at it
+_AT_BOUND = 1e-6
+
 
 @dataclass(frozen=True, eq=False)
 class Contacts:
@@ -155,7 +158,7 @@ class Laws(NamedTuple):
     by_gap : (k, 3) G
     by_slip : (k, 3, 2) S
     by_traction : (k, 3, 3) L
-    inner : largest residual of the projections with the given closed contacts [N]
+    inner : (k, 3) residual of the projections with the given closed contacts [N]
     error : largest residual of the projections [N]
     """
 
@@ -164,7 +167,7 @@ class Laws(NamedTuple):
     by_gap: Floats
     by_slip: Floats
     by_traction: Floats
-    inner: float
+    inner: Floats
     error: float
 
 
@@ -174,6 +177,8 @@ def laws(
     mu: float,
     stiffness: float,
     closed: npt.NDArray[np.bool_],
+    *,
+    slides: bool = False,
 ) -> Laws:
     """Return modes of contacts, and their laws linearised.
 
@@ -183,20 +188,22 @@ def laws(
     mu : coefficient of friction [1]
     stiffness : c of the projections [N/m]
     closed : (k,) contacts whose gap is to be zero, whatever the sign of lambda_n
+    slides : whether contacts slip whose trial traction is at the bound, instead of sticking
     """
     c, normal, tangential = stiffness, traction[:, 0], traction[:, 1:]
     pressed = normal - c * at.gap
     trial = tangential - c * at.slip
     size, bound = np.linalg.norm(trial, axis=1), mu * np.maximum(pressed, 0.0)
-    sticks = closed & (size <= bound) & (mu > 0.0)
+    least = (1.0 - _AT_BOUND if slides else 1.0) * bound
+    sticks = closed & (size <= least) & (mu > 0.0)
     slips = closed & ~sticks
     mode = np.where(sticks, STICK, np.where(slips, SLIP, OPEN))
     unit = trial / np.where(size > 0.0, size, 1.0)[:, None]
     projected = np.where(sticks[:, None], trial, bound[:, None] * unit)
     projected[~closed] = 0.0
-    slipping = float(np.abs(tangential - projected).max(initial=0.0))
-    one_sided = float(np.abs(normal - np.maximum(pressed, 0.0)).max(initial=0.0))
-    two_sided = float(np.abs(np.where(closed, c * at.gap, normal)).max(initial=0.0))
+    inner = np.column_stack([np.where(closed, c * at.gap, normal), tangential - projected])
+    one_sided = np.abs(normal - np.maximum(pressed, 0.0)).max(initial=0.0)
+    error = max(float(one_sided), float(np.abs(inner[:, 1:]).max(initial=0.0)))
     residual, by_gap = traction.copy(), np.zeros_like(traction)
     by_slip, by_traction = np.zeros((len(size), 3, 2)), np.tile(np.eye(3), (len(size), 1, 1))
     residual[closed, 0] = c * at.gap[closed]
@@ -213,5 +220,4 @@ def laws(
     turning *= (mu * force / np.maximum(size, np.maximum(bound, 1e-300)))[:, None, None]
     by_traction[slips, 1:, 1:] -= turning[slips]
     by_slip[slips, 1:] = c * turning[slips]
-    inner, error = max(slipping, two_sided), max(slipping, one_sided)
     return Laws(mode, residual, by_gap, by_slip, by_traction, inner, error)

@@ -31,7 +31,10 @@ if TYPE_CHECKING:
 __all__ = ["State", "WrappedProblem"]
 
 Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
+
+# longest rotation of a Newton step [rad]
+_MOST_TURN = 0.3
 
 
 class State(NamedTuple):
@@ -62,6 +65,26 @@ class Solution(NamedTuple):
     laws: Laws
     residual: float
     iterations: int
+
+
+class _Given(NamedTuple):
+    """What a step starts from, and what acts at its end."""
+
+    start: State
+    loads: Floats
+    places: list[Placement]
+    mu: float
+
+
+class _Trial(NamedTuple):
+    """Residuals of a configuration: of forces `right`, and of the laws; `size` is their norm [N]."""
+
+    at: Kinematics
+    traction: Floats
+    closed: Bools
+    right: Floats
+    law: Laws
+    size: float
 
 
 class _Moved(NamedTuple):
@@ -265,37 +288,59 @@ class WrappedProblem:
         self.set_ends(time)
         loads, places = part * self.loads_at(time), self.placements(time)
         reference = self.reference(start, time)
-        traction, basis = start.traction.copy(), reference.basis
+        given = _Given(reference, loads, places, mu)
+        # at the start slip is zero: what slipped in the last step is at its bound, and slips on
+        trial = self._trial(given, reference.basis, start.traction, None, slides=True)
         for iteration in range(self.max_iterations):
-            at = self.kinematics(reference, basis, places)
-            basis = at.basis
-            total = self.elastic() + loads + self.contact_forces(at, traction)
-            right = np.concatenate([total[0], total[1]]).T.ravel() * static.free
-            pressed = traction[:, 0] - self.stiffness * at.gap
-            if iteration == 0:
-                closed = pressed > 0.0
-            law = laws(at, traction, mu, self.stiffness, closed)
-            if not (np.isfinite(right).all() and np.isfinite(law.residual).all()):
+            if not np.isfinite(trial.size):
                 return None
             scale = self.tension_scale()
-            unbalanced = float(np.abs(right).max())
-            if iteration > 0 and max(unbalanced, law.inner) <= 1e-3 * scale:
+            if iteration > 0 and trial.size <= 1e-3 * scale:
                 # contacts close and open only where the others obey their laws
-                closed = pressed > 0.0
-                law = laws(at, traction, mu, self.stiffness, closed)
-            worst = max(unbalanced, law.error) / scale
+                trial = self._trial(given, trial.at.basis, trial.traction, None)
+            worst = max(float(np.abs(trial.right).max()), trial.law.error) / scale
             if iteration > 0 and worst <= self.tolerance:
-                state = State(*static.copy_state(), traction, basis, time)
-                return state, Solution(at, law, worst, iteration)
-            step = self._step(right, at, traction, law)
+                state = State(*static.copy_state(), trial.traction, trial.at.basis, time)
+                return state, Solution(trial.at, trial.law, worst, iteration)
+            step = self._step(trial.right, trial.at, trial.traction, trial.law)
             if step is None:
                 return None
-            change = step[: static.size].reshape(-1, 6)
-            largest = float(np.abs(change[:, 3:]).max())
-            shorter = min(1.0, 0.3 / largest) if largest > 0.0 else 1.0
-            static.apply_increment(shorter * step[: static.size])
-            traction = traction + shorter * step[static.size :].reshape(-1, 3)
+            trial = self._shortened(given, trial, step)
         return None
+
+    def _trial(
+        self,
+        given: _Given,
+        basis: Floats,
+        traction: Floats,
+        closed: Bools | None,
+        *,
+        slides: bool = False,
+    ) -> _Trial:
+        """Return the residuals of the present state; None takes the contacts that press."""
+        at = self.kinematics(given.start, basis, given.places)
+        if closed is None:
+            closed = traction[:, 0] - self.stiffness * at.gap > 0.0
+        total = self.elastic() + given.loads + self.contact_forces(at, traction)
+        right = np.concatenate([total[0], total[1]]).T.ravel() * self.static.free
+        law = laws(at, traction, given.mu, self.stiffness, closed, slides=slides)
+        size = float(np.sqrt(right @ right + (law.inner**2).sum()))
+        return _Trial(at, traction, closed, right, law, size)
+
+    def _shortened(self, given: _Given, before: _Trial, step: Floats) -> _Trial:
+        """Take a Newton step, shortened until residuals fall; at most to an eighth."""
+        static, saved = self.static, self.static.copy_state()
+        change, more = step[: static.size], step[static.size :].reshape(-1, 3)
+        largest = float(np.abs(change.reshape(-1, 6)[:, 3:]).max())
+        factor = min(1.0, _MOST_TURN / largest) if largest > 0.0 else 1.0
+        for shorter in (1.0, 0.5, 0.25, 0.125):
+            static.restore(saved)
+            static.apply_increment(shorter * factor * change)
+            traction = before.traction + shorter * factor * more
+            trial = self._trial(given, before.at.basis, traction, before.closed)
+            if trial.size < before.size:
+                break
+        return trial
 
     def _step(self, right: Floats, at: Kinematics, traction: Floats, law: Laws) -> Floats | None:
         """Return the Newton step of all unknowns, and of the tractions behind them."""
