@@ -29,7 +29,20 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["OPEN", "SLIP", "STICK", "Blocks", "Contacts", "Kinematics", "Laws", "laws"]
+__all__ = [
+    "OPEN",
+    "SLIP",
+    "STICK",
+    "Blocks",
+    "Contacts",
+    "Kinematics",
+    "Laws",
+    "blocks",
+    "cross_matrix",
+    "force_and_moment",
+    "laws",
+    "tangential_basis",
+]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]

@@ -14,7 +14,7 @@ from stiction.rods.contact.partners import (
     SpherePartner,
 )
 
-__all__ = ["Placement", "Surface", "placement_at", "surface_at"]
+__all__ = ["Placement", "Surface", "elapsed", "placement_at", "surface_at"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -39,10 +39,14 @@ class Surface(NamedTuple):
     curvature: Floats
 
 
+def elapsed(time: float, rise: float) -> float:
+    """Return the integral of a velocity factor that grows linearly to one in `rise` [s]."""
+    return time - 0.5 * rise if time >= rise else 0.5 * time**2 / rise
+
+
 def placement_at(partner: RodPartner, time: float) -> Placement:
     """Return where a body is; its velocities grow linearly from zero over its `rise`."""
-    rise = partner.rise
-    since = time - 0.5 * rise if time >= rise else 0.5 * time**2 / rise
+    since = elapsed(time, partner.rise)
     turn = rotation_matrix(since * np.asarray(partner.angular_velocity, dtype=np.float64))
     return Placement(turn, partner.points[0] + since * np.asarray(partner.velocity))
 
@@ -62,9 +66,7 @@ def surface_at(partner: RodPartner, place: Placement, points: Floats) -> Surface
     here = points - place.pivot
     if isinstance(partner, PlanePartner):
         normal = place.turn @ (np.asarray(partner.normal) / np.linalg.norm(partner.normal))
-        return Surface(
-            here @ normal, np.tile(normal, (len(here), 1)), np.zeros((len(here), 3, 3))
-        )
+        return Surface(here @ normal, np.tile(normal, (len(here), 1)), np.zeros((len(here), 3, 3)))
     flat = np.eye(3) - np.zeros((len(here), 1, 1))
     if isinstance(partner, CylinderPartner):
         axis = place.turn @ np.subtract(partner.end, partner.start)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -11,7 +12,16 @@ import numpy.typing as npt
 from stiction.numerics.jit import quiet
 from stiction.rods import rod_kernels as rk
 from stiction.rods.assembly import tributary_lengths
-from stiction.rods.rod import Clamped, CosseratRod, Driven, LineForce, PointForce, PointMoment
+from stiction.rods.contact.partners import RodPartner
+from stiction.rods.rod import (
+    Clamped,
+    CosseratRod,
+    Driven,
+    LineForce,
+    PointForce,
+    PointMoment,
+    RodLoad,
+)
 from stiction.rods.statics import BAND, StaticRod
 from stiction.rods.supports.rotating_ends import product
 from stiction.rods.wrapped.contact import (
@@ -19,16 +29,17 @@ from stiction.rods.wrapped.contact import (
     Kinematics,
     Laws,
     blocks,
+    cross_matrix,
     force_and_moment,
     laws,
     tangential_basis,
 )
-from stiction.rods.wrapped.obstacles import Placement, placement_at, surface_at
+from stiction.rods.wrapped.obstacles import Placement, elapsed, placement_at, surface_at
 
 if TYPE_CHECKING:
-    from stiction.rods.wrapped.model import WrappedRod
+    from scipy.sparse import csc_array
 
-__all__ = ["State", "WrappedProblem"]
+__all__ = ["Solution", "State", "WrappedProblem", "rotation_since"]
 
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
@@ -77,7 +88,7 @@ class _Given(NamedTuple):
 
 
 class _Trial(NamedTuple):
-    """Residuals of a configuration: of forces `right`, and of the laws; `size` is their norm [N]."""
+    """Residuals of a configuration: of forces `right`, and of laws; `size` is their norm [N]."""
 
     at: Kinematics
     traction: Floats
@@ -104,25 +115,27 @@ def quaternion(vector: Floats) -> Floats:
     return np.array([np.cos(angle), *np.sinc(angle / np.pi) * half])
 
 
-def elapsed(time: float, rise: float) -> float:
-    """Return the integral of a velocity factor that grows linearly to one in `rise` [s]."""
-    return time - 0.5 * rise if time >= rise else 0.5 * time**2 / rise
-
-
 class WrappedProblem:
     """Equations of a rod at a time, given its state at the start of the step."""
 
-    def __init__(self, system: WrappedRod, tolerance: float, max_iterations: int) -> None:
-        self.system, self.tolerance, self.max_iterations = system, tolerance, max_iterations
-        rod = system.rod
-        self.static = StaticRod(_at_rest(rod), tolerance, max_iterations)
-        self.mu = 0.0 if system.friction is None else float(system.friction.table(1).mu_static[0])
+    def __init__(
+        self,
+        rod: CosseratRod,
+        partners: Sequence[RodPartner],
+        start: float,
+        tolerance: float,
+        max_iterations: int,
+    ) -> None:
+        self.rod, self.partners, self.start_time = rod, partners, start
+        self.tolerance, self.max_iterations = tolerance, max_iterations
+        self.rest = _at_rest(rod)
+        self.static = StaticRod(self.rest, tolerance, max_iterations)
         self.moved = self._moved_ends(rod)
         self.loads = self._loads(rod)
         n, rows = rod.elements, rk.material_of(self.static.mat)
         node = np.array([i for i in range(1, n + 2) if rows.free[i] > 0.0])
         frame = np.stack([np.maximum(node - 1, 1), np.minimum(node, n)], axis=1)
-        each = len(system.obstacles)
+        each = len(partners)
         self.contacts = Contacts(
             node=np.repeat(node, each),
             frame=np.repeat(frame, each, axis=0),
@@ -144,12 +157,16 @@ class WrappedProblem:
                 slots = list(nodes)
                 moved.append(
                     _Moved(
-                        end, nodes, (frames,), static.r[:, slots].copy(), static.q[:, [frames]].copy()
+                        end,
+                        nodes,
+                        (frames,),
+                        static.r[:, slots].copy(),
+                        static.q[:, [frames]].copy(),
                     )
                 )
         return moved
 
-    def _loads(self, rod: CosseratRod) -> list[tuple[Floats, Any]]:
+    def _loads(self, rod: CosseratRod) -> list[tuple[Floats, RodLoad]]:
         """Return (2, 3, slots) forces and torques of each load at factor 1, and the load."""
         n, ds, loads = rod.elements, rod.rest_length / rod.elements, []
         lengths = ds * tributary_lengths(rod)
@@ -162,9 +179,6 @@ class WrappedProblem:
             elif isinstance(load, PointMoment):
                 parts[1, :, 1 + min(int(load.at * n), n - 1)] = load.moment
             loads.append((parts, load))
-        weight = np.zeros((2, 3, self.static.slots))
-        weight[0, :, 1:] = np.outer(self.system.gravity, rod.section.line_density * lengths)
-        loads.append((weight, None))
         return loads
 
     # ---- what is given at a time
@@ -173,31 +187,31 @@ class WrappedProblem:
         """Return (2, 3, slots) forces and torques of all loads."""
         total = np.zeros((2, 3, self.static.slots))
         for parts, load in self.loads:
-            constant = load is None or not len(load.times)
-            total += parts * (1.0 if constant else np.interp(time, load.times, load.factors))
+            steady = not len(load.times)
+            total += parts * (1.0 if steady else np.interp(time, load.times, load.factors))
         return total
 
     def placements(self, time: float) -> list[Placement]:
         """Return where the bodies are."""
-        return [placement_at(partner, time) for partner in self.system.obstacles]
+        return [placement_at(partner, time - self.start_time) for partner in self.partners]
 
     def initial(self) -> State:
         """Return the given configuration, without forces of contact."""
-        static, each = self.static, len(self.system.obstacles)
+        static, each = self.static, len(self.partners)
         traction = np.zeros((len(self.contacts.node), 3))
         normal = np.zeros_like(traction)
         for j, (partner, place) in enumerate(
-            zip(self.system.obstacles, self.placements(0.0), strict=True)
+            zip(self.partners, self.placements(self.start_time), strict=True)
         ):
             points = static.r[:, self.contacts.node[j::each]].T
             normal[j::each] = surface_at(partner, place, points).normal
-        return State(*static.copy_state(), traction, tangential_basis(normal), 0.0)
+        return State(*static.copy_state(), traction, tangential_basis(normal), self.start_time)
 
     def set_ends(self, time: float) -> None:
         """Move the driven ends to where they are at a time."""
         r, q = self.static.r, self.static.q
         for end, nodes, frames, r0, q0 in self.moved:
-            since = elapsed(time, end.rise)
+            since = elapsed(time - self.start_time, end.rise)
             turn = quaternion(since * np.asarray(end.angular_velocity))
             pivot = r0[:, :1]
             arm = _rotated(turn, r0 - pivot)
@@ -211,38 +225,38 @@ class WrappedProblem:
 
         `r` is (k, 3), `q` (k, 2, 4).
         """
-        c, each = self.contacts, len(self.system.obstacles)
+        c, each = self.contacts, len(self.partners)
         r, q = state.r[:, c.node].T.copy(), np.moveaxis(state.q[:, c.frame], 0, -1).copy()
+        from scipy.spatial.transform import Rotation
+
         basis = state.basis.copy()
         places = zip(self.placements(state.time), self.placements(time), strict=True)
         for j, (before, after) in enumerate(places):
-            from scipy.spatial.transform import Rotation
-
             turn = after.turn @ before.turn.T
             here = slice(j, None, each)
             r[here] = after.pivot + (r[here] - before.pivot) @ turn.T
             basis[here] = turn @ basis[here]
             x, y, z, w = Rotation.from_matrix(turn).as_quat()
             frames = q[here]
-            q[here] = product(
-                np.array([w, x, y, z]), frames.reshape(-1, 4).T
-            ).T.reshape(frames.shape)
+            q[here] = product(np.array([w, x, y, z]), frames.reshape(-1, 4).T).T.reshape(
+                frames.shape
+            )
         return State(r, q, state.traction, basis, time)
 
     def kinematics(self, start: State, basis: Floats, places: list[Placement]) -> Kinematics:
         """Return gaps and slip of the present state since the reference `start`."""
-        c, each, static = self.contacts, len(self.system.obstacles), self.static
+        c, each, static = self.contacts, len(self.partners), self.static
         points = static.r[:, c.node].T
         gap, normal = np.zeros(len(points)), np.zeros((len(points), 3))
         curvature = np.zeros((len(points), 3, 3))
-        for j, (partner, place) in enumerate(zip(self.system.obstacles, places, strict=True)):
+        for j, (partner, place) in enumerate(zip(self.partners, places, strict=True)):
             here = slice(j, None, each)
             surface = surface_at(partner, place, points[here])
             gap[here] = surface.distance - c.radius
             normal[here], curvature[here] = surface.normal, surface.curvature
         basis = tangential_basis(normal, basis)
         frames = np.moveaxis(static.q[:, c.frame], 0, -1)
-        each_turn, rate = _rotation_since(start.q, frames)
+        each_turn, rate = rotation_since(start.q, frames)
         turn = (c.weight[:, :, None] * each_turn).sum(axis=1)
         s = points - start.r - c.radius * np.cross(turn, normal)
         slip = np.einsum("kai,ka->ki", basis, s)
@@ -265,6 +279,25 @@ class WrappedProblem:
         for side in range(2):
             np.add.at(total[1].T, c.frame[:, side], c.weight[:, side, None] * moment)
         return total
+
+    def stored_energy(self) -> float:
+        """Return the elastic energy [J]."""
+        static = self.static
+        # the energy of the joint of the last clamp needs one more slot
+        r, q = (np.pad(x, ((0, 0), (0, 1)), mode="edge") for x in (static.r, static.q))
+        return float(rk.stored_energy(r, q, np.pad(static.mat, ((0, 0), (0, 1)))))
+
+    def largest_strain(self) -> float:
+        """Return the largest strain: of stretch and shear, plus curvature times the radius [1]."""
+        static, section = self.static, self.rod.section
+        rows = rk.material_of(static.mat)
+        n = np.linalg.norm(static.scratch[0:3], axis=0)[1:-1]
+        stretch = float(n.max()) / min(section.axial_stiffness, section.shear_stiffness)
+        joints = np.flatnonzero(rows.bend > 0.0)
+        turn = [rk.joint_angle(static.q, int(i)) - rows.angle[:, i] for i in joints]
+        length = section.bending_stiffness / rows.bend[joints]
+        curvature = np.linalg.norm(np.array(turn)[:, :2], axis=1) / length
+        return stretch + float(curvature.max(initial=0.0)) * section.radius
 
     def tension_scale(self) -> float:
         """Return the largest force in the rod [N], no less than what rounding leaves of strains."""
@@ -302,7 +335,7 @@ class WrappedProblem:
             if iteration > 0 and worst <= self.tolerance:
                 state = State(*static.copy_state(), trial.traction, trial.at.basis, time)
                 return state, Solution(trial.at, trial.law, worst, iteration)
-            step = self._step(trial.right, trial.at, trial.traction, trial.law)
+            step = self._step(trial)
             if step is None:
                 return None
             trial = self._shortened(given, trial, step)
@@ -342,28 +375,36 @@ class WrappedProblem:
                 break
         return trial
 
-    def _step(self, right: Floats, at: Kinematics, traction: Floats, law: Laws) -> Floats | None:
+    def _step(self, trial: _Trial) -> Floats | None:
         """Return the Newton step of all unknowns, and of the tractions behind them."""
-        from scipy.sparse import coo_array, csc_array, dia_array
         from scipy.sparse.linalg import splu
 
-        c, size = self.contacts, self.static.size
+        try:
+            step = splu(self._matrix(trial)).solve(
+                np.concatenate([trial.right, -trial.law.residual.ravel()])
+            )
+        except RuntimeError:
+            return None
+        return step if np.isfinite(step).all() else None
+
+    def _matrix(self, trial: _Trial) -> csc_array:
+        """Return Newton's matrix: of forces by unknowns and tractions, and of the laws by both."""
+        from scipy.sparse import coo_array, csc_array, dia_array
+
+        c, size, law = self.contacts, self.static.size, trial.law
         offsets = BAND - np.arange(2 * BAND + 1)
-        stiffness = dia_array((self.static.stiffness(), offsets), shape=(size, size)).tocoo()
-        by = blocks(c, at, traction)
+        elastic = dia_array((self.static.stiffness(), offsets), shape=(size, size)).tocoo()
+        by = blocks(c, trial.at, trial.traction)
         three = np.arange(3)
         node = 6 * c.node[:, None] + three
         frame = 6 * c.frame[:, :, None] + 3 + three
         own = size + 3 * np.arange(len(c.node))[:, None] + three
+        gap_by_node = law.by_gap[:, :, None] * trial.at.normal[:, None, :]
         entries = [
             (node, node, -by.force_by_node),
             (node, own, -by.direction),
             (own, own, law.by_traction),
-            (
-                own,
-                node,
-                law.by_gap[:, :, None] * at.normal[:, None, :] + law.by_slip @ by.slip_by_node,
-            ),
+            (own, node, gap_by_node + law.by_slip @ by.slip_by_node),
         ]
         for side in range(2):
             weight = c.weight[:, side, None, None]
@@ -372,31 +413,21 @@ class WrappedProblem:
                 (frame[:, side], own, -weight * by.moment_direction),
                 (own, frame[:, side], law.by_slip @ by.slip_by_frame[:, side]),
             ]
-        rows = np.concatenate([np.broadcast_to(r[:, :, None], v.shape).ravel() for r, _, v in entries])
+        shape = (len(c.node), 3, 3)
+        rows = np.concatenate(
+            [np.broadcast_to(i[:, :, None], shape).ravel() for i, _, _ in entries]
+        )
         columns = np.concatenate(
-            [np.broadcast_to(k[:, None, :], v.shape).ravel() for _, k, v in entries]
+            [np.broadcast_to(j[:, None, :], shape).ravel() for _, j, _ in entries]
         )
         values = np.concatenate([v.ravel() for _, _, v in entries])
         free = np.concatenate([self.static.free, np.ones(3 * len(c.node), dtype=bool)])
+        # the banded matrix has ones for fixed unknowns
         values = values * (free[rows] & free[columns])
+        where = np.concatenate([elastic.coords, [rows, columns]], axis=1)
         total = size + 3 * len(c.node)
-        matrix = csc_array(
-            coo_array(
-                (
-                    np.concatenate([stiffness.data, values]),
-                    (
-                        np.concatenate([stiffness.coords[0], rows]),
-                        np.concatenate([stiffness.coords[1], columns]),
-                    ),
-                ),
-                shape=(total, total),
-            )
-        )
-        try:
-            step = splu(matrix).solve(np.concatenate([right, -law.residual.ravel()]))
-        except RuntimeError:
-            return None
-        return step if np.isfinite(step).all() else None
+        every = np.concatenate([elastic.data, values])
+        return csc_array(coo_array((every, tuple(where)), shape=(total, total)))
 
 
 def _at_rest(rod: CosseratRod) -> CosseratRod:
@@ -414,7 +445,7 @@ def _rotated(q: Floats, x: Floats) -> Floats:
     return np.asarray(x + q[0] * twice + np.cross(q[1:, None], twice, axis=0))
 
 
-def _rotation_since(before: Floats, after: Floats) -> tuple[Floats, Floats]:
+def rotation_since(before: Floats, after: Floats) -> tuple[Floats, Floats]:
     """Return rotation vectors (..., 3) between quaternions (..., 4), and their rates (..., 3, 3).
 
     A rate is the derivative by a further small rotation: 1 - phi^/2 + c phi^^2.
@@ -427,8 +458,6 @@ def _rotation_since(before: Floats, after: Floats) -> tuple[Floats, Floats]:
     angle = 2.0 * np.arctan2(size, sign * w)
     scale = np.where(size > 1e-8, sign * angle / np.where(size > 1e-8, size, 1.0), 2.0 * sign)
     phi = scale * v
-    from stiction.rods.wrapped.contact import cross_matrix
-
     hat = cross_matrix(phi)
     half = 0.5 * angle
     small = half < 1e-3
