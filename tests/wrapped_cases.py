@@ -30,7 +30,7 @@ def wound(turn, spacing, pitch=0.0):
     return np.concatenate([before, arc, after]), ends[0], ends[1]
 
 
-def capstan(mu, turn, radius, spacing, *, pitch=0.0, bending=1e-3, stiffness=1e3, pull=1.3):
+def capstan(mu, turn, radius, spacing, *, pitch=0.0, bending=1e-3, twist=1e-3, stiffness=1e3, pull=1.3):
     """Return a rope on a drum with the slack tension 1, the drum, and the exact ratio.
 
     The axis of the rope lies on radius 1. Its driven end moves fast enough to slip everywhere
@@ -41,7 +41,7 @@ def capstan(mu, turn, radius, spacing, *, pitch=0.0, bending=1e-3, stiffness=1e3
     exponent = capstan_exponent(mu, radius * curvature)
     ratio = np.exp(exponent * turn)
     axial = stiffness * ratio
-    section = st.rods.GivenSection(axial, axial, bending, bending, outer_radius=radius)
+    section = st.rods.GivenSection(axial, axial, bending, twist, outer_radius=radius)
     elements = len(nodes) - 1
     strand = STRAND * np.linalg.norm(nodes[1] - nodes[0])
     # what tensions beyond that of the slack side stretch, and some more

@@ -287,8 +287,8 @@ class WrappedProblem:
         r, q = (np.pad(x, ((0, 0), (0, 1)), mode="edge") for x in (static.r, static.q))
         return float(rk.stored_energy(r, q, np.pad(static.mat, ((0, 0), (0, 1)))))
 
-    def largest_strain(self) -> float:
-        """Return the largest strain: of stretch and shear, plus curvature times the radius [1]."""
+    def largest_strains(self) -> tuple[float, float]:
+        """Return the largest strain of stretch and shear, and curvature times the radius [1]."""
         static, section = self.static, self.rod.section
         rows = rk.material_of(static.mat)
         n = np.linalg.norm(static.scratch[0:3], axis=0)[1:-1]
@@ -297,7 +297,7 @@ class WrappedProblem:
         turn = [rk.joint_angle(static.q, int(i)) - rows.angle[:, i] for i in joints]
         length = section.bending_stiffness / rows.bend[joints]
         curvature = np.linalg.norm(np.array(turn)[:, :2], axis=1) / length
-        return stretch + float(curvature.max(initial=0.0)) * section.radius
+        return stretch, float(curvature.max(initial=0.0)) * section.radius
 
     def tension_scale(self) -> float:
         """Return the largest force in the rod [N], no less than what rounding leaves of strains."""
