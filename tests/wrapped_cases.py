@@ -30,7 +30,9 @@ def wound(turn, spacing, pitch=0.0):
     return np.concatenate([before, arc, after]), ends[0], ends[1]
 
 
-def capstan(mu, turn, radius, spacing, *, pitch=0.0, bending=1e-3, twist=1e-3, stiffness=1e3, pull=1.3):
+def capstan(
+    mu, turn, radius, spacing, *, pitch=0.0, bending=1e-3, twist=0.1, stiffness=1e3, pull=2.0
+):
     """Return a rope on a drum with the slack tension 1, the drum, and the exact ratio.
 
     The axis of the rope lies on radius 1. Its driven end moves fast enough to slip everywhere

@@ -31,7 +31,8 @@ _BALANCE = "Newton's method balances the forces to this tolerance."
 # iterations of Newton's method up to which the next step is longer, and that factor; not in the
 # first steps after one that failed
 _FEW, _GROWTH, _CAUTIOUS = 8, 1.5, 4
-_MOST_HALVINGS = 24
+# shortest step, over the longest
+_SHORTEST = 2.0**-16
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,7 +128,7 @@ def wrapped_path(
     Raises
     ------
     ModelError : for a rod or friction that cannot be solved, and a rod that starts in a body.
-    SolveError : where no equilibrium is found nearby, even with steps halved 24 times: a dead load
+    SolveError : where no equilibrium is found nearby, even with steps halved 16 times: a dead load
         beyond what friction holds has none.
 
     Source: docs/decisions/41-wrapped-rods.md; Alart and Curnier 1991.
@@ -201,7 +202,7 @@ class _Stepper:
 
     def advance(self, end: float, longest: float) -> None:
         """Take steps to the time `end`; halve one that fails."""
-        halvings, cautious = 0, 0
+        cautious = 0
         self.step_length = min(self.step_length, longest)
         while self.state.time < end:
             target = self.state.time + self.step_length
@@ -210,11 +211,11 @@ class _Stepper:
             found = self.problem.newton(self.state, target, mu=self.mu)
             if found is None:
                 self.step_length = 0.5 * (target - self.state.time)
-                halvings, cautious = halvings + 1, _CAUTIOUS
-                if halvings > _MOST_HALVINGS:
+                cautious = _CAUTIOUS
+                if self.step_length < _SHORTEST * longest:
                     raise _unsolved(self.state.time, f"{self.steps} steps")
                 continue
-            before, halvings = self.state, 0
+            before = self.state
             self.state, self.solution = found
             self.iterations += self.solution.iterations
             self.steps += 1

@@ -46,6 +46,8 @@ Bools = npt.NDArray[np.bool_]
 
 # longest rotation of a Newton step [rad]
 _MOST_TURN = 0.3
+# gap up to which a contact counts as closed at the start of a step, over the radius
+_TOUCHING = 1e-6
 
 
 class State(NamedTuple):
@@ -300,10 +302,9 @@ class WrappedProblem:
         return stretch, float(curvature.max(initial=0.0)) * section.radius
 
     def tension_scale(self) -> float:
-        """Return the largest force in the rod [N], no less than what rounding leaves of strains."""
+        """Return the largest force in the rod [N], after `elastic`."""
         n = self.static.scratch[0:3]
-        largest = float(np.sqrt((n * n).sum(axis=0).max()))
-        return max(largest, self.static.rounding / self.tolerance)
+        return float(np.sqrt((n * n).sum(axis=0).max()))
 
     def newton(
         self, start: State, time: float, *, mu: float, part: float = 1.0
@@ -331,6 +332,8 @@ class WrappedProblem:
             if iteration > 0 and trial.size <= 1e-3 * scale:
                 # contacts close and open only where the others obey their laws
                 trial = self._trial(given, trial.at.basis, trial.traction, None)
+            # rounding of strains bounds what forces can balance
+            scale = max(scale, self.static.rounding / self.tolerance)
             worst = max(float(np.abs(trial.right).max()), trial.law.error) / scale
             if iteration > 0 and worst <= self.tolerance:
                 state = State(*static.copy_state(), trial.traction, trial.at.basis, time)
@@ -353,7 +356,9 @@ class WrappedProblem:
         """Return the residuals of the present state; None takes the contacts that press."""
         at = self.kinematics(given.start, basis, given.places)
         if closed is None:
-            closed = traction[:, 0] - self.stiffness * at.gap > 0.0
+            # at the start rounding must not decide which contacts of a given shape are closed
+            near = _TOUCHING * self.contacts.radius if slides else 0.0
+            closed = traction[:, 0] - self.stiffness * (at.gap - near) > 0.0
         total = self.elastic() + given.loads + self.contact_forces(at, traction)
         right = np.concatenate([total[0], total[1]]).T.ravel() * self.static.free
         law = laws(at, traction, given.mu, self.stiffness, closed, slides=slides)
