@@ -68,7 +68,7 @@ def test_fronts_of_slip_in_loading_and_unloading():
     from T to U slips back to x = ln(T/U)/(2 lambda).
     """
     mu, radius, high, low = 0.3, 0.02, 1.8, 1.2
-    nodes, back, ahead = wound(HALF, HALF / 60)
+    nodes, _, ahead = wound(HALF, HALF / 60)
     exponent = capstan_exponent(mu, radius)
     section = st.rods.GivenSection(2e3, 2e3, 1e-4, 1e-4, outer_radius=radius)
     rope = CosseratRod(
