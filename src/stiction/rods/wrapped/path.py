@@ -32,7 +32,7 @@ _BALANCE = "Newton's method balances the forces to this tolerance."
 # first steps after one that failed
 _FEW, _GROWTH, _CAUTIOUS = 8, 1.5, 4
 # shortest step, over the longest
-_SHORTEST = 2.0**-16
+_SHORTEST = 2.0**-20
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,6 +105,7 @@ def wrapped_path(
     steps: int = 50,
     tolerance: float = 1e-8,
     max_iterations: int = 20,
+    max_steps: int = 10_000,
 ) -> WrappedPath:
     """Return the equilibria of a rod in contact with rigid bodies, at `times`.
 
@@ -124,11 +125,12 @@ def wrapped_path(
     steps : least number of steps
     tolerance : of unbalanced forces and of the laws of contact, over the largest force in the rod
     max_iterations : of Newton's method; a step that needs more is halved
+    max_steps : bound on the work
 
     Raises
     ------
     ModelError : for a rod or friction that cannot be solved, and a rod that starts in a body.
-    SolveError : where no equilibrium is found nearby, even with steps halved 16 times: a dead load
+    SolveError : where no equilibrium is found nearby, even with steps halved 20 times: a dead load
         beyond what friction holds has none.
 
     Source: docs/decisions/41-wrapped-rods.md; Alart and Curnier 1991.
@@ -137,6 +139,7 @@ def wrapped_path(
     number("wrapped_path.tolerance", tolerance, rule="positive", why=_BALANCE, try_="give 1e-8.")
     why = "every loop is bounded."
     whole("wrapped_path.steps", steps, least=1, most=1_000_000, why=why, try_="give 50.")
+    whole("wrapped_path.max_steps", max_steps, least=1, most=1_000_000, why=why, try_="give 10000.")
     where = "wrapped_path.max_iterations"
     whole(where, max_iterations, least=2, most=10_000, why=_BALANCE, try_="give 20.")
     why, try_ = "equilibria are found at rising times.", "give [0.0, 1.0]."
@@ -148,7 +151,7 @@ def wrapped_path(
     mu = check_friction(friction, rod)
     problem = WrappedProblem(rod, partners, float(times[0]), tolerance, max_iterations)
     check_supports(problem.rest)
-    stepper = _Stepper(problem, mu)
+    stepper = _Stepper(problem, mu, max_steps)
     stepper.start(0.0 if settle else mu)
     longest = float(times[-1] - times[0]) / steps
     for time in times[1:].tolist():
@@ -160,8 +163,8 @@ def wrapped_path(
 class _Stepper:
     """The state of a rod on its path, its energies, and extremes over all steps."""
 
-    def __init__(self, problem: WrappedProblem, mu: float) -> None:
-        self.problem, self.mu = problem, mu
+    def __init__(self, problem: WrappedProblem, mu: float, max_steps: int) -> None:
+        self.problem, self.mu, self.max_steps = problem, mu, max_steps
         self.state = problem.initial()
         self.solution: Solution
         self.forces: tuple[Floats, Floats, Floats]
@@ -205,6 +208,8 @@ class _Stepper:
         cautious = 0
         self.step_length = min(self.step_length, longest)
         while self.state.time < end:
+            if self.steps >= self.max_steps:
+                raise _unsolved(self.state.time, f"{self.steps} steps, the most allowed")
             target = self.state.time + self.step_length
             # no step much shorter than the last
             target = end if target > end - 1e-3 * self.step_length else target
