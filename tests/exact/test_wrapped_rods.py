@@ -107,7 +107,7 @@ def test_fronts_of_slip_in_loading_and_unloading():
 
 def test_drum_that_turns_against_a_rope_at_rest():
     """A drum that turns has the ratio of a rope that is pulled."""
-    rope, drum, ratio = capstan(0.3, HALF, 0.1, FINE)
+    rope, drum, ratio = capstan(0.3, HALF, 0.1, HALF / 30)
     held = CosseratRod(
         rope.section,
         rope.centreline,
@@ -116,12 +116,14 @@ def test_drum_that_turns_against_a_rope_at_rest():
         right=Clamped(),
         loads=rope.loads,
     )
-    turning = CylinderPartner(drum.start, drum.end, drum.radius, angular_velocity=[0.0, 0.0, -0.01])
-    path = wrapped_path(held, [turning], [0.0, 1.0], friction=st.Coulomb(0.3), steps=20)
+    turning = CylinderPartner(
+        drum.start, drum.end, drum.radius, angular_velocity=[0.0, 0.0, -0.004]
+    )
+    path = wrapped_path(held, [turning], [0.0, 1.0], friction=st.Coulomb(0.3), steps=5)
     assert path.audit.ok
     assert path.force_ratio[-1] == pytest.approx(ratio, rel=5e-3)
     # the drum works at its surface, the slack end is lifted: both are accounted for
-    assert path.energy.imbalance_rel < 1e-4
+    assert path.energy.imbalance_rel < 5e-4
 
 
 def test_frictionless_rope_has_one_tension():
@@ -152,8 +154,8 @@ def test_rod_pulled_along_a_plane():
 
 def test_result_does_not_depend_on_units_and_place():
     """Lengths in other units, a rotated and shifted scene, and another clock."""
-    rope, drum, _ = capstan(0.3, HALF, 0.1, HALF / 20)
-    first = wrapped_path(rope, [drum], [0.0, 1.0], friction=st.Coulomb(0.3), steps=5)
+    rope, drum, _ = capstan(0.3, HALF, 0.1, HALF / 20, pull=0.5)
+    first = wrapped_path(rope, [drum], [0.0, 1.0], friction=st.Coulomb(0.3), steps=3)
     turn = np.array([[0.0, 0.0, 1.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
     shift, unit = np.array([3.0, -2.0, 5.0]), 100.0
 
@@ -172,7 +174,7 @@ def test_result_does_not_depend_on_units_and_place():
         loads=[PointForce((turn @ rope.loads[0].force).tolist(), at=0.0)],
     )
     body = CylinderPartner(moved(drum.start), moved(drum.end), drum.radius * unit)
-    second = wrapped_path(other, [body], [7.0, 9.0], friction=st.Coulomb(0.3), steps=5)
+    second = wrapped_path(other, [body], [7.0, 9.0], friction=st.Coulomb(0.3), steps=3)
     assert np.allclose(first.tension, second.tension, rtol=1e-6)
     assert np.allclose(first.energy.friction_heat * unit, second.energy.friction_heat, atol=1e-6)
 
