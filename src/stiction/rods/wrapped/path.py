@@ -359,39 +359,40 @@ class _Stepper:
         )
 
     def _checks(self, ledger: Ledger, has_friction: bool) -> list[Check]:
-        radius, tolerance = self.problem.contacts.radius, self.problem.tolerance
-        length = self.problem.rod.rest_length
+        worst, tolerance = self.worst, self.problem.tolerance
+        value, when = worst["residual"]
         note = "largest residual of forces and laws over the largest force in the rod"
-        checks = [self._check("contacts_solved", "residual", tolerance, note, Kind.CONVERGENCE)]
-        closed, limit = ledger.imbalance_rel, 1e-3
+        solved, kind = bool(value <= tolerance), Kind.CONVERGENCE
+        checks = [Check("contacts_solved", solved, value, tolerance, when, note, kind)]
+        value, limit = ledger.imbalance_rel, 1e-3
         note = "largest energy imbalance over the largest energy; falls as the step squared"
-        checks.append(Check("ledger_closes", bool(closed <= limit), closed, limit, None, note))
+        checks.append(Check("ledger_closes", bool(value <= limit), value, limit, None, note))
+        (value, when), limit = worst["depth"], 1e-6 * self.problem.contacts.radius
         note = "deepest node inside a body [m]"
-        checks.append(self._check("no_interpenetration", "depth", 1e-6 * radius, note))
+        checks.append(Check("no_interpenetration", bool(value <= limit), value, limit, when, note))
+        (value, when), limit = worst["overlap"], 1e-3
         note = "deepest overlap of the rod with itself at its nodes, over its radius"
-        checks.append(self._check("no_overlap", "overlap", 1e-3, note))
-        if has_friction:
-            note = "friction beyond its bound, over the largest normal force"
-            limit = 10.0 * tolerance / max(self._normal_part(), 1e-300)
-            checks.append(self._check("friction_within_bound", "beyond", limit, note))
-            note = "work that friction did on what slips [J], in a step"
-            limit = 1e-8 * ledger.scale
-            checks.append(self._check("friction_dissipates", "gained", limit, note))
-            note = "largest slip of a sticking contact in a step [m]"
-            checks.append(self._check("rolls_without_slip", "stuck", 1e-9 * length, note))
+        checks.append(Check("no_overlap", bool(value <= limit), value, limit, when, note))
+        if not has_friction:
+            return checks
+        value, when = worst["beyond"]
+        limit = 10.0 * tolerance / max(self._normal_part(), 1e-300)
+        note = "friction beyond its bound, over the largest normal force"
+        checks.append(
+            Check("friction_within_bound", bool(value <= limit), value, limit, when, note)
+        )
+        (value, when), limit = worst["gained"], 1e-8 * ledger.scale
+        note = "work that friction did on what slips [J], in a step"
+        checks.append(Check("friction_dissipates", bool(value <= limit), value, limit, when, note))
+        (value, when), limit = worst["stuck"], 1e-9 * self.problem.rod.rest_length
+        note = "largest slip of a sticking contact in a step [m]"
+        checks.append(Check("rolls_without_slip", bool(value <= limit), value, limit, when, note))
         return checks
 
     def _normal_part(self) -> float:
         """Return the largest normal force over the largest force in the rod."""
         largest = float(self.state.traction[:, 0].max(initial=0.0))
         return largest / self.problem.tension_scale()
-
-    def _check(
-        self, name: str, worst: str, limit: float, note: str, kind: Kind = Kind.AT_MOST
-    ) -> Check:
-        value, when = self.worst[worst]
-        time = when if value > 0.0 else None
-        return Check(name, bool(value <= limit), value, limit, time, note, kind)
 
 
 def _unsolved(time: float, after: str) -> SolveError:
