@@ -25,7 +25,7 @@ _TOUCHING = 1e-6
 _MOST_EXPONENT = 16.0
 
 
-def check_friction(friction: Coulomb | None, rod: CosseratRod) -> float:
+def check_friction(friction: object, rod: CosseratRod) -> float:
     """Return the coefficient of friction, 0 without a law.
 
     Raises
@@ -52,7 +52,7 @@ def check_friction(friction: Coulomb | None, rod: CosseratRod) -> float:
     return mu
 
 
-def check_rod(rod: CosseratRod, partners: Sequence[RodPartner]) -> None:
+def check_rod(rod: CosseratRod, partners: Sequence[object]) -> None:
     """Raise ModelError for rods that have no contact, or too few elements, or overlap."""
     radius = rod.section.radius
     if not radius > 0.0:
