@@ -437,11 +437,10 @@ class WrappedProblem:
 
 def _at_rest(rod: CosseratRod) -> CosseratRod:
     """Return the rod with clamps in place of driven ends, and without loads."""
-    ends = {
-        name: Clamped(hold=end.hold) if isinstance(end, Driven) else end
-        for name, end in (("left", rod.left), ("right", rod.right))
-    }
-    return dataclasses.replace(rod, loads=(), **ends)
+    left, right = (
+        Clamped(hold=end.hold) if isinstance(end, Driven) else end for end in (rod.left, rod.right)
+    )
+    return dataclasses.replace(rod, loads=(), left=left, right=right)
 
 
 def _rotated(q: Floats, x: Floats) -> Floats:
