@@ -225,7 +225,10 @@ CATALOGUE: Mapping[str, Kind] = {
         {"UserShape": "sample it, and take Samples"},
     ),
     "CosseratRod": Kind("a rod", {"CosseratRod": "stiction.rods.rod"}),
-    "Section": Kind("a cross-section", {"CircularSection": "stiction.rods.section"}),
+    "Section": Kind(
+        "a cross-section",
+        {"CircularSection": "stiction.rods.section", "GivenSection": "stiction.rods.section"},
+    ),
     "Centreline": Kind(
         "a centreline",
         {
@@ -504,6 +507,7 @@ CATALOGUE: Mapping[str, Kind] = {
             "extrapolated": "stiction.rods.strings.strands",
             "equilibrium": "stiction.rods.statics",
             "follow_path": "stiction.rods.statics",
+            "wrapped_path": "stiction.rods.wrapped.path",
             "fastest_frequency": "stiction.rods.stability",
             "step_limit": "stiction.rods.stability",
             "linear_crossed_rods": "stiction.rods.linear_rods",

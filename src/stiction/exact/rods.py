@@ -13,6 +13,7 @@ import numpy.typing as npt
 __all__ = [
     "BEND_45_PUBLISHED",
     "bent_to_a_circle",
+    "capstan_exponent",
     "complete_elliptic",
     "elastica_tip",
     "euler_load",
@@ -41,6 +42,26 @@ def bent_to_a_circle(length: float, bending: float, moment: float) -> Floats:
     """
     turn = moment * length / bending
     return np.array([np.sin(turn), 1.0 - np.cos(turn)]) * length / turn
+
+
+def capstan_exponent(mu: float, thickness: float) -> float:
+    """Return lambda of the ratio of tensions exp(lambda theta) of a rope wound around a cylinder.
+
+    The rope does not resist bending. Friction acts at its surface, a radius r from its axis, whose
+    curvature is 1/rho: so moments about the axis of the cylinder give dT/dtheta = f (rho - r), the
+    shear force is r f, and the normal force p = T/rho - r df/ds. With f = mu p
+
+        lambda (1 + mu lambda r/rho) = mu (1 - r/rho) .
+
+    Parameters
+    ----------
+    mu : coefficient of friction [1]
+    thickness : r/rho [1]; theta is the turning of the tangent, so that it holds for a helix too
+    """
+    a = mu * thickness
+    # the positive root of a lambda^2 + lambda = b, without a difference of nearly equal numbers
+    b = mu * (1.0 - thickness)
+    return float(2.0 * b / (1.0 + np.sqrt(1.0 + 4.0 * a * b)))
 
 
 def euler_load(length: float, bending: float) -> float:

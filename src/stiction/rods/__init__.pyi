@@ -44,6 +44,7 @@ from stiction.rods.rod import SineSpin as SineSpin
 from stiction.rods.rod import SineVelocity as SineVelocity
 from stiction.rods.rod import Turned as Turned
 from stiction.rods.section import CircularSection as CircularSection
+from stiction.rods.section import GivenSection as GivenSection
 from stiction.rods.stability import fastest_frequency as fastest_frequency
 from stiction.rods.stability import step_limit as step_limit
 from stiction.rods.statics import equilibrium as equilibrium
@@ -64,3 +65,4 @@ from stiction.rods.strings.shapes import UserShape as UserShape
 from stiction.rods.strings.strands import extrapolated as extrapolated
 from stiction.rods.strings.vector_strings import VectorStrings as VectorStrings
 from stiction.rods.strings.vector_strings import vector_motion as vector_motion
+from stiction.rods.wrapped.path import wrapped_path as wrapped_path

@@ -15,6 +15,10 @@ __all__ = ["CircularSection", "GivenSection", "Section"]
 
 _WHY, _TRY = "a rod without it has no equations of motion.", "give a positive number in SI units."
 
+_OUTER = Positive(
+    "m", "contacts act at the surface.", "leave it out for a rod that touches nothing."
+)
+
 # what the material and the section of any rod may be
 RADIUS = Positive("m", "a rod without thickness has no surface to roll on.", _TRY)
 YOUNG = Positive("Pa", "a rod without stiffness has no rest shape.", _TRY)
@@ -72,7 +76,10 @@ class Section(Declared, abc.ABC):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class GivenSection(Section):
-    """A section described by its stiffness and inertia alone, for rods that touch nothing.
+    """A section described by its stiffness and inertia.
+
+    With an outer radius the rod can be wrapped around bodies in statics; in motion it touches
+    nothing.
 
     Parameters
     ----------
@@ -80,8 +87,16 @@ class GivenSection(Section):
     bending, twist : stiffness [N m^2]
     mass : per length [kg/m]
     inertia : about a diameter per length [kg m]
+    outer_radius : of its round surface [m]; None for none
 
     Verified by: tests/exact/test_rod_equilibria.py::test_bend_of_45_degrees
+
+    Examples
+    --------
+    >>> import stiction as st
+    >>> cord = st.rods.GivenSection(1e4, 1e4, bending=1e-3, twist=1e-3, outer_radius=0.002)
+    >>> cord.radius
+    0.002
     """
 
     shear: Annotated[float, Positive("N", _WHY, _TRY)]
@@ -90,11 +105,12 @@ class GivenSection(Section):
     twist: Annotated[float, Positive("N m^2", _WHY, _TRY)]
     mass: Annotated[float, Positive("kg/m", _WHY, _TRY)] = 1.0
     inertia: Annotated[float, Positive("kg m", _WHY, _TRY)] = 1.0
+    outer_radius: Annotated[float | None, _OUTER] = None
 
     @property
     def radius(self) -> float:  # type: ignore[override]
-        """None to roll on [m]."""
-        return math.nan
+        """The outer radius, nan for none [m]."""
+        return math.nan if self.outer_radius is None else self.outer_radius
 
     @property
     def shear_stiffness(self) -> float:

@@ -47,11 +47,11 @@ from stiction.rods.rod import (
 )
 from stiction.rods.supports.rotating_ends import RotatingEnds, check_supports, rotate
 
-__all__ = ["Equilibrium", "Path", "equilibrium", "follow_path"]
+__all__ = ["BAND", "Equilibrium", "Path", "StaticRod", "equilibrium", "follow_path"]
 
 Floats = npt.NDArray[np.float64]
 
-_BAND = 11
+BAND = 11
 _BALANCE = "Newton's method balances the forces to this tolerance."
 
 
@@ -152,7 +152,7 @@ def equilibrium(
     number("equilibrium.tolerance", tolerance, rule="positive", why=_BALANCE, try_="give 1e-9.")
     where, most = "equilibrium.max_iterations", 10_000
     whole(where, max_iterations, least=2, most=most, why=_BALANCE, try_="give 40.")
-    static = _StaticRod(rod, tolerance, max_iterations)
+    static = _loaded(rod, tolerance, max_iterations)
     why = "loads grow in steps."
     whole("equilibrium.steps", steps, least=1, most=1_000_000, why=why, try_="give 10.")
     if start is not None:
@@ -171,7 +171,7 @@ def equilibrium(
 
 
 def _load_steps(
-    static: _StaticRod, factor: float, step: float, halvings: int
+    static: StaticRod, factor: float, step: float, halvings: int
 ) -> Generator[Pause, None, None]:
     """Increase the load factor to 1; halve the step where Newton's method fails."""
     while factor < 1.0 - 1e-12:
@@ -220,7 +220,7 @@ def follow_path(
     number("follow_path.tolerance", tolerance, rule="positive", why=_BALANCE, try_="give 1e-9.")
     why, each = "every loop is bounded.", 200.0 * (rod.elements + 1)
     whole("follow_path.max_points", max_points, least=1, each=each, why=why, try_="give 200.")
-    static = _StaticRod(rod, tolerance, 40)
+    static = _loaded(rod, tolerance, 40)
     factor = 0.0
     if start is not None:
         static.set_state(start)
@@ -283,7 +283,7 @@ def _path_arrays(
 
 
 def _resumed_path(
-    static: _StaticRod, stored: Mapping[str, npt.NDArray[Any]]
+    static: StaticRod, stored: Mapping[str, npt.NDArray[Any]]
 ) -> tuple[list[Equilibrium], Floats, list[Loss]]:
     """Return equilibria, the last tangent and limit points of a checkpoint, as `_packed`."""
     numbers = saved_array(stored, "found", (None, len(_NUMBERS)))
@@ -312,13 +312,27 @@ def _unconverged(factor: float) -> SolveError:
     )
 
 
-class _StaticRod:
+def _loaded(rod: CosseratRod, tolerance: float, max_iterations: int) -> StaticRod:
+    """Return the equations of a rod; ModelError if its supports or its loads do not suffice."""
+    check_supports(rod)
+    static = StaticRod(rod, tolerance, max_iterations)
+    if static.scale == 0.0:
+        raise ModelError(
+            "equilibrium.rod",
+            "a rod without loads",
+            "LineForce, PointForce or PointMoment on it, or a Turned end",
+            "without loads the given shape is the equilibrium.",
+            "give loads = [PointForce([0, 0, -1])].",
+        )
+    return static
+
+
+class StaticRod:
     """State and equations of one rod, with a slot before and after it for its clamps."""
 
     def __init__(self, rod: CosseratRod, tolerance: float, max_iterations: int) -> None:
         self.rod, self.tolerance, self.max_iterations = rod, tolerance, max_iterations
         n = rod.elements
-        check_supports(rod)
         self.ends = RotatingEnds(rod)
         self.slots = n + 2
         self.size = 6 * self.slots
@@ -340,14 +354,6 @@ class _StaticRod:
         # scale of the bending forces under rotation of an end
         bends = self.ends.angle * rod.section.bending_stiffness / rod.rest_length**2
         self.scale = max(self.scale, bends)
-        if self.scale == 0.0:
-            raise ModelError(
-                "equilibrium.rod",
-                "a rod without loads",
-                "LineForce, PointForce or PointMoment on it, or a Turned end",
-                "without loads the given shape is the equilibrium.",
-                "give loads = [PointForce([0, 0, -1])].",
-            )
         # rounding of strains as a force
         self.rounding = 1e-13 * rod.section.axial_stiffness
         self.scratch, self.work = np.zeros((24, self.slots)), np.zeros((10, self.slots))
@@ -434,7 +440,7 @@ class _StaticRod:
             residual=float(np.abs(right).max()) / self.scale,
             iterations=self.iterations,
             softest=self.smallest_eigenvalue(),
-            stiffest=float(np.abs(self.stiffness()[_BAND]).max()),
+            stiffest=float(np.abs(self.stiffness()[BAND]).max()),
             conservative=not bool(self.torque.any()),
         )
 
@@ -503,7 +509,7 @@ class _StaticRod:
             )
             # `difference_forces` differentiates by half of each unknown
             matrix = np.asarray(banded(2.0 * table, self.mat, self.q, 1.0))
-        self.ends.constrain_matrix(matrix, _BAND)
+        self.ends.constrain_matrix(matrix, BAND)
         return matrix
 
     def smallest_eigenvalue(self) -> float:
@@ -512,10 +518,10 @@ class _StaticRod:
 
         matrix, ds = self.stiffness(), float(rk.material_of(self.mat).length[0])
         unit = np.tile([1.0, 1.0, 1.0, ds, ds, ds], self.slots)
-        lower = np.zeros((_BAND + 1, self.size))
-        for k in range(_BAND + 1):
-            above = matrix[_BAND - k, k:]
-            below = matrix[_BAND + k, : self.size - k]
+        lower = np.zeros((BAND + 1, self.size))
+        for k in range(BAND + 1):
+            above = matrix[BAND - k, k:]
+            below = matrix[BAND + k, : self.size - k]
             pair = 0.5 * (above + below) / (unit[k:] * unit[: self.size - k])
             lower[k, : self.size - k] = pair
         # fixed unknowns have a unit diagonal: replace it by a large stiffness
@@ -546,7 +552,7 @@ class _StaticRod:
                 self.iterations = iteration
                 return True
             try:
-                step = solve_banded((_BAND, _BAND), self.stiffness(), right, check_finite=False)
+                step = solve_banded((BAND, BAND), self.stiffness(), right, check_finite=False)
             except np.linalg.LinAlgError:
                 return False
             self.apply_increment(_limited(step))
@@ -593,7 +599,7 @@ class _Stiffness(NamedTuple):
     def _solve(self, right: Floats) -> Floats:
         from scipy.linalg import solve_banded
 
-        return np.asarray(solve_banded((_BAND, _BAND), self.matrix, right, check_finite=False))
+        return np.asarray(solve_banded((BAND, BAND), self.matrix, right, check_finite=False))
 
 
 class _LoadPath:
@@ -602,7 +608,7 @@ class _LoadPath:
     The arclength scales displacements by the rest length, angles and the load factor by 1.
     """
 
-    def __init__(self, static: _StaticRod) -> None:
+    def __init__(self, static: StaticRod) -> None:
         self.static = static
         length, slots = static.rod.rest_length, static.slots
         self.weight = np.tile([1.0 / length] * 3 + [1.0] * 3, slots) / np.sqrt(slots)

@@ -1,0 +1,405 @@
+"""Equilibria of a rod wrapped around rigid bodies, along a history of loads and driven ends."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.core.audit import Audit, Check, Kind
+from stiction.core.ledger import Ledger
+from stiction.errors import ModelError, SolveError
+from stiction.laws.coulomb import Coulomb
+from stiction.numerics.checks import number, numbers, whole
+from stiction.rods.assembly import third_directors
+from stiction.rods.contact.partners import RodPartner
+from stiction.rods.rod import CosseratRod
+from stiction.rods.supports.rotating_ends import check_supports
+from stiction.rods.wrapped.checks import check_friction, check_gaps, check_rod, self_overlap
+from stiction.rods.wrapped.contact import SLIP, STICK, force_and_moment
+from stiction.rods.wrapped.problem import Solution, State, WrappedProblem, rotation_since
+
+__all__ = ["WrappedPath", "wrapped_path"]
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+_BALANCE = "Newton's method balances the forces to this tolerance."
+# iterations of Newton's method up to which the next step is longer, and that factor; not in the
+# first steps after one that failed
+_FEW, _GROWTH, _CAUTIOUS = 8, 1.5, 4
+# shortest step, over the longest
+_SHORTEST = 2.0**-20
+
+
+@dataclass(frozen=True, eq=False)
+class WrappedPath:
+    """Equilibria of a wrapped rod at given times.
+
+    A contact is a pair of a node and a body.
+
+    Parameters
+    ----------
+    time : (t,) [s]
+    position : (t, node, 3) [m]
+    section_force : (t, element, 3) force of what follows on what comes before, in space [N]
+    tension : (t, element) its component along the axis [N]
+    node, partner : (contact,) numbers from 0 of node and body of each contact
+    mode : (t, contact) 0 open, 1 stick, 2 slip
+    gap : (t, contact) [m]
+    normal_force : (t, contact) [N]
+    contact_force : (t, contact, 3) on the rod, friction included [N]
+    slip : (t, contact) length of the path of slip since the start [m]
+    strain : (t,) largest strain of stretch and shear [1]
+    bending_strain : (t,) largest curvature times the radius [1]
+    residual : (t,) largest unbalanced force over the largest force in the rod [1]
+    energy : the ledger of energies
+    audit : checks over all steps
+    steps, iterations : number of accepted steps, and of iterations of Newton's method
+    """
+
+    time: Floats
+    position: Floats
+    section_force: Floats
+    tension: Floats
+    node: Ints
+    partner: Ints
+    mode: Ints
+    gap: Floats
+    normal_force: Floats
+    contact_force: Floats
+    slip: Floats
+    strain: Floats
+    bending_strain: Floats
+    residual: Floats
+    energy: Ledger
+    audit: Audit
+    steps: int
+    iterations: int
+
+    @property
+    def force_ratio(self) -> Floats:
+        """(t,) force in the last element over that in the first one [1]."""
+        size = np.linalg.norm(self.section_force, axis=2)
+        return np.asarray(size[:, -1] / size[:, 0])
+
+
+class _Energies(NamedTuple):
+    """Stored energy, work since the start, and (contact,) heat of friction [J]."""
+
+    stored: float
+    work: float
+    heat: Floats
+
+
+def wrapped_path(
+    rod: CosseratRod,
+    partners: Sequence[RodPartner],
+    times: Sequence[float] | Floats,
+    *,
+    friction: Coulomb | None = None,
+    settle: bool = True,
+    steps: int = 50,
+    tolerance: float = 1e-8,
+    max_iterations: int = 20,
+    max_steps: int = 10_000,
+) -> WrappedPath:
+    """Return the equilibria of a rod in contact with rigid bodies, at `times`.
+
+    At the first time the loads of that time and the natural curvature act in full; then ends and
+    bodies move, and loads follow their histories, without inertia. Contacts of the nodes open and
+    close; where they are closed they stick or slip by Coulomb's law, with the slip of all steps as
+    history.
+
+    Parameters
+    ----------
+    rod : ends `Free`, `Pinned`, `Clamped` or `Driven`; the section needs a radius
+    partners : rigid bodies, fixed or driven
+    times : rising; velocities of ends and bodies start at the first [s]
+    friction : Coulomb's law between rod and bodies; None for no friction
+    settle : whether the rod takes its loads of the first time without friction, as if it was
+        shaken; otherwise with friction from the given centreline on
+    steps : least number of steps
+    tolerance : of unbalanced forces and of the laws of contact, over the largest force in the rod
+    max_iterations : of Newton's method; a step that needs more is halved
+    max_steps : bound on the work
+
+    Raises
+    ------
+    ModelError : for a rod or friction that cannot be solved, and a rod that starts in a body.
+    SolveError : where no equilibrium is found nearby, even with steps halved 20 times: a dead load
+        beyond what friction holds has none.
+
+    Source: docs/decisions/41-wrapped-rods.md; Alart and Curnier 1991.
+    Verified by: tests/exact/test_wrapped_rods.py::test_capstan
+    """
+    number("wrapped_path.tolerance", tolerance, rule="positive", why=_BALANCE, try_="give 1e-8.")
+    why = "every loop is bounded."
+    whole("wrapped_path.steps", steps, least=1, most=1_000_000, why=why, try_="give 50.")
+    whole("wrapped_path.max_steps", max_steps, least=1, most=1_000_000, why=why, try_="give 10000.")
+    where = "wrapped_path.max_iterations"
+    whole(where, max_iterations, least=2, most=10_000, why=_BALANCE, try_="give 20.")
+    why, try_ = "equilibria are found at rising times.", "give [0.0, 1.0]."
+    times = numbers("wrapped_path.times", times, unit="s", why=why, try_=try_)
+    if times.size < 2 or not (np.diff(times) > 0.0).all():
+        got, needs = f"{times.tolist()}", "two rising times or more"
+        raise ModelError("wrapped_path.times", got, needs, why, try_)
+    check_rod(rod, partners)
+    mu = check_friction(friction, rod)
+    problem = WrappedProblem(rod, partners, float(times[0]), tolerance, max_iterations)
+    check_supports(problem.rest)
+    stepper = _Stepper(problem, mu, max_steps)
+    stepper.start(0.0 if settle else mu)
+    longest = float(times[-1] - times[0]) / steps
+    for time in times[1:].tolist():
+        stepper.advance(time, longest)
+        stepper.save()
+    return stepper.path(friction is not None)
+
+
+class _Stepper:
+    """The state of a rod on its path, its energies, and extremes over all steps."""
+
+    def __init__(self, problem: WrappedProblem, mu: float, max_steps: int) -> None:
+        self.problem, self.mu, self.max_steps = problem, mu, max_steps
+        self.state = problem.initial()
+        self.solution: Solution
+        self.forces: tuple[Floats, Floats, Floats]
+        count = len(problem.contacts.node)
+        self.energy = _Energies(0.0, 0.0, np.zeros(count))
+        self.slip = np.zeros(count)
+        self.step_length = np.inf
+        self.steps = self.iterations = 0
+        self.worst = dict.fromkeys(
+            ("residual", "beyond", "gained", "depth", "stuck", "overlap"), (0.0, 0.0)
+        )
+        self.saved: list[tuple[object, ...]] = []
+
+    def start(self, mu: float) -> None:
+        """Apply loads and natural curvature in steps, from the given centreline."""
+        problem, time = self.problem, self.state.time
+        places = problem.placements(time)
+        reference = problem.reference(self.state, time)
+        check_gaps(
+            problem.kinematics(reference, self.state.basis, places).gap, problem.contacts.radius
+        )
+        part, step = 0.0, min(0.1, 0.5 / max(problem.static.natural_turn, 0.5))
+        while part < 1.0:
+            target = min(1.0, part + step)
+            found = problem.newton(self.state, time, mu=mu, part=target)
+            if found is None:
+                step *= 0.5
+                if step < 1e-5:
+                    raise _unsolved(time, f"{100.0 * part:.3g} % of the first loads")
+                continue
+            self.state, self.solution = found
+            self.iterations += self.solution.iterations
+            part = target
+            step *= _GROWTH if self.solution.iterations <= _FEW else 1.0
+        # the path of slip starts here
+        self._accept(None)
+        self.save()
+
+    def advance(self, end: float, longest: float) -> None:
+        """Take steps to the time `end`; halve one that fails."""
+        cautious = 0
+        self.step_length = min(self.step_length, longest)
+        while self.state.time < end:
+            if self.steps >= self.max_steps:
+                raise _unsolved(self.state.time, f"{self.steps} steps, the most allowed")
+            target = self.state.time + self.step_length
+            # no step much shorter than the last
+            target = end if target > end - 1e-3 * self.step_length else target
+            found = self.problem.newton(self.state, target, mu=self.mu)
+            if found is None:
+                self.step_length = 0.5 * (target - self.state.time)
+                cautious = _CAUTIOUS
+                if self.step_length < _SHORTEST * longest:
+                    raise _unsolved(self.state.time, f"{self.steps} steps")
+                continue
+            before = self.state
+            self.state, self.solution = found
+            self.iterations += self.solution.iterations
+            self.steps += 1
+            self._accept(before)
+            cautious -= 1
+            if self.solution.iterations <= _FEW and cautious <= 0:
+                self.step_length = min(longest, _GROWTH * self.step_length)
+
+    # ---- accounting
+
+    def _accept(self, before: State | None) -> None:
+        """Account for an accepted step: energies, slip, extremes."""
+        problem, at = self.problem, self.solution.at
+        loads = problem.loads_at(self.state.time)
+        contacts = problem.contact_forces(at, self.state.traction)
+        # what supports add to balance the rest
+        held = ~problem.static.free.reshape(-1, 2, 3).transpose(1, 2, 0)
+        supports = np.where(held, -(problem.elastic() + loads + contacts), 0.0)
+        stored = problem.stored_energy()
+        after = (loads + supports, self._pull_of_partners(), self.state.traction)
+        if before is None:
+            self.energy = self.energy._replace(stored=stored)
+        else:
+            mean = [0.5 * (x + y) for x, y in zip(self.forces, after, strict=True)]
+            work = float((mean[0][0] * (self.state.r - before.r)).sum())
+            turn, _ = rotation_since(before.q.T, self.state.q.T)
+            work += float((mean[0][1] * turn.T).sum())
+            work += self._work_of_partners(before, mean[1])
+            heat = -(mean[2][:, 1:] * at.slip).sum(axis=1)
+            self.energy = _Energies(stored, self.energy.work + work, self.energy.heat + heat)
+            self.slip = self.slip + np.linalg.norm(at.slip, axis=1) * (
+                self.solution.laws.mode == SLIP
+            )
+            self._extremes()
+        self.forces = after
+
+    def _pull_of_partners(self) -> Floats:
+        """Return (partner, 2, 3) forces of bodies on the rod, and moments about their pivots."""
+        problem, at = self.problem, self.solution.at
+        force, _ = force_and_moment(problem.contacts, at, self.state.traction)
+        points = self.state.r[:, problem.contacts.node].T - problem.contacts.radius * at.normal
+        each = len(problem.partners)
+        return np.array(
+            [
+                [
+                    force[j::each].sum(axis=0),
+                    np.cross(points[j::each] - place.pivot, force[j::each]).sum(axis=0),
+                ]
+                for j, place in enumerate(problem.placements(self.state.time))
+            ]
+        )
+
+    def _work_of_partners(self, before: State, pull: Floats) -> float:
+        from scipy.spatial.transform import Rotation
+
+        work, problem = 0.0, self.problem
+        places = zip(
+            problem.placements(before.time), problem.placements(self.state.time), strict=True
+        )
+        for (force, moment), (old, new) in zip(pull, places, strict=True):
+            turn = Rotation.from_matrix(new.turn @ old.turn.T).as_rotvec()
+            work += float(force @ (new.pivot - old.pivot) + moment @ turn)
+        return work
+
+    def _extremes(self) -> None:
+        at, traction, mode = self.solution.at, self.state.traction, self.solution.laws.mode
+        normal, size = traction[:, 0], np.linalg.norm(traction[:, 1:], axis=1)
+        largest = max(float(normal.max(initial=0.0)), 1e-300)
+        power = (traction[:, 1:] * at.slip).sum(axis=1)
+        slip = np.linalg.norm(at.slip, axis=1)
+        values = {
+            "residual": self.solution.residual,
+            "beyond": float((size - self.mu * normal).max(initial=0.0)) / largest,
+            "gained": float(power.max(initial=0.0)),
+            "depth": float(-at.gap.min(initial=0.0)),
+            "stuck": float(slip[mode == STICK].max(initial=0.0)),
+            "overlap": self_overlap(self.problem.rod, self.state.r[:, 1:].T),
+        }
+        for name, value in values.items():
+            # NaN replaces what was
+            if not value <= self.worst[name][0]:
+                self.worst[name] = value, self.state.time
+
+    # ---- results
+
+    def save(self) -> None:
+        """Record the state."""
+        problem, at = self.problem, self.solution.at
+        problem.elastic()
+        n = problem.static.scratch[0:3, 1:-1]
+        axis = third_directors(self.state.q)[:, 1:-1]
+        force, _ = force_and_moment(problem.contacts, at, self.state.traction)
+        self.saved.append(
+            (
+                self.state.time,
+                self.state.r[:, 1:].T.copy(),
+                n.T.copy(),
+                (n * axis).sum(axis=0),
+                self.solution.laws.mode,
+                at.gap,
+                self.state.traction[:, 0],
+                force,
+                self.slip,
+                *problem.largest_strains(),
+                self.solution.residual,
+                self.energy,
+            )
+        )
+
+    def path(self, has_friction: bool) -> WrappedPath:
+        """Return the results."""
+        columns = list(zip(*self.saved, strict=True))
+        arrays = [np.array(column) for column in columns[:-1]]
+        time = arrays[0]
+        energies = columns[-1]
+        ledger = Ledger(
+            time=time,
+            kinetic=np.zeros(len(time)),
+            stored=np.array([e.stored for e in energies]),
+            external_work=np.array([e.work for e in energies]),
+            friction_heat=np.array([e.heat for e in energies]),
+        )
+        each, nodes = len(self.problem.partners), self.problem.contacts.node
+        names = (
+            *("time", "position", "section_force", "tension", "mode", "gap", "normal_force"),
+            *("contact_force", "slip", "strain", "bending_strain", "residual"),
+        )
+        return WrappedPath(
+            **dict(zip(names, arrays, strict=True)),
+            node=nodes - 1,
+            partner=np.arange(len(nodes)) % each,
+            energy=ledger,
+            audit=Audit(self._checks(ledger, has_friction)),
+            steps=self.steps,
+            iterations=self.iterations,
+        )
+
+    def _checks(self, ledger: Ledger, has_friction: bool) -> list[Check]:
+        worst, tolerance = self.worst, self.problem.tolerance
+        value, when = worst["residual"]
+        note = "largest residual of forces and laws over the largest force in the rod"
+        solved, kind = bool(value <= tolerance), Kind.CONVERGENCE
+        checks = [Check("contacts_solved", solved, value, tolerance, when, note, kind)]
+        value, limit = ledger.imbalance_rel, 1e-3
+        note = "largest energy imbalance over the largest energy; falls as the step squared"
+        checks.append(Check("ledger_closes", bool(value <= limit), value, limit, None, note))
+        (value, when), limit = worst["depth"], 1e-6 * self.problem.contacts.radius
+        note = "deepest node inside a body [m]"
+        checks.append(Check("no_interpenetration", bool(value <= limit), value, limit, when, note))
+        (value, when), limit = worst["overlap"], 1e-3
+        note = "deepest overlap of the rod with itself at its nodes, over its radius"
+        checks.append(Check("no_overlap", bool(value <= limit), value, limit, when, note))
+        if not has_friction:
+            return checks
+        value, when = worst["beyond"]
+        limit = 10.0 * tolerance / max(self._normal_part(), 1e-300)
+        note = "friction beyond its bound, over the largest normal force"
+        checks.append(
+            Check("friction_within_bound", bool(value <= limit), value, limit, when, note)
+        )
+        (value, when), limit = worst["gained"], 1e-8 * ledger.scale
+        note = "work that friction did on what slips [J], in a step"
+        checks.append(Check("friction_dissipates", bool(value <= limit), value, limit, when, note))
+        (value, when), limit = worst["stuck"], 1e-9 * self.problem.rod.rest_length
+        note = "largest slip of a sticking contact in a step [m]"
+        checks.append(Check("rolls_without_slip", bool(value <= limit), value, limit, when, note))
+        return checks
+
+    def _normal_part(self) -> float:
+        """Return the largest normal force over the largest force in the rod."""
+        largest = float(self.state.traction[:, 0].max(initial=0.0))
+        return largest / self.problem.tension_scale()
+
+
+def _unsolved(time: float, after: str) -> SolveError:
+    return SolveError(
+        f"wrapped_path: got no equilibrium beyond t = {time:.9g} s, after {after}; "
+        "needs forces in balance.\n"
+        "Why: Newton's method did not converge, even with short steps; a dead load beyond what "
+        "friction and supports hold has no equilibrium.\n"
+        "Try: pull by a Driven end instead of a force, or a finer mesh, or more steps."
+    )

@@ -1,0 +1,473 @@
+"""The static equations of one rod in contact with rigid bodies, and their Newton method."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.numerics.jit import quiet
+from stiction.rods import rod_kernels as rk
+from stiction.rods.assembly import tributary_lengths
+from stiction.rods.contact.partners import RodPartner
+from stiction.rods.rod import (
+    Clamped,
+    CosseratRod,
+    Driven,
+    LineForce,
+    PointForce,
+    PointMoment,
+    RodLoad,
+)
+from stiction.rods.statics import BAND, StaticRod
+from stiction.rods.supports.rotating_ends import product
+from stiction.rods.wrapped.contact import (
+    Contacts,
+    Kinematics,
+    Laws,
+    blocks,
+    cross_matrix,
+    force_and_moment,
+    laws,
+    tangential_basis,
+)
+from stiction.rods.wrapped.obstacles import Placement, elapsed, placement_at, surface_at
+
+if TYPE_CHECKING:
+    from scipy.sparse import csc_array
+
+__all__ = ["Solution", "State", "WrappedProblem", "rotation_since"]
+
+Floats = npt.NDArray[np.float64]
+Bools = npt.NDArray[np.bool_]
+
+# longest rotation of a Newton step [rad]
+_MOST_TURN = 0.3
+# gap up to which a contact counts as closed at the start of a step, over the radius
+_TOUCHING = 1e-6
+
+
+class State(NamedTuple):
+    """Where rod and contacts are at a time.
+
+    r, q : (3, slots), (4, slots) nodes and frames
+    traction : (k, 3) lambda of the contacts [N]
+    basis : (k, 3, 2) their tangential bases
+    time : since the start [s]
+    """
+
+    r: Floats
+    q: Floats
+    traction: Floats
+    basis: Floats
+    time: float
+
+
+class Solution(NamedTuple):
+    """What Newton's method found.
+
+    at, laws : of the contacts
+    residual : largest unbalanced force over the largest force in the rod [1]
+    iterations : of Newton's method
+    """
+
+    at: Kinematics
+    laws: Laws
+    residual: float
+    iterations: int
+
+
+class _Given(NamedTuple):
+    """What a step starts from, and what acts at its end."""
+
+    start: State
+    loads: Floats
+    places: list[Placement]
+    mu: float
+
+
+class _Trial(NamedTuple):
+    """Residuals of a configuration: of forces `right`, and of laws; `size` is their norm [N]."""
+
+    at: Kinematics
+    traction: Floats
+    closed: Bools
+    right: Floats
+    law: Laws
+    size: float
+
+
+class _Moved(NamedTuple):
+    """An end that moves like a rigid body: its slots, and where they are at the start."""
+
+    end: Driven
+    nodes: tuple[int, ...]
+    frames: tuple[int, ...]
+    r: Floats
+    q: Floats
+
+
+def quaternion(vector: Floats) -> Floats:
+    """Return the unit quaternion (4,) of a rotation vector, w first."""
+    half = 0.5 * np.asarray(vector)
+    angle = float(np.linalg.norm(half))
+    return np.array([np.cos(angle), *np.sinc(angle / np.pi) * half])
+
+
+class WrappedProblem:
+    """Equations of a rod at a time, given its state at the start of the step."""
+
+    def __init__(
+        self,
+        rod: CosseratRod,
+        partners: Sequence[RodPartner],
+        start: float,
+        tolerance: float,
+        max_iterations: int,
+    ) -> None:
+        self.rod, self.partners, self.start_time = rod, partners, start
+        self.tolerance, self.max_iterations = tolerance, max_iterations
+        self.rest = _at_rest(rod)
+        self.static = StaticRod(self.rest, tolerance, max_iterations)
+        self.moved = self._moved_ends(rod)
+        self.loads = self._loads(rod)
+        n, rows = rod.elements, rk.material_of(self.static.mat)
+        node = np.array([i for i in range(1, n + 2) if rows.free[i] > 0.0])
+        frame = np.stack([np.maximum(node - 1, 1), np.minimum(node, n)], axis=1)
+        each = len(partners)
+        self.contacts = Contacts(
+            node=np.repeat(node, each),
+            frame=np.repeat(frame, each, axis=0),
+            weight=np.full((len(node) * each, 2), 0.5),
+            radius=rod.section.radius,
+        )
+        self.stiffness = rod.section.axial_stiffness / rod.rest_length
+
+    def _moved_ends(self, rod: CosseratRod) -> list[_Moved]:
+        n, static = rod.elements, self.static
+        moved = []
+        for end, node, beside, ghost, inner in (
+            (rod.left, 1, 2, 0, 1),
+            (rod.right, n + 1, n, n + 1, n),
+        ):
+            if isinstance(end, Driven):
+                section = end.hold == "section"
+                nodes, frames = (node,) if section else (node, beside), ghost if section else inner
+                slots = list(nodes)
+                moved.append(
+                    _Moved(
+                        end,
+                        nodes,
+                        (frames,),
+                        static.r[:, slots].copy(),
+                        static.q[:, [frames]].copy(),
+                    )
+                )
+        return moved
+
+    def _loads(self, rod: CosseratRod) -> list[tuple[Floats, RodLoad]]:
+        """Return (2, 3, slots) forces and torques of each load at factor 1, and the load."""
+        n, ds, loads = rod.elements, rod.rest_length / rod.elements, []
+        lengths = ds * tributary_lengths(rod)
+        for load in rod.loads:
+            parts = np.zeros((2, 3, self.static.slots))
+            if isinstance(load, LineForce):
+                parts[0, :, 1:] = np.outer(load.force, lengths)
+            elif isinstance(load, PointForce):
+                parts[0, :, 1 + round(load.at * n)] = load.force
+            elif isinstance(load, PointMoment):
+                parts[1, :, 1 + min(int(load.at * n), n - 1)] = load.moment
+            loads.append((parts, load))
+        return loads
+
+    # ---- what is given at a time
+
+    def loads_at(self, time: float) -> Floats:
+        """Return (2, 3, slots) forces and torques of all loads."""
+        total = np.zeros((2, 3, self.static.slots))
+        for parts, load in self.loads:
+            steady = not len(load.times)
+            total += parts * (1.0 if steady else np.interp(time, load.times, load.factors))
+        return total
+
+    def placements(self, time: float) -> list[Placement]:
+        """Return where the bodies are."""
+        return [placement_at(partner, time - self.start_time) for partner in self.partners]
+
+    def initial(self) -> State:
+        """Return the given configuration, without forces of contact."""
+        static, each = self.static, len(self.partners)
+        traction = np.zeros((len(self.contacts.node), 3))
+        normal = np.zeros_like(traction)
+        for j, (partner, place) in enumerate(
+            zip(self.partners, self.placements(self.start_time), strict=True)
+        ):
+            points = static.r[:, self.contacts.node[j::each]].T
+            normal[j::each] = surface_at(partner, place, points).normal
+        return State(*static.copy_state(), traction, tangential_basis(normal), self.start_time)
+
+    def set_ends(self, time: float) -> None:
+        """Move the driven ends to where they are at a time."""
+        r, q = self.static.r, self.static.q
+        for end, nodes, frames, r0, q0 in self.moved:
+            since = elapsed(time - self.start_time, end.rise)
+            turn = quaternion(since * np.asarray(end.angular_velocity))
+            pivot = r0[:, :1]
+            arm = _rotated(turn, r0 - pivot)
+            r[:, list(nodes)] = pivot + since * np.asarray(end.velocity)[:, None] + arm
+            q[:, list(frames)] = product(turn, q0)
+
+    # ---- one step
+
+    def reference(self, state: State, time: float) -> State:
+        """Return the state at the start of a step, moved to `time` with each body, per contact.
+
+        `r` is (k, 3), `q` (k, 2, 4).
+        """
+        c, each = self.contacts, len(self.partners)
+        r, q = state.r[:, c.node].T.copy(), np.moveaxis(state.q[:, c.frame], 0, -1).copy()
+        from scipy.spatial.transform import Rotation
+
+        basis = state.basis.copy()
+        places = zip(self.placements(state.time), self.placements(time), strict=True)
+        for j, (before, after) in enumerate(places):
+            turn = after.turn @ before.turn.T
+            here = slice(j, None, each)
+            r[here] = after.pivot + (r[here] - before.pivot) @ turn.T
+            basis[here] = turn @ basis[here]
+            x, y, z, w = Rotation.from_matrix(turn).as_quat()
+            frames = q[here]
+            q[here] = product(np.array([w, x, y, z]), frames.reshape(-1, 4).T).T.reshape(
+                frames.shape
+            )
+        return State(r, q, state.traction, basis, time)
+
+    def kinematics(self, start: State, basis: Floats, places: list[Placement]) -> Kinematics:
+        """Return gaps and slip of the present state since the reference `start`."""
+        c, each, static = self.contacts, len(self.partners), self.static
+        points = static.r[:, c.node].T
+        gap, normal = np.zeros(len(points)), np.zeros((len(points), 3))
+        curvature = np.zeros((len(points), 3, 3))
+        for j, (partner, place) in enumerate(zip(self.partners, places, strict=True)):
+            here = slice(j, None, each)
+            surface = surface_at(partner, place, points[here])
+            gap[here] = surface.distance - c.radius
+            normal[here], curvature[here] = surface.normal, surface.curvature
+        basis = tangential_basis(normal, basis)
+        frames = np.moveaxis(static.q[:, c.frame], 0, -1)
+        each_turn, rate = rotation_since(start.q, frames)
+        turn = (c.weight[:, :, None] * each_turn).sum(axis=1)
+        s = points - start.r - c.radius * np.cross(turn, normal)
+        slip = np.einsum("kai,ka->ki", basis, s)
+        across = (s * normal).sum(axis=1)
+        return Kinematics(gap, normal, curvature, basis, slip, across, turn, rate)
+
+    def elastic(self) -> Floats:
+        """Return (2, 3, slots) elastic forces on nodes and torques on frames."""
+        static = self.static
+        n, m, f, t = (static.scratch[3 * k : 3 * k + 3] for k in range(4))
+        with quiet():
+            rk.elastic(static.r, static.q, static.mat, n, m, f, t)
+        return np.array([f, t])
+
+    def contact_forces(self, at: Kinematics, traction: Floats) -> Floats:
+        """Return (2, 3, slots) forces and torques of the contacts on nodes and frames."""
+        c, total = self.contacts, np.zeros((2, 3, self.static.slots))
+        force, moment = force_and_moment(c, at, traction)
+        np.add.at(total[0].T, c.node, force)
+        for side in range(2):
+            np.add.at(total[1].T, c.frame[:, side], c.weight[:, side, None] * moment)
+        return total
+
+    def stored_energy(self) -> float:
+        """Return the elastic energy [J]."""
+        static = self.static
+        # the energy of the joint of the last clamp needs one more slot
+        r, q = (np.pad(x, ((0, 0), (0, 1)), mode="edge") for x in (static.r, static.q))
+        return float(rk.stored_energy(r, q, np.pad(static.mat, ((0, 0), (0, 1)))))
+
+    def largest_strains(self) -> tuple[float, float]:
+        """Return the largest strain of stretch and shear, and curvature times the radius [1]."""
+        static, section = self.static, self.rod.section
+        rows = rk.material_of(static.mat)
+        n = np.linalg.norm(static.scratch[0:3], axis=0)[1:-1]
+        stretch = float(n.max()) / min(section.axial_stiffness, section.shear_stiffness)
+        joints = np.flatnonzero(rows.bend > 0.0)
+        turn = [rk.joint_angle(static.q, int(i)) - rows.angle[:, i] for i in joints]
+        length = section.bending_stiffness / rows.bend[joints]
+        curvature = np.linalg.norm(np.array(turn)[:, :2], axis=1) / length
+        return stretch, float(curvature.max(initial=0.0)) * section.radius
+
+    def tension_scale(self) -> float:
+        """Return the largest force in the rod [N], after `elastic`."""
+        n = self.static.scratch[0:3]
+        return float(np.sqrt((n * n).sum(axis=0).max()))
+
+    def newton(
+        self, start: State, time: float, *, mu: float, part: float = 1.0
+    ) -> tuple[State, Solution] | None:
+        """Return the state at a time, from that at the start of the step; None without success.
+
+        Parameters
+        ----------
+        mu : coefficient of friction [1]
+        part : of loads and natural curvature [1]
+        """
+        static = self.static
+        static.restore((start.r, start.q))
+        static.set_natural_curvature(part)
+        self.set_ends(time)
+        loads, places = part * self.loads_at(time), self.placements(time)
+        reference = self.reference(start, time)
+        given = _Given(reference, loads, places, mu)
+        # at the start slip is zero: what slipped in the last step is at its bound, and slips on
+        trial = self._trial(given, reference.basis, start.traction, None, slides=True)
+        for iteration in range(self.max_iterations):
+            if not np.isfinite(trial.size):
+                return None
+            scale = self.tension_scale()
+            if iteration > 0 and trial.size <= 1e-3 * scale:
+                # contacts close and open only where the others obey their laws
+                trial = self._trial(given, trial.at.basis, trial.traction, None)
+            # rounding of strains bounds what forces can balance
+            scale = max(scale, self.static.rounding / self.tolerance)
+            worst = max(float(np.abs(trial.right).max()), trial.law.error) / scale
+            if iteration > 0 and worst <= self.tolerance:
+                state = State(*static.copy_state(), trial.traction, trial.at.basis, time)
+                return state, Solution(trial.at, trial.law, worst, iteration)
+            step = self._step(trial)
+            if step is None:
+                return None
+            trial = self._shortened(given, trial, step)
+        return None
+
+    def _trial(
+        self,
+        given: _Given,
+        basis: Floats,
+        traction: Floats,
+        closed: Bools | None,
+        *,
+        slides: bool = False,
+    ) -> _Trial:
+        """Return the residuals of the present state; None takes the contacts that press."""
+        at = self.kinematics(given.start, basis, given.places)
+        if closed is None:
+            # at the start rounding must not decide which contacts of a given shape are closed
+            near = _TOUCHING * self.contacts.radius if slides else 0.0
+            closed = traction[:, 0] - self.stiffness * (at.gap - near) > 0.0
+        total = self.elastic() + given.loads + self.contact_forces(at, traction)
+        right = np.concatenate([total[0], total[1]]).T.ravel() * self.static.free
+        law = laws(at, traction, given.mu, self.stiffness, closed, slides=slides)
+        size = float(np.sqrt(right @ right + (law.inner**2).sum()))
+        return _Trial(at, traction, closed, right, law, size)
+
+    def _shortened(self, given: _Given, before: _Trial, step: Floats) -> _Trial:
+        """Take a Newton step, shortened until residuals fall; at most to an eighth."""
+        static, saved = self.static, self.static.copy_state()
+        change, more = step[: static.size], step[static.size :].reshape(-1, 3)
+        largest = float(np.abs(change.reshape(-1, 6)[:, 3:]).max())
+        factor = min(1.0, _MOST_TURN / largest) if largest > 0.0 else 1.0
+        for shorter in (1.0, 0.5, 0.25, 0.125):
+            static.restore(saved)
+            static.apply_increment(shorter * factor * change)
+            traction = before.traction + shorter * factor * more
+            trial = self._trial(given, before.at.basis, traction, before.closed)
+            if trial.size < before.size:
+                break
+        return trial
+
+    def _step(self, trial: _Trial) -> Floats | None:
+        """Return the Newton step of all unknowns, and of the tractions behind them."""
+        from scipy.sparse.linalg import splu
+
+        try:
+            step = splu(self._matrix(trial)).solve(
+                np.concatenate([trial.right, -trial.law.residual.ravel()])
+            )
+        except RuntimeError:
+            return None
+        return step if np.isfinite(step).all() else None
+
+    def _matrix(self, trial: _Trial) -> csc_array:
+        """Return Newton's matrix: of forces by unknowns and tractions, and of the laws by both."""
+        from scipy.sparse import coo_array, csc_array, dia_array
+
+        c, size, law = self.contacts, self.static.size, trial.law
+        offsets = BAND - np.arange(2 * BAND + 1)
+        elastic = dia_array((self.static.stiffness(), offsets), shape=(size, size)).tocoo()
+        by = blocks(c, trial.at, trial.traction)
+        three = np.arange(3)
+        node = 6 * c.node[:, None] + three
+        frame = 6 * c.frame[:, :, None] + 3 + three
+        own = size + 3 * np.arange(len(c.node))[:, None] + three
+        gap_by_node = law.by_gap[:, :, None] * trial.at.normal[:, None, :]
+        entries = [
+            (node, node, -by.force_by_node),
+            (node, own, -by.direction),
+            (own, own, law.by_traction),
+            (own, node, gap_by_node + law.by_slip @ by.slip_by_node),
+        ]
+        for side in range(2):
+            weight = c.weight[:, side, None, None]
+            entries += [
+                (frame[:, side], node, -weight * by.moment_by_node),
+                (frame[:, side], own, -weight * by.moment_direction),
+                (own, frame[:, side], law.by_slip @ by.slip_by_frame[:, side]),
+            ]
+        shape = (len(c.node), 3, 3)
+        rows = np.concatenate(
+            [np.broadcast_to(i[:, :, None], shape).ravel() for i, _, _ in entries]
+        )
+        columns = np.concatenate(
+            [np.broadcast_to(j[:, None, :], shape).ravel() for _, j, _ in entries]
+        )
+        values = np.concatenate([v.ravel() for _, _, v in entries])
+        free = np.concatenate([self.static.free, np.ones(3 * len(c.node), dtype=bool)])
+        # the banded matrix has ones for fixed unknowns
+        values = values * (free[rows] & free[columns])
+        where = np.concatenate([elastic.coords, [rows, columns]], axis=1)
+        total = size + 3 * len(c.node)
+        every = np.concatenate([elastic.data, values])
+        return csc_array(coo_array((every, tuple(where)), shape=(total, total)))
+
+
+def _at_rest(rod: CosseratRod) -> CosseratRod:
+    """Return the rod with clamps in place of driven ends, and without loads."""
+    left, right = (
+        Clamped(hold=end.hold) if isinstance(end, Driven) else end for end in (rod.left, rod.right)
+    )
+    return dataclasses.replace(rod, loads=(), left=left, right=right)
+
+
+def _rotated(q: Floats, x: Floats) -> Floats:
+    """Return vectors (3, k) rotated by a unit quaternion."""
+    twice = 2.0 * np.cross(q[1:, None], x, axis=0)
+    return np.asarray(x + q[0] * twice + np.cross(q[1:, None], twice, axis=0))
+
+
+def rotation_since(before: Floats, after: Floats) -> tuple[Floats, Floats]:
+    """Return rotation vectors (..., 3) between quaternions (..., 4), and their rates (..., 3, 3).
+
+    A rate is the derivative by a further small rotation: 1 - phi^/2 + c phi^^2.
+    """
+    w0, v0, w1, v1 = before[..., :1], -before[..., 1:], after[..., :1], after[..., 1:]
+    w = w1 * w0 - (v1 * v0).sum(axis=-1, keepdims=True)
+    v = w1 * v0 + w0 * v1 + np.cross(v1, v0)
+    sign = np.where(w >= 0.0, 1.0, -1.0)
+    size = np.linalg.norm(v, axis=-1, keepdims=True)
+    angle = 2.0 * np.arctan2(size, sign * w)
+    scale = np.where(size > 1e-8, sign * angle / np.where(size > 1e-8, size, 1.0), 2.0 * sign)
+    phi = scale * v
+    hat = cross_matrix(phi)
+    half = 0.5 * angle
+    small = half < 1e-3
+    c = np.where(
+        small,
+        1.0 / 12.0,
+        (1.0 - half / np.tan(np.where(small, 1.0, half))) / np.where(small, 1.0, angle) ** 2,
+    )
+    return phi, np.eye(3) - 0.5 * hat + c[..., None] * (hat @ hat)

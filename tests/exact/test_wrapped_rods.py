@@ -1,0 +1,228 @@
+"""Wrapped rods against closed forms: ratio of tensions, slip fronts, friction on a plane."""
+
+import numpy as np
+import pytest
+from wrapped_cases import STRAND, capstan, wound
+
+import stiction as st
+from stiction.errors import ModelError, SolveError
+from stiction.exact.rods import capstan_exponent
+from stiction.rods import (
+    Clamped,
+    CosseratRod,
+    Curve,
+    CylinderPartner,
+    Driven,
+    Free,
+    LineForce,
+    PlanePartner,
+    PointForce,
+    Straight,
+    wrapped_path,
+)
+
+HALF, FINE = np.pi, np.pi / 40
+# pitch of a helix whose turns do not touch, in radii of the rope
+PITCH = 2.04
+
+
+@pytest.mark.parametrize("mu", [0.1, 0.3, 0.6])
+@pytest.mark.parametrize("turns", [1, 3])
+def test_capstan(mu, turns):
+    """Half a turn in a plane, and one and a half on a helix: 0.5 % at full slip."""
+    rope, drum, ratio = capstan(mu, turns * HALF, 0.1, FINE, pitch=0.1 * PITCH * (turns > 1))
+    path = wrapped_path(rope, [drum], [0.0, 1.0], friction=st.Coulomb(mu), steps=20)
+    assert path.audit.ok
+    assert path.strain[-1] < 1.1e-3
+    assert path.force_ratio[-1] == pytest.approx(ratio, rel=5e-3)
+    # the formula for thin ropes is much farther off
+    assert path.force_ratio[-1] < 0.97 * np.exp(mu * turns * HALF)
+    assert set(path.mode[-1].tolist()) == {0, 2}
+
+
+def test_thin_rope_by_extrapolation():
+    """Exponents at three thicknesses extrapolate to mu."""
+    radii, exponents = np.array([0.04, 0.08, 0.16]), []
+    for radius in radii:
+        rope, drum, _ = capstan(0.3, HALF, radius, FINE)
+        path = wrapped_path(rope, [drum], [0.0, 1.0], friction=st.Coulomb(0.3), steps=10)
+        exponents.append(np.log(path.force_ratio[-1]) / HALF)
+    limit = np.polyfit(radii, exponents, 2)[-1]
+    assert np.exp(limit * HALF) == pytest.approx(np.exp(0.3 * HALF), rel=5e-3)
+
+
+def test_second_order():
+    """The error falls by four where the elements are halved."""
+    errors = []
+    for count in (40, 80):
+        rope, drum, ratio = capstan(0.3, HALF, 0.1, HALF / count, bending=1e-5)
+        path = wrapped_path(rope, [drum], [0.0, 1.0], friction=st.Coulomb(0.3), steps=5)
+        errors.append(path.force_ratio[-1] / ratio - 1.0)
+    assert 3.0 < errors[0] / errors[1] < 5.0
+
+
+def test_fronts_of_slip_in_loading_and_unloading():
+    """A force that rises and falls leaves slip, stick and reverse slip where the exponentials say.
+
+    With x the turning from the pulled end, loading slips to x = ln(T/T0)/lambda, and unloading
+    from T to U slips back to x = ln(T/U)/(2 lambda).
+    """
+    mu, radius, high, low = 0.3, 0.02, 1.8, 1.2
+    nodes, _, ahead = wound(HALF, HALF / 60)
+    exponent = capstan_exponent(mu, radius)
+    section = st.rods.GivenSection(2e3, 2e3, 1e-4, 1e-4, outer_radius=radius)
+    rope = CosseratRod(
+        section,
+        Curve(nodes),
+        elements=len(nodes) - 1,
+        left=Clamped(),
+        right=Free(),
+        loads=[PointForce(ahead.tolist(), 1.0, [0.0, 1.0, 2.0], [1.0, high, low])],
+    )
+    drum = CylinderPartner([0, 0, -1], [0, 0, 1], 1.0 - radius)
+    path = wrapped_path(rope, [drum], [0.0, 1.0, 2.0], friction=st.Coulomb(mu), steps=20)
+    assert path.audit.ok
+    # where the tension has its extremes or its initial value, from the pulled end [rad]
+    places = (len(nodes) - 1 - STRAND - path.node) * HALF / 60
+    slips = np.abs(places[path.mode[1] == 2])
+    assert slips.max() == pytest.approx(np.log(high) / exponent, abs=HALF / 60 * 1.5)
+    # the tension after unloading: rising from the end to the front, then as loading left it
+    middle = places[0] - (np.arange(len(nodes) - 1) + 0.5 - path.node[0]) * HALF / 60
+    inside = (middle > 0.2) & (middle < HALF - 0.2)
+    expected = np.maximum(1.0, high * np.exp(-exponent * middle))
+    unloaded = np.minimum(expected, low * np.exp(exponent * middle))
+    assert np.allclose(path.tension[1][inside], expected[inside], rtol=0.01)
+    assert np.allclose(path.tension[2][inside], unloaded[inside], rtol=0.01)
+    front = middle[np.argmax(path.tension[2])]
+    assert front == pytest.approx(np.log(high / low) / (2.0 * exponent), abs=HALF / 60 * 1.5)
+    # friction has taken energy in both parts of the history
+    heat = path.energy.total_friction_heat
+    assert 0.0 < heat[1] < heat[2]
+    # and holds where the reverse slip has not arrived
+    assert (path.mode[2] == 1).any()
+    beyond = places > np.log(high / low) / (2.0 * exponent) + 0.2
+    assert np.allclose(path.slip[1][beyond], path.slip[2][beyond], rtol=0.0, atol=1e-7)
+    assert path.slip[1].max() > 1e-4
+
+
+def test_drum_that_turns_against_a_rope_at_rest():
+    """A drum that turns has the ratio of a rope that is pulled."""
+    rope, drum, ratio = capstan(0.3, HALF, 0.1, HALF / 30)
+    held = CosseratRod(
+        rope.section,
+        rope.centreline,
+        elements=rope.elements,
+        left=Free(),
+        right=Clamped(),
+        loads=rope.loads,
+    )
+    turning = CylinderPartner(
+        drum.start, drum.end, drum.radius, angular_velocity=[0.0, 0.0, -0.004]
+    )
+    path = wrapped_path(held, [turning], [0.0, 1.0], friction=st.Coulomb(0.3), steps=5)
+    assert path.audit.ok
+    assert path.force_ratio[-1] == pytest.approx(ratio, rel=5e-3)
+    # the drum works at its surface, the slack end is lifted: both are accounted for
+    assert path.energy.imbalance_rel < 5e-4
+
+
+def test_frictionless_rope_has_one_tension():
+    rope, drum, _ = capstan(0.3, HALF, 0.1, HALF / 20)
+    path = wrapped_path(rope, [drum], [0.0, 1.0], steps=2)
+    assert np.allclose(path.force_ratio, 1.0, atol=1e-3)
+    assert [check.check for check in path.audit.checks][-1] == "no_overlap"
+
+
+def test_rod_pulled_along_a_plane():
+    """A straight heavy rod on a plane needs mu times its weight to slip."""
+    mu, weight = 0.4, 2.0
+    rod = CosseratRod(
+        st.rods.CircularSection(0.02, 1e5),
+        Straight([0, 0, 0.02], [1.0, 0, 0.02]),
+        elements=20,
+        left=Free(),
+        right=Driven(velocity=[0.02, 0.0, 0.0]),
+        loads=[LineForce([0.0, 0.0, -weight])],
+    )
+    path = wrapped_path(rod, [PlanePartner()], [0.0, 1.0], friction=st.Coulomb(mu), steps=10)
+    assert path.audit.ok
+    force = path.contact_force[-1].sum(axis=0)
+    # the end that is held carries a part of its element
+    assert -force[0] == pytest.approx(mu * force[2], rel=1e-9)
+    assert 0.9 * weight < force[2] < weight
+
+
+def test_result_does_not_depend_on_units_and_place():
+    """Lengths in other units, a rotated and shifted scene, and another clock."""
+    rope, drum, _ = capstan(0.3, HALF, 0.1, HALF / 20, pull=0.5)
+    first = wrapped_path(rope, [drum], [0.0, 1.0], friction=st.Coulomb(0.3), steps=3)
+    turn = np.array([[0.0, 0.0, 1.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
+    shift, unit = np.array([3.0, -2.0, 5.0]), 100.0
+
+    def moved(x):
+        return (unit * (turn @ np.asarray(x)) + shift).tolist()
+
+    s = rope.section
+    other = CosseratRod(
+        st.rods.GivenSection(
+            s.shear, s.axial, s.bending * unit**2, s.twist * unit**2, outer_radius=s.radius * unit
+        ),
+        Curve([moved(x) for x in rope.nodes()]),
+        elements=rope.elements,
+        left=Free(),
+        right=Driven(velocity=(unit * turn @ rope.right.velocity / 2.0).tolist()),
+        loads=[PointForce((turn @ rope.loads[0].force).tolist(), at=0.0)],
+    )
+    body = CylinderPartner(moved(drum.start), moved(drum.end), drum.radius * unit)
+    second = wrapped_path(other, [body], [7.0, 9.0], friction=st.Coulomb(0.3), steps=3)
+    assert np.allclose(first.tension, second.tension, rtol=1e-6)
+    assert np.allclose(first.energy.friction_heat * unit, second.energy.friction_heat, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("bound", "after"),
+    [({"max_iterations": 2}, "0 % of the first loads"), ({"max_steps": 2}, "2 steps, the most")],
+)
+def test_work_is_bounded(bound, after):
+    rope, drum, _ = capstan(0.3, HALF, 0.1, HALF / 20)
+    with pytest.raises(SolveError, match=f"no equilibrium beyond .* after {after}"):
+        wrapped_path(rope, [drum], [0.0, 1.0], friction=st.Coulomb(0.3), **bound)
+
+
+def test_bad_input_is_refused():
+    rope, drum, _ = capstan(0.3, HALF, 0.1, FINE)
+    mu = st.Coulomb(0.3)
+
+    def refused(match, rod=rope, bodies=(drum,), times=(0.0, 1.0), friction=mu, **more):
+        with pytest.raises(ModelError, match=match):
+            wrapped_path(rod, list(bodies), times, friction=friction, **more)
+
+    coarse, _, _ = capstan(0.3, HALF, 0.1, HALF / 10)
+    refused("26 elements; needs at least 41", rod=coarse)
+    thin = CylinderPartner(drum.start, drum.end, 0.05)
+    refused("at least that of the rod", bodies=[thin])
+    tight, _, _ = capstan(0.3, 3 * HALF, 0.1, FINE, pitch=0.15)
+    refused("at least twice the radius", rod=tight)
+    refused("give mu up to", friction=st.Coulomb(500.0))
+    refused("two rising times", times=[1.0, 1.0])
+    refused("finite numbers", times=[0.0, float("nan")])
+    refused("Coulomb", friction=st.StaticKinetic(0.3, 0.2))
+    refused("one body or more", bodies=[])
+    refused("RodPartner", bodies=[3])
+    thick = CylinderPartner(drum.start, drum.end, 0.95)
+    refused("inside a body", bodies=[thick])
+    bare = CosseratRod(
+        st.rods.GivenSection(1.0, 1.0, 1.0, 1.0), Straight([0, 0, 0], [1, 0, 0]), elements=10
+    )
+    refused("outer_radius", rod=bare)
+    turned = CosseratRod(
+        rope.section,
+        rope.centreline,
+        elements=rope.elements,
+        left=st.rods.Turned([1, 0, 0], [0.0, 1.0], [0.0, 1.0]),
+    )
+    refused("Driven", rod=turned)
+    loose = CosseratRod(
+        rope.section, rope.centreline, elements=rope.elements, left=Free(), right=Free()
+    )
+    refused("clamped, or two pins", rod=loose)
