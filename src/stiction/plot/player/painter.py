@@ -1,4 +1,4 @@
-"""Frames of a movie as matplotlib figures: for GIF and MP4, and for still pictures."""
+"""Draw the frames of a movie by matplotlib, as pixels for GIF and MP4 files."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _LETTER = 0.062  # width of a letter, about [in]
 _PIXEL = 0.75  # one CSS pixel [pt]
 _ZIGZAG = np.array([0.0, 0.0, *([4.0, -4.0] * 6), 0.0, 0.0])  # of a spring, to its side [pt]
 _MOST_ZIGZAGS = 14  # more springs are straight lines
-_HATCH = "//////"  # of what sticks
+_HATCH = "//////"  # of boxes that stick
 _NUMBERED = 14.0  # least width of a box that shows its number [pt]
 
 

@@ -1,4 +1,4 @@
-"""Movies as files: an HTML page, a GIF or an MP4."""
+"""Write a movie to a file: an HTML page, a GIF, or an MP4 (by the program ffmpeg)."""
 
 from __future__ import annotations
 
