@@ -249,7 +249,7 @@ def closest_on_rigid(points: Floats, shape: Floats, shift: Floats) -> tuple[Floa
     Closest points, tangents and the normal part of second derivatives (rows, d, p), and coordinates
     (m, p) [m].
 
-    Source: formulas sheet, section 4.
+    Source: docs/formulas/solids.md, section 4.
     Verified by: tests/unit/solids/contact/test_kernels.py::test_rigid_shapes
     """
     d = points.shape[0]

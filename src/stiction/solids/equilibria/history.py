@@ -128,7 +128,7 @@ def step_energies(
     `reciprocity` is the work of unbalanced forces between both ends of the step: see
     `unbalanced_work`.
 
-    Source: formulas sheet, section 4.
+    Source: docs/formulas/solids.md, section 4.
     Verified by: tests/convergence/test_solids.py::test_ledger_closes_at_second_order
     """
     stored, adhesive = problem.stored(after)
