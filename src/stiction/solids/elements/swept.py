@@ -1,14 +1,13 @@
-"""Bodies in space: hexahedra from a plane body that is swept along a third axis.
+"""Three-dimensional elements: hexahedra from plane elements swept along a third axis.
 
-Functions are tensor products N(xi, eta) M(zeta) of those of the plane element with B-splines along
-the axis. The splines have one degree at nodes of the plane, and may have another one at control
-points of its contact boundaries. So every plane element has one in space: Q1 becomes the trilinear
-hexahedron, Q2 the triquadratic one, and Q1N2 the trilinear one with biquadratic contact surfaces.
-All functions at one point of the plane have the same degree along the axis, so that displacements
-are continuous.
+Shape functions are tensor products N(xi, eta) M(zeta) of those of the plane element and B-splines
+along the axis. The splines have one degree at nodes of the plane, and may have another one at
+control points of its contact boundaries: Q1 becomes the trilinear hexahedron, Q2 the triquadratic
+one, and Q1N2 the trilinear one with biquadratic contact surfaces. All functions at one point of the
+plane have the same degree along the axis, so that displacements are continuous.
 
-The swept body may be deformed by a mapping of places. Splines on its surfaces then interpolate the
-mapped places at their Greville points.
+The swept body may be deformed by a map of positions. Splines on its surfaces then interpolate the
+mapped positions at their Greville points.
 """
 
 from __future__ import annotations
@@ -81,7 +80,7 @@ class Axis(NamedTuple):
 
 
 class Levels(NamedTuple):
-    """The points in space of each point of the plane.
+    """The nodes and control points in space above each one of the plane.
 
     Parameters
     ----------
@@ -95,7 +94,7 @@ class Levels(NamedTuple):
     numbers: Ints
 
     def of(self, kind: int) -> Ints:
-        """Return the points of the plane with the first or second axis."""
+        """Return the points of the plane whose splines along the axis are `axes[kind]`."""
         return np.flatnonzero(self.on_spline == bool(kind))
 
     def ends(self) -> tuple[Ints, Ints]:
@@ -107,7 +106,7 @@ class Levels(NamedTuple):
 
 
 class Swept(NamedTuple):
-    """A body in space.
+    """A swept body in finite elements.
 
     Parameters
     ----------
