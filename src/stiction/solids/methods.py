@@ -153,12 +153,13 @@ class GeneralisedAlpha(Method):
     spectral_radius : factor of the highest frequencies in a step, 0 to 1; 1 is the trapezoidal
         rule, without numerical dissipation in linear motion
     steps : the longest step is the time span over this
-    tolerance : local error of a step over the range of adhesion [1]; without contact over the
-        largest displacement so far, and for displacements less the mean of each body over the
-        largest of these. None takes steps as long as Newton's method converges
+    tolerance : admissible local error of the displacements in a step, over the range of adhesion
+        [1]. Without contact it is relative to the largest displacement so far; the error of the
+        deformation (displacements minus the mean of each body) is relative to the largest
+        deformation. None omits the error control: steps are as long as Newton's method converges
     lumped : whether the mass matrix is diagonal
     stability : count the unstable modes of equilibrium after every step, without friction, and
-        record one that the motion does not follow; it costs a factorisation a step
+        record a mode that the motion does not follow; costs one factorisation per step
     max_steps : most time steps; a run that needs more ends with WORK_LIMIT
     max_halvings : how often the longest step may be halved before the run gives up
     newton_tolerance : residual over the forces in equilibrium [1]

@@ -238,7 +238,7 @@ def _surface_at(
 
 
 def _slide_rows(d: int) -> int:
-    """Return how many rows of SLIDE there are for d components: MODULUS has as many as these."""
+    """Return the number of rows of the array `slide` for d components: MODULUS has d rows."""
     return MODULUS + d
 
 
@@ -335,7 +335,7 @@ def tractions(
     settings: Floats,
     tables: tuple[Floats, Floats],
 ) -> ContactState:
-    """Fill in gap, tractions and forces of each point; return what tangents need.
+    """Fill in gap, tractions and forces of each point; return the state from which tangents follow.
 
     Points beyond the end or the centre of curvature of their partner are omitted: beyond the centre
     of curvature of a concave partner the projection is a maximum of the distance, not a minimum.

@@ -158,7 +158,7 @@ class MortarPass(SegmentedPass):
         return segments.partner_elements.tobytes(), segments.cell.tobytes() + jumped
 
     def coupled(self, rows: Ints, columns: Ints, closest: ClosestPoints) -> tuple[Ints, Ints]:
-        """Return nodes that are coupled in advance: those of elements near each segment."""
+        """Return the nodes that the sparsity pattern couples, with those of nearby elements."""
         assert isinstance(closest, Segmentation)
         segments, last = closest.segments, self._smooth_joints.size - 2
         middle = segments.partner_elements[np.arange(segments.cell.size), segments.slot]
