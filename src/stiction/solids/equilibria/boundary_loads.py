@@ -34,12 +34,12 @@ Ints = npt.NDArray[np.int64]
 
 
 class FaceMatrices(NamedTuple):
-    """Matrices of faces between their nodes: a part of the tangent.
+    """Matrices of s faces, contributions to the tangent.
 
     Parameters
     ----------
-    nodes : (s, n) of each face
-    blocks : (s, n, 2, n, 2)
+    nodes : (s, n) nodes of each face
+    blocks : (s, n, 2, n, 2) matrix between nodes and components of each face
     """
 
     nodes: Ints

@@ -1,7 +1,7 @@
-"""Checkpoints of load steps, arclength steps and time steps: their state as arrays and back.
+"""Checkpoints of load steps, arclength steps and time steps: the state as arrays, and back.
 
-A run that continues from a checkpoint equals the uninterrupted run to the last bit. Saved
-files depend on the names of the arrays: these do not follow when an attribute is renamed.
+A run that continues from a checkpoint equals the uninterrupted run to the last bit. The names of
+the arrays are part of the file format, and stay when an attribute is renamed.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ Arrays = dict[str, npt.NDArray[Any]]
 
 
 class RecordingWorkspace:
-    """The workspace of a linear solver that also records which matrix was analysed last.
+    """The workspace of a linear solver that also records the last analysed matrix.
 
-    The analysis decides ordering and scaling, and so rounding; a continued run repeats it.
+    The analysis determines ordering and scaling, and so rounding; a continued run repeats it.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ class RecordingWorkspace:
 
     @property
     def factorisations(self) -> int:
-        """How many factorisations were done."""
+        """Number of factorisations."""
         return self.workspace.factorisations
 
     def factorise(self, matrix: csr_matrix) -> Factors:
@@ -68,7 +68,7 @@ class RecordingWorkspace:
         return factors
 
     def inertia(self, matrix: csr_matrix) -> tuple[int, int] | None:
-        """Return how many eigenvalues are positive and negative; see `Workspace.inertia`."""
+        """Return the numbers of positive and negative eigenvalues; see `Workspace.inertia`."""
         return self.workspace.inertia(matrix)
 
     def close(self) -> None:
