@@ -83,7 +83,7 @@ def _laid_out(movie: m.Movie) -> tuple[PaperFigure, list[_Panel]]:
     low = all(view.height < _LOW for view in movie.views)
     wide = _WIDTHS[2 if len(movie.views) > 1 else 0 if low else 1]
     width, high = wide * len(movie.views), max(wide * view.height for view in movie.views)
-    # the title of a movie with one view says what that shows
+    # the title of a movie with one view includes that of the view
     several = len(movie.views) > 1
     heads = [view.title for view in movie.views] if several else [movie.title]
     titles = [textwrap.wrap(head, int(wide / _LETTER)) for head in heads]

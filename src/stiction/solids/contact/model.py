@@ -559,7 +559,7 @@ class ContactPass:
         origin: Floats,
         settings: Floats,
     ) -> k.ContactState:
-        """Fill in gap, tractions and forces of each point; return what tangents need."""
+        """Fill in gap, tractions and forces of each point; return the state for tangents."""
         normal, tables = closest.normal, self._tables
         return k.tractions(out, tangent, requested, normal, kinematics, origin, settings, tables)
 

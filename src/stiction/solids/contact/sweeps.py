@@ -112,8 +112,8 @@ PLACE, ALONG = range(2)
 VALUE, RATE = range(2)
 # most coordinates of a surface
 _MAX_COORDINATES = 2
-# requested states beside those of `return_map_points`: no friction; a point that stuck, whose
-# threshold is higher by the stick ratio
+# requested states in addition to those of `return_map_points`: no friction; a point that stuck,
+# whose threshold is multiplied by the stick ratio
 FREE, STUCK = -3, -2
 # recorded friction states: none, stick, slip
 NONE, STICKS, SLIDES = 0.0, 1.0, 2.0

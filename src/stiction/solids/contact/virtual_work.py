@@ -100,7 +100,7 @@ class MortarPass(SegmentedPass):
 
     @functools.cached_property
     def _constants(self) -> Floats:
-        """The settings of a pass; tractions count per own reference area, so that none thins."""
+        """The settings of a pass; tractions are per own reference area, independent of J."""
         settings = super()._constants.copy()
         settings[k.THINS] = 0.0
         return settings
@@ -151,7 +151,7 @@ class MortarPass(SegmentedPass):
         return segments.cell.size + self._coupled_segments(closest)[0].size, size, size
 
     def signature(self, closest: ClosestPoints, history: History) -> tuple[bytes, bytes]:
-        """Return what determines the blocks of the tangent; origins of slip do not."""
+        """Return data that change exactly when the nodes of tangent blocks change."""
         assert isinstance(closest, Segmentation)
         segments, jumps = closest.segments, closest.jumps
         jumped = b"" if jumps is None else jumps.one.tobytes()
@@ -170,7 +170,7 @@ class MortarPass(SegmentedPass):
         return np.concatenate([nodes, nodes[one]]), np.concatenate([nodes, nodes[other]])
 
     def without_projection(self, x: Floats, closest: ClosestPoints) -> int:
-        """Return zero: points near the end of their partner have the end as their closest point."""
+        """Return zero: points beyond the end of their partner have this end as closest point."""
         return 0
 
     # ------------------------------------------------------------ forces

@@ -55,7 +55,7 @@ _SINGULAR = 1e-9
 
 
 def initial_equilibrium(stepper: TimeStepper, v0: Floats | None) -> tuple[Trial | None, float]:
-    """Return the initial state of a motion, and the unbalanced forces there.
+    """Return the initial state of a motion, and its unbalanced forces.
 
     Three kinds of bodies start in their given positions: those with an initial velocity that no
     condition names; those in free flight with a resultant load; and those that contact alone

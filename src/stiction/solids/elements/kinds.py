@@ -280,19 +280,19 @@ def _with_middles(mesh: Mesh) -> Mesh:
 def _elements(group: Group, element: Element, points: Floats) -> Elements:
     """Return the arrays of one kind of elements."""
     layer = group.face is not None
-    full, part = rules(group.order, element.SPLINE, group.triangle, layer)
+    full, reduced = rules(group.order, element.SPLINE, group.triangle, layer)
     g, w = gradients(group, points, full)
     if not element.reduced:
         e, _, n, d = g.shape
         vg, vw = np.zeros((e, 0, n, d)), np.zeros((e, 0))
-    elif part is None:
+    elif reduced is None:
         # the mean over the element instead of the value in its middle balances a constant
         # pressure exactly, also on the curved face of a layer
         vw = w.sum(axis=1, keepdims=True)
         vg = np.matmul(w[:, None], g.reshape(*w.shape, -1)).reshape(-1, 1, *g.shape[2:])
         vg /= vw[:, :, None, None]
     else:
-        vg, vw = gradients(group, points, part)
+        vg, vw = gradients(group, points, reduced)
     modes = incompatible(group, points, full, w)
     if element.BENDS and modes.shape[2]:
         return bending(np.ascontiguousarray(group.nodes), points, g, w, modes)

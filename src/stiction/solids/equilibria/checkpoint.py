@@ -98,6 +98,7 @@ def pack(stepper: LoadStepper) -> Arrays:
         "analysed": stepper.workspace.analysed,
         "step": np.array([stepper.dt, float(stepper.extrapolate)]),
         "stage": np.array(stepper.problem.stage),
+        # unstable modes of the last state, bifurcations located so far, activated contact pairs
         "ways": np.array(stepper.monitor.last or (-1, 0), dtype=np.int64),
         "places": np.array(stepper.monitor.located),
         "joined": np.array(stepper.active_pairs, dtype=np.int64).reshape(-1, 3),
@@ -206,6 +207,8 @@ def pack_record(record: Recorder) -> Arrays:
                 seen.backward,
             ]
         ),
+        # points in tension, points without partner, parasitic energies, approaches of unpaired
+        # bodies
         "pulled": seen.in_tension,
         "missed": np.array(record.without_partner, dtype=np.float64).reshape(-1, 2),
         "bent": np.array(record.parasitic),
@@ -333,7 +336,7 @@ def unpack(saved: Arrays, stepper: LoadStepper) -> None:
 
     Raises
     ------
-    StoreError : if the arrays do not belong to such a stepper.
+    StoreError : if the arrays have other shapes or types than those of this stepper.
     """
     _check(saved, stepper)
     with unpacking():

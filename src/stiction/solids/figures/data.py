@@ -369,7 +369,7 @@ class SolidData(RunData):
                 symbol = f"$\\times\\,{times}$"
             elif times:
                 symbol = symbol.replace("$", f"${times}\\,", 1)
-            # without a length to measure by, the horizontal axis says that there are no units
+            # without a unit of length, the label of the horizontal axis says "dimensionless"
             alone = self.plain and not length and axis is axis.axes.xaxis
             plain = " (dimensionless)" if alone else ""
             style.scale_axis(axis, f"{word} {symbol}".strip() + plain, unit)

@@ -76,7 +76,7 @@ class CapSliding3D(SolidSystem):
     nu : Poisson's ratio [1]
     adhesive : whether surfaces attract each other; it does not change the friction law
     model : law of friction; DI, whose threshold is mu T_max wherever surfaces touch, or EA
-    mu : coefficient of friction; None takes that of `model` [1]
+    mu : friction parameter; None takes that of `model` [1]
     size : "quick" (a minute), or "paper" with about 60,000 unknowns
     u_end : displacement of the plate at the end of the program, at time 1 [L0]
     s_cut : cut-off parameter of friction; None takes that of `model` [1]

@@ -49,8 +49,8 @@ MODEL = Part(
     "for example EA(mu=0.01) or DI(mu=0.5).",
     "DI, EA or Frictionless",
 )
-MU = NonNegative("1", "it is a coefficient of friction, which replaces that of the model.")
-S_CUT = Finite("1", "friction ends at this gap; it replaces that of the model.")
+MU = NonNegative("1", "it is the friction parameter, which replaces that of the model.")
+S_CUT = Finite("1", "it sets the gap beyond which friction ends; it replaces that of the model.")
 SIZE = Choice(
     ("quick", "paper"),
     "the quick size takes seconds, the other is that of the paper.",
@@ -87,7 +87,7 @@ class StripPeeling(SolidSystem):
     Parameters
     ----------
     model : law of friction; EA, DI or Frictionless
-    mu, s_cut : coefficient of friction and cut-off parameter; None takes those of `model` [1]
+    mu, s_cut : friction parameter and cut-off parameter; None takes those of `model` [1]
     size : "quick" (seconds), or "paper" with 320 x 8 biquadratic elements
     u_end : displacement at the end of the program, at time 1 [L0]
     poisson : Poisson's ratio of the strip [1]
@@ -173,7 +173,7 @@ class TwoCylinders(SolidSystem):
     Parameters
     ----------
     model : law of friction; DI, EA or Frictionless
-    mu, s_cut : coefficient of friction and cut-off parameter; None takes those of `model` [1]
+    mu, s_cut : friction parameter and cut-off parameter; None takes those of `model` [1]
     overlap : nominal overlap [R], below 2 - sqrt(3)
     size : "quick" (seconds), or "paper" with about 1500 elements per cylinder
     u_end : displacement of the upper base at the end of the program, at time 1 [R]
@@ -255,7 +255,7 @@ class CapSliding(SolidSystem):
     nu : Poisson's ratio [1]
     adhesive : whether surfaces attract each other; it does not change the friction law
     model : law of friction; the paper takes DI(mu=1)
-    mu : coefficient of friction; None takes that of `model` [1]
+    mu : friction parameter; None takes that of `model` [1]
     size : "quick" (seconds), or "paper" with 900 x 47 elements
     u_end : displacement of the plate at the end of the program, at time 1 [L0]
     s_cut : cut-off parameter of friction; None takes that of `model` [1]

@@ -57,7 +57,7 @@ class TapePeeling(SolidSystem):
     Parameters
     ----------
     model : law of friction that acts under tension; EA or DI
-    mu, s_cut : coefficient of friction and cut-off parameter; None takes those of `model` [1]
+    mu, s_cut : friction parameter and cut-off parameter; None takes those of `model` [1]
     size : "quick", or "paper" with 90 x 6 elements of half the tape
     u_end : displacement of the end along its direction at the end of the program, at time 1 [L0]
     angle : of the displacement to the plane [degrees], between 0 and 180
