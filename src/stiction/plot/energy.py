@@ -67,7 +67,7 @@ def energy(data: RunData) -> PaperFigure:
 
 
 def energy_panel(ax: Axes, run: Run) -> None:
-    """Draw kinetic and elastic energy, and as a wider line the total with the adhesive energy."""
+    """Draw kinetic and elastic energy over time, and in a wider line their sum with adhesion."""
     ledger = run.energy
     terms = _terms(ledger)
     lines = {_TERMS[name]: terms[name] for name in ("kinetic", "stored") if name in terms}

@@ -47,12 +47,12 @@ Ints = npt.NDArray[np.int64]
 
 
 def outer(one: Floats, other: Floats) -> Floats:
-    """Return outer products of vectors, (p, a, b)."""
+    """Return the outer products (p, a, b) of vectors (p, a) and (p, b)."""
     return one[:, :, None] * other[:, None, :]
 
 
 def symmetric_product(one: Floats, other: Floats) -> Floats:
-    """Return the sum of both outer products of two vectors, (p, a, a)."""
+    """Return the sum of both outer products (p, a, a) of two vectors (p, a)."""
     product = outer(one, other)
     return product + product.transpose(0, 2, 1)
 
@@ -223,7 +223,13 @@ class JumpVariations:
         self.first = ds[:count], ds[count:]
 
     def add(self, by_nodes: Floats, vectors: Floats) -> None:
-        """Add to variations by nodes (c, slots d) those by ends (c, M), times ds of jumps."""
+        """Add the contributions of moving jumps to variations.
+
+        Parameters
+        ----------
+        by_nodes : (c, slots d) variations of segments by nodes, added to
+        vectors : (c, M) variations by (y, s_a, s_b), whose parts by the ends are used
+        """
         rate = (vectors[self.one, -1] + vectors[self.other, -2])[:, None]
         by_nodes[self.one] += rate * self.first[0]
         by_nodes[self.other] += rate * self.first[1]

@@ -351,7 +351,14 @@ class ContactPass:
         return closest
 
     def closest_from(self, place: Floats, guess: ClosestPoints, x: Floats) -> ClosestPoints:
-        """Return closest points on a deformable partner by Newton's method from a guess."""
+        """Return closest points on a deformable partner by Newton's method from a guess.
+
+        Parameters
+        ----------
+        place : (p, d) own points [m]
+        guess : closest points from which the iterations start
+        x : (nodes, d) positions [m]
+        """
         from stiction.solids.contact.curve_kernels import closest_point_kernel
 
         closest = ClosestPoints(guess.element.copy(), guess.xi.copy(), guess.normal.copy())
@@ -611,7 +618,13 @@ class ContactPass:
         return requested
 
     def blocks(self, closest: ClosestPoints, history: History) -> tuple[Ints, Ints]:
-        """Return the nodes of the rows and of the columns of every tangent block, (p, ...)."""
+        """Return the nodes of the rows and of the columns of every tangent block, (p, ...).
+
+        Parameters
+        ----------
+        closest : closest points of the trial
+        history : friction history of the last accepted step
+        """
         own, partner = self._nodes, self.partner
         if partner.rigid:
             both = np.concatenate([own, np.full((self.count, 1), partner.node)], axis=1)
@@ -625,7 +638,16 @@ class ContactPass:
         return self.shape
 
     def coupled(self, rows: Ints, columns: Ints, closest: ClosestPoints) -> tuple[Ints, Ints]:
-        """Return the nodes of rows and columns that the sparsity pattern couples."""
+        """Return the nodes of rows and columns that the sparsity pattern couples.
+
+        They contain those of the present blocks, and of elements near the closest ones, so that the
+        pattern need not change when closest points move on.
+
+        Parameters
+        ----------
+        rows, columns : (p, ...) nodes of the blocks
+        closest : closest points
+        """
         return rows, self.window(columns, closest)
 
     def window(self, columns: Ints, closest: ClosestPoints, reach: int = 2) -> Ints:

@@ -392,6 +392,10 @@ def loads(places: Ints, functions: Floats, out: Floats, rigid: bool, residual: F
     Parameters
     ----------
     places : (p, r, d) indices of the components of each row's node in the residual
+    functions : (1 + m, n, p) of the own boundary
+    out : (OUT, p) record with the forces
+    rigid : whether the partner is rigid
+    residual : (nodes, d), changed in place [N/m]
     """
     forces = out[FORCE_X : FORCE_X + places.shape[2]].T
     n = functions.shape[1]

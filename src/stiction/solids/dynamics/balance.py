@@ -193,6 +193,12 @@ def impulse_energies(problem: MovingProblem, v: Floats, after: Floats, last: Ene
     """Return the energies after an instantaneous change of velocities from `v` to `after`.
 
     The work of the impulse of supports is its product with the mean of both velocities.
+
+    Parameters
+    ----------
+    problem : the equations
+    v, after : (nodes, d) velocities [m/s]
+    last : the energies before
     """
     impulse = np.where(problem.fixed, problem.mass_times(after - v), 0.0)
     work = 0.5 * impulse * (v + after)

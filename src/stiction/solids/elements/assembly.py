@@ -276,6 +276,12 @@ def mean_stresses(elements: Elements, u: Floats, table: Floats) -> Floats:
     Each term of the energy is averaged over its own points, so that means do not depend on the
     corner from which an element is numbered.
 
+    Parameters
+    ----------
+    elements : of one kind
+    u : (nodes, d) displacements [m]
+    table : of the material
+
     Verified by: tests/unit/solids/test_assembly.py::test_stress_of_homogeneous_states
     """
     from stiction.solids.stress_points import STRESS_ROWS, XX, ZZ

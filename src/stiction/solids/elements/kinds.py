@@ -249,7 +249,10 @@ def body_layout(mesh: Mesh, element: Element, names: tuple[str, ...]) -> BodyLay
 def kinds_of(
     mesh: Mesh, element: Element, contact: str | Sequence[str] = ()
 ) -> tuple[list[Group], Floats]:
-    """Return the elements of a body by kind, and its nodes and control points (n, 2) [m]."""
+    """Return the elements of a body by kind, and its nodes and control points (n, 2) [m].
+
+    Arguments as in `discretise`.
+    """
     layout = body_layout(mesh, element, _names(contact))
     return layout.groups, layout.numbering.points
 

@@ -112,7 +112,14 @@ def refuse_overlaps(layers: list[Layer]) -> None:
 
 
 def number_nodes(mesh: Mesh, order: int, layers: list[Layer]) -> Numbering:
-    """Return the numbering: first the remaining mesh nodes, then control points by layer."""
+    """Return the numbering: first the remaining mesh nodes, then control points by layer.
+
+    Parameters
+    ----------
+    mesh : with mid-nodes for order 2
+    order : of the Lagrange functions
+    layers : spline layers on contact boundaries
+    """
     used = np.zeros(mesh.points.shape[0], dtype=bool)
     for triangle in (False, True):
         used[mesh.cells[mesh.triangles == triangle][:, _OWN[order, triangle]]] = True
@@ -143,7 +150,10 @@ def number_nodes(mesh: Mesh, order: int, layers: list[Layer]) -> Numbering:
 
 
 def groups(mesh: Mesh, order: int, layers: list[Layer], numbering: Numbering) -> list[Group]:
-    """Return the elements by kind: plain ones, then layer by layer; without empty kinds."""
+    """Return the elements by kind: those outside of layers, then those of each layer.
+
+    Arguments as in `number_nodes`, and its result `numbering`.
+    """
     layer_cells = [layer.facets[:, 0] for layer in layers]
     plain = np.ones(mesh.cells.shape[0], dtype=bool)
     for cells in layer_cells:

@@ -490,7 +490,14 @@ class PathFollower:
 
 
 def follow_path(problem: Problem, method: Continuation, request: Request) -> LoadStepper:
-    """Return the stepper, with its record, after load steps and the arclength path after them."""
+    """Return the stepper, with its record, after load steps and the arclength path after them.
+
+    Parameters
+    ----------
+    problem : the equations
+    method : arclengths, tolerances and bounds
+    request : start and end of the program
+    """
     start = max(problem.assembled.readings.start, request.t_start)
     span = request.t_end - request.t_start
     fraction = min(max(start - request.t_start, 0.0) / span, 1.0)

@@ -185,11 +185,16 @@ class Bordered:
         self.problem, self.workspace, self.limits, self.end = problem, space, limits, end
 
     def time_derivative(self, trial: Trial, matrix: csr_matrix, state: State, t: float) -> Floats:
-        """Return dr/dt of the free unknowns; prescribed displacements follow their programs.
+        """Return dr/dt of the free unknowns (free,), including moving prescribed displacements.
 
-        Loads and prescribed displacements have central differences. The ramp of attraction and
-        the rotation of partners, which have no other derivative, have a forward difference of
-        the residual.
+        Loads and prescribed displacements have central differences. Attraction and rotation of
+        partners, which have no other derivative, have a forward difference of the residual.
+
+        Parameters
+        ----------
+        trial, matrix : evaluation and tangent at the point
+        state : the last accepted one
+        t : program time
         """
         problem = self.problem
         h = _TIME_STEP * max(abs(self.end), 1.0)

@@ -119,7 +119,8 @@ def find_branch(
     span : program times at which the path begins, just before and just after the bifurcation, and
         at the end of the step
     u : unknowns at the end of the step
-    side : "+" or "-"
+    side : "+" or "-", sign of the largest displacement along the branch
+    limits, solver : of Newton's method, and the sparse solver
 
     Verified by: tests/unit/solids/equilibria/test_branches.py::test_a_column_follows_the_elastica
     """

@@ -193,10 +193,11 @@ def contact_energies(
     now: Energies,
     internal: float,
 ) -> Energies:
-    """Return the energies of one step, those of contact included; see `step_energies`.
+    """Return the energies of one step, including those of contact; see `step_energies`.
 
     Parameters
     ----------
+    problem, before, after, times : as in `step_energies`
     last : the energies before
     now : stored and adhesive energy after the step, and the work of the step
     internal : work of internal forces in the step [J/m]
@@ -252,9 +253,10 @@ def contact_energies(
 
 
 def missing_energy(before: Energies, after: Energies) -> tuple[float, float]:
-    """Return the energy that a step does not account for, and the energy exchanged in it [J/m].
+    """Return the energy missing in the balance of a step, and the energy exchanged in it [J/m].
 
-    The work that counts as `reciprocity` is missing too, because a jump contributes to it.
+    `before` and `after` are the energies at both ends of the step. The work that counts as
+    `reciprocity` is missing too, because a jump contributes to it.
     """
     change = after.stored + after.adhesive - before.stored - before.adhesive
     work = after.work - before.work

@@ -444,7 +444,14 @@ class LoadStepper:
         return outcome
 
     def accept(self, outcome: Outcome, target: float, at: float | None = None) -> None:
-        """Commit a load step; `at` is the time of its sample, None for the program's time."""
+        """Commit a load step: state, energies and record.
+
+        Parameters
+        ----------
+        outcome : the converged step
+        target : program time of its end
+        at : time of its sample; None takes program time
+        """
         trial = outcome.trial
         assert trial is not None
         assert self.trial is not None
@@ -589,7 +596,13 @@ class LoadStepper:
         return force_scale(self.problem, self.trial)
 
     def give_up(self, outcome: Outcome, target: float) -> None:
-        """End the run after the shortest step has failed, with the reason and advice."""
+        """Record why the shortest step has failed, with advice.
+
+        Parameters
+        ----------
+        outcome : of the failed step
+        target : program time of its end
+        """
         residuals = ", ".join(f"{r:.1e}" for r in outcome.residuals[-4:]) or "none"
         self.record.status = Status.UNCONVERGED
         self.record.failed_residual = min(outcome.residuals[-1:], default=1.0)

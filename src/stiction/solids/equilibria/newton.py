@@ -108,6 +108,8 @@ def solve_step(
     state : the last accepted one
     guess : (nodes, d) first iterate; None takes the displacements of the state, and the first
         iteration extends the increment of prescribed displacements into the bodies
+    limits : tolerance and number of iterations
+    workspace : sparse solver
     """
     target = problem.prescribed(t)
     u = state.u.copy() if guess is None else guess.copy()

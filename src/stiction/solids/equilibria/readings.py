@@ -176,7 +176,12 @@ def columns(first: int, dim: int) -> list[int]:
 
 
 def contact_areas(problem: Problem, number: int, trial: Trial, t: float) -> dict[str, float]:
-    """Return the areas of contact and of stick of one pass in space, by their names.
+    """Return the areas of contact and of stick of one pass in space, by their names [m^2].
+
+    Parameters
+    ----------
+    problem, number, trial : the equations, number of the pass, and evaluation of the state
+    t : program time
 
     Verified by: tests/unit/solids/membranes/test_tape.py::test_areas_of_a_flat_tape
     """
@@ -201,7 +206,12 @@ def contact_areas(problem: Problem, number: int, trial: Trial, t: float) -> dict
 
 
 def forces_between(problem: Problem, trial: Trial, contact: int) -> tuple[Floats, Floats]:
-    """Return the forces (d,) of a contact of two boundaries on the one and on the other [N/m].
+    """Return the forces (d,) of a contact on its boundary and on its partner [N/m].
+
+    Parameters
+    ----------
+    problem, trial : the equations, and their evaluation at a state
+    contact : number of the contact
 
     Verified by: tests/unit/solids/equilibria/test_self_contact.py::test_legs_of_a_fold_press
     """

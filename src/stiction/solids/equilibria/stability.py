@@ -158,7 +158,15 @@ class StabilityMonitor:
         modes: tuple[UnstableModes, UnstableModes],
         limits: Limits,
     ) -> Loss:
-        """Return the bifurcation between a state and displacements at a later time."""
+        """Return the bifurcation between a state and a later one as a loss of determinism.
+
+        Parameters
+        ----------
+        state : the last accepted one
+        u, target : unknowns and program time of the later state
+        modes : unstable modes of both
+        limits : of Newton's method
+        """
         before, now = modes
         low, high = self._bracket(state, u, target, before, limits)
         where: dict[str, object] = {
@@ -272,6 +280,7 @@ def find_snap(
     target : program time of its end
     thresholds : missing energy of the whole step, and the one below which a substep is not divided
         [J/m]
+    limits, solver : of Newton's method, and the sparse solver
     begin : program time at which the path begins
 
     Verified by: tests/convergence/test_arches.py::test_no_arch_snaps_in_silence
@@ -291,7 +300,7 @@ def find_snap(
     def locate(
         last: tuple[State, Trial, Energies], end: float, missing: float, depth: int
     ) -> tuple[float, tuple[State, Trial, Energies], float] | None:
-        """Return missing energy, start and end of a substep with a jump, None if there is none."""
+        """Return missing energy, start and end time of a substep with a jump; None without one."""
         substeps = []
         for t in np.linspace(last[0].time, end, _SUBSTEPS + 1)[1:]:
             after = step(last, float(t))

@@ -63,6 +63,10 @@ class Unknowns:
     def point_unknown(self, numbers: Ints, weights: Floats) -> int:
         """Return the node whose unknown is the displacement of a point, substituted if needed.
 
+        Parameters
+        ----------
+        numbers, weights : (k,) control points, and weights of their mean at the point
+
         Raises
         ------
         ModelError : if no control point is left for it.

@@ -475,7 +475,13 @@ class AdaptiveLobatto:
 
 
 def force_of_condition(problem: Problem, trial: Trial, t: float, condition: Condition) -> Floats:
-    """Return the force (d,) of a condition with a program on the body [N/m]."""
+    """Return the force (d,) of a condition with a program on the body [N/m].
+
+    Parameters
+    ----------
+    problem, trial, t : the equations, their evaluation at a state, and its time
+    condition : prescribed displacement, linear constraint or spring
+    """
     conditions = problem.conditions
     for _, spring, _, shape in conditions.springs:
         if spring is condition:

@@ -268,7 +268,10 @@ def fracture(data: SolidData) -> PaperFigure:
 
 
 def energy_limits(ax: Axes, spent: Floats, work: float | None) -> None:
-    """Fit the axis to fracture energies, except spikes where the peeled length is nearly zero."""
+    """Fit the axis to fracture energies `spent` and the work of adhesion `work`.
+
+    Spikes, where the change of the peeled length is nearly zero, are ignored.
+    """
     finite = spent[np.isfinite(spent)]
     most = _SPIKE * float(np.quantile(np.abs(finite), 0.9)) if finite.size else 1.0
     shown = np.clip(finite, -most, most)

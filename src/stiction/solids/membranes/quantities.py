@@ -164,7 +164,7 @@ def quantities(
 
 
 def resolution(problem: Problem, record: Recorder, i: int) -> list[Check]:
-    """Compare the elements of a membrane with the length over which it lifts off its partner.
+    """Compare the elements of a membrane in contact `i` with the length over which it lifts off.
 
     Under a tension N the gap at the peeling front grows over the length sqrt(N r0 / T_max), with
     the range r0 and the strength T_max of adhesion. The check takes N = E T and requires two

@@ -137,6 +137,11 @@ def functions(group: Group, xi: Floats, eta: Floats) -> tuple[Floats, Floats]:
     """Return functions (e, q, n) and derivatives (e, q, n, 2) at points (q,) of every element.
 
     The first axis has length one if all elements have the same functions.
+
+    Parameters
+    ----------
+    group : the elements
+    xi, eta : (q,) coordinates on the reference element
     """
     if group.face is not None:
         f, df = _layer(group.order, group.triangle, *group.face, xi, eta)
@@ -203,6 +208,12 @@ def gradients(group: Group, points: Floats, rule: Rule) -> tuple[Floats, Floats]
     """Return dN/dX (e, q, n, 2) [1/m] and reference volumes (e, q) [m^2].
 
     All volumes are positive: `hulls.refuse_folded` has refused folded elements.
+
+    Parameters
+    ----------
+    group : the elements
+    points : (nodes, 2) positions [m]
+    rule : integration points
     """
     _, dn = functions(group, rule.xi, rule.eta)
     return mapped(dn, points[group.nodes], rule.weights)
@@ -216,6 +227,7 @@ def incompatible(group: Group, points: Floats, rule: Rule, weights: Floats) -> F
 
     Parameters
     ----------
+    group, points, rule : as in `gradients`
     weights : (e, q) reference volumes
     """
     if group.order > 1 or group.triangle:

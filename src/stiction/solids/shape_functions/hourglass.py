@@ -42,8 +42,9 @@ def stiffness(weights: Floats, a: Floats, b: Floats, lam: float, mu: float) -> F
 
     Parameters
     ----------
-    weights : (e, q)
-    a, b : (e, q, k, d) and (e, q, l, d) gradients of the functions
+    weights : (e, q) volumes of the points
+    a, b : (e, q, k, d) and (e, q, l, d) gradients of the functions A and B
+    lam, mu : Lame's constants of the isotropic elasticity tensor C [Pa]
     """
     both = np.einsum("eq,eqki,eqlj->ekilj", weights, a, b)
     same = np.einsum("ekili->ekl", both)
@@ -153,7 +154,15 @@ class Hourglass(NamedTuple):
 
 
 def entries(nodes: Ints, places: Places, row: Places, d: int) -> Ints:
-    """Return the positions of the entries of all blocks in the matrix, (elements n d n d,)."""
+    """Return the indices into the matrix data of all block entries, (elements n d n d,).
+
+    Parameters
+    ----------
+    nodes : (e, n)
+    places : (e, n, n) index of each block, in the first of its rows
+    row : (nodes,) length of a matrix row of each node
+    d : number of components
+    """
     row_offset = np.arange(d)[:, None, None] * row[nodes][:, :, None, None, None]
     positions: Ints = places[:, :, None, :, None] + row_offset + np.arange(d)
     return positions.ravel()
