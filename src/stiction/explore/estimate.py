@@ -204,6 +204,7 @@ def _parts(table: Mapping[str, Any]) -> float:
 
 
 def _counts(table: Mapping[str, Any]) -> float:
+    """Return the product of the counts in a system, or the length of its longest list."""
     product, longest = 1.0, 1.0
     for name, value in _leaves(_part(table, "system")):
         if isinstance(value, list):

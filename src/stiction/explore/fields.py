@@ -117,6 +117,7 @@ def _numbers(value: object, path: str) -> Iterator[tuple[str, float | int]]:
 
 
 def _field(path: str, value: float | int, words: str, rule: Rule | None) -> Field:
+    """Return the field of a number; the declared rule of its class bounds the slider."""
     name = path.rpartition(".")[2].partition("[")[0]
     whole = isinstance(value, int)
     if not words and isinstance(rule, Finite) and rule.unit not in ("", "1"):

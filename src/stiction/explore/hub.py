@@ -154,13 +154,14 @@ class Hub:
         with contextlib.suppress(ValueError, OSError):
             for line in process.stdout:
                 message = json.loads(line)
-                self._post(lambda message=message: self._heard(message))  # type: ignore[misc]
+                self._post(lambda message=message: self._received(message))  # type: ignore[misc]
         code = process.wait()
         _close(process)
         if not self._closed:
             self._post(lambda: self._ended(process, code))
 
-    def _heard(self, message: Mapping[str, Any]) -> None:
+    def _received(self, message: Mapping[str, Any]) -> None:
+        """Forward a message of the worker to its job; a result or an error ends the job."""
         job = self._now
         if job is None or message["id"] != job.number:
             return

@@ -135,6 +135,7 @@ class WorkingFolder:
         return sorted(self._places(), key=lambda place: (place.kind, place.name))[:_MOST_LISTED]
 
     def _places(self) -> Iterator[Place]:
+        """Yield runs, studies and scenarios, to a limited depth and number of entries."""
         looked = 0
         for top, folders, files in os.walk(self.root):
             here = Path(top).relative_to(self.root)

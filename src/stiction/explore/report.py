@@ -114,6 +114,7 @@ def _table(title: str, head: list[str], rows: list[list[str]], more: int = 0) ->
 
 
 def _events(run: Run) -> dict[str, Any]:
+    """Return the table of events."""
     log = run.event_log
     shown = min(len(log), _MOST_EVENTS)
     names = list(log.columns)
@@ -153,6 +154,7 @@ def _losses(run: Run) -> dict[str, Any]:
 
 
 def _audit(run: Run) -> dict[str, Any]:
+    """Return the table of audit checks."""
     checks = run.audit.by_verdict
     rows = [
         [

@@ -98,6 +98,7 @@ class Session:
         self._send({"kind": "folder", "places": places})
 
     def _choose(self, message: Mapping[str, Any]) -> None:
+        """Load a built-in scenario, and run it if that is quick."""
         name, known = message.get("name"), built_in()
         if not isinstance(name, str) or name not in known:
             why = "a page loads built-in scenarios by name."
@@ -166,6 +167,7 @@ class Session:
     # ---- runs
 
     def _run(self, *, live: bool) -> None:
+        """Send the changed scenario to the worker; `live` marks runs that a slider starts."""
         if not self._table:
             needs, why = "a scenario", "a run solves the system of a scenario."
             raise ScenarioError("run", "no scenario", needs, why, "choose one from the list.")
@@ -186,6 +188,7 @@ class Session:
         self._hub.ask(Job(self.owner, {"do": "run", "table": table}, message))
 
     def _answered(self, answer: Mapping[str, Any], table: Table, serial: int) -> None:
+        """Forward progress, result or error of a run; ignore those of earlier scenarios."""
         if serial != self._serial:
             return
         if "progress" in answer:
@@ -213,6 +216,7 @@ class Session:
     # ---- files
 
     def _save(self, message: Mapping[str, Any]) -> None:
+        """Let the worker write the changed scenario as TOML, and save it."""
         name, overwrite = message.get("name"), message.get("overwrite") is True
 
         def written(answer: Mapping[str, Any]) -> None:
@@ -232,6 +236,7 @@ class Session:
         self._hub.ask(Job(self.owner, {"do": "write", "table": self._changed()}, written))
 
     def _open(self, message: Mapping[str, Any]) -> None:
+        """Load a scenario, a saved run or a study from the working folder."""
         name = message.get("name")
         path = self._folder.resolve(name)
         if path.is_file():

@@ -75,6 +75,7 @@ class Worker:
             self._answer({"id": number, "error": "Stopped.", "stopped": True})
 
     def _result_of(self, asked: Mapping[str, Any], number: int) -> dict[str, Any]:
+        """Return the result of a request, by its kind `do`."""
         what = asked["do"]
         if what == "run":
             scenario = scenario_of(asked["table"])
@@ -166,6 +167,7 @@ class Worker:
         return run
 
     def _run(self, scenario: Scenario, number: int, trial: Trial) -> Run:
+        """Solve with progress messages, until the request is stopped."""
         last = time.monotonic()
 
         def report(fraction: float, note: str) -> None:
@@ -211,7 +213,7 @@ def main() -> None:
     warnings.simplefilter("ignore")
     out = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
-    answer = _teller(out)
+    answer = _message_writer(out)
     worker = Worker(answer)
     asked: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(worker, asked), daemon=True).start()
@@ -220,7 +222,8 @@ def main() -> None:
         worker.do(asked.get())
 
 
-def _teller(out: IO[bytes]) -> Answer:
+def _message_writer(out: IO[bytes]) -> Answer:
+    """Return a function that writes messages to `out`, one line of JSON each."""
     lock = threading.Lock()
 
     def answer(message: dict[str, Any]) -> None:

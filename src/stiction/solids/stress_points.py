@@ -245,6 +245,7 @@ def energy_points(f: Floats, c: Floats, part: int) -> Floats:
 
 
 def _linear_energy(f: Floats, c: Floats, part: int) -> Floats:
+    """Return the energy of linear elasticity at every point (q, e) [Pa]."""
     d = f.shape[0]
     lam, mu = linear_moduli(c, part)
     trace, square = _trace(f) - float(d), np.zeros(f.shape[2:])

@@ -105,6 +105,7 @@ def segment_breakpoints(variations: SegmentVariations) -> list[Breakpoints]:
 
 
 def _breakpoints_at(variations: SegmentVariations, end: int) -> Breakpoints:
+    """Return the breakpoints at one end of all segments: 0 for the lower, 1 for the upper."""
     segments, x, curves = variations.segments, variations.states[0], variations.curves
     which = np.flatnonzero((segments.tangents[:, end] >= 0).any(axis=1))
     n_own, _n_element, n_total = variations.slots()

@@ -130,6 +130,7 @@ class MortarPass(SegmentedPass):
         return np.concatenate([one, a, b]), np.concatenate([other, b, a])
 
     def _coupled_by_friction(self, segments: Segments) -> tuple[Ints, Ints]:
+        """Return the pairs of segments in one cell, which friction couples."""
         if self._frictionless:
             return np.zeros((2, 0), dtype=np.int64)[0], np.zeros(0, dtype=np.int64)
         order = np.argsort(segments.cell, kind="stable")

@@ -103,6 +103,7 @@ class MovingSolid(SolidSystem):
                 raise ModelError(f"MovingSolid.{name}", got, needs, why, try_)
 
     def _check_velocity(self, count: int) -> None:
+        """Refuse initial velocities of another shape than (bodies, d)."""
         if self.velocity is None:
             return
         flat = all(isinstance(body, Body) for body in self.assembled().bodies)

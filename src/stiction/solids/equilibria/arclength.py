@@ -113,6 +113,7 @@ class PathFollower:
         run_to_end(self._loop(), request.progress, request.checkpoint)
 
     def _loop(self) -> Generator[Pause, None, None]:
+        """Take steps to the end of the program; yield after every accepted step."""
         record, problem, method = self.stepper.record, self.problem, self.method
         if self.stepper.checkpoint is not None and "path" in self.stepper.checkpoint:
             self._unpack(self.stepper.checkpoint)
@@ -355,6 +356,7 @@ class PathFollower:
         return missing <= max(fraction * exchanged, 1e-4 * scale)
 
     def _accept(self, arc: ArcStep) -> None:
+        """Commit a step: energies, state, record, stability, limit points."""
         trial = arc.trial
         assert trial is not None
         stepper, times = self.stepper, (self.state.time, arc.t)

@@ -165,6 +165,7 @@ class BoundaryConditions:
         return self.nodes_of(where)
 
     def _point_weights(self, where: Nearest) -> tuple[Ints, Floats]:
+        """Return the nodes whose weighted mean is the node nearest to a point, and the weights."""
         problem = self.problem
         self._check_body("Nearest.body", where.body)
         part = problem.parts[where.body]
@@ -228,6 +229,7 @@ class BoundaryConditions:
     # ------------------------------------------------------------ single unknowns
 
     def _collect_nodal_conditions(self) -> None:
+        """Assign unknowns to `Fixed`, `Driven` and `Loaded` conditions."""
         # at shared corners, fixed displacements take precedence
         fixed_first = sorted(self.by_number.items(), key=lambda c: not isinstance(c[1], Fixed))
         for number, condition in fixed_first:
@@ -343,6 +345,7 @@ class BoundaryConditions:
         return f"condition {number}, {kind} on {where}, {_NAMES[component % self.dim]} displacement"
 
     def _symmetry_constraints(self, number: int, condition: Symmetry) -> list[Constraint]:
+        """Return one constraint n . u = 0 for each node of a plane of symmetry."""
         where = condition.where
         nodes = self.nodes_of(where)
         if condition.normal is not None or self.dim > _PLANE:
@@ -377,6 +380,7 @@ class BoundaryConditions:
         return np.asarray(directions[-1])
 
     def _tied_constraints(self, number: int, condition: Tied) -> list[Constraint]:
+        """Return one constraint u_node = u_leader for each other node of a tied boundary."""
         nodes, k = self.nodes_of(condition.where), condition.component
         description = f"condition {number}, Tied on {described_place(condition.where)}, "
         description += f"{_NAMES[k]} displacement"
@@ -391,6 +395,7 @@ class BoundaryConditions:
         ]
 
     def _linear_constraint(self, number: int, condition: Linear) -> Constraint:
+        """Return the constraint of a `Linear` condition; its largest factor becomes 1."""
         total: dict[int, float] = {}
         for term in condition.terms:
             for i, weight in zip(*self.weights(term.where, term.component), strict=True):
@@ -454,6 +459,7 @@ class BoundaryConditions:
         return [FaceMatrices(nodes[None], blocks)], end_force
 
     def _add_rotation(self, number: int, condition: Turned) -> None:
+        """Add the rotation of a rigid circle, once for each circle."""
         contact = condition.where.contact
         self.nodes_of(condition.where)
         if not isinstance(self.problem.assembled.pairs[contact].partner, RigidCircle):

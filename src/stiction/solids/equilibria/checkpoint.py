@@ -126,6 +126,7 @@ def pack(stepper: LoadStepper) -> Arrays:
 
 
 def _pack_energies(name: str, energies: list[Energies]) -> Arrays:
+    """Return energies as arrays: scalars (n, 7), heat by contact, work by condition."""
     scalars = [
         (e.stored, e.adhesive, e.work, e.algorithmic, e.reciprocity, e.kinetic, e.viscous)
         for e in energies
@@ -344,6 +345,7 @@ def unpack(saved: Arrays, stepper: LoadStepper) -> None:
 
 
 def _unpack(saved: Arrays, stepper: LoadStepper) -> None:
+    """Restore state, trial, counts, step length, stability and record."""
     problem = stepper.problem
     t = float(saved["time"])
     passes = range(len(problem.passes))

@@ -481,6 +481,7 @@ class Recorder:
         self.samples.append(sample)
 
     def _update_extremes(self, t: float, trial: Trial, residual: float) -> None:
+        """Update the extremes for the audit with an accepted state."""
         assert self.last is not None
         seen, problem = self.extremes, self.problem
         if self.last.points:
@@ -508,6 +509,7 @@ class Recorder:
         self.pictures = sorted(unique.items())
 
     def _curves(self, trial: Trial, t: float) -> dict[str, float]:
+        """Return the curves of a state by name: displacement, forces, contact, reactions."""
         problem = self.problem
         readings = problem.assembled.readings
         curves: dict[str, float] = {"displacement": t}
@@ -556,6 +558,7 @@ class Recorder:
         return pairs.index(readings_pass) if readings_pass in pairs else 0
 
     def _points(self, trial: Trial) -> dict[str, Floats]:
+        """Return the saved variables of contact points by name, (p,) each."""
         if not trial.point_values:
             return {}
         values = np.concatenate(trial.point_values)

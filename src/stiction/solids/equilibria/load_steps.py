@@ -242,6 +242,7 @@ class LoadStepper:
         return run_to_end(self._loop(), self.request.progress, self.request.checkpoint)
 
     def _loop(self) -> Generator[Pause, None, bool]:
+        """Take steps to the end of the program; yield after every accepted step."""
         begin, end = self.request.t_start, self.request.t_end
         while self.state.time < end:
             if self.steps >= self.method.max_steps:

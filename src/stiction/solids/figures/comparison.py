@@ -133,6 +133,8 @@ def _common_span(ax: Axes, data: Sequence[SolidData]) -> None:
 
 
 def _over_displacement(name: str, word: str) -> Callable[..., PaperFigure]:
+    """Return the function that draws a curve of every run over displacement."""
+
     def draw(data: Sequence[SolidData], names: Sequence[str]) -> PaperFigure:
         colours = _colours(len(data))
         unstable = any(entry.unstable.any() for entry in data)
@@ -162,6 +164,7 @@ def _square(ax: Axes, x: float, y: float, colour: str) -> None:
 
 
 def _fracture(data: Sequence[SolidData], names: Sequence[str]) -> PaperFigure:
+    """Draw the fracture energy of every run over its peeled length."""
     colours = _colours(len(data))
     work = data[0].quantity("work_of_adhesion")
     more = [] if work is None else [line_key(r"$W_\mathrm{adh}$", style.INK, UNSTABLE)]
@@ -185,6 +188,7 @@ def _fracture(data: Sequence[SolidData], names: Sequence[str]) -> PaperFigure:
 
 
 def _contact_over_force(data: Sequence[SolidData], names: Sequence[str]) -> PaperFigure:
+    """Draw the contact length of every run over its tangential force, with fits."""
     colours = _colours(len(data))
     fits = [fitted(entry) for entry in data]
     word = r"$L_\mathrm{c,0} - \xi F_x^{\,2}$"
@@ -231,6 +235,7 @@ def _series(
 def _points(
     found: dict[str, tuple[Floats, Floats]], words: Sequence[str], log: bool
 ) -> tuple[PaperFigure, Axes, list[str]]:
+    """Draw a series of points for each label; return figure, axes and colours."""
     from matplotlib.lines import Line2D
 
     colours = _colours(len(found))

@@ -142,6 +142,7 @@ def _unit(data: SolidData, name: str) -> str:
 
 
 def _notes(frames: SolidFrames) -> str:
+    """Return the note that says how bodies are interpolated between snapshots."""
     words = ["contact surfaces and tractions are drawn from every saved sample"]
     if not frames.follows.all():
         count = int((~frames.follows).sum())

@@ -87,6 +87,7 @@ def _panel(
     below: bool,
     left: bool,
 ) -> None:
+    """Draw the bodies at snapshot `k`, with labels on outer axes alone."""
     start = data.values("drawn_position")[0]
     ax.add_collection(_lines([start[line] for line in data.outlines], style.GREY, 0.5, (0, (3, 2))))
     _draw(ax, data, k, limit)

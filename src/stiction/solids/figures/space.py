@@ -80,6 +80,7 @@ class _Paint(NamedTuple):
 
 
 def _paint(data: SolidData, picks: Sequence[int]) -> _Paint:
+    """Return the field that colours membranes or bodies, with its colour scale."""
     if data.has("area_stretch"):
         values = np.log(data.values("area_stretch"))
         seen = values[picks][np.isfinite(values[picks])]
@@ -104,6 +105,7 @@ def _panel(
     box: list[tuple[float, float]],
     painted: _Paint,
 ) -> None:
+    """Draw the surfaces at snapshot `k` in axes with the limits `box`."""
     from matplotlib import colormaps
     from mpl_toolkits.mplot3d.art3d import Poly3DCollection  # type: ignore[import-untyped]
 

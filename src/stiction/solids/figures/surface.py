@@ -139,6 +139,7 @@ def _colours(count: int) -> list[str]:
 
 
 def _handles(data: SolidData, rows: Sequence[int], *, friction: bool) -> list[Any]:
+    """Return the legend entries of the drawn samples, and of slip zones."""
     from matplotlib.lines import Line2D
 
     words = [data.state(float(data.time[row])) for row in rows]

@@ -107,6 +107,7 @@ class CollisionDetection:
         return any(self._penetrates(side, x, y - x) for side in self._sides)
 
     def _penetrates(self, side: _Side, x: Floats, displacement: Floats) -> bool:
+        """Return whether a body penetrates its partner on the path from x (nodes, d) on."""
         own, other = displacement[side.own], displacement[side.other]
         common = other.mean(axis=0)
         # relative displacement of the bodies, without the mean of the partner's

@@ -185,6 +185,7 @@ def _near(points: Floats, nodes: Ints) -> str:
 
 
 def _check_corners(points: Floats, cells: Ints) -> None:
+    """Refuse cells with corners only that are inverted, flat or not convex."""
     triangle = cells[:, 3] < 0
     bad = np.zeros(cells.shape[0], dtype=bool)
     for here, corners in ((triangle, 3), (~triangle, 4)):

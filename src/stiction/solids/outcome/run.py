@@ -189,6 +189,7 @@ def _curves(problem: Problem, record: Recorder, samples: list[Sample]) -> dict[s
 
 
 def _ledger(time: Floats, record: Recorder, samples: list[Sample]) -> Ledger:
+    """Return the energy ledger at the times of samples."""
     zero = np.zeros(time.size)
     if not samples:
         return Ledger(time, zero, zero, zero, np.zeros((time.size, 1)))
@@ -208,6 +209,7 @@ def _ledger(time: Floats, record: Recorder, samples: list[Sample]) -> Ledger:
 def _variables(
     problem: Problem, record: Recorder, curves: dict[str, Floats], units: dict[str, str]
 ) -> dict[str, Variable]:
+    """Return the variables over time, at contact points, and of snapshots."""
     variables = {}
     if problem.assembled.readings.displacement is None:
         units = {**units, "drive": "1"}
@@ -331,6 +333,7 @@ def _events(
 def _quantities(
     problem: Problem, record: Recorder, curves: dict[str, Floats], units: dict[str, str]
 ) -> dict[str, Quantity]:
+    """Return the quantities: peak force, full sliding, contact lengths, fracture energy."""
     if not record.path:
         return {}
     begin = _begin(problem, record)
