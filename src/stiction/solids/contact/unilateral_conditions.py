@@ -94,7 +94,7 @@ def conditions(
     """
     c, (count, m) = stiffness, at.slip.shape
     pressure, shear = values[:, 0], values[:, 1:]
-    # lambda'; at zero gap it is the pressure itself
+    # lambda', with the compliance; at zero gap it is the pressure itself
     trial = (1.0 - _COMPLIANCE) * pressure - c * at.gap / at.area
     # touching nodes without pressure are closed: a body held by contact alone starts so
     closed = (trial >= -c * touching) & at.faces

@@ -246,8 +246,8 @@ class CapSliding(SolidSystem):
     """A soft cap under a rigid plate: a constant normal force, then shear.
 
     Units are L0 and Young's modulus E. The base of the cap is fixed. Until time 0.1 the attraction
-    grows under a small pressing force, until 0.3 the normal force changes to its value, and until
-    time 1 the plate moves sideways by `u_end`.
+    grows under a compressive force, `normal_force` or at least 0.2 E L0. Until time 0.3 the force
+    changes to `normal_force`, and until time 1 the plate moves sideways by `u_end`.
 
     Parameters
     ----------

@@ -114,7 +114,8 @@ def _cell_of_edge(flat: Picture) -> Ints:
 def places_of(swept: Swept) -> Places:
     """Return the points at which displacements are interpolated: `Nearest` chooses among these.
 
-    These are nodes, and control points at the ends of the sweep, which lie on the body.
+    These are nodes of the section outside of splines, at both ends of the sweep, and in every layer
+    if functions are linear along the axis.
     """
     laid, levels = swept.layout, swept.levels
     single = laid.numbering.numbers[:, 1] < 0
