@@ -167,7 +167,7 @@ class Session:
     # ---- runs
 
     def _run(self, *, live: bool) -> None:
-        """Send the changed scenario to the worker; `live` marks runs that a slider starts."""
+        """Send the changed scenario to the worker; `live` is True if a slider starts the run."""
         if not self._table:
             needs, why = "a scenario", "a run solves the system of a scenario."
             raise ScenarioError("run", "no scenario", needs, why, "choose one from the list.")
