@@ -40,7 +40,7 @@ def test_energies_are_the_ledger(baseline):
     assert [ax.get_ylabel() for ax in axes] == ["energy (J)", "ledger (J)", "rel. imbalance"]
     assert np.array_equal(curve(axes[0], "kinetic").get_ydata(), ledger.kinetic)
     assert np.array_equal(curve(axes[0], "elastic").get_ydata(), ledger.stored)
-    assert np.array_equal(curve(axes[0], "sum").get_ydata(), ledger.kinetic + ledger.stored)
+    assert np.array_equal(curve(axes[0], "total").get_ydata(), ledger.kinetic + ledger.stored)
 
 
 def test_imbalance_is_drawn_where_it_is_not_zero(baseline):
