@@ -106,8 +106,7 @@ def solve_step(
     ----------
     problem : the equations
     state : the last accepted one
-    guess : (nodes, d) first iterate; None takes the displacements of the state, and the first
-        iteration extends the increment of prescribed displacements into the bodies
+    guess : (nodes, d) first iterate; with None it is `state.u`, and step 1 moves the supports
     limits : tolerance and number of iterations
     workspace : sparse solver
     """
