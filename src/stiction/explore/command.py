@@ -13,7 +13,7 @@ from stiction.errors import ModelError
 
 __all__ = ["explore_command"]
 
-_LAST = "Ctrl-C ends it. Whoever on this machine has this address may use the page."
+_LAST = "Ctrl-C ends it. Every user of this machine who has this address may use the page."
 
 
 def explore_command(

@@ -17,19 +17,21 @@ from stiction.io.scenario.source import Table
 
 __all__ = ["LIVE_S", "MOST_BYTES", "MOST_S", "Estimate", "Known", "estimate", "known_of"]
 
-# a run that takes less starts at every move of a slider
+# a run that takes less time starts at every move of a slider
 LIVE_S = 0.2
-# a longer run is refused: it belongs to a terminal
+# a longer run is refused: it should run in a terminal
 MOST_S = 600.0
 MOST_BYTES = 2 << 30
 # time of a process that only loads the package; it is part of the measured times
 _START_S = 0.7
 _LEAST_S = 0.02
+# default number of saved times
 _SAVES = 1001
-# numbers saved of each part of a system at each saved time, and additional ones
+# numbers saved at each time: for each part of a system, and for the whole
 _COLUMNS, _BESIDE = 12, 32
+# bound of the counted number of parts
 _MOST = 1e15
-# fields by which a method divides time or a load program
+# fields of a method to which the work is inversely proportional, and proportional
 _INVERSE = re.compile(r"^(step|dt|part)$")
 _WORK = re.compile(r"^(steps|corners)$")
 # integers that select a variant of a system and do not change its size
@@ -88,7 +90,7 @@ class Estimate:
         if not self.too_large:
             return
         needs = f"at most about {_duration(MOST_S)} and {_size(MOST_BYTES)} of saved states"
-        why = "a page waits for its runs, and holds what they save in memory."
+        why = "a page waits for its runs and stores their saved states in memory."
         try_ = "a shorter solve.t_end, longer steps, fewer parts; or save it as TOML and run that "
         try_ += "by `stiction run FILE.toml` in a terminal."
         raise ModelError("run", f"a run of {self}", needs, why, try_)
@@ -96,14 +98,14 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Known:
-    """A scenario whose time is known.
+    """A scenario with a measured time.
 
     Parameters
     ----------
-    table : as plain values
-    seconds : estimated time of the solve
-    measured : whether on this machine
-    fixed : time of its report and drawing, whatever its size [s]
+    table : its TOML table as plain values
+    seconds : time of the solve [s]
+    measured : whether it was measured on this machine
+    fixed : time of its report and its figures, independent of its size [s]
     """
 
     table: Mapping[str, Any]
@@ -115,12 +117,13 @@ class Known:
 def estimate(table: Table, known: Sequence[Known]) -> Estimate:
     """Estimate the cost of a scenario from measured ones of the same system and method.
 
-    Work grows with the time span, with the square of the number of parts, and as steps become
-    shorter; what other numbers do to it is not known before a run.
+    Work is taken as proportional to the time span, to the square of the number of parts, and to the
+    number of steps. The effect of other numbers is not known before a run.
 
     Parameters
     ----------
-    known : those measured last first
+    table : the scenario
+    known : scenarios with known times, the last measured one first
 
     Verified by: tests/unit/explore/test_estimate.py::test_work_grows_with_what_makes_it
     """
@@ -130,7 +133,7 @@ def estimate(table: Table, known: Sequence[Known]) -> Estimate:
     base = measured or near
     size = 8.0 * _saves(table) * (_COLUMNS * _parts(table) + _BESIDE)
     if base is None:
-        # no similar scenario was timed; a large one is refused all the same
+        # no similar scenario was timed: only a very large one is refused
         grown = max(1.0, _parts(table) / 1e4) * max(1.0, _counts(table) / 1e5)
         return Estimate(None if grown <= 1.0 else MOST_S * grown, size)
     grown = base.seconds * _growth(table, base.table) + base.fixed
@@ -201,6 +204,7 @@ def _parts(table: Mapping[str, Any]) -> float:
 
 
 def _counts(table: Mapping[str, Any]) -> float:
+    """Return the product of the counts in a system, or the length of its longest list."""
     product, longest = 1.0, 1.0
     for name, value in _leaves(_part(table, "system")):
         if isinstance(value, list):

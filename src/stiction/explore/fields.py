@@ -1,4 +1,4 @@
-"""The numbers of a scenario that a page offers, each with a range about its value."""
+"""The numbers of a scenario as fields of a page, each with the range of its slider."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _MOST_ENTRIES = 4
 _MOST_FIELDS = 80
 _LARGEST = 1e300
 
-# fields with a logarithmic slider
+# names of fields with a logarithmic slider
 _BY_POWERS = re.compile(r"(^|_)(rtol|atol|tol|tolerance|step|dt|smoothing|part)$")
 # fields that are not negative though they declare no bound
 _ONE_SIDED = ("time", "t_start", "seed")
@@ -40,11 +40,11 @@ class Field:
     ----------
     path : of the field, such as system.law.mu or system.mass[0]
     value : its present value
-    low, high : ends of its slider; its box takes any number
-    step : of the slider; of the power of ten where `powers`
-    whole : whether it counts something
-    powers : whether the slider moves the power of ten
-    words : comment behind it in the file: unit and meaning, "" for nothing
+    low, high : ends of its slider; its text box takes any number
+    step : of the slider; step of log10 of the value if `powers`
+    whole : whether it is an integer
+    powers : whether the slider is logarithmic
+    words : unit and meaning from the comment in the file, "" if there is none
     """
 
     path: str
@@ -58,12 +58,12 @@ class Field:
 
 
 def fields_of(table: Table, text: str = "") -> list[Field]:
-    """Return every number of a scenario, entries of short lists too.
+    """Return a field for every number of a scenario, including entries of lists up to 4 long.
 
     Parameters
     ----------
     table : the scenario as plain values
-    text : its file, whose comments give units
+    text : its TOML file, whose comments give units
 
     Verified by: tests/unit/explore/test_fields.py::test_every_number_has_a_range_about_it
     """
@@ -77,7 +77,7 @@ def fields_of(table: Table, text: str = "") -> list[Field]:
 
 
 def _rules(table: Table) -> Iterator[tuple[str, Rule]]:
-    """Give the path of every declared field, with the values that it admits."""
+    """Yield the path of every declared field, with the rule for its admissible values."""
     tables = [(key, table.get(key)) for key in _ROOTS]
     for path, inner in tables:
         if not isinstance(inner, Mapping):
@@ -99,16 +99,16 @@ def _classes(name: str, table: Table) -> Iterator[type]:
 
 
 def _numbers(value: object, path: str) -> Iterator[tuple[str, float | int]]:
-    """Give the path and value of every number, in the order of the file."""
+    """Yield the path and value of every number, in the order of the file."""
     if isinstance(value, bool):
         return
     if isinstance(value, int | float):
-        # neither NaN nor a whole number beyond floating point
+        # exclude NaN, infinity and integers beyond floating point
         if abs(value) < _LARGEST:
             yield path, value
     elif isinstance(value, Mapping):
         for key, inner in value.items():
-            # a key that is no name would look like a path
+            # a key with dots or brackets would be read as a path
             if re.fullmatch(r"[A-Za-z_]\w*", str(key)):
                 yield from _numbers(inner, f"{path}.{key}" if path else str(key))
     elif isinstance(value, list) and len(value) <= _MOST_ENTRIES:
@@ -117,6 +117,7 @@ def _numbers(value: object, path: str) -> Iterator[tuple[str, float | int]]:
 
 
 def _field(path: str, value: float | int, words: str, rule: Rule | None) -> Field:
+    """Return the field of a number; the declared rule of its class bounds the slider."""
     name = path.rpartition(".")[2].partition("[")[0]
     whole = isinstance(value, int)
     if not words and isinstance(rule, Finite) and rule.unit not in ("", "1"):
@@ -135,7 +136,7 @@ def _field(path: str, value: float | int, words: str, rule: Rule | None) -> Fiel
 
 
 def _range(value: float, *, listed: bool, one_sided: bool) -> tuple[float, float]:
-    """Return ends about a value: a tenth and three times it, or one or both sides of zero."""
+    """Return the ends of a slider: a tenth and three times the value, or a range about zero."""
     whole = isinstance(value, int)
     if value == 0:
         size = 10.0 if whole else 1.0
@@ -152,14 +153,14 @@ def _range(value: float, *, listed: bool, one_sided: bool) -> tuple[float, float
 
 
 def _round(size: float) -> float:
-    """Return 1, 2, 3 or 5 times a power of ten, near a positive number."""
+    """Return 1, 2, 3 or 5 times a power of ten, the nearest to a positive number."""
     power = 10.0 ** math.floor(math.log10(size))
     best = min((1.0, 2.0, 3.0, 5.0, 10.0), key=lambda m: abs(math.log(m * power / size)))
     return float(f"{best * power:.3g}")
 
 
 def comments(text: str) -> dict[str, str]:
-    """Return what stands behind numbers in a TOML file, {path: words}.
+    """Return the comments after numbers in a TOML file, {path of the number: comment}.
 
     Verified by: tests/unit/explore/test_fields.py::test_comments_give_units
     """
@@ -174,17 +175,17 @@ def comments(text: str) -> dict[str, str]:
 
 
 def value_of(field: Field, value: object) -> float | int:
-    """Return the value that a page sent for a field as a number.
+    """Return the value that a page sent for a field, as a number.
 
     Raises
     ------
-    ScenarioError : if it is no finite number, or no whole one where something is counted.
+    ScenarioError : if it is not a finite number, or not an integer although the field needs one.
 
     Verified by: tests/unit/explore/test_fields.py::test_bad_values_are_refused
     """
-    why = "a scenario holds numbers that a solver can reckon with."
+    why = "a solver computes with finite numbers alone."
     if isinstance(value, str):
-        # Python reads 1_000, which nobody means
+        # float() accepts 1_000, which is refused here
         with contextlib.suppress(ValueError):
             value = float(value.strip().replace("_", "!"))
     number = isinstance(value, int | float) and not isinstance(value, bool)
@@ -194,7 +195,7 @@ def value_of(field: Field, value: object) -> float | int:
     assert isinstance(value, int | float)
     if field.whole:
         if value != int(value):
-            why = "it counts something."
+            why = "it is a count."
             try_ = f"{round(value)}."
             raise ScenarioError(field.path, f"{value:g}", "a whole number", why, try_)
         return int(value)
@@ -205,7 +206,7 @@ _STEP = re.compile(r"[A-Za-z_]\w*|\[\d+\]")
 
 
 def with_values(table: Table, values: Mapping[str, float | int]) -> Table:
-    """Return a copy of a scenario with other numbers, {path: number}.
+    """Return a copy of a scenario with the numbers `values`, {path: number}.
 
     Raises
     ------
@@ -217,7 +218,7 @@ def with_values(table: Table, values: Mapping[str, float | int]) -> Table:
     known = [path for path, _ in _numbers({key: table.get(key) for key in _ROOTS}, "")]
     for path, value in values.items():
         if path not in known:
-            needs, why = "the path of a number of this scenario", "others cannot be set here."
+            needs, why = "the path of a number of this scenario", "only numbers can be set here."
             raise ScenarioError(
                 "field", repr(path)[:80], needs, why, nearest(path[:80], known[:200])
             )

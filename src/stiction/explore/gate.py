@@ -16,7 +16,7 @@ _TOKEN = re.compile(r"/([\w-]+)(?:/|$)")
 
 
 def new_token() -> str:
-    """Return a random word of 43 letters, the first part of every address."""
+    """Return a random token of 43 characters, the first part of every address."""
     return secrets.token_urlsafe(32)
 
 
@@ -45,24 +45,24 @@ class Gate:
 
     @property
     def origins(self) -> list[str]:
-        """Hosts whose pages may open a websocket: our own."""
+        """Hosts whose pages may open a websocket: those of this server alone."""
         return [f"{name}:{self.port}" for name in _NAMES]
 
     def refusal(
         self, path: str, hosts: Sequence[str], origins: Sequence[str], site: str = ""
     ) -> str:
-        """Return why a request is refused, "" for one that is not.
+        """Return why a request is refused; "" if it is accepted.
 
         Parameters
         ----------
-        path : of the address, as it came
-        hosts, origins : values of the headers Host and Origin; there must be one host, and an
+        path : of the address, as received
+        hosts, origins : values of the HTTP headers Host and Origin; one host is required, an
             origin may be absent
         site : value of the header Sec-Fetch-Site, which newer browsers send
 
         Verified by: tests/unit/explore/test_gate.py::test_strangers_are_refused
         """
-        # a name that a stranger points to this machine (DNS rebinding) is another host
+        # DNS rebinding: a foreign name may resolve to this machine, but it is another host
         if len(hosts) != 1 or hosts[0].lower() not in self.origins:
             return "this server answers to 127.0.0.1 and localhost alone"
         ours = [f"http://{name}" for name in self.origins]
@@ -77,7 +77,10 @@ class Gate:
 
 
 def policy(port: int) -> dict[str, str]:
-    """Return headers of every answer: nothing is loaded from elsewhere, nobody frames the page."""
+    """Return the HTTP headers of every response.
+
+    They forbid scripts and data from other servers, and other pages to embed this one.
+    """
     own = " ".join(f"ws://{name}:{port}" for name in _NAMES)
     rules = {
         "default-src": "'none'",

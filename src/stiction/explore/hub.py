@@ -1,4 +1,4 @@
-"""The process that solves for all pages: one job at a time, stopped, killed, and started again."""
+"""The hub between pages and the worker process: it queues jobs, stops them, restarts the worker."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from typing import Any
 
 __all__ = ["WORKER", "Hub", "Job"]
 
-# after it was asked to stop; code that reports no progress cannot hear
+# time from the request to stop to the kill, needed for code that reports no progress
 _PATIENCE_S = 1.5
-# ends in a row of a process that did nothing
+# consecutive failures of the worker without a result, after which it is not restarted
 _MOST_ENDS = 3
 
-# -P: a numpy.py in the working folder is data, and not imported
+# -P: modules in the working folder, such as a numpy.py, are not imported
 WORKER = [sys.executable, "-P", "-m", "stiction.explore.worker"]
 
 Post = Callable[[Callable[[], None]], None]
@@ -28,13 +28,15 @@ Receive = Callable[[Mapping[str, Any]], None]
 
 @dataclass(eq=False)
 class Job:
-    """Something to be done.
+    """A request of a page to the worker.
 
     Parameters
     ----------
-    owner : the page that asks
-    asked : what the worker reads, less its number
-    message : receives progress, then the result or an error
+    owner : identifier of the page
+    asked : the request as the worker reads it, without its number
+    message : function that receives progress, then the result or an error
+    number : assigned by the hub when the job is sent
+    stopped : whether the page has stopped it
     """
 
     owner: str
@@ -47,12 +49,13 @@ class Job:
 class Hub:
     """Sends the jobs of all pages to one worker process.
 
-    Methods are called from one thread, in which `post` runs what the reading thread has for it.
+    All methods run in one thread. A second thread reads the answers of the worker and hands them
+    over by `post`.
 
     Parameters
     ----------
-    post : calls a function soon, in the thread of the hub
-    command : of the worker; the default is our own
+    post : schedules a function to be called in the thread of the hub
+    command : command line of the worker; None takes `WORKER`
 
     Verified by: tests/unit/explore/test_session.py::test_a_killed_worker_is_reported_and_survived
     """
@@ -70,16 +73,16 @@ class Hub:
 
     @property
     def pid(self) -> int | None:
-        """Number of the process that solves, None where there is none."""
+        """Process identifier of the worker; None if it does not run."""
         return None if self._process is None else self._process.pid
 
     @property
     def busy(self) -> bool:
-        """Whether something is being done."""
+        """Whether a job is being solved."""
         return self._now is not None
 
     def start(self) -> None:
-        """Start the process; a job does it too."""
+        """Start the worker, unless it runs; a job also starts it."""
         if self._process is not None:
             return
         process = subprocess.Popen(
@@ -93,7 +96,7 @@ class Hub:
         threading.Thread(target=self._read, args=(process,), daemon=True).start()
 
     def ask(self, job: Job) -> None:
-        """Do a job as soon as those before it are done."""
+        """Queue a job."""
         self._waiting.append(job)
         self._next()
 
@@ -114,7 +117,7 @@ class Hub:
         self._timer.start()
 
     def close(self) -> None:
-        """End the process."""
+        """Kill the worker and drop all jobs."""
         self._closed = True
         self._waiting.clear()
         if self._timer is not None:
@@ -151,13 +154,14 @@ class Hub:
         with contextlib.suppress(ValueError, OSError):
             for line in process.stdout:
                 message = json.loads(line)
-                self._post(lambda message=message: self._heard(message))  # type: ignore[misc]
+                self._post(lambda message=message: self._received(message))  # type: ignore[misc]
         code = process.wait()
         _close(process)
         if not self._closed:
             self._post(lambda: self._ended(process, code))
 
-    def _heard(self, message: Mapping[str, Any]) -> None:
+    def _received(self, message: Mapping[str, Any]) -> None:
+        """Forward a message of the worker to its job; a result or an error ends the job."""
         job = self._now
         if job is None or message["id"] != job.number:
             return
@@ -189,14 +193,14 @@ class Hub:
 
 def _close(process: subprocess.Popen[bytes]) -> None:
     for pipe in (process.stdin, process.stdout):
-        # what could not be written is lost with its reader
+        # unwritten data are lost: the process that would read them has ended
         with contextlib.suppress(OSError, ValueError):
             pipe.close()  # type: ignore[union-attr]
 
 
 _ENDED = (
     "The process that solved ended {}; another one is started.\n"
-    "Why: it was killed, by somebody or for want of memory, or it met a fault of the program, "
+    "Why: it was killed, by a user or for lack of memory, or it met an error of the program, "
     "which the terminal then shows.\n"
     "Try: press Run again; if it ends again, make the run smaller, or try it by `stiction run`."
 )

@@ -31,8 +31,8 @@ class Parts:
     ----------
     page : Panel component of the whole page; its script and the server exchange messages
     guarded : Bokeh's Tornado application; its attribute `gate` checks each request first
-    headers : output transform that adds the headers of its first argument to every response
-    refused : handler that responds with status 403 and a reason
+    headers : Tornado output transform that adds given HTTP headers to every response
+    refused : Tornado handler that responds with status 403 and a reason
     """
 
     page: Any

@@ -1,4 +1,4 @@
-"""The working folder: what lies in it may be read and written, and nothing else."""
+"""The working folder: the page may read and write files in it, and nowhere else."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ __all__ = ["Place", "WorkingFolder"]
 _MOST_BYTES = 1 << 20  # of a scenario
 _MOST_DEPTH = 3
 _MOST_LISTED = 300
-_MOST_LOOKED_AT = 20_000
-_MOST_LETTERS = 300
+_MOST_LOOKED_AT = 20_000  # entries of folders that a listing reads
+_MOST_LETTERS = 300  # of a name
 _FILE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_ .+-]{0,80}\.toml")
 _WHY = "the page reads and writes in its working folder alone."
 
 
 @dataclass(frozen=True)
 class Place:
-    """Something of the working folder that can be loaded.
+    """A saved run, a study or a scenario file in the working folder.
 
     Parameters
     ----------
@@ -39,33 +39,33 @@ class Place:
 
 
 class WorkingFolder:
-    """The folder that a page may see.
+    """The folder that a page may read and write.
 
     Parameters
     ----------
-    root : where it is
+    root : its path
 
     Raises
     ------
-    StoreError : if it is no folder.
+    StoreError : if it is not a folder.
     """
 
     def __init__(self, root: str | Path) -> None:
         try:
             self.root = Path(root).resolve(strict=True)
         except (OSError, RuntimeError, ValueError) as error:
-            needs, try_ = "a folder that is there", "make it, or name another with --folder."
+            needs, try_ = "an existing folder", "make it, or name another with --folder."
             raise StoreError("--folder", repr(str(root)), needs, _WHY, try_) from error
         if not self.root.is_dir():
             needs, try_ = "a folder", "name the folder in which the file lies."
             raise StoreError("--folder", repr(str(root)), needs, _WHY, try_)
 
     def resolve(self, name: object) -> Path:
-        """Return the path of something in the folder.
+        """Return the absolute path of a file or folder in the working folder.
 
         Raises
         ------
-        StoreError : if it is not there, or a name or a link leads outside.
+        StoreError : if it does not exist, or its name or a symbolic link leads outside.
 
         Verified by: tests/unit/explore/test_places.py::test_nothing_outside_the_folder_is_resolved
         """
@@ -73,7 +73,7 @@ class WorkingFolder:
         try:
             real = path.resolve(strict=True)
         except (OSError, RuntimeError) as error:
-            needs, try_ = "something that is there", "look at the list again."
+            needs, try_ = "an existing file or folder", "choose one from the list."
             raise StoreError("open", repr(name)[:80], needs, _WHY, try_) from error
         self._inside(real, name)
         if real.is_dir():
@@ -91,7 +91,7 @@ class WorkingFolder:
         """
         path = self.resolve(name)
         needs, try_ = "a TOML file in UTF-8 of at most 1 MB", "choose another file."
-        # a pipe would wait for a writer
+        # reading a named pipe would wait for a writer
         if not path.is_file() or path.suffix != ".toml" or path.stat().st_size > _MOST_BYTES:
             raise StoreError("open", repr(name)[:80], needs, _WHY, try_)
         try:
@@ -100,12 +100,12 @@ class WorkingFolder:
             raise StoreError("open", repr(name)[:80], needs, _WHY, try_) from error
 
     def write(self, name: object, text: str, *, overwrite: bool = False) -> Path:
-        """Write a scenario into the folder in one step and return its path.
+        """Write a scenario into the folder atomically and return its path.
 
         Raises
         ------
-        StoreError : if the name is no plain name of a TOML file in the folder, something is there
-            that was not to be replaced, or the file cannot be written.
+        StoreError : if the name is not that of a TOML file in the folder, a file exists and
+            `overwrite` is False, or the file cannot be written.
 
         Verified by: tests/unit/explore/test_places.py::test_nothing_outside_is_written
         """
@@ -119,22 +119,23 @@ class WorkingFolder:
             needs, try_ = "a plain file, or none", "choose another name."
             raise StoreError("save", repr(name)[:80], needs, _WHY, try_)
         if path.exists() and not overwrite:
-            got, why = f"{parts.name!r}, which is there", "nothing is replaced unasked."
+            got, why = f"{parts.name!r}, which exists", "no file is replaced without consent."
             try_ = "choose another name, or tick `replace`."
-            raise StoreError("save", got, "a name that is free", why, try_)
+            raise StoreError("save", got, "an unused name", why, try_)
         needs, try_ = "a folder that can be written", "free space, or change its permissions."
         with writing("save", needs, _WHY, try_), atomic_write(path) as partial:
             partial.write_text(text, encoding="utf-8")
         return path
 
     def listed(self) -> list[Place]:
-        """Return the saved runs, studies and scenarios of the folder, links left out.
+        """Return the saved runs, studies and scenarios of the folder, without symbolic links.
 
         Verified by: tests/unit/explore/test_places.py::test_what_can_be_loaded_is_listed
         """
         return sorted(self._places(), key=lambda place: (place.kind, place.name))[:_MOST_LISTED]
 
     def _places(self) -> Iterator[Place]:
+        """Yield runs, studies and scenarios, to a limited depth and number of entries."""
         looked = 0
         for top, folders, files in os.walk(self.root):
             here = Path(top).relative_to(self.root)
@@ -171,7 +172,7 @@ class WorkingFolder:
 
 
 def _folders(folder: Path) -> Iterator[Path]:
-    """Give everything below a folder, without following links."""
+    """Yield all files and folders below a folder, without following links."""
     for top, folders, files in os.walk(folder):
         for name in (*folders, *files):
             yield Path(top, name)

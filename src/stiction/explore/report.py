@@ -1,4 +1,4 @@
-"""What a page shows of a run or a study, as plain values: words, tables, and the player's page."""
+"""The results of a run or a study as a page shows them: plain text, tables, and the movie."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ _MOST_CHECKS = 200
 
 
 def report_of_run(run: Run) -> dict[str, Any]:
-    """Return the figures, tables and texts of a run for a page.
+    """Return the summary, tables and movie of a run as values that JSON can encode.
 
     Returns
     -------
-    `screen` (the summary), `verdicts` (each a name, whether it is good, words), `tables` (each a
-    title, heads, rows of words), `page` (the player; "" where there is none, with `why`) and
-    `figures` (names).
+    A dictionary: `screen` (the summary), `verdicts` (lists of a name, whether it is good, and a
+    text), `tables` (title, column heads, rows of text, note), `page` (HTML of the player; "" if
+    there is none, with the reason in `why`) and `figures` (names).
 
     Verified by: tests/unit/explore/test_report.py::test_a_run_is_reported
     """
@@ -53,7 +53,7 @@ def report_of_run(run: Run) -> dict[str, Any]:
 
 
 def report_of_study(study: Any) -> dict[str, Any]:
-    """Return the view of a study: its summary and its movie, as of a run."""
+    """Return the summary and the movie of a study, in the form of `report_of_run`."""
     from stiction.studies.figures import StudyFigures
     from stiction.studies.study import screen as words
 
@@ -63,14 +63,14 @@ def report_of_study(study: Any) -> dict[str, Any]:
     except ModelError as error:
         why = str(error)
     text = words(study)
-    whole = study.complete and not study.damaged
-    left = f"{study.solved} of {study.members} members are done"
+    intact = study.complete and not study.damaged
+    progress = f"{study.solved} of {study.members} members are solved"
     return {
         "kind": "study",
         "head": study.title or "a study",
-        "sound": whole,
+        "sound": intact,
         "screen": text,
-        "verdicts": [["members", whole, left]],
+        "verdicts": [["members", intact, progress]],
         "tables": [],
         "page": page,
         "why": why,
@@ -79,7 +79,7 @@ def report_of_study(study: Any) -> dict[str, Any]:
 
 
 def _verdicts(run: Run) -> list[list[object]]:
-    """Return the status, determinism, audit and ledger: name, whether it is good, words."""
+    """Return status, determinism, audit and ledger, each [name, whether it is good, text]."""
     unit = _unit(run.time_unit)
     status = f"solved until t = {run.t_end:.6g}{unit}"
     if run.status is not Status.SOLVED:
@@ -114,6 +114,7 @@ def _table(title: str, head: list[str], rows: list[list[str]], more: int = 0) ->
 
 
 def _events(run: Run) -> dict[str, Any]:
+    """Return the table of events."""
     log = run.event_log
     shown = min(len(log), _MOST_EVENTS)
     names = list(log.columns)
@@ -153,6 +154,7 @@ def _losses(run: Run) -> dict[str, Any]:
 
 
 def _audit(run: Run) -> dict[str, Any]:
+    """Return the table of audit checks."""
     checks = run.audit.by_verdict
     rows = [
         [
@@ -182,7 +184,7 @@ def _places(where: Mapping[str, object], units: Mapping[str, str]) -> str:
 
 
 def _word(value: object) -> str:
-    """Return a number, a list or a word in few letters."""
+    """Return a number with six digits, the first six entries of a list, or a text unchanged."""
     if value is None:
         return "none"
     if isinstance(value, bool | str):

@@ -1,6 +1,6 @@
-"""The page on a socket of this machine: Panel carries messages, `session` answers them.
+"""The web server of the page on this machine: Panel transfers messages, `session` answers them.
 
-Panel is an extra, imported when a server is made.
+Panel is an optional dependency, imported when a `Server` is made.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _MOST_MESSAGE = 20 << 20
 
 
 class Server:
-    """The page and the process that solves.
+    """Web server of the page, with the hub of the worker process.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ class Server:
 
     Raises
     ------
-    StictionError : if the port cannot be had.
+    StictionError : if the port is in use or not permitted.
 
     Verified by: tests/unit/explore/test_server.py::test_strangers_are_refused
     """
@@ -51,7 +51,7 @@ class Server:
         self.loop = IOLoop.current()
         self.hub = Hub(self.loop.add_callback)
         self._folder = folder
-        # code of the run is loaded while Panel and the browser start
+        # this first run loads its code while Panel and the browser start
         table = parse(built_in()[FIRST].read_text(encoding="utf-8"), FIRST)
         self.hub.ask(Job("", {"do": "run", "table": table}, lambda message: None))
         from bokeh.server.server import BaseServer
@@ -127,7 +127,7 @@ class Server:
 
 
 class _Line(logging.Formatter):
-    """One line for an error that a message caused; strangers write messages."""
+    """Formats an error as one line, because untrusted messages can cause any number of them."""
 
     def format(self, record: logging.LogRecord) -> str:
         error = record.exc_info[1] if record.exc_info else None
@@ -142,7 +142,7 @@ class _Line(logging.Formatter):
 def _log_in_lines() -> None:
     handler = logging.StreamHandler()
     handler.setFormatter(_Line())
-    # Bokeh and Tornado log every connection besides, and errors with their tracebacks
+    # by default Bokeh and Tornado log every connection, and errors with their tracebacks
     for name in ("bokeh", "tornado"):
         log = logging.getLogger(name)
         log.setLevel(logging.ERROR)

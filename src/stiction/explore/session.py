@@ -1,6 +1,6 @@
-"""One page: the requests that it may make, and the messages that it receives. It needs no server.
+"""One page: the requests that it may make, and the messages that it receives; no server needed.
 
-Requests of a page are untrusted: names are looked up, numbers checked, paths confined to the
+Requests of a page are untrusted: a name must be known, a number is checked, a path must lie in the
 working folder.
 """
 
@@ -28,13 +28,13 @@ Send = Callable[[dict[str, Any]], None]
 
 
 class Session:
-    """The state of a page.
+    """The state of a page: its scenario, changed numbers, estimate and runs.
 
     Parameters
     ----------
     folder : the only folder that it may read and write
-    hub : the processes that solve
-    send : takes messages for the page
+    hub : sends jobs to the worker process
+    send : function that sends a message to the page
 
     Verified by: tests/unit/explore/test_session.py::test_from_a_slider_to_a_picture
     """
@@ -67,7 +67,7 @@ class Session:
         asked: Mapping[str, Any] = message if isinstance(message, Mapping) else {}
         what = asked.get("do")
         if not all(map(_encodable, asked.values())):
-            text = "The page sent letters that UTF-8 cannot encode."
+            text = "The page sent text that UTF-8 cannot encode."
             self._send({"kind": "error", "text": text})
             return
         if not isinstance(what, str) or what not in known:
@@ -85,7 +85,7 @@ class Session:
         self._send = lambda message: None
         self._hub.stop(self.owner)
 
-    # ---- what there is
+    # ---- scenarios
 
     def _hello(self, message: Mapping[str, Any]) -> None:
         every = [dataclasses.asdict(entry) for entry in entries()]
@@ -98,9 +98,10 @@ class Session:
         self._send({"kind": "folder", "places": places})
 
     def _choose(self, message: Mapping[str, Any]) -> None:
+        """Load a built-in scenario, and run it if that is quick."""
         name, known = message.get("name"), built_in()
         if not isinstance(name, str) or name not in known:
-            why = "the list names them."
+            why = "a page loads built-in scenarios by name."
             needs = "the name of a built-in scenario"
             raise ScenarioError(
                 "scenario", f"{name!r:.60}", needs, why, nearest(str(name)[:60], known)
@@ -110,12 +111,13 @@ class Session:
             self._run(live=True)
 
     def _take(self, name: str, text: str) -> None:
-        """Offer the numbers of a scenario."""
+        """Load a scenario from TOML text and send its fields to the page."""
         table = parse(text, name)
         if not isinstance(table.get("system"), dict):
-            needs, why = "a scenario with [system] and [solve]", "a run needs something that moves."
-            raise ScenarioError(name, "a file without [system]", needs, why, "another.")
-        # whatever still runs was of another scenario
+            needs, why = "a scenario with [system] and [solve]", "a run needs a system to solve."
+            try_ = "choose another file."
+            raise ScenarioError(name, "a file without [system]", needs, why, try_)
+        # a run in progress is of the previous scenario
         self._serial += 1
         self._running = self._again = False
         self._hub.stop(self.owner)
@@ -138,8 +140,8 @@ class Session:
     def _set(self, message: Mapping[str, Any]) -> None:
         path = message.get("path")
         if not isinstance(path, str) or path not in self._fields:
-            needs, why = "the path of a number of this scenario", "others cannot be set here."
-            raise ScenarioError("field", f"{path!r:.60}", needs, why, "choose it again.")
+            needs, why = "the path of a number of this scenario", "only numbers can be set here."
+            raise ScenarioError("field", f"{path!r:.60}", needs, why, "reload the scenario.")
         self._values[path] = value_of(self._fields[path], message.get("value"))
         self._send_estimate()
         if message.get("live") is True and self._estimate().live:
@@ -165,11 +167,13 @@ class Session:
     # ---- runs
 
     def _run(self, *, live: bool) -> None:
+        """Send the changed scenario to the worker; `live` is True if a slider starts the run."""
         if not self._table:
-            raise ScenarioError("run", "no scenario", "one", "a run needs it.", "choose.")
+            needs, why = "a scenario", "a run solves the system of a scenario."
+            raise ScenarioError("run", "no scenario", needs, why, "choose one from the list.")
         self._estimate().check()
         if self._running:
-            # of the moves of a slider the last one counts
+            # the last move of a slider is solved after the present run
             self._again = True
             return
         table = self._changed()
@@ -184,6 +188,7 @@ class Session:
         self._hub.ask(Job(self.owner, {"do": "run", "table": table}, message))
 
     def _answered(self, answer: Mapping[str, Any], table: Table, serial: int) -> None:
+        """Forward progress, result or error of a run; ignore those of earlier scenarios."""
         if serial != self._serial:
             return
         if "progress" in answer:
@@ -211,6 +216,7 @@ class Session:
     # ---- files
 
     def _save(self, message: Mapping[str, Any]) -> None:
+        """Let the worker write the changed scenario as TOML, and save it."""
         name, overwrite = message.get("name"), message.get("overwrite") is True
 
         def written(answer: Mapping[str, Any]) -> None:
@@ -230,6 +236,7 @@ class Session:
         self._hub.ask(Job(self.owner, {"do": "write", "table": self._changed()}, written))
 
     def _open(self, message: Mapping[str, Any]) -> None:
+        """Load a scenario, a saved run or a study from the working folder."""
         name = message.get("name")
         path = self._folder.resolve(name)
         if path.is_file():
@@ -238,8 +245,8 @@ class Session:
         kinds = {place.name: place.kind for place in self._folder.listed()}
         kind = kinds.get(path.relative_to(self._folder.root).as_posix())
         if kind not in ("run", "study"):
-            needs, why = "a saved run, a study, or a TOML file", "these can be loaded."
-            raise ScenarioError("open", f"{name!r:.80}", needs, why, "another name.")
+            needs, why = "a saved run, a study, or a TOML file", "a page can load these alone."
+            raise ScenarioError("open", f"{name!r:.80}", needs, why, "choose one from the list.")
 
         def loaded(answer: Mapping[str, Any]) -> None:
             if "progress" in answer:
@@ -270,7 +277,7 @@ class Session:
 
 
 def _encodable(value: object) -> bool:
-    """Return whether all text can be encoded: a lone surrogate has no UTF-8."""
+    """Return whether a value is not text, or text that UTF-8 can encode (no lone surrogates)."""
     try:
         return not isinstance(value, str) or value.encode() is not None
     except UnicodeEncodeError:

@@ -1,7 +1,7 @@
-"""The process that solves: one line of JSON asks, others answer; it ends with its parent.
+"""The worker process that solves: it reads jobs and writes answers, one line of JSON each.
 
-`python -m stiction.explore.worker` reads from its standard input. Whatever a library prints goes
-to standard error, as answers have standard output for themselves.
+`python -m stiction.explore.worker` reads standard input and ends when that is closed. Output that
+libraries print is redirected to standard error, because answers use standard output.
 """
 
 from __future__ import annotations
@@ -33,8 +33,9 @@ from stiction.solve import solve
 
 __all__ = ["Worker", "main"]
 
+# shortest time between two reports of progress
 _EVERY_S = 0.1
-# a first run that took less is timed again
+# a first run that took less is repeated, so that its time is without loading and compiling
 _SOON_S = 3.0
 # runs whose figures may be drawn
 _MOST_RECENT = 4
@@ -74,6 +75,7 @@ class Worker:
             self._answer({"id": number, "error": "Stopped.", "stopped": True})
 
     def _result_of(self, asked: Mapping[str, Any], number: int) -> dict[str, Any]:
+        """Return the result of a request, by its kind `do`."""
         what = asked["do"]
         if what == "run":
             scenario = scenario_of(asked["table"])
@@ -94,9 +96,10 @@ class Worker:
         raise AssertionError(what)
 
     def _timed(self, scenario: Scenario, number: int, owner: str) -> dict[str, Any]:
-        """Return the report of a run, with the times of solving (`seconds`) and all else (`fixed`).
+        """Return the report of a run, and the times [s] of solving (`seconds`) and reporting.
 
-        Both without loading code, where a run is short.
+        The time of the report is `fixed`. A short first run of its kind is repeated, so that both
+        times contain no loading of code.
         """
         while True:
             begin = time.perf_counter()
@@ -105,7 +108,7 @@ class Worker:
             message = report_of_run(run)
             end = time.perf_counter()
             kind = f"{run.system_name} by {run.method_name}"
-            # kernels are compiled once, and the first of its kind loads code besides
+            # kernels are compiled once; the first run of a kind also loads code
             compiling: Any = run.provenance.get("compile_s", 0.0)
             begin += float(compiling)
             if kind in self._solved_kinds or end - begin > _SOON_S:
@@ -128,8 +131,8 @@ class Worker:
         run = self._recent_runs.get(owner)
         names = run.plot.NAMES if run is not None else ()
         if run is None or name not in names:
-            needs = "one of " + ", ".join(names) if names else "a run before"
-            why, try_ = "figures are drawn of the last run.", "press Run."
+            needs = "one of " + ", ".join(names) if names else "an earlier run"
+            why, try_ = "a figure shows the last run.", "press Run."
             raise ModelError("figure", repr(name)[:40], needs, why, try_)
         import matplotlib
 
@@ -145,7 +148,7 @@ class Worker:
         known = getattr(scenario.system, "plain_seconds", None)
         span = scenario.t_end - scenario.t_span[0]
         ours = GIVEN is None and place.startswith("stiction.")
-        # a scenario that is loaded once serves every move of a slider
+        # kernels that are loaded once serve every move of a slider
         ready = ours and (is_ready(place) or is_ready(system_of(place)))
         plain_s = known(method, span) if known is not None else None
         mode, open_ = choose(place, "compiled" if ready else None, plain_s)
@@ -153,7 +156,7 @@ class Worker:
         try:
             run = self._run(scenario, number, Trial(active=open_))
         except (TooSlow, ArithmeticError, ValueError) as error:
-            # as `stiction run`: some errors of plain Python are numbers in compiled code
+            # as `stiction run`: compiled code returns inf or NaN where plain Python raises
             if isinstance(error, StictionError) or not open_:
                 raise
             self._answer({"id": number, "progress": 0.0, "note": _COMPILES})
@@ -164,6 +167,7 @@ class Worker:
         return run
 
     def _run(self, scenario: Scenario, number: int, trial: Trial) -> Run:
+        """Solve with progress messages, until the request is stopped."""
         last = time.monotonic()
 
         def report(fraction: float, note: str) -> None:
@@ -205,11 +209,11 @@ def _text(run: Run) -> str:
 
 
 def main() -> None:
-    """Answer what stands on standard input, line by line, until it ends."""
+    """Answer the jobs on standard input, line by line, until it is closed."""
     warnings.simplefilter("ignore")
     out = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
-    answer = _teller(out)
+    answer = _message_writer(out)
     worker = Worker(answer)
     asked: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(worker, asked), daemon=True).start()
@@ -218,7 +222,8 @@ def main() -> None:
         worker.do(asked.get())
 
 
-def _teller(out: IO[bytes]) -> Answer:
+def _message_writer(out: IO[bytes]) -> Answer:
+    """Return a function that writes messages to `out`, one line of JSON each."""
     lock = threading.Lock()
 
     def answer(message: dict[str, Any]) -> None:
@@ -240,7 +245,7 @@ def _listen(worker: Worker, asked: queue.SimpleQueue[dict[str, Any]]) -> None:
             worker.stopped.add(int(message["id"]))
         else:
             asked.put(message)
-    # the parent is gone, whatever is being solved
+    # standard input is closed: the parent has ended, so that nobody needs the current result
     os._exit(0)
 
 

@@ -1,4 +1,4 @@
-"""Figures of the energy ledger: energies, work and heats stacked, and the imbalance."""
+"""Figures of the energy balance (ledger) of a run: stacked energies and heats, and imbalance."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["energy", "energy_panel", "imbalance_panel", "ledger_handles", "ledge
 Floats = npt.NDArray[np.float64]
 
 
-_PARTS = {
+_TERMS = {  # column of the ledger: its label and colour
     "stored": ("elastic", style.GREEN),
     "kinetic": ("kinetic", style.BLUE),
     "adhesive": ("adhesive", style.PURPLE),
@@ -31,16 +31,16 @@ _PARTS = {
     "impact_loss": ("impacts", style.INDIGO),
     "algorithmic": ("time scheme", style.GREY),
 }
-_SILENT = 1e-14  # fraction of the energy scale below which a column is not drawn
+_NEGLIGIBLE = 1e-14  # fraction of the largest column below which a column is not drawn
 _THIN = 1e-4  # fraction of the largest column that is thinner than a line on the page
-_PUT_IN = (0, (4, 2))
+_DASHES = (0, (4, 2))  # of the line of the supplied energy
 
 
 def energy(data: RunData) -> PaperFigure:
     """Return three panels: energies, the ledger as stacked terms, and the imbalance.
 
-    In the ledger the coloured terms add up to the energy put in, the dashed line: energy at
-    the start plus work. What they miss is the imbalance, drawn below on a logarithmic axis.
+    The coloured terms of the ledger add up to the supplied energy, the dashed line: initial energy
+    plus external work. The difference is the imbalance, drawn below on a logarithmic axis.
 
     Source: Axioms 14(4) 299, Fig. 10 and equation (26).
     Verified by: tests/unit/plot/test_energy.py::test_terms_add_up_to_the_energy_put_in
@@ -67,46 +67,46 @@ def energy(data: RunData) -> PaperFigure:
 
 
 def energy_panel(ax: Axes, run: Run) -> None:
-    """Draw kinetic and elastic energy on their sum, which shows on both sides of a line."""
+    """Draw kinetic and elastic energy over time, and in a wider line their sum with adhesion."""
     ledger = run.energy
     terms = _terms(ledger)
-    lines = {_PARTS[part]: terms[part] for part in ("kinetic", "stored") if part in terms}
+    lines = {_TERMS[name]: terms[name] for name in ("kinetic", "stored") if name in terms}
     total = style.finite(ledger.kinetic + ledger.stored + ledger.adhesive)
-    for (word, colour), values in {("sum", style.INK): total, **lines}.items():
+    for (word, colour), values in {("total", style.INK): total, **lines}.items():
         shown = style.thin(values)
-        width = 2.0 if word == "sum" else 0.9
+        width = 2.0 if word == "total" else 0.9
         ax.plot(ledger.time[shown], values[shown], color=colour, lw=width, label=word)
     style.room(ax.set_ylim, np.append(total, 0.0))
     style.scale_axis(ax.yaxis, "energy", run.energy_unit)
 
 
 def ledger_panel(ax: Axes, run: Run) -> None:
-    """Draw stored energy, heats and losses on top of each other, and the energy put in.
+    """Draw stored energy, heats and losses on top of each other, and the supplied energy.
 
-    A negative term (a scheme that creates energy) cannot be stacked: then lines are drawn.
+    If a term is negative (a time scheme that creates energy), lines replace the stack.
     """
     ledger = run.energy
-    parts = _terms(ledger)
-    put_in = _put_in(ledger)
-    size = max((style.largest(values) for values in parts.values()), default=0.0)
-    stackable = all(np.nanmin(values) >= -_THIN * size for values in parts.values())
-    shown = style.thin(*parts.values(), put_in) if parts else np.arange(ledger.time.size)
+    terms = _terms(ledger)
+    supplied = _supplied(ledger)
+    size = max((style.largest(values) for values in terms.values()), default=0.0)
+    stackable = all(np.nanmin(values) >= -_THIN * size for values in terms.values())
+    shown = style.thin(*terms.values(), supplied) if terms else np.arange(ledger.time.size)
     time = ledger.time[shown]
-    if parts and stackable:
+    if terms and stackable:
         ax.stackplot(
             time,
-            [values[shown] for values in parts.values()],
-            colors=[_PARTS[name][1] for name in parts],
-            labels=[_PARTS[name][0] for name in parts],
+            [values[shown] for values in terms.values()],
+            colors=[_TERMS[name][1] for name in terms],
+            labels=[_TERMS[name][0] for name in terms],
             lw=0.0,
         )
     else:
-        for name, values in parts.items():
-            word, colour = _PARTS[name]
+        for name, values in terms.items():
+            word, colour = _TERMS[name]
             ax.plot(time, values[shown], color=colour, lw=0.9, label=word)
-    ax.plot(time, put_in[shown], color=style.INK, lw=0.9, ls=_PUT_IN, label="put in")
-    tops = [np.sum(list(parts.values()), axis=0)] if stackable and parts else parts.values()
-    every = np.concatenate([put_in, [0.0], *tops])
+    ax.plot(time, supplied[shown], color=style.INK, lw=0.9, ls=_DASHES, label="supplied")
+    tops = [np.sum(list(terms.values()), axis=0)] if stackable and terms else terms.values()
+    every = np.concatenate([supplied, [0.0], *tops])
     style.room(ax.set_ylim, every)
     if stackable:
         ax.set_ylim(bottom=min(0.0, float(np.nanmin(every))))
@@ -116,8 +116,8 @@ def ledger_panel(ax: Axes, run: Run) -> None:
 def imbalance_panel(ax: Axes, run: Run) -> None:
     """Draw the size of the imbalance over the largest energy, on a logarithmic axis."""
     ledger = run.energy
-    parts = (values for name, values in ledger.columns().items() if name != "imbalance")
-    scale = max(map(style.largest, parts)) or 1.0
+    columns = (values for name, values in ledger.columns().items() if name != "imbalance")
+    scale = max(map(style.largest, columns)) or 1.0
     size = np.abs(style.finite(ledger.imbalance)) / scale
     shown = style.thin(size)
     # exact zeros have no logarithm: no dot at these times
@@ -150,26 +150,26 @@ def _power(value: float, position: int | None = None) -> str:
 
 
 def ledger_handles(run: Run, *, lines: bool) -> list[Any]:
-    """Return the legend of the ledger, with `lines` also of the energy panel."""
+    """Return the legend entries of the ledger panel, with `lines` those of the energy panel too."""
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
-    parts = _terms(run.energy)
-    patches: list[Any] = [Patch(facecolor=_PARTS[p][1], label=_PARTS[p][0]) for p in parts]
+    terms = _terms(run.energy)
+    patches: list[Any] = [Patch(facecolor=_TERMS[t][1], label=_TERMS[t][0]) for t in terms]
     if lines:
-        patches.append(Line2D([], [], color=style.INK, lw=2.0, label="sum"))
-    return [*patches, Line2D([], [], color=style.INK, lw=0.9, ls=_PUT_IN, label="put in")]
+        patches.append(Line2D([], [], color=style.INK, lw=2.0, label="total"))
+    return [*patches, Line2D([], [], color=style.INK, lw=0.9, ls=_DASHES, label="supplied")]
 
 
 def _terms(ledger: Ledger) -> dict[str, Floats]:
     """Return stored energies and dissipated heats, without columns that are zero throughout."""
     columns = {name: style.finite(values) for name, values in ledger.columns().items()}
     size = {name: style.largest(values) for name, values in columns.items()}
-    least = _SILENT * max(size.values())
-    return {name: columns[name] for name in _PARTS if size[name] > least}
+    least = _NEGLIGIBLE * max(size.values())
+    return {name: columns[name] for name in _TERMS if size[name] > least}
 
 
-def _put_in(ledger: Ledger) -> Floats:
-    """Return the initial energy plus work [J]."""
+def _supplied(ledger: Ledger) -> Floats:
+    """Return (t,) the initial energy plus external work [J]."""
     start = ledger.kinetic[0] + ledger.stored[0] + ledger.adhesive[0]
     return style.finite(start + ledger.external_work)

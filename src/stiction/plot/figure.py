@@ -19,8 +19,8 @@ class PaperFigure(Figure):
 
     Attributes
     ----------
-    remark : how it was drawn, where that is of no matter to a reader of the figure: which package
-        would draw it better, for example. A notebook shows it under the pointer.
+    remark : a note on how it was drawn, for example which optional package would draw it better.
+        A notebook shows it as a tooltip.
     """
 
     remark = ""
@@ -39,42 +39,42 @@ class PaperFigure(Figure):
 
 
 class EvenTicks(MaxNLocator):
-    """At most so many ticks, that are round over a factor.
+    """Locator of at most `most` ticks whose labels, values over `factor`, are round numbers.
 
     Parameters
     ----------
-    most : how many
-    factor : what a tick is divided by when it is written
+    most : largest number of ticks
+    factor : unit of the tick labels, 1e-3 for data in m on an axis in mm
     """
 
     def __init__(self, most: int, factor: float = 1.0) -> None:
         super().__init__(nbins=most, steps=[1, 2, 2.5, 5, 10])
-        # what is round over a power of ten is round anyway
+        # division by a power of ten leaves a number round
         self.factor = factor if factor > 1.0 and np.log10(factor) % 1.0 else 1.0
 
     def tick_values(self, vmin: float, vmax: float) -> Sequence[float]:
-        """Return the places of the ticks between two values, and one beyond each."""
+        """Return the values of the ticks from `vmin` to `vmax`, and one tick beyond each."""
         inner = super().tick_values(vmin / self.factor, vmax / self.factor)
         return [tick * self.factor for tick in inner]
 
 
 class ScaledTicks(Formatter):
-    """Writes ticks over a factor, all of an axis with the same number of decimals.
+    """Formatter of tick labels: values over `factor`, with equal numbers of decimals.
 
     Parameters
     ----------
-    factor : what a tick is divided by, 1e-3 for data in m on an axis in mm
+    factor : unit of the tick labels, 1e-3 for data in m on an axis in mm
     """
 
     def __init__(self, factor: float) -> None:
         self.factor = factor
 
     def __call__(self, x: float, pos: int | None = None) -> str:
-        """Return one value as it is written."""
+        """Return the label of the tick at `x`."""
         return f"{x / self.factor:.6g}".replace("-", "−")
 
     def format_ticks(self, values: Sequence[float]) -> list[str]:
-        """Return all ticks with as many decimals as the longest needs."""
+        """Return the labels of all ticks, each with the decimals that the longest needs."""
         scaled = np.asarray(values, dtype=np.float64) / self.factor
         size = np.abs(scaled).max(initial=0.0)
         decimals = 0

@@ -31,7 +31,7 @@ __all__ = ["Animated", "Figures", "figure_names", "figures_of", "unknown_figure"
 
 
 class Animated(abc.ABC):
-    """Base of the classes with a movie."""
+    """Base of classes with a movie: writes it to a file and shows it in notebooks."""
 
     # how long an animation plays [s], and its frames per second
     SECONDS: ClassVar[float] = 12.0
@@ -39,7 +39,7 @@ class Animated(abc.ABC):
 
     @abc.abstractmethod
     def movie(self, count: int) -> Movie:
-        """Return the movie with about so many frames."""
+        """Return the movie with about `count` frames."""
 
     def animate(
         self,
@@ -57,7 +57,7 @@ class Animated(abc.ABC):
             the program ffmpeg)
         seconds : how long the animation plays; default `SECONDS`
         fps : frames per second of .gif and .mp4; default `FPS`
-        looks : what `movie` takes, such as `window`
+        looks : further arguments of the method `movie`, such as `window`
 
         Raises
         ------
@@ -98,14 +98,14 @@ class Figures(Animated):
         """The figures written when none are named: those that apply to this run."""
 
     def movie(self, count: int) -> Movie:
-        """Return the movie of this run with about so many frames.
+        """Return the movie of this run with about `count` frames.
 
         Raises
         ------
         ModelError : if this system has none.
         """
         got, needs = f"a run of {self.run.system_name!r}", "a run of a system that has an animation"
-        why = "every system shows its motion in its own way, and this one does not yet."
+        why = "each system defines its own animation, and this one has none."
         raise ModelError("animate", got, needs, why, f"draw: {', '.join(self.NAMES)}.")
 
     def __call__(self, *_args: object, **_options: object) -> NoReturn:
@@ -115,7 +115,7 @@ class Figures(Animated):
         raise ModelError("plot", "run.plot(...)", needs, "a run has several figures.", try_)
 
     def __getattr__(self, name: str) -> Callable[..., PaperFigure]:
-        """Refuse an unknown name and list the known ones; to a type checker each is a figure."""
+        """Refuse an unknown name and list the known ones."""
         if name.startswith("_"):
             raise AttributeError(name)
         raise AttributeError(unknown_figure(name, self.NAMES, self.run.system_name))
@@ -139,7 +139,7 @@ def figures_of(run: Run) -> Figures:
 
 
 def figure_names() -> frozenset[str]:
-    """Return the names that a figure of any system may have."""
+    """Return the names of all figures of all systems."""
     rooms = {room_of(name) for name in CATALOGUE["System"].names}
     for room in sorted(rooms - {""}):
         inside = importlib.import_module(f"{room}.figures")

@@ -18,7 +18,7 @@ _MOST_DPI = 2400.0
 
 
 def check_looks(format: str, dpi: float | None = None) -> float:
-    """Return the dots per inch with which a figure is drawn, both arguments checked.
+    """Return the resolution of a figure in dots per inch, after checking both arguments.
 
     Parameters
     ----------
@@ -27,7 +27,7 @@ def check_looks(format: str, dpi: float | None = None) -> float:
 
     Raises
     ------
-    ModelError : if the format is not known, or the number makes no picture.
+    ModelError : if the format is not known, or `dpi` lies outside 10 to 2400.
 
     Verified by: tests/unit/plot/test_files.py::test_formats_and_dots
     """
@@ -45,9 +45,9 @@ def check_looks(format: str, dpi: float | None = None) -> float:
 
 @contextlib.contextmanager
 def written(path: Path) -> Iterator[Path]:
-    """Give a hidden name beside `path` to draw to; see `stiction.core.files.atomic_write`.
+    """Yield a temporary path beside `path`, which is renamed to `path` when the block ends.
 
-    What drawings of the same figure left that were killed is removed, once it is old.
+    Stale temporary files of this figure, which killed processes leave, are removed first.
 
     Verified by: tests/unit/plot/test_files.py::test_old_files_of_killed_drawings_are_removed
     """

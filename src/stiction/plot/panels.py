@@ -27,10 +27,10 @@ class Line:
 
     Parameters
     ----------
-    x, y : its points
-    label : in the key; empty for none
-    dash : of matplotlib's line styles; empty draws dots
-    shade : 0 to 1 along the colour map; None draws grey
+    x, y : (n,) coordinates of its points
+    label : in the legend; empty for none
+    dash : a line style of matplotlib; empty draws dots
+    shade : position along the colour map, 0 to 1; None draws grey
     """
 
     x: Floats
@@ -46,10 +46,10 @@ class Panel:
 
     Parameters
     ----------
-    across, up : words on the axes
-    lines : what is drawn
-    logarithmic : both axes
-    limits : of the horizontal axis; None fits it
+    across, up : labels of the horizontal and the vertical axis
+    lines : curves
+    logarithmic : whether both axes are logarithmic
+    limits : of the horizontal axis; None fits them to the curves
     """
 
     across: str
@@ -60,7 +60,7 @@ class Panel:
 
 
 def panels(shown: Sequence[Panel], columns: int = 2) -> PaperFigure:
-    """Return a figure of panels, lettered in order.
+    """Return a figure of panels, labelled (a), (b), ... row by row.
 
     Verified by: tests/unit/plot/test_panels.py::test_panels_hold_their_lines
     """

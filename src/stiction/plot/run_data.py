@@ -1,4 +1,4 @@
-"""The saved history of a run as figures read it: its times, and the check for enough states."""
+"""The saved history of a run as figures read it: sample times, and a check of its variables."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class RunData:
-    """The saved history of a run; base of the classes of each family.
+    """The saved history of a run; base of one class for each kind of system.
 
     Parameters
     ----------
@@ -30,12 +30,12 @@ class RunData:
 
     Raises
     ------
-    ModelError : if the run holds no history of the family.
+    ModelError : if the run lacks a variable in `NEEDED`.
     """
 
     run: Run
 
-    # variables in a run of the family, and the subject of its figures
+    # variables that the figures need, and the name of the kind of system in messages
     NEEDED: ClassVar[tuple[str, ...]] = ()
     FAMILY: ClassVar[str] = "a run"
 

@@ -1,9 +1,9 @@
 """The style of every figure: sizes, colours, axes, units, and thinning of long series.
 
 Sizes are those of a two-column paper. Every line has a contrast of 3 or more to white paper. The
-six `MASS_COLOURS` are distinct for colour-blind readers: three of Okabe and Ito, darker ones for
-those of theirs that are too pale for a line. A scale of many colours grows lighter evenly, so
-that it is visible in grey print.
+six `MASS_COLOURS` are distinct for colour-blind readers: three are of the palette of Okabe and
+Ito, three replace colours of theirs that are too pale for a line. The lightness of the colour
+map for many lines rises evenly, so that they differ in grey print.
 """
 
 from __future__ import annotations
@@ -83,10 +83,11 @@ MOST_POINTS = 2000  # of one line; more cannot be distinguished on a page
 MOST_PIXELS = 1600  # of one side of an image
 
 _YEAR = 365.25 * 86400.0
-_LONG = ((10.0 * _YEAR, _YEAR, "years"), (1e6, 86400.0, "days"))  # from where, and in what [s]
+# unit of times that exceed the first number [s]: its length [s] and its name
+_LONG = ((10.0 * _YEAR, _YEAR, "years"), (1e6, 86400.0, "days"))
 _PREFIXES = ((1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n"))
-_TICK_ROOM = (0.35, 0.24)  # least distance of ticks across and upwards [in]
-_PLAIN = (0.1, 1e4)  # largest values between these are written without a prefix
+_TICK_ROOM = (0.35, 0.24)  # least distance of ticks, horizontally and vertically [in]
+_PLAIN = (0.1, 1e4)  # an axis whose largest value lies between these has no prefix
 
 
 def new_figure(width: float, height: float) -> PaperFigure:
@@ -158,11 +159,9 @@ def dress(ax: Axes) -> Axes:
 def scale_axis(axis: Axis, word: str, unit: str = "") -> None:
     """Label an axis "word (unit)"; very small or large values get a prefix, such as mm.
 
-    Times of more than ten years are given in years of 365.25 days, those of more than a million
-    seconds in days.
-
-    The data stay in SI units: only the tick labels are scaled. Call it when the limits are
-    set or all is drawn.
+    Times of more than ten years are labelled in years of 365.25 days, those of more than a million
+    seconds in days. The data stay in SI units: only tick labels are scaled. Call it after the
+    limits are set or all curves are drawn.
 
     Verified by: tests/unit/plot/test_style.py::test_prefixes_scale_labels_not_data
     """
@@ -263,7 +262,7 @@ def mass_colours(numbers: Ints, n_mass: int) -> list[str]:
 
 
 def many_colours() -> Colormap:
-    """Return plasma as far as its lines are seen on white paper, darker than `STUCK`."""
+    """Return the dark part of the colour map plasma, visible on white paper and beside `STUCK`."""
     from matplotlib import colormaps
     from matplotlib.colors import ListedColormap
 
@@ -304,22 +303,22 @@ def _root(ax: Axes) -> Figure:
 
 
 def digit_room(n_mass: int) -> float:
-    """Return the extra margin [in] that long mass numbers need on an axis."""
+    """Return the extra margin [in] for axis labels of mass numbers with more than two digits."""
     return 0.065 * max(0, len(str(n_mass)) - 2)
 
 
 def few(count: int, most: int) -> Ints:
-    """Return at most `most` of the indices 0 ... count - 1, evenly spread, ends included."""
+    """Return at most `most` of the indices 0 ... count - 1, evenly spaced, ends included."""
     if count <= most:
         return np.arange(count)
     return np.unique(np.round(np.linspace(0, count - 1, most)).astype(np.int64))
 
 
 def thin(*values: Floats, most: int = MOST_POINTS) -> Ints:
-    """Return the indices of samples to draw: all, or the extremes of each bin.
+    """Return the indices of the samples to draw of series (n,): all, or the extremes of each bin.
 
-    Where there are more than `most`, every bin keeps the indices of its smallest and
-    largest value of each series, so that no peak is lost.
+    More than `most` samples are divided into bins. Each bin retains the indices of the smallest
+    and the largest value of each series, so that no peak is lost.
 
     Verified by: tests/unit/plot/test_style.py::test_thinning_preserves_the_peaks
     """
@@ -338,7 +337,7 @@ def thin(*values: Floats, most: int = MOST_POINTS) -> Ints:
 
 
 def finite(values: Floats) -> Floats:
-    """Return values with NaN, which is not drawn, in place of infinity."""
+    """Return values with infinity replaced by NaN, which is not drawn."""
     return np.where(np.isfinite(values), values, np.nan)
 
 
@@ -348,7 +347,7 @@ def largest(values: Floats) -> float:
 
 
 def room(set_limits: Callable[[float, float], object], values: Floats) -> None:
-    """Set the limits of an axis around the finite values with a little room."""
+    """Set the limits of an axis to the range of the finite values, widened by 6 % on each side."""
     finite = values[np.isfinite(values)]
     low, high = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 0.0)
     spare = 0.06 * (high - low) if high > low else (0.1 * abs(high) or 1.0)

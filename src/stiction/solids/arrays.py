@@ -1,9 +1,8 @@
-"""Arrays of a discretised body: what a body hands to the code that assembles forces.
+"""Arrays of a discretised body, the input of assembly, contact and their kernels.
 
 `Body`, `Membrane` and `SweptBody` each return one `Discretisation`: node positions, elements with
-their shape-function gradients and integration weights, and contact boundaries. Assembly, contact
-and their compiled kernels read only these arrays. Quantities of plane bodies are per unit
-out-of-plane width.
+their shape-function gradients and integration weights, and contact boundaries. Quantities of plane
+bodies are per unit out-of-plane width.
 """
 
 from __future__ import annotations
@@ -33,12 +32,13 @@ class Elements(NamedTuple):
     nodes : (e, n) nodes or control points
     gradients : (e, q, n, d) dN_a/dX [1/m] at the integration points
     weights : (e, q) reference volume of each point, in the plane per unit thickness
-    volume_gradients : (e, r, n, d) dN_a/dX at the integration points of the volumetric part; r = 0
-        means those above
+    volume_gradients : (e, r, n, d) dN_a/dX at the integration points of the volumetric energy in
+        reduced integration; r = 0 for full integration
     volume_weights : (e, r) reference volume of each of these points
     modes : (e, q, m, d) gradients of incompatible modes [1/m]; m = 0 where there are none
     hourglass : (e, n, k) hourglass vectors, orthogonal to linear fields; k = 0 where there are none
-    inner : the same elements with full integration and modes, for the hourglass energy
+    inner : the same elements with full integration and incompatible modes, from which the hourglass
+        energy is computed
     """
 
     nodes: Ints
@@ -52,10 +52,10 @@ class Elements(NamedTuple):
 
 
 class Surface(NamedTuple):
-    """A contact boundary in order, with m = d - 1 coordinates xi in [-1, 1] on each element.
+    """A contact boundary: s surface elements with m = d - 1 coordinates xi in [-1, 1] on each.
 
-    Its outward normal lies to the right of rising xi in the plane, and along the cross
-    product of the tangents of both coordinates in space.
+    Its outward normal lies to the right of the direction of rising xi in the plane, and along the
+    cross product of the two tangents in three dimensions.
 
     Parameters
     ----------
@@ -63,8 +63,8 @@ class Surface(NamedTuple):
     extraction : (s, n, b): N_a = sum_b extraction[a, b] B_b(xi), with products B_b of the
         Bernstein polynomials of each coordinate, the first one running fastest
     weights : (s, n) rational weights, one for B-splines
-    neighbours : (s, 2 m) elements before and after along each coordinate, -1 where it ends
-    points : (p,) Gauss points of one coordinate; q = p^m points on an element
+    neighbours : (s, 2 m) adjacent elements before and after along each coordinate, -1 at an end
+    points : (p,) Gauss points of one coordinate; an element has q = p^m points
     functions : (s, q, n) N_a at the integration points
     derivatives : (s, q, n, m) dN_a/dxi there
     areas : (s, q) reference area of each point, per unit thickness
@@ -87,13 +87,13 @@ class Surface(NamedTuple):
 
 
 class Picture(NamedTuple):
-    """How a body is drawn.
+    """The polygons by which a body is drawn.
 
     Parameters
     ----------
     matrix : (k, n) drawn points = matrix @ positions of the nodes
-    quads : (c, 4) drawn cells
-    edge : (k, 2) drawn points at the ends of each segment of the outline
+    quads : (c, 4) drawn points at the corners of each drawn cell
+    edge : (l, 2) drawn points at the ends of each segment of the outline
     owner : (c, 2) block and element of each drawn cell
     """
 
@@ -117,17 +117,17 @@ class Places(NamedTuple):
 
 
 class Discretisation(NamedTuple):
-    """A body in elements.
+    """A body in finite elements.
 
     Parameters
     ----------
     points : (n, d) reference positions of nodes and control points [m]
-    blocks : elements by kind
+    blocks : arrays of the elements of each kind
     surfaces : contact boundaries by name
     node_sets : nodes and control points of every named boundary
-    picture : how it is drawn
-    places : the points whose mean is the position of each node of the mesh
-    sheets : membranes among its elements
+    picture : polygons by which it is drawn
+    places : position of each mesh node as a weighted mean of nodes and control points
+    sheets : membrane elements, if the body is a membrane
     hulls : Bezier control nets, whose convex hulls enclose its elements; none for membranes
     """
 
@@ -142,10 +142,10 @@ class Discretisation(NamedTuple):
 
 
 def components(parts: Sequence[Discretisation]) -> int:
-    """Return the dimension of space, 2 or 3, common to all bodies."""
+    """Return the number of components of positions, 2 or 3, common to all bodies."""
     counts = {int(part.points.shape[1]) for part in parts}
     if len(counts) > 1:
         got, needs = "two- and three-dimensional bodies", "bodies of one dimension"
-        why, try_ = "they move in one space.", "solve them in two runs."
+        why, try_ = "all bodies move in the same space.", "solve them in two runs."
         raise ModelError("Solid.bodies", got, needs, why, try_)
     return counts.pop()

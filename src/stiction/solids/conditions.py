@@ -40,11 +40,11 @@ __all__ = [
 
 Floats = npt.NDArray[np.float64]
 
-_WHY_POINTS = "the value goes from point to point."
+_WHY_POINTS = "a program is linear between these points."
 _TRY_POINTS = "give times = [0, 1] and values = [0, 2], as many values as rising times."
 _TIMES = Finite("", _WHY_POINTS, _TRY_POINTS, per="point", rising=True)
 _VALUES = Finite("", _WHY_POINTS, _TRY_POINTS, per="time")
-_POINT = Components("m", "a node is near.", counts=(2, 3))
+_POINT = Components("m", "the node nearest to it is chosen.", counts=(2, 3))
 _CONTACT = Count(0, "contacts are counted from 0.", "give the index in the list.")
 _ABOUT = Components("m", "moments are reported about it.", counts=(2, 3))
 
@@ -62,8 +62,8 @@ PLANE_COMPONENT = Count(0, "0 is x, 1 is y.", _TRY_COMPONENT, most=1)
 PROGRAM = Part("it follows a program over time.", "give Program([0, 1], [0, 2]).")
 
 # checks of the fields of stages
-_UNTIL = Finite("", "it is when the stage ends.", "give the time at which the next one begins.")
-_CONDITIONS = Parts("it says what is done meanwhile.", "give Driven, Loaded, Fixed or others.")
+_UNTIL = Finite("", "the stage ends at it.", "give the time at which the next one begins.")
+_CONDITIONS = Parts("they act during the stage.", "give Driven, Loaded, Fixed or others.")
 _STEPS = Count(1, "the stage is divided into them.", "leave it out, or give 20.", most=10_000_000)
 
 
@@ -84,7 +84,7 @@ class Program(Declared):
 
     @property
     def lengths(self) -> dict[str, int]:
-        """How many values there are."""
+        """The number of values that the checks of the fields require."""
         return {"time": math.prod(shape_of(self.times))}
 
     def at(self, t: float) -> float:
@@ -104,7 +104,7 @@ class Where(Declared, abc.ABC):
 class Nearest(Where):
     """The node of a body's mesh that is nearest to a point of the reference configuration.
 
-    On a boundary of splines it is the place of the surface there, not a control point.
+    On a spline boundary it is the nearest point of the surface, not a control point.
 
     Parameters
     ----------
@@ -141,12 +141,12 @@ class Condition(Declared, abc.ABC):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Fixed(Condition):
-    """Displacements held at zero.
+    """Displacements prescribed as zero.
 
     Parameters
     ----------
     where : a boundary, a node, or a rigid partner
-    components : which of them, 0 for x and 1 for y
+    components : the fixed components, 0 for x, 1 for y, 2 for z
     """
 
     where: Annotated[Where | Boundary, WHERE] = field(default_factory=Boundary)
@@ -167,7 +167,7 @@ class Driven(Condition):
     Parameters
     ----------
     where : a boundary, a node, or a rigid partner
-    component : 0 for x, 1 for y
+    component : 0 for x, 1 for y, 2 for z
     program : displacement over time [m]
     """
 
@@ -178,13 +178,13 @@ class Driven(Condition):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Loaded(Condition):
-    """A force at a node or on a rigid partner that follows a program, per out-of-plane width.
+    """A force at a node or on a rigid partner that follows a program.
 
     Parameters
     ----------
     where : a node, or a rigid partner
-    component : 0 for x, 1 for y
-    program : force over time [N/m]
+    component : 0 for x, 1 for y, 2 for z
+    program : force over time, per out-of-plane width [N/m]; in three dimensions [N]
     """
 
     where: Annotated[Where, _LOADED] = field(default_factory=Rigid)
@@ -193,7 +193,7 @@ class Loaded(Condition):
 
 
 def described_place(where: object) -> str:
-    """Return the words for a place in messages."""
+    """Return the description of a place for messages, such as "boundary 'top' of body 0"."""
     if isinstance(where, Boundary):
         return f"boundary {where.name!r} of body {where.body}"
     if isinstance(where, Nearest):
@@ -205,7 +205,7 @@ def described_place(where: object) -> str:
 
 
 def bodies_named(conditions: Iterable[object]) -> set[int]:
-    """Return the numbers of the bodies that conditions name, also within terms of their sums.
+    """Return the numbers of the bodies that conditions refer to, also in the terms of `Linear`.
 
     Verified by: tests/unit/solids/test_conditions.py::test_bodies_that_conditions_name
     """
@@ -222,12 +222,12 @@ def bodies_named(conditions: Iterable[object]) -> set[int]:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Reaction(Declared):
-    """A place at which forces of supports are reported, with their moment about a point.
+    """A place at which reaction forces of supports and their moment about a point are reported.
 
     Parameters
     ----------
     where : a boundary, a node, or a rigid partner
-    about : point of the moment, which stays where it is [m]; None takes the origin
+    about : reference point of the moment, fixed in space [m]; None takes the origin
 
     Verified by: tests/unit/solids/equilibria/test_reactions.py::test_sums_of_reactions
     """
@@ -238,20 +238,20 @@ class Reaction(Declared):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Stage(Declared):
-    """A part of the program with conditions of its own, beside those of the whole solid.
+    """An interval of time with further conditions, in addition to those of the whole solid.
 
-    Displacements without a condition are free. `Fixed` keeps the position that a place has when
-    the stage begins, and programs of `Driven` give displacements from that position. A rigid
-    partner without a condition stays at its position. Programs of forces give the whole force, not
-    its change. Times are those of the run.
+    Displacements without a condition are free. `Fixed` holds the position at the begin of the
+    stage, and `Driven` prescribes the displacement from that position. A rigid partner without a
+    condition stays at its position. Programs of forces give the total force, not its change. Times
+    are those of the run.
 
     Parameters
     ----------
     until : time at which the stage ends
-    conditions : conditions that hold during this stage alone
-    steps : load steps of the stage if none fails; None takes the number of the method
-    rows : number of states that are saved, evenly spaced in time, with the end of the stage; None
-        takes the times that `solve` is given
+    conditions : conditions during this stage alone
+    steps : load steps of the stage if none fails; None takes those of the method
+    rows : number of saved states, evenly spaced in time and including the end of the stage; None
+        takes the save times of `solve`
 
     Verified by: tests/unit/solids/equilibria/test_stages.py::test_preload_shear_hold
     """
@@ -264,5 +264,5 @@ class Stage(Declared):
 
 def ramp(value: float) -> Program:
     """Return the program from zero at time 0 to `value` at time 1."""
-    v = number("ramp", value, why="it is where the program ends.", try_="give a number.")
+    v = number("ramp", value, why="it is the last value of the program.", try_="give a number.")
     return Program((0.0, 1.0), (0.0, v))

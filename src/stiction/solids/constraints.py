@@ -2,7 +2,7 @@
 
 `Symmetry` sets the displacement normal to a plane to zero, `Tied` gives all points of a boundary
 the same displacement along one axis, and `Linear` is the general form. Each constraint eliminates
-one unknown, see `equilibria.multi_point_constraints`. Rotations are not among them.
+one unknown, see `equilibria.multi_point_constraints`. Rotations cannot be constrained.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from stiction.solids.contact.partners import Boundary
 
 __all__ = ["Linear", "Symmetry", "Term", "Tied"]
 
-_STRAIGHT = Part("a boundary lies in the plane.", "for example Boundary(0, 'left').")
+_STRAIGHT = Part("this boundary stays in its plane.", "for example Boundary(0, 'left').")
 _NORMAL = Components(
     "1",
-    "the plane is across it.",
+    "it is normal to the plane of symmetry.",
     "give (1, 0) for an upright plane.",
     counts=(2, 3),
     direction=True,
 )
-_TIED = Part("a boundary moves as one.", "for example Boundary(0, 'top').")
-_FACTOR = Finite("1", "the displacement counts this much.", "give 1, or -1.")
+_TIED = Part("all its points have one displacement.", "for example Boundary(0, 'top').")
+_FACTOR = Finite("1", "it multiplies the displacement.", "give 1, or -1.")
 _TERMS = Parts(
-    "it says which displacements are summed, and with which factors.",
+    "they are the summands of the constraint.",
     "for example [Term(Rigid(0), 1, 1.0), Term(Boundary(0, 'top'), 1, -1.0)].",
     "a list of Term objects",
     least=1,
@@ -39,7 +39,7 @@ _TERMS = Parts(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Symmetry(Condition):
-    """A boundary that stays in its plane: a plane of symmetry, or a wall without friction.
+    """A boundary that stays in its plane: a plane of symmetry, or a frictionless wall.
 
     Parameters
     ----------
@@ -82,10 +82,9 @@ class Term(Declared):
 
     Parameters
     ----------
-    where : a node, a rigid partner, or a boundary; of a boundary the mean displacement over its
-        length is taken
+    where : a node, a rigid partner, or a boundary, whose mean displacement over its length counts
     component : 0 for x, 1 for y
-    factor : [1]
+    factor : c_i [1]
 
     Examples
     --------
@@ -101,12 +100,12 @@ class Term(Declared):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Linear(Condition):
-    """A sum of displacements that follows a program.
+    """A linear constraint: a weighted sum of displacements follows a program g(t).
 
     Parameters
     ----------
-    terms : displacements with their factors
-    program : their sum over time [m]
+    terms : displacements u_i with their factors c_i
+    program : g, the sum of c_i u_i over time [m]
 
     Verified by: tests/unit/solids/equilibria/test_constraints.py::test_linear_constraints
 
@@ -126,5 +125,5 @@ class Linear(Condition):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not any(term.factor for term in self.terms):
-            why, try_ = "it would hold nothing.", "give 1, or -1."
-            raise ModelError("Linear.terms", "factors of 0", "others than 0", why, try_)
+            why, try_ = "a sum of zeros constrains no displacement.", "give 1, or -1."
+            raise ModelError("Linear.terms", "factors of 0", "a factor other than 0", why, try_)

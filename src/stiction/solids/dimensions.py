@@ -1,8 +1,8 @@
-"""Algebra that differs between the plane and space: cofactors, and normals of tangents.
+"""Algebra that differs between two and three dimensions: cofactors, normals, small systems.
 
-All other code for bodies and contact holds for d components and surfaces of m = d - 1 coordinates,
-which are constants of kernels and shapes of arrays. In NumPy arrays the indices of vectors and
-matrices come first and points last; kernels store a matrix row by row in one vector.
+All other code for bodies and contact is written for d components and surfaces with m = d - 1
+coordinates. In NumPy arrays the indices of vectors and matrices come first and points last; kernels
+store a matrix row by row in one vector.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def _cross(a: Floats, b: Floats) -> Floats:
 
 
 def cofactor_derivative(a: Floats, b: Floats, f: Floats) -> list[Floats]:
-    """Return entries 01, 02, 12 of the skew a . d cof F / d F . b, of which a plane has the first.
+    """Return entries 01, 02, 12 of the skew matrix a . d cof F / d F . b; in the plane only 01.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ def cofactor_derivative(a: Floats, b: Floats, f: Floats) -> list[Floats]:
 
 
 def crossed(tangents: Floats) -> Floats:
-    """Return the outward vector normal to m tangents (m, m + 1, ...), as long as their area.
+    """Return the outward normal (d, ...) to m tangents (m, d, ...), with their area as length.
 
     A body lies to the left of the tangent of its boundary in the plane; in space the vector is the
     cross product of the two tangents.
@@ -106,7 +106,7 @@ def crossed(tangents: Floats) -> Floats:
 
 
 def area_derivatives(tangents: Floats, normal: Floats) -> Floats:
-    """Return d area / d tangents (m, d, ...), for tangents and their unit normal.
+    """Return d area / d tangents (m, d, ...) for tangents (m, d, ...) and their unit normal.
 
     Verified by: tests/unit/solids/test_dimensions.py::test_normals_and_areas
     """
@@ -117,9 +117,9 @@ def area_derivatives(tangents: Floats, normal: Floats) -> Floats:
 
 
 def frame(normal: Floats) -> Floats:
-    """Return unit vectors (m, d) along a plane with a unit normal (d,), which point as `crossed`.
+    """Return m unit tangents (m, d) of a surface with unit normal (d,), oriented as in `crossed`.
 
-    In the plane there may be many normals (d, p).
+    For d = 2 there may be many normals (d, p).
 
     Verified by: tests/unit/solids/test_dimensions.py::test_normals_and_areas
     """
@@ -155,7 +155,10 @@ def solve(matrix: Floats, right: Floats) -> Floats:
 
 @functools.cache
 def cofactor_kernel(d: int) -> Any:
-    """Return the kernel that puts the cofactors (d d,) of a matrix behind it; it returns det."""
+    """Return the kernel that writes the cofactors of a matrix behind it and returns det.
+
+    Its argument (2 d d,) holds the matrix in the first d d entries.
+    """
 
     @kernel
     def fill(t: Vector) -> float:
@@ -174,7 +177,7 @@ def cofactor_kernel(d: int) -> Any:
 
 @functools.cache
 def solve_kernel(m: int) -> Any:
-    """Return the kernel that solves a symmetric system of m <= 2, in place of its right side."""
+    """Return the kernel that overwrites the right side (m,) by the solution, for m <= 2."""
 
     @kernel
     def fill(matrix: Matrix, right: Vector) -> None:
@@ -202,7 +205,7 @@ def positive_definite_kernel(m: int) -> Any:
 
 @functools.cache
 def cofactor_derivative_kernel(d: int) -> Any:
-    """Return the kernel for entries 01, 02, 12 of the skew a . d cof F / d F . b."""
+    """Return the kernel of `cofactor_derivative` for rows i and m of gradients (n, d)."""
 
     @kernel
     def fill(g: Matrix, i: int, m: int, f: Vector) -> Three:

@@ -28,10 +28,10 @@ _TRY = "for example Boundary(0, 'top')."
 _PULLED = Part("a traction acts on a boundary.", _TRY)
 _PRESSED = Part("a pressure acts on a boundary.", _TRY)
 _STIFFNESS = Positive(
-    "Pa", "it is force per width over displacement.", "use Driven where nothing gives way."
+    "Pa", "it is force per width over displacement.", "use Driven for a rigid connection."
 )
 _TURNED = Part(
-    "rigid circles turn.", "give Rigid(0) for the partner of contact 0.", "a Rigid partner"
+    "rigid circles rotate.", "give Rigid(0) for the partner of contact 0.", "a Rigid partner"
 )
 
 
@@ -87,8 +87,8 @@ class Pressure(Condition):
 class Spring(Condition):
     """A linear spring along x or y between a place and the ground, whose end follows a program.
 
-    On a boundary it is spread over the reference length, a foundation; with `Tied` for the same
-    component the boundary moves as one, and the spring is a single one.
+    On a boundary it is distributed over the reference length, as an elastic foundation. With `Tied`
+    for the same component it acts as a single spring on the boundary.
 
     Parameters
     ----------

@@ -1,12 +1,12 @@
-"""Strain energies in the principal invariants, their derivatives, and what is left in a plane.
+"""Strain energies in the principal invariants with their derivatives, in space and in a plane.
 
-A law is psi(I1, I2, J) with I1 = tr C, I2 = (I1^2 - tr C^2)/2, J = det F, per reference
-volume. It gives its first and second derivatives; everything else follows. In a plane with the
-stretch l across it, I1 = a + l^2, I2 = j^2 + l^2 a and J = j l, with a = |F|^2 and j = det F
-of the deformation gradient in the plane: stress and tangent need six numbers. A body in space has
-I1 = a, I2 and J = j themselves, and needs ten.
+A law is psi(I1, I2, J) with I1 = tr C, I2 = (I1^2 - tr C^2)/2, J = det F, per reference volume.
+In a plane with the out-of-plane stretch l, I1 = a + l^2, I2 = j^2 + l^2 a and J = j l, with
+a = |F|^2 and j = det F of the in-plane deformation gradient F. In space I1 = a and J = j.
+`energy_derivatives` returns psi with the first and second derivatives by a, j (and I2 in space),
+from which `stress_points` computes stress and tangent.
 
-Arguments are numbers or arrays of them, one per point.
+Arguments are numbers or arrays with one entry per integration point.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ Ten = tuple[Any, Any, Any, Any, Any, Any, Any, Any, Any, Any]
 Eight = tuple[Any, Any, Any, Any, Any, Any, Any, Any]
 Twelve = tuple[Any, Any, Any, Any, Any, Any, Any, Any, Any, Any, Any, Any]
 
-# entries of a material table
+# entries of a material table: kind of law, mu, lam, bulk modulus, coefficients, plane state
 KIND, MU, LAM, BULK, C1, C2, C3, ACROSS = range(8)
 # values of KIND
 NEO_HOOKEAN, NEARLY_INCOMPRESSIBLE, MOONEY_RIVLIN, YEOH, LINEAR = range(5)
@@ -47,9 +47,15 @@ _STRETCH_STEPS = 50
 
 
 def invariant_derivatives(i1: Any, i2: Any, j: Any, c: Floats, part: int) -> Ten:
-    """Return psi and its derivatives 1, 2, J, 11, 12, 1J, 22, 2J, JJ by (I1, I2, J).
+    """Return psi and its derivatives by I1, I2, J in the order 1, 2, J, 11, 12, 1J, 22, 2J, JJ.
 
-    Source: Bonet and Wood 1997, sections 5.4.3 and 5.5; formulas sheet, section 5.
+    Parameters
+    ----------
+    i1, i2, j : invariants I1, I2 and J
+    c : (8,) table of the material
+    part : ALL, SHAPE (isochoric part) or VOLUME (volumetric part) of the energy
+
+    Source: Bonet and Wood 1997, sections 5.4.3 and 5.5; docs/formulas/solids.md, section 5.
     Verified by: tests/unit/solids/test_materials.py::test_invariant_derivatives
     """
     psi: Any = 0.0
@@ -101,7 +107,10 @@ def invariant_derivatives(i1: Any, i2: Any, j: Any, c: Floats, part: int) -> Ten
 
 
 def _in_plane(a: Any, j: Any, l: Any, c: Floats, part: int) -> Ten:  # noqa: E741
-    """Return psi and its derivatives a, j, l, aa, aj, jj, al, jl, ll."""
+    """Return psi and its derivatives by a, j and l, in the order a, j, l, aa, aj, jj, al, jl, ll.
+
+    By the chain rule for I1 = a + l^2, I2 = j^2 + l^2 a, J = j l.
+    """
     psi, p1, p2, pj, p11, p12, p1j, p22, p2j, pjj = invariant_derivatives(
         a + l * l, j * j + l * l * a, j * l, c, part
     )
@@ -109,7 +118,7 @@ def _in_plane(a: Any, j: Any, l: Any, c: Floats, part: int) -> Ten:  # noqa: E74
     pal: Any = 0.0
     pjl = pll = pal
     if c[ACROSS] == PLANE_STRESS:
-        # how p1, p2 and pJ change with l; in plane strain nobody asks
+        # derivatives of p1, p2 and pj by l; plane strain does not need them
         d1 = 2.0 * l * p11 + 2.0 * l * a * p12 + j * p1j
         d2 = 2.0 * l * p12 + 2.0 * l * a * p22 + j * p2j
         dj = 2.0 * l * p1j + 2.0 * l * a * p2j + j * pjj
@@ -131,12 +140,12 @@ def _in_plane(a: Any, j: Any, l: Any, c: Floats, part: int) -> Ten:  # noqa: E74
 
 
 def plane_derivatives(a: Any, j: Any, c: Floats, part: int) -> Eight:
-    """Return psi and its derivatives a, j, aa, aj, jj, and psi_l with l for a = |F|^2, j = det F.
+    """Return psi, its derivatives a, j, aa, aj, jj by a = |F|^2 and j = det F, then psi_l and l.
 
-    The stretch l across the plane is 1 in plane strain. In plane stress psi_l = 0, and l is
-    condensed; where none is found in the steps allowed, NaN comes back.
+    The out-of-plane stretch l is 1 in plane strain. In plane stress psi_l = 0 determines l, which
+    is condensed from the derivatives; they are NaN if Newton's method for l does not converge.
 
-    Source: formulas sheet, section 5.
+    Source: docs/formulas/solids.md, section 5.
     Verified by: tests/unit/solids/test_materials.py::test_plane_derivatives
     """
     l: Any = 1.0  # noqa: E741
@@ -151,12 +160,13 @@ def plane_derivatives(a: Any, j: Any, c: Floats, part: int) -> Eight:
 
 
 def energy_derivatives(d: int, a: Any, i: Any, j: Any, c: Floats, part: int) -> Twelve:
-    """Return psi and its derivatives a, j, aa, aj, jj, then i, ai, ii, ij, and psi_l with l.
+    """Return psi, its derivatives a, j, aa, aj, jj, then i, ai, ii, ij, then psi_l and l.
 
     Parameters
     ----------
-    d : components; in a plane nothing depends on i, and in space there is no l
+    d : number of components. For d = 2 derivatives by i are zero; for d = 3, psi_l = 0 and l = 1
     a, i, j : |F|^2, second invariant and determinant of the (d, d) deformation gradient
+    c, part : table of the material and part of the energy, as in `invariant_derivatives`
 
     Verified by: tests/unit/solids/elements/test_swept.py::test_tangent_against_differences
     """
@@ -168,7 +178,7 @@ def energy_derivatives(d: int, a: Any, i: Any, j: Any, c: Floats, part: int) -> 
 
 
 def _across(a: Floats, j: Floats, c: Floats, part: int) -> Floats:
-    """Return the stretch across a plane that carries no stress, by Newton's method."""
+    """Return the out-of-plane stretch l of plane stress, the root of psi_l, by Newton's method."""
     shape = np.broadcast_shapes(a.shape, j.shape)
     a, j = np.broadcast_to(a, shape).ravel(), np.broadcast_to(j, shape).ravel()
     found = np.ones(a.size)
@@ -177,7 +187,7 @@ def _across(a: Floats, j: Floats, c: Floats, part: int) -> Floats:
         l = found[going]  # noqa: E741
         _, _, _, pl, *_, pll = _in_plane(a[going], j[going], l, c, part)
         step = np.where(pll > 0.0, pl / pll, np.copysign(0.1 * l, pl))
-        # never more than halved or doubled, so that it stays positive
+        # a step at most halves or doubles the stretch, so that it stays positive
         step = np.where(step < -l, -l, np.where(step > 0.5 * l, 0.5 * l, step))
         l = l - step  # noqa: E741
         found[going] = l
@@ -189,7 +199,7 @@ def _across(a: Floats, j: Floats, c: Floats, part: int) -> Floats:
 
 
 def small_moduli(c: Floats) -> tuple[float, float]:
-    """Return lam and mu at small strain [Pa]; in plane stress those of the plane."""
+    """Return Lame's constants lam and mu at small strain [Pa]; in plane stress the reduced lam."""
     kind, lam, mu = c[KIND], c[LAM], c[MU]
     if kind in (MOONEY_RIVLIN, YEOH):
         mu = 2.0 * (c[C1] + (c[C2] if kind == MOONEY_RIVLIN else 0.0))
@@ -199,7 +209,7 @@ def small_moduli(c: Floats) -> tuple[float, float]:
 
 
 def linear_moduli(c: Floats, part: int) -> tuple[float, float]:
-    """Return lam and mu of linear elasticity, for one part of the energy."""
+    """Return lam and mu of linear elasticity [Pa], for one part of the energy."""
     lam, mu = c[LAM], c[MU]
     if part == SHAPE:
         return -2.0 / 3.0 * mu, mu

@@ -1,7 +1,8 @@
-"""What bodies are made of: strain energies in the principal invariants, and linear elasticity.
+"""Material laws: hyperelastic strain energies in the principal invariants, and linear elasticity.
 
-A hyperelastic law is psi(I1, I2, J) per reference volume. The part that resists a change of
-volume stands apart, so that elements can integrate it at fewer points.
+A hyperelastic law is psi(I1, I2, J) per reference volume, with I1 and I2 of C = F^T F and
+J = det F. Its volumetric part is separate, so that elements can integrate it at fewer points.
+`material_laws` computes the derivatives.
 """
 
 from __future__ import annotations
@@ -27,14 +28,14 @@ __all__ = [
 
 Floats = npt.NDArray[np.float64]
 
-# the smallest modulus, whose powers are no zero yet [Pa]
+# smallest modulus whose powers do not underflow [Pa]
 _LEAST = 1e-100
-_WHY_YOUNG = "a body without stiffness has no rest shape."
-_WHY_POISSON = "outside these bounds the body would gain energy when it is deformed."
+_WHY_YOUNG = "a body without stiffness has no unique equilibrium."
+_WHY_POISSON = "outside these bounds the strain energy is not positive."
 
 YOUNG = Positive(
     "Pa",
-    f"{_WHY_YOUNG[:-1]}, and moduli are multiplied.",
+    f"{_WHY_YOUNG[:-1]}, and products of moduli must not underflow.",
     "give Young's modulus, such as 2e6, or choose another unit of stress.",
     least=_LEAST,
     most=1.0 / _LEAST,
@@ -53,7 +54,8 @@ _BULK = Positive(
     "it resists a change of volume.",
     "give a hundred times the shear modulus for a nearly incompressible body.",
 )
-_STIFF, _STIFFENING = Positive("Pa", _WHY_YOUNG), Finite("Pa", "it says how the law stiffens.")
+_STIFF = Positive("Pa", _WHY_YOUNG)
+_STIFFENING = Finite("Pa", "it is a coefficient of the strain energy.")
 
 
 class Material(Declared, abc.ABC):
@@ -65,7 +67,7 @@ class Material(Declared, abc.ABC):
 
     @abc.abstractmethod
     def table(self, plane_stress: bool = False) -> Floats:
-        """Return the constants as kernels read them, in a fresh array."""
+        """Return the constants in the layout of `material_laws`, (8,), in a new array."""
 
     def elastic_constants(self) -> tuple[float, float]:
         """Return Young's modulus [Pa] and Poisson's ratio [1] at small strain."""
@@ -89,7 +91,7 @@ def _table(kind: int, plane_stress: bool, **entries: float) -> Floats:
 
 
 def _lame(young: float, poisson: float) -> tuple[float, float]:
-    """Return lam and mu [Pa]."""
+    """Return Lame's constants lam and mu [Pa]."""
     mu = young / (2.0 * (1.0 + poisson))
     return 2.0 * mu * poisson / (1.0 - 2.0 * poisson), mu
 
@@ -103,7 +105,7 @@ class NeoHookean(Material):
     young : Young's modulus at small strain [Pa], > 0
     poisson : Poisson's ratio at small strain [1], between -1 and 0.5
 
-    Source: Bonet and Wood 1997, section 5.4.3; formulas sheet, section 5.
+    Source: Bonet and Wood 1997, section 5.4.3; docs/formulas/solids.md, section 5.
     Verified by: tests/unit/solids/test_materials.py::test_uniaxial_tension
     """
 
@@ -123,7 +125,7 @@ class NeoHookean(Material):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class NearlyIncompressible(NeoHookean):
-    """Neo-Hookean law split in shape and volume: mu/2 (J^-2/3 I1 - 3) + k/2 (J - 1)^2.
+    """Neo-Hookean law, isochoric and volumetric: mu/2 (J^-2/3 I1 - 3) + k/2 (J - 1)^2.
 
     For Poisson's ratios near 0.5, with elements whose volumetric part is integrated at fewer
     points (`reduced=True`).
@@ -133,7 +135,7 @@ class NearlyIncompressible(NeoHookean):
     young : Young's modulus at small strain [Pa], > 0
     poisson : Poisson's ratio at small strain [1], between -1 and 0.5
 
-    Source: Bonet and Wood 1997, section 5.5; formulas sheet, section 5.
+    Source: Bonet and Wood 1997, section 5.5; docs/formulas/solids.md, section 5.
     Verified by: tests/unit/solids/test_materials.py::test_uniaxial_tension
     """
 
@@ -145,7 +147,7 @@ class NearlyIncompressible(NeoHookean):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class MooneyRivlin(Material):
-    """c10 (J^-2/3 I1 - 3) + c01 (J^-4/3 I2 - 3) + k/2 (J - 1)^2.
+    """Mooney-Rivlin law: c10 (J^-2/3 I1 - 3) + c01 (J^-4/3 I2 - 3) + k/2 (J - 1)^2.
 
     Parameters
     ----------
@@ -178,12 +180,12 @@ class MooneyRivlin(Material):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Yeoh(Material):
-    """c1 w + c2 w^2 + c3 w^3 + k/2 (J - 1)^2 with w = J^-2/3 I1 - 3.
+    """Yeoh's law: c1 w + c2 w^2 + c3 w^3 + k/2 (J - 1)^2 with w = J^-2/3 I1 - 3.
 
     Parameters
     ----------
     c1 : [Pa], > 0; the shear modulus at small strain is 2 c1
-    c2, c3 : how the law stiffens [Pa]
+    c2, c3 : coefficients of the stiffening at large strain [Pa]
     bulk : k [Pa], > 0
 
     Source: Yeoh 1993; the split of Bonet and Wood 1997, section 5.5.
@@ -212,14 +214,14 @@ class Yeoh(Material):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LinearElastic(NeoHookean):
-    """Hooke's law on the symmetric displacement gradient; rotations count as strain.
+    """Hooke's law for the symmetric part of the displacement gradient: for small rotations.
 
     Parameters
     ----------
     young : Young's modulus [Pa], > 0
     poisson : Poisson's ratio [1], between -1 and 0.5
 
-    Source: formulas sheet, section 5, to first order.
+    Source: docs/formulas/solids.md, section 5, to first order.
     Verified by: tests/unit/solids/test_materials.py::test_uniaxial_tension
     """
 

@@ -23,21 +23,21 @@ __all__ = ["Continuation", "GeneralisedAlpha", "Quasistatic"]
 
 _STEPS, _HALVINGS, _ITERATIONS = Limit(most=10_000_000), Limit(0, 60), Limit(2, 10_000)
 _NEWTON = Positive(
-    "1", "forces balance to this part of their size.", "use 1e-9.", least=1e-13, most=1e-3
+    "1", "it bounds the residual over the forces.", "use 1e-9.", least=1e-13, most=1e-3
 )
 _SOLVER = Part("it solves the linear systems of Newton's method.", "leave it out.")
 _BRANCH = Part(
     "another path of equilibria may branch off.", "StayOnPath(), FollowBranch() or StopThere()."
 )
-_WORK = Positive("1", "the ledger closes to it.", "use 1e-7.", least=1e-13, most=1e-3)
+_WORK = Positive("1", "the energy balance closes to it.", "use 1e-7.", least=1e-13, most=1e-3)
 _LONGEST_ARC = Positive("1", "arclength steps may grow by this factor.", "give 2.")
-_STABILITY = Flag("stability is reported or not.", "give True.")
+_STABILITY = Flag("it says whether stability is reported.", "give True.")
 _SPECTRAL_RADIUS = NonNegative(
     "1", "it multiplies the highest frequencies in each step.", "give 0.8.", most=1.0
 )
-_LOCAL_ERROR = Positive("1", "steps are as long as it allows.", "give 1e-3, or None.")
-_LUMPED_MASS = Flag("masses are diagonal or they are not.", "give False.")
-_COUNT_UNSTABLE = Flag("unstable modes are counted or not.", "give True.")
+_LOCAL_ERROR = Positive("1", "it bounds the local error of a step.", "give 1e-3, or None.")
+_LUMPED_MASS = Flag("it selects a diagonal mass matrix.", "give False.")
+_COUNT_UNSTABLE = Flag("it says whether unstable modes are counted.", "give True.")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -153,12 +153,13 @@ class GeneralisedAlpha(Method):
     spectral_radius : factor of the highest frequencies in a step, 0 to 1; 1 is the trapezoidal
         rule, without numerical dissipation in linear motion
     steps : the longest step is the time span over this
-    tolerance : local error of a step over the range of adhesion [1]; without contact over the
-        largest displacement so far, and for displacements less the mean of each body over the
-        largest of these. None takes steps as long as Newton's method converges
+    tolerance : admissible local error of the displacements in a step, over the range of adhesion
+        [1]. Without contact it is relative to the largest displacement so far; the error of the
+        deformation (displacements minus the mean of each body) is relative to the largest
+        deformation. None omits the error control: steps are as long as Newton's method converges
     lumped : whether the mass matrix is diagonal
     stability : count the unstable modes of equilibrium after every step, without friction, and
-        record one that the motion does not follow; it costs a factorisation a step
+        record a mode that the motion does not follow; costs one factorisation per step
     max_steps : most time steps; a run that needs more ends with WORK_LIMIT
     max_halvings : how often the longest step may be halved before the run gives up
     newton_tolerance : residual over the forces in equilibrium [1]

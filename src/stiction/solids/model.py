@@ -33,9 +33,9 @@ from stiction.solids.three_d.model import SweptBody
 __all__ = ["Assembled", "Body", "Readings", "Solid", "SolidSystem"]
 
 _OF_BODY = Part("a body is made of these.", "see the docstring of Body.")
-_PLANE_STRESS = Flag("it is plane stress or plane strain.", "give False for plane strain.")
+_PLANE_STRESS = Flag("it selects plane stress or plane strain.", "give False for plane strain.")
 
-_WHY_READ = "it says which curves are reported."
+_WHY_READ = "it selects the reported curves."
 _NUMBER, _YES = Count(0, _WHY_READ), Flag(_WHY_READ)
 _START, _REACTIONS = Finite("", _WHY_READ), Parts(_WHY_READ)
 
@@ -45,7 +45,7 @@ _CONTACTS = Parts(_WHY, "give a list of Contact or ContactAmong objects.")
 _CONDITIONS = Parts(_WHY, "give a list of Condition objects, such as Fixed or Driven.")
 _STAGES = Parts(_WHY, "give a list of Stage objects.")
 _OF_SOLID = Part(_WHY)
-_RATIOS = Flag("units are ratios or they are not.", "give True.")
+_RATIOS = Flag("it says whether quantities have no units.", "give True.")
 
 # a factor of one at all times
 _one = functools.partial(Program, (0.0,), (1.0,))
@@ -71,12 +71,12 @@ class Body(Declared):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.plane_stress and getattr(self.element, "reduced", False):
-            why = "in plane stress the thickness adapts: there is no volumetric locking to reduce."
+            why = "plane stress has no volumetric locking: the thickness changes freely."
             needs, try_ = "elements with full integration", "give reduced=False."
             raise ModelError("Body.element", "reduced=True", needs, why, try_)
         if self.element.reduced and self.element.ORDER == 1 and self.mesh.triangles.all():
             got = f"{type(self.element).__name__}(reduced=True) on linear triangles"
-            why = "their one integration point cannot be reduced, so that they lock in volume."
+            why = "their one integration point cannot be reduced: they lock volumetrically."
             try_ = "use Q2(reduced=True) or Q2N2(reduced=True), or mesh with quadrilaterals."
             raise ModelError("Body.element", got, "elements with fewer points", why, try_)
 
@@ -91,14 +91,14 @@ class Readings(Declared):
 
     Parameters
     ----------
-    displacement : number of the condition whose value is the displacement; None takes time
+    displacement : number of the condition whose prescribed value is the curve `displacement`; None
+        takes time
     contact : number of the contact whose forces and lengths are reported
-    support : whether forces are those of the displacement's condition on the body, else
-        those of the contact
-    body : on which the reported contact forces act, in a contact of two bodies
-    nominal : whether lengths are measured on the reference boundary
-    start : time from which results count, after the bodies have come into contact
-    reactions : places at which forces and moments of supports are reported
+    support : report the reaction forces of that condition instead of the contact forces
+    body : number of the body on which the reported contact forces act, in a contact of two bodies
+    nominal : measure lengths on the reference boundary
+    start : time at which results begin, after preload [time unit of the run]
+    reactions : places at which reaction forces and moments of supports are reported
     """
 
     displacement: Annotated[int | None, _NUMBER] = None
@@ -112,18 +112,18 @@ class Readings(Declared):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Assembled(Declared):
-    """The parts of a solid, into which presets expand.
+    """The parts of a solid, into which `Solid` and the presets expand; references are checked.
 
     Parameters
     ----------
-    bodies, contacts, conditions : in the order of their numbers; a contact among many bodies
-        expands into a contact for each pair, after those that are named
+    bodies, contacts, conditions : in the order of their numbers; a `ContactAmong` expands into one
+        contact for each pair, after the named contacts
     attraction : factor on tensile contact tractions over time; a ramp from 0 brings surfaces
         into adhesion without a jump
     readings : which curves are reported
-    dimensionless : whether lengths, stresses and forces are ratios
-    stages : parts of the program with conditions of their own, one after the other
-    pair_searches : for each contact among many, its boundaries and their active pairs
+    dimensionless : whether lengths, stresses and forces are ratios to reference values
+    stages : consecutive intervals of time with further conditions
+    pair_searches : for each `ContactAmong`, its boundaries and their active pairs
     """
 
     bodies: Annotated[Sequence[Body | Membrane | SweptBody], _BODIES]
@@ -140,7 +140,7 @@ class Assembled(Declared):
         self._write_out_contacts()
         ends = [stage.until for stage in self.stages]
         if any(b <= a for a, b in itertools.pairwise(ends)):
-            why, try_ = "one stage follows the other.", "let `until` rise from stage to stage."
+            why, try_ = "stages follow one another.", "let `until` rise from stage to stage."
             raise ModelError("Solid.stages", f"ends {ends}", "rising times", why, try_)
         self._check_readings()
 
@@ -160,12 +160,12 @@ class Assembled(Declared):
 
     @property
     def pairs(self) -> tuple[Contact, ...]:
-        """The contacts, each of two sides."""
+        """The contacts between two sides, without `ContactAmong`."""
         return tuple(c for c in self.contacts if isinstance(c, Contact))
 
     @property
     def all_conditions(self) -> tuple[Condition, ...]:
-        """The conditions of the whole solid, then those of one stage after the other."""
+        """The conditions of the whole solid, then those of the stages in order."""
         return (*self.conditions, *(c for stage in self.stages for c in stage.conditions))
 
     def programs(self) -> list[Program]:
@@ -175,7 +175,7 @@ class Assembled(Declared):
     def _check_readings(self) -> None:
         """Refuse readings of missing conditions, contacts and bodies."""
         r = self.readings
-        why = "curves are read from the conditions, contacts and bodies of the solid."
+        why = "reported curves refer to conditions, contacts and bodies by number."
         try_ = "count from 0 in the order given."
         if r.displacement is not None:
             kinds = (Driven, Spring, Linear)
@@ -209,10 +209,10 @@ class Assembled(Declared):
         for side in sides:
             if isinstance(side, Boundary) and not isinstance(self.bodies[side.body], Body):
                 kind = type(self.bodies[side.body]).__name__
-                got = f"body {side.body}, a {kind}, that " + (
-                    "touches itself" if itself else "touches by 'mortar'"
+                got = f"body {side.body}, a {kind}, " + (
+                    "in self-contact" if itself else "in contact by 'mortar'"
                 )
-                why = "segments between two boundaries are found in the plane."
+                why = "segments between two boundaries are computed for plane bodies alone."
                 try_ = 'take passes="two-half-pass", between two bodies.'
                 raise ModelError("Contact.passes", got, "bodies in the plane", why, try_)
 
@@ -246,7 +246,7 @@ class SolidSystem(Declared, abc.ABC):
 
     default_method: ClassVar[str] = "Quasistatic"
 
-    # samples of a run are its load steps unless times are requested
+    # a run saves every load step unless times are requested
     keeps_steps = True
 
     @abc.abstractmethod
@@ -255,7 +255,7 @@ class SolidSystem(Declared, abc.ABC):
 
     @property
     def state_size(self) -> int:
-        """How many numbers one sample holds: curves and tractions, not the whole field."""
+        """Estimated number of values in one sample: curves and contact tractions."""
         total = 64
         parts = self.assembled()
         for contact in parts.pairs:
@@ -283,10 +283,10 @@ class Solid(SolidSystem):
     contacts : pairs of boundaries, or a boundary and a rigid partner; `ContactAmong` stands for a
         contact of each pair of many bodies
     boundary_conditions : prescribed displacements, linear constraints, forces and other loads
-    attraction : factor on tensile contact tractions over time
+    attraction : factor on tensile contact tractions over time [1]
     readings : which curves are reported
-    dimensionless : whether lengths and stresses are ratios to units of the user's choice
-    stages : parts of the program with conditions of their own, one after the other
+    dimensionless : whether lengths and stresses are ratios to reference values of your choice
+    stages : consecutive intervals of time with further conditions
 
     Source: Mergel, Scheibert, Sauer 2021.
     Verified by: tests/unit/solids/test_model.py::test_a_block_in_tension

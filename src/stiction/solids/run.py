@@ -1,7 +1,8 @@
 """Runs of a solid by load steps, by arclength continuation, and by time steps with inertia.
 
-The methods in `methods` call these functions. Each builds the discrete equations, lets the stepper
-follow the program of loads, and returns the `Run` made from the record.
+The methods in `methods` call these functions. Each takes a system, a method and the request (times
+of start, end and samples), builds the discrete equations, lets the stepper follow the program of
+loads, and returns the `Run` built from the record.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ and g_a = cof F grad N_a, and psi(a, j) the energy in |F|^2 and det F, a block i
               + psi_jj g_a g_b + psi_j grad N_a . d cof F / d F . grad N_b],
 
 the last term skew. In space the energy also depends on the second invariant i; with
-h_a = (a F - F F^T F) grad N_a a block has on top
+h_a = (a F - F F^T F) grad N_a, where a = |F|^2, a block has in addition
 
     w [4 psi_ai (f_a h_b + h_a f_b) + 4 psi_ii h_a h_b + 2 psi_ij (h_a g_b + g_a h_b)
        + 2 psi_i (2 f_a f_b - f_b f_a + (a G - f_a . f_b) 1 - G F F^T)],   G = grad N_a . grad N_b.
@@ -73,12 +73,12 @@ _silent = np.errstate(all="ignore")
 
 
 def rows_of_a_point(d: int) -> int:
-    """Return how many rows `point_rows` has for bodies of d components."""
+    """Return the number of rows of `point_rows` for bodies of d components."""
     return 2 * d * d + (_IN_PLANE if d < 3 else BY_IJ + 1)
 
 
 def is_short(c: Floats) -> bool:
-    """Return whether a material has the law that kernels know: Neo-Hookean, not in plane stress."""
+    """Return whether kernels evaluate the law themselves: Neo-Hookean, not in plane stress."""
     return bool(c[KIND] == NEO_HOOKEAN and c[ACROSS] == PLANE_STRAIN)
 
 
@@ -89,7 +89,7 @@ _CACHE: dict[Any, tuple[tuple[Any, ...], Any]] = {}
 
 
 def cached(compute: Callable[..., Any], *arrays: Any) -> Any:
-    """Return compute(*arrays), cached for the arrays of the last meshes: they never change."""
+    """Return compute(*arrays), cached for the arrays of the last meshes, which are constant."""
     key = (compute, *map(id, arrays))
     if key not in _CACHE:
         if len(_CACHE) >= MAX_CACHED:
@@ -131,8 +131,8 @@ class _Response:
     Parameters
     ----------
     f : (d, d, q, e) deformation gradients
-    c, part : table of the material, and which part of its energy
-    slopes : whether more than the energy is wanted
+    c, part : table of the material, and ALL, SHAPE or VOLUME of its energy
+    slopes : whether to compute derivatives, besides the energy
     """
 
     def __init__(self, f: Floats, c: Floats, part: int, slopes: bool = True) -> None:
@@ -180,7 +180,10 @@ def products(a: Floats, b: Floats) -> Floats:
 
 @_silent
 def point_rows(f: Floats, c: Floats, part: int) -> tuple[Floats, int]:
-    """Return the rows of every point for forces and tangent (rows, q, e); count inverted points.
+    """Return the rows (rows, q, e) of every point for forces and tangent, and the inverted points.
+
+    The order of the rows is given above `BY_A`; the second result is the number of points with
+    det F <= 0.
 
     Parameters
     ----------
@@ -233,6 +236,7 @@ def energy_points(f: Floats, c: Floats, part: int) -> Floats:
 
 
 def _linear_energy(f: Floats, c: Floats, part: int) -> Floats:
+    """Return the energy of linear elasticity at every point (q, e) [Pa]."""
     d = f.shape[0]
     lam, mu = linear_moduli(c, part)
     trace, square = _trace(f) - float(d), np.zeros(f.shape[2:])
@@ -264,7 +268,7 @@ def energy_and_stress_points(f: Floats, c: Floats, part: int) -> Floats:
         across = lam * trace
     else:
         r = _Response(f, c, part)
-        # a sheet grows thinner: forces per reference thickness, stress per current
+        # in plane stress forces are per reference thickness, stress is per current thickness
         out[ENERGY], across = r.energy, r.across / r.j
         for p, q in pairs:
             value = r.by[BY_A] * dot(f[p], f[q]) / r.j
@@ -288,5 +292,5 @@ def total_energy(weights: Floats, energies: Floats) -> float:
 
     Verified by: tests/unit/solids/test_assembly.py::test_forces_are_the_gradient_of_energy
     """
-    # one after the other, so that rounding does not depend on how NumPy splits a sum
+    # a sequential sum: its rounding does not depend on how NumPy divides a sum
     return float(np.add.accumulate((weights * energies.T).ravel())[-1])

@@ -1,12 +1,12 @@
-"""Hard contact: Signorini's conditions for the normal, Coulomb's law for the tangent.
+"""Hard contact: Signorini's conditions in the normal direction, Coulomb's law of friction.
 
-Signorini's law has no stiffness: the pressure is the multiplier of the condition that surfaces do
-not lie inside each other,
+Signorini's law has no stiffness. The pressure p is the Lagrange multiplier of the condition of no
+penetration, with the gap g,
 
     g >= 0,    p >= 0,    g p = 0,
 
-and Coulomb's law bounds the tangential traction by mu p. Neither has a length, so that meshes need
-not resolve one.
+and Coulomb's law bounds the tangential traction by mu p. Neither law has an internal length that a
+mesh must resolve.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ __all__ = ["Coulomb", "Signorini"]
 
 Floats = npt.NDArray[np.float64]
 
-_MU = NonNegative("1", "friction takes energy, and gives none.", "give a number >= 0.")
+_MU = NonNegative("1", "friction dissipates energy.", "give a number >= 0.")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Signorini(Adhesion):
     """Unilateral contact without penalty: pressure where surfaces touch, none where they do not.
 
-    A contact with this law has one multiplier for each node of its boundary. As a function of the
-    gap alone the traction is zero where surfaces are apart and not defined where they touch.
+    A contact with this law has a multiplier, the pressure, at each node of its boundary. As a
+    function of the gap the traction is zero for g > 0 and undefined for g = 0.
 
     Source: Signorini 1959; Kikuchi and Oden 1988, chapter 2.
     Verified by: tests/unit/solids/contact/test_multipliers.py::test_a_block_is_pressed
@@ -49,21 +49,21 @@ class Signorini(Adhesion):
     adhesive = False
 
     def traction(self, gap: npt.ArrayLike, stretch: npt.ArrayLike = 1.0) -> Floats:
-        """Return the normal traction [Pa]: zero at gaps > 0, else not a number."""
+        """Return the normal traction [Pa]: zero at gaps > 0, else NaN."""
         apart = np.asarray(gap, dtype=np.float64) + 0.0 * np.asarray(stretch)
         return np.where(apart > 0.0, 0.0, np.nan)
 
     def stiffness(self, gap: npt.ArrayLike, stretch: npt.ArrayLike = 1.0) -> Floats:
-        """Return d traction / d gap [Pa/m]: zero at gaps > 0, else not a number."""
+        """Return d traction / d gap [Pa/m]: zero at gaps > 0, else NaN."""
         return self.traction(gap, stretch)
 
     def potential(self, gap: npt.ArrayLike) -> Floats:
-        """Return the work [J/m^2] of the traction: none."""
+        """Return the potential of the traction [J/m^2]: zero."""
         return 0.0 * np.asarray(gap, dtype=np.float64)
 
     @property
     def length(self) -> float:
-        """Length [m] over which the traction changes: none."""
+        """Length over which the traction changes [m]: zero."""
         return 0.0
 
     @property
@@ -78,7 +78,7 @@ class Signorini(Adhesion):
 
     @property
     def max_tension(self) -> float:
-        """Largest tension [Pa]: none."""
+        """Largest tension [Pa]: zero."""
         return 0.0
 
 
@@ -106,7 +106,7 @@ class Coulomb(AdhesiveFriction):
 
     @property
     def per_current_area(self) -> bool:
-        """Whether thresholds count per current area: they do not."""
+        """Whether the threshold is a force per current area: False, per reference area."""
         return False
 
     def threshold(
@@ -124,5 +124,5 @@ class Coulomb(AdhesiveFriction):
         return float(adhesion.gap_eq)
 
     def table(self, adhesion: Adhesion) -> Floats:
-        """Return the constants as kernels read them."""
+        """Return the constants of the law in the layout of the kernels."""
         return EA(self.mu, 0.0).table(adhesion)

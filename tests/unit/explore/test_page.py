@@ -192,7 +192,7 @@ def test_files_are_saved_and_loaded(tab, served):
     tab.until(lambda: "saved as saved.toml" in tab.text("main"))
     assert read_scenario(folder / "saved.toml").system.law.mu == 0.4
     tab.page.get_by_role("button", name="Save as TOML").click()
-    tab.until(lambda: "which is there" in tab.text(".fault"))
+    tab.until(lambda: "which exists" in tab.text(".fault"))
     tab.page.get_by_label("file", exact=True).fill("../out.toml")
     tab.page.get_by_role("button", name="Save as TOML").click()
     tab.until(lambda: "inside the working folder" in tab.text(".fault"))

@@ -237,7 +237,7 @@ def test_a_saved_file_runs_again_to_the_same_numbers(wave, tmp_path):
     ]
     # nothing is replaced unasked
     wave.say("save", name="mine.toml")
-    assert "which is there" in wave.until("error")["text"]
+    assert "which exists" in wave.until("error")["text"]
     wave.say("save", name="mine.toml", overwrite=True)
     wave.until("saved")
     wave.say("open", name="mine.toml")
@@ -298,7 +298,7 @@ def test_saved_runs_and_studies_are_loaded(talk, tmp_path):
     talk.say("open", name="study")
     message = talk.until("result")
     assert message["of"] == "study"
-    assert message["verdicts"] == [["members", True, "3 of 3 members are done"]]
+    assert message["verdicts"] == [["members", True, "3 of 3 members are solved"]]
     assert "default-src 'none'" in message["page"]
     # a run that was changed since is refused, as everywhere
     (tmp_path / "wave" / "events.csv").write_text("x", encoding="utf-8")

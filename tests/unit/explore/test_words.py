@@ -184,7 +184,7 @@ def test_a_study_is_reported(monkeypatch, complete, damaged, valid, refused):
     made = SimpleNamespace(complete=complete, damaged=damaged, solved=3, members=5, title="")
     found = report.report_of_study(made)
     assert found["sound"] is valid
-    assert found["verdicts"] == [["members", valid, "3 of 5 members are done"]]
+    assert found["verdicts"] == [["members", valid, "3 of 5 members are solved"]]
     assert (found["kind"], found["head"], found["screen"]) == ("study", "a study", "SCREEN")
     assert found["page"] == ("" if refused else "<page>")
     assert found["why"].startswith("plot: got words") is refused
@@ -378,7 +378,7 @@ def test_texts_are_those_of_short_toml_files(tmp_path):
 def test_nothing_is_replaced_unasked(tmp_path):
     folder = WorkingFolder(tmp_path)
     assert folder.write("a.toml", "one") == tmp_path.resolve() / "a.toml"
-    with pytest.raises(StoreError, match=r"'a\.toml', which is there; needs a name that is free"):
+    with pytest.raises(StoreError, match=r"'a\.toml', which exists; needs an unused name"):
         folder.write("a.toml", "two")
     folder.write("a.toml", "three", overwrite=True)
     assert (tmp_path / "a.toml").read_text() == "three"

@@ -28,7 +28,7 @@ def test_terms_add_up_to_the_energy_put_in(baseline):
     total = ledger.kinetic + ledger.stored + ledger.total_friction_heat
     assert shares[0] == pytest.approx(ledger.stored[::100], abs=1e-12)
     assert shares[-1] == pytest.approx(total[::100], abs=1e-12)
-    put_in = curve(panel, "put in").get_ydata()
+    put_in = curve(panel, "supplied").get_ydata()
     assert np.array_equal(put_in, ledger.external_work)
     # the stepping scheme of these tests closes to first order only
     assert np.abs(shares[-1] - put_in[::100]).max() < 1e-2 * ledger.scale
@@ -40,7 +40,7 @@ def test_energies_are_the_ledger(baseline):
     assert [ax.get_ylabel() for ax in axes] == ["energy (J)", "ledger (J)", "rel. imbalance"]
     assert np.array_equal(curve(axes[0], "kinetic").get_ydata(), ledger.kinetic)
     assert np.array_equal(curve(axes[0], "elastic").get_ydata(), ledger.stored)
-    assert np.array_equal(curve(axes[0], "sum").get_ydata(), ledger.kinetic + ledger.stored)
+    assert np.array_equal(curve(axes[0], "total").get_ydata(), ledger.kinetic + ledger.stored)
 
 
 def test_imbalance_is_drawn_where_it_is_not_zero(baseline):

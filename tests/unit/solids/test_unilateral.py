@@ -32,7 +32,7 @@ def test_signorini_has_no_stiffness():
 
 
 def test_coefficients_are_not_negative():
-    with pytest.raises(st.ModelError, match="friction takes energy"):
+    with pytest.raises(st.ModelError, match="friction dissipates energy"):
         st.solids.Coulomb(-0.1)
 
 

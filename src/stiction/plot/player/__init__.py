@@ -1,5 +1,5 @@
 """Animations of runs: one movie type for every system, written as an HTML page, GIF or MP4.
 
-A system supplies a pure function of a run and of the times of the frames that returns a `Movie`:
-lines, dots, boxes, arrows and cells. What packs, plays and paints them names no system.
+A system supplies a function of a run and of the times of the frames that returns a `Movie`:
+lines, dots, boxes, arrows and cells. The modules here sample, compress, draw and play it.
 """

@@ -1,7 +1,7 @@
 """The data of a movie: views with layers of lines, dots, boxes, springs, arrows and cells.
 
-Every array of a layer has one row per frame first; one that does not move has a single row.
-Places have two or three components. Colours are numbers of `PALETTE`; `HIDDEN` draws nothing.
+Shapes of arrays: f frames (1 for what does not move), n points, d = 2 or 3 components. Coordinates
+are in the unit of the view. Colours are indices of `PALETTE`; `HIDDEN` draws nothing.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ Bools = npt.NDArray[np.bool_]
 INK, STUCK, BLUE, ORANGE, GREEN, PINK, YELLOW, RED, PALE, GREY, SURFACE = range(11)
 HIDDEN = 255
 
-# each on white and on black
+# each colour on a white and on a black page
 PALETTE = (
     ("#262626", "#ececec"),
     ("#c4c4c4", "#8a8a8a"),
@@ -76,30 +76,30 @@ PALETTE = (
     ("#c9c9c9", "#7d7d7d"),
 )
 BODIES = tuple(range(11, 17))
-# of -1, 0, 1
+# of backward slip, stick and forward slip
 MODE_COLOURS = (ORANGE, STUCK, BLUE)
-# shades of cells: 0 blue, 128 the paper, 255 red
+# shades of cells: 0 blue, 128 white, 255 red
 SHADES = 255
 _WALL, _STEP = 2.6, 1.2  # height of a wall and distance of hatches, over half of a block
 
 
 @dataclass(frozen=True, eq=False)
 class Layer:
-    """One kind of thing in a view; base of the kinds below."""
+    """Base of the layers of a view: lines, dots, boxes and the other classes below."""
 
     KIND: ClassVar[str] = ""
 
 
 @dataclass(frozen=True, eq=False)
 class Lines(Layer):
-    """Lines through points.
+    """Polylines.
 
     Parameters
     ----------
-    points : (f, n, d) all lines one after another
+    points : (f, n, d) points of one line after the other
     starts : index of the first point of each line
     colour : (f, lines)
-    width : [px]; `thick` in the unit of the view takes its place where it is not 0
+    width, thick : line width [px]; a positive `thick` replaces it by one in the unit of the view
     closed, filled : whether the last point is joined to the first, and the inside painted
     """
 
@@ -134,14 +134,14 @@ class Dots(Layer):
 
 @dataclass(frozen=True, eq=False)
 class Boxes(Layer):
-    """Upright boxes with a number each, hatched where they are `STUCK`.
+    """Rectangles with a label each, hatched where their colour is `STUCK`.
 
     Parameters
     ----------
     points : (f, n, 2) centres
     colour : (f, n)
     half : half of their width and of their height, in the unit of the view
-    labels : what is written on each
+    labels : text on each
     """
 
     KIND = "boxes"
@@ -153,7 +153,7 @@ class Boxes(Layer):
 
 @dataclass(frozen=True, eq=False)
 class Springs(Layer):
-    """Zigzags.
+    """Springs, drawn as zigzags.
 
     Parameters
     ----------
@@ -170,8 +170,8 @@ class Ground(Layer):
 
     Parameters
     ----------
-    points : (f, 1, 1) how far it has moved, in the unit of the view
-    level : its height
+    points : (f, 1, 1) its horizontal displacement, in the unit of the view
+    level : its vertical coordinate
     step : distance of the hatches
     """
 
@@ -187,8 +187,8 @@ class Arrows(Layer):
 
     Parameters
     ----------
-    points : (f, n, d) where they begin
-    vectors : (f, n, d) from there to the tip
+    points : (f, n, d) their tails
+    vectors : (f, n, d) from tail to tip
     colour : (f, n)
     held : as of dots
     """
@@ -202,13 +202,13 @@ class Arrows(Layer):
 
 @dataclass(frozen=True, eq=False)
 class Cells(Layer):
-    """Painted cells of bodies.
+    """Polygons (faces of elements) in a colour that shows a field.
 
     Parameters
     ----------
     points : (f, n, d)
-    cells : (c, k) corners
-    shade : (f, c) from 0 (blue) over 128 (paper) to `SHADES` (red)
+    cells : (c, k) indices of the corners of each polygon
+    shade : (f, c) from 0 (blue) over 128 (white) to `SHADES` (red)
     """
 
     KIND = "cells"
@@ -219,12 +219,12 @@ class Cells(Layer):
 
 @dataclass(frozen=True, eq=False)
 class Trail(Layer):
-    """A path: pale as a whole, strong up to the present time.
+    """A trajectory: pale as a whole, in `colour` up to the present time.
 
     Parameters
     ----------
     points : (k, d)
-    moment : (k,) times, rising
+    moment : (k,) rising times of the points
     colour : (k,)
     """
 
@@ -236,17 +236,17 @@ class Trail(Layer):
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """One picture of a movie.
+    """One of the pictures side by side in a movie.
 
     Parameters
     ----------
-    title : what it shows
+    title : its heading
     layers : from the back to the front
-    low, high : (d,) limits of the view, lower left and upper right; an axis may be reversed
-    axes : names of the axes; none draws no axes
-    equal : whether a unit is as long across as upwards; always in space
-    height : over the width of the picture
-    turn : of what is in space: azimuth and elevation of the eye at first [rad]
+    low, high : (d,) coordinates at the lower left and the upper right; an axis may be reversed
+    axes : labels of the axes; () draws no axes
+    equal : whether both axes have the same scale; always so in space
+    height : of the picture over its width
+    turn : initial azimuth and elevation of the viewer, for d = 3 [rad]
     """
 
     title: str
@@ -283,16 +283,16 @@ class Movie:
 
     Parameters
     ----------
-    title, notes : what is shown, and how it differs from what was computed
+    title, notes : heading, and how the picture differs from the solution, such as magnification
     time : (f,) times of the frames
     unit : of the time; "" for none
     views : pictures side by side
     marks : events
     readings : numbers beside the clock
-    keys : colours and what they mean
+    keys : legend: colours and their meaning
     strip : (f, n) colours under the time bar
-    even : whether frames are shown for equal times, though their own differ
-    clock : what stands before the time: another word where it is something else that slides
+    even : whether each frame is shown equally long, although the steps of `time` differ
+    clock : symbol before the time, another one if frames follow another parameter
     """
 
     title: str
@@ -318,16 +318,17 @@ def row_of_blocks(
     walls: Floats,
     linked: Bools,
 ) -> list[Layer]:
-    """Return blocks in a row on a ground that may move, hung on each other and on walls.
+    """Return the layers of a spring-block chain: ground, springs, walls and numbered blocks.
 
     Parameters
     ----------
-    place, colour : (f, n) centres of the blocks, and their colours
+    place, colour : (f, n) horizontal positions of the blocks, and their colours
     half : half of the side of a block
-    moved : (f,) how far the ground has moved
-    numbers : (n,) what is written on the blocks
-    walls : (2,) places of the left and the right wall
-    linked : (n + 1,) whether a spring joins a block to what is on its left; last, the right wall
+    moved : (f,) displacement of the ground
+    numbers : (n,) numbers on the blocks
+    walls : (2,) positions of the left and the right wall
+    linked : (n + 1,) whether spring i joins block i to its left neighbour or the left wall; the
+        last one joins the last block to the right wall
     """
     ends = np.pad(np.repeat(place, 2, axis=1), ((0, 0), (1, 1)))
     ends[:, 0], ends[:, -1] = walls
@@ -344,5 +345,5 @@ def row_of_blocks(
 
 
 def raised(across: Floats, level: float) -> Floats:
-    """Return (..., 2) places at a level above the ground."""
+    """Return (..., 2) points from horizontal coordinates and a common height."""
     return np.stack([across, np.full(across.shape, level)], axis=-1)

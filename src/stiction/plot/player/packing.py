@@ -20,7 +20,7 @@ _EXACT = ("time", "low", "high")  # written with as many digits as a double has
 
 
 class Packer:
-    """Gathers arrays; `text` is all of them, and `add` says where each is.
+    """Compresses arrays: `add` appends one and returns its position, `text` returns them all.
 
     Verified by: tests/unit/plot/player/test_packing.py::test_what_is_packed_is_unpacked
     """
@@ -30,7 +30,10 @@ class Packer:
         self._size = 0
 
     def add(self, values: npt.NDArray[Any]) -> dict[str, Any]:
-        """Append an array: floats within 1/65535 of the range of each component, bytes as given."""
+        """Append an array, floats rounded to 1/65535 of the range of each component.
+
+        Returns its kind, shape, offset in bytes, and for floats `low` and `size` of the range.
+        """
         if values.dtype.kind == "f":
             return self._floats(np.asarray(values, dtype=np.float64))
         kind = "byte" if values.size == 0 or values.max() <= HIDDEN else "long"
@@ -69,7 +72,7 @@ class Packer:
 
 
 def unpacked(text: str, where: Mapping[str, Any]) -> npt.NDArray[Any]:
-    """Return an array of a packed text, as the page reads it."""
+    """Return the array at the position `where`, a result of `add`, of a packed text."""
     data = zlib.decompress(base64.b64decode(text))
     shape, begin = tuple(where["shape"]), int(where["at"])
     count = int(np.prod(shape))
@@ -83,7 +86,7 @@ def unpacked(text: str, where: Mapping[str, Any]) -> npt.NDArray[Any]:
 
 
 def described(thing: Any, packer: Packer) -> Any:
-    """Return a movie, or a part of one, as JSON values; its arrays go to `packer`."""
+    """Return a movie, or a field of one, as JSON values; its arrays go to `packer`."""
     if isinstance(thing, np.ndarray):
         return packer.add(thing)
     if isinstance(thing, Mark):

@@ -24,8 +24,8 @@ Filmed = Callable[[int], Movie]
 MOST_BYTES = 500_000
 # numbers of frames, tried in this order until one suffices
 _COUNTS = (240, 480, 960)
-# tolerance of linear interpolation between frames, relative to the range of motion; the remainder
-# of half a percent is for the rounding to 16-bit integers
+# tolerance of linear interpolation between frames, relative to the range of motion; rounding to
+# 16-bit integers adds to it, within half a percent together
 _TWEEN = 0.004
 _FRAME_HEIGHT = 620
 
@@ -56,7 +56,7 @@ def page(movie: Movie, *, seconds: float = 12.0, tween: bool = False) -> str:
     Parameters
     ----------
     seconds : how long it plays at the speed 1
-    tween : whether the player may draw straight lines between frames
+    tween : whether the player interpolates linearly between frames
 
     Verified by: tests/unit/plot/player/test_page.py::test_page_is_self_contained
     """
@@ -77,10 +77,10 @@ def page(movie: Movie, *, seconds: float = 12.0, tween: bool = False) -> str:
 
 
 def frames_for(filmed: Filmed, seconds: float = 12.0) -> str:
-    """Return the page with as many frames as it needs and half a megabyte holds.
+    """Return the page with the frames that it needs, at most half a megabyte of them.
 
-    Frames are added until linear interpolation is accurate to half a percent of the range of
-    motion; if it never is, only the frames themselves are shown.
+    Frames are added until linear interpolation between them is accurate to half a percent of the
+    range of motion. If it is never that accurate, the player shows the frames alone.
 
     Parameters
     ----------
@@ -111,7 +111,7 @@ def frames_for(filmed: Filmed, seconds: float = 12.0) -> str:
 def sag(movie: Movie, finer: Movie) -> float:
     """Return the largest error of linear interpolation between frames against a finer movie.
 
-    It is over the range of each component, over all that moves and is shown.
+    The error of each component is relative to its range; all layers and readings count.
     """
     worst = 0.0
     at = np.clip(np.searchsorted(movie.time, finer.time, side="right") - 1, 0, None)

@@ -1,4 +1,4 @@
-"""Frames of a movie as matplotlib figures: for GIF and MP4, and for still pictures."""
+"""Draw the frames of a movie by matplotlib, as pixels for GIF and MP4 files."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _LETTER = 0.062  # width of a letter, about [in]
 _PIXEL = 0.75  # one CSS pixel [pt]
 _ZIGZAG = np.array([0.0, 0.0, *([4.0, -4.0] * 6), 0.0, 0.0])  # of a spring, to its side [pt]
 _MOST_ZIGZAGS = 14  # more springs are straight lines
-_HATCH = "//////"  # of what sticks
+_HATCH = "//////"  # of boxes that stick
 _NUMBERED = 14.0  # least width of a box that shows its number [pt]
 
 
@@ -83,7 +83,7 @@ def _laid_out(movie: m.Movie) -> tuple[PaperFigure, list[_Panel]]:
     low = all(view.height < _LOW for view in movie.views)
     wide = _WIDTHS[2 if len(movie.views) > 1 else 0 if low else 1]
     width, high = wide * len(movie.views), max(wide * view.height for view in movie.views)
-    # the title of a movie with one view says what that shows
+    # the title of a movie with one view includes that of the view
     several = len(movie.views) > 1
     heads = [view.title for view in movie.views] if several else [movie.title]
     titles = [textwrap.wrap(head, int(wide / _LETTER)) for head in heads]

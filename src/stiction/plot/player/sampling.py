@@ -1,4 +1,4 @@
-"""Frames between saved states: cubic Hermite where rates are saved, else linear or constant."""
+"""Interpolate saved states at the times of frames: cubic Hermite, linear, or constant."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ Floats = npt.NDArray[np.float64]
 
 _MOST_EXACT = 1000  # events that get a frame of their own
 _MOST_MARKS = 2000
-_FITS = 0.5  # of the largest of rise and rates: how far their mean may lie from the rise
+_FITS = 0.5  # Hermite: bound on |mean rate - rise| over the largest of rise and rates
 
 
 def frame_times(run: Run, count: int, window: tuple[float, float] | None = None) -> Floats:
-    """Return times of frames: evenly spaced, and those of the events where they are few.
+    """Return (f,) times of frames: evenly spaced, and those of up to 1000 events.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ def frame_times(run: Run, count: int, window: tuple[float, float] | None = None)
 
     Raises
     ------
-    ModelError : if the window is none, or lies outside of the run.
+    ModelError : if the window is not two rising times inside the run.
 
     Verified by: tests/unit/plot/player/test_sampling.py::test_events_have_frames_of_their_own
     """
@@ -65,6 +65,7 @@ def frame_times(run: Run, count: int, window: tuple[float, float] | None = None)
 
 
 def _valid_end(run: Run) -> float:
+    """Return the last saved time before a variable is infinite."""
     last = run.time.size - 1
     for variable in run.variables.values():
         values = variable.values
@@ -85,22 +86,20 @@ def _interval(time: Floats, knots: Floats) -> tuple[Any, Floats, Floats]:
 
 @np.errstate(invalid="ignore", over="ignore")
 def between(time: Floats, knots: Floats, values: Floats) -> Floats:
-    """Interpolate saved values linearly in time, along the first axis."""
+    """Return (f, ...) values (k, ...) at times (k,) `knots`, interpolated linearly at `time`."""
     at, _, fraction = _interval(time, knots)
     last = np.minimum(at + 1, knots.size - 1)
-    part = fraction.reshape(-1, *[1] * (values.ndim - 1))
+    s = fraction.reshape(-1, *[1] * (values.ndim - 1))
     # a NaN at one end must not spoil the value at the other end
-    return np.asarray(
-        np.where(part > 0.0, values[at] * (1.0 - part) + values[last] * part, values[at])
-    )
+    return np.asarray(np.where(s > 0.0, values[at] * (1.0 - s) + values[last] * s, values[at]))
 
 
 @np.errstate(invalid="ignore", over="ignore")
 def hermite(time: Floats, knots: Floats, values: Floats, rates: Floats) -> Floats:
-    """Interpolate saved values and rates by cubic Hermite polynomials, along the first axis.
+    """Return `between` with cubic Hermite polynomials, from values and `rates` (k, ...).
 
-    Where the rates do not fit the two values, as when a rate is not that of the motion or jumps
-    between saved rows, a straight line is taken.
+    An interval is interpolated linearly if its rates disagree with its two values, for example
+    where the velocity jumps between the two samples.
 
     Verified by: tests/unit/plot/player/test_sampling.py::test_cubics_are_of_fourth_order
     """
@@ -117,11 +116,11 @@ def hermite(time: Floats, knots: Floats, values: Floats, rates: Floats) -> Float
 
 
 def slopes(knots: Floats, values: Floats, breaks: Floats) -> Floats:
-    """Return rates of saved values along the first axis, by differences that do not cross a jump.
+    """Return (k, ...) rates of values by finite differences that do not cross a break.
 
     Parameters
     ----------
-    breaks : times of events, each a knot, where rates may jump; they get that after the break
+    breaks : times of events, each a knot, where rates may jump; its rate is that after the jump
     """
     rates = np.zeros_like(values)
     inner = np.searchsorted(knots, np.unique(breaks))
@@ -135,15 +134,12 @@ def slopes(knots: Floats, values: Floats, breaks: Floats) -> Floats:
 
 
 def held(time: Floats, knots: Floats, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Return the last saved value at each time (zero-order hold), along the first axis."""
+    """Return (f, ...) the last saved value at each time (zero-order hold)."""
     return values[np.clip(np.searchsorted(knots, time, side="right") - 1, 0, None)]
 
 
 def marks_of(run: Run, time: Floats) -> list[Mark]:
-    """Return the events between the first and the last frame, and where determinism was lost.
-
-    Of very many events some are shown.
-    """
+    """Return the events within the times of the frames, at most 2000, and losses of determinism."""
     log = run.event_log
     rows = few(len(log), _MOST_MARKS)
     marks = [Mark(float(log.time[k]), _words(log, int(k))) for k in rows]

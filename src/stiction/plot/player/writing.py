@@ -1,4 +1,4 @@
-"""Movies as files: an HTML page, a GIF or an MP4."""
+"""Write a movie to a file: an HTML page, a GIF, or an MP4 (by the program ffmpeg)."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def write_movie(filmed: Filmed, path: Path, *, seconds: float, fps: float) -> Pa
 
 
 def _checked(path: Path) -> str:
-    """Return the suffix of a path, which names the format; a ModelError says which there are."""
+    """Return the suffix of a path, which names the format; refuse an unknown format."""
     kind = path.suffix.lower()
     if kind not in (".gif", ".mp4", ".html"):
         needs, why = "a name that ends in .gif, .mp4, .html", "the suffix names the format."

@@ -47,12 +47,12 @@ Ints = npt.NDArray[np.int64]
 
 
 def outer(one: Floats, other: Floats) -> Floats:
-    """Return outer products of vectors, (p, a, b)."""
+    """Return the outer products (p, a, b) of vectors (p, a) and (p, b)."""
     return one[:, :, None] * other[:, None, :]
 
 
 def symmetric_product(one: Floats, other: Floats) -> Floats:
-    """Return the sum of both outer products of two vectors, (p, a, a)."""
+    """Return the sum of both outer products (p, a, a) of two vectors (p, a)."""
     product = outer(one, other)
     return product + product.transpose(0, 2, 1)
 
@@ -105,6 +105,7 @@ def segment_breakpoints(variations: SegmentVariations) -> list[Breakpoints]:
 
 
 def _breakpoints_at(variations: SegmentVariations, end: int) -> Breakpoints:
+    """Return the breakpoints at one end of all segments: 0 for the lower, 1 for the upper."""
     segments, x, curves = variations.segments, variations.states[0], variations.curves
     which = np.flatnonzero((segments.tangents[:, end] >= 0).any(axis=1))
     n_own, _n_element, n_total = variations.slots()
@@ -223,7 +224,13 @@ class JumpVariations:
         self.first = ds[:count], ds[count:]
 
     def add(self, by_nodes: Floats, vectors: Floats) -> None:
-        """Add to variations by nodes (c, slots d) those by ends (c, M), times ds of jumps."""
+        """Add the contributions of moving jumps to variations.
+
+        Parameters
+        ----------
+        by_nodes : (c, slots d) variations of segments by nodes, added to
+        vectors : (c, M) variations by (y, s_a, s_b), whose parts by the ends are used
+        """
         rate = (vectors[self.one, -1] + vectors[self.other, -2])[:, None]
         by_nodes[self.one] += rate * self.first[0]
         by_nodes[self.other] += rate * self.first[1]

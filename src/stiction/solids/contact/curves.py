@@ -83,7 +83,12 @@ def knots_of(surface: Surface) -> Knots:
 
 
 def locate(zeta: Floats, knots: Knots) -> tuple[Ints, Floats]:
-    """Return elements (p,) and their xi (m, p) for coordinates (m, p), clamped to the boundary.
+    """Return elements (p,) and their xi (m, p) for coordinates along a boundary.
+
+    Parameters
+    ----------
+    zeta : (m, p) coordinates, reference lengths [m]; values outside are clamped to the ends
+    knots : of the boundary, from `knots_of`
 
     Verified by: tests/unit/solids/contact/test_kernels.py::test_coordinate_along_a_boundary
     """
@@ -101,6 +106,11 @@ def locate(zeta: Floats, knots: Knots) -> tuple[Ints, Floats]:
 
 def boundary_coordinate(elements: Ints, xis: Floats, knots: Knots) -> tuple[Floats, Floats]:
     """Return coordinates along the boundary and their derivatives with respect to xi, (m, p) each.
+
+    Parameters
+    ----------
+    elements, xis : (p,) elements and (m, p) xi of points
+    knots : of the boundary, from `knots_of`
 
     Verified by: tests/unit/solids/contact/test_kernels.py::test_coordinate_along_a_boundary
     """
@@ -227,7 +237,13 @@ class RationalBoundary:
         )
 
     def points(self, elements: Ints, xis: Floats, x: Floats) -> tuple[Floats, Floats]:
-        """Return functions (rows, n, p), and places with derivatives (rows, d, p)."""
+        """Return functions (rows, n, p), and positions with derivatives (rows, d, p) [m].
+
+        Parameters
+        ----------
+        elements, xis : (p,) elements and (m, p) xi of points
+        x : (nodes, d) positions [m]
+        """
         functions = self.functions(elements, xis)
         return functions, self.places(elements, functions, x)
 
@@ -249,7 +265,7 @@ def closest_on_rigid(points: Floats, shape: Floats, shift: Floats) -> tuple[Floa
     Closest points, tangents and the normal part of second derivatives (rows, d, p), and coordinates
     (m, p) [m].
 
-    Source: formulas sheet, section 4.
+    Source: docs/formulas/solids.md, section 4.
     Verified by: tests/unit/solids/contact/test_kernels.py::test_rigid_shapes
     """
     d = points.shape[0]

@@ -22,7 +22,7 @@ __all__ = ["areas", "crossings", "gaps_at"]
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-# bound of iterations; bisection alone takes fifty
+# largest number of iterations; bisection alone needs fifty
 _MAX_STEPS = 80
 
 

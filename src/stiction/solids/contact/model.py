@@ -1,4 +1,4 @@
-"""A contact pair: its boundary, partner and laws, and its residual and tangent in a state.
+"""A contact pair: its boundary, partner and laws, its forces and its tangent in a state.
 
 `Contact` is the description. `ContactPass` is one pass over one boundary while a problem is
 solved: it computes closest-point projections, adds forces and tangents, and returns the friction
@@ -60,14 +60,14 @@ PENALTY = Positive(
     "it is the tangential stiffness of the interface in stick.",
     "leave it out for ten times the stiffness of the normal law.",
 )
-_STRETCH = Flag("tractions thin with the partner or they do not.", "give True.")
+_STRETCH = Flag("it says whether tractions decrease as surfaces stretch.", "give True.")
 _STICK_RATIO = Positive(
-    "1", "stick cannot end below the resistance of sliding.", "give 1, or 1.2.", least=1.0
+    "1", "the static threshold is at least the sliding one.", "give 1, or 1.2.", least=1.0
 )
-_FROM = Finite("", "friction acts from then on.", "give 0.")
+_FROM = Finite("", "friction acts from this time on.", "give 0.")
 _PASSES = Choice(
     ("two-half-pass", "mortar"),
-    "it says how two bodies load each other.",
+    "it selects the integration of contact between two bodies.",
     'give "two-half-pass", as the paper does.',
 )
 
@@ -78,13 +78,13 @@ class Contact(Declared):
 
     Parameters
     ----------
-    boundary : the boundary that is integrated over
+    boundary : the boundary over which contact is integrated
     partner : a rigid shape, or the boundary of a body; see `passes`
     adhesion : the normal law
     friction : the threshold for sliding
     penalty : tangential stiffness in stick [Pa/m]; None takes ten times the stiffness of the
         normal law at its equilibrium gap. Per current area for DI, per reference area for EA
-    stretch : whether tractions thin with the partner's surface, J of eq. (10)
+    stretch : whether tractions decrease with the area stretch J of the partner's surface, eq. (10)
     stick_ratio : threshold for leaving stick over that of sliding [1], >= 1
     friction_from : time from which friction acts [time unit]; before, the boundary slips freely.
         If it lies before the start, points in contact at the start stick there
@@ -112,18 +112,19 @@ class Contact(Declared):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.passes == "mortar" and not isinstance(self.partner, Boundary):
-            why, try_ = "a rigid partner takes the opposite force anyway.", "leave it out."
+            why = "a rigid partner gets the opposite force in any case."
+            try_ = "leave it out."
             got = "'mortar' with a rigid partner"
             raise ModelError("Contact.passes", got, "two bodies", why, try_)
         if isinstance(self.adhesion, Signorini):
             self._check_hard()
 
     def _check_hard(self) -> None:
-        """Refuse what hard contact has no use for."""
+        """Refuse a penalty, self-contact and friction other than Coulomb's in hard contact."""
         friction = self.friction
         if not isinstance(friction, (Frictionless, Coulomb)):
             got, needs = type(friction).__name__, "Coulomb or Frictionless"
-            why = "the other laws know pressure by a stiffness, which Signorini has not."
+            why = "other friction laws need a normal law with a stiffness."
             raise ModelError("Contact.friction", got, needs, why, "give st.solids.Coulomb(mu).")
         for name, value, default in (
             ("penalty", self.penalty, None),
@@ -135,8 +136,8 @@ class Contact(Declared):
                 raise ModelError(f"Contact.{name}", got, needs, why, "leave it out.")
         if self.partner == self.boundary:
             got, needs = "a boundary that touches itself, with Signorini", "another boundary"
-            why = "multipliers are nodes of one side."
-            try_ = "take a law with a stiffness, such as LennardJones, for contact with itself."
+            why = "multipliers belong to the nodes of one side, the other side has none."
+            try_ = "take a law with a stiffness, such as LennardJones, for self-contact."
             raise ModelError("Contact.partner", got, needs, why, try_)
 
     @property
@@ -152,7 +153,13 @@ class Contact(Declared):
 
 
 class ClosestPoints(NamedTuple):
-    """Closest points on a deformable partner: element (p,), xi (p, m), and whether r is normal."""
+    """Closest-point projections onto a deformable partner.
+
+    Parameters
+    ----------
+    element, xi : (p,) partner element and (p, m) coordinates on it of each closest point
+    normal : (p,) whether the line to the closest point is normal to the partner
+    """
 
     element: Ints
     xi: Floats
@@ -164,10 +171,14 @@ class ClosestPoints(NamedTuple):
 
 
 class History(NamedTuple):
-    """Friction history of points: origin of slip (p, m), whether it exists, whether they stuck.
+    """Friction history of points, committed at every accepted step.
 
-    An origin is given by coordinates along the whole partner [m]. `locate` returns its element and
-    xi, so that it may pass from one element to the next.
+    Parameters
+    ----------
+    origin : (p, m) origins of slip, the points where the friction spring is relaxed, as coordinates
+        along the whole partner [m]; `locate` returns their elements and xi
+    has_origin : (p,) whether a point has an origin of slip
+    stuck : (p,) whether it stuck in the last accepted step
     """
 
     origin: Floats
@@ -332,15 +343,22 @@ class ContactPass:
         return closest
 
     def shown(self, out: Floats) -> tuple[Floats, Floats]:
-        """Return the normal and the tangential traction of points, (p,) each, for pictures."""
+        """Return the normal and the tangential traction at points, (p,) each, for figures."""
         return out[:, k.PRESSURE], out[:, k.SHEAR]
 
     def next_step_points(self, closest: ClosestPoints, x: Floats) -> ClosestPoints:
-        """Return closest points as a load step begins with them: those that the last one found."""
+        """Return the closest points with which the next load step starts: the last ones."""
         return closest
 
     def closest_from(self, place: Floats, guess: ClosestPoints, x: Floats) -> ClosestPoints:
-        """Return closest points on a deformable partner by Newton's method from a guess."""
+        """Return closest points on a deformable partner by Newton's method from a guess.
+
+        Parameters
+        ----------
+        place : (p, d) own points [m]
+        guess : closest points from which the iterations start
+        x : (nodes, d) positions [m]
+        """
         from stiction.solids.contact.curve_kernels import closest_point_kernel
 
         closest = ClosestPoints(guess.element.copy(), guess.xi.copy(), guess.normal.copy())
@@ -548,7 +566,7 @@ class ContactPass:
         origin: Floats,
         settings: Floats,
     ) -> k.ContactState:
-        """Fill in gap, tractions and forces of each point; return what tangents need."""
+        """Fill in gap, tractions and forces of each point; return the state for tangents."""
         normal, tables = closest.normal, self._tables
         return k.tractions(out, tangent, requested, normal, kinematics, origin, settings, tables)
 
@@ -591,7 +609,7 @@ class ContactPass:
         return settings
 
     def _requested_states(self, history: History, fixed_states: Ints, with_friction: bool) -> Ints:
-        """Return the state that the return map takes at each point, (p,), DECIDE if it is free."""
+        """Return the requested state of the return map at each point, (p,); DECIDE for none."""
         if not with_friction or isinstance(self.contact.friction, Frictionless):
             return np.full(self.count, k.FREE)
         requested = np.where(history.has_origin, fixed_states, k.FREE)
@@ -600,7 +618,13 @@ class ContactPass:
         return requested
 
     def blocks(self, closest: ClosestPoints, history: History) -> tuple[Ints, Ints]:
-        """Return the nodes of the rows and of the columns of every tangent block, (p, ...)."""
+        """Return the nodes of the rows and of the columns of every tangent block, (p, ...).
+
+        Parameters
+        ----------
+        closest : closest points of the trial
+        history : friction history of the last accepted step
+        """
         own, partner = self._nodes, self.partner
         if partner.rigid:
             both = np.concatenate([own, np.full((self.count, 1), partner.node)], axis=1)
@@ -614,7 +638,16 @@ class ContactPass:
         return self.shape
 
     def coupled(self, rows: Ints, columns: Ints, closest: ClosestPoints) -> tuple[Ints, Ints]:
-        """Return nodes of rows and columns that are coupled in advance."""
+        """Return the nodes of rows and columns that the sparsity pattern couples.
+
+        They contain those of the present blocks, and of elements near the closest ones, so that the
+        pattern need not change when closest points move on.
+
+        Parameters
+        ----------
+        rows, columns : (p, ...) nodes of the blocks
+        closest : closest points
+        """
         return rows, self.window(columns, closest)
 
     def window(self, columns: Ints, closest: ClosestPoints, reach: int = 2) -> Ints:
@@ -638,7 +671,7 @@ class ContactPass:
         return np.concatenate([columns, *(partner.nodes[e] for e in elements)], axis=1)
 
     def signature(self, closest: ClosestPoints, history: History) -> tuple[bytes, bytes]:
-        """Return what determines the blocks of the tangent."""
+        """Return data that change exactly when the nodes of tangent blocks change."""
         if self.partner.rigid:
             return b"", b""
         return closest.element.tobytes(), locate(history.origin.T, self.partner.knots)[0].tobytes()

@@ -1,24 +1,25 @@
 """Hard contact by multipliers: Signorini's conditions and Coulomb's law at the nodes of a boundary.
 
-Every node A of the boundary carries a pressure and m tangential tractions, interpolated by the
-duals D_A of its functions N_A: over each element both have the same integral, and N_A D_B has one
-only where A = B. So the conditions of neighbours do not mix; with N_A in their place, slip would
-alternate beside an edge of stick. With the gap g and the coordinates zeta of the closest point
-along the partner,
+Every node A of the boundary has a pressure lambda_A and m tangential tractions tau_A as unknowns.
+They are interpolated by dual functions D_A, biorthogonal to the shape functions N_A on each
+element: int N_A D_B dA = delta_AB int N_A dA. So the conditions of different nodes decouple; with
+N_A instead of D_A, slip would oscillate next to the edge of a stick zone. With the gap g and the
+coordinates zeta of the closest point along the partner,
 
-    G_A = int D_A g dA,    U_A = int D_A (zeta - zeta_0) dA,    W_A = int D_A dA,
+    G_A = int D_A g dA,    U_A = int D_A (zeta - zeta_0) dA,    W_A = int D_A dA
 
-over the reference boundary and with zeta_0 at the last accepted state, forces on both bodies follow
-from the virtual work
+are the weighted gap, slip and area, over the reference boundary and with zeta_0 at the last
+accepted state. Forces on both bodies follow from the virtual work
 
     dW = - sum_A lambda_A dG_A + sum_A tau_A . dU_A,
 
-so that they balance for any mesh. `unilateral_conditions` says what lambda and tau are. The
-unknowns are both over a stiffness c: lengths, as displacements are. No result depends on c.
+so that they are in equilibrium for any mesh. `unilateral_conditions` has the equations for lambda
+and tau. The unknowns are stored as lambda / c and tau / c with a stiffness c, which are lengths as
+displacements are; no result depends on c.
 
-Between two bodies of the plane, integrals are taken over segments that end where elements of the
-partner did at the last accepted state. They stay during a load step, so that Newton's tangent is
-that of the forces.
+Between two plane bodies, integrals are taken over mortar segments, which end opposite to the ends
+of partner elements in the last accepted state. They are fixed during a load step, so that the
+tangent is the exact derivative of the forces.
 """
 
 from __future__ import annotations
@@ -46,12 +47,12 @@ Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 
 
-# points on each segment: exact for products of two linear functions and a linear gap, or of cubics
-# with one that is linear; halvings that find the end of a segment
+# Gauss points on each segment, exact for polynomials of degree 5; bisections for the end of a
+# segment
 _GAUSS, _HALVINGS = 3, 50
-# part of the size of all bodies that is no gap: rounding
+# fraction of the size of all bodies up to which a gap counts as zero: rounding
 _TOUCHING = 1e-13
-# where the record of a point has the pressure of its nodes, which other passes have no use for
+# column of the record of a point that holds the interpolated nodal pressure here
 _PRESSURE = k.FRICTION_FORCE
 
 
@@ -60,12 +61,12 @@ class Rule(NamedTuple):
 
     Parameters
     ----------
-    cell : (p,) the recorded point that each belongs to
-    nodes, carrier : (p, n) own nodes, and which of the carriers belongs to each
-    functions, duals : (p, n) of the own boundary
+    cell : (p,) recorded point to which each belongs
+    nodes, carrier : (p, n) own nodes, and the indices of their multipliers among the carriers
+    functions, duals : (p, n) N_A and D_A at the points
     weight : (p,) reference area
-    origin : (p, m) coordinates along the partner at the last accepted state, not a number where
-        there was no closest point
+    origin : (p, m) zeta_0 along the partner at the last accepted state [m], NaN without a closest
+        point
     """
 
     cell: Ints
@@ -78,7 +79,7 @@ class Rule(NamedTuple):
 
 
 def duals_of(functions: Floats, weight: Floats, element: Ints) -> Floats:
-    """Return functions (p, n) whose products with those given have integrals only on the diagonal.
+    """Return dual functions D_A (p, n), biorthogonal to `functions` N_A on each element.
 
     Parameters
     ----------
@@ -97,22 +98,22 @@ def duals_of(functions: Floats, weight: Floats, element: Ints) -> Floats:
 
 
 class Paired(ClosestPoints):
-    """Closest points of recorded points, and those of the integration points of a load step."""
+    """Closest points of recorded points, and `near` of the integration points `rule`."""
 
     rule: Rule
     near: ClosestPoints
 
 
 class _Points(NamedTuple):
-    """The integration points of a state: p points, J nodes of both sides, m coordinates.
+    """Kinematics at the integration points: p points, J nodes of both sides, m coordinates.
 
     Parameters
     ----------
-    valid, known : (p,) whether the closest point is normal to the partner; whether it was too when
-        slip was counted last
+    valid, known : (p,) whether the closest point is normal to the partner, and whether it was so at
+        the last accepted state too
     weight : (p,) reference area, zero where not valid
-    coordinate, slip : (p, m) of the closest point along the partner, and since the last step [m]
-    tangent : (p, m, d) change of the closest point with the coordinates
+    coordinate, slip : (p, m) zeta of the closest point, and zeta - zeta_0 [m]
+    tangent : (p, m, d) derivative of the closest point by the coordinates
     metric, by_metric : (p, m, m) of the coordinates, and its variation (p, m, m, J d)
     by_slip, slip_twice : (p, m, J d), (p, m, J d, J d) variations of the coordinates
     gaps : gap and normal with their variations
@@ -132,15 +133,15 @@ class _Points(NamedTuple):
 
 
 class MultiplierPass(ContactPass):
-    """One pass over one boundary whose nodes carry multipliers; it loads both sides.
+    """One pass over one boundary with multipliers at its nodes; it loads both sides.
 
     Parameters
     ----------
     contact : the description
     own, partner, points : as for `ContactPass`
-    carriers : (A,) numbers of the unknowns of the multipliers, one for each node of the boundary in
-        rising order; component 0 is the pressure, those from 1 on are tangential
-    modulus : E* of the own body [Pa]; over the length of an element it is c
+    carriers : (A,) node numbers of the multipliers in the global unknowns, one for each boundary
+        node in rising order; component 0 is the pressure, the others are tangential tractions
+    modulus : E* of the own body [Pa]; c is E* over the length of an element
 
     Source: Alart and Curnier 1991; Popp et al. 2009 for nodal multipliers and weighted gaps.
     Verified by: tests/unit/solids/contact/test_multipliers.py::test_tangents_against_differences
@@ -167,7 +168,7 @@ class MultiplierPass(ContactPass):
         self._carrier = at.reshape(self._nodes.shape)
         closed = not self.partner.rigid and self.dim < 3 and self.neighbours[0, 0] >= 0
         self._touching = _TOUCHING * float(np.ptp(points, axis=0).max())
-        self._around = float(self.partner.knots[0][-1]) if closed else 0.0
+        self._period = float(self.partner.knots[0][-1]) if closed else 0.0
         self._slips = not isinstance(contact.friction, Frictionless)
         self._mu = float(vars(contact.friction).get("mu", 0.0))
         rule, one = self._own_points, np.ones(self.count)
@@ -176,14 +177,17 @@ class MultiplierPass(ContactPass):
             got = (
                 f"functions of boundary {contact.boundary.name!r} with a mean that is not positive"
             )
-            why = "a mean gap is no gap then."
-            try_ = "take elements of first order, or splines, on this side."
+            why = "the weighted gap of a node needs a function with a positive mean."
+            try_ = "take linear elements, or splines, on this side."
             raise ModelError("Contact.boundary", got, "functions with positive means", why, try_)
 
     # ------------------------------------------------------------ points of a load step
 
     def project(self, x: Floats, guess: ClosestPoints | None) -> Paired:
-        """Return closest points of a load step; without a guess, of one that begins here."""
+        """Return closest points; without a guess, also the integration points of a new load step.
+
+        With a guess its integration points are used again.
+        """
         found = Paired(*super().project(x, guess))
         if isinstance(guess, Paired):
             found.rule = guess.rule
@@ -204,13 +208,13 @@ class MultiplierPass(ContactPass):
         """Return closest points with the integration points of a load step that begins here."""
         return self.project(x, None)
 
-    def _short(self, path: Floats) -> Floats:
-        """Return paths along the partner, the short one of two where it is closed [m]."""
-        return path - self._around * np.round(path / self._around) if self._around else path
+    def _shortest(self, path: Floats) -> Floats:
+        """Return differences of coordinates, along a closed partner the shorter of both [m]."""
+        return path - self._period * np.round(path / self._period) if self._period else path
 
     @functools.cached_property
     def _own_points(self) -> Rule:
-        """The integration points of the boundary itself."""
+        """The integration points of the own elements, without segments."""
         none = np.full((self.count, self.dim - 1), np.nan)
         functions = np.ascontiguousarray(self._functions[k.VALUE].T)
         cells, areas = np.arange(self.count), self.own.areas.ravel()
@@ -218,53 +222,55 @@ class MultiplierPass(ContactPass):
         return Rule(cells, self._nodes, self._carrier, functions, duals, areas, none)
 
     def _segments(self, x: Floats, found: ClosestPoints) -> tuple[Rule, ClosestPoints]:
-        """Return the points of segments, on which the partner is smooth, and their closest points.
+        """Return Gauss points of mortar segments, and their closest points.
 
         The cells of recorded points are divided where the closest point passes an end of an
-        element of the partner.
+        element of the partner, by bisection.
         """
         facets, each = self.own.areas.shape
-        _, share = np.polynomial.legendre.leggauss(each)
-        edges = np.concatenate([[-1.0], -1.0 + np.cumsum(share)])
+        _, cell_lengths = np.polynomial.legendre.leggauss(each)
+        edges = np.concatenate([[-1.0], -1.0 + np.cumsum(cell_lengths)])
         edges[-1] = 1.0
         which = np.repeat(np.arange(facets), each)
         low, high = np.tile(edges[:-1], facets), np.tile(edges[1:], facets)
 
-        def looked(element: Ints, s: Floats, guess: ClosestPoints) -> tuple[Floats, ClosestPoints]:
+        def projected(
+            element: Ints, s: Floats, guess: ClosestPoints
+        ) -> tuple[Floats, ClosestPoints]:
             place = self.own_curve.points(element, s[None], x)[1][0].T
             there = self.closest_from(np.ascontiguousarray(place), guess, x)
             return boundary_coordinate(there.element, there.xi.T, self.partner.knots)[0][0], there
 
-        knots, round_ = self.partner.knots[0], self._around
-        if round_:
-            # of a closed partner, cells may lie over the begin of its coordinate
-            knots = np.concatenate([knots[:-1] - round_, knots[:-1], knots + round_])
-        first = looked(which, low, found)[0]
-        last = first + self._short(looked(which, high, found)[0] - first)
+        knots, period = self.partner.knots[0], self._period
+        if period:
+            # on a closed partner a cell may contain the origin of its coordinate
+            knots = np.concatenate([knots[:-1] - period, knots[:-1], knots + period])
+        first = projected(which, low, found)[0]
+        last = first + self._shortest(projected(which, high, found)[0] - first)
         inside = (knots[:, None] > np.minimum(first, last)) & (
             knots[:, None] < np.maximum(first, last)
         )
         knot, cell = np.nonzero(inside)
-        a, b, rises = low[cell], high[cell], (last > first)[cell]
+        left, right, rises = low[cell], high[cell], (last > first)[cell]
         for _ in range(_HALVINGS if cell.size else 0):
-            middle = 0.5 * (a + b)
-            zeta, _ = looked(which[cell], middle, found.at(cell))
-            zeta = first[cell] + self._short(zeta - first[cell])
+            middle = 0.5 * (left + right)
+            zeta, _ = projected(which[cell], middle, found.at(cell))
+            zeta = first[cell] + self._shortest(zeta - first[cell])
             before = (zeta < knots[knot]) == rises
-            a, b = np.where(before, middle, a), np.where(before, b, middle)
+            left, right = np.where(before, middle, left), np.where(before, right, middle)
         cells = np.arange(which.size)
-        ends = np.concatenate([low, 0.5 * (a + b)]), np.concatenate([cells, cell])
+        ends = np.concatenate([low, 0.5 * (left + right)]), np.concatenate([cells, cell])
         order = np.lexsort(ends)
         begin, of = ends[0][order], ends[1][order]
         end = np.append(begin[1:], 1.0)
         end[np.append(of[1:] != of[:-1], [True])] = high
-        at, part = np.polynomial.legendre.leggauss(_GAUSS)
-        s = (0.5 * (begin + end)[:, None] + 0.5 * (end - begin)[:, None] * at).ravel()
+        gauss, gauss_weight = np.polynomial.legendre.leggauss(_GAUSS)
+        s = (0.5 * (begin + end)[:, None] + 0.5 * (end - begin)[:, None] * gauss).ravel()
         of = np.repeat(of, _GAUSS)
         element = which[of]
         functions, base = self.own_curve.points(element, s[None], self.reference)
-        weight = (0.5 * (end - begin)[:, None] * part).ravel() * k.lengths(base[1])
-        _, near = looked(element, s, found.at(of))
+        weight = (0.5 * (end - begin)[:, None] * gauss_weight).ravel() * k.lengths(base[1])
+        _, near = projected(element, s, found.at(of))
         nodes, carrier = self._nodes[of], self._carrier[of]
         none = np.empty((of.size, 1))
         shapes = np.ascontiguousarray(functions[0].T)
@@ -276,10 +282,10 @@ class MultiplierPass(ContactPass):
     def blocks(self, closest: ClosestPoints, history: History) -> tuple[Ints, Ints]:
         """Return the nodes of the rows and of the columns of every tangent block, (p, ...)."""
         assert isinstance(closest, Paired)
-        part, rule = self.partner, closest.rule
-        others = part.nodes[closest.near.element]
-        if part.rigid:
-            others = np.full((self.count, 1), part.node)
+        partner, rule = self.partner, closest.rule
+        others = partner.nodes[closest.near.element]
+        if partner.rigid:
+            others = np.full((self.count, 1), partner.node)
         both = np.concatenate([rule.nodes, others, self.carriers[rule.carrier]], axis=1)
         return both, both
 
@@ -290,13 +296,13 @@ class MultiplierPass(ContactPass):
         return closest.rule.cell.size, self.dim * n, self.dim * n
 
     def coupled(self, rows: Ints, columns: Ints, closest: ClosestPoints) -> tuple[Ints, Ints]:
-        """Return nodes that are coupled in advance: those of elements near the closest one."""
+        """Return the nodes that the sparsity pattern couples, with those of adjacent elements."""
         assert isinstance(closest, Paired)
         wide = self.window(columns, closest.near)
         return wide, wide
 
     def signature(self, closest: ClosestPoints, history: History) -> tuple[bytes, bytes]:
-        """Return what decides which blocks the tangent has."""
+        """Return data that change exactly when the nodes of tangent blocks change."""
         assert isinstance(closest, Paired)
         if self.partner.rigid:
             return b"", b""
@@ -305,7 +311,7 @@ class MultiplierPass(ContactPass):
     # ------------------------------------------------------------ kinematics
 
     def _points_of(self, x: Floats, found: Paired, history: History, rotation: float) -> _Points:
-        """Return gaps and slips with their variations at every point."""
+        """Return the kinematics at every integration point, with variations."""
         rule, close, rigid = found.rule, found.near, self.partner.rigid
         points = np.einsum("pn,pnd->pd", rule.functions, x[rule.nodes])
         origin = history.origin if rigid else np.nan_to_num(rule.origin)
@@ -322,7 +328,7 @@ class MultiplierPass(ContactPass):
         gaps = variations(sides)
         valid, span = close.normal & gaps.single, kinematics.span.T
         known, slip = valid & remembers, kinematics.coordinate.T - origin
-        slip = self._short(slip)
+        slip = self._shortest(slip)
         twice = np.zeros((0, self.dim - 1, 0, 0))
         if self._slips:
             twice = span[:, :, None, None] * coordinates_twice(sides, gaps.by_xi, gaps.inverse)
@@ -344,12 +350,12 @@ class MultiplierPass(ContactPass):
     # ------------------------------------------------------------ conditions of multipliers
 
     def _at_nodes(self, rule: Rule, functions: Floats, weight: Floats, values: Floats) -> Floats:
-        """Return the integral of functions (p, n) times values (p, ...) for every carrier."""
+        """Return the integrals (A, ...) of functions (p, n) times values (p, ...)."""
         own = functions * weight[:, None]
-        made = own.reshape(*own.shape, *(1,) * (values.ndim - 1)) * values[:, None]
-        found = np.zeros((self.carriers.size, *values.shape[1:]))
-        np.add.at(found, rule.carrier, made)
-        return found
+        terms = own.reshape(*own.shape, *(1,) * (values.ndim - 1)) * values[:, None]
+        integrals = np.zeros((self.carriers.size, *values.shape[1:]))
+        np.add.at(integrals, rule.carrier, terms)
+        return integrals
 
     def _conditions(self, x: Floats, rule: Rule, at: _Points, with_friction: bool) -> Multipliers:
         """Return the conditions of all multipliers with their derivatives."""
@@ -384,7 +390,7 @@ class MultiplierPass(ContactPass):
     ) -> Floats:
         """Add forces and the conditions of multipliers; return the record of each point, (p, OUT).
 
-        See `ContactPass.evaluate`. There is no attraction, and no state is fixed.
+        Arguments as in `ContactPass.evaluate`; `attraction` and `fixed_states` have no effect.
         """
         assert isinstance(closest, Paired)
         rule = closest.rule
@@ -422,7 +428,7 @@ class MultiplierPass(ContactPass):
         shear: Floats,
         force: Floats,
     ) -> None:
-        """Fill in gap, tractions, state, heat and force of every recorded point."""
+        """Write gap, tractions, state, heat and force of every recorded point to `out` (OUT, p)."""
         d, n = self.dim, rule.functions.shape[1]
 
         def summed(values: Floats) -> Floats:
@@ -436,7 +442,7 @@ class MultiplierPass(ContactPass):
             return np.where(there, summed(at.weight * values) / area, none)
 
         out[k.GAP], out[k.PRESSURE] = mean(at.gaps.gap, np.inf), mean(pressure)
-        # tractions of duals jump: pictures have those of nodes, interpolated
+        # dual functions are discontinuous: figures show nodal values interpolated by N_A
         own = self._functions[k.VALUE].T
         smooth = np.einsum("pn,pn->p", own, nodes.pressure[self._carrier])
         out[_PRESSURE] = np.where(there, smooth, 0.0)
@@ -452,7 +458,7 @@ class MultiplierPass(ContactPass):
             out[k.ORIGIN + a] = mean(at.coordinate[:, a], np.nan)
         if not self._slips:
             return
-        # the node that weighs most speaks for a point
+        # a point has the state of the node with the largest shape function
         first = self._carrier[np.arange(self.count), np.argmax(own, axis=1)]
         acts = (out[_PRESSURE] > 0.0) & (nodes.sticks | nodes.slides)[first]
         out[k.STATE] = np.where(acts, np.where(nodes.sticks[first], k.STICKS, k.SLIDES), k.NONE)
@@ -466,11 +472,11 @@ class MultiplierPass(ContactPass):
         size = np.einsum("pa,pab,pb->p", along, np.linalg.inv(metric), along)
         sign = np.sign(along[:, 0]) if d < 3 else 1.0
         out[k.SHEAR] = np.where(there, sign * np.sqrt(np.maximum(size, 0.0)), 0.0)
-        # what sticks makes no heat; what slides makes it at its nodes
+        # friction heat tau . U of slipping nodes; stick has none
         slides = nodes.slides[:, None] * nodes.shear
         traction = np.einsum("pn,pna->pa", rule.duals, slides[rule.carrier])
         out[k.HEAT] = summed(at.weight * np.einsum("pa,pa->p", traction, at.slip))
-        # tangents along the coordinates, by which slip is a vector
+        # slip as a vector, by the tangents along the coordinates
         for i in range(d):
             out[k.SLIP_X + i] = mean(np.einsum("pa,pa->p", at.slip, at.tangent[:, :, i]))
 
@@ -483,7 +489,7 @@ class MultiplierPass(ContactPass):
         shear: Floats,
         values: Floats,
     ) -> None:
-        """Fill in the tangent blocks (p, J d + n d, J d + n d)."""
+        """Fill in the tangent blocks (p, J d + n d, J d + n d): J nodes, then n multipliers."""
         d, c, count = self.dim, self.stiffness, rule.cell.size
         m, own, carrier = d - 1, rule.duals, rule.carrier
         n, body = own.shape[1], at.gaps.by_gap.shape[1]
@@ -493,44 +499,46 @@ class MultiplierPass(ContactPass):
         if self._slips:
             twice += np.einsum("pa,pajk->pjk", shear, at.slip_twice)
         values[:, :body, :body] = w[:, None, None] * twice
-        # forces by multipliers, (p, J d, n, d), and conditions by places, (p, n, d, J d)
-        by = np.zeros((count, body, n, d))
-        share = (w * c)[:, None] * own
-        by[..., 0] = -at.gaps.by_gap[:, :, None] * share[:, None, :]
+        # derivatives of forces by multipliers, (p, J d, n, d)
+        by_multipliers = np.zeros((count, body, n, d))
+        weighted_duals = (w * c)[:, None] * own
+        by_multipliers[..., 0] = -at.gaps.by_gap[:, :, None] * weighted_duals[:, None, :]
         if self._slips:
-            by[..., 1 : 1 + m] = np.einsum("paj,pn->pjna", at.by_slip, share)
-        values[:, :body, body:] = by.reshape(count, body, n * d)
+            by_multipliers[..., 1 : 1 + m] = np.einsum("paj,pn->pjna", at.by_slip, weighted_duals)
+        values[:, :body, body:] = by_multipliers.reshape(count, body, n * d)
+        # derivatives of conditions by positions, (p, n, d, J d)
         rows = np.zeros((count, n, d, body))
         rows[:, :, : 1 + m] = np.einsum("pna,pj->pnaj", nodes.by_gap[carrier], at.gaps.by_gap)
         if self._slips:
-            slides = np.where(at.known[:, None, None], at.by_slip, 0.0)
-            rows[:, :, 1 : 1 + m] += np.einsum("pnab,pbj->pnaj", nodes.by_slip[carrier], slides)
+            by_slip = np.where(at.known[:, None, None], at.by_slip, 0.0)
+            rows[:, :, 1 : 1 + m] += np.einsum("pnab,pbj->pnaj", nodes.by_slip[carrier], by_slip)
         rows *= (w[:, None] * own)[:, :, None, None]
         if self._slips:
-            # means of the metric are those of the functions themselves
-            grows = np.einsum("pnabc,pbcj->pnaj", nodes.by_metric[carrier], at.by_metric)
-            rows[:, :, 1 : 1 + m] += (w[:, None] * rule.functions)[:, :, None, None] * grows
+            # the mean metric of a node is weighted by N_A, not by D_A
+            by_metric = np.einsum("pnabc,pbcj->pnaj", nodes.by_metric[carrier], at.by_metric)
+            rows[:, :, 1 : 1 + m] += (w[:, None] * rule.functions)[:, :, None, None] * by_metric
         values[:, body:, :body] = rows.reshape(count, n * d, body)
-        # the multipliers' own part is that of the whole area of a node, shared out to its points
-        part = w[:, None] * rule.functions
-        total = np.bincount(carrier.ravel(), part.ravel(), self.carriers.size)
-        alone = total <= 0.0
-        raw = rule.weight[:, None] * rule.functions
-        part = np.where(alone[carrier], raw, part)
-        mine = np.zeros((count, n, d, n, d))
+        # derivatives of conditions by multipliers, proportional to the area of a node, which is
+        # divided among its points; a node without valid points keeps its whole area
+        area = w[:, None] * rule.functions
+        total = np.bincount(carrier.ravel(), area.ravel(), self.carriers.size)
+        without_valid = total <= 0.0
+        whole = rule.weight[:, None] * rule.functions
+        area = np.where(without_valid[carrier], whole, area)
+        by_own = np.zeros((count, n, d, n, d))
         for i in range(n):
-            block = nodes.by_own[carrier[:, i]] * (c * part[:, i])[:, None, None]
-            mine[:, i, : 1 + m, i, : 1 + m] = block
-        values[:, body:, body:] = mine.reshape(count, n * d, n * d)
+            block = nodes.by_own[carrier[:, i]] * (c * area[:, i])[:, None, None]
+            by_own[:, i, : 1 + m, i, : 1 + m] = block
+        values[:, body:, body:] = by_own.reshape(count, n * d, n * d)
         values[~at.valid, :body] = 0.0
         values[~at.valid, body:, :body] = 0.0
 
-    # ------------------------------------------------------------ what a run asks
+    # ------------------------------------------------------------ results for the run
 
     def without_projection(self, x: Floats, closest: ClosestPoints) -> int:
-        """Return how many points in contact have no closest point: beyond the partner's end.
+        """Return how many points in contact lie beyond the end of the partner's boundary.
 
-        Where elements of the partner meet at an angle, points that are apart may have none either.
+        Open points may also lack a projection, at corners of the partner; they do not count.
         """
         if self.partner.rigid:
             return 0
@@ -541,11 +549,11 @@ class MultiplierPass(ContactPass):
         return int(np.sum(beyond & ~closest.normal & (self.closed(x) > 0.0)))
 
     def shown(self, out: Floats) -> tuple[Floats, Floats]:
-        """Return the normal and the tangential traction of points, (p,) each, for pictures."""
+        """Return the normal and the tangential traction at points, (p,) each, for figures."""
         return out[:, _PRESSURE], out[:, k.SHEAR]
 
     def closed(self, x: Floats) -> Floats:
-        """Return the part of every point whose nodes are in contact, (p,), from 0 to 1."""
+        """Return the fraction of each point's shape functions at nodes under pressure, (p,)."""
         pressure = x[self.carriers, 0] - self.reference[self.carriers, 0]
         touches = (pressure > 0.0).astype(np.float64)
         return np.asarray(np.einsum("pn,pn->p", self._functions[k.VALUE].T, touches[self._carrier]))

@@ -25,7 +25,7 @@ __all__ = ["Boundary", "Partner", "RigidCircle", "RigidPlane", "RigidSphere"]
 Floats = npt.NDArray[np.float64]
 Vector = Sequence[float] | Floats
 
-_WHY_SIDE = "the body lies on this side."
+_WHY_SIDE = "the normal points to the side of the body."
 _POINT = Components("m", "it lies on the plane.", counts=(2, 3))
 _NORMAL = Components(
     "1", _WHY_SIDE, "give (0, 1) for a plane below the body.", counts=(2, 3), direction=True
@@ -151,8 +151,8 @@ class RigidSphere(RigidShape):
 
     Notes
     -----
-    Slip is measured by lengths of great circles from the pole on the first axis. The coordinates
-    are singular at the opposite pole: there must be no contact.
+    Coordinates on the sphere are lengths of great circles from the pole on the first axis. They are
+    singular at the opposite pole, where no contact is allowed.
 
     Verified by: tests/unit/solids/contact/test_space.py::test_rigid_sphere
 
@@ -203,5 +203,6 @@ class Boundary(Partner):
         super().__post_init__()
         name: object = self.name
         if not isinstance(name, str) or not name:
-            why, try_ = "boundaries have names.", "give a name of the mesh, such as 'bottom'."
+            why = "boundaries are identified by name."
+            try_ = "give a name of the mesh, such as 'bottom'."
             raise ModelError("Boundary.name", repr(name), "the name of a boundary", why, try_)

@@ -356,6 +356,7 @@ class SegmentVariations:
     def _hessian_by_nodes(
         self, by_variables: Floats, tau: Floats
     ) -> tuple[Floats, tuple[Floats, Floats] | None]:
+        """Return second variations by nodes from those by (y, s_a, s_b), by the chain rule."""
         n_own, n_element, n_total = self.slots()
         count = by_variables.shape[0]
         if n_total == n_own + n_element:

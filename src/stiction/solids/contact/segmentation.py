@@ -103,7 +103,7 @@ class CellParts(NamedTuple):
 
 
 def concatenated(one: ClosestPoints, other: ClosestPoints) -> ClosestPoints:
-    """Return closest points of some places and of others, one after another."""
+    """Return two sets of closest points as one."""
     return ClosestPoints._make(np.concatenate(pair) for pair in zip(one, other, strict=True))
 
 
@@ -510,7 +510,7 @@ def _selected(
 
 
 def _concatenated_segments(*rows: tuple[Segments, ContactPairs]) -> tuple[Segments, ContactPairs]:
-    """Return segments and their points, one after another."""
+    """Return several sets of segments and their contact pairs as one."""
     segments, pairs = zip(*rows, strict=True)
     one = Segments._make(np.concatenate(values) for values in zip(*segments, strict=True))
     return one, ContactPairs._make(

@@ -112,8 +112,8 @@ PLACE, ALONG = range(2)
 VALUE, RATE = range(2)
 # most coordinates of a surface
 _MAX_COORDINATES = 2
-# requested states beside those of `return_map_points`: no friction; a point that stuck, whose
-# threshold is higher by the stick ratio
+# requested states in addition to those of `return_map_points`: no friction; a point that stuck,
+# whose threshold is multiplied by the stick ratio
 FREE, STUCK = -3, -2
 # recorded friction states: none, stick, slip
 NONE, STICKS, SLIDES = 0.0, 1.0, 2.0
@@ -230,7 +230,7 @@ def _surface_at(
 
 
 def _slide_rows(d: int) -> int:
-    """Return how many rows of SLIDE there are for d components: MODULUS has as many as these."""
+    """Return the number of rows of the array `slide` for d components: MODULUS has d rows."""
     return MODULUS + d
 
 
@@ -327,7 +327,7 @@ def tractions(
     settings: Floats,
     tables: tuple[Floats, Floats],
 ) -> ContactState:
-    """Fill in gap, tractions and forces of each point; return what tangents need.
+    """Fill in gap, tractions and forces of each point; return the state from which tangents follow.
 
     Points beyond the end or the centre of curvature of their partner are omitted: beyond the centre
     of curvature of a concave partner the projection is a maximum of the distance, not a minimum.
@@ -384,6 +384,10 @@ def loads(places: Ints, functions: Floats, out: Floats, rigid: bool, residual: F
     Parameters
     ----------
     places : (p, r, d) indices of the components of each row's node in the residual
+    functions : (1 + m, n, p) of the own boundary
+    out : (OUT, p) record with the forces
+    rigid : whether the partner is rigid
+    residual : (nodes, d), changed in place [N/m]
     """
     forces = out[FORCE_X : FORCE_X + places.shape[2]].T
     n = functions.shape[1]

@@ -1,14 +1,15 @@
 """Gap and slip at the closest points of a partner, with their first and second variations.
 
-With the own point x, the closest point c(xi) and r = x - c, the coordinates of the closest point
-follow from F_a = r . c_,a = 0. Variations by the places of the nodes of both sides are
+With the own point x, the closest point c(xi), r = x - c and the tangents a_a = c_,a, the
+coordinates of the closest point follow from F_a = r . a_a = 0. Variations by the positions of the
+nodes of both sides are
 
     dg = n . dr,    H_ab dxi_b = a_a . dr + r . da_a,    H_ab = a_a . a_b - r . c_,ab,
 
-where dr and da are those at fixed xi. Second variations come from the same equations once more.
-Third derivatives of the partner are left out: they are multiplied by the gap, which hard contact
-makes zero up to the error of the mesh. On a rigid sphere the coordinates bend too, which is left
-out of the second variation of slip; forces do not feel it, and Newton's method hardly does.
+where dr and da are taken at fixed xi. Second variations are the variations of these equations.
+Third derivatives of the partner are omitted: their factor is the gap, which is zero in hard contact
+up to the discretisation error. The curvature of the coordinates of a rigid sphere is omitted in the
+second variation of slip. Both omissions affect the convergence of Newton's method, not the forces.
 
 Points come first in every array: p points, J nodes, d components, m = d - 1 coordinates.
 """
@@ -30,12 +31,11 @@ Bools = npt.NDArray[np.bool_]
 
 
 class Sides(NamedTuple):
-    """Both sides at every point.
+    """Positions and tangents of both sides at every point.
 
     Parameters
     ----------
-    r, a, bent : (p, d) from the closest point to the own one, (p, m, d) tangents of the partner,
-        (p, m, m, d) their changes along the coordinates
+    r, a, bent : (p, d) r = x - c, (p, m, d) tangents a_a, (p, m, m, d) second derivatives c_,ab
     dr, da, dbent : (p, ..., J d) variations of the three by the positions of nodes, at fixed xi
     """
 
@@ -52,13 +52,14 @@ class Variations(NamedTuple):
 
     Parameters
     ----------
-    single : (p,) whether the closest point lies before the partner's centre of curvature
-    gap, normal : (p,), (p, d)
+    single : (p,) whether H is positive definite: the point lies before the partner's centre of
+        curvature
+    gap, normal : (p,) g [m], (p, d) n
     metric : (p, m, m) a_a . a_b
     inverse : (p, m, m) of H
-    by_gap, gap_twice : (p, J d), (p, J d, J d)
-    by_xi : (p, m, J d) of the coordinates of the closest point
-    by_metric : (p, m, m, J d)
+    by_gap, gap_twice : (p, J d), (p, J d, J d) first and second variations of g
+    by_xi : (p, m, J d) variations of the coordinates xi of the closest point
+    by_metric : (p, m, m, J d) variations of the metric
     """
 
     single: Bools
@@ -73,19 +74,20 @@ class Variations(NamedTuple):
 
 
 def sides_of(points: Floats, place: Floats, own: Floats, near: Floats) -> Sides:
-    """Return both sides with their variations.
+    """Return r, tangents and second derivatives with their variations.
 
     Parameters
     ----------
     points : (p, d) own positions [m]
-    place : (p, rows, d) closest point, tangents and their changes, as `derivative_layout` has them
-    own : (p, n) functions of the own nodes
-    near : (p, rows, k) functions of the partner's nodes
+    place : (p, rows, d) closest point, tangents and second derivatives, ordered as in
+        `derivative_layout`
+    own : (p, n) shape functions of the own nodes
+    near : (p, rows, k) shape functions of the partner's nodes and their derivatives
     """
     p, d = points.shape
     m, n = d - 1, own.shape[1]
     shapes = np.concatenate([np.zeros((p, near.shape[1], n)), near], axis=2)
-    # the first row is the own point less the partner's
+    # the first row is r: the own point minus the partner's
     shapes[:, 0, :n], shapes[:, 0, n:] = own, -near[:, 0]
     unit = np.eye(d)
 
@@ -115,7 +117,7 @@ def variations(at: Sides) -> Variations:
     inverse = np.linalg.inv(np.where(single[:, None, None], matrix, np.eye(a.shape[1])))
     by_f = np.einsum("pai,pij->paj", a, dr) + np.einsum("pi,paij->paj", r, da)
     moves = np.einsum("pab,pbj->paj", inverse, by_f)
-    # the normal turns, and the closest point moves on
+    # -dn . a_a: at fixed xi (leans), and with the motion of the closest point (turns)
     leans = np.einsum("pi,paij->paj", normal, da)
     curved = np.einsum("pi,pabi->pab", normal, bent)
     turns = leans + np.einsum("pab,pbj->paj", curved, moves)
@@ -133,12 +135,13 @@ def coordinates_twice(at: Sides, moves: Floats, inverse: Floats) -> Floats:
 
     Parameters
     ----------
-    moves, inverse : their first variations, and the inverse of H
+    at : positions and tangents of both sides
+    moves, inverse : first variations of the coordinates (p, m, J d), and the inverse of H
 
     Verified by: tests/unit/solids/contact/test_multipliers.py::test_tangents_against_differences
     """
     r, a, bent, dr, da, dbent = at
-    # F_a,b by places, and F_a,bc
+    # variations of F_a,b by positions (mixed), and F_a,bc (third)
     mixed = -np.einsum("pbij,pai->pabj", da, a) - np.einsum("pbi,paij->pabj", a, da)
     mixed += np.einsum("pabi,pij->pabj", bent, dr) + np.einsum("pi,pabij->pabj", r, dbent)
     third = -np.einsum("pbci,pai->pabc", bent, a) - np.einsum("pbi,paci->pabc", a, bent)

@@ -101,7 +101,7 @@ class MortarPass(SegmentedPass):
 
     @functools.cached_property
     def _constants(self) -> Floats:
-        """The settings of a pass; tractions count per own reference area, so that none thins."""
+        """The settings of a pass; tractions are per own reference area, independent of J."""
         settings = super()._constants.copy()
         settings[k.THINS] = 0.0
         return settings
@@ -131,6 +131,7 @@ class MortarPass(SegmentedPass):
         return np.concatenate([one, a, b]), np.concatenate([other, b, a])
 
     def _coupled_by_friction(self, segments: Segments) -> tuple[Ints, Ints]:
+        """Return the pairs of segments in one cell, which friction couples."""
         if self._frictionless:
             return np.zeros((2, 0), dtype=np.int64)[0], np.zeros(0, dtype=np.int64)
         order = np.argsort(segments.cell, kind="stable")
@@ -152,14 +153,14 @@ class MortarPass(SegmentedPass):
         return segments.cell.size + self._coupled_segments(closest)[0].size, size, size
 
     def signature(self, closest: ClosestPoints, history: History) -> tuple[bytes, bytes]:
-        """Return what determines the blocks of the tangent; origins of slip do not."""
+        """Return data that change exactly when the nodes of tangent blocks change."""
         assert isinstance(closest, Segmentation)
         segments, jumps = closest.segments, closest.jumps
         jumped = b"" if jumps is None else jumps.one.tobytes()
         return segments.partner_elements.tobytes(), segments.cell.tobytes() + jumped
 
     def coupled(self, rows: Ints, columns: Ints, closest: ClosestPoints) -> tuple[Ints, Ints]:
-        """Return nodes that are coupled in advance: those of elements near each segment."""
+        """Return the nodes that the sparsity pattern couples, with those of nearby elements."""
         assert isinstance(closest, Segmentation)
         segments, last = closest.segments, self._smooth_joints.size - 2
         middle = segments.partner_elements[np.arange(segments.cell.size), segments.slot]
@@ -171,7 +172,7 @@ class MortarPass(SegmentedPass):
         return np.concatenate([nodes, nodes[one]]), np.concatenate([nodes, nodes[other]])
 
     def without_projection(self, x: Floats, closest: ClosestPoints) -> int:
-        """Return zero: points near the end of their partner have the end as their closest point."""
+        """Return zero: points beyond the end of their partner have this end as closest point."""
         return 0
 
     # ------------------------------------------------------------ forces

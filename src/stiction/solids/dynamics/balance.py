@@ -6,16 +6,16 @@ With d = u_1 - u_0, the Newmark relations give exactly, for any forces S,
                 + (1 - alpha_m - gamma) d^T M (a_1 - a_0),
     d^T S_f   = d^T (S_0 + S_1) / 2 + (1/2 - alpha_f) d^T (S_1 - S_0),
 
-with S_f the weighted mean of S_0 and S_1. Work and dissipation of the step are:
+with S_f = (1 - alpha_f) S_1 + alpha_f S_0. Work and dissipation in the step are:
 
-- of supports and loads d^T (R + F_f), pressures included;
-- of dampers d^T C d / dt, never negative; the difference to d^T C v_f is algorithmic;
-- of springs to the ground and of rotating circles the trapezoidal rule, exact for springs;
-- of internal forces the trapezoidal rule. Its difference to the stored energy is algorithmic.
+- for supports and loads d^T (R + F_f), with reactions R and loads F, including pressures;
+- for dampers d^T C d / dt, never negative; the difference to d^T C v_f is algorithmic energy;
+- for springs to the ground and rotating circles the trapezoidal rule, which is exact for springs;
+- for internal forces the trapezoidal rule; its difference to the stored energy is algorithmic.
 
-A Lobatto rule of degree five along d integrates that difference from forces, not from energies: an
-error in an energy leaves the ledger open. By the mortar method the rule includes contact, and the
-difference is recorded as unbalanced work.
+A Lobatto rule of degree five along d integrates this difference from forces, not from energies, so
+that the imbalance of the ledger would show an error of an energy. In the mortar method the rule
+includes contact, and the difference is recorded as unbalanced work.
 
 Source: Chung, Hulbert 1993 (the scheme); the balance is derived here.
 """
@@ -41,7 +41,7 @@ __all__ = ["SolvedStep", "impulse_energies", "time_step_energies"]
 
 Floats = npt.NDArray[np.float64]
 
-# most panels of a step, and tolerance of the rule over the energies
+# largest number of panels in a step, and tolerance of the rule over the energies
 _MOST_PANELS, _TOLERANCE = 16, 1e-9
 # interior points of the Lobatto rule with four points, and the weight of its ends
 _INSIDE, _ENDS = (0.5 - 0.5 / np.sqrt(5.0), 0.5 + 0.5 / np.sqrt(5.0)), 1.0 / 12.0
@@ -52,8 +52,8 @@ class SolvedStep(NamedTuple):
 
     Parameters
     ----------
-    before, after : static residuals and contact at both ends
-    residual : (nodes, d) of the step; at supports, their reactions [N/m]
+    before, after : static residuals and contact states at both ends
+    residual : (nodes, d) residual of the step, at supports the reaction forces [N/m]
     v, a : velocities [m/s] and accelerations [m/s^2] at the end
     """
 
@@ -76,8 +76,10 @@ def time_step_energies(
 
     Parameters
     ----------
-    state : at the start of the step
-    last : energies there
+    problem : the discrete equations
+    state, last : state and energies at the start of the step
+    step, solved : the time step and its solution
+    times : at the start and the end
 
     Source: derived above; docs/theory/solids-in-motion.
     Verified by: tests/unit/solids/dynamics/test_balance.py::test_ledger_of_random_steps
@@ -93,7 +95,7 @@ def time_step_energies(
     driven = [number for number, *_ in problem.conditions.springs]
     driven += [number for number, _ in problem.conditions.rotations.values()]
     work = float(np.sum(d * (reactions + loads))) + sum(parts[number] for number in driven)
-    # algorithmic energy of the weights beta, gamma, alpha_m and alpha_f, derived above
+    # algorithmic energy by beta, gamma, alpha_m and alpha_f, see the module docstring
     da, dv = solved.a - step.a, solved.v - step.v
     force_change = after.residual + f1 - before.residual - f0
     scheme = dt * (w.beta - 0.5 * w.gamma) * float(np.sum(da * problem.mass_times(dv)))
@@ -137,7 +139,10 @@ def _external_forces(problem: MovingProblem, trial: Trial, t: float) -> tuple[Fl
 def _dampers(
     problem: MovingProblem, step: Step, solved: SolvedStep, d: Floats
 ) -> tuple[float, float]:
-    """Return what dampers take in a step, and what the scheme gives them beyond that [J/m]."""
+    """Return the dissipation of dampers in a step, and the scheme's excess over it [J/m].
+
+    `d` is the displacement (nodes, d) of the step [m].
+    """
     w, dt = step.weights, step.dt
     before, after = problem.dashpots(solved.before), problem.dashpots(solved.after)
     force = (1.0 - w.force) * problem.damping_force(after, solved.v)
@@ -149,10 +154,10 @@ def _dampers(
 def _quadrature_error(
     problem: MovingProblem, state: State, u: Floats, times: tuple[float, float], scale: float
 ) -> float:
-    """Return the work of the trapezoidal rule beyond that of the forces along the step [J/m].
+    """Return the error of the trapezoidal rule for the work of forces along the step [J/m].
 
-    Attraction grows along the step as displacements do, and its work is that of the same rule.
-    Two deformable bodies have no potential between them: there the bodies alone count.
+    The attraction changes linearly along the step as displacements do. Contact between two
+    deformable bodies by the two-half-pass method has no potential: it is left out.
     """
     d, ramp = u - state.u, problem.assembled.attraction
     first, last = ramp.at(times[0]), ramp.at(times[1])
@@ -164,7 +169,7 @@ def _quadrature_error(
         forces, by_strength, _ = conservative_forces(problem, state.closest_points, u, strength)
         return float(np.sum(d * forces)) + (last - first) * by_strength
 
-    # what ramps do is counted by the trapezoidal rule among the work
+    # the work of a changing attraction is counted by the trapezoidal rule too
     points, values = np.array([0.0, 1.0]), np.array([along(0.0), along(1.0)])
     ends = 0.5 * values.sum()
     excess, panels = 0.0, 1
@@ -185,9 +190,15 @@ def _quadrature_error(
 
 
 def impulse_energies(problem: MovingProblem, v: Floats, after: Floats, last: Energies) -> Energies:
-    """Return the energies after supports have changed their velocities at once.
+    """Return the energies after an instantaneous change of velocities from `v` to `after`.
 
-    Their impulse works at the mean of the velocities before and after.
+    The work of the impulse of supports is its product with the mean of both velocities.
+
+    Parameters
+    ----------
+    problem : the equations
+    v, after : (nodes, d) velocities [m/s]
+    last : the energies before
     """
     impulse = np.where(problem.fixed, problem.mass_times(after - v), 0.0)
     work = 0.5 * impulse * (v + after)

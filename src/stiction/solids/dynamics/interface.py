@@ -30,10 +30,10 @@ class Dashpots(NamedTuple):
 
     Parameters
     ----------
-    map : (2 p, 2 nodes), relative velocities of points from velocities of all nodes
+    map : (2 p, 2 nodes) from velocities of all nodes to relative velocities at points
     points : (p, 2, 2) damping matrices of the points [N s/m^2]
-    slopes : (p, 2, 2) their derivatives with respect to the gap
-    normals : (p, 2)
+    slopes : (p, 2, 2) their derivatives with respect to the gap [N s/m^3]
+    normals : (p, 2) unit normals of the partner
     """
 
     map: csr_matrix
@@ -85,7 +85,7 @@ def intensity(p: ContactPass, gap: Floats) -> tuple[Floats, Floats]:
 
 
 def _map(p: ContactPass, found: ClosestPoints, x: Floats) -> csr_matrix:
-    """Return the map from velocities of all nodes to relative velocities of points."""
+    """Return the matrix (2 p, 2 nodes) from nodal velocities to relative velocities at points."""
     from scipy.sparse import coo_matrix, csr_matrix, identity, kron
 
     count, n = p.count, p.own.nodes.shape[1]
@@ -106,10 +106,11 @@ def _map(p: ContactPass, found: ClosestPoints, x: Floats) -> csr_matrix:
 def dashpots(
     p: ContactPass, out: Floats, closest: ClosestPoints, x: Floats, normal: float, tangential: float
 ) -> Dashpots:
-    """Return the dashpots of a pass at a state; each of two passes has half of them.
+    """Return the dashpots of a pass at a state; each of two passes has half of the viscosity.
 
     Parameters
     ----------
+    p : the pass
     out, closest : point values of the pass, (p, OUT), and its closest points
     x : (nodes, 2) positions [m]
     normal, tangential : coefficients in full contact [Pa s/m]

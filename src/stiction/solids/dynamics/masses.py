@@ -1,7 +1,7 @@
 """Mass matrices of bodies and membranes: consistent, M_ab = int rho N_a N_b dV, or lumped.
 
-Lumping scales the diagonal of bodies, and sums the rows of membranes. The functions of membranes
-are positive, and row sums keep mass and centre of mass (docs/decisions/27).
+Masses of bodies are lumped by scaling the diagonal, those of membranes by row sums: shape functions
+of membranes are positive, and row sums preserve mass and centre of mass (docs/decisions/27).
 
 Source: Hughes 2000, section 7.3.2.
 """
@@ -33,7 +33,7 @@ _POINTS = 4
 
 
 def _rule(group: Group, degree: int) -> Rule:
-    """Return points at which products of two functions are integrated exactly."""
+    """Return a quadrature rule that is exact for products of two shape functions."""
     if not group.triangle or group.face is not None:
         return rules(group.order, degree, group.triangle, group.face is not None)[0]
     # exact to degree 4; Dunavant 1985
@@ -47,14 +47,14 @@ def _rule(group: Group, degree: int) -> Rule:
 def body_mass(
     mesh: Mesh, element: Element, contact: tuple[str, ...], density: float, lumped: bool
 ) -> csr_matrix:
-    """Return the mass (n, n) of nodes and control points, the same for both components [kg/m].
+    """Return the mass matrix (n, n) of nodes and control points, one for each component [kg/m].
 
     Parameters
     ----------
-    mesh, element, contact : of the body, as `discretise` takes them
+    mesh, element, contact : of the body, as for `discretise`
     density : [kg/m^3]
-    lumped : diagonal, in each element in proportion to the consistent diagonal; masses are
-        positive and their sum is that of the body
+    lumped : diagonal, in each element proportional to the consistent diagonal; masses are positive,
+        and their sum is that of the body
 
     Source: Hughes 2000, section 7.3.2 (lumping by scaling); Hinton, Rock, Zienkiewicz 1976.
     Verified by: tests/unit/solids/dynamics/test_masses.py::test_mass_of_a_body
@@ -89,15 +89,15 @@ def body_mass(
 def swept_mass(
     body: SweptBody, contact: tuple[str, ...], density: float, lumped: bool
 ) -> csr_matrix:
-    """Return the mass (n, n) of nodes and control points of a body in space [kg].
+    """Return the mass matrix (n, n) of nodes and control points of a body in space [kg].
 
-    Functions are products of those of the plane and along the axis, and so is the mass where no
-    shape moves the body.
+    Shape functions are products of those of the plane and those along the axis. Without a map of
+    the shape the mass matrix is such a product too.
 
     Parameters
     ----------
-    body : swept
-    contact, density, lumped : as `body_mass` takes them
+    body : swept body
+    contact, density, lumped : as for `body_mass`
 
     Verified by: tests/unit/solids/dynamics/test_masses.py::test_mass_of_a_body_in_space
     """
@@ -124,7 +124,7 @@ def swept_mass(
             axial = f.T @ (weights[:, None] * g)
             if lumped:
                 axial = np.diag(weights @ f) if kind == other else np.zeros_like(axial)
-            k, j = (part.ravel() for part in np.indices(axial.shape))
+            k, j = (index.ravel() for index in np.indices(axial.shape))
             rows.append(levels.numbers[flat.row[pairs]][:, k].ravel())
             columns.append(levels.numbers[flat.col[pairs]][:, j].ravel())
             values.append(np.outer(flat.data[pairs], axial.ravel()).ravel())
@@ -138,7 +138,7 @@ def swept_mass(
 def _mass_by_elements(
     body: SweptBody, contact: tuple[str, ...], density: float, lumped: bool
 ) -> csr_matrix:
-    """Return the mass of a body whose Jacobian is no product: element by element."""
+    """Return the mass matrix of a body with a mapped shape, element by element."""
     from scipy.sparse import coo_matrix, csr_matrix
 
     swept, spline = body.swept(contact), body.element.SPLINE
@@ -163,17 +163,16 @@ def _mass_by_elements(
 
 
 def membrane_mass(body: Membrane, density: float, lumped: bool) -> csr_matrix:
-    """Return the mass (n, n) of the control points of a membrane [kg].
+    """Return the mass matrix (n, n) of the control points of a membrane [kg].
 
-    It is that of the unstretched sheet, density times thickness per unstretched area. The sheet is
-    incompressible: its density does not depend on the stretch.
+    The mass per unstretched area is density times thickness. The membrane is incompressible: its
+    density does not depend on the stretch.
 
     Parameters
     ----------
     body : the membrane
     density : [kg/m^3]
-    lumped : diagonal, the sum of each row; functions are positive, so that masses are, and total
-        and centre of mass stay what they were
+    lumped : diagonal, by row sums; masses are positive, total and centre of mass are preserved
 
     Source: Hughes 2000, section 7.3.2 (row sums); docs/decisions/27.
     Verified by: tests/unit/solids/dynamics/test_membranes_move.py::test_mass_of_a_sheet

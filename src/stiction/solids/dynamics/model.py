@@ -1,4 +1,4 @@
-"""A solid with inertia: densities, damping and initial velocities beside any static solid.
+"""`MovingSolid`: a solid with inertia, that is any solid with densities, damping and velocities.
 
 The bodies obey M a + C v + f_int(u) + f_contact(u, v) = f_load(t). C contains Rayleigh damping
 (proportional to mass and to the stiffness of the undeformed bodies); the contact may have
@@ -23,13 +23,13 @@ __all__ = ["MovingSolid"]
 
 Floats = npt.NDArray[np.float64]
 
-_WHY_SOLID, _TRY_SOLID = "it is given mass.", "give a Solid, StripPeeling, ..."
+_WHY_SOLID, _TRY_SOLID = "MovingSolid adds its inertia.", "give a Solid, StripPeeling, ..."
 _NEEDS_SOLID = "a solid without mass"
 _SOLID = Part(_WHY_SOLID, _TRY_SOLID, _NEEDS_SOLID)
 _DENSITY = Positive(
     "kg/m^3", "a body without mass has no inertia.", "give one number for each body.", per="body"
 )
-_WHY_DAMPER = "dampers take energy out."
+_WHY_DAMPER = "damping dissipates energy."
 _VISCOSITY = NonNegative("Pa s/m", _WHY_DAMPER, "give 0.")
 
 
@@ -41,9 +41,9 @@ class MovingSolid(SolidSystem):
     ----------
     solid : any solid
     density : one for each body, or one for all [kg/m^3], > 0
-    drag : damping in proportion to mass [1/s]; it resists rigid translation too
-    retardation : damping in proportion to the stiffness of the undeformed bodies [s]; it resists
-        rigid rotation too, so that it is meant for small rotations
+    drag : damping coefficient of the mass matrix [1/s]; it also resists rigid translation
+    retardation : damping coefficient of the stiffness of the undeformed bodies [s]; it also resists
+        rigid rotation, so that it is meant for small rotations
     normal_viscosity, tangential_viscosity : of the interface in contact, traction over gap rate
         and slip rate [Pa s/m]; they decrease with the intensity of adhesion
     velocity : initial (vx, vy) of every body [m/s], in space (vx, vy, vz); None for rest. A moving
@@ -51,12 +51,13 @@ class MovingSolid(SolidSystem):
 
     Notes
     -----
-    Loads act from the start on, and bodies start in equilibrium with them. Bodies in free flight
-    start in their given positions. So do bodies on a contact that cannot carry them; then the
-    audit's `starts_in_equilibrium` fails: let such loads grow from zero.
+    Loads act from the start on, and bodies start in equilibrium with them. Two kinds of bodies
+    start in their given positions instead: bodies in free flight, and bodies on a contact that
+    cannot support them. In the second case the audit's `starts_in_equilibrium` fails; let such
+    loads grow from zero.
 
     Rigid partners have no mass. The mass of a membrane per unstretched area is density times
-    thickness, and its stiffness for `retardation` is that of the prestretched sheet.
+    thickness, and its stiffness for `retardation` is that of the prestretched membrane.
 
     Source: Mergel, Scheibert, Sauer 2021, section 3.4.1 (viscosity or inertia regularise jumps
     between equilibria).
@@ -97,10 +98,12 @@ class MovingSolid(SolidSystem):
         for name in ("normal_viscosity", "tangential_viscosity"):
             if getattr(self, name):
                 got, needs = f"{name} in space", "0"
-                why, try_ = "viscous interfaces are written for the plane.", "use drag."
+                why = "viscous interfaces are implemented for plane bodies alone."
+                try_ = "use drag."
                 raise ModelError(f"MovingSolid.{name}", got, needs, why, try_)
 
     def _check_velocity(self, count: int) -> None:
+        """Refuse initial velocities of another shape than (bodies, d)."""
         if self.velocity is None:
             return
         flat = all(isinstance(body, Body) for body in self.assembled().bodies)

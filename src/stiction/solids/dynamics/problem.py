@@ -40,7 +40,7 @@ __all__ = ["MovingProblem", "Step"]
 
 Floats = npt.NDArray[np.float64]
 
-# floor of forces over rounding: a residual of 1e-9 of the floor lies a little above rounding
+# floor of forces over their rounding: a residual of 1e-9 times the floor lies just above rounding
 _FORCE_FLOOR = 2e9
 
 
@@ -49,9 +49,10 @@ class Step(NamedTuple):
 
     Parameters
     ----------
-    dt : [s]
+    dt : length of the step [s]
     u, v, a : (nodes, d) displacements, velocities and accelerations at its start
     force : (nodes, d) G at its start [N/m]
+    weights : alpha_m, alpha_f, beta and gamma
     """
 
     dt: float
@@ -62,7 +63,7 @@ class Step(NamedTuple):
     weights: Weights
 
     def rates(self, u: Floats) -> tuple[Floats, Floats]:
-        """Return velocities and accelerations at the end, from displacements there.
+        """Return velocities and accelerations at the end (nodes, d), from displacements there.
 
         Source: Newmark 1959.
         """
@@ -165,7 +166,7 @@ class MovingProblem(Problem):
         return 0.5 * float(np.sum(v * self.mass_times(v)))
 
     def deformation(self, unknowns: Floats) -> float:
-        """Return the norm of displacements less the mean of each body, weighted by mass [m].
+        """Return the mass-weighted norm of displacements minus the mean of each body [m].
 
         Verified by: tests/unit/solids/dynamics/test_flight.py::test_flight_changes_no_error
         """
@@ -181,7 +182,7 @@ class MovingProblem(Problem):
 
     @property
     def force_floor(self) -> float:
-        """The least scale of residuals [N/m]; see `Problem.static_force_floor`."""
+        """The smallest scale of residuals [N/m]; see `Problem.static_force_floor`."""
         return max(self.static_force_floor, self.step_force_floor)
 
     def dashpots(self, trial: Trial) -> list[Dashpots]:
@@ -278,11 +279,11 @@ class MovingProblem(Problem):
 
     @contextlib.contextmanager
     def fixed_bodies(self, bodies: npt.NDArray[np.bool_]) -> Iterator[None]:
-        """Fix all unknowns of some bodies meanwhile.
+        """Context in which all unknowns of some bodies are fixed.
 
         Parameters
         ----------
-        bodies : (b,) which
+        bodies : (b,) whether each body is fixed
         """
         fixed, free = self.fixed, self.free
         if not bodies.any():
@@ -353,12 +354,12 @@ class MovingProblem(Problem):
         return self._free_mass(-force)
 
     def _free_mass(self, right: Floats) -> Floats:
-        """Return M^-1 times forces on free unknowns with mass."""
+        """Return M^-1 times the forces `right` (nodes, d) on free unknowns with mass."""
         return self._free_solve(self.mass, self.free[self.has_mass[self.free]], right)
 
     @staticmethod
     def _free_solve(matrix: csr_matrix, free: Ints, right: Floats) -> Floats:
-        """Return the solution of a linear system of some unknowns, zero for the others."""
+        """Return the solution of the linear system of the unknowns `free`, zero for the others."""
         from stiction.numerics.linear_solvers import SuperLU
 
         solution = np.zeros(right.size)

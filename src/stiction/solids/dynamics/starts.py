@@ -1,6 +1,6 @@
-"""Equilibrium at the start, by an implicit gradient flow whose metric is the mass matrix.
+"""Initial equilibrium of a motion, by an implicit gradient flow whose metric is the mass matrix.
 
-From the given displacements u_0 on, with growing steps 1/k_n of the flow, Newton's method solves
+From the given displacements u_0, with growing steps 1/k_n of the flow, Newton's method solves
 
     f(u_n) + k_n M (u_n - u_{n-1}) = 0,
 
@@ -40,22 +40,22 @@ Bools = npt.NDArray[np.bool_]
 
 # factors of k after a step of the flow, and after a step that failed
 _GROWTH, _REDUCTION = 0.1, 10.0
-# most steps of the flow
+# largest number of steps of the flow
 _MOST_STEPS = 100
-# in a convex energy the displacement of a step is at most force over (k M); beyond twice that,
+# with a convex energy the displacement of a step is at most force over (k M); beyond twice that,
 # Newton's method has jumped to another equilibrium
 _CONVEX = 2.0
-# displacement over its length up to which an unsupported body has an equilibrium nearby
+# displacement over the length of an unsupported body beyond which it has no equilibrium nearby
 _NEARBY = 0.5
 # error of the gap over its variation in the elements around the closest point: a chord deviates
 # from its circle by an eighth
 _MESH_ERROR = 0.2
-# singular values over the largest one that are rounding
+# ratio to the largest singular value below which singular values are rounding
 _SINGULAR = 1e-9
 
 
 def initial_equilibrium(stepper: TimeStepper, v0: Floats | None) -> tuple[Trial | None, float]:
-    """Return the initial state of a motion, and the unbalanced forces there.
+    """Return the initial state of a motion, and its unbalanced forces.
 
     Three kinds of bodies start in their given positions: those with an initial velocity that no
     condition names; those in free flight with a resultant load; and those that contact alone
@@ -145,7 +145,7 @@ def _flow(
 
 
 def _unsupported(problem: MovingProblem, t: float) -> Bools:
-    """Return the bodies that have a rigid motion which no condition prevents."""
+    """Return (b,) which bodies have a rigid motion that no boundary condition prevents."""
     driven = np.asarray(problem.prescribed(t).any(axis=1))
     unsupported = np.zeros(len(problem.parts), dtype=bool)
     for body in range(unsupported.size):
@@ -165,7 +165,7 @@ def _unsupported(problem: MovingProblem, t: float) -> Bools:
 
 
 def _in_flight(problem: MovingProblem, state: State, unsupported: Bools) -> Bools:
-    """Return the unsupported bodies that no chain of springs and contacts connects to a support."""
+    """Return (b,) which unsupported bodies have no chain of springs and contacts to a support."""
     springs = [c for c in problem.conditions.by_number.values() if isinstance(c, Spring)]
     in_flight = unsupported.copy()
     in_flight[sorted(bodies_named(springs))] = False
@@ -181,7 +181,7 @@ def _in_flight(problem: MovingProblem, state: State, unsupported: Bools) -> Bool
 
 
 def _in_contact(problem: MovingProblem, state: State) -> Bools:
-    """Return the passes whose boundary is in contact, within the resolution of the mesh."""
+    """Return (passes,) which boundaries are in contact, within the resolution of the mesh."""
     x, in_contact = problem.positions(state.u), np.zeros(len(problem.passes), dtype=bool)
     for i, (p, points) in enumerate(zip(problem.passes, state.closest_points, strict=True)):
         gaps = p.gaps(x, p.project(x, points))
@@ -194,7 +194,7 @@ def _in_contact(problem: MovingProblem, state: State) -> Bools:
 
 
 def _bodies_of(problem: MovingProblem, passes: Iterable[int]) -> Bools:
-    """Return the bodies of these passes."""
+    """Return (b,) which bodies these passes belong to."""
     bodies = np.zeros(len(problem.parts), dtype=bool)
     for i in passes:
         contact = problem.assembled.pairs[problem.contact_of_pass[i]]
@@ -205,7 +205,7 @@ def _bodies_of(problem: MovingProblem, passes: Iterable[int]) -> Bools:
 
 
 def _moved_far(problem: MovingProblem, displacements: Floats, unsupported: Bools) -> Bools:
-    """Return the unsupported bodies that have moved farther than a fraction of their length."""
+    """Return (b,) which unsupported bodies have moved farther than half of their length."""
     far, displacements = (np.zeros_like(unsupported), problem.unknowns.displacements(displacements))
     for body in np.flatnonzero(unsupported):
         nodes = problem.nodes_of_body(int(body))

@@ -1,4 +1,4 @@
-"""Time stepping by the generalised-alpha scheme, with steps that follow their local error.
+"""Time stepping by the generalised-alpha scheme, with step lengths controlled by the local error.
 
 A step is accepted if Newton's method converges, its local error is below the tolerance, and no body
 passes through another. Each accepted step adds its energies to the record.
@@ -39,18 +39,19 @@ Floats = npt.NDArray[np.float64]
 _GROWTH, _SHRINK, _SAFETY = 1.5, 0.2, 0.9
 # iterations of Newton's method beyond which the next step is shorter
 _MANY_ITERATIONS = 10
-# displacement over the length of the bodies that is the least scale of errors without contact
+# smallest scale of errors without contact, over the length of the bodies
 _NO_DISPLACEMENT = 1e-3
-# component along an unstable mode over the motion from which on the motion follows the mode
+# component of the motion along an unstable mode, over the motion, from which it follows the mode
 _NONZERO = 1e-6
-# component along an unstable mode over the length of the bodies that is rounding
+# component along an unstable mode, over the length of the bodies, up to which it is rounding
 _ROUNDING_MOTION = 1e-10
-# component over the displacements that counts in spite of the tolerance of Newton's method
+# component along an unstable mode, over the displacements, beyond which it is no effect of the
+# tolerance of Newton's method
 _RESIDUAL_MOTION = 1e-3
 # accumulated rounding over that of one step
 _ROUNDING = 4.0
 _UNCOUNTED = "unstable modes were not counted"
-# change of a support's velocity, over the largest velocity, that counts as an impulse
+# change of a support's velocity, over the largest velocity, from which it is an impulse
 _VELOCITY_CHANGE = 1e-9
 # limits of the audit: missing energy, numerical dissipation, local error, over their scales
 _LEDGER, _DISSIPATED, _LOCAL_ERROR = 1e-6, 0.05, 1e-2
@@ -79,7 +80,7 @@ class TimeStepper(LoadStepper):
     # ------------------------------------------------------------ terms of a step
 
     def update_contacts(self) -> None:
-        """Classify the contacts; the range of the laws is the scale of errors."""
+        """Classify the contacts, and take the range of the laws as scale of local errors."""
         super().update_contacts()
         laws = [p.contact.adhesion for p in self.problem.passes]
         self.length_scale = min((float(law.length) for law in laws), default=0.0)
@@ -226,7 +227,7 @@ class TimeStepper(LoadStepper):
         self.steps += 1
         reported = self._with_reactions(solved.after, self.v, self.a)
         residual = outcome.residuals[-1] if outcome.residuals else 0.0
-        # rounding is no residual: bodies in free flight have no other forces
+        # rounding is subtracted: bodies in free flight have no other forces
         noise = self.limits.tolerance * self.moving.step_force_floor + self.moving.rounding
         residual = max(0.0, residual - _ROUNDING * noise / force_scale(self.moving, reported))
         self.record.add(self.state, reported, self.energy, outcome.iterations, residual)
@@ -236,8 +237,8 @@ class TimeStepper(LoadStepper):
     def _detect_instability(self) -> None:
         """Record a mode that has become unstable, unless the motion follows it.
 
-        A snap-through moves along its unstable mode, and is determined. A motion without a
-        component along the mode, as of a column upright by symmetry, is determined by rounding.
+        A snap-through moves along its unstable mode and is deterministic. If the motion has no
+        component along the mode, as in a symmetric upright column, rounding decides how it goes on.
         """
         problem, t = self.moving, self.state.time
         if not problem.free.size:
@@ -273,7 +274,7 @@ class TimeStepper(LoadStepper):
             "unstable_modes": now.number,
             "growth_rate": max(rates),
         }
-        choice = "the motion went on as it was; a disturbance along the unstable mode would grow"
+        choice = "the motion has no part along the unstable mode; a disturbance of it would grow"
         self.record.losses.append(Loss(t, "bifurcation", where, choice))
 
     def _growth_rate(self, direction: Floats, matrix: csr_matrix) -> float | None:
@@ -395,20 +396,21 @@ class TimeStepper(LoadStepper):
             change -= first.kinetic + first.stored + first.adhesive
             imbalance = max(imbalance, abs(change - e.work + heat + e.viscous + e.algorithmic))
             terms = (e.kinetic, e.stored, e.adhesive, e.work, heat, e.viscous, e.algorithmic)
-            scale = max(scale, *(abs(part) for part in terms))
+            scale = max(scale, *(abs(term) for term in terms))
             dissipated = max(dissipated, abs(e.algorithmic))
         closed, ratio = float(imbalance / scale), float(dissipated / scale)
         note = "largest energy imbalance over the largest energy"
         checks = [Check("ledger_closes", bool(closed <= _LEDGER), closed, _LEDGER, None, note)]
-        note = "energy that the time scheme took out or put in, over the largest energy"
+        note = "largest energy dissipated or created by the time scheme over the largest energy"
         small = bool(ratio <= _DISSIPATED)
         checks.append(Check("numerical_dissipation_small", small, ratio, _DISSIPATED, None, note))
-        note = "largest local error of a step over the range of adhesion, or over the motion"
+        note = "largest local error of a step over the range of adhesion, else over the motion"
         ok = bool(self.max_error <= _LOCAL_ERROR)
         checks.append(Check("motion_resolved", ok, self.max_error, _LOCAL_ERROR, None, note))
         note = (
-            "forces out of equilibrium at the start over those in equilibrium, flight left out; "
-            "beyond, no equilibrium was found near the given positions: let loads grow from zero"
+            "unbalanced forces at the start, except on bodies in flight, over the forces in "
+            "equilibrium; beyond the limit no equilibrium was found near the given positions: "
+            "let loads grow from zero"
         )
         limit, value = self.scheme.newton_tolerance, self.initial_residual
         when = path[0].time if path and value > limit else None

@@ -1,7 +1,7 @@
-"""Assembly of internal forces and tangents of bodies into one CSR matrix.
+"""Assembly of internal forces, tangents and strain energies of all bodies.
 
-The positions of all element blocks in the sparse matrix are computed once; values are then added in
-place.
+The tangent is one CSR matrix. `Pattern` computes the positions of all element blocks in it once;
+`Bulk` then adds values in place.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ class Pattern:
 
     Parameters
     ----------
-    nodes : how many nodes there are
+    nodes : number of nodes
     dim : components of each
-    pairs : (rows, columns) arrays of nodes that are coupled; the pattern is made symmetric
+    pairs : (rows, columns) arrays of coupled nodes; the pattern is made symmetric
 
     Attributes
     ----------
-    indptr, indices : of the matrix, (nodes dim + 1,) and (entries,)
-    row : (nodes,) length of a row of each node
+    indptr, indices : CSR arrays of the matrix, (nodes dim + 1,) and (entries,)
+    row : (nodes,) number of entries in each matrix row of a node
     """
 
     def __init__(self, nodes: int, dim: int, pairs: Sequence[tuple[Ints, Ints]]) -> None:
@@ -72,11 +72,13 @@ class Pattern:
 
     @property
     def entries(self) -> int:
-        """How many entries the matrix has."""
+        """Number of entries of the matrix."""
         return int(self.indices.size)
 
     def places(self, rows: Ints, columns: Ints) -> Places:
-        """Return the entry of each block (row, column) in the first of its rows.
+        """Return the index in the data of each block (row, column), in the first of its rows.
+
+        The block of nodes (a, b) is d x d; its other rows follow at distances `row[a]`.
 
         Raises
         ------
@@ -143,7 +145,7 @@ class Bulk:
 
     @property
     def blocks(self) -> list[_Block]:
-        """Elements by kind, with the tables of their materials."""
+        """Elements by kind, with the tables of their materials and their hourglass stiffness."""
         return self._blocks
 
     def pairs(self) -> list[tuple[Ints, Ints]]:
@@ -198,7 +200,7 @@ class Bulk:
         return inverted_total
 
     def least_volume(self, one: Floats, other: Floats) -> float:
-        """Return the smallest det F on the straight path between two states.
+        """Return the smallest det F at integration points on the straight path between two states.
 
         det F is a polynomial of degree d along the path; d + 1 values determine it.
 
@@ -267,10 +269,18 @@ def energy_and_stress(elements: Elements, part: EnergyTerm, u: Floats, table: Fl
 
 
 def mean_stresses(elements: Elements, u: Floats, table: Floats) -> Floats:
-    """Return the mean Cauchy stress xx, yy, xy, zz of every element, (e, 4) [Pa]; space has yz, zx.
+    """Return the mean Cauchy stress xx, yy, xy, zz of every element, (e, 4), in space (e, 6) [Pa].
+
+    The last two components in space are yz and zx.
 
     Each term of the energy is averaged over its own points, so that means do not depend on the
     corner from which an element is numbered.
+
+    Parameters
+    ----------
+    elements : of one kind
+    u : (nodes, d) displacements [m]
+    table : of the material
 
     Verified by: tests/unit/solids/test_assembly.py::test_stress_of_homogeneous_states
     """

@@ -1,4 +1,4 @@
-"""Faces of a loaded boundary: shape functions and weights at their Gauss points, for surface loads.
+"""Faces of a loaded boundary: shape functions and weights at Gauss points, for surface loads.
 
 `equilibria.boundary_loads` integrates tractions, pressures and springs with them. On a contact
 boundary with a spline layer the functions are those of its curve; elsewhere they are those of the
@@ -22,7 +22,7 @@ __all__ = ["Faces", "faces_of"]
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-# points on a face: exact for products of functions of degree four
+# Gauss points on a face: exact for polynomials of degree nine
 _POINTS = 5
 
 

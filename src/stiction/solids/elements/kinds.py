@@ -55,9 +55,9 @@ __all__ = [
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-_REDUCED = Flag("the volumetric part is integrated so or so.", "give False.")
-_POINTS = Count(1, "tractions are integrated along the boundary.", "give 5.", most=64)
-_ARC = Flag("curves are rational or not.", "give False.")
+_REDUCED = Flag("it selects reduced integration of the volumetric energy.", "give False.")
+_POINTS = Count(1, "contact tractions are integrated at these points.", "give 5.", most=64)
+_ARC = Flag("it selects rational curves, which are exact on arcs.", "give False.")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -84,20 +84,20 @@ class Element(Declared, abc.ABC):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.exact_arc and not self.SPLINE:
-            why = "polynomials follow no circle, and this element has no layer of splines."
+            why = "polynomials cannot represent a circle, and this element has no spline layer."
             needs, try_ = "False", "use Q1N2, Q2N2 or Q1H."
             raise ModelError(f"{type(self).__name__}.exact_arc", "True", needs, why, try_)
 
 
 class Q1(Element):
-    """Bilinear quadrilaterals, 2 x 2 points, and linear triangles, one point."""
+    """Bilinear quadrilaterals with 2 x 2 Gauss points, and linear triangles with one."""
 
 
 class QM6(Element):
-    """Bilinear quadrilaterals that bend as a beam does, with incompatible modes condensed.
+    """Bilinear quadrilaterals without shear locking: incompatible modes, statically condensed.
 
-    One row of rectangles over the height of a beam is exact in pure bending; cells that are no
-    parallelograms are stiffer. Triangles are those of Q1 and lock. There is no volumetric locking.
+    One row of rectangles over the height of a beam is exact in pure bending; cells other than
+    parallelograms are stiffer. There is no volumetric locking. Triangles are those of Q1 and lock.
     In space it is the trilinear hexahedron with modes along its three axes.
 
     Source: Taylor, Beresford, Wilson 1976; at large strain after Mueller-Hoeppe, Loehnert,
@@ -115,7 +115,7 @@ class QM6(Element):
 
 
 class Q2(Element):
-    """Biquadratic quadrilaterals, 3 x 3 points, and quadratic triangles, three points."""
+    """Biquadratic quadrilaterals with 3 x 3 Gauss points, and quadratic triangles with three."""
 
     ORDER = 2
 
@@ -149,7 +149,7 @@ class Q2N2(Element):
 class Q1H(Element):
     """Q1 inside, cubic Hermite curves on contact boundaries.
 
-    The unknown slopes at the nodes are represented by control points of the curve in Bezier form.
+    Control points of the curve in Bezier form take the place of the slopes at the nodes.
 
     Source: Sauer 2011.
     Verified by: tests/unit/solids/elements/test_kinds.py::test_linear_fields
@@ -168,7 +168,7 @@ class Q1H(Element):
 
 
 def discretise(mesh: Mesh, element: Element, contact: str | Sequence[str] = ()) -> Discretisation:
-    """Return a body in elements, with the element's own layer on the contact boundaries.
+    """Return a body in finite elements, with the element's spline layer on contact boundaries.
 
     Parameters
     ----------
@@ -178,8 +178,8 @@ def discretise(mesh: Mesh, element: Element, contact: str | Sequence[str] = ()) 
 
     Raises
     ------
-    ModelError : if a boundary is unknown or no open chain, if a spline is to follow a corner,
-        a cell has edges on two contact boundaries, or an element is folded.
+    ModelError : if a contact boundary is unknown or not one chain of edges, has a corner although
+        the element has a spline layer, or shares a cell with another one, or an element is folded.
 
     Verified by: tests/unit/solids/elements/test_kinds.py::test_linear_fields
     """
@@ -199,7 +199,17 @@ def discretise(mesh: Mesh, element: Element, contact: str | Sequence[str] = ()) 
 
 
 class BodyLayout(NamedTuple):
-    """Nodes and control points of a body, its elements by kind, and its boundaries."""
+    """Nodes and control points of a body, its elements by kind, and its boundaries.
+
+    Parameters
+    ----------
+    mesh : with mid-nodes for elements of second order
+    layers : spline layers on contact boundaries
+    numbering : from mesh nodes to nodes and control points
+    groups : elements by kind
+    surfaces : contact boundaries by name
+    node_sets : nodes and control points of every named boundary
+    """
 
     mesh: Mesh
     layers: list[Layer]
@@ -239,7 +249,10 @@ def body_layout(mesh: Mesh, element: Element, names: tuple[str, ...]) -> BodyLay
 def kinds_of(
     mesh: Mesh, element: Element, contact: str | Sequence[str] = ()
 ) -> tuple[list[Group], Floats]:
-    """Return the elements of a body by kind, and its nodes and control points (n, 2) [m]."""
+    """Return the elements of a body by kind, and its nodes and control points (n, 2) [m].
+
+    Arguments as in `discretise`.
+    """
     layout = body_layout(mesh, element, _names(contact))
     return layout.groups, layout.numbering.points
 
@@ -270,19 +283,19 @@ def _with_middles(mesh: Mesh) -> Mesh:
 def _elements(group: Group, element: Element, points: Floats) -> Elements:
     """Return the arrays of one kind of elements."""
     layer = group.face is not None
-    full, part = rules(group.order, element.SPLINE, group.triangle, layer)
+    full, reduced = rules(group.order, element.SPLINE, group.triangle, layer)
     g, w = gradients(group, points, full)
     if not element.reduced:
         e, _, n, d = g.shape
         vg, vw = np.zeros((e, 0, n, d)), np.zeros((e, 0))
-    elif part is None:
+    elif reduced is None:
         # the mean over the element instead of the value in its middle balances a constant
         # pressure exactly, also on the curved face of a layer
         vw = w.sum(axis=1, keepdims=True)
         vg = np.matmul(w[:, None], g.reshape(*w.shape, -1)).reshape(-1, 1, *g.shape[2:])
         vg /= vw[:, :, None, None]
     else:
-        vg, vw = gradients(group, points, part)
+        vg, vw = gradients(group, points, reduced)
     modes = incompatible(group, points, full, w)
     if element.BENDS and modes.shape[2]:
         return bending(np.ascontiguousarray(group.nodes), points, g, w, modes)

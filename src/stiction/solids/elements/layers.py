@@ -1,8 +1,8 @@
-"""Layers of splines on contact boundaries, the numbering of nodes, and groups of elements.
+"""Spline layers on contact boundaries, the numbering of nodes, and groups of elements.
 
-The control points of a layer replace the nodes of its boundary. If a cell outside of the layer has
-a corner on the boundary, its function there is distributed to the two control points whose mean is
-this place of the curve, so that displacements are continuous for any mesh.
+The control points of a layer replace the nodes of its boundary. If a cell outside the layer has a
+corner on the boundary, its shape function there is distributed to the two control points whose
+weighted mean is this point of the curve, so that displacements are continuous for any mesh.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ __all__ = ["Layer", "Numbering", "groups", "layer_of", "number_nodes", "refuse_o
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-# Lagrange nodes of a plain cell in the rows of the mesh: by order and whether it is a triangle
+# columns of `Mesh.cells` with the Lagrange nodes of a cell, by order and whether it is a triangle
 _OWN = {
     (1, False): [0, 1, 2, 3],
     (1, True): [0, 1, 2],
@@ -37,10 +37,10 @@ class Layer(NamedTuple):
     Parameters
     ----------
     name : of the boundary
-    facets : (s, 2) cell and edge
-    ends : (s + 1,) nodes of the mesh at the ends of facets
-    middles : (s,) nodes of the mesh in the middle of facets, or none
-    curve : with control points numbered from 0
+    facets : (s, 2) cell and number of its edge
+    ends : (s + 1,) mesh nodes at the ends of facets
+    middles : (s,) mesh nodes in the middle of facets, or (0,)
+    curve : spline with control points numbered from 0
     """
 
     name: str
@@ -55,7 +55,8 @@ class Numbering(NamedTuple):
 
     Parameters
     ----------
-    numbers : (nodes, 2) new nodes or control points whose mean is the node's place, -1 for none
+    numbers : (nodes, 2) nodes or control points whose weighted mean is the position of a mesh node,
+        -1 for none
     fractions : (nodes, 2) weights of the two
     points : (n, 2) positions of new nodes and control points [m]
     controls : new numbers of the control points of each layer
@@ -72,8 +73,11 @@ def layer_of(mesh: Mesh, name: str, degree: int, exact: bool, curved: bool) -> L
 
     Parameters
     ----------
-    curved : whether the mesh has nodes in the middle of facets; else its edges are straight, and
-        the boundary is a smooth curve through its nodes
+    mesh, name : mesh and name of the boundary
+    degree : of the curve
+    exact : whether the curve is rational and follows arcs of circles exactly
+    curved : whether the mesh has nodes in the middle of facets; otherwise the boundary is a smooth
+        curve through its corner nodes
     """
     facets, closed = mesh.chain(name, closed=True), mesh.closes(name)
     edges = mesh.edge_nodes(name)
@@ -108,7 +112,14 @@ def refuse_overlaps(layers: list[Layer]) -> None:
 
 
 def number_nodes(mesh: Mesh, order: int, layers: list[Layer]) -> Numbering:
-    """Return new numbers: first remaining nodes, then control points layer by layer."""
+    """Return the numbering: first the remaining mesh nodes, then control points by layer.
+
+    Parameters
+    ----------
+    mesh : with mid-nodes for order 2
+    order : of the Lagrange functions
+    layers : spline layers on contact boundaries
+    """
     used = np.zeros(mesh.points.shape[0], dtype=bool)
     for triangle in (False, True):
         used[mesh.cells[mesh.triangles == triangle][:, _OWN[order, triangle]]] = True
@@ -139,7 +150,10 @@ def number_nodes(mesh: Mesh, order: int, layers: list[Layer]) -> Numbering:
 
 
 def groups(mesh: Mesh, order: int, layers: list[Layer], numbering: Numbering) -> list[Group]:
-    """Return the elements by kind: plain ones, then layer by layer; without empty kinds."""
+    """Return the elements by kind: those outside of layers, then those of each layer.
+
+    Arguments as in `number_nodes`, and its result `numbering`.
+    """
     layer_cells = [layer.facets[:, 0] for layer in layers]
     plain = np.ones(mesh.cells.shape[0], dtype=bool)
     for cells in layer_cells:
@@ -165,7 +179,7 @@ def groups(mesh: Mesh, order: int, layers: list[Layer], numbering: Numbering) ->
 
 
 def _inner(cells: Ints, sides: Ints, order: int, triangle: bool) -> Ints:
-    """Return the nodes of a layer's cells that are not on the face, row by row from it."""
+    """Return the nodes of a layer's cells that are not on the face, in rows parallel to it."""
     corners = 3 if triangle else 4
     turn = (np.arange(corners) + sides[:, None]) % corners
     corner = np.take_along_axis(cells, turn, axis=1)
@@ -187,24 +201,27 @@ def _by_number(
     base: Ints,
     numbering: Numbering,
 ) -> list[Group]:
-    """Return groups of elements with the same number of functions.
+    """Return groups of elements with the same number of shape functions.
 
     Parameters
     ----------
+    order, triangle, cells : Lagrange order, shape, and (e,) cells of the mesh
     control : (e, k) control points of the face
-    base : (e, l) nodes of the mesh with Lagrange functions, which follow those of the face
+    face : extraction (e, k, b) and weights (e, k) of the curve on the face; None without a face
+    base : (e, l) mesh nodes with Lagrange functions, which follow those of the face
+    numbering : from mesh nodes to nodes and control points
     """
     element_groups = []
     double = numbering.numbers[base, 1] >= 0
     for extra in np.unique(double.sum(axis=1)):
         chosen = np.flatnonzero(double.sum(axis=1) == extra)
         own, front = base[chosen], control[chosen]
-        part = None if face is None else (face[0][chosen], face[1][chosen])
+        curve = None if face is None else (face[0][chosen], face[1][chosen])
         nodes = np.concatenate([front, numbering.numbers[own, 0]], axis=1)
         if extra == 0:
-            element_groups.append(Group(order, triangle, cells[chosen], nodes, part, None, None))
+            element_groups.append(Group(order, triangle, cells[chosen], nodes, curve, None, None))
             continue
-        # a function whose node became two control points is there twice, again at the end
+        # a function whose node became two control points is repeated at the end
         twice = np.argsort(~double[chosen], axis=1, kind="stable")[:, :extra]
         again = np.take_along_axis(own, twice, axis=1)
         k = front.shape[1]
@@ -215,5 +232,7 @@ def _by_number(
             axis=1,
         )
         nodes = np.concatenate([nodes, numbering.numbers[again, 1]], axis=1)
-        element_groups.append(Group(order, triangle, cells[chosen], nodes, part, fractions, source))
+        element_groups.append(
+            Group(order, triangle, cells[chosen], nodes, curve, fractions, source)
+        )
     return element_groups

@@ -1,16 +1,16 @@
 """Parasitic shear energy of linear elements in bending (shear locking), from displacements.
 
-A bilinear cell in bending has parasitic shear: its relative excess of stiffness grows as
-(length / height)^2 of the cell.
-Incompatible modes 1 - xi^2 remove the shear (Wilson 1973; Taylor, Beresford, Wilson 1976): at fixed
-nodes they reduce the energy by
+A bilinear cell in bending has parasitic shear strain: its stiffness is too large by a fraction that
+grows as (length / height)^2 of the cell. Incompatible modes M = 1 - xi^2 remove this shear (Wilson
+1973; Taylor, Beresford, Wilson 1976): at fixed nodes they reduce the strain energy E by
 
     Delta = 1/2 r . H^-1 r,   r = int grad M . C : e,   H = int grad M . C . grad M,
 
-where e is the symmetric part of F_mean^-1 F - 1. It vanishes in homogeneous states of any size. In
-a beam under prescribed displacements Delta / (E - Delta) is the relative excess of its stiffness.
-For linear triangles Delta is the energy of the difference between their strain and a strain that is
-linear between averages at the nodes (Zienkiewicz, Zhu 1987).
+with the elasticity tensor C and the symmetric part e of F_mean^-1 F - 1. Delta vanishes in
+homogeneous states of any size. In a beam under prescribed displacements, Delta / (E - Delta) is the
+relative error of its stiffness. For linear triangles Delta is the energy of the difference between
+their strain and the recovered strain, which is linear between nodal averages (Zienkiewicz, Zhu
+1987). `Excess` returns E and Delta of each body.
 """
 
 from __future__ import annotations
@@ -34,19 +34,19 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 _SPACE = 3
-# strains below which an energy is computed by its quadratic form, and below which they are rounding
+# strains below which the quadratic form of the energy is used, and below which strains are rounding
 _SMALL, _ROUNDING = 1e-5, 1e-13
 
 
 class IncompatibleModes(NamedTuple):
-    """Incompatible modes that the elements of one kind could have.
+    """Incompatible modes that would remove the parasitic shear of elements of one kind.
 
     Parameters
     ----------
-    elements : with nodes numbered as displacements are
-    inverse : (e, m d, m d) of the stiffness of their modes; empty for triangles
-    lam, mu : [Pa]
-    linear : whether rotations count as strain
+    elements : arrays with global node numbers
+    inverse : (e, m d, m d) H^-1 of the m modes; empty for triangles
+    lam, mu : Lame's constants [Pa]
+    linear : whether the law is linear elasticity, with e from the displacement gradient
     missing_modulus : modulus of the volumetric energy that reduced integration omits [Pa]
     """
 
@@ -79,10 +79,11 @@ def incompatible_modes(elements: Elements, table: Floats) -> IncompatibleModes |
 
 
 def excess(kinds: list[IncompatibleModes], u: Floats) -> float:
-    """Return the energy of the elements of a body above that with incompatible modes [J/m].
+    """Return Delta of a body, its energy above that with incompatible modes [J/m].
 
     Parameters
     ----------
+    kinds : the modes of its elements by kind
     u : (nodes, d) displacements [m]
 
     Verified by: tests/unit/solids/elements/test_parasitic.py::test_excess_is_that_of_a_beam
@@ -118,7 +119,10 @@ def _strain(f: Floats, mean: Floats, linear: bool) -> Floats:
 
 
 def _of_triangles(kinds: list[tuple[IncompatibleModes, Floats]], count: int) -> float:
-    """Return the energy of the difference to strains that are averaged at nodes [J/m]."""
+    """Return Delta of linear triangles: the energy of their strain minus the recovered one [J/m].
+
+    `kinds` holds the modes and F (d, d, e) of each kind; `count` is the number of nodes.
+    """
     if not kinds:
         return 0.0
     d = kinds[0][1].shape[0]
@@ -143,12 +147,12 @@ def _of_triangles(kinds: list[tuple[IncompatibleModes, Floats]], count: int) -> 
 
 
 class Excess:
-    """Strain energies of bodies, and their parasitic part.
+    """Strain energies of bodies and their parasitic parts.
 
     Parameters
     ----------
-    bodies : of each the elements by kind, with nodes as displacements are numbered, and the
-        table of its material
+    bodies : for each body its elements by kind, with global node numbers, and the table of its
+        material
     """
 
     def __init__(self, bodies: Sequence[tuple[list[Elements], Floats]]) -> None:
@@ -160,7 +164,7 @@ class Excess:
             self._bodies.append((kinds, Bulk([(block, table) for block in blocks]), size))
 
     def at(self, u: Floats) -> Floats:
-        """Return energy and excess (bodies, 2) [J/m]; zeros if a body has no modes or no strain.
+        """Return E and Delta (bodies, 2) [J/m]; zeros for a body without modes or without strain.
 
         Verified by: tests/unit/solids/elements/test_parasitic.py::test_rigid_motions_have_no_excess
         """
@@ -170,7 +174,7 @@ class Excess:
                 continue
             energy = bulk.energy(u)
             if energy < _SMALL**2 * size:
-                # the energy of the law would be rounding
+                # the energy of the law would lose all digits to cancellation
                 energy = sum(_quadratic(b.elements, b.table, u) for b in bulk.blocks)
             steep = max(float(np.abs(kind.elements.gradients).max()) for kind in kinds)
             rounding = _ROUNDING * (1.0 + steep * float(np.abs(u).max()))

@@ -1,7 +1,8 @@
-"""Drawing of plane bodies: the points and quadrilaterals that figures show.
+"""The polygons by which plane bodies are drawn, as linear combinations of nodal positions.
 
-Drawn points are corners of cells and, where edges may be curved, their middles and the centre.
-Each is a linear combination of nodal positions, so that figures follow the deformation.
+Drawn points are the corners of mesh cells, and the midpoints of edges and cells that may be curved.
+`picture` returns the matrix that maps nodal positions to drawn points, so that figures follow the
+deformation, and the quadrilaterals between these points.
 """
 
 from __future__ import annotations
@@ -30,10 +31,15 @@ _TRIANGLE = [[0, 4, 8, 6], [4, 1, 5, 8], [6, 8, 5, 2]]
 def picture(
     mesh: Mesh, order: int, layers: list[Layer], numbering: Numbering, element_groups: list[Group]
 ) -> Picture:
-    """Return drawn points where cells meet, and quadrilaterals between them.
+    """Return the drawn points and quadrilaterals of a body.
 
-    Triangles become three quadrilaterals. Quadratic cells and those of a layer are drawn in four,
-    which shows curved edges. The edges of other cells are straight: the drawing has no gaps.
+    A triangle is drawn as three quadrilaterals, a quadratic cell or a cell of a spline layer as
+    four, which shows curved edges. Other cells have straight edges and are drawn as they are.
+
+    Parameters
+    ----------
+    mesh, order, layers, numbering : mesh, Lagrange order, spline layers and numbering of the body
+    element_groups : its elements by kind
 
     Verified by: tests/unit/solids/elements/test_kinds.py::test_pictures_cover_the_body
     """
@@ -78,14 +84,14 @@ def picture(
             quads.append(drawn[:, quad])
             own = np.arange(cells.size)
             owner.append(np.stack([np.full(cells.size, number), own], axis=1))
-    rows, columns, values = (np.concatenate(part) for part in zip(*entries, strict=True))
+    rows, columns, values = (np.concatenate(each) for each in zip(*entries, strict=True))
     matrix = csr_matrix((values, (rows, columns)), shape=(count, numbering.points.shape[0]))
     outline = _outline(mesh, corner, middle)
     return Picture(matrix, np.concatenate(quads), outline, np.concatenate(owner))
 
 
 def _of_nodes(rows: Ints, nodes: Ints, numbering: Numbering) -> Entries:
-    """Return entries for the positions of nodes of the mesh."""
+    """Return the matrix entries (rows, columns, values) for the positions of mesh nodes."""
     columns, fractions = numbering.numbers[nodes], numbering.fractions[nodes]
     exists = columns >= 0
     wide = np.broadcast_to(rows[:, None], columns.shape)
@@ -95,7 +101,7 @@ def _of_nodes(rows: Ints, nodes: Ints, numbering: Numbering) -> Entries:
 def _of_middles(
     mesh: Mesh, order: int, layers: list[Layer], numbering: Numbering, middle: Ints
 ) -> list[Entries]:
-    """Return entries for the middles of edges, on faces those of the curve."""
+    """Return the matrix entries for the midpoints of edges, of the curve on spline layers."""
     edges = mesh.edges
     _, first = np.unique(edges.number, return_index=True)
     plain = middle >= 0

@@ -1,14 +1,13 @@
-"""Bodies in space: hexahedra from a plane body that is swept along a third axis.
+"""Three-dimensional elements: hexahedra from plane elements swept along a third axis.
 
-Functions are tensor products N(xi, eta) M(zeta) of those of the plane element with B-splines along
-the axis. The splines have one degree at nodes of the plane, and may have another one at control
-points of its contact boundaries. So every plane element has one in space: Q1 becomes the trilinear
-hexahedron, Q2 the triquadratic one, and Q1N2 the trilinear one with biquadratic contact surfaces.
-All functions at one point of the plane have the same degree along the axis, so that displacements
-are continuous.
+Shape functions are tensor products N(xi, eta) M(zeta) of those of the plane element and B-splines
+along the axis. The splines have one degree at nodes of the plane, and may have another one at
+control points of its contact boundaries: Q1 becomes the trilinear hexahedron, Q2 the triquadratic
+one, and Q1N2 the trilinear one with biquadratic contact surfaces. All functions at one point of the
+plane have the same degree along the axis, so that displacements are continuous.
 
-The swept body may be deformed by a mapping of places. Splines on its surfaces then interpolate the
-mapped places at their Greville points.
+The swept body may be deformed by a map of positions. Splines on its surfaces then interpolate the
+mapped positions at their Greville points.
 """
 
 from __future__ import annotations
@@ -81,7 +80,7 @@ class Axis(NamedTuple):
 
 
 class Levels(NamedTuple):
-    """The points in space of each point of the plane.
+    """The nodes and control points in space above each one of the plane.
 
     Parameters
     ----------
@@ -95,7 +94,7 @@ class Levels(NamedTuple):
     numbers: Ints
 
     def of(self, kind: int) -> Ints:
-        """Return the points of the plane with the first or second axis."""
+        """Return the points of the plane whose splines along the axis are `axes[kind]`."""
         return np.flatnonzero(self.on_spline == bool(kind))
 
     def ends(self) -> tuple[Ints, Ints]:
@@ -107,7 +106,7 @@ class Levels(NamedTuple):
 
 
 class Swept(NamedTuple):
-    """A body in space.
+    """A swept body in finite elements.
 
     Parameters
     ----------
@@ -388,7 +387,7 @@ def _block(
     group: Group, element: Element, levels: Levels, points: Floats, on_spline: Bools
 ) -> Elements:
     """Return elements in space whose functions have the same axes."""
-    full, part = rules(group.order, element.SPLINE, group.triangle, group.face is not None)
+    full, reduced = rules(group.order, element.SPLINE, group.triangle, group.face is not None)
     axes = [
         (np.flatnonzero(on_spline == bool(kind)), axis) for kind, axis in enumerate(levels.axes)
     ]
@@ -399,6 +398,7 @@ def _block(
     )
 
     def derivatives(rule: Rule, gauss: Floats) -> list[Floats]:
+        # by the coordinates of the element, of the functions of each axis
         f, df = functions(group, rule.xi, rule.eta)
         shape = (group.nodes.shape[0], *f.shape[1:])
         f, df = np.broadcast_to(f, shape), np.broadcast_to(df, (*shape, 2))
@@ -408,6 +408,7 @@ def _block(
         ]
 
     def at(rule: Rule, along: int) -> tuple[Floats, Floats]:
+        # gradients dN/dX and volumes at the points of a rule, `along` points on the axis
         gauss, weights_along = np.polynomial.legendre.leggauss(along)
         rates = derivatives(rule, gauss)
         weights = np.ravel(weights_along[:, None] * rule.weights)
@@ -416,11 +417,11 @@ def _block(
     g, w = at(full, degree + 1)
     if not element.reduced:
         vg, vw = np.zeros((w.shape[0], 0, *g.shape[2:])), np.zeros((w.shape[0], 0))
-    elif part is None:
+    elif reduced is None:
         vw = w.sum(axis=1, keepdims=True)
         vg = np.einsum("eq,eqnd->end", w, g)[:, None] / vw[:, :, None, None]
     else:
-        vg, vw = at(part, degree)
+        vg, vw = at(reduced, degree)
     modes = np.zeros((*w.shape, 0, 3))
     if group.order == 1 and not group.triangle:
         # 1 - xi^2 for each coordinate, as in the plane
@@ -440,7 +441,7 @@ def _block(
 
 
 def _face(surface: Surface, element: Element, levels: Levels, points: Floats) -> Surface:
-    """Return a contact boundary in space: its second coordinate runs along the axis."""
+    """Return the contact surface swept from a plane boundary; its second coordinate is the axis."""
     axis = levels.axes[int(levels.on_spline[surface.nodes[0, 0]])]
     gauss, weights_along = np.polynomial.legendre.leggauss(element.contact_points)
     elements, layers = surface.nodes.shape[0], axis.numbers.shape[0]

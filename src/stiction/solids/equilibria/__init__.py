@@ -1,1 +1,1 @@
-"""Equilibrium paths: discrete equations, Newton's method, load and arclength steps, records."""
+"""Equilibrium paths of solids: discrete equations, Newton's method, load and arclength steps."""

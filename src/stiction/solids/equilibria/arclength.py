@@ -1,9 +1,9 @@
 """Pseudo-arclength continuation of an equilibrium path, through limit points of the load.
 
-Displacements u and program time t are unknown together. A step prescribes one number: the
-arclength of the path, or the energy that adhesion releases where the path turns too sharply for
-that, or the time of a kink of the program. A step that fails, or whose energies do not close, is
-halved.
+Displacements u and program time t are unknowns. Each step has one additional equation, the control:
+it prescribes the arclength of the step; or, where the path turns too sharply for this, the adhesive
+energy that is released; or the time of the next kink of the program. A step that fails, or whose
+energy balance does not close, is halved.
 
 Source: Keller 1977; Riks 1979; Crisfield 1981.
 """
@@ -54,18 +54,18 @@ _FEW_ITERATIONS, _MANY_ITERATIONS = 7, 12
 # arclength, over that of the first step, below which the adhesive energy controls steps instead;
 # and the largest distance between both ends of a step over its prescribed arclength
 _SHORTEST_ARC, _MOST_REACH = 0.01, 2.5
-# largest change of program time over that of a load step, and the fraction of the exchanged energy
-# that may be unaccounted for
+# largest change of program time over that of a load step, and largest fraction of the exchanged
+# energy that may be missing in the balance
 _LONGEST_TIME, _UNACCOUNTED = 2.0, 0.02
-# change of the adhesive energy, over that of two elements, below which its sign means nothing
+# change of the adhesive energy, over that of two elements, below which its sign is noise
 _ADHESION_NOISE = 1e-4
 _GROWTH = 1.4
-# displacement of a first step, over the size of the bodies, that is rounding
+# displacement of a first step, over the size of the bodies, below which it is rounding
 _NO_MOTION = 1e-10
 
 
 class PathFollower:
-    """Follows the path of equilibria from the last state of a load stepper on.
+    """Follows the equilibrium path from the last state of a load stepper.
 
     Parameters
     ----------
@@ -113,6 +113,7 @@ class PathFollower:
         run_to_end(self._loop(), request.progress, request.checkpoint)
 
     def _loop(self) -> Generator[Pause, None, None]:
+        """Take steps to the end of the program; yield after every accepted step."""
         record, problem, method = self.stepper.record, self.problem, self.method
         if self.stepper.checkpoint is not None and "path" in self.stepper.checkpoint:
             self._unpack(self.stepper.checkpoint)
@@ -123,12 +124,12 @@ class PathFollower:
         while self.points[-1].t < self.end:
             if self.points[-1].t < start:
                 record.status = Status.NO_CONTINUATION
-                record.reason = "the path led back beyond the start of the program"
+                record.reason = "the path returned to times before the start of the program"
                 return
             arc_length, adhesion_step = self.length, self.adhesion_step
             if self.steps >= method.max_steps:
                 record.status = Status.WORK_LIMIT
-                record.reason = f"{self.steps} arclength steps were taken, the most allowed"
+                record.reason = f"{self.steps} arclength steps were taken, the limit max_steps"
                 return
             if adhesion_step:
                 arc = self._adhesion_controlled(adhesion_step)
@@ -137,7 +138,7 @@ class PathFollower:
                 arc, arc_length = self._arclength_controlled(arc_length)
             self.iterations += arc.iterations
             if arc.trial is not None and not self._energy_closes(arc):
-                arc = arc._replace(trial=None, reason="the energies of a step do not close")
+                arc = arc._replace(trial=None, reason="the energy balance of a step does not close")
             if arc.trial is not None:
                 arc, on_branch = self._detect_branch(arc)
                 self._accept(arc)
@@ -224,7 +225,7 @@ class PathFollower:
         self.stepper.record.status = Status.UNCONVERGED
         self.stepper.record.failed_residual = min(arc.residuals[-1:], default=1.0)
         self.stepper.record.reason = (
-            f"{arc.reason or 'the path breaks off'} at program time {self.points[-1].t:.9g} "
+            f"{arc.reason or 'no step converges'} at program time {self.points[-1].t:.9g} "
             f"after {self.method.max_halvings} halvings of the arclength; last residuals {tail}"
         )
 
@@ -247,7 +248,7 @@ class PathFollower:
             point = PathPoint(arc.t, arc.trial.u)
             if self._length(last, point) > _MOST_REACH * length:
                 # the control plane intersects the path again, far away
-                arc = arc._replace(trial=None, reason="the path turns back on itself")
+                arc = arc._replace(trial=None, reason="a step reaches a distant part of the path")
         return self._not_beyond_kink(arc), length
 
     def _adhesion_controlled(self, energy: float) -> ArcStep:
@@ -281,7 +282,7 @@ class PathFollower:
         return largest
 
     def _adhesion_exhausted(self) -> bool:
-        """Return whether next to no adhesive energy is left to release."""
+        """Return whether nearly all adhesive energy has been released."""
         energy, _ = adhesion_gradient(self.problem, self.trial)
         return energy > -0.02 * self._largest_adhesion_step()
 
@@ -329,7 +330,7 @@ class PathFollower:
         return None
 
     def _crosses_branch(self, outcome: Outcome, target: float) -> bool:
-        """Return whether a first step crosses a bifurcation at which the path must not go on."""
+        """Return whether a first step crosses a bifurcation at which the policy leaves the path."""
         policy, monitor = self.method.on_bifurcation, self.stepper.monitor
         if policy is None or isinstance(policy, StayOnPath):
             return False
@@ -337,7 +338,7 @@ class PathFollower:
         return now is not None and now.changed(monitor.last or UnstableModes(0, now.counted))
 
     def _energy_closes(self, arc: ArcStep) -> bool:
-        """Return whether the energies of a step close, and its time is short enough."""
+        """Return whether the energy balance of a step closes, and its change of time is small."""
         assert arc.trial is not None
         last = self.stepper.energy
         times = (self.state.time, arc.t)
@@ -355,6 +356,7 @@ class PathFollower:
         return missing <= max(fraction * exchanged, 1e-4 * scale)
 
     def _accept(self, arc: ArcStep) -> None:
+        """Commit a step: energies, state, record, stability, limit points."""
         trial = arc.trial
         assert trial is not None
         stepper, times = self.stepper, (self.state.time, arc.t)
@@ -424,7 +426,7 @@ class PathFollower:
         return float(arc.factors.sign)
 
     def _detect_branch(self, arc: ArcStep) -> tuple[ArcStep, bool]:
-        """Return the step to accept, and whether it switches to a branch that goes on in time."""
+        """Return the step to accept, and whether it switches to a branch with increasing time."""
         stepper, policy = self.stepper, self.method.on_bifurcation
         assert arc.trial is not None
         if policy is None or isinstance(policy, StayOnPath) or arc.t <= self.state.time:
@@ -449,7 +451,7 @@ class PathFollower:
         if isinstance(policy, StopThere):
             stepper.record.status = Status.STOPPED
             stepper.record.reason = (
-                f"another path leaves this one at program time {branch.time:.9g}"
+                f"another equilibrium path branches off at program time {branch.time:.9g}"
             )
             before = self.state
             fraction = (bracket[0] - before.time) / (arc.t - before.time)
@@ -460,9 +462,9 @@ class PathFollower:
         if branch.arc is None or branch.arc.trial is None:
             monitor.last = now
             return arc, False
-        onto = branch.arc
-        monitor.last = monitor.modes(self.problem, onto.t, onto.matrix, onto.factors)
-        return onto, onto.t > branch.time
+        first = branch.arc
+        monitor.last = monitor.modes(self.problem, first.t, first.matrix, first.factors)
+        return first, first.t > branch.time
 
     def _record_limit_point(self, points: list[PathPoint]) -> None:
         """Record a limit point: the extremum of time on a parabola through three points."""
@@ -485,12 +487,19 @@ class PathFollower:
                 if name in record.last.curves:
                     where[name] = record.last.curves[name]
         record.losses.append(
-            Loss(self.travelled, "limit_point", where, "the path was followed around it")
+            Loss(self.travelled, "limit_point", where, "the path was followed beyond it")
         )
 
 
 def follow_path(problem: Problem, method: Continuation, request: Request) -> LoadStepper:
-    """Return the stepper, with its record, after load steps and the path that follows them."""
+    """Return the stepper, with its record, after load steps and the arclength path after them.
+
+    Parameters
+    ----------
+    problem : the equations
+    method : arclengths, tolerances and bounds
+    request : start and end of the program
+    """
     start = max(problem.assembled.readings.start, request.t_start)
     span = request.t_end - request.t_start
     fraction = min(max(start - request.t_start, 0.0) / span, 1.0)

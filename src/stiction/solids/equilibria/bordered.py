@@ -5,9 +5,9 @@ A control equation c(u, t) = 0 joins the equilibrium r(u, t) = 0. Each iteration
     [ K    r_t ] [du]     [ r ]
     [ c_u  c_t ] [dt] = - [ c ],
 
-by two solutions with K, for r and for r_t (block elimination). The matrix stays regular at limit
-points, where K is singular. Iterates lie near limit points, not on them, so K can be factorised; a
-step that meets a singular K fails with this reason.
+by two solutions with K, for r and for r_t (block elimination). The bordered matrix is regular at
+limit points, where K is singular. Iterates lie near limit points, not on them, so that K can be
+factorised; a step with an exactly singular K fails with this reason.
 
 Source: Keller 1977; Riks 1979.
 """
@@ -58,14 +58,23 @@ BEYOND = "the step passes a kink of a load program"
 
 
 class PathPoint(NamedTuple):
-    """A point of the path: program time and displacements."""
+    """A point of the path: program time t, and unknowns u (nodes, d) [m]."""
 
     t: float
     u: Floats
 
 
 class ArcStep(NamedTuple):
-    """The result of one controlled step; `trial` is None unless it converged."""
+    """The result of one controlled step.
+
+    Parameters
+    ----------
+    trial : the solution; None if the step did not converge
+    t : program time of its end
+    iterations, residuals : Newton iterations, and residual over the forces in each [1]
+    factors, matrix : tangent of the last iteration
+    reason : of a failure, "" for none
+    """
 
     trial: Trial | None
     t: float
@@ -77,7 +86,15 @@ class ArcStep(NamedTuple):
 
 
 class ArclengthControl(NamedTuple):
-    """Arclength control: a plane normal to the predictor, at a distance `size` from `first`."""
+    """Arclength control: the end lies in a plane normal to the predictor.
+
+    Parameters
+    ----------
+    problem : the equations
+    first : begin of the step
+    gradient_u, gradient_t : unit normal of the plane, for free unknowns and for time
+    size : distance of the plane from `first`, the arclength [1]
+    """
 
     problem: Problem
     first: PathPoint
@@ -93,7 +110,13 @@ class ArclengthControl(NamedTuple):
 
 
 class AdhesionControl(NamedTuple):
-    """The step releases a given adhesive energy, which grows monotonically while bodies peel."""
+    """Control by the adhesive energy, which increases monotonically while bodies peel.
+
+    Parameters
+    ----------
+    problem : the equations
+    before, size : adhesive energy at the begin of the step, and its prescribed change [J/m]
+    """
 
     problem: Problem
     before: float
@@ -106,7 +129,14 @@ class AdhesionControl(NamedTuple):
 
 
 class TimeControl(NamedTuple):
-    """The program has a given time, as in a load step."""
+    """Control by time, as in a load step.
+
+    Parameters
+    ----------
+    problem : the equations
+    time : prescribed program time
+    size : scale of times, for the tolerance
+    """
 
     problem: Problem
     time: float
@@ -155,11 +185,16 @@ class Bordered:
         self.problem, self.workspace, self.limits, self.end = problem, space, limits, end
 
     def time_derivative(self, trial: Trial, matrix: csr_matrix, state: State, t: float) -> Floats:
-        """Return dr/dt of the free unknowns; prescribed displacements follow their programs.
+        """Return dr/dt of the free unknowns (free,), including moving prescribed displacements.
 
-        Loads and prescribed displacements have central differences. The ramp of attraction and
-        the rotation of partners, which have no other derivative, have a forward difference of
-        the residual.
+        Loads and prescribed displacements have central differences. Attraction and rotation of
+        partners, which have no other derivative, have a forward difference of the residual.
+
+        Parameters
+        ----------
+        trial, matrix : evaluation and tangent at the point
+        state : the last accepted one
+        t : program time
         """
         problem = self.problem
         h = _TIME_STEP * max(abs(self.end), 1.0)
@@ -214,7 +249,7 @@ class Bordered:
                 return failed
             accepted = self._advance(state, u, t, step, dt, inner(residual, step))
             if accepted is None:
-                return failed._replace(reason="every part of Newton's step inverts an element")
+                return failed._replace(reason="every fraction of Newton's step inverts an element")
             u, t, trial, matrix, _ = accepted
             if t > kink_time:
                 # derivatives of the programs change at the kink

@@ -1,8 +1,8 @@
 """Boundary conditions of one stage: prescribed unknowns, multi-point constraints, external loads.
 
 Conditions name places; this module finds their nodes and refuses conflicts. `BoundaryConditions`
-then gives, at any program time, the prescribed displacements, the external nodal forces and their
-tangents. `Problem` holds one such object for each stage and asks it in every Newton iteration.
+returns, at any program time, the prescribed displacements, the external nodal forces and their
+tangents. `Problem` has one such object for each stage, and evaluates it in every Newton iteration.
 """
 
 from __future__ import annotations
@@ -55,12 +55,12 @@ __all__ = ["BoundaryConditions"]
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-# nodes that two boundaries may share at a corner
+# largest number of nodes that two boundaries may share at a corner
 _CORNER_NODES = 2
 _PLANE = 2
-# distance from its line over its length up to which a boundary is straight
+# deviation from a line over the length up to which a boundary is straight
 _STRAIGHT = 1e-9
-# difference of mirrored entries over the largest one up to which a matrix is symmetric
+# difference of K_ij and K_ji over the largest entry up to which a matrix is symmetric
 _SYMMETRIC = 1e-12
 _NAMES = "xyz"
 
@@ -127,7 +127,7 @@ class BoundaryConditions:
                 if max(components, default=0) >= self.dim:
                     where = described_place(term.where)
                     got = f"component {max(components)} in condition {number} on {where}"
-                    why, try_ = "bodies of the plane have two of them.", "give 1 for the vertical."
+                    why, try_ = "plane bodies have components 0 and 1.", "give 1 for the vertical."
                     raise ModelError("Solid.boundary_conditions", got, "0 or 1", why, try_)
 
     # ------------------------------------------------------------ nodes and faces
@@ -165,6 +165,7 @@ class BoundaryConditions:
         return self.nodes_of(where)
 
     def _point_weights(self, where: Nearest) -> tuple[Ints, Floats]:
+        """Return the nodes whose weighted mean is the node nearest to a point, and the weights."""
         problem = self.problem
         self._check_body("Nearest.body", where.body)
         part = problem.parts[where.body]
@@ -201,7 +202,8 @@ class BoundaryConditions:
         if isinstance(body, (Membrane, SweptBody)):
             what = "of a membrane" if isinstance(body, Membrane) else "of a body in space"
             got = f"{described_place(where)}, {what}"
-            why, try_ = "loads are spread over lines of plane bodies alone.", "drive it instead."
+            why = "distributed loads are implemented for plane bodies alone."
+            try_ = "prescribe displacements instead."
             needs = "a boundary of a body of the plane"
             raise ModelError("Solid.boundary_conditions", got, needs, why, try_)
         contacts = problem.assembled.boundaries_of(where.body)
@@ -210,7 +212,10 @@ class BoundaryConditions:
         return [f._replace(nodes=f.nodes + problem.first[where.body]) for f in faces]
 
     def weights(self, where: object, component: int) -> tuple[Ints, Floats]:
-        """Return components and weights of the displacement of a point, or of a boundary's mean."""
+        """Return the components, and their weights, whose sum is the displacement of a place.
+
+        The displacement of a boundary is its mean over the reference length.
+        """
         if isinstance(where, Boundary):
             weights = mean_weights(self.faces(where), self.size)
             nodes = np.flatnonzero(weights)
@@ -224,6 +229,7 @@ class BoundaryConditions:
     # ------------------------------------------------------------ single unknowns
 
     def _collect_nodal_conditions(self) -> None:
+        """Assign unknowns to `Fixed`, `Driven` and `Loaded` conditions."""
         # at shared corners, fixed displacements take precedence
         fixed_first = sorted(self.by_number.items(), key=lambda c: not isinstance(c[1], Fixed))
         for number, condition in fixed_first:
@@ -244,10 +250,10 @@ class BoundaryConditions:
                 self.loaded.append((number, nodes, condition.component, condition))
 
     def _claim(self, nodes: Ints, component: int, number: int) -> Ints:
-        """Assign unknowns to a condition, and return those that no other one has.
+        """Assign unknowns to a condition, and return the nodes that no other condition has.
 
-        At a corner that two boundaries share, fixed displacements stay fixed. Other conflicts are
-        refused, unless both conditions prescribe the same.
+        At a corner that two boundaries share, fixed displacements take precedence. Other conflicts
+        are refused, unless both conditions have the same program.
         """
         owner, new = self.owner, self.by_number[number]
         claimed = owner[nodes, component] >= 0
@@ -268,7 +274,7 @@ class BoundaryConditions:
                 f"conditions {other} ({kinds[0]}) and {number} ({kinds[1]}) for the same "
                 f"{name} displacement of {shared} nodes, on {places}",
                 "one condition for each component of a node",
-                "two conditions ask for different things there.",
+                "the two conditions contradict each other there.",
                 "leave one out, or name smaller boundaries: Mesh.split.",
             )
         unclaimed = nodes if isinstance(new, Fixed) else nodes[~claimed]
@@ -339,13 +345,15 @@ class BoundaryConditions:
         return f"condition {number}, {kind} on {where}, {_NAMES[component % self.dim]} displacement"
 
     def _symmetry_constraints(self, number: int, condition: Symmetry) -> list[Constraint]:
+        """Return one constraint n . u = 0 for each node of a plane of symmetry."""
         where = condition.where
         nodes = self.nodes_of(where)
         if condition.normal is not None or self.dim > _PLANE:
             normal = np.zeros(0) if condition.normal is None else np.asarray(condition.normal)
             if normal.size != self.dim:
                 got, needs = f"{normal.size} components", f"a normal of {self.dim}"
-                why, try_ = "the plane is across it.", "give (0, 1, 0), or another direction."
+                why = "the plane of symmetry is normal to it."
+                try_ = "give (0, 1, 0), or another direction."
                 raise ModelError("Symmetry.normal", got, needs, why, try_)
         else:
             normal = self._normal_of(where, nodes)
@@ -363,18 +371,20 @@ class BoundaryConditions:
         _, sizes, directions = np.linalg.svd(away, full_matrices=False)
         if sizes[-1] > _STRAIGHT * sizes[0] or nodes.size < 2:
             got, needs = (
-                f"{described_place(where)}, which is bent",
+                f"{described_place(where)}, which is curved",
                 "a straight boundary, or a normal",
             )
-            why, try_ = "one plane contains it.", "give the normal of the plane."
+            why = "only a straight boundary determines the plane of symmetry."
+            try_ = "give the normal of the plane."
             raise ModelError("Symmetry.where", got, needs, why, try_)
         return np.asarray(directions[-1])
 
     def _tied_constraints(self, number: int, condition: Tied) -> list[Constraint]:
+        """Return one constraint u_node = u_leader for each other node of a tied boundary."""
         nodes, k = self.nodes_of(condition.where), condition.component
         description = f"condition {number}, Tied on {described_place(condition.where)}, "
         description += f"{_NAMES[k]} displacement"
-        # the others follow a node that is fixed already, if there is one
+        # all nodes are tied to a leader: a node that is fixed already, if there is one
         prescribed = np.flatnonzero(self.fixed[nodes, k])
         leader = nodes[prescribed[0]] if prescribed.size else nodes[0]
         pair = np.array([1.0, -1.0])
@@ -385,6 +395,7 @@ class BoundaryConditions:
         ]
 
     def _linear_constraint(self, number: int, condition: Linear) -> Constraint:
+        """Return the constraint of a `Linear` condition; its largest factor becomes 1."""
         total: dict[int, float] = {}
         for term in condition.terms:
             for i, weight in zip(*self.weights(term.where, term.component), strict=True):
@@ -398,8 +409,8 @@ class BoundaryConditions:
         )
         description = f"condition {number}, Linear with {terms}"
         if not largest > 0.0:
-            why, try_ = "it would constrain nothing.", "leave it out."
-            raise ModelError("Linear.terms", description, "a sum that is not empty", why, try_)
+            why, try_ = "its terms cancel: it constrains no displacement.", "leave it out."
+            raise ModelError("Linear.terms", description, "a sum that is not zero", why, try_)
         value = functools.partial(_scaled, condition.program, 1.0 / largest)
         return Constraint(number, description, components, factors / largest, value)
 
@@ -448,6 +459,7 @@ class BoundaryConditions:
         return [FaceMatrices(nodes[None], blocks)], end_force
 
     def _add_rotation(self, number: int, condition: Turned) -> None:
+        """Add the rotation of a rigid circle, once for each circle."""
         contact = condition.where.contact
         self.nodes_of(condition.where)
         if not isinstance(self.problem.assembled.pairs[contact].partner, RigidCircle):
@@ -458,7 +470,7 @@ class BoundaryConditions:
             other = self.rotations[contact][0]
             got = f"conditions {other} and {number} for the angle of one circle"
             why, try_ = "a circle has one angle.", "leave one out."
-            raise ModelError("Solid.boundary_conditions", got, "one of them", why, try_)
+            raise ModelError("Solid.boundary_conditions", got, "one condition", why, try_)
         self.rotations[contact] = (number, condition)
 
     # ------------------------------------------------------------ values at a time
@@ -517,7 +529,7 @@ class BoundaryConditions:
         return f
 
     def _point_load(self, nodes: Ints, component: int) -> tuple[Ints, Floats]:
-        """Return the unknowns on which a unit force, shared by these nodes, acts, and its parts."""
+        """Return the unknowns loaded by a unit force distributed to nodes, and its components."""
         if not self._substitutions:
             return self.dim * nodes + component, np.full(nodes.size, 1.0 / nodes.size)
         # forces act on displacements, which are not the unknowns where constraints substitute them

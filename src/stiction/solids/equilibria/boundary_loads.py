@@ -34,12 +34,12 @@ Ints = npt.NDArray[np.int64]
 
 
 class FaceMatrices(NamedTuple):
-    """Matrices of faces between their nodes: a part of the tangent.
+    """Matrices of s faces, contributions to the tangent.
 
     Parameters
     ----------
-    nodes : (s, n) of each face
-    blocks : (s, n, 2, n, 2)
+    nodes : (s, n) nodes of each face
+    blocks : (s, n, 2, n, 2) matrix between nodes and components of each face
     """
 
     nodes: Ints
@@ -81,7 +81,14 @@ def mean_weights(faces: list[Faces], size: int) -> Floats:
 
 
 def spring_matrices(faces: list[Faces], component: int, stiffness: float) -> list[FaceMatrices]:
-    """Return the matrix of a spring distributed over the reference length of faces."""
+    """Return the matrix of a spring distributed over the reference length of faces.
+
+    Parameters
+    ----------
+    faces : of the boundary
+    component : 0 for x, 1 for y
+    stiffness : force per width over displacement, of the whole boundary [Pa]
+    """
     length = sum(float(f.areas.sum()) for f in faces)
     stiffness_matrix = np.zeros((2, 2))
     stiffness_matrix[component, component] = stiffness / length
@@ -95,7 +102,7 @@ def spring_matrices(faces: list[Faces], component: int, stiffness: float) -> lis
 
 
 def apply_matrices(entries: list[FaceMatrices], x: Floats) -> Floats:
-    """Return the sum of products with positions or displacements (nodes, 2)."""
+    """Return the sum of the products of all face matrices with x (nodes, 2)."""
     out = np.zeros_like(x)
     for e in entries:
         out += e.apply(x)

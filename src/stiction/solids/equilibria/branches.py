@@ -1,13 +1,13 @@
 """Branch switching at a bifurcation of an equilibrium path.
 
-At a singular point the tangent K has null vectors, K phi = 0 and psi^T K = 0. It is a bifurcation
-if psi^T dr/dt = 0, and a limit point otherwise. A point of the branch has a prescribed distance
-a along phi, while the program's time is free:
+At a singular point (u_0, t_0) the tangent K has null vectors, K phi = 0 and psi^T K = 0. The point
+is a bifurcation if psi^T dr/dt = 0, and a limit point otherwise. A first point of the branch has a
+prescribed distance a along phi, while program time is unknown:
 
     r(u, t) = 0,   phi . (u - u_0) = a.
 
-The distance is so small that the time of the point lies little beyond that of the bifurcation; on
-a symmetric branch t - t_0 grows with the square of a.
+The distance is so small that t is slightly larger than t_0; on a symmetric branch t - t_0 grows
+with the square of a.
 
 Source: Wriggers 2008, sect. 7.3; Wagner and Wriggers 1988.
 """
@@ -35,12 +35,12 @@ __all__ = ["Branch", "bifurcation_loss", "find_branch"]
 
 Floats = npt.NDArray[np.float64]
 
-# inverse iterations for the null vector, and distances that are tried along it
+# largest numbers of inverse iterations for the null vector, and of distances tried along it
 _INVERSE, _MOST_DISTANCES = 30, 24
 # first distance over the largest length, and the fractions of the time from the bifurcation to the
 # end of the step between which the time of the point may lie
 _FIRST_DISTANCE, _EARLIEST, _LATEST = 1e-3, 0.02, 0.6
-# the time from the bifurcation to the point is at least the rest of the step over this
+# largest ratio of the rest of the step to the time interval in which the point may lie
 _MOST_PARTS = 256.0
 # cosine between dr/dt and the left null vector below which they count as orthogonal
 _ORTHOGONAL = 1e-3
@@ -110,15 +110,17 @@ def find_branch(
     limits: Limits,
     solver: LinearSolver,
 ) -> Branch | None:
-    """Return a point of the branch that leaves a path, None if the bifurcation is not found again.
+    """Return a point of the branch, None if the equilibrium at the bifurcation is not found.
 
     Parameters
     ----------
+    problem : the equations
     state : the last one accepted before the bifurcation
     span : program times at which the path begins, just before and just after the bifurcation, and
         at the end of the step
     u : unknowns at the end of the step
-    side : "+" or "-"
+    side : "+" or "-", sign of the largest displacement along the branch
+    limits, solver : of Newton's method, and the sparse solver
 
     Verified by: tests/unit/solids/equilibria/test_branches.py::test_a_column_follows_the_elastica
     """
@@ -149,7 +151,7 @@ def find_branch(
             return branch
         direction = sign * critical.right / abs(displacements.flat[largest])
         point = PathPoint(high, outcome.trial.u)
-        # a step that is long beside the path so far is too long for the energies of one step
+        # the energy balance of one step needs a step that is short against the path so far
         t0 = branch.time
         longest = max(min(end - t0, t0 - begin), (end - t0) / _MOST_PARTS)
         arc = _point_on_branch(bordered, state, point, direction, (t0, t0 + longest))
@@ -165,7 +167,7 @@ def _point_on_branch(
     direction: Floats,
     times: tuple[float, float],
 ) -> ArcStep | None:
-    """Return a point of the branch a little beyond the bifurcation, or the nearest that was found.
+    """Return a point of the branch slightly beyond the bifurcation, or the last one found.
 
     Parameters
     ----------
@@ -209,15 +211,15 @@ def bifurcation_loss(
     time_may_decrease : whether a path may go back in time
     """
     if isinstance(policy, StopThere):
-        return replace(loss, choice="the run ended there; another path leaves it")
+        return replace(loss, choice="the run ended there; another path branches off")
     if branch is None or branch.limit_point or not branch.converged:
-        choice = "the path was followed on: no branch was found near; another leaves it"
+        choice = "the same path was followed: no point of the other branch was found nearby"
         return replace(loss, choice=choice)
     assert branch.arc is not None
     x, y = branch.position
     where = {**loss.where, "branch_moves": f"{'xy'[branch.component]} of ({x:.6g}, {y:.6g})"}
     if branch.arc.t <= branch.time and not time_may_decrease:
-        choice = "the path was followed on: the branch goes back in load, as Continuation does"
+        choice = "the same path was followed: time decreases on the branch; take Continuation"
         return replace(loss, where=where, choice=choice)
     side = policy.side if isinstance(policy, FollowBranch) else "+"
     choice = f"the branch to the side {side} was followed; there is one to the other side as well"

@@ -1,7 +1,7 @@
-"""Checkpoints of load steps, arclength steps and time steps: their state as arrays and back.
+"""Checkpoints of load steps, arclength steps and time steps: the state as arrays, and back.
 
-A run that continues from a checkpoint equals the uninterrupted run to the last bit. Saved
-files depend on the names of the arrays: these do not follow when an attribute is renamed.
+A run that continues from a checkpoint equals the uninterrupted run to the last bit. The names of
+the arrays are part of the file format, and stay when an attribute is renamed.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ Arrays = dict[str, npt.NDArray[Any]]
 
 
 class RecordingWorkspace:
-    """The workspace of a linear solver that also records which matrix was analysed last.
+    """The workspace of a linear solver that also records the last analysed matrix.
 
-    The analysis decides ordering and scaling, and so rounding; a continued run repeats it.
+    The analysis determines ordering and scaling, and so rounding; a continued run repeats it.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ class RecordingWorkspace:
 
     @property
     def factorisations(self) -> int:
-        """How many factorisations were done."""
+        """Number of factorisations."""
         return self.workspace.factorisations
 
     def factorise(self, matrix: csr_matrix) -> Factors:
@@ -68,7 +68,7 @@ class RecordingWorkspace:
         return factors
 
     def inertia(self, matrix: csr_matrix) -> tuple[int, int] | None:
-        """Return how many eigenvalues are positive and negative; see `Workspace.inertia`."""
+        """Return the numbers of positive and negative eigenvalues; see `Workspace.inertia`."""
         return self.workspace.inertia(matrix)
 
     def close(self) -> None:
@@ -98,6 +98,7 @@ def pack(stepper: LoadStepper) -> Arrays:
         "analysed": stepper.workspace.analysed,
         "step": np.array([stepper.dt, float(stepper.extrapolate)]),
         "stage": np.array(stepper.problem.stage),
+        # unstable modes of the last state, bifurcations located so far, activated contact pairs
         "ways": np.array(stepper.monitor.last or (-1, 0), dtype=np.int64),
         "places": np.array(stepper.monitor.located),
         "joined": np.array(stepper.active_pairs, dtype=np.int64).reshape(-1, 3),
@@ -125,6 +126,7 @@ def pack(stepper: LoadStepper) -> Arrays:
 
 
 def _pack_energies(name: str, energies: list[Energies]) -> Arrays:
+    """Return energies as arrays: scalars (n, 7), heat by contact, work by condition."""
     scalars = [
         (e.stored, e.adhesive, e.work, e.algorithmic, e.reciprocity, e.kinetic, e.viscous)
         for e in energies
@@ -206,6 +208,8 @@ def pack_record(record: Recorder) -> Arrays:
                 seen.backward,
             ]
         ),
+        # points in tension, points without partner, parasitic energies, approaches of unpaired
+        # bodies
         "pulled": seen.in_tension,
         "missed": np.array(record.without_partner, dtype=np.float64).reshape(-1, 2),
         "bent": np.array(record.parasitic),
@@ -333,7 +337,7 @@ def unpack(saved: Arrays, stepper: LoadStepper) -> None:
 
     Raises
     ------
-    StoreError : if the arrays do not belong to such a stepper.
+    StoreError : if the arrays have other shapes or types than those of this stepper.
     """
     _check(saved, stepper)
     with unpacking():
@@ -341,6 +345,7 @@ def unpack(saved: Arrays, stepper: LoadStepper) -> None:
 
 
 def _unpack(saved: Arrays, stepper: LoadStepper) -> None:
+    """Restore state, trial, counts, step length, stability and record."""
     problem = stepper.problem
     t = float(saved["time"])
     passes = range(len(problem.passes))

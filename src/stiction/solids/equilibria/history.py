@@ -1,7 +1,7 @@
 """The record of a run, and the energy balance of its steps.
 
-The recorder keeps samples of curves and tractions, snapshots of bodies, extremes for the audit, and
-losses of determinism. Energies of a step follow from the states at both of its ends; work and
+The recorder stores samples of curves and tractions, snapshots of bodies, extremes for the audit,
+and losses of determinism. Energies of a step follow from the states at both of its ends; work and
 heat are sums over the steps. Steppers call `Recorder.add` for each accepted state, and
 `outcome.run` turns the record into the `Run`.
 """
@@ -59,12 +59,22 @@ Floats = npt.NDArray[np.float64]
 # tension over T_max from which a point counts as in tension
 PULLS = 0.2
 _PLANE = 2
-# difference of equal times over the time span
+# difference over the time span up to which two times count as equal
 _TIME_TOLERANCE = 1e-12
 
 
 class Energies(NamedTuple):
-    """Energies of a state, and work and heat since the start [J/m]."""
+    """Energies of a state, and work and heat since the start [J/m], in space [J].
+
+    Parameters
+    ----------
+    stored, adhesive : elastic energy of bodies, springs and stick springs; adhesive energy
+    work, heat : external work, and friction heat of each contact
+    algorithmic : energy dissipated by the time discretisation
+    reciprocity : work of contact forces that no energy or heat accounts for, see `step_energies`
+    condition_work : work of each condition, in their order
+    kinetic, viscous : kinetic energy, and dissipation of dampers
+    """
 
     stored: float
     adhesive: float
@@ -72,14 +82,22 @@ class Energies(NamedTuple):
     heat: tuple[float, ...]
     algorithmic: float
     reciprocity: float
-    # one value for each condition, in their order
     condition_work: tuple[float, ...] = ()
     kinetic: float = 0.0
     viscous: float = 0.0
 
 
 class Sample(NamedTuple):
-    """Curves, point values and energies of one accepted state."""
+    """One recorded state.
+
+    Parameters
+    ----------
+    time : program time, or time along the path
+    curves : values of the curves by name
+    points : (p,) values at contact points by name
+    energy : energies, work and heat
+    iterations : Newton iterations of its step
+    """
 
     time: float
     curves: dict[str, float]
@@ -104,14 +122,15 @@ def step_energies(
     last: Energies,
     rough: bool = False,
 ) -> Energies:
-    """Return the energies after a step; work and heat follow the trapezoidal rule.
+    """Return the energies after a step; work follows the trapezoidal rule.
 
     Parameters
     ----------
+    problem : the equations
     before, after : the accepted states at both ends of the step
-    times : when
+    times : at both ends
     last : the energies before
-    rough : leave out the work of unbalanced forces within the step, whose integration takes many
+    rough : omit the work of unbalanced forces within the step, whose integration takes many
         evaluations of forces
 
     Notes
@@ -128,7 +147,7 @@ def step_energies(
     `reciprocity` is the work of unbalanced forces between both ends of the step: see
     `unbalanced_work`.
 
-    Source: formulas sheet, section 4.
+    Source: docs/formulas/solids.md, section 4.
     Verified by: tests/convergence/test_solids.py::test_ledger_closes_at_second_order
     """
     stored, adhesive = problem.stored(after)
@@ -174,10 +193,11 @@ def contact_energies(
     now: Energies,
     internal: float,
 ) -> Energies:
-    """Return the energies of one step, those of contact included; see `step_energies`.
+    """Return the energies of one step, including those of contact; see `step_energies`.
 
     Parameters
     ----------
+    problem, before, after, times : as in `step_energies`
     last : the energies before
     now : stored and adhesive energy after the step, and the work of the step
     internal : work of internal forces in the step [J/m]
@@ -233,9 +253,10 @@ def contact_energies(
 
 
 def missing_energy(before: Energies, after: Energies) -> tuple[float, float]:
-    """Return the energy that a step does not account for, and the energy exchanged in it [J/m].
+    """Return the energy missing in the balance of a step, and the energy exchanged in it [J/m].
 
-    The difference between the works of both passes counts as missing, as a jump contributes to it.
+    `before` and `after` are the energies at both ends of the step. The work that counts as
+    `reciprocity` is missing too, because a jump contributes to it.
     """
     change = after.stored + after.adhesive - before.stored - before.adhesive
     work = after.work - before.work
@@ -283,7 +304,7 @@ class Extremes:
     pressure : largest pressure over T_max [1], and its time
     gap : smallest sum of the gap and the admissible penetration of hard contact [m], and its time
     tension : smallest principal tension of membranes over E T [1], and its time
-    jacobian : least over largest Jacobian of an element [1], and its time
+    jacobian : smallest over largest Jacobian of an element [1], and its time
     in_tension : (p,) points whose tension exceeded a fraction of T_max at any time
     residual : largest residual of an accepted step over its scale [1]
     unbalanced : largest residual of an accepted step, as a force [N/m]
@@ -308,6 +329,7 @@ class Extremes:
 
         Parameters
         ----------
+        t : its time
         points : tractions and gaps of the state, (p,) each
         max_tensions : (p,) T_max of the law at every point [Pa]
         overlap : (p,) admissible penetration [m]
@@ -323,12 +345,13 @@ class Extremes:
 
 
 class NearestUnpaired(NamedTuple):
-    """The closest approach of two boundaries that are no pair of a contact among many.
+    """The closest approach of two boundaries of a `ContactAmong` without an active pair.
 
     Parameters
     ----------
-    time : time of the closest approach
-    excess_gap : distance less the reach of the contact; negative if a contact was missed [m]
+    time : of the closest approach
+    excess_gap : lower bound of the distance minus the range of the law [m]; negative if contact
+        forces may be missing
     first, second : numbers of the boundaries in the contact, -1 if none came near
     """
 
@@ -352,9 +375,9 @@ class Recorder:
     problem : the equations
     save_times : times of the samples
     every_step : save a sample at every accepted step instead
-    snapshots : approximate number of pictures of the whole body
-    end : time of the last picture
-    failed_residual : residual of the step with which the run gave up [1]
+    snapshots : approximate number of snapshots of the bodies
+    end : time of the last snapshot
+    failed_residual : residual of the last failed step [1]
     without_partner : number of points without a closest point, and time, of every accepted step
     parasitic : time of every accepted step, then strain energy and its parasitic part of each body
     contact_forces : by contact, the forces on both of its sides at every accepted step [N/m]
@@ -405,14 +428,16 @@ class Recorder:
 
         Parameters
         ----------
-        at : time of the sample; None takes that of the program
-        extra : more curves of the sample
+        state, trial, energy : the accepted state
+        iterations, residual : Newton iterations of its step, and residual over the forces [1]
+        at : time of the sample; None takes program time
+        extra : further curves of the sample
         """
         t = state.time if at is None else at
         curves = {**self._curves(trial, state.time), **(extra or {})}
         self.last = Sample(t, curves, self._points(trial), energy, iterations)
         self.path.append(self.last._replace(points={}))
-        self._see(t, trial, residual)
+        self._update_extremes(t, trial, residual)
         displacements = self.problem.unknowns.displacements(trial.u)
         self.parasitic.append(np.append(t, self.problem.bending_excess.at(displacements)))
         x = self.problem.positions(trial.u)
@@ -455,7 +480,8 @@ class Recorder:
         sample = Sample(t, self._curves(trial, t), self._points(trial), energy, iterations)
         self.samples.append(sample)
 
-    def _see(self, t: float, trial: Trial, residual: float) -> None:
+    def _update_extremes(self, t: float, trial: Trial, residual: float) -> None:
+        """Update the extremes for the audit with an accepted state."""
         assert self.last is not None
         seen, problem = self.extremes, self.problem
         if self.last.points:
@@ -483,6 +509,7 @@ class Recorder:
         self.pictures = sorted(unique.items())
 
     def _curves(self, trial: Trial, t: float) -> dict[str, float]:
+        """Return the curves of a state by name: displacement, forces, contact, reactions."""
         problem = self.problem
         readings = problem.assembled.readings
         curves: dict[str, float] = {"displacement": t}
@@ -531,6 +558,7 @@ class Recorder:
         return pairs.index(readings_pass) if readings_pass in pairs else 0
 
     def _points(self, trial: Trial) -> dict[str, Floats]:
+        """Return the saved variables of contact points by name, (p,) each."""
         if not trial.point_values:
             return {}
         values = np.concatenate(trial.point_values)
@@ -549,7 +577,7 @@ class Recorder:
 
 
 def fracture_energy(path: list[Sample], first: float, samples: list[Sample], curve: str) -> Floats:
-    """Return d(work - stored)/d(peeled length) at the samples; NaN where nothing peels.
+    """Return d(work - stored)/d(peeled length) at the samples [J/m^2]; NaN where nothing peels.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
 """Load stepping: equilibria at rising program times, with adaptive steps.
 
-A step starts from the last accepted state, so that a step that fails leaves no trace; it is halved
-then. Steps grow again where Newton's method needs few iterations. After each step the stability
-monitor looks for bifurcations, and the energy balance for jumps to another equilibrium.
+A step starts from the last accepted state; a step that fails is discarded and halved. Steps grow
+again if Newton's method needs few iterations. After each step the stability monitor tests for
+bifurcations, and the energy balance for jumps to another equilibrium.
 """
 
 from __future__ import annotations
@@ -53,19 +53,21 @@ __all__ = ["LoadStepper"]
 Floats = npt.NDArray[np.float64]
 
 _FEW_ITERATIONS, _MANY_ITERATIONS = 6, 12
-# factorisations that restore a solver from a checkpoint: SuperLU keeps its order from the second on
+# factorisations that restore a solver from a checkpoint: SuperLU fixes its ordering at the second
 _ANALYSES = 2
-# how often a step is halved because elements are inverted on the straight path to its end
+# largest number of halvings of a step because elements are inverted on the path to its end
 _MOST_INVERTED = 3
 _GROWTH = 1.5
 _SNAPSHOTS = 13
 # numbers of substeps in which a step is repeated before it counts as a jump
 _SUBSTEPS = (2, 4, 8, 16)
-# missing energy, over the energy exchanged in a step, that indicates a jump; by the mortar method
+# missing energy, over the energy exchanged in a step, from which a step is a jump: in two-half-pass
+# contact, and in the mortar method
 _JUMP, _JUMP_MORTAR = 0.25, 0.05
-# the same without adhesion and friction, and over the energy: then the step is repeated in substeps
+# without adhesion and friction: missing energy over the exchanged and over the whole energy, from
+# which a step is repeated in substeps
 _UNACCOUNTED, _OF_ENERGY = 5e-4, 1e-7
-# residuals below this many times the effect of rounding cannot fall further
+# ratio of residual to rounding below which residuals do not decrease further
 _AT_ROUNDOFF = 30.0
 
 
@@ -136,9 +138,9 @@ class LoadStepper:
         self.update_contacts()
 
     def activate_pairs(self, u: Floats) -> bool:
-        """Activate the pairs whose bounding boxes overlap in a step; return whether there are any.
+        """Activate the pairs whose bounding boxes come near in a step; return whether any did.
 
-        Then the step is to be repeated with them.
+        If so, the caller repeats the step.
 
         Parameters
         ----------
@@ -190,7 +192,7 @@ class LoadStepper:
         self.set_stage_steps()
 
     def run(self) -> None:
-        """Follow the program to its end, or until a step fails for good."""
+        """Follow the program to its end, or until the shortest step fails."""
         try:
             self.advance()
         finally:
@@ -240,11 +242,12 @@ class LoadStepper:
         return run_to_end(self._loop(), self.request.progress, self.request.checkpoint)
 
     def _loop(self) -> Generator[Pause, None, bool]:
+        """Take steps to the end of the program; yield after every accepted step."""
         begin, end = self.request.t_start, self.request.t_end
         while self.state.time < end:
             if self.steps >= self.method.max_steps:
                 self.record.status = Status.WORK_LIMIT
-                self.record.reason = f"{self.steps} load steps were taken, the most allowed"
+                self.record.reason = f"{self.steps} load steps were taken, the limit max_steps"
                 return False
             if not self._step():
                 return False
@@ -340,7 +343,7 @@ class LoadStepper:
         self.extrapolate = target not in self.kink_times
         if ends_run:
             self.record.status = Status.STOPPED
-            self.record.reason = f"another path leaves this one at t = {target:.9g}"
+            self.record.reason = f"another equilibrium path branches off at t = {target:.9g}"
             return False
         if outcome.iterations <= _FEW_ITERATIONS:
             self.dt = max(self.dt, target - t) * _GROWTH
@@ -349,10 +352,11 @@ class LoadStepper:
         return True
 
     def _inverts_on_path(self, outcome: Outcome, iterations: int) -> bool:
-        """Return whether elements are inverted on the straight path to a hard-won solution.
+        """Return whether elements are inverted on the straight path to a solution.
 
-        If bodies overlap at the first guess, Newton's method may find an equilibrium in which
-        elements have passed through each other. A shorter step does not.
+        Only solutions that took many iterations are tested. If bodies overlap at the first guess,
+        Newton's method may find an equilibrium in which elements have passed through each other; a
+        shorter step avoids it.
         """
         if not self.mortar_only or iterations <= _MANY_ITERATIONS or outcome.trial is None:
             return False
@@ -360,11 +364,10 @@ class LoadStepper:
         return self.problem.bulk.least_volume(*path) <= 0.0
 
     def _save_within(self, outcome: Outcome, target: float) -> int:
-        """Save the samples that are requested within a step, and return how many were not found.
+        """Save the samples requested within a step, and return how many did not converge.
 
-        Each is the end of a shorter step from the same state. The path itself is not affected: it
-        does not depend on the times of the samples. In a step that jumps, there may be no
-        equilibrium in between.
+        Each sample is the end of a shorter step from the same state; the path itself does not
+        depend on the times of samples. Within a jump there may be no equilibrium.
         """
         assert outcome.trial is not None
         t, u, missed = self.state.time, self.state.u, 0
@@ -424,7 +427,7 @@ class LoadStepper:
         breakpoint_ = float(self.breakpoints[np.searchsorted(self.breakpoints, t, side="right")])
         if t + 1.001 * dt >= breakpoint_:
             return breakpoint_
-        # two even steps rather than a long and a tiny one
+        # two equal steps instead of a long and a tiny one
         return t + dt if t + 2.0 * dt <= breakpoint_ else 0.5 * (t + breakpoint_)
 
     def attempt(self, target: float, extrapolate: bool) -> Outcome:
@@ -442,7 +445,14 @@ class LoadStepper:
         return outcome
 
     def accept(self, outcome: Outcome, target: float, at: float | None = None) -> None:
-        """Commit a load step; `at` is the time of its sample, None for the program's time."""
+        """Commit a load step: state, energies and record.
+
+        Parameters
+        ----------
+        outcome : the converged step
+        target : program time of its end
+        at : time of its sample; None takes program time
+        """
         trial = outcome.trial
         assert trial is not None
         assert self.trial is not None
@@ -497,8 +507,8 @@ class LoadStepper:
             return outcome, target, False
         self.monitor.last = self.monitor.modes(self.problem, arc.t, arc.matrix, arc.factors)
         self.iterations += arc.iterations
-        onto = Outcome(arc.trial, arc.iterations, arc.residuals, "", arc.factors, arc.matrix)
-        return onto, arc.t, False
+        switched = Outcome(arc.trial, arc.iterations, arc.residuals, "", arc.factors, arc.matrix)
+        return switched, arc.t, False
 
     def _detect_jump_at_start(self, start: State) -> None:
         """Record a jump into contact at the start: the energy falls without any load."""
@@ -551,11 +561,11 @@ class LoadStepper:
             self.record.losses.append(Loss(times[1], "quasistatic_jump", where, choice))
 
     def _substeps_close(self, last: Energies, times: tuple[float, float], missing: float) -> bool:
-        """Return whether the missing energy of a step vanishes or spreads over substeps: no jump.
+        """Return whether the missing energy of a step decreases in substeps: then it is no jump.
 
-        The energy that a jump releases stays missing in one substep, however short it is. The
-        error of the trapezoidal rule vanishes with the step, and the work that two passes do
-        not share spreads over all substeps. The path itself is not affected.
+        The energy that a jump releases remains missing in one substep, however short it is. The
+        error of the trapezoidal rule vanishes with the length of substeps, and the difference of
+        action and reaction of two passes is distributed over all substeps. The path is not changed.
         """
         assert self.trial is not None
         problem, workspace = self.problem.fresh_copy(), self.solver.start()
@@ -587,7 +597,13 @@ class LoadStepper:
         return force_scale(self.problem, self.trial)
 
     def give_up(self, outcome: Outcome, target: float) -> None:
-        """End the run where no step converged, with the reason and advice."""
+        """Record why the shortest step has failed, with advice.
+
+        Parameters
+        ----------
+        outcome : of the failed step
+        target : program time of its end
+        """
         residuals = ", ".join(f"{r:.1e}" for r in outcome.residuals[-4:]) or "none"
         self.record.status = Status.UNCONVERGED
         self.record.failed_residual = min(outcome.residuals[-1:], default=1.0)
@@ -602,13 +618,13 @@ class LoadStepper:
                 "or a penalty is stiff: ask for a larger newton_tolerance"
             )
         elif self.steps == 0 and "singular" in outcome.reason:
-            advice = "Nothing may hold a body against rigid motion: look at its conditions"
+            advice = "A body may be free to move as a rigid body: check its boundary conditions"
             if self.problem.carriers:
-                advice += "; hard contact holds nothing before surfaces touch: drive them together"
+                advice += "; hard contact supports no body before surfaces touch: close the gap"
         elif outcome.reason == TUNNELLING:
-            advice = "One body would pass through another in every step: look at what drives them"
+            advice = "A body passes through another in every step: check prescribed displacements"
         elif not self.problem.passes:
-            advice = "The load may be more than the body can carry: look at its conditions"
+            advice = "The load may exceed what the body can carry: check loads and supports"
         if coarse := self.problem.coarse_elements():
             advice += f". {coarse}"
         self.record.reason = (

@@ -21,8 +21,8 @@ __all__ = ["Constraint", "Substitution", "eliminate", "unprescribed"]
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-# factor over the largest one that counts as rounding, and difference of two values over the
-# largest prescribed displacement that counts as equal
+# factor over the largest one below which it is rounding; difference of two values over the largest
+# prescribed displacement up to which they count as equal
 _ROUNDOFF, _SAME = 1e-10, 1e-9
 
 
@@ -46,21 +46,27 @@ class Constraint(NamedTuple):
 
 
 class Substitution(NamedTuple):
-    """A constraint, and the component that it eliminates: its sum is the unknown there."""
+    """A constraint, and the displacement component that it replaces by its sum as unknown."""
 
     component: int
     constraint: Constraint
 
 
 class _Eliminated(NamedTuple):
-    """A constraint after elimination: factors of free components, and of the constraints in it."""
+    """A constraint after elimination.
+
+    Parameters
+    ----------
+    free : remaining factors by free component
+    constraints : factors of the original constraints of which it is a combination
+    """
 
     free: dict[int, float]
     constraints: dict[int, float]
 
 
 def unprescribed(_t: float) -> float:
-    """Stand for the value of a sum that nothing prescribes."""
+    """Return NaN: the value of a sum that is not prescribed."""
     return float("nan")
 
 
@@ -136,9 +142,9 @@ def _compare(
     last = constraints[max(of)]
     undetermined = [constraints[j].description for j in of if constraints[j].value is unprescribed]
     if undetermined:
-        why = f"the displacement of a place is in it, which is free: {undetermined[0]}."
+        why = f"it depends on a displacement between control points: {undetermined[0]}."
         try_ = "name the boundary instead of the place, or a node that is not on it."
-        needs = "no place between control points that the constraint holds"
+        needs = "constraints that do not determine a free place between control points"
         raise ModelError("Solid.boundary_conditions", last.description, needs, why, try_)
     for t in times:
         values = prescribed(float(t))
@@ -157,9 +163,9 @@ def _compare(
                 for i in constraints[j].components
                 if fixed[i] and describe_owner(int(i))
             ]
-            with_ = "; ".join(dict.fromkeys([*others, *owners])) or "nothing that is free"
-            needs = f"a sum of {actual:.6g} at time {t:.6g}, which the others make"
-            why = f"the displacements in it are prescribed already: {with_}."
+            with_ = "; ".join(dict.fromkeys([*others, *owners])) or "it has no free displacement"
+            needs = f"a sum of {actual:.6g} at time {t:.6g}, as other conditions prescribe"
+            why = f"its displacements are already prescribed: {with_}."
             raise ModelError(
                 "Solid.boundary_conditions",
                 f"{last.description}, a sum of {needed:.6g}",

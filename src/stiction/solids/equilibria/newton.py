@@ -2,7 +2,8 @@
 
 Each iteration solves K du = -r for the free unknowns. Points may change between open, stick and
 slip in every iteration. If they still do after several iterations, their states are fixed until
-the residual converges, and released again: the solution counts only if it holds without that.
+the residual converges, and are then released: a solution counts only if it also holds with free
+states.
 
 Source: Wriggers 2006 (consistent tangent, active set); Matthies and Strang 1979.
 """
@@ -53,16 +54,21 @@ class Factoriser(Protocol):
 
 
 class Limits(NamedTuple):
-    """When Newton's method has converged, and when it gives up."""
+    """Limits of Newton's method: residual over the forces at convergence, and most iterations."""
 
     tolerance: float
     iterations: int
 
 
 class Outcome(NamedTuple):
-    """The result of one load step; `trial` is None unless it converged.
+    """The result of one load step.
 
-    `matrix` is the tangent at the trial, `factors` are those of the last iteration.
+    Parameters
+    ----------
+    trial : the solution; None if the step did not converge
+    iterations, residuals : Newton iterations, and residual over the forces in each [1]
+    reason : of a failure, "" for none
+    factors, matrix : factors of the last iteration, and tangent at the trial
     """
 
     trial: Trial | None
@@ -94,13 +100,15 @@ def solve_step(
     limits: Limits,
     workspace: Factoriser,
 ) -> Outcome:
-    """Solve for the displacements at time t.
+    """Solve the equilibrium equations at time t.
 
     Parameters
     ----------
+    problem : the equations
     state : the last accepted one
-    guess : (nodes, d) first iterate; None takes the displacements of the state, and the first
-        iteration extends the increment of prescribed displacements into the bodies
+    guess : (nodes, d) first iterate; with None it is `state.u`, and step 1 moves the supports
+    limits : tolerance and number of iterations
+    workspace : sparse solver
     """
     target = problem.prescribed(t)
     u = state.u.copy() if guess is None else guess.copy()
@@ -155,7 +163,7 @@ def solve_step(
         slope = 0.0 if supports_move or problem.carriers else inner(residual, step)
         accepted = _advance(problem, state, u, change.reshape(u.shape), t, fixed_states, slope)
         if accepted is None:
-            reason = "every part of Newton's step inverts an element"
+            reason = "every fraction of Newton's step inverts an element"
             return Outcome(None, iteration, tuple(residuals), reason)
         u, trial, matrix = accepted.u, accepted.trial, accepted.matrix
         if supports_move and accepted.fraction == 1.0:
@@ -200,8 +208,8 @@ def line_search(
 ) -> Probe | None:
     """Return the whole step, or the fraction of it at which the slope r . step vanishes.
 
-    Where points change between stick and slip, the slope may change its sign within the step.
-    Then regula falsi finds its root. None if every fraction inverts an element.
+    The slope may change its sign within the step if points change between stick and slip; regula
+    falsi then finds its root. Returns None if every fraction inverts an element.
 
     Parameters
     ----------

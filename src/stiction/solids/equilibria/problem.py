@@ -43,9 +43,9 @@ __all__ = ["Problem", "State", "Trial"]
 # factor of eps * modulus * sqrt(area) in the rounding error of the residual; 1 to 3 were measured
 _STRAIN_ROUNDOFF = 4.0
 _PLANE = 2
-# penetration allowed at single points of hard contact, over the length of the finest element
+# admissible penetration at single points of hard contact, over the length of the finest element
 _OVERLAP = 0.05
-# length of an element over that of the normal law, beyond which Newton's method may see a jump
+# ratio of element length to length of the normal law, beyond which Newton's method may meet a jump
 _COARSE = 100.0
 
 Floats = npt.NDArray[np.float64]
@@ -53,11 +53,16 @@ Ints = npt.NDArray[np.int64]
 
 
 class State(NamedTuple):
-    """The committed state: unknowns (nodes, d), contact histories and closest points.
+    """The committed state of a load step.
 
-    Unknowns are the displacements of nodes and control points, except where conditions prescribe
-    displacements between control points, or sums of displacements. There unknowns are linear
-    combinations of displacements; `Problem.unknowns` maps one to the other.
+    Parameters
+    ----------
+    time : program time
+    u : (nodes, d) unknowns [m]: displacements of nodes and control points. If conditions prescribe
+        displacements between control points, or sums of displacements, some unknowns are linear
+        combinations of displacements; `Problem.unknowns` maps one to the other
+    histories : friction history of each pass
+    closest_points : closest points of each pass, from which the next projection starts
     """
 
     time: float
@@ -67,9 +72,15 @@ class State(NamedTuple):
 
 
 class Trial(NamedTuple):
-    """Residual (nodes, d), point values of contact and closest points at trial displacements.
+    """The evaluation of the equations at trial unknowns, not yet accepted.
 
-    `inverted` counts elements with a negative Jacobian.
+    Parameters
+    ----------
+    u : (nodes, d) unknowns [m]
+    residual, internal : (nodes, d) residual, and internal forces of bodies [N/m]
+    point_values : (p, OUT) record of the contact points of each pass, see `contact.sweeps`
+    closest_points : closest points of each pass
+    inverted : number of integration points with det F <= 0
     """
 
     u: Floats
@@ -81,7 +92,7 @@ class Trial(NamedTuple):
 
 
 class Problem:
-    """The equations of a solid.
+    """The discrete equations of a solid: residual, tangent and prescribed values.
 
     Parameters
     ----------
@@ -89,9 +100,12 @@ class Problem:
 
     Attributes
     ----------
-    work_tolerance : error of the work between two load steps, see `unbalanced_work` [1]
-    released : forces that conditions released when the stage began
-    carriers : by hard contact, the additional nodes whose unknowns are its multipliers
+    work_tolerance : tolerance of the work between two load steps, see `unbalanced_work` [1]
+    released : forces that conditions released at the begin of the stage
+    carriers : for each hard contact, the additional nodes whose unknowns are its multipliers
+    first : first node of each body in the global numbering, then the number of their nodes
+    rigid_node : for each contact with a rigid partner, the node of its translation
+    fixed, free : (nodes, d) which unknowns are prescribed, and the flat indices of the others
     """
 
     work_tolerance = 1e-7
@@ -142,7 +156,7 @@ class Problem:
 
         Parameters
         ----------
-        assembled : the same bodies and conditions, the same contacts, and more of them
+        assembled : the same bodies, conditions and contacts, with further contacts at the end
         """
         known = len(set(self.contact_of_pass))
         self.assembled = assembled
@@ -222,8 +236,8 @@ class Problem:
         Parameters
         ----------
         stage : its number
-        base : (nodes, d) displacements of nodes and control points when it begins [m]
-        angles : of rigid partners then, by contact [rad]
+        base : (nodes, d) displacements of nodes and control points at its begin [m]
+        angles : rotations of rigid partners at its begin, by contact [rad]
         """
         self.stage, self.base, self.angles = stage, base, dict(angles or {})
         self.conditions = BoundaryConditions(self, stage, base, angles)
@@ -266,7 +280,7 @@ class Problem:
         return self.points + self.unknowns.displacements(u)
 
     def least_jacobian(self, u: Floats) -> float:
-        """Return the smallest ratio of least to largest Jacobian in an element; see `Hull`."""
+        """Return the smallest ratio of minimum to maximum Jacobian in an element; see `Hull`."""
         x = self.positions(u)
         return min(
             least_of(part.hulls, x[first : first + part.points.shape[0]])
@@ -309,7 +323,7 @@ class Problem:
         return any(varies)
 
     def kink_times(self) -> Floats:
-        """Return the times at which a program has a corner, friction starts or a stage ends."""
+        """Return the times at which a program changes slope, friction starts or a stage ends."""
         times = [c.friction_from for c in self.assembled.pairs]
         times += [stage.until for stage in self.assembled.stages]
         for program in (*self.assembled.programs(), self.assembled.attraction):
@@ -337,7 +351,7 @@ class Problem:
         )
 
     def contact_states(self, trial: Trial) -> list[Ints]:
-        """Return the active set of a trial: 0 sticks, 1 slides, -1 open, at every point."""
+        """Return the contact states of each pass (p,): 0 stick, 1 slip, -1 without friction."""
         from stiction.solids.contact import sweeps as k
 
         states = []
@@ -372,17 +386,17 @@ class Problem:
 
     @functools.cached_property
     def overlap(self) -> Floats:
-        """Admissible penetration of the points of hard contact [m]; zero for others.
+        """(p,) admissible penetration at the points of hard contact [m], zero at others.
 
-        The gap vanishes only in its weighted mean at each node, so that single points penetrate by
-        the error of the mesh.
+        Only the weighted gap of each node vanishes; single points penetrate by the discretisation
+        error.
         """
         overlaps = [np.full(p.count, _OVERLAP * p.finest if p.hard else 0.0) for p in self.passes]
         return np.concatenate([np.zeros(0), *overlaps])
 
     @functools.cached_property
     def rounding(self) -> float:
-        """The effect of rounding on the residual [N/m]: of positions in contact, and of strains.
+        """The rounding error of the residual [N/m], from positions in contact and from strains.
 
         Positions are rounded to eps times their size, and tractions follow with the stiffness of
         the law. Strains are rounded to eps, and stresses follow with the modulus of
@@ -426,12 +440,12 @@ class Problem:
 
     @property
     def force_floor(self) -> float:
-        """The least scale of residuals [N/m]; in dynamics that of a time step."""
+        """The smallest scale of residuals [N/m]; in dynamics that of a time step."""
         return self.static_force_floor
 
     @functools.cached_property
     def static_force_floor(self) -> float:
-        """The least scale of residuals in equilibria [N/m]."""
+        """The smallest scale of residuals in equilibria [N/m]."""
         tension = max((p.contact.adhesion.max_tension for p in self.passes), default=0.0)
         length, modulus = self.largest_length, self._largest_modulus
         if self.dim > _PLANE:
@@ -453,17 +467,17 @@ class Problem:
         )
 
     def check_tolerance(self, name: str, tolerance: float) -> None:
-        """Refuse a tolerance of Newton's method below the effect of rounding.
+        """Refuse a tolerance of Newton's method below the rounding error of the residual.
 
         Parameters
         ----------
         name : of the method, for messages
-        tolerance : residual over the forces in balance [1]
+        tolerance : residual over the forces in equilibrium [1]
         """
         floor = self.rounding / (self._largest_modulus * self.largest_length)
         if tolerance < floor:
-            why = "rounding of positions and strains is larger, over forces of E times length."
-            needs = f"at least {floor:.2g}, the floor of rounding"
+            why = "rounding of positions and strains is larger, relative to forces E times length."
+            needs = f"at least {floor:.2g}, the effect of rounding"
             try_ = (
                 self.coarse_elements()
                 or f"give {floor:.1e}; a softer penalty or law, or nu farther from 1/2, lowers it"
@@ -471,7 +485,7 @@ class Problem:
             raise ModelError(f"{name}.newton_tolerance", tolerance, needs, why, try_)
 
     def coarse_elements(self) -> str:
-        """Return a clause on elements that are much longer than the length of a normal law."""
+        """Return advice on elements much longer than the length of a normal law, "" without any."""
         for p in self.passes:
             length = p.contact.adhesion.length
             if 0.0 < _COARSE * length < p.finest:
@@ -502,14 +516,14 @@ class Problem:
     def evaluate(
         self, state: State, u: Floats, t: float, fixed_states: list[Ints] | None, data: bool
     ) -> tuple[Trial, csr_matrix | None]:
-        """Return the residual, and the tangent when `data` is set, at a trial displacement.
+        """Return the residual, and the tangent if `data` is set, at trial unknowns.
 
         Parameters
         ----------
-        state : the last accepted one; its histories are used and not changed
-        u : (nodes, d) trial displacements [m]
+        state : the last accepted one; its histories are not changed
+        u : (nodes, d) trial unknowns [m]
         t : time of the trial
-        fixed_states : fixed active set of each pass; None lets every point change
+        fixed_states : (p,) prescribed contact states of each pass; None lets every point change
         """
         u_nodes = self.unknowns.displacements(u)
         x = self.points + u_nodes
@@ -585,7 +599,12 @@ class Problem:
         return self._pattern
 
     def couple(self, coupled: list[tuple[Ints, Ints]]) -> None:
-        """Build a sparsity pattern in which the bodies and these nodes of each pass are coupled."""
+        """Build the sparsity pattern of bodies, loads and contact.
+
+        Parameters
+        ----------
+        coupled : (rows, columns) of the nodes that each pass couples
+        """
         self.coupled = coupled
         pairs = list(self.bulk.pairs())
         for entries in self.conditions.load_tangents(0.0):
@@ -643,7 +662,7 @@ class Problem:
         return reduced
 
     def layout(self) -> Layout:
-        """Return position, axis and contact of the free unknowns, for orderings and multigrid."""
+        """Return position, axis and contact flag of free unknowns, for ordering and multigrid."""
         in_contact = np.zeros(self.size, dtype=bool)
         for p in self.passes:
             in_contact[p.own.nodes.ravel()] = True

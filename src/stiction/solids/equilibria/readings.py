@@ -33,7 +33,14 @@ _SAMPLES, _FEWEST = 200, 4
 
 
 class Lengths(NamedTuple):
-    """Lengths of contact, reference and current, and of stick; edges of contact [m]."""
+    """Lengths of contact of one pass [m].
+
+    Parameters
+    ----------
+    nominal, current : length of contact on the reference and on the deformed boundary
+    sticking : length of stick on the reference boundary
+    left, right : first and last edge of contact along the reference boundary, NaN without contact
+    """
 
     nominal: float
     current: float
@@ -163,13 +170,18 @@ def _sticking_length(p: ContactPass, values: Floats, end: float) -> float:
 def columns(first: int, dim: int) -> list[int]:
     """Return the `dim` columns of a vector in a record of points, the first one being `first`.
 
-    They are a list: sums over them then have the same order in the plane and in space.
+    As a list, not a slice, they give sums the same order in the plane and in space.
     """
     return list(range(first, first + dim))
 
 
 def contact_areas(problem: Problem, number: int, trial: Trial, t: float) -> dict[str, float]:
-    """Return the areas of contact and of stick of one pass in space, by their names.
+    """Return the areas of contact and of stick of one pass in space, by their names [m^2].
+
+    Parameters
+    ----------
+    problem, number, trial : the equations, number of the pass, and evaluation of the state
+    t : program time
 
     Verified by: tests/unit/solids/membranes/test_tape.py::test_areas_of_a_flat_tape
     """
@@ -194,7 +206,12 @@ def contact_areas(problem: Problem, number: int, trial: Trial, t: float) -> dict
 
 
 def forces_between(problem: Problem, trial: Trial, contact: int) -> tuple[Floats, Floats]:
-    """Return the forces (d,) of a contact of two boundaries on the one and on the other [N/m].
+    """Return the forces (d,) of a contact on its boundary and on its partner [N/m].
+
+    Parameters
+    ----------
+    problem, trial : the equations, and their evaluation at a state
+    contact : number of the contact
 
     Verified by: tests/unit/solids/equilibria/test_self_contact.py::test_legs_of_a_fold_press
     """
@@ -208,7 +225,7 @@ def forces_between(problem: Problem, trial: Trial, contact: int) -> tuple[Floats
 def force_on(problem: Problem, trial: Trial, contact: int, body: int) -> Floats:
     """Return the force (d,) of a contact on a body [N/m], [N] in space.
 
-    Of a body that touches itself it is the force on the contact's own boundary.
+    In self-contact it is the force on the contact's own boundary.
     """
     pair = problem.assembled.pairs[contact]
     if isinstance(pair.partner, Boundary) and (pair.partner.body == pair.boundary.body == body):
@@ -229,10 +246,16 @@ def force_on(problem: Problem, trial: Trial, contact: int, body: int) -> Floats:
 
 
 def shrinkage(curves: dict[str, Floats], begin: int, units: dict[str, str]) -> dict[str, Quantity]:
-    """Return the shrinkage of contact under shear, fitted from the start to full sliding.
+    """Return fits of the loss of contact length under shear, from the start to full sliding.
 
-    With the contact length L and the tangential force F, least squares fit L = L0 - xi F^2, and
-    1 - L / L0 ~ F^eta as a line in logarithms.
+    With the contact length L and the tangential force F, xi is the least-squares fit of
+    L = L0 - xi F^2, and eta that of 1 - L / L0 ~ F^eta as a line in logarithms.
+
+    Parameters
+    ----------
+    curves : (t,) by name
+    begin : first step of the results
+    units : unit of each kind of quantity
 
     Source: Mergel, Scheibert, Sauer 2021, eq. (37), Fig. 14.
     """
@@ -260,6 +283,8 @@ def shrinkage(curves: dict[str, Floats], begin: int, units: dict[str, str]) -> d
     return {
         "xi": Quantity(xi, unit, "contact length lost per force squared"),
         "xi_spread": Quantity(xi_spread, "1", "root mean square of the fit over the largest loss"),
-        "eta": Quantity(float(eta), "1", "exponent of the loss over the tangential force"),
+        "eta": Quantity(
+            float(eta), "1", "exponent of the contact length lost in the tangential force"
+        ),
         "eta_spread": Quantity(eta_spread, "1", "root mean square of the fit in logarithms"),
     }

@@ -30,16 +30,17 @@ __all__ = ["SIGNS", "Snap", "StabilityMonitor", "UnstableModes", "find_snap", "u
 
 Floats = npt.NDArray[np.float64]
 
-# halvings of a step that contains a bifurcation, and the number of bifurcations that are located in
-# a run; later ones are recorded with their step
+# bisections that locate a bifurcation in a step, and the number of bifurcations located in a run;
+# later ones are recorded with their step
 _HALVINGS, _MOST_LOCATED = 12, 20
-# most halvings, and resolution of the location over the time since the start: in long steps
+# for long steps: largest number of bisections, and resolution over the time since the start
 _MOST_HALVINGS, _RESOLUTION = 26, 2e-4
-# largest matrix whose eigenvalues are all computed, and the most eigenvalues near zero of others
+# size of matrices up to which all eigenvalues are computed, and largest number of eigenvalues near
+# zero of larger ones
 _DENSE, _MOST_EIGENVALUES = 60, 64
-# substeps of a step whose energies do not close; the fraction of the missing energy that a smooth
-# path may still miss then (a sixteenth in theory, an eighth near a limit point); levels of
-# substeps; halvings that locate a jump
+# substeps of a step whose energy balance does not close; largest fraction of the missing energy
+# that substeps miss on a smooth path (a sixteenth in theory, an eighth near a limit point); levels
+# of substeps; bisections that locate a jump
 _SUBSTEPS, _SMOOTH_LIMIT, _MOST_DEPTH, _SNAP_HALVINGS = 4, 0.25, 3, 24
 
 
@@ -48,7 +49,13 @@ SIGNS = "unstable modes were detected by a sign, which two at once do not change
 
 
 class UnstableModes(NamedTuple):
-    """Unstable modes of a state: their number, or 0 and 1 for even and odd if not `counted`."""
+    """Unstable modes of a state.
+
+    Parameters
+    ----------
+    number : of negative eigenvalues of the tangent; if not `counted`, its parity, 0 or 1
+    counted : whether the number is known, not only its parity
+    """
 
     number: int
     counted: bool
@@ -151,7 +158,15 @@ class StabilityMonitor:
         modes: tuple[UnstableModes, UnstableModes],
         limits: Limits,
     ) -> Loss:
-        """Return the bifurcation between a state and displacements at a later time."""
+        """Return the bifurcation between a state and a later one as a loss of determinism.
+
+        Parameters
+        ----------
+        state : the last accepted one
+        u, target : unknowns and program time of the later state
+        modes : unstable modes of both
+        limits : of Newton's method
+        """
         before, now = modes
         low, high = self._bracket(state, u, target, before, limits)
         where: dict[str, object] = {
@@ -161,7 +176,7 @@ class StabilityMonitor:
             "unstable_modes": now.number if now.counted else "odd" if now.number else "even",
         }
         self.located += 1
-        return Loss(high, "bifurcation", where, "the path was followed on; another leaves it")
+        return Loss(high, "bifurcation", where, "the same path was followed; another branches off")
 
     def _bracket(
         self, state: State, u: Floats, target: float, before: UnstableModes, limits: Limits
@@ -191,9 +206,9 @@ class StabilityMonitor:
 
 
 def unstable_directions(workspace: Workspace, matrix: csr_matrix, number: int) -> Floats:
-    """Return eigenvectors (k, n) of negative eigenvalues, that nearest to zero first.
+    """Return eigenvectors (k, n) of negative eigenvalues, sorted by magnitude of the eigenvalue.
 
-    If none is found near zero, the eigenvector of the eigenvalue nearest to zero alone.
+    If no negative one is found near zero, return the eigenvector nearest to zero alone.
 
     Parameters
     ----------
@@ -254,9 +269,9 @@ def find_snap(
 ) -> Snap | None:
     """Return the jump to another equilibrium within a load step, None if there is none.
 
-    The step is repeated in substeps of substeps. On a smooth path the error of the trapezoidal
-    rule for work vanishes with them; the energy that a jump releases stays missing, in the substep
-    that contains it.
+    The step is repeated in recursively divided substeps. On a smooth path the error of the
+    trapezoidal rule for work vanishes with their length; the energy that a jump releases remains
+    missing in the substep that contains it.
 
     Parameters
     ----------
@@ -265,6 +280,7 @@ def find_snap(
     target : program time of its end
     thresholds : missing energy of the whole step, and the one below which a substep is not divided
         [J/m]
+    limits, solver : of Newton's method, and the sparse solver
     begin : program time at which the path begins
 
     Verified by: tests/convergence/test_arches.py::test_no_arch_snaps_in_silence
@@ -284,7 +300,7 @@ def find_snap(
     def locate(
         last: tuple[State, Trial, Energies], end: float, missing: float, depth: int
     ) -> tuple[float, tuple[State, Trial, Energies], float] | None:
-        """Return missing energy, start and end of a substep with a jump, None if there is none."""
+        """Return missing energy, start and end time of a substep with a jump; None without one."""
         substeps = []
         for t in np.linspace(last[0].time, end, _SUBSTEPS + 1)[1:]:
             after = step(last, float(t))
@@ -293,8 +309,8 @@ def find_snap(
             if after is None:
                 break
             last = after
-        if sum(part[0] for part in substeps) > _SMOOTH_LIMIT * missing:
-            return max(substeps, key=lambda part: part[0])
+        if sum(substep[0] for substep in substeps) > _SMOOTH_LIMIT * missing:
+            return max(substeps, key=lambda substep: substep[0])
         for less, begin, t in substeps:
             if less > negligible and depth < _MOST_DEPTH:
                 located = locate(begin, t, less, depth + 1)

@@ -63,6 +63,10 @@ class Unknowns:
     def point_unknown(self, numbers: Ints, weights: Floats) -> int:
         """Return the node whose unknown is the displacement of a point, substituted if needed.
 
+        Parameters
+        ----------
+        numbers, weights : (k,) control points, and weights of their mean at the point
+
         Raises
         ------
         ModelError : if no control point is left for it.
@@ -79,8 +83,9 @@ class Unknowns:
                     self.sums[d * node + k] = (d * numbers + k, weights)
                 return node
         got = "more places next to each other than control points"
-        why, try_ = "each place takes one of them.", "name fewer places, or the boundary."
-        raise ModelError("Nearest", got, "at most one a control point", why, try_)
+        why = "each place between control points replaces the displacement of one of them."
+        try_ = "name fewer places, or the boundary."
+        raise ModelError("Nearest", got, "at most one place for each control point", why, try_)
 
     def combination(self, component: int) -> tuple[Ints, Floats]:
         """Return the displacements and weights whose sum is the unknown of a component."""
@@ -145,7 +150,7 @@ class Unknowns:
         return r if self._b is None else np.asarray(self._b.T @ r.ravel()).reshape(r.shape)
 
     def nodal_forces(self, r: Floats) -> Floats:
-        """Return the forces on nodes and control points of forces on the unknowns, (size, d)."""
+        """Return B^-T r, (size, d) [N/m]: forces on nodes and control points."""
         return r if self._b_inv is None else np.asarray(self._b_inv.T @ r.ravel()).reshape(r.shape)
 
     def tangent(self, matrix: csr_matrix) -> csr_matrix:

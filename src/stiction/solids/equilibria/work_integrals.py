@@ -1,17 +1,17 @@
-"""Work integrals of conditions over a step, and forces of supports, springs and motors.
+"""Work of conditions over a step, work of unbalanced forces, reactions of supports.
 
 Both ends of a load step are in equilibrium; states on the straight path between them are not. On
-that path internal forces f do the work
+this path internal and contact forces f do the work
 
     int f . du = change of the energies + int tau dzeta,
 
 with friction tau and slip zeta. The trapezoidal rule (f_0 + f_1) . du / 2 gives the work of
 supports and loads, apart from the residuals of Newton's method. The difference is the work of
-unbalanced forces between both ends. It falls as the step squared where forces are smooth, and as
-the step where friction crosses kinks of a partner; at a jump it is the energy released.
-`unbalanced_work` integrates the forces themselves, by an adaptive Lobatto rule with intervals split
-where closest points change to another element. It does not use energies: an error in them
-leaves the ledger open.
+unbalanced forces between both ends. It is of second order in the step where forces are smooth, and
+of first order where friction crosses kinks of a partner; at a jump it is the energy released.
+`unbalanced_work` integrates the forces themselves, by an adaptive Lobatto rule with intervals
+divided where closest points change to another element. It does not use energies, so that the
+imbalance of the ledger would show an error in them.
 """
 
 from __future__ import annotations
@@ -53,15 +53,16 @@ Floats = npt.NDArray[np.float64]
 # value of an integrand, and signature: the elements of the closest points
 Evaluation = tuple[float, object]
 
-# weight of the energies beside that of the exchanged energy in the tolerance of the integral; most
-# evaluations of forces in a step at the default tolerance, and their growth per decimal digit
+# tolerance of the integral: weight of the energies, relative to that of the exchanged energy;
+# largest number of evaluations of forces in a step at the default tolerance, and its growth per
+# decimal digit
 _OF_ENERGY, _MOST_EVALUATIONS, _DEFAULT_TOLERANCE, _MORE_PER_DIGIT = 0.1, 300, 1e-7, 3.0
-# halvings in search of a change of the signature, and the width of an interval too short for more
+# bisections that locate a change of the signature, and width of the shortest interval
 _HALVINGS, _WIDTH = 6, 1e-14
-# evaluations before changes of the signature are searched for
+# evaluations before changes of the signature are located
 _WITHOUT_SEARCH = 300
 _PLANE = 2
-# index of the supports that no condition names; relative difference at which forces count as equal
+# number for supports that no condition names; relative difference at which forces count as equal
 _NO_CONDITION, _EQUAL = -1, 1e-12
 # interior points of the Kronrod extension of the Lobatto rule with four points; weights of both
 _KRONROD = (-np.sqrt(2.0 / 3.0), -1.0 / np.sqrt(5.0), 0.0, 1.0 / np.sqrt(5.0), np.sqrt(2.0 / 3.0))
@@ -100,11 +101,12 @@ def condition_works(
 
     Parameters
     ----------
+    problem : the equations
     before, after : the accepted states at both ends
-    times : when
+    times : at both ends
     support_forces : (nodes, d) reactions during the step [N/m]; None for the mean of both ends
-    w1 : weight of the end of the step in the forces of loads; springs and motors take the
-        mean of both ends, which is exact for springs
+    w1 : weight of the end of the step in the forces of loads; springs and rotations take the mean
+        of both ends, which is exact for springs
 
     Verified by: tests/unit/solids/equilibria/test_reactions.py::test_works_sum_to_the_external
     """
@@ -157,7 +159,10 @@ def _continued(before: dict[int, Floats], after: dict[int, Floats]) -> set[int]:
 
 
 def _successor(problem: Problem) -> int:
-    """Return the last condition on a rigid partner, which takes over unnamed supports; else 0."""
+    """Return the condition to which forces of unnamed supports are assigned.
+
+    It is the last condition on a rigid partner, or condition 0.
+    """
     named = (
         n
         for n, c in problem.conditions.by_number.items()
@@ -171,8 +176,8 @@ class Released(NamedTuple):
 
     Parameters
     ----------
-    time : when
-    forces : by condition, before less after, on free unknowns (nodes, d) [N/m]
+    time : at which the stage begins
+    forces : by condition, force before minus force after, on free unknowns (nodes, d) [N/m]
     energies : by condition, the change of the energy of springs to the ground [J/m]
     """
 
@@ -189,8 +194,8 @@ def condition_forces(
     Parameters
     ----------
     u : (nodes, d) displacements of nodes and control points [m]
-    residual : (nodes, d) reactions of supports; None leaves supports out. Supports that no
-        condition names have the number -1
+    residual : (nodes, d) reactions of supports; None omits supports. Supports that no condition
+        names have the number -1
     """
     conditions, unknowns, forces = (problem.conditions, problem.unknowns, dict[int, Floats]())
     for number, *_ in conditions.loaded:
@@ -248,7 +253,7 @@ def unbalanced_work(
     scale: float,
     exchanged: float,
 ) -> float:
-    """Return the work by the trapezoidal rule less that of forces on the straight path [J/m].
+    """Return the work by the trapezoidal rule minus that of forces on the straight path [J/m].
 
     Returns zero unless all contact between deformable bodies uses the mortar method. The
     trapezoidal rule is applied to all forces, inertia included.
@@ -344,16 +349,19 @@ def _slip_increment(p: ContactPass, a: Floats, b: Floats) -> Floats:
 def conservative_forces(
     problem: Problem, closest: tuple[ClosestPoints, ...], u: Floats, strength: float | None
 ) -> tuple[Floats, float, tuple[bytes, ...]]:
-    """Return internal forces, the derivative of the energy by the attraction, and the signature.
-
-    Forces [N/m]; the derivative is with respect to the attraction factor [J/m]; the signature says
-    which elements hold the closest points.
+    """Return forces that follow from an energy: of bodies, and normal forces of contact.
 
     Parameters
     ----------
+    problem : the equations
     closest : initial guess of the closest-point projection
-    u : (nodes, d) displacements [m]
-    strength : attraction at which normal tractions of contact are added; None leaves them out
+    u : (nodes, d) unknowns [m]
+    strength : attraction factor of the normal forces of contact; None omits these
+
+    Returns
+    -------
+    Forces on the unknowns (nodes, d) [N/m]; derivative of the energy by the attraction factor
+    [J/m]; signature of each pass, which changes with the elements of the closest points.
     """
     displacements = problem.unknowns.displacements(u)
     x, total, by_strength = problem.points + displacements, np.zeros_like(displacements), 0.0
@@ -370,9 +378,13 @@ def conservative_forces(
 
 
 class _Interval(NamedTuple):
-    """An interval of the path: error estimate and integral of the rule, points, evaluations.
+    """An interval of the path.
 
-    An interval of two points contains a change of the signature, as closely as it is known.
+    Parameters
+    ----------
+    error, integral : error estimate and value of the rule
+    points, evaluations : where the integrand was evaluated, and its values with signatures; two
+        points bracket a change of the signature
     """
 
     error: float
@@ -382,7 +394,7 @@ class _Interval(NamedTuple):
 
 
 class AdaptiveLobatto:
-    """Integrates a function over [0, 1] that is smooth while its signature is constant.
+    """Integrates over [0, 1] a function that is smooth while its signature is constant.
 
     The interval with the largest error estimate, the difference of the Lobatto rule and its Kronrod
     extension, is divided at the points of the rule. Once intervals are short, bisection locates
@@ -393,7 +405,7 @@ class AdaptiveLobatto:
     f : returns value and signature at a point
     signature : returns the signature alone, at half the cost
     tolerance : of the sum of the error estimates
-    max_evaluations : most evaluations of `f`; one of `signature` counts half
+    max_evaluations : largest number of evaluations of `f`; one of `signature` counts half
 
     Source: the rule, Gander and Gautschi 2000.
     Verified by: tests/unit/solids/equilibria/test_virtual_work.py::test_breakpoints_split_the_rule
@@ -463,7 +475,13 @@ class AdaptiveLobatto:
 
 
 def force_of_condition(problem: Problem, trial: Trial, t: float, condition: Condition) -> Floats:
-    """Return the force (d,) of a condition with a program on the body [N/m]."""
+    """Return the force (d,) of a condition with a program on the body [N/m].
+
+    Parameters
+    ----------
+    problem, trial, t : the equations, their evaluation at a state, and its time
+    condition : prescribed displacement, linear constraint or spring
+    """
     conditions = problem.conditions
     for _, spring, _, shape in conditions.springs:
         if spring is condition:
@@ -485,8 +503,9 @@ def force_of_condition(problem: Problem, trial: Trial, t: float, condition: Cond
 def reaction(problem: Problem, trial: Trial, reaction_point: Reaction) -> dict[str, float]:
     """Return force and moment of supports on a body at a place [N/m, N m/m; in space N, N m].
 
-    Supports are all conditions that hold displacements. Forces of splines act on control points,
-    whose functions reproduce any line: their moments are those of the tractions.
+    Supports are all conditions that prescribe displacements. On splines forces act on control
+    points; since the shape functions reproduce linear fields, their moments are those of the
+    tractions.
 
     Parameters
     ----------

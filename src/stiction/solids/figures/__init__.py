@@ -1,4 +1,4 @@
-"""Figures of solids: they read a run's data, live or loaded, never a model."""
+"""Figures of solids in contact, drawn from the saved data of a run."""
 
 from stiction.core.run import Run
 from stiction.plot.figures import Figures

@@ -1,4 +1,4 @@
-"""Families of runs of solids in one figure: curves of several laws, and fitted numbers."""
+"""Compare several runs of solids in one figure: a curve or a fitted number of each run."""
 
 from __future__ import annotations
 
@@ -33,28 +33,29 @@ Floats = npt.NDArray[np.float64]
 
 _WHERE = "plot.compare_solids"
 _SHAPES = ("o", "s", "^", "D", "v", "P")
-_LONG = 12  # letters of a label from which the key has two columns
+_LONG = 12  # letters of a label from which the legend has two columns
 
 
 def compare_solids(
     runs: Sequence[Run], labels: Sequence[str] | None = None, *, what: str = "force_y"
 ) -> PaperFigure:
-    """Return one figure of a family of runs, a curve or a point for each.
+    """Return one figure with a curve or a point for each run.
 
-    Curves: "force_x", "force_y" and "contact_length" over displacement, "fracture" energy over
-    the peeled length, "contact_length_force" over the tangential force with quadratic fits.
-    Points: "xi" over the contact length at the start with a power law, "eta" over the normal
-    force; runs of one label belong to one series.
+    Curves: "force_x", "force_y" and "contact_length" over displacement, "fracture" for the
+    fracture energy over the peeled length, "contact_length_force" for the contact length L_c over
+    the tangential force F_x with its fit L_c = L_c0 - xi F_x^2. Points: "xi" over the initial
+    contact length L_c0 with a power law, "eta" (exponent of the loss of contact length) over the
+    normal force; runs with the same label form one series.
 
     Parameters
     ----------
     runs : at least one
     labels : one per run; default the names of the systems
-    what : one of the above
+    what : name of one of the curves or points above
 
     Raises
     ------
-    ModelError : if labels or `what` do not fit, or a run lacks what is drawn.
+    ModelError : if the number of labels or `what` is invalid, or a run lacks the variable drawn.
 
     Source: Mergel, Scheibert, Sauer 2021, Figs. 8, 10, 13 and 14.
     Verified by: tests/unit/solids/figures/test_comparison.py::test_families_are_drawn
@@ -70,19 +71,19 @@ def compare_solids(
     """
     if len(runs) == 0:
         raise ModelError(
-            _WHERE + ".runs", "no runs", "at least one", "they are drawn.", "give runs."
+            _WHERE + ".runs", "no runs", "at least one", "each run is drawn.", "give runs."
         )
     data = [SolidData(run) for run in runs]
     names = _names(runs, labels)
     if what not in _FAMILIES:
-        why = "these are the figures of a family."
+        why = "runs can be compared by these variables."
         needs = "one of " + ", ".join(_FAMILIES)
         raise ModelError(_WHERE + ".what", repr(what), needs, why, nearest(what, _FAMILIES))
     return _FAMILIES[what](data, names)
 
 
 def normal_force(data: SolidData) -> float:
-    """Return the normal force at the begin of the drive, positive where tractions press.
+    """Return the normal force at the begin of the drive, positive in compression.
 
     Verified by: tests/unit/solids/figures/test_comparison.py::test_normal_force_has_a_sign
     """
@@ -101,13 +102,13 @@ def _names(runs: Sequence[Run], labels: Sequence[str] | None) -> list[str]:
         return [run.system_name for run in runs]
     if isinstance(labels, str) or len(labels) != len(runs):
         needs = f"{len(runs)} labels, one per run"
-        why, try_ = "the key names every run.", "leave them out for the names of the systems."
+        why, try_ = "the legend names every run.", "leave them out for the names of the systems."
         raise ModelError(_WHERE + ".labels", repr(labels), needs, why, try_)
     return [str(label) for label in labels]
 
 
 def _colours(count: int) -> list[str]:
-    """Return colours of their own for few runs, a range for many, which then are a sequence."""
+    """Return distinct colours for up to six runs, else colours along the colour map."""
     if count <= len(style.MASS_COLOURS):
         return list(style.MASS_COLOURS[:count])
     from matplotlib.colors import to_hex
@@ -132,6 +133,8 @@ def _common_span(ax: Axes, data: Sequence[SolidData]) -> None:
 
 
 def _over_displacement(name: str, word: str) -> Callable[..., PaperFigure]:
+    """Return the function that draws a curve of every run over displacement."""
+
     def draw(data: Sequence[SolidData], names: Sequence[str]) -> PaperFigure:
         colours = _colours(len(data))
         unstable = any(entry.unstable.any() for entry in data)
@@ -156,11 +159,12 @@ def _over_displacement(name: str, word: str) -> Callable[..., PaperFigure]:
 
 
 def _square(ax: Axes, x: float, y: float, colour: str) -> None:
-    """Mark the begin of full sliding, as the literature does."""
+    """Draw a square at the begin of full sliding, as in the source."""
     ax.plot([x], [y], ls="", marker="s", ms=3.6, mfc="white", mec=colour, mew=0.8, zorder=4.0)
 
 
 def _fracture(data: Sequence[SolidData], names: Sequence[str]) -> PaperFigure:
+    """Draw the fracture energy of every run over its peeled length."""
     colours = _colours(len(data))
     work = data[0].quantity("work_of_adhesion")
     more = [] if work is None else [line_key(r"$W_\mathrm{adh}$", style.INK, UNSTABLE)]
@@ -184,6 +188,7 @@ def _fracture(data: Sequence[SolidData], names: Sequence[str]) -> PaperFigure:
 
 
 def _contact_over_force(data: Sequence[SolidData], names: Sequence[str]) -> PaperFigure:
+    """Draw the contact length of every run over its tangential force, with fits."""
     colours = _colours(len(data))
     fits = [fitted(entry) for entry in data]
     word = r"$L_\mathrm{c,0} - \xi F_x^{\,2}$"
@@ -211,7 +216,7 @@ def _contact_over_force(data: Sequence[SolidData], names: Sequence[str]) -> Pape
 def _series(
     data: Sequence[SolidData], names: Sequence[str], name: str, x: Callable[[SolidData], float]
 ) -> dict[str, tuple[Floats, Floats]]:
-    """Return x and a quantity of the runs that have it, sorted, for each label."""
+    """Return for each label x and the quantity `name` of its runs that have it, sorted by x."""
     found: dict[str, tuple[Floats, Floats]] = {}
     for label in dict.fromkeys(names):
         mine = [entry for entry, own in zip(data, names, strict=True) if own == label]
@@ -222,7 +227,7 @@ def _series(
             found[label] = points[:, 0], points[:, 1]
     if not found:
         needs = f"at least one run with a number for {name}"
-        why, try_ = "every run becomes a point.", "compare what='contact_length_force' instead."
+        why, try_ = "each point is this number of a run.", "take what='contact_length_force'."
         raise ModelError(f"{_WHERE}.runs", f"runs without {name}", needs, why, try_)
     return found
 
@@ -230,6 +235,7 @@ def _series(
 def _points(
     found: dict[str, tuple[Floats, Floats]], words: Sequence[str], log: bool
 ) -> tuple[PaperFigure, Axes, list[str]]:
+    """Draw a series of points for each label; return figure, axes and colours."""
     from matplotlib.lines import Line2D
 
     colours = _colours(len(found))
@@ -245,7 +251,7 @@ def _points(
 
 
 def _xi(data: Sequence[SolidData], names: Sequence[str]) -> PaperFigure:
-    """Draw xi over the contact length at the start, both logarithmic, with power laws."""
+    """Draw xi over the initial contact length on logarithmic axes, with power laws L_c0^beta."""
     found = _series(
         data, names, "xi", lambda entry: entry.quantity("contact_length_initial") or np.nan
     )
@@ -271,7 +277,7 @@ def _xi(data: Sequence[SolidData], names: Sequence[str]) -> PaperFigure:
 
 
 def _few_ticks(ax: Axes, values: Floats) -> None:
-    """Write plain numbers on a logarithmic axis that spans about a decade."""
+    """Label a logarithmic axis of about one decade with plain numbers."""
     from matplotlib.ticker import FixedLocator, NullLocator
 
     from stiction.plot.figure import ScaledTicks
@@ -287,7 +293,7 @@ def _few_ticks(ax: Axes, values: Floats) -> None:
 
 
 def _eta(data: Sequence[SolidData], names: Sequence[str]) -> PaperFigure:
-    """Draw the exponent of the loss of contact over the normal force, with the line of 2."""
+    """Draw the exponent eta over the normal force, and a line at eta = 2."""
     found = _series(data, names, "eta", normal_force)
     figure, ax, _ = _points(found, list(found), log=False)
     ax.axhline(2.0, color=style.INK, lw=0.6, ls=UNSTABLE, zorder=1.0)

@@ -1,4 +1,4 @@
-"""Solids over displacement: forces, fronts, contact, fracture energy, and stress."""
+"""Figures over displacement: forces, contact and peeled lengths, fracture energy, stress."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ __all__ = [
 Floats = npt.NDArray[np.float64]
 
 _MARGINS = (0.66, 0.2, 0.42)  # left, right, bottom [in]
-_KEY_ROW = 0.155  # height of a row of the key [in]
-_SPIKE = 3.0  # times what 90 % of the values stay below: higher ones leave the axes
+_KEY_ROW = 0.155  # height of a row of the legend [in]
+_SPIKE = 3.0  # bound of the vertical axis over the 90 % quantile of the values
 UNSTABLE = (0, (2.0, 1.2))
 DASH_DOT = (0, (6, 1.8, 1.2, 1.8))
 _MARKS: dict[str, dict[str, Any]] = {
@@ -61,7 +61,14 @@ def page(
     rows: int = 1,
     heights: Sequence[float] | None = None,
 ) -> tuple[PaperFigure, list[Axes]]:
-    """Return a figure of one column with the key on top, and its axes from top to bottom."""
+    """Return a figure of column width with the legend on top, and its axes from top to bottom.
+
+    Parameters
+    ----------
+    height : of the figure without the legend [in]
+    handles : entries of the legend, in `across` columns
+    rows, heights : number and relative heights of the axes
+    """
     top = 0.12 + _KEY_ROW * -(-len(handles) // across)
     figure = style.new_figure(style.COLUMN, height + top)
     grid = style.grid(
@@ -75,7 +82,7 @@ def page(
 
 
 def start_left(ax: Axes) -> None:
-    """Let the key of `ax` begin above the labels of the axis, where there is more room."""
+    """Move the legend of `ax` to the left, above the tick labels, where there is more room."""
     figure, legend = ax.get_figure(root=True), ax.get_legend()
     assert figure is not None
     assert legend is not None
@@ -85,22 +92,22 @@ def start_left(ax: Axes) -> None:
 
 
 def line_key(word: str, colour: str, dashes: Any = "-") -> Any:
-    """Return an entry of a key that shows a line."""
+    """Return a legend entry that shows a line."""
     from matplotlib.lines import Line2D
 
     return Line2D([], [], color=colour, lw=1.0, ls=dashes, label=word)
 
 
 def path(ax: Axes, data: SolidData, x: Floats, y: Floats, **looks: Any) -> None:
-    """Draw a curve, dashed where the states are unstable."""
+    """Draw a curve (t,), dashed where the states are unstable."""
     unstable = data.unstable
     keep = style.thin(x, y, unstable.astype(np.float64))
     x, y, unstable = x[keep], y[keep], unstable[keep]
     looks = {"lw": 1.0, "solid_joinstyle": "round", **looks}
     # a segment begins at the last point of the one before, so that no gap shows
-    cuts = [0, *(np.flatnonzero(np.diff(unstable.astype(np.int8))) + 1).tolist(), x.size]
+    breaks = [0, *(np.flatnonzero(np.diff(unstable.astype(np.int8))) + 1).tolist(), x.size]
     label = looks.pop("label", None)
-    for low, high in itertools.pairwise(cuts):
+    for low, high in itertools.pairwise(breaks):
         segment = slice(max(low - 1, 0), high)
         dashes = {"ls": UNSTABLE} if unstable[low] else {}
         ax.plot(x[segment], y[segment], label=label if low == 0 else None, **{**looks, **dashes})
@@ -129,9 +136,9 @@ def _mark_keys(marks: dict[str, list[int]], data: SolidData) -> list[Any]:
 
 
 def forces(data: SolidData) -> PaperFigure:
-    """Return both force components over displacement, a constant one left out.
+    """Return both force components over displacement, without constant ones.
 
-    The peak of the vertical force, the begin of full sliding and limit points are marked.
+    Markers show the peak of the vertical force, the begin of full sliding and limit points.
 
     Source: Mergel, Scheibert, Sauer 2021, Figs. 8(a), 8(b), 10 and 13(a).
     Verified by: tests/unit/solids/figures/test_figures.py::test_forces_mark_peak_sliding_and_limit
@@ -141,7 +148,7 @@ def forces(data: SolidData) -> PaperFigure:
         "force_x": ("horizontal force", style.BLUE),
         "force_y": ("vertical force", style.VERMILION),
     }
-    # a force that is given differs from a constant by the tolerance of the solver alone
+    # a prescribed constant force varies by the tolerance of the solver alone
     swing = {name: float(np.ptp(data.curve(name))) for name in parts}
     least = 1e-6 * max(swing.values())
     drawn = [n for n in parts if data.changes(n) and swing[n] > least] or ["force_y"]
@@ -165,7 +172,7 @@ def forces(data: SolidData) -> PaperFigure:
 
 
 def fronts(data: SolidData) -> PaperFigure:
-    """Return length of contact, peeling front and sliding front over displacement.
+    """Return contact length, peeled length and sliding length over displacement.
 
     Source: Mergel, Scheibert, Sauer 2021, Fig. 8(c).
     Verified by: tests/unit/solids/figures/test_figures.py::test_fronts_are_the_lengths
@@ -186,7 +193,7 @@ def fronts(data: SolidData) -> PaperFigure:
 
 
 def contact_length(data: SolidData) -> PaperFigure:
-    """Return the length of contact over displacement.
+    """Return the contact length over displacement.
 
     Source: Mergel, Scheibert, Sauer 2021, Fig. 13(b).
     Verified by: tests/unit/solids/figures/test_figures.py::test_contact_shrinks_as_fitted
@@ -204,7 +211,7 @@ def contact_length(data: SolidData) -> PaperFigure:
 
 
 def contact_length_force(data: SolidData) -> PaperFigure:
-    """Return the length of contact over the tangential force, with the fit L0 - xi F^2.
+    """Return the contact length over the tangential force F, with the fit L_c0 - xi F^2.
 
     Source: Mergel, Scheibert, Sauer 2021, eq. (37), Fig. 13(c).
     Verified by: tests/unit/solids/figures/test_figures.py::test_contact_shrinks_as_fitted
@@ -229,7 +236,7 @@ def contact_length_force(data: SolidData) -> PaperFigure:
 
 
 def fitted(data: SolidData) -> tuple[Floats, Floats] | None:
-    """Return forces and the lengths L0 - xi F^2 of the fit; None if the run holds no fit."""
+    """Return forces F and lengths L_c0 - xi F^2 of the fit; None if the run has no fit."""
     xi, start = data.quantity("xi"), data.quantity("contact_length_initial")
     if xi is None or start is None:
         return None
@@ -261,7 +268,10 @@ def fracture(data: SolidData) -> PaperFigure:
 
 
 def energy_limits(ax: Axes, spent: Floats, work: float | None) -> None:
-    """Fit the axis to fracture energies; spikes where nothing peels may leave it."""
+    """Fit the axis to fracture energies `spent` and the work of adhesion `work`.
+
+    Spikes, where the change of the peeled length is nearly zero, are ignored.
+    """
     finite = spent[np.isfinite(spent)]
     most = _SPIKE * float(np.quantile(np.abs(finite), 0.9)) if finite.size else 1.0
     shown = np.clip(finite, -most, most)
@@ -272,13 +282,13 @@ def energy_limits(ax: Axes, spent: Floats, work: float | None) -> None:
 
 
 def probes(data: SolidData) -> list[str]:
-    """Return the names of the probes."""
+    """Return the names of the variables `probe_...`: stresses at given points."""
     known = data.run.variables
     return [n for n in known if n.startswith("probe_") and known[n].dims == ("time",)]
 
 
 def stress(data: SolidData) -> PaperFigure:
-    """Return the stress at the probes over displacement.
+    """Return the stress at the probes, given points of the bodies, over displacement.
 
     Source: Mergel, Scheibert, Sauer 2021, Fig. 10(d).
     Verified by: tests/unit/solids/figures/test_figures.py::test_probes_are_drawn

@@ -1,6 +1,7 @@
-"""What the figures of solids read from a run, and what they derive from it.
+"""The data of the figures of solids: saved variables of a run, derived quantities, axis labels.
 
-Only saved data are read, so a run loaded from disk draws the same figures as a live one.
+Shapes: t samples of the run, s snapshots of the bodies, points of the contact surfaces. A row is
+an index of a sample.
 """
 
 from __future__ import annotations
@@ -27,15 +28,16 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 
+# values of the variable `slides`
 NO_FRICTION, STICKS, SLIDES = 0, 1, 2
 _SPACE = 3
-_SAME = 1e-9  # fraction of its range within which a displacement counts as not moved yet
-_CONSTANT = 1e-9  # fraction of its size within which a curve says nothing
-_LOOSE = 0.1  # spread over the largest loss from which a quadratic fit says nothing
+_SAME = 1e-9  # fraction of its range up to which a displacement counts as zero
+_CONSTANT = 1e-9  # fraction of its magnitude up to which the range of a curve counts as zero
+_LOOSE = 0.1  # spread of a quadratic fit over the largest loss from which it is not drawn
 _SMALL = 0.01  # smaller values are written with a power of ten
-_REACH = 2e-3  # fraction of the largest traction from which a place belongs to the contact
+_REACH = 2e-3  # fraction of the largest traction from which a point counts as in contact
 
-# what the literature calls the unit of length of its dimensionless examples
+# symbol of the unit of length in the dimensionless examples of the literature
 _LENGTHS = {"StripPeeling": "L_0", "CapSliding": "L_0", "TwoCylinders": "R"}
 _LENGTHS |= {"TapePeeling": "L_0", "CapSliding3D": "L_0"}
 _SYMBOLS = {
@@ -57,6 +59,7 @@ _SYMBOLS = {
     "xi": r"\xi",
     "eta": r"\eta",
 }
+# unit of each kind of quantity in dimensionless runs, with the unit of length {L}
 _OVER = {
     "length": "{L}",
     "force": "(E\\,{L})",
@@ -91,7 +94,7 @@ _UNITS = {"length": "m", "force": "N/m", "stress": "Pa", "xi": "m$^3$/N$^2$", "n
 
 @dataclass(frozen=True, eq=False)
 class SolidData(RunData):
-    """The saved history of solids and quantities derived from it.
+    """The saved samples of a run of solids, and quantities derived from them.
 
     Parameters
     ----------
@@ -107,7 +110,7 @@ class SolidData(RunData):
 
     @property
     def span(self) -> tuple[float, float]:
-        """Begin and end of the displacements drawn; a body that never moved gets 1."""
+        """Limits of the displacement axis; its length is 1 if the displacement is constant."""
         u = self.curve("displacement")
         low, high = float(u.min()), float(u.max())
         return low, high if high > low else low + 1.0
@@ -115,7 +118,7 @@ class SolidData(RunData):
     # ---- variables
 
     def values(self, name: str) -> Floats:
-        """Return a variable as it was saved."""
+        """Return a variable as it was saved; the first axis is that of its samples or points."""
         return np.asarray(self.run.variables[name].values, dtype=np.float64)
 
     def has(self, *names: str) -> bool:
@@ -134,13 +137,13 @@ class SolidData(RunData):
                 f"plot.{figure}",
                 f"a run of {self.run.system_name} without {', '.join(missing)}",
                 "the variables " + ", ".join(names),
-                "this figure shows them.",
+                "this figure shows these variables.",
                 f"draw another figure, such as {drawn}, or solve with snapshots.",
             )
 
     @functools.cached_property
     def begin(self) -> int:
-        """The row from which the displacement is driven; what came before is preload.
+        """The row at which the prescribed displacement begins to change; earlier rows are preload.
 
         Verified by: tests/unit/solids/figures/test_figures.py::test_preload_is_left_out
         """
@@ -153,7 +156,7 @@ class SolidData(RunData):
         return style.finite(self.values(name)[self.begin :])
 
     def changes(self, name: str) -> bool:
-        """Return whether a curve is there and is not constant."""
+        """Return whether the run holds a curve that is not constant."""
         if not self.has(name):
             return False
         curve = self.curve(name)
@@ -161,14 +164,14 @@ class SolidData(RunData):
         return bool(curve.size > 1 and np.ptp(curve) > _CONSTANT * max(np.abs(curve).max(), 1e-9))
 
     def quantity(self, name: str) -> float | None:
-        """Return a named result that is a number; None if it is not there."""
+        """Return a quantity of the run if it is a finite number, else None."""
         found = self.run.quantities.get(name)
         value = None if found is None else found.value
         return float(value) if isinstance(value, (int, float)) and np.isfinite(value) else None
 
     @property
     def peeled(self) -> float:
-        """Largest length of contact that was lost, over the length at the begin."""
+        """Largest loss of contact length over the initial contact length."""
         if not self.has("peeling_length", "contact_length"):
             return 0.0
         start = float(np.nan_to_num(self.curve("contact_length")[0]))
@@ -176,11 +179,11 @@ class SolidData(RunData):
 
     @property
     def fit_holds(self) -> bool:
-        """Whether contact shrinks with the square of the force nearly as the fit says."""
+        """Whether the loss of contact length is nearly proportional to the force squared."""
         spread = self.quantity("xi_spread")
         return self.quantity("xi") is not None and (spread is None or spread < _LOOSE)
 
-    # ---- places on the curves
+    # ---- points on the curves
 
     def row_of_time(self, time: float) -> int:
         """Return the row (from `begin`) saved nearest to a `time`."""
@@ -192,7 +195,7 @@ class SolidData(RunData):
 
     @property
     def full_sliding(self) -> list[int]:
-        """Row (from `begin`) at which all of the contact began to slide, if it did."""
+        """Row (counted from `begin`) at which full sliding began, in a list; empty without one."""
         log = self.run.event_log
         times = [t for t, kind in zip(log.time, log.kind, strict=True) if kind == "full_sliding"]
         times = [t for t in times if t > self.time[self.begin]]
@@ -202,7 +205,7 @@ class SolidData(RunData):
 
     @property
     def limit_points(self) -> list[int]:
-        """Rows (from `begin`) nearest to the limit points of the path."""
+        """Rows (counted from `begin`) nearest to the limit points of the equilibrium path."""
         losses = [loss for loss in self.run.determinism.losses if loss.kind == "limit_point"]
         if losses:
             return sorted({self.row_of_time(float(loss.time)) for loss in losses})
@@ -210,7 +213,7 @@ class SolidData(RunData):
 
     @property
     def unstable(self) -> Bools:
-        """(t,) whether the state is unstable, as far as it is known, from `begin` on."""
+        """(t,) whether each state from `begin` on is known to be unstable."""
         count = self.curve("displacement").size
         if self.has("unstable_modes"):
             return np.asarray(np.nan_to_num(self.curve("unstable_modes")) > 0.0)
@@ -222,13 +225,13 @@ class SolidData(RunData):
 
     @property
     def bodies(self) -> list[int]:
-        """Numbers of the bodies whose surfaces have points."""
+        """Numbers, from 1, of the bodies with contact points."""
         if not self.has("body_of_point"):
             return [1]
         return [int(b) for b in np.unique(self.values("body_of_point"))]
 
     def of_body(self, body: int) -> Ints:
-        """Return the points of a body in the order of their surface coordinate."""
+        """Return the indices of a body's contact points, sorted by their surface coordinate."""
         x = self.values("surface_coordinate")
         mine = np.arange(x.size)
         if self.has("body_of_point"):
@@ -236,7 +239,7 @@ class SolidData(RunData):
         return np.asarray(mine[np.argsort(x[mine], kind="stable")])
 
     def by_contact(self, body: int) -> list[Ints]:
-        """Return the points of a body as `of_body`, apart for each contact that it is in.
+        """Return `of_body`, divided into one array for each contact of the body.
 
         Verified by: tests/unit/solids/test_figures_by_contact.py::test_contacts_have_lines_apart
         """
@@ -248,12 +251,12 @@ class SolidData(RunData):
 
     @property
     def in_space(self) -> bool:
-        """Whether drawn points have three coordinates."""
+        """Whether the bodies are three-dimensional."""
         places = self.run.variables.get("drawn_position")
         return places is not None and np.shape(places.values)[-1] == _SPACE
 
     def active(self, rows: Sequence[int]) -> Bools:
-        """Return (point,) which points touch in any of the saved states `rows`."""
+        """Return (point,) which points carry a traction in any of the samples `rows`."""
         found = np.zeros(self.values("surface_coordinate").size, dtype=bool)
         for name in ("normal_traction", "tangential_traction"):
             if self.has(name):
@@ -262,9 +265,9 @@ class SolidData(RunData):
         return found
 
     def rows(self, times: Sequence[float] | None, most: int = 4) -> list[int]:
-        """Return saved states: those nearest to `times`, or some that are spread out.
+        """Return the rows of the samples nearest to `times`, by default `most` evenly spaced ones.
 
-        By default they are spread over the part of the run in which there is contact.
+        The default rows cover the part of the run with contact.
 
         Raises
         ------
@@ -289,7 +292,7 @@ class SolidData(RunData):
         return self.values("snapshot_time")
 
     def snapshots(self, times: Sequence[float] | None, most: int = 4) -> list[int]:
-        """Return numbers of snapshots: those nearest to `times`, or some that are spread out.
+        """Return the indices of the snapshots nearest to `times`, by default `most` spaced ones.
 
         Raises
         ------
@@ -305,12 +308,12 @@ class SolidData(RunData):
 
     @functools.cached_property
     def cells(self) -> Ints:
-        """(c, k) corners of the drawn cells."""
+        """(c, k) drawn points at the corners of each drawn cell."""
         return np.asarray(self.run.variables["drawn_cell"].values, dtype=np.int64)
 
     @functools.cached_property
     def outlines(self) -> list[Ints]:
-        """Points along each line around a body."""
+        """The drawn points along each closed outline of a body."""
         from stiction.solids.figures.outline import loops, outline
 
         places = self.values("drawn_position")[0]
@@ -320,10 +323,10 @@ class SolidData(RunData):
         return loops(outline(places, self.cells, body))
 
     def displacement_at(self, time: float) -> float:
-        """Return the displacement at a `time`."""
+        """Return the prescribed displacement at a `time`, interpolated linearly."""
         return float(np.interp(time, self.time, self.values("displacement")))
 
-    # ---- words
+    # ---- labels
 
     @property
     def plain(self) -> bool:
@@ -343,7 +346,7 @@ class SolidData(RunData):
         return f"${symbol}/{over}$"
 
     def place(self, axis: str) -> str:
-        """Return how places along an axis are called, over their unit or with it."""
+        """Return the label of a coordinate axis: its name over the unit of length, or with it."""
         ratio = self.ratio("surface_coordinate").replace("X", axis)
         if not self.plain:
             return f"{ratio} (m)"
@@ -366,7 +369,7 @@ class SolidData(RunData):
                 symbol = f"$\\times\\,{times}$"
             elif times:
                 symbol = symbol.replace("$", f"${times}\\,", 1)
-            # without a length to measure by, the horizontal axis says that there are no units
+            # without a unit of length, the label of the horizontal axis says "dimensionless"
             alone = self.plain and not length and axis is axis.axes.xaxis
             plain = " (dimensionless)" if alone else ""
             style.scale_axis(axis, f"{word} {symbol}".strip() + plain, unit)
@@ -374,7 +377,7 @@ class SolidData(RunData):
                 axis.set_major_formatter(ScaledTicks(power))
 
     def state(self, time: float) -> str:
-        """Return the state at a time in words, as in "u = 12.5 L₀"."""
+        """Return the displacement at a time as a label, such as "u = 12.5 L₀"."""
         u = self.displacement_at(time)
         length = _LENGTHS.get(self.run.system_name, "")
         size = self.span[1] - self.span[0]
@@ -392,7 +395,7 @@ class SolidData(RunData):
 
 
 def _power(axis: Axis) -> tuple[float, str]:
-    """Return what ticks are divided by and the factor of their label, for small values."""
+    """Return the power of ten of the tick labels of small values, and its inverse as a factor."""
     largest = float(np.abs(axis.get_view_interval()).max())
     if not 0.0 < largest < _SMALL:
         return 1.0, ""
@@ -401,7 +404,7 @@ def _power(axis: Axis) -> tuple[float, str]:
 
 
 def _inside(times: Sequence[float], known: Floats) -> list[float]:
-    """Return the times asked for, checked."""
+    """Return `times` as a list after checking that they lie within those of `known`."""
     low, high = float(known[0]), float(known[-1])
     asked = np.atleast_1d(np.asarray(times, dtype=np.float64))
     if asked.ndim != 1 or asked.size == 0 or not ((asked >= low) & (asked <= high)).all():
@@ -409,7 +412,7 @@ def _inside(times: Sequence[float], known: Floats) -> list[float]:
             "plot.times",
             repr(times),
             f"times between {low:.6g} and {high:.6g}",
-            "only saved states can be drawn.",
+            "figures show saved states alone.",
             "give times of the run, or leave `times` out for a default selection.",
         )
     return [float(t) for t in asked]

@@ -1,4 +1,4 @@
-"""The ledger of a solid over its displacement."""
+"""Figure of the energy balance (ledger) of a solid over the prescribed displacement."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ __all__ = ["energy"]
 
 
 def energy(data: SolidData) -> PaperFigure:
-    """Return the ledger as stacked fractions, and its imbalance, over the displacement.
+    """Return the stacked terms of the ledger, and its imbalance, over the displacement.
 
-    Adhesive energy, negative in contact, is counted from its lowest value. A path that turns
-    back is drawn over the time of the program instead.
+    Adhesive energy, negative in contact, is measured from its lowest value. The ledger is drawn
+    over program time instead if the displacement is not monotonic.
 
     Verified by: tests/unit/solids/figures/test_figures.py::test_ledger_is_drawn_over_displacement
     """
@@ -58,7 +58,7 @@ def _imbalance(ax: Axes, ledger: Ledger) -> None:
 
 
 def _ledgered(data: SolidData) -> tuple[Run, bool]:
-    """Return the run with the ledger of its drive, and whether that is over displacement."""
+    """Return the run with the ledger since the begin of the drive, and whether it is over u."""
     ledger = data.run.energy
     first = int(np.searchsorted(ledger.time, data.time[data.begin] * (1.0 - 1e-15)))
     full = np.zeros(ledger.time.size)
@@ -67,8 +67,8 @@ def _ledgered(data: SolidData) -> tuple[Run, bool]:
     step = np.diff(u)
     over_u = bool(u.size > 1 and (np.all(step > 0.0) or np.all(step < 0.0)))
     work, heat = ledger.external_work, ledger.friction_heat
-    gone = full + ledger.algorithmic
-    begun = dataclasses.replace(
+    algorithmic = full + ledger.algorithmic
+    driven = dataclasses.replace(
         ledger,
         time=u if over_u else ledger.time[first:],
         kinetic=(full + ledger.kinetic)[first:],
@@ -78,6 +78,6 @@ def _ledgered(data: SolidData) -> tuple[Run, bool]:
         friction_heat=(heat - heat[first])[first:],
         viscous_heat=(full + ledger.viscous_heat)[first:],
         impact_loss=(full + ledger.impact_loss)[first:],
-        algorithmic=(gone - gone[first])[first:],
+        algorithmic=(algorithmic - algorithmic[first])[first:],
     )
-    return dataclasses.replace(data.run, energy=begun), over_u
+    return dataclasses.replace(data.run, energy=driven), over_u

@@ -1,4 +1,4 @@
-"""The figures of deformable solids in contact."""
+"""The figures of deformable solids in contact: `run.plot` of a solid is a `SolidFigures`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 
 __all__ = ["SolidFigures"]
 
-_LITTLE, _MUCH = 0.01, 0.25  # fractions of the contact that peel, from which figures show it
+# fractions of the initial contact length lost, from which the default set contains the figure of
+# the fronts and that of the fracture energy
+_LITTLE, _MUCH = 0.01, 0.25
 
 
 class SolidFigures(Figures):
@@ -47,7 +49,7 @@ class SolidFigures(Figures):
 
     @property
     def default(self) -> tuple[str, ...]:
-        """The figures written when none are named: those that say something for this run.
+        """The figures written when none are named: those of variables that change in this run.
 
         Verified by: tests/unit/solids/figures/test_figures.py::test_default_leaves_out_the_silent
         """
@@ -80,19 +82,19 @@ class SolidFigures(Figures):
         return forces(self._data)
 
     def fronts(self) -> PaperFigure:
-        """Return length of contact, peeling front and sliding front over displacement."""
+        """Return contact length, peeled length and sliding length over displacement."""
         from stiction.solids.figures.curves import fronts
 
         return fronts(self._data)
 
     def tractions(self, times: Sequence[float] | None = None) -> PaperFigure:
-        """Return contact tractions along the surface at `times`, default four spread ones."""
+        """Return contact tractions along the surface at `times`, by default at four times."""
         from stiction.solids.figures.surface import tractions
 
         return tractions(self._data, times)
 
     def shapes(self, times: Sequence[float] | None = None) -> PaperFigure:
-        """Return the deformed bodies with their stress at `times`, default four spread ones."""
+        """Return the deformed bodies with their stress at `times`, by default at four times."""
         if self._data.in_space:
             from stiction.solids.figures.space import moments
 
@@ -108,19 +110,19 @@ class SolidFigures(Figures):
         return energy(self._data)
 
     def fracture(self) -> PaperFigure:
-        """Return the fracture energy over the peeled length, with the work of adhesion."""
+        """Return the fracture energy over the peeled length, and the work of adhesion."""
         from stiction.solids.figures.curves import fracture
 
         return fracture(self._data)
 
     def contact_length(self) -> PaperFigure:
-        """Return the length of contact over displacement."""
+        """Return the contact length over displacement."""
         from stiction.solids.figures.curves import contact_length
 
         return contact_length(self._data)
 
     def contact_length_force(self) -> PaperFigure:
-        """Return the length of contact over the tangential force, with its quadratic fit."""
+        """Return the contact length over the tangential force, with its quadratic fit."""
         from stiction.solids.figures.curves import contact_length_force
 
         return contact_length_force(self._data)
@@ -132,19 +134,22 @@ class SolidFigures(Figures):
         return stress(self._data)
 
     def interface(self, times: Sequence[float] | None = None) -> PaperFigure:
-        """Return the normal gap near the contact at `times`, default four spread ones."""
+        """Return the normal gap near the contact at `times`, by default at four times."""
         from stiction.solids.figures.surface import interface
 
         return interface(self._data, times)
 
     def footprint(self, times: Sequence[float] | None = None) -> PaperFigure:
-        """Return the pressure on a surface in space at `times`, and where it sticks and slides."""
+        """Return the contact pressure on a surface in space at `times`, with stick and slip zones.
+
+        By default at three times.
+        """
         from stiction.solids.figures.space import footprint
 
         return footprint(self._data, times)
 
     def movie(self, count: int) -> Movie:
-        """Return the bodies with their stress, surfaces and tractions."""
+        """Return the movie of the bodies with their stress, surfaces and tractions."""
         from stiction.solids.figures.player import movie_of, times_of
 
         self._data.require("animate", "snapshot_time", "drawn_position")

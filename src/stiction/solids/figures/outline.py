@@ -1,4 +1,4 @@
-"""The outline of bodies that are drawn as cells, whose layers need not share their points."""
+"""The outline of bodies drawn as polygons (cells), where adjacent cells need not share nodes."""
 
 from __future__ import annotations
 
@@ -10,47 +10,47 @@ __all__ = ["borders", "loops", "outline"]
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-_ONE_PLACE = 1e-7  # of the size: points nearer than this are one
-_ON_LINE = 1e-4  # of the length of a side: how far a point on it may lie beside it
+_COINCIDENT = 1e-7  # fraction of the size of the bodies within which points coincide
+_ON_SIDE = 1e-4  # fraction of the length of a side: distance within which a point lies on it
 
 
 def outline(places: Floats, cells: Ints, body: Ints) -> Ints:
-    """Return (e, 2) the sides of cells that lie on the outside of a body.
+    """Return (e, 2) the sides of cells on the outer boundary of a body, as pairs of points.
 
-    Points of one place are one, and a long side that two short ones of the neighbouring cells
-    cover is inside as well.
+    Coincident points of a body count as one. A side that shorter sides of adjacent cells cover is
+    interior.
 
     Parameters
     ----------
-    places : (p, 2) points at the start
-    cells : (c, k) corners
-    body : (p,) body of each point
+    places : (p, 2) reference positions of the points
+    cells : (c, k) points at the corners of each cell
+    body : (p,) number of the body of each point
 
     Verified by: tests/unit/solids/figures/test_figures.py::test_outline_is_the_border
     """
     size = max(float(np.ptp(places, axis=0).max()), 1e-300)
-    # places on a regular grid must not fall on the limits of rounding
+    # the offset keeps points of a regular grid away from the limits of rounding
     low = places.min(axis=0)
-    x, y = np.round((places - low) / (size * _ONE_PLACE) + 0.3137).astype(np.int64).T
-    # one whole number for each place and body: far quicker to sort than rows
-    most = round(2.0 / _ONE_PLACE)
+    x, y = np.round((places - low) / (size * _COINCIDENT) + 0.3137).astype(np.int64).T
+    # one integer for each position and body, which sorts far faster than rows of three
+    most = round(2.0 / _COINCIDENT)
     _, first, same = np.unique((body * most + x) * most + y, return_index=True, return_inverse=True)
     sides = first[borders(same.ravel()[cells])]
-    cut = _cut(places, sides, body)
-    if len(cut) == len(sides):
+    divided = _divided(places, sides, body)
+    if len(divided) == len(sides):
         return np.asarray(sides)
-    return _single(cut)
+    return _single(divided)
 
 
 def borders(cells: Ints) -> Ints:
-    """Return (e, 2) the sides that belong to one cell alone."""
+    """Return (e, 2) the sides of cells (c, k) that belong to one cell alone."""
     corners = cells.shape[1]
     sides = np.concatenate([cells[:, [i, (i + 1) % corners]] for i in range(corners)])
     return _single(sides)
 
 
 def loops(sides: Ints) -> list[Ints]:
-    """Return the points along each closed line of sides, so that dashes run through corners.
+    """Return the points along each closed line of the sides (e, 2).
 
     Verified by: tests/unit/solids/figures/test_figures.py::test_outlines_are_closed_lines
     """
@@ -67,7 +67,7 @@ def loops(sides: Ints) -> list[Ints]:
 
 
 def _single(sides: Ints) -> Ints:
-    """Return the sides that appear once, whatever their direction."""
+    """Return the sides that occur once, regardless of their direction."""
     low, high = sides.min(axis=1), sides.max(axis=1)
     _, first, count = np.unique(
         low * (high.max() + 1) + high, return_index=True, return_counts=True
@@ -75,23 +75,23 @@ def _single(sides: Ints) -> Ints:
     return np.asarray(sides[first[count == 1]])
 
 
-def _cut(places: Floats, sides: Ints, body: Ints) -> Ints:
-    """Return the sides, cut where other ends of sides lie on them."""
+def _divided(places: Floats, sides: Ints, body: Ints) -> Ints:
+    """Return the sides, divided at the ends of other sides that lie on them."""
     from scipy.spatial import cKDTree
 
     ends = np.unique(sides)
     begin, along = places[sides[:, 0]], places[sides[:, 1]] - places[sides[:, 0]]
     length = np.linalg.norm(along, axis=1)
     near = cKDTree(places[ends]).query_ball_point(begin + 0.5 * along, 0.5 * length)
-    made: list[Ints] = []
+    divided: list[Ints] = []
     for k, found in enumerate(near):
-        a, b = sides[k]
+        first, last = sides[k]
         others = ends[found]
-        others = others[(others != a) & (others != b) & (body[others] == body[a])]
+        others = others[(others != first) & (others != last) & (body[others] == body[first])]
         offset = places[others] - begin[k]
-        beside = np.abs(offset[:, 0] * along[k, 1] - offset[:, 1] * along[k, 0])
-        on = beside < _ON_LINE * length[k] ** 2
+        distance_times_length = np.abs(offset[:, 0] * along[k, 1] - offset[:, 1] * along[k, 0])
+        on = distance_times_length < _ON_SIDE * length[k] ** 2
         order = np.argsort(offset[on] @ along[k])
-        chain = np.concatenate([[a], others[on][order], [b]])
-        made.append(np.column_stack([chain[:-1], chain[1:]]))
-    return np.concatenate(made)
+        chain = np.concatenate([[first], others[on][order], [last]])
+        divided.append(np.column_stack([chain[:-1], chain[1:]]))
+    return np.concatenate(divided)

@@ -1,4 +1,4 @@
-"""The movie of solids: bodies coloured by stress, their surfaces, and the tractions on them."""
+"""The movie of solids: bodies coloured by stress, contact surfaces, and tractions as arrows."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 
 _NEEDED = ("snapshot_time", "drawn_position", "drawn_cell")
-# axes of bodies in space as they are shown: the second one points upwards
+# order of the axes of bodies in space, z, x, y: the second axis points upwards in the movie
 _SHOWN = (2, 0, 1)
-_WITHIN = 0.004  # of the size of the bodies: how far an interpolated surface may be off
-_CLIPPED = 0.98  # fraction of the stresses within the scale of colours
+_WITHIN = 0.004  # admissible error of interpolated surfaces over the size of the bodies
+_CLIPPED = 0.98  # fraction of the stresses within the colour scale
 _MOST_POINTS = 240  # of a surface
 _MOST_ARROWS = 70
 _MOST_DOTS = 400
@@ -32,7 +32,7 @@ _ARROW = 0.14  # longest traction over the height of the picture
 
 
 def times_of(data: SolidData, count: int) -> Floats:
-    """Return times of frames: saved states, all snapshots among them."""
+    """Return times of about `count` frames: those of saved samples and of all snapshots."""
     time = data.time
     rows = style.few(time.size, count) if time.size > count else np.arange(time.size)
     return np.union1d(time[rows], data.snapshot_time)
@@ -42,10 +42,12 @@ def times_of(data: SolidData, count: int) -> Floats:
 class SolidFrames:
     """Bodies and surfaces at the times of the frames.
 
+    Surfaces are saved at all t samples of the run, bodies at its s snapshots.
+
     Parameters
     ----------
     data : the run
-    time : (f,) of the frames
+    time : (f,) times of the frames
     """
 
     data: SolidData
@@ -53,21 +55,21 @@ class SolidFrames:
 
     @functools.cached_property
     def surface(self) -> Floats:
-        """(t, p, 2) places of the points of the surfaces as they were saved."""
+        """(t, p, d) saved positions of the contact points."""
         names = [f"surface_{axis}" for axis in ("xyz" if self.data.in_space else "xy")]
         return np.stack([self.data.values(name) for name in names], axis=2)
 
     @functools.cached_property
     def size(self) -> float:
-        """The largest extent of the bodies over the run."""
+        """The largest extent of the bodies over the run, along an axis."""
         places = self.data.values("drawn_position")
         return float(np.ptp(places.reshape(-1, places.shape[2]), axis=0).max()) or 1.0
 
     @functools.cached_property
     def follows(self) -> Bools:
-        """(s - 1,) whether bodies move in straight lines between two snapshots.
+        """(s - 1,) whether linear interpolation between two snapshots is accurate.
 
-        Their surfaces are known at every saved state, and distinguish them.
+        The test compares interpolated contact surfaces with those saved at samples in between.
 
         Verified by: tests/unit/solids/figures/test_player.py::test_bodies_that_snap_are_held
         """
@@ -84,7 +86,10 @@ class SolidFrames:
         return np.asarray(worst <= _WITHIN)
 
     def body(self, name: str) -> Floats:
-        """Return (f, ...) what snapshots hold, where bodies follow them between, else the last."""
+        """Return (f, ...) a variable of the snapshots, interpolated linearly where `follows`.
+
+        In other intervals it is the value of the last snapshot.
+        """
         taken, values = self.data.snapshot_time, self.data.values(name)
         if taken.size < 2:
             return np.repeat(values, self.time.size, axis=0)
@@ -115,8 +120,8 @@ def movie_of(data: SolidData, time: Floats) -> m.Movie:
         rigid = np.stack([frames.body("rigid_x"), frames.body("rigid_y")], axis=2)
         layers.append(m.Lines(rigid, (0,), np.full((1, 1), m.INK), width=2.5))
     if data.has("surface_x", "surface_y"):
-        part = _touching(data, frames) if space else None
-        layers += part if part is not None else _surfaces(data, frames, float((high - low)[1]))
+        dots = _contact_dots(data, frames) if space else None
+        layers += dots if dots is not None else _surfaces(data, frames, float((high - low)[1]))
     spare = 0.04 * float((high - low).max()) + np.array([0.0, 0.14, 0.0][: low.size]) * (high - low)
     shape = float(np.clip((high - low)[-1] / max(float((high - low)[0]), 1e-300), 0.2, 0.75))
     unit = "dimensionless" if data.plain else "m"
@@ -127,7 +132,7 @@ def movie_of(data: SolidData, time: Floats) -> m.Movie:
         if data.has(name)
     ]
     views = [m.View(title, layers, low - spare, high + spare, axes, height=shape)]
-    keys = [(m.BLUE, "traction where it sticks"), (m.RED, "traction where it slides")]
+    keys = [(m.BLUE, "traction in stick"), (m.RED, "traction in slip")]
     return run_movie(data.run, time, views, _notes(frames), readings=readings, keys=keys)
 
 
@@ -137,34 +142,33 @@ def _unit(data: SolidData, name: str) -> str:
 
 
 def _notes(frames: SolidFrames) -> str:
-    words = ["surfaces and tractions are those of every saved state"]
+    """Return the note that says how bodies are interpolated between snapshots."""
+    words = ["contact surfaces and tractions are drawn from every saved sample"]
     if not frames.follows.all():
         count = int((~frames.follows).sum())
         words.append(
-            f"bodies rest at their last snapshot where they moved too suddenly to be drawn between "
-            f"two ({count} of {frames.follows.size} times)"
+            f"bodies are interpolated between snapshots, except in {count} of "
+            f"{frames.follows.size} intervals, where they move too suddenly"
         )
     else:
-        words.append("bodies move in straight lines between their snapshots")
+        words.append("bodies are interpolated between snapshots")
     return "; ".join(words)
 
 
 def _shaded(data: SolidData, frames: SolidFrames) -> tuple[Ints, str]:
-    """Return the shades of the cells, and what their colours mean."""
+    """Return (f, c) the shades of the cells, and the title that explains them."""
     if data.has("area_stretch"):
         known = np.log(np.maximum(np.nan_to_num(frames.body("area_stretch"), nan=1.0), 1e-300))
-        words = "membranes: red where their area is stretched, the logarithm up to {0:.2g}"
+        words = "logarithmic area stretch of membranes: red positive, up to {0:.2g}"
     else:
         data.require("animate", "stress_trace")
         known = np.nan_to_num(frames.body("stress_trace"))
         unit = "" if data.plain else " Pa"
-        words = (
-            f"first invariant of the stress: blue compressed, red stretched, up to {{0:.2g}}{unit}"
-        )
+        words = f"trace of the Cauchy stress: blue compression, red tension, up to {{0:.2g}}{unit}"
     stress = known[:, _cells(data)].mean(axis=2)
     limit = float(np.quantile(np.abs(stress), _CLIPPED)) or float(np.abs(stress).max()) or 1.0
     ratio = np.clip(stress / limit, -1.0, 1.0)
-    # coarse steps of colour shrink well and nobody sees them
+    # 64 levels of colour compress well and are visually continuous
     shade = np.round((0.5 + 0.5 * ratio) * 63.0) / 63.0 * m.SHADES
     title = words.format(limit) + ("; dimensionless" if data.plain else "")
     return np.round(shade).astype(np.int64), title
@@ -175,12 +179,17 @@ def _cells(data: SolidData) -> Ints:
 
 
 def _surfaces(data: SolidData, frames: SolidFrames, height: float) -> list[m.Layer]:
-    """Return the surfaces as lines, and arrows of the tractions on them."""
+    """Return the contact surfaces as lines, and the tractions on them as arrows.
+
+    Parameters
+    ----------
+    height : of the picture, for the length of arrows [m]
+    """
     picked: list[Ints] = []
     starts: list[int] = []
     for body in data.bodies:
         mine = data.of_body(body)
-        starts.append(sum(part.size for part in picked))
+        starts.append(sum(earlier.size for earlier in picked))
         picked.append(mine[style.few(mine.size, _MOST_POINTS)])
     points = np.concatenate(picked)
     at = between(frames.time, data.time, frames.surface[:, points])
@@ -203,8 +212,8 @@ def _surfaces(data: SolidData, frames: SolidFrames, height: float) -> list[m.Lay
     return [*found, m.Arrows(foot, vectors, colour)]
 
 
-def _touching(data: SolidData, frames: SolidFrames) -> list[m.Layer]:
-    """Return dots on surfaces in space: blue where they stick, red where they slide."""
+def _contact_dots(data: SolidData, frames: SolidFrames) -> list[m.Layer]:
+    """Return dots at contact points in space: blue in stick, red in slip, else hidden."""
     if not data.has("slides"):
         return []
     known = np.nan_to_num(data.values("slides"))
@@ -219,7 +228,9 @@ def _touching(data: SolidData, frames: SolidFrames) -> list[m.Layer]:
 
 
 def tractions(data: SolidData, surface: Floats) -> Floats:
-    """Return (t, p, 2) the tractions on the bodies: pressure inwards, shear along the surface.
+    """Return (t, p, 2) traction vectors on the bodies, at positions `surface` (t, p, 2).
+
+    Pressure acts along the inward normal, the tangential traction along the surface coordinate.
 
     Verified by: tests/unit/solids/figures/test_player.py::test_tractions_carry_the_forces
     """
@@ -227,8 +238,8 @@ def tractions(data: SolidData, surface: Floats) -> Floats:
     pressure, shear = (data.values(f"{n}_traction") for n in ("normal", "tangential"))
     middle = data.values("drawn_position").mean(axis=(0, 1))
     of = data.values("body_of_drawn") if data.has("body_of_drawn") else None
-    # points of two contacts may stand at one place, where a line through both has no direction
-    for body, mine in [(b, part) for b in data.bodies for part in data.by_contact(b)]:
+    # points of two contacts may coincide: a line through both would have no direction
+    for body, mine in [(b, points) for b in data.bodies for points in data.by_contact(b)]:
         line = surface[:, mine]
         along = np.gradient(line, axis=1) if mine.size > 1 else np.ones_like(line)
         along /= np.maximum(np.linalg.norm(along, axis=2, keepdims=True), 1e-300)

@@ -1,4 +1,4 @@
-"""Deformed bodies coloured with stress, at a few moments."""
+"""Figure of the deformed plane bodies at a few times, coloured by the trace of the stress."""
 
 from __future__ import annotations
 
@@ -25,20 +25,22 @@ Ints = npt.NDArray[np.int64]
 
 NEEDED = ("drawn_position", "drawn_cell", "snapshot_time", "stress_trace")
 _MAP = "RdBu_r"  # blue in compression, red in tension; distinguished by colour-blind readers
-_CLIPPED = 0.995  # fraction of the points inside the scale; corners would use all of it up
+# fraction of the points within the colour scale: stress concentrations at corners are cut off
+_CLIPPED = 0.995
 _LEFT, _RIGHT, _BOTTOM, _TITLE = 0.5, 0.72, 0.42, 0.2  # margins [in]
 _BETWEEN = 0.34  # between panels [in]
 _TALLEST = 8.0  # of the figure [in]
 
 
 def shapes(data: SolidData, times: Sequence[float] | None = None) -> PaperFigure:
-    """Return the deformed bodies at a few snapshots, coloured with the trace of the stress.
+    """Return the deformed bodies at a few snapshots, coloured by the trace of the Cauchy stress.
 
-    All panels share one scale of colours and of lengths. Dashed: the bodies at the start.
+    All panels have the same colour scale and scale of length. Dashed lines are the outlines of the
+    undeformed bodies.
 
     Parameters
     ----------
-    times : of the snapshots drawn; default four that are spread over the run
+    times : of the snapshots drawn; default four evenly spaced ones
 
     Source: Mergel, Scheibert, Sauer 2021, Figs. 6, 9 and 12.
     Verified by: tests/unit/solids/figures/test_figures.py::test_shapes_are_the_deformed_bodies
@@ -85,6 +87,7 @@ def _panel(
     below: bool,
     left: bool,
 ) -> None:
+    """Draw the bodies at snapshot `k`, with labels on outer axes alone."""
     start = data.values("drawn_position")[0]
     ax.add_collection(_lines([start[line] for line in data.outlines], style.GREY, 0.5, (0, (3, 2))))
     _draw(ax, data, k, limit)
@@ -117,13 +120,17 @@ def _draw(ax: Axes, data: SolidData, k: int, limit: float) -> None:
 
 
 def _triangles(places: Floats, cells: Ints) -> Triangulation:
-    """Return the cells cut into triangles; matplotlib shades no other shape."""
+    """Return the cells divided into triangles, the only cells that matplotlib shades."""
     from matplotlib.tri import Triangulation
 
-    cut = cells if cells.shape[1] == 3 else np.concatenate([cells[:, :3], cells[:, [0, 2, 3]]])
-    # a triangle whose corners fall together has no inside to colour
-    proper = (cut[:, 0] != cut[:, 1]) & (cut[:, 1] != cut[:, 2]) & (cut[:, 2] != cut[:, 0])
-    return Triangulation(places[:, 0], places[:, 1], cut[proper])
+    halves = cells if cells.shape[1] == 3 else np.concatenate([cells[:, :3], cells[:, [0, 2, 3]]])
+    # degenerate triangles, with coincident corners, are left out
+    proper = (
+        (halves[:, 0] != halves[:, 1])
+        & (halves[:, 1] != halves[:, 2])
+        & (halves[:, 2] != halves[:, 0])
+    )
+    return Triangulation(places[:, 0], places[:, 1], halves[proper])
 
 
 def _lines(lines: Sequence[Floats], colour: str, width: float, dashes: Any = "-") -> LineCollection:
@@ -133,7 +140,7 @@ def _lines(lines: Sequence[Floats], colour: str, width: float, dashes: Any = "-"
 
 
 def bounds(data: SolidData, picks: Sequence[int]) -> tuple[float, float, float, float]:
-    """Return left, right, bottom and top of the bodies at the snapshots, with a little room."""
+    """Return left, right, bottom and top of the bodies at the snapshots, with a margin of 3 %."""
     places = data.values("drawn_position")[list(picks)].reshape(-1, 2)
     low, high = np.nanmin(places, axis=0), np.nanmax(places, axis=0)
     spare = 0.03 * float((high - low).max())
@@ -158,7 +165,7 @@ def _limit(data: SolidData, picks: Sequence[int]) -> tuple[float, bool]:
 def _scale(
     figure: PaperFigure, axes: list[list[Axes]], data: SolidData, limit: float, clipped: bool
 ) -> None:
-    """Add one scale of colours for all panels; its ends are pointed where stresses exceed it."""
+    """Add the colour scale of all panels; its ends are pointed if stresses exceed it."""
     from matplotlib.cm import ScalarMappable
     from matplotlib.colors import Normalize
 

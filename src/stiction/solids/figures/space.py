@@ -1,4 +1,4 @@
-"""Membranes and bodies in space at a few moments, and the contact seen along its normal."""
+"""Figures in three dimensions: deformed membranes and bodies, and contact pressure (footprint)."""
 
 from __future__ import annotations
 
@@ -20,23 +20,24 @@ __all__ = ["NEEDED", "footprint", "moments"]
 Floats = npt.NDArray[np.float64]
 
 NEEDED = ("drawn_position", "drawn_cell", "snapshot_time")
-# of which one half is solved
+# systems that solve one half, z >= 0, of a symmetric problem; both halves are drawn
 _HALVED = ("TapePeeling", "CapSliding3D")
-_MAP, _SIGNED = "viridis", "RdBu_r"
-_CLIPPED = 0.995  # fraction of the stresses inside the scale
-_HIGH, _SIDE = 2.5, 0.74  # of the figure, and room for the scale [in]
-_NARROW = 0.3  # over the longest side: ticks of shorter ones would run together
+_MAP, _SIGNED = "viridis", "RdBu_r"  # colour maps of stretches, and of signed values
+_CLIPPED = 0.995  # fraction of the stresses within the colour scale
+_HIGH, _SIDE = 2.5, 0.74  # height of the figure, and width of the colour scale [in]
+_NARROW = 0.3  # an axis shorter than this fraction of the longest one has a single tick
 _VIEW = (24.0, -118.0)  # elevation and azimuth [degrees]
 
 
 def moments(data: SolidData, times: Sequence[float] | None = None) -> PaperFigure:
-    """Return membranes with the logarithm of their area stretch, or bodies with their stress.
+    """Return deformed membranes coloured by ln(area stretch), or bodies by the stress trace.
 
-    All panels share one scale of colours and of lengths. Where one half is solved both are drawn.
+    All panels have the same colour scale and scale of length. Of a symmetric problem of which one
+    half is solved, both halves are drawn.
 
     Parameters
     ----------
-    times : of the snapshots drawn; default three that are spread over the run
+    times : of the snapshots drawn; default three evenly spaced ones
 
     Source: Mergel, Scheibert, Sauer 2021, Fig. 11(b).
     Verified by: tests/unit/solids/membranes/test_tape.py::test_figure_of_three_moments
@@ -45,15 +46,15 @@ def moments(data: SolidData, times: Sequence[float] | None = None) -> PaperFigur
     picks = data.snapshots(times, 3)
     figure = style.new_figure(style.PAGE, _HIGH)
     left = 0.3 / style.PAGE
-    part = (1.0 - left - _SIDE / style.PAGE) / len(picks)
+    width = (1.0 - left - _SIDE / style.PAGE) / len(picks)
     places = data.values("drawn_position")
     box = [(float(side.min()), float(side.max())) for side in _shown(places[[0, *picks]])]
     if data.run.system_name in _HALVED:
-        far = max(-box[1][0], box[1][1])
-        box[1] = (-far, far)
+        outermost = max(-box[1][0], box[1][1])
+        box[1] = (-outermost, outermost)
     paint = _paint(data, picks)
     for number, k in enumerate(picks):
-        ax = figure.add_axes((left + number * part, 0.0, part, 0.92), projection="3d")
+        ax = figure.add_axes((left + number * width, 0.0, width, 0.92), projection="3d")
         _panel(ax, data, k, box, paint)
         title = data.state(float(data.snapshot_time[k]))
         ax.set_title(title, size=style.FONT, color=style.INK, pad=-4.0)
@@ -62,7 +63,15 @@ def moments(data: SolidData, times: Sequence[float] | None = None) -> PaperFigur
 
 
 class _Paint(NamedTuple):
-    """Values at drawn points of every snapshot, the ends of their scale, colours and word."""
+    """A field and its colour scale.
+
+    Parameters
+    ----------
+    values : (s, p) at the drawn points of every snapshot
+    limits : ends of the colour scale
+    colours : name of the colour map
+    word : title of the colour scale
+    """
 
     values: Floats
     limits: tuple[float, float]
@@ -71,6 +80,7 @@ class _Paint(NamedTuple):
 
 
 def _paint(data: SolidData, picks: Sequence[int]) -> _Paint:
+    """Return the field that colours membranes or bodies, with its colour scale."""
     if data.has("area_stretch"):
         values = np.log(data.values("area_stretch"))
         seen = values[picks][np.isfinite(values[picks])]
@@ -84,7 +94,7 @@ def _paint(data: SolidData, picks: Sequence[int]) -> _Paint:
 
 
 def _shown(places: Floats) -> Floats:
-    """Return places with the direction away from the plane as the last one, (axis, ...)."""
+    """Return positions (..., 3) in the order x, z, y, axis first: y is vertical in the figure."""
     return np.moveaxis(places[..., [0, 2, 1]], -1, 0)
 
 
@@ -95,6 +105,7 @@ def _panel(
     box: list[tuple[float, float]],
     painted: _Paint,
 ) -> None:
+    """Draw the surfaces at snapshot `k` in axes with the limits `box`."""
     from matplotlib import colormaps
     from mpl_toolkits.mplot3d.art3d import Poly3DCollection  # type: ignore[import-untyped]
 
@@ -118,7 +129,7 @@ def _panel(
 
 
 def _scale(figure: PaperFigure, paint: _Paint) -> None:
-    """Add one scale of colours for all panels."""
+    """Add the colour scale of all panels."""
     from matplotlib.cm import ScalarMappable
     from matplotlib.colors import Normalize
 
@@ -131,20 +142,20 @@ def _scale(figure: PaperFigure, paint: _Paint) -> None:
     slim.set_title(paint.word, size=style.FONT, color=style.INK, pad=5.0)
 
 
-# ---------------------------------------------------------------- the contact along its normal
+# ---------------------------------------------------------------- view along the contact normal
 
 _TINTS = {"sticks": style.GREEN, "slides": style.INK}
 _PANEL_HIGH, _PANEL_SIDE = 2.4, 0.74
 
 
 def footprint(data: SolidData, times: Sequence[float] | None = None) -> PaperFigure:
-    """Return pressure on the deformed surface at a few states, and where it sticks and slides.
+    """Return the contact pressure on the deformed surface, with the edges of contact and stick.
 
-    The view is along the second axis. Lines go around what sticks and what touches.
+    The view is along the second axis, y, the contact normal.
 
     Parameters
     ----------
-    times : of the states drawn; default three that are spread over the contact
+    times : of the samples drawn; default three evenly spaced ones during contact
 
     Verified by: tests/unit/solids/three_d/test_space_figures.py::test_footprint
     """
@@ -170,14 +181,14 @@ def footprint(data: SolidData, times: Sequence[float] | None = None) -> PaperFig
             ax.set_ylabel(data.place("z"), size=style.FONT)
     word = data.ratio("normal_traction") + ("" if data.plain else " (Pa)")
     _scale(figure, _Paint(np.zeros(0), (-end, end), _SIGNED, word))
-    words = {"slides": "edge of the contact", "sticks": "edge of what sticks"}
+    words = {"slides": "edge of contact zone", "sticks": "edge of stick zone"}
     handles = [line_key(word, _TINTS[name]) for name, word in words.items()]
     figure.legend(handles=handles, loc="upper left", ncols=2, frameon=False, fontsize=style.FONT)
     return figure
 
 
 def _box(data: SolidData, rows: Sequence[int], touching: Any) -> list[tuple[float, float]]:
-    """Return the limits of both axes around what touches, with a little room."""
+    """Return the limits of both axes around the points in contact, with a margin of 12 %."""
     found = []
     for name in ("surface_x", "surface_z"):
         values = data.values(name)[rows]
@@ -190,7 +201,7 @@ def _box(data: SolidData, rows: Sequence[int], touching: Any) -> list[tuple[floa
 
 
 def _seen_from_above(ax: Any, data: SolidData, row: int, end: float) -> None:
-    """Draw pressure and the outlines of what touches and what sticks at one state."""
+    """Draw the pressure and the edges of the contact and stick zones of one sample."""
     from matplotlib.tri import Triangulation
 
     x, z = (data.values(f"surface_{axis}")[row] for axis in "xz")

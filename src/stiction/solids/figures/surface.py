@@ -1,4 +1,4 @@
-"""Solids along their surfaces: tractions and gap at a few moments."""
+"""Figures along the contact surface: tractions and normal gap at a few times."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ _PANELS = {
     "normal_traction": "normal traction",
     "tangential_traction": "tangential traction",
 }
-_KEY_ROW = 0.155
-_GAP_ROOM = 3.0  # gaps drawn, over the largest at which there is friction
+_KEY_ROW = 0.155  # height of a row of the legend [in]
+_GAP_ROOM = 3.0  # largest gap drawn over the largest gap with friction
 
 
 def tractions(data: SolidData, times: Sequence[float] | None = None) -> PaperFigure:
     """Return normal and tangential tractions along the surface, dash-dotted where it slides.
 
-    Tractions are per reference area; pressure is positive. Two bodies get a column each.
+    Tractions are per reference area; pressure is positive. Each body has a column of panels.
 
     Parameters
     ----------
-    times : of the states drawn; default four that are spread over the contact
+    times : of the samples drawn; default four evenly spaced ones during contact
 
     Source: Mergel, Scheibert, Sauer 2021, Fig. 7.
     Verified by: tests/unit/solids/figures/test_figures.py::test_sliding_parts_are_dash_dotted
@@ -113,7 +113,7 @@ def interface(data: SolidData, times: Sequence[float] | None = None) -> PaperFig
 
 
 def _head(axes: Sequence[Axes], data: SolidData, handles: Sequence[Any], across: int) -> None:
-    """Put the key above the first axes, and say whose surface each column is."""
+    """Put the legend above the first axes, and the number of its body above each column."""
     style.key(axes[0], handles, columns=across)
     if len(axes) == 1:
         start_left(axes[0])
@@ -139,6 +139,7 @@ def _colours(count: int) -> list[str]:
 
 
 def _handles(data: SolidData, rows: Sequence[int], *, friction: bool) -> list[Any]:
+    """Return the legend entries of the drawn samples, and of slip zones."""
     from matplotlib.lines import Line2D
 
     words = [data.state(float(data.time[row])) for row in rows]
@@ -157,25 +158,25 @@ def _handles(data: SolidData, rows: Sequence[int], *, friction: bool) -> list[An
 def _line(
     ax: Axes, data: SolidData, name: str, row: int, points: Ints, colour: str, *, split: bool
 ) -> None:
-    """Draw one state along a surface, in segments where stick and slip differ if `split`."""
+    """Draw a variable of one sample along a surface; `split` draws slip zones dash-dotted."""
     x = data.values("surface_coordinate")[points]
     y = style.finite(data.values(name)[row][points])
     sliding = np.zeros(x.size, dtype=bool)
     if split and data.has("slides"):
         sliding = data.values("slides")[row][points] == SLIDES
-    cuts = [0, *(np.flatnonzero(np.diff(sliding.astype(np.int8))) + 1).tolist(), x.size]
-    for low, high in itertools.pairwise(cuts):
+    breaks = [0, *(np.flatnonzero(np.diff(sliding.astype(np.int8))) + 1).tolist(), x.size]
+    for low, high in itertools.pairwise(breaks):
         segment = slice(max(low - 1, 0), high)
         dashes: Any = DASH_DOT if sliding[low] else "-"
         ax.plot(x[segment], y[segment], color=colour, lw=0.9, ls=dashes, solid_joinstyle="round")
 
 
 def _surface_axis(ax: Axes, data: SolidData, rows: Sequence[int], body: int) -> None:
-    """Label the horizontal axis as the place on the surface, and fit it to the contact."""
+    """Label the horizontal axis as the surface coordinate, and fit it to the contact."""
     points = data.of_body(body)
     x = data.values("surface_coordinate")[points]
     touching = x[data.active(rows)[points]]
     low, high = (touching.min(), touching.max()) if touching.size > 1 else (x[0], x[-1])
     spare = 0.08 * (high - low)
     ax.set_xlim(max(low - spare, x[0]), min(high + spare, x[-1]))
-    data.label(ax.xaxis, "surface_coordinate", "place on the surface")
+    data.label(ax.xaxis, "surface_coordinate", "surface coordinate")

@@ -1,7 +1,8 @@
-"""Contact among many bodies: a broad phase finds pairs by bounding boxes, at the start and later.
+"""Contact among many bodies: the broad phase, which finds pairs by axis-aligned bounding boxes.
 
-Boxes are aligned with the axes. They are sorted along one axis and compared with those that overlap
-there (sweep and prune, Ericson 2005).
+`ContactAmong` describes the contact and finds the initial pairs; `BroadPhase` finds further pairs
+during a run. Boxes are sorted along one axis, and only boxes that overlap along it are compared
+(sweep and prune; Ericson 2005, section 7.5).
 """
 
 from __future__ import annotations
@@ -27,11 +28,11 @@ __all__ = ["BroadPhase", "ContactAmong", "PairSearch", "near_boxes", "reach_of_l
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-# fraction of T_max below which tractions between bodies are neglected
+# fraction of the largest tension T_max below which tractions between bodies are neglected
 _NEGLIGIBLE = 1e-4
-# margin for motion, over the diagonal of the smallest box
+# margin of the initial pairs for later motion, over the diagonal of the smallest box
 _MARGIN = 0.5
-# distance that a curve may leave the box of its nodes, over the length of an element
+# largest distance of a curve from the box of its nodes, over the length of an element
 _CURVE_MARGIN = 0.25
 
 _WHY_SIDES = "it is a contact among several bodies."
@@ -42,15 +43,15 @@ _REACH = NonNegative(
 
 
 class PairSearch(NamedTuple):
-    """Boundaries of a contact among many, its active pairs, and the distances of its search.
+    """The boundaries of a `ContactAmong`, its active pairs, and the distances of the search.
 
     Parameters
     ----------
     boundaries : in the order given
     pairs : numbers (i, j) of the boundaries of active pairs, i < j
     cutoff : gap beyond which tractions between bodies are neglected [m]
-    reach : largest distance of boxes of a pair at the start [m]
-    template : the contact of the first pair; others differ by their boundaries
+    reach : largest distance of the boxes of an initial pair [m]
+    template : the contact of boundaries 0 and 1; those of other pairs differ by their boundaries
     """
 
     boundaries: tuple[Boundary, ...]
@@ -67,31 +68,27 @@ class PairSearch(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ContactAmong(Declared):
-    """A contact among many bodies, any two of which may touch: one `Contact` for each active pair.
+    """Contact among many bodies, any two of which may touch: one `Contact` for each active pair.
 
-    Active pairs are the boundaries whose bounding boxes lie within `reach` of each other at the
-    start, or the nearest ones if there are none. Their contacts are numbered after those that are
-    named, in the order of `boundaries`. Of two boundaries the first one is the contact's own, over
-    which virtual work is integrated.
+    Initial pairs are boundaries whose bounding boxes are at most `reach` apart at the start, or the
+    nearest two boundaries if there are none. Their contacts are numbered after the named ones, in
+    the order of `boundaries`. Virtual work is integrated over the first boundary of a pair.
 
-    A pair is activated if its boxes come within the reach of the law, or within `reach` if that is
-    less, in a load step or a time step; the step is repeated with it. Such pairs are numbered after
-    all others, in the order of activation; their gaps before are infinite. Pairs that come near in
-    steps along the arc of `Continuation`, or within the reach of the law but not within `reach`,
-    have no tractions, and the audit reports them (`every_pair_found`).
+    A further pair is activated if its boxes come within the range of the law, or within `reach` if
+    that is smaller, in a load step or time step; the step is repeated with this pair. Activated
+    pairs are numbered after all others, in the order of activation, and their earlier gaps are
+    infinite. Two kinds of pairs are not activated and have no tractions: those that come near in
+    arclength steps of `Continuation`, and those within the range of the law but not within `reach`.
+    The audit reports both (`every_pair_found`).
 
     Parameters
     ----------
-    boundaries : one of each body; it contains all points that may touch another body
+    boundaries : one of each body, with all points that may touch another body
     adhesion, friction, penalty, stretch, stick_ratio, friction_from, passes : of every pair, as in
         `Contact`
-    reach : largest distance of boxes of a pair at the start [m]; None takes the reach of the law,
+    reach : largest distance of the boxes of an initial pair [m]. None takes the range of the law,
         the gap at which its traction has decreased to 1e-4 of its maximum, plus half the diagonal
-        of the smallest box for the motion
-
-    Notes
-    -----
-    Boxes are sorted along one axis, and those that overlap there are compared.
+        of the smallest box as a margin for motion
 
     Verified by: tests/unit/solids/many/test_broad_phase.py::test_pairs_as_if_named,
     tests/unit/solids/many/test_pair_activation.py::test_pairs_are_activated_in_a_run
@@ -126,7 +123,7 @@ class ContactAmong(Declared):
         count = len(self.boundaries)
         if count < 2:
             got = f"{count} boundaries" if count != 1 else "one boundary"
-            more = "name more; self-contact is Contact(side, side, passes='mortar')."
+            more = "give more boundaries; self-contact is Contact(side, side, passes='mortar')."
             raise ModelError("ContactAmong.boundaries", got, "two or more", _WHY_SIDES, more)
         seen: dict[int, str] = {}
         for boundary in self.boundaries:
@@ -135,26 +132,26 @@ class ContactAmong(Declared):
             seen[boundary.body] = boundary.name
         if isinstance(self.adhesion, Signorini):
             got, needs = "Signorini", "a law with a stiffness, such as LennardJones"
-            why = "pairs come and go, and multipliers are unknowns of a pair from the start."
+            why = "Signorini's multipliers are unknowns, and a new pair would add some in a run."
             raise ModelError(
                 "ContactAmong.adhesion", got, needs, why, "name each pair in a Contact."
             )
-        # the contact of the first pair checks the laws
+        # constructing the contact of one pair checks the laws
         first = self.between(0, 1)
         object.__setattr__(self, "penalty", first.penalty)
 
     def between(self, i: int, j: int) -> Contact:
-        """Return the contact of a pair, by the numbers of its boundaries."""
+        """Return the contact of boundaries number `i` and `j`."""
         mine = {f.name for f in fields(self)} - {"boundaries", "reach"}
         laws = {name: getattr(self, name) for name in sorted(mine)}
         return Contact(boundary=self.boundaries[i], partner=self.boundaries[j], **laws)
 
     def found(self, places: Sequence[Floats]) -> tuple[list[Contact], PairSearch]:
-        """Return the contacts of pairs within reach at the start, and the search for others.
+        """Return the contacts of the initial pairs, and the search for further ones.
 
         Parameters
         ----------
-        places : (k, d) of each boundary at the start [m]
+        places : (k, d) initial nodal positions of each boundary [m]
         """
         boxes = boxes_of(places)
         cutoff = reach_of_law(self.adhesion)
@@ -170,7 +167,7 @@ class ContactAmong(Declared):
 
 
 def _nearest(boxes: Floats, pairs: Ints) -> Ints:
-    """Return the first of the nearest pairs of boxes, (1, 2); an empty array if there are none."""
+    """Return the pair of boxes with the smallest distance, (1, 2), or (0, 2) without pairs."""
     one, other = boxes[pairs[:, 0]], boxes[pairs[:, 1]]
     distance = np.maximum(one[:, 0] - other[:, 1], other[:, 0] - one[:, 1]).max(axis=1)
     return np.asarray(pairs[np.lexsort((*pairs.T[::-1], distance))[:1]])
@@ -182,7 +179,7 @@ class BroadPhase:
     Parameters
     ----------
     search : boundaries, active pairs and distances
-    surfaces : of the boundaries, in the global numbering
+    surfaces : arrays of the boundaries, with global node numbers
     """
 
     def __init__(self, search: PairSearch, surfaces: Sequence[Surface]) -> None:
@@ -192,9 +189,9 @@ class BroadPhase:
         self._element_length = max(float(s.areas.sum(axis=1).max()) for s in surfaces)
 
     def activated_pairs(self, before: Floats, after: Floats) -> list[tuple[int, int]]:
-        """Return the inactive pairs whose boxes come within reach of each other in a step.
+        """Return the inactive pairs (i, j) whose boxes come within reach of each other in a step.
 
-        A box contains a boundary at both ends of the step.
+        Each box contains its boundary at both ends of the step.
 
         Parameters
         ----------
@@ -210,10 +207,10 @@ class BroadPhase:
         return [pair for pair in pairs if pair not in self.search.pairs]
 
     def nearest(self, x: Floats) -> tuple[float, int, int]:
-        """Return the least distance of inactive pairs beyond the cut-off [m], and their numbers.
+        """Return a lower bound of the distance of inactive pairs minus the cut-off [m], and (i, j).
 
-        It is infinite if no boxes are near. The distance of nodes less two lengths of elements is a
-        lower bound of the distance of the curves.
+        The bound is the smallest distance of nodes minus two element lengths. It is infinite, with
+        numbers -1, if no boxes are near.
 
         Parameters
         ----------
@@ -269,16 +266,16 @@ def reach_of_law(law: Adhesion) -> float:
 
 
 def boxes_of(places: Sequence[Floats]) -> Floats:
-    """Return the bounding boxes of sets of places: least and largest coordinates, (n, 2, d)."""
+    """Return the bounding boxes (n, 2, d) of n sets of points: smallest and largest coordinates."""
     return np.array([[p.min(axis=0), p.max(axis=0)] for p in places])
 
 
 def near_boxes(boxes: Floats, reach: float) -> Ints:
-    """Return the pairs (k, 2), i < j, of boxes whose distance along each axis is at most `reach`.
+    """Return the pairs (k, 2), i < j, of boxes (n, 2, d) at most `reach` apart along each axis.
 
     Verified by: tests/unit/solids/many/test_broad_phase.py::test_boxes_against_all_pairs
     """
-    # few boxes overlap along the axis of their largest extent
+    # sort along the axis on which the centres spread most: fewest boxes overlap there
     middle = boxes.mean(axis=1)
     axis = int(np.argmax(np.ptp(middle, axis=0)))
     order = np.argsort(boxes[:, 0, axis], kind="stable")

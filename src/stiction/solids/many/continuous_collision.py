@@ -1,10 +1,10 @@
-"""Continuous collision detection: bodies that overlap at the start, or tunnel in one step.
+"""Continuous collision detection: reject steps in which one body passes through another.
 
-Newton's method evaluates contact at the ends of a step only. A body in front of another at the
-begin and behind it at the end has no contact traction at either: it tunnels. So if the relative
-displacement of two bodies in a step is at least half the thickness of the thinner one, gaps are
-sampled along the straight path between both ends. A step is rejected if one body penetrates the
-other there.
+Newton's method evaluates contact at the ends of a step only. A body that is in front of another at
+the begin and behind it at the end has no contact traction at either (tunnelling). If the relative
+displacement of two bodies in a step exceeds half the thickness of the thinner one, gaps are sampled
+along the straight path between both ends. The step is rejected if one body penetrates the other
+there. `check_start` also refuses bodies that overlap at the start.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ TUNNELLING = "bodies pass through each other"
 # fractions of the thickness: displacement above which a path is sampled, spacing of samples, and
 # admissible penetration
 _MIN_TRAVEL, _SAMPLE_SPACING, _PENETRATION = 0.5, 0.1, 0.02
-# most samples of a path
+# largest number of samples of a path
 _MAX_SAMPLES = 100
 # fraction of the size of a body by which touching surfaces may overlap: rounding
 _TOUCHES = 1e-9
@@ -51,8 +51,8 @@ class _Side(NamedTuple):
     ----------
     number : of the pass
     thickness : of the thinner body [m]
-    reach, centre : radius and centre of a rigid partner, whose one node is its translation; else 0
-    own, other : nodes of both boundaries
+    reach, centre : radius and centre of a rigid partner [m], zero for a deformable one
+    own, other : node numbers of both boundaries; of a rigid partner the node of its translation
     """
 
     number: int
@@ -107,6 +107,7 @@ class CollisionDetection:
         return any(self._penetrates(side, x, y - x) for side in self._sides)
 
     def _penetrates(self, side: _Side, x: Floats, displacement: Floats) -> bool:
+        """Return whether a body penetrates its partner on the path from x (nodes, d) on."""
         own, other = displacement[side.own], displacement[side.other]
         common = other.mean(axis=0)
         # relative displacement of the bodies, without the mean of the partner's
@@ -147,7 +148,9 @@ def _body_thickness(part: Discretisation) -> float:
 
 
 def thickness(places: Floats, volume: float) -> float:
-    """Return a bound of the thickness: the least extent, or the volume over the other extents [m].
+    """Return a bound of the thickness of a body [m], along its principal axes.
+
+    It is the smallest extent, or the volume over the product of the other extents if less.
 
     Parameters
     ----------
@@ -163,16 +166,17 @@ def thickness(places: Floats, volume: float) -> float:
 
 
 def check_start(problem: Problem, x: Floats, closests: tuple[ClosestPoints, ...]) -> None:
-    """Refuse surfaces that lie inside each other at the start.
+    """Refuse surfaces that penetrate each other at the start.
 
     Parameters
     ----------
+    problem : the discrete equations
     x : (nodes, d) positions [m]
     closests : closest points of every pass
 
     Raises
     ------
-    ModelError : if any do.
+    ModelError : if a gap is negative, or a body overlaps another.
     """
     for p, closest in zip(problem.passes, closests, strict=True):
         gap = p.gaps(x, closest)
@@ -186,14 +190,14 @@ def check_start(problem: Problem, x: Floats, closests: tuple[ClosestPoints, ...]
                 f"boundary {p.contact.boundary.name!r} {-gap[q]:.3g} deep inside its "
                 f"partner near ({at[0]:.6g}, {at[1]:.6g}) at the start",
                 "gaps >= 0",
-                "surfaces that lie inside each other have no contact traction.",
+                "contact starts from surfaces that do not penetrate each other.",
                 "move the bodies apart, or turn the normal of the rigid plane.",
             )
     _check_overlaps(problem, x, closests)
 
 
 def _check_overlaps(problem: Problem, x: Floats, closests: tuple[ClosestPoints, ...]) -> None:
-    """Refuse points inside their partner that have no normal to it."""
+    """Refuse points inside a partner body that have no closest-point projection onto it."""
     for i, (p, closest) in enumerate(zip(problem.passes, closests, strict=True)):
         contact = problem.assembled.pairs[problem.contact_of_pass[i]]
         if p.partner.rigid or contact.partner == contact.boundary:
@@ -215,6 +219,6 @@ def _check_overlaps(problem: Problem, x: Floats, closests: tuple[ClosestPoints, 
                 f"boundary {p.contact.boundary.name!r} {depth[q]:.3g} deep inside body "
                 f"{other} near ({place[q, 0]:.6g}, {place[q, 1]:.6g}) at the start",
                 f"bodies that overlap by no more than {contact.adhesion.length:.3g}",
-                "what lies inside another body has no contact traction.",
+                "a point so deep in another body has no closest point, hence no contact traction.",
                 "move the bodies apart: Mesh.moved.",
             )

@@ -1,8 +1,8 @@
-"""Pair activation: contacts among many bodies that start during a run.
+"""Pair activation: new contact pairs among many bodies during a run.
 
-If the boxes of two bodies come within reach in a step, the step is repeated from the last accepted
-state, with the pair. Earlier results stay valid: the two bodies were too far apart for tractions,
-so that the new pair has no friction history.
+If the bounding boxes of two bodies come within reach in a step, the step is repeated from the last
+accepted state with this pair. Earlier results stay valid, because the two bodies were too far apart
+for tractions; the new pair has no friction history.
 """
 
 from __future__ import annotations
@@ -39,11 +39,15 @@ ActivatedPair = tuple[int, int, int]
 
 
 def activated_pairs(problem: Problem, before: Floats, after: Floats) -> list[ActivatedPair]:
-    """Return the pairs that a step activates: number of the contact, and of two boundaries.
+    """Return the pairs that a step activates.
 
     Parameters
     ----------
     before, after : (nodes, d) unknowns at both ends of a step [m]
+
+    Returns
+    -------
+    Numbers (g, i, j): of the `ContactAmong`, and of its two boundaries.
     """
     if not problem.unpaired:
         return []
@@ -56,9 +60,9 @@ def activated_pairs(problem: Problem, before: Floats, after: Floats) -> list[Act
 
 
 def with_activated_pairs(assembled: Assembled, pairs: Sequence[ActivatedPair]) -> Assembled:
-    """Return the parts of a solid with more pairs, whose contacts come after all others.
+    """Return the solid with the contacts of further pairs, numbered after all others.
 
-    Pairs of boundaries that a named contact contains add no contact.
+    A pair that has a named contact gets no second one.
     """
     pair_searches, contacts = list(assembled.pair_searches), list(assembled.pairs)
     own = {_key(c.boundary, c.partner) for c in contacts if isinstance(c.partner, Boundary)}
@@ -79,16 +83,17 @@ def _key(one: Boundary, other: Boundary) -> frozenset[tuple[int, str]]:
 def with_new_passes(
     problem: Problem, state: State, trial: Trial, energy: Energies
 ) -> tuple[State, Trial, Energies]:
-    """Return the last accepted state, its trial and its energies, with the new passes.
+    """Return the last accepted state, its trial and its energies, extended by the new passes.
 
-    The energy that a law with a tail stores in a pair at activation counts as work.
+    A normal law with an infinite range has stored energy in a pair at its activation. This energy
+    counts as external work.
     """
     known = len(state.closest_points)
     x, residual = problem.positions(state.u), np.zeros_like(trial.residual)
     attraction = problem.assembled.attraction.at(state.time)
-    founds: list[ClosestPoints] = []
+    projections: list[ClosestPoints] = []
     histories: list[History] = []
-    outs: list[Floats] = []
+    point_values: list[Floats] = []
     stored = 0.0
     for p in problem.passes[known:]:
         closest, free = p.project(x, None), np.full(p.count, -1)
@@ -102,22 +107,22 @@ def with_new_passes(
             residual=residual,
             values=None,
         )
-        founds.append(closest)
+        projections.append(closest)
         histories.append(p.committed(out, p.empty_history()))
-        outs.append(out)
+        point_values.append(out)
         stored += p.energy_fraction * float(out[:, k.POTENTIAL].sum())
     if not problem.unknowns.is_identity:
         residual = problem.unknowns.forces(residual)
     more = len(problem.assembled.pairs) - len(energy.heat)
     return (
         state._replace(
-            closest_points=(*state.closest_points, *founds),
+            closest_points=(*state.closest_points, *projections),
             histories=(*state.histories, *histories),
         ),
         trial._replace(
             residual=trial.residual + residual,
-            point_values=(*trial.point_values, *outs),
-            closest_points=(*trial.closest_points, *founds),
+            point_values=(*trial.point_values, *point_values),
+            closest_points=(*trial.closest_points, *projections),
         ),
         energy._replace(
             adhesive=energy.adhesive + stored,
@@ -130,12 +135,13 @@ def with_new_passes(
 def extend_records(record: Recorder, known: int) -> None:
     """Extend earlier records by new passes, which had no tractions before their activation.
 
-    Earlier gaps are infinite. Places are those of another pass over the same boundary, NaN without
-    one.
+    Earlier gaps are infinite. Earlier positions are copied from another pass over the same
+    boundary; they are NaN if there is none.
 
     Parameters
     ----------
-    known : how many passes there were
+    record : extended in place
+    known : number of passes before the activation
     """
     problem = record.problem
     new = problem.passes[known:]
@@ -168,7 +174,7 @@ def extend_records(record: Recorder, known: int) -> None:
 
 
 def _before(problem: Problem, new: ContactPass, known: int, name: str, values: Floats) -> Floats:
-    """Return the record of a new pass in a step before its activation."""
+    """Return (p,) the variable `name` of a new pass in a step before its activation."""
     if name == "gap":
         return np.full(new.count, np.inf)
     if not name.startswith("surface"):
@@ -188,7 +194,7 @@ def saved_pairs(
 
     Raises
     ------
-    StoreError : if they are no boundaries of the contacts among many.
+    StoreError : if a pair is not of two boundaries of a `ContactAmong`, or is there twice.
     """
     if "joined" not in saved:
         return []

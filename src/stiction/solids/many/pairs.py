@@ -43,7 +43,8 @@ def expanded_contacts(
             mesh = meshes[boundary.body]
             if mesh is None:
                 got = f"body {boundary.body}, which is no body of the plane"
-                why, try_ = "boxes are those of outlines.", "name each pair by a Contact."
+                why = "the search for pairs uses bounding boxes of plane outlines."
+                try_ = "name each pair by a Contact."
                 raise ModelError("ContactAmong.boundaries", got, "bodies of the plane", why, try_)
             places.append(mesh.points[np.unique(mesh.edge_nodes(boundary.name))])
         pairs, search = group.found(places)
@@ -80,7 +81,7 @@ def check_partners(contacts: Iterable[Contact]) -> None:
             got = (
                 f"boundary {own[1]!r} of body {own[0]} as its own partner, in two-half-pass contact"
             )
-            why = "two passes would load it twice, with forces that do not balance."
+            why = "two passes would load it twice, with forces that are not in equilibrium."
             try_ = 'give passes="mortar".'
             raise ModelError("Contact.passes", got, "'mortar'", why, try_)
         if isinstance(partner, Boundary):

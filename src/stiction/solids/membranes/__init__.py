@@ -1,1 +1,1 @@
-"""Membranes in space: sheets that carry tension and do not bend; their face may be in contact."""
+"""Membranes in three dimensions: thin sheets without bending stiffness, which may be in contact."""

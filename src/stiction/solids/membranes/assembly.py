@@ -1,8 +1,7 @@
-"""Internal forces, tangent and strain energy of membranes, added to those of other bodies.
+"""Assembly of internal forces, tangent and strain energy of bodies and membranes together.
 
 `WithMembranes` extends `elements.assembly.Bulk`, so that the discrete equations treat bodies and
-membranes alike. Formulas of the membrane are in `kinematics`, its compiled sums in
-`membrane_kernels`.
+membranes alike. The formulas of membranes are in `kinematics`, their kernels in `membrane_kernels`.
 """
 
 from __future__ import annotations
@@ -54,7 +53,7 @@ class WithMembranes(Bulk):
             self._where.append(pattern.places(rows.ravel(), columns.ravel()).reshape(e, n, n))
 
     def add(self, u: Floats, residual: Floats, data: Floats | None) -> int:
-        """Add internal forces and, unless `data` is None, the tangent; count points that failed.
+        """Add internal forces and, unless `data` is None, the tangent; count degenerate points.
 
         Parameters
         ----------
@@ -74,7 +73,7 @@ class WithMembranes(Bulk):
         return bad
 
     def energy(self, u: Floats) -> float:
-        """Return the strain energy [J]; NaN where an element has shrunk to a line."""
+        """Return the strain energy [J]; NaN if an element has degenerated to a line."""
         return super().energy(u) + sum(energy_of(sheet, u) for sheet in self.sheets)
 
 

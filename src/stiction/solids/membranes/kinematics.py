@@ -1,17 +1,17 @@
 """Deformation, energy and tension of an incompressible Neo-Hookean membrane at its points.
 
-Let N_a be the shape function of node a, x_a its current position, and g_a = (N_a,1, N_a,2) its
-derivatives with respect to lengths in the unstretched sheet. Deformation gradient and metric of
-the surface are
+Let N_a be the shape function of node a, x_a the current position of the node, and
+g_a = (N_a,1, N_a,2) the derivatives of N_a by lengths in the unstretched sheet. Deformation
+gradient and metric of the surface are
 
-    F = sum_a x_a g_a^T   (d x m),   C = F^T F,   J^2 = det C,
+    F = sum_a x_a g_a^T   (d x m, d = 3, m = 2),   C = F^T F,   J^2 = det C.
 
-and as the volume is conserved the stretch across the sheet is 1 / J. Per volume of the sheet
+Since volume is conserved, the stretch of the thickness is 1 / J. Energy and internal force on node
+a, per unit volume of the unstretched sheet, are
 
     psi = mu / 2 (tr C + 1 / J^2 - 3),   f_a = mu (F g_a - b_a / J^2),   b_a = F C^-1 g_a,
 
-where f_a is the force on node a, b_a the gradient of N_a along the deformed surface. The tangent,
-with the normal n, is
+with the gradient b_a of N_a along the deformed surface. The tangent, with the unit normal n, is
 
     K_ab = mu [g_a . g_b 1 + (2 b_a b_b^T + b_b b_a^T - b_a . b_b n n^T) / J^2].
 
@@ -36,9 +36,9 @@ class Sheet(NamedTuple):
 
     Parameters
     ----------
-    nodes : (e, n)
-    gradients : (e, q, n, m) by lengths in the unstretched sheet [1/m]
-    start : (e, q, d, m) what F is before anything moves
+    nodes : (e, n) control points
+    gradients : (e, q, n, m) g_a [1/m]
+    start : (e, q, d, m) F at zero displacement, the prestretch [1]
     weights : (e, q) volume of the unstretched sheet at each point [m^3]
     shear : modulus mu [Pa]
     thickness : of the unstretched sheet [m]
@@ -53,36 +53,37 @@ class Sheet(NamedTuple):
 
 
 def stretched(sheet: Sheet, u: Floats) -> Floats:
-    """Return F at every point, (d, m, e, q)."""
-    moved = np.einsum("eqnm,end->dmeq", sheet.gradients, u[sheet.nodes])
-    return np.asarray(sheet.start.transpose(2, 3, 0, 1) + moved)
+    """Return F at every point, (d, m, e, q), from displacements u (nodes, d) [m]."""
+    displacement_gradient = np.einsum("eqnm,end->dmeq", sheet.gradients, u[sheet.nodes])
+    return np.asarray(sheet.start.transpose(2, 3, 0, 1) + displacement_gradient)
 
 
 def metric(f: Floats) -> tuple[Floats, Floats, Floats, Floats]:
     """Return C_11, C_12, C_22 and J^2 of F (d, m, ...)."""
     one, two = f[:, 0], f[:, 1]
-    a, b, c = ((x * y).sum(axis=0) for x, y in ((one, one), (one, two), (two, two)))
-    return a, b, c, a * c - b * b
+    c11, c12, c22 = ((x * y).sum(axis=0) for x, y in ((one, one), (one, two), (two, two)))
+    return c11, c12, c22, c11 * c22 - c12 * c12
 
 
 def energy_of(sheet: Sheet, u: Floats) -> float:
-    """Return the strain energy [J]; NaN where an element has shrunk to a line."""
-    a, _, c, square = metric(stretched(sheet, u))
+    """Return the strain energy [J]; NaN if an element has degenerated to a line."""
+    c11, _, c22, square = metric(stretched(sheet, u))
     with np.errstate(all="ignore"):
-        dense = np.where(square > 0.0, a + c + 1.0 / square - 3.0, np.nan)
-    return float(0.5 * sheet.shear * np.sum(sheet.weights * dense))
+        density = np.where(square > 0.0, c11 + c22 + 1.0 / square - 3.0, np.nan)
+    return float(0.5 * sheet.shear * np.sum(sheet.weights * density))
 
 
 def principal(sheet: Sheet, u: Floats) -> Floats:
     """Return the principal tensions of the deformed sheet, (2, e, q), the smaller first [N/m].
 
-    Cauchy stress mu (stretch^2 - 1 / J^2) times the thickness T / J that is left.
+    They are the Cauchy stress mu (stretch^2 - 1 / J^2) times the current thickness T / J.
 
     Verified by: tests/unit/solids/membranes/test_membrane.py::test_uniaxial_and_pure_shear
     """
-    a, b, c, square = metric(stretched(sheet, u))
-    middle, apart = 0.5 * (a + c), np.sqrt(0.25 * (a - c) ** 2 + b * b)
+    c11, c12, c22, square = metric(stretched(sheet, u))
+    # eigenvalues of C, the squares of the principal stretches
+    mean, radius = 0.5 * (c11 + c22), np.sqrt(0.25 * (c11 - c22) ** 2 + c12 * c12)
     with np.errstate(all="ignore"):
-        left = sheet.shear * sheet.thickness / np.sqrt(square)
-        found = [left * (s - 1.0 / square) for s in (middle - apart, middle + apart)]
-    return np.stack(found)
+        factor = sheet.shear * sheet.thickness / np.sqrt(square)
+        tensions = [factor * (s - 1.0 / square) for s in (mean - radius, mean + radius)]
+    return np.stack(tensions)

@@ -1,4 +1,8 @@
-"""Internal forces and tangent of a membrane, summed over its points; formulas in `kinematics`."""
+"""Kernels for internal forces and tangent of membranes: sums over integration points.
+
+Formulas and symbols are those of `kinematics`; n is the number of functions of an element. Source:
+Sauer, Duong, Corbett 2014, sections 2.4 and 4.
+"""
 
 from __future__ import annotations
 
@@ -21,9 +25,9 @@ Places = npt.NDArray[np.int32]
 
 @functools.cache
 def _point(n: int) -> Any:
-    """Return the kernel of one point: normal of F, and gradients b of functions.
+    """Return the kernel of one point: normal (3,) of length J, and gradients b (n, 3) of functions.
 
-    It returns 1 / J^2, NaN where the element has shrunk to a line.
+    It returns 1 / J^2, or NaN if the element has degenerated to a line.
     """
     d = 3
 
@@ -34,21 +38,21 @@ def _point(n: int) -> Any:
         c12 = f[0, 0] * f[0, 1] + f[1, 0] * f[1, 1] + f[2, 0] * f[2, 1]
         c22 = f[0, 1] * f[0, 1] + f[1, 1] * f[1, 1] + f[2, 1] * f[2, 1]
         square = c11 * c22 - c12 * c12
-        # shrunk to a line: NaN for all that follows
+        # degenerate to a line: NaN for all that follows
         if not square > 0.0:
             square = math.nan
-        thin = 1.0 / square
+        inverse_square = 1.0 / square
         for p in range(d):
-            # product of the columns of F: along the normal, with the length J
+            # cross product of the columns of F: along the normal, with the length J
             x, y = f[(p + 1) % d, 0], f[(p + 2) % d, 0]
             normal[p] = x * f[(p + 2) % d, 1] - y * f[(p + 1) % d, 1]
         for i in range(n):
             # b = F C^-1 g, the gradient along the deformed surface
-            one = thin * (c22 * g[i, 0] - c12 * g[i, 1])
-            two = thin * (c11 * g[i, 1] - c12 * g[i, 0])
+            one = inverse_square * (c22 * g[i, 0] - c12 * g[i, 1])
+            two = inverse_square * (c11 * g[i, 1] - c12 * g[i, 0])
             for p in range(d):
                 b[i, p] = f[p, 0] * one + f[p, 1] * two
-        return thin
+        return inverse_square
 
     return point
 
@@ -59,7 +63,9 @@ def _tangent(n: int) -> Any:
     d = 3
 
     @kernel
-    def tangent(g: Matrix, normal: Vector, b: Matrix, thin: float, w: float, k: Stack) -> None:
+    def tangent(
+        g: Matrix, normal: Vector, b: Matrix, inverse_square: float, w: float, k: Stack
+    ) -> None:
         for i in range(n):
             for j in range(i, n):
                 # K_ab = mu [g_a . g_b 1 + (2 b_a b_b^T + b_b b_a^T - b_a . b_b n n^T) / J^2], w
@@ -67,37 +73,40 @@ def _tangent(n: int) -> Any:
                 same = w * (g[i, 0] * g[j, 0] + g[i, 1] * g[j, 1])
                 near = b[i, 0] * b[j, 0] + b[i, 1] * b[j, 1] + b[i, 2] * b[j, 2]
                 # the normal has the length J
-                near *= thin
+                near *= inverse_square
                 for p in range(d):
                     for s in range(d):
-                        rest = 2.0 * b[i, p] * b[j, s] + b[j, p] * b[i, s]
-                        rest = rest - near * normal[p] * normal[s]
-                        rest = w * thin * rest
+                        block = 2.0 * b[i, p] * b[j, s] + b[j, p] * b[i, s]
+                        block = block - near * normal[p] * normal[s]
+                        block = w * inverse_square * block
                         if p == s:
-                            rest += same
-                        k[i, j, p * d + s] += rest
+                            block += same
+                        k[i, j, p * d + s] += block
 
     return tangent
 
 
 @functools.cache
-def _spread(n: int) -> Any:
-    """Return the kernel that adds the blocks (n, n, d d) of one element, given their upper half."""
+def _scatter(n: int) -> Any:
+    """Return the kernel that scatters the blocks (n, n, d d) of one element, given the upper half.
+
+    Arguments as in `membrane_kernel`.
+    """
     d = 3
 
     @kernel
-    def spread(nodes: Ints, places: Places, row: Places, k: Stack, data: Vector) -> None:
+    def scatter(nodes: Ints, places: Places, row: Places, k: Stack, data: Vector) -> None:
         for i in range(n):
-            down = row[nodes[i]]
+            row_length = row[nodes[i]]
             for j in range(n):
                 at = places[i, j]
                 for p in range(d):
                     for s in range(d):
                         # blocks below the diagonal are transposes of those above
                         value = k[i, j, p * d + s] if i <= j else k[j, i, s * d + p]
-                        data[at + p * down + s] += value
+                        data[at + p * row_length + s] += value
 
-    return spread
+    return scatter
 
 
 @functools.cache
@@ -105,11 +114,11 @@ def membrane_kernel(n: int) -> Any:
     """Return the kernel for elements of `n` functions, compiled when called.
 
     It adds internal forces to `residual` (nodes, 3) and the tangent to `data`: `places[e, a, b]`
-    is the entry of block (a, b) in the first of its rows, `row[node]` the length of a row; an
-    empty `places` leaves the tangent out. It returns how many points have shrunk to a line.
+    is the entry of block (a, b) in the first of its rows, `row[node]` the length of a row. An empty
+    `places` omits the tangent. The kernel returns the number of degenerate points.
     """
     d, m = 3, 2
-    point, tangent, spread = _point(n), _tangent(n), _spread(n)
+    point, tangent, scatter = _point(n), _tangent(n), _scatter(n)
 
     @kernel(allocates=True, plain=_add_plain)
     def add(
@@ -124,13 +133,12 @@ def membrane_kernel(n: int) -> Any:
         places: Places,
         row: Places,
     ) -> int:
-        wants = places.shape[0] > 0
-        bad = 0
+        with_tangent = places.shape[0] > 0
+        degenerate = 0
         k, r = np.zeros((n, n, d * d)), np.zeros((n, d))
         f, b, normal = np.zeros((d, m)), np.zeros((n, d)), np.zeros(d)
         for e in range(nodes.shape[0]):
-            # the element is summed in scratch: one addition per entry of the matrix, not one per
-            # point
+            # sum over the points of an element first: one addition per matrix entry and element
             for i in range(n):
                 for p in range(d):
                     r[i, p] = 0.0
@@ -146,22 +154,22 @@ def membrane_kernel(n: int) -> Any:
                         for i in range(n):
                             total += u[nodes[e, i], p] * g[i, s]
                         f[p, s] = total
-                thin = point(g, f, normal, b)
-                bad += math.isnan(thin)
+                inverse_square = point(g, f, normal, b)
+                degenerate += math.isnan(inverse_square)
                 w = weights[e, q] * shear
                 for i in range(n):
                     for p in range(d):
                         # f_a = mu (F g_a - b_a / J^2) (Sauer, Duong, Corbett 2014)
-                        pull = f[p, 0] * g[i, 0] + f[p, 1] * g[i, 1]
-                        r[i, p] += w * (pull - thin * b[i, p])
-                if wants:
-                    tangent(g, normal, b, thin, w, k)
+                        stretching = f[p, 0] * g[i, 0] + f[p, 1] * g[i, 1]
+                        r[i, p] += w * (stretching - inverse_square * b[i, p])
+                if with_tangent:
+                    tangent(g, normal, b, inverse_square, w, k)
             for i in range(n):
                 for p in range(d):
                     residual[nodes[e, i], p] += r[i, p]
-            if wants:
-                spread(nodes[e], places[e], row, k, data)
-        return bad
+            if with_tangent:
+                scatter(nodes[e], places[e], row, k, data)
+        return degenerate
 
     return add
 
@@ -182,30 +190,33 @@ def _add_plain(
     e, n = nodes.shape
     d = residual.shape[1]
     low, high = np.triu_indices(n)
-    r, k, bad = np.zeros((d, n, e)), np.zeros((d, d, low.size, e)), 0
+    r, k, degenerate = np.zeros((d, n, e)), np.zeros((d, d, low.size, e)), 0
     moved = u[nodes].transpose(2, 1, 0)
     for q in range(weights.shape[1]):
         g = gradients[:, q].transpose(2, 1, 0)
         f, normal, square = _surface(start[:, q].transpose(1, 2, 0), g, moved)
-        bad += int(np.sum(~(square > 0.0)))
-        thin = 1.0 / np.where(square > 0.0, square, np.nan)
+        degenerate += int(np.sum(~(square > 0.0)))
+        inverse_square = 1.0 / np.where(square > 0.0, square, np.nan)
         w = weights[:, q] * shear
         c11, c12, c22 = (_dot(f[:, i], f[:, j]) for i, j in ((0, 0), (0, 1), (1, 1)))
-        one, two = thin * (c22 * g[0] - c12 * g[1]), thin * (c11 * g[1] - c12 * g[0])
+        one, two = (
+            inverse_square * (c22 * g[0] - c12 * g[1]),
+            inverse_square * (c11 * g[1] - c12 * g[0]),
+        )
         b = np.stack([f[p, 0] * one + f[p, 1] * two for p in range(d)])
         for p in range(d):
-            r[p] += w * (f[p, 0] * g[0] + f[p, 1] * g[1] - thin * b[p])
+            r[p] += w * (f[p, 0] * g[0] + f[p, 1] * g[1] - inverse_square * b[p])
         if not places.size:
             continue
         bi, bj = b[:, low], b[:, high]
         same = w * (g[0, low] * g[0, high] + g[1, low] * g[1, high])
-        near = _dot(bi, bj) * thin
+        near = _dot(bi, bj) * inverse_square
         for p in range(d):
             for s in range(d):
-                rest = 2.0 * bi[p] * bj[s] + bj[p] * bi[s]
-                rest = rest - near * normal[p] * normal[s]
-                rest = w * thin * rest
-                k[p, s] += rest + same if p == s else rest
+                block = 2.0 * bi[p] * bj[s] + bj[p] * bi[s]
+                block = block - near * normal[p] * normal[s]
+                block = w * inverse_square * block
+                k[p, s] += block + same if p == s else block
     here = nodes.ravel()[:, None] * d + np.arange(d)
     np.add.at(residual.reshape(-1), here.ravel(), r.transpose(2, 1, 0).ravel())
     if places.size:
@@ -216,10 +227,10 @@ def _add_plain(
         for p in range(d):
             for s in range(d):
                 whole[:, low, p, high, s] = k[p, s].T
-        down = np.arange(d)[:, None, None] * row[nodes][:, :, None, None, None]
-        there = places[:, :, None, :, None] + down + np.arange(d)
-        np.add.at(data, there.ravel(), whole.ravel())
-    return bad
+        row_offset = np.arange(d)[:, None, None] * row[nodes][:, :, None, None, None]
+        entries = places[:, :, None, :, None] + row_offset + np.arange(d)
+        np.add.at(data, entries.ravel(), whole.ravel())
+    return degenerate
 
 
 def _dot(a: Floats, b: Floats) -> Floats:

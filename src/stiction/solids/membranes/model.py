@@ -1,4 +1,4 @@
-"""A membrane: an incompressible Neo-Hookean sheet that carries tension and does not bend.
+"""A membrane: an incompressible Neo-Hookean sheet in plane stress, without bending stiffness.
 
 `Membrane` describes it by a spline patch, Young's modulus, thickness and prestretch, and gives the
 arrays that assembly and contact read. Its formulas are in `kinematics`.
@@ -24,45 +24,45 @@ __all__ = ["Membrane"]
 
 Floats = npt.NDArray[np.float64]
 
-# points along each coordinate at which stresses are integrated
+# Gauss points along each coordinate for internal forces
 _POINTS = 3
 
 _PATCH = Part("it is the shape of the membrane.", "see flat_patch.")
-_TRY = "give 1 where the product of Young's modulus and thickness is known."
-_YOUNG = Positive("Pa", "a sheet without stiffness has no shape.", _TRY)
+_TRY = "give 1 if only the product of Young's modulus and thickness is known."
+_YOUNG = Positive("Pa", "a sheet without stiffness has no unique equilibrium.", _TRY)
 _THICKNESS = Positive("m", "forces are stresses times the thickness.", _TRY)
 PRESTRETCH = Finite(
     "1",
-    "the sheet is attached stretched by it; below one it would wrinkle at once.",
+    "it is the initial stretch; a membrane wrinkles at stretches below 1.",
     "give 1, or 1.001.",
     per="coordinate",
     size=2,
     least=1.0,
 )
-_CONTACT_POINTS = Count(1, "tractions are integrated over the surface.", "give 3.", most=16)
+_CONTACT_POINTS = Count(1, "contact tractions are integrated there.", "give 3.", most=16)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Membrane(Declared):
-    """A sheet in space, incompressible and Neo-Hookean, in plane stress and without bending.
+    """An incompressible Neo-Hookean sheet in space, in plane stress, without bending stiffness.
 
-    The sheet is one surface without an upper and a lower side; its boundary "face" is this surface
-    and may be in contact. At zero displacement the sheet has the shape of its patch and is already
+    The sheet is one surface without distinct sides. This surface is its boundary "face", which may
+    be in contact. At zero displacement the sheet has the shape of its patch, and is already
     stretched by `prestretch`.
 
     Parameters
     ----------
     patch : shape of the prestretched sheet
-    young : Young's modulus of the rubber at small strain, three times the shear modulus [Pa]
+    young : Young's modulus at small strain, three times the shear modulus [Pa]
     thickness : of the unstretched sheet [m]
-    prestretch : by how much the patch is stretched where it is attached, along the first
-        coordinate and across it; one number stands for both [1]
-    contact_points : integration points of contact on each element, along each coordinate
+    prestretch : stretch of the patch over the unstretched sheet, along the first coordinate and
+        across it; one number for both [1]
+    contact_points : integration points of contact along each coordinate of an element
 
     Notes
     -----
-    Poisson's ratio is 1/2: the change of thickness conserves volume. A sheet under compression
-    would wrinkle; the audit reports where it is compressed.
+    Poisson's ratio is 1/2: the change of thickness conserves volume. A sheet wrinkles under
+    compression, which the model cannot represent; the audit reports compression.
 
     Source: Sauer, Duong, Corbett 2014; Mergel, Scheibert, Sauer 2021, section 4.3.
     Verified by: tests/unit/solids/membranes/test_membrane.py::test_uniaxial_and_pure_shear
@@ -88,7 +88,7 @@ class Membrane(Declared):
 
     @property
     def mesh(self) -> Patch:
-        """The shape, by the name that other bodies have for it."""
+        """The patch, under the name that other bodies use for their mesh."""
         return self.patch
 
     @property
@@ -97,7 +97,7 @@ class Membrane(Declared):
         return self.young * self.thickness
 
     def sheet(self) -> Sheet:
-        """Return the arrays of the membrane.
+        """Return the element arrays of the membrane: gradients, initial F, weights.
 
         Verified by: tests/unit/solids/membranes/test_membrane.py::test_prestretch_is_a_stretch
         """
@@ -105,21 +105,22 @@ class Membrane(Declared):
         face = self.patch.surface(gauss, rule)
         points = self.patch.control_points
         tangents = np.einsum("eqnm,end->eqdm", face.derivatives, points[face.nodes])
-        # lengths along the first coordinate and across it, in the surface
-        one = tangents[..., 0]
-        size = np.linalg.norm(one, axis=-1)
+        # orthonormal frame in the surface: along the first coordinate, and across it
+        along = tangents[..., 0]
+        size = np.linalg.norm(along, axis=-1)
         if not (face.areas > 0.0).all():
             bad = int(np.flatnonzero(~(face.areas > 0.0).all(axis=1))[0])
-            why, try_ = "an element without area has no shape.", "move its control points apart."
-            got = f"element {bad} that is a line or a point"
+            why, try_ = "stretches are relative to its area.", "move its control points apart."
+            got = f"element {bad} that is degenerate to a line or a point"
             raise ModelError("Membrane.patch", got, "elements with an area", why, try_)
-        first = one / size[..., None]
-        normal = np.cross(one, tangents[..., 1])
+        first = along / size[..., None]
+        normal = np.cross(along, tangents[..., 1])
         normal /= np.linalg.norm(normal, axis=-1)[..., None]
         frame = np.stack([first, np.cross(normal, first)], axis=-1)
-        into = np.linalg.inv(np.einsum("eqdi,eqdm->eqim", frame, tangents))
+        inverse_jacobian = np.linalg.inv(np.einsum("eqdi,eqdm->eqim", frame, tangents))
         stretch = np.asarray(self.prestretch)
-        gradients = np.einsum("eqnm,eqmi->eqni", face.derivatives, into) * stretch
+        # by lengths of the unstretched sheet, which are those of the patch over the prestretch
+        gradients = np.einsum("eqnm,eqmi->eqni", face.derivatives, inverse_jacobian) * stretch
         weights = face.areas * self.thickness / float(np.prod(stretch))
         return Sheet(
             face.nodes,
@@ -131,13 +132,13 @@ class Membrane(Declared):
         )
 
     def discretised(self, boundaries: tuple[str, ...]) -> Discretisation:
-        """Return the arrays of this membrane with its face, if that touches anything."""
+        """Return the arrays of this membrane, with its face as contact boundary."""
         gauss, rule = np.polynomial.legendre.leggauss(self.contact_points)
         for name in boundaries:
             self.patch.boundary(name)
-        made = {FACE: self.patch.surface(gauss, rule)}
+        surfaces = {FACE: self.patch.surface(gauss, rule)}
         points, picture = self.patch.control_points, drawn(self.patch)
         sets = self.patch.node_sets()
         return Discretisation(
-            points, [], made, sets, picture, places_of(self.patch), (self.sheet(),)
+            points, [], surfaces, sets, picture, places_of(self.patch), (self.sheet(),)
         )

@@ -43,9 +43,9 @@ class Patch(Declared):
 
     Parameters
     ----------
-    points : control points, (k2, k1, 3): the first coordinate runs fastest [m]
-    along, across : ends of the elements along both coordinates, k1 - 1 and k2 - 1 rising numbers
-    weights : of the control points, (k2, k1), positive; none at all stand for ones
+    points : (k2, k1, 3) control points; the first coordinate runs fastest [m]
+    along, across : (k1 - 1,) and (k2 - 1,) rising parameters at the ends of the elements
+    weights : (k2, k1) positive weights of the control points; an empty array means ones
 
     Source: Piegl and Tiller 1997, section 4.4.
     Verified by: tests/unit/solids/membranes/test_patch.py::test_a_cylinder_is_exact
@@ -69,7 +69,7 @@ class Patch(Declared):
         shape = tuple(open_knots(b, _DEGREE).size - _DEGREE - 1 for b in self.breaks)[::-1]
         points = _table("Patch.points", self.points, (*shape, 3), "finite", "m", _WHY, _TRY)
         given = self.weights if np.size(self.weights) else np.ones(shape)
-        why = "with a weight that is not positive, the rational functions may have no bound."
+        why = "rational functions may be unbounded unless all weights are positive."
         weights = _table("Patch.weights", given, shape, "positive", "1", why, "leave them out.")
         object.__setattr__(self, "points", points)
         object.__setattr__(self, "weights", weights)
@@ -91,26 +91,30 @@ class Patch(Declared):
         return np.asarray(self.points, dtype=np.float64).reshape(-1, 3)
 
     def boundary(self, name: str) -> Ints:
-        """Return the elements of the patch; contact is that of the whole face.
+        """Return the numbers of all elements, for the name "face" of the whole patch.
 
         Raises
         ------
-        ModelError : if the name is another.
+        ModelError : for any other name.
         """
         if name != FACE:
-            why, try_ = "contact of a membrane is that of its face.", nearest(name, [FACE])
+            why, try_ = "a membrane has one contact boundary.", nearest(name, [FACE])
             raise ModelError("Boundary.name", repr(name), repr(FACE), why, try_)
         return np.arange(self.grid[0] * self.grid[1])
 
     def node_sets(self) -> dict[str, Ints]:
-        """Return the control points of the edges and of the whole patch."""
+        """Return the numbers of the control points on each edge and of the whole patch, by name."""
         rows, columns = np.asarray(self.points).shape[:2]
         number_of = np.arange(rows * columns).reshape(rows, columns)
         edges = (number_of[:, 0], number_of[:, -1], number_of[0], number_of[-1])
         return {**dict(zip(_EDGES, edges, strict=True)), FACE: number_of.ravel()}
 
     def surface(self, gauss: Floats, rule: Floats) -> Surface:
-        """Return the arrays of the face, integrated at these points of [-1, 1] each way.
+        """Return the arrays of the face as contact surface.
+
+        Parameters
+        ----------
+        gauss, rule : (k,) points on [-1, 1] and weights of each coordinate
 
         Verified by: tests/unit/solids/membranes/test_patch.py::test_a_cylinder_is_exact
         """
@@ -158,7 +162,7 @@ class Patch(Declared):
 def _table(
     where: str, value: object, shape: tuple[int, ...], rule: str, unit: str, why: str, try_: str
 ) -> Floats:
-    """Return numbers of a known shape, checked."""
+    """Return an array after checking its shape and that its numbers obey `rule`."""
     try:
         given = np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError):
@@ -172,7 +176,7 @@ def _table(
 
 
 def rational(extraction: Floats, weights: Floats, xi: Floats) -> tuple[Floats, Floats]:
-    """Return functions (e, q, n) and derivatives (e, q, n, 2) at products of points.
+    """Return rational functions (e, q, n) and derivatives (e, q, n, 2) at a grid of points.
 
     Parameters
     ----------
@@ -185,8 +189,8 @@ def rational(extraction: Floats, weights: Floats, xi: Floats) -> tuple[Floats, F
     first, second = np.tile(np.arange(k), k), np.repeat(np.arange(k), k)
 
     def product(one: Floats, other: Floats) -> Floats:
-        made = other[second][:, :, None] * one[first][:, None, :]
-        return np.asarray(made.reshape(k * k, -1))
+        terms = other[second][:, :, None] * one[first][:, None, :]
+        return np.asarray(terms.reshape(k * k, -1))
 
     rows = [product(b, b), product(db, b), product(b, db)]
     value, *rates = (np.einsum("qb,enb,en->eqn", row, extraction, weights) for row in rows)
@@ -202,7 +206,7 @@ def flat_patch(
     cells: tuple[int, int] = (4, 4),
     origin: Sequence[float] = (0.0, 0.0, 0.0),
 ) -> Patch:
-    """Return a flat rectangle across the second axis, in even elements.
+    """Return a flat rectangle normal to the second axis, with uniform elements.
 
     Parameters
     ----------
@@ -224,7 +228,8 @@ def flat_patch(
         for name, value in (("length", length), ("width", width))
     ]
     for count in cells:
-        whole("flat_patch.cells", count, least=1, most=100_000, why="elements.", try_="give 4.")
+        why = "it is a number of elements."
+        whole("flat_patch.cells", count, least=1, most=100_000, why=why, try_="give 4.")
     start = numbers("flat_patch.origin", origin, size=3, why="it is a corner.", try_="give zeros.")
     breaks = [np.linspace(0.0, 1.0, n + 1) for n in cells]
     along, across = (greville(open_knots(b, _DEGREE), _DEGREE) for b in breaks)

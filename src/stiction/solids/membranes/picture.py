@@ -1,4 +1,4 @@
-"""Drawing of a membrane, and the corners of its patch, where boundary conditions may name a point.
+"""Polygons by which a membrane is drawn, and the corners of its patch, which `Nearest` may choose.
 
 Control points of a spline do not lie on the surface. Drawn points are therefore evaluated on a grid
 in each element, as linear combinations of the control points.
@@ -53,7 +53,7 @@ def drawn(patch: Patch) -> Picture:
 
 
 def places_of(patch: Patch) -> Places:
-    """Return the corners of the patch: there alone a control point lies on the surface."""
+    """Return the corners of the patch, the only control points that lie on the surface."""
     count = patch.control_points.shape[0]
     rows, columns = np.asarray(patch.points).shape[:2]
     corners = [0, columns - 1, (rows - 1) * columns, count - 1]

@@ -1,8 +1,8 @@
-"""Reported quantities of bodies in space: contact areas, units, and the audit of membranes.
+"""Reported quantities in three dimensions: contact areas, units, and the audit of membranes.
 
-In space contact has an area where it has a length in the plane. The audit checks two things of
-membranes: that none is compressed, since a real one would wrinkle, and that elements resolve the
-length over which a membrane lifts off its partner. `outcome.run` calls these functions.
+Contact areas in space correspond to contact lengths in the plane. The audit checks that no membrane
+is compressed, since it would wrinkle, and that elements resolve the length over which a membrane
+lifts off its partner at a peeling front. `outcome.run` calls these functions.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ __all__ = [
 Floats = npt.NDArray[np.float64]
 
 _PLANE = 2
-# compression over E T that oscillating discretisation errors cause: half of it at the clamped end
+# admissible compression over E T: discretisation errors cause half of it at a clamped end
 _SLACK = 1e-2
 
 CURVES = {
@@ -71,11 +71,12 @@ def extents(dim: int) -> Extents:
 
 
 def units_of(dim: int, plain: bool) -> dict[str, str]:
-    """Return the units of kinds of numbers; in the plane forces and energies are per width.
+    """Return the unit of each kind of quantity; in the plane forces and energies are per width.
 
     Parameters
     ----------
-    plain : whether all are ratios
+    dim : number of components, 2 or 3
+    plain : whether all quantities are dimensionless
     """
     per = "/m" if dim == _PLANE else ""
     units = {
@@ -93,7 +94,7 @@ def units_of(dim: int, plain: bool) -> dict[str, str]:
 
 
 def slack(problem: Problem, trial: Trial) -> float:
-    """Return the smallest principal tension of all membranes over E T [1]; infinite without any.
+    """Return the smallest principal tension of all membranes over E T [1]; inf without membranes.
 
     Tensions are averaged over each element, because discretisation errors oscillate within one.
     """
@@ -101,19 +102,19 @@ def slack(problem: Problem, trial: Trial) -> float:
     u = problem.unknowns.displacements(trial.u)
     least = np.inf
     for sheet in sheets:
-        whole = 3.0 * sheet.shear * sheet.thickness
-        shares = sheet.weights / sheet.weights.sum(axis=1, keepdims=True)
-        means = (principal(sheet, u)[0] * shares).sum(axis=1)
-        least = min(least, float(means.min()) / whole)
+        tension_scale = 3.0 * sheet.shear * sheet.thickness
+        fractions = sheet.weights / sheet.weights.sum(axis=1, keepdims=True)
+        means = (principal(sheet, u)[0] * fractions).sum(axis=1)
+        least = min(least, float(means.min()) / tension_scale)
     return least
 
 
 def tension_check(record: Recorder) -> list[Check]:
-    """Report compressed membranes: a real one would wrinkle, which the model cannot represent."""
+    """Check that no membrane is compressed: it would wrinkle, which the model cannot represent."""
     least, when = record.extremes.tension
     if not np.isfinite(least):
         return []
-    note = "smallest principal tension of an element over E T; in compression it would wrinkle"
+    note = "smallest principal tension of an element over E T; a membrane wrinkles if negative"
     ok = least >= -_SLACK
     return [
         Check(
@@ -131,7 +132,7 @@ def tension_check(record: Recorder) -> list[Check]:
 def quantities(
     problem: Problem, record: Recorder, curves: dict[str, Floats], units: dict[str, str]
 ) -> dict[str, Quantity]:
-    """Return the quantities of contact in space beside forces."""
+    """Return the quantities of contact in space: areas, smallest gap, friction heat."""
     names, u, length = extents(problem.dim), curves["displacement"], units["length"]
     if problem.assembled.readings.displacement is None:
         length = "1"
@@ -149,17 +150,21 @@ def quantities(
         rate = float(np.polyfit(peeled[inside], heat[inside], 1)[0])
     work = float(-np.asarray(law.potential(law.gap_eq)))
     return {
-        "full_sliding_at": Quantity(at, length, "displacement from which all of it slides"),
-        "contact_area_initial": Quantity(float(contact[0]), units["area"], "contact at the start"),
-        "contact_area_final": Quantity(float(contact[-1]), units["area"], "contact at the end"),
-        "smallest_gap": Quantity(least, "1", "over the gap of equilibrium"),
+        "full_sliding_at": Quantity(at, length, "displacement at the begin of full sliding"),
+        "contact_area_initial": Quantity(
+            float(contact[0]), units["area"], "contact area at the start"
+        ),
+        "contact_area_final": Quantity(
+            float(contact[-1]), units["area"], "contact area at the end"
+        ),
+        "smallest_gap": Quantity(least, "1", "smallest gap over the equilibrium gap"),
         "heat_per_area": Quantity(rate, units["energy"], "friction heat per peeled area"),
-        "work_of_adhesion": Quantity(work, units["energy"], "of the normal law"),
+        "work_of_adhesion": Quantity(work, units["energy"], "work of adhesion of the normal law"),
     }
 
 
 def resolution(problem: Problem, record: Recorder, i: int) -> list[Check]:
-    """Compare the elements of a membrane with the length over which it lifts off its partner.
+    """Compare the elements of a membrane in contact `i` with the length over which it lifts off.
 
     Under a tension N the gap at the peeling front grows over the length sqrt(N r0 / T_max), with
     the range r0 and the strength T_max of adhesion. The check takes N = E T and requires two
@@ -182,16 +187,16 @@ def resolution(problem: Problem, record: Recorder, i: int) -> list[Check]:
         if not getattr(law, "adhesive", True):
             pass
         elif pulled is None or not pulled.any():
-            note = "no surface element was under tension"
+            note = "no contact element was under tension"
             found.append(Check("front_resolved", None, None, 1.0, None, note))
         else:
             front = float(np.sqrt(body.tension * law.length / law.max_tension))
             ratio = 2.0 * float(sides[pulled].max()) / front
-            note = "shorter side of elements under tension over half of sqrt(E T r0 / T_max)"
+            note = "largest short side of elements under tension over half of sqrt(E T r0 / T_max)"
             found.append(Check("front_resolved", ratio <= 1.0, ratio, 1.0, None, note))
         if not isinstance(p.contact.friction, Frictionless):
             stiff = p.contact.tangential_stiffness * float(side.min()) ** 2 / body.tension
-            note = "tangential stiffness in stick over that of one surface element, E T/h^2"
+            note = "tangential stiffness in stick over that of one contact element, E T/h^2"
             found.append(
                 Check(
                     "penalty_stiff_enough", stiff >= 0.3, stiff, 0.3, None, note, kind=Kind.AT_LEAST

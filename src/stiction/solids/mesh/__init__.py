@@ -1,1 +1,1 @@
-"""Plane meshes with named boundaries: generators, files, gradings and checks."""
+"""Plane meshes with named boundaries: `Mesh`, generators of shapes, files, gradings, checks."""

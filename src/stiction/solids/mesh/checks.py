@@ -1,7 +1,7 @@
-"""Checks of a plane mesh: shapes of arrays, orientation of cells, connections, named boundaries.
+"""Checks of a plane mesh: shapes of arrays, orientation of cells, connectivity, boundaries.
 
-`Mesh` calls them when it is made, so that later code may rely on convex, counter-clockwise cells
-that meet in whole edges. `edge_table` lists all edges with the cells beside them.
+`Mesh` calls them when it is constructed, so that later code may rely on convex, counter-clockwise
+cells that share whole edges. `edge_table` lists all edges with their adjacent cells.
 """
 
 from __future__ import annotations
@@ -34,20 +34,20 @@ Flags = npt.NDArray[np.bool_]
 _TRIANGLES = {3: (4, [0, 1, 2]), 6: (9, [0, 1, 2, 4, 5, 6])}
 # largest coordinate [m]: squares of lengths and their sums must not overflow
 _FARTHEST = 1e150
-# distance over the size of the body below which two nodes are at one place
+# distance over the size of the body below which two nodes coincide
 _SAME_PLACE = 1e-9
-# fewest edges of a closed boundary: with these the functions of an edge are distinct
+# fewest edges of a closed boundary: with fewer, the shape functions of an edge are not distinct
 _LEAST_CLOSED = 4
 
 
 class EdgeTable(NamedTuple):
-    """Every edge of every cell, and the numbers of distinct edges.
+    """The m edges of all cells; an edge between two cells is listed twice.
 
     Parameters
     ----------
-    cell, side : (m,) cell of the edge, and its number there
-    ends : (m, 2) corners, the cell to the left
-    number : (m,) of the distinct edge
+    cell, side : (m,) cell, and number of the edge in the cell
+    ends : (m, 2) nodes at both ends; the cell lies to the left
+    number : (m,) number of the distinct edge, equal for both cells
     uses : (u,) number of cells at each distinct edge
     middle : (m,) node in the middle, -1 if cells have corners only
     """
@@ -61,7 +61,7 @@ class EdgeTable(NamedTuple):
 
 
 def clean_points(value: object) -> Floats:
-    """Return positions (n, 2), checked."""
+    """Return positions (n, 2) [m] after checking shape and finiteness."""
     why, try_ = "a node has two coordinates.", "look at the file or the mapping that made them."
     needs = "finite numbers (n, 2) [m]"
     try:
@@ -73,19 +73,23 @@ def clean_points(value: object) -> Floats:
         raise ModelError("Mesh.points", got, needs, why, try_)
     good = np.isfinite(points).all(axis=1)
     if not good.all():
-        got = f"{int((~good).sum())} places that are not finite, the first at node "
+        got = f"{int((~good).sum())} positions that are not finite, the first at node "
         got += str(int(np.argmin(good)))
         raise ModelError("Mesh.points", got, needs, why, try_)
     if np.abs(points).max() > _FARTHEST:
-        got = f"a place at {np.abs(points).max():.3g} m"
-        needs = f"places within {_FARTHEST:.0e} m"
-        raise ModelError("Mesh.points", got, needs, "areas are products of them.", try_)
+        got = f"a coordinate of {np.abs(points).max():.3g} m"
+        needs = f"coordinates within {_FARTHEST:.0e} m"
+        why = "products of coordinates must not overflow."
+        raise ModelError("Mesh.points", got, needs, why, try_)
     points.flags.writeable = False
     return points
 
 
 def clean_cells(value: object, count: int) -> Ints:
-    """Return nodes of cells (c, 4) or (c, 9), checked; -1 fills the rows of triangles."""
+    """Return nodes of cells (c, 4) or (c, 9) after checking them; -1 fills the rows of triangles.
+
+    `count` is the number of nodes.
+    """
     needs = "whole numbers (c, 3), (c, 4), (c, 6) or (c, 9): nodes of at least one cell"
     try:
         cells = np.array(value)
@@ -158,7 +162,7 @@ def edge_table(cells: Ints) -> EdgeTable:
 
 
 def check_body(points: Floats, cells: Ints, edges: EdgeTable) -> None:
-    """Refuse cells that are inverted, folded, flat, overlapping or loosely connected."""
+    """Refuse cells that are inverted, folded, flat or overlapping, and nodes that hang on edges."""
     used = np.zeros(points.shape[0], dtype=bool)
     used[cells[cells >= 0]] = True
     if not used.all():
@@ -181,6 +185,7 @@ def _near(points: Floats, nodes: Ints) -> str:
 
 
 def _check_corners(points: Floats, cells: Ints) -> None:
+    """Refuse cells with corners only that are inverted, flat or not convex."""
     triangle = cells[:, 3] < 0
     bad = np.zeros(cells.shape[0], dtype=bool)
     for here, corners in ((triangle, 3), (~triangle, 4)):
@@ -201,7 +206,7 @@ def _check_corners(points: Floats, cells: Ints) -> None:
 
 
 def _check_pairs(points: Floats, edges: EdgeTable) -> None:
-    """Refuse edges of more than two cells, and two cells on one side of an edge."""
+    """Refuse edges of more than two cells, and edges with two cells on the same side."""
     rises = np.where(edges.ends[:, 0] < edges.ends[:, 1], 1, -1)
     balance = np.bincount(edges.number, weights=rises, minlength=edges.uses.size)
     wrong = np.flatnonzero((edges.uses > 2) | ((edges.uses == 2) & (balance != 0.0)))
@@ -214,7 +219,7 @@ def _check_pairs(points: Floats, edges: EdgeTable) -> None:
 
 
 def _check_places(points: Floats, corners: Ints) -> None:
-    """Refuse two nodes at one place: displacements would be discontinuous there."""
+    """Refuse coincident nodes: displacements would be discontinuous there."""
     from scipy.spatial import cKDTree
 
     size = float(np.ptp(points, axis=0).max())
@@ -223,7 +228,7 @@ def _check_places(points: Floats, corners: Ints) -> None:
         got = f"{pairs.shape[0]} pairs of nodes at one place, the first are "
         got += f"{sorted(corners[pairs[0]].tolist())} {_near(points, corners[pairs[0]])}"
         why = "cells without common nodes are not connected."
-        needs, try_ = "one node per place", "join them, for example with `merged`."
+        needs, try_ = "one node at each position", "join them, for example with `merged`."
         raise ModelError("Mesh.points", got, needs, why, try_)
 
 
@@ -265,7 +270,7 @@ def _check_hanging(points: Floats, edges: EdgeTable) -> None:
 
 
 def check_facets(name: str, facets: Ints, cells: Ints, edges: EdgeTable) -> None:
-    """Refuse facets that are no edges, lie inside the body, or are listed twice."""
+    """Refuse facets that do not exist, lie inside the body, or are listed twice."""
     where, why = f"Mesh.boundaries[{name!r}]", "a boundary is made of outer edges of cells."
     cell, side = facets[:, 0], facets[:, 1]
     inside = (cell >= 0) & (cell < cells.shape[0]) & (side >= 0) & (side < 4)
@@ -286,10 +291,12 @@ def check_facets(name: str, facets: Ints, cells: Ints, edges: EdgeTable) -> None
 
 
 def check_chain(name: str, ends: Ints, closed: bool = False) -> None:
-    """Refuse a boundary that is not one chain of edges in order, (k, 2) nodes.
+    """Refuse a boundary that is not one chain of edges in order.
 
     Parameters
     ----------
+    name : of the boundary
+    ends : (k, 2) nodes at the ends of its edges
     closed : whether it may be closed
     """
     where = f"Mesh.boundaries[{name!r}]"

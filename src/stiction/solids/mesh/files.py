@@ -1,6 +1,6 @@
-"""Plane meshes from files that meshio reads, such as those of Gmsh.
+"""Read a plane mesh from a file by meshio, for example a file of Gmsh.
 
-Triangles and quadrilaterals become cells in counter-clockwise order, named groups of lines or
+Triangles and quadrilaterals become cells with counter-clockwise nodes, named groups of lines or
 nodes become boundaries. meshio runs in a child process, since a damaged file may crash it.
 `Mesh.read` is the public function.
 """
@@ -45,8 +45,8 @@ class Contents:
     Parameters
     ----------
     points : (p, 2 or 3) coordinates
-    kinds : names of all kinds of cells, as meshio has them
-    cells : kind and (c, nodes of the kind) points of each block of triangles or quadrilaterals
+    kinds : meshio's names of all kinds of cells in the file
+    cells : for each block of triangles or quadrilaterals its kind, and (c, n) points of cells
     lines : ends (k, 2) of the lines of each named group
     nodes : points of each named set
     """
@@ -59,7 +59,7 @@ class Contents:
 
 
 def read(path: str | os.PathLike[str]) -> tuple[Floats, Ints, dict[str, Ints]]:
-    """Return points, cells and boundaries of a file.
+    """Return points (n, 2), cells and boundaries of a file, as `Mesh` takes them.
 
     Verified by: tests/unit/solids/mesh/test_files.py::test_a_written_mesh_comes_back
     """
@@ -94,8 +94,8 @@ def _file(path: str | os.PathLike[str]) -> Contents:
         )
     except (OSError, ValueError) as error:
         got = f"{str(path)!r}, which meshio cannot read ({error})"
-        why, try_ = "the mesh of a body is read from it.", "look at its place, ending and content."
-        raise ModelError("Mesh.read", got, "a file of a mesh", why, try_) from error
+        why, try_ = "the mesh of a body is read from it.", "check its path, suffix and content."
+        raise ModelError("Mesh.read", got, "a mesh file", why, try_) from error
     with np.load(io.BytesIO(raw), allow_pickle=False) as arrays:
         kinds = [str(kind) for kind in arrays["kinds"]]
         cells = [(str(kind), arrays[f"cells{k}"]) for k, kind in enumerate(arrays["blocks"])]
@@ -177,7 +177,7 @@ def _plane(points: Floats, path: str | os.PathLike[str]) -> Floats:
             return np.ascontiguousarray(points[:, :2])
     elif points.ndim == 2 and points.shape[1] == 2:
         return points
-    why, try_ = "bodies are plane.", "mesh in the plane z = 0."
+    why, try_ = "a `Mesh` is plane.", "mesh in the plane z = 0."
     got = f"points of shape {points.shape} in {str(path)!r}"
     raise ModelError("Mesh.read", got, "points with one common z", why, try_)
 
@@ -229,7 +229,7 @@ def _counter_clockwise(points: Floats, cells: Ints) -> Ints:
 
 
 def _groups(file: Contents, edges: EdgeTable, count: int) -> dict[str, Ints]:
-    """Return rows of the edge table by the name of their group."""
+    """Return the rows of the edge table that form each named boundary."""
     outer = np.flatnonzero(edges.uses[edges.number] == 1)
     key = edges.ends[outer].min(axis=1) * count + edges.ends[outer].max(axis=1)
     order = np.argsort(key)

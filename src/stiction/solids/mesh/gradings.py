@@ -1,7 +1,7 @@
-"""Gradings: n + 1 increasing values from 0 to 1 that place the lines between n cells.
+"""Mesh gradings: n + 1 increasing values from 0 to 1, the ends of n cells along a coordinate.
 
-Mesh generators take them as coordinates across a body. `graded` is a geometric sequence; the other
-gradings are finer at an end, in the middle or around given places.
+Mesh generators map them to a side of a body. `graded` is a geometric sequence; the other gradings
+are finer at an end, in the middle or around given places.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ __all__ = [
 
 Floats = npt.NDArray[np.float64]
 
-# samples of the density of cells per cell, for a smooth integral
+# samples per cell of the density of cells, for its integration
 _FINE = 20
 
 
@@ -37,7 +37,7 @@ def uniform(n: int) -> Floats:
 
 
 def graded(n: int, ratio: float) -> Floats:
-    """Return n + 1 values from 0 to 1 in steps that grow by `ratio` from first to last.
+    """Return n + 1 values from 0 to 1 in geometric steps; the last is `ratio` times the first.
 
     Verified by: tests/unit/solids/mesh/test_model.py::test_gradings
     """
@@ -76,13 +76,13 @@ def toward(n: int, places: float | Sequence[float], width: float, ratio: float) 
     ----------
     n : cells
     places : where cells are fine, from 0 to 1
-    width : of each fine zone, as a part of the whole
-    ratio : how much finer
+    width : of each fine zone, as a fraction of the whole
+    ratio : of coarse to fine cell sizes
 
     Verified by: tests/unit/solids/mesh/test_model.py::test_gradings
     """
     count = _count("toward.n", n)
-    why = "cells are fine there."
+    why = "it sets the zones of fine cells."
     given = [places] if isinstance(places, (int, float)) else places
     at = numbers("toward.places", given, per="zone", why=why, try_="give values from 0 to 1.")
     if at.min() < 0.0 or at.max() > 1.0:
@@ -114,10 +114,13 @@ def dense_between(n: int, low: float, high: float, ratio: float) -> Floats:
 
 
 def rising(name: str, values: Floats | None, n: int) -> Floats:
-    """Return a grading with n cells, checked; equal cells for None."""
+    """Return a grading of n cells after checking that it rises from 0 to 1; None gives equal cells.
+
+    `name` is that of the argument, for messages.
+    """
     if values is None:
         return uniform(n)
-    why = "cells lie between these values."
+    why = "they are the ends of cells."
     needs, try_ = f"{n + 1} rising values from 0 to 1", "leave it out for equal cells."
     v = numbers(name, values, per="line between cells", why=why, try_=try_)
     got = f"{v.size} values"
@@ -132,7 +135,7 @@ def rising(name: str, values: Floats | None, n: int) -> Floats:
 
 
 def refined(values: Floats) -> Floats:
-    """Return the values with the middles between them."""
+    """Return the values (2 n + 1,) of a grading (n + 1,) with the midpoints between them."""
     out = np.empty(2 * values.size - 1)
     out[::2] = values
     out[1::2] = 0.5 * (values[1:] + values[:-1])
@@ -140,7 +143,7 @@ def refined(values: Floats) -> Floats:
 
 
 def _by_density(t: Floats, density: Floats, n: int) -> Floats:
-    """Return values between which the density has equal integrals."""
+    """Return n + 1 values between which the density, given at t, has equal integrals."""
     total = np.concatenate([[0.0], np.cumsum(0.5 * (density[1:] + density[:-1]))])
     values = np.interp(np.linspace(0.0, total[-1], n + 1), total, t)
     values[0], values[-1] = 0.0, 1.0

@@ -59,7 +59,7 @@ BYTES_OF_CELL = 4000
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Mesh(Record):
-    """Quadrilaterals and triangles, and named boundaries.
+    """A plane mesh of quadrilaterals and triangles with named boundaries.
 
     Parameters
     ----------
@@ -71,8 +71,8 @@ class Mesh(Record):
 
     Raises
     ------
-    ModelError : for cells that are inverted, folded, flat, overlapping or loosely connected, nodes
-        that hang on an edge, belong to no cell or lie at one place, and edges that are no boundary.
+    ModelError : for cells that are inverted, folded, flat or overlapping; for nodes that hang on an
+        edge, belong to no cell or coincide; for boundaries with edges inside the body.
 
     Verified by: tests/unit/solids/mesh/test_model.py::test_areas_and_outward_normals
     """
@@ -180,7 +180,8 @@ class Mesh(Record):
 
         Raises
         ------
-        ModelError : if there is none of that name, or it has gaps, or is closed and may not be.
+        ModelError : if no boundary has this name, it has gaps, or it is closed and `closed` is
+            False.
         """
         facets = self.boundary(name)
         checks.check_chain(name, self.edge_nodes(name)[:, :2], closed)
@@ -202,14 +203,17 @@ class Mesh(Record):
         return ends
 
     def split(self, name: str, count: int, first: str, second: str) -> Mesh:
-        """Return the mesh with a boundary split in two after `count` edges, under new names."""
+        """Return the mesh with the boundary `name` split after `count` edges into two new ones.
+
+        The first part is called `first`, the second one, which may be empty, `second`.
+        """
         facets = self.chain(name)
         why = "the first part has this many edges."
         whole("Mesh.split.count", count, least=1, why=why, try_="give 1.")
         others = {key: value for key, value in self.boundaries.items() if key != name}
         if first == second or first in others or second in others:
             got = f"{first!r} and {second!r}"
-            why = "every boundary has a name of its own."
+            why = "names of boundaries are unique."
             needs = "two names that no other boundary has"
             raise ModelError("Mesh.split", got, needs, why, "choose other names.")
         if count > facets.shape[0]:
@@ -234,7 +238,7 @@ class Mesh(Record):
         """
         where = "Mesh.outlined"
         if name in self.boundaries:
-            why, try_ = "every boundary has a name of its own.", "choose another name."
+            why, try_ = "names of boundaries are unique.", "choose another name."
             raise ModelError(where, repr(name), "a new name", why, try_)
         edges = self.edges
         outer = np.flatnonzero(edges.uses[edges.number] == 1)
@@ -244,21 +248,22 @@ class Mesh(Record):
             order.append(k)
         if len(order) != outer.size:
             got = f"{outer.size} outer edges, of which {len(order)} go around"
-            why, try_ = "a boundary is one chain.", "name the boundary of each hole apart."
+            why = "a boundary is one chain of edges."
+            try_ = "name the boundary of each hole separately."
             raise ModelError(where, got, "a body without holes", why, try_)
         outline = outer[order]
         facets = np.stack([edges.cell[outline], edges.side[outline]], axis=1)
         return Mesh(self.points, self.cells, {**self.boundaries, name: facets})
 
     def moved(self, shift: Sequence[float] | Floats) -> Mesh:
-        """Return the mesh, shifted [m]."""
+        """Return the mesh translated by `shift` (2,) [m]."""
         why = "it is moved by these lengths."
         by = numbers("Mesh.moved", shift, size=2, unit="m", why=why, try_="give (0, 1).")
         return Mesh(self.points + by, self.cells, self.boundaries)
 
 
 def rotated(mesh: Mesh) -> Mesh:
-    """Return the mesh turned by half a turn about the origin, exactly.
+    """Return the mesh rotated by 180 degrees about the origin.
 
     Examples
     --------
@@ -284,21 +289,21 @@ def block(
     Parameters
     ----------
     mapping : (xi, eta) arrays -> (x, y) arrays [m], orientation preserving
-    cells : how many along xi and along eta
-    xi, eta : values from 0 to 1 between the cells; equal cells when None
+    cells : numbers of cells along xi and along eta
+    xi, eta : gradings, values from 0 to 1 at the ends of cells; None for equal cells
 
     Verified by: tests/unit/solids/mesh/test_model.py::test_areas_and_outward_normals
     """
     nx, ny = _counts("block.cells", cells)
-    a, b = refined(rising("block.xi", xi, nx)), refined(rising("block.eta", eta, ny))
-    s, t = np.meshgrid(a, b)
+    lines_xi, lines_eta = refined(rising("block.xi", xi, nx)), refined(rising("block.eta", eta, ny))
+    s, t = np.meshgrid(lines_xi, lines_eta)
     x, y = mapping(s, t)
     points = np.stack([np.broadcast_to(x, s.shape), np.broadcast_to(y, s.shape)], axis=-1)
     wide = 2 * nx + 1
     i, j = np.meshgrid(np.arange(nx), np.arange(ny))
     corner = (2 * j * wide + 2 * i).ravel()
-    at = [0, 2, 2 * wide + 2, 2 * wide, 1, wide + 2, 2 * wide + 1, wide, wide + 1]
-    cells_made = corner[:, None] + np.array(at)
+    offsets = [0, 2, 2 * wide + 2, 2 * wide, 1, wide + 2, 2 * wide + 1, wide, wide + 1]
+    nodes_of_cells = corner[:, None] + np.array(offsets)
     row, column = np.arange(nx), np.arange(ny)
     sides = {
         "bottom": np.stack([row, np.zeros_like(row)], axis=1),
@@ -306,7 +311,7 @@ def block(
         "top": np.stack([(ny - 1) * nx + row, np.full_like(row, 2)], axis=1)[::-1],
         "left": np.stack([column * nx, np.full_like(column, 3)], axis=1)[::-1],
     }
-    return Mesh(points.reshape(-1, 2), cells_made, sides)
+    return Mesh(points.reshape(-1, 2), nodes_of_cells, sides)
 
 
 def rectangle(
@@ -474,11 +479,11 @@ def disc(
 
 
 def merged(meshes: Sequence[Mesh]) -> Mesh:
-    """Return the union of meshes, with one node in place of coincident ones; without boundaries.
+    """Return the union of meshes without boundaries; coincident nodes are united.
 
     Raises
     ------
-    ModelError : if some have cells with corners only and others not, or if cells overlap.
+    ModelError : if some meshes have mid-nodes and others have not, or if cells overlap.
 
     Verified by: tests/unit/solids/mesh/test_model.py::test_merging_unites_nodes
 
@@ -518,13 +523,13 @@ def merged(meshes: Sequence[Mesh]) -> Mesh:
 
 def _extents(where: str, **values: float) -> None:
     for name, value in values.items():
-        why = "a body has an extent."
+        why = "it is a length of the body."
         number(f"{where}.{name}", value, rule="positive", unit="m", why=why, try_="give 1.")
 
 
 def _counts(where: str, cells: object) -> tuple[int, int]:
-    """Return two numbers of cells, checked."""
-    why, try_ = "a body has cells along and across.", "give (20, 5)."
+    """Return two numbers of cells after checking them."""
+    why, try_ = "they are numbers of cells along two directions.", "give (20, 5)."
     if not isinstance(cells, (tuple, list, np.ndarray)) or len(cells) != 2:
         raise ModelError(where, repr(cells), "two whole numbers", why, try_)
     nx, ny = (whole(where, value, least=1, why=why, try_=try_) for value in cells)

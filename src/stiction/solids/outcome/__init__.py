@@ -1,1 +1,1 @@
-"""Results of solids: samples, events, ledger, audit and snapshots."""
+"""The `Run` of a solid: sampled curves, events, energy ledger, audit and snapshots of bodies."""

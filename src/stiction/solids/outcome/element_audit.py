@@ -12,19 +12,22 @@ from stiction.solids.three_d.model import SweptBody
 
 __all__ = ["locking", "shear_locking", "unfolded"]
 
-# ratio of moduli beyond which linear elements lock: 5 % too stiff in bending with eight over the
-# height (nu = 0.45), 13 % at 25, 24 % at 50
+# ratio of bulk to shear modulus beyond which linear elements lock. With eight elements over the
+# height, bending is 5 % too stiff at a ratio of 10 (nu = 0.45), 13 % at 25, 24 % at 50
 _MOST_RATIO = 10.0
 
-# largest parasitic fraction of a body's strain energy, and the fraction of the largest energy of a
-# run from which a state counts
+# largest parasitic fraction of a body's strain energy; fraction of the largest strain energy in a
+# run below which a state is not checked
 _LARGEST_PARASITIC, _STRAINED = 0.1, 0.01
 # fraction of the largest energy of a run, kinetic included, below which a body is unstrained
 _UNSTRAINED = 1e-12
 
 
 def locking(problem: Problem) -> list[Check]:
-    """Check that fully integrated linear elements are not nearly incompressible."""
+    """Check volumetric locking: the ratio of bulk to shear modulus of fully integrated elements.
+
+    Only linear elements in plane strain or in three dimensions are checked.
+    """
     ratios = []
     for part, body in zip(problem.parts, problem.assembled.bodies, strict=True):
         if isinstance(body, Membrane):
@@ -41,22 +44,23 @@ def locking(problem: Problem) -> list[Check]:
     if not ratios:
         return []
     note = (
-        "bulk over shear modulus of bodies of linear elements without reduced=True; beyond, "
-        "bodies bend and give way too little"
+        "bulk over shear modulus of bodies with fully integrated linear elements; beyond the "
+        "limit they are too stiff: take reduced=True"
     )
     worst = max(ratios)
     return [Check("volume_does_not_lock", worst <= _MOST_RATIO, worst, _MOST_RATIO, None, note)]
 
 
 def shear_locking(record: Recorder, scale: float) -> list[Check]:
-    """Check the parasitic shear energy of linear elements in bending, which a beam does not have.
+    """Check shear locking: the parasitic shear energy of linear elements in bending.
 
-    It follows from the displacements at every step. Its fraction of the strain energy is about the
-    relative error of the stiffness; without bending it is zero. States with little of the energy of
-    the run do not count.
+    It is computed from the displacements at every step, and is zero without bending. Its fraction
+    of the strain energy is about the relative error of the stiffness. States with less than 1 % of
+    the largest strain energy of the run are not checked.
 
     Parameters
     ----------
+    record : its `parasitic` has time, then strain energy and parasitic part of each body, per step
     scale : largest energy of the run, kinetic included [J/m]
 
     Verified by: tests/audit/test_solids.py::test_linear_elements_that_bend
@@ -74,23 +78,23 @@ def shear_locking(record: Recorder, scale: float) -> list[Check]:
     step, body = np.unravel_index(int(np.argmax(fractions)), fractions.shape)
     worst = float(max(0.0, fractions[step, body]))
     note = (
-        f"part of the strain energy of a body that its linear elements hold in bending and a beam "
-        f"does not, here of body {body}; beyond, it is too stiff by more than a tenth: take finer "
-        "cells, or elements of second order"
+        f"parasitic shear energy of linear elements in bending over the strain energy, of body "
+        f"{body}; beyond the limit it is too stiff by more than a tenth: take finer cells, or "
+        "elements of second order"
     )
     ok = worst <= _LARGEST_PARASITIC
     return [Check("bending_does_not_lock", ok, worst, _LARGEST_PARASITIC, float(time[step]), note)]
 
 
 def unfolded(problem: Problem, record: Recorder) -> list[Check]:
-    """Check that the Jacobian of every element was positive everywhere, at every step.
+    """Check that the Jacobian was positive in all of every element, at every step.
 
-    It may be positive at all integration points of an element and negative elsewhere.
+    It may be positive at all integration points of an element and negative between them.
 
     Verified by: tests/audit/test_solids.py::test_a_curved_element_is_folded_between_its_points
     """
     least, at = record.extremes.jacobian
     if not np.isfinite(least) or not any(part.hulls for part in problem.parts):
         return []
-    note = "least over largest Jacobian of any element, deformed; not above 0 it is folded"
+    note = "smallest over largest Jacobian in a deformed element, the worst one; folded unless > 0"
     return [Check("elements_unfolded", least > 0.0, least, 0.0, at, note, kind=Kind.CONDITION)]

@@ -1,4 +1,4 @@
-"""Snapshots of plane bodies: positions of drawn points, and Cauchy stress averaged over cells."""
+"""Snapshots of plane bodies as run variables: positions and nodally averaged Cauchy stress."""
 
 from __future__ import annotations
 
@@ -20,7 +20,14 @@ _PLANE = 2
 def snapshot_variables(
     problem: Problem, snapshots: list[tuple[float, Floats]], units: dict[str, str]
 ) -> dict[str, Variable]:
-    """Return the variables of the snapshots (time, displacements)."""
+    """Return the variables of the snapshots.
+
+    Parameters
+    ----------
+    problem : the discrete equations
+    snapshots : time and displacements (nodes, d) [m] of each
+    units : unit of each kind of quantity
+    """
     if not snapshots:
         return {}
     if problem.dim > _PLANE:
@@ -42,15 +49,21 @@ def snapshot_variables(
     s, length = units["stress"], units["length"]
     variables = {
         "snapshot_time": Variable(np.array([t for t, _ in snapshots]), ("snapshot",), "1", "time"),
-        "drawn_position": Variable(np.array(positions), (*dims, "axis"), length, "drawn points"),
+        "drawn_position": Variable(
+            np.array(positions), (*dims, "axis"), length, "positions of drawn points"
+        ),
         "stress_xx": Variable(stress[..., 0], dims, s, "Cauchy stress"),
         "stress_yy": Variable(stress[..., 1], dims, s, "Cauchy stress"),
         "stress_xy": Variable(stress[..., 2], dims, s, "Cauchy stress"),
         "stress_trace": Variable(
             stress[..., [0, 1, 3]].sum(axis=-1), dims, s, "first invariant of the Cauchy stress"
         ),
-        "drawn_cell": Variable(np.concatenate(cells), ("cell", "corner"), "1", "drawn points"),
-        "drawn_outline": Variable(np.concatenate(outline), ("piece", "end"), "1", "drawn points"),
+        "drawn_cell": Variable(
+            np.concatenate(cells), ("cell", "corner"), "1", "drawn points at the corners of a cell"
+        ),
+        "drawn_outline": Variable(
+            np.concatenate(outline), ("piece", "end"), "1", "drawn points at the ends of a line"
+        ),
         "body_of_drawn": Variable(np.concatenate(bodies), ("drawn",), "1", "number of the body"),
     }
     rigid = _rigid_outline(problem, snapshots)
@@ -63,7 +76,7 @@ def snapshot_variables(
 
 
 def _stress(problem: Problem, u: Floats) -> Floats:
-    """Return stress xx, yy, xy, zz at drawn points: means of the adjacent cells."""
+    """Return (p, 4) Cauchy stress xx, yy, xy, zz at drawn points: means of the adjacent cells."""
     from stiction.solids.elements.assembly import mean_stresses
 
     stresses = []
@@ -98,7 +111,7 @@ def _rigid_outline(problem: Problem, snapshots: list[tuple[float, Floats]]) -> F
     outline = shape.outline(half_length)  # type: ignore[attr-defined]
     middle = problem.points[: int(problem.first[-1])].mean(axis=0)
     if outline.shape[0] == 2:
-        # a plane is drawn beside the body
+        # the line of a rigid plane is centred at the bodies
         tangent = (outline[1] - outline[0]) / np.linalg.norm(outline[1] - outline[0])
         outline = outline + tangent * float((middle - outline.mean(axis=0)) @ tangent)
     return np.array([outline + u[node] for _, u in snapshots])

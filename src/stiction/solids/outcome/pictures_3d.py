@@ -1,4 +1,4 @@
-"""Snapshots in space: positions of drawn points, tensions of membranes and stresses of bodies."""
+"""Snapshots in three dimensions: positions, membrane tensions and stresses at drawn points."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Floats = npt.NDArray[np.float64]
 
 # fields at drawn points: name, kind of unit, meaning
 _MEMBRANE_FIELDS = (
-    ("area_stretch", "1", "area over that of the unstretched sheet"),
+    ("area_stretch", "1", "area over that of the unstretched membrane"),
     ("tension_least", "tension", "smaller principal tension"),
     ("tension_most", "tension", "larger principal tension"),
 )
@@ -32,9 +32,15 @@ _BODY_FIELDS = (
 def snapshot_variables_3d(
     problem: Problem, snapshots: list[tuple[float, Floats]], units: dict[str, str]
 ) -> dict[str, Variable]:
-    """Return the variables of the snapshots (time, displacements) of bodies and membranes.
+    """Return the variables of the snapshots of bodies and membranes.
 
-    Fields of bodies are NaN at points of membranes, and the other way round.
+    Fields of bodies are NaN at points of membranes, and vice versa.
+
+    Parameters
+    ----------
+    problem : the discrete equations
+    snapshots : time and displacements (nodes, 3) [m] of each
+    units : unit of each kind of quantity
 
     Verified by: tests/unit/solids/membranes/test_tape.py::test_pictures_of_a_tape
     """
@@ -49,9 +55,13 @@ def snapshot_variables_3d(
     dims, length = ("snapshot", "drawn"), units["length"]
     variables = {
         "snapshot_time": Variable(np.array([t for t, _ in snapshots]), ("snapshot",), "1", "time"),
-        "drawn_position": Variable(positions, (*dims, "axis"), length, "drawn points"),
-        "drawn_cell": Variable(np.concatenate(cells), ("cell", "corner"), "1", "drawn points"),
-        "drawn_outline": Variable(np.concatenate(outline), ("piece", "end"), "1", "drawn points"),
+        "drawn_position": Variable(positions, (*dims, "axis"), length, "positions of drawn points"),
+        "drawn_cell": Variable(
+            np.concatenate(cells), ("cell", "corner"), "1", "drawn points at the corners of a cell"
+        ),
+        "drawn_outline": Variable(
+            np.concatenate(outline), ("piece", "end"), "1", "drawn points at the ends of a line"
+        ),
         "body_of_drawn": Variable(np.concatenate(bodies), ("drawn",), "1", "number of the body"),
     }
     solid = [isinstance(body, SweptBody) for body in problem.assembled.bodies]

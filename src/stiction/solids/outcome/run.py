@@ -1,4 +1,8 @@
-"""The Run of a solid from its record: variables, events, ledger, quantities and audit."""
+"""Build the `Run` of a solid from the record of its steps.
+
+`build_run` turns the recorded steps into variables over time, events (opening, closing, full
+sliding, stick), the energy ledger, quantities such as the peak force, and the audit.
+"""
 
 from __future__ import annotations
 
@@ -43,8 +47,8 @@ Floats = npt.NDArray[np.float64]
 
 # largest residual over the largest force of a run
 _LARGEST_UNBALANCED = 1e-6
-# largest force over the least scale of residuals in a run without forces: ten times the default
-# tolerance, since contact forces amplify residuals
+# a run is without forces if its largest force over the smallest scale of residuals is below this:
+# ten times the default tolerance, since contact forces amplify residuals
 _NO_FORCES = 1e-8
 _LOADS = (Loaded, Pressure, Traction)
 # backward error of a linear solve that does not affect Newton's method
@@ -56,7 +60,7 @@ _OPEN, _CLOSED = "open", "closed"
 _PARTLY_STUCK, _FULLY_SLIDING = "sticks somewhere", "slides everywhere"
 
 _CURVES = {
-    "displacement": ("drive", "what drives the body"),
+    "displacement": ("drive", "displacement that drives the body, or program time"),
     "force_x": ("force", "horizontal force on the body, per out-of-plane width"),
     "force_y": ("force", "vertical force on the body, per out-of-plane width"),
     **SPACE_CURVES,
@@ -68,14 +72,17 @@ _CURVES = {
     "normal_displacement": ("length", "vertical displacement of the rigid partner"),
     "peeling_length": ("length", "contact lost since the start, on the reference boundary"),
     "sliding_length": ("length", "contact at the start that no longer sticks"),
-    "program_time": ("1", "time of the program, which may go back along a path"),
-    "sign_of_determinant": ("1", "of the tangent: negative with an odd number of unstable modes"),
+    "program_time": ("1", "time of the program, which may decrease along an equilibrium path"),
+    "sign_of_determinant": (
+        "1",
+        "sign of det K of the tangent: negative with an odd number of unstable modes",
+    ),
     "unstable_modes": ("1", "negative eigenvalues of the tangent, where it is symmetric"),
-    "fracture_energy": ("energy", "work less stored energy per peeled length"),
-    "non_reciprocity": ("work", "work of contact that no energy accounts for"),
-    "unbalanced_work": ("work", "released by what is out of balance between load steps"),
+    "fracture_energy": ("energy", "work minus stored energy, per peeled length"),
+    "non_reciprocity": ("work", "work of contact forces whose action and reaction differ"),
+    "unbalanced_work": ("work", "work of unbalanced contact forces between load steps"),
 }
-# numbered curves, by the start of their names and a part of them
+# numbered curves, by the start of their names and a later part
 _NUMBERED_CURVES = {
     ("reaction_", "_moment"): ("moment", "moment of supports at a place about its point"),
     ("reaction_", "_x"): ("force", "horizontal force of supports at a place"),
@@ -87,10 +94,10 @@ _POINT_FIELDS = {
     "gap": ("length", "normal gap"),
     "normal_traction": ("stress", "pressure per reference area, negative in tension"),
     "tangential_traction": ("stress", "shear on the body per reference area"),
-    "slides": ("1", "0 no friction there, 1 sticks, 2 slides"),
-    "surface_x": ("length", "place of the boundary"),
-    "surface_y": ("length", "place of the boundary"),
-    "surface_z": ("length", "place of the boundary"),
+    "slides": ("1", "0 no friction, 1 sticks, 2 slides"),
+    "surface_x": ("length", "current position on the boundary"),
+    "surface_y": ("length", "current position on the boundary"),
+    "surface_z": ("length", "current position on the boundary"),
 }
 
 
@@ -106,7 +113,10 @@ def build_run(
 
     Parameters
     ----------
-    more : checks of the method; one of the same name replaces that of all methods
+    system, method : as solved
+    problem : the discrete equations
+    record : accepted steps, samples, snapshots and extremes
+    more : further checks of the method, each replacing one of the same name
     unit : of time
     """
     dimensionless = problem.assembled.dimensionless
@@ -114,7 +124,7 @@ def build_run(
     time = np.array([sample.time for sample in record.samples])
     if not record.samples:
         time = record.save_times[:1].copy()
-    # results use every accepted step: they do not depend on the times of the samples
+    # quantities use every accepted step: they do not depend on the times of the samples
     path = _curves(problem, record, record.path)
     steps = np.array([sample.time for sample in record.path])
     curves = path if len(record.samples) == steps.size else _curves(problem, record, record.samples)
@@ -154,13 +164,13 @@ def _begin(problem: Problem, record: Recorder) -> int:
 
 
 def _curves(problem: Problem, record: Recorder, samples: list[Sample]) -> dict[str, Floats]:
-    """Return the curves over samples, those that depend on the whole path included."""
+    """Return the curves (t,) over samples, including those that depend on the whole path."""
     if not samples or not record.path:
         return {}
     names = dict.fromkeys(name for s in samples for name in s.curves)
     curves = {name: np.array([s.curves.get(name, np.nan) for s in samples]) for name in names}
     if "program_time" in curves:
-        # in load steps the time is that of the program
+        # during load steps time and program time are equal
         stepped = np.isnan(curves["program_time"])
         curves["program_time"][stepped] = np.array([s.time for s in samples])[stepped]
     names_of = extents(problem.dim)
@@ -179,6 +189,7 @@ def _curves(problem: Problem, record: Recorder, samples: list[Sample]) -> dict[s
 
 
 def _ledger(time: Floats, record: Recorder, samples: list[Sample]) -> Ledger:
+    """Return the energy ledger at the times of samples."""
     zero = np.zeros(time.size)
     if not samples:
         return Ledger(time, zero, zero, zero, np.zeros((time.size, 1)))
@@ -198,6 +209,7 @@ def _ledger(time: Floats, record: Recorder, samples: list[Sample]) -> Ledger:
 def _variables(
     problem: Problem, record: Recorder, curves: dict[str, Floats], units: dict[str, str]
 ) -> dict[str, Variable]:
+    """Return the variables over time, at contact points, and of snapshots."""
     variables = {}
     if problem.assembled.readings.displacement is None:
         units = {**units, "drive": "1"}
@@ -209,7 +221,7 @@ def _variables(
         works = np.array([sample.energy.condition_work for sample in samples])
         note = "work of each condition since the start"
         variables["condition_work"] = Variable(works, ("time", "condition"), units["work"], note)
-    # a run without an equilibrium at the start has no samples, but one time
+    # a run without an initial equilibrium has no samples but one time
     iterations = np.array([sample.iterations for sample in samples] or [0])
     variables["step_iterations"] = Variable(iterations, ("time",), "1", "Newton iterations")
     if samples and samples[0].points:
@@ -226,7 +238,8 @@ def _variables(
             zeta = np.concatenate([p.coordinate[0] for p in problem.passes])
             note = "reference length along the boundary"
             variables["surface_coordinate"] = Variable(zeta, ("point",), units["length"], note)
-        variables["body_of_point"] = Variable(np.concatenate(bodies), ("point",), "1", "number")
+        note = "number of the body"
+        variables["body_of_point"] = Variable(np.concatenate(bodies), ("point",), "1", note)
         if len(problem.assembled.pairs) > 1:
             variables.update(_contacts(problem))
     variables.update(snapshot_variables(problem, record.pictures, units))
@@ -248,7 +261,7 @@ def _contacts(problem: Problem) -> dict[str, Variable]:
 
 
 def _numbered(name: str) -> tuple[str, str]:
-    """Return kind and meaning of a numbered curve."""
+    """Return the kind of unit and the meaning of a numbered curve."""
     return next(
         meaning
         for (begin, end), meaning in _NUMBERED_CURVES.items()
@@ -256,10 +269,10 @@ def _numbered(name: str) -> tuple[str, str]:
     )
 
 
-# kinds of events by the mode after them, in contact before and after
+# kinds of events by the new mode of contact, without opening and closing
 _EVENT_OF_MODE = {_PARTLY_STUCK: "stick", _FULLY_SLIDING: "full_sliding"}
-# kinds of units of the columns of losses; curves in the table of events, which also holds the
-# displacement of the step before: the event lies between both
+# kinds of units of the columns of losses; curves in the table of events. This also contains the
+# displacement of the previous step: the event lies between both
 _LOSS_COLUMNS = {
     "energy_missing": "work",
     "displacement": "length",
@@ -320,6 +333,7 @@ def _events(
 def _quantities(
     problem: Problem, record: Recorder, curves: dict[str, Floats], units: dict[str, str]
 ) -> dict[str, Quantity]:
+    """Return the quantities: peak force, full sliding, contact lengths, fracture energy."""
     if not record.path:
         return {}
     begin = _begin(problem, record)
@@ -335,51 +349,54 @@ def _quantities(
     peak_is_result = not prescribed or problem.assembled.readings.support
     peak, at = (float(force[at_peak]), float(u[at_peak])) if peak_is_result else (None, None)
     made["peak_force_y"] = Quantity(peak, units["force"], "largest vertical force")
-    made["peak_force_y_at"] = Quantity(at, length, "where it was met")
+    made["peak_force_y_at"] = Quantity(at, length, "displacement where the peak force occurs")
     if extents(problem.dim).nominal in curves and problem.dim > _PLANE:
         return {**made, **quantities_in_space(problem, record, curves, units)}
     unit = "1" if units["length"] == "1" else "m^3/N^2"
     made["xi"] = Quantity(None, unit, "contact length lost per force squared")
-    made["eta"] = Quantity(None, "1", "exponent of the loss over the tangential force")
+    made["eta"] = Quantity(None, "1", "exponent of the contact length lost in the tangential force")
     if "nominal_contact" in curves:
         contact, stuck = curves["nominal_contact"], curves["sticking_length"]
         full_sliding = np.flatnonzero((stuck[1:] <= 0.0) & (stuck[:-1] > 0.0) & (contact[1:] > 0.0))
         at = float(u[full_sliding[0] + 1]) if full_sliding.size else None
-        made["full_sliding_at"] = Quantity(at, length, "displacement from which all of it slides")
+        made["full_sliding_at"] = Quantity(at, length, "displacement at the begin of full sliding")
         limit = [loss for loss in record.losses if loss.kind == "limit_point"]
         where = float(str(limit[0].where["displacement"])) if limit else None
         made["limit_point_at"] = Quantity(where, length, "displacement of the first limit point")
         made["contact_length_initial"] = Quantity(
-            float(curves["contact_length"][begin]), length, "contact at the start"
+            float(curves["contact_length"][begin]), length, "contact length at the start"
         )
         made["contact_length_final"] = Quantity(
-            float(curves["contact_length"][-1]), length, "contact at the end"
+            float(curves["contact_length"][-1]), length, "contact length at the end"
         )
         energy = curves["fracture_energy"]
         peeled = curves["peeling_length"] / max(contact[0], 1e-300)
         plateau = np.isfinite(energy) & (peeled > 0.3) & (peeled < 0.7)
         has_plateau = plateau.sum() > 2 and not prescribed
         value = float(np.median(energy[plateau])) if has_plateau else None
-        made["fracture_energy_plateau"] = Quantity(value, units["energy"], "between 30 and 70 %")
+        note = "median fracture energy between 30 and 70 % of contact lost"
+        made["fracture_energy_plateau"] = Quantity(value, units["energy"], note)
         adhesion = problem.passes[0].contact.adhesion
         work = float(-np.asarray(adhesion.potential(adhesion.gap_eq)))
         if not peak_is_result:
             made.update(shrinkage(curves, begin, units))
-        made["work_of_adhesion"] = Quantity(work, units["energy"], "of the normal law")
+        note = "work of adhesion of the normal law"
+        made["work_of_adhesion"] = Quantity(work, units["energy"], note)
     return made
 
 
 def _checks(problem: Problem, method: object, record: Recorder, ledger: Ledger) -> list[Check]:
+    """Return the audit: energy balance, convergence, locking, friction, contact, resolution."""
     units = units_of(problem.dim, problem.assembled.dimensionless)
     limit = 1e-2
     # a run without forces has no energies to compare
     closed = 0.0 if _without_forces(record) else ledger.imbalance_rel
-    note = "largest energy imbalance over the largest energy; more `steps` of the method close it"
+    note = "largest energy imbalance over the largest energy; more `steps` of the method reduce it"
     checks = [Check("ledger_closes", bool(closed <= limit), closed, limit, None, note)]
     tolerance = float(getattr(method, "newton_tolerance", 1e-9))
     worst = max(record.extremes.residual, record.failed_residual)
     ok = record.status.ok or record.status in (Status.INTERRUPTED, Status.WORK_LIMIT)
-    note = "largest residual of a load step over the forces in balance, of one given up too"
+    note = "largest residual of a load step, also of a failed one, over the forces in equilibrium"
     checks.append(
         Check(
             "steps_converged",
@@ -393,7 +410,7 @@ def _checks(problem: Problem, method: object, record: Recorder, ledger: Ledger) 
     )
     checks.append(_residual_above_roundoff(record))
     worst = record.extremes.backward
-    note = "largest residual of a linear solve over |A| |x| + |b|, refinement included"
+    note = "largest residual of a linear solve over |A| |x| + |b|, after iterative refinement"
     checks.append(
         Check(
             "linear_solves_accurate",
@@ -414,15 +431,18 @@ def _checks(problem: Problem, method: object, record: Recorder, ledger: Ledger) 
         reciprocity = max(abs(float(sample.energy.reciprocity)) for sample in record.path)
         ratio = reciprocity / max(ledger.scale, 1e-300)
         if problem.mortar_only:
-            note = "work of unbalanced forces between load steps; falls with them except at jumps"
+            note = (
+                "work of unbalanced forces between load steps over the largest energy; shorter "
+                "steps reduce it, except at jumps"
+            )
             checks.append(Check("balanced_between_steps", ratio <= 0.05, ratio, 0.05, None, note))
         else:
-            note = "work that the two passes do not share, over the largest energy"
+            note = "work of the difference of action and reaction over the largest energy"
             checks.append(Check("action_reaction_balance", ratio <= 0.05, ratio, 0.05, None, note))
     heat = ledger.total_friction_heat
     returned = float(np.max(-np.diff(heat), initial=0.0))
     small = 1e-12 * max(ledger.scale, 1e-300)
-    note = f"largest heat that friction gave back between states [{units['work']}]"
+    note = f"largest decrease of friction heat between two states [{units['work']}]"
     checks.append(Check("friction_dissipates", returned <= small, returned, small, None, note))
     checks.extend(_within_law(problem, record))
     checks.extend(_unpaired(problem, record, units["length"]))
@@ -438,17 +458,17 @@ def _checks(problem: Problem, method: object, record: Recorder, ledger: Ledger) 
 
 
 def _unpaired(problem: Problem, record: Recorder, unit: str) -> list[Check]:
-    """Check that no bodies came within reach of each other without an active pair."""
+    """Check that no two bodies without a contact pair came within reach of the contact law."""
     checks = []
     for i, boundaries in enumerate(problem.unpaired):
         approach = record.unpaired.get(i)
         contact = boundaries.search
         depth = 0.0 if approach is None else max(0.0, -approach.excess_gap)
-        note = f"how far bodies that are no pair came within reach of each other [{unit}]"
+        note = f"reach of the law minus the distance of bodies without a contact pair [{unit}]"
         if approach is not None and depth > 0.0:
             first, second = (contact.boundaries[n].body for n in (approach.first, approach.second))
             note += f"; bodies {first} and {second} had no contact forces: "
-            note += f"give a reach beyond {contact.reach:.3g}"
+            note += f"give ContactAmong a reach beyond {contact.reach:.3g}"
         when = approach.time if approach is not None and depth > 0.0 else None
         checks.append(
             Check("every_pair_found", depth == 0.0, depth, 0.0, when, note, kind=Kind.CONDITION)
@@ -457,9 +477,9 @@ def _unpaired(problem: Problem, record: Recorder, unit: str) -> list[Check]:
 
 
 def _without_forces(record: Recorder) -> bool:
-    """Return whether all forces of a run are residuals of zero.
+    """Return whether all forces of a run are zero up to rounding and convergence errors.
 
-    Prescribed forces are exact: however small, they are no residuals.
+    A prescribed force counts as a force, however small it is.
 
     Verified by: tests/unit/solids/equilibria/test_floor.py::test_bodies_without_forces_are_solved
     """
@@ -473,12 +493,12 @@ def _without_forces(record: Recorder) -> bool:
 def _residual_above_roundoff(record: Recorder) -> Check:
     """Compare the largest residual with the forces of the run.
 
-    If forces are smaller than the least scale of residuals, a step counts as converged before it
-    is in equilibrium.
+    If all forces are smaller than the smallest scale of residuals, a step may count as converged
+    before it is in equilibrium.
     """
     seen = record.extremes
     if _without_forces(record):
-        note = "no force was given, and none of the run is above what rounding and a step leave"
+        note = "no force is prescribed, and all forces are at the level of numerical errors"
         return Check("residual_above_roundoff", None, None, _LARGEST_UNBALANCED, None, note)
     ratio = seen.unbalanced / seen.largest_force if seen.largest_force > 0.0 else 0.0
     note = (
@@ -495,11 +515,11 @@ def _residual_above_roundoff(record: Recorder) -> Check:
 
 
 def _partners(record: Recorder) -> Check:
-    """Check that all points near a partner have a closest point on it."""
+    """Check that all points near a partner have a closest-point projection onto it."""
     most = max(record.without_partner, default=(0, 0.0))
     note = (
-        "points near the end of a partner's boundary, beyond which nothing acts on them; let the "
-        "boundary reach farther than the contact"
+        "largest number of points near their partner but beyond the end of its boundary, where "
+        "they carry no traction; extend the partner's boundary beyond the contact"
     )
     when = most[1] if most[0] else None
     return Check(
@@ -520,19 +540,19 @@ def _within_law(problem: Problem, record: Recorder) -> list[Check]:
     if not problem.passes:
         return []
     if not np.isfinite(gap):
-        note = "no point of a surface was near a partner"
+        note = "no point of a contact boundary came near its partner"
         return [
             Check("pressure_within_law", None, None, None, None, note),
             Check("no_interpenetration", None, None, None, None, note, kind=Kind.CONDITION),
         ]
     note = (
-        "largest pressure over T_max; beyond, the straight wall of the law stores much more "
-        "than the true one, and gaps are too small"
+        "largest pressure over the largest tension T_max; beyond the limit the linear repulsive "
+        "part of the law stores too much energy, and gaps are too small"
     )
     limit = 5.0
     checks = [Check("pressure_within_law", largest <= limit, largest, limit, when, note)]
     unit = units_of(problem.dim, problem.assembled.dimensionless)["length"]
-    note = f"smallest gap [{unit}]; below zero the surfaces lie inside each other"
+    note = f"smallest gap [{unit}]; it is negative where surfaces penetrate each other"
     if any(p.hard for p in problem.passes):
         note += ", in hard contact by more than a twentieth of an element"
     checks.append(
@@ -573,21 +593,21 @@ def _resolution(problem: Problem, record: Recorder, i: int) -> list[Check]:
     coarsest = float(np.max(size[in_tension], initial=0.0))
     adhesive = getattr(law, "adhesive", True)
     if adhesive and coarsest <= 0.0:
-        note = "no surface element was under tension"
+        note = "no contact element was under tension"
         checks.append(Check("process_zone_resolved", None, None, 1.0, None, note))
         checks.append(Check("law_length_resolved", None, None, 10.0, None, note))
     elif adhesive:
         work = float(-np.asarray(law.potential(law.gap_eq)))
         zone = modulus * work / law.max_tension**2
-        note = "coarsest surface element under tension over a quarter of E* W / T_max^2"
+        note = "largest contact element under tension over a quarter of E* W_adh / T_max^2"
         ratio = 4.0 * coarsest / zone
         checks.append(Check("process_zone_resolved", ratio <= 1.0, ratio, 1.0, None, note))
-        note = "coarsest surface element under tension over r0; the law changes over this length"
+        note = "largest contact element under tension over the length r0 of the normal law"
         ratio = coarsest / law.length
         checks.append(Check("law_length_resolved", ratio <= 10.0, ratio, 10.0, None, note))
     if isinstance(contact.friction, Frictionless):
         return checks
-    note = "tangential stiffness in stick over that of one surface element, E*/h"
+    note = "tangential stiffness in stick over that of one contact element, E*/h"
     stiff = contact.tangential_stiffness * finest / modulus
     checks.append(
         Check("penalty_stiff_enough", stiff >= 0.3, stiff, 0.3, None, note, kind=Kind.AT_LEAST)
@@ -596,10 +616,10 @@ def _resolution(problem: Problem, record: Recorder, i: int) -> list[Check]:
 
 
 def _two_half_pass_balance(problem: Problem, record: Recorder, i: int) -> Check:
-    """Compare the contact forces of both passes."""
+    """Compare the contact forces of both passes, which should be opposite."""
     worst, size = 0.0, 1e-300
     for a, b in record.contact_forces.get(i, []):
         worst = max(worst, float(np.linalg.norm(a + b)))
         size = max(size, float(np.linalg.norm(a)), float(np.linalg.norm(b)))
-    note = "force of one pass against the other over the largest; of the order of gap over radius"
+    note = "sum of the forces of both passes over the largest; of the order of gap over radius"
     return Check("two_half_pass_balance", worst <= 5e-2 * size, worst / size, 5e-2, None, note)

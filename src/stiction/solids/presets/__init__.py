@@ -1,1 +1,1 @@
-"""Solids of the literature, ready to be solved."""
+"""Systems of the literature with their parameters: strip, cylinders, cap and tape."""

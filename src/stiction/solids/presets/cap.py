@@ -1,4 +1,8 @@
-"""The sheared cap in space as a ready system; lengths are in L0, stresses in Young's modulus."""
+"""A sheared spherical cap in three dimensions: `CapSliding3D`, after Mergel et al. 2021, section 5.
+
+It expands a few numbers into a body, a contact and boundary conditions (`assembled`). Lengths are
+in units of L0, stresses in units of Young's modulus E.
+"""
 
 from __future__ import annotations
 
@@ -35,15 +39,15 @@ from stiction.solids.three_d.shapes import Dome
 
 __all__ = ["CapSliding3D"]
 
-# when the attraction is there, and when the normal force has its value
+# times at which the attraction and the normal force have reached their full values
 _ATTRACTED, _LOADED = 0.1, 0.3
 # elements along the motion, over the height, and across one half
 _CELLS = {"quick": (16, 3, 8), "paper": (72, 6, 38)}
-# the middle part of the face that has small elements, and how much smaller they are
+# half of the fraction of the face with small elements, and the ratio of element sizes
 _INSIDE, _SMALLER = 0.24, 3.0
-# the first force on the plate: a part of the normal force, and the least [E L0^2]
+# initial force on the plate: fraction of the normal force, and its minimum [E L0^2]
 _FIRST, _LEAST = 0.05, 0.2
-# how deep the plate lies in the wall of the law before that, over the gap of equilibrium
+# initial approach of the plate below the equilibrium gap, over that gap
 _DEPTH = 0.1
 
 _NUMBERS = Count(
@@ -57,37 +61,38 @@ _NUMBERS = Count(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CapSliding3D(SolidSystem):
-    """A soft spherical cap under a rigid plate in space: pressed, then sheared.
+    """A soft spherical cap under a rigid plate in three dimensions: normal force, then shear.
 
-    The cap stands on its square base, which is held, and is highest in the middle; its upper face
-    is a part of a sphere. The second axis points from the base to the plate. One half is solved,
-    from the plane of symmetry along the motion; forces, areas and energies of a run are those of
-    this half. In the program's first tenth the plate is pressed on lightly (and the attraction
-    grows), until 0.3 the normal force goes to its value, and then the plate moves along the first
-    axis by `u_end`. Units are L0 and Young's modulus E.
+    The base of the cap is a fixed square; its upper face is part of a sphere with the apex in the
+    middle. The second axis points from the base to the plate. One half is solved, on one side of
+    the plane of symmetry; forces, areas and energies of a run are those of this half. Until time
+    0.1 the plate is pressed on by a small force while the attraction grows, until 0.3 the normal
+    force changes to its value, and until time 1 the plate moves along the first axis by `u_end`.
+    Units are L0 and Young's modulus E.
 
     Parameters
     ----------
     normal_force : on the plate of the whole cap, positive in compression [E L0^2]
     nu : Poisson's ratio [1]
-    adhesive : whether tension acts; without it friction keeps its value
+    adhesive : whether surfaces attract each other; it does not change the friction law
     model : law of friction; DI, whose threshold is mu T_max wherever surfaces touch, or EA
-    mu : replaces that of the model when given [1]
-    size : "quick" in a minute, "paper" with about 60,000 unknowns
+    mu : friction parameter; None takes that of `model` [1]
+    size : "quick" (a minute), or "paper" with about 60,000 unknowns
     u_end : displacement of the plate at the end of the program, at time 1 [L0]
-    s_cut : replaces that of the model when given [1]
+    s_cut : cut-off parameter of friction; None takes that of `model` [1]
     radius, height, half_width : of the cap [L0]
     max_tension, work : T_max / E and W_adh / (E L0) [1]
     cells : elements along the motion, over the height and across one half; None takes those of
-        the size
-    friction_in_preload : whether friction acts from the first touch on; False lets it begin with
+        `size`
+    friction_in_preload : whether friction acts from first contact on; False lets it begin with
         the shear
-    penalty : tangential stiffness in stick [E / L0]; None takes ten times that of the law
+    penalty : tangential stiffness in stick [E / L0]; None takes ten times the stiffness of the
+        normal law at its equilibrium gap
 
     Notes
     -----
-    Radius, height and strength are those of `CapSliding`. Adhesion changes over lengths far below
-    the radius of contact: the audit reports what a mesh resolves.
+    Radius, height and strength are those of `CapSliding`. Adhesive tractions vary over lengths far
+    below the radius of contact; the audit reports whether the mesh resolves them.
 
     Source: Mergel, Scheibert, Sauer 2021, section 5, in space; Lengiewicz et al. 2020 for the
     question.
@@ -122,7 +127,7 @@ class CapSliding3D(SolidSystem):
         super().__post_init__()
         object.__setattr__(self, "model", with_numbers(self.model, self.mu, self.s_cut))
         if not self.adhesive and not self.normal_force > 0.0:
-            why = "without adhesion nothing but pressure keeps the plate on the cap."
+            why = "without adhesion the plate needs a compressive force to stay in contact."
             needs, try_ = "a number > 0 [E L0^2]", "give 10, or adhesive = True."
             where = f"{type(self).__name__}.normal_force"
             raise ModelError(where, self.normal_force, needs, why, try_)
@@ -142,7 +147,7 @@ class CapSliding3D(SolidSystem):
         return SweptBody(section, z, Q1N2(reduced=True, contact_points=3), material, dome)
 
     def assembled(self) -> Assembled:
-        """Return one half of the cap, the plate above it, its force and its path."""
+        """Return one half of the cap, its contact, and the plate's force and displacement."""
         adhesion = LennardJones.from_strength(self.max_tension, self.work, adhesive=self.adhesive)
         whole, first = self.normal_force, max(_FIRST * self.normal_force, _LEAST)
         top = (0.0, self.height + (1.0 - _DEPTH) * adhesion.gap_eq, 0.0)

@@ -1,4 +1,8 @@
-"""The examples of the literature as ready systems; lengths and stresses are ratios."""
+"""Plane examples of Mergel, Scheibert, Sauer 2021: a peeled strip, two cylinders, a sheared cap.
+
+Each class expands a few numbers into bodies, contacts and boundary conditions (`assembled`).
+Lengths are in units of L0 or R, stresses in units of Young's modulus E.
+"""
 
 from __future__ import annotations
 
@@ -39,14 +43,14 @@ from stiction.solids.model import Assembled, Body, Readings, SolidSystem
 
 __all__ = ["CapSliding", "StripPeeling", "TwoCylinders"]
 
-_WHY_EXTENT = "it is an extent, a strength or an end of the program."
+_WHY_EXTENT = "it is a length, a strength or a displacement."
 MODEL = Part(
-    "it says how much tangential traction the interface carries.",
+    "it sets the sliding threshold of the interface.",
     "for example EA(mu=0.01) or DI(mu=0.5).",
     "DI, EA or Frictionless",
 )
-MU = NonNegative("1", "friction resists slip; it replaces that of the model.")
-S_CUT = Finite("1", "friction ends there; it replaces that of the model.")
+MU = NonNegative("1", "it is the friction parameter, which replaces that of the model.")
+S_CUT = Finite("1", "it sets the gap beyond which friction ends; it replaces that of the model.")
 SIZE = Choice(
     ("quick", "paper"),
     "the quick size takes seconds, the other is that of the paper.",
@@ -56,47 +60,48 @@ EXTENT = Positive("1", _WHY_EXTENT)
 PENALTY = Positive("1", "it is the tangential stiffness of the interface in stick.")
 WHY_CELLS = "the body is made of this many elements along and across."
 _CELLS = Count(2, WHY_CELLS, "give [100, 2].", each=BYTES_OF_CELL, size=2)
-FORCE = Finite("1", "the plate is pressed on or pulled by it.", "give 10.")
-ADHESIVE = Flag("tension acts or it does not.")
-IN_PRELOAD = Flag("friction acts from the first touch on or from the shear on.")
+FORCE = Finite("1", "it is the normal force on the plate, negative in tension.", "give 10.")
+ADHESIVE = Flag("it says whether surfaces attract each other.")
+IN_PRELOAD = Flag("it says whether friction acts before the shear.")
 
-_HORIZONTAL = Flag("it is pulled along or away.", "give True.")
+_HORIZONTAL = Flag("it says whether the strip is pulled along the plane.", "give True.")
 _MOST_OVERLAP = 2.0 - math.sqrt(3.0)
 _OVERLAP = Positive(
     "1",
-    f"{_WHY_EXTENT[:-1]}; cylinders R beside each other must not touch at the start.",
+    f"{_WHY_EXTENT[:-1]}; the cylinders must not touch at the start, where they are R apart.",
     below=_MOST_OVERLAP,
     needs=f"less than 2 - sqrt(3) = {_MOST_OVERLAP:.6g} [R]",
 )
-_THINNING = Flag("tractions thin or they do not.", "give True.")
-_MATERIAL = Part("the cap is made of it.", "leave it out.")
+_THINNING = Flag("it says whether tractions decrease as surfaces stretch.", "give True.")
+_MATERIAL = Part("it is the constitutive law of the cap.", "leave it out.")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class StripPeeling(SolidSystem):
     """A thick strip that adheres to a rigid plane and is peeled off at its right end.
 
-    The strip is 200 long and 10 high in units of L0, with its left 150 in adhesion at the
-    equilibrium gap; the middle of its right edge is driven upwards by `u_end`, held sideways,
-    free to turn. Stresses are in units of Young's modulus E, forces per width in E L0.
+    The strip is 200 long and 10 high in units of L0. Its left 150 adhere at the equilibrium gap.
+    The middle of its right edge is displaced upwards by `u_end`; it is fixed sideways and free to
+    rotate. Stresses are in units of Young's modulus E, forces per width in E L0.
 
     Parameters
     ----------
     model : law of friction; EA, DI or Frictionless
-    mu, s_cut : replace those of the model when given [1]
-    size : "quick" in seconds, "paper" with 320 x 8 biquadratic elements
+    mu, s_cut : friction parameter and cut-off parameter; None takes those of `model` [1]
+    size : "quick" (seconds), or "paper" with 320 x 8 biquadratic elements
     u_end : displacement at the end of the program, at time 1 [L0]
     poisson : Poisson's ratio of the strip [1]
     max_tension : T_max / E [1]
     work : W_adh / (E L0) [1]
-    length, height, adhering : of the strip [L0]
-    cells : elements along and across; None takes those of the size
-    horizontal : pull along the plane instead of away from it
-    penalty : tangential stiffness in stick [E / L0]; None takes ten times that of the law
+    length, height, adhering : length and height of the strip, and its adhering length [L0]
+    cells : elements along and across; None takes those of `size`
+    horizontal : displace the end along the plane instead of away from it
+    penalty : tangential stiffness in stick [E / L0]; None takes ten times the stiffness of the
+        normal law at its equilibrium gap
 
     Notes
     -----
-    The paper gives the adhering length alone; 200 x 10 and the way the end is held are
+    The paper gives the adhering length alone. The size 200 x 10 and the support of the end are
     assumed.
 
     Source: Mergel, Scheibert, Sauer 2021, section 4.1, Table 1; section 6 for horizontal.
@@ -122,21 +127,21 @@ class StripPeeling(SolidSystem):
         super().__post_init__()
         object.__setattr__(self, "model", with_numbers(self.model, self.mu, self.s_cut))
         if self.adhering > self.length:
-            why = "the strip adheres with a part of its lower side."
+            why = "the strip adheres along a part of its lower side."
             needs, try_ = f"at most the length {self.length}", "leave it out for the default."
             raise ModelError("StripPeeling.adhering", self.adhering, needs, why, try_)
 
     def assembled(self) -> Assembled:
-        """Return the strip, the plane below it, and the drive of its end."""
+        """Return the strip, its contact with the plane, and the displacement of its end."""
         quick = self.size == "quick"
         nx, ny = self.cells if self.cells is not None else ((180, 2) if quick else (320, 8))
         adhesion = LennardJones.from_strength(self.max_tension, self.work)
-        # the lower side is two boundaries: only its left part sees the plane
-        part = self.adhering / self.length
-        left = max(1, round(nx * (0.9 if part > 0.7 else part)))
-        left = min(max(left, 1), nx - 1) if part < 1.0 else nx
+        # the lower side is divided into two boundaries: the left one is in contact with the plane
+        fraction = self.adhering / self.length
+        left = max(1, round(nx * (0.9 if fraction > 0.7 else fraction)))
+        left = min(max(left, 1), nx - 1) if fraction < 1.0 else nx
         x = np.concatenate(
-            [np.linspace(0.0, part, left + 1), np.linspace(part, 1.0, nx - left + 1)[1:]]
+            [np.linspace(0.0, fraction, left + 1), np.linspace(fraction, 1.0, nx - left + 1)[1:]]
         )
         mesh = rectangle(
             self.length, self.height, (nx, ny), (0.0, adhesion.gap_eq), grading_x=x
@@ -161,24 +166,27 @@ class StripPeeling(SolidSystem):
 class TwoCylinders(SolidSystem):
     """Two half cylinders that slide across each other at fixed height, in plane strain.
 
-    Units are the radius R and Young's modulus E. The bases are 2 R - overlap apart. The lower
-    base is held; the upper one starts R to the left and moves right by `u_end`.
+    Units are the radius R and Young's modulus E. The vertical distance of the two flat bases is
+    2 R - overlap. The lower base is fixed; the upper one starts R to the left of it and moves to
+    the right by `u_end`.
 
     Parameters
     ----------
     model : law of friction; DI, EA or Frictionless
-    mu, s_cut : replace those of the model when given [1]
+    mu, s_cut : friction parameter and cut-off parameter; None takes those of `model` [1]
     overlap : nominal overlap [R], below 2 - sqrt(3)
-    size : "quick" in seconds, "paper" with about 1500 elements per cylinder
+    size : "quick" (seconds), or "paper" with about 1500 elements per cylinder
     u_end : displacement of the upper base at the end of the program, at time 1 [R]
-    stretch : whether tractions thin with the partner's surface; the paper takes J = 1
+    stretch : whether tractions decrease with the stretch J of the partner's surface; the paper
+        takes J = 1
     poisson : Poisson's ratio [1]
     max_tension, work : T_max / E and W_adh / (E R) [1]
-    penalty : tangential stiffness in stick [E / R]; None takes ten times that of the law
+    penalty : tangential stiffness in stick [E / R]; None takes ten times the stiffness of the
+        normal law at its equilibrium gap
 
     Notes
     -----
-    That the cylinders are halves with bases 1.75 R apart is assumed.
+    Half cylinders and the distance 1.75 R of their bases are assumed.
 
     Source: Mergel, Scheibert, Sauer 2021, section 4.2, Table 2.
     Verified by: tests/unit/solids/test_presets.py::test_cylinders_are_symmetric
@@ -201,7 +209,7 @@ class TwoCylinders(SolidSystem):
         object.__setattr__(self, "model", with_numbers(self.model, self.mu, self.s_cut))
 
     def assembled(self) -> Assembled:
-        """Return the two cylinders, their contact, and what moves."""
+        """Return the two cylinders, their contact, and the displacements of their bases."""
         along, across = ((12, 8), 7) if self.size == "quick" else ((28, 20), 14)
         lower = half_disc(1.0, along, across)
         upper = rotated(lower).moved((-1.0, 2.0 - self.overlap))
@@ -229,41 +237,42 @@ class TwoCylinders(SolidSystem):
         )
 
 
-# when the attraction is there, and when the normal force has its value
+# times at which the attraction and the normal force have reached their full values
 _ATTRACTED, _LOADED = 0.1, 0.3
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CapSliding(SolidSystem):
-    """A soft cap under a rigid plate: pressed or pulled by a constant force, then sheared.
+    """A soft cap under a rigid plate: a constant normal force, then shear.
 
-    Units are L0 and Young's modulus E. The base of the cap is held. In the program's first
-    tenth the attraction grows while the plate is pressed on lightly, until 0.3 the normal force
-    goes to its value, and then the plate moves sideways by `u_end`.
+    Units are L0 and Young's modulus E. The base of the cap is fixed. Until time 0.1 the attraction
+    grows under a compressive force, `normal_force` or at least 0.2 E L0. Until time 0.3 the force
+    changes to `normal_force`, and until time 1 the plate moves sideways by `u_end`.
 
     Parameters
     ----------
     normal_force : on the plate, per width, positive in compression [E L0]
     nu : Poisson's ratio [1]
-    adhesive : whether tension acts; without it friction keeps its value
+    adhesive : whether surfaces attract each other; it does not change the friction law
     model : law of friction; the paper takes DI(mu=1)
-    mu : replaces that of the model when given [1]
-    size : "quick" in seconds, "paper" with 900 x 47 elements
+    mu : friction parameter; None takes that of `model` [1]
+    size : "quick" (seconds), or "paper" with 900 x 47 elements
     u_end : displacement of the plate at the end of the program, at time 1 [L0]
-    s_cut : replaces that of the model when given [1]
+    s_cut : cut-off parameter of friction; None takes that of `model` [1]
     radius, height, half_width : of the cap [L0]
     max_tension, work : T_max / E and W_adh / (E L0) [1]
-    material : another material of the same body; None takes the nearly incompressible
-        Neo-Hookean one of E = 1 and `nu`
-    cells : elements along and across; None takes those of the size
-    friction_in_preload : whether friction acts from the first touch on, as a law without a switch
-        does; False lets it begin with the shear
-    penalty : tangential stiffness in stick [E / L0]; None takes ten times that of the law
+    material : constitutive law of the cap; None takes the nearly incompressible Neo-Hookean law
+        with E = 1 and `nu`
+    cells : elements along and across; None takes those of `size`
+    friction_in_preload : whether friction acts from first contact on; False lets it begin with the
+        shear
+    penalty : tangential stiffness in stick [E / L0]; None takes ten times the stiffness of the
+        normal law at its equilibrium gap
 
     Notes
     -----
-    The paper gives the height alone. Radius and width are assumed: the radius follows from
-    the paper's detachment length 4.42 L0 if that is the shear-free pull-off.
+    The paper gives the height alone; radius and width are assumed. The radius follows from the
+    paper's detachment length 4.42 L0 if this is the contact length at pull-off without shear.
 
     Source: Mergel, Scheibert, Sauer 2021, section 5, Table 4.
     Verified by: tests/unit/solids/test_presets.py::test_cap_slides
@@ -291,12 +300,12 @@ class CapSliding(SolidSystem):
         super().__post_init__()
         object.__setattr__(self, "model", with_numbers(self.model, self.mu, self.s_cut))
         if not self.adhesive and not self.normal_force > 0.0:
-            why = "without adhesion nothing but pressure keeps the plate on the cap."
+            why = "without adhesion the plate needs a compressive force to stay in contact."
             needs, try_ = "a number > 0 [E L0]", "give 0.5, or adhesive = True."
             raise ModelError("CapSliding.normal_force", self.normal_force, needs, why, try_)
 
     def assembled(self) -> Assembled:
-        """Return the cap, the plate above it, its force and its path."""
+        """Return the cap, its contact with the plate, and the plate's force and displacement."""
         quick = self.size == "quick"
         nx, ny = self.cells if self.cells is not None else ((220, 10) if quick else (900, 47))
         x = dense_between(nx, 0.28, 0.72, 4.0) if quick or nx < 500 else uniform(nx)
@@ -304,7 +313,7 @@ class CapSliding(SolidSystem):
         mesh = cap(self.radius, self.height, self.half_width, (nx, ny), x, y)
         adhesion = LennardJones.from_strength(self.max_tension, self.work, adhesive=self.adhesive)
         first = max(self.normal_force, 0.2)
-        # a little into the wall of the law, never through it
+        # the initial gap lies slightly below equilibrium, in the repulsive range of the law
         depth = 0.5 * first * (1.0 - self.nu**2) / self.half_width
         depth = min(depth, 0.9 * adhesion.gap_eq)
         contact = Contact(
@@ -339,14 +348,14 @@ class CapSliding(SolidSystem):
 def with_numbers(
     model: AdhesiveFriction, mu: float | None, s_cut: float | None
 ) -> AdhesiveFriction:
-    """Return the law with another mu or s_cut, where they are given."""
+    """Return the law `model` with `mu` and `s_cut` replaced, each unless it is None."""
     import dataclasses
 
     given = {name: v for name, v in (("mu", mu), ("s_cut", s_cut)) if v is not None}
     if not given or (isinstance(model, Frictionless) and given == {"mu": 0.0}):
         return model
     if isinstance(model, Frictionless) or not isinstance(model, (DI, EA)):
-        why = "the law has no such numbers."
+        why = "this law has no parameters mu and s_cut."
         needs, try_ = "a model with mu and s_cut, DI or EA", "leave mu and s_cut out."
         raise ModelError("model", type(model).__name__, needs, why, try_)
     changed: AdhesiveFriction = dataclasses.replace(model, **given)  # type: ignore[arg-type]

@@ -1,4 +1,8 @@
-"""The tape of the literature as a ready system; lengths are in L0, tensions in E T."""
+"""Peeling of an adhesive tape, a membrane: `TapePeeling`, after Mergel et al. 2021, section 4.3.
+
+It expands a few numbers into a membrane, a contact and boundary conditions (`assembled`). Lengths
+are in units of L0, tensions in E T with Young's modulus E and thickness T.
+"""
 
 from __future__ import annotations
 
@@ -30,47 +34,48 @@ from stiction.solids.presets.plane import (
 
 __all__ = ["TapePeeling"]
 
-# friction holds the stretched tape from before the start
+# a time before the start: friction holds the stretched tape from the first state on
 _ALWAYS = -1.0
 
-_ANGLE = Positive("degrees", "the end is peeled off, not pushed in.", below=180.0)
+_ANGLE = Positive("degrees", "the end must move away from the plane.", below=180.0)
 _PRESTRETCH = Finite(
-    "1", "the tape is attached stretched by it; below one it would wrinkle at once.", least=1.0
+    "1", "it is the initial stretch; a membrane wrinkles at stretches below 1.", least=1.0
 )
 _CELLS = Count(1, WHY_CELLS, "give [100, 2].", each=BYTES_OF_CELL, size=2)
-_WIDTH = Flag("the width is fixed or it is not.", "give True.")
+_WIDTH = Flag("it says whether the width is fixed.", "give True.")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TapePeeling(SolidSystem):
     """A soft tape, a membrane, that adheres to a rigid plane and is peeled off at its right end.
 
-    The tape lies along the first axis, the second one points away from the plane. One half is
-    solved, from the plane of symmetry to the free edge. It adheres stretched, held by friction,
-    and its right end moves by `u_end` at `angle` to the plane. Lengths are in units of L0,
-    forces in E T L0, with the thickness T.
+    The tape lies along the first axis; the second axis points away from the plane. One half is
+    solved, from the plane of symmetry to the free edge. The tape adheres in a stretched state, held
+    by friction, and its right end is displaced by `u_end` at `angle` to the plane. Lengths are in
+    units of L0, forces in E T L0, with the thickness T.
 
     Parameters
     ----------
     model : law of friction that acts under tension; EA or DI
-    mu, s_cut : replace those of the model when given [1]
+    mu, s_cut : friction parameter and cut-off parameter; None takes those of `model` [1]
     size : "quick", or "paper" with 90 x 6 elements of half the tape
-    u_end : displacement of the end, along its direction, at the end of the program, at time 1 [L0]
-    angle : of the motion to the plane [degrees], between 0 and 180
+    u_end : displacement of the end along its direction at the end of the program, at time 1 [L0]
+    angle : of the displacement to the plane [degrees], between 0 and 180
     length, width : of the attached tape [L0]
-    prestretch : of the attached tape, along and across [1]
+    prestretch : initial stretch of the tape along both directions [1]
     max_tension : T_max L0 / (E T) [1]
     work : W_adh / (E T) [1]
-    cells : elements along and across half the tape; None takes those of the size
-    held_sideways : keep the width everywhere, as in a very wide tape
-    clamped : keep the width of the pulled end; the film is compressed a little at its corners
-    penalty : tangential stiffness in stick [E T / L0^3]; None takes ten times that of the law
+    cells : elements along and across half the tape; None takes those of `size`
+    held_sideways : fix the width everywhere, as in a very wide tape
+    clamped : fix the width of the pulled end; the film is slightly compressed at its corners
+    penalty : tangential stiffness in stick [E T / L0^3]; None takes ten times the stiffness of the
+        normal law at its equilibrium gap
 
     Notes
     -----
-    The paper gives neither length nor width: both are assumed, and the end is taken to be clamped
-    to a stiff bar. Poisson's ratio of the paper's table has no meaning for an incompressible
-    membrane; E T = 3 mu T is taken.
+    Length, width and the clamped end are assumed; the paper does not give them. Poisson's ratio in
+    the paper's table does not apply to an incompressible membrane: E T = 3 mu T with the shear
+    modulus mu.
 
     Source: Mergel, Scheibert, Sauer 2021, section 4.3, Table 3.
     Verified by: tests/unit/solids/membranes/test_tape.py::test_tape_peels
@@ -98,21 +103,21 @@ class TapePeeling(SolidSystem):
         self._check_friction()
 
     def _check_friction(self) -> None:
-        """Refuse friction that needs pressure: a membrane is never pressed on its plane."""
+        """Refuse friction that acts under pressure alone: the contact of a membrane has none."""
         law = LennardJones.from_strength(self.max_tension, self.work)
         cut = getattr(self.model, "s_cut", 1.0)
         if self.prestretch > 1.0 and (not hasattr(self.model, "mu") or not cut > 0.0):
             got = f"{type(self.model).__name__}" + (f"(s_cut={cut:g})" if cut <= 0.0 else "")
             why = (
-                "a membrane never presses on its plane: its gap is at least that of equilibrium, "
-                f"{law.gap_eq:.4g}, and friction that needs pressure leaves it to shrink and slide."
+                "a membrane has no contact pressure: its gap is at least that of equilibrium, "
+                f"{law.gap_eq:.4g}. Friction that needs pressure would let it contract and slide."
             )
             needs = "friction that acts under tension, s_cut > 0"
             where = f"{type(self).__name__}.model"
             raise ModelError(where, got, needs, why, "give EA(mu=0.05, s_cut=1).")
 
     def assembled(self) -> Assembled:
-        """Return half the tape, the plane below it, and the drive of its end."""
+        """Return half the tape, its contact with the plane, and the displacement of its end."""
         cells = self.cells
         if cells is None:
             cells = (72, 4) if self.size == "quick" else (90, 6)

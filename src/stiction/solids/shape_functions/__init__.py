@@ -1,1 +1,1 @@
-"""Shape functions of elements, their Jacobians, and hulls that bound them."""
+"""Shape functions of plane elements and splines, Bezier forms, bounds of Jacobians, hourglass."""

@@ -63,7 +63,7 @@ class Group(NamedTuple):
 
 
 class Rule(NamedTuple):
-    """Integration points: coordinates (q,) and weights (q,)."""
+    """Integration points on the reference element: coordinates (q,) and weights (q,)."""
 
     xi: Floats
     eta: Floats
@@ -97,12 +97,13 @@ def lagrange(order: int, x: Floats) -> tuple[Floats, Floats]:
 def rules(order: int, degree: int, triangle: bool, layer: bool) -> tuple[Rule, Rule | None]:
     """Return the rule of full integration, and the reduced rule of the volumetric term.
 
-    None in place of the reduced rule: the volumetric term uses the mean over the element.
+    The reduced rule is None if the volumetric term uses the mean over the element.
 
     Parameters
     ----------
-    order : order of the Lagrange functions
-    degree : degree of the curve on the face of a layer
+    order : of the Lagrange functions
+    degree : of the curve on the face of a layer
+    triangle, layer : whether elements are triangles, and whether they belong to a spline layer
     """
     if triangle and not layer:
         if order == 1:
@@ -133,9 +134,14 @@ def centre(group: Group) -> tuple[Floats, Floats]:
 
 
 def functions(group: Group, xi: Floats, eta: Floats) -> tuple[Floats, Floats]:
-    """Return functions (e, q, n) and derivatives (e, q, n, 2) at points of every element.
+    """Return functions (e, q, n) and derivatives (e, q, n, 2) at points (q,) of every element.
 
-    The first axis has length one where all elements have the same functions.
+    The first axis has length one if all elements have the same functions.
+
+    Parameters
+    ----------
+    group : the elements
+    xi, eta : (q,) coordinates on the reference element
     """
     if group.face is not None:
         f, df = _layer(group.order, group.triangle, *group.face, xi, eta)
@@ -202,6 +208,12 @@ def gradients(group: Group, points: Floats, rule: Rule) -> tuple[Floats, Floats]
     """Return dN/dX (e, q, n, 2) [1/m] and reference volumes (e, q) [m^2].
 
     All volumes are positive: `hulls.refuse_folded` has refused folded elements.
+
+    Parameters
+    ----------
+    group : the elements
+    points : (nodes, 2) positions [m]
+    rule : integration points
     """
     _, dn = functions(group, rule.xi, rule.eta)
     return mapped(dn, points[group.nodes], rule.weights)
@@ -210,11 +222,12 @@ def gradients(group: Group, points: Floats, rule: Rule) -> tuple[Floats, Floats]
 def incompatible(group: Group, points: Floats, rule: Rule, weights: Floats) -> Floats:
     """Return gradients (e, q, m, 2) [1/m] of the modes 1 - xi^2 and 1 - eta^2 of bilinear cells.
 
-    The Jacobian of the centre maps them, so that their mean over a cell is zero for any shape, and
-    a constant stress does no work on them (patch test). Triangles have none.
+    They are mapped by the Jacobian of the centre. So their mean over a cell of any shape is zero,
+    and a constant stress does no work on them (patch test). Triangles have no modes.
 
     Parameters
     ----------
+    group, points, rule : as in `gradients`
     weights : (e, q) reference volumes
     """
     if group.order > 1 or group.triangle:
@@ -248,9 +261,9 @@ def modes_of(dn: Floats, x: Floats, rates: Floats, rule: Floats, weights: Floats
 
 
 def bending(nodes: Ints, points: Floats, g: Floats, w: Floats, modes: Floats) -> Elements:
-    """Return bilinear cells whose energy is that of the mean strain plus a hourglass energy.
+    """Return bilinear cells with the energy of the mean strain plus an hourglass energy.
 
-    See `hourglass`.
+    The formulas are in `hourglass`.
 
     Parameters
     ----------
@@ -262,9 +275,11 @@ def bending(nodes: Ints, points: Floats, g: Floats, w: Floats, modes: Floats) ->
     none = np.zeros((w.shape[0], 0, *g.shape[2:])), np.zeros((w.shape[0], 0))
     mean, gamma = patterns(points[nodes], g, w)
     inner = Elements(nodes, g, w, *none, modes)
-    whole = np.ascontiguousarray(w.sum(axis=1, keepdims=True))
-    few = np.zeros((w.shape[0], 1, 0, g.shape[3]))
-    return Elements(nodes, np.ascontiguousarray(mean[:, None]), whole, *none, few, gamma, inner)
+    volume = np.ascontiguousarray(w.sum(axis=1, keepdims=True))
+    no_modes = np.zeros((w.shape[0], 1, 0, g.shape[3]))
+    return Elements(
+        nodes, np.ascontiguousarray(mean[:, None]), volume, *none, no_modes, gamma, inner
+    )
 
 
 def mapped(dn: Floats, x: Floats, weights: Floats) -> tuple[Floats, Floats]:
@@ -272,9 +287,9 @@ def mapped(dn: Floats, x: Floats, weights: Floats) -> tuple[Floats, Floats]:
 
     Parameters
     ----------
-    dn : (e, q, n, d) derivatives on the reference shape; e = 1 where all elements have the same
-    x : (e, n, d) places of the nodes [m]
-    weights : (q,) of the points on the reference shape
+    dn : (e, q, n, d) derivatives on the reference element; e = 1 if all elements have the same
+    x : (e, n, d) positions of the nodes [m]
+    weights : (q,) of the points on the reference element
     """
     if dn.shape[0] == 1:
         jacobian = np.tensordot(x, dn[0], axes=([1], [1])).transpose(0, 2, 1, 3)

@@ -1,15 +1,15 @@
 """Hourglass energy of linear cells, from which incompatible modes are condensed.
 
 With the mean F_m of the deformation gradient and the hourglass displacements h_k = sum_a gamma_ka
-u_a of the nodes, which vanish for linear fields, the energy of a cell is
+u_a of the nodes, which vanish for linear fields, the energy of a cell of volume V is
 
     V psi(F_m) + 1/2 y_k . S_kl y_l,     y_k = F_m^-1 h_k,
 
-where S is the stiffness of hourglass patterns at small strain after static condensation of the
-incompatible modes 1 - xi^2. At small strain this is the element QM6: rectangles bend as a beam
-does. At large strain F_m^-1 makes the energy objective and keeps it positive. So there is no
-hourglass instability in compression, as enhanced-strain elements have (Wriggers, Reese 1996).
-Elements have no internal unknowns: energy, forces and tangent depend on displacements alone.
+where S is the stiffness of the hourglass patterns at small strain after static condensation of the
+incompatible modes 1 - xi^2. At small strain this is the element QM6, without shear locking. At
+large strain F_m^-1 makes the energy objective, and it stays positive: the hourglass instability of
+enhanced-strain elements in compression (Wriggers, Reese 1996) does not occur. Elements have no
+internal unknowns: energy, forces and tangent depend on displacements alone.
 
 Source: Taylor, Beresford, Wilson 1976 for S; Flanagan, Belytschko 1981 for gamma; the split in
 homogeneous and linear inhomogeneous parts after Mueller-Hoeppe, Loehnert, Wriggers 2009.
@@ -42,8 +42,9 @@ def stiffness(weights: Floats, a: Floats, b: Floats, lam: float, mu: float) -> F
 
     Parameters
     ----------
-    weights : (e, q)
-    a, b : (e, q, k, d) and (e, q, l, d) gradients of the functions
+    weights : (e, q) volumes of the points
+    a, b : (e, q, k, d) and (e, q, l, d) gradients of the functions A and B
+    lam, mu : Lame's constants of the isotropic elasticity tensor C [Pa]
     """
     both = np.einsum("eq,eqki,eqlj->ekilj", weights, a, b)
     same = np.einsum("ekili->ekl", both)
@@ -55,7 +56,7 @@ def stiffness(weights: Floats, a: Floats, b: Floats, lam: float, mu: float) -> F
 
 
 def condensed(weights: Floats, modes: Floats, lam: float, mu: float) -> Floats:
-    """Return H^-1 of the modes of every element, (e, m d, m d)."""
+    """Return the inverse of the stiffness of the modes of every element, (e, m d, m d)."""
     return np.asarray(np.linalg.inv(stiffness(weights, modes, modes, lam, mu)))
 
 
@@ -64,8 +65,8 @@ def patterns(x: Floats, gradients: Floats, weights: Floats) -> tuple[Floats, Flo
 
     Parameters
     ----------
-    x : (e, n, d) places of the corners [m]; in space the second four lie behind the first
-    gradients, weights : (e, q, n, d) and (e, q) at points
+    x : (e, n, d) positions of the corners [m]; in space corners 4 to 7 lie behind corners 0 to 3
+    gradients, weights : (e, q, n, d) and (e, q) at integration points
 
     Verified by: tests/unit/solids/elements/test_hourglass.py::test_linear_fields_have_no_hourglass
     """
@@ -83,11 +84,11 @@ class Hourglass(NamedTuple):
 
     Parameters
     ----------
-    nodes : (e, n)
-    mean : (e, n, d) mean gradients [1/m]
-    gamma : (e, n, k)
+    nodes : (e, n) node numbers
+    mean : (e, n, d) mean gradients of the shape functions [1/m]
+    gamma : (e, n, k) hourglass functions
     stiff : (e, k d, k d) S [N/m]
-    linear : whether rotations count as strain
+    linear : whether the law is linear elasticity, where y = h
     """
 
     nodes: Ints
@@ -153,10 +154,18 @@ class Hourglass(NamedTuple):
 
 
 def entries(nodes: Ints, places: Places, row: Places, d: int) -> Ints:
-    """Return the positions of the entries of all blocks in the matrix, (elements n d n d,)."""
-    down = np.arange(d)[:, None, None] * row[nodes][:, :, None, None, None]
-    there: Ints = places[:, :, None, :, None] + down + np.arange(d)
-    return there.ravel()
+    """Return the indices into the matrix data of all block entries, (elements n d n d,).
+
+    Parameters
+    ----------
+    nodes : (e, n)
+    places : (e, n, n) index of each block, in the first of its rows
+    row : (nodes,) length of a matrix row of each node
+    d : number of components
+    """
+    row_offset = np.arange(d)[:, None, None] * row[nodes][:, :, None, None, None]
+    positions: Ints = places[:, :, None, :, None] + row_offset + np.arange(d)
+    return positions.ravel()
 
 
 def hourglass_of(elements: Elements, table: Floats) -> Hourglass | None:

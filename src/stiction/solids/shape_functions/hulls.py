@@ -1,8 +1,9 @@
-"""Elements in Bezier form, for proofs that their Jacobians are positive everywhere.
+"""Elements in Bezier form, to prove that their Jacobians are positive everywhere.
 
-Places in an element are polynomials of its coordinates, rational functions in layers with
-`exact_arc`. Bezier control points are fixed linear combinations of the nodes, in the reference and
-in every deformed state. A triangle is a square whose edge eta = 1 collapses to a corner.
+Positions in an element are polynomials of its coordinates, or rational functions in layers with
+`exact_arc`. Their Bezier control points are constant linear combinations of the nodes, in the
+reference state and in every deformed one. A triangle is a square whose edge eta = 1 collapses to a
+corner.
 """
 
 from __future__ import annotations
@@ -33,9 +34,9 @@ __all__ = [
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-# entries of a table of coefficients below which they are rounding
+# coefficients below this are rounding
 _NOTHING = 1e-12
-# least over largest Jacobian below which a cell is flat but for rounding
+# ratio of smallest to largest Jacobian below which a cell is flat up to rounding
 _FLAT = 1e-10
 
 
@@ -44,7 +45,7 @@ class Hull(NamedTuple):
 
     Parameters
     ----------
-    matrix : (B e, n) from positions of nodes to control points, consecutive ones e apart
+    matrix : (B e, n) from nodal positions to control points; those of an element are e rows apart
     degrees : along each coordinate
     weights : (e, p + 1) of the denominator, or None
     collapsed : whether they are triangles
@@ -96,11 +97,15 @@ def hull_of(
     cells: Ints,
     count: int,
 ) -> Hull:
-    """Return elements with nodes (e, n) in Bezier form, of a body with this many nodes.
+    """Return elements in Bezier form.
 
     Parameters
     ----------
-    table : (e or 1, B, n) control points by nodes
+    nodes : (e, n) nodes of the elements
+    table : (e or 1, B, n) coefficients of the control points by nodes
+    degrees, weights, collapsed : as in `jacobians.Bezier`
+    cells : (e,) numbers of the cells of the mesh
+    count : number of nodes of the body
     """
     from scipy.sparse import coo_matrix
 
@@ -117,7 +122,7 @@ def hull_of(
 
 
 def least_of(hulls: Sequence[Hull], places: Floats) -> float:
-    """Return the least over the largest Jacobian of any element of a body; 1 without elements."""
+    """Return the smallest ratio of minimum to maximum Jacobian of all elements; 1 without any."""
     return min((float(hull.least(places).min(initial=1.0)) for hull in hulls), default=1.0)
 
 
@@ -131,7 +136,7 @@ def refuse_folded(hulls: Sequence[Hull], points: Floats) -> None:
     Verified by: tests/unit/solids/elements/test_hulls.py::test_folded_cells_are_refused
     """
     for hull in hulls:
-        # control points of rational elements have weights: their places are those over these
+        # control points of rational elements are weighted: positions are divided by the weights
         x = (hull.matrix @ points).reshape(-1, hull.cells.size, points.shape[1]).mean(axis=0)
         if hull.weights is not None:
             x = x / hull.weights.mean(axis=1, keepdims=True)
@@ -159,12 +164,12 @@ def refuse_folded_cells(points: Floats, cells: Ints) -> None:
 
 
 def refuse(least: Floats, cells: Ints, places: Floats) -> None:
-    """Refuse elements whose least Jacobian over the largest is not positive.
+    """Refuse elements whose smallest Jacobian over the largest is not positive.
 
     Parameters
     ----------
-    least, cells : (e,) the ratio, and cells of the mesh
-    places : (e, d) about where they are [m]
+    least, cells : (e,) this ratio, and cells of the mesh
+    places : (e, d) approximate positions, for the message [m]
     """
     good = least > _FLAT
     if good.all():
@@ -176,5 +181,5 @@ def refuse(least: Floats, cells: Ints, places: Floats) -> None:
     got += f"near ({where})"
     why = "the Jacobian of such a cell is not positive everywhere: it maps two points to one place."
     needs = "cells whose nodes run counter-clockwise, with corners below 180 degrees"
-    try_ = "move nodes on edges towards their middles, turn the order of nodes, or mesh finer."
+    try_ = "move mid-nodes towards the middles of edges, reverse the nodes, or refine the mesh."
     raise ModelError("Mesh.cells", got, needs, why, try_)

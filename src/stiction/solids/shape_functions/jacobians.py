@@ -1,10 +1,10 @@
 """Positivity of the Jacobian of a mapping, by subdivision of its Bernstein coefficients.
 
 The Jacobian determinant of a mapping in Bezier form is a polynomial. It lies in the convex hull of
-its Bernstein coefficients, and those at the corners are its values there. So positive coefficients
-prove that the mapping is locally one to one, and a corner that is not positive proves that it is
-folded. In other cases the square is bisected along each coordinate; coefficients approach the
-polynomial with the square of the width.
+its Bernstein coefficients, and the coefficients at the corners are its values there. So positive
+coefficients prove that the mapping is locally one to one, and a corner coefficient that is not
+positive proves that it is folded. In other cases the reference element is bisected along each
+coordinate; coefficients converge to the polynomial with the square of the width.
 
 Source: Johnen, Remacle, Geuzaine 2013.
 """
@@ -25,9 +25,9 @@ __all__ = ["Bezier", "coefficients_from", "jacobian_coefficients", "least_jacobi
 
 Floats = npt.NDArray[np.float64]
 
-# most subdivisions: coefficients then differ from the polynomial by about 4^-12 of its size
+# largest number of subdivisions: coefficients then differ from the polynomial by about 4^-12
 _DEPTH = 12
-# most coefficients: if a Jacobian nearly vanishes along whole faces, subdivision ends there
+# largest number of coefficients: reached if a Jacobian nearly vanishes along whole faces
 _MAX_COEFFICIENTS = 2**24
 # Jacobian over the product of the longest sides below which a mapping is degenerate
 _DEGENERATE = 1e-10
@@ -40,13 +40,13 @@ class Bezier(NamedTuple):
 
     Parameters
     ----------
-    controls : (B, e, d) control points, the first coordinate running fastest; where the mapping
-        is rational those of its numerator
-    degrees : along each coordinate
+    controls : (B, e, d) control points, the first coordinate running fastest; of a rational mapping
+        those of its numerator
+    degrees : polynomial degree along each coordinate
     weights : (e, p + 1) Bernstein coefficients of its positive denominator, a function of the
-        first coordinate; None where there is none
-    collapsed : whether the end of the second coordinate is one point, as in a triangle: the
-        Jacobian is divided by its distance
+        first coordinate; None for polynomial mappings
+    collapsed : whether the edge eta = 1 is one point, as in a triangle; the Jacobian is then
+        divided by (1 - eta)/2
     """
 
     controls: Floats
@@ -147,10 +147,10 @@ def _determinant(columns: list[Floats]) -> Floats:
 
 
 def least_jacobians(mapping: Bezier) -> Floats:
-    """Return for every element a bound below the least over the largest Jacobian, (e,).
+    """Return a lower bound of the smallest over the largest Jacobian of every element, (e,).
 
-    It is one where the mapping is affine, and zero where it is onto a line or a plane. It is
-    positive if and only if the Jacobian is, except where the least Jacobian is below 1e-7 of the
+    It is 1 for an affine mapping, and 0 for a degenerate one, onto a line or a plane. It is
+    positive if and only if the Jacobian is, except if the smallest Jacobian is below 1e-7 of the
     largest: the bound may then be negative.
 
     Verified by: tests/unit/solids/elements/test_jacobians.py::test_signs_against_dense_samples
@@ -177,7 +177,7 @@ def _sides(mapping: Bezier) -> Floats:
 
 
 def _least(coefficients: Floats, sides: Floats) -> Floats:
-    """Return the least over the largest coefficient (e,), subdivided while signs are unknown."""
+    """Return the smallest over the largest coefficient (e,), subdivided until signs are known."""
     e, axes = coefficients.shape[0], coefficients.ndim - 1
     flat = coefficients.reshape(e, -1)
     size = np.abs(flat).max(axis=1)

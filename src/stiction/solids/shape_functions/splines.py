@@ -1,4 +1,4 @@
-"""The curve of a spline layer on a contact boundary.
+"""The C1 spline curve of a contact boundary: B-splines, Hermite curves, and exact arcs of circles.
 
 Quadratic B-splines have single knots between elements, cubic Hermite curves double knots, with
 control points in place of the slopes at the nodes; both are C1. The curve interpolates the boundary
@@ -24,8 +24,8 @@ __all__ = ["Curve", "curve_functions", "lagrange_extraction", "spline_curve", "v
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-# angle between two facets above which a boundary has a corner [rad]; chords of a smooth curve have
-# an angle as well
+# angle between two facets above which a boundary has a corner [rad]; the second value is for chords
+# of a smooth curve, which form an angle too
 _CORNER, _CORNER_OF_CHORDS = np.pi / 6.0, 1.001 * np.pi / 3.0
 
 
@@ -74,9 +74,9 @@ def curve_functions(extraction: Floats, weights: Floats, xi: Floats) -> tuple[Fl
 
 
 def vertices(curve: Curve) -> tuple[Ints, Floats]:
-    """Return control points (s + 1, 2) and weights (s + 1, 2) of the ends of elements.
+    """Return control points (s + 1, 2) and weights (s + 1, 2) whose mean is each end of an element.
 
-    An end of an open curve is one control point; the second number is -1. The last end of a closed
+    An end of an open curve is one control point; its second number is -1. The last end of a closed
     curve is the first one.
     """
     f, _ = curve_functions(curve.extraction, curve.weights[curve.numbers], np.array([-1.0]))
@@ -102,16 +102,16 @@ def spline_curve(
     Parameters
     ----------
     name : of the boundary, for messages
-    nodes : (s + 1, 2) places at the ends of elements [m]
-    middles : (s, 2) places in the middle of elements [m]; None takes a cubic spline through the
+    nodes : (s + 1, 2) positions at the ends of elements [m]
+    middles : (s, 2) positions in the middle of elements [m]; None takes a cubic spline through the
         nodes
     degree : 2 for quadratic B-splines, 3 for Hermite curves
     exact : take rational functions, which represent the arc of a circle exactly
-    closed : whether the last place is the first one; the curve is then periodic
+    closed : whether the last position is the first one; the curve is then periodic
 
     Raises
     ------
-    ModelError : if the boundary has a corner, or is to be an arc and is none.
+    ModelError : if the boundary has a corner, or `exact` is set and it is not an arc of a circle.
 
     Source: Corbett and Sauer 2014; Sauer 2011; Piegl and Tiller 1997 for arcs.
     Verified by: tests/unit/solids/elements/test_splines.py::test_arcs_are_exact
@@ -121,9 +121,10 @@ def spline_curve(
         middles = _smooth_middles(nodes, closed)
     known = nodes if nodes.shape[0] > 2 else np.insert(nodes, 1, middles, axis=0)
     if exact and closed:
-        why, try_ = "rational functions follow less than a circle.", "split it, or leave it out."
-        got = "exact_arc on a boundary that closes"
-        raise ModelError(f"Mesh.boundaries[{name!r}]", got, "an open one", why, try_)
+        why = "the rational curve represents less than a full circle."
+        try_ = "split the boundary, or leave exact_arc out."
+        got = "exact_arc on a closed boundary"
+        raise ModelError(f"Mesh.boundaries[{name!r}]", got, "an open boundary", why, try_)
     if exact and not _straight(known):
         return _arc(name, nodes, known, degree)
     lengths = np.linalg.norm(middles - nodes[:-1], axis=1)

@@ -1,1 +1,1 @@
-"""Deformable bodies in space: swept from a plane section, mapped to shapes, drawn."""
+"""Three-dimensional deformable bodies: hexahedra swept from a plane section, and their drawing."""

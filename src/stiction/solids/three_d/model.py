@@ -1,4 +1,8 @@
-"""A deformable body in space: hexahedra swept from a plane section, and a map of its shape."""
+"""`SweptBody`, a three-dimensional body: layers of hexahedra swept from a mesh of the plane.
+
+An optional map (`shapes`) deforms the swept block into the reference configuration, for example
+into a dome. `discretised` returns the arrays that assembly and contact read.
+"""
 
 from __future__ import annotations
 
@@ -24,36 +28,35 @@ __all__ = ["SweptBody"]
 
 Floats = npt.NDArray[np.float64]
 
-# memory per hexahedron of elements, contact, matrix and factors of PARDISO. A sheared cap of 68,040
-# hexahedra took 115 kB with factors in single precision, and 1.37 GiB more with double ones;
-# factors of SuperLU are larger
+# memory per hexahedron of elements, contact, matrix and its factors by PARDISO in double precision.
+# Measured: a sheared cap of 68,040 hexahedra took 115 kB each with factors in single precision, and
+# 1.37 GiB more in all with double precision; factors of SuperLU are larger
 _BYTES_OF_HEXAHEDRON = 137_000
 ENDS = ("back", "front")
 
 _PART = Part("a body is made of these.", "see the docstring of SweptBody.")
 _BREAKS = Finite(
-    "m", "they are the ends of its layers.", "give (0, 0.5, 1).", per="end", fewest=2, rising=True
+    "m", "they bound the layers.", "give (0, 0.5, 1).", per="end", fewest=2, rising=True
 )
 _SHAPE = Part("it maps the points of the swept body.", "leave it out, or give Dome(...).")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SweptBody(Declared):
-    """A deformable body in space: hexahedra in layers, swept from a mesh of the plane.
+    """A deformable body in three dimensions: layers of hexahedra, swept from a mesh of the plane.
 
     The section lies in the first two coordinates and is swept along the third one. Boundaries of
-    the section become faces of the same names; those of both ends are "back", where the third
-    coordinate begins, and "front". Conditions may name all of them, contacts those of the section.
+    the section become faces of the same names. The end faces are "back", at the smallest third
+    coordinate, and "front". Boundary conditions may name all faces, contacts those of the section.
 
     Parameters
     ----------
     mesh : the section
-    breaks : (l + 1,) third coordinates at the ends of the layers, rising [m]
-    element : of the section. Q1 becomes the trilinear hexahedron, Q1N2 the trilinear one with
-        biquadratic contact patches, Q2 and Q2N2 triquadratic ones, Q1H the trilinear one with
-        bicubic contact patches
+    breaks : (l + 1,) rising third coordinates that bound the l layers [m]
+    element : of the section: Q1 becomes the trilinear hexahedron, Q1N2 this with biquadratic
+        contact patches, Q1H with bicubic ones; Q2 and Q2N2 become triquadratic hexahedra
     material : constitutive law
-    shape : map of the undeformed points; None for the swept body itself
+    shape : map from the swept block to the reference configuration; None for the identity
 
     Source: Corbett and Sauer 2015, for the layers.
     Verified by: tests/unit/solids/three_d/test_space_bodies.py::test_a_block_in_tension
@@ -79,13 +82,13 @@ class SweptBody(Declared):
         super().__post_init__()
         if self.element.reduced and self.element.ORDER == 1 and self.mesh.triangles.all():
             got = f"{type(self.element).__name__}(reduced=True) on triangles"
-            why = "wedges with one point in their section have no fewer: they would lock."
-            needs, try_ = "elements with fewer points", "mesh with quadrilaterals, or use Q2."
+            why = "wedges have one integration point in their section, which cannot be reduced."
+            needs, try_ = "quadrilaterals", "mesh with quadrilaterals, or use Q2."
             raise ModelError("SweptBody.element", got, needs, why, try_)
         reserved = [name for name in ENDS if name in self.mesh.boundaries]
         if reserved:
-            got, needs = f"a boundary {reserved[0]!r}", "other names"
-            why, try_ = "the ends of the sweep are called so.", "name the boundary otherwise."
+            got, needs = f"a boundary {reserved[0]!r}", "names other than 'back' and 'front'"
+            why, try_ = "these are the end faces of the sweep.", "rename the boundary."
             raise ModelError("SweptBody.mesh", got, needs, why, try_)
         count = self.mesh.cells.shape[0] * self.layers * self.element.ORDER**3
         memory = memory_of_machine()
@@ -102,7 +105,7 @@ class SweptBody(Declared):
         return int(np.size(self.breaks)) - 1
 
     def swept(self, boundaries: tuple[str, ...] = ()) -> Swept:
-        """Return the arrays of this body with these contact boundaries."""
+        """Return nodes, elements and surfaces of this body with these contact boundaries."""
         order, spline = self.element.ORDER, self.element.SPLINE
         shape = self.shape
         return sweep(
@@ -116,7 +119,7 @@ class SweptBody(Declared):
         )
 
     def discretised(self, boundaries: tuple[str, ...]) -> Discretisation:
-        """Return the discretisation of this body with these contact boundaries, and its picture."""
+        """Return the discretisation of this body with these contact boundaries."""
         swept = self.swept(boundaries)
         picture = drawn(swept, self.element.ORDER)
         sets = swept.node_sets

@@ -1,7 +1,7 @@
-"""The drawn surface of a body in space, and its points that interpolate positions.
+"""The drawn surface of a swept body: quadrilaterals whose corners interpolate nodal positions.
 
-The picture of the plane section is repeated at several heights: quadrilaterals between two heights
-are the sides, and the section itself closes both ends.
+The picture of the plane section is repeated at several heights along the sweep. Quadrilaterals
+between two heights form the sides, and the section itself closes both ends.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ _PER_LAYER = 2
 
 
 def drawn(swept: Swept, order: int) -> Picture:
-    """Return the surface of a body: points, quadrilaterals, and the outline of both ends.
+    """Return the drawn points and quadrilaterals of the surface, and the outline of both ends.
 
     Parameters
     ----------
-    swept : the body
+    swept : the body in elements
     order : of the Lagrange functions in the plane
 
     Verified by: tests/unit/solids/three_d/test_space_bodies.py::test_pictures_close_around_the_body
@@ -44,17 +44,17 @@ def drawn(swept: Swept, order: int) -> Picture:
     heights = (breaks[:-1, None] + np.diff(breaks)[:, None] * steps).ravel()
     heights = np.append(heights, breaks[-1])
     flat_count, last = flat.matrix.shape[0], heights.size - 1
-    # the sides, between one level and the next
+    # the sides, between one height and the next
     up = flat_count * np.arange(last)[:, None, None]
-    a, b = flat.edge[:, 0], flat.edge[:, 1]
-    sides = np.stack([a, b, b + flat_count, a + flat_count], axis=1) + up
+    begin, end = flat.edge[:, 0], flat.edge[:, 1]
+    sides = np.stack([begin, end, end + flat_count, begin + flat_count], axis=1) + up
     elements = _element_indices(swept, flat)
     beside = elements[_cell_of_edge(flat)]
     layer = (np.arange(last) // _PER_LAYER)[:, None]
     quads = [sides.reshape(-1, 4), flat.quads[:, ::-1], flat.quads + flat_count * last]
     owners = [
         np.stack(
-            [np.broadcast_to(beside[:, 0], (last, a.size)).ravel(), _indices(beside, layer)], 1
+            [np.broadcast_to(beside[:, 0], (last, begin.size)).ravel(), _indices(beside, layer)], 1
         ),
         np.stack([elements[:, 0], _indices(elements, np.zeros((1, 1), dtype=np.int64))], axis=1),
         np.stack([elements[:, 0], _indices(elements, layer[-1:])], axis=1),
@@ -69,7 +69,7 @@ def drawn(swept: Swept, order: int) -> Picture:
 
 
 def _interpolation(swept: Swept, flat: Picture, heights: Floats) -> csr_matrix:
-    """Return the matrix that interpolates drawn points, height by height, from all points."""
+    """Return the matrix (drawn, n) from nodes and control points to drawn points by height."""
     from scipy.sparse import csr_matrix, kron
 
     levels, size = swept.levels, swept.points.shape[0]
@@ -78,16 +78,16 @@ def _interpolation(swept: Swept, flat: Picture, heights: Floats) -> csr_matrix:
         of_kind, level_count = levels.of(kind), axis.heights.size
         if not of_kind.size:
             continue
-        part = kron(csr_matrix(axis.matrix(heights)), flat.matrix[:, of_kind], format="coo")
-        columns = levels.numbers[of_kind, :level_count].T.ravel()[part.col]
+        product = kron(csr_matrix(axis.matrix(heights)), flat.matrix[:, of_kind], format="coo")
+        columns = levels.numbers[of_kind, :level_count].T.ravel()[product.col]
         shape = (heights.size * flat.matrix.shape[0], size)
-        one = csr_matrix((part.data, (part.row, columns)), shape=shape)
-        matrix = csr_matrix(matrix + one)
+        summand = csr_matrix((product.data, (product.row, columns)), shape=shape)
+        matrix = csr_matrix(matrix + summand)
     return matrix
 
 
 def _element_indices(swept: Swept, flat: Picture) -> Ints:
-    """Return block, index in its layer, and size of a layer of the elements of drawn cells."""
+    """Return (c, 3) of the element of each drawn cell: block, index in a layer, layer size."""
     elements = np.empty((flat.owner.shape[0], 3), dtype=np.int64)
     for number, table in enumerate(swept.element_index):
         of_block = flat.owner[:, 0] == number
@@ -101,7 +101,7 @@ def _indices(elements: Ints, layer: Ints) -> Ints:
 
 
 def _cell_of_edge(flat: Picture) -> Ints:
-    """Return the drawn cell beside every edge of the outline."""
+    """Return the drawn cell adjacent to every edge of the outline."""
     cells, next_corners = flat.quads, np.roll(flat.quads, -1, axis=1)
     count = int(flat.quads.max()) + 1
     key = np.minimum(cells, next_corners) * count + np.maximum(cells, next_corners)
@@ -112,7 +112,11 @@ def _cell_of_edge(flat: Picture) -> Ints:
 
 
 def places_of(swept: Swept) -> Places:
-    """Return the points that interpolate positions: nodes, and control points at face corners."""
+    """Return the points at which displacements are interpolated: `Nearest` chooses among these.
+
+    These are nodes of the section outside of splines, at both ends of the sweep, and in every layer
+    if functions are linear along the axis.
+    """
     laid, levels = swept.layout, swept.levels
     single = laid.numbering.numbers[:, 1] < 0
     nodes = laid.numbering.numbers[single & (laid.numbering.numbers[:, 0] >= 0), 0]

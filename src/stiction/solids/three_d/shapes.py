@@ -1,4 +1,7 @@
-"""Maps of the undeformed points of a swept body, such as a spherical dome."""
+"""Maps from a swept block to the reference configuration of a body, such as a spherical dome.
+
+A map takes points (n, 3) [m] and returns their images (n, 3) [m].
+"""
 
 from __future__ import annotations
 
@@ -18,15 +21,16 @@ __all__ = ["BodyShape", "Dome"]
 
 Floats = npt.NDArray[np.float64]
 
-_TIP = Components("m", "the sphere touches there first.")
+_TIP = Components("m", "it is the apex of the sphere.")
 _RADIUS = Positive(
     "m", "the face becomes a part of a sphere.", "leave `shape` out for a flat face."
 )
-_WHY_BASE, _TRY_BASE = "this level stays flat.", "give the level of the other face."
+_WHY_BASE = "the face at the base stays flat, and the face at the tip becomes spherical."
+_TRY_BASE = "give the second coordinate of the other face."
 
 
 class BodyShape(Declared, abc.ABC):
-    """Base of shapes; one of your own gives `moved`.
+    """Base of maps of a swept block; a subclass defines `moved`.
 
     Examples
     --------
@@ -48,14 +52,13 @@ class BodyShape(Declared, abc.ABC):
 class Dome(BodyShape):
     """A block whose upper or lower face becomes a part of a sphere.
 
-    Points move along the second axis. The level `base` stays flat, the level of the tip becomes a
-    sphere with its apex there, and displacements between are linear in the second coordinate.
+    Points (x, y, z) move along y by -(y - base) / |tip_y - base| times the drop of the sphere,
+    r^2 / (R + sqrt(R^2 - r^2)) at the distance r from the apex in the x-z plane.
 
     Parameters
     ----------
-    tip : the highest point of the sphere, on the face of the block; the lowest where it lies below
-        the base [m]
-    radius : of the sphere [m]
+    tip : apex of the sphere, on the face that becomes spherical, above or below the base [m]
+    radius : R of the sphere [m]
     base : second coordinate of the face that stays flat [m]
 
     Verified by: tests/unit/solids/three_d/test_space_bodies.py::test_faces_go_through_the_sphere
@@ -80,7 +83,7 @@ class Dome(BodyShape):
             raise ModelError("Dome.base", self.base, needs, _WHY_BASE, _TRY_BASE)
 
     def moved(self, places: Floats) -> Floats:
-        """Return the mapped positions of points (n, 3); near the tip without cancellation."""
+        """Return the mapped positions of points (n, 3) [m]."""
         tip, radius = np.asarray(self.tip), float(self.radius)
         horizontal = places[:, [0, 2]] - tip[[0, 2]]
         square = (horizontal * horizontal).sum(axis=1)
@@ -88,10 +91,11 @@ class Dome(BodyShape):
         largest_square = float(square.max(initial=0.0))
         largest_drop = radius - math.sqrt(max(radius * radius - largest_square, 0.0))
         if largest_square > radius * radius or not largest_drop < abs(height):
-            got = f"a body that reaches {math.sqrt(largest_square):.6g} [m] from the tip"
-            needs = f"places nearer than the radius {radius:.6g} [m], and a sphere above the base"
+            got = f"a body that extends {math.sqrt(largest_square):.6g} [m] from the tip"
+            needs = f"less than the radius {radius:.6g} [m], and a sphere that stays above the base"
             why, try_ = "the sphere must cover the face.", "make the body narrower, or higher."
             raise ModelError("Dome.radius", got, needs, why, try_)
+        # the drop R - sqrt(R^2 - r^2) in a form without cancellation near the apex
         drop = square / (radius + np.sqrt(radius * radius - square))
         moved = np.array(places, dtype=np.float64)
         moved[:, 1] -= (places[:, 1] - float(self.base)) / abs(height) * drop

@@ -87,8 +87,8 @@ def test_virtual_work_and_self_contact_in_space_are_refused():
     block = SweptBody(rectangle(1.0, 1.0, (2, 2)), [0.0, 1.0], Q1(), NeoHookean(1.0, 0.3))
     high = dataclasses.replace(block, mesh=block.mesh.moved((0.0, 1.0 + LAW.gap_eq)))
     sides = Boundary(1, "bottom"), Boundary(0, "top")
-    with pytest.raises(ModelError, match=r"body 1, a SweptBody, that touches by 'mortar'"):
+    with pytest.raises(ModelError, match=r"body 1, a SweptBody, in contact by 'mortar'"):
         st.Solid([block, high], [Contact(*sides, LAW, passes="mortar")])
-    with pytest.raises(ModelError, match=r"a SweptBody, that touches itself"):
+    with pytest.raises(ModelError, match=r"a SweptBody, in self-contact"):
         st.Solid([block], [Contact(sides[1], sides[1], LAW)])
     assert st.Solid([block, high], [Contact(*sides, LAW)]).contacts

@@ -317,7 +317,7 @@ def test_what_hard_contact_has_no_use_for(case):
 
 def test_other_users_of_stiffness_are_reported():
     bottom = s.Boundary(0, "bottom")
-    with pytest.raises(st.ModelError, match="multipliers are nodes of one side"):
+    with pytest.raises(st.ModelError, match="multipliers belong to the nodes of one side"):
         s.Contact(bottom, bottom, HARD, SMOOTH)
     with pytest.raises(st.ModelError, match="name each pair in a Contact"):
         s.ContactAmong([bottom, s.Boundary(1, "top")], HARD)

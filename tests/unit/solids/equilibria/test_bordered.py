@@ -169,5 +169,5 @@ def test_why_there_is_no_arc(monkeypatch):
     blind = ArclengthControl(problem, START, np.zeros(2), 0.0, 0.1)
     assert reason_of(problem, blind) == ("the bordered matrix is singular", 0)
     monkeypatch.setattr(bordered, "line_search", lambda *given: None)
-    said = "every part of Newton's step inverts an element"
+    said = "every fraction of Newton's step inverts an element"
     assert reason_of(problem, control) == (said, 0)

@@ -215,7 +215,7 @@ def test_what_follows_from_others_is_taken_twice():
 
 def test_bent_boundaries_have_no_plane():
     bent = st.solids.cap(3.0, 1.0, 1.0, (4, 2))
-    with pytest.raises(ModelError, match="boundary 'top' of body 0, which is bent"):
+    with pytest.raises(ModelError, match="boundary 'top' of body 0, which is curved"):
         solved(bent, [Fixed(Boundary(0, "bottom")), Symmetry(Boundary(0, "top"))])
 
 

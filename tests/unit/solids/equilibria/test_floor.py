@@ -59,7 +59,7 @@ def test_residuals_stop_at_the_floor(element, material, size):
 
 def test_a_tolerance_below_the_floor_is_refused():
     system = bent(Q2(reduced=True), NearlyIncompressible(1.0, 0.4999))
-    with pytest.raises(ModelError, match=r"newton_tolerance: got 2e-13.*the floor of rounding"):
+    with pytest.raises(ModelError, match=r"newton_tolerance: got 2e-13.*the effect of rounding"):
         st.solve(system, st.solids.Quasistatic(steps=2, newton_tolerance=2e-13))
     with pytest.raises(ModelError, match=r"Continuation\.newton_tolerance"):
         st.solve(system, st.Continuation(steps=2, newton_tolerance=2e-13))

@@ -39,7 +39,7 @@ def test_frames_are_the_saved_bodies(run):
     cells = movie.views[0].layers[0]
     assert cells.points[at] == pytest.approx(data.values("drawn_position"))
     assert SolidFrames(data, time).follows.all()
-    assert "straight lines" in movie.notes
+    assert "interpolated between snapshots" in movie.notes
 
 
 def test_bodies_that_snap_are_held(run):
@@ -53,7 +53,7 @@ def test_bodies_that_snap_are_held(run):
     frames = SolidFrames(data, data.time)
     assert frames.follows.tolist() == [False] + [True] * (frames.follows.size - 1)
     assert frames.body("drawn_position")[row].tolist() == data.values("drawn_position")[0].tolist()
-    assert "rest at their last snapshot" in movie_of(data, data.time).notes
+    assert "move too suddenly" in movie_of(data, data.time).notes
 
 
 def test_tractions_carry_the_forces(run):

@@ -106,14 +106,14 @@ def test_arrays_of_damaged_files_fit_together(whole, tmp_path, monkeypatch):
 def test_slow_files_are_given_up(tmp_path, monkeypatch, name, text):
     monkeypatch.setattr(core_files, "_LEAST_S", 3.0)
     (tmp_path / name).write_text(text)
-    with pytest.raises(ModelError, match="a file of a mesh"):
+    with pytest.raises(ModelError, match="a mesh file"):
         Mesh.read(tmp_path / name)
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes on this system")
 def test_a_pipe_is_no_file_of_a_mesh(tmp_path):
     os.mkfifo(tmp_path / "pipe.msh")
-    with pytest.raises(ModelError, match="a file of a mesh"):
+    with pytest.raises(ModelError, match="a mesh file"):
         Mesh.read(tmp_path / "pipe.msh")
 
 

@@ -173,7 +173,7 @@ def test_files_that_hold_no_plane_mesh(tmp_path):
 def test_files_that_cannot_be_read(tmp_path, name):
     if name != "missing.msh":
         (tmp_path / name).write_text("no mesh at all\n")
-    with pytest.raises(ModelError, match="a file of a mesh"):
+    with pytest.raises(ModelError, match="a mesh file"):
         Mesh.read(tmp_path / name)
 
 

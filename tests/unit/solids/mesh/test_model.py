@@ -207,7 +207,7 @@ def strip_with_hanging_node():
 
 BAD = {
     "two coordinates": lambda: Mesh(np.zeros((4, 3)), CELL),
-    "2 places that are not finite, the first at node 1": lambda: Mesh(
+    "2 positions that are not finite, the first at node 1": lambda: Mesh(
         [[0.0, 0.0], [np.nan, 0.0], [1.0, np.inf], [0.0, 1.0]], CELL
     ),
     "got list": lambda: Mesh([["a", "b"]], CELL),
@@ -229,7 +229,7 @@ BAD = {
         np.vstack([SQUARE, [[1.0, 0.0], [2.0, 0.0], [2.0, 1.0]]]), [[0, 1, 2, 3], [4, 5, 6, 2]]
     ),
     "a node in between, the first is node 6 on an edge of cell 0": strip_with_hanging_node,
-    r"a place at 1e\+300 m": lambda: rectangle(1e300, 1.0, (2, 1)),
+    r"a coordinate of 1e\+300 m": lambda: rectangle(1e300, 1.0, (2, 1)),
     "several cells on one side": lambda: Mesh(SQUARE, [*CELL, *CELL]),
     r"Mesh.boundaries\['a'\]: got no edges": lambda: Mesh(SQUARE, CELL, {"a": []}),
     "got an array of shape": lambda: Mesh(SQUARE, CELL, {"a": [0, 1]}),
