@@ -1,4 +1,4 @@
-"""Rigid partners as surfaces: of revolution, or part of a plane."""
+"""Surfaces of rigid partners as grids of points: cylinders, spheres, parts of planes."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ PARTNER_COLOUR = "#d0d3d6"
 CYLINDER, SPHERE, PLANE = 1, 2, 3
 _ROUND, _CAP = 33, 9  # points around, and from the edge of a half sphere to its pole
 _ELEMENTS = 26  # points along a cylinder
-_PLANE_HALF_SIDE = 0.6  # half of the side of a drawn plane, over the size of the rods
-_ROOM = 0.6  # around rods in which partners are shown, over their size
+_PLANE_HALF_SIDE = 0.6  # half of the side of a drawn plane, over the diagonal of the box
+_ROOM = 0.6  # distance from the box within which partners are drawn, over its diagonal
 
 
 def surface(shape: int, points: Floats, radius: float, box: tuple[Floats, Floats]) -> Floats:
@@ -24,7 +24,7 @@ def surface(shape: int, points: Floats, radius: float, box: tuple[Floats, Floats
     Parameters
     ----------
     shape : 1 a cylinder with half spheres at its ends, 2 a sphere, 3 a plane
-    points : (2, 3) as `partner_point` of a run has them [m]
+    points : (2, 3) `partner_point` of a run [m]
     radius : [m]
     box : corners of a box around the rods [m]
     """
@@ -44,7 +44,7 @@ def surface(shape: int, points: Floats, radius: float, box: tuple[Floats, Floats
     cap = np.linspace(0.0, 0.5 * np.pi, _CAP)
     high = np.concatenate([-np.cos(cap), np.sin(cap)])
     wide = np.concatenate([np.sin(cap), np.cos(cap)])
-    # short elements, so that those far from the rods can be left out
+    # short elements, so that those far from the rods can be omitted
     part = np.concatenate([np.zeros(_CAP), np.linspace(0.0, 1.0, _ELEMENTS)[1:-1], np.ones(_CAP)])
     side = np.zeros(_ELEMENTS - 2)
     high = np.insert(high, _CAP, side)
@@ -57,20 +57,20 @@ def surface(shape: int, points: Floats, radius: float, box: tuple[Floats, Floats
 
 
 def near(points: Floats, box: tuple[Floats, Floats]) -> npt.NDArray[np.bool_]:
-    """Return which points (..., 3) are near the rods in a box; others are not drawn."""
+    """Return (...) whether points (..., 3) are near a box; others are not drawn."""
     room = _ROOM * float(np.linalg.norm(box[1] - box[0]))
     return np.asarray(((points >= box[0] - room) & (points <= box[1] + room)).all(axis=-1))
 
 
 def _across(axis: Floats) -> tuple[Floats, Floats]:
-    """Return two unit vectors across a unit vector."""
+    """Return two unit vectors normal to a unit vector and to each other."""
     a = np.cross(np.eye(3)[int(np.argmin(np.abs(axis)))], axis)
     a /= np.linalg.norm(a)
     return a, np.cross(axis, a)
 
 
 def faces_near(body: Floats, box: tuple[Floats, Floats]) -> Floats:
-    """Return the whole faces (face, corner, 3) of a grid of points (n, m, 3) that are near."""
+    """Return the faces (face, 4, 3) of a grid of points (n, m, 3) whose vertices are near."""
     faces = np.stack([body[:-1, :-1], body[:-1, 1:], body[1:, 1:], body[1:, :-1]], axis=2)
     faces = faces.reshape(-1, 4, 3)
     return np.asarray(faces[near(faces, box).all(axis=1)])

@@ -1,9 +1,9 @@
-"""Integrate rods whose contacts may slip or open from one saved time to the next.
+"""Time integration of rods whose contacts may slip or open, from one saved time to the next.
 
-One step of the velocity Verlet scheme is half kick, drift, half kick; `velocity_verlet_kernels`
-defines it. This module calls it until a contact penetrates, changes its mode, or has moved so far
-that contacts must be searched again. `event_localisation_kernels` then locates penetrations and
-mode changes within the step. Rods whose contacts only roll use `LeapfrogStepper`.
+A step of the velocity Verlet scheme is half kick, drift, half kick; `velocity_verlet_kernels`
+defines it. This module takes steps until a contact penetrates, changes its mode, or has moved so
+far that contacts must be searched again. `event_localisation_kernels` then locates penetrations and
+mode changes within the step. If all contacts roll, `LeapfrogStepper` is used instead.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class VelocityVerletStepper(LeapfrogStepper):
         refuse_overlap(self.overlap, f.rods)
 
     def history(self) -> RodHistory:
-        """Return the history, with the slips that have begun but are not in the event log yet."""
+        """Return the history, including slips that have begun but are not in the event log."""
         contacts, seen = self.contact_state.contacts, super().history()
         begun = np.flatnonzero(contacts["unreported_slip"] == ck.SLIP_UNREPORTED)
         events = ik.Event.table(len(seen.events) + begun.size)
@@ -94,13 +94,13 @@ class VelocityVerletStepper(LeapfrogStepper):
     def _accelerations(
         self, v: Floats, p: Floats, now: float, kick: float = 0.0
     ) -> tuple[Floats, Floats]:
-        """Update the contact forces to the end of the last step; return v and p unchanged."""
+        """Set the contact forces to those at the end of the last step; return v and p unchanged."""
         self._resist(v, p)
         self.contact_state.force[:] = self.contact_state.contacts["force"]
         return v, p
 
     def _observe(self, k: int, v: Floats, p: Floats) -> None:
-        # velocities belong to the saved time; the mean of two half steps is not needed
+        # velocities belong to the saved time: no mean of half steps is needed
         super()._observe(k, self.flat.v, self.flat.p)
 
     def _interval(self, k: int) -> Generator[Pause, None, bool]:
@@ -154,7 +154,7 @@ class VelocityVerletStepper(LeapfrogStepper):
 
 
 def run_leapfrog(system: RodSystem, method: RollingLeapfrog, request: Request) -> Run:
-    """Return the run of `system`, with the stepper that its contacts need."""
+    """Return the run of `system`: velocity Verlet if contacts may slip or open, else leapfrog."""
     from stiction.rods.outcome import build_run
 
     rods = system.assembled()

@@ -1,4 +1,4 @@
-"""The movie of two strings: their shapes, and the contact that moves along both."""
+"""The movie of two strings: their shapes, and the contact point on both."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _COLOURS = {"u": m.BLUE, "v": m.ORANGE}
 
 
 def movie_of(data: StringData, time: Floats) -> m.Movie:
-    """Return the movie of both strings with frames at these times.
+    """Return the movie of both strings with frames at `time` (f,).
 
     Verified by: tests/unit/rods/figures/strings/test_player.py::test_frames_are_the_saved_waves
     """
