@@ -140,6 +140,7 @@ class _BlockSolver:
             return None
 
     def _starts(self, sliders: _Sliders) -> InitialValues:
+        """Return initial values and parameters of the sliders for the kernel."""
         from stiction.faults.member_kernels import InitialValues
 
         progress = start_of(self.system, self.method, self.request)
@@ -195,6 +196,7 @@ class _BlockSolver:
     def _results(
         self, given: InitialValues, computed: BlockResults, energy: Energies, final: Floats
     ) -> dict[str, Array]:
+        """Return the named results of the members."""
         m, progress = len(computed.done), computed.progress
         onsets, mean, spread = np.zeros(m), np.full(m, np.nan), np.full(m, np.nan)
         for k in np.flatnonzero(computed.done == 1).tolist():
@@ -227,6 +229,7 @@ def _as_cells(each: Sequence[SpringSlider]) -> _Sliders:
 
 
 def _buffers(m: int, valid: Flags) -> BlockResults:
+    """Return empty results of m sliders; invalid ones are marked to be skipped."""
     from stiction.faults.member_kernels import BlockResults
 
     return BlockResults(

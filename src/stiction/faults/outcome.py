@@ -183,6 +183,7 @@ def _ledger(
 
 
 def _events(system: Cells, h: History) -> EventLog:
+    """Return the event log: onsets and arrests with quantities of the fastest cell."""
     events = h.events
     up = events["up"] == 1
     slip = events["slip"] + system.plate_speed * (events["time"] - h.time[0])
@@ -241,6 +242,10 @@ def start_line(distance: Any, stable: Any) -> Line:
 
 
 def _checks(system: Cells, h: History, energy: Ledger, residual: Floats) -> tuple[Check, ...]:
+    """Return the audit checks.
+
+    residual : (t, n) residuals of the balance of stress over the effective normal stress
+    """
     worst = np.unravel_index(int(np.argmax(residual)), residual.shape)
     imbalance, drift = energy.imbalance_rel, float(residual[worst])
     at: float | None = float(h.time[worst[0]])
@@ -314,6 +319,7 @@ def cycles_of(events: Array) -> tuple[int, Floats]:
 
 
 def _quantities(system: Cells, h: History) -> dict[str, Quantity]:
+    """Return onsets, recurrence times, and extremes of the fastest cell."""
     onsets, gaps = cycles_of(h.events)
     recurrence = float(gaps.mean()) if gaps.size else None
     since = "since the second onset" if onsets > 1 else "since the start"

@@ -72,6 +72,7 @@ class _Integrator:
         self._begin()
 
     def _begin(self) -> None:
+        """Set the initial state; raise ModelError if the fault is open."""
         m, n, request = self.arrays, self.system.n, self.request
         v, theta = self.system.start()
         m.state[:n], m.state[n : 2 * n] = np.log(v), np.log(theta)

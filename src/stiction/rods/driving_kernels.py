@@ -2,7 +2,8 @@
 
 Arrays are those of `rod_kernels`: f and t (3, slots) forces on nodes [N] and torques on elements
 [N m], r, q, v, p the state. A clamp with prescribed motion is a `Drive`. It moves as a rigid body:
-its displacement is the velocity, and its angle the angular velocity, times `profile_of`.
+its displacement is the velocity, and its angle the angular velocity, times `profile_of`. Functions
+with a leading underscore are the NumPy fallbacks of the kernels after them.
 
 Source: formulas sheet of the rods paper, sections 1, 3 and 6.
 """

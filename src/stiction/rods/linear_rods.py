@@ -220,6 +220,7 @@ def _refuse(name: str, got: object, needs: str, why: str, try_: str) -> None:
 
 
 def _shaped(name: str, values: Floats, shape: tuple[int, ...]) -> Floats:
+    """Return an array of the required shape; ModelError otherwise."""
     array = np.asarray(values, dtype=np.float64)
     if array.shape != shape or not np.isfinite(array).all():
         raise ModelError(

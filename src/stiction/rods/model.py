@@ -112,6 +112,7 @@ class Rods(RodSystem):
                 )
 
     def _check_contact(self, i: int, contact: RollingContact) -> None:
+        """Raise ModelError if contact number i does not fit the rods and partners."""
         for which, number, s in (
             ("first", contact.first, contact.s1),
             ("second", contact.second, contact.s2),

@@ -94,6 +94,7 @@ def build_run(system: RodSystem, rods: Rods, method: object, history: RodHistory
 
 
 def _variables(rods: Rods, history: RodHistory, single: bool) -> dict[str, Variable]:
+    """Return the variables; `single` drops the dimension of the only contact."""
     number = np.concatenate(
         [np.full(rod.elements + 1, b, dtype=np.int64) for b, rod in enumerate(rods.rods, 1)]
     )
@@ -120,6 +121,7 @@ def _variables(rods: Rods, history: RodHistory, single: bool) -> dict[str, Varia
 
 
 def _event_log(history: RodHistory) -> EventLog:
+    """Return the event log of contacts."""
     events, ds = history.events, history.ds
     contact = events["contact"].copy()
     pairs = history.pairs[contact] - 1 if len(events) else np.zeros((0, 2), dtype=np.int64)
@@ -144,6 +146,7 @@ def _event_log(history: RodHistory) -> EventLog:
 
 
 def _checks(rods: Rods, history: RodHistory, energy: Ledger) -> list[Check]:
+    """Return the audit checks of energy, contacts and rods."""
     limit = 1e-5
     imbalance = energy.imbalance_rel
     # energies of rods at rest are rounding errors of strains
@@ -297,6 +300,7 @@ def _worst(
 
 
 def _quantities(history: RodHistory) -> dict[str, Quantity]:
+    """Return the quantities of the run."""
     note = "kinetic energy removed by projecting the initial velocities on the rolling constraint"
     results = {"energy_projected": Quantity(history.projected, "J", note)}
     if history.contact["s1"].shape[1]:

@@ -340,6 +340,7 @@ def _reaction(body: RollingBody, a: Floats, needed: Floats) -> Floats:
 def _integrated(
     body: RollingBody, rate: Rate, y0: Floats, times: Floats, k: int, *, stiff: bool = False
 ) -> Motion:
+    """Return the motion dy/dt = `rate`, y = (q, v, k multipliers), at `times`."""
     from scipy.integrate import solve_ivp
 
     times = numbers("times", times, unit="s", why="the motion is saved there.", try_="0 to 1.")
@@ -374,6 +375,7 @@ def _integrated(
 
 
 def _start(body: RollingBody, q: Numbers, v: Numbers) -> tuple[Floats, Floats]:
+    """Return the initial q and v; ModelError if v violates the constraint."""
     n = body.masses.size
     why, try_ = "the motion starts there.", f"give {n} numbers."
     q0 = numbers("q", q, size=n, why=why, try_=try_)

@@ -324,6 +324,7 @@ class GivenMotion(RodMotion):
         return self._shaped("angular_velocity", self.angular_velocity, axis.shape)
 
     def _shaped(self, name: str, flat: object, shape: tuple[int, ...]) -> Floats:
+        """Return the array of a flat list; ModelError if its length is wrong."""
         array = np.asarray(flat, dtype=np.float64)
         if array.size != shape[0] * 3:
             raise ModelError(

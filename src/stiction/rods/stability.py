@@ -50,6 +50,7 @@ def fastest_frequency(rod: CosseratRod) -> float:
 
 
 def _fastest(rod: CosseratRod) -> float:
+    """Return the highest angular frequency [rad/s]; it may be infinite or NaN."""
     section, ds = rod.section, rod.rest_length / rod.elements
     lengths = np.linalg.norm(np.diff(rod.nodes(), axis=0), axis=1)
     # NumPy numbers overflow to infinity, where Python numbers raise an error

@@ -105,6 +105,7 @@ def _pressure(ax: Axes, data: RodData) -> None:
 
 
 def _ratio(ax: Axes, data: RodData) -> None:
+    """Draw the ratio of tangential to normal force, with the bound of friction."""
     values = style.finite(data.contact("friction_ratio"))
     _lines(ax, data, values)
     mu = data.limit("friction_within_bound")
@@ -134,6 +135,7 @@ def _tangency(ax: Axes, data: RodData) -> None:
 
 
 def _speed(ax: Axes, data: RodData) -> None:
+    """Draw the speed of contact points over that of shear waves."""
     c = data.limit("contact_subsonic")
     rates = [data.contact(name) / (c or 1.0) for name in ("s1_rate", "s2_rate")]
     fastest = np.maximum(np.abs(rates[0]), np.abs(rates[1]))
@@ -174,6 +176,7 @@ _PANELS: dict[str, Callable[[Axes, RodData], None]] = {
 
 
 def _stack(data: RodData, count: int, handles: list[Any]) -> tuple[list[Axes], PaperFigure]:
+    """Return `count` panels above each other, and their figure."""
     lines = -(-len(handles) // 3)
     top = 0.1 + 0.16 * lines
     left, right, bottom = _MARGINS
@@ -187,6 +190,7 @@ def _stack(data: RodData, count: int, handles: list[Any]) -> tuple[list[Axes], P
 
 
 def _finish(data: RodData, axes: list[Axes], handles: list[Any]) -> None:
+    """Add shading, time axis and legend."""
     for ax in axes:
         if data.n_contact == 1:
             _bands(ax, data)
@@ -254,6 +258,7 @@ def _bands(ax: Axes, data: RodData) -> None:
 
 
 def _handles(data: RodData) -> list[Any]:
+    """Return the legend entries: contacts and modes."""
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 

@@ -53,6 +53,7 @@ def _values(data: RodData, name: str) -> Floats:
 
 
 def _rods(data: RodData, time: Floats, knots: Floats, saved: Floats) -> m.Lines:
+    """Return the rods as lines, interpolated between saved states `saved` at times `knots`."""
     of, radius = data.rod_of_node, _values(data, "radius_of_node")
     numbers = np.unique(of)
     every = max(1, -(-of.size // _MOST_NODES))

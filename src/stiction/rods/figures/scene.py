@@ -134,6 +134,7 @@ class Stage:
     # ---- tubes
 
     def _flat(self) -> Axes:
+        """Return axes for a rendered picture."""
         height = self.figure.get_figheight()
         ax = self.figure.add_axes((0.0, _FOOT / height, 1.0, 1.0 - (_TOP + _FOOT) / height))
         ax.set_axis_off()
@@ -144,6 +145,7 @@ class Stage:
         return ax
 
     def _show_tubes(self, shown: Scene, picture: Pixels) -> None:
+        """Show a rendered picture and the contact points on it."""
         self.image.set_data(picture)
         rows, columns = picture.shape[:2]
         offset = shown.points - self.view.centre

@@ -180,6 +180,7 @@ class LeapfrogStepper:
         return perfect
 
     def _start(self) -> None:
+        """Set the initial state and forces, and save the first sample."""
         f = self.flat
         perfect = self._project_start()
         self._observe(0, f.v.copy(), f.p.copy())
@@ -329,6 +330,7 @@ class LeapfrogStepper:
         run_to_end(self._loop(), self.request.progress, self.request.checkpoint)
 
     def _loop(self) -> Generator[Pause, None, None]:
+        """Integrate from each saved time to the next."""
         if not self._resume():
             self._start()
         for k in range(self.now.reached, len(self.counts)):
@@ -495,6 +497,7 @@ class LeapfrogStepper:
             self.now.searches += 1
 
     def _stop(self, code: int, contact: int, now: float) -> None:
+        """Set status and reason of an end at time `now`, for a code and a contact."""
         where = f" (contact {contact + 1})" if contact >= 0 else ""
         self.reason = f"{_REASONS[code]}{where} at t = {now:.9g} s"
         bad = code == mk.NOT_FINITE

@@ -46,6 +46,7 @@ class VelocityVerletStepper(LeapfrogStepper):
     """
 
     def _saved_step(self) -> hk.SavedStep:
+        """Return the arrays for the start of a step, allocated at first use."""
         if not hasattr(self, "saved_step"):
             slots, size = self.flat.r.shape[1], self.contact_state.size
             self.saved_step = hk.SavedStep(
@@ -60,6 +61,7 @@ class VelocityVerletStepper(LeapfrogStepper):
         return self.saved_step
 
     def _start(self) -> None:
+        """Set the initial modes and forces, and save the first sample."""
         f = self.flat
         self._project_start()
         self.sums[0].time = self.save[0]
@@ -104,6 +106,7 @@ class VelocityVerletStepper(LeapfrogStepper):
         super()._observe(k, self.flat.v, self.flat.p)
 
     def _interval(self, k: int) -> Generator[Pause, None, bool]:
+        """Integrate from saved time k to the next; return False if the model is no longer valid."""
         left, h = int(self.counts[k]), float(self.h[k])
         state, table, contact_set, workspace = self._tables()
         saved, forcing, log = self._saved_step(), self.forcing, (self.buffer, self.written)

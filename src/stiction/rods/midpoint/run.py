@@ -117,6 +117,7 @@ class _Midpoint(LeapfrogStepper):
         return {**super()._state(), "lam": StateArray(self.lam)}
 
     def _interval(self, k: int) -> Generator[Pause, None, bool]:
+        """Integrate from saved time k to the next; return False if a step fails."""
         h = float(self.h[k])
         for j in range(int(self.counts[k])):
             now = float(self.save[k]) + j * h

@@ -65,6 +65,7 @@ class RodOnPlane(Declared):
         self._check_rod()
 
     def _check_rod(self) -> None:
+        """Raise ModelError if supports, damping or initial position are not admissible."""
         for name in ("left", "right"):
             end = getattr(self.rod, name)
             if isinstance(end, Driven | Turned):

@@ -152,6 +152,7 @@ class _PlaneStepper:
         run_to_end(self._loop(), self.request.progress, self.request.checkpoint)
 
     def _loop(self) -> Generator[Pause, None, None]:
+        """Integrate from each saved time to the next, in calls of bounded work."""
         f, save, resumed = self.flat, self.request.save, self._resume()
         motion = mk.Motion(f.r, f.q, f.v, f.p)
         forcing = mk.Forcing(f.constant, f.loads, f.times, f.factors)
@@ -196,6 +197,7 @@ class _PlaneStepper:
     # ---- checkpoint
 
     def _state(self) -> dict[str, StateArray]:
+        """Return the arrays of a checkpoint."""
         upto, modes = self.now.reached + 1, (pk.OPEN, pk.SLIP)
         names = ("position", "energy", "heat", "force", "gap", "slip", "momentum")
         return {
@@ -353,6 +355,7 @@ class _PlaneStepper:
         )
 
     def _variables(self, upto: int) -> dict[str, Variable]:
+        """Return the variables of the first `upto` samples."""
         size, each = self.nodes.size, ("time", "contact")
         number, radius = np.ones(size, dtype=np.int64), np.full(size, self.plane.radius)
         normal = self.force[:upto] @ self.basis[0]
@@ -382,6 +385,7 @@ class _PlaneStepper:
         }
 
     def _event_log(self) -> EventLog:
+        """Return the event log of the nodes."""
         events = self.events.rows
         closes, normal = np.isin(events["kind"], (pk.CLOSES, pk.BOUNCES)), events["normal"]
         return EventLog(
@@ -399,6 +403,7 @@ class _PlaneStepper:
         )
 
     def _checks(self, energy: Ledger) -> tuple[Check, ...]:
+        """Return the audit checks."""
         rod, tally = self.system.rod, self.tally
         most = max(float(tally.normal_force), 1e-290)
         # strains and positions have rounding errors; the energy of a rod at rest is rounding
@@ -465,6 +470,7 @@ class _PlaneStepper:
         )
 
     def _quantities(self, energy: Ledger, upto: int) -> dict[str, Quantity]:
+        """Return the quantities of the run."""
         largest = float(np.linalg.norm(self.force[:upto], axis=2).max())
         heat = float(energy.total_friction_heat[-1])
         lost = float(energy.impact_loss[-1])

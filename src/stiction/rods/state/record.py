@@ -152,6 +152,7 @@ class StateRecord:
             self._record_partners(k, v, spin)
 
     def _record_partners(self, k: int, v: Floats, spin: Floats) -> None:
+        """Save points and velocities of rigid partners in sample k."""
         f, arrays = self.flat, self.arrays
         for j, b in enumerate(range(f.rods, len(f.first))):
             first, last = int(f.first[b]), int(f.first[b] + f.count[b])
@@ -175,6 +176,7 @@ class StateRecord:
         return {**variables, **self._partners(upto), **self._constants(), **self._supports()}
 
     def _partners(self, upto: int) -> dict[str, Variable]:
+        """Return the variables of rigid partners."""
         f = self.flat
         if not f.partners:
             return {}
@@ -189,6 +191,7 @@ class StateRecord:
         }
 
     def _supports(self) -> dict[str, Variable]:
+        """Return the variables of supports."""
         if not self.supports:
             return {}
         number = np.array([support.number for support in self.supports], dtype=np.int64)
@@ -200,6 +203,7 @@ class StateRecord:
         }
 
     def _constants(self) -> dict[str, Variable]:
+        """Return constants of rods: masses, stiffness, damping, constant loads."""
         f, nodes, elements, rod = self.flat, self.flat.nodes, self.elements, self.flat.material
         gravity = np.asarray(self.rods.gravity, dtype=np.float64)
         numbers = np.arange(1, nodes.size + 1)[np.isin(nodes, elements)]

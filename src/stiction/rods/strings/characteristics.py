@@ -369,6 +369,7 @@ class Path:
         return float(max(abs(a) / c1, abs(b) / c2) * abs(self.contact[0].velocity))
 
     def _checks(self) -> Sequence[Check]:
+        """Return the audit checks of the contact."""
         kernels, start, now = self.kernels, self.request.t_start, self.now
         flag = int(now.flag)
         subsonic, inside = flag != kernels.NO_SUBSONIC_ROOT, flag != kernels.ENDED

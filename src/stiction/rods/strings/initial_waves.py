@@ -97,6 +97,7 @@ class _SmoothWave:
 def _smooth_intervals(
     system: RollingStrings, i: int, sign: int, a: float, b: float, breaks: Floats
 ) -> list[_SmoothWave]:
+    """Return the smooth waves on a < z < b between the breakpoints."""
     inner = breaks[(breaks > a) & (breaks < b)]
     edges = np.unique(np.concatenate([[a, b], inner]))
     # breakpoints that differ by rounding count once
@@ -107,6 +108,7 @@ def _smooth_intervals(
 
 
 def _points(wave: _SmoothWave, c: float, step: float) -> WavePoints:
+    """Return four points of each cubic of a wave; cubics have at most the length `step`."""
     count = max(1, int(np.ceil((wave.b - wave.a) / (c * step))))
     edges = np.linspace(wave.a, wave.b, count + 1)
     z = edges[:-1] + _THIRDS * np.diff(edges)

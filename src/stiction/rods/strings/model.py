@@ -107,6 +107,7 @@ class RollingStrings(Declared):
         self._check_subsonic()
 
     def _check_inside(self, name: str, s: float, length: float) -> None:
+        """Raise ModelError if a contact point is not between the ends."""
         if not 0.0 < s < length and not (self.ends == "periodic" and s == 0.0):
             raise ModelError(
                 f"RollingStrings.{name}",
@@ -117,6 +118,7 @@ class RollingStrings(Declared):
             )
 
     def _check_shape(self, name: str, shape: Shape | None, length: float) -> None:
+        """Raise ModelError if a shape is not finite, or violates the conditions at the ends."""
         if shape is None:
             return
         where = f"RollingStrings.{name}"
@@ -147,10 +149,11 @@ class RollingStrings(Declared):
             )
 
     def _check_subsonic(self) -> None:
+        """Raise ModelError if the contact is not slower than the waves at the start."""
         if self._start_velocity() is None:
             raise ModelError(
                 "RollingStrings",
-                "a contact whose initial speed reaches the wave speed",
+                "a contact that starts as fast as the waves, or faster",
                 f"|s1'| < {self.speeds[0]:.6g} and |s2'| < {self.speeds[1]:.6g}",
                 "the motion of a contact faster than the waves is not well-posed.",
                 "take smaller mobilities G1, G2 or smaller initial velocities.",

@@ -128,6 +128,7 @@ def build_run(system: RollingStrings, method: object, history: StringHistory) ->
 
 
 def _variables(system: RollingStrings, history: StringHistory) -> dict[str, Variable]:
+    """Return the variables of the run."""
     rates = np.outer(history.velocity, system.mobilities)
     around = ", not wrapped around the circle" if system.ends == "periodic" else ""
     series = {
@@ -161,6 +162,7 @@ def _variables(system: RollingStrings, history: StringHistory) -> dict[str, Vari
 
 
 def _event_log(variables: Mapping[str, Variable], history: StringHistory) -> EventLog:
+    """Return the event log: the event that ended the run early, if any."""
     if not history.event:
         return EventLog()
     names = ("s1", "s2", "s1_rate", "s2_rate", "contact_force")

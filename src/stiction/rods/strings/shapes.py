@@ -116,6 +116,7 @@ class Sine(Shape):
         return np.asarray(k * self.amplitude * np.cos(k * x + self.phase))
 
     def _wave_number(self, length: float, ends: str) -> float:
+        """Return the wave number; ModelError for a phase with fixed ends."""
         if ends == "periodic":
             return 2.0 * np.pi * self.mode_number / length
         if self.phase != 0.0:
@@ -165,6 +166,7 @@ class Bump(Shape):
         return self._both(x, length, ends)[1]
 
     def _both(self, x: Floats, length: float, ends: str) -> tuple[Floats, Floats]:
+        """Return value and derivative of the bump at `x`."""
         if ends == "periodic" and 2.0 * self.width > length:
             raise ModelError(
                 "Bump.width",
@@ -386,6 +388,7 @@ class UserShape(Shape):
 
     @staticmethod
     def _call(function: Callable[[Floats], Floats], x: Floats) -> Floats:
+        """Return the values of a user function at `x`; ModelError if they are not valid."""
         x = np.asarray(x, dtype=np.float64)
         try:
             y = np.asarray(function(x), dtype=np.float64)

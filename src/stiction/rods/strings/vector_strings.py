@@ -398,6 +398,7 @@ def _refuse(name: str, got: object, needs: str, why: str, try_: str) -> None:
 
 
 def _check_positive(name: str, matrix: Floats) -> None:
+    """Raise ModelError if a matrix is not (6, 6), symmetric and positive definite."""
     why, try_ = "it defines an energy.", "give a diagonal matrix of positive numbers."
     if matrix.shape != (6, 6) or not np.isfinite(matrix).all():
         _refuse(name, f"shape {matrix.shape}", "a finite 6 x 6 matrix", why, try_)

@@ -114,6 +114,7 @@ def _size(data: StringData, name: str) -> float:
 def _panel(
     ax: Axes, data: StringData, name: str, span: tuple[float, float], largest: float
 ) -> None:
+    """Draw the field of one string over time and position, and the contact."""
     begin, end = span
     samples = np.flatnonzero((data.time >= begin) & (data.time <= end))
     samples = samples[style.few(samples.size, style.MOST_PIXELS)]
@@ -153,6 +154,7 @@ def _field_key(ax: Axes, data: StringData) -> None:
 
 
 def _spectrum_panel(ax: Axes, data: StringData, names: Sequence[str]) -> None:
+    """Draw the spectra of lead harmonics on a logarithmic axis."""
     most, top = 0.0, 1e-300
     for name in names:
         line = data.spectrum(name)

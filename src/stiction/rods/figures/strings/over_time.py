@@ -195,6 +195,7 @@ def _first_samples(data: StringData, name: str, count: int) -> Floats:
 
 
 def _orbit(ax: Axes, data: StringData, name: str, rate: str, dashes: Any) -> None:
+    """Draw the velocity of a contact point over its position, with start and end."""
     s, velocity = data.contact(name), data.values(rate)
     thinned = style.few(s.size, _ORBIT)
     word = {"u": "s₁", "v": "s₂"}[name]
@@ -221,6 +222,7 @@ def _lines(ax: Axes, data: StringData, lines: dict[str, tuple[Floats, str]]) -> 
 def _energies(
     ax: Axes, data: StringData, parts: dict[str, tuple[Floats, str]], total: Floats
 ) -> None:
+    """Draw energies and their sum over time."""
     for word, (values, colour) in {**parts, "sum": (total, style.INK)}.items():
         thinned = style.thin(values)
         ax.plot(data.time[thinned], values[thinned], color=colour, lw=0.8, label=word)

@@ -34,6 +34,7 @@ def movie_of(data: StringData, time: Floats) -> m.Movie:
 
 
 def _view(data: StringData, name: str, time: Floats) -> m.View:
+    """Return the view of one string with its contact point."""
     x, length, wave = data.place(name), data.length(name), data.values(name)
     nodes = style.few(x.size, _MOST_NODES)
     moved = hermite(time, data.time, wave[:, nodes], data.values(f"{name}_t")[:, nodes])

@@ -184,6 +184,7 @@ class _BlockSolver:
         return self.first[k]
 
     def _fields(self, group: Sequence[RollingStrings], times: int) -> Fields:
+        """Return arrays for energies and fields of a group of strings."""
         from stiction.rods.strings.blocks.member_kernels import Fields
 
         shape = len(group), 2, self.system.nodes if self.fields else 0
