@@ -36,7 +36,7 @@ from stiction.rods.rod_kernels import kinetic_energy, material_of, stored_energy
 Floats = npt.NDArray[np.float64]
 
 
-class Whole(Struct):
+class Totals(Struct):
     """Energies [J], linear and angular momentum of all rods [kg m/s, kg m^2/s]."""
 
     kinetic: float
@@ -45,7 +45,7 @@ class Whole(Struct):
     angular_momentum: Annotated[Vector, 3]
 
 
-class Seen(Struct):
+class ContactMotion(Struct):
     """Motion of a contact: rates of s1, s2 [elements/s], u [m/s], and the contact point [m]."""
 
     place_rates: Annotated[Vector, 2]
@@ -259,7 +259,7 @@ def project(q: Matrix, contacts: Contacts, mobility: Matrix, v: Matrix, p: Matri
 
 
 @kernel
-def momenta(r: Matrix, v: Matrix, p: Matrix, mat: Floats, out: Whole) -> None:
+def momenta(r: Matrix, v: Matrix, p: Matrix, mat: Floats, out: Totals) -> None:
     """Set linear and angular momentum of all rods, about the origin [kg m/s, kg m^2/s]."""
     rod = material_of(mat)
     linear, angular = out.momentum, out.angular_momentum
@@ -283,20 +283,20 @@ def survey(
     p: Matrix,
     mat: Floats,
     contacts: Contacts,
-    whole: Table[Whole],
-    each: Table[Seen],
+    totals: Table[Totals],
+    motions: Table[ContactMotion],
 ) -> None:
     """Set energies and momenta of all rods, and the motion of each contact."""
-    whole[0].kinetic = kinetic_energy(q, v, p, mat)
-    whole[0].stored = stored_energy(r, q, mat)
-    momenta(r, v, p, mat, whole[0])
+    totals[0].kinetic = kinetic_energy(q, v, p, mat)
+    totals[0].stored = stored_energy(r, q, mat)
+    momenta(r, v, p, mat, totals[0])
     for c in range(contacts.shape[0]):
-        k, seen = contacts[c], each[c]
+        k, motion = contacts[c], motions[c]
         if k.mode == EMPTY:
             continue
-        u = seen.slip
-        seen.place_rates[0], seen.place_rates[1] = contact_rates(v, k)
+        u = motion.slip
+        motion.place_rates[0], motion.place_rates[1] = contact_rates(v, k)
         u[0], u[1], u[2] = slip_velocity(q, k, v, p)
         for a in range(3):
             x1, _, _ = axis_point(r, k.first[0], k.elements[0], k.place[0], a, k.rule)
-            seen.point[a] = x1 + k.levers[0] * k.separation[a]
+            motion.point[a] = x1 + k.levers[0] * k.separation[a]

@@ -65,7 +65,7 @@ class ContactState:
         self.size = size = known + (0 if rods.search is None else rods.search.max_contacts)
         self.contacts = ck.Contact.table(size)
         self.contacts["mode"] = ck.EMPTY
-        self.whole, self.each = ok.Whole.table(), ok.Seen.table(size)
+        self.totals, self.motions = ok.Totals.table(), ok.ContactMotion.table(size)
         # contact record for trial positions
         self.trial = ck.Contact.table()
         self.given, self.force = np.zeros((size, 3)), np.zeros((size, 3))
@@ -231,13 +231,13 @@ class ContactState:
 
         refresh_slots(self, flat)
 
-    def survey(self, v: Floats, p: Floats) -> ok.Whole:
+    def survey(self, v: Floats, p: Floats) -> ok.Totals:
         """Return energies and momenta for v, p; compute the rates of contact points."""
         f = self.flat
-        ok.survey(f.r, f.q, v, p, f.mat, self.contacts, self.whole, self.each)
-        return self.whole[0]
+        ok.survey(f.r, f.q, v, p, f.mat, self.contacts, self.totals, self.motions)
+        return self.totals[0]
 
-    def pushes(self, forces: Floats) -> tuple[Floats, Floats]:
+    def contact_loads(self, forces: Floats) -> tuple[Floats, Floats]:
         """Return (3, slots) forces on nodes [N] and torques on elements [N m] by contact forces.
 
         forces : (contacts, 3) on the first rods [N]
@@ -271,8 +271,8 @@ class ContactState:
                 continue
             force, normal = self.force[c], self.contacts["normal"][c]
             ds1, ds2 = self.flat.ds[self.contacts["bodies"][c]]
-            rate1, rate2 = self.each["place_rates"][c]
-            slip = self.each["slip"][c].copy()
+            rate1, rate2 = self.motions["place_rates"][c]
+            slip = self.motions["slip"][c].copy()
             slip -= (slip @ normal) * normal
             if mode == ck.ROLL and one.may_open:
                 force = _allowed(force, normal, float(one.friction))
@@ -300,7 +300,7 @@ class ContactState:
             for name, value in values.items():
                 out[name][k, c] = value
             out["contact_force"][k, c], out["slip_velocity"][k, c] = force, slip
-            out["contact_point"][k, c] = self.each["point"][c]
+            out["contact_point"][k, c] = self.motions["point"][c]
 
 
 def wave_speed(section: Section) -> float:

@@ -531,7 +531,7 @@ class LeapfrogStepper:
         self._accelerations(v, p, now, self._damped_over(k))
         t.observe(k, self.contact)
         inner = InternalForces(*rk.forces_of(self.scratch), *mk.strains_of(self.scratch))
-        contact_loads = t.pushes(self.contact["contact_force"][k])
+        contact_loads = t.contact_loads(self.contact["contact_force"][k])
         self.record.record(k, now, v, p, inner, contact_loads)
         self.scratch[:] = saved
 
