@@ -169,8 +169,8 @@ class _BlockSolver:
         sums[:, :, 1] = -((shear[:, :1] + 0.5 * stress) * relative_slip)
         sums[:, :, 2], sums[:, :, 3] = states[:, :, 5], states[:, :, 4]
         energy = ledger_of(sums, states[:, :, 3:4])
-        off = np.abs(shear - shear[:, :1] - stress) / sigma[:, None]
-        balance = np.maximum(off.max(axis=1), progress["off_balance"])
+        residual = np.abs(shear - shear[:, :1] - stress) / sigma[:, None]
+        balance = np.maximum(residual.max(axis=1), progress["off_balance"])
         distance = distance_from_steady_sliding(
             sliders.law, given.plate, sliders.speed, sliders.age
         )

@@ -83,8 +83,8 @@ def coefficient(x: float, q: float, cell: Cell) -> tuple[float, float]:
         return a * (power + _LN_2_FAR), 1.0
     if power > 0.0:
         # arsinh(e^p) = p + ln(1 + sqrt(1 + e^-2p)), without overflow
-        small = math.exp(-2.0 * power)
-        root = math.sqrt(1.0 + small)
+        decay = math.exp(-2.0 * power)
+        root = math.sqrt(1.0 + decay)
         return a * (power + math.log1p(root)), 1.0 / root
     # u is at most 1
     u = math.exp(power)

@@ -348,14 +348,14 @@ def _request_stress(m: MethodState) -> int:
 def _project(m: MethodState) -> int:
     """Project the speeds onto the balance of stress; request the stress rate of the result."""
     state, now, n = m.state, m.progress[0], m.operand.size
-    own, plate_speed, largest = now.own_stiffness, now.plate_speed, 0.0
+    own_stiffness, plate_speed, largest = now.own_stiffness, now.plate_speed, 0.0
     # tau = tau0 + K s, and the largest of its terms for the rounding error
     for i in range(n):
         start = m.cells[i].stress_start
-        largest = max(largest, abs(start), own * abs(m.operand[i]))
+        largest = max(largest, abs(start), own_stiffness * abs(m.operand[i]))
         m.stress_rate[i] += start
-    off = project_equilibrium(state, m.stress_rate, m.cells, now.rtol, largest)
-    now.off_balance = max(now.off_balance, off)
+    residual = project_equilibrium(state, m.stress_rate, m.cells, now.rtol, largest)
+    now.off_balance = max(now.off_balance, residual)
     # the rates of the projected state are the first stage of the next step
     for j in range(m.state.size):
         m.trial[j] = state[j]

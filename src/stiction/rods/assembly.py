@@ -168,14 +168,14 @@ def assemble(rods: Rods) -> Flat:
     partner_counts = np.array([len(points) for points in bodies], dtype=np.int64)
     partner_first = (slots + np.cumsum(partner_counts) - partner_counts).astype(np.int64)
     slots += int(partner_counts.sum())
-    parts = zip(first, counts, strict=True)
+    rod_slots = zip(first, counts, strict=True)
     flat = Flat(
         first=np.concatenate([first, partner_first]),
         count=np.concatenate([counts, partner_counts - 1]),
         shape=np.array([0] * len(counts) + [_shape(p) for p in rods.partners], dtype=np.int64),
         rule=FITTED if rods.contact_curve == "fitted" else SPLINE,
         partners=len(bodies),
-        nodes=np.concatenate([np.arange(i, i + n + 1) for i, n in parts]),
+        nodes=np.concatenate([np.arange(i, i + n + 1) for i, n in rod_slots]),
         ds=np.array([rod.rest_length / rod.elements for rod in rods.rods] + _spacings(bodies)),
         radius=np.array(
             [rod.section.radius for rod in rods.rods]
@@ -350,9 +350,9 @@ def _stiffen(flat: Flat, rod: CosseratRod, start: int) -> None:
     rows.shear[elements], rows.axial[elements] = section.shear_stiffness, section.axial_stiffness
     # a node with joint length zero has no joint: stiffness zero
     lengths = end_lengths(rod)
-    there = np.arange(n + 1)[lengths > 0.0]
-    rows.bend[start + there] = section.bending_stiffness / (ds * lengths[there])
-    rows.twist[start + there] = section.twist_stiffness / (ds * lengths[there])
+    joints = np.arange(n + 1)[lengths > 0.0]
+    rows.bend[start + joints] = section.bending_stiffness / (ds * lengths[joints])
+    rows.twist[start + joints] = section.twist_stiffness / (ds * lengths[joints])
     for end, slot, inner, other in (
         (rod.left, start - 1, start, start + 1),
         (rod.right, start + n, start + n - 1, start + n - 2),
@@ -366,11 +366,11 @@ def _stiffen(flat: Flat, rod: CosseratRod, start: int) -> None:
     if supports_section(rod.right) and start + n + 2 == flat.r.shape[1]:
         flat.r[:, start + n + 1] = flat.r[:, start + n]
     if rod.natural_curvature is None:
-        for i in start + there:
+        for i in start + joints:
             rows.angle[:, i] = joint_angle(flat.q, i)
     else:
-        turns = np.outer(rod.natural_curvature, ds * end_distances(rod)[there])
-        rows.angle[:, start + there] = turns
+        turns = np.outer(rod.natural_curvature, ds * end_distances(rod)[joints])
+        rows.angle[:, start + joints] = turns
     # the weights add up to the number of elements: the mass of the rod is exact
     rows.mass[nodes] = section.line_density * ds * weights
     rows.inertia[elements] = section.line_inertia * ds

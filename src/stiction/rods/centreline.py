@@ -133,9 +133,9 @@ class Helix(Centreline):
         axis = np.asarray(self.axis) / np.linalg.norm(self.axis)
         helper = np.eye(3)[int(np.argmin(np.abs(axis)))]
         across, up = _orthonormal(helper - (helper @ axis) * axis, np.cross(axis, helper))
-        turn = np.linspace(0.0, 2.0 * np.pi * self.turns, count)[:, None]
-        radial = np.cos(turn + self.phase) * across + np.sin(turn + self.phase) * up
-        rise = self.pitch * turn / (2.0 * np.pi) * axis
+        angle = np.linspace(0.0, 2.0 * np.pi * self.turns, count)[:, None]
+        radial = np.cos(angle + self.phase) * across + np.sin(angle + self.phase) * up
+        rise = self.pitch * angle / (2.0 * np.pi) * axis
         return np.asarray(self.start + self.radius * radial + rise)
 
 

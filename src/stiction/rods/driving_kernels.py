@@ -197,17 +197,19 @@ def _internal_damping(
     half = 0.5 * rows.dot(p[:, :-1], axis)
     spin, rod = p[:, :-1] - half * axis, material_of(mat[:, :-1])
     inv, shear, axial = rod.inverse_length, rod.shear, rod.axial
-    d, late = np.diff(r), retard[:-1]
+    d, retardation = np.diff(r), retard[:-1]
     e = inv * (np.diff(v) - rows.cross(spin, d))
     along = (axial - shear) * rows.dot(e, axis)
-    n = np.where((shear > 0.0) & (late > 0.0), late * (shear * e + along * axis), 0.0)
+    n = np.where((shear > 0.0) & (retardation > 0.0), retardation * (shear * e + along * axis), 0.0)
     f[:, :-1], t[:, :-1] = n, rows.cross(d, n)
     f[:, -1], t[:, -1] = 0.0, 0.0
     f[:, 1:] -= n
     bend, twist = rod.bend[1:], rod.twist[1:]
-    turn, late, axis = np.diff(spin), late[1:], axis[:, 1:]
-    along = (twist - bend) * rows.dot(turn, axis)
-    m = np.where((bend > 0.0) & (late > 0.0), late * (bend * turn + along * axis), 0.0)
+    rotation_rate, retardation, axis = np.diff(spin), retardation[1:], axis[:, 1:]
+    along = (twist - bend) * rows.dot(rotation_rate, axis)
+    m = np.where(
+        (bend > 0.0) & (retardation > 0.0), retardation * (bend * rotation_rate + along * axis), 0.0
+    )
     t[:, 1:-1] -= m
     t[:, :-2] += m
 
@@ -397,8 +399,8 @@ def follow_clamps(
         i, rise = d.slot, d.rise
         if d.slides == 1:
             continue
-        late = now - d.since + h
-        tau = profile_of(d, times, factors, late)
+        since_start = now - d.since + h
+        tau = profile_of(d, times, factors, since_start)
         wx, wy, wz = d.spin[0] * tau, d.spin[1] * tau, d.spin[2] * tau
         # quaternion of the rotation by spin tau
         angle = math.sqrt(wx * wx + wy * wy + wz * wz)
@@ -420,9 +422,9 @@ def follow_clamps(
             v[2, i] = (tz - r[2, i]) / h
         else:
             # the mean rate over the step, unless the rise ends within it
-            rate = 1.0 if late >= rise else (late - 0.5 * h) / rise
+            rate = 1.0 if since_start >= rise else (since_start - 0.5 * h) / rise
             if d.last > d.first:
-                rate = (tau - profile_of(d, times, factors, late - h)) / h
+                rate = (tau - profile_of(d, times, factors, since_start - h)) / h
             ax = 2.0 * (q[1, i] * q[3, i] + q[0, i] * q[2, i])
             ay = 2.0 * (q[2, i] * q[3, i] - q[0, i] * q[1, i])
             az = 1.0 - 2.0 * (q[1, i] * q[1, i] + q[2, i] * q[2, i])
@@ -513,9 +515,9 @@ def clamp_velocities(
         d = driven[k]
         if d.slides == 1:
             continue
-        i, late = d.slot, now - d.since
-        tau = profile_of(d, times, factors, late)
-        rate, _ = rate_of(d, times, factors, late)
+        i, since_start = d.slot, now - d.since
+        tau = profile_of(d, times, factors, since_start)
+        rate, _ = rate_of(d, times, factors, since_start)
         wx, wy, wz = rate * d.spin[0], rate * d.spin[1], rate * d.spin[2]
         if d.is_frame == 0:
             # position relative to the pivot of the clamp, which has moved by tau velocity
@@ -549,12 +551,12 @@ def clamp_rates(
     """
     for k in range(driven.shape[0]):
         d = driven[k]
-        i, late = d.slot, now - d.since
+        i, since_start = d.slot, now - d.since
         if d.slides == 1:
             project_on_axis(d, av, i)
             continue
-        tau = profile_of(d, times, factors, late)
-        rate, second_rate = rate_of(d, times, factors, late)
+        tau = profile_of(d, times, factors, since_start)
+        rate, second_rate = rate_of(d, times, factors, since_start)
         if d.is_frame == 0:
             sx, sy, sz = d.spin[0], d.spin[1], d.spin[2]
             x = r[0, i] - d.origin[0] - tau * d.velocity[0]

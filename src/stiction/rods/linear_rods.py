@@ -182,8 +182,10 @@ def linear_crossed_rods(
     roll = _rolling(rods)
     axes = np.stack([_axes(t) for t in rods.directions])
     # components of both in the axes of their rod
-    parts = [np.einsum("rij,rkj->rki", axes, part).ravel() for part in (speeds, spins)]
-    rate = np.concatenate(parts)
+    local_velocities = [
+        np.einsum("rij,rkj->rki", axes, values).ravel() for values in (speeds, spins)
+    ]
+    rate = np.concatenate(local_velocities)
     root = np.sqrt(mass[free])
     limited = roll[:, free] / root
     orthogonal = np.linalg.svd(limited)[2]
@@ -279,7 +281,7 @@ def _matrices(rods: CrossedRods) -> tuple[Floats, Floats, npt.NDArray[np.intp]]:
     element is 1/2 g.S g - T t.(th x w') - 1/2 T (1 + p) |t x th|^2, that of a joint 1/2 th'.B th'.
     """
     n, spacing, p = rods.elements, rods.length / rods.elements, rods.stretch
-    stiff, bend, line, turn = rods.section
+    stiff, bend_stiffness, line, inertia_per_length = rods.section
     tension, across = stiff[2] * p, _hat(np.array([0.0, 0.0, 1.0]))
     # strain of one element from (w_k, w_k+1, th)
     strain = np.hstack([-np.eye(3) / spacing, np.eye(3) / spacing, (1.0 + p) * across])
@@ -288,7 +290,7 @@ def _matrices(rods: CrossedRods) -> tuple[Floats, Floats, npt.NDArray[np.intp]]:
     pair += pair.T
     pair[6:, 6:] += tension * (1.0 + p) * across @ across
     block = spacing * (strain.T @ np.diag(stiff) @ strain + pair)
-    joint = np.kron(np.array([[1.0, -1.0], [-1.0, 1.0]]), np.diag(bend / spacing))
+    joint = np.kron(np.array([[1.0, -1.0], [-1.0, 1.0]]), np.diag(bend_stiffness / spacing))
     size = 6 * (n + 1) + 6 * n
     stiffness, fixed = np.zeros((size, size)), np.zeros(size, dtype=bool)
     for rod in range(2):
@@ -302,7 +304,9 @@ def _matrices(rods: CrossedRods) -> tuple[Floats, Floats, npt.NDArray[np.intp]]:
             fixed[_node(rods, rod, k)] = True
         for e in (0, n - 1):
             fixed[_frame(rods, rod, e)] = True
-    mass = spacing * np.concatenate([np.full(6 * (n + 1), line), np.tile(turn, 2 * n)])
+    mass = spacing * np.concatenate(
+        [np.full(6 * (n + 1), line), np.tile(inertia_per_length, 2 * n)]
+    )
     return mass, stiffness, np.flatnonzero(~fixed)
 
 

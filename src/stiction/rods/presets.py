@@ -155,9 +155,9 @@ class CrossedRods(RodSystem):
         half = 0.5 * self.stretch * self.length
         along = np.array([math.cos(self.angle), math.sin(self.angle), 0.0])
         above = np.array([0.0, 0.0, 2.0 * self.radius])
-        part = np.linspace(0.0, 1.0, self.elements + 1)
-        line = np.outer(2.0 * part - 1.0, [half, 0.0, 0.0])
-        line[:, 1] = self.pluck * np.minimum(part / self.pluck_at, (1 - part) / (1 - self.pluck_at))
+        x = np.linspace(0.0, 1.0, self.elements + 1)
+        line = np.outer(2.0 * x - 1.0, [half, 0.0, 0.0])
+        line[:, 1] = self.pluck * np.minimum(x / self.pluck_at, (1 - x) / (1 - self.pluck_at))
         # crossing of both rods in projection on the plane
         beside = line @ np.array([-along[1], along[0], 0.0])
         k = int(np.argmax(np.diff(np.sign(beside)) != 0.0))
@@ -344,13 +344,13 @@ class RodNet(RodSystem):
     def _rod(self, number: int, crossings: int, lines: int, across: int) -> CosseratRod:
         """Return one rod; `across` is 0 for rows and 1 for columns, `lines` their number."""
         elements = self.cell_elements * (crossings + 1)
-        part = np.linspace(0.0, crossings + 1.0, elements + 1)
+        x = np.linspace(0.0, crossings + 1.0, elements + 1)
         points = np.zeros((elements + 1, 3))
-        points[:, across] = self.cell * part
+        points[:, across] = self.cell * x
         points[:, 1 - across] = self.cell * number
         side = -1.0 if across == 0 else 1.0
         if self.woven:
-            points[:, 2] = side * self.radius * (-1.0) ** number * np.cos(np.pi * part)
+            points[:, 2] = side * self.radius * (-1.0) ** number * np.cos(np.pi * x)
         else:
             points[:, 2] = side * self.radius
         nodes = curve_nodes(points, self.contact_curve)

@@ -471,12 +471,12 @@ class CosseratRod(Declared):
         """Return (elements + 1, 3) positions of the nodes at the start [m]."""
         points = self.centreline.points(self.elements + 1)
         with np.errstate(over="ignore", invalid="ignore"):
-            long = np.linalg.norm(np.diff(points, axis=0), axis=1)
-        if not np.isfinite(long.sum()):
+            lengths = np.linalg.norm(np.diff(points, axis=0), axis=1)
+        if not np.isfinite(lengths.sum()):
             got, needs = "an axis beyond floating point", "lengths with finite squares"
             why, try_ = "a rod has a finite length [m].", "choose units in which it is moderate."
             raise ModelError("CosseratRod.centreline", got, needs, why, try_)
-        if not (long > 0.0).all():
+        if not (lengths > 0.0).all():
             raise ModelError(
                 "CosseratRod.centreline",
                 "two neighbouring nodes at the same point",

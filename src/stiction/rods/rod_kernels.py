@@ -245,10 +245,10 @@ def bend_small(q: Matrix, mat: Floats, m: Matrix) -> bool:
         half = 0.5 * scale
         cx, cy, cz = y * kz - z * ky, z * kx - x * kz, x * ky - y * kx
         # (phi x (phi x m)) c = TANGENT(s2) vec x (vec x m)
-        more = horner(TANGENT, s2)
-        kx += half * cx + more * (y * cz - z * cy)
-        ky += half * cy + more * (z * cx - x * cz)
-        kz += half * cz + more * (x * cy - y * cx)
+        tangent = horner(TANGENT, s2)
+        kx += half * cx + tangent * (y * cz - z * cy)
+        ky += half * cy + tangent * (z * cx - x * cz)
+        kz += half * cz + tangent * (x * cy - y * cx)
         # rotated into space by the quaternion of the element before
         ux, uy, uz = ay * kz - az * ky, az * kx - ax * kz, ax * ky - ay * kx
         mx[i] = kx + 2.0 * (aw * ux + ay * uz - az * uy)

@@ -564,9 +564,12 @@ class _StaticRod:
         load = np.vstack([self.force, self.torque]).T.ravel() * self.free
         if self.ends.angle > 0.0:
             # rotating clamps change elastic forces: central difference
-            small = 1e-5 / self.ends.angle
-            forward, backward = self.unbalanced(factor + small), self.unbalanced(factor - small)
-            load = (forward - backward) / (2.0 * small)
+            increment = 1e-5 / self.ends.angle
+            forward, backward = (
+                self.unbalanced(factor + increment),
+                self.unbalanced(factor - increment),
+            )
+            load = (forward - backward) / (2.0 * increment)
             self.ends.rotate_clamps(self.q, factor)
         return load
 

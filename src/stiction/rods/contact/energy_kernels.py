@@ -120,14 +120,14 @@ def set_modes_at_step_end(contact_set: ContactSet, tally: Tally) -> None:
         n, impulse, slip = k.normal, k.impulse, k.slip
         ux, uy, uz = slip[0], slip[1], slip[2]
         un = ux * n[0] + uy * n[1] + uz * n[2]
-        gone = opens_over_step(k) and k.may_open == 1
-        k.parts = 1 if gone and un < 0.0 else 0
+        opens = opens_over_step(k) and k.may_open == 1
+        k.parts = 1 if opens and un < 0.0 else 0
         # the speed of slip, tangential part of u
         tx, ty, tz = ux - un * n[0], uy - un * n[1], uz - un * n[2]
         speed = math.sqrt(tx * tx + ty * ty + tz * tz)
         if k.mode == ROLL:
             k.slip_speed = 0.0
-            if gone:
+            if opens:
                 # without a normal impulse there is no rolling constraint
                 continue
             if k.pending_mode == SLIP and k.friction < math.inf:

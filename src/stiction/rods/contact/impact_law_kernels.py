@@ -74,7 +74,7 @@ def solve_impact(
             size = max(size, abs(lx), abs(ly), abs(lz))
         if sweep > 0 and change <= 1e-14 * size:
             break
-    lost = 0.0
+    energy_lost = 0.0
     for c in range(contacts.shape[0]):
         k = contacts[c]
         if k.mode >= ROLL or c == impacting:
@@ -82,8 +82,8 @@ def solve_impact(
             impulse, u = k.impulse, k.slip
             # twice the work of the impulse, P . (u- + u+)
             work = impulse[0] * (ux + u[0]) + impulse[1] * (uy + u[1]) + impulse[2] * (uz + u[2])
-            lost -= 0.5 * work
+            energy_lost -= 0.5 * work
             k.impact_loss -= 0.5 * work
             for a in range(3):
                 k.impact_impulse[a] += impulse[a]
-    return lost
+    return energy_lost

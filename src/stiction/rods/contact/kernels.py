@@ -575,10 +575,10 @@ def push(
                 ax = 2.0 * (q[1, i] * q[3, i] + q[0, i] * q[2, i])
                 ay = 2.0 * (q[2, i] * q[3, i] - q[0, i] * q[1, i])
                 az = 1.0 - 2.0 * (q[1, i] * q[1, i] + q[2, i] * q[2, i])
-                turn = e * extra * (tx * ax + ty * ay + tz * az)
-                p[0, i] += turn * ax
-                p[1, i] += turn * ay
-                p[2, i] += turn * az
+                torque = e * extra * (tx * ax + ty * ay + tz * az)
+                p[0, i] += torque * ax
+                p[1, i] += torque * ay
+                p[2, i] += torque * az
         if k.rule == FITTED:
             for j in range(2):
                 b = sign * k.outer_weights[side, j]

@@ -310,9 +310,9 @@ def end_impulse(k: Contact, ux: float, uy: float, uz: float) -> tuple[float, flo
         pn = -(lx * n[0] + ly * n[1] + lz * n[2])
         # the normal part is bounded below by `least`; n is an eigenvector of G, so the tangential
         # part may stay as it is
-        less = min(pn - least, 0.0)
-        lx, ly, lz = lx + less * n[0], ly + less * n[1], lz + less * n[2]
-        if k.may_open == 0 or (k.friction == math.inf and less == 0.0):
+        excess = min(pn - least, 0.0)
+        lx, ly, lz = lx + excess * n[0], ly + excess * n[1], lz + excess * n[2]
+        if k.may_open == 0 or (k.friction == math.inf and excess == 0.0):
             return lx, ly, lz, ROLL
         # forces decide slip, but the normal impulse of the whole step bounds friction
         hn = dot(first, n)
@@ -438,11 +438,11 @@ def limit_friction_to_stopping(
         gx, gy, gz = slip_per(k, dx, dy, dz)
         friction_work = -(impulse[0] * dx + impulse[1] * dy + impulse[2] * dz)
         # the impulse along d that brings it to zero, at most the impulse of friction itself
-        less = min(-along / (gx * dx + gy * dy + gz * dz), max(friction_work, 0.0))
-        push(q, k, less * dx, less * dy, less * dz, mobility, v, p)
-        impulse[0] += less * dx
-        impulse[1] += less * dy
-        impulse[2] += less * dz
+        reduction = min(-along / (gx * dx + gy * dy + gz * dz), max(friction_work, 0.0))
+        push(q, k, reduction * dx, reduction * dy, reduction * dz, mobility, v, p)
+        impulse[0] += reduction * dx
+        impulse[1] += reduction * dy
+        impulse[2] += reduction * dz
 
 
 @kernel
@@ -573,10 +573,10 @@ def constrain_gaps_after_drift(
         dx, dy, dz = d * n[0], d * n[1], d * n[2]
         if k.mode == SLIP and pn > 0.0:
             # the friction disk scales with the corrected normal impulse
-            more = max(-d / pn, -1.0)
-            dx += more * (impulse[0] + pn * n[0])
-            dy += more * (impulse[1] + pn * n[1])
-            dz += more * (impulse[2] + pn * n[2])
+            growth = max(-d / pn, -1.0)
+            dx += growth * (impulse[0] + pn * n[0])
+            dy += growth * (impulse[1] + pn * n[1])
+            dz += growth * (impulse[2] + pn * n[2])
         push(q, k, dx, dy, dz, mobility, v, p)
         impulse[0] += dx
         impulse[1] += dy

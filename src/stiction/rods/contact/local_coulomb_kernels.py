@@ -107,8 +107,8 @@ def add_normal_rotation_rate(k: Contact, dx: float, dy: float, dz: float) -> Non
     u, nx, ny, nz = k.slip, k.normal[0], k.normal[1], k.normal[2]
     # n' = (D' - (D' . n) n) / |D|
     dn = dx * nx + dy * ny + dz * nz
-    more = u[0] * (dx - dn * nx) + u[1] * (dy - dn * ny) + u[2] * (dz - dn * nz)
-    more /= k.distance
-    k.drift[0] += more * nx
-    k.drift[1] += more * ny
-    k.drift[2] += more * nz
+    rate = u[0] * (dx - dn * nx) + u[1] * (dy - dn * ny) + u[2] * (dz - dn * nz)
+    rate /= k.distance
+    k.drift[0] += rate * nx
+    k.drift[1] += rate * ny
+    k.drift[2] += rate * nz

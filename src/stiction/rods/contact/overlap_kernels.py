@@ -71,9 +71,9 @@ def nearest_on_segments(
             new1 = min(max(s1 + (h22 * f1 - t12 * f2) / det, low1), low1 + 1.0)
             new2 = s2 + (t12 * f1 - h11 * f2) / det
         new2 = min(max(new2, low2), low2 + 1.0)
-        small = max(abs(new1 - s1), abs(new2 - s2)) < 1e-10
+        converged = max(abs(new1 - s1), abs(new2 - s2)) < 1e-10
         s1, s2 = new1, new2
-        if small:
+        if converged:
             break
     dd, _, _, _, _, _, _, _ = tangency(r, pair, s1, s2)
     if dd < least:

@@ -79,7 +79,7 @@ def bound_segments(
     for b in range(first.shape[0]):
         for k in range(elements[b]):
             segments.rod[i], segments.number[i] = b, k
-            far, bulge1, bulge2, half2 = 0.0, 0.0, 0.0, 0.0
+            half_size, bulge1, bulge2, half2 = 0.0, 0.0, 0.0, 0.0
             for a in range(3):
                 # Bezier points of a segment of a uniform cubic B-spline: ends (p + 4 q + u) / 6 and
                 # (q + 4 u + w) / 6, inner points (2 q + u) / 3 and (q + 2 u) / 3
@@ -96,8 +96,8 @@ def bound_segments(
                 bulge2 += off2 * off2
             # the Bernstein weights of the two inner points add up to at most 3/4
             segments.bulge[i] = 0.75 * math.sqrt(max(bulge1, bulge2))
-            far = math.sqrt(half2) + segments.bulge[i]
-            spheres.size[i] = far + radius[b] + 0.5 * margin
+            half_size = math.sqrt(half2) + segments.bulge[i]
+            spheres.size[i] = half_size + radius[b] + 0.5 * margin
             i += 1
     return segments, spheres
 
@@ -240,13 +240,17 @@ def near_groups(groups: Ints, spheres: Spheres) -> tuple[Ints, int, int]:
             cz = cell_of(spheres.centre[i, 2] / width)
             same = level == cells[i, 0]
             # within one level half of the neighbouring cells suffice by symmetry
-            for turn in range(13 if same else 0, 27):
-                x, y, z = cx + turn % 3 - 1, cy + turn // 3 % 3 - 1, cz + turn // 9 - 1
+            for neighbour in range(13 if same else 0, 27):
+                x, y, z = (
+                    cx + neighbour % 3 - 1,
+                    cy + neighbour // 3 % 3 - 1,
+                    cz + neighbour // 9 - 1,
+                )
                 h = bucket_of(level, x, y, z, mask)
                 for place in range(start[h], start[h + 1]):
                     j = order[place]
                     tests += 1
-                    if cells[j, 0] != level or (same and turn == 13 and j < i):
+                    if cells[j, 0] != level or (same and neighbour == 13 and j < i):
                         continue
                     # the bucket may contain members of another cell
                     if cells[j, 1] != x or cells[j, 2] != y or cells[j, 3] != z:
@@ -292,10 +296,10 @@ def near_segments(
 @kernel(allocates=True)
 def longer(pairs: Ints) -> Ints:
     """Return a copy of a table of pairs with twice the length."""
-    more = np.empty((2 * pairs.shape[0], 2), np.int64)
+    longer_pairs = np.empty((2 * pairs.shape[0], 2), np.int64)
     for m in range(pairs.shape[0]):
-        more[m, 0], more[m, 1] = pairs[m, 0], pairs[m, 1]
-    return more
+        longer_pairs[m, 0], longer_pairs[m, 1] = pairs[m, 0], pairs[m, 1]
+    return longer_pairs
 
 
 @kernel

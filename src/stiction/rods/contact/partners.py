@@ -84,8 +84,10 @@ class CylinderPartner(RodPartner):
         """(n + 1, 3) evenly spaced points of the axis [m]."""
         length = float(np.linalg.norm(np.subtract(self.end, self.start)))
         segments = np.clip(np.ceil(0.5 * length / self.radius), _LEAST_SEGMENTS, _MOST_SEGMENTS)
-        part = np.linspace(0.0, 1.0, int(segments) + 1)[:, None]
-        return np.asarray((1.0 - part) * np.asarray(self.start) + part * np.asarray(self.end))
+        fraction = np.linspace(0.0, 1.0, int(segments) + 1)[:, None]
+        return np.asarray(
+            (1.0 - fraction) * np.asarray(self.start) + fraction * np.asarray(self.end)
+        )
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -88,11 +88,13 @@ def _partner_candidates(flat: Flat, margin: float) -> list[Candidates]:
 def _near_sphere(flat: Flat, a: int, b: int, margin: float) -> Candidates:
     """Return the nodes of rod a at local minima of the distance from sphere b, if near."""
     nodes = flat.r[:, flat.first[a] : flat.first[a] + flat.count[a] + 1]
-    far = np.linalg.norm(nodes - flat.r[:, flat.first[b], None], axis=0)
-    wide = np.concatenate([[np.inf], far, [np.inf]])
-    least = (far <= wide[:-2]) & (far < wide[2:])
-    near = np.flatnonzero(least & (far < flat.radius[a] + flat.radius[b] + margin + flat.ds[a]))
-    return _at_nodes(a, b, near, far, ck.CROSSING)
+    distance = np.linalg.norm(nodes - flat.r[:, flat.first[b], None], axis=0)
+    padded = np.concatenate([[np.inf], distance, [np.inf]])
+    least = (distance <= padded[:-2]) & (distance < padded[2:])
+    near = np.flatnonzero(
+        least & (distance < flat.radius[a] + flat.radius[b] + margin + flat.ds[a])
+    )
+    return _at_nodes(a, b, near, distance, ck.CROSSING)
 
 
 def _near_plane(flat: Flat, a: int, b: int, margin: float) -> Candidates:
@@ -103,9 +105,9 @@ def _near_plane(flat: Flat, a: int, b: int, margin: float) -> Candidates:
     """
     nodes = flat.r[:, flat.first[a] : flat.first[a] + flat.count[a] + 1]
     origin, one, two = flat.r[:, flat.first[b] : flat.first[b] + 3].T
-    high = np.cross(one - origin, two - origin) @ (nodes - origin[:, None])
-    near = np.flatnonzero(high < flat.radius[a] + margin)
-    return _at_nodes(a, b, near, high, ck.LINE)
+    height = np.cross(one - origin, two - origin) @ (nodes - origin[:, None])
+    near = np.flatnonzero(height < flat.radius[a] + margin)
+    return _at_nodes(a, b, near, height, ck.LINE)
 
 
 def _at_nodes(a: int, b: int, near: Ints, far: Floats, kind: int) -> Candidates:

@@ -284,8 +284,8 @@ def nearest_at_end(
         dd, f1, f2, t11, t12, t22, c1, c2 = tangency(r, pair, s1, s2)
         # one unknown: first and second derivative of |D|^2 / 2; without convexity t . t replaces
         # the second one
-        slope, bend, least = (-f1, t11 - c1, t11) if which == 2 else (f2, t22 + c2, t22)
-        move = -slope / (bend if bend > 0.1 * least else least)
+        slope, second, least = (-f1, t11 - c1, t11) if which == 2 else (f2, t22 + c2, t22)
+        move = -slope / (second if second > 0.1 * least else least)
         move = min(max(move, -0.5), 0.5)
         if which == 2:
             s1 = min(max(s1 + move, float(segment[0])), segment[0] + 1.0)
@@ -296,11 +296,11 @@ def nearest_at_end(
     dd, f1, f2, t11, t12, t22, c1, c2 = tangency(r, pair, s1, s2)
     candidate.place[0], candidate.place[1], candidate.distance = s1, s2, math.sqrt(dd)
     candidate.sine = math.sqrt(max(t11 * t22 - t12 * t12, 0.0) / (t11 * t22))
-    parallel, small = candidate.sine < LINE_BELOW, 1e-8 * math.sqrt(dd)
+    parallel, tolerance = candidate.sine < LINE_BELOW, 1e-8 * math.sqrt(dd)
     # the distance is stationary along the other rod, cos(D, t) = 0 to rounding
-    if which == 2 and abs(f1) > small * math.sqrt(t11):
+    if which == 2 and abs(f1) > tolerance * math.sqrt(t11):
         return False
-    if which == 1 and abs(f2) > small * math.sqrt(t22):
+    if which == 1 and abs(f2) > tolerance * math.sqrt(t22):
         return False
     # and it increases from the end into the rod
     if which != 2 and not at_end(s1, pair[2], f1, parallel and which == 1):

@@ -248,7 +248,7 @@ class ContactState:
         if not closed.size:
             return push, twist
         k, force = self.contacts[closed], forces[closed]
-        turn, four = np.cross(k["separation"], force), np.arange(4)
+        moment, four = np.cross(k["separation"], force), np.arange(4)
         for side, sign in ((0, 1.0), (1, -1.0)):
             first = k["nodes"][:, side, None]
             weights = sign * k["node_weights"][:, side]
@@ -258,7 +258,7 @@ class ContactState:
             outer = sign * k["outer_weights"][:, side]
             np.add.at(push.T, outer_nodes, outer[:, :, None] * force[:, None, :])
             elements = k["frames"][:, side, None] + four
-            np.add.at(twist.T, elements, k["frame_weights"][:, side, :, None] * turn[:, None, :])
+            np.add.at(twist.T, elements, k["frame_weights"][:, side, :, None] * moment[:, None, :])
         return push, twist
 
     def observe(self, k: int, out: dict[str, Floats]) -> None:

@@ -56,16 +56,16 @@ def paint(view: View, scenes: Sequence[Scene], pixels: tuple[int, int]) -> tuple
 
 def _render(folder: Path, window: str, count: int) -> str:
     """Render the scenes of a folder by one kind of window; return the error, "" for none."""
-    words = dict(os.environ)
+    environment = dict(os.environ)
     if window:
-        words["VTK_DEFAULT_OPENGL_WINDOW"] = window
+        environment["VTK_DEFAULT_OPENGL_WINDOW"] = window
     # isolated (-I): neither the current folder nor the environment adds code
     command = [sys.executable, "-I", str(Path(__file__).with_name("render.py")), str(folder)]
     start, each = _SECONDS
     try:
         done = subprocess.run(
             command,
-            env=words,
+            env=environment,
             capture_output=True,
             text=True,
             check=False,

@@ -34,26 +34,28 @@ def surface(shape: int, points: Floats, radius: float, box: tuple[Floats, Floats
         a, b = _across(normal)
         middle = 0.5 * (box[0] + box[1])
         middle = middle - ((middle - first) @ normal) * normal
-        part = np.linspace(-_PLANE_HALF_SIDE, _PLANE_HALF_SIDE, 9) * float(
+        fraction = np.linspace(-_PLANE_HALF_SIDE, _PLANE_HALF_SIDE, 9) * float(
             np.linalg.norm(box[1] - box[0])
         )
-        return np.asarray(middle + part[:, None, None] * a + part[None, :, None] * b)
+        return np.asarray(middle + fraction[:, None, None] * a + fraction[None, :, None] * b)
     along = last - first
     axis = along / np.linalg.norm(along) if along.any() else np.array([0.0, 0.0, 1.0])
     a, b = _across(axis)
     cap = np.linspace(0.0, 0.5 * np.pi, _CAP)
-    high = np.concatenate([-np.cos(cap), np.sin(cap)])
-    wide = np.concatenate([np.sin(cap), np.cos(cap)])
+    axial = np.concatenate([-np.cos(cap), np.sin(cap)])
+    radial = np.concatenate([np.sin(cap), np.cos(cap)])
     # short elements, so that those far from the rods can be omitted
-    part = np.concatenate([np.zeros(_CAP), np.linspace(0.0, 1.0, _ELEMENTS)[1:-1], np.ones(_CAP)])
+    fraction = np.concatenate(
+        [np.zeros(_CAP), np.linspace(0.0, 1.0, _ELEMENTS)[1:-1], np.ones(_CAP)]
+    )
     side = np.zeros(_ELEMENTS - 2)
-    high = np.insert(high, _CAP, side)
-    wide = np.insert(wide, _CAP, side + 1.0)
-    begin = first + part[:, None] * along
-    turn = np.linspace(0.0, 2.0 * np.pi, _ROUND)
-    around = np.cos(turn)[:, None] * a + np.sin(turn)[:, None] * b
-    rings = begin + radius * high[:, None] * axis
-    return np.asarray(rings[:, None] + radius * wide[:, None, None] * around)
+    axial = np.insert(axial, _CAP, side)
+    radial = np.insert(radial, _CAP, side + 1.0)
+    begin = first + fraction[:, None] * along
+    angle = np.linspace(0.0, 2.0 * np.pi, _ROUND)
+    around = np.cos(angle)[:, None] * a + np.sin(angle)[:, None] * b
+    rings = begin + radius * axial[:, None] * axis
+    return np.asarray(rings[:, None] + radius * radial[:, None, None] * around)
 
 
 def near(points: Floats, box: tuple[Floats, Floats]) -> npt.NDArray[np.bool_]:

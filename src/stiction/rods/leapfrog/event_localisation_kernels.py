@@ -122,8 +122,8 @@ def event_function_of(c: int, code: int, contact_set: ContactSet, saved: SavedSt
     """Return which event function of contact c has a root in the step; -1 for none."""
     was, k = saved.contacts[c].mode, contact_set.contacts[c]
     if code == PENETRATION:
-        deep = -CLOSING_TOLERANCE * k.reach - k.allowed_depth
-        return GAP if k.mode == OPEN and k.gap < deep and was == OPEN else -1
+        depth_limit = -CLOSING_TOLERANCE * k.reach - k.allowed_depth
+        return GAP if k.mode == OPEN and k.gap < depth_limit and was == OPEN else -1
     if was < ROLL or k.mode < ROLL:
         return -1
     # the forces at the end of the step decide; opening first, since it ends rolling and slip
@@ -289,8 +289,8 @@ def apply_impacts(
         # one contact after the other: each impact changes velocities and modes for the next one
         if k.mode != OPEN or k.gap > CLOSING_TOLERANCE * k.reach:
             continue
-        fast = approach_speed(q, k, v, p)
-        if fast <= 0.0:
+        approach = approach_speed(q, k, v, p)
+        if approach <= 0.0:
             continue
         # the steps do not resolve so short a bounce: apply a plastic impact
         plastic = k.restitution == 0.0 or step < k.bounces_from
@@ -303,7 +303,7 @@ def apply_impacts(
             saved.contacts[c].mode, k.parts = ROLL, 0
             # a penetration at closing is corrected slowly, not in one step (docs/decisions/12)
             k.held_gap = k.gap if k.gap < -FOUND_DEPTH * k.reach else 0.0
-        add_event(events, written, sums.time, c, before, kind, k, fast, 0.0)
+        add_event(events, written, sums.time, c, before, kind, k, approach, 0.0)
         set_modes_after_impact(contact_set)
     return any_impact
 
@@ -390,10 +390,10 @@ def commit_modes(
                 elif kind != STICKS:
                     add_event(events, written, when, c, rolls, kind, k, press, speed)
         # bits 1 and 2 are the ends; REACHED_END: the contact moved to the end along the rod
-        reported, here = k.reported_end & 3, k.at_end
-        if new >= ROLL and here != reported:
-            kind = ENDS if here & ~reported else SIDES
-            k.reported_end = here + (REACHED_END if here > 0 else 0)
+        reported, at_end = k.reported_end & 3, k.at_end
+        if new >= ROLL and at_end != reported:
+            kind = ENDS if at_end & ~reported else SIDES
+            k.reported_end = at_end + (REACHED_END if at_end > 0 else 0)
             add_event(events, written, when, c, new, kind, k, 0.0, 0.0)
     return changed
 

@@ -166,7 +166,7 @@ def impacts(
         if code != INSIDE:
             return code
         left -= fraction * left
-        fast = approach_speed(q, k, v, p)
+        approach = approach_speed(q, k, v, p)
         # after half of the allowed impacts of a step all are plastic, so that bounces end
         plastic = k.restitution == 0.0 or count > MAX_IMPACTS // 2
         # the steps do not resolve so short a bounce: apply a plastic impact
@@ -179,7 +179,7 @@ def impacts(
             k.mode = ROLL
             k.reported_end = k.at_end
             kind = CLOSES
-        add_event(events, written, now + h - left, c, before, kind, k, fast, 0.0)
+        add_event(events, written, now + h - left, c, before, kind, k, approach, 0.0)
         # the remainder of the drift, with the velocities after the impact; another contact may
         # close in it
         if left <= 1e-13 * h:
@@ -267,8 +267,8 @@ def note_changes(
             ux, uy, uz = slip_velocity(state.q, k, state.v, state.p)
             slip = math.sqrt(ux * ux + uy * uy + uz * uz)
             add_event(events, written, now, c, modes[c], kind, k, press, slip)
-        reported, here = k.reported_end & 3, k.at_end
-        if k.mode >= ROLL and here != reported:
-            kind = ENDS if here & ~reported else SIDES
-            k.reported_end = here + (REACHED_END if here > 0 else 0)
+        reported, at_end = k.reported_end & 3, k.at_end
+        if k.mode >= ROLL and at_end != reported:
+            kind = ENDS if at_end & ~reported else SIDES
+            k.reported_end = at_end + (REACHED_END if at_end > 0 else 0)
             add_event(events, written, now, c, k.mode, kind, k, 0.0, 0.0)

@@ -222,8 +222,8 @@ def free_kick(
         sums.external_kick += 0.5 * w * power(q, v, p, fe, te)
     if forcing.retarded:
         fd, td = damping_of(scratch)
-        late = drag_of(forcing.drag).retardation
-        add_damping(state.r, q, v, p, w, mat, late, f, t, fd, td, workspace.work)
+        retardation = drag_of(forcing.drag).retardation
+        add_damping(state.r, q, v, p, w, mat, retardation, f, t, fd, td, workspace.work)
         sums.viscous_kick -= 0.5 * w * power(q, v, p, fd, td)
     # u before all impulses of the kick, the first part of u'
     measure(q, contacts, v, p)

@@ -473,8 +473,8 @@ def is_penetrating(state: State, contact_set: ContactSet) -> bool:
     contacts = contact_set.contacts
     for c in range(contacts.shape[0]):
         k = contacts[c]
-        deep = -CLOSING_TOLERANCE * k.reach - k.allowed_depth
-        if k.mode == OPEN and k.gap < deep:
+        depth_limit = -CLOSING_TOLERANCE * k.reach - k.allowed_depth
+        if k.mode == OPEN and k.gap < depth_limit:
             ux, uy, uz = slip_velocity(state.q, k, state.v, state.p)
             if ux * k.normal[0] + uy * k.normal[1] + uz * k.normal[2] > 0.0:
                 return True

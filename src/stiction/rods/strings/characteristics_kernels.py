@@ -189,10 +189,10 @@ def _runge_kutta_step(h: float, par: Parameters, pair: Pair, step: Step) -> int:
     t, s1, s2, V = start.time, start.s1, start.s2, start.velocity
     a, b, total, k = pair.strings[0].rate, pair.strings[1].rate, V, V
     for i in range(3):
-        part = h if i == 2 else 0.5 * h
+        offset = h if i == 2 else 0.5 * h
         # s_i' is proportional to V for both paths
-        s1k, s2k = s1 + part * a * k, s2 + part * b * k
-        flag = evaluate_contact(t + part, s1k, s2k, k, par, pair, trial, step.incoming[4])
+        s1k, s2k = s1 + offset * a * k, s2 + offset * b * k
+        flag = evaluate_contact(t + offset, s1k, s2k, k, par, pair, trial, step.incoming[4])
         if flag:
             return flag
         k = trial.velocity
@@ -311,8 +311,8 @@ def _jump(f: int, j: int, step: float, pair: Pair) -> float:
     p1, p2, p3 = before.c1, before.c2, before.c3
     value = before.c0 + d * (p1 + d * (p2 + d * p3)) - after.c0
     slope = p1 + d * (2.0 * p2 + 3.0 * d * p3) - after.c1
-    bend = p2 + 3.0 * d * p3 - after.c2
-    return abs(value) + step * abs(slope) + step * step * abs(bend)
+    second = p2 + 3.0 * d * p3 - after.c2
+    return abs(value) + step * abs(slope) + step * step * abs(second)
 
 
 @kernel

@@ -279,14 +279,14 @@ def _energy(i: int, t: float, s: float, pair: Pair, guide: Ints) -> float:
     _locate_cubics(wave_of, coordinate, pair, guide, index)
     total = 0.0
     for e in range(2):
-        part, sign = 0.0, 1.0
+        interval, sign = 0.0, 1.0
         for k in range(2):
             at = pair.cubics[wave_of[e, k], index[e, k]]
-            far = coordinate[e, k] - at.knot
+            distance = coordinate[e, k] - at.knot
             # difference of the running integrals of the square at both ends
-            part += sign * (at.square + part_of_square(far, at.c0, at.c1, at.c2, at.c3))
+            interval += sign * (at.square + part_of_square(distance, at.c0, at.c1, at.c2, at.c3))
             sign = -1.0
-        total += part
+        total += interval
     return 0.25 * c * total
 
 
@@ -349,10 +349,10 @@ def _gauss_points(
     """Set Gauss points x and weights `size` of all panels; return their number."""
     points = 0
     for side in range(3):
-        wide = (panel_ends[side + 1] - panel_ends[side]) / PANELS
-        for n in range(PANELS if wide > 0.0 else 0):
+        width = (panel_ends[side + 1] - panel_ends[side]) / PANELS
+        for n in range(PANELS if width > 0.0 else 0):
             for g in range(gauss.shape[0]):
-                x[points] = panel_ends[side] + wide * (n + gauss[g])
-                size[points] = wide * weights[g]
+                x[points] = panel_ends[side] + width * (n + gauss[g])
+                size[points] = width * weights[g]
                 points += 1
     return points

@@ -62,8 +62,8 @@ class Growth(Record):
     @property
     def factor(self) -> float:
         """Largest distance over the first one, in the linear range."""
-        small = self.time <= self.linear_until
-        return float(self.distance[small].max() / self.distance[0])
+        linear = self.time <= self.linear_until
+        return float(self.distance[linear].max() / self.distance[0])
 
     @property
     def finite_time_exponent(self) -> float:

@@ -292,7 +292,7 @@ class _Integrator:
             _refuse("width", width, f"at most {to_end / _TAIL:.3g} [m]", why, "a narrower bump.")
         count = max(int(np.ceil(_REACH / width * system.length / np.pi)), 2)
         given = (system.shape1, system.shape2, system.rate1, system.rate2)
-        most = max(part.shape[1] for part in given if part is not None)
+        most = max(coefficients.shape[1] for coefficients in given if coefficients is not None)
         count = max(count, most)
         if count > _MOST_MODES:
             why = "the modes resolve the bump and the data."
@@ -305,9 +305,9 @@ class _Integrator:
         to_waves = system.waves[1].T @ system.inertia
         self.y, self.p = np.zeros((2, 6, count)), np.zeros((2, 6, count))
         for i in range(2):
-            for target, part in ((self.y, given[i]), (self.p, given[2 + i])):
-                if part is not None:
-                    target[i, :, : part.shape[1]] = to_waves @ part
+            for target, coefficients in ((self.y, given[i]), (self.p, given[2 + i])):
+                if coefficients is not None:
+                    target[i, :, : coefficients.shape[1]] = to_waves @ coefficients
         self.s = np.array([system.s1, system.s2])
         self.grips = np.stack(system.grips)
         self.project_velocities()

@@ -72,7 +72,7 @@ def reactions(
     force, torque : (3, slots) all other forces on nodes [N] and torques on frames [N m]
     now : time [s]
     """
-    pull, turn = np.zeros((len(supports), 3)), np.zeros((len(supports), 3))
+    force_sum, moment = np.zeros((len(supports), 3)), np.zeros((len(supports), 3))
     nodes = np.array([(k, slot) for k, support in enumerate(supports) for slot in support.nodes])
     frames = [(k, slot) for k, support in enumerate(supports) for slot in support.frames]
     owner, slots = nodes.T
@@ -81,12 +81,12 @@ def reactions(
     reaction += _of_moving(flat, slots, arm, now)
     for drive in flat.driven[flat.driven["slides"] == 1]:
         # the support is free along the axis
-        axis, here = drive.spin, slots == drive.slot
-        reaction[here] -= np.outer(reaction[here] @ axis, axis)
-    np.add.at(pull, owner, reaction)
-    np.add.at(turn, owner, np.cross(arm, reaction))
+        axis, is_sliding = drive.spin, slots == drive.slot
+        reaction[is_sliding] -= np.outer(reaction[is_sliding] @ axis, axis)
+    np.add.at(force_sum, owner, reaction)
+    np.add.at(moment, owner, np.cross(arm, reaction))
     for k, slot in frames:
-        turn[k] -= torque[:, slot]
+        moment[k] -= torque[:, slot]
     owners = {slot: k for k, slot in frames}
     for drive in flat.driven:
         slot = drive.slot
@@ -94,8 +94,8 @@ def reactions(
             _, (spin, rate) = _rates(drive, now)
             axis = third_directors(flat.q[:, slot : slot + 1])[:, 0]
             inertia_torque = rate + (rate @ axis) * axis + (spin @ axis) * np.cross(spin, axis)
-            turn[owners[slot]] += flat.material.inertia[slot] * inertia_torque
-    return pull, turn
+            moment[owners[slot]] += flat.material.inertia[slot] * inertia_torque
+    return force_sum, moment
 
 
 def _of_moving(flat: Flat, slots: Ints, arm: Floats, now: float) -> Floats:

@@ -79,24 +79,24 @@ def spread(w: Vector, outer: Vector, start: int, count: int) -> None:
     w : (4,) weight of the control point, then of the node, start + j of 0, 1, ..., count
     outer : (2,) output, weights of the nodes before and after the four
     """
-    before, behind = 0.0, 0.0
+    before, after = 0.0, 0.0
     old0, old1, old2, old3 = w[0], w[1], w[2], w[3]
     for j in range(4):
         # the control point at an end is the node itself
         if start + j == 0 or start + j == count:
             continue
         # a control point is r_k + (2 r_k - r_(k-1) - r_(k+1)) / 6
-        give = (old0, old1, old2, old3)[j] / 6.0
-        w[j] += 2.0 * give
+        sixth = (old0, old1, old2, old3)[j] / 6.0
+        w[j] += 2.0 * sixth
         if j > 0:
-            w[j - 1] -= give
+            w[j - 1] -= sixth
         else:
-            before = -give
+            before = -sixth
         if j < 3:
-            w[j + 1] -= give
+            w[j + 1] -= sixth
         else:
-            behind = -give
-    outer[0], outer[1] = before, behind
+            after = -sixth
+    outer[0], outer[1] = before, after
 
 
 @kernel
