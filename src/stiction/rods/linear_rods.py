@@ -182,10 +182,8 @@ def linear_crossed_rods(
     roll = _rolling(rods)
     axes = np.stack([_axes(t) for t in rods.directions])
     # components of both in the axes of their rod
-    local_velocities = [
-        np.einsum("rij,rkj->rki", axes, values).ravel() for values in (speeds, spins)
-    ]
-    rate = np.concatenate(local_velocities)
+    local = [np.einsum("rij,rkj->rki", axes, values).ravel() for values in (speeds, spins)]
+    rate = np.concatenate(local)
     root = np.sqrt(mass[free])
     limited = roll[:, free] / root
     orthogonal = np.linalg.svd(limited)[2]
