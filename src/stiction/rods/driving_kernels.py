@@ -5,7 +5,7 @@ Arrays are those of `rod_kernels`: f and t (3, slots) forces on nodes [N] and to
 its displacement is the velocity, and its angle the angular velocity, times `profile_of`. Functions
 with a leading underscore are the NumPy fallbacks of the kernels after them.
 
-Source: formulas sheet of the rods paper, sections 1, 3 and 6.
+Source: formulas sheet (docs/formulas/rods.md), sections 1, 3 and 6.
 """
 
 from __future__ import annotations

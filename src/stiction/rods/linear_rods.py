@@ -6,7 +6,7 @@ The motion of the contact point has no influence on them to first order, so the 
 is linear with constant coefficients, and the motion is a sum of normal modes without a time step.
 This module shares no code with the nonlinear rods, which are tested against it.
 
-Source: formulas sheet of the rods paper, sections 1 to 3.
+Source: formulas sheet (docs/formulas/rods.md), sections 1 to 3.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class CrossedRods(Declared):
     shear_factor : shear correction k [1]
     contact : (2,) positions of the contact along the rods, in unstretched length [m]
 
-    Source: formulas sheet of the rods paper, sections 1 and 3; reference case G.
+    Source: formulas sheet (docs/formulas/rods.md), sections 1 and 3; reference case G.
     Verified by: tests/unit/rods/test_linear_rods.py::test_stiffness_is_the_hessian_of_the_energy
     """
 
@@ -159,7 +159,7 @@ def linear_crossed_rods(
     With displacements and rotations x, M x'' + K x = J^T lam and J x' = 0 with constant J: to first
     order rolling is a holonomic constraint. K contains the tension of the rods at rest.
 
-    Source: formulas sheet of the rods paper, sections 2 and 3; docs/theory/strings.md.
+    Source: formulas sheet (docs/formulas/rods.md), sections 2 and 3; docs/theory/strings.md.
     Verified by: tests/unit/rods/test_linear_rods.py::test_equations_of_motion_by_differences,
     tests/convergence/test_linear_rods.py::test_difference_is_of_second_order
 

@@ -71,7 +71,7 @@ class RollingLeapfrog(Method):
     shake : correct the gaps of closed contacts in every step; without it gaps drift by O(h^2)
     max_steps : bound on the work; a run that needs more steps raises an error
 
-    Source: formulas sheet of the rods paper, section 6.
+    Source: formulas sheet (docs/formulas/rods.md), section 6.
     Verified by: tests/exact/test_crossed_rods.py::test_reference_case
     """
 
@@ -105,7 +105,7 @@ class RollingMidpoint(Method):
     tolerance : of the residual of a step, relative to the forces in it [1]
     max_iterations : of Newton's method per step; a run that needs more ends with UNCONVERGED
 
-    Source: formulas sheet of the rods paper, sections 3 and 6.
+    Source: formulas sheet (docs/formulas/rods.md), sections 3 and 6.
     Verified by: tests/convergence/test_midpoint.py::test_second_order
 
     Examples
@@ -147,7 +147,7 @@ class PlaneLeapfrog(Method):
         the short steps before impacts, which the audit reports
     max_steps : bound on the work; a run that reaches it ends with WORK_LIMIT
 
-    Source: formulas sheet of the rods paper, section 6, here in its synchronous form.
+    Source: formulas sheet (docs/formulas/rods.md), section 6, here in its synchronous form.
     Verified by: tests/exact/test_rolling_on_a_plane.py::test_energy_error_is_of_second_order
     """
 
@@ -183,7 +183,7 @@ class Characteristics(Method):
     end_margin : a run ends if a contact point is closer to a fixed end, over the length [1]
     max_steps : bound on the work; a run that reaches it ends with WORK_LIMIT
 
-    Source: formulas sheet of the rods paper, section 5.
+    Source: formulas sheet (docs/formulas/rods.md), section 5.
     Verified by: tests/convergence/test_strings.py::test_order_four,
     tests/exact/test_strings.py::test_offset_contact_points
     """
@@ -252,7 +252,8 @@ class BumpStrands(Method):
     ------
     ModelError : if width, step or number of cells are not admissible.
 
-    Source: Gay-Balmaz, Putkaradze 2012, (11)-(13); formulas sheet, sections 3 and 5.
+    Source: Gay-Balmaz, Putkaradze 2012, (11)-(13); formulas sheet (docs/formulas/rods.md), sections
+    3 and 5.
     Verified by: tests/convergence/test_strands.py::test_first_order_in_the_width
     """
 

@@ -78,7 +78,7 @@ class Rods(RodSystem):
         by ds^2/6 times the curvature, with the element length ds; "fitted" deviates by order ds^4,
         and costs more
 
-    Source: Gay-Balmaz and Putkaradze 2012; formulas sheet of the rods paper, sections 1-4, 6.
+    Source: Gay-Balmaz and Putkaradze 2012; formulas sheet (docs/formulas/rods.md), sections 1-4, 6.
     Verified by: tests/exact/test_crossed_rods.py::test_reference_case
     """
 

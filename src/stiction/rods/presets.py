@@ -124,7 +124,7 @@ class CrossedRods(RodSystem):
     contact_curve : the contact curve, "spline" or "fitted"; see `Rods`
 
     Source: Gay-Balmaz and Putkaradze 2012, Fig. 1; the defaults are the reference case of the
-    formulas sheet of the rods paper, section 6.
+    formulas sheet (docs/formulas/rods.md), section 6.
     Verified by: tests/unit/rods/test_presets.py::test_crossed_rods_are_the_reference_case
     """
 
@@ -214,7 +214,7 @@ class RodOnFixedRod(RodSystem):
     internal_damping : retardation time of the material [s]
     contact_curve : the contact curve, "spline" or "fitted"; see `Rods`
 
-    Source: a rigid cylinder on a slope; formulas sheet of the rods paper, section 4.
+    Source: a rigid cylinder on a slope; formulas sheet (docs/formulas/rods.md), section 4.
     Verified by: tests/unit/rods/test_presets.py::test_a_stiff_rod_rolls_and_slips_down_a_slope
     """
 
@@ -292,7 +292,7 @@ class RodNet(RodSystem):
     drag : external damping [N s/m^2]
     contact_curve : the contact curve, "spline" or "fitted"; see `Rods`
 
-    Source: several contacts, formulas sheet of the rods paper, section 4.
+    Source: several contacts, formulas sheet (docs/formulas/rods.md), section 4.
     Verified by: tests/unit/rods/test_presets.py::test_a_net_has_a_contact_at_every_crossing
     """
 
@@ -392,7 +392,7 @@ class Braid(RodSystem):
     internal_damping : retardation time of the material [s]
     contact_curve : the contact curve, "spline" or "fitted"; see `Rods`
 
-    Source: several contacts, formulas sheet of the rods paper, section 4.
+    Source: several contacts, formulas sheet (docs/formulas/rods.md), section 4.
     Verified by: tests/unit/rods/test_presets.py::test_strands_of_a_braid_start_just_apart
 
     Examples
@@ -478,7 +478,7 @@ class TighteningKnot(RodSystem):
     internal_damping : retardation time of the material [s]
     contact_curve : the contact curve, "spline" or "fitted"; see `Rods`
 
-    Source: self-contact, formulas sheet of the rods paper, section 4; the curve is the torus
+    Source: self-contact, formulas sheet (docs/formulas/rods.md), section 4; the curve is the torus
     knot (2, 3), opened at its outermost point.
     Verified by: tests/unit/rods/test_presets.py::test_a_knot_tightens_against_friction
 

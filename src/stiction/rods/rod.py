@@ -442,7 +442,7 @@ class CosseratRod(Declared):
         the trapezoidal rule; None means 1/18 at a free end of a supported rod, and 0 at other ends
 
     Source: Gay-Balmaz and Putkaradze 2012, equations (1)-(8) as corrected in the formulas
-    sheet of the rods paper, sections 1 and 3.
+    sheet (docs/formulas/rods.md), sections 1 and 3.
     Verified by: tests/exact/test_crossed_rods.py::test_reference_case
     """
 

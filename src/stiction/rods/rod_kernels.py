@@ -10,7 +10,7 @@ diameter [1/s]. For a round section the angular velocity is p - (p . d3) d3 / 2.
 and p by forces and torques; a drift changes r and q at constant v and p. Functions without
 `@kernel` and with a leading underscore are the NumPy fallbacks of the kernels after them.
 
-Source: formulas sheet of the rods paper, sections 1, 3 and 6.
+Source: formulas sheet (docs/formulas/rods.md), sections 1, 3 and 6.
 """
 
 from __future__ import annotations

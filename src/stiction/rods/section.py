@@ -142,7 +142,7 @@ class CircularSection(Section):
     density : mass density [kg/m^3]
     shear_factor : shear correction k [1]; 27/28 for a circle and Poisson's ratio 1/2
 
-    Source: formulas sheet of the rods paper, section 1.
+    Source: formulas sheet (docs/formulas/rods.md), section 1.
     Verified by: tests/unit/rods/test_section.py::test_stiffness_and_inertia
     """
 

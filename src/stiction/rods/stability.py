@@ -32,7 +32,7 @@ def fastest_frequency(rod: CosseratRod) -> float:
     ------
     ModelError : if it is zero, or not finite.
 
-    Source: formulas sheet of the rods paper, section 6, from the discrete equations.
+    Source: formulas sheet (docs/formulas/rods.md), section 6, from the discrete equations.
     Verified by: tests/unit/rods/test_stability.py::test_the_limit_is_sharp
 
     Examples

@@ -5,7 +5,7 @@
 rod is that of dynamics (`rod_kernels`), with one slot before and one after it for clamps. Unknowns
 are six per slot: displacement of the node and rotation vector of the frame.
 
-Source: formulas sheet of the rods paper, section 3, without inertia.
+Source: formulas sheet (docs/formulas/rods.md), section 3, without inertia.
 """
 
 from __future__ import annotations
@@ -147,7 +147,7 @@ def equilibrium(
     ModelError : if supports allow a rigid motion, or there are no loads.
     SolveError : if a load step does not converge even after it was halved ten times.
 
-    Source: formulas sheet of the rods paper, section 3, without inertia.
+    Source: formulas sheet (docs/formulas/rods.md), section 3, without inertia.
     Verified by: tests/exact/test_rod_equilibria.py::test_cantilever_under_end_moment
     """
     number("equilibrium.tolerance", tolerance, rule="positive", why=_BALANCE, try_="give 1e-9.")

@@ -3,7 +3,7 @@
 P is the impulse on the first rod [N s], u the slip velocity [m/s], n the normal. A step of velocity
 Verlet consists of two half kicks, changes of velocity by forces and impulses over half the step.
 
-Source: formulas sheet of the rods paper, sections 4 and 6; docs/theory/rods, "Slip, opening,
+Source: formulas sheet (docs/formulas/rods.md), sections 4 and 6; docs/theory/rods, "Slip, opening,
 impact".
 """
 

@@ -9,7 +9,7 @@ Common arguments: q (4, slots) quaternions of elements, v (3, slots) velocities 
 p (3, slots) angular momenta of elements over their inertia across the axis [1/s], mobility
 (3, slots) inverse masses and inertias.
 
-Source: formulas sheet of the rods paper, sections 4 and 6.
+Source: formulas sheet (docs/formulas/rods.md), sections 4 and 6.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Newton's impact law gives the normal velocity after an impact, Coulomb's law bounds the tangential
 impulse; each contact in turn is solved exactly for the impulses of the others.
 
-Source: formulas sheet of the rods paper, sections 4 and 6.
+Source: formulas sheet (docs/formulas/rods.md), sections 4 and 6.
 """
 
 from __future__ import annotations

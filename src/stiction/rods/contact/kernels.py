@@ -14,7 +14,7 @@ q (4, slots) quaternions, v (3, slots) velocities [m/s], p (3, slots) angular mo
 inertia across the axis [1/s]. Bodies are rods, then rigid partners. (10) is an equation of
 Gay-Balmaz and Putkaradze 2012.
 
-Source: formulas sheet of the rods paper, sections 2-4 and 6.
+Source: formulas sheet (docs/formulas/rods.md), sections 2-4 and 6.
 """
 
 from __future__ import annotations

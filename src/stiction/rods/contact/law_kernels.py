@@ -6,7 +6,7 @@ The impulses of the second half kick bring u of rolling contacts, and the rate o
 to zero; slipping contacts obey the law at their new velocity. Arguments and symbols are those of
 `contact.kernels`.
 
-Source: formulas sheet of the rods paper, sections 4 and 6; docs/theory/rods, "Slip, opening,
+Source: formulas sheet (docs/formulas/rods.md), sections 4 and 6; docs/theory/rods, "Slip, opening,
 impact".
 """
 

@@ -4,7 +4,7 @@ u' = u(before) + u(after) is twice the mean slip velocity of a kick without the 
 contact [m/s], G the Delassus matrix, slip velocity per impulse [1/kg]. The solution for forces is
 the same with rates of u in place of u'.
 
-Source: formulas sheet of the rods paper, section 4.
+Source: formulas sheet (docs/formulas/rods.md), section 4.
 """
 
 from __future__ import annotations

@@ -59,8 +59,8 @@ class RollingContact(RodTouch):
     tangential_restitution : coefficient of the slip velocity then [1]
     project : move the second rod so that the surfaces just touch at the start
 
-    Source: Gay-Balmaz and Putkaradze 2012, equations (3)-(10); formulas sheet of the rods
-    paper, sections 2 and 4.
+    Source: Gay-Balmaz and Putkaradze 2012, equations (3)-(10); formulas sheet
+    (docs/formulas/rods.md), sections 2 and 4.
     Verified by: tests/exact/test_crossed_rods.py::test_reference_case
     """
 

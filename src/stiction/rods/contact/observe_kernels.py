@@ -3,7 +3,7 @@
 Contact forces of rolling follow from u' = 0, the rate of the slip velocity. Arguments and symbols
 are those of `contact.kernels`; (10) is an equation of Gay-Balmaz and Putkaradze 2012.
 
-Source: formulas sheet of the rods paper, sections 2, 3 and 6.
+Source: formulas sheet (docs/formulas/rods.md), sections 2, 3 and 6.
 """
 
 from __future__ import annotations

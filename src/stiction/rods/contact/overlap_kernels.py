@@ -4,7 +4,7 @@ A segment is the part of a contact curve of one element. The broad phase of `pai
 near segments, as in the search for contacts. Here every pair has its least distance, which need not
 be a local minimum of the whole curves.
 
-Source: formulas sheet of the rods paper, section 2.
+Source: formulas sheet (docs/formulas/rods.md), section 2.
 """
 
 from __future__ import annotations

@@ -61,7 +61,7 @@ class CylinderPartner(RodPartner):
     angular_velocity : about its start [rad/s]; a drum if it is along the axis
     rise : time in which both velocities grow linearly from zero [s]
 
-    Source: formulas sheet of the rods paper, "Unequal radii".
+    Source: formulas sheet (docs/formulas/rods.md), "Unequal radii".
     Verified by: tests/unit/rods/contact/test_partners.py::test_a_stiff_rod_rolls_down_a_cylinder
     """
 

@@ -3,7 +3,7 @@
 The broad phase of `pairs` gives pairs of near segments, each the part of a curve of one element.
 Newton's method finds the minima of |D|^2 on each pair. Symbols are those of `contact.kernels`.
 
-Source: formulas sheet of the rods paper, sections 2 and 3 (tangency on the spline).
+Source: formulas sheet (docs/formulas/rods.md), sections 2 and 3 (tangency on the spline).
 """
 
 from __future__ import annotations

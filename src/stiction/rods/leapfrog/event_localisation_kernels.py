@@ -5,7 +5,7 @@ minus the bound of friction (onset of slip), the slip speed (stick). A step brac
 the Illinois variant of regula falsi refines it; every iterate repeats the step with another length.
 Common arguments are the structs of `stepper_kernels`, and `saved`, the start of the step.
 
-Source: formulas sheet of the rods paper, sections 4 and 6; docs/theory/rods, "Slip, opening,
+Source: formulas sheet (docs/formulas/rods.md), sections 4 and 6; docs/theory/rods, "Slip, opening,
 impact".
 """
 

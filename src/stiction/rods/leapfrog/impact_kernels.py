@@ -3,7 +3,7 @@
 They are separate kernels, so a run without such events does not compile them. Common arguments are
 the structs of `stepper_kernels`.
 
-Source: formulas sheet of the rods paper, sections 4 and 6.
+Source: formulas sheet (docs/formulas/rods.md), sections 4 and 6.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ and contact impulses. Velocities belong to the middle of a step. Impacts, openin
 mode changes are rare: the integration returns to Python, `impact_kernels` treats the event, and the
 next call resumes within the same step.
 
-Source: formulas sheet of the rods paper, section 6.
+Source: formulas sheet (docs/formulas/rods.md), section 6.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ the start of the step. The impulses of the second half kick satisfy the rolling 
 end. `event_localisation_kernels` locates mode changes and splits the step there. Common arguments
 are the structs of `stepper_kernels`.
 
-Source: formulas sheet of the rods paper, sections 4 and 6; docs/theory/rods, "Slip, opening,
+Source: formulas sheet (docs/formulas/rods.md), sections 4 and 6; docs/theory/rods, "Slip, opening,
 impact".
 """
 

@@ -3,7 +3,7 @@
 Unknowns are six per slot, numbered 6 i + k: displacement of the node over a step [m] (k < 3), and
 rotation vector of the element in space [rad]. Arrays r, q, mat are those of `rod_kernels`.
 
-Source: formulas sheet of the rods paper, sections 3 and 6.
+Source: formulas sheet (docs/formulas/rods.md), sections 3 and 6.
 """
 
 from __future__ import annotations

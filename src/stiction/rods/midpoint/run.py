@@ -4,7 +4,7 @@ Each step of length h solves 2 M (u / h - v) / h = f(midpoint) + J^T lam and J u
 method. Unknowns are u, the change of positions and frames over the step, and the contact forces
 lam. The tangent is banded; its Schur complement gives an equation for lam alone.
 
-Source: formulas sheet of the rods paper, sections 3 and 6.
+Source: formulas sheet (docs/formulas/rods.md), sections 3 and 6.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ velocity of nodes [m/s], z = a n x w of elements [m/s], m = n x d3 with the thir
 element. Arrays r, q, v, p, mat are those of `rod_kernels`. An element of the table `Node` also
 holds the data of the rod element after the node.
 
-Source: formulas sheet of the rods paper, sections 4 and 6.
+Source: formulas sheet (docs/formulas/rods.md), sections 4 and 6.
 """
 
 from __future__ import annotations

@@ -46,7 +46,7 @@ class RodOnPlane(Declared):
     tangential_restitution : coefficient of tangential restitution [1]
     gravity : acceleration [m/s^2]
 
-    Source: formulas sheet of the rods paper, sections 4 and 6; rigid limits in closed form.
+    Source: formulas sheet (docs/formulas/rods.md), sections 4 and 6; rigid limits in closed form.
     Verified by: tests/exact/test_rolling_on_a_plane.py::test_rolling_down_an_incline
     """
 

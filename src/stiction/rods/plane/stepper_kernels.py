@@ -6,7 +6,7 @@ law (`kernels`) for the velocity at the end of the step; the first one of the ne
 impulses, so rolling does no work. Arrays are those of `kernels`; `scratch` (30, slots) contains
 forces and copies.
 
-Source: formulas sheet of the rods paper, sections 4 and 6.
+Source: formulas sheet (docs/formulas/rods.md), sections 4 and 6.
 """
 
 from __future__ import annotations

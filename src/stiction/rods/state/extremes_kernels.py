@@ -1,6 +1,6 @@
 """Extreme values of contacts over all steps of a run, for the checks of the audit.
 
-Source: formulas sheet of the rods paper, sections 2 to 4.
+Source: formulas sheet (docs/formulas/rods.md), sections 2 to 4.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ differential equation with delay: s1' = G1 F V, s2' = G2 V with V(t) = <v_t>. `s
 integrates it, and a second time with twice the step (the twin) for the audit check `converged` and
 `agrees_until`.
 
-Source: Gay-Balmaz, Putkaradze 2012, (11)-(13); formulas sheet of the rods paper, section 5.
+Source: Gay-Balmaz, Putkaradze 2012, (11)-(13); formulas sheet (docs/formulas/rods.md), section 5.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ contains the indices of the cubics that begin at a corner, a jump of the wave or
 `parameters`, `contacts` and `progress` are tables of one element. Primes are rates, V is the mean
 velocity <v_t> of string v at the contact, lam the contact force.
 
-Source: Gay-Balmaz, Putkaradze 2012, (11)-(13); formulas sheet of the rods paper, section 5.
+Source: Gay-Balmaz, Putkaradze 2012, (11)-(13); formulas sheet (docs/formulas/rods.md), section 5.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ def _contact_velocity(
     rolling resistance r, a = s1' / V and b = s2' / V: a cubic, or a linear equation if
     a / c1 = b / c2 and r = 0.
     """
-    # formulas sheet, section 5, with two wave speeds
+    # formulas sheet (docs/formulas/rods.md), section 5, with two wave speeds
     c1, c2, a, b, F = u.speed, v.speed, u.rate, v.rate, par.ratio
     if par.linear:
         V = (F * c1 * wu + c2 * wv) / (F * F * c1 + c2)
@@ -463,7 +463,7 @@ def _accept_step(
     wu = 0.5 * (step.incoming[3, 0] + step.incoming[3, 1])
     wv = 0.5 * (step.incoming[3, 2] + step.incoming[3, 3])
     # |w| / V_m, where V_m = 1 / steepest is the smallest V at which s' reaches a wave speed:
-    # below 1 the subsonic root is unique (formulas sheet, section 5)
+    # below 1 the subsonic root is unique (formulas sheet (docs/formulas/rods.md), section 5)
     uncoupled = wv if par.ratio == 0.0 else max(abs(wu / par.ratio), abs(wv))
     if abs(uncoupled) * par.steepest > now.alone:
         now.alone, now.alone_at = abs(uncoupled) * par.steepest, contact.time

@@ -6,7 +6,7 @@ no mesh. `guide` (wave, n) is a look-up table for the cubic at a coordinate, set
 Functions with the ending `_numpy` are the NumPy fallbacks of the kernels after them. Index arrays
 and coordinates have the shape (2, n): row 0 for R, row 1 for L.
 
-Source: formulas sheet of the rods paper, section 5.
+Source: formulas sheet (docs/formulas/rods.md), section 5.
 """
 
 from __future__ import annotations

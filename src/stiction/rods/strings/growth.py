@@ -5,7 +5,8 @@ exp(rate t) up to the size of the motion; in a regular motion it is bounded or g
 t. A finite time does not distinguish these by one number, so both fits are returned with their
 errors.
 
-Source: Gay-Balmaz, Putkaradze 2012, "contact chaos" and Fig. 2; formulas sheet, section 5.
+Source: Gay-Balmaz, Putkaradze 2012, "contact chaos" and Fig. 2; formulas sheet
+(docs/formulas/rods.md), section 5.
 """
 
 from __future__ import annotations

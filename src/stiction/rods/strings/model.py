@@ -1,6 +1,6 @@
 """Two strings in rolling contact at one moving point: parameters of the reduced model.
 
-Source: Gay-Balmaz, Putkaradze 2012, (11)-(13); formulas sheet of the rods paper, section 5.
+Source: Gay-Balmaz, Putkaradze 2012, (11)-(13); formulas sheet (docs/formulas/rods.md), section 5.
 """
 
 from __future__ import annotations
@@ -71,8 +71,8 @@ class RollingStrings(Declared):
     rolling_resistance : r >= 0, force on string v per contact velocity <v_t> [1]
     nodes : number of points of each string at which fields are saved
 
-    Source: Gay-Balmaz and Putkaradze 2012, equations (16)-(19) as corrected in the formulas
-    sheet of the rods paper, section 5.
+    Source: Gay-Balmaz and Putkaradze 2012, equations (16)-(19) as corrected in the formulas sheet
+    (docs/formulas/rods.md), section 5.
     Verified by: tests/exact/test_strings.py::test_offset_contact_points
     """
 

@@ -10,8 +10,8 @@ k] and the rate p[i, k]; the contact is at s[i]. With g = (1, -F) the constraint
 bump_k psi_k(s_i), with pull = (lam, -F lam + r V_2), contact force lam and rolling resistance r.
 All quantities are dimensionless.
 
-Source: Gay-Balmaz, Putkaradze 2012, (11)-(13) in one dimension; formulas sheet of the rods paper,
-section 5.
+Source: Gay-Balmaz, Putkaradze 2012, (11)-(13) in one dimension; formulas sheet
+(docs/formulas/rods.md), section 5.
 """
 
 from __future__ import annotations

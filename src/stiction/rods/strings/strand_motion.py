@@ -6,7 +6,8 @@ The strands are expanded in normal modes, whose free vibration is exact; their n
 chain of `cells` springs. The error is of first order in the width of the bump;
 `strands.extrapolated` removes it. All quantities are dimensionless.
 
-Source: Gay-Balmaz, Putkaradze 2012, (11)-(13) in one dimension; formulas sheet, section 5.
+Source: Gay-Balmaz, Putkaradze 2012, (11)-(13) in one dimension; formulas sheet
+(docs/formulas/rods.md), section 5.
 """
 
 from __future__ import annotations

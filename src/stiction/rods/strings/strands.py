@@ -5,7 +5,8 @@ modes; this module converts the result to a run with audit checks. `extrapolated
 with several widths of the bump, and extrapolates to width zero, the contact at a point. A strand is
 a string in this method. All quantities are dimensionless.
 
-Source: Gay-Balmaz, Putkaradze 2012, (11)-(13) in one dimension; formulas sheet, section 5.
+Source: Gay-Balmaz, Putkaradze 2012, (11)-(13) in one dimension; formulas sheet
+(docs/formulas/rods.md), section 5.
 """
 
 from __future__ import annotations

@@ -12,8 +12,8 @@ contact, lam (3) the contact force. The waves are linear, the motion of the cont
 is not. Each rod is expanded in sine modes, whose free vibration is exact. The contact is averaged
 over a Gaussian (bump), so that the 3 x 3 system for lam is regular at each stage.
 
-Source: Gay-Balmaz, Putkaradze 2012, (10), (14), (15); formulas sheet of the rods paper, sections 2
-and 5.
+Source: Gay-Balmaz, Putkaradze 2012, (10), (14), (15); formulas sheet (docs/formulas/rods.md),
+sections 2 and 5.
 """
 
 from __future__ import annotations
@@ -68,7 +68,8 @@ class VectorStrings(Declared):
     ------
     ModelError : if V or Q is not symmetric and positive, or the contact is not on the rods.
 
-    Source: Gay-Balmaz, Putkaradze 2012, eqs (14), (15), (10); formulas sheet, section 2.
+    Source: Gay-Balmaz, Putkaradze 2012, eqs (14), (15), (10); formulas sheet
+    (docs/formulas/rods.md), section 2.
     Verified by: tests/unit/rods/strings/test_vector_strings.py::test_force_of_the_point_contact
 
     Examples
@@ -147,7 +148,7 @@ class VectorStrings(Declared):
 
         A point force F changes the mean velocity of a wave by c F / (2 (c^2 - rate^2)).
 
-        Source: formulas sheet, section 5, for each wave.
+        Source: formulas sheet (docs/formulas/rods.md), section 5, for each wave.
         Verified by: tests/unit/rods/strings/test_vector_strings.py::test_force_of_the_point_contact
         """
         c = self.waves[0]
@@ -171,7 +172,7 @@ class VectorStrings(Declared):
         a delta function, which cancels in d/dt (kappa . r'), so both must be included. For twist
         alone s1' = (radius / sin)(v_t + cos u_t), and s2' is the same with u and v exchanged.
 
-        Source: formulas sheet, section 2, (10) and the physical G.
+        Source: formulas sheet (docs/formulas/rods.md), section 2, (10) and the physical G.
         Verified by: tests/unit/rods/strings/test_vector_strings.py::test_mobility_of_twist
         """
         kappa = np.array([0.0, 2.0 * self.radius, 0.0])

@@ -9,7 +9,7 @@ continue in a straight line. So both curves end at the last node.
 
 Weights of frames are those of the B-spline for both rules.
 
-Source: formulas sheet of the rods paper, section 3; docs/decisions/12.
+Source: formulas sheet (docs/formulas/rods.md), section 3; docs/decisions/12.
 """
 
 from __future__ import annotations
