@@ -1,4 +1,8 @@
-"""Faults under rate-and-state friction, loaded by plates at constant speed."""
+"""Spring sliders and faults under rate-and-state friction, loaded by plates at constant speed.
+
+`model` and `presets` define the systems, `methods` the time integration; runs contain slip, slip
+speed, state, shear stress and energies of every cell.
+"""
 
 from __future__ import annotations
 

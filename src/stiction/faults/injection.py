@@ -1,4 +1,8 @@
-"""Fluid that is injected at a point of a fault and raises the pore pressure of its cells."""
+"""Injection of fluid at a point of a fault, which raises the pore pressure of its cells.
+
+The pressure follows from one-dimensional diffusion along the fault, in closed form
+(`pressure_kernels`).
+"""
 
 from __future__ import annotations
 
@@ -19,13 +23,12 @@ _WHY = "the pore pressure depends on it."
 class Injection(Declared):
     """Fluid injected at a constant rate, which diffuses along the fault and raises pore pressure.
 
-    Injection begins at t = 0; the fluid diffuses along an unbounded line, beyond the ends of the
-    fault as well.
+    Injection begins at t = 0. The fluid diffuses along an unbounded line that contains the fault.
 
     Parameters
     ----------
-    rate : volume per time and per area of the fault's cross-section [m/s]
-    place : distance of the point from the start of the fault [m]
+    rate : injected volume per time and per area of the cross-section of the fault [m/s]
+    place : distance of the injection point from the start of the first cell [m]
     diffusivity : of pore pressure along the fault [m^2/s]
     storage : porosity times the compressibility of fluid and pores [1/Pa]
     until : end of injection [s]; None for no end
@@ -49,7 +52,7 @@ class Injection(Declared):
     until: Annotated[float | None, Positive("s", _WHY)] = None
 
     def fluid(self, width: float) -> Table[Fluid]:
-        """Return the injection in compiled form, for cells of this width [m]."""
+        """Return the parameters as a table of one element, for cells of this width [m]."""
         fluid = Fluid.table()
         it = fluid[0]
         it.source, it.diffusivity = self.rate / self.storage, self.diffusivity

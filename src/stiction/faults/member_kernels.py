@@ -1,7 +1,7 @@
-"""Members of a study: spring sliders integrated one after the other in one set of arrays.
+"""Members of a study: many spring sliders, integrated one after the other in the same arrays.
 
-Each member has the steps of a single run: `stepper_kernels` has the method (Dormand, Prince 1980),
-`rate_kernels` the equations.
+Each member makes the same steps as in a run of its own. `stepper_kernels` has the method (Dormand
+and Prince 1980), `rate_kernels` the equations.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ Ints = npt.NDArray[np.int64]
 
 
 class InitialValues(NamedTuple):
-    """Initial values of b sliders.
+    """Initial values and parameters of b sliders.
 
-    log_speed, log_age : (b,) initial ln V and ln theta
-    spring, plate : (b,) [Pa/m], [m/s]
+    log_speed, log_age : (b,) initial ln V and ln theta of slip speed V [m/s] and state theta [s]
+    spring, plate : (b,) stiffness per area [Pa/m] and plate speed [m/s]
     cells : b
-    progress : one element, the initial one of all
+    progress : one element, the initial progress of all
     """
 
     log_speed: Floats
@@ -44,11 +44,11 @@ class InitialValues(NamedTuple):
 class BlockResults(NamedTuple):
     """Results of b sliders.
 
-    done : (b,) 1 if the end was reached, 0 initially; members with other values are skipped
-    states : (b, 2, 6) at the start and at the end
-    progress : (b,) at the end
-    first : (b + 1,) index of the first event of each member
-    events : of all members in order
+    done : (b,) 1 if the end time was reached, 0 initially; members with other values are skipped
+    states : (b, 2, 6) states at the start and at the end, layout as in `rate_kernels.rates`
+    progress : (b,) progress at the end
+    first : (b + 1,) member k has the events first[k] to first[k + 1] - 1
+    events : events of all members in order
     """
 
     done: npt.NDArray[np.int8]
@@ -59,24 +59,24 @@ class BlockResults(NamedTuple):
 
 
 @kernel
-def _begin(m: MethodState, stiffness: Floats, given: InitialValues, b: int) -> None:
-    """Set the arrays to the initial values of slider b."""
+def _begin(m: MethodState, stiffness: Floats, given: InitialValues, k: int) -> None:
+    """Set the arrays to the initial values of slider k."""
     m.progress[0] = given.progress[0]
-    m.cells[0] = given.cells[b]
+    m.cells[0] = given.cells[k]
     now = m.progress[0]
-    now.plate_speed, now.own_stiffness = given.plate[b], given.spring[b]
+    now.plate_speed, now.own_stiffness = given.plate[k], given.spring[k]
     for state in (m.state, m.trial):
         for j in range(state.size):
             state[j] = 0.0
-        state[0], state[1] = given.log_speed[b], given.log_age[b]
-    stiffness[0, 0] = -given.spring[b]
-    m.operand[0] = given.cells[b].speed - given.plate[b]
+        state[0], state[1] = given.log_speed[k], given.log_age[k]
+    stiffness[0, 0] = -given.spring[k]
+    m.operand[0] = given.cells[k].speed - given.plate[k]
     m.stress_rate[0] = stiffness[0, 0] * m.operand[0]
 
 
 @kernel
 def _copy_events(m: MethodState, events: Table[Event], used: int) -> int:
-    """Append the events of the buffer; return their new number."""
+    """Append the events of the buffer to the first `used` of `events`; return their number."""
     for k in range(m.progress[0].events):
         events[used] = m.events[k]
         used += 1
@@ -95,39 +95,42 @@ def integrate_sliders(
 ) -> int:
     """Integrate sliders from index `begin`; return the first whose events exceed the buffer.
 
+    If all events fit, the number of sliders is returned.
+
     Parameters
     ----------
     m : arrays of one slider
-    stiffness : (1, 1)
-    most : steps of each
+    stiffness : (1, 1) work array [Pa/m]
+    most : largest number of steps of each slider
+    results : output
 
     Verified by: tests/unit/faults/test_members.py::test_the_same_as_single_runs
     """
     members, now = given.plate.size, m.progress[0]
-    for b in range(begin, members):
-        used = results.first[b]
-        results.first[b + 1] = used
-        if results.done[b] != 0:
+    for k in range(begin, members):
+        used = results.first[k]
+        results.first[k + 1] = used
+        if results.done[k] != 0:
             continue
-        _begin(m, stiffness, given, b)
+        _begin(m, stiffness, given, k)
         code = sk.PAUSE
         while code == sk.PAUSE and now.steps < most:
-            # a pause is a full buffer, or the end of the allowed steps
+            # a pause: a buffer is full, or the member has made `most` steps
             now.left = most - now.steps
             code = integrate_dense(m, stiffness)
             # the caller enlarges the buffer and repeats this member
             if used + now.events > len(results.events):
-                return b
+                return k
             used = _copy_events(m, results.events, used)
             # members have no trace
             now.traced = 0
-        results.first[b + 1] = used
+        results.first[k + 1] = used
         if code != sk.DONE:
             continue
-        results.done[b] = 1
+        results.done[k] = 1
         if now.saved < 2:
             # rounding may skip the last saved time: it is the end of the integration
             m.saved_states[1] = m.state
-        results.states[b] = m.saved_states
-        results.progress[b] = m.progress[0]
+        results.states[k] = m.saved_states
+        results.progress[k] = m.progress[0]
     return members

@@ -1,4 +1,7 @@
-"""Blocks of spring sliders that `Cycles` solves in one call, with their results and audit."""
+"""Blocks of spring sliders of a study, which `Cycles` solves in one kernel call.
+
+Results and audit equal those of single runs; `core.block` defines blocks.
+"""
 
 from __future__ import annotations
 
@@ -54,13 +57,14 @@ def blocks_of(
 ) -> Solve | None:
     """Return a function that solves many sliders that differ at `paths`; None if unsupported.
 
-    The results equal those of `run_cycles` to the last bit.
+    The function takes one list of values per path. Its results equal those of `run_cycles` to the
+    last bit.
 
     Parameters
     ----------
-    request : with two saved states, the first and the last
-    paths : fields of the slider that hold a number, and a, b, length and mu0 of its law
-    names : requested results
+    request : with two saved times, the first and the last
+    paths : varied fields: numbers of the slider, and a, b, length and mu0 of its law
+    names : requested results, such as "recurrence" and "final.slip"
 
     Verified by: tests/unit/faults/test_members.py::test_the_same_as_single_runs
     """
@@ -79,14 +83,15 @@ def blocks_of(
 
 
 def _fits(system: SpringSlider, path: Path) -> bool:
+    """Return whether the field at this path is a number that may differ between members."""
     owner, name = system.law if path[0] == "law" else system, str(path[-1])
     given = getattr(owner, name, None) if len(path) == 1 + (path[0] == "law") else None
-    # the law has one reference speed for all cells
+    # a law has one reference speed for all cells: it must be equal for all members
     return isinstance(given, float | int) and not isinstance(given, bool) and name != "speed0"
 
 
 class _Sliders(NamedTuple):
-    """Sliders as cells of one law; (b,) initial speeds and states."""
+    """b sliders, their law with lists of b values; (b,) initial speeds [m/s], states [s]."""
 
     each: Sequence[SpringSlider]
     law: RateAndState
@@ -104,7 +109,7 @@ class _BlockSolver:
         self.arrays = method_state_of(system, method, request)
 
     def solve(self, columns: Sequence[Array]) -> Block:
-        """Return the results of all members."""
+        """Return the results of all members; a column holds the values at one path."""
         from stiction.faults.member_kernels import integrate_sliders
 
         members = zip(*(column.tolist() for column in columns), strict=True)
@@ -135,6 +140,7 @@ class _BlockSolver:
             return None
 
     def _starts(self, sliders: _Sliders) -> InitialValues:
+        """Return initial values and parameters of the sliders for the kernel."""
         from stiction.faults.member_kernels import InitialValues
 
         progress = start_of(self.system, self.method, self.request)
@@ -150,9 +156,9 @@ class _BlockSolver:
         cells["speed"] = speed
         return InitialValues(np.log(speed), np.log(age), spring, plate, cells, progress)
 
-    def _block(self, sliders: _Sliders, given: InitialValues, found: BlockResults) -> Block:
-        """Audit the members as single runs are audited, and name their results."""
-        states, progress = found.states, found.progress
+    def _block(self, sliders: _Sliders, given: InitialValues, computed: BlockResults) -> Block:
+        """Return named results with the energies and audit checks of single runs."""
+        states, progress = computed.states, computed.progress
         speed, age = (np.exp(np.ascontiguousarray(states[:, :, k])) for k in (0, 1))
         relative_slip, eta, sigma = states[:, :, 2], given.cells["eta"], given.cells["sigma"]
         friction = sliders.law.coefficient
@@ -163,8 +169,8 @@ class _BlockSolver:
         sums[:, :, 1] = -((shear[:, :1] + 0.5 * stress) * relative_slip)
         sums[:, :, 2], sums[:, :, 3] = states[:, :, 5], states[:, :, 4]
         energy = ledger_of(sums, states[:, :, 3:4])
-        off = np.abs(shear - shear[:, :1] - stress) / sigma[:, None]
-        balance = np.maximum(off.max(axis=1), progress["off_balance"])
+        residual = np.abs(shear - shear[:, :1] - stress) / sigma[:, None]
+        balance = np.maximum(residual.max(axis=1), progress["off_balance"])
         distance = distance_from_steady_sliding(
             sliders.law, given.plate, sliders.speed, sliders.age
         )
@@ -174,12 +180,12 @@ class _BlockSolver:
             balance_line(balance),
             start_line(distance, stable),
         )
-        holds = found.done == 1
+        holds = computed.done == 1
         for line in lines:
             holds &= line.holds
-        events = np.diff(found.first)
+        events = np.diff(computed.first)
         holds &= events <= self.method.max_events
-        results = self._results(given, found, energy, np.stack([speed, age], axis=2)[:, -1])
+        results = self._results(given, computed, energy, np.stack([speed, age], axis=2)[:, -1])
         results |= {f"audit.{line.check}": line.value for line in lines}
         results["stats.events"] = events
         results |= {f"stats.{name}": progress[name] for name in _STATS}
@@ -188,12 +194,13 @@ class _BlockSolver:
         return Block(holds, reached, events, energy.imbalance_rel, results)
 
     def _results(
-        self, given: InitialValues, found: BlockResults, energy: Energies, final: Floats
+        self, given: InitialValues, computed: BlockResults, energy: Energies, final: Floats
     ) -> dict[str, Array]:
-        m, progress = len(found.done), found.progress
+        """Return the named results of the members."""
+        m, progress = len(computed.done), computed.progress
         onsets, mean, spread = np.zeros(m), np.full(m, np.nan), np.full(m, np.nan)
-        for k in np.flatnonzero(found.done == 1).tolist():
-            onsets[k], gaps = cycles_of(found.events[found.first[k] : found.first[k + 1]])
+        for k in np.flatnonzero(computed.done == 1).tolist():
+            onsets[k], gaps = cycles_of(computed.events[computed.first[k] : computed.first[k + 1]])
             if gaps.size:
                 mean[k], spread[k] = gaps.mean(), np.ptp(gaps)
         slid = given.plate * (self.request.save[-1] - self.request.save[0])
@@ -201,11 +208,11 @@ class _BlockSolver:
             "onsets": onsets,
             "recurrence": mean,
             "recurrence_spread": spread,
-            "final.slip": (found.states[:, -1, 2] + slid)[:, None],
+            "final.slip": (computed.states[:, -1, 2] + slid)[:, None],
             "final.slip_speed": final[:, :1],
             "final.state": final[:, 1:],
             "events.onset": onsets,
-            "events.arrest": np.diff(found.first) - onsets,
+            "events.arrest": np.diff(computed.first) - onsets,
         }
         for name, (low, high, _) in EXTREMES.items():
             results[f"least_{name}"], results[f"largest_{name}"] = progress[low], progress[high]
@@ -222,6 +229,7 @@ def _as_cells(each: Sequence[SpringSlider]) -> _Sliders:
 
 
 def _buffers(m: int, valid: Flags) -> BlockResults:
+    """Return empty results of m sliders; invalid ones are marked to be skipped."""
     from stiction.faults.member_kernels import BlockResults
 
     return BlockResults(

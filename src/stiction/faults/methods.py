@@ -1,4 +1,8 @@
-"""The method that solves sliders and faults over earthquake cycles."""
+"""The method `Cycles`: time integration of spring sliders and faults over earthquake cycles.
+
+Unknowns are ln V and ln theta of every cell: slip speed V [m/s] and state theta [s] of
+rate-and-state friction.
+"""
 
 from __future__ import annotations
 
@@ -20,12 +24,12 @@ __all__ = ["Cycles"]
 
 _RTOL = Positive(
     "",
-    "it controls the steps; below it rounding dominates.",
+    "it controls the steps; below 1e-13 rounding dominates.",
     "give 1e-9.",
     least=1e-13,
     most=1e-2,
 )
-_SEISMIC = Positive("m/s", "an event is a crossing of it by the largest speed.", "give 1e-3.")
+_SEISMIC = Positive("m/s", "the largest slip speed crosses it at an event.", "give 1e-3.")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -34,8 +38,10 @@ class Cycles(Method):
 
     Parameters
     ----------
-    rtol : error of a step in ln V and ln theta [1], of the worst cell; between 1e-13 and 1e-2
-    seismic : speed whose crossing is an event: upwards an onset, downwards an arrest [m/s]
+    rtol : tolerance of the error of a step, the largest in ln V and ln theta of all cells [1];
+        between 1e-13 and 1e-2
+    seismic : slip speed that defines events [m/s]: an onset (arrest) is the time when the largest
+        speed rises above (falls below) it
     max_steps, max_events : bounds on the work; a run that reaches one ends with WORK_LIMIT
 
     Source: Dormand and Prince 1980, J. Comput. Appl. Math. 6, 19.
@@ -58,11 +64,11 @@ class Cycles(Method):
 
     @property
     def level(self) -> float:
-        """Logarithm of the speed whose crossing is an event."""
+        """Natural logarithm of `seismic`: ln V at events."""
         return math.log(self.seismic)
 
     def solve(self, system: FaultSystem, request: Request) -> Run:
-        """Return the run of `system`."""
+        """Return the run of `system` over the times of `request`."""
         from stiction.faults.run import run_cycles
 
         return run_cycles(system, self, request)
@@ -74,7 +80,7 @@ class Cycles(Method):
         paths: Sequence[tuple[str | int, ...]],
         names: Sequence[str],
     ) -> Solve | None:
-        """Return a function that solves many sliders at once; None if unsupported."""
+        """Return a function that solves many sliders at once; see `members.blocks_of`."""
         if not isinstance(system, SpringSlider):
             return None
         from stiction.faults.members import blocks_of

@@ -1,4 +1,11 @@
-"""Systems under rate-and-state friction: a spring slider, and a fault of many cells."""
+"""Systems under rate-and-state friction: a spring slider, and a fault of many cells.
+
+Every cell satisfies sigma mu(V, theta) + eta V = tau0 + sum_j K_ij s_j: effective normal stress
+sigma, slip speed V, state theta, radiation damping eta, initial shear stress tau0, stiffness K,
+and slip s relative to the plates. Units are SI.
+
+Source: Ruina 1983, J. Geophys. Res. 88, 10359; Rice 1993, J. Geophys. Res. 98, 9885.
+"""
 
 from __future__ import annotations
 
@@ -23,14 +30,14 @@ __all__ = ["CELLS", "Cells", "Fault", "FaultSystem", "SpringSlider"]
 
 Floats = npt.NDArray[np.float64]
 
-# number of cells up to which a dense product is faster than Fourier transforms
+# largest number of cells for which a dense product is faster than Fourier transforms
 DENSE = 96
 
 _WHY_START = "a run starts from a speed and a state."
 _WHY_STRESS = "the elastic stress depends on it."
-_WHY_BALANCE = "it belongs to the balance of stress."
+_WHY_BALANCE = "the balance of stress contains it."
 _TRY_CELLS = "give one number for all cells, > 0."
-# memory of a cell: its parameters and its part of the stages
+# memory of a cell [bytes]: its parameters and its components of the stages
 CELLS = Count(2, "the fault is divided into cells.", "give a number such as 256.", each=8.0 * 80)
 _LAW = Part(
     "cells slide under it.",
@@ -40,8 +47,8 @@ _LAW = Part(
 _PRESSED = Positive("Pa", "cells are pressed together.", _TRY_CELLS, per="cell")
 _SPEED_START = Positive("m/s", _WHY_START, _TRY_CELLS, per="cell")
 _STATE_START = Positive("s", _WHY_START, _TRY_CELLS, per="cell")
-_SURFACE = Choice(SURFACES, "it selects the elastic stiffness.", "leave it out for a free one.")
-_POISSON = Finite("", "G / (1 - nu) is stiffness.", "give 0.25.", above=-1.0, below=1.0)
+_SURFACE = Choice(SURFACES, "the elastic stiffness depends on it.", "leave it out for a free one.")
+_POISSON = Finite("", "the stiffness contains G / (1 - nu).", "give 0.25.", above=-1.0, below=1.0)
 _INJECTION = Part(
     "it raises the pore pressure of the cells.", "leave it out.", "Injection(...) or None"
 )
@@ -54,24 +61,25 @@ class FaultSystem(Declared, abc.ABC):
 
     @abc.abstractmethod
     def assembled(self) -> Cells:
-        """Return the system as cells with their parameters."""
+        """Return the system as a slider or a fault, with parameters for every cell."""
 
     @property
     def state_size(self) -> int:
-        """Numbers in one saved state."""
+        """Length of a state vector, 4 n + 2; layout as in `rate_kernels.rates`."""
         return 4 * self.assembled().n + 2
 
 
 class Cells(FaultSystem):
-    """Base class of fault and slider: cells under rate-and-state friction, without inertia.
+    """Base class of `Fault` and `SpringSlider`: n cells under rate-and-state friction.
 
-    The shear stress of a cell is sigma mu(V, theta) + eta V: friction and radiation damping; sigma
-    is the normal stress less the pore pressure. Slip never stops.
+    The shear stress of a cell is sigma mu(V, theta) + eta V: friction and radiation damping. The
+    effective normal stress sigma is the normal stress less the pore pressure. Inertia is
+    neglected. The slip speed V is always positive.
     """
 
     # energies are per area for a slider, per length for a fault
     energy_unit: ClassVar[str]
-    # whether the line begins at the surface, so that places along it are depths
+    # "free" if the line begins at a free surface: then distances along it are depths
     surface: str = "none"
 
     law: Annotated[RateAndState, _LAW]
@@ -84,7 +92,7 @@ class Cells(FaultSystem):
 
     @property
     def lengths(self) -> dict[str, int]:
-        """Number of cells."""
+        """Lengths of lists by the noun of their entries: n for those of cells."""
         return {"cell": self.n}
 
     @property
@@ -95,37 +103,37 @@ class Cells(FaultSystem):
     @property
     @abc.abstractmethod
     def width(self) -> float:
-        """Of one cell [m]; 1 for a slider, whose energies are per area."""
+        """Width of a cell [m]; 1 for a slider, whose energies are per area."""
 
     @property
     @abc.abstractmethod
     def damping(self) -> float:
-        """Radiation damping, eta [Pa s/m]."""
+        """Radiation damping eta, shear stress per slip speed [Pa s/m]."""
 
     @abc.abstractmethod
     def stiffness(self) -> Floats | Convolution:
-        """Stress due to slip [Pa/m]: a matrix (n, n), or a convolution."""
+        """Return shear stress per slip [Pa/m]: a matrix (n, n), or a `Convolution`."""
 
     def assembled(self) -> Cells:
-        """Return itself."""
+        """Return this system: its cells have their parameters."""
         return self
 
     @property
     def sigma(self) -> Floats:
-        """(n,) normal stresses without pore pressure, positive in compression [Pa]."""
+        """(n,) normal stresses without pore pressure, compression > 0 [Pa]."""
         return np.full(self.n, getattr(self, "normal_stress"))  # noqa: B009
 
     @property
     def fluid(self) -> Table[Fluid]:
-        """Fluid that is injected: one element, or none."""
+        """Parameters of the injected fluid: a table of one element, or of none."""
         return Fluid.table(0)
 
     def pore_pressure(self, time: npt.ArrayLike) -> Floats:
-        """Return mean pore pressures of the cells, relative to those before injection [Pa].
+        """Return (..., n) mean pore pressures of the cells, 0 before injection [Pa].
 
         Parameters
         ----------
-        time : (...) [s]; the pressures have one axis more, (..., n)
+        time : (...) [s]
         """
         at, fluid = np.asarray(time, dtype=np.float64), self.fluid
         pressure = np.zeros((at.size, self.n))
@@ -136,7 +144,7 @@ class Cells(FaultSystem):
         return pressure.reshape(*at.shape, self.n)
 
     def start(self) -> tuple[Floats, Floats]:
-        """Return (n,) speeds [m/s] and states [s] at the start."""
+        """Return (n,) slip speeds [m/s] and (n,) states theta [s] at the start."""
         speed = getattr(self, "speed_start")  # noqa: B009
         age = getattr(self, "state_start")  # noqa: B009
         v = np.full(self.n, self.plate_speed if speed is None else speed, dtype=np.float64)
@@ -151,14 +159,15 @@ class SpringSlider(Cells):
     Parameters
     ----------
     law : AgeingLaw or SlipLaw
-    normal_stress : [Pa]
+    normal_stress : compression > 0 [Pa]
     spring : stiffness per area [Pa/m]
     plate_speed : of the end of the spring [m/s]
-    impedance : radiation damping, eta = G / (2 c_s) [Pa s/m]
-    speed_start : [m/s]; None takes the plate's
-    state_start : theta at the start [s]; None takes that of steady sliding
+    impedance : radiation damping, eta = G / (2 c_s) with shear modulus G and shear-wave speed c_s
+        [Pa s/m]
+    speed_start : initial slip speed [m/s]; None means `plate_speed`
+    state_start : initial state theta [s]; None means L / V, that of steady sliding
 
-    Source: Ruina 1983; Rice 1993 for the damping by radiation.
+    Source: Ruina 1983; Rice 1993 for the radiation damping.
     Verified by: tests/exact/test_spring_slider.py::test_the_frozen_cycle
 
     Examples
@@ -183,31 +192,31 @@ class SpringSlider(Cells):
 
     @property
     def n(self) -> int:
-        """One cell."""
+        """Number of cells, 1."""
         return 1
 
     @property
     def width(self) -> float:
-        """One: energies are per area."""
+        """Width of the cell, 1: energies are per area."""
         return 1.0
 
     @property
     def damping(self) -> float:
-        """The impedance [Pa s/m]."""
+        """Radiation damping, `impedance` [Pa s/m]."""
         return self.impedance
 
     def stiffness(self) -> Floats:
-        """Return minus the spring [Pa/m]."""
+        """Return the (1, 1) stiffness, minus that of the spring [Pa/m]: slip unloads it."""
         return np.array([[-self.spring]])
 
     @property
     def critical_stiffness(self) -> float:
         """Stiffness below which steady sliding is unstable [Pa/m].
 
-        k_c = ((b - a) sigma - eta V) / L for both laws; negative if steady sliding is always
-        stable.
+        k_c = ((b - a) sigma - eta V) / L at V = `plate_speed`, for both laws. It is negative if
+        steady sliding is always stable.
 
-        Source: Ruina 1983; Rice and Ruina 1983; with damping by linearisation.
+        Source: Ruina 1983; Rice and Ruina 1983; the term of eta by linearisation.
         Verified by: tests/exact/test_spring_slider.py::test_growth_vanishes_at_the_boundary
         """
         p = self.law.spread(1)
@@ -219,24 +228,27 @@ class SpringSlider(Cells):
 class Fault(Cells):
     """A line of cells in an elastic body whose far sides move at constant relative speed.
 
-    Slip is antiplane, or in the plane with `poisson`. Beyond the line the fault slips at the
-    plates' speed, which is 0 for fixed far sides. Of waves only radiation damping is modelled: the
-    problem is quasi-dynamic. With `injection` the normal stress is reduced by the pore pressure.
+    Slip is antiplane (mode III); with `poisson` it is in-plane (mode II, plane strain). Beyond the
+    line the fault slips at the plates' speed, which is 0 for fixed far sides. The problem is
+    quasi-dynamic: radiation damping replaces inertia. With `injection` the pore pressure reduces
+    the normal stress.
 
     Parameters
     ----------
     law : AgeingLaw or SlipLaw; a, b, length, mu0 are numbers, or one per cell
-    cells : their number
+    cells : number n of cells
     length : of the line [m]
     normal_stress : without the pore pressure of an injection [Pa], a number or one per cell
-    shear_modulus : [Pa]
-    shear_speed : of shear waves [m/s]; None for no radiation damping
-    plate_speed : [m/s]; 0 if only the initial stress and injection load the fault
-    surface : "free" beside the first cell, "none" in a whole space, or "periodic"
-    poisson : Poisson's ratio of slip in the plane [1]; None is antiplane
-    speed_start : [m/s], a number or one per cell; None takes the plates'
-    state_start : theta at the start [s]; None takes that of steady sliding; a number or one per
-        cell
+    shear_modulus : G [Pa]
+    shear_speed : c_s, speed of shear waves [m/s]; None for no radiation damping
+    plate_speed : relative speed of the plates [m/s]; 0 if only the initial stress and injection
+        load the fault
+    surface : "free": a free surface beside the first cell; "none": a whole space; "periodic": slip
+        repeats after n cells
+    poisson : Poisson's ratio nu of in-plane slip [1]; None means antiplane slip
+    speed_start : initial slip speed [m/s], a number or one per cell; None means `plate_speed`
+    state_start : initial state theta [s], a number or one per cell; None means L / V, that of
+        steady sliding
     injection : Injection of fluid; None leaves the normal stress constant
 
     Source: Rice 1993, J. Geophys. Res. 98, 9885; Erickson et al. 2020 for the benchmark BP1-QD.
@@ -269,9 +281,10 @@ class Fault(Cells):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.poisson is not None and self.surface == "free":
-            got, needs = "a number beside surface = 'free'", "None, or another surface"
-            why = "an image alone does not make a surface traction-free in plane strain."
-            raise ModelError("Fault.poisson", got, needs, why, "leave one of them out.")
+            got, needs = "a number with surface = 'free'", "None, or another surface"
+            why = "in plane strain an image of the slip does not make the surface traction-free."
+            try_ = "leave out poisson, or give surface='none'."
+            raise ModelError("Fault.poisson", got, needs, why, try_)
         if self.plate_speed == 0.0 and self.speed_start is None:
             needs, try_ = "a speed if the plates are fixed", "give 1e-12."
             raise ModelError("Fault.speed_start", "None", needs, _WHY_START, try_)
@@ -283,35 +296,37 @@ class Fault(Cells):
 
     @property
     def fluid(self) -> Table[Fluid]:
-        """Fluid that is injected: one element, or none."""
+        """Parameters of the injected fluid: a table of one element, or of none."""
         return Fluid.table(0) if self.injection is None else self.injection.fluid(self.width)
 
     @property
     def width(self) -> float:
-        """Of one cell [m]."""
+        """Width of a cell [m]."""
         return self.length / self.cells
 
     @property
     def damping(self) -> float:
-        """G / (2 c_s) [Pa s/m]."""
+        """Radiation damping eta = G / (2 c_s) [Pa s/m]; 0 without `shear_speed`."""
         if self.shear_speed is None:
             return 0.0
         return 0.5 * self.shear_modulus / self.shear_speed
 
     @property
     def modulus(self) -> float:
-        """G, or G / (1 - nu) in the plane [Pa]."""
+        """Modulus of the stiffness [Pa]: G, or G / (1 - nu) of in-plane slip."""
         return self.shear_modulus / (1.0 - (self.poisson or 0.0))
 
     def stiffness(self) -> Floats | Convolution:
-        """Return the stiffness [Pa/m]: a matrix for few cells, a convolution for many."""
+        """Return the stiffness [Pa/m]: a matrix (n, n) for few cells, else a convolution."""
         if self.cells <= DENSE:
             return dense(self.cells, self.width, self.modulus, self.surface)
         return Convolution(self.cells, self.width, self.modulus, self.surface)
 
     @functools.cached_property
     def process_zone(self) -> float:
-        """Smallest length of the process zone at a rupture front, G L / (b sigma) [m].
+        """Smallest length of the process zone at a rupture front, G' L / (b sigma) [m].
+
+        G' is `modulus`, L the law's `length`; the normal stress sigma is that without fluid.
 
         Source: Rice 1993; Rubin and Ampuero 2005 (their L_b).
         """

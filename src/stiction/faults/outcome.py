@@ -1,4 +1,8 @@
-"""Builds the run of a fault from the arrays of the integration: results, ledger, audit."""
+"""Run of a fault or slider from the arrays of the integration: results, energy ledger, audit.
+
+`build_run` computes slip, slip speed, state, friction and shear stress of every cell at the saved
+times, the events (onsets and arrests), recurrence times, energies, and the checks of the audit.
+"""
 
 from __future__ import annotations
 
@@ -36,13 +40,13 @@ __all__ = [
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
 
-# drift of the balance of stress over the normal stress; energy imbalance over the energy
+# limits of the residual of the balance over the normal stress, of the relative energy imbalance
 _BALANCE_LIMIT, _LEDGER_LIMIT = 1e-5, 1e-6
-# closer to steady sliding than this, rounding determines when slip becomes unstable
+# at a smaller distance from steady sliding, rounding determines when slip becomes unstable
 _LEAST_DISTANCE = 1e-9
 # cells per process zone: three, as Day et al. 2005 and the benchmark's authors advise
 _CELLS_PER_ZONE = 3.0
-# extremes of the fastest cell: fields of `Progress`, unit
+# extremes of the fastest cell: fields of `Progress` for the least and the largest, unit
 EXTREMES = {
     "slip_speed": ("v_least", "v_most", "m/s"),
     "state": ("age_least", "age_most", "s"),
@@ -58,10 +62,11 @@ class History:
     ----------
     time : (t,) saved times [s]
     states : (t, 4 n + 2), layout as in `rate_kernels.rates`
-    stress : (t, n) elastic stress since the start [Pa]
-    profiles : (p, n) slip less that of the plates at the first events; none for a slider
-    events, trace, progress : at the end
-    status, reason : how it ended
+    stress : (t, n) change of the elastic stress since the start, K s [Pa]
+    profiles : (p, n) slip less that of the plates at the first p events [m]; p = 0 for a slider
+    events, trace : structured arrays with the fields of `state.Event` and `state.Sample`
+    progress : step control at the end
+    status, reason : why the integration ended
     """
 
     time: Floats
@@ -76,7 +81,7 @@ class History:
 
 
 def build_run(given: FaultSystem, system: Cells, method: Cycles, h: History) -> Run:
-    """Return the run with the results of the integration."""
+    """Return the run of the system `given`, whose cells are `system`."""
     n = system.n
     speed, age = np.exp(h.states[:, :n]), np.exp(h.states[:, n : 2 * n])
     relative_slip, heat = h.states[:, 2 * n : 3 * n], h.states[:, 3 * n : 4 * n]
@@ -124,7 +129,7 @@ def build_run(given: FaultSystem, system: Cells, method: Cycles, h: History) -> 
 
 
 def _pressure(system: Cells, pressure: Floats) -> dict[str, Variable]:
-    """Return the pore pressure of a fault that has one."""
+    """Return the pore pressure of a fault with injection."""
     if not len(system.fluid):
         return {}
     what = "mean over each cell, beyond that before injection"
@@ -136,7 +141,7 @@ def _trace(system: Cells, h: History) -> dict[str, Variable]:
     t, along = h.trace["time"], ("sample",)
     slip = h.trace["slip"] + system.plate_speed * (t - h.time[0])
     return {
-        "trace_time": Variable(t, along, "s", "when the fastest cell had changed"),
+        "trace_time": Variable(t, along, "s", "end of a step that changed the fastest cell"),
         "trace_step": Variable(h.trace["step"], along, "s", "length of the step that ended then"),
         "trace_speed": Variable(h.trace["speed"], along, "m/s", "of the fastest cell"),
         "trace_state": Variable(h.trace["age"], along, "s", "of the fastest cell"),
@@ -160,7 +165,7 @@ def _profiles(system: Cells, h: History) -> dict[str, Variable]:
 def _ledger(
     system: Cells, h: History, shear: Floats, relative_slip: Floats, heat: Floats
 ) -> Ledger:
-    """Return the ledger: energy stored by slip relative to the plates, and the work of the plates.
+    """Return the energy ledger, per area of a slider [J/m^2], per length of a fault [J/m].
 
     With s the slip less that of the plates and tau = tau0 + K s, the stored energy is
     -(tau0 + K s / 2) . s, and the power of the plates is tau times their speed.
@@ -178,6 +183,7 @@ def _ledger(
 
 
 def _events(system: Cells, h: History) -> EventLog:
+    """Return the event log: onsets and arrests with quantities of the fastest cell."""
     events = h.events
     up = events["up"] == 1
     slip = events["slip"] + system.plate_speed * (events["time"] - h.time[0])
@@ -222,8 +228,8 @@ def balance_line(drift: Any, time: float | None = None) -> Line:
 def start_line(distance: Any, stable: Any) -> Line:
     """Return the audit line of the distance of the start from unstable steady sliding."""
     note = (
-        "distance from steady sliding in ln V and ln theta; where that is unstable only "
-        "rounding would end it: give another speed_start"
+        "distance from steady sliding in ln V and ln theta; at unstable steady sliding only "
+        "rounding errors start an instability: give another speed_start"
     )
     return Line(
         "starts_apart_from_unstable_sliding",
@@ -235,15 +241,19 @@ def start_line(distance: Any, stable: Any) -> Line:
     )
 
 
-def _checks(system: Cells, h: History, energy: Ledger, off: Floats) -> tuple[Check, ...]:
-    worst = np.unravel_index(int(np.argmax(off)), off.shape)
-    closed, drift = energy.imbalance_rel, float(off[worst])
+def _checks(system: Cells, h: History, energy: Ledger, residual: Floats) -> tuple[Check, ...]:
+    """Return the audit checks.
+
+    residual : (t, n) residuals of the balance of stress over the effective normal stress
+    """
+    worst = np.unravel_index(int(np.argmax(residual)), residual.shape)
+    imbalance, drift = energy.imbalance_rel, float(residual[worst])
     at: float | None = float(h.time[worst[0]])
     # drift before a projection
-    between = float(h.progress.off_balance)
-    if between > drift:
-        drift, at = between, None
-    lines = [ledger_line(closed), balance_line(drift, at)]
+    before_projection = float(h.progress.off_balance)
+    if before_projection > drift:
+        drift, at = before_projection, None
+    lines = [ledger_line(imbalance), balance_line(drift, at)]
     # fixed plates have no steady sliding
     if system.plate_speed > 0.0:
         each = distance_from_steady_sliding(system.law, system.plate_speed, *system.start())
@@ -284,13 +294,16 @@ def _checks(system: Cells, h: History, energy: Ledger, off: Floats) -> tuple[Che
 def distance_from_steady_sliding(
     law: RateAndState, plate: Floats | float, speed: Floats, age: Floats
 ) -> Floats:
-    """Return (n,) distances of speeds and states from steady sliding, in ln V and ln theta."""
+    """Return (n,) distances of speeds [m/s] and states [s] from steady sliding, in logarithms.
+
+    Steady sliding has V = `plate` and theta = L / V; the larger difference of ln V and ln theta.
+    """
     steady = law.spread(speed.size)["length"] / speed
     return np.maximum(np.abs(np.log(speed / plate)), np.abs(np.log(age / steady)))
 
 
 def is_stable(system: Cells) -> bool:
-    """Return whether steady sliding is known to be stable: stiff spring, or b <= a everywhere."""
+    """Return whether steady sliding is known to be stable: k > k_c, or b <= a everywhere."""
     if isinstance(system, SpringSlider):
         return system.spring > system.critical_stiffness
     p = system.law.spread(system.n)
@@ -298,7 +311,7 @@ def is_stable(system: Cells) -> bool:
 
 
 def cycles_of(events: Array) -> tuple[int, Floats]:
-    """Return the number of onsets, and the recurrence times from the second onset on."""
+    """Return the number of onsets, and the recurrence times from the second onset on [s]."""
     onsets = events[events["up"] == 1]
     # the first cycle depends on the initial state
     later = onsets[1:]
@@ -306,6 +319,7 @@ def cycles_of(events: Array) -> tuple[int, Floats]:
 
 
 def _quantities(system: Cells, h: History) -> dict[str, Quantity]:
+    """Return onsets, recurrence times, and extremes of the fastest cell."""
     onsets, gaps = cycles_of(h.events)
     recurrence = float(gaps.mean()) if gaps.size else None
     since = "since the second onset" if onsets > 1 else "since the start"

@@ -1,4 +1,10 @@
-"""Two benchmarks of the SEAS community: earthquake cycles, and slip that injection causes."""
+"""Faults with the parameters of two SEAS benchmarks: earthquake cycles, and slip by injection.
+
+SEAS is the comparison of codes for sequences of earthquakes and aseismic slip.
+
+Source: Erickson et al. 2020, Seismol. Res. Lett. 91, 874 (BP1-QD); Lambert and Dunham 2021
+(BP6-QD-A).
+"""
 
 from __future__ import annotations
 
@@ -16,29 +22,30 @@ from stiction.laws.rate_and_state import AgeingLaw
 
 __all__ = ["InjectedFault", "StrikeSlipFault"]
 
-# all benchmarks of the series: friction at the reference speed [m/s]
+# mu0 [1] and reference speed V0 [m/s] of both benchmarks
 _MU0, _SPEED0 = 0.6, 1e-6
-_WHY = "the benchmark's numbers are positive."
+_WHY = "all parameters of the benchmark are positive."
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class StrikeSlipFault(FaultSystem):
-    """A vertical fault to 40 km under a free surface: the benchmark BP1-QD.
+    """A vertical strike-slip fault below a free surface, 40 km deep: the benchmark BP1-QD.
 
-    Friction falls with speed from the surface to `seismic_depth`, rises from `seismic_depth +
-    transition` on, and changes linearly between. The initial state is slip at the plates'
-    speed under the stress that the deepest cells need for it.
+    Friction is velocity-weakening (a < b) down to `seismic_depth` and velocity-strengthening below
+    `seismic_depth + transition`; between them a is linear in depth. Initially all cells slip at
+    the plates' speed, under the stress of steady sliding of the deepest cells.
 
     Parameters
     ----------
-    cells : their number; 1600 are the benchmark's cells of 25 m
+    cells : number of cells; 1600 give the benchmark's 25 m
     length : of the line [m]
-    seismic_depth, transition : [m]
-    a_shallow, a_deep : direct effect above and below [1]
-    b : effect of the state [1]
-    slip_length : slip that renews contacts [m]
+    seismic_depth, transition : depth of the velocity-weakening zone, and length of the transition
+        below [m]
+    a_shallow, a_deep : a, coefficient of the direct effect, in the two zones [1]
+    b : coefficient of the state effect [1]
+    slip_length : characteristic slip distance L [m]
     normal_stress : [Pa]
-    plate_speed : [m/s]
+    plate_speed : relative speed of the plates [m/s]
 
     Source: Erickson et al. 2020, Seismol. Res. Lett. 91, 874; its parameters.
     Verified by: tests/unit/faults/test_cycles.py::test_the_benchmark_starts_in_equilibrium
@@ -65,10 +72,11 @@ class StrikeSlipFault(FaultSystem):
         """Return the fault with parameters for every cell."""
         n, plates, sigma = self.cells, self.plate_speed, self.normal_stress
         depth = (np.arange(n) + 0.5) * self.length / n
-        turns = [self.seismic_depth, self.seismic_depth + self.transition]
-        a = np.interp(depth, turns, [self.a_shallow, self.a_deep])
-        level = (_MU0 + self.b * math.log(_SPEED0 / plates)) / self.a_deep
-        need = self.a_deep * math.asinh(0.5 * plates / _SPEED0 * math.exp(level))
+        depths = [self.seismic_depth, self.seismic_depth + self.transition]
+        a = np.interp(depth, depths, [self.a_shallow, self.a_deep])
+        # mu of steady sliding, theta = L / V, of the deepest cells
+        exponent = (_MU0 + self.b * math.log(_SPEED0 / plates)) / self.a_deep
+        mu = self.a_deep * math.asinh(0.5 * plates / _SPEED0 * math.exp(exponent))
         return Fault(
             AgeingLaw(a=a, b=self.b, length=self.slip_length, mu0=_MU0, speed0=_SPEED0),
             cells=n,
@@ -76,27 +84,27 @@ class StrikeSlipFault(FaultSystem):
             normal_stress=sigma,
             plate_speed=plates,
             speed_start=plates,
-            state_start=_state_at(need, plates, a, self.b, self.slip_length),
+            state_start=_state_at(mu, plates, a, self.b, self.slip_length),
         )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class InjectedFault(FaultSystem):
-    """A fault in a whole space into whose middle fluid is injected: the benchmark BP6-QD-A.
+    """A fault in a whole space with injection of fluid at its middle: the benchmark BP6-QD-A.
 
-    Friction rises with speed everywhere, so that slip remains slow. The far sides are fixed. The
-    initial state is slip at `speed_start` under `stress_start`, equal in all cells.
+    Friction is velocity-strengthening (a > b) everywhere, so slip remains slow. The far sides are
+    fixed. Initially all cells slip at `speed_start` under the stress `stress_start`.
 
     Parameters
     ----------
-    cells : their number; 4000 are the benchmark's cells of 10 m
+    cells : number of cells; 4000 give the benchmark's 10 m
     length : of the line [m]
-    a, b : direct effect and effect of the state [1]
-    slip_length : slip that renews contacts [m]
+    a, b : coefficients of the direct effect and of the state effect [1]
+    slip_length : characteristic slip distance L [m]
     normal_stress : before injection [Pa]
-    stress_start : shear stress without damping at the start [Pa]
-    speed_start : [m/s]
-    rate : of injection, volume per time and per area of the fault's cross-section [m/s]
+    stress_start : initial shear stress without radiation damping [Pa]
+    speed_start : initial slip speed [m/s]
+    rate : injected volume per time and per area of the cross-section of the fault [m/s]
     until : end of injection [s]
     diffusivity : of pore pressure along the fault [m^2/s]
     storage : porosity times the compressibility of fluid and pores [1/Pa]
@@ -127,8 +135,8 @@ class InjectedFault(FaultSystem):
 
     def assembled(self) -> Fault:
         """Return the fault with parameters for every cell."""
-        need = self.stress_start / self.normal_stress
-        age = _state_at(need, self.speed_start, np.array([self.a]), self.b, self.slip_length)
+        mu = self.stress_start / self.normal_stress
+        state = _state_at(mu, self.speed_start, np.array([self.a]), self.b, self.slip_length)
         return Fault(
             AgeingLaw(a=self.a, b=self.b, length=self.slip_length, mu0=_MU0, speed0=_SPEED0),
             cells=self.cells,
@@ -137,7 +145,7 @@ class InjectedFault(FaultSystem):
             plate_speed=0.0,
             surface="none",
             speed_start=self.speed_start,
-            state_start=float(age[0]),
+            state_start=float(state[0]),
             injection=Injection(
                 rate=self.rate,
                 place=0.5 * self.length,
@@ -151,9 +159,13 @@ class InjectedFault(FaultSystem):
 def _state_at(
     friction: float, speed: float, a: npt.NDArray[np.float64], b: float, length: float
 ) -> npt.NDArray[np.float64]:
-    """Return the state [s] at which the coefficient is `friction` at this speed [m/s]."""
-    # ln(2 sinh(x)) without overflow
-    power = friction / a
-    log_sinh = power + np.log1p(-np.exp(-2.0 * power))
-    log_age = (a * (math.log(_SPEED0 / speed) + log_sinh) - _MU0) / b
-    return np.asarray(length / _SPEED0 * np.exp(log_age))
+    """Return (n,) states theta [s] at which mu(speed, theta) = `friction`, for (n,) values of a.
+
+    Inverts the regularised law: theta = (L / V0) exp((a ln(2 (V0 / V) sinh(mu / a)) - mu0) / b).
+    `length` is L [m], `speed` V [m/s].
+    """
+    # ln(2 sinh(mu / a)) without overflow
+    ratio = friction / a
+    log_sinh = ratio + np.log1p(-np.exp(-2.0 * ratio))
+    log_state = (a * (math.log(_SPEED0 / speed) + log_sinh) - _MU0) / b
+    return np.asarray(length / _SPEED0 * np.exp(log_state))

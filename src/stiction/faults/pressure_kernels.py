@@ -1,10 +1,11 @@
-"""Pore pressure of fluid that is injected at one point of a line and diffuses along it.
+"""Pore pressure p of fluid that is injected at one point of a line and diffuses along it.
 
-Volume per area at rate q, from t = 0 on, in pores of storage S = phi beta: dp/dt = alpha
-d2p/dz2 + (q / S) delta(z). The kernels use the mean of p over a cell, whose rate is finite at
-all times; that of p at the point is not. With y = z / sqrt(4 alpha t), the integrals of p and
-dp/dt from z > 0 to infinity are (2 q t / S) i2erfc(y) and (q / 2 S) erfc(y). The end of injection
-is a sink of the same rate from then on.
+Diffusion equation: dp/dt = alpha d2p/dz2 + (q / S) delta(z), with diffusivity alpha [m^2/s],
+injection rate q per area from t = 0 on [m/s], and storage S, porosity times compressibility [1/Pa].
+The kernels return the mean of p over a cell, because its rate is finite at all times; dp/dt at the
+injection point is infinite at t = 0. With y = z / sqrt(4 alpha t), the integrals of p and dp/dt
+from z > 0 to infinity are (2 q t / S) i2erfc(y) and (q / 2 S) erfc(y), where i2erfc is the twice
+iterated integral of erfc. The end of injection is a sink of the same rate from then on.
 
 Source: SEAS benchmark BP6-QD (Lambert and Dunham 2021), eqs. (20), (26) and (27); Carslaw and
 Jaeger 1959, Conduction of Heat in Solids, sec. 2.9 and app. II for the integrals i_n erfc.
@@ -24,17 +25,17 @@ __all__ = ["Fluid", "pressures"]
 
 Floats = npt.NDArray[np.float64]
 
-# from here on erfc underflows
+# erfc of larger numbers underflows
 _FAR = 27.3
 
 
 class Fluid(Struct):
-    """Parameters of an injection in compiled form.
+    """Parameters of an injection, as kernels use them.
 
     source : q / S [m/s Pa]
     diffusivity : alpha [m^2/s]
     until : end of injection [s]
-    place : distance of the point from the start of the first cell [m]
+    place : distance of the injection point from the start of the first cell [m]
     width : of a cell [m]
     """
 
@@ -47,19 +48,26 @@ class Fluid(Struct):
 
 @kernel
 def _tails(z: float, t: float, diffusivity: float) -> tuple[float, float]:
-    """Return 4 t i2erfc(y) / 2 and erfc(y) / 2 of a distance z >= 0 at a time t > 0."""
+    """Return 2 t i2erfc(y) [s] and erfc(y) / 2 [1] at a distance z >= 0 [m] and a time t > 0 [s].
+
+    Times q / S they are the integrals of p and dp/dt over all distances beyond z.
+    """
     y = z / math.sqrt(4.0 * diffusivity * t)
     if y > _FAR:
         return 0.0, 0.0
-    beyond = math.erfc(y)
+    erfc = math.erfc(y)
     # i2erfc(y) = ((1 + 2 y^2) erfc(y) - 2 y exp(-y^2) / sqrt(pi)) / 4
-    slope = 2.0 * y * math.exp(-y * y) / math.sqrt(math.pi)
-    return 0.5 * t * ((1.0 + 2.0 * y * y) * beyond - slope), 0.5 * beyond
+    gaussian = 2.0 * y * math.exp(-y * y) / math.sqrt(math.pi)
+    return 0.5 * t * ((1.0 + 2.0 * y * y) * erfc - gaussian), 0.5 * erfc
 
 
 @kernel
 def _add_source(t: float, sign: float, fluid: Fluid, pressure: Floats, rate: Floats) -> None:
-    """Add the pressure of a source (sign 1) or sink (-1) that began a time t > 0 ago."""
+    """Add to (n,) pressures [Pa] and rates [Pa/s] those of a source that began a time t > 0 ago.
+
+    The mean over a cell is the difference of the tail integrals at its two ends over its width.
+    `sign` is 1 for a source, -1 for a sink.
+    """
     width, alpha = fluid.width, fluid.diffusivity
     strength = sign * fluid.source / width
     left = -fluid.place
@@ -68,7 +76,7 @@ def _add_source(t: float, sign: float, fluid: Fluid, pressure: Floats, rate: Flo
         right = (i + 1.0) * width - fluid.place
         volume, flux = _tails(abs(right), t, alpha)
         if left < 0.0 < right:
-            # the cell of the source: the whole volume less both tails
+            # the cell of the source: all injected volume less both tails
             pressure[i] += strength * (t - volume_left - volume)
             rate[i] += strength * (1.0 - flux_left - flux)
         elif left < 0.0:
@@ -87,7 +95,7 @@ def pressures(t: float, fluid: Table[Fluid], pressure: Floats, rate: Floats) -> 
     Parameters
     ----------
     fluid : one element
-    pressure, rate : (n,) relative to that before injection [Pa], [Pa/s]
+    pressure, rate : (n,) output: pressure relative to that before injection, its rate [Pa], [Pa/s]
 
     Verified by: tests/exact/test_injection.py::test_the_pressure_diffuses
     """

@@ -1,9 +1,10 @@
-"""Projection onto the balance of stress, of which the steps integrate the time derivative.
+"""Projection of the slip speeds onto the balance of stress sigma mu(V, theta) + eta V = tau.
 
-Steps integrate the derivative of sigma mu(V, theta) + eta V = tau. Their errors in the balance
-accumulate: within the tolerance in one cycle, a hundred times the tolerance after 10^4. Every few
-dozen steps the elastic stress tau = K slip is computed, and Newton's method solves the balance of
-each cell for ln V at given theta: a projection onto the manifold of an invariant.
+Runge-Kutta steps integrate the time derivative of the balance. Their errors in the balance
+accumulate: they are within the tolerance in one cycle, and a hundred times the tolerance after 10^4
+cycles. Every 32 steps the stress tau = tau0 + K slip is computed from the slip, and Newton's method
+solves the balance of each cell for ln V at given theta. This is a projection onto the manifold of
+an invariant.
 
 Source: Hairer, Lubich and Wanner 2006, Geometric Numerical Integration, sec. IV.4 (projection).
 """
@@ -23,9 +24,9 @@ __all__ = ["EVERY", "project_equilibrium"]
 
 Floats = npt.NDArray[np.float64]
 
-# steps between projections: two more products in two hundred
+# steps between projections: two more products with the stiffness in about two hundred
 EVERY = 32
-# a larger correction in ln V is no accumulated error: it is not applied, and the audit fails
+# a larger correction in ln V is not an accumulated error: it is not applied, and the audit fails
 _MOST = 1.0
 _ROUNDING = 1e-15
 _NEWTON_STEPS = 8
@@ -35,21 +36,21 @@ _NEWTON_STEPS = 8
 def project_equilibrium(
     state: Floats, stress: Floats, cells: Table[Cell], rtol: float, largest: float
 ) -> float:
-    """Correct ln V of every cell in `state`; return the largest residual before.
+    """Correct ln V of every cell in `state`; return the largest residual before the correction.
 
     A cell is unchanged where rounding of the stress exceeds the tolerance in ln V.
 
     Parameters
     ----------
-    state : (4 n + 2,) as in `rate_kernels.rates`
+    state : (4 n + 2,) layout as in `rate_kernels.rates`; ln V is corrected in place
     stress : (n,) elastic stress, initial stress included [Pa]
     cells : n
     rtol : tolerance of ln V
-    largest : size of the terms of the stress [Pa], for its rounding error
+    largest : largest term of the stress [Pa]; its rounding error is 1e-15 times this
 
     Returns
     -------
-    float : residual of the balance over the normal stress [1]
+    float : largest residual of the balance over the normal stress [1]
 
     Verified by: tests/unit/faults/test_projection.py::test_the_speed_balances_the_stress
     """
@@ -58,23 +59,23 @@ def project_equilibrium(
         cell, x, q = cells[i], state[i], state[n + i]
         sigma, eta = cell.sigma, cell.eta
         for iteration in range(_NEWTON_STEPS):
-            mu, direct = coefficient(x, q, cell)
+            mu, r = coefficient(x, q, cell)
             drag = eta * math.exp(x)
             # residual of the balance, and its derivative by ln V
-            off = stress[i] - sigma * mu - drag
+            residual = stress[i] - sigma * mu - drag
             if iteration == 0:
-                worst = max(worst, abs(off) / sigma)
-            slope = sigma * cell.a * direct + drag
+                worst = max(worst, abs(residual) / sigma)
+            slope = sigma * cell.a * r + drag
             # a comparison with NaN is false: then nothing is changed
             if not _ROUNDING * largest < rtol * slope:
                 break
-            change = off / slope
-            if not abs(x + change - state[i]) <= _MOST:
+            correction = residual / slope
+            if not abs(x + correction - state[i]) <= _MOST:
                 x = state[i]
                 break
-            x += change
+            x += correction
             # Newton's method is quadratic: the next correction would be far below
-            if abs(change) <= 1e-3 * rtol:
+            if abs(correction) <= 1e-3 * rtol:
                 break
         state[i] = x
     return worst

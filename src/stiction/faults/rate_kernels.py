@@ -1,8 +1,9 @@
-"""Right-hand side of the quasi-dynamic equations, in ln V and ln theta of every cell.
+"""Right-hand side of the quasi-dynamic equations, in x = ln V and q = ln theta of every cell.
 
-The time derivative of the balance of stress, sigma mu(V, theta) + eta V = tau, gives the rate of ln
-V from the rates of the elastic stress tau and of the effective normal stress sigma. The logarithms
-resolve fourteen decades of speed with equal relative accuracy and stay positive.
+V is the slip speed [m/s], theta the state [s]. The time derivative of the balance of stress,
+sigma mu(V, theta) + eta V = tau, gives dx/dt from the rates of the elastic stress tau and of the
+effective normal stress sigma. Logarithms resolve fourteen decades of speed with equal relative
+accuracy and keep V and theta positive.
 
 Source: Rice 1993, J. Geophys. Res. 98, 9885 (radiation damping); Ruina 1983 (state laws).
 """
@@ -21,7 +22,7 @@ __all__ = ["Cell", "coefficient", "rates"]
 
 Floats = npt.NDArray[np.float64]
 _LN_2 = math.log(2.0)
-# from here on exp(-2 power) is negligible against 1, and the arsinh is a logarithm
+# at a larger argument e^power of the arsinh, arsinh is ln(2 e^power) to rounding
 _FAR = 19.0
 _LN_2_FAR = math.log1p(1.0)
 
@@ -29,16 +30,17 @@ _LN_2_FAR = math.log1p(1.0)
 class Cell(Struct):
     """Parameters and local state of one cell.
 
-    a, b, length, mu0 : of its law
+    a, b, length, mu0 : a, b [1], L [m] and mu0 [1] of its law
     regularised : 1 for mu with an arsinh, 0 with a logarithm
     slip_law : 1 for the slip law, 0 for the ageing law
-    ln_ratio, ln_speed0, ln_length : logarithms of speed0 / length, of speed0 and of length
+    ln_ratio, ln_speed0, ln_length : ln(V0 / L), ln V0 and ln L; V0 is the law's `speed0`
     eta : radiation damping [Pa s/m]
     normal_stress : without pore pressure [Pa]
-    pressure, pressure_rate : pore pressure and its rate at the time of the trial [Pa], [Pa/s]
-    sigma : effective normal stress at the time of the trial [Pa]
-    stress_start : shear stress at the start [Pa]
-    speed : of the trial [m/s]
+    pressure, pressure_rate : pore pressure and its rate at the time of the present stage [Pa],
+        [Pa/s]
+    sigma : effective normal stress at that time [Pa]
+    stress_start : shear stress at the start of the run, tau0 [Pa]
+    speed : slip speed of the present stage [m/s]
     onset_slip, event_slip : slip less that of the plates at the last onset, and at the last event
         of either kind [m]
     """
@@ -65,10 +67,11 @@ class Cell(Struct):
 
 @kernel
 def coefficient(x: float, q: float, cell: Cell) -> tuple[float, float]:
-    """Return mu and (d mu / d ln V) / a of a cell at x = ln V and q = ln theta.
+    """Return mu and r = (d mu / dx) / a of a cell at x = ln V and q = ln theta.
 
-    Logarithmic: a ln(V / V0) + mu0 + b ln(theta V0 / L), with derivative 1. Regularised:
-    a arsinh(V / (2 V0) exp((mu0 + b ln(theta V0 / L)) / a)).
+    Logarithmic law: mu = mu0 + a ln(V / V0) + b ln(theta V0 / L), r = 1. Regularised law:
+    mu = a arsinh(u), u = V / (2 V0) exp((mu0 + b ln(theta V0 / L)) / a), r = u / sqrt(1 + u^2).
+    Moreover, (d mu / dq) / b = r.
     """
     a = cell.a
     level = cell.mu0 + cell.b * (q + cell.ln_ratio)
@@ -79,11 +82,11 @@ def coefficient(x: float, q: float, cell: Cell) -> tuple[float, float]:
     if power > _FAR:
         return a * (power + _LN_2_FAR), 1.0
     if power > 0.0:
-        # arsinh(e^x) = x + ln(1 + sqrt(1 + e^-2x)), without overflow
-        small = math.exp(-2.0 * power)
-        root = math.sqrt(1.0 + small)
+        # arsinh(e^p) = p + ln(1 + sqrt(1 + e^-2p)), without overflow
+        decay = math.exp(-2.0 * power)
+        root = math.sqrt(1.0 + decay)
         return a * (power + math.log1p(root)), 1.0 / root
-    # V / (2 V0) exp(...) of at most 1
+    # u is at most 1
     u = math.exp(power)
     return a * math.asinh(u), u / math.sqrt(1.0 + u * u)
 
@@ -96,14 +99,20 @@ def rates(
     plate_speed: float,
     out: Floats,
 ) -> None:
-    """Set `out` to dy/dt for a given rate of elastic stress.
+    """Set `out` to dy/dt for a given rate of the elastic stress.
+
+    With r = (d mu / dx) / a of `coefficient` and the pore pressure p,
+
+        dx/dt = (d(tau)/dt + mu dp/dt - sigma b r dq/dt) / (sigma a r + eta V),
+        dq/dt = 1 / theta - V / L (ageing law) or -(V / L) ln(V theta / L) (slip law).
 
     Parameters
     ----------
-    y, out : (4 n + 2,) ln V, ln theta, slip less that of the plates and heat of each cell,
-        then radiated energy and work of the plates, both summed over the cells, per cell size
-    stress_rate : (n,) K (V - plate speed) [Pa/s]
-    cells : n, with the speed exp(ln V) that the stress rate belongs to
+    y, out : (4 n + 2,) state and its rates: n values each of ln V, ln theta, slip less that of the
+        plates [m] and friction heat per area [J/m^2]; then radiated energy and work of the plates,
+        both summed over the cells, per area [J/m^2]
+    stress_rate : (n,) rate of the elastic stress, K (V - plate speed) [Pa/s]
+    cells : n; `speed` is exp(x), `sigma` and `pressure_rate` belong to the same time
     plate_speed : [m/s]
     """
     n = stress_rate.size
@@ -112,19 +121,19 @@ def rates(
         x, q = y[i], y[n + i]
         cell = cells[i]
         v = cell.speed
-        part = v / cell.length
-        # slip law: -(V / L) ln(V theta / L); ageing law: 1 / theta - V / L
+        slip_rate = v / cell.length
+        # state evolution dq/dt of the slip law or the ageing law
         if cell.slip_law == 1:
-            q_rate = -part * (x + q - cell.ln_length)
+            q_rate = -slip_rate * (x + q - cell.ln_length)
         else:
-            q_rate = math.exp(-q) - part
-        mu, direct = coefficient(x, q, cell)
+            q_rate = math.exp(-q) - slip_rate
+        mu, r = coefficient(x, q, cell)
         sigma, drag = cell.sigma, cell.eta * v
-        # the time derivative of the balance, solved for the rate of ln V
-        resisting = sigma * cell.b * direct * q_rate
-        # sigma falls as the pore pressure rises: d(sigma)/dt mu moves to the loading
+        # the time derivative of the balance, solved for dx/dt
+        resisting = sigma * cell.b * r * q_rate
+        # d(sigma)/dt = -dp/dt
         loading = stress_rate[i] + cell.pressure_rate * mu
-        out[i] = (loading - resisting) / (sigma * cell.a * direct + drag)
+        out[i] = (loading - resisting) / (sigma * cell.a * r + drag)
         out[n + i] = q_rate
         out[2 * n + i] = v - plate_speed
         out[3 * n + i] = sigma * mu * v

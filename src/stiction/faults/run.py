@@ -1,4 +1,8 @@
-"""Time integration of a fault over earthquake cycles: loop, buffers, checkpoints."""
+"""Time integration of a fault over earthquake cycles: loop, buffers, checkpoints.
+
+`run_cycles` converts the system to arrays (`state.MethodState`), calls the steps of
+`stepper_kernels` in slices, and returns the run that `outcome` builds.
+"""
 
 from __future__ import annotations
 
@@ -30,10 +34,10 @@ __all__ = ["cells_of", "method_state_of", "run_cycles", "start_of"]
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
 
-# products in one kernel call: some tenths of a second, after which interrupts are handled
+# multiplications in one kernel call, some tenths of a second: interrupts are handled between calls
 _PRODUCTS_PER_CALL = 2_000_000
 _BUFFER = 1024
-# distance of samples of the trace in ln V or ln theta, doubled when there are too many
+# change of ln V or ln theta between samples of the trace, doubled if they are too many
 _TRACE_DISTANCE, _MOST_TRACED = 0.05, 50_000
 # number of events whose slip profile is saved
 _MOST_PROFILES = 200
@@ -48,7 +52,7 @@ _REASONS = {
 
 
 def run_cycles(system: FaultSystem, method: Cycles, request: Request) -> Run:
-    """Return the run of a fault, or of a slider on a spring."""
+    """Return the run of a fault or of a spring slider."""
     cells = system.assembled()
     integrator = _Integrator(cells, method, request)
     integrator.run()
@@ -68,6 +72,7 @@ class _Integrator:
         self._begin()
 
     def _begin(self) -> None:
+        """Set the initial state; raise ModelError if the fault is open."""
         m, n, request = self.arrays, self.system.n, self.request
         v, theta = self.system.start()
         m.state[:n], m.state[n : 2 * n] = np.log(v), np.log(theta)
@@ -77,7 +82,7 @@ class _Integrator:
         sigma = self.system.sigma - self.system.pore_pressure(request.t_start)
         if not (sigma > 0.0).all():
             got, needs = f"{sigma.min():.4g} Pa at the start", "more than 0 in every cell"
-            where, why = "Fault.normal_stress less pore pressure", "friction needs a closed fault."
+            where, why = "Fault.normal_stress less pore pressure", "an open fault has no friction."
             raise ModelError(where, got, needs, why, "begin earlier, or inject less.")
         m.cells["stress_start"] = mu * sigma + self.system.damping * v
         m.progress[0].own_stiffness = abs(self._product(np.eye(1, n)[0])[0])
@@ -96,7 +101,7 @@ class _Integrator:
             now.saved = m.saves.size
 
     def _loop(self) -> Generator[Pause, None, int]:
-        """Integrate slice after slice; return the code of the last kernel call."""
+        """Integrate in slices of bounded work; return the code of the last kernel call."""
         m, now, method = self.arrays, self.arrays.progress[0], self.method
         resumed = self._resume()
         cost = self.system.n**2 if isinstance(self.stiffness, np.ndarray) else 50 * self.system.n
@@ -115,19 +120,20 @@ class _Integrator:
             code = self._integrate_slice()
             self._collect()
             begin, end = self.request.t_start, self.request.t_end
-            part = float((now.time - begin) / (end - begin))
+            fraction = float((now.time - begin) / (end - begin))
             note = f"{now.steps} steps, {len(self.events)} events"
             # a run that has ended leaves no checkpoint
-            yield Pause(part, note, self._state if code == sk.PAUSE else None)
+            yield Pause(fraction, note, self._state if code == sk.PAUSE else None)
         return code
 
     def _product(self, slip: Floats) -> Floats:
+        """Return (n,) stresses of (n,) slips, or stress rates of slip rates."""
         if isinstance(self.stiffness, np.ndarray):
             return np.asarray(self.stiffness @ slip)
         return self.stiffness(slip)
 
     def _integrate_slice(self) -> int:
-        """Integrate some steps; return the code of the kernel."""
+        """Integrate one slice; return the code of the kernel."""
         m = self.arrays
         if isinstance(self.stiffness, np.ndarray):
             return int(sk.integrate_dense(m, self.stiffness))
@@ -138,6 +144,7 @@ class _Integrator:
         return int(code)
 
     def _collect(self) -> None:
+        """Move events and samples of the trace from the buffers to the logs."""
         m, now = self.arrays, self.arrays.progress[0]
         self.events.add(m.events[: now.events])
         if now.events and len(m.events) == 1 and len(self.profiles) < _MOST_PROFILES:
@@ -151,6 +158,7 @@ class _Integrator:
     # ---- checkpoint
 
     def _state(self) -> dict[str, StateArray]:
+        """Return the arrays of a checkpoint."""
         m, bounds = self.arrays, (-1, MOST_WORK)
         return {
             "progress": StateArray(m.progress, within=bounds),
@@ -164,7 +172,7 @@ class _Integrator:
         }
 
     def _resume(self) -> bool:
-        """Restore the state of a checkpoint; return whether there was one."""
+        """Restore the state of a checkpoint; return whether there is one."""
         state = None if self.request.checkpoint is None else self.request.checkpoint.load()
         if state is None:
             return False
@@ -178,7 +186,7 @@ class _Integrator:
         for name, table in (("events", events), ("trace", trace)):
             if (np.diff(table["time"]) < 0.0).any():
                 raise refused(name, "decreasing times", "increasing times")
-        # an onset has no slip yet, and the first arrest may have no onset before it
+        # an onset has no slip since the onset, and the first arrest may have no onset before it
         if np.isnan(events["largest"][1:][events["up"][1:] == 0]).any():
             raise refused("events", "an arrest without a slip", "the slip of every event")
         # a checkpoint is written between two steps, with empty buffers
@@ -213,7 +221,7 @@ class _Integrator:
 
 
 def method_state_of(system: Cells, method: Cycles, request: Request) -> MethodState:
-    """Return the arrays of an integration with the parameters of the cells, before its start."""
+    """Return the arrays of an integration, with parameters of the cells but no initial state."""
     n, size, law = system.n, system.state_size, system.law
     return MethodState(
         progress=start_of(system, method, request),
@@ -228,14 +236,14 @@ def method_state_of(system: Cells, method: Cycles, request: Request) -> MethodSt
         operand=np.zeros(n),
         saves=np.array(request.save, dtype=np.float64),
         saved_states=np.zeros((len(request.save), size)),
-        # of a fault each event is collected before the next, with its slip profile
+        # events of a fault are collected one by one, each with its slip profile
         events=Event.table(_BUFFER if n == 1 else 1),
         trace=Sample.table(_BUFFER),
     )
 
 
 def start_of(system: Cells, method: Cycles, request: Request) -> Table[Progress]:
-    """Return the progress at the start."""
+    """Return the step control at the start: a table of one element."""
     progress = Progress.table()
     now = progress[0]
     now.time, now.t_end = request.t_start, request.t_end
@@ -247,7 +255,7 @@ def start_of(system: Cells, method: Cycles, request: Request) -> Table[Progress]
 
 
 def cells_of(law: RateAndState, sigma: Floats, eta: Floats | float) -> Table[Cell]:
-    """Return cells under a law, with their normal stresses and damping."""
+    """Return n cells under a law, with (n,) normal stresses [Pa] and damping [Pa s/m]."""
     cells, numbers = Cell.table(sigma.size), law.spread(sigma.size)
     for name, values in numbers.items():
         cells[name] = values
@@ -259,5 +267,5 @@ def cells_of(law: RateAndState, sigma: Floats, eta: Floats | float) -> Table[Cel
 
 
 def _logarithms(values: Floats) -> Floats:
-    """Return ln of every value; NaN for values that no cell has."""
+    """Return ln of every value; NaN for values that are not positive and finite."""
     return np.array([math.log(x) if 0.0 < x < math.inf else math.nan for x in values.tolist()])

@@ -1,6 +1,8 @@
-"""Data of the time integration: progress, stages, events, trace.
+"""Data of the time integration of faults: step control, stages, events, trace.
 
-Checkpoints save the fields of `Progress`, `Event` and `Sample` by their names.
+V is the slip speed [m/s], theta the state [s]. The level is ln V at which events are defined. The
+trace samples the cell of the largest speed. Checkpoints save the fields of `Progress`, `Event` and
+`Sample` by their names.
 """
 
 from __future__ import annotations
@@ -20,25 +22,28 @@ Floats = npt.NDArray[np.float64]
 
 
 class Progress(Struct):
-    """State of the step control, in one element.
+    """State of the step control; tables have one element.
 
     time + time_low : time of the last accepted state [s]
     t_end : [s]
-    step, trial_step : length of the step, and of the trial [s]
-    error : of the accepted trial, over the tolerance
-    rtol, plate_speed, level : tolerance, speed of the plates [m/s], ln V of an event
-    own_stiffness : stress of a cell due to its own slip [Pa/m]
-    low, high, at_low, at_high : bracket of a root within the step [s], and values at its ends
+    step, trial_step : length of the step, and of the trial, which may be a part of the step [s]
+    error : error of the accepted trial, over the tolerance
+    rtol, plate_speed, level : tolerance [1], speed of the plates [m/s], ln V of an event
+    own_stiffness : stress on a cell due to its own slip [Pa/m]
+    low, high, at_low, at_high : bracket of a root within the step [s], and the monitored quantity
+        at its ends
     v_least ... mu_most : extremes of speed, state and friction since their reset
     traced_v, traced_age : ln V and ln theta of the last sample of the trace
-    apart : distance of samples of the trace in ln V or ln theta
+    apart : smallest change of ln V or ln theta between samples of the trace
     onset_at : time of the last onset [s]
     off_balance : largest residual of the balance before a projection, over the normal stress
-    stage : of the trial whose stress rate is needed; -1 between two steps
-    aim, which : purpose of the product, and the located quantity, see `stepper_kernels`
-    turns, side : secants of this bracket, and the end that the last one moved
+    stage : index of the Runge-Kutta stage whose stress rate is needed; -1 between two steps
+    aim, which : purpose of the requested product and monitored quantity; constants of
+        `stepper_kernels`
+    turns, side : number of secants of this bracket; the end that the last one moved, 1 low, 2 high
     saved, events, traced : filled entries of `saved_states`, `events`, `trace`
-    steps, rejected, asked, onsets : counts of steps, products and onsets
+    steps, rejected, asked, onsets : numbers of accepted and rejected steps, of products with the
+        stiffness, of onsets
     left : steps to the next pause
     since : steps since the last projection
     """
@@ -85,9 +90,14 @@ class Progress(Struct):
 
 
 class Event(Struct):
-    """The largest speed crosses the level: time in two parts, cell, direction, state of the cell.
+    """Crossing of the level by the largest speed.
 
-    slip, largest : mean over the cells, and the largest since the onset, NaN at an onset [m]
+    time + time_low : time of the crossing [s]
+    cell : index of the fastest cell
+    up : 1 at an onset, where the speed increases; 0 at an arrest
+    speed, friction, age : slip speed [m/s], mu [1] and state theta [s] of this cell
+    slip : slip less that of the plates, mean over the cells [m]
+    largest : largest slip of a cell since the onset [m], NaN at an onset
     """
 
     time: float
@@ -102,9 +112,11 @@ class Event(Struct):
 
 
 class Sample(Struct):
-    """State of the fastest cell, sampled when it has changed enough.
+    """Sample of the fastest cell, saved when ln V or ln theta has changed by `Progress.apart`.
 
-    step : length of the step that ended here [s]; at its start the change was too small
+    time, step : time and length of the step that ended then [s]
+    speed, age, friction : slip speed [m/s], state theta [s] and mu [1]
+    slip : slip less that of the plates [m]
     """
 
     time: float
@@ -121,16 +133,18 @@ class MethodState(NamedTuple):
     Attributes
     ----------
     progress : one element
-    stages, next_stage : (7, 4 n + 2) rates of the stages, and of the first one of the next step
-    state, next_state, trial : (4 n + 2,) the last accepted one, the one after it, and the trial
+    stages : (7, 4 n + 2) rates at the stages of the step
+    next_stage : (4 n + 2,) rates at the first stage of the next step
+    state, next_state, trial : (4 n + 2,) last accepted state, the state after it, and that of the
+        present stage
     cells : n
-    fluid : one element, or none where the normal stress is constant
-    operand : (n,) factor of the stiffness: V - plate speed of the trial [m/s]; for PROJECT the
-        slip [m]
+    fluid : one element, or none if the normal stress is constant
+    operand : (n,) vector that the stiffness multiplies: V - plate speed at the stage [m/s]; for the
+        purpose PROJECT the slip [m]
     stress_rate : (n,) product of stiffness and operand [Pa/s]; for PROJECT the stress [Pa]
-    saves : (s,) saved times [s]
+    saves : (s,) times to be saved [s]
     saved_states : (s, 4 n + 2) states at these times
-    events, trace : buffers
+    events, trace : buffers, emptied by the caller of the kernels
     """
 
     progress: Table[Progress]

@@ -1,11 +1,13 @@
-"""Runge-Kutta steps of order 5 with reverse communication for the product with the stiffness.
+"""Adaptive Runge-Kutta steps of order 5 of faults, location of events, and saved states.
 
-`advance` returns NEED when it needs the product of stiffness and `operand`, and is called again
-when `stress_rate` holds it. The same stepper thus serves a dense stiffness in compiled code and a
-convolution by fast Fourier transforms in Python.
+Unknowns are x = ln V and q = ln theta of every cell, slip speed V and state theta. The steps use
+reverse communication: `advance` returns NEED when it needs the product of the stiffness and
+`operand`; the caller writes it to `stress_rate` and calls `advance` again. So the same stepper
+works with a dense stiffness in compiled code and with a convolution by fast Fourier transforms in
+Python.
 
-States at events and saved times are shorter steps from the last accepted state: they have the order
-of the method, and saved times do not change the steps.
+States at events and saved times result from shorter steps from the last accepted state. So they
+have the order of the method, and saved times do not change the steps.
 
 Source: Dormand and Prince 1980, J. Comput. Appl. Math. 6, 19.
 """
@@ -26,15 +28,18 @@ from stiction.numerics.jit import kernel
 
 Floats = npt.NDArray[np.float64]
 
-# purpose of a product: a step, a root or saved time within it, the stress, rates after projection
+# purpose of a product: a step, a root within it, a saved time within it, the stress for the
+# projection, the rates after it
 STEP, LOCATE, SAVE, PROJECT, RESTART = range(5)
-# monitored: the largest speed; of a single cell the rates of speed, state and friction
+# monitored quantities, whose sign changes are located: the largest ln V less the level (events);
+# for a single cell the rates of speed, state and friction (extremes)
 FASTEST, SPEED, AGE, FRICTION = range(4)
 
-# ---- return codes of `advance`
+# return codes of `advance`
 NEED, DONE, PAUSE, STEP_TOO_SMALL, NOT_FINITE, OPENED = range(6)
 
-# Dormand and Prince 1980, order 5 with an error of order 4
+# Dormand and Prince 1980, order 5 with embedded order 4: coefficients a_sr, nodes c_s, and the
+# weights of the error, the differences of the two sets of b_s
 _A = np.array(
     [
         [0.0, 0.0, 0.0, 0.0, 0.0, 0.0],
@@ -49,19 +54,19 @@ _A = np.array(
 _C = _A.sum(axis=1)
 _E = np.array([71 / 57600, 0.0, -71 / 16695, 71 / 1920, -17253 / 339200, 22 / 525, -1 / 40])
 _SAFETY, _SHRINK, _GROW = 0.9, 0.2, 5.0
-# shortest step over the time, a sum of two doubles: after 10^4 events of a fault a step of an event
-# is 1e-17 of the time
+# shortest step over the time: the time is a sum of two doubles, and after 10^4 events of a fault a
+# step of an event is 1e-17 of it
 _SHORTEST = 1e-25
-# no projection so close to an event in ln V: the correction might pass over it
+# distance from the level in ln V below which no projection is made: it might cross the level
 _EVENT_DISTANCE = 1.5
-# bound on secants of one bracket
+# largest number of secants of one bracket
 _MOST_SECANTS = 60
 
 
 @kernel
 def _add_time(now: Progress, h: float) -> None:
-    """Add h to the time by compensated summation; `time_low` holds the rounding error."""
-    # Kahan's sum: in 1e10 s a double resolves 2e-6 s, and steps of an event are 1e-3 s
+    """Add h [s] to the time by compensated summation; `time_low` is the rounding error."""
+    # Kahan summation: in 1e10 s a double resolves 2e-6 s, and steps of an event are 1e-3 s
     low = h + now.time_low
     total = now.time + low
     now.time_low = low - (total - now.time)
@@ -81,10 +86,10 @@ def set_normal_stress(m: MethodState, t: float) -> None:
 
 @kernel
 def _request_stage(m: MethodState) -> int:
-    """Build the trial state of the present stage; request its stress rate."""
+    """Compute the trial state y + h sum_r a_sr k_r of stage s; request its stress rate."""
     now, n = m.progress[0], m.operand.size
     s, h, plate_speed = now.stage, now.trial_step, now.plate_speed
-    # y + h sum a_sr k_r, with the cells in the inner loop for vectorisation
+    # the loop over components is the inner one, for vectorisation
     start, trial, size = m.state, m.trial, m.state.size
     for j in range(size):
         trial[j] = 0.0
@@ -94,7 +99,7 @@ def _request_stage(m: MethodState) -> int:
             trial[j] += weight * stage[j]
     for j in range(size):
         trial[j] = start[j] + h * trial[j]
-    # slip rates less that of the plates: the stress rate is K times these
+    # the stress rate is K (V - plate speed)
     for i in range(n):
         v = math.exp(trial[i])
         m.cells[i].speed, m.operand[i] = v, v - plate_speed
@@ -104,7 +109,7 @@ def _request_stage(m: MethodState) -> int:
 
 @kernel
 def _start_step(m: MethodState, aim: int, h: float) -> int:
-    """Start a step of length h from the accepted state, whose first stage is known."""
+    """Start a step of length h [s] from the accepted state, whose first stage is known."""
     now = m.progress[0]
     now.aim, now.stage, now.trial_step = aim, 1, h
     return _request_stage(m)
@@ -112,7 +117,7 @@ def _start_step(m: MethodState, aim: int, h: float) -> int:
 
 @kernel
 def _fastest(state: Floats, n: int) -> int:
-    """Return the cell of the largest speed."""
+    """Return the index of the cell of the largest speed."""
     best = 0
     for i in range(1, n):
         if state[i] > state[best]:
@@ -122,7 +127,7 @@ def _fastest(state: Floats, n: int) -> int:
 
 @kernel
 def _monitored(now: Progress, cells: Table[Cell], state: Floats, rate: Floats) -> float:
-    """Return the monitored quantity at a state with its rates."""
+    """Return the monitored quantity of a state (4 n + 2,) and its rates (4 n + 2,)."""
     which = now.which
     if which == FASTEST:
         return float(state[_fastest(state, len(cells))] - now.level)
@@ -130,13 +135,13 @@ def _monitored(now: Progress, cells: Table[Cell], state: Floats, rate: Floats) -
         return float(rate[0])
     if which == AGE:
         return float(rate[1])
-    # d(mu)/dt is proportional to a x' + b q'
+    # d(mu)/dt is proportional to a dx/dt + b dq/dt
     return float(cells[0].a * rate[0] + cells[0].b * rate[1])
 
 
 @kernel
 def _update_extremes(m: MethodState, state: Floats) -> None:
-    """Update the extremes by the fastest cell of a state."""
+    """Update the extremes of speed, state and friction by the fastest cell of a state."""
     now, n = m.progress[0], m.operand.size
     i = _fastest(state, n)
     v, age = math.exp(state[i]), math.exp(state[n + i])
@@ -166,7 +171,7 @@ def _write_trace(m: MethodState) -> None:
 
 @kernel
 def _error(m: MethodState) -> float:
-    """Return the error of ln V and ln theta of the step over the tolerance; NaN if not finite."""
+    """Return the largest error of ln V and ln theta over the tolerance; NaN if not finite."""
     now, n = m.progress[0], m.operand.size
     h, worst = now.trial_step, 0.0
     for j in range(2 * n):
@@ -174,7 +179,7 @@ def _error(m: MethodState) -> float:
         for r in range(7):
             total += _E[r] * m.stages[r, j]
         size = abs(h * total)
-        # true for NaN, too
+        # true for NaN too
         if not size <= worst:
             worst = size
             if not size < math.inf:
@@ -184,10 +189,10 @@ def _error(m: MethodState) -> float:
 
 @kernel
 def _write_event(m: MethodState) -> None:
-    """Record an event: in the trial state the largest speed crosses the level."""
+    """Record an event at the trial state, where the largest speed crosses the level."""
     now, n, state = m.progress[0], m.operand.size, m.trial
     i, out = _fastest(state, n), m.events[now.events]
-    # the time of the trial in two parts; then again that of the accepted state
+    # the time of the trial as a sum of two numbers; the accepted time is restored
     before, low = now.time, now.time_low
     _add_time(now, now.trial_step)
     out.time, out.time_low = now.time, now.time_low
@@ -218,7 +223,7 @@ def _write_event(m: MethodState) -> None:
 
 @kernel
 def _begin_event(m: MethodState, at: float) -> None:
-    """Store the slip at an onset; reset the extremes at the second, after the transient."""
+    """Store the slip at an onset; reset the extremes at the second onset, after the transient."""
     now, n = m.progress[0], m.operand.size
     for j in range(n):
         m.cells[j].onset_slip = m.trial[2 * n + j]
@@ -231,7 +236,7 @@ def _begin_event(m: MethodState, at: float) -> None:
 
 @kernel
 def _locate_next(m: MethodState) -> int:
-    """Bracket the next sign change of a monitored quantity; then compute saved times."""
+    """Bracket the next sign change of a monitored quantity; without one compute saved times."""
     now, most = m.progress[0], 4 if m.operand.size == 1 else 1
     while now.which < most:
         a = _monitored(now, m.cells, m.state, m.stages[0])
@@ -246,19 +251,19 @@ def _locate_next(m: MethodState) -> int:
 
 @kernel
 def _secant(now: Progress) -> float:
-    """Return the root of the secant of the bracket, limited to its inside."""
+    """Return the root of the secant of the bracket [s], limited to its interior."""
     low, high = now.low, now.high
-    part = now.at_low / (now.at_low - now.at_high)
-    return float(low + (high - low) * min(max(part, 1e-3), 1.0 - 1e-3))
+    fraction = now.at_low / (now.at_low - now.at_high)
+    return float(low + (high - low) * min(max(fraction, 1e-3), 1.0 - 1e-3))
 
 
 @kernel
 def _update_bracket(m: MethodState) -> int:
-    """Update the bracket by the trial; write the event when it has converged."""
+    """Update the bracket by the trial; record the event or extremum if it has converged."""
     now = m.progress[0]
     h, value = now.trial_step, _monitored(now, m.cells, m.trial, m.stages[6])
     now.turns += 1
-    # Illinois variant of regula falsi: halve the value of an end that is retained twice
+    # Illinois variant of regula falsi: the value at an end that is retained twice is halved
     if (value > 0.0) == (now.at_low > 0.0):
         now.low, now.at_low = h, value
         now.at_high *= 0.5 if now.side == 1 else 1.0
@@ -268,7 +273,7 @@ def _update_bracket(m: MethodState) -> int:
         now.at_low *= 0.5 if now.side == 2 else 1.0
         now.side = 2
     is_event = now.which == FASTEST
-    # at an extremum half the digits of the time give all digits of the value
+    # an extremum is flat: half the digits of its time give all digits of its value
     narrow = now.high - now.low <= (4e-16 if is_event else 1e-8) * now.step
     flat = abs(value) <= (1e-15 if is_event else 0.0)
     if not (narrow or flat or now.turns >= _MOST_SECANTS):
@@ -298,7 +303,7 @@ def _save_next(m: MethodState) -> int:
 
 @kernel
 def _save_state(m: MethodState, state: Floats) -> None:
-    """Store a state as that of the next saved time."""
+    """Save a state as that of the next saved time."""
     now = m.progress[0]
     for j in range(state.size):
         m.saved_states[now.saved, j] = state[j]
@@ -307,7 +312,7 @@ def _save_state(m: MethodState, state: Floats) -> None:
 
 @kernel
 def _accept(m: MethodState) -> int:
-    """Accept the step; choose the next step from the error, of order 4."""
+    """Accept the step; choose the length of the next one from the error estimate."""
     now = m.progress[0]
     for j in range(m.state.size):
         m.state[j], m.stages[0, j] = m.next_state[j], m.next_stage[j]
@@ -316,11 +321,11 @@ def _accept(m: MethodState) -> int:
     _write_trace(m)
     now.steps += 1
     now.left -= 1
-    # the estimate of order 4 is proportional to h^5
+    # the error of the embedded order 4 is proportional to h^5
     error = max(now.error, 1e-10)
     now.step *= min(_GROW, max(_SHRINK, _SAFETY * error**-0.2))
     now.since += 1
-    # the projection changes speeds: not next to an event, which it might pass over
+    # a projection changes speeds: next to an event it might cross the level
     if now.since >= EVERY:
         n = m.operand.size
         if abs(m.state[_fastest(m.state, n)] - now.level) > _EVENT_DISTANCE:
@@ -330,7 +335,7 @@ def _accept(m: MethodState) -> int:
 
 @kernel
 def _request_stress(m: MethodState) -> int:
-    """Request the stress, the product of stiffness and slip."""
+    """Request the elastic stress, the product of stiffness and slip."""
     now, n = m.progress[0], m.operand.size
     for i in range(n):
         m.operand[i] = m.state[2 * n + i]
@@ -343,14 +348,14 @@ def _request_stress(m: MethodState) -> int:
 def _project(m: MethodState) -> int:
     """Project the speeds onto the balance of stress; request the stress rate of the result."""
     state, now, n = m.state, m.progress[0], m.operand.size
-    own, plate_speed, largest = now.own_stiffness, now.plate_speed, 0.0
-    # tau = tau0 + K s, and the size of its terms for rounding
+    own_stiffness, plate_speed, largest = now.own_stiffness, now.plate_speed, 0.0
+    # tau = tau0 + K s, and the largest of its terms for the rounding error
     for i in range(n):
         start = m.cells[i].stress_start
-        largest = max(largest, abs(start), own * abs(m.operand[i]))
+        largest = max(largest, abs(start), own_stiffness * abs(m.operand[i]))
         m.stress_rate[i] += start
-    off = project_equilibrium(state, m.stress_rate, m.cells, now.rtol, largest)
-    now.off_balance = max(now.off_balance, off)
+    residual = project_equilibrium(state, m.stress_rate, m.cells, now.rtol, largest)
+    now.off_balance = max(now.off_balance, residual)
     # the rates of the projected state are the first stage of the next step
     for j in range(m.state.size):
         m.trial[j] = state[j]
@@ -364,7 +369,7 @@ def _project(m: MethodState) -> int:
 
 @kernel
 def _after_step(m: MethodState) -> int:
-    """Decide after an accepted step: end, pause, or next step."""
+    """End, pause, or start the next step, after an accepted step."""
     now = m.progress[0]
     # the next call starts a step
     now.stage = -1
@@ -398,13 +403,13 @@ def _accept_or_reject(m: MethodState) -> int:
         for i in range(m.operand.size):
             if m.cells[i].sigma <= 0.0:
                 return OPENED
-        # roots and saved times within the step come before its acceptance
+        # events and saved times within the step are computed before its acceptance
         now.error = error
         for j in range(m.state.size):
             m.next_state[j], m.next_stage[j] = m.trial[j], m.stages[6, j]
         return _locate_next(m)
     now.rejected += 1
-    # rates that are not finite have no error: the largest reduction
+    # rates that are not finite have no error estimate: the largest reduction
     if math.isnan(error):
         now.step *= _SHRINK
     else:
@@ -416,7 +421,7 @@ def _accept_or_reject(m: MethodState) -> int:
 
 @kernel
 def _first_step(m: MethodState) -> float:
-    """Return an initial step in which no logarithm changes by more than 1e-3."""
+    """Return an initial step [s] in which no logarithm changes by more than about 1e-3."""
     fastest = 0.0
     for j in range(2 * m.operand.size):
         fastest = max(fastest, abs(m.stages[0, j]))
@@ -425,18 +430,19 @@ def _first_step(m: MethodState) -> float:
 
 @kernel
 def advance(m: MethodState) -> int:
-    """Continue until a product with the stiffness is needed, or the slice ends.
+    """Integrate until a product with the stiffness is needed, or until a pause.
 
     Returns
     -------
-    int : NEED, DONE, PAUSE after `left` steps or full buffers, STEP_TOO_SMALL, NOT_FINITE, or
-        OPENED if the pore pressure has reached the normal stress
+    int : NEED: a product is needed; DONE: the end time is reached; PAUSE: `left` steps are made or
+        a buffer is full; STEP_TOO_SMALL; NOT_FINITE; OPENED: the pore pressure has reached the
+        normal stress
     """
     now = m.progress[0]
     s, aim, h = now.stage, now.aim, now.trial_step
     if s < 0:
         return _next_step(m)
-    # normal stress at the time of the stage; for PROJECT and RESTART that of the accepted state
+    # normal stress at the time of the stage; for PROJECT and RESTART at that of the accepted state
     offset = _C[s] * h if aim < PROJECT else 0.0
     set_normal_stress(m, now.time + (now.time_low + offset))
     if aim == PROJECT:
@@ -447,7 +453,7 @@ def advance(m: MethodState) -> int:
     elif s == 0:
         for i in range(m.operand.size):
             m.cells[i].speed = math.exp(m.trial[i])
-    # the requested product has arrived: finish its stage
+    # `stress_rate` holds the requested product: compute the rates of its stage
     rates(m.trial, m.stress_rate, m.cells, now.plate_speed, m.stages[s])
     if aim == RESTART:
         return _after_step(m)
@@ -469,7 +475,7 @@ def advance(m: MethodState) -> int:
 
 @kernel(separate=True)
 def integrate_dense(m: MethodState, stiffness: Floats) -> int:
-    """Integrate with a dense stiffness (n, n) [Pa/m] until the slice ends; return the code."""
+    """Integrate with a dense stiffness (n, n) [Pa/m]; return a code of `advance` except NEED."""
     code = advance(m)
     while code == NEED:
         n = m.operand.size

@@ -1,9 +1,9 @@
 """Elastic stiffness of a line of cells: shear stress on each cell due to slip of another.
 
-Slip of one metre on a cell between x1 and x2, in antiplane shear, changes the shear stress on
-its plane by (G / 2 pi) (1 / (x - x2) - 1 / (x - x1)): two screw dislocations. In plane strain the
-edge dislocations have G / (1 - nu) for G. At midpoints of equal cells the
-matrix is Toeplitz, and a free surface adds the image of every cell: products are convolutions.
+Antiplane slip of one metre on a cell between x1 and x2 changes the shear stress on its plane by
+(G / 2 pi) (1 / (x - x2) - 1 / (x - x1)), that of two screw dislocations. In plane strain there are
+edge dislocations, and G / (1 - nu) replaces G. At midpoints of equal cells the matrix is Toeplitz;
+a free surface adds the image of every cell. So products are convolutions.
 
 Source: Rice 1993, J. Geophys. Res. 98, 9885; Segall 2010, Earthquake and Volcano Deformation,
 ch. 2.
@@ -25,7 +25,9 @@ SURFACES = ("free", "none", "periodic")
 
 
 def influence(distance: npt.ArrayLike, width: float, modulus: float) -> Floats:
-    """Return the stress [Pa] at a distance in cells from one that slips by 1 m.
+    """Return the stress per slip [Pa/m] at distances, in cells, from a cell that slips.
+
+    modulus / (2 pi width) / (d^2 - 1/4), the formula above at midpoints; `distance` has any shape.
 
     Verified by: tests/unit/faults/test_stiffness.py::test_a_uniform_stress_drop
     """
@@ -38,10 +40,11 @@ def dense(n: int, width: float, modulus: float, surface: str) -> Floats:
 
     Parameters
     ----------
-    n : cells
-    width : of one cell [m]
+    n : number of cells
+    width : of a cell [m]
     modulus : G, or G / (1 - nu) in plane strain [Pa]
-    surface : "free" beside the first cell, "none" in a whole space, or "periodic"
+    surface : "free": a free surface beside the first cell; "none": a whole space; "periodic": slip
+        repeats after n cells
     """
     if surface == "periodic":
         return Convolution(n, width, modulus, surface).matrix()
@@ -54,12 +57,12 @@ def dense(n: int, width: float, modulus: float, surface: str) -> Floats:
 
 
 class Convolution:
-    """The same stiffness, multiplied by fast Fourier transforms: O(n log n).
+    """The stiffness of `dense` as an operator: fast Fourier transforms multiply in O(n log n).
 
     Parameters
     ----------
-    n, width, modulus, surface : as for `dense`; "periodic" has the wave numbers of a line that
-        repeats after n cells, -modulus |k| / 2
+    n, width, modulus, surface : as for `dense`; "periodic" has the stiffness -modulus |k| / 2 at
+        the wave numbers k of a line that repeats after n cells
 
     Verified by: tests/unit/faults/test_stiffness.py::test_transforms_do_what_the_matrix_does
     """
@@ -73,13 +76,13 @@ class Convolution:
             self._spectrum = -0.5 * modulus * k
             return
         if surface == "free":
-            # cells and images form an even sequence: a cosine transform; the padding moves images
-            # of images beyond all cells
+            # cells and images form an even sequence, so a cosine transform suffices; padding moves
+            # the images of images beyond all cells
             self._size = scipy.fft.next_fast_len(2 * n, real=True)
             even = influence(np.arange(self._size + 1), width, modulus)
             self._spectrum = scipy.fft.dct(even, type=1)[: self._size]
             return
-        # padding: the n outputs are free of circular wrap-around
+        # padding: the n outputs contain no circular wrap-around
         self._size = scipy.fft.next_fast_len(2 * n - 1, real=True)
         lags = np.zeros(self._size)
         offsets = np.arange(-(n - 1), n)
@@ -90,12 +93,12 @@ class Convolution:
         """Return (n,) stresses [Pa] of (n,) slips [m]."""
         n = self.n
         if self.surface == "free":
-            waves = scipy.fft.dct(slip, type=2, n=self._size)
-            waves *= self._spectrum
-            return np.asarray(scipy.fft.idct(waves, type=2, overwrite_x=True)[:n])
-        made = scipy.fft.irfft(scipy.fft.rfft(slip, self._size) * self._spectrum, self._size)
-        return np.asarray(made[:n])
+            coefficients = scipy.fft.dct(slip, type=2, n=self._size)
+            coefficients *= self._spectrum
+            return np.asarray(scipy.fft.idct(coefficients, type=2, overwrite_x=True)[:n])
+        stress = scipy.fft.irfft(scipy.fft.rfft(slip, self._size) * self._spectrum, self._size)
+        return np.asarray(stress[:n])
 
     def matrix(self) -> Floats:
-        """Return the matrix of these products (n, n) [Pa/m]."""
+        """Return the stiffness as a matrix (n, n) [Pa/m]."""
         return np.column_stack([self(unit) for unit in np.eye(self.n)])

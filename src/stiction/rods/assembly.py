@@ -1,4 +1,9 @@
-"""From descriptions of rods to the flat arrays that kernels work on."""
+"""Assembly: converts rods and rigid partners to the flat arrays of the kernels.
+
+All rods stand one after another in arrays (component, slot). A slot belongs to one node and to the
+element from it to the next node; `rod_kernels` defines positions r, quaternions q, velocities v and
+momenta p. Nodes have lumped masses; joints between elements carry bending and twist.
+"""
 
 from __future__ import annotations
 
@@ -55,35 +60,37 @@ __all__ = [
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-# what joints at a clamp, and fractions at the free end of a held rod, have more than the
-# trapezoidal rule, from the end inwards, in elements. Their first moment of 1/18 takes off two
-# thirds of that rule's error at an end, h^2/12 times a slope; moments of order 0 and 2 are zero, so
-# that nothing of third order comes in
+# corrections of trapezoidal weights, from the end inwards, in elements: of joint lengths at a
+# clamp, and of node masses at the free end of a supported rod. Their first moment 1/18 removes two
+# thirds of the error h^2/12 times the slope at the end; their moments of order 0 and 2 are zero, so
+# there is no error of third order
 _OF_MOMENT_ONE = np.array([-1.5, 2.0, -0.5])
 END_WEIGHTS = _OF_MOMENT_ONE / 18.0
 
 
 @dataclass(frozen=True, eq=False)
 class Flat:
-    """All rods in flat arrays, one slot per node; see `rod_kernels`.
+    """All rods and rigid partners in flat arrays, one slot per node; see `rod_kernels`.
 
-    A rod that is clamped at its start has one more slot before its first, for the frame of the
-    clamp; that of its end is the slot of its last node, which has no element of its own.
+    A rod with a clamped section at its start has an additional slot before its first, for the frame
+    of the clamp. The frame of a clamp at its end is in the slot of its last node, which has no
+    element.
 
     Parameters
     ----------
-    first, count : (bodies,) first slot of each rod, then of each partner, and its elements
-    shape : (bodies,) what it is, see `contact.kernels.SHAPE`
-    rule : that of contact curves, see `contact.curve.kernels`
-    nodes : (nodes,) the slots that are nodes of rods, in order
-    partners : number of rigid bodies among the bodies
+    first, count : (bodies,) first slot and number of elements of each body: rods, then partners
+    shape : (bodies,) CURVE, SPHERE or PLANE of `contact.kernels`
+    rule : rule of the contact curves, SPLINE or FITTED of `contact.curve.kernels`
+    nodes : (nodes,) slots of the nodes of rods, in order
+    partners : number of rigid partners among the bodies
     ds, radius : (bodies,) rest length of an element and radius [m]
-    r, q : (3, slots), (4, slots) positions and quaternions
-    v, p : (3, slots) velocities, and spatial angular momenta over the inertia
-    mat, drag : (13, slots), (3, slots) tables, rows as `material` and `drags` name them
-    constant : (3, slots) constant dead forces [N]
+    r, q : (3, slots) positions [m], (4, slots) quaternions of the frames
+    v, p : (3, slots) velocities [m/s], angular momenta in space over the inertia about a diameter
+        [1/s]
+    mat, drag : (13, slots), (3, slots) tables; `material` and `drags` name their rows
+    constant : (3, slots) constant dead forces, gravity included [N]
     loads, times, factors : dead loads with a history, see `driving_kernels.add_loads`
-    driven : slots that moving clamps drive, see `driving_kernels.follow_clamps`
+    driven : slots with prescribed motion, see `driving_kernels.follow_clamps`
     """
 
     first: Ints
@@ -108,31 +115,34 @@ class Flat:
 
     @property
     def rods(self) -> int:
-        """Number of rods; partners come behind them."""
+        """Number of rods among the bodies; partners come after them."""
         return len(self.first) - self.partners
 
     @functools.cached_property
     def material(self) -> Material:
-        """Rows of `mat`."""
+        """Named rows of `mat`."""
         return material_of(self.mat)
 
     @functools.cached_property
     def drags(self) -> Drag:
-        """Rows of `drag`."""
+        """Named rows of `drag`."""
         return drag_of(self.drag)
 
     @property
     def flags(self) -> tuple[bool, bool, bool]:
-        """Whether there is drag, internal damping, any load."""
+        """Whether there is drag, whether internal damping, whether any load."""
         loaded = bool(self.loads.size) or bool(np.any(self.constant))
         drags = self.drags
         damped = bool(np.any(drags.node)) or bool(np.any(drags.element))
         return damped, bool(np.any(drags.retardation)), loaded
 
     def mobility(self, step: float) -> Floats:
-        """Return (3, slots) velocity per impulse of nodes and elements, drag included."""
+        """Return (3, slots) mobilities: velocity per impulse, with implicit drag over a step [s].
+
+        Rows: of nodes [1/kg]; of elements across, and along their axis [1/(kg m^2)].
+        """
         free, turns = self.material.free.copy(), self.material.turns
-        # contacts act on what slides as on a clamp, which takes their part along the axis too
+        # contacts act on a sliding node as on a clamp: it has no mobility
         free[self.driven["slot"][self.driven["slides"] == 1]] = 0.0
         lag = drag_of(0.5 * step * self.drag)
         return np.array(
@@ -147,22 +157,25 @@ class Flat:
 def assemble(rods: Rods) -> Flat:
     """Return the flat arrays of all rods at the start."""
     counts = np.array([rod.elements for rod in rods.rods], dtype=np.int64)
-    before = np.array([supports_section(rod.left) for rod in rods.rods], dtype=np.int64)
-    first = np.concatenate([[0], np.cumsum(counts + 1 + before)[:-1]]).astype(np.int64) + before
-    # loops over joints leave out the last slot of all
-    slots = int(np.sum(counts + 1 + before)) + int(supports_section(rods.rods[-1].right))
+    clamp_slots = np.array([supports_section(rod.left) for rod in rods.rods], dtype=np.int64)
+    first = (
+        np.concatenate([[0], np.cumsum(counts + 1 + clamp_slots)[:-1]]).astype(np.int64)
+        + clamp_slots
+    )
+    # loops over joints omit the last slot of all
+    slots = int(np.sum(counts + 1 + clamp_slots)) + int(supports_section(rods.rods[-1].right))
     bodies = [partner.points for partner in rods.partners]
-    more = np.array([len(points) for points in bodies], dtype=np.int64)
-    behind = (slots + np.cumsum(more) - more).astype(np.int64)
-    slots += int(more.sum())
-    parts = zip(first, counts, strict=True)
+    partner_counts = np.array([len(points) for points in bodies], dtype=np.int64)
+    partner_first = (slots + np.cumsum(partner_counts) - partner_counts).astype(np.int64)
+    slots += int(partner_counts.sum())
+    rod_slots = zip(first, counts, strict=True)
     flat = Flat(
-        first=np.concatenate([first, behind]),
-        count=np.concatenate([counts, more - 1]),
+        first=np.concatenate([first, partner_first]),
+        count=np.concatenate([counts, partner_counts - 1]),
         shape=np.array([0] * len(counts) + [_shape(p) for p in rods.partners], dtype=np.int64),
         rule=FITTED if rods.contact_curve == "fitted" else SPLINE,
         partners=len(bodies),
-        nodes=np.concatenate([np.arange(i, i + n + 1) for i, n in parts]),
+        nodes=np.concatenate([np.arange(i, i + n + 1) for i, n in rod_slots]),
         ds=np.array([rod.rest_length / rod.elements for rod in rods.rods] + _spacings(bodies)),
         radius=np.array(
             [rod.section.radius for rod in rods.rods]
@@ -191,9 +204,9 @@ def assemble(rods: Rods) -> Flat:
         for end, at_start in ((rod.left, True), (rod.right, False)):
             driven += _hold(flat, rod, start, end, at_start, history)
         loads += _load(flat, rod, start, history)
-        part = slice(start, start + rod.elements + 1)
-        flat.constant[:, part] += np.outer(rods.gravity, flat.material.mass[part])
-    for partner, points, start in zip(rods.partners, bodies, behind.tolist(), strict=True):
+        span = slice(start, start + rod.elements + 1)
+        flat.constant[:, span] += np.outer(rods.gravity, flat.material.mass[span])
+    for partner, points, start in zip(rods.partners, bodies, partner_first.tolist(), strict=True):
         driven += _place_partner(flat, partner, points, start)
     return Flat(
         **{
@@ -207,17 +220,18 @@ def assemble(rods: Rods) -> Flat:
 
 
 def _shape(partner: RodPartner) -> int:
+    """Return CURVE, SPHERE or PLANE."""
     return {SpherePartner: SPHERE, PlanePartner: PLANE}.get(type(partner), CURVE)
 
 
 def _spacings(bodies: list[Floats]) -> list[float]:
-    """Return how far the points of partners stand apart; 1 for those of a sphere."""
+    """Return the spacing of the points of each partner [m]; 1 for a sphere."""
     lengths = [float(np.linalg.norm(points[1] - points[0])) for points in bodies]
     return [ds if ds > 0.0 else 1.0 for ds in lengths]
 
 
 def _place_partner(flat: Flat, partner: RodPartner, points: Floats, start: int) -> list[Drive]:
-    """Put a partner into slots without mass or stiffness; return what drives them."""
+    """Set the slots of a partner, which have no mass or stiffness; return their motion."""
     part = slice(start, start + len(points))
     flat.r[:, part] = points.T
     if isinstance(partner, CylinderPartner):
@@ -252,7 +266,7 @@ def first_frames(nodes: Floats, hint: Floats | None) -> Floats:
     Parameters
     ----------
     nodes : (n + 1, 3) [m]
-    hint : first director of the first frame, made normal to the segment; None chooses one
+    hint : first director of the first frame, projected normal to the segment; None chooses one
     """
     along = np.diff(nodes, axis=0)
     along /= np.linalg.norm(along, axis=1)[:, None]
@@ -271,14 +285,14 @@ def first_frames(nodes: Floats, hint: Floats | None) -> Floats:
 
 
 def _carried(before: Floats, after: Floats, vector: Floats) -> Floats:
-    """Return `vector` turned by the smallest rotation from `before` to `after`."""
+    """Return `vector` rotated by the smallest rotation from `before` to `after`, unit vectors."""
     axis = _cross(before, after)
     along, turned = 1.0 + before @ after, _cross(axis, vector)
     return np.asarray(vector + turned + _cross(axis, turned) / along)
 
 
 def _cross(a: Floats, b: Floats) -> Floats:
-    """Return the product of two vectors; that of NumPy takes ten times as long for so few."""
+    """Return the cross product of two vectors; NumPy takes ten times as long for single ones."""
     ax, ay, az = a.tolist()
     bx, by, bz = b.tolist()
     return np.array([ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx])
@@ -309,6 +323,7 @@ def _quaternion(matrix: Floats) -> Floats:
 
 
 def _place(flat: Flat, rod: CosseratRod, start: int) -> None:
+    """Set initial positions, frames and velocities of a rod whose first slot is `start`."""
     n = rod.elements
     nodes = rod.nodes()
     hint = None if rod.first_director is None else np.asarray(rod.first_director)
@@ -320,11 +335,12 @@ def _place(flat: Flat, rod: CosseratRod, start: int) -> None:
     for part in rod.motion:
         flat.v[:, start : start + n + 1] += part.velocity_at(nodes).T
         spin += part.spin_at(nodes, axis)
-    # p counts the axial part twice, because its inertia is twice that about a diameter
+    # p is angular momentum over the inertia about a diameter; that about the axis is twice it
     flat.p[:, start : start + n] = (spin + (spin * axis).sum(axis=1)[:, None] * axis).T
 
 
 def _stiffen(flat: Flat, rod: CosseratRod, start: int) -> None:
+    """Set stiffness, mass and damping of a rod whose first slot is `start`."""
     n, section = rod.elements, rod.section
     ds = rod.rest_length / n
     elements, nodes = slice(start, start + n), slice(start, start + n + 1)
@@ -332,30 +348,30 @@ def _stiffen(flat: Flat, rod: CosseratRod, start: int) -> None:
     rows, drags = flat.material, flat.drags
     rows.length[elements], rows.inverse_length[elements] = ds, 1.0 / ds
     rows.shear[elements], rows.axial[elements] = section.shear_stiffness, section.axial_stiffness
-    # joints of no length are not there: a stiffness of zero
+    # a node with joint length zero has no joint: stiffness zero
     lengths = end_lengths(rod)
-    there = np.arange(n + 1)[lengths > 0.0]
-    rows.bend[start + there] = section.bending_stiffness / (ds * lengths[there])
-    rows.twist[start + there] = section.twist_stiffness / (ds * lengths[there])
+    joints = np.arange(n + 1)[lengths > 0.0]
+    rows.bend[start + joints] = section.bending_stiffness / (ds * lengths[joints])
+    rows.twist[start + joints] = section.twist_stiffness / (ds * lengths[joints])
     for end, slot, inner, other in (
         (rod.left, start - 1, start, start + 1),
         (rod.right, start + n, start + n - 1, start + n - 2),
     ):
         if supports_section(end):
             flat.q[:, slot] = clamp_frame(flat.q[:, inner], flat.q[:, other])
-            # no element, but one with a length
+            # the slot of the clamp has no element, but kernels divide by its length
             rows.length[slot], rows.inverse_length[slot] = ds, 1.0 / ds
     if supports_section(rod.left):
         flat.r[:, start - 1] = 2.0 * flat.r[:, start] - flat.r[:, start + 1]
     if supports_section(rod.right) and start + n + 2 == flat.r.shape[1]:
         flat.r[:, start + n + 1] = flat.r[:, start + n]
     if rod.natural_curvature is None:
-        for i in start + there:
+        for i in start + joints:
             rows.angle[:, i] = joint_angle(flat.q, i)
     else:
-        turns = np.outer(rod.natural_curvature, ds * end_distances(rod)[there])
-        rows.angle[:, start + there] = turns
-    # they add up to the length: the whole rod weighs what it should
+        turns = np.outer(rod.natural_curvature, ds * end_distances(rod)[joints])
+        rows.angle[:, start + joints] = turns
+    # the weights add up to the number of elements: the mass of the rod is exact
     rows.mass[nodes] = section.line_density * ds * weights
     rows.inertia[elements] = section.line_inertia * ds
     rows.free[nodes] = 1.0 / rows.mass[nodes]
@@ -368,14 +384,14 @@ def _stiffen(flat: Flat, rod: CosseratRod, start: int) -> None:
 
 
 def supports_section(end: RodEnd) -> bool:
-    """Return whether an end is a clamp that is joined to the first frame."""
+    """Return whether an end is a clamp of the section, joined to the frame beside it."""
     return isinstance(end, Clamped | Driven | Turned) and end.hold == "section"
 
 
 def end_lengths(rod: CosseratRod) -> Floats:
-    """Return (n + 1,) lengths of the joints at all nodes, in elements; 0 where there is none.
+    """Return (n + 1,) lengths of the joints at all nodes, in elements; 0 without a joint.
 
-    They are weights of the sum that stands for the integral of the bending energy.
+    They are the quadrature weights of the integral of the bending energy.
     """
     lengths = end_distances(rod)
     for end, weights in ((rod.left, lengths), (rod.right, lengths[::-1])):
@@ -385,7 +401,7 @@ def end_lengths(rod: CosseratRod) -> Floats:
 
 
 def end_distances(rod: CosseratRod) -> Floats:
-    """Return (n + 1,) how far the frames beside nodes are apart, in elements; 0 at free ends."""
+    """Return (n + 1,) distances of the two frames at each node, in elements; 0 at free ends."""
     distances = np.ones(rod.elements + 1)
     distances[0] = 0.5 if supports_section(rod.left) else 0.0
     distances[-1] = 0.5 if supports_section(rod.right) else 0.0
@@ -393,7 +409,7 @@ def end_distances(rod: CosseratRod) -> Floats:
 
 
 def tributary_lengths(rod: CosseratRod) -> Floats:
-    """Return (n + 1,) lengths of rod that the nodes carry, in elements."""
+    """Return (n + 1,) tributary lengths of the nodes, in elements: weights of mass and loads."""
     lengths = np.ones(rod.elements + 1)
     lengths[[0, -1]] = 0.5
     if rod.end_correction is not None:
@@ -408,8 +424,11 @@ def tributary_lengths(rod: CosseratRod) -> Floats:
 
 
 def clamp_frame(inner: Floats, other: Floats) -> Floats:
-    """Return the frame (4,) of a clamp: half a joint beyond the last frame of the rod."""
-    # extrapolated by half, back on the unit sphere
+    """Return the frame (4,) of a clamp, half an element beyond the outermost frame of the rod.
+
+    inner, other : (4,) the outermost frame, and the next one
+    """
+    # linear extrapolation by half an element, normalised
     frame = 1.5 * inner - 0.5 * (other if inner @ other > 0.0 else -other)
     return np.asarray(frame / np.linalg.norm(frame))
 
@@ -422,7 +441,10 @@ def _hold(
     at_start: bool,
     history: tuple[list[float], list[float]],
 ) -> list[Drive]:
-    """Fix what the end holds; return what a moving clamp drives."""
+    """Apply the support of one end; return the prescribed motions of a moving clamp.
+
+    Histories of rotation angles are appended to `history`, times and values.
+    """
     n = rod.elements
     node, inner, element = (
         (start, start + 1, start) if at_start else (start + n, start + n - 1, start + n - 1)
@@ -436,7 +458,7 @@ def _hold(
     fixed = [(node, flat.r[:, node]), (inner, flat.r[:, inner]), (element, flat.q[:, element])]
     _fix_node(flat, node)
     if end.hold == "section":
-        # the frame of the clamp, which nothing turns
+        # the frame of the clamp has no inertia: its motion is prescribed
         frame = start - 1 if at_start else start + n
         fixed = [fixed[0], (frame, flat.q[:, frame])]
     else:
@@ -447,7 +469,7 @@ def _hold(
         return []
     rows = []
     for slot, first in fixed:
-        # the time at which it starts is that of the run
+        # `since`, the time at which it starts, is set at the start of the run
         drive = Drive.table()[0]
         drive.slot, drive.is_frame, drive.rise = slot, int(first.size == 4), end.rise
         drive.origin, drive.velocity = flat.r[:, node], np.asarray(end.velocity)
@@ -459,7 +481,7 @@ def _hold(
 def _turn(
     flat: Flat, end: Turned, node: int, frame: int, history: tuple[list[float], list[float]]
 ) -> list[Drive]:
-    """Hold the section of an end that turns; return what drives its frame, and what slides."""
+    """Apply a rotating clamp; return the motion of its frame, and the sliding node if any."""
     drive = Drive.table()[0]
     drive.slot, drive.is_frame, drive.first = frame, 1, len(history[0])
     axis = np.asarray(end.axis)
@@ -477,6 +499,7 @@ def _turn(
 
 
 def _fix_node(flat: Flat, slot: int) -> None:
+    """Fix a node: no mobility and no velocity."""
     flat.material.free[slot] = 0.0
     flat.v[:, slot] = 0.0
 
@@ -484,7 +507,7 @@ def _fix_node(flat: Flat, slot: int) -> None:
 def _load(
     flat: Flat, rod: CosseratRod, start: int, history: tuple[list[float], list[float]]
 ) -> list[Load]:
-    """Add constant forces to the table; return the other loads."""
+    """Add the constant forces of a rod to `constant`; return its other loads."""
     rows: list[Load] = []
     n, ds = rod.elements, rod.rest_length / rod.elements
     for load in rod.loads:

@@ -1,4 +1,7 @@
-"""Where the axis of a rod lies at the start."""
+"""Initial shapes of the axis of a rod: straight lines, arcs, helices and given points.
+
+A `Centreline` returns the initial positions of the nodes of a rod.
+"""
 
 from __future__ import annotations
 
@@ -19,14 +22,14 @@ __all__ = ["Arc", "Centreline", "Curve", "Helix", "Straight"]
 Floats = npt.NDArray[np.float64]
 Vector = Sequence[float] | Floats
 
-_WHY_LINE = "the nodes stand on the line between two points."
-_WHY_ARC = "the nodes stand on an arc of a circle."
-_WHY_HELIX = "the nodes stand on a helix."
+_WHY_LINE = "the nodes are on the line between two points."
+_WHY_ARC = "the nodes are on an arc of a circle."
+_WHY_HELIX = "the nodes are on a helix."
 _AXIS = Components("1", _WHY_HELIX, "give [0, 0, 1].", direction=True)
 
 
 class Centreline(Declared, abc.ABC):
-    """A curve in space on which the nodes of a rod start.
+    """Base class of curves in space that define the initial nodes of a rod.
 
     Examples
     --------
@@ -42,7 +45,7 @@ class Centreline(Declared, abc.ABC):
 
     @abc.abstractmethod
     def points(self, count: int) -> Floats:
-        """Return (count, 3) nodes [m], spaced evenly."""
+        """Return (count, 3) nodes [m], equally spaced along the curve."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -51,7 +54,7 @@ class Straight(Centreline):
 
     Parameters
     ----------
-    start, end : [m]; longer than the rod's rest length means that it is stretched
+    start, end : end points [m]; a distance above the rest length of the rod stretches it
     """
 
     start: Annotated[Vector, Components("m", _WHY_LINE)]
@@ -64,9 +67,9 @@ class Straight(Centreline):
             raise ModelError("Straight.end", "the start", "another point", _WHY_LINE, try_)
 
     def points(self, count: int) -> Floats:
-        """Return nodes on the line."""
-        part = np.linspace(0.0, 1.0, count)[:, None]
-        return np.asarray((1.0 - part) * self.start + part * self.end)
+        """Return (count, 3) nodes on the line [m]."""
+        fraction = np.linspace(0.0, 1.0, count)[:, None]
+        return np.asarray((1.0 - fraction) * self.start + fraction * self.end)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -76,9 +79,9 @@ class Arc(Centreline):
     Parameters
     ----------
     start : first point [m]
-    tangent, normal : directions there; the arc bends towards the normal
+    tangent, normal : directions at `start`; the arc bends towards the normal
     radius : of the circle [m]
-    angle : it turns through [rad]
+    angle : between the tangents at both ends [rad]
     """
 
     start: Annotated[Vector, Components("m", _WHY_ARC)]
@@ -92,7 +95,7 @@ class Arc(Centreline):
         _independent("Arc", self.tangent, self.normal)
 
     def points(self, count: int) -> Floats:
-        """Return nodes on the arc."""
+        """Return (count, 3) nodes on the arc [m]."""
         t, n = _orthonormal(self.tangent, self.normal)
         turn = np.linspace(0.0, self.angle, count)[:, None]
         return np.asarray(self.start + self.radius * (np.sin(turn) * t + (1.0 - np.cos(turn)) * n))
@@ -107,7 +110,7 @@ class Helix(Centreline):
     start, axis : a point of the axis [m] and its direction
     radius : distance from the axis [m]
     pitch : advance along the axis per turn [m]
-    turns : how many
+    turns : number of turns [1]
     phase : angle of the first node about the axis [rad]
 
     Examples
@@ -126,19 +129,19 @@ class Helix(Centreline):
     phase: Annotated[float, Finite("rad", _WHY_HELIX, "give 0.1.")] = 0.0
 
     def points(self, count: int) -> Floats:
-        """Return nodes on the helix."""
+        """Return (count, 3) nodes on the helix [m]."""
         axis = np.asarray(self.axis) / np.linalg.norm(self.axis)
         helper = np.eye(3)[int(np.argmin(np.abs(axis)))]
         across, up = _orthonormal(helper - (helper @ axis) * axis, np.cross(axis, helper))
-        turn = np.linspace(0.0, 2.0 * np.pi * self.turns, count)[:, None]
-        round_ = np.cos(turn + self.phase) * across + np.sin(turn + self.phase) * up
-        rise = self.pitch * turn / (2.0 * np.pi) * axis
-        return np.asarray(self.start + self.radius * round_ + rise)
+        angle = np.linspace(0.0, 2.0 * np.pi * self.turns, count)[:, None]
+        radial = np.cos(angle + self.phase) * across + np.sin(angle + self.phase) * up
+        rise = self.pitch * angle / (2.0 * np.pi) * axis
+        return np.asarray(self.start + self.radius * radial + rise)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Curve(Centreline):
-    """Any curve through given points; a rod takes one node from each.
+    """A curve through given points, one per node of the rod.
 
     Parameters
     ----------
@@ -154,7 +157,7 @@ class Curve(Centreline):
     nodes: Sequence[float] | Floats
 
     def __post_init__(self) -> None:
-        why, try_ = "the rod starts with a node at each.", "give an array of shape (nodes, 3)."
+        why, try_ = "the rod has a node at each point.", "give an array of shape (nodes, 3)."
         shape = shape_of(self.nodes)
         given = np.ravel(self.nodes) if len(shape) == 2 and shape[1] == 3 else self.nodes
         flat = numbers("Curve.nodes", given, unit="m", why=why, try_=try_)
@@ -163,7 +166,7 @@ class Curve(Centreline):
         object.__setattr__(self, "nodes", flat)
 
     def points(self, count: int) -> Floats:
-        """Return the nodes; ModelError if there are not `count`."""
+        """Return the (count, 3) nodes [m]; ModelError if there is another number of them."""
         points = np.asarray(self.nodes).reshape(-1, 3)
         if len(points) != count:
             raise ModelError(
@@ -177,6 +180,7 @@ class Curve(Centreline):
 
 
 def _independent(name: str, first: Vector, second: Vector) -> None:
+    """Raise ModelError if two vectors are parallel."""
     if np.linalg.norm(np.cross(first, second)) < 1e-12:
         raise ModelError(
             f"{name}.normal",
@@ -188,6 +192,7 @@ def _independent(name: str, first: Vector, second: Vector) -> None:
 
 
 def _orthonormal(first: Vector, second: Vector) -> tuple[Floats, Floats]:
+    """Return unit vectors: along the first one, and in the plane of both normal to it."""
     t = np.asarray(first) / np.linalg.norm(first)
     n = np.asarray(second) - (np.asarray(second) @ t) * t
     return t, n / np.linalg.norm(n)

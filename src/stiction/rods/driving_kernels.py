@@ -1,6 +1,11 @@
 """Dead loads, internal damping and prescribed motion of clamps: forces of rods and their power.
 
-`rod_kernels` has the equations of motion to which these forces belong.
+Arrays are those of `rod_kernels`: f and t (3, slots) forces on nodes [N] and torques on elements
+[N m], r, q, v, p the state. A clamp with prescribed motion is a `Drive`. It moves as a rigid body:
+its displacement is the velocity, and its angle the angular velocity, times `profile_of`. Functions
+with a leading underscore are the NumPy fallbacks of the kernels after them.
+
+Source: formulas sheet (docs/formulas/rods.md), sections 1, 3 and 6.
 """
 
 from __future__ import annotations
@@ -23,9 +28,9 @@ Floats = npt.NDArray[np.float64]
 class Load(Struct):
     """A dead load.
 
-    slot, is_moment : slot it acts on, and 1 for a moment on an element, 0 for a force on a node
-    first, last : first entry of its history and one past the last; the same without a history
-    value : [N] or [N m]
+    slot, is_moment : slot it acts on; 1 for a moment on an element, 0 for a force on a node
+    first, last : indices of its history, first entry and one past the last; equal without a history
+    value : force [N] or moment [N m] at factor 1
     """
 
     slot: int
@@ -38,14 +43,16 @@ class Load(Struct):
 class Drive(Struct):
     """A node or element with prescribed motion.
 
-    slot, is_frame : its number, and 1 for a frame, 0 for a node
+    slot, is_frame : its slot; 1 for the frame of an element, 0 for a node
     slides : 1 for a node that is free along the axis of the clamp
-    first, last : first entry of its history and one past the last, of angles [rad] about `spin`,
-        which is then a direction; the same without a history
-    origin, velocity, spin : where the clamp is at first [m], [m/s], angular velocity [1/s]
-    rise : time that it takes to reach them [s]
-    start : position [m] or quaternion of the slot at first
-    since : when the clamp starts [s]
+    first, last : indices of its history of angles [rad], first entry and one past the last; equal
+        without a history
+    origin : initial position of the pivot of the clamp [m]
+    velocity, spin : velocity [m/s] and angular velocity [rad/s] of the clamp; with a history `spin`
+        is the unit vector of the axis
+    rise : time in which both velocities grow linearly from zero [s]
+    start : initial position [m] or quaternion of the slot
+    since : time at which the motion starts [s]
     """
 
     slot: int
@@ -62,7 +69,7 @@ class Drive(Struct):
 
 
 class Switches(NamedTuple):
-    """What acts on the rods: drag, internal damping, loads; whether gaps are corrected."""
+    """Whether rods have drag, internal damping, loads, and whether gaps are corrected (SHAKE)."""
 
     damped: bool
     retarded: bool
@@ -72,15 +79,15 @@ class Switches(NamedTuple):
 
 @kernel
 def load_factor(times: Vector, factors: Vector, first: int, last: int, t: float) -> float:
-    """Return the piecewise linear factor of a load at time t; 1 without a history."""
+    """Return the piecewise linear factor of a load at time t [s]; 1 without a history."""
     if last == first:
         return 1.0
     if t <= times[first]:
         return factors[first]
     for j in range(first + 1, last):
         if t < times[j]:
-            part = (t - times[j - 1]) / (times[j] - times[j - 1])
-            return factors[j - 1] + part * (factors[j] - factors[j - 1])
+            fraction = (t - times[j - 1]) / (times[j] - times[j - 1])
+            return factors[j - 1] + fraction * (factors[j] - factors[j - 1])
     return factors[last - 1]
 
 
@@ -115,11 +122,12 @@ def add_loads(
     fe: Matrix,
     te: Matrix,
 ) -> None:
-    """Put dead loads into fe, te and add them to f, t.
+    """Set fe, te to the dead loads at time `now` [s], and add them to f, t.
 
-    `constant` : (3, slots) forces
+    constant : (3, slots) constant forces [N]
+    loads, times, factors : other loads, and their histories
     """
-    # constant forces, weight among them, without a look at any history
+    # constant forces, gravity included
     for a in range(3):
         for i in range(f.shape[1]):
             fe[a, i] = constant[a, i]
@@ -149,7 +157,7 @@ def _power(q: Floats, v: Floats, p: Floats, f: Floats, t: Floats) -> float:
 
 @kernel(plain=_power)
 def power(q: Matrix, v: Matrix, p: Matrix, f: Matrix, t: Matrix) -> float:
-    """Return sum f . v + t . w."""
+    """Return the power sum_i (f . v + t . w) [W], with the angular velocity w of elements."""
     total = 0.0
     for i in range(v.shape[1]):
         total += f[0, i] * v[0, i] + f[1, i] * v[1, i] + f[2, i] * v[2, i]
@@ -167,7 +175,7 @@ def power(q: Matrix, v: Matrix, p: Matrix, f: Matrix, t: Matrix) -> float:
 
 @kernel
 def spatial_spin(q: Matrix, p: Matrix, i: int) -> tuple[float, float, float, float, float, float]:
-    """Return the angular velocity of element i in space, and its axis."""
+    """Return the angular velocity of element i in space [rad/s], and its third director d3."""
     ax = 2.0 * (q[1, i] * q[3, i] + q[0, i] * q[2, i])
     ay = 2.0 * (q[2, i] * q[3, i] - q[0, i] * q[1, i])
     az = 1.0 - 2.0 * (q[1, i] * q[1, i] + q[2, i] * q[2, i])
@@ -189,17 +197,19 @@ def _internal_damping(
     half = 0.5 * rows.dot(p[:, :-1], axis)
     spin, rod = p[:, :-1] - half * axis, material_of(mat[:, :-1])
     inv, shear, axial = rod.inverse_length, rod.shear, rod.axial
-    d, late = np.diff(r), retard[:-1]
+    d, retardation = np.diff(r), retard[:-1]
     e = inv * (np.diff(v) - rows.cross(spin, d))
     along = (axial - shear) * rows.dot(e, axis)
-    n = np.where((shear > 0.0) & (late > 0.0), late * (shear * e + along * axis), 0.0)
+    n = np.where((shear > 0.0) & (retardation > 0.0), retardation * (shear * e + along * axis), 0.0)
     f[:, :-1], t[:, :-1] = n, rows.cross(d, n)
     f[:, -1], t[:, -1] = 0.0, 0.0
     f[:, 1:] -= n
     bend, twist = rod.bend[1:], rod.twist[1:]
-    turn, late, axis = np.diff(spin), late[1:], axis[:, 1:]
-    along = (twist - bend) * rows.dot(turn, axis)
-    m = np.where((bend > 0.0) & (late > 0.0), late * (bend * turn + along * axis), 0.0)
+    rotation_rate, retardation, axis = np.diff(spin), retardation[1:], axis[:, 1:]
+    along = (twist - bend) * rows.dot(rotation_rate, axis)
+    m = np.where(
+        (bend > 0.0) & (retardation > 0.0), retardation * (bend * rotation_rate + along * axis), 0.0
+    )
     t[:, 1:-1] -= m
     t[:, :-2] += m
 
@@ -208,10 +218,11 @@ def _internal_damping(
 def internal_damping(
     r: Matrix, q: Matrix, v: Matrix, p: Matrix, mat: Floats, retard: Vector, f: Matrix, t: Matrix
 ) -> None:
-    """Put forces and torques of internal damping into f, t.
+    """Set f, t to the forces and torques of internal damping (Kelvin-Voigt).
 
-    Stress `retard` times stiffness times strain rate; the rate of bending is the difference of
-    angular velocities across a joint, exact for small angles between elements.
+    The viscous stress is `retard`, (slots,) the retardation time [s], times stiffness times strain
+    rate. The rate of bending is the difference of angular velocities across a joint, exact for
+    small angles between elements.
     """
     rod = material_of(mat)
     for i in range(f.shape[1]):
@@ -296,11 +307,15 @@ def add_damping(
     te: Matrix,
     middle: Matrix,
 ) -> None:
-    """Add internal damping at the predicted mean velocities to f, t; leave it in fe, te."""
+    """Add internal damping at the predicted mean velocities of a kick to f, t; set fe, te to it.
+
+    w : length of the kick [s]
+    middle : (6 or more, slots) work array: predicted v and p
+    """
     rod = material_of(mat)
     vm, pm = middle[0:3], middle[3:6]
-    # a first guess of the mean velocities of the kick, from elastic and dead forces: explicit, of
-    # second order
+    # explicit prediction of the mean velocities of the kick, of second order, from elastic and dead
+    # forces
     for a in range(3):
         for i in range(f.shape[1]):
             vm[a, i] = v[a, i] + 0.5 * w * rod.free[i] * f[a, i]
@@ -314,7 +329,7 @@ def add_damping(
 
 @kernel
 def load_slope(times: Vector, factors: Vector, first: int, last: int, t: float) -> float:
-    """Return the rate of `load_factor` just behind time t [1/s]."""
+    """Return the rate of `load_factor` just after time t [1/s]."""
     for j in range(first + 1, last):
         if times[j - 1] <= t < times[j]:
             return (factors[j] - factors[j - 1]) / (times[j] - times[j - 1])
@@ -322,25 +337,26 @@ def load_slope(times: Vector, factors: Vector, first: int, last: int, t: float) 
 
 
 @kernel
-def profile_of(d: Drive, times: Vector, factors: Vector, late: float) -> float:
-    """Return the displacement of a clamp over its velocity, and angle over spin, at time `late`.
+def profile_of(d: Drive, times: Vector, factors: Vector, since_start: float) -> float:
+    """Return the displacement of a clamp over its velocity, and its angle over `spin` [s].
 
-    `late` is the time since its start. The velocity rises linearly, or the angle has a history.
+    `since_start` is the time since the start of the motion [s]. Without a history the velocity
+    rises linearly; with one the result is the angle [rad].
     """
     if d.last > d.first:
-        return load_factor(times, factors, d.first, d.last, late)
-    if late < d.rise:
-        return 0.5 * late * late / d.rise
-    return late - 0.5 * d.rise
+        return load_factor(times, factors, d.first, d.last, since_start)
+    if since_start < d.rise:
+        return 0.5 * since_start * since_start / d.rise
+    return since_start - 0.5 * d.rise
 
 
 @kernel
-def rate_of(d: Drive, times: Vector, factors: Vector, late: float) -> tuple[float, float]:
-    """Return the rate of `profile_of`, and the derivative of that rate apart from jumps."""
+def rate_of(d: Drive, times: Vector, factors: Vector, since_start: float) -> tuple[float, float]:
+    """Return the first and second time derivative of `profile_of`, apart from jumps."""
     if d.last > d.first:
-        return load_slope(times, factors, d.first, d.last, late), 0.0
-    if late < d.rise:
-        return late / d.rise, 1.0 / d.rise
+        return load_slope(times, factors, d.first, d.last, since_start), 0.0
+    if since_start < d.rise:
+        return since_start / d.rise, 1.0 / d.rise
     return 1.0, 0.0
 
 
@@ -354,7 +370,7 @@ def project_on_axis(d: Drive, rows: Matrix, i: int) -> None:
 
 @kernel
 def hold_slides(v: Matrix, driven: Table[Drive]) -> None:
-    """Keep only the axial velocity of sliding nodes."""
+    """Project the velocities of sliding nodes on the axes of their clamps."""
     for k in range(driven.shape[0]):
         d = driven[k]
         if d.slides == 1:
@@ -373,17 +389,18 @@ def follow_clamps(
     now: float,
     h: float,
 ) -> None:
-    """Set the velocities of driven slots so that they reach their positions at now + h.
+    """Set the velocities of driven slots such that a drift of h reaches their positions.
 
-    `times`, `factors` : histories, as of loads
+    now, h : time, and length of the drift [s]
+    times, factors : histories of loads and of angles
     """
     for k in range(driven.shape[0]):
         d = driven[k]
         i, rise = d.slot, d.rise
         if d.slides == 1:
             continue
-        late = now - d.since + h
-        tau = profile_of(d, times, factors, late)
+        since_start = now - d.since + h
+        tau = profile_of(d, times, factors, since_start)
         wx, wy, wz = d.spin[0] * tau, d.spin[1] * tau, d.spin[2] * tau
         # quaternion of the rotation by spin tau
         angle = math.sqrt(wx * wx + wy * wy + wz * wz)
@@ -405,9 +422,9 @@ def follow_clamps(
             v[2, i] = (tz - r[2, i]) / h
         else:
             # the mean rate over the step, unless the rise ends within it
-            rate = 1.0 if late >= rise else (late - 0.5 * h) / rise
+            rate = 1.0 if since_start >= rise else (since_start - 0.5 * h) / rise
             if d.last > d.first:
-                rate = (tau - profile_of(d, times, factors, late - h)) / h
+                rate = (tau - profile_of(d, times, factors, since_start - h)) / h
             ax = 2.0 * (q[1, i] * q[3, i] + q[0, i] * q[2, i])
             ay = 2.0 * (q[2, i] * q[3, i] - q[0, i] * q[1, i])
             az = 1.0 - 2.0 * (q[1, i] * q[1, i] + q[2, i] * q[2, i])
@@ -421,7 +438,7 @@ def follow_clamps(
 def place_frames(
     q: Matrix, driven: Table[Drive], times: Vector, factors: Vector, now: float
 ) -> None:
-    """Set driven frames to their prescribed orientations."""
+    """Set driven frames to their prescribed orientations at time `now`."""
     for k in range(driven.shape[0]):
         d = driven[k]
         if d.is_frame == 0:
@@ -434,8 +451,7 @@ def place_frames(
         if angle > 1e-12:
             s = sin(0.5 * angle) / angle
         x, y, z = s * wx, s * wy, s * wz
-        # rotation in space from the left on the orientation at first; set, so that steps do not
-        # accumulate rounding
+        # rotation in space, from the left on the initial orientation: no rounding accumulates
         w0, x0, y0, z0 = d.start[0], d.start[1], d.start[2], d.start[3]
         q[0, i] = c * w0 - x * x0 - y * y0 - z * z0
         q[1, i] = c * x0 + x * w0 + y * z0 - z * y0
@@ -445,7 +461,7 @@ def place_frames(
 
 @kernel
 def clamp_energy(q: Matrix, v: Matrix, p: Matrix, mat: Floats, driven: Table[Drive]) -> float:
-    """Return the kinetic energy of the driven slots [J]; what slides is not driven."""
+    """Return the kinetic energy of driven slots, without sliding nodes [J]."""
     rod = material_of(mat)
     total = 0.0
     for k in range(driven.shape[0]):
@@ -468,7 +484,7 @@ def clamp_energy(q: Matrix, v: Matrix, p: Matrix, mat: Floats, driven: Table[Dri
 def clamp_power(
     q: Matrix, v: Matrix, p: Matrix, f: Matrix, t: Matrix, driven: Table[Drive]
 ) -> float:
-    """Return the power of forces f and torques t on the driven slots [W]; not on what slides."""
+    """Return the power of forces f and torques t on driven slots, without sliding nodes [W]."""
     total = 0.0
     for k in range(driven.shape[0]):
         d = driven[k]
@@ -494,17 +510,17 @@ def clamp_velocities(
     factors: Vector,
     now: float,
 ) -> None:
-    """Set the velocities of driven slots to those of their clamps at `now`."""
+    """Set the velocities of driven slots to those of their clamps at time `now`."""
     for k in range(driven.shape[0]):
         d = driven[k]
         if d.slides == 1:
             continue
-        i, late = d.slot, now - d.since
-        tau = profile_of(d, times, factors, late)
-        rate, _ = rate_of(d, times, factors, late)
+        i, since_start = d.slot, now - d.since
+        tau = profile_of(d, times, factors, since_start)
+        rate, _ = rate_of(d, times, factors, since_start)
         wx, wy, wz = rate * d.spin[0], rate * d.spin[1], rate * d.spin[2]
         if d.is_frame == 0:
-            # from the present axis of the clamp, which has moved by tau velocity
+            # position relative to the pivot of the clamp, which has moved by tau velocity
             x = r[0, i] - d.origin[0] - tau * d.velocity[0]
             y = r[1, i] - d.origin[1] - tau * d.velocity[1]
             z = r[2, i] - d.origin[2] - tau * d.velocity[2]
@@ -529,30 +545,33 @@ def clamp_rates(
     factors: Vector,
     now: float,
 ) -> None:
-    """Set the rates of v and p of driven slots to those of their clamps at `now`, d3 constant."""
+    """Set av, ap of driven slots to the accelerations of their clamps, at constant d3.
+
+    av, ap : (3, slots) rates of v [m/s^2] and p [1/s^2]
+    """
     for k in range(driven.shape[0]):
         d = driven[k]
-        i, late = d.slot, now - d.since
+        i, since_start = d.slot, now - d.since
         if d.slides == 1:
             project_on_axis(d, av, i)
             continue
-        tau = profile_of(d, times, factors, late)
-        rate, grow = rate_of(d, times, factors, late)
+        tau = profile_of(d, times, factors, since_start)
+        rate, second_rate = rate_of(d, times, factors, since_start)
         if d.is_frame == 0:
             sx, sy, sz = d.spin[0], d.spin[1], d.spin[2]
             x = r[0, i] - d.origin[0] - tau * d.velocity[0]
             y = r[1, i] - d.origin[1] - tau * d.velocity[1]
             z = r[2, i] - d.origin[2] - tau * d.velocity[2]
-            # rate' (velocity + spin x x) + rate^2 spin x (spin x x): Euler's and the centripetal
+            # rate' (velocity + spin x x) + rate^2 spin x (spin x x): tangential and centripetal
             # acceleration
             ux, uy, uz = sy * z - sz * y, sz * x - sx * z, sx * y - sy * x
             square = rate * rate
-            av[0, i] = grow * (d.velocity[0] + ux) + square * (sy * uz - sz * uy)
-            av[1, i] = grow * (d.velocity[1] + uy) + square * (sz * ux - sx * uz)
-            av[2, i] = grow * (d.velocity[2] + uz) + square * (sx * uy - sy * ux)
+            av[0, i] = second_rate * (d.velocity[0] + ux) + square * (sy * uz - sz * uy)
+            av[1, i] = second_rate * (d.velocity[1] + uy) + square * (sz * ux - sx * uz)
+            av[2, i] = second_rate * (d.velocity[2] + uz) + square * (sx * uy - sy * ux)
         else:
             _, _, _, ax, ay, az = spatial_spin(q, ap, i)
-            wx, wy, wz = grow * d.spin[0], grow * d.spin[1], grow * d.spin[2]
+            wx, wy, wz = second_rate * d.spin[0], second_rate * d.spin[1], second_rate * d.spin[2]
             # p counts the axial part twice
             along = wx * ax + wy * ay + wz * az
             ap[0, i], ap[1, i], ap[2, i] = wx + along * ax, wy + along * ay, wz + along * az

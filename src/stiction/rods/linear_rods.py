@@ -1,10 +1,12 @@
-"""Two straight crossed rods in rolling contact, linearised: the exact motion to first order.
+"""Two straight crossed rods in rolling contact, linearised: an independent reference solution.
 
-Nodes and element frames are staggered and the contact is smeared by the cubic B-spline, as in
-the discrete strands of the formulas sheet, section 3. About straight, stretched rods at rest the
-contact point does not move to first order, the rolling condition is linear with constant
-coefficients, and so the motion is a sum of normal modes: there is no time step. Nothing here is
-shared with the rods that move at large amplitude.
+The discretisation is that of `rods`: nodes and frames are staggered, and the cubic B-spline
+interpolates at the contact. The equations are linearised about straight, stretched rods at rest.
+The motion of the contact point has no influence on them to first order, so the rolling constraint
+is linear with constant coefficients, and the motion is a sum of normal modes without a time step.
+This module shares no code with the nonlinear rods, which are tested against it.
+
+Source: formulas sheet (docs/formulas/rods.md), sections 1 to 3.
 """
 
 from __future__ import annotations
@@ -25,7 +27,7 @@ __all__ = ["CrossedRods", "LinearMotion", "linear_crossed_rods"]
 
 Floats = npt.NDArray[np.float64]
 
-# nodes on either side of the contact that the spline and the clamps need
+# least number of elements between the contact and each end, for the spline and the clamps
 _ROOM = 8
 _WHY_ROOM = "eight nodes lie between the contact and an end."
 _ELEMENTS = Count(
@@ -45,25 +47,25 @@ _CONTACT = Finite("m", _WHY_ROOM, "give the middle of both rods.", per="rod", si
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CrossedRods(Declared):
-    """Two equal straight rods that cross at right distance, clamped at their ends.
+    """Two equal straight rods in contact, which cross at an angle and are clamped at their ends.
 
-    Rod 1 lies along x at z = 0, rod 2 along (cos angle, sin angle, 0) at z = 2 radius; both
-    are clamped: the first two and last two nodes and the first and last frames do not move.
+    Rod 1 lies along x at z = 0, rod 2 along (cos angle, sin angle, 0) at z = 2 radius. The first
+    two and last two nodes, and the first and last frames of both are fixed.
 
     Parameters
     ----------
-    elements : of each rod
+    elements : number of elements of each rod
     length : unstretched length [m]
     radius : of the section [m]
     young : Young's modulus [Pa]
     poisson : Poisson's ratio [1]
     density : [kg/m^3]
     stretch : strain of the rods at rest [1], 0.02 for 2 %
-    angle : of crossing [rad], between 10 and 170 degrees
-    shear_factor : [1]
-    contact : places of the contact along the rods, in unstretched length [m]
+    angle : between the rods [rad], from 10 to 170 degrees
+    shear_factor : shear correction k [1]
+    contact : (2,) positions of the contact along the rods, in unstretched length [m]
 
-    Source: formulas sheet of the rods paper, sections 1 and 3; reference case G.
+    Source: formulas sheet (docs/formulas/rods.md), sections 1 and 3; reference case G.
     Verified by: tests/unit/rods/test_linear_rods.py::test_stiffness_is_the_hessian_of_the_energy
     """
 
@@ -86,7 +88,7 @@ class CrossedRods(Declared):
         spacing = self.length / self.elements
         for place in self.contact:
             if not _ROOM * spacing <= place <= self.length - _ROOM * spacing:
-                needs = "a place farther from both ends [m]"
+                needs = "a position farther from both ends [m]"
                 _refuse("contact", place, needs, _WHY_ROOM, "give the middle.")
 
     @property
@@ -96,7 +98,7 @@ class CrossedRods(Declared):
 
     @property
     def section(self) -> tuple[Floats, Floats, float, Floats]:
-        """Stiffness S [N] and B [N m^2], mass [kg/m] and inertia J [kg m] of the section."""
+        """S (3,) [N], B (3,) [N m^2], mass [kg/m] and inertia J (3,) [kg m] of the section."""
         area = np.pi * self.radius**2
         inertia = 0.25 * np.pi * self.radius**4
         shear = self.young / (2.0 * (1.0 + self.poisson))
@@ -109,17 +111,17 @@ class CrossedRods(Declared):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LinearMotion(Record):
-    """What crossed rods do to first order in their amplitude.
+    """Motion of crossed rods to first order in their amplitude.
 
     Parameters
     ----------
     time : (t,) [s]
-    s1, s2 : (t,) places of the contact, in unstretched length [m]
-    contact_force : (t, 3) force on rod 1 [N]; its z component is lambda.n, tensile > 0
+    s1, s2 : (t,) positions of the contact, in unstretched length [m]
+    contact_force : (t, 3) force on rod 1 [N]; the z component is the normal force, tension > 0
     displacement : (t, 2, node, 3) of the nodes of both rods [m]
-    rotation : (t, 2, element, 3) of their frames, as a vector [rad]
-    kinetic : energy at the start [J]
-    frequencies : of the normal modes that obey the rolling condition [rad/s]
+    rotation : (t, 2, element, 3) rotation vectors of their frames [rad]
+    kinetic : kinetic energy at the start [J]
+    frequencies : angular frequencies of the constrained normal modes [rad/s]
     """
 
     time: Floats
@@ -145,8 +147,8 @@ def linear_crossed_rods(
 
     Returns
     -------
-    The motion. Clamped velocities are set to zero and the rest is projected on the rolling
-    condition, orthogonally in the sense of the kinetic energy.
+    The motion. Velocities at the clamps are set to zero, and the others are projected on the
+    rolling constraint, orthogonally in the metric of kinetic energy.
 
     Raises
     ------
@@ -154,10 +156,10 @@ def linear_crossed_rods(
 
     Notes
     -----
-    With x the displacements and rotations, M x'' + K x = J^T lam and J x' = 0 with constant J:
-    to first order rolling is holonomic. K holds the tension of the rods at rest.
+    With displacements and rotations x, M x'' + K x = J^T lam and J x' = 0 with constant J: to first
+    order rolling is a holonomic constraint. K contains the tension of the rods at rest.
 
-    Source: formulas sheet of the rods paper, sections 2 and 3; docs/theory/strings.md.
+    Source: formulas sheet (docs/formulas/rods.md), sections 2 and 3; docs/theory/strings.md.
     Verified by: tests/unit/rods/test_linear_rods.py::test_equations_of_motion_by_differences,
     tests/convergence/test_linear_rods.py::test_difference_is_of_second_order
 
@@ -179,9 +181,9 @@ def linear_crossed_rods(
     mass, stiffness, free = _matrices(rods)
     roll = _rolling(rods)
     axes = np.stack([_axes(t) for t in rods.directions])
-    # both parts in the axes of their rod
-    parts = [np.einsum("rij,rkj->rki", axes, part).ravel() for part in (speeds, spins)]
-    rate = np.concatenate(parts)
+    # components of both in the axes of their rod
+    local = [np.einsum("rij,rkj->rki", axes, values).ravel() for values in (speeds, spins)]
+    rate = np.concatenate(local)
     root = np.sqrt(mass[free])
     limited = roll[:, free] / root
     orthogonal = np.linalg.svd(limited)[2]
@@ -198,13 +200,13 @@ def linear_crossed_rods(
     # J M^-1 (J^T lam - K x) = 0
     pull = (limited / root) @ stiffness[free]
     force = np.asarray(np.linalg.solve(limited @ limited.T, pull @ x.T).T, dtype=np.float64)
-    places = _contact_places(rods, x)
+    displacements = _contact_places(rods, x)
     nodes = x[:, : 6 * (n + 1)].reshape(-1, 2, n + 1, 3)
     frames = x[:, 6 * (n + 1) :].reshape(-1, 2, n, 3)
     return LinearMotion(
         time=times,
-        s1=rods.contact[0] + places[:, 0],
-        s2=rods.contact[1] + places[:, 1],
+        s1=rods.contact[0] + displacements[:, 0],
+        s2=rods.contact[1] + displacements[:, 1],
         contact_force=force,
         displacement=np.einsum("rji,trkj->trki", axes, nodes),
         rotation=np.einsum("rji,trkj->trki", axes, frames),
@@ -218,20 +220,21 @@ def _refuse(name: str, got: object, needs: str, why: str, try_: str) -> None:
 
 
 def _shaped(name: str, values: Floats, shape: tuple[int, ...]) -> Floats:
+    """Return an array of the required shape; ModelError otherwise."""
     array = np.asarray(values, dtype=np.float64)
     if array.shape != shape or not np.isfinite(array).all():
         raise ModelError(
             f"linear_crossed_rods.{name}",
             f"an array of shape {array.shape}",
             f"finite numbers of shape {shape}",
-            "both rods have a velocity for each node and a spin for each element.",
+            "both rods have a velocity per node and an angular velocity per element.",
             "give zeros for the rod that rests.",
         )
     return array
 
 
 def _spline(u: Floats) -> Floats:
-    """Return the cubic B-spline on knots one apart, centred at 0."""
+    """Return the cubic B-spline with unit knot spacing, centred at 0."""
     r = np.abs(u)
     inner = 2.0 / 3.0 - r**2 + 0.5 * r**3
     outer = np.maximum(2.0 - r, 0.0) ** 3 / 6.0
@@ -252,11 +255,13 @@ def _hat(v: Floats) -> Floats:
 
 
 def _node(rods: CrossedRods, rod: int, k: int) -> slice:
+    """Return the unknowns of node k of a rod, 0 or 1."""
     first = 3 * (rod * (rods.elements + 1) + k)
     return slice(first, first + 3)
 
 
 def _frame(rods: CrossedRods, rod: int, e: int) -> slice:
+    """Return the unknowns of frame e of a rod, 0 or 1."""
     first = 6 * (rods.elements + 1) + 3 * (rod * rods.elements + e)
     return slice(first, first + 3)
 
@@ -267,14 +272,14 @@ def _axes(t: Floats) -> Floats:
 
 
 def _matrices(rods: CrossedRods) -> tuple[Floats, Floats, npt.NDArray[np.intp]]:
-    """Return the diagonal of M, the matrix K, and the places of what may move.
+    """Return the diagonal of M, the matrix K, and the indices of free unknowns.
 
-    Displacements w and rotations th are held in the axes of their rod, with t = (0, 0, 1). With p
-    the stretch at rest, g = w' - (1 + p) th x t and T = EA p, an element stores, per length,
-    1/2 g.S g - T t.(th x w') - 1/2 T (1 + p) |t x th|^2, and a joint 1/2 th'.B th'.
+    Displacements w and rotations th have components in the axes of their rod, with t = (0, 0, 1).
+    With the strain p at rest, g = w' - (1 + p) th x t and T = EA p, the energy per length of an
+    element is 1/2 g.S g - T t.(th x w') - 1/2 T (1 + p) |t x th|^2, that of a joint 1/2 th'.B th'.
     """
     n, spacing, p = rods.elements, rods.length / rods.elements, rods.stretch
-    stiff, bend, line, turn = rods.section
+    stiff, bend_stiffness, line, inertia_per_length = rods.section
     tension, across = stiff[2] * p, _hat(np.array([0.0, 0.0, 1.0]))
     # strain of one element from (w_k, w_k+1, th)
     strain = np.hstack([-np.eye(3) / spacing, np.eye(3) / spacing, (1.0 + p) * across])
@@ -283,7 +288,7 @@ def _matrices(rods: CrossedRods) -> tuple[Floats, Floats, npt.NDArray[np.intp]]:
     pair += pair.T
     pair[6:, 6:] += tension * (1.0 + p) * across @ across
     block = spacing * (strain.T @ np.diag(stiff) @ strain + pair)
-    joint = np.kron(np.array([[1.0, -1.0], [-1.0, 1.0]]), np.diag(bend / spacing))
+    joint = np.kron(np.array([[1.0, -1.0], [-1.0, 1.0]]), np.diag(bend_stiffness / spacing))
     size = 6 * (n + 1) + 6 * n
     stiffness, fixed = np.zeros((size, size)), np.zeros(size, dtype=bool)
     for rod in range(2):
@@ -297,44 +302,46 @@ def _matrices(rods: CrossedRods) -> tuple[Floats, Floats, npt.NDArray[np.intp]]:
             fixed[_node(rods, rod, k)] = True
         for e in (0, n - 1):
             fixed[_frame(rods, rod, e)] = True
-    mass = spacing * np.concatenate([np.full(6 * (n + 1), line), np.tile(turn, 2 * n)])
+    mass = spacing * np.concatenate(
+        [np.full(6 * (n + 1), line), np.tile(inertia_per_length, 2 * n)]
+    )
     return mass, stiffness, np.flatnonzero(~fixed)
 
 
 def _rolling(rods: CrossedRods) -> Floats:
-    """Return J (3, size): the slip of rod 1 over rod 2 at the contact, from all velocities."""
+    """Return J (3, unknowns): the slip velocity of rod 1 over rod 2 is J times all velocities."""
     n, spacing = rods.elements, rods.length / rods.elements
     arm = _hat(np.array([0.0, 0.0, 2.0 * rods.radius]))
     roll = np.zeros((3, 6 * (n + 1) + 6 * n))
     for rod, t in enumerate(rods.directions):
-        to_space, place = _axes(t).T, rods.contact[rod] / spacing
+        to_space, position = _axes(t).T, rods.contact[rod] / spacing
         sign = 1.0 if rod == 0 else -1.0
-        for k, weight in enumerate(_spline(place - np.arange(n + 1.0))):
+        for k, weight in enumerate(_spline(position - np.arange(n + 1.0))):
             roll[:, _node(rods, rod, k)] = sign * weight * to_space
-        # both halves of the arm point the same way: 1/2 w x D for rod 1, and again for rod 2
-        for e, weight in enumerate(_spline(place - np.arange(float(n)) - 0.5)):
+        # both levers are D / 2 with the same sign: 1/2 w x D for either rod
+        for e, weight in enumerate(_spline(position - np.arange(float(n)) - 0.5)):
             roll[:, _frame(rods, rod, e)] = -0.5 * weight * arm @ to_space
     return roll
 
 
 def _contact_places(rods: CrossedRods, x: Floats) -> Floats:
-    """Return (t, 2) how far the contact has moved along both rods, from D.t_1 = D.t_2 = 0."""
+    """Return (t, 2) displacements of the contact along both rods [m], from D.t1 = D.t2 = 0."""
     n, spacing, along = rods.elements, rods.length / rods.elements, 1.0 + rods.stretch
     nodes = x[:, : 6 * (n + 1)].reshape(-1, 2, n + 1, 3)
-    moved, tilt = [], []
+    moved, slopes = [], []
     for rod, t in enumerate(rods.directions):
-        place = rods.contact[rod] / spacing - np.arange(n + 1.0)
+        position = rods.contact[rod] / spacing - np.arange(n + 1.0)
         in_space = nodes[:, rod] @ _axes(t)
-        moved.append(np.einsum("k,tki->ti", _spline(place), in_space))
-        tilt.append(np.einsum("k,tki->ti", _spline_slope(place) / spacing, in_space))
+        moved.append(np.einsum("k,tki->ti", _spline(position), in_space))
+        slopes.append(np.einsum("k,tki->ti", _spline_slope(position) / spacing, in_space))
     relative = moved[1] - moved[0]
-    uneven = np.stack(
+    residual = np.stack(
         [
-            along * (relative @ t) + 2.0 * rods.radius * lean[:, 2]
-            for t, lean in zip(rods.directions, tilt, strict=True)
+            along * (relative @ t) + 2.0 * rods.radius * slope[:, 2]
+            for t, slope in zip(rods.directions, slopes, strict=True)
         ],
         axis=1,
     )
     cosine = np.cos(rods.angle)
     tangency = along**2 * np.array([[-1.0, cosine], [-cosine, 1.0]])
-    return np.asarray(-np.linalg.solve(tangency, uneven.T).T)
+    return np.asarray(-np.linalg.solve(tangency, residual.T).T)

@@ -1,6 +1,7 @@
-"""The methods that solve rods, a rod on a plane and strings.
+"""Methods for rods, a rod on a plane, and strings: their parameters.
 
-Each holds its numbers and imports its engine where it runs.
+Rods: `RollingLeapfrog` (explicit), `RollingMidpoint` (implicit); a rod on a plane: `PlaneLeapfrog`;
+strings: `Characteristics`, `BumpStrands`. Each `solve` imports the integrator when it runs.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ _ADVANCE = Positive("1", "time goes forward.", _TRY)
 _BEND = Positive("1", "steps are shortened where the path bends more.", _TRY)
 _MARGIN = Positive("1", "steps shrink with the distance to the end, without a limit.", _TRY)
 _CHECK = Flag("the second solve is made or not.")
-_BUMP = Positive("1", "a bump is wide.", _TRY)
+_BUMP = Positive("1", "the contact acts over this width.", _TRY)
 _CELLS = Count(4, "they resolve the bump.", most=MOST_CELLS)
 _CROSSING = Positive("1", "waves cross the bump in one unit of it.", "give 0.2.", most=1.0)
 _LUMPED = Flag("masses are lumped or not.")
@@ -50,26 +51,27 @@ _LUMPED = Flag("masses are lumped or not.")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RollingLeapfrog(Method):
-    """Kick and drift, with the contact forces that the mean velocity of a kick asks for.
+    """Explicit leapfrog for rods in contact: kick (velocities) and drift (positions).
 
-    v+ = v- + h M^-1 (f + J^T l) with J (v+ + v-) = 0 while all contacts roll whatever happens; then
-    all elements move as free rotors, exactly. Contacts that may slip or open take two half kicks a
-    step, with the forces of Coulomb's law at its start and impulses that stop the slip of rolling
-    contacts at its end; steps end at changes of mode. Order 2, in the times of events too; linear
-    and angular momentum of free rods are conserved to rounding, the energy error is O(h^2) and does
-    not grow.
+    If all contacts are bilateral and roll, a step is v+ = v- + h M^-1 (f + J^T l) with
+    J (v+ + v-) = 0, followed by a drift in which elements move as free rotors, exactly. Here v are
+    velocities, f forces, l contact forces, and u = J v is the slip velocity. If contacts may slip
+    or open, a step is half kick, drift, half kick (velocity Verlet): the first half kick has the
+    forces of Coulomb's law, the second one impulses that stop the slip of rolling contacts. Steps
+    are split at mode changes. The order is 2, also of event times. Linear and angular momentum of
+    free rods are conserved to rounding; the energy error is O(h^2) and does not grow.
 
     Parameters
     ----------
-    step : [s], shortened so that saved times are met; None takes `fraction` of the stability limit
-    fraction : of the stability limit, when no step is given [1]; None is a fortieth where contacts
-        roll whatever happens, an eightieth where one may slip or open, half of that where impacts
-        have restitution. An error in the ledger falls with its square: 5e-4 at half the limit and
-        3e-7 at an eightieth for crossed rods that slip
-    shake : hold the gap of closed contacts at every step; without it the gap drifts by O(h^2)
-    max_steps : bound on the work; a run that needs more is refused
+    step : h [s], shortened to reach saved times; None means `fraction` of the stability limit
+    fraction : step over the stability limit, if no step is given [1]. None means 1/40 for bilateral
+        rolling contacts, 1/80 if a contact may slip or open, 1/160 if impacts have restitution. The
+        error of the energy ledger falls with its square: for slipping crossed rods 5e-4 at 1/2 and
+        3e-7 at 1/80
+    shake : correct the gaps of closed contacts in every step; without it gaps drift by O(h^2)
+    max_steps : bound on the work; a run that needs more steps raises an error
 
-    Source: formulas sheet of the rods paper, section 6.
+    Source: formulas sheet (docs/formulas/rods.md), section 6.
     Verified by: tests/exact/test_crossed_rods.py::test_reference_case
     """
 
@@ -89,20 +91,21 @@ class RollingLeapfrog(Method):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RollingMidpoint(Method):
-    """Implicit midpoint rule with the rolling condition at the middle of every step.
+    """Implicit midpoint rule with the rolling constraint at the middle of every step.
 
-    2 M (u / h - v) / h = f(middle) + J^T l and J u = 0, u the change of place and angle over a
-    step. Order 2, no limit on the step: waves shorter than a step are slowed, not damped.
-    Linear and angular momentum of free rods are conserved to the tolerance of the iteration. The
-    explicit leapfrog is faster wherever its limit h ~ a sqrt(rho / (k G)) does not hurt.
+    A step solves 2 M (u / h - v) / h = f(midpoint) + J^T l and J u = 0 for the change u of
+    positions and angles and the contact forces l. The order is 2, and the step has no stability
+    limit: waves with periods shorter than a step are slowed, not damped. Linear and angular
+    momentum of free rods are conserved to the tolerance of the iteration. The explicit leapfrog is
+    faster unless its limit h ~ a sqrt(rho / (k G)) is too small, for slender rods of radius a.
 
     Parameters
     ----------
-    step : [s], shortened so that saved times are met
+    step : h [s], shortened to reach saved times
     tolerance : of the residual of a step, relative to the forces in it [1]
     max_iterations : of Newton's method per step; a run that needs more ends with UNCONVERGED
 
-    Source: formulas sheet of the rods paper, sections 3 and 6.
+    Source: formulas sheet (docs/formulas/rods.md), sections 3 and 6.
     Verified by: tests/convergence/test_midpoint.py::test_second_order
 
     Examples
@@ -131,19 +134,20 @@ class RollingMidpoint(Method):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PlaneLeapfrog(Method):
-    """Half kick, drift, half kick; steps end at impacts, contacts obey their law in between.
+    """Velocity Verlet for a rod on a plane: half kick, drift, half kick; steps end at impacts.
 
-    The law is asked of the velocity between two half kicks of equal impulses: rolling does no
-    work and the heat of slip is never negative, both exactly. Order 2.
+    Two half kicks with equal impulses surround each saved velocity, and Coulomb's law holds for
+    this velocity. So rolling does no work, and friction heat is never negative, both exactly. The
+    order is 2.
 
     Parameters
     ----------
-    step : longest step [s]; None takes `fraction` of the stability limit of the free rod
-    fraction : of that limit, when no step is given [1]; beyond about one half the short steps
-        before impacts let the energy grow, which the audit reports
-    max_steps : bound on the work; a run that meets it ends with WORK_LIMIT
+    step : longest step [s]; None means `fraction` of the stability limit of the free rod
+    fraction : step over that limit, if no step is given [1]; above about 1/2 the energy may grow in
+        the short steps before impacts, which the audit reports
+    max_steps : bound on the work; a run that reaches it ends with WORK_LIMIT
 
-    Source: formulas sheet of the rods paper, section 6, here in its synchronous form.
+    Source: formulas sheet (docs/formulas/rods.md), section 6, here in its synchronous form.
     Verified by: tests/exact/test_rolling_on_a_plane.py::test_energy_error_is_of_second_order
     """
 
@@ -162,25 +166,24 @@ class PlaneLeapfrog(Method):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Characteristics(Method):
-    """Exact scattering at the contact, Runge-Kutta steps of order 4 for its path.
+    """Method of characteristics: exact scattering at the contact, Runge-Kutta steps for its path.
 
-    On smooth data whose contact starts without a kick the error falls as step^4. Scattering has
-    no memory: a corner of the data, or of the contact force at the start, never gets smoother.
-    Each passage makes four of it, each about half as strong. Steps land on the strong ones, so
-    that order 4 holds until the allowance `corners` is spent; the weak ones left over add an
-    error that falls as step^2.
+    The order is 4 for smooth initial data without a jump of the contact force at the start. A
+    corner (kink) of the data never becomes smoother: each passage of the contact makes four corners
+    of it, each about half as strong. Steps end at the strong ones, so order 4 holds until the
+    number `corners` is used up; the weak ones add an error that falls as step^2.
 
     Parameters
     ----------
-    step : longest step [1]; shorter ones near the ends
-    tolerance : largest third difference of s'/c in a step [1]; where the path bends more,
-        steps are shortened, to step/256 at least
-    corners : about how many corners steps land on
-    check : solve again with twice the step, and say in the audit how far the paths differ
-    end_margin : the run ends where a contact point is nearer to a fixed end, over the length
-    max_steps : bound on the work; a run that meets it ends with WORK_LIMIT
+    step : longest time step [1]; steps near the ends are shorter
+    tolerance : largest third difference of s'/c in a step [1], with the speed s' of the contact and
+        the wave speed c; steps with larger ones are shortened, to step/256 at least
+    corners : approximate number of corners at which steps end
+    check : solve again with twice the step; the audit reports the difference of the paths
+    end_margin : a run ends if a contact point is closer to a fixed end, over the length [1]
+    max_steps : bound on the work; a run that reaches it ends with WORK_LIMIT
 
-    Source: formulas sheet of the rods paper, section 5.
+    Source: formulas sheet (docs/formulas/rods.md), section 5.
     Verified by: tests/convergence/test_strings.py::test_order_four,
     tests/exact/test_strings.py::test_offset_contact_points
     """
@@ -189,14 +192,14 @@ class Characteristics(Method):
 
     step: Annotated[float, _ADVANCE] = 1.25e-4
     tolerance: Annotated[float, _BEND] = 1e-3
-    # four queues for each of two integrations, each with four places per corner
+    # bytes per corner: four queues for each of two integrations, each with four entries per corner
     corners: Annotated[int, Limit(0, 1_000_000, 256)] = 4000
     check: Annotated[bool, _CHECK] = True
     end_margin: Annotated[float, _MARGIN] = 1e-5
     max_steps: Annotated[int, Limit()] = 2_000_000
 
     def check_step(self, system: RollingStrings) -> None:
-        """Refuse a step that is too long or too short for these strings."""
+        """Raise ModelError for a step that is too short for these strings."""
         turn = 2.0 * max(
             length / c for length, c in zip(system.lengths, system.speeds, strict=True)
         )
@@ -205,7 +208,7 @@ class Characteristics(Method):
                 "Characteristics.step",
                 self.step,
                 f"at least {turn / self.max_steps:.3g}",
-                "shorter steps use up max_steps before a wave has returned from its end.",
+                "shorter steps reach max_steps before a wave has returned from an end.",
                 "take a longer step, or a larger max_steps.",
             )
 
@@ -222,7 +225,7 @@ class Characteristics(Method):
         paths: Sequence[tuple[str | int, ...]],
         names: Sequence[str],
     ) -> Solve | None:
-        """Return what solves many members at once; None where it cannot."""
+        """Return a function that solves many strings at once; see `blocks.members.blocks_of`."""
         from stiction.rods.strings.blocks.members import blocks_of
 
         return blocks_of(system, self, request, paths, names)
@@ -230,25 +233,27 @@ class Characteristics(Method):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class BumpStrands(Method):
-    """Strands in their normal modes, joined by a Gaussian instead of at a point.
+    """Strings (strands) in their normal modes, in contact over a Gaussian instead of at a point.
 
-    The error is of first order in the width of the bump; use `Characteristics` for numbers, and
-    this method to check them, for drag, and for contact over a width. Energy is
-    conserved at every width up to the time steps, which are of order 4.
+    The error is of first order in the width of the Gaussian. Use `Characteristics` for accurate
+    results, and this method to check them, for drag, and for contact over a width. Energy is
+    conserved at every width up to the error of the time steps, which have order 4.
 
     Parameters
     ----------
-    bump_width : standard deviation of the bump [1]; it must fit six times between contact and end
-    cells : of each strand, at least 1.5 for each width; two for each width when None
-    step : longest time step, in crossing times of the bump by the faster wave [1]
-    lumped : take the frequencies of a chain of `cells` equal masses, whose short waves are slow;
+    bump_width : standard deviation of the Gaussian [1]; at most a sixth of the distance of the
+        contact from an end
+    cells : number of cells of each strand, at least 1.5 per width; None means two per width
+    step : longest time step, over the time in which the faster wave crosses the width [1]
+    lumped : use the frequencies of a chain of `cells` equal masses, whose short waves are slow;
         else those of the continuous string
 
     Raises
     ------
-    ModelError : on a width, step or number of cells that cannot be used.
+    ModelError : if width, step or number of cells are not admissible.
 
-    Source: Gay-Balmaz, Putkaradze 2012, (11)-(13); formulas sheet, sections 3 and 5.
+    Source: Gay-Balmaz, Putkaradze 2012, (11)-(13); formulas sheet (docs/formulas/rods.md), sections
+    3 and 5.
     Verified by: tests/convergence/test_strands.py::test_first_order_in_the_width
     """
 

@@ -1,4 +1,4 @@
-"""Several rods and their contacts: the system of the methods for rods."""
+"""Systems of several rods: rods, contacts between them, rigid partners and gravity."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ __all__ = ["RodSystem", "Rods"]
 
 Floats = npt.NDArray[np.float64]
 
-# spline contact needs its support inside the rod, and room to move
+# least number of elements between a contact and an end in presets: the spline acts on four nodes
 LEAST_MARGIN = 8
 
 CONTACT_CURVE = Choice(
-    ("spline", "fitted"), "contacts see one of these axes.", "leave it out for the spline."
+    ("spline", "fitted"), "contact points are on this axis.", "leave it out for the spline."
 )
-_WHY = "a system of rods is made of such objects."
+_WHY = "a system of rods consists of such objects."
 _RODS = Parts("something must move.", "give a list of CosseratRod objects.", least=1)
 _CONTACTS = Parts(_WHY, "give a list of RollingContact objects.")
 _SEARCH = Part(_WHY, "leave it out, or give ContactSearch().")
@@ -36,7 +36,7 @@ _PARTNERS = Parts(_WHY, "give a list of RodPartner objects.")
 
 
 class RodSystem(Declared, abc.ABC):
-    """Base of systems of rods; presets describe themselves as `Rods`.
+    """Base class of systems of rods; `assembled` converts a preset to `Rods`.
 
     Examples
     --------
@@ -55,11 +55,11 @@ class RodSystem(Declared, abc.ABC):
 
     @abc.abstractmethod
     def assembled(self) -> Rods:
-        """Return the rods and contacts this system stands for."""
+        """Return the system as rods and contacts."""
 
     @property
     def state_size(self) -> int:
-        """Numbers in one saved state."""
+        """Upper bound of the numbers in one saved state."""
         rods = self.assembled()
         slots = sum(rod.elements + 1 for rod in rods.rods)
         most = len(rods.contacts) if rods.search is None else rods.search.max_contacts
@@ -69,21 +69,21 @@ class RodSystem(Declared, abc.ABC):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Rods(RodSystem):
-    """Geometrically exact rods that roll on, slip along and open from each other.
+    """Geometrically exact rods in unilateral or bilateral contact, with rolling and slip.
 
     Parameters
     ----------
     rods : numbered from 1
-    contacts : known contacts, numbered from 1
-    search : finds contacts while the rods move; None keeps to the known ones
-    gravity : acceleration on every rod [m/s^2]
-    partners : rigid bodies in contact with rods, numbered after the rods; in a contact with one
-        the rod is first
-    contact_curve : the axis that contacts see. "spline", the cubic B-spline of the nodes, lies
-        ds^2/6 times the curvature inside them;
-        "fitted" lies nearer to them by two orders of ds, and costs more
+    contacts : declared contacts, numbered from 1
+    search : finds contacts while the rods move; None: only declared contacts
+    gravity : acceleration of every rod [m/s^2]
+    partners : rigid bodies in contact with rods, numbered after the rods; in a contact with a
+        partner the rod is first
+    contact_curve : axis for contact. "spline", the cubic B-spline of the nodes, deviates from them
+        by ds^2/6 times the curvature, with the element length ds; "fitted" deviates by order ds^4,
+        and costs more
 
-    Source: Gay-Balmaz and Putkaradze 2012; formulas sheet of the rods paper, sections 1-4, 6.
+    Source: Gay-Balmaz and Putkaradze 2012; formulas sheet (docs/formulas/rods.md), sections 1-4, 6.
     Verified by: tests/exact/test_crossed_rods.py::test_reference_case
     """
 
@@ -101,7 +101,7 @@ class Rods(RodSystem):
         self._check_sections()
 
     def _check_sections(self) -> None:
-        """Refuse contact of rods whose sections are not round."""
+        """Raise ModelError if rods with a section that is not round can touch."""
         touching = {n for c in self.contacts for n in (c.first, c.second) if n <= len(self.rods)}
         if self.search is not None:
             touching = set(range(1, len(self.rods) + 1))
@@ -112,11 +112,12 @@ class Rods(RodSystem):
                     f"Rods.rods[{n}].section",
                     type(section).__name__,
                     "a CircularSection",
-                    "only a round rod keeps its axis one radius from what it rolls on.",
+                    "only a round rod that rolls has its axis at a constant distance.",
                     "give radius and material of a round rod.",
                 )
 
     def _check_contact(self, i: int, contact: RollingContact) -> None:
+        """Raise ModelError if contact number i does not fit the rods and partners."""
         for which, number, s in (
             ("first", contact.first, contact.s1),
             ("second", contact.second, contact.s2),
@@ -132,8 +133,8 @@ class Rods(RodSystem):
                 raise ModelError(f"{where}.{which}", number, needs, why, try_)
             length = self._length(number)
             if not 0.0 <= s <= length:
-                needs = f"a place between 0 and {length:.6g} m on rod {number}"
-                why = "the contact is somewhere on the rod; its ends are half spheres."
+                needs = f"a position between 0 and {length:.6g} m on rod {number}"
+                why = "the contact is on the rod, whose ends are half spheres."
                 label = "s1" if which == "first" else "s2"
                 raise ModelError(f"{where}.{label}", f"{s} m", needs, why, "move the contact.")
         if contact.second > len(self.rods) and contact.project:
@@ -141,7 +142,7 @@ class Rods(RodSystem):
             raise ModelError(f"Rods.contacts[{i}].project", True, "False for a partner", why, try_)
 
     def _length(self, number: int) -> float:
-        """Return the length of a body along which a contact has a place [m]."""
+        """Return the largest position of a contact along a body [m]."""
         if number <= len(self.rods):
             return self.rods[number - 1].rest_length
         partner = self.partners[number - len(self.rods) - 1]
@@ -150,5 +151,5 @@ class Rods(RodSystem):
         return np.inf
 
     def assembled(self) -> Rods:
-        """Return itself."""
+        """Return this system."""
         return self

@@ -1,4 +1,8 @@
-"""From the arrays of rods to a Run: the one place that names results."""
+"""Run of rods from the arrays of an integration: results with names and units, events, audit.
+
+`build_run` returns positions, motion and forces of rods and contacts at the saved times, the event
+log, the energy ledger, and the checks of the audit.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +37,7 @@ _UNITS = {
     "s2": ("m", "contact point on the second rod, rest length from its start"),
     "s1_rate": ("m/s", "speed of the contact point along the first rod"),
     "s2_rate": ("m/s", "speed of the contact point along the second rod"),
-    "lambda_n": ("N", "normal contact force, positive if the contact pulls"),
+    "lambda_n": ("N", "normal contact force, positive in tension"),
     "gap": ("m", "distance of the axes less both radii"),
     "rolling_residual": ("m/s", "mean slip velocity over a step while the contact rolls"),
     "friction_ratio": ("1", "tangential over normal contact force"),
@@ -47,15 +51,15 @@ _UNITS = {
     "contact_force": ("N", "force on the first rod"),
     "slip_velocity": ("m/s", "of the first surface over the second"),
     "first_body": ("1", "number of the rod"),
-    "second_body": ("1", "number of the rod, or of the partner behind all rods"),
-    "contact_impact_loss": ("J", "lost in impacts with this contact, in all"),
-    "contact_impulse": ("N s", "of impacts on the first rod, in all"),
-    "contact_point": ("m", "where the surfaces touch, one radius of each rod from its axis"),
+    "second_body": ("1", "number of the rod, or of the rigid partner, numbered after all rods"),
+    "contact_impact_loss": ("J", "energy lost in impacts of this contact, in total"),
+    "contact_impulse": ("N s", "impulse of impacts on the first rod, in total"),
+    "contact_point": ("m", "point where the surfaces touch, one radius from each axis"),
 }
 
 
 def build_run(system: RodSystem, rods: Rods, method: object, history: RodHistory) -> Run:
-    """Return the Run of a history of rods."""
+    """Return the run of `system`, assembled as `rods`, from its history."""
     single = len(rods.contacts) == 1 and rods.search is None
     variables = _variables(rods, history, single)
     energy = Ledger(
@@ -90,6 +94,7 @@ def build_run(system: RodSystem, rods: Rods, method: object, history: RodHistory
 
 
 def _variables(rods: Rods, history: RodHistory, single: bool) -> dict[str, Variable]:
+    """Return the variables; `single` drops the dimension of the only contact."""
     number = np.concatenate(
         [np.full(rod.elements + 1, b, dtype=np.int64) for b, rod in enumerate(rods.rods, 1)]
     )
@@ -116,6 +121,7 @@ def _variables(rods: Rods, history: RodHistory, single: bool) -> dict[str, Varia
 
 
 def _event_log(history: RodHistory) -> EventLog:
+    """Return the event log of contacts."""
     events, ds = history.events, history.ds
     contact = events["contact"].copy()
     pairs = history.pairs[contact] - 1 if len(events) else np.zeros((0, 2), dtype=np.int64)
@@ -140,35 +146,38 @@ def _event_log(history: RodHistory) -> EventLog:
 
 
 def _checks(rods: Rods, history: RodHistory, energy: Ledger) -> list[Check]:
+    """Return the audit checks of energy, contacts and rods."""
     limit = 1e-5
-    closed = energy.imbalance_rel
-    # strains have rounding errors; energies of rods at rest are rounding
+    imbalance = energy.imbalance_rel
+    # energies of rods at rest are rounding errors of strains
     noise = 1e-26 * sum(rod.section.axial_stiffness * rod.rest_length for rod in rods.rods)
-    if closed * energy.scale <= noise:
-        closed = 0.0
+    if imbalance * energy.scale <= noise:
+        imbalance = 0.0
     note = (
         "largest energy imbalance over the largest energy, at the saved times; falls as the step "
         "squared"
     )
-    results = [Check("ledger_closes", bool(closed <= limit), closed, limit, None, note)]
+    results = [Check("ledger_closes", bool(imbalance <= limit), imbalance, limit, None, note)]
     contact = history.contact
     results.extend(_overlap(rods, history))
     if not contact["s1"].shape[1]:
         return results
     gained = float(np.max(-np.diff(energy.friction_heat, axis=0), initial=0.0))
-    gained, small = max(gained, history.given), 1e-8 * energy.scale
-    note = "work that friction did on what slips [J], in all steps, where it should only take some"
-    results.append(Check("friction_dissipates", bool(gained <= small), gained, small, None, note))
-    pull = _worst(history, "pull")
-    note = "normal force of a contact [N]; a positive one pulls, as only a bilateral contact can"
+    gained, allowed_gain = max(gained, history.given), 1e-8 * energy.scale
+    note = "positive work of friction [J], in all steps; friction must dissipate"
+    results.append(
+        Check("friction_dissipates", bool(gained <= allowed_gain), gained, allowed_gain, None, note)
+    )
+    tension = _worst(history, "pull")
+    note = "normal force of a contact [N], tension > 0, which only a bilateral contact can have"
     noise = 1e-12 * max(rod.section.axial_stiffness for rod in rods.rods)
     results.append(
         Check(
             "normal_force_compressive",
-            pull[0] <= noise,
-            pull[0],
+            tension[0] <= noise,
+            tension[0],
             noise,
-            pull[1],
+            tension[1],
             note,
             kind=Kind.CONDITION,
         )
@@ -177,7 +186,7 @@ def _checks(rods: Rods, history: RodHistory, energy: Ledger) -> list[Check]:
     if history.parallel[0] < -sine[0] or (sine[1] is None and history.parallel[0] < 1.0):
         sine = -float(history.parallel[0]), float(history.parallel[1])
     least = float(np.sin(np.deg2rad(10.0)))
-    note = "sine of the angle at single points; below ten degrees rods are in contact along a line"
+    note = "sine of the angle at contact points; below ten degrees rods have contact along a line"
     if sine[1] is None:
         results.append(
             Check(
@@ -186,7 +195,7 @@ def _checks(rods: Rods, history: RodHistory, energy: Ledger) -> list[Check]:
                 None,
                 least,
                 None,
-                "no contact at a single point",
+                "no contact point of crossing rods",
                 kind=Kind.AT_LEAST,
             )
         )
@@ -216,7 +225,7 @@ def _checks(rods: Rods, history: RodHistory, energy: Ledger) -> list[Check]:
 
 
 def _overlap(rods: Rods, history: RodHistory) -> list[Check]:
-    """Return the check of all pairs that have a shape, and which rods have none."""
+    """Return the check of penetration of all pairs with a radius, and the rods without one."""
     bare = [str(b) for b, rod in enumerate(rods.rods, 1) if not rod.section.radius > 0.0]
     results = []
     if bare:
@@ -228,7 +237,7 @@ def _overlap(rods: Rods, history: RodHistory) -> list[Check]:
         depth, when, a, b = history.overlap.tolist()
         note = (
             "deepest overlap of any two rods, in contact or not, over the smaller radius, at "
-            "saved times and wherever a node moved on by a part of it"
+            "saved times and whenever a node has moved by a fraction of the radius"
         )
         if depth > 0.0:
             pair = " and ".join(body_name(int(n), len(rods.rods)) for n in (a, b))
@@ -239,17 +248,17 @@ def _overlap(rods: Rods, history: RodHistory) -> list[Check]:
 
 
 def _coefficients(rods: Rods, slots: int) -> Floats:
-    """Return the coefficient of friction of each slot, known contacts first."""
+    """Return (contacts,) coefficients of friction, declared contacts first."""
     laws = [contact.friction for contact in rods.contacts]
     laws += [None if rods.search is None else rods.search.friction] * (slots - len(laws))
-    # tables are slow to make, and slots share their laws
+    # one table per law: contacts share laws, and tables are slow to make
     each = {id(law): np.inf if law is None else float(law.table(1).mu_static[0]) for law in laws}
     return np.array([each[id(law)] for law in laws])
 
 
 def _bounded(mu: Floats, history: RodHistory) -> Check:
-    """Return the check of tangential forces and impulses against what presses."""
-    # rounding of the normal force is all there is where friction is none
+    """Return the check of tangential forces and impulses against mu times the normal ones."""
+    # without friction the ratio is rounding
     ratio = history.extremes["friction"]
     beyond = np.where(np.isfinite(mu), ratio - mu * (1.0 + 1e-6), -np.inf)
     contact = int(np.argmax(beyond))
@@ -257,8 +266,8 @@ def _bounded(mu: Floats, history: RodHistory) -> Check:
     note = "tangential over normal force"
     ok = value <= bound * (1.0 + 1e-6) + 1e-12
     if ok and history.excess > 1e-3 * bound + 1e-9:
-        # forces are right at the ends of steps, and what acts in between is not
-        note = "bound, and impulses of steps in rolling beyond it over all normal ones"
+        # forces at the ends of steps are within the bound, but impulses between them are not
+        note = "bound, plus impulses of rolling steps beyond it over all normal impulses"
         ok, value, when = False, bound + history.excess, None
     return Check("friction_within_bound", bool(ok), value, bound, when, note)
 
@@ -268,21 +277,21 @@ def _mass(rods: Rods) -> float:
 
 
 def _subsonic(rods: Rods, history: RodHistory) -> Check:
-    """Return the check of how fast closed contacts run along their rods."""
-    part, when = _worst(history, "wave_ratio")
+    """Return the check of the speed of closed contacts along their rods."""
+    ratio, when = _worst(history, "wave_ratio")
     waves = [wave_speed(rod.section) for rod in rods.rods]
     limit = min(waves)
     if when is not None:
         limit = waves[history.extremes[int(np.argmax(history.extremes["wave_ratio"]))].wave_body]
-    fast = part * limit
+    speed = ratio * limit
     note = "speed of a closed contact along a rod, against the speed of shear waves in it"
-    return Check("contact_subsonic", bool(fast < limit), fast, limit, when, note)
+    return Check("contact_subsonic", bool(speed < limit), speed, limit, when, note)
 
 
 def _worst(
     history: RodHistory, name: str, contact: int | None = None
 ) -> tuple[float, float | None]:
-    """Return the worst of one contact or all, and when it was met; zero where there is none."""
+    """Return the extreme value `name` of one contact or all, and its time; (0, None) if none."""
     values = history.extremes[name]
     c = int(np.argmax(values)) if contact is None else contact
     if values[c] == xk.NEVER:
@@ -291,7 +300,8 @@ def _worst(
 
 
 def _quantities(history: RodHistory) -> dict[str, Quantity]:
-    note = "kinetic energy that the rolling condition took out of the given velocities"
+    """Return the quantities of the run."""
+    note = "kinetic energy removed by projecting the initial velocities on the rolling constraint"
     results = {"energy_projected": Quantity(history.projected, "J", note)}
     if history.contact["s1"].shape[1]:
         force = np.linalg.norm(history.contact["contact_force"], axis=2)

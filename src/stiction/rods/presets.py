@@ -1,4 +1,7 @@
-"""Ready systems of rods in frictional contact: crossed rods, a net, a braid, a knot."""
+"""Presets of rods in frictional contact: crossed rods, a rod on a rod, a net, a braid, a knot.
+
+Each preset is a `RodSystem` with few parameters; `assembled` returns its rods and contacts.
+"""
 
 from __future__ import annotations
 
@@ -45,14 +48,14 @@ __all__ = ["Braid", "CrossedRods", "RodNet", "RodOnFixedRod", "TighteningKnot"]
 Floats = npt.NDArray[np.float64]
 Vector = Sequence[float] | Floats
 
-# the reference case fixes the whole last element
+# the reference case of the formulas sheet fixes the last element, not the section at the end
 CLAMPED = Clamped(hold="element")
 
 
 _LENGTH = Positive("m", "it is the rest length of every rod.")
-_STRETCH = Positive("1", "the clamps stretch the rods to it.")
+_STRETCH = Positive("1", "it is the distance of the clamps over the rest length.")
 _FRACTION = Finite("1", "0 is the start of the rod, 1 its end.", above=0.0, below=1.0)
-_CLAMPS = Finite("m/s", "the clamps at the end move with it.")
+_CLAMPS = Finite("m/s", "it is the velocity of the clamps.")
 _ROOM = "the contact acts on four nodes and needs several between it and each end."
 _ELEMENTS = Count(2 * LEAST_MARGIN + 4, _ROOM, each=BYTES_OF_ELEMENT)
 # crossed rods
@@ -62,25 +65,25 @@ _ANGLE = Finite(
     above=math.radians(10.0),
     below=math.radians(170.0),
 )
-_PLUCK = Finite("m", "rod 1 is pulled aside by it.")
+_PLUCK = Finite("m", "it is the initial deflection of rod 1.")
 _WAVE = Components("m/s", "it is the amplitude of a wave on rod 1.")
-_SPIN = Finite("rad/s", "rod 1 turns about its axis at this rate.")
+_SPIN = Finite("rad/s", "rod 1 rotates about its axis at this rate.")
 # a rod on a fixed rod
 _SLOPE = Finite(
     "rad",
-    "beyond it the free rod does not lie on rod 1.",
+    "at larger slopes the free rod does not lie on rod 1.",
     above=-0.5 * math.pi,
     below=0.5 * math.pi,
 )
-_OFFSET = Finite("m", "the free rod tips to its longer side.")
+_OFFSET = Finite("m", "it is the distance of the middle of the free rod from the contact.")
 _VELOCITY = Components("m/s", "it is the velocity of the whole free rod.")
 _GRAVITY = Finite("m/s^2", "it is the load.")
 # nets
 _LINES = Count(1, "a net has rods in both directions.", each=BYTES_OF_ELEMENT)
 _CELL = Positive("m", "it is the distance between neighbours.")
-_WOVEN = Flag("columns pass over and under in turn or lie on the rows.")
-_THROW = Finite("m/s", "the middle of the net starts with it.")
-_SEARCH = Flag("a search finds the contacts or each crossing has one.")
+_WOVEN = Flag("columns pass over and under the rows alternately, or lie on them.")
+_THROW = Finite("m/s", "it is the initial velocity of the middle of the net.")
+_SEARCH = Flag("a search finds the contacts, or each crossing has a declared one.")
 _CELL_ELEMENTS = Count(LEAST_MARGIN + 1, _ROOM, each=BYTES_OF_ELEMENT)
 # braids and knots
 _STRANDS = Choice((2, 3), "only these patterns exist.")
@@ -88,10 +91,10 @@ _PERIODS = Positive("1", "it is the number of repetitions.")
 _PITCH = Positive("m", "it is the length of one period.")
 _WIDTH = Positive("m", "without it the rods do not cross.")
 _CLEARANCE = Positive("1", "rods start with a gap, not in penetration.")
-# memory: the distances of all points of two strands
+# bound on the memory for the distances of all points of two strands
 _STRAND_ELEMENTS = Count(4 * LEAST_MARGIN, _ROOM, most=5000, each=3 * BYTES_OF_ELEMENT)
 _SIZE = Positive("m", "it scales the knot.")
-_ARM = Positive("1", "the ends are pulled along it.")
+_ARM = Positive("1", "it is the length of the straight ends.")
 _KNOT_ELEMENTS = Count(8 * LEAST_MARGIN, _ROOM, each=BYTES_OF_ELEMENT)
 
 
@@ -109,18 +112,19 @@ class CrossedRods(RodSystem):
     stretch : length between the clamps over rest length [1]
     pluck : initial deflection of rod 1 at `pluck_at` [m]
     pluck_at : position of the pluck along rod 1 [1], 0 its start and 1 its end
-    half_wave, whole_wave : velocities sin(pi x) and sin(2 pi x) along rod 1 [m/s]; the axes are
-        x along rod 1, y aside, z towards rod 2
-    spin : angular velocity of rod 1 about its axis in its middle, zero at the ends [rad/s]
-    friction : Coulomb's law; None for perfect rolling, in tension too
+    half_wave, whole_wave : (3,) amplitudes of the initial velocities sin(pi x) and sin(2 pi x),
+    with
+        x from 0 to 1 along rod 1 [m/s]; components along rod 1, across both rods, towards rod 2
+    spin : initial angular velocity of rod 1 about its axis: in the middle, zero at the ends [rad/s]
+    friction : Coulomb's law; None: bilateral rolling without slip
     radius, length : of both rods [m]
     young, poisson, density : of the material [Pa], [1], [kg/m^3]
-    elements : of each rod
+    elements : number of elements of each rod
     drag : external damping of both rods [N s/m^2]
     contact_curve : the contact curve, "spline" or "fitted"; see `Rods`
 
     Source: Gay-Balmaz and Putkaradze 2012, Fig. 1; the defaults are the reference case of the
-    formulas sheet of the rods paper, section 6.
+    formulas sheet (docs/formulas/rods.md), section 6.
     Verified by: tests/unit/rods/test_presets.py::test_crossed_rods_are_the_reference_case
     """
 
@@ -147,9 +151,9 @@ class CrossedRods(RodSystem):
         half = 0.5 * self.stretch * self.length
         along = np.array([math.cos(self.angle), math.sin(self.angle), 0.0])
         above = np.array([0.0, 0.0, 2.0 * self.radius])
-        part = np.linspace(0.0, 1.0, self.elements + 1)
-        line = np.outer(2.0 * part - 1.0, [half, 0.0, 0.0])
-        line[:, 1] = self.pluck * np.minimum(part / self.pluck_at, (1 - part) / (1 - self.pluck_at))
+        x = np.linspace(0.0, 1.0, self.elements + 1)
+        line = np.outer(2.0 * x - 1.0, [half, 0.0, 0.0])
+        line[:, 1] = self.pluck * np.minimum(x / self.pluck_at, (1 - x) / (1 - self.pluck_at))
         # crossing of both rods in projection on the plane
         beside = line @ np.array([-along[1], along[0], 0.0])
         k = int(np.argmax(np.diff(np.sign(beside)) != 0.0))
@@ -184,7 +188,7 @@ class CrossedRods(RodSystem):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RodOnFixedRod(RodSystem):
-    """A free rod across a clamped one that rolls, slips or lifts off under gravity.
+    """A free rod across a clamped one: rolling, slip or opening under gravity.
 
     Rod 1 lies along x between clamps; rod 2 lies on it across, along y. Gravity points down and
     along x, as on a slope. A stiff free rod rolls down with 2/3 g sin(slope) if
@@ -193,20 +197,20 @@ class RodOnFixedRod(RodSystem):
     Parameters
     ----------
     slope : of rod 1 [rad]
-    friction : Coulomb's law; None for perfect rolling, in tension too
+    friction : Coulomb's law; None: bilateral rolling without slip
     at : contact point along rod 1 [1], 0 its start and 1 its end
-    offset : of the middle of the free rod from the contact [m]; it tips
+    offset : distance of the middle of the free rod from the contact [m]; the rod tips
     velocity : of the free rod at the start [m/s]; x along rod 1, z up
-    restitution : coefficient of the impact when the free rod falls back [1]
+    restitution : coefficient of restitution of impacts [1]
     gravity : [m/s^2]
     radius, length : of the free rod [m]
     fixed_radius, fixed_length : of the clamped rod [m]
     young, density : of both rods [Pa], [kg/m^3]
-    elements : of each rod
+    elements : number of elements of each rod
     internal_damping : retardation time of the material [s]
     contact_curve : the contact curve, "spline" or "fitted"; see `Rods`
 
-    Source: a rigid cylinder on a slope; formulas sheet of the rods paper, section 4.
+    Source: a rigid cylinder on a slope; formulas sheet (docs/formulas/rods.md), section 4.
     Verified by: tests/unit/rods/test_presets.py::test_a_stiff_rod_rolls_and_slips_down_a_slope
     """
 
@@ -262,25 +266,25 @@ class RodOnFixedRod(RodSystem):
 class RodNet(RodSystem):
     """A net of stretched rods between clamps: rows along x, columns along y.
 
-    The rods of a woven net pass over and under each other in turn; otherwise all columns lie on
+    The rods of a woven net pass over and under each other alternately; otherwise all columns lie on
     the rows. The initial velocity normal to its plane is sin(pi x) sin(pi y).
 
     Parameters
     ----------
     rows, columns : numbers of rods; rows are rods 1, 2, ..., columns come after them
     cell : distance between neighbours [m]
-    woven : over and under in turn; False lays the columns on the rows
+    woven : rods pass over and under alternately; False: columns lie on the rows
     throw : initial velocity of the middle [m/s]
     stretch : length between the clamps over rest length [1]
-    friction : Coulomb's law; None for perfect rolling
-    found : a search finds the contacts while the net moves; False gives each crossing one
+    friction : Coulomb's law; None: rolling without slip
+    found : a search finds the contacts while the net moves; False: each crossing has a declared one
     radius : of the rods [m]
     young, density : of the material [Pa], [kg/m^3]
     cell_elements : elements per cell
     drag : external damping [N s/m^2]
     contact_curve : the contact curve, "spline" or "fitted"; see `Rods`
 
-    Source: several contacts, formulas sheet of the rods paper, section 4.
+    Source: several contacts, formulas sheet (docs/formulas/rods.md), section 4.
     Verified by: tests/unit/rods/test_presets.py::test_a_net_has_a_contact_at_every_crossing
     """
 
@@ -328,13 +332,13 @@ class RodNet(RodSystem):
     def _rod(self, number: int, crossings: int, lines: int, across: int) -> CosseratRod:
         """Return one rod; `across` is 0 for rows and 1 for columns, `lines` their number."""
         elements = self.cell_elements * (crossings + 1)
-        part = np.linspace(0.0, crossings + 1.0, elements + 1)
+        x = np.linspace(0.0, crossings + 1.0, elements + 1)
         points = np.zeros((elements + 1, 3))
-        points[:, across] = self.cell * part
+        points[:, across] = self.cell * x
         points[:, 1 - across] = self.cell * number
         side = -1.0 if across == 0 else 1.0
         if self.woven:
-            points[:, 2] = side * self.radius * (-1.0) ** number * np.cos(np.pi * part)
+            points[:, 2] = side * self.radius * (-1.0) ** number * np.cos(np.pi * x)
         else:
             points[:, 2] = side * self.radius
         nodes = curve_nodes(points, self.contact_curve)
@@ -354,7 +358,7 @@ class RodNet(RodSystem):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Braid(RodSystem):
-    """Two twisted or three plaited rods between clamps that are pulled apart.
+    """Two twisted or three plaited rods between clamps that move apart.
 
     In projection the rods are sine waves that cross and alternate on top. They start without strain
     and with a small gap, and come into contact as they straighten; a search finds the contacts.
@@ -365,10 +369,10 @@ class Braid(RodSystem):
     periods : number of repetitions of the pattern
     pitch : length of one period along x [m]
     width : amplitude of the waves in projection [m]
-    pull : velocity of the clamps at the end, along x [m/s]
-    rise : time over which the pull grows from zero [s]
-    friction : Coulomb's law; None for perfect rolling under compression
-    clearance : gap at the start, in radii [1]
+    pull : velocity of the clamps at the ends of the rods, along x [m/s]
+    rise : time in which this velocity grows linearly from zero [s]
+    friction : Coulomb's law; None: rolling without slip under compression
+    clearance : initial gap over the radius [1]
     radius : of the rods [m]
     young, density : of the material [Pa], [kg/m^3]
     elements : of each rod
@@ -376,7 +380,7 @@ class Braid(RodSystem):
     internal_damping : retardation time of the material [s]
     contact_curve : the contact curve, "spline" or "fitted"; see `Rods`
 
-    Source: several contacts, formulas sheet of the rods paper, section 4.
+    Source: several contacts, formulas sheet (docs/formulas/rods.md), section 4.
     Verified by: tests/unit/rods/test_presets.py::test_strands_of_a_braid_start_just_apart
 
     Examples
@@ -429,6 +433,7 @@ class Braid(RodSystem):
         return Rods(rods, search=search, contact_curve=self.contact_curve)
 
     def _wave(self, strand: int, height: float) -> Floats:
+        """Return (20 elements + 1, 3) points of one strand, with this amplitude along z [m]."""
         turn = np.linspace(0.0, 2.0 * np.pi * self.periods, 20 * self.elements + 1)
         angle = turn + 2.0 * np.pi * strand / self.strands
         up = np.cos(angle) if self.strands == 2 else np.sin(2.0 * angle)
@@ -438,26 +443,26 @@ class Braid(RodSystem):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TighteningKnot(RodSystem):
-    """An overhand knot in one rod, whose clamped ends are pulled apart along y.
+    """An overhand knot in one rod, whose clamped ends move apart along y.
 
-    The rod starts without strain on an open trefoil, without contact; self-contact begins as the
-    loop closes. A search finds the contacts.
+    The rod starts without strain on an open trefoil, without contact. Self-contact begins when the
+    loop closes; a search finds the contacts.
 
     Parameters
     ----------
-    size : length unit of the trefoil, which is about 6 wide and 38 long [m]
+    size : unit of length of the trefoil, whose width is about 6 and length about 38 units [m]
     arm : straight part at each end, in units of `size` [1]
-    pull : velocity of each end, outwards [m/s]
-    rise : time over which the pull grows from zero [s]
-    friction : Coulomb's law; None for perfect rolling under compression
+    pull : outward velocity of each end [m/s]
+    rise : time in which this velocity grows linearly from zero [s]
+    friction : Coulomb's law; None: rolling without slip under compression
     radius : of the rod [m]
     young, density : of the material [Pa], [kg/m^3]
-    elements : of the rod
+    elements : number of elements of the rod
     drag : external damping [N s/m^2]
     internal_damping : retardation time of the material [s]
     contact_curve : the contact curve, "spline" or "fitted"; see `Rods`
 
-    Source: self-contact, formulas sheet of the rods paper, section 4; the curve is the torus
+    Source: self-contact, formulas sheet (docs/formulas/rods.md), section 4; the curve is the torus
     knot (2, 3), opened at its outermost point.
     Verified by: tests/unit/rods/test_presets.py::test_a_knot_tightens_against_friction
 
@@ -499,7 +504,7 @@ class TighteningKnot(RodSystem):
         return Rods([rod], search=search, contact_curve=self.contact_curve)
 
     def _overhand(self) -> Floats:
-        """Return points of the knot: an opened torus knot and two arms, smoothed."""
+        """Return (n, 3) points of the knot, in units of `size`: an opened torus knot, two arms."""
         turn = np.linspace(0.5, 2.0 * np.pi - 0.5, 1200)
         wide = 2.0 + np.cos(3.0 * turn)
         knot = np.column_stack(
@@ -510,7 +515,7 @@ class TighteningKnot(RodSystem):
         x = np.concatenate([end[0] + bend * np.sin(quarter), np.full(300, end[0] + bend)])
         up = bend * (1.0 - np.cos(quarter))
         up = end[1] + np.concatenate([up, up[-1] + self.arm * np.linspace(0.0, 1.0, 301)[1:]])
-        # both arms descend to one line, the direction of the pull
+        # both arms descend to the line along which the ends move
         arclength = np.concatenate([bend * quarter, 0.5 * np.pi * bend + (up[99:] - up[98])])
         part = np.clip(arclength / (0.7 * arclength[-1]), 0.0, 1.0)
         arm = np.column_stack([x, up, end[2] * (1.0 - part**2 * (3.0 - 2.0 * part))])
@@ -520,7 +525,7 @@ class TighteningKnot(RodSystem):
 
 
 def resample(points: Floats, count: int) -> Floats:
-    """Return `count` points of a polygon at equal arclengths."""
+    """Return (count, 3) points at equal arclengths on the polygon through `points` (n, 3)."""
     arclength = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(points, axis=0), axis=1))])
     at = np.linspace(0.0, arclength[-1], count)
     return np.column_stack([np.interp(at, arclength, points[:, a]) for a in range(3)])

@@ -1,10 +1,10 @@
-"""Rolling imposed by two principles: d'Alembert's, and the vakonomic one, which moves differently.
+"""Rolling by two principles: Lagrange-d'Alembert (nonholonomic) and vakonomic mechanics.
 
-Rolling restricts velocities, A(q) q' = 0. The principle of Lagrange and d'Alembert adds the
-reaction that does no work on any motion the condition allows. The vakonomic principle makes the
-action stationary among the paths that obey the condition. Both keep the energy and the condition.
-They give different motions wherever the condition cannot be integrated, and the second needs the
-multiplier at the start, which nothing in an experiment sets.
+Rolling constrains velocities, A(q) q' = 0. In the principle of Lagrange and d'Alembert a reaction
+force does no work on any admissible virtual displacement. In the vakonomic principle the action is
+stationary among the paths that satisfy the constraint. Both conserve energy and the constraint. The
+motions differ if the constraint is not integrable. The vakonomic motion also depends on the initial
+multiplier, which has no meaning in an experiment.
 
 Source: Gay-Balmaz and Putkaradze 2012, text below equation (7).
 """
@@ -42,19 +42,22 @@ _RTOL = 1e-12
 
 _WHY = "a body has mass, size and inertia."
 _MASS, _RADIUS, _INERTIA = Positive("kg", _WHY), Positive("m", _WHY), Positive("kg m^2", _WHY)
-_PULL = Finite("m/s^2", "it is the load.", "give 1.0.")
+_PULL = Finite("m/s^2", "it is the acceleration by gravity along the slope.", "give 1.0.")
 
 
 class RollingBody(Declared, abc.ABC):
-    """A rigid body with a diagonal mass matrix and a condition A(q) q' = 0."""
+    """Base class of bodies with a diagonal mass matrix and constraints A(q) q' = 0.
+
+    n is the number of coordinates q, k that of constraints.
+    """
 
     @property
     @abc.abstractmethod
     def masses(self) -> Floats:
-        """(n,) masses and inertias."""
+        """(n,) masses [kg] and moments of inertia [kg m^2]."""
 
     def force(self, q: Floats) -> Floats:
-        """Return (n,) applied forces, derived from `potential`."""
+        """Return (n,) generalised forces, minus the gradient of `potential`, at q (n,)."""
         return np.zeros_like(q)
 
     def potential(self, q: Floats) -> float:
@@ -63,16 +66,16 @@ class RollingBody(Declared, abc.ABC):
 
     @abc.abstractmethod
     def condition(self, q: Floats) -> Floats:
-        """Return A, (k, n)."""
+        """Return A(q), (k, n)."""
 
     @abc.abstractmethod
     def condition_slope(self, q: Floats) -> Floats:
-        """Return dA[k, i] / dq[j] as (k, n, n)."""
+        """Return (k, n, n) derivatives dA[k, i] / dq[j]."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class VerticalDisk(RollingBody):
-    """A disk that rolls upright on a plane; q = (x, y, heading, roll).
+    """A vertical disk that rolls on a plane; q = (x, y, heading, roll) [m, m, rad, rad].
 
     Parameters
     ----------
@@ -90,11 +93,11 @@ class VerticalDisk(RollingBody):
 
     @property
     def masses(self) -> Floats:
-        """Mass twice, then both inertias."""
+        """(4,) mass, mass, inertia about the vertical, inertia about the axis."""
         return np.array([self.mass, self.mass, self.heading_inertia, self.rolling_inertia])
 
     def condition(self, q: Floats) -> Floats:
-        """Return x' = R roll' cos, y' = R roll' sin."""
+        """Return A of x' = R roll' cos(heading) and y' = R roll' sin(heading)."""
         c, s = np.cos(q[2]), np.sin(q[2])
         return np.array([[1.0, 0.0, 0.0, -self.radius * c], [0.0, 1.0, 0.0, -self.radius * s]])
 
@@ -107,12 +110,12 @@ class VerticalDisk(RollingBody):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Skate(RollingBody):
-    """A blade on a slope that cannot move sideways; q = (x downhill, y, heading from x).
+    """A blade on a slope without sideways motion; q = (x downhill, y, heading from x).
 
     Parameters
     ----------
-    mass, inertia : [kg], about the contact [kg m^2]
-    pull : g times the sine of the slope [m/s^2]
+    mass, inertia : mass [kg]; moment of inertia about the contact [kg m^2]
+    pull : g sin(slope) [m/s^2]
 
     Verified by: tests/unit/rods/test_principles.py::test_skate_against_its_closed_form
 
@@ -132,19 +135,19 @@ class Skate(RollingBody):
 
     @property
     def masses(self) -> Floats:
-        """Mass twice, then the inertia."""
+        """(3,) mass, mass, inertia."""
         return np.array([self.mass, self.mass, self.inertia])
 
     def force(self, q: Floats) -> Floats:
-        """Return the pull downhill."""
+        """Return (3,) forces: mass times `pull` along x."""
         return np.array([self.mass * self.pull, 0.0, 0.0])
 
     def potential(self, q: Floats) -> float:
-        """Return the energy of height."""
+        """Return the potential energy of gravity [J]."""
         return float(-self.mass * self.pull * q[0])
 
     def condition(self, q: Floats) -> Floats:
-        """Return x' sin - y' cos = 0."""
+        """Return A of x' sin(heading) - y' cos(heading) = 0."""
         return np.array([[np.sin(q[2]), -np.cos(q[2]), 0.0]])
 
     def condition_slope(self, q: Floats) -> Floats:
@@ -156,10 +159,10 @@ class Skate(RollingBody):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CrossedCylinders(RollingBody):
-    """A straight rigid rod that rolls on a fixed one along x, at one point, and stays level.
+    """A straight rigid rod that rolls on a fixed one along x, with horizontal axis.
 
-    q = (x, y, heading, spin): centre of the moving rod, angle of its axis to x, and rotation
-    about that axis. The contact stands where the axes cross, y / sin(heading) from the centre.
+    q = (x, y, heading, spin): centre of the moving rod [m], angle of its axis to x, and rotation
+    about this axis [rad]. The contact is where the axes cross, -y / sin(heading) from the centre.
 
     Parameters
     ----------
@@ -187,15 +190,18 @@ class CrossedCylinders(RollingBody):
 
     @property
     def masses(self) -> Floats:
-        """Mass twice, then both inertias."""
+        """(4,) mass, mass, inertia about the vertical, inertia about the axis."""
         return np.array([self.mass, self.mass, self.heading_inertia, self.spin_inertia])
 
     def place(self, q: Floats) -> Floats:
-        """Return where the contact is on the moving rod, from its centre [m]; q (n,) or (n, t)."""
+        """Return the position of the contact along the moving rod, from its centre [m].
+
+        q : (n,) or (n, t)
+        """
         return np.asarray(-q[1] / np.sin(q[2]))
 
     def condition(self, q: Floats) -> Floats:
-        """Return that the contact point of the moving rod rests, along its axis and across."""
+        """Return A of zero velocity of the contact point, along the axis and across."""
         c, s = np.cos(q[2]), np.sin(q[2])
         return np.array([[c, s, 0.0, 0.0], [-s, c, -q[1] / s, self.radius]])
 
@@ -217,9 +223,9 @@ class Motion(Record):
     ----------
     time : (t,) [s]
     q, v : (n, t) coordinates and velocities
-    multiplier : (k, t); vakonomic: of the condition [N s]; otherwise zero
-    energy : (t,) [J]
-    slip : (t,) size of A q'
+    multiplier : (k, t) vakonomic multipliers of the constraints [N s]; otherwise zero
+    energy : (t,) kinetic and potential energy [J]
+    slip : (t,) norm of A q' [m/s]
     """
 
     time: Floats
@@ -231,14 +237,14 @@ class Motion(Record):
 
 
 def dalembert(body: RollingBody, q: Numbers, v: Numbers, times: Floats) -> Motion:
-    """Return the motion after Lagrange and d'Alembert: the reaction does no virtual work.
+    """Return the motion of the principle of Lagrange and d'Alembert.
 
-    M q'' = F + A^T l with A q' = 0.
+    M q'' = F + A^T l with A q' = 0: the reaction A^T l does no virtual work.
 
     Parameters
     ----------
-    q, v : start; `v` must obey the condition
-    times : rising [s], the first is the start
+    q, v : (n,) initial coordinates and velocities; `v` must satisfy the constraint
+    times : (t,) increasing times [s], the first is the start
 
     Verified by: tests/unit/rods/test_principles.py::test_disk_against_its_closed_forms
     """
@@ -260,13 +266,13 @@ def vakonomic(
     """Return the motion that makes the action stationary among paths with A q' = 0.
 
     d/dt (M q' + A^T m) = F + d(m . A q')/dq with A q' = 0: every m(0) gives another motion from
-    the same position and velocity. It is no law of rolling; it is here to be compared.
+    the same position and velocity. It does not describe rolling; it serves for comparison.
 
     Parameters
     ----------
-    q, v : start; `v` must obey the condition
-    times : rising [s], the first is the start
-    multiplier : m at the start [N s], one per condition
+    q, v : (n,) initial coordinates and velocities; `v` must satisfy the constraint
+    times : (t,) increasing times [s], the first is the start
+    multiplier : (k,) initial m [N s], or one number for all constraints
 
     Source: Gay-Balmaz and Putkaradze 2012, text below equation (7): "incorrect".
     Verified by: tests/unit/rods/test_principles.py::test_disk_against_its_closed_forms
@@ -279,7 +285,7 @@ def vakonomic(
     def rate(_t: float, y: Floats) -> Floats:
         q, v, m = y[:n], y[n : 2 * n], y[2 * n :]
         a, slope = body.condition(q), body.condition_slope(q)
-        # m_k (dA_kj/dq_i - dA_ki/dq_j) v_j: how far the condition is from being integrable
+        # m_k (dA_kj/dq_i - dA_ki/dq_j) v_j, which is zero for an integrable constraint
         curl = np.einsum("k,kji,j->i", m, slope, v) - np.einsum("k,kij,j->i", m, slope, v)
         free = (body.force(q) + curl) / body.masses
         needed = -(a @ free) - (slope @ v) @ v
@@ -290,13 +296,14 @@ def vakonomic(
 
 
 def rough(body: RollingBody, q: Numbers, v: Numbers, times: Floats, viscosity: float) -> Motion:
-    """Return the motion with viscous friction against slip instead of a condition.
+    """Return the motion with viscous friction against slip instead of a constraint.
 
-    M q'' = F - c A^T A q'. For large c the slip is of order 1/c, and so is the distance from
-    `dalembert`: the physics decides which of the two principles holds.
+    M q'' = F - c A^T A q'. For large c the slip and the difference from `dalembert` are of order
+    1/c: the limit of strong friction is the principle of d'Alembert.
 
     Parameters
     ----------
+    q, v, times : as of `dalembert`
     viscosity : c [N s/m]
 
     Verified by: tests/unit/rods/test_principles.py::test_strong_friction_gives_dalembert
@@ -325,7 +332,7 @@ def rough(body: RollingBody, q: Numbers, v: Numbers, times: Floats, viscosity: f
 
 
 def _reaction(body: RollingBody, a: Floats, needed: Floats) -> Floats:
-    """Return the acceleration by reactions that changes A q' by `needed`."""
+    """Return (n,) accelerations M^-1 A^T l by the reaction with A M^-1 A^T l = `needed`."""
     pull = np.linalg.solve((a / body.masses) @ a.T, needed)
     return np.asarray((a.T @ pull) / body.masses)
 
@@ -333,6 +340,7 @@ def _reaction(body: RollingBody, a: Floats, needed: Floats) -> Floats:
 def _integrated(
     body: RollingBody, rate: Rate, y0: Floats, times: Floats, k: int, *, stiff: bool = False
 ) -> Motion:
+    """Return the motion dy/dt = `rate`, y = (q, v, k multipliers), at `times`."""
     from scipy.integrate import solve_ivp
 
     times = numbers("times", times, unit="s", why="the motion is saved there.", try_="0 to 1.")
@@ -367,6 +375,7 @@ def _integrated(
 
 
 def _start(body: RollingBody, q: Numbers, v: Numbers) -> tuple[Floats, Floats]:
+    """Return the initial q and v; ModelError if v violates the constraint."""
     n = body.masses.size
     why, try_ = "the motion starts there.", f"give {n} numbers."
     q0 = numbers("q", q, size=n, why=why, try_=try_)
@@ -376,8 +385,8 @@ def _start(body: RollingBody, q: Numbers, v: Numbers) -> tuple[Floats, Floats]:
         raise ModelError(
             f"{type(body).__name__}.v",
             f"a velocity that slips by {np.linalg.norm(slip):.3g}",
-            "one that obeys the condition A(q) v = 0",
+            "one that satisfies the constraint A(q) v = 0",
             "both principles start from a motion that rolls.",
-            "choose the free velocities, and take the others from the condition.",
+            "choose the independent velocities, and solve the constraint for the others.",
         )
     return q0, v0

@@ -1,4 +1,8 @@
-"""A geometrically exact rod: section, axis, supports, loads, damping and initial motion."""
+"""A geometrically exact (Cosserat) rod: section, axis, supports, loads, damping, initial motion.
+
+`CosseratRod` combines a `Section`, a `Centreline`, supports of both ends (`RodEnd`), dead loads
+(`RodLoad`) and initial velocities (`RodMotion`).
+"""
 
 from __future__ import annotations
 
@@ -49,7 +53,7 @@ __all__ = [
 Floats = npt.NDArray[np.float64]
 Vector = Sequence[float] | Floats
 
-# of an element in the arrays of a rod and of the stepper, besides what is saved
+# memory of an element in the arrays of a rod and of the stepper [bytes], without saved states
 BYTES_OF_ELEMENT = 2000
 
 # ends and motions
@@ -58,13 +62,13 @@ RISE = NonNegative(
 )
 _HOLD = Choice(
     ("section", "element"),
-    "a clamp holds the section at the end, or the whole last element.",
+    "a clamp fixes the section at the end, or the whole last element.",
     "leave it out for the section.",
 )
 _WHY_CLAMP = "the clamp moves like a rigid body."
-_AXIS = Components("1", "the clamp turns about it.", "give [1.0, 0.0, 0.0].", direction=True)
-_WHY_TURN = "they say how far the clamp has turned when."
-_TRY_TURN = "give as many as rising times, at least two."
+_AXIS = Components("1", "the clamp rotates about it.", "give [1.0, 0.0, 0.0].", direction=True)
+_WHY_TURN = "they are the history of the rotation angle."
+_TRY_TURN = "give one angle per time, at least two, with increasing times."
 _TIMES = Finite("s", _WHY_TURN, _TRY_TURN, per="point", fewest=2, rising=True)
 _ANGLES = Finite("rad", _WHY_TURN, _TRY_TURN, per="time")
 _SLIDES = Flag("the end slides along the axis or is fixed.", "give True.")
@@ -73,22 +77,22 @@ _WHY_WAVE = "it is the amplitude of the wave."
 _WHY_RIGID = "the rod moves as a rigid body."
 
 # loads
-GRAVITY = Components("m/s^2", "it pulls on every rod.")
+GRAVITY = Components("m/s^2", "it is the acceleration of every rod.")
 _WHY_LOAD = "a dead load keeps its direction in space."
 _WHY_SCALE = "they scale the load in time."
-_TRY_SCALE = "give as many factors as rising times."
+_TRY_SCALE = "give one factor per time, with increasing times."
 _LOAD_TIMES = Finite("s", _WHY_SCALE, _TRY_SCALE, per="point", fewest=0, rising=True)
 _FACTORS = Finite("1", _WHY_SCALE, _TRY_SCALE, per="time", fewest=0)
 _AT = Finite("1", "0 is the start of the rod, 1 its end.", "give 1.0.", least=0.0, most=1.0)
 
 # rods
-_WHY_PART, _TRY_PART = "a rod is described by such objects.", "see the docstring of CosseratRod."
+_WHY_PART, _TRY_PART = "a rod consists of such objects.", "see the docstring of CosseratRod."
 _OBJECT = Part(_WHY_PART, _TRY_PART)
 _MOTION = Parts(_WHY_PART, _TRY_PART, "a RodMotion, or a list of them")
 _LOADS = Parts(_WHY_PART, _TRY_PART, "a RodLoad, or a list of them")
 _ELEMENTS = Count(
     4,
-    "every element carries one frame, and the contact needs several.",
+    "every element has one frame, and a contact acts on four.",
     "give 40.",
     each=BYTES_OF_ELEMENT,
 )
@@ -99,11 +103,11 @@ _WHY_DAMPING, _TRY_DAMPING = "damping dissipates energy.", "leave it out for non
 DRAG = NonNegative("N s/m^2", _WHY_DAMPING, _TRY_DAMPING)
 DAMPING = NonNegative("s", _WHY_DAMPING, _TRY_DAMPING)
 _ROTATIONAL_DRAG = NonNegative("N s", _WHY_DAMPING, _TRY_DAMPING)
-_CURVATURE = Components("1/m", "the unloaded rod bends about two directors and twists.")
-_DIRECTOR = Components("1", "the first frame is turned to it.")
+_CURVATURE = Components("1/m", "they are the curvatures and the twist of the unloaded rod.")
+_DIRECTOR = Components("1", "it is the direction of the first director.")
 _CORRECTION = NonNegative(
     "1",
-    "it takes mass from the end nodes.",
+    "it reduces the mass of the end nodes.",
     "give 0.1, or leave it out.",
     most=1.0 / 6.0,
     needs="at most 1/6",
@@ -111,12 +115,12 @@ _CORRECTION = NonNegative(
 
 
 class RodEnd(Declared):
-    """Base of the supports of a rod end."""
+    """Base class of the supports of a rod end."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Free(RodEnd):
-    """Nothing holds the end."""
+    """A free end, without support."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -130,9 +134,9 @@ class Clamped(RodEnd):
 
     Parameters
     ----------
-    hold : "section" fixes the end node and joins the first frame to the clamp by half an element;
-        frequencies and rests converge with the square of the element length. "element" fixes the
-        last two nodes and the frame between them, which shortens the rod by half an element
+    hold : "section" fixes the end node, and joins the first frame to the clamp by half an element;
+        frequencies and equilibria converge with the square of the element length. "element" fixes
+        the last two nodes and the frame between them, which shortens the rod by half an element
     """
 
     hold: Annotated[str, _HOLD] = "section"
@@ -146,8 +150,8 @@ class Driven(RodEnd):
     ----------
     velocity : of the end node [m/s]
     angular_velocity : of the clamp about the end node [rad/s]
-    rise : time in which both grow linearly from zero [s]
-    hold : what it holds, see `Clamped`
+    rise : time in which both velocities grow linearly from zero [s]
+    hold : "section" or "element", see `Clamped`
     """
 
     velocity: Annotated[Vector, Components("m/s", _WHY_CLAMP)] = (0.0, 0.0, 0.0)
@@ -158,17 +162,17 @@ class Driven(RodEnd):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Turned(RodEnd):
-    """A clamp that turns about an axis through the end node by a given history.
+    """A clamp that rotates about an axis through the end node with a given history of the angle.
 
-    Between the times the angle is linear, outside them it stays as it is at the first and the
-    last. Times are those of the run, as for loads. It holds the section, see `Clamped`.
+    The angle is linear between the times, and constant before the first and after the last. It
+    clamps the section, see `Clamped`.
 
     Parameters
     ----------
-    axis : it turns about, in space; any length
-    times : rising [s]
-    angles : by which it has turned from where it starts, right-handed about the axis [rad]
-    slides : whether the end node is free to move along the axis, under loads and the rod alone
+    axis : direction of the axis of rotation in space, of any length
+    times : (n,) increasing times of the run [s]
+    angles : (n,) angles from the initial orientation, right-handed about the axis [rad]
+    slides : whether the end node moves freely along the axis; contact forces do not move it
 
     Verified by: tests/unit/rods/test_turned.py::test_twist_alone_has_a_closed_form
 
@@ -194,29 +198,32 @@ class Turned(RodEnd):
 
     @property
     def lengths(self) -> dict[str, int]:
-        """How many angles there are."""
+        """Lengths of lists by the noun of their entries: as many angles as times."""
         return {"time": math.prod(shape_of(self.times))}
 
 
 class RodMotion(Declared):
-    """Base of how a rod moves at the start; parts add up."""
+    """Base class of initial velocities of a rod; several add up."""
 
     def velocity_at(self, nodes: Floats) -> Floats:
         """Return (n + 1, 3) velocities of the `nodes` [m/s]."""
         return np.zeros_like(nodes)
 
     def spin_at(self, nodes: Floats, axis: Floats) -> Floats:
-        """Return (n, 3) angular velocities in space [rad/s]; `axis` (n, 3) third directors."""
+        """Return (n, 3) angular velocities of elements in space [rad/s].
+
+        axis : (n, 3) third directors
+        """
         return np.zeros_like(axis)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SineVelocity(RodMotion):
-    """Velocity sin(mode pi k / n) times a vector at node k of n.
+    """Initial velocity sin(mode_number pi k / n) times a vector, at node k = 0, ..., n.
 
     Parameters
     ----------
-    mode_number : half waves along the rod
+    mode_number : number of half waves along the rod
     velocity : amplitude [m/s]
     """
 
@@ -224,18 +231,18 @@ class SineVelocity(RodMotion):
     velocity: Annotated[Vector, Components("m/s", _WHY_WAVE)]
 
     def velocity_at(self, nodes: Floats) -> Floats:
-        """Return the sine wave."""
-        part = np.linspace(0.0, 1.0, len(nodes))
-        return np.outer(np.sin(self.mode_number * np.pi * part), self.velocity)
+        """Return (n + 1, 3) velocities of the nodes [m/s]."""
+        fraction = np.linspace(0.0, 1.0, len(nodes))
+        return np.outer(np.sin(self.mode_number * np.pi * fraction), self.velocity)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SineSpin(RodMotion):
-    """Spin about the rod's own axis, rate sin(mode pi (e + 1/2) / n) in element e of n.
+    """Initial spin about the axis of the rod, rate sin(mode_number pi (e + 1/2) / n) in element e.
 
     Parameters
     ----------
-    mode_number : half waves along the rod
+    mode_number : number of half waves along the rod
     rate : amplitude [rad/s]
 
     Examples
@@ -249,14 +256,14 @@ class SineSpin(RodMotion):
     rate: Annotated[float, Finite("rad/s", _WHY_WAVE, "give 1.0.")]
 
     def spin_at(self, nodes: Floats, axis: Floats) -> Floats:
-        """Return the wave about the third directors."""
-        part = (np.arange(len(axis)) + 0.5) / len(axis)
-        return np.asarray(self.rate * np.sin(self.mode_number * np.pi * part)[:, None] * axis)
+        """Return (n, 3) angular velocities along the third directors [rad/s]."""
+        fraction = (np.arange(len(axis)) + 0.5) / len(axis)
+        return np.asarray(self.rate * np.sin(self.mode_number * np.pi * fraction)[:, None] * axis)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RigidMotion(RodMotion):
-    """The rod moves as a rigid body about its middle.
+    """Initial velocities of a rigid body motion about the mean of the nodes.
 
     Parameters
     ----------
@@ -268,19 +275,19 @@ class RigidMotion(RodMotion):
     angular_velocity: Annotated[Vector, Components("rad/s", _WHY_RIGID)] = (0.0, 0.0, 0.0)
 
     def velocity_at(self, nodes: Floats) -> Floats:
-        """Return v + w x (r - mean r)."""
+        """Return (n + 1, 3) velocities v + w x (r - mean r) of the nodes [m/s]."""
         return np.asarray(
             self.velocity + np.cross(self.angular_velocity, nodes - nodes.mean(axis=0))
         )
 
     def spin_at(self, nodes: Floats, axis: Floats) -> Floats:
-        """Return the same angular velocity everywhere."""
+        """Return (n, 3) the same angular velocity for all elements [rad/s]."""
         return np.tile(np.asarray(self.angular_velocity), (len(axis), 1))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class GivenMotion(RodMotion):
-    """Any velocities, node by node.
+    """Given initial velocities of all nodes and elements.
 
     Parameters
     ----------
@@ -307,16 +314,17 @@ class GivenMotion(RodMotion):
                 object.__setattr__(self, name, flat)
 
     def velocity_at(self, nodes: Floats) -> Floats:
-        """Return the given velocities."""
+        """Return (n + 1, 3) the given velocities [m/s]."""
         return self._shaped("velocity", self.velocity, nodes.shape)
 
     def spin_at(self, nodes: Floats, axis: Floats) -> Floats:
-        """Return the given angular velocities."""
+        """Return (n, 3) the given angular velocities [rad/s]."""
         if self.angular_velocity is None:
             return np.zeros_like(axis)
         return self._shaped("angular_velocity", self.angular_velocity, axis.shape)
 
     def _shaped(self, name: str, flat: object, shape: tuple[int, ...]) -> Floats:
+        """Return the array of a flat list; ModelError if its length is wrong."""
         array = np.asarray(flat, dtype=np.float64)
         if array.size != shape[0] * 3:
             raise ModelError(
@@ -330,10 +338,10 @@ class GivenMotion(RodMotion):
 
 
 class RodLoad(Declared):
-    """Base of dead loads: they keep their direction in space.
+    """Base class of dead loads, which have a constant direction in space.
 
-    `times` [s] and `factors` [1] scale a load in time, linear between them and level outside;
-    both empty mean constant.
+    `factors` (n,) [1] at `times` (n,) [s] scale a load, linearly between the times, and with the
+    first or last factor outside them. A load without times is constant.
     """
 
     times: Vector
@@ -341,13 +349,13 @@ class RodLoad(Declared):
 
     @property
     def lengths(self) -> dict[str, int]:
-        """How many factors there are."""
+        """Lengths of lists by the noun of their entries: as many factors as times."""
         return {"time": math.prod(shape_of(self.times))}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LineForce(RodLoad):
-    """The same force on every length of the rod.
+    """A constant force per length of the rod.
 
     Parameters
     ----------
@@ -358,7 +366,7 @@ class LineForce(RodLoad):
     --------
     >>> import stiction as st
     >>> weight = st.rods.LineForce([0.0, 0.0, -9.81e-3], times=[0.0, 1.0], factors=[0.0, 1.0])
-    >>> weight.force.tolist()  # [N/m], there in full after 1 s
+    >>> weight.force.tolist()  # [N/m], reached after 1 s
     [0.0, 0.0, -0.00981]
     """
 
@@ -369,12 +377,12 @@ class LineForce(RodLoad):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PointForce(RodLoad):
-    """A force on the node nearest to a place.
+    """A force on the node closest to a position.
 
     Parameters
     ----------
-    force : [N]
-    at : place along the rod [1], 0 its start and 1 its end
+    force : in space [N]
+    at : position along the rod [1], 0 its start and 1 its end
     times, factors : history, see `RodLoad`
     """
 
@@ -386,12 +394,12 @@ class PointForce(RodLoad):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PointMoment(RodLoad):
-    """A moment on the element nearest to a place.
+    """A moment on the element at a position.
 
     Parameters
     ----------
     moment : in space [N m]
-    at : place along the rod [1], 0 its start and 1 its end
+    at : position along the rod [1], 0 its start and 1 its end
     times, factors : history, see `RodLoad`
 
     Examples
@@ -409,31 +417,32 @@ class PointMoment(RodLoad):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CosseratRod(Declared):
-    """A geometrically exact rod that stretches, shears, bends and twists.
+    """A geometrically exact rod with stretch, shear, bending and twist.
 
-    It has `elements` + 1 nodes and a frame in each element (staggered); masses are lumped.
+    It has `elements` + 1 nodes, and a frame in each element (staggered); masses are lumped.
 
     Parameters
     ----------
     section : cross-section; rolling contact needs a `CircularSection`
-    centreline : where the nodes start
-    length : rest length [m]; None takes that of the centreline, so that it starts unstretched
-    elements : how many of equal rest length
-    left, right : supports of the ends
-    natural_curvature : strain (k1, k2, twist) of the unloaded rod in its frames [1/m]; None,
-        [] in a file, takes that of the centreline, so that the rod starts unbent
-    motion : velocities at the start; parts add up
-    loads : dead loads; parts add up
+    centreline : initial positions of the nodes
+    length : rest length [m]; None means that of the centreline: no initial stretch
+    elements : number of elements, of equal rest length
+    left, right : supports of the start and the end
+    natural_curvature : (3,) curvatures and twist (k1, k2, k3) of the unloaded rod in its frames
+        [1/m]; None, in a file [], means those of the centreline: no initial bending
+    motion : initial velocities, which add up
+    loads : dead loads, which add up
     drag : external damping, force per length and velocity [N s/m^2]
     rotational_drag : external damping, moment per length and angular velocity [N s]
     internal_damping : retardation time of the material (Kelvin-Voigt) [s]
-    first_director : of the first frame, made normal to the axis; None chooses one
-    end_correction : c, with which the last three nodes at each end carry 1/2 - 3c/2, 1 + 2c and
-        1 - c/2 elements of mass, weight and drag [1]: 1/12 is Gregory's rule, 0 the trapezoidal;
-        None takes 1/18 at a free end of a supported rod, and 0 at all others
+    first_director : first director of the first frame, projected normal to the axis; None chooses
+        one
+    end_correction : c [1], quadrature weights at the ends: the last three nodes at each end have
+        mass, weight and drag of 1/2 - 3c/2, 1 + 2c and 1 - c/2 elements. 1/12 is Gregory's rule, 0
+        the trapezoidal rule; None means 1/18 at a free end of a supported rod, and 0 at other ends
 
     Source: Gay-Balmaz and Putkaradze 2012, equations (1)-(8) as corrected in the formulas
-    sheet of the rods paper, sections 1 and 3.
+    sheet (docs/formulas/rods.md), sections 1 and 3.
     Verified by: tests/exact/test_crossed_rods.py::test_reference_case
     """
 
@@ -462,24 +471,24 @@ class CosseratRod(Declared):
         """Return (elements + 1, 3) positions of the nodes at the start [m]."""
         points = self.centreline.points(self.elements + 1)
         with np.errstate(over="ignore", invalid="ignore"):
-            long = np.linalg.norm(np.diff(points, axis=0), axis=1)
-        if not np.isfinite(long.sum()):
-            got, needs = "an axis beyond floating point", "lengths whose squares are finite too"
-            why, try_ = "a rod has a length [m].", "choose units in which it is moderate."
+            lengths = np.linalg.norm(np.diff(points, axis=0), axis=1)
+        if not np.isfinite(lengths.sum()):
+            got, needs = "an axis beyond floating point", "lengths with finite squares"
+            why, try_ = "a rod has a finite length [m].", "choose units in which it is moderate."
             raise ModelError("CosseratRod.centreline", got, needs, why, try_)
-        if not (long > 0.0).all():
+        if not (lengths > 0.0).all():
             raise ModelError(
                 "CosseratRod.centreline",
-                "two nodes at one place",
-                "nodes that differ",
-                "the axis has a direction between any two of them.",
+                "two neighbouring nodes at the same point",
+                "different nodes",
+                "the axis has a direction between neighbouring nodes.",
                 "check the centreline.",
             )
         return points
 
     @property
     def slides(self) -> bool:
-        """Whether an end slides."""
+        """Whether an end is a `Turned` clamp that slides."""
         return any(isinstance(end, Turned) and end.slides for end in (self.left, self.right))
 
     @property

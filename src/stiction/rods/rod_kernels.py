@@ -1,13 +1,16 @@
-"""Elastic forces, kicks and free motion of all rods at once.
+"""Elastic forces, kicks and free motion of all discrete Cosserat rods at once.
 
-All rods stand one after another in flat arrays, one slot per node; the element of a slot joins
-it to the next slot, and the last slot of a rod has no stiffness. So every loop runs over all
-rods without a branch. Vectors are rows x, y, z; quaternions rows w, x, y, z.
+All rods stand one after another in arrays (component, slot). A slot has one node, and the element
+from this node to that of the next slot; the last slot of a rod has no stiffness. So every loop runs
+over all rods without a branch. Vectors have the rows x, y, z, quaternions w, x, y, z.
 
-Symbols: r position, q quaternion of the frame, v velocity, p spatial angular momentum over the
-inertia about a diameter (angular velocity = p - (p . d3) d3 / 2 for a round section).
+Symbols: r position of a node [m], q quaternion of the frame of an element, d3 its third director,
+v velocity of a node [m/s], p angular momentum of an element in space over its inertia about a
+diameter [1/s]. For a round section the angular velocity is p - (p . d3) d3 / 2. A kick changes v
+and p by forces and torques; a drift changes r and q at constant v and p. Functions without
+`@kernel` and with a leading underscore are the NumPy fallbacks of the kernels after them.
 
-Source: formulas sheet of the rods paper, sections 1, 3 and 6.
+Source: formulas sheet (docs/formulas/rods.md), sections 1, 3 and 6.
 """
 
 from __future__ import annotations
@@ -25,14 +28,14 @@ from stiction.numerics.elementwise import arctan2
 from stiction.numerics.jit import kernel
 from stiction.rods.series import ASIN, COS, LARGEST_SINE, SINC, TANGENT
 
-# rows of the table of materials and of that of drag, which kernels below divide
+# numbers of rows of the tables of material and drag
 MATERIAL_ROWS, DRAG_ROWS = 13, 3
 
 Floats = npt.NDArray[np.float64]
 
 
 class State(NamedTuple):
-    """What moves: positions r, frames q, velocities v, momenta over inertia p."""
+    """Positions r (3, slots), quaternions q (4, slots), velocities v and momenta p (3, slots)."""
 
     r: Floats
     q: Floats
@@ -41,14 +44,14 @@ class State(NamedTuple):
 
 
 class Material(NamedTuple):
-    """Rows of the table of materials, per slot.
+    """Rows of the table of materials, each (slots,).
 
-    length, inverse_length : of its element [m], [1/m]
-    shear, axial : stiffness of its element [N]
-    bend, twist : of the joint before it, stiffness over its length [N m]
-    angle : (3, slots) natural rotation vector of that joint
-    mass, inertia : of the node [kg], and of the element about a diameter [kg m^2]
-    free, turns : one over both, 0 where something holds them
+    length, inverse_length : rest length of the element [m], and its inverse [1/m]
+    shear, axial : stiffness of the element, k G A and E A [N]
+    bend, twist : stiffness of the joint before the element: E I and 2 G I over its length [N m]
+    angle : (3, slots) natural rotation vector of that joint [rad]
+    mass, inertia : mass of the node [kg]; inertia of the element about a diameter [kg m^2]
+    free, turns : 1 / mass and 1 / inertia; 0 if a support fixes node or element
     """
 
     length: Floats
@@ -65,11 +68,11 @@ class Material(NamedTuple):
 
 
 class Drag(NamedTuple):
-    """Rows of the table of drag, per slot.
+    """Rows of the table of drag, each (slots,).
 
-    node : force per velocity [N s/m]
-    element : moment per angular velocity [N m s]
-    retardation : time of internal damping [s]
+    node : force per velocity of the node [N s/m]
+    element : moment per angular velocity of the element [N m s]
+    retardation : retardation time of internal damping [s]
     """
 
     node: Floats
@@ -79,7 +82,7 @@ class Drag(NamedTuple):
 
 @kernel(views=True)
 def material_of(mat: Floats) -> Material:
-    """Return the rows of a table of materials."""
+    """Return views of the rows of a table of materials."""
     return Material(
         mat[0],
         mat[1],
@@ -97,19 +100,19 @@ def material_of(mat: Floats) -> Material:
 
 @kernel(views=True)
 def forces_of(scratch: Floats) -> tuple[Floats, Floats]:
-    """Return the rows of a scratch table for all forces and torques [N], [N m]."""
+    """Return views of a scratch table: all forces [N] and torques [N m]."""
     return scratch[6:9], scratch[9:12]
 
 
 @kernel(views=True)
 def loads_of(scratch: Floats) -> tuple[Floats, Floats]:
-    """Return its rows for forces and torques of loads alone [N], [N m]."""
+    """Return views of a scratch table: forces [N] and torques [N m] of loads alone."""
     return scratch[12:15], scratch[15:18]
 
 
 @kernel(views=True)
 def drag_of(drag: Floats) -> Drag:
-    """Return the rows of a table of drag."""
+    """Return views of the rows of a table of drag."""
     return Drag(drag[0], drag[1], drag[2])
 
 
@@ -139,7 +142,10 @@ def _elastic(r: Floats, q: Floats, mat: Floats, n: Floats, m: Floats, f: Floats,
 
 @kernel(plain=_elastic, separate=True)
 def elastic(r: Matrix, q: Matrix, mat: Floats, n: Matrix, m: Matrix, f: Matrix, t: Matrix) -> None:
-    """Put elastic forces into f [N] and torques in space into t [N m]; n, m are scratch."""
+    """Set f to elastic forces on nodes [N], and t to torques on elements in space [N m].
+
+    n, m : (3, slots) outputs: stress resultants of elements [N], moments of joints [N m]
+    """
     rod = material_of(mat)
     size = r.shape[1]
     rx, ry, rz = r[0], r[1], r[2]
@@ -155,13 +161,13 @@ def elastic(r: Matrix, q: Matrix, mat: Floats, n: Matrix, m: Matrix, f: Matrix, 
         ax = 2.0 * (qx[i] * qz[i] + qw[i] * qy[i])
         ay = 2.0 * (qy[i] * qz[i] - qw[i] * qx[i])
         az = 1.0 - 2.0 * (qx[i] * qx[i] + qy[i] * qy[i])
-        # n = S (Gamma - E3) in space (sheet, section 1): kGA d + ((EA - kGA) d . d3 - EA) d3; shear
-        # is alike in all directions across, so the other directors are not needed
+        # n = S (Gamma - E3) in space (sheet, section 1), with d = r': kGA d + ((EA - kGA) d . d3 -
+        # EA) d3; the shear stiffness is isotropic, so d1 and d2 are not needed
         along = (axial[i] - shear[i]) * (dx * ax + dy * ay + dz * az) - axial[i]
         nx[i] = shear[i] * dx + along * ax
         ny[i] = shear[i] * dy + along * ay
         nz[i] = shear[i] * dz + along * az
-        # torque ds Gamma x n in space; of n only the part along d3 has a moment with d
+        # torque ds d x n; only the part of n along d3 contributes
         turn = ds[i] * along
         tx[i] = turn * (dy * az - dz * ay)
         ty[i] = turn * (dz * ax - dx * az)
@@ -172,15 +178,15 @@ def elastic(r: Matrix, q: Matrix, mat: Floats, n: Matrix, m: Matrix, f: Matrix, 
         f[a, 0] = n[a, 0]
         na, fa = n[a], f[a]
         for i in range(1, size):
-            # the force on a node: the elements on both sides pull with n
+            # force on a node: n of the element after it minus n of the element before it
             fa[i] = na[i] - na[i - 1]
-    # series for small angles, as resolved rods have; the general formula if one is too large
+    # power series for small angles between elements; the general formula if one is too large
     if not bend_small(q, mat, m):
         bend_any(q, mat, m)
     for a in range(3):
         ma, ta = m[a], t[a]
         for i in range(size - 1):
-            # the joint behind an element pulls with its moment, the one before it with the opposite
+            # moment of the joint after an element minus that of the joint before it
             ta[i] += ma[i + 1] - ma[i]
 
 
@@ -202,9 +208,10 @@ def _bend_small(q: Floats, mat: Floats, m: Floats) -> bool:
 
 @kernel(plain=_bend_small)
 def bend_small(q: Matrix, mat: Floats, m: Matrix) -> bool:
-    """Put moments in space of all joints into m; return False if an angle is too large.
+    """Set m (3, slots) to the moments of all joints in space [N m], by power series.
 
-    The moment of slot i acts between its element and the one before.
+    The moment of slot i acts between its element and the one before. Returns False if an angle is
+    too large for the series.
     """
     rod = material_of(mat)
     size = q.shape[1]
@@ -225,7 +232,7 @@ def bend_small(q: Matrix, mat: Floats, m: Matrix) -> bool:
         y = aw * by + ax * bz - ay * bw - az * bx
         z = aw * bz - ax * by + ay * bx - az * bw
         s2 = x * x + y * y + z * z
-        # counted, not branched on, so that the loop runs in vector registers
+        # counted without a branch, for vectorisation
         bad += (bend[i] * (s2 - LARGEST_SINE) > 0.0) + (bend[i] * w < 0.0)
         scale = horner(ASIN, s2)
         # phi = ASIN(s^2) vec is the rotation vector; M = B (phi - phi_0), stiffness over the
@@ -238,11 +245,11 @@ def bend_small(q: Matrix, mat: Floats, m: Matrix) -> bool:
         half = 0.5 * scale
         cx, cy, cz = y * kz - z * ky, z * kx - x * kz, x * ky - y * kx
         # (phi x (phi x m)) c = TANGENT(s2) vec x (vec x m)
-        more = horner(TANGENT, s2)
-        kx += half * cx + more * (y * cz - z * cy)
-        ky += half * cy + more * (z * cx - x * cz)
-        kz += half * cz + more * (x * cy - y * cx)
-        # into space, by the quaternion of the element before
+        tangent = horner(TANGENT, s2)
+        kx += half * cx + tangent * (y * cz - z * cy)
+        ky += half * cy + tangent * (z * cx - x * cz)
+        kz += half * cz + tangent * (x * cy - y * cx)
+        # rotated into space by the quaternion of the element before
         ux, uy, uz = ay * kz - az * ky, az * kx - ax * kz, ax * ky - ay * kx
         mx[i] = kx + 2.0 * (aw * ux + ay * uz - az * uy)
         my[i] = ky + 2.0 * (aw * uy + az * ux - ax * uz)
@@ -259,10 +266,10 @@ def joint_angle(q: Matrix, i: int) -> tuple[float, float, float]:
     x = aw * bx - ax * bw - ay * bz + az * by
     y = aw * by + ax * bz - ay * bw - az * bx
     z = aw * bz - ax * by + ay * bx - az * bw
-    # q and -q are one rotation: the shorter of both ways around
+    # q and -q are the same rotation: take the one with an angle below pi
     sign = 1.0 if w >= 0.0 else -1.0
     s = math.sqrt(x * x + y * y + z * z)
-    # angle over sine of its half, 2 at zero; atan2 is exact to rounding at any angle
+    # angle over the sine of its half, 2 at zero; atan2 is accurate at any angle
     scale = 2.0 * sign
     if s > 1e-8:
         scale = sign * 2.0 * math.atan2(s, sign * w) / s
@@ -271,10 +278,10 @@ def joint_angle(q: Matrix, i: int) -> tuple[float, float, float]:
 
 @kernel
 def bend_any(q: Matrix, mat: Floats, m: Matrix) -> None:
-    """Put moments in space of all joints into m, for angles below pi."""
+    """Set m to the moments of all joints in space [N m], for any angles below pi."""
     rod = material_of(mat)
     for i in range(1, q.shape[1]):
-        # no joint before the first element of a rod, nor behind its last one
+        # a slot without a joint: before the first element of a rod, or after the last one
         if rod.bend[i] == 0.0:
             m[0, i] = 0.0
             m[1, i] = 0.0
@@ -330,7 +337,7 @@ def stored_energy(r: Matrix, q: Matrix, mat: Floats) -> float:
     rod = material_of(mat)
     total = 0.0
     for i in range(r.shape[1] - 1):
-        # the slot behind the last element of a rod has no stiffness
+        # the slot after the last element of a rod has no stiffness
         if rod.shear[i] > 0.0:
             inv = rod.inverse_length[i]
             dx = (r[0, i + 1] - r[0, i]) * inv
@@ -338,13 +345,13 @@ def stored_energy(r: Matrix, q: Matrix, mat: Floats) -> float:
             dz = (r[2, i + 1] - r[2, i]) * inv
             ax, ay, az = axis_of(q, i)
             g3 = dx * ax + dy * ay + dz * az
-            # the shear as a vector: no difference of nearly equal squares
+            # shear strain as a vector avoids a difference of nearly equal squares
             sx, sy, sz = dx - g3 * ax, dy - g3 * ay, dz - g3 * az
             across = sx * sx + sy * sy + sz * sz
             shear, axial = rod.shear[i], rod.axial[i]
-            longer = g3 - 1.0
+            extension = g3 - 1.0
             # 1/2 (Gamma - E3) . S (Gamma - E3) ds
-            total += 0.5 * rod.length[i] * (shear * across + axial * (longer * longer))
+            total += 0.5 * rod.length[i] * (shear * across + axial * (extension * extension))
         if i > 0 and rod.bend[i] > 0.0:
             # 1/2 (phi - phi_0) . B (phi - phi_0) over the joint's length
             x, y, z = joint_angle(q, i)
@@ -355,7 +362,7 @@ def stored_energy(r: Matrix, q: Matrix, mat: Floats) -> float:
 
 @kernel
 def axis_of(q: Matrix, i: int) -> tuple[float, float, float]:
-    """Return the third director of element i."""
+    """Return the components of the third director d3 of element i."""
     return (
         2.0 * (q[1, i] * q[3, i] + q[0, i] * q[2, i]),
         2.0 * (q[2, i] * q[3, i] - q[0, i] * q[1, i]),
@@ -372,7 +379,7 @@ def _kinetic_energy(q: Floats, v: Floats, p: Floats, mat: Floats) -> float:
 
 @kernel(plain=_kinetic_energy)
 def kinetic_energy(q: Matrix, v: Matrix, p: Matrix, mat: Floats) -> float:
-    """Return the kinetic energy of all rods [J], clamps included."""
+    """Return the kinetic energy of all rods [J], moving clamps included."""
     rod = material_of(mat)
     total = 0.0
     for i in range(v.shape[1]):
@@ -392,7 +399,7 @@ def _kick(v: Floats, p: Floats, f: Floats, t: Floats, mat: Floats, h: float) -> 
 
 @kernel(plain=_kick)
 def kick(v: Matrix, p: Matrix, f: Matrix, t: Matrix, mat: Floats, h: float) -> None:
-    """Add h times accelerations to the velocities of what is free."""
+    """Add h times the accelerations by f and t to v and p; fixed ones do not change."""
     rod = material_of(mat)
     for a in range(3):
         va, pa, fa, ta = v[a], p[a], f[a], t[a]
@@ -426,13 +433,13 @@ def _damped_kick(
 def damped_kick(
     q: Matrix, v: Matrix, p: Matrix, f: Matrix, t: Matrix, mat: Floats, drag: Floats, h: float
 ) -> float:
-    """Kick with linear drag at the mean velocity; return the heat of the drag [J]."""
+    """Kick of length h with linear drag at the mean velocity; return the heat of drag [J]."""
     rod, drags = material_of(mat), drag_of(drag)
     heat = 0.0
     for i in range(v.shape[1]):
         if rod.free[i] > 0.0:
-            # mean velocity from mean = v + (h / 2) (f - drag mean) / m: implicit, so that any drag
-            # is stable
+            # mean velocity from mean = v + (h / 2) (f - drag mean) / m: implicit, hence stable
+            # for any drag
             lag = 0.5 * h * drags.node[i] * rod.free[i]
             for a in range(3):
                 mean = (v[a, i] + 0.5 * h * rod.free[i] * f[a, i]) / (1.0 + lag)
@@ -447,7 +454,7 @@ def damped_kick(
             y = p[1, i] + 0.5 * h * rod.turns[i] * t[1, i]
             z = p[2, i] + 0.5 * h * rod.turns[i] * t[2, i]
             along = x * ax + y * ay + z * az
-            # the axial angular velocity is half of its p: so is the drag on it
+            # the axial angular velocity is half of the axial p, and so is the drag on it
             extra = along / (1.0 + 0.5 * across) - along / (1.0 + across)
             x, y, z = (
                 x / (1.0 + across) + extra * ax,
@@ -470,7 +477,7 @@ def _copy(values: Floats, to: Floats) -> None:
 
 @kernel(plain=_copy)
 def copy(values: Matrix, to: Matrix) -> None:
-    """Copy values; a loop compiles ten times faster than an assignment of arrays."""
+    """Copy an array (rows, slots); a loop compiles ten times faster than an array assignment."""
     for a in range(to.shape[0]):
         for i in range(to.shape[1]):
             to[a, i] = values[a, i]
@@ -480,7 +487,7 @@ def _drift(r: Floats, q: Floats, v: Floats, p: Floats, h: float) -> None:
     r += h * v
     half = 0.5 * h * p
     a2 = rows.dot(half, half)
-    # what is not a number is passed over, as by the comparisons of a loop
+    # fmax ignores NaN, as the comparison in the compiled loop does
     if np.fmax.reduce(a2, initial=0.0) > 0.25:
         turn_any(q, p, h)
         return
@@ -494,7 +501,7 @@ def _drift(r: Floats, q: Floats, v: Floats, p: Floats, h: float) -> None:
 
 @kernel(plain=_drift, separate=True)
 def drift(r: Matrix, q: Matrix, v: Matrix, p: Matrix, h: float) -> None:
-    """Move all nodes straight and all elements as free axisymmetric rotors, exactly, for h."""
+    """Drift for h [s]: nodes at constant velocity, elements as free axisymmetric rotors."""
     size = r.shape[1]
     for a in range(3):
         ra, va = r[a], v[a]
@@ -511,8 +518,8 @@ def drift(r: Matrix, q: Matrix, v: Matrix, p: Matrix, h: float) -> None:
         turn_any(q, p, h)
         return
     for i in range(size):
-        # a free axisymmetric rotor turns about the constant p by |p| h, and about its own axis by
-        # -(p . d3) h / 2: both at constant rates, so that their product is exact
+        # a free axisymmetric rotor rotates about the constant p by |p| h, and about its own axis by
+        # -(p . d3) h / 2, both at constant rates: the product of these rotations is exact
         x, y, z = 0.5 * h * px[i], 0.5 * h * py[i], 0.5 * h * pz[i]
         a2 = x * x + y * y + z * z
         c, s = horner(COS, a2), horner(SINC, a2)
@@ -521,7 +528,7 @@ def drift(r: Matrix, q: Matrix, v: Matrix, p: Matrix, h: float) -> None:
         ax = 2.0 * (x0 * z0 + w0 * y0)
         ay = 2.0 * (y0 * z0 - w0 * x0)
         az = 1.0 - 2.0 * (x0 * x0 + y0 * y0)
-        # half the angle about the own axis; p . d3 does not change
+        # half the angle about its own axis; p . d3 is constant
         b = -0.25 * h * (px[i] * ax + py[i] * ay + pz[i] * az)
         cb, sb = horner(COS, b * b), b * horner(SINC, b * b)
         # the rotation about p in space stands to the left of q, that about d3 to the right
@@ -531,14 +538,14 @@ def drift(r: Matrix, q: Matrix, v: Matrix, p: Matrix, h: float) -> None:
         z1 = c * z0 + x * y0 - y * x0 + z * w0
         w2, z2 = w1 * cb - z1 * sb, z1 * cb + w1 * sb
         x2, y2 = x1 * cb + y1 * sb, y1 * cb - x1 * sb
-        # keeps the quaternion at length one against rounding
+        # normalise the quaternion, to first order
         unit = 1.5 - 0.5 * (w2 * w2 + x2 * x2 + y2 * y2 + z2 * z2)
         qw[i], qx[i], qy[i], qz[i] = unit * w2, unit * x2, unit * y2, unit * z2
 
 
 @kernel
 def turn_any(q: Matrix, p: Matrix, h: float) -> None:
-    """Turn all elements as free rotors by any angle."""
+    """Rotate all elements as free rotors for h, for any angles."""
     for i in range(q.shape[1]):
         x, y, z = 0.5 * h * p[0, i], 0.5 * h * p[1, i], 0.5 * h * p[2, i]
         angle = math.sqrt(x * x + y * y + z * z)

@@ -1,4 +1,4 @@
-"""The round cross-section of a rod: geometry, stiffness and inertia per length."""
+"""Cross-sections of rods: stiffness, and mass and inertia per length."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _OUTER = Positive(
     "m", "contacts act at the surface.", "leave it out for a rod that touches nothing."
 )
 
-# what the material and the section of any rod may be
+# admissible values of section and material
 RADIUS = Positive("m", "a rod without thickness has no surface to roll on.", _TRY)
 YOUNG = Positive("Pa", "a rod without stiffness has no rest shape.", _TRY)
 POISSON = Finite(
@@ -35,12 +35,12 @@ SHEAR_FACTOR = Positive("1", "it scales the shear stiffness.", _TRY)
 
 
 class Section(Declared, abc.ABC):
-    """Base of cross-sections: stiffness and inertia, equal in both directions of bending.
+    """Base class of cross-sections, with equal properties in both directions of bending.
 
-    The moment of inertia about the axis counts as twice that about a diameter.
+    The moment of inertia about the axis is twice that about a diameter.
     """
 
-    # outer radius [m]; nan where the section has none to roll on
+    # outer radius [m]; NaN for a section without a surface for contact
     radius: float
 
     @property
@@ -71,12 +71,12 @@ class Section(Declared, abc.ABC):
     @property
     @abc.abstractmethod
     def line_inertia(self) -> float:
-        """Inertia about a diameter per length [kg m]."""
+        """Moment of inertia about a diameter per length [kg m]."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class GivenSection(Section):
-    """A section described by its stiffness and inertia.
+    """A section of given stiffness and inertia.
 
     With an outer radius the rod can be wrapped around bodies in statics; in motion it touches
     nothing.
@@ -109,37 +109,37 @@ class GivenSection(Section):
 
     @property
     def radius(self) -> float:  # type: ignore[override]
-        """The outer radius, nan for none [m]."""
+        """The outer radius, NaN if there is none [m]."""
         return math.nan if self.outer_radius is None else self.outer_radius
 
     @property
     def shear_stiffness(self) -> float:
-        """As given [N]."""
+        """Transverse force per shear strain, `shear` [N]."""
         return self.shear
 
     @property
     def axial_stiffness(self) -> float:
-        """As given [N]."""
+        """Axial force per strain, `axial` [N]."""
         return self.axial
 
     @property
     def bending_stiffness(self) -> float:
-        """As given [N m^2]."""
+        """Moment per curvature, `bending` [N m^2]."""
         return self.bending
 
     @property
     def twist_stiffness(self) -> float:
-        """As given [N m^2]."""
+        """Moment per twist, `twist` [N m^2]."""
         return self.twist
 
     @property
     def line_density(self) -> float:
-        """As given [kg/m]."""
+        """Mass per length, `mass` [kg/m]."""
         return self.mass
 
     @property
     def line_inertia(self) -> float:
-        """As given [kg m]."""
+        """Moment of inertia about a diameter per length, `inertia` [kg m]."""
         return self.inertia
 
 
@@ -147,8 +147,8 @@ class GivenSection(Section):
 class CircularSection(Section):
     """A solid circular section of a homogeneous isotropic material.
 
-    Rolling contact needs it round: only then does the axis stay one radius from the
-    surface, whatever the rod's rotation about itself.
+    Rolling contact requires a round section: then the axis has a constant distance from the
+    surface, for any rotation of the rod about its axis.
 
     Parameters
     ----------
@@ -158,7 +158,7 @@ class CircularSection(Section):
     density : mass density [kg/m^3]
     shear_factor : shear correction k [1]; 27/28 for a circle and Poisson's ratio 1/2
 
-    Source: formulas sheet of the rods paper, section 1.
+    Source: formulas sheet (docs/formulas/rods.md), section 1.
     Verified by: tests/unit/rods/test_section.py::test_stiffness_and_inertia
     """
 
@@ -170,7 +170,7 @@ class CircularSection(Section):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        # floating point must hold stiffness and inertia
+        # floating point must represent stiffness and inertia
         for name in _DERIVED:
             try:
                 value = getattr(self, name)
@@ -180,7 +180,7 @@ class CircularSection(Section):
                 raise ModelError(
                     "CircularSection",
                     f"{name} = {value}",
-                    "a section whose stiffness and inertia floating point can hold",
+                    "stiffness and inertia that floating point can represent",
                     "every acceleration is a ratio of the two.",
                     "give radius, young and density in SI units.",
                 )
@@ -202,7 +202,7 @@ class CircularSection(Section):
 
     @property
     def shear_stiffness(self) -> float:
-        """K G A with the shear factor K [N]."""
+        """Transverse force per shear strain, k G A with the shear correction k [N]."""
         return self.shear_factor * self.shear_modulus * self.area
 
     @property

@@ -1,8 +1,8 @@
-"""Coefficients of the power series behind small rotations, from exact fractions.
+"""Coefficients of power series for small rotations, computed with exact fractions.
 
-With x the square of the sine of half an angle, or of half an angle itself, the rotation vector
-of a quaternion and its tangent are power series in x that need no branch at zero, so that
-compiled loops over elements run in vector registers.
+The rotation vector of a quaternion and its tangent map are power series in s^2, with s the sine of
+half the angle; cosine and sin(x) / x are series in x^2. Unlike closed forms they need no branch at
+zero, so compiled loops over elements are vectorised.
 """
 
 from __future__ import annotations
@@ -12,20 +12,20 @@ from math import factorial
 
 __all__ = ["ASIN", "COS", "LARGEST_SINE", "SINC", "TANGENT"]
 
-# the series hold to rounding below these squares
+# largest s^2 for which ASIN and TANGENT are accurate to rounding
 LARGEST_SINE = 0.06
 _TERMS = 13
 
 
 def _asin() -> list[Fraction]:
-    """asin(s) / s in powers of s^2."""
+    """Return the coefficients of asin(s) / s in powers of s^2."""
     return [
         Fraction(factorial(2 * n), 4**n * factorial(n) ** 2 * (2 * n + 1)) for n in range(_TERMS)
     ]
 
 
 def _root() -> list[Fraction]:
-    """sqrt(1 - s^2) in powers of s^2."""
+    """Return the coefficients of sqrt(1 - s^2) in powers of s^2."""
     coefficients = [Fraction(1)]
     for n in range(1, _TERMS):
         coefficients.append(coefficients[-1] * Fraction(2 * n - 3, 2 * n))
@@ -33,7 +33,7 @@ def _root() -> list[Fraction]:
 
 
 def _tangent() -> list[Fraction]:
-    """(1 - sqrt(1 - s^2) asin(s) / s) / s^2 in powers of s^2."""
+    """Return the coefficients of (1 - sqrt(1 - s^2) asin(s) / s) / s^2 in powers of s^2."""
     a, b = _asin(), _root()
     return [-sum((a[i] * b[n - i] for i in range(n + 1)), Fraction(0)) for n in range(1, _TERMS)]
 

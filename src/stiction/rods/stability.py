@@ -1,4 +1,4 @@
-"""The longest step an explicit scheme can take, from the fastest wave of the elements."""
+"""Stability limit of explicit steps of a rod, from its highest discrete frequency."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ __all__ = ["fastest_frequency", "step_limit"]
 
 Floats = npt.NDArray[np.float64]
 
-# elements of the parts at the ends of a longer rod
+# number of elements of the parts at the ends into which a long rod is divided
 _END_ELEMENTS = 20
 
 
 def fastest_frequency(rod: CosseratRod) -> float:
-    """Return the highest angular frequency of small motions of a rod [rad/s].
+    """Return an upper bound of the angular frequencies of small motions of a rod [rad/s].
 
-    Of a straight rod with the stretch it starts with, without ends: stretching, twist, and the
-    shorter of shear and bending waves, whose nodes move against each other. With an
-    `end_correction` ends may vibrate faster than that: then of the rod with its ends, or, where it
-    has more than 40 elements, of its first and its last 20, if that is more.
+    It is the highest frequency of an infinite straight rod with the initial stretch: of axial,
+    twist, or shear-bending waves with neighbouring nodes in opposite phase. With an
+    `end_correction` ends may vibrate faster. Then it is the largest of this and the frequencies of
+    the rod with its ends, or of its first and last 20 elements if it has more than 40.
 
     Raises
     ------
-    ModelError : if it is too high for floating point, or zero.
+    ModelError : if it is zero, or not finite.
 
-    Source: formulas sheet of the rods paper, section 6, from the discrete equations.
+    Source: formulas sheet (docs/formulas/rods.md), section 6, from the discrete equations.
     Verified by: tests/unit/rods/test_stability.py::test_the_limit_is_sharp
 
     Examples
@@ -50,9 +50,10 @@ def fastest_frequency(rod: CosseratRod) -> float:
 
 
 def _fastest(rod: CosseratRod) -> float:
+    """Return the highest angular frequency [rad/s]; it may be infinite or NaN."""
     section, ds = rod.section, rod.rest_length / rod.elements
     lengths = np.linalg.norm(np.diff(rod.nodes(), axis=0), axis=1)
-    # numbers of NumPy go to infinity where those of Python raise
+    # NumPy numbers overflow to infinity, where Python numbers raise an error
     stretch = lengths.max() / np.float64(ds)
     mass, inertia = np.float64(section.line_density), np.float64(section.line_inertia)
     tension = section.axial_stiffness * (stretch - 1.0)
@@ -79,17 +80,18 @@ def _fastest(rod: CosseratRod) -> float:
 
 
 def _at_ends(rod: CosseratRod, scale: Floats, bend: float) -> float:
-    """Return the largest squared frequency of the ends of a straight rod, in units of `scale`.
+    """Return a bound of the squared frequencies of a straight rod with ends, in units of `scale`.
 
-    A long rod is divided at a node. The joint there turns by the difference of two frames, whose
-    square is at most twice the sum of theirs: so with half of the node, and a joint of half the
-    length to a fixed frame, each part is stiffer than in the rod, and the rod is not faster than
-    the fastest part. The part between is half of a ring, and no faster than waves.
+    A long rod is divided at nodes. The rotation of a joint is the difference of two frames, and its
+    square is at most twice the sum of their squares. So a part with half of the node, and a joint
+    of half the length to a fixed frame, is stiffer than in the rod. Hence the highest frequency of
+    the rod is at most that of a part. The frequencies of the middle part are those of waves.
 
     Parameters
     ----------
-    scale : of an element: stretching and shearing in the first row, coupling and turning below
-    bend : of a joint
+    scale : (2, 2) stiffness over mass of an element: of stretch and shear; of the coupling of shear
+        and rotation, and of rotation
+    bend : stiffness of a joint over the inertia of an element
     """
     n = rod.elements
     tributary, lengths, ends = tributary_lengths(rod), end_lengths(rod), (rod.left, rod.right)
@@ -109,11 +111,15 @@ def _at_ends(rod: CosseratRod, scale: Floats, bend: float) -> float:
 def _fastest_of_part(
     tributary: Floats, lengths: Floats, ends: tuple[RodEnd, RodEnd], scale: Floats, bend: float
 ) -> float:
-    """Return the largest squared frequency of a part of a rod, with the joints at its ends."""
+    """Return the largest squared frequency of a part of a rod with n elements and its end joints.
+
+    tributary, lengths : (n + 1,) weights of node masses, and lengths of joints, in elements
+    scale, bend : as of `_at_ends`
+    """
     n = len(tributary) - 1
     (stretch, shear), (couple, turn) = scale
     difference = np.diff(np.eye(n + 1), axis=0) / np.sqrt(tributary)
-    # between each frame and the one before, none of those outside this part moves
+    # difference of each frame and the one before; frames outside the part are fixed
     joint = np.diff(np.vstack([np.zeros(n), np.eye(n), np.zeros(n)]), axis=0)
     stiff = np.divide(bend, lengths, out=np.zeros(n + 1), where=lengths > 0.0)
     along, across = np.ones(n + 1, dtype=bool), np.ones(2 * n + 1, dtype=bool)
@@ -135,7 +141,7 @@ def _fastest_of_part(
 def step_limit(rod: CosseratRod) -> float:
     """Return the longest stable step of the leapfrog for a rod [s].
 
-    2 / omega without internal damping; damping shortens it.
+    It is 2 / omega with the highest frequency omega, and less with internal damping.
 
     Examples
     --------
@@ -156,7 +162,7 @@ def _refused(what: str, got: str) -> ModelError:
     return ModelError(
         f"CosseratRod, {what}",
         got,
-        "a number that floating point can hold",
+        "a number that floating point can represent",
         "the longest stable step follows from it.",
         "give lengths, stiffness and density in SI units.",
     )

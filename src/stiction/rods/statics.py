@@ -1,13 +1,11 @@
 """Static equilibria of geometrically exact rods under dead loads, and continuation of their path.
 
-Loads grow in steps, each solved by Newton's method with a banded tangent; or pseudo-arclength
-continuation follows the path through limit points.
+`equilibrium` increases the loads in steps, each solved by Newton's method with a banded tangent.
+`follow_path` follows equilibria through limit points by pseudo-arclength continuation. The discrete
+rod is that of dynamics (`rod_kernels`), with one slot before and one after it for clamps. Unknowns
+are six per slot: displacement of the node and rotation vector of the frame.
 
-The discrete rod is that of dynamics except for the joints at clamps: half an element joins a clamp
-to the first frame, so that errors fall with the square of the element length and can be
-extrapolated. Dynamics move a sixteenth of it to the next joint.
-
-Source: formulas sheet of the rods paper, section 3, without inertia.
+Source: formulas sheet (docs/formulas/rods.md), section 3, without inertia.
 """
 
 from __future__ import annotations
@@ -52,7 +50,7 @@ __all__ = ["BAND", "Equilibrium", "Path", "StaticRod", "equilibrium", "follow_pa
 Floats = npt.NDArray[np.float64]
 
 BAND = 11
-_BALANCE = "Newton's method balances the forces to this tolerance."
+_BALANCE = "Newton's method solves the equilibrium of forces to this tolerance."
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,15 +59,16 @@ class Equilibrium:
 
     Parameters
     ----------
-    factor : of the loads of the rod [1]
+    factor : load factor [1]
     position : (elements + 1, 3) nodes [m]
     frame : (elements, 4) quaternions of the frames, w first
     energy : elastic energy [J]
     residual : largest unbalanced force, over the largest load [1]
-    iterations : of Newton's method
-    softest : smallest eigenvalue of the tangent stiffness [N/m, with angles times an element]
-    stiffest : largest entry of its diagonal, the scale of its rounding
-    conservative : whether the loads have an energy; dead moments have none in space
+    iterations : iterations of Newton's method
+    softest : smallest eigenvalue of the tangent stiffness, with angles times the element length
+        [N/m]
+    stiffest : largest entry of its diagonal, the scale of its rounding errors
+    conservative : whether the loads have a potential energy; dead moments do not
     """
 
     factor: float
@@ -84,9 +83,9 @@ class Equilibrium:
 
     @property
     def stable(self) -> bool | None:
-        """Whether the energy has a minimum; None under moments, which have no energy.
+        """Whether the energy has a minimum; None under moments, which have no potential energy.
 
-        A direction of zero stiffness, such as rotation of a bent round column about its axis,
+        A direction of zero stiffness, such as the rotation of a bent round column about its axis,
         counts as stable.
         """
         if not self.conservative:
@@ -100,9 +99,9 @@ class Path:
 
     Parameters
     ----------
-    states : equilibria
-    losses : limit points, where a slowly rising load has no equilibrium nearby; `time` is the load
-        factor
+    states : equilibria in the order of the path
+    losses : limit points, beyond which a slowly increasing load has no equilibrium nearby; their
+        `time` is the load factor
     """
 
     states: Sequence[Equilibrium]
@@ -130,15 +129,17 @@ def equilibrium(
 ) -> Equilibrium:
     """Return the equilibrium of a rod under its full loads, reached in `steps` load steps.
 
-    The natural curvature grows with the loads, from that of the given centreline: a slender rod
-    that is naturally a ring may be given as a straight line.
+    The natural curvature grows with the loads, from that of the given centreline to that of the
+    rod. So a slender rod whose natural shape is a ring may be given as a straight line.
 
     Parameters
     ----------
-    rod : its loads act at factor 1, independent of their history in time; ends that are `Turned`
-        have the last angle of theirs, times the factor
-    start : where Newton's method starts, at full load; None grows the load from zero
-    tolerance : of the unbalanced force over the largest load
+    rod : its loads act with factor 1, independent of their histories; ends that are `Turned` have
+        the last angle of their history
+    steps : number of load steps
+    start : initial state of Newton's method at full load; None: the load increases from zero
+    tolerance : of the unbalanced force over the largest load [1]
+    max_iterations : of Newton's method in a load step
     checkpoint : stores the state between load steps; None for no checkpoint
 
     Raises
@@ -146,7 +147,7 @@ def equilibrium(
     ModelError : if supports allow a rigid motion, or there are no loads.
     SolveError : if a load step does not converge even after it was halved ten times.
 
-    Source: formulas sheet of the rods paper, section 3, without inertia.
+    Source: formulas sheet (docs/formulas/rods.md), section 3, without inertia.
     Verified by: tests/exact/test_rod_equilibria.py::test_cantilever_under_end_moment
     """
     number("equilibrium.tolerance", tolerance, rule="positive", why=_BALANCE, try_="give 1e-9.")
@@ -173,7 +174,7 @@ def equilibrium(
 def _load_steps(
     static: StaticRod, factor: float, step: float, halvings: int
 ) -> Generator[Pause, None, None]:
-    """Increase the load factor to 1; halve the step where Newton's method fails."""
+    """Increase the load factor to 1; halve a step in which Newton's method fails."""
     while factor < 1.0 - 1e-12:
         pack = functools.partial(static.pack, factor, step, halvings)
         yield Pause(factor, f"{100.0 * factor:.3g} % of the load", pack)
@@ -204,10 +205,12 @@ def follow_path(
 
     Parameters
     ----------
-    arc : length of a step; displacement over rest length, angles and load factor all count
+    rod : as of `equilibrium`
+    arc : arclength of a step [1], in displacements over the rest length, angles, and load factor
     max_points : largest number of equilibria
-    max_factor : the path ends where the load factor leaves [-max_factor, max_factor]
+    max_factor : the path ends if the load factor leaves [-max_factor, max_factor]
     start : first equilibrium; None starts without loads
+    tolerance : of the unbalanced force over the largest load [1]
     checkpoint : stores the path between steps; None for no checkpoint
 
     Raises
@@ -216,9 +219,11 @@ def follow_path(
 
     Verified by: tests/exact/test_rod_equilibria.py::test_path_through_a_limit_point
     """
-    number("follow_path.arc", arc, rule="positive", why="steps go forward.", try_="give 0.05.")
+    number(
+        "follow_path.arc", arc, rule="positive", why="the arclength increases.", try_="give 0.05."
+    )
     number("follow_path.tolerance", tolerance, rule="positive", why=_BALANCE, try_="give 1e-9.")
-    why, each = "every loop is bounded.", 200.0 * (rod.elements + 1)
+    why, each = "the number of equilibria is bounded.", 200.0 * (rod.elements + 1)
     whole("follow_path.max_points", max_points, least=1, each=each, why=why, try_="give 200.")
     static = _loaded(rod, tolerance, 40)
     factor = 0.0
@@ -285,7 +290,7 @@ def _path_arrays(
 def _resumed_path(
     static: StaticRod, stored: Mapping[str, npt.NDArray[Any]]
 ) -> tuple[list[Equilibrium], Floats, list[Loss]]:
-    """Return equilibria, the last tangent and limit points of a checkpoint, as `_packed`."""
+    """Return equilibria, the last tangent and limit points of a checkpoint, see `_path_arrays`."""
     numbers = saved_array(stored, "found", (None, len(_NUMBERS)))
     position = saved_array(stored, "position", (len(numbers), static.slots - 1, 3))
     frame = saved_array(stored, "frame", (len(numbers), *stored["frame"].shape[1:]))
@@ -306,7 +311,7 @@ def _loss(tip: tuple[float, ...], factor: float) -> Loss:
 
 def _unconverged(factor: float) -> SolveError:
     return SolveError(
-        f"equilibrium: got no solution at load factor {factor:.6g}; needs forces in balance.\n"
+        f"equilibrium: got no solution at load factor {factor:.6g}; needs forces in equilibrium.\n"
         "Why: Newton's method did not converge, even with load steps halved ten times.\n"
         "Try: more steps, a start near the solution, or follow_path past a limit point."
     )
@@ -328,7 +333,7 @@ def _loaded(rod: CosseratRod, tolerance: float, max_iterations: int) -> StaticRo
 
 
 class StaticRod:
-    """State and equations of one rod, with a slot before and after it for its clamps."""
+    """State and equations of one rod, with one slot before and one after it for its clamps."""
 
     def __init__(self, rod: CosseratRod, tolerance: float, max_iterations: int) -> None:
         self.rod, self.tolerance, self.max_iterations = rod, tolerance, max_iterations
@@ -363,6 +368,7 @@ class StaticRod:
         self.ends.fix_sliding_nodes(self.free)
 
     def _table(self) -> Floats:
+        """Return the table of materials, see `rod_kernels.Material`; set the frames of clamps."""
         rod, section, n = self.rod, self.rod.section, self.rod.elements
         ds = rod.rest_length / n
         mat = np.zeros((rk.MATERIAL_ROWS, self.slots))
@@ -394,6 +400,7 @@ class StaticRod:
         return mat
 
     def _loads(self) -> tuple[Floats, Floats]:
+        """Return (3, slots) forces [N] and torques [N m] of the loads at factor 1."""
         n, ds = self.rod.elements, self.rod.rest_length / self.rod.elements
         force, torque = np.zeros((3, self.slots)), np.zeros((3, self.slots))
         for load in self.rod.loads:
@@ -408,7 +415,7 @@ class StaticRod:
     # ---- states
 
     def copy_state(self) -> tuple[Floats, Floats]:
-        """Return a copy of the state."""
+        """Return copies of positions (3, slots) and frames (4, slots)."""
         return self.r.copy(), self.q.copy()
 
     def restore(self, saved: tuple[Floats, Floats]) -> None:
@@ -416,7 +423,7 @@ class StaticRod:
         self.r[:], self.q[:] = saved
 
     def set_state(self, start: Equilibrium) -> None:
-        """Set the state to an equilibrium of a rod with as many elements."""
+        """Set the state to an equilibrium; its rod must have as many elements."""
         if len(start.position) != self.rod.elements + 1:
             needs = f"{self.rod.elements + 1} nodes"
             why, try_ = "Newton's method starts from its nodes.", "start from the same rod."
@@ -426,7 +433,7 @@ class StaticRod:
         self.ends.to_solution(self.r[:, 1:], self.q[:, 1:-1])
 
     def state(self, factor: float) -> Equilibrium:
-        """Return the present state."""
+        """Return the present state, at this load factor, as an equilibrium."""
         right = self.unbalanced(factor)
         # the energy of the joint of the last clamp needs one more slot
         r, q = (np.pad(x, ((0, 0), (0, 1)), mode="edge") for x in (self.r, self.q))
@@ -449,7 +456,7 @@ class StaticRod:
     # ---- checkpoint
 
     def pack(self, *numbers: float) -> dict[str, npt.NDArray[Any]]:
-        """Return the state and three numbers: load factor, step, number of halvings."""
+        """Return arrays for a checkpoint; `numbers` are load factor, step, number of halvings."""
         return {"r": self.r, "q": self.q, "numbers": np.array(numbers)}
 
     def resume(self, stored: Mapping[str, npt.NDArray[Any]]) -> tuple[float, float, int]:
@@ -465,19 +472,19 @@ class StaticRod:
         """Rotation of one end relative to the other by the natural curvature [rad]."""
         return float(np.linalg.norm(self.natural_angles - self.given_angles, axis=0).sum())
 
-    def set_natural_curvature(self, part: float) -> None:
+    def set_natural_curvature(self, fraction: float) -> None:
         """Set natural angles of the joints, from the given shape (0) to those of the rod (1)."""
-        angles = self.given_angles + part * (self.natural_angles - self.given_angles)
+        angles = self.given_angles + fraction * (self.natural_angles - self.given_angles)
         rk.material_of(self.mat).angle[:] = angles
 
     def solve_as_curvature_grows(self, factor: float) -> bool:
         """Solve at a load factor as the natural curvature grows; return success."""
-        part, step = 0.0, 0.5 / max(self.natural_turn, 0.5)
-        while part < 1.0 - 1e-12:
-            saved, target = self.copy_state(), min(1.0, part + step)
+        fraction, step = 0.0, 0.5 / max(self.natural_turn, 0.5)
+        while fraction < 1.0 - 1e-12:
+            saved, target = self.copy_state(), min(1.0, fraction + step)
             self.set_natural_curvature(target)
             if self.newton(factor):
-                part = target
+                fraction = target
                 continue
             self.restore(saved)
             step *= 0.5
@@ -488,7 +495,7 @@ class StaticRod:
     # ---- equations
 
     def unbalanced(self, factor: float) -> Floats:
-        """Return unbalanced forces and torques of free unknowns, six per slot."""
+        """Return (6 slots,) unbalanced forces [N] and torques [N m]; 0 for fixed unknowns."""
         n, m, f, t = (self.scratch[3 * k : 3 * k + 3] for k in range(4))
         self.ends.rotate_clamps(self.q, factor)
         with quiet():
@@ -497,7 +504,7 @@ class StaticRod:
         return np.asarray(total.T.ravel() * self.free)
 
     def stiffness(self) -> Floats:
-        """Return the tangent stiffness in diagonal form."""
+        """Return the tangent stiffness in banded storage, (23, 6 slots)."""
         from stiction.rods.driving_kernels import Switches
         from stiction.rods.midpoint.kernels import banded, difference_forces
 
@@ -513,7 +520,7 @@ class StaticRod:
         return matrix
 
     def smallest_eigenvalue(self) -> float:
-        """Return the smallest eigenvalue of the symmetric part of the tangent, angles times ds."""
+        """Return the smallest eigenvalue of the symmetric tangent, with angles times ds [N/m]."""
         from scipy.linalg import eigvals_banded
 
         matrix, ds = self.stiffness(), float(rk.material_of(self.mat).length[0])
@@ -529,7 +536,7 @@ class StaticRod:
         return float(eigvals_banded(lower, lower=True, select="i", select_range=(0, 0))[0])
 
     def apply_increment(self, step: Floats) -> None:
-        """Add an increment of all unknowns to the state."""
+        """Add an increment (6 slots,) of all unknowns to the state."""
         from stiction.rods.midpoint.kernels import turned
 
         change = np.ascontiguousarray((step * self.free).reshape(-1, 6))
@@ -537,7 +544,7 @@ class StaticRod:
         turned(self.q.copy(), change, 1.0, self.q)
 
     def force_tolerance(self, factor: float) -> float:
-        """Return the largest residual of an equilibrium: the tolerance, or rounding."""
+        """Return the largest residual of an equilibrium [N]: the tolerance, or rounding."""
         return max(self.tolerance * self.scale * max(abs(factor), 1.0), self.rounding)
 
     def newton(self, factor: float) -> bool:
@@ -559,13 +566,16 @@ class StaticRod:
         return False
 
     def load_vector(self, factor: float) -> Floats:
-        """Return the derivative of forces and torques by the load factor."""
+        """Return (6 slots,) derivatives of forces and torques by the load factor."""
         load = np.vstack([self.force, self.torque]).T.ravel() * self.free
         if self.ends.angle > 0.0:
             # rotating clamps change elastic forces: central difference
-            small = 1e-5 / self.ends.angle
-            forward, backward = self.unbalanced(factor + small), self.unbalanced(factor - small)
-            load = (forward - backward) / (2.0 * small)
+            increment = 1e-5 / self.ends.angle
+            forward, backward = (
+                self.unbalanced(factor + increment),
+                self.unbalanced(factor - increment),
+            )
+            load = (forward - backward) / (2.0 * increment)
             self.ends.rotate_clamps(self.q, factor)
         return load
 
@@ -650,6 +660,6 @@ class _LoadPath:
 
 
 def _limited(step: Floats) -> Floats:
-    """Return a Newton step scaled to rotations of half a radian at most."""
+    """Return a Newton step, scaled so that rotations are at most half a radian."""
     largest = float(np.abs(step.reshape(-1, 6)[:, 3:]).max(initial=0.0))
     return step * min(1.0, 0.5 / largest) if largest > 0.0 else step

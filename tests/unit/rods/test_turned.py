@@ -105,7 +105,7 @@ def test_refusals():
         with pytest.raises(st.ModelError, match=r"Turned\.axis"):
             Turned(axis, (0.0, 1.0), (0.0, 1.0))
     for times, angles in (((0.0,), (1.0,)), ((0.0, 0.0), (0.0, 1.0)), ((0.0, 1.0), (0.0,))):
-        with pytest.raises(st.ModelError, match=r"Turned\.(times|angles)(?s:.*)rising times"):
+        with pytest.raises(st.ModelError, match=r"Turned\.(times|angles)(?s:.*)increasing times"):
             Turned((1.0, 0.0, 0.0), times, angles)
     with pytest.raises(st.ModelError, match=r"Turned\.slides"):
         Turned((1.0, 0.0, 0.0), (0.0, 1.0), (0.0, 1.0), slides=1)

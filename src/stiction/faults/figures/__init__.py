@@ -1,4 +1,4 @@
-"""Figures of faults and sliders."""
+"""Figures and movies of faults and spring sliders, drawn from the data of a run."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ class FaultFigures(Figures):
 
     @property
     def default(self) -> tuple[str, ...]:
-        """A slider has a loop; a fault has slip along it."""
+        """Names of the figures drawn by default; `loop` is for a slider, `slip` for a fault."""
         return ("cycles", "loop") if self._cells == 1 else ("cycles", "slip")
 
     @property
@@ -47,7 +47,7 @@ class FaultFigures(Figures):
     def cycles(self) -> PaperFigure:
         """Return speed and friction of the fastest cell over time, with the onsets of ruptures.
 
-        A sample of the trace is constant until the step whose end is the next sample.
+        A sample is drawn as constant until the start of the step that ends at the next one.
 
         Verified by: tests/unit/faults/test_figures.py::test_a_sample_holds_until_the_next_step
         """
@@ -82,7 +82,7 @@ class FaultFigures(Figures):
         return figure
 
     def loop(self) -> PaperFigure:
-        """Return friction against speed: the cycle around the steady state."""
+        """Return friction over speed of the fastest cell: the cycle around the steady state."""
         figure = style.new_figure(style.COLUMN, 2.8)
         ((ax,),) = style.grid(figure, margins=_MARGINS)
         speed, mu = self._trace("speed"), self._trace("friction")
@@ -92,7 +92,7 @@ class FaultFigures(Figures):
         return figure
 
     def movie(self, count: int) -> Movie:
-        """Return slip and speed along the fault, or the block of a slider."""
+        """Return a movie of `count` frames: slip along the fault, or the block of a slider."""
         return movie_of(self.run, times_of(self.run, count))
 
     def slip(self) -> PaperFigure:

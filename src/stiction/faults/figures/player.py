@@ -1,4 +1,4 @@
-"""The movie of a fault: slip and speed along it; of a slider, its block and its cycle."""
+"""Movies: slip and speed along a fault; the block of a spring slider and its cycle."""
 
 from __future__ import annotations
 
@@ -23,12 +23,14 @@ _YEAR = 365.25 * 86400.0
 
 
 def times_of(run: Run, count: int) -> Floats:
-    """Return times of frames: saved states; for a slider the samples of its trace.
+    """Return (f,) times of about `count` frames [s]: saved states, or the trace of a slider.
 
     Centuries of creep alternate with ruptures of seconds: frames are not equally spaced in time.
     """
     if _cells(run) > 1:
-        known = np.union1d(run.time, _values(run, "event_time") if _has(run) else run.time[:0])
+        known = np.union1d(
+            run.time, _values(run, "event_time") if _has_profiles(run) else run.time[:0]
+        )
     else:
         known = np.union1d(_values(run, "trace_time"), run.event_log.time)
         known = known[known <= run.t_end]
@@ -69,7 +71,7 @@ def movie_of(run: Run, time: Floats) -> m.Movie:
 
 
 def is_depth(run: Run) -> bool:
-    """Return whether places along the fault are depths below the surface."""
+    """Return whether distances along the fault are depths below a free surface."""
     return run.variables["place"].meaning.startswith("depth")
 
 
@@ -77,7 +79,8 @@ def _values(run: Run, name: str) -> Floats:
     return np.asarray(run.variables[name].values, dtype=np.float64)
 
 
-def _has(run: Run) -> bool:
+def _has_profiles(run: Run) -> bool:
+    """Return whether the run has slip profiles at events."""
     return "slip_at_event" in run.variables
 
 
@@ -86,15 +89,16 @@ def _cells(run: Run) -> int:
 
 
 def _trace(run: Run, name: str) -> tuple[Floats, Floats]:
+    """Return times and values of the trace of the fastest cell."""
     return _values(run, "trace_time"), _values(run, f"trace_{name}")
 
 
 def _fast(run: Run, time: Floats) -> Bools:
-    """Return (f, cell) whether a cell ruptures: by saved speeds, by slip within events."""
+    """Return (f, cell) whether a cell ruptures: by saved speeds, and by slip within events."""
     cells = style.few(_cells(run), _MOST_CELLS)
     logs = np.log10(np.maximum(_values(run, "slip_speed")[:, cells], 1e-30))
     fast = np.asarray(between(time, run.time, logs) > np.log10(_FAST))
-    if _has(run):
+    if _has_profiles(run):
         at, slip = _values(run, "event_time"), _values(run, "slip_at_event")[:, cells]
         for k in range(len(at) - 1):
             if run.event_log.kind[k] == "onset":
@@ -104,10 +108,10 @@ def _fast(run: Run, time: Floats) -> Bools:
 
 
 def _along(run: Run, time: Floats, fast: Bools) -> m.View:
-    """Return slip along the fault, with the profiles at earlier events."""
+    """Return slip along the fault, with the profiles at events."""
     slip, place = _values(run, "slip"), _values(run, "place") / 1e3
     knots = run.time
-    if _has(run):
+    if _has_profiles(run):
         knots = np.concatenate([knots, _values(run, "event_time")])
         slip = np.concatenate([slip, _values(run, "slip_at_event")])
         knots, first = np.unique(knots, return_index=True)
@@ -116,7 +120,7 @@ def _along(run: Run, time: Floats, fast: Bools) -> m.View:
     shown = between(time, knots, slip[:, cells])
     where = np.broadcast_to(place[cells], shown.shape)
     layers: list[m.Layer] = []
-    if _has(run):
+    if _has_profiles(run):
         past = _values(run, "slip_at_event")[:, cells]
         lines = np.stack([past, np.broadcast_to(place[cells], past.shape)], axis=2)
         starts = tuple(range(0, past.size, cells.size))
@@ -132,12 +136,12 @@ def _along(run: Run, time: Floats, fast: Bools) -> m.View:
         ends, word = ends[::-1], "place along the fault"
     most = float(np.nanmax(shown)) or 1.0
     low, high = np.array([min(0.0, float(shown.min())), ends[0]]), np.array([most, ends[1]])
-    title = f"slip over {word}" + ("; grey: at the events" if _has(run) else "")
+    title = f"slip over {word}" + ("; grey: at the events" if _has_profiles(run) else "")
     return m.View(title, layers, low, high, ("slip (m)", f"{word} (km)"), False, 0.5)
 
 
 def _block(run: Run, time: Floats, fast: Bools) -> m.View:
-    """Return the block on its spring, whose far end the plate pulls."""
+    """Return the block and its spring, whose other end moves with the plate."""
     slip = between(time, *_trace(run, "slip"))
     size = float(np.ptp(slip)) or 1.0
     half = 0.06 * size
@@ -161,6 +165,7 @@ def _block(run: Run, time: Floats, fast: Bools) -> m.View:
 
 
 def _cycle(run: Run, time: Floats) -> m.View:
+    """Return friction over the logarithm of the slip speed, with the present state."""
     knots, speed = _trace(run, "speed")
     mu = _trace(run, "friction")[1]
     logs = np.log10(np.maximum(speed, 1e-30))

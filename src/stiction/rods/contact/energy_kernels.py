@@ -1,6 +1,9 @@
 """Energy accounting of contact impulses in a step: friction heat, modes and slip speeds.
 
-Source: formulas sheet of the rods paper, sections 4 and 6; docs/theory/rods, "Slip, opening,
+P is the impulse on the first rod [N s], u the slip velocity [m/s], n the normal. A step of velocity
+Verlet consists of two half kicks, changes of velocity by forces and impulses over half the step.
+
+Source: formulas sheet (docs/formulas/rods.md), sections 4 and 6; docs/theory/rods, "Slip, opening,
 impact".
 """
 
@@ -26,9 +29,10 @@ from stiction.rods.contact.local_coulomb_kernels import MAX_BOUND_RATIO
 
 @kernel
 def unstopped_slip_speed(k: Contact, bound: float, ux: float, uy: float, uz: float) -> float:
-    """Return the slip velocity along its last direction if friction had its full bound [m/s].
+    """Return the slip velocity along d, its last direction, if friction had its full bound [m/s].
 
-    ux, uy, uz : slip velocity u, impulses included
+    bound : mu times the normal impulse [N s]
+    ux, uy, uz : slip velocity u after the impulse [m/s]
     """
     n, impulse, d = k.normal, k.impulse, k.direction
     pn = -dot(impulse, n)
@@ -44,7 +48,7 @@ def unstopped_slip_speed(k: Contact, bound: float, ux: float, uy: float, uz: flo
 
 @kernel
 def bound_excess(k: Contact, mu: float) -> float:
-    """Return the tangential impulse of a whole step minus the bound of friction [N s]."""
+    """Return the tangential impulse of a whole step minus mu times the normal one [N s]."""
     n, first, last = k.normal, k.first_impulse, k.impulse
     x, y, z = first[0] + last[0], first[1] + last[1], first[2] + last[2]
     pn = -(x * n[0] + y * n[1] + z * n[2])
@@ -54,9 +58,9 @@ def bound_excess(k: Contact, mu: float) -> float:
 
 @kernel
 def opens_over_step(k: Contact) -> bool:
-    """Return whether the two normal impulses of a step sum to zero: the contact opens.
+    """Return whether the normal impulses of both half kicks sum to zero: the contact opens.
 
-    Adds both to the accumulated normal impulse.
+    Also adds both to the accumulated normal impulse.
     """
     first, last = dot(k.first_impulse, k.normal), dot(k.impulse, k.normal)
     k.normal_impulse -= first + last
@@ -67,11 +71,10 @@ def opens_over_step(k: Contact) -> bool:
 def account_half_kick(
     q: Matrix, contact_set: ContactSet, v: Matrix, p: Matrix, note: float
 ) -> float:
-    """Add the friction heat of a half kick; return the work of all other impulses [J].
+    """Add the friction heat of a half kick; return minus the work of all other impulses [J].
 
-    On entry `slip` holds u before the half kick.
-
-    Leaves u after it in `slip`, and with `note` above 0 the impulse as that of the first half.
+    On entry `slip` holds u before the half kick, on return u after it. With `note` above 0 the half
+    kick is the first of the step, and its impulse is stored as `first_impulse`.
     """
     contacts, remainder = contact_set.contacts, 0.0
     for c in range(contacts.shape[0]):
@@ -85,12 +88,12 @@ def account_half_kick(
         mx, my, mz = 0.5 * (ux + k.slip[0]), 0.5 * (uy + k.slip[1]), 0.5 * (uz + k.slip[2])
         un = mx * n[0] + my * n[1] + mz * n[2]
         pn = -dot(impulse, n)
-        # P = -pn n + P_T: the normal part is no heat, P_T in slip is
+        # P = -pn n + P_T: only the work of P_T in slip is friction heat
         remainder += pn * un
         heat = -(impulse[0] * mx + impulse[1] * my + impulse[2] * mz + pn * un)
         if k.mode == SLIP:
             k.heat += heat
-            # just after stick, the impulse of the second half reverses part of the first
+            # just after stick the second half kick may reverse a part of the first one
             if note > 0.0:
                 k.first_heat = heat
             else:
@@ -107,7 +110,7 @@ def account_half_kick(
 def set_modes_at_step_end(contact_set: ContactSet, tally: Tally) -> None:
     """Set modes and slip speeds of closed contacts at the end of a step, from u in `slip`.
 
-    A slip that came to rest stores minus the speed that it would have had.
+    A slip that ends within the step stores minus the speed that full friction would have given.
     """
     contacts = contact_set.contacts
     for c in range(contacts.shape[0]):
@@ -117,14 +120,14 @@ def set_modes_at_step_end(contact_set: ContactSet, tally: Tally) -> None:
         n, impulse, slip = k.normal, k.impulse, k.slip
         ux, uy, uz = slip[0], slip[1], slip[2]
         un = ux * n[0] + uy * n[1] + uz * n[2]
-        gone = opens_over_step(k) and k.may_open == 1
-        k.parts = 1 if gone and un < 0.0 else 0
+        opens = opens_over_step(k) and k.may_open == 1
+        k.parts = 1 if opens and un < 0.0 else 0
         # the speed of slip, tangential part of u
         tx, ty, tz = ux - un * n[0], uy - un * n[1], uz - un * n[2]
         speed = math.sqrt(tx * tx + ty * ty + tz * tz)
         if k.mode == ROLL:
             k.slip_speed = 0.0
-            if gone:
+            if opens:
                 # without a normal impulse there is no rolling constraint
                 continue
             if k.pending_mode == SLIP and k.friction < math.inf:

@@ -1,10 +1,15 @@
 """Impulses of all contacts in one kick or impact, by block Gauss-Seidel with exact 3x3 solutions.
 
-Everything is written in impulses P = h l over a step and in u' = u(before) + u(after), twice the
-mean slip velocity: a kick with persistent contacts and an impact are then one problem, and the
-energy a contact takes is exactly -P . u' / 2.
+A kick is the change of velocities by forces and impulses over a step of length h. The unknowns are
+impulses P = h l with the contact force l, and u' = u(before) + u(after), twice the mean slip
+velocity. So a kick with persistent contacts and an impact are the same problem, and the energy that
+a contact dissipates is exactly -P . u' / 2.
 
-Source: formulas sheet of the rods paper, sections 4 and 6.
+Common arguments: q (4, slots) quaternions of elements, v (3, slots) velocities of nodes [m/s],
+p (3, slots) angular momenta of elements over their inertia across the axis [1/s], mobility
+(3, slots) inverse masses and inertias.
+
+Source: formulas sheet (docs/formulas/rods.md), sections 4 and 6.
 """
 
 from __future__ import annotations
@@ -48,7 +53,7 @@ Floats = npt.NDArray[np.float64]
 SWEEPS = 400
 # sine of ten degrees
 PARALLEL = 0.17364817766693033
-# code of a crossing below that angle, after INSIDE, OUTSIDE and SINGULAR
+# return code of a crossing below ten degrees, after INSIDE, OUTSIDE and SINGULAR
 NEAR_PARALLEL = 3
 
 
@@ -58,8 +63,8 @@ class Tally(Struct):
     rolling_slip : largest slip velocity of a contact that rolls [m/s]
     last_kick : length of the last kick [s]
     most_sweeps, unconverged : largest number of sweeps of a kick; kicks that did not converge
-    next_part : next phase of this step, see `stepper_kernels`
-    lost : the contact that `locate_all` returned
+    next_part : next phase of this step, a constant of `stepper_kernels`
+    lost : contact number that `locate_all` returned
     """
 
     rolling_slip: float
@@ -80,7 +85,7 @@ def record_sweeps(sweeps: int, good: bool, tally: Tally) -> None:
 
 @kernel
 def measure(q: Matrix, contacts: Contacts, v: Matrix, p: Matrix) -> None:
-    """Set `slip` of all closed contacts to u, for the velocities before a kick."""
+    """Set `slip` of all closed contacts to the slip velocity u of the present velocities."""
     for c in range(contacts.shape[0]):
         k = contacts[c]
         if k.mode >= ROLL:
@@ -91,13 +96,16 @@ def measure(q: Matrix, contacts: Contacts, v: Matrix, p: Matrix) -> None:
 def rates_near_contacts(
     contacts: Contacts, f: Matrix, t: Matrix, mat: Floats, av: Matrix, ap: Matrix
 ) -> None:
-    """Put the rates of v and p without contacts into av, ap, where closed contacts see them."""
+    """Set av, ap to the rates of v and p without contacts, in slots with a weight in a contact.
+
+    f, t : (3, slots) forces on nodes [N], torques on elements [N m]
+    """
     rod = material_of(mat)
     for c in range(contacts.shape[0]):
         k = contacts[c]
         if k.mode < ROLL:
             continue
-        # only slots that a contact can see: the others of av, ap are neither set nor read
+        # the other slots of av, ap are neither set nor read
         for side in range(2):
             for j in range(4):
                 i, e = k.nodes[side] + j, k.frames[side] + j
@@ -105,7 +113,7 @@ def rates_near_contacts(
                     av[a, i] = rod.free[i] * f[a, i]
                     ap[a, e] = rod.turns[e] * t[a, e]
             if k.rule == FITTED:
-                # where there are none beyond an end, they have no weight
+                # nodes beyond an end of the rod have no weight
                 for i in (k.nodes[side] - 1, k.nodes[side] + 4):
                     if 0 <= i < av.shape[1]:
                         for a in range(3):
@@ -114,7 +122,7 @@ def rates_near_contacts(
 
 @kernel
 def local_impulse(k: Contact, ux: float, uy: float, uz: float) -> tuple[float, float, float, int]:
-    """Return the impulse of one contact whose u' without it is given, and its mode."""
+    """Return the impulse [N s] of one contact for its u' without this impulse, and its mode."""
     n, pn = k.normal, normal_impulse_to_stop(k, ux, uy, uz)
     if k.may_open == 1 and pn <= 0.0:
         return 0.0, 0.0, 0.0, OPEN
@@ -128,9 +136,10 @@ def local_impulse(k: Contact, ux: float, uy: float, uz: float) -> tuple[float, f
 
 @kernel
 def kick_contacts(q: Matrix, contacts: Contacts, mobility: Matrix, v: Matrix, p: Matrix) -> int:
-    """Solve for the impulses of closed contacts after the free kick; return the sweeps.
+    """Solve for the impulses of closed contacts, apply them; return the number of sweeps.
 
-    Returns -1 if they did not converge. `set_modes_from_impulses` gives the modes.
+    On entry `slip` holds u before the kick, and v, p are those after the kick without contacts.
+    Returns -1 if the sweeps did not converge. `set_modes_from_impulses` sets the modes.
     """
     closed = 0
     for c in range(contacts.shape[0]):
@@ -196,7 +205,11 @@ def set_modes_from_impulses(contacts: Contacts) -> None:
 def constrain_gaps(
     state: State, contact_set: ContactSet, mobility: Matrix, h: float, trial: Matrix
 ) -> None:
-    """Correct normal impulses so that closed contacts just touch after the drift (SHAKE)."""
+    """Correct normal impulses so that the gaps of closed contacts are zero after a drift (SHAKE).
+
+    h : length of the drift, in which nodes move with v [s]
+    trial : (3 or more, slots) work array for nodes after the drift [m]
+    """
     r, q, v, p = state.r, state.q, state.v, state.p
     contacts, guess = contact_set.contacts, contact_set.trial[0]
     for _ in range(20):
@@ -219,7 +232,7 @@ def constrain_gaps(
                 continue
             gap = guess.distance - k.reach
             worst = max(worst, abs(gap) / k.reach)
-            # an impulse d n on the first rod changes the gap by -d nodes h in the drift
+            # an impulse d n on the first rod changes the gap by -d h `node_delassus` in the drift
             d = gap / (h * k.node_delassus)
             dx, dy, dz = d * n[0], d * n[1], d * n[2]
             if k.friction < math.inf and k.mode == SLIP:
@@ -254,9 +267,9 @@ def needs_tension(contacts: Contacts) -> bool:
 
 @kernel
 def account(q: Matrix, contacts: Contacts, v: Matrix, p: Matrix, tally: Tally) -> float:
-    """Add the work of this kick: friction heat per contact; return the normal work [J].
+    """Add the friction heat of this kick per contact; return minus the work of normal impulses [J].
 
-    tally.rolling_slip takes the largest mean slip velocity of a rolling contact.
+    Also updates `tally.rolling_slip`, the largest mean slip velocity of a rolling contact.
     """
     normal = 0.0
     for c in range(contacts.shape[0]):
@@ -282,7 +295,7 @@ def account(q: Matrix, contacts: Contacts, v: Matrix, p: Matrix, tally: Tally) -
 
 @kernel
 def drive_work(q: Matrix, contacts: Contacts, mobility: Matrix, v: Matrix, p: Matrix) -> float:
-    """Return the work of prescribed motions against the contact impulses [J]."""
+    """Return the work of prescribed motions against the contact impulses of a kick [J]."""
     work = 0.0
     for c in range(contacts.shape[0]):
         k = contacts[c]
@@ -295,8 +308,8 @@ def drive_work(q: Matrix, contacts: Contacts, mobility: Matrix, v: Matrix, p: Ma
             sign = 1.0 - 2.0 * side
             for j in range(4):
                 i = k.nodes[side] + j
-                # no mobility: the motion of the slot is prescribed, and its drive supplies minus
-                # the power of P
+                # no mobility: the motion of the slot is prescribed, and its drive does minus the
+                # work of P
                 if mobility[0, i] == 0.0:
                     b = sign * k.node_weights[side, j]
                     work -= b * (x * v[0, i] + y * v[1, i] + z * v[2, i])
@@ -314,11 +327,12 @@ def drive_work(q: Matrix, contacts: Contacts, mobility: Matrix, v: Matrix, p: Ma
 
 @kernel(separate=True)
 def locate_all(r: Matrix, contacts: Contacts) -> tuple[int, int]:
-    """Locate every contact; return (code, contact).
+    """Project every contact on its closest points; return (code, contact number or -1).
 
-    A closed contact that leaves its rod, loses its nearest points or comes near parallel ends
-    the run; one that a search found becomes a point of a line contact instead: it keeps its
-    place on the first rod from here on, and contact -2 asks for a search of its neighbours.
+    The code is INSIDE, or ends the run: a closed contact leaves its rod (OUTSIDE), its closest
+    points are not unique (SINGULAR), or its rods are NEAR_PARALLEL. A contact of the search does
+    not end the run in the last two cases. It becomes a point of a line contact, with a constant
+    position on the first rod, and contact number -2 requests a new search.
     """
     contact = -1
     for c in range(contacts.shape[0]):
@@ -326,9 +340,8 @@ def locate_all(r: Matrix, contacts: Contacts) -> tuple[int, int]:
         if k.mode == EMPTY:
             continue
         code = locate(r, k)
-        # the end of a rod is a point at any angle
-        # a search has a margin in the angle, so that a crossing found at LINE_BELOW is not lost at
-        # once
+        # the contact of a rod end is a point at any angle. A contact of the search has a margin in
+        # the angle, so that a crossing near LINE_BELOW does not change its kind at once
         crossing = k.kind == CROSSING and k.at_end == 0
         least = PARALLEL if k.from_search == 0 else 0.75 * LINE_BELOW
         near = code == INSIDE and k.sine < least

@@ -1,6 +1,9 @@
-"""Impact law with restitution, solved by the block Gauss-Seidel sweeps of `gauss_seidel_kernels`.
+"""Impact law with normal and tangential restitution, solved by block Gauss-Seidel sweeps.
 
-Source: formulas sheet of the rods paper, sections 4 and 6.
+Newton's impact law gives the normal velocity after an impact, Coulomb's law bounds the tangential
+impulse; each contact in turn is solved exactly for the impulses of the others.
+
+Source: formulas sheet (docs/formulas/rods.md), sections 4 and 6.
 """
 
 from __future__ import annotations
@@ -29,7 +32,13 @@ def solve_impact(
     impacting: int,
     plastic: bool,
 ) -> float:
-    """Solve the impact of contact `impacting` with all closed ones; return the energy lost [J]."""
+    """Solve the impact of contact `impacting` with all closed ones; return the energy lost [J].
+
+    q, v, p : (4, slots) quaternions, (3, slots) velocities and angular momenta over inertia;
+        v and p are changed
+    mobility : (3, slots) inverse masses and inertias, as in `contact.kernels.response`
+    plastic : whether restitution is zero
+    """
     for c in range(contacts.shape[0]):
         k = contacts[c]
         put(k.impulse, 0.0, 0.0, 0.0)
@@ -51,7 +60,7 @@ def solve_impact(
             bx, by, bz = slip[0], slip[1], slip[2]
             bn = bx * n[0] + by * n[1] + bz * n[2]
             ux, uy, uz = slip_velocity(q, k, v, p)
-            # u+ + et u-_T + en u-_n in place of u': the law holds for the velocity after the impact
+            # the unknown of the law is u+ + et u-_T + en u-_n, in place of u' of a kick
             ux += et * bx + (en - et) * bn * n[0]
             uy += et * by + (en - et) * bn * n[1]
             uz += et * bz + (en - et) * bn * n[2]
@@ -65,16 +74,16 @@ def solve_impact(
             size = max(size, abs(lx), abs(ly), abs(lz))
         if sweep > 0 and change <= 1e-14 * size:
             break
-    lost = 0.0
+    energy_lost = 0.0
     for c in range(contacts.shape[0]):
         k = contacts[c]
         if k.mode >= ROLL or c == impacting:
             ux, uy, uz = slip_velocity(q, k, v, p)
             impulse, u = k.impulse, k.slip
             # twice the work of the impulse, P . (u- + u+)
-            done = impulse[0] * (ux + u[0]) + impulse[1] * (uy + u[1]) + impulse[2] * (uz + u[2])
-            lost -= 0.5 * done
-            k.impact_loss -= 0.5 * done
+            work = impulse[0] * (ux + u[0]) + impulse[1] * (uy + u[1]) + impulse[2] * (uz + u[2])
+            energy_lost -= 0.5 * work
+            k.impact_loss -= 0.5 * work
             for a in range(3):
                 k.impact_impulse[a] += impulse[a]
-    return lost
+    return energy_lost

@@ -1,17 +1,20 @@
 """Contact of two spline axes: closest-point projection, slip velocity, and Delassus matrix.
 
-The contact curve of a rod is R(s) = sum_k B(s - k) r_k with the cubic B-spline B and s in
-units of elements, or one fitted to the nodes, see `curve.kernels`; angular velocities are
-weighted by B at element midpoints. The surfaces touch at R1 + b1 D,
-D = R2 - R1, where the levers b1 = a1 / (a1 + a2) and b2 = a2 / (a1 + a2) divide D in the ratio of
-the radii. A force l acts there on the first rod and -l on the second, with moments
-b1 D x l and b2 D x l. Its power is l . u with the slip velocity
-u = R1' + b1 W1 x D - R2' + b2 W2 x D, so that u = 0 conserves energy.
+The contact curve of a rod is R(s) = sum_k B(s - k) r_k with the cubic B-spline B, nodes r_k and s
+in elements, or a curve fitted to the nodes (`curve.kernels`). The angular velocity W at s is
+interpolated by B between element midpoints. With D = R2 - R1 and the radii a1, a2, the surfaces
+touch at R1 + b1 D, where b1 = a1 / (a1 + a2) and b2 = a2 / (a1 + a2) are the levers. A force l acts
+there on the first rod and -l on the second, with moments b1 D x l and b2 D x l. Its power is l . u
+with the slip velocity u = R1' + b1 W1 x D - R2' + b2 W2 x D, primes being material rates. So u = 0
+conserves energy. The unit normal n = D / |D| points from the first to the second body; a
+compressive force on the first rod has l . n < 0.
 
-A contact is an element of `Contact`. `locate` finds its place and what depends on it again whenever
-the axes have moved.
+A slot is a column of the arrays of all nodes and elements: r (3, slots) positions [m],
+q (4, slots) quaternions, v (3, slots) velocities [m/s], p (3, slots) angular momenta over the
+inertia across the axis [1/s]. Bodies are rods, then rigid partners. (10) is an equation of
+Gay-Balmaz and Putkaradze 2012.
 
-Source: formulas sheet of the rods paper, sections 2-4 and 6.
+Source: formulas sheet (docs/formulas/rods.md), sections 2-4 and 6.
 """
 
 from __future__ import annotations
@@ -38,65 +41,72 @@ from stiction.rods.contact.curve.kernels import (
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-# values of `shape`: a rod or a rigid cylinder, a sphere at its first node, a plane through its
-# first three nodes, which are a metre apart
+# values of `shape`, of the second body: a rod or a rigid cylinder; a sphere about its first node; a
+# plane with its first node as origin, whose next two nodes are one metre from it, at a right angle
 CURVE, SPHERE, PLANE = 0, 1, 2
-# values of `kind` and `mode`
+# values of `kind`: a crossing has isolated closest points; a point of a line contact, between
+# nearly parallel rods, has a constant position on the first rod
 CROSSING, LINE = 0, 1
+# values of `mode`; EMPTY is an unused element of the table, ROLL is also stick
 EMPTY, OPEN, ROLL, SLIP = -1, 0, 1, 2
-# values of `unreported_slip`: no step has ended with the slip yet, or one has
+# values of `unreported_slip`: no step, or one step, has ended with this slip
 SLIP_PENDING, SLIP_UNREPORTED = 1, 2
 
+# return codes of `locate`: on both rods; beyond the end of a rod; closest points not unique
 INSIDE, OUTSIDE, SINGULAR = 0, 1, 2
-# sine of twenty degrees: a search takes pairs below it for line contacts, points of which keep
-# their place on one rod; so a crossing is far from losing its nearest points when it is found
+# sine of twenty degrees: the search treats pairs at smaller angles as line contacts, so a new
+# crossing is far from the angle at which its closest points become singular
 LINE_BELOW = 0.3420201433256687
 
 
 class Contact(Struct):
     """A contact of two bodies; in pairs, the first entry belongs to the first body.
 
-    bodies, shape : their numbers, from 0, and what the second one is
-    first, elements : first slot of both, and how many elements they have
-    kind, rule : CROSSING or LINE; of the curves, as `curve.kernels` has it
+    bodies, shape : indices of the bodies, from 0; shape of the second one
+    first, elements : first slot of each body, and its number of elements
+    kind, rule : CROSSING or LINE; rule of the curves, SPLINE or FITTED
     mode : EMPTY, OPEN, ROLL or SLIP
-    pending_mode : the mode that the forces belong to
-    may_open, from_search : 1 where it may open, and where a search found it
-    bounces_from : first step in which it bounces, after a bounce
-    at_end, reported_end : which body it touches at an end: 1, 2, or 3 for both; the same as events
-        report it, and 4 more if it came there from a side
-    unreported_slip : SLIP_PENDING or SLIP_UNREPORTED, or 0 where events have reported all slips
-    parts : 1 where surfaces separate although the normal force is compressive
-    nodes, frames : first of the four nodes, and of the four elements, around it
-    place : s [elements]
-    friction, restitution, tangential_restitution : Coulomb's coefficient, and parts of the normal
-        and of the slip velocity that an impact gives back
-    reach : both radii together [m]
-    noise : forces that are rounding [N]
-    recovery_rate : at which a contact that was found inside comes out [1/s]
+    pending_mode : mode that the forces of the present state imply
+    may_open, from_search : 1 if it opens in tension; 1 if a search found it
+    bounces_from : number of the step from which it may bounce again
+    at_end : body at whose end it is: 0 none, 1, 2, or 3 for both
+    reported_end : `at_end` as last reported by an event, plus 4 if it moved there along the rod
+    unreported_slip : SLIP_PENDING or SLIP_UNREPORTED; 0 if events have reported all slips
+    parts : 1 if the surfaces separate although the normal force is compressive
+    nodes, frames : slot of the first of the four nodes, and of the four elements, around it
+    place : positions s on both axes [elements]
+    friction, restitution, tangential_restitution : Coulomb's coefficient mu [1]; coefficients of
+        restitution of the normal and the slip velocity [1]
+    reach : sum of both radii a1 + a2 [m]
+    noise : rounding error of forces [N]
+    recovery_rate : rate of the penetration correction [1/s]
     wave_times : time in which shear waves pass one element [s], 0 of a rigid partner
-    levers : parts of D that belong to each body
-    node_weights, frame_weights : of the four nodes, and of the four elements times the lever
-    outer_weights : of the nodes before and behind the four, which fitted curves have
+    levers : b1, b2 [1]
+    node_weights, frame_weights : weights of the four nodes; of the four elements, times the lever
+    outer_weights : weights of the nodes before and after the four, for fitted curves
     separation, normal, distance : D [m], n, |D| [m]
-    tangents, curvatures : first and second derivatives of the axes [m]
-    sine, determinant : of the angle between the axes, and of the conditions of tangency
-    delassus, node_delassus : G, slip per impulse, and the part of it that nodes have [1/kg]
-    slip, impulse : u before a kick [m/s], and P on the first rod [N s]
-    heat, kick_heat, first_heat : of friction in all, of this kick, of the first half of a step [J]
-    impact_loss, impact_impulse : of all impacts [J], [N s]
-    force, drift, direction : on the first rod [N], the part of the rate of u that velocities alone
-        make [m/s^2], and the direction of slip
-    slip_speed : [m/s]; minus the speed that a slip would have had which came to rest
-    stick_excess : tangential force that rolling asks for less its bound [N]
-    normal_force, gap : positive in compression [N], and [m]
-    allowed_depth : how deep it may be where it has just opened [m]
-    place_rates : [elements/s]
-    held_gap : gap that is held for now [m]
-    onset_time, onset_force, onset_place : of the slip that is not reported yet [s], [N], [elements]
-    first_impulse : of the first half of a step [N s]
-    excess_impulse, normal_impulse : of all steps, beyond the bounds in rolling, and normal [N s]
-    friction_work : that friction gave, in all [J]
+    tangents, curvatures : t = dR/ds and d2R/ds2 of both axes [m]
+    sine : sine of the angle between the axes
+    determinant : det A of the conditions of tangency, over |t1|^2 |t2|^2; see `locate`
+    delassus, node_delassus : G, slip velocity per impulse [1/kg]; the part of the nodes, G n . n
+    slip, impulse : u before a kick [m/s]; P on the first rod in it [N s]
+    heat, kick_heat, first_heat : friction heat in total, of the last kick, of the first half of a
+        step [J]
+    impact_loss, impact_impulse : energy lost and impulse in all impacts [J], [N s]
+    force : contact force on the first rod [N]
+    drift : rate of u at constant v and p [m/s^2]
+    direction : unit vector of slip
+    slip_speed : [m/s]; negative after a slip that ended, see `energy_kernels`
+    stick_excess : tangential force that rolling requires, minus its bound [N]
+    normal_force, gap : compression > 0 [N]; distance - reach [m]
+    allowed_depth : admissible penetration of a contact that has just opened [m]
+    place_rates : rates of `place` [elements/s]
+    held_gap : penetration, as a gap < 0, that is corrected slowly [m]
+    onset_time, onset_force, onset_place : of a slip that is not reported yet [s], [N], [elements]
+    first_impulse : impulse of the first half of a step [N s]
+    excess_impulse, normal_impulse : of all steps: tangential impulse of rolling beyond its bound;
+        normal impulse [N s]
+    friction_work : positive work that friction has done, in total [J]
     """
 
     bodies: Annotated[Integers, 2]
@@ -167,7 +177,7 @@ Contacts = Table[Contact]
 
 
 class ContactSet(NamedTuple):
-    """All contacts, one contact at trial positions, and extremes as in `extremes_kernels`."""
+    """All contacts, one contact at trial positions, and extremes of `extremes_kernels`."""
 
     contacts: Contacts
     trial: Contacts
@@ -176,19 +186,19 @@ class ContactSet(NamedTuple):
 
 @kernel
 def dot(a: Vector, b: Vector) -> float:
-    """Return the product of two vectors in space."""
+    """Return the scalar product of two vectors."""
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 
 
 @kernel
 def put(to: Vector, x: float, y: float, z: float) -> None:
-    """Set the components of a vector in space."""
+    """Set the components of a vector."""
     to[0], to[1], to[2] = x, y, z
 
 
 @kernel
 def both_at_ends(r: Matrix, k: Contact, s1: float, s2: float) -> float:
-    """Find D and derivatives at a pair of places near ends; return D . D."""
+    """Set D, tangents and curvatures at positions s1, s2 anywhere; return D . D [m^2]."""
     d, t, b, dd = k.separation, k.tangents, k.curvatures, 0.0
     for a in range(3):
         x1, t[0, a], b[0, a] = axis_point(r, k.first[0], k.elements[0], s1, a, k.rule)
@@ -200,7 +210,7 @@ def both_at_ends(r: Matrix, k: Contact, s1: float, s2: float) -> float:
 
 @kernel
 def both_inside(r: Matrix, k: Contact, s1: float, s2: float) -> float:
-    """Find D and derivatives at a pair of places apart from ends; return D . D."""
+    """Set D, tangents and curvatures at positions s1, s2 away from the ends; return D . D [m^2]."""
     d, t, b, dd = k.separation, k.tangents, k.curvatures, 0.0
     for a in range(3):
         x1, t[0, a], b[0, a] = inner_point(r, k.first[0], s1, a)
@@ -212,9 +222,10 @@ def both_inside(r: Matrix, k: Contact, s1: float, s2: float) -> float:
 
 @kernel
 def at_end(s: float, count: int, outward: float, parallel: bool) -> bool:
-    """Return whether a contact stays at an end: `outward` > 0 lowers the distance towards larger s.
+    """Return whether the closest point is an end of the rod, at s = 0 or s = `count`.
 
-    Between nearly parallel rods an end is a point like any other, and stays one.
+    It is one if the distance does not decrease into the rod; `outward` is minus the derivative of
+    |D|^2 / 2 by s. With `parallel` any point at an end remains there.
     """
     if s <= 0.0:
         return parallel or outward <= 0.0
@@ -225,8 +236,9 @@ def at_end(s: float, count: int, outward: float, parallel: bool) -> bool:
 def locate(r: Matrix, k: Contact) -> int:
     """Project the contact on the closest points of the axes; return INSIDE, OUTSIDE or SINGULAR.
 
-    A crossing solves D . t1 = D . t2 = 0, or stays at an end as long as the distance falls beyond
-    it; a line contact keeps its place on the first rod.
+    Newton's method solves the conditions of tangency D . t1 = D . t2 = 0 for s1 and s2. At an end
+    of a rod they are inequalities. A line contact has a constant s1, and only s2 is unknown. All
+    geometry of the contact is updated.
     """
     if k.shape != CURVE:
         return locate_on(r, k)
@@ -240,8 +252,8 @@ def locate(r: Matrix, k: Contact) -> int:
             dd = both_inside(r, k, s1, s2)
         else:
             dd = both_at_ends(r, k, s1, s2)
-        # the conditions of tangency, f = (D . t1, D . t2), and the matrix A of (10); its second
-        # line is that of the second derivatives of |D|^2 / 2, its first line minus theirs
+        # the conditions of tangency, f = (D . t1, D . t2), and A = df/ds, the matrix of (10). The
+        # Hessian of |D|^2 / 2 has the same second row, and minus the first row
         f1, f2 = dot(d, t1), dot(d, t2)
         t11, t22, t12 = dot(t1, t1), dot(t2, t2), dot(t1, t2)
         c1, c2 = dot(d, k.curvatures[0]), dot(d, k.curvatures[1])
@@ -264,8 +276,8 @@ def locate(r: Matrix, k: Contact) -> int:
             if a22 <= 0.0:
                 return SINGULAR
             move1, move2 = 0.0, -f2 / a22
-        # an end is the nearest point of its rod: the tangency there is an inequality, and only the
-        # other place moves
+        # an end is the closest point of its rod: tangency is an inequality there, and only the
+        # other position changes
         elif end1 or end2:
             move1, move2 = 0.0, 0.0
             if not end1:
@@ -298,18 +310,19 @@ def locate(r: Matrix, k: Contact) -> int:
 
 @kernel
 def locate_on(r: Matrix, k: Contact) -> int:
-    """Locate a contact with a sphere or a plane; return as `locate`.
+    """Project a contact with a sphere or a plane; return a code of `locate`.
 
-    On a sphere it is nearest to the centre, on a plane it keeps its place on the rod.
+    A sphere has contact with the point of the rod closest to its centre, a plane with a constant
+    position s on the rod.
     """
     first2, count, s = k.first[1], k.elements[0], k.place[0]
     k.outer_weights[1, 0], k.outer_weights[1, 1] = 0.0, 0.0
     for j in range(4):
         k.node_weights[1, j] = 0.0
         k.frame_weights[1, j] = 0.0
-    # one node and one frame carry the motion of a rigid body; `refresh_on` gives a plane three
+    # one node and one frame have the motion of a rigid body; `refresh_on` sets three for a plane
     k.node_weights[1, 0], k.frame_weights[1, 0] = 1.0, k.levers[1]
-    # no tangent of the second body: as of a crossing at a right angle
+    # the second body has no tangent: values of a crossing at a right angle
     k.sine, k.determinant = 1.0, -1.0
     k.nodes[1], k.frames[1] = first2, first2
     parallel = k.shape == CURVE
@@ -336,16 +349,16 @@ def locate_on(r: Matrix, k: Contact) -> int:
                 break
         k.place[0] = s
     else:
-        # a plane has contact with fixed places of the rod, so nothing is solved
+        # a plane has contact with a fixed position on the rod, so nothing is solved
         k.at_end = 1 if s <= 0.0 or s >= count else 0
     return refresh_on(r, k)
 
 
 @kernel
 def refresh_on(r: Matrix, k: Contact) -> int:
-    """Find weights, D, n and derivatives for a sphere or a plane; return INSIDE."""
+    """Set weights, D, n and derivatives for a sphere or a plane; return INSIDE."""
     d, first2 = k.separation, k.first[1]
-    # not the constant 0: Numba would compile `weigh` for it again
+    # a loop, because Numba would compile `weigh` again for the constant 0
     for side in range(1):
         weigh(k, side)
     for a in range(3):
@@ -355,16 +368,16 @@ def refresh_on(r: Matrix, k: Contact) -> int:
         k.tangents[1, a], k.curvatures[1, a] = 0.0, 0.0
     distance = math.sqrt(dot(d, d))
     if k.shape == PLANE:
-        # the normal is the product of two edges, unit vectors at a right angle
+        # the normal is the cross product of two edges, unit vectors at a right angle
         i, j, m = first2, first2 + 1, first2 + 2
         ax, ay, az = r[0, j] - r[0, i], r[1, j] - r[1, i], r[2, j] - r[2, i]
         bx, by, bz = r[0, m] - r[0, i], r[1, m] - r[1, i], r[2, m] - r[2, i]
         nx, ny, nz = ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx
-        # the foot of the perpendicular, by weights of the three nodes
+        # weights of the three nodes at the foot of the perpendicular
         alpha = -(d[0] * ax + d[1] * ay + d[2] * az)
         beta = -(d[0] * bx + d[1] * by + d[2] * bz)
         put(k.node_weights[1], 1.0 - alpha - beta, alpha, beta)
-        # with a sign: what is below the plane has passed through it
+        # signed distance: negative below the plane
         distance = -(d[0] * nx + d[1] * ny + d[2] * nz)
         put(d, -distance * nx, -distance * ny, -distance * nz)
         put(k.normal, -nx, -ny, -nz)
@@ -377,10 +390,10 @@ def refresh_on(r: Matrix, k: Contact) -> int:
 
 @kernel
 def weigh(k: Contact, side: int) -> None:
-    """Find the weights of nodes and elements on one side."""
+    """Set the weights of nodes and elements of one body, side 0 or 1."""
     s, count, first = k.place[side], k.elements[side], k.first[side]
     nodes, frames = k.node_weights[side], k.frame_weights[side]
-    # the end belongs to the last element, as in `axis_point`: fraction 1, not the begin of an
+    # the end belongs to the last element, as in `axis_point`: fraction 1, not fraction 0 of an
     # element beyond it
     start, x, over = four_around(s, count)
     if s >= count:
@@ -391,8 +404,7 @@ def weigh(k: Contact, side: int) -> None:
     if k.rule == FITTED:
         spread(nodes, k.outer_weights[side], start, count)
     k.nodes[side] = first + start
-    # elements have their frames at the middles, half an element behind their first node; the lever
-    # of the side is part of the weight
+    # frames belong to the middles of elements, s = k + 1/2; the weight contains the lever
     start, x, over = four_around(s - 0.5, count - 1)
     weights(x, frames)
     if over != 0:
@@ -404,7 +416,7 @@ def weigh(k: Contact, side: int) -> None:
 
 @kernel
 def refresh(r: Matrix, k: Contact) -> int:
-    """Find weights, D, n and derivatives at the present place; return INSIDE."""
+    """Set weights, D, n and derivatives at the present positions; return INSIDE."""
     s1, s2, rule = k.place[0], k.place[1], k.rule
     inner = apart_from_ends(s1, k.elements[0], rule)
     inner = inner and apart_from_ends(s2, k.elements[1], rule)
@@ -421,7 +433,7 @@ def refresh(r: Matrix, k: Contact) -> int:
             frames[j] *= k.levers[side]
         k.nodes[side] = first + node - 1
         k.frames[side] = first + frame - 1
-    # the last Newton step has moved the place: D and derivatives there
+    # D and derivatives at the result of the last Newton step
     dd = both_inside(r, k, s1, s2) if inner else both_at_ends(r, k, s1, s2)
     k.distance = math.sqrt(dd)
     for a in range(3):
@@ -433,7 +445,8 @@ def refresh(r: Matrix, k: Contact) -> int:
 def response(q: Matrix, k: Contact, mobility: Matrix) -> None:
     """Compute the Delassus matrix G, the slip velocity per impulse [1/kg].
 
-    `mobility` rows: 1/mass of nodes, 1/inertia of elements across and along their axis.
+    mobility : (3, slots) 1/mass of nodes [1/kg], 1/inertia of elements across and along their axis
+        [1/(kg m^2)]
     """
     g = k.delassus
     free, across, along = mobility[0], mobility[1], mobility[2]
@@ -474,14 +487,14 @@ def response(q: Matrix, k: Contact, mobility: Matrix) -> None:
     g[0, 2] = y * z * xy - x * z * yy - y * y * xz + x * y * yz
     g[1, 2] = -y * z * xx + x * z * xy + x * y * xz - x * x * yz
     g[1, 0], g[2, 0], g[2, 1] = g[0, 1], g[0, 2], g[1, 2]
-    # D x n = 0: normal impulses turn nothing, so that G n = nodes n and the normal response does
-    # not couple with the tangential one
+    # D x n = 0: normal impulses have no moment, so G n = nodes n, and normal and tangential
+    # responses do not couple
     k.node_delassus = nodes
 
 
 @kernel
 def slip_per(k: Contact, x: float, y: float, z: float) -> tuple[float, float, float]:
-    """Return G (x, y, z), the slip velocity that an impulse gives where it acts."""
+    """Return G (x, y, z), the change of slip velocity by an impulse [m/s]."""
     g = k.delassus
     return (
         g[0, 0] * x + g[0, 1] * y + g[0, 2] * z,
@@ -492,7 +505,7 @@ def slip_per(k: Contact, x: float, y: float, z: float) -> tuple[float, float, fl
 
 @kernel
 def slip_velocity(q: Matrix, k: Contact, v: Matrix, p: Matrix) -> tuple[float, float, float]:
-    """Return the three components of u for velocities v and p."""
+    """Return the three components of the slip velocity u [m/s] for velocities v and p."""
     d = k.separation
     ux, uy, uz, wx, wy, wz = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     for side in range(2):
@@ -537,9 +550,9 @@ def push(
     v: Matrix,
     p: Matrix,
 ) -> None:
-    """Add the velocities that the impulse l on the first rod, and -l on the second, gives."""
+    """Add to v and p the effect of the impulse l on the first rod and -l on the second [N s]."""
     d = k.separation
-    # D x l, the moment on both bodies up to their levers, which the weights of frames contain
+    # D x l: the weights of frames contain the levers b1, b2
     tx, ty, tz = d[1] * lz - d[2] * ly, d[2] * lx - d[0] * lz, d[0] * ly - d[1] * lx
     for side in range(2):
         sign = 1.0 - 2.0 * side
@@ -552,20 +565,20 @@ def push(
             i = k.frames[side] + j
             e = k.frame_weights[side, j]
             across, along = mobility[1, i], mobility[2, i]
-            # p counts the axial part twice: its inertia is twice that across
+            # p is angular momentum over the inertia across; the inertia along the axis is twice it
             extra = 2.0 * along - across
             p[0, i] += e * across * tx
             p[1, i] += e * across * ty
             p[2, i] += e * across * tz
-            # without drag it is zero, and p gets moment over inertia as a vector
+            # zero without drag, where p changes by moment over inertia
             if extra != 0.0:
                 ax = 2.0 * (q[1, i] * q[3, i] + q[0, i] * q[2, i])
                 ay = 2.0 * (q[2, i] * q[3, i] - q[0, i] * q[1, i])
                 az = 1.0 - 2.0 * (q[1, i] * q[1, i] + q[2, i] * q[2, i])
-                turn = e * extra * (tx * ax + ty * ay + tz * az)
-                p[0, i] += turn * ax
-                p[1, i] += turn * ay
-                p[2, i] += turn * az
+                torque = e * extra * (tx * ax + ty * ay + tz * az)
+                p[0, i] += torque * ax
+                p[1, i] += torque * ay
+                p[2, i] += torque * az
         if k.rule == FITTED:
             for j in range(2):
                 b = sign * k.outer_weights[side, j]

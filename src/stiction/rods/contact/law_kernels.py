@@ -1,10 +1,12 @@
-"""Set-valued contact in steps of two half kicks: the forces of a state, the impulses of its end.
+"""Set-valued contact in velocity Verlet steps: contact forces of a state, impulses at step ends.
 
-Forces obey the law at the level of accelerations: in rolling u' = 0, in slip friction is mu times
-the normal force, against u. Impulses at the end of a step bring u of rolling contacts, and the rate
-of every gap, to zero; slipping contacts obey the law at their new velocity.
+A step is half kick, drift, half kick. Contact forces obey the law in accelerations: rolling has
+u' = 0, the rate of the slip velocity u; in slip friction is mu times the normal force, against u.
+The impulses of the second half kick bring u of rolling contacts, and the rate of every closed gap,
+to zero; slipping contacts obey the law at their new velocity. Arguments and symbols are those of
+`contact.kernels`.
 
-Source: formulas sheet of the rods paper, sections 4 and 6; docs/theory/rods, "Slip, opening,
+Source: formulas sheet (docs/formulas/rods.md), sections 4 and 6; docs/theory/rods, "Slip, opening,
 impact".
 """
 
@@ -46,24 +48,24 @@ from stiction.rods.rod_kernels import State
 
 # a contact that opens without velocity is open at a gap of this fraction of the reach
 OPEN_GAP = 1e-10
-# sweeps for the forces of a state, and for the impulses that end a step: two contacts close to each
-# other take many
+# largest numbers of Gauss-Seidel sweeps for forces of a state, and for impulses at the end of a
+# step: two contacts close to each other need many
 FORCE_SWEEPS, END_SWEEPS = 2000, 2000
-# forces that grow by more than this behind the first sweep have no bound; those of a light rod
-# between heavy ones grow by the ratio of their masses
+# growth of forces after the first sweep that counts as unbounded; those of a light rod between
+# heavy ones grow by the ratio of their masses
 MAX_FORCE_GROWTH = 1e6
 # sweeps that reduce friction whose work would be positive
 FRICTION_LIMIT_SWEEPS = 8
-# a gap change above this fraction of the reach times `recovery_rate` h counts as a jump
+# a change of gap in a step of h above this fraction of reach * recovery_rate * h counts as a jump
 MAX_GAP_JUMP = 0.02
-# penetration correction removes this fraction of the depth times `recovery_rate` h per step: slow
-# enough to do work against the normal force without adding kinetic energy
+# the penetration correction removes this fraction of the depth, times recovery_rate * h, per step:
+# slow enough to do work against the normal force without adding kinetic energy
 CORRECTION_FRACTION = 0.002
 
 
 @kernel
 def count_closed(contacts: Contacts) -> int:
-    """Return how many contacts are closed."""
+    """Return the number of closed contacts."""
     closed = 0
     for c in range(contacts.shape[0]):
         k = contacts[c]
@@ -76,15 +78,15 @@ def count_closed(contacts: Contacts) -> int:
 def coulomb_force(
     k: Contact, is_painleve: bool, ux: float, uy: float, uz: float
 ) -> tuple[float, float, float, int]:
-    """Return the force of one contact for the rate u' that it would have without, and its mode.
+    """Return the force of one contact [N] for its rate u' without this force, and its mode.
 
-    Sets the normal force and the excess of the rolling force over the bound of friction. With
-    `is_painleve` friction opposes the slip acceleration, not the present slip.
+    (ux, uy, uz) is u' [m/s^2]. Sets `normal_force` and `stick_excess`. With `is_painleve` friction
+    opposes the slip acceleration, not the present slip.
     """
     # the normal force first: at a round contact it does not depend on the tangential one
     n, pn = k.normal, normal_impulse_to_stop(k, ux, uy, uz)
     k.normal_force = pn
-    # only tension beyond rounding opens; `parts` is the other reason, surfaces that separate
+    # a contact opens by tension beyond rounding, or because its surfaces separate (`parts`)
     if k.may_open == 1 and (pn <= -k.noise or k.parts == 1):
         k.normal_force = min(pn, 0.0)
         return 0.0, 0.0, 0.0, OPEN
@@ -117,7 +119,10 @@ def coulomb_force(
 def slip_rate_at_constant_velocity(
     q: Matrix, k: Contact, v: Matrix, p: Matrix, workspace: Vector
 ) -> None:
-    """Put the rate of u at constant velocities into `drift`; set rates of contact points."""
+    """Set `drift`, the rate of u at constant v and p, and the rates of contact points.
+
+    workspace : (10,)
+    """
     inner = apart_from_ends(k.place[0], k.elements[0], k.rule)
     inner = inner and apart_from_ends(k.place[1], k.elements[1], k.rule)
     if not inner or k.kind != CROSSING or k.shape != CURVE:
@@ -127,8 +132,8 @@ def slip_rate_at_constant_velocity(
         k.place_rates[0], k.place_rates[1] = rate1, rate2
         add_normal_rotation_rate(k, workspace[3], workspace[4], workspace[5])
         return
-    # the same for contacts away from the ends, with the stored weights
-    d, tangents, bends, weights = k.separation, k.tangents, k.curvatures, k.node_weights
+    # crossings away from the ends: the same formulas with the stored weights
+    d, tangents, curvatures, weights = k.separation, k.tangents, k.curvatures, k.node_weights
     # V, the difference of the velocities, and their slopes v1', v2' along the rods; then (10),
     # A s' = -(V . t1 + D . v1', V . t2 + D . v2')
     v1, v2, a11, a12, a22 = 0.0, 0.0, 0.0, 0.0, 0.0
@@ -139,9 +144,9 @@ def slip_rate_at_constant_velocity(
         workspace[a], workspace[3 + a], workspace[6 + a] = x2 - x1, w1, w2
         v1 += (x2 - x1) * t1 + d[a] * w1
         v2 += (x2 - x1) * t2 + d[a] * w2
-        a11 += -t1 * t1 + d[a] * bends[0, a]
+        a11 += -t1 * t1 + d[a] * curvatures[0, a]
         a12 += t1 * t2
-        a22 += t2 * t2 + d[a] * bends[1, a]
+        a22 += t2 * t2 + d[a] * curvatures[1, a]
     det = a11 * a22 + a12 * a12
     rate1, rate2 = -(a22 * v1 - a12 * v2) / det, -(a12 * v1 + a11 * v2) / det
     k.place_rates[0], k.place_rates[1] = rate1, rate2
@@ -186,7 +191,7 @@ def slip_rate_at_constant_velocity(
 
 @kernel
 def spline_rate(v: Matrix, start: int, s: float, b: Vector, a: int) -> tuple[float, float]:
-    """Return component a of v at s, by the weights b, and its slope along the rod."""
+    """Return component a of the velocity at s, by the four weights b, and its derivative by s."""
     x = s - math.floor(s)
     y = 1.0 - x
     v0, v1, v2, v3 = v[a, start], v[a, start + 1], v[a, start + 2], v[a, start + 3]
@@ -208,9 +213,9 @@ def solve_forces(
     workspace: Vector,
     tally: Tally,
 ) -> None:
-    """Solve for the forces of all closed contacts, and the modes that they imply.
+    """Solve for the forces of all closed contacts, and the pending modes, by block Gauss-Seidel.
 
-    av, ap : rates of v and p without contacts, which get those with them
+    av, ap : rates of v and p, without contacts on entry, with contacts on return
     """
     contacts = contact_set.contacts
     closed, has_friction = count_closed(contacts), False
@@ -236,7 +241,7 @@ def solve_forces(
             if k.mode < ROLL:
                 continue
             force = k.force
-            # u' without this contact: av, ap contain its present force, which G takes out again
+            # u' without this contact: subtract the effect G f of its present force
             ux, uy, uz = slip_velocity(q, k, av, ap)
             fx, fy, fz = force[0], force[1], force[2]
             ox, oy, oz = slip_per(k, fx, fy, fz)
@@ -252,7 +257,7 @@ def solve_forces(
             push(q, k, dx, dy, dz, mobility, av, ap)
             change = max(change, abs(dx), abs(dy), abs(dz))
             size = max(size, abs(lx), abs(ly), abs(lz))
-        # rounding of av, ap stops the decrease before the relative bound where forces differ much
+        # rounding of av, ap may stop the decrease above the relative bound if forces differ much
         # in size
         stalled = change >= 0.5 * former and change <= 1e-10 * size
         if change <= 1e-13 * size or change <= 0.1 * contacts[0].noise or stalled:
@@ -276,7 +281,7 @@ def solve_forces(
 def remove_contact_forces(
     q: Matrix, contact_set: ContactSet, mobility: Matrix, av: Matrix, ap: Matrix
 ) -> None:
-    """Remove the forces of closed contacts from the rates."""
+    """Remove the effect of the forces of closed contacts from av, ap; set these forces to zero."""
     for c in range(contact_set.contacts.shape[0]):
         k = contact_set.contacts[c]
         force = k.force
@@ -288,10 +293,12 @@ def remove_contact_forces(
 
 @kernel
 def end_impulse(k: Contact, ux: float, uy: float, uz: float) -> tuple[float, float, float, int]:
-    """Return the impulse that ends a step at a contact with u' without it, and its mode then.
+    """Return the impulse of the second half kick at one contact [N s], and its mode afterwards.
 
-    A rolling contact goes on rolling, since forces decide whether it may. A closed contact stays
-    closed: its impulse is tensile by at most the compressive impulse of the first half of the step.
+    (ux, uy, uz) is the slip velocity without this impulse [m/s]. A rolling contact continues to
+    roll unless its impulse exceeds a multiple of the bound, because forces decide the mode. A
+    closed contact remains closed: a tensile impulse is at most the compressive one of the first
+    half kick.
     """
     n, first, least = k.normal, k.first_impulse, -math.inf
     if k.may_open == 1:
@@ -301,11 +308,11 @@ def end_impulse(k: Contact, ux: float, uy: float, uz: float) -> tuple[float, flo
         pn = -(lx * n[0] + ly * n[1] + lz * n[2])
         # the normal part is bounded below by `least`; n is an eigenvector of G, so the tangential
         # part may stay as it is
-        less = min(pn - least, 0.0)
-        lx, ly, lz = lx + less * n[0], ly + less * n[1], lz + less * n[2]
-        if k.may_open == 0 or (k.friction == math.inf and less == 0.0):
+        excess = min(pn - least, 0.0)
+        lx, ly, lz = lx + excess * n[0], ly + excess * n[1], lz + excess * n[2]
+        if k.may_open == 0 or (k.friction == math.inf and excess == 0.0):
             return lx, ly, lz, ROLL
-        # forces decide slip; a small normal impulse of the whole step still bounds friction
+        # forces decide slip, but the normal impulse of the whole step bounds friction
         hn = dot(first, n)
         hx, hy, hz = first[0] - hn * n[0], first[1] - hn * n[1], first[2] - hn * n[2]
         # the whole step has the normal impulse pn - hn and the tangential one l_T + h_T
@@ -328,8 +335,8 @@ def end_impulse(k: Contact, ux: float, uy: float, uz: float) -> tuple[float, flo
 
 @kernel
 def rounding(k: Contact, v: Matrix, p: Matrix) -> float:
-    """Return the impulse that rounding of velocities makes at a contact [N s]."""
-    # one node and one frame beside the contact stand for all
+    """Return the rounding error of the impulse of a contact, from that of velocities [N s]."""
+    # one node and one frame near the contact represent all
     speed = 0.0
     for side in range(2):
         i, e = k.nodes[side] + 1, k.frames[side] + 1
@@ -342,9 +349,9 @@ def rounding(k: Contact, v: Matrix, p: Matrix) -> float:
 def solve_step_end(
     q: Matrix, contact_set: ContactSet, mobility: Matrix, v: Matrix, p: Matrix, tally: Tally
 ) -> None:
-    """Find and apply the impulses that end a step; set the pending modes."""
+    """Solve for the impulses of the second half kick, apply them, and set the pending modes."""
     contacts = contact_set.contacts
-    closed, small = count_closed(contacts), 0.0
+    closed, rounding_error = count_closed(contacts), 0.0
     for c in range(contacts.shape[0]):
         k = contacts[c]
         if k.mode >= ROLL:
@@ -352,12 +359,12 @@ def solve_step_end(
             response(q, k, mobility)
             put(impulse, 0.0, 0.0, 0.0)
             if closed > 1:
-                small = max(small, rounding(k, v, p))
+                rounding_error = max(rounding_error, rounding(k, v, p))
                 # statically indeterminate contacts: start from the forces of the first half kick
                 put(impulse, k.first_impulse[0], k.first_impulse[1], k.first_impulse[2])
                 push(q, k, impulse[0], impulse[1], impulse[2], mobility, v, p)
     change, size, former, sweep, good = 0.0, 0.0, math.inf, 0, True
-    # block Gauss-Seidel: each contact in turn, exactly, with the impulses of the others as they are
+    # block Gauss-Seidel: each contact in turn, exactly, for the present impulses of the others
     for sweep in range(END_SWEEPS):
         change, size = 0.0, 0.0
         for c in range(contacts.shape[0]):
@@ -375,9 +382,9 @@ def solve_step_end(
             put(impulse, lx, ly, lz)
             change = max(change, abs(dx), abs(dy), abs(dz))
             size = max(size, abs(lx), abs(ly), abs(lz))
-        # a change at rounding that no longer decreases is the end
+        # a change that no longer decreases is rounding
         stalled = change >= 0.9 * former and change <= 1e-12 * size
-        if closed == 1 or change <= 1e-14 * size + small or stalled:
+        if closed == 1 or change <= 1e-14 * size + rounding_error or stalled:
             break
         former = change
         good = sweep < END_SWEEPS - 1 or change <= 1e-10 * size
@@ -395,7 +402,7 @@ def set_slip_directions(contact_set: ContactSet) -> None:
             un = dot(k.slip, n)
             dx, dy, dz = k.slip[0] - un * n[0], k.slip[1] - un * n[1], k.slip[2] - un * n[2]
             if k.slip_speed <= 0.0:
-                # it starts to slip: against friction
+                # onset of slip: opposite to friction
                 pn = dot(force, n)
                 dx, dy = pn * n[0] - force[0], pn * n[1] - force[1]
                 dz = pn * n[2] - force[2]
@@ -410,9 +417,9 @@ def set_slip_directions(contact_set: ContactSet) -> None:
 def limit_friction_to_stopping(
     q: Matrix, contact_set: ContactSet, mobility: Matrix, v: Matrix, p: Matrix
 ) -> None:
-    """Reduce friction of a first half kick that reverses a slip to the impulse that stops it.
+    """Reduce friction in a first half kick that reverses a slip to the impulse that stops it.
 
-    `direction` is that of the slip before. A step that ends where the slip ends needs no reduction.
+    `direction` is the direction of slip before the half kick.
     """
     contacts = contact_set.contacts
     for c in range(contacts.shape[0]):
@@ -429,25 +436,25 @@ def limit_friction_to_stopping(
         gx, gy, gz = slip_per(k, dx, dy, dz)
         friction_work = -(impulse[0] * dx + impulse[1] * dy + impulse[2] * dz)
         # the impulse along d that brings it to zero, at most the impulse of friction itself
-        less = min(-along / (gx * dx + gy * dy + gz * dz), max(friction_work, 0.0))
-        push(q, k, less * dx, less * dy, less * dz, mobility, v, p)
-        impulse[0] += less * dx
-        impulse[1] += less * dy
-        impulse[2] += less * dz
+        reduction = min(-along / (gx * dx + gy * dy + gz * dz), max(friction_work, 0.0))
+        push(q, k, reduction * dx, reduction * dy, reduction * dz, mobility, v, p)
+        impulse[0] += reduction * dx
+        impulse[1] += reduction * dy
+        impulse[2] += reduction * dz
 
 
 @kernel
 def limit_friction_to_dissipation(
     q: Matrix, contact_set: ContactSet, mobility: Matrix, v: Matrix, p: Matrix
 ) -> None:
-    """Reduce friction of a first half kick until it does no positive work.
+    """Reduce friction in a first half kick until its work is not positive.
 
-    Other contacts, and corrections of gaps, may reverse a slow slip within the half kick; `slip` is
-    that before it.
+    Other contacts, and corrections of gaps, may reverse a slow slip within the half kick. `slip` is
+    u before the half kick.
     """
     contacts = contact_set.contacts
     for _ in range(FRICTION_LIMIT_SWEEPS):
-        gives = False
+        reduced = False
         for c in range(contacts.shape[0]):
             k = contacts[c]
             n, impulse, slip = k.normal, k.impulse, k.slip
@@ -461,24 +468,24 @@ def limit_friction_to_dissipation(
             if work <= 0.0:
                 continue
             ox, oy, oz = slip_per(k, lx, ly, lz)
-            # l_T (1 + part) has no work where u before + u after + part G l_T is normal to l_T;
-            # part = -1 is no friction
-            part = -min(work / (lx * ox + ly * oy + lz * oz), 1.0)
-            push(q, k, part * lx, part * ly, part * lz, mobility, v, p)
-            impulse[0] += part * lx
-            impulse[1] += part * ly
-            impulse[2] += part * lz
-            gives = True
-        if not gives:
+            # with l_T (1 + factor) the work is zero if u before + u after + factor G l_T is normal
+            # to l_T; factor = -1 means no friction
+            factor = -min(work / (lx * ox + ly * oy + lz * oz), 1.0)
+            push(q, k, factor * lx, factor * ly, factor * lz, mobility, v, p)
+            impulse[0] += factor * lx
+            impulse[1] += factor * ly
+            impulse[2] += factor * lz
+            reduced = True
+        if not reduced:
             break
 
 
 @kernel
 def predict_distance(r: Matrix, k: Contact) -> bool:
-    """Find the least distance from a predicted pair of places; return whether it is accurate.
+    """Compute the least distance near predicted positions; return whether it is accurate.
 
-    An error of the places changes the distance in second order, and one step of Newton's method
-    corrects that. Returns False near ends, and where the step is long.
+    An error of the positions changes the distance in second order; one Newton step corrects this.
+    Returns False near ends, and if the Newton step is long.
     """
     s1, s2, d = k.place[0], k.place[1], k.separation
     inner = apart_from_ends(s1, k.elements[0], k.rule)
@@ -511,11 +518,14 @@ def predict_distance(r: Matrix, k: Contact) -> bool:
 def constrain_gaps_after_drift(
     state: State, contact_set: ContactSet, mobility: Matrix, h: float, whole: float, trial: Matrix
 ) -> None:
-    """Correct normal impulses so that closed contacts touch after the drift of length h.
+    """Correct normal impulses so that gaps of closed contacts vanish after a drift of length h.
 
-    In slip the friction impulse follows the normal one. A remainder of a gap is for the next step.
-    A step of length h corrects the fraction h / `whole` of a gap. The depth at which a contact was
-    found is `held_gap`, which decreases slowly: correction within a step would add kinetic energy.
+    In slip the friction impulse is scaled with the normal one. A step that is split at an event has
+    the length h < `whole` [s], and corrects the fraction h / `whole` of the gap. The penetration at
+    which a contact was found is `held_gap`; it decreases slowly, because a correction within one
+    step would add kinetic energy.
+
+    trial : (3 or more, slots) work array for nodes after the drift [m]
     """
     r, q, v, p = state.r, state.q, state.v, state.p
     contacts, guess = contact_set.contacts, contact_set.trial[0]
@@ -539,32 +549,32 @@ def constrain_gaps_after_drift(
             guess.place[0], guess.place[1] = k.place[0], k.place[1]
             if locate(trial, guess) != INSIDE:
                 continue
-        # the depth that is corrected slowly decreases by a fraction per time (docs/decisions/12)
-        eased = k.recovery_rate * h
-        k.held_gap *= 1.0 - min(CORRECTION_FRACTION * eased, 1.0)
+        # the depth that is corrected slowly decreases exponentially (docs/decisions/12)
+        relaxation = k.recovery_rate * h
+        k.held_gap *= 1.0 - min(CORRECTION_FRACTION * relaxation, 1.0)
         gap = guess.distance - k.reach - k.held_gap
-        if abs(gap) > MAX_GAP_JUMP * k.reach * eased:
-            # another pair of points is the nearest: it comes out by and by, too
+        if abs(gap) > MAX_GAP_JUMP * k.reach * relaxation:
+            # the closest points have jumped: their penetration is corrected slowly too
             k.held_gap += gap
             gap = 0.0
         if h > 0.5 * whole:
             k.allowed_depth = max(8.0 * abs(gap), OPEN_GAP * k.reach) - 1.01 * k.held_gap
         if gap > 0.0 and k.normal_force <= 0.0:
-            # about to open: nothing pulls it back
+            # the contact is about to open: no tensile impulse
             continue
-        # an impulse d n on the first rod changes the gap by -d nodes h in a drift of h
+        # an impulse d n on the first rod changes the gap by -d h `node_delassus` in a drift of h
         d = gap / (whole * k.node_delassus)
         pn = -dot(impulse, n)
         if k.may_open == 1:
-            # what presses may press less, and not pull
+            # compression may decrease to zero, not to tension
             d = min(d, max(pn, 0.0))
         dx, dy, dz = d * n[0], d * n[1], d * n[2]
         if k.mode == SLIP and pn > 0.0:
-            # the disk of friction follows the corrected pressure
-            more = max(-d / pn, -1.0)
-            dx += more * (impulse[0] + pn * n[0])
-            dy += more * (impulse[1] + pn * n[1])
-            dz += more * (impulse[2] + pn * n[2])
+            # the friction disk scales with the corrected normal impulse
+            growth = max(-d / pn, -1.0)
+            dx += growth * (impulse[0] + pn * n[0])
+            dy += growth * (impulse[1] + pn * n[1])
+            dz += growth * (impulse[2] + pn * n[2])
         push(q, k, dx, dy, dz, mobility, v, p)
         impulse[0] += dx
         impulse[1] += dy
@@ -573,10 +583,10 @@ def constrain_gaps_after_drift(
 
 @kernel
 def update_gaps(contact_set: ContactSet) -> None:
-    """Set the gaps of all contacts; a contact that has separated may not penetrate any more.
+    """Set the gaps of all contacts; reset the admissible penetration of separated contacts.
 
-    A step leaves an error of the gap of second order. A contact that has just opened may be as
-    deep, until it separates.
+    A step leaves a second-order error of the gap, so a contact that has just opened may penetrate
+    by `allowed_depth` until it separates.
     """
     for c in range(contact_set.contacts.shape[0]):
         k = contact_set.contacts[c]

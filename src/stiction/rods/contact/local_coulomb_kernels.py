@@ -1,8 +1,10 @@
 """Local Coulomb problem: normal and tangential impulse of one contact, for given u' and G.
 
-u' is twice the mean slip velocity of the step without the impulse, G the Delassus matrix.
+u' = u(before) + u(after) is twice the mean slip velocity of a kick without the impulse of this
+contact [m/s], G the Delassus matrix, slip velocity per impulse [1/kg]. The solution for forces is
+the same with rates of u in place of u'.
 
-Source: formulas sheet of the rods paper, section 4.
+Source: formulas sheet (docs/formulas/rods.md), section 4.
 """
 
 from __future__ import annotations
@@ -12,13 +14,13 @@ import math
 from stiction.numerics.jit import kernel
 from stiction.rods.contact.kernels import ROLL, SLIP, Contact, slip_per
 
-# largest tangential impulse of a rolling step over the bound of friction
+# largest ratio of the tangential impulse of a rolling step to the bound of friction
 MAX_BOUND_RATIO = 2.0
 
 
 @kernel
 def tangents(k: Contact) -> tuple[float, float, float, float, float, float]:
-    """Return an orthonormal basis of the tangent plane."""
+    """Return the components of two orthonormal vectors of the tangent plane."""
     nx, ny, nz = k.normal[0], k.normal[1], k.normal[2]
     # n x e along the axis in which n is smallest: its length is at least sqrt(2/3)
     if abs(nx) <= abs(ny) and abs(nx) <= abs(nz):
@@ -34,7 +36,7 @@ def tangents(k: Contact) -> tuple[float, float, float, float, float, float]:
 
 @kernel
 def normal_impulse_to_stop(k: Contact, ux: float, uy: float, uz: float) -> float:
-    """Return the normal impulse that cancels the approach u . n; negative values are tensile."""
+    """Return the normal impulse [N s] that cancels the approach u . n; negative is tensile."""
     nx, ny, nz = k.normal[0], k.normal[1], k.normal[2]
     gx, gy, gz = slip_per(k, nx, ny, nz)
     gn = nx * gx + ny * gy + nz * gz
@@ -45,11 +47,11 @@ def normal_impulse_to_stop(k: Contact, ux: float, uy: float, uz: float) -> float
 def tangential_impulse(
     k: Contact, ux: float, uy: float, uz: float, bound: float
 ) -> tuple[float, float, float, int]:
-    """Return the tangential impulse (3 components) of Coulomb's law with a bound, and the mode.
+    """Return the tangential impulse of Coulomb's law [N s], and the mode ROLL or SLIP.
 
-    It solves u_T = uf_T + G_T l_T, -u_T in the normal cone of the disk of radius `bound` at
-    l_T: exactly, by the one equation that slip leaves. Normal and tangential parts of G do not
-    couple at a round contact, because G n is parallel to n.
+    The impulse l_T solves u_T = u'_T + G_T l_T with -u_T in the normal cone of the disk
+    |l_T| <= `bound` at l_T; (ux, uy, uz) is u'. Slip leaves one scalar equation. Normal and
+    tangential parts of G do not couple, because G n is parallel to n for round sections.
     """
     # G_T and u_T in a basis of the tangent plane: two unknowns
     ax, ay, az, bx, by, bz = tangents(k)
@@ -95,16 +97,18 @@ def tangential_impulse(
 def add_normal_rotation_rate(k: Contact, dx: float, dy: float, dz: float) -> None:
     """Add the term u . n' of a rotating normal to `drift`, for slipping contacts.
 
-    dx, dy, dz : the rate of D. A closed gap needs d(u . n)/dt = 0, that is u' . n + u . n' = 0. The
-    second term is the centripetal acceleration of a mass that slides along a curve.
+    A closed gap requires d(u . n)/dt = u' . n + u . n' = 0. The second term is the centripetal
+    acceleration of a mass that slides along a curve.
+
+    dx, dy, dz : rate of the separation vector D [m/s]
     """
     if k.mode != SLIP or k.slip_speed <= 0.0:
         return
     u, nx, ny, nz = k.slip, k.normal[0], k.normal[1], k.normal[2]
     # n' = (D' - (D' . n) n) / |D|
     dn = dx * nx + dy * ny + dz * nz
-    more = u[0] * (dx - dn * nx) + u[1] * (dy - dn * ny) + u[2] * (dz - dn * nz)
-    more /= k.distance
-    k.drift[0] += more * nx
-    k.drift[1] += more * ny
-    k.drift[2] += more * nz
+    rate = u[0] * (dx - dn * nx) + u[1] * (dy - dn * ny) + u[2] * (dz - dn * nz)
+    rate /= k.distance
+    k.drift[0] += rate * nx
+    k.drift[1] += rate * ny
+    k.drift[2] += rate * nz

@@ -1,4 +1,8 @@
-"""Contacts of rods: contact points, Coulomb friction, opening, restitution, and search."""
+"""Descriptions of contacts between rods: declared contact points, and contacts by search.
+
+`RollingContact` is a contact at given points; `ContactSearch` finds contacts while the rods move.
+Both have Coulomb friction, opening in tension, and restitution.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +17,7 @@ __all__ = ["FRICTION", "RESTITUTION", "ContactSearch", "RodTouch", "RollingConta
 
 RESTITUTION = NonNegative(
     "1",
-    "it is the part of the velocity that comes back after an impact; "
+    "it is the ratio of the velocities after and before an impact; "
     "more than 1 would create energy.",
     "give a number between 0 and 1.",
     most=1.0,
@@ -23,39 +27,40 @@ FRICTION = Part(
     "give the coefficient of stick as Coulomb(mu).",
     "Coulomb(mu), or None for no slip",
 )
-_PLACE = Finite("m", "it is a place on the rod.", "for example 0.5.")
+_PLACE = Finite("m", "it is a position along the rod.", "for example 0.5.")
 _ROD = Count(1, "rods are numbered from 1.", "give 1.")
-_OPENS = Flag("a contact opens in tension or holds.", "leave it out.")
-_PROJECT = Flag("the second rod is moved to the first or not.", "give True.")
+_OPENS = Flag("a contact opens in tension, or transmits tension.", "leave it out.")
+_PROJECT = Flag("the second rod is moved until it touches the first, or not.", "give True.")
 _MARGIN = Positive("1", "pairs nearer than this get a contact between two searches.", "give 1.0.")
-_SELF = Flag("a rod can touch itself or not.", "give True.")
-_MOST = Count(1, "memory for contacts is set aside at the start.", "give 256.", each=4000)
+_SELF = Flag("contacts of a rod with itself are searched, or not.", "give True.")
+_MOST = Count(1, "memory for contacts is allocated at the start.", "give 256.", each=4000)
 
 
 class RodTouch(Declared):
-    """Base of descriptions of contact between rods."""
+    """Base class of `RollingContact` and `ContactSearch`."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RollingContact(RodTouch):
     """Two rods in contact at one point, which may move along both.
 
-    Without a friction law the rods roll perfectly, as in the paper, and the contact holds in
-    tension too unless it `opens`. With one the contact is set-valued: it rolls, slips or opens.
+    Without a friction law the rods roll without slip, as in the paper, and the contact transmits
+    tension unless it `opens`. With a friction law it is unilateral and rolls, slips or opens.
 
     Parameters
     ----------
-    s1, s2 : rest length from the start of each rod to the contact [m]; corrected to the
-        nearest pair of points at the start
-    first, second : numbers of the rods, from 1; the same number twice is a self-contact
-    friction : Coulomb's law; None rolls perfectly
+    s1, s2 : rest length from the start of each rod to the contact [m]; the closest points nearby
+        replace them at the start
+    first, second : numbers of the rods, from 1; the same number twice is a self-contact; numbers
+        above that of the last rod are rigid partners
+    friction : Coulomb's law; None: rolling without slip
     opens : whether the contact opens in tension; None: only with a friction law
-    restitution : of the normal velocity when an open contact closes [1]
-    tangential_restitution : of the slip velocity then [1]
+    restitution : coefficient of the normal velocity when an open contact closes [1]
+    tangential_restitution : coefficient of the slip velocity then [1]
     project : move the second rod so that the surfaces just touch at the start
 
-    Source: Gay-Balmaz and Putkaradze 2012, equations (3)-(10); formulas sheet of the rods
-    paper, sections 2 and 4.
+    Source: Gay-Balmaz and Putkaradze 2012, equations (3)-(10); formulas sheet
+    (docs/formulas/rods.md), sections 2 and 4.
     Verified by: tests/exact/test_crossed_rods.py::test_reference_case
     """
 
@@ -88,15 +93,16 @@ class RollingContact(RodTouch):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ContactSearch(RodTouch):
-    """Contacts that are found while the rods move, among all rods and of a rod with itself.
+    """Contacts found while the rods move: of all rods and rigid partners, and of a rod with itself.
 
     Parameters
     ----------
-    friction : Coulomb's law; None for perfect rolling under compression
-    restitution, tangential_restitution : when a contact closes [1]
-    margin : gap below which a pair has a contact, in radii
-    self_contact : whether a rod can touch itself
-    max_contacts : largest number of contacts at one time
+    friction : Coulomb's law; None: rolling without slip under compression
+    restitution, tangential_restitution : coefficients of the normal and of the slip velocity when a
+        contact closes [1]
+    margin : gap below which a pair is monitored, over the smallest radius [1]
+    self_contact : whether contacts of a rod with itself are searched
+    max_contacts : largest number of monitored pairs at one time
 
     Verified by: tests/unit/rods/contact/test_many_contacts.py::test_a_net_finds_its_crossings
     """

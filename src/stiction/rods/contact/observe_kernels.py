@@ -1,6 +1,9 @@
-"""What is read off a state: contact forces at the level of accelerations, contact motion.
+"""Observed quantities of a state: contact forces, motion of contact points, energies, momenta.
 
-Source: formulas sheet of the rods paper, sections 2, 3 and 6.
+Contact forces of rolling follow from u' = 0, the rate of the slip velocity. Arguments and symbols
+are those of `contact.kernels`; (10) is an equation of Gay-Balmaz and Putkaradze 2012.
+
+Source: formulas sheet (docs/formulas/rods.md), sections 2, 3 and 6.
 """
 
 from __future__ import annotations
@@ -33,7 +36,7 @@ from stiction.rods.rod_kernels import kinetic_energy, material_of, stored_energy
 Floats = npt.NDArray[np.float64]
 
 
-class Whole(Struct):
+class Totals(Struct):
     """Energies [J], linear and angular momentum of all rods [kg m/s, kg m^2/s]."""
 
     kinetic: float
@@ -42,8 +45,8 @@ class Whole(Struct):
     angular_momentum: Annotated[Vector, 3]
 
 
-class Seen(Struct):
-    """How a contact moves: s' [elements/s], u [m/s], and where the surfaces touch [m]."""
+class ContactMotion(Struct):
+    """Motion of a contact: rates of s1, s2 [elements/s], u [m/s], and the contact point [m]."""
 
     place_rates: Annotated[Vector, 2]
     slip: Annotated[Vector, 3]
@@ -52,8 +55,8 @@ class Seen(Struct):
 
 @kernel
 def contact_rates(v: Matrix, k: Contact) -> tuple[float, float]:
-    """Return s1', s2' [elements/s] from the tangency conditions in time (sheet, (10))."""
-    d, tangents, bends = k.separation, k.tangents, k.curvatures
+    """Return rates of s1, s2 [elements/s]: the time derivative of tangency (sheet, (10))."""
+    d, tangents, curvatures = k.separation, k.tangents, k.curvatures
     # right-hand side of (10), A s' = -(V . t1 + D . v1', V . t2 + D . v2'): V is the difference of
     # the velocities, v1' and v2' are their slopes along the rods
     v1, v2 = 0.0, 0.0
@@ -64,13 +67,13 @@ def contact_rates(v: Matrix, k: Contact) -> tuple[float, float]:
     a11, a12, a22 = 0.0, 0.0, 0.0
     for a in range(3):
         t1, t2 = tangents[0, a], tangents[1, a]
-        a11 += -t1 * t1 + d[a] * bends[0, a]
+        a11 += -t1 * t1 + d[a] * curvatures[0, a]
         a12 += t1 * t2
-        a22 += t2 * t2 + d[a] * bends[1, a]
-    # a line contact keeps its place on the first rod: only the second line of (10) is left
+        a22 += t2 * t2 + d[a] * curvatures[1, a]
+    # a line contact has a constant s1: only the second row of (10) remains
     if k.kind == LINE:
         return 0.0, (-v2 / a22 if k.shape == CURVE else 0.0)
-    # what stays at an end does not move along that rod
+    # a contact at an end does not move along that rod
     end1 = k.place[0] <= 0.0 or k.place[0] >= k.elements[0]
     end2 = k.place[1] <= 0.0 or k.place[1] >= k.elements[1]
     if end1 or end2 or k.shape != CURVE:
@@ -82,12 +85,12 @@ def contact_rates(v: Matrix, k: Contact) -> tuple[float, float]:
 
 @kernel
 def both_points(v: Matrix, k: Contact, a: int) -> tuple[float, float, float, float]:
-    """Return component a of both curves of v at the contact, each with its slope along the rod."""
+    """Return component a of both velocities at the contact, each with its derivative by s."""
     x1, w1, _ = axis_point(v, k.first[0], k.elements[0], k.place[0], a, k.rule)
     if k.shape == CURVE:
         x2, w2, _ = axis_point(v, k.first[1], k.elements[1], k.place[1], a, k.rule)
         return x1, w1, x2, w2
-    # a rigid partner has no slope along it
+    # the velocity of a sphere or plane has no derivative by s
     x2 = 0.0
     for j in range(4):
         x2 += k.node_weights[1, j] * v[a, k.nodes[1] + j]
@@ -111,7 +114,11 @@ def spline_slope(x: float, j: int) -> float:
 def slip_drift(
     q: Matrix, k: Contact, v: Matrix, p: Matrix, rate1: float, rate2: float, out: Vector
 ) -> None:
-    """Put the rate of u at constant velocities, J' v, into out[:3]: weights, D and frames move."""
+    """Set out[:3] to J' v, the rate of u at constant v and p, where u = J v.
+
+    rate1, rate2 : rates of s1, s2 [elements/s]
+    out : (10,) also out[3:6], the rate of D [m/s]; the rest is work space
+    """
     d, n, dd = k.separation, k.normal, out[3:6]
     for a in range(3):
         x1, w1, x2, w2 = both_points(v, k, a)
@@ -122,8 +129,7 @@ def slip_drift(
         # only the distance changes, not the direction
         rate = dot(dd, n)
         put(dd, rate * n[0], rate * n[1], rate * n[2])
-    # o = sum of e w, and its rate: the weights move with the contact, the frames turn as free
-    # rotors
+    # o = sum of e w over frames, and its rate: weights change with s, frames rotate freely
     wx, wy, wz, ox, oy, oz = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     for side in range(2):
         rate = rate1 if side == 0 else rate2
@@ -156,7 +162,7 @@ def slip_drift(
 
 @kernel
 def solve3(k: Contact, x: float, y: float, z: float) -> tuple[float, float, float]:
-    """Return G^-1 (x, y, z) for the symmetric G."""
+    """Return G^-1 (x, y, z) for the Delassus matrix G of a contact."""
     g = k.delassus
     a, b, c, d, e, f = g[0, 0], g[0, 1], g[0, 2], g[1, 1], g[1, 2], g[2, 2]
     # cofactors of a symmetric matrix (Cramer's rule)
@@ -183,10 +189,12 @@ def contact_forces(
     forces: Matrix,
     workspace: Vector,
 ) -> None:
-    """Put the forces that keep rolling contacts from slipping into `forces` (contact, 3) [N].
+    """Set `forces` (contact, 3) [N]: those for which rolling contacts do not slip.
 
-    v, p : velocities; av, ap : accelerations without contacts, which get those with them
-    given : forces of slipping contacts, taken as they are
+    v, p : velocities
+    av, ap : their rates, without contacts on entry, with contacts on return
+    given : (contact, 3) known forces of slipping contacts [N]
+    workspace : (10,)
     """
     closed = 0
     for c in range(contacts.shape[0]):
@@ -228,7 +236,7 @@ def contact_forces(
 
 @kernel
 def project(q: Matrix, contacts: Contacts, mobility: Matrix, v: Matrix, p: Matrix) -> None:
-    """Project velocities on u = 0 at closed contacts, by the least change in kinetic energy."""
+    """Project v, p on u = 0 at closed contacts, orthogonally in the metric of kinetic energy."""
     for _ in range(400):
         change, size = 0.0, 0.0
         for c in range(contacts.shape[0]):
@@ -236,13 +244,13 @@ def project(q: Matrix, contacts: Contacts, mobility: Matrix, v: Matrix, p: Matri
             if k.mode < ROLL:
                 continue
             response(q, k, mobility)
-            # G P = -u in each contact, in turn; impulses P by J^T make the change the least in
-            # kinetic energy
+            # G P = -u in each contact, in turn; a change of velocities M^-1 J^T P is orthogonal in
+            # the metric of kinetic energy
             ux, uy, uz = slip_velocity(q, k, v, p)
             dx, dy, dz = solve3(k, -ux, -uy, -uz)
             push(q, k, dx, dy, dz, mobility, v, p)
             change = max(change, abs(ux), abs(uy), abs(uz))
-        # converged where slip is rounding of the largest velocity of a node
+        # converged if slip is at rounding of the largest velocity of a node
         for a in range(3):
             for i in range(v.shape[1]):
                 size = max(size, abs(v[a, i]))
@@ -251,8 +259,8 @@ def project(q: Matrix, contacts: Contacts, mobility: Matrix, v: Matrix, p: Matri
 
 
 @kernel
-def momenta(r: Matrix, v: Matrix, p: Matrix, mat: Floats, out: Whole) -> None:
-    """Put linear and angular momentum of all rods into out [kg m/s, kg m^2/s]."""
+def momenta(r: Matrix, v: Matrix, p: Matrix, mat: Floats, out: Totals) -> None:
+    """Set linear and angular momentum of all rods, about the origin [kg m/s, kg m^2/s]."""
     rod = material_of(mat)
     linear, angular = out.momentum, out.angular_momentum
     put(linear, 0.0, 0.0, 0.0)
@@ -275,20 +283,20 @@ def survey(
     p: Matrix,
     mat: Floats,
     contacts: Contacts,
-    whole: Table[Whole],
-    each: Table[Seen],
+    totals: Table[Totals],
+    motions: Table[ContactMotion],
 ) -> None:
-    """Find energies and momenta of all rods, and how each contact moves."""
-    whole[0].kinetic = kinetic_energy(q, v, p, mat)
-    whole[0].stored = stored_energy(r, q, mat)
-    momenta(r, v, p, mat, whole[0])
+    """Set energies and momenta of all rods, and the motion of each contact."""
+    totals[0].kinetic = kinetic_energy(q, v, p, mat)
+    totals[0].stored = stored_energy(r, q, mat)
+    momenta(r, v, p, mat, totals[0])
     for c in range(contacts.shape[0]):
-        k, seen = contacts[c], each[c]
+        k, motion = contacts[c], motions[c]
         if k.mode == EMPTY:
             continue
-        u = seen.slip
-        seen.place_rates[0], seen.place_rates[1] = contact_rates(v, k)
+        u = motion.slip
+        motion.place_rates[0], motion.place_rates[1] = contact_rates(v, k)
         u[0], u[1], u[2] = slip_velocity(q, k, v, p)
         for a in range(3):
             x1, _, _ = axis_point(r, k.first[0], k.elements[0], k.place[0], a, k.rule)
-            seen.point[a] = x1 + k.levers[0] * k.separation[a]
+            motion.point[a] = x1 + k.levers[0] * k.separation[a]

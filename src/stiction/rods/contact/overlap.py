@@ -1,4 +1,7 @@
-"""Largest penetration of rods and rigid partners, with or without a declared contact."""
+"""Largest penetration of rods and rigid partners, with or without a declared contact.
+
+A penetration at the start of a run is an error (`refuse_overlap`); later ones enter the audit.
+"""
 
 from __future__ import annotations
 
@@ -19,17 +22,17 @@ __all__ = ["MOST", "body_name", "deepest", "refuse_overlap"]
 
 Floats = npt.NDArray[np.float64]
 
-# deepest overlap that counts as none, over a radius
+# largest admissible penetration, over the smaller radius
 MOST = 1e-3
-# points of a curve per element that are held against spheres and planes
+# points of a curve per element whose distance from spheres and planes is computed
 _FINE = 16
 
 
 def deepest(flat: Flat) -> tuple[float, int, int]:
-    """Return the deepest overlap over the smaller radius, 0 if there is none, and both bodies.
+    """Return the largest penetration over the smaller radius, 0 if none, and both body indices.
 
-    All pairs are looked at, also of a rod with itself where it is farther along than half a
-    circle of contact; but for rods whose section has no radius.
+    Checked are all pairs of bodies whose section has a radius, and a rod with itself between points
+    more than pi radii apart along it.
     """
     from stiction.rods.contact.overlap_kernels import Overlap, deepest_overlap
     from stiction.rods.contact.search import curve_tables
@@ -44,14 +47,14 @@ def deepest(flat: Flat) -> tuple[float, int, int]:
     deepest = (float(most.depth), int(curves[most.bodies[0]]), int(curves[most.bodies[1]]))
     for b in np.flatnonzero(flat.shape != ck.CURVE):
         for a in np.flatnonzero(flat.radius[: flat.rods] > 0.0).tolist():
-            deep = _into(flat, a, int(b)) / flat.radius[a]
-            if deep > deepest[0]:
-                deepest = (float(deep), a, int(b))
+            depth = _into(flat, a, int(b)) / flat.radius[a]
+            if depth > deepest[0]:
+                deepest = (float(depth), a, int(b))
     return deepest
 
 
 def body_name(number: int, rods: int) -> str:
-    """Return "rod 2", or "partner 1" for what is numbered behind the rods."""
+    """Return "rod 2", or "partner 1" for a number, from 1, above that of the last rod."""
     return f"rod {number}" if number <= rods else f"partner {number - rods}"
 
 
@@ -70,32 +73,34 @@ def refuse_overlap(overlap: Floats, rods: int) -> None:
     raise ModelError(
         "Rods",
         f"{inside} by {overlap[0]:.3g} of the smaller radius at the start",
-        "bodies that are apart, or just touch",
-        "no two bodies are at one place, whether a contact between them is declared or not.",
+        "bodies that are separate, or just touch",
+        "bodies must not penetrate, whether a contact between them is declared or not.",
         "move a rod or its clamp, or take a thinner one.",
     )
 
 
 def _into(flat: Flat, a: int, b: int) -> float:
-    """Return how deep a rod is inside a sphere or behind a plane [m]; negative outside."""
+    """Return the penetration of rod a into sphere or plane b [m]; negative if separate."""
     points = curve_points(flat, a)
     origin = flat.r[:, flat.first[b], None]
     if flat.shape[b] == ck.PLANE:
         one, two = (flat.r[:, flat.first[b] + k] - origin[:, 0] for k in (1, 2))
         return float(flat.radius[a] - (np.cross(one, two) @ (points - origin)).min())
-    far = np.linalg.norm(points - origin, axis=0).min()
-    return float(flat.radius[a] + flat.radius[b] - far)
+    distance = np.linalg.norm(points - origin, axis=0).min()
+    return float(flat.radius[a] + flat.radius[b] - distance)
 
 
 def curve_points(flat: Flat, a: int) -> Floats:
-    """Return (3, 16 n + 1) points of the contact curve of a rod, evenly spread in s [m]."""
+    """Return (3, 16 n + 1) points of the contact curve of rod a, equally spaced in s [m]."""
     first, n = int(flat.first[a]), int(flat.count[a])
-    wide = flat.r[:, first : first + n + 1].copy()
+    control = flat.r[:, first : first + n + 1].copy()
     if flat.rule == FITTED:
-        wide[:, 1:-1] -= np.diff(wide, 2, axis=1) / 6.0
-    wide = np.hstack([2.0 * wide[:, :1] - wide[:, 1:2], wide, 2.0 * wide[:, -1:] - wide[:, -2:-1]])
-    parts = np.zeros((4, _FINE))
+        control[:, 1:-1] -= np.diff(control, 2, axis=1) / 6.0
+    control = np.hstack(
+        [2.0 * control[:, :1] - control[:, 1:2], control, 2.0 * control[:, -1:] - control[:, -2:-1]]
+    )
+    weights_at = np.zeros((4, _FINE))
     for k in range(_FINE):
-        py_function(weights)(k / _FINE, parts[:, k])
-    points = sum(wide[:, k : k + n, None] * part for k, part in enumerate(parts))
+        py_function(weights)(k / _FINE, weights_at[:, k])
+    points = sum(control[:, k : k + n, None] * w for k, w in enumerate(weights_at))
     return np.concatenate([np.reshape(points, (3, -1)), flat.r[:, first + n, None]], axis=1)

@@ -1,9 +1,10 @@
-"""Penetration depth of bodies, with or without a contact between them.
+"""Largest penetration of rods and rigid cylinders, with or without a contact between them.
 
-All near pairs of segments are tested, as in a search, but here every pair has its
-least distance, also where that is no minimum of the whole curves.
+A segment is the part of a contact curve of one element. The broad phase of `pairs` finds pairs of
+near segments, as in the search for contacts. Here every pair has its least distance, which need not
+be a local minimum of the whole curves.
 
-Source: formulas sheet of the rods paper, section 2.
+Source: formulas sheet (docs/formulas/rods.md), section 2.
 """
 
 from __future__ import annotations
@@ -25,9 +26,11 @@ _STEPS = 16
 
 
 class Overlap(Struct):
-    """The deepest overlap of two bodies: depth over the smaller radius, their numbers from 0.
+    """The largest penetration of two bodies.
 
-    place : s on both [elements]
+    depth : penetration over the smaller radius [1]
+    bodies : their indices, from 0
+    place : positions s on both [elements]
     """
 
     depth: float
@@ -39,10 +42,13 @@ class Overlap(Struct):
 def nearest_on_segments(
     r: Matrix, pair: tuple[int, int, int, int, int], segment: tuple[int, int], s1: float, s2: float
 ) -> tuple[float, float, float]:
-    """Return the least distance of two segments [m] from a guess, and its positions in elements.
+    """Return the least distance of two segments [m], and its positions s1, s2 [elements].
 
-    `pair` holds first slots and element counts of both bodies, and the rule. Newton's steps, cut
-    off at the ends of the segments; where the distance is not convex, one place after the other.
+    Newton's method for |D|^2 / 2 from the guess s1, s2, limited to the segments. Where the function
+    is not convex, s1 and s2 are minimised in turn.
+
+    pair : first slots and numbers of elements of both bodies, and the rule of the curves
+    segment : indices of the segments on both
     """
     least, best1, best2 = math.inf, s1, s2
     low1, low2 = float(segment[0]), float(segment[1])
@@ -53,7 +59,7 @@ def nearest_on_segments(
         # H = [[h11, -t12], [-t12, h22]], gradient (-f1, f2) of |D|^2 / 2
         h11, h22 = t11 - c1, t22 + c2
         det = h11 * h22 - t12 * t12
-        # at an end of the segment, and lower beyond it: the place stays
+        # at an end of the segment beyond which the distance decreases, the position is fixed
         stop1 = (s1 <= low1 and f1 < 0.0) or (s1 >= low1 + 1.0 and f1 > 0.0)
         stop2 = (s2 <= low2 and f2 > 0.0) or (s2 >= low2 + 1.0 and f2 < 0.0)
         if h11 <= 0.0 or det <= 1e-3 * t11 * t22 or stop1 or stop2:
@@ -65,9 +71,9 @@ def nearest_on_segments(
             new1 = min(max(s1 + (h22 * f1 - t12 * f2) / det, low1), low1 + 1.0)
             new2 = s2 + (t12 * f1 - h11 * f2) / det
         new2 = min(max(new2, low2), low2 + 1.0)
-        small = max(abs(new1 - s1), abs(new2 - s2)) < 1e-10
+        converged = max(abs(new1 - s1), abs(new2 - s2)) < 1e-10
         s1, s2 = new1, new2
-        if small:
+        if converged:
             break
     dd, _, _, _, _, _, _, _ = tangency(r, pair, s1, s2)
     if dd < least:
@@ -87,16 +93,17 @@ def deepest_overlap(
     rods: int,
     out: Table[Overlap],
 ) -> None:
-    """Put the deepest overlap of any two bodies, of which one is a rod, into out; 0 if none.
+    """Set `out` to the largest penetration of two bodies, at least one a rod; 0 if there is none.
 
     Parameters
     ----------
     r : (3, slots) nodes [m]
-    first, elements, radius, ds : of each body, curves all, rods before cylinders
-    self_separation : elements of the same rod have at least this separation along it
-    rule : of the curves, SPLINE or FITTED
-    rods : how many bodies are rods
-    out : one element, of zeros where nothing overlaps
+    first, elements : first slot and number of elements of each body; rods, then cylinders
+    radius, ds : (bodies,) radius and rest length of an element [m]
+    self_separation : pairs of segments of the same rod have at least this distance [elements]
+    rule : rule of the curves, SPLINE or FITTED
+    rods : number of rods among the bodies
+    out : one element, zero on entry
 
     Verified by: tests/unit/rods/contact/test_overlap.py::test_random_rods_against_samples
     """
@@ -119,8 +126,8 @@ def deepest_overlap(
             continue
         pair = (first[a], first[b], elements[a], elements[b], rule)
         segment = (segments.number[i], segments.number[j])
-        far, s1, s2 = nearest_on_segments(r, pair, segment, segment[0] + x1, segment[1] + x2)
-        depth = (reach - far) / min(radius[a], radius[b])
+        distance, s1, s2 = nearest_on_segments(r, pair, segment, segment[0] + x1, segment[1] + x2)
+        depth = (reach - distance) / min(radius[a], radius[b])
         if depth > most.depth:
             most.depth, most.bodies[0], most.bodies[1] = depth, a, b
             most.place[0], most.place[1] = s1, s2

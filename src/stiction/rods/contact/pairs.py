@@ -1,11 +1,11 @@
 """Broad phase: pairs of short curve segments with overlapping bounding spheres, at linear cost.
 
-Element k of a rod is its contact curve for k <= s <= k + 1, a cubic with four Bezier points; the
-curve stays inside their convex hull; beyond an end its points continue in a straight line. Every
-segment has a bounding sphere of these points, every group of segments a larger one. Large
-spheres of like size share a grid, grids double their cells from level to level, and a sphere looks
-at the cells around it on its own and on each coarser level: thick and thin rods together cost no
-more than either alone.
+Segment k of a rod is its contact curve for k <= s <= k + 1, a cubic inside the convex hull of its
+four Bezier points. Every segment has a bounding sphere of these points, every group of segments a
+larger one. The spheres are sorted into a hierarchy of hashed grids, whose cell size doubles from
+level to level. Each sphere belongs to the level of its size, and is compared with those in
+neighbouring cells of its own level and of each coarser one. So the cost is linear, also for thick
+and thin rods together.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ _LARGEST = float(1 << 62)
 class Segments(NamedTuple):
     """Segments of all rods.
 
-    rod, number : (n,) which rod, and k
-    bulge : (n,) how far the curve leaves its chord [m]
-    start, end : (n, 3) of the chord [m]
+    rod, number : (n,) index of the rod, and k
+    bulge : (n,) bound of the distance of the curve from its chord [m]
+    start, end : (n, 3) ends of the chord [m]
     """
 
     rod: Ints
@@ -56,8 +56,13 @@ def bound_segments(
 ) -> tuple[Segments, Spheres]:
     """Return the segments and their bounding spheres.
 
-    `rule` is that of the curves. A sphere has the rod's radius and half the margin on
-    top: two segments can only be near if their spheres overlap.
+    The radius of a sphere includes that of the rod and half the margin. So two segments whose gap
+    is below the margin have overlapping spheres.
+
+    r : (3, slots) nodes [m]
+    first, elements, radius : of each rod: first slot, number of elements, radius [m]
+    margin : largest gap of interest [m]
+    rule : rule of the curves, SPLINE or FITTED
     """
     total = 0
     for b in range(first.shape[0]):
@@ -74,7 +79,7 @@ def bound_segments(
     for b in range(first.shape[0]):
         for k in range(elements[b]):
             segments.rod[i], segments.number[i] = b, k
-            far, bulge1, bulge2, half2 = 0.0, 0.0, 0.0, 0.0
+            half_size, bulge1, bulge2, half2 = 0.0, 0.0, 0.0, 0.0
             for a in range(3):
                 # Bezier points of a segment of a uniform cubic B-spline: ends (p + 4 q + u) / 6 and
                 # (q + 4 u + w) / 6, inner points (2 q + u) / 3 and (q + 2 u) / 3
@@ -83,16 +88,16 @@ def bound_segments(
                 segments.start[i, a], segments.end[i, a] = start, end
                 spheres.centre[i, a] = 0.5 * (start + end)
                 half2 += 0.25 * ((end - start) * (end - start))
-                # what the inner points differ from thirds of the chord: a straight cubic has them
-                # there
+                # distance of the inner points from the thirds of the chord, where those of a
+                # straight cubic are
                 off1 = (2.0 * q + u) / 3.0 - (2.0 * start + end) / 3.0
                 off2 = (q + 2.0 * u) / 3.0 - (start + 2.0 * end) / 3.0
                 bulge1 += off1 * off1
                 bulge2 += off2 * off2
-            # the weights of the two inner points never add up to more than 3/4
+            # the Bernstein weights of the two inner points add up to at most 3/4
             segments.bulge[i] = 0.75 * math.sqrt(max(bulge1, bulge2))
-            far = math.sqrt(half2) + segments.bulge[i]
-            spheres.size[i] = far + radius[b] + 0.5 * margin
+            half_size = math.sqrt(half2) + segments.bulge[i]
+            spheres.size[i] = half_size + radius[b] + 0.5 * margin
             i += 1
     return segments, spheres
 
@@ -101,10 +106,12 @@ def bound_segments(
 def group_segments(
     segments: Segments, spheres: Spheres, radius: Vector, ds: Vector, margin: float
 ) -> tuple[Ints, Spheres]:
-    """Return groups of consecutive segments (first, one past the last) and bounding spheres.
+    """Return (n, 2) groups of consecutive segments, first and one past the last, and spheres.
 
-    Where a rod is thicker than its segments are long, each segment would overlap with many of its
-    own rod; groups about as long as the rod is thick do not.
+    Spheres of segments shorter than the rod is thick overlap with many others of the same rod;
+    spheres of groups about as long as the rod is thick do not.
+
+    ds : (rods,) rest length of an element [m]
     """
     total = segments.rod.shape[0]
     groups = np.empty((total, 2), np.int64)
@@ -112,7 +119,7 @@ def group_segments(
     count, i = 0, 0
     while i < total:
         b = segments.rod[i]
-        # in elements; a group is as long as the rod and its margin are thick
+        # length of the group in elements: rod diameter and margin
         thickness, length = (2.0 * radius[b] + margin) / ds[b], 1
         # NaN fails the comparison and leaves single segments
         if thickness > 1.0:
@@ -122,7 +129,7 @@ def group_segments(
             end += 1
         size = 0.0
         for a in range(3):
-            # the middle of the first and the last is near the middle of all on a smooth rod
+            # on a smooth rod the midpoint of the first and the last is near the middle of all
             centre[count, a] = 0.5 * (spheres.centre[i, a] + spheres.centre[end - 1, a])
         for j in range(i, end):
             d2 = 0.0
@@ -138,18 +145,18 @@ def group_segments(
 
 
 def _cell_of(x: float) -> int:
-    # what does not fit in compiled code either
+    # the compiled code has the same result if the number does not fit
     return math.floor(x) if abs(x) < _LARGEST else -(1 << 63)
 
 
 @kernel(plain=_cell_of)
 def cell_of(x: float) -> int:
-    """Return the largest whole number that is not above x."""
+    """Return floor(x), the grid cell of a coordinate in cell widths."""
     return math.floor(x)
 
 
 def _bucket_of(level: int, x: int, y: int, z: int, mask: int) -> int:
-    # Python's integers are as long as they need to be
+    # Python's integers do not overflow: wrap them as 64-bit integers do
     level, x, y, z = int(level), int(x), int(y), int(z)
     h = _wrapped(x * 73856093 ^ y * 19349663 ^ z * 83492791 ^ level * 6542989)
     h = _wrapped((h ^ (h >> 17)) * 2246822519)
@@ -157,14 +164,14 @@ def _bucket_of(level: int, x: int, y: int, z: int, mask: int) -> int:
 
 
 def _wrapped(h: int) -> int:
-    """Return what is left of a whole number in 64 bits."""
+    """Return an integer wrapped to 64 bits with sign."""
     h &= (1 << 64) - 1
     return h - (1 << 64) if h >> 63 else h
 
 
 @kernel(plain=_bucket_of)
 def bucket_of(level: int, x: int, y: int, z: int, mask: int) -> int:
-    """Return the bucket of a cell."""
+    """Return the hash bucket of a cell of the grid."""
     h = x * 73856093 ^ y * 19349663 ^ z * 83492791 ^ level * 6542989
     h ^= h >> 17
     h *= 2246822519
@@ -183,7 +190,7 @@ def sort_into_cells(spheres: Spheres) -> tuple[Ints, Floats, Ints, Ints]:
         least = min(least, spheres.size[i])
     widths = np.zeros(MOST_LEVELS)
     cells = np.empty((n, 4), np.int64)
-    # a power of two, at least twice the spheres: a mask gives the bucket, and few cells share one
+    # a power of two, so that a mask gives the bucket; at least 2 n, for few collisions
     slots = 16
     while slots < 2 * n:
         slots *= 2
@@ -201,7 +208,7 @@ def sort_into_cells(spheres: Spheres) -> tuple[Ints, Floats, Ints, Ints]:
             cells[i, 1 + a] = cell_of(spheres.centre[i, a] / width)
         h = bucket_of(level, cells[i, 1], cells[i, 2], cells[i, 3], slots - 1)
         start[h + 1] += 1
-    # counting sort by bucket: counts, running sums, places
+    # counting sort by bucket: counts, cumulative sums, positions
     for h in range(slots):
         start[h + 1] += start[h]
     fill = start[:-1].copy()
@@ -215,15 +222,15 @@ def sort_into_cells(spheres: Spheres) -> tuple[Ints, Floats, Ints, Ints]:
 
 @kernel(allocates=True)
 def near_groups(groups: Ints, spheres: Spheres) -> tuple[Ints, int, int]:
-    """Return pairs of groups whose spheres overlap, how many, and how many were looked at.
+    """Return pairs of groups whose spheres overlap, their number, and the number of tests.
 
-    A group is paired with itself too.
+    A group forms a pair with itself too.
     """
     cells, widths, start, order = sort_into_cells(spheres)
     pairs = np.empty((2 * groups.shape[0] + 64, 2), np.int64)
     count, tests, mask = 0, 0, start.shape[0] - 2
     for i in range(groups.shape[0]):
-        # coarser levels only: a smaller sphere searches for larger ones, not the reverse
+        # own and coarser levels: a small sphere searches for large ones, not the reverse
         for level in range(cells[i, 0], MOST_LEVELS):
             width = widths[level]
             if width == 0.0:
@@ -232,16 +239,20 @@ def near_groups(groups: Ints, spheres: Spheres) -> tuple[Ints, int, int]:
             cy = cell_of(spheres.centre[i, 1] / width)
             cz = cell_of(spheres.centre[i, 2] / width)
             same = level == cells[i, 0]
-            # within one level half of the neighbouring cells are enough by symmetry
-            for turn in range(13 if same else 0, 27):
-                x, y, z = cx + turn % 3 - 1, cy + turn // 3 % 3 - 1, cz + turn // 9 - 1
+            # within one level half of the neighbouring cells suffice by symmetry
+            for neighbour in range(13 if same else 0, 27):
+                x, y, z = (
+                    cx + neighbour % 3 - 1,
+                    cy + neighbour // 3 % 3 - 1,
+                    cz + neighbour // 9 - 1,
+                )
                 h = bucket_of(level, x, y, z, mask)
                 for place in range(start[h], start[h + 1]):
                     j = order[place]
                     tests += 1
-                    if cells[j, 0] != level or (same and turn == 13 and j < i):
+                    if cells[j, 0] != level or (same and neighbour == 13 and j < i):
                         continue
-                    # another cell may share the bucket
+                    # the bucket may contain members of another cell
                     if cells[j, 1] != x or cells[j, 2] != y or cells[j, 3] != z:
                         continue
                     if not overlap(spheres, i, j):
@@ -266,7 +277,7 @@ def near_segments(
     count = 0
     for m in range(many):
         one, two = groups[close[m, 0]], groups[close[m, 1]]
-        # neighbours on one rod are always near: they count from `self_separation` elements on
+        # neighbours on one rod are always near: pairs are at least `self_separation` elements apart
         separation = 0
         if segments.rod[one[0]] == segments.rod[two[0]]:
             separation = max(self_separation[segments.rod[one[0]]], 1)
@@ -284,11 +295,11 @@ def near_segments(
 
 @kernel(allocates=True)
 def longer(pairs: Ints) -> Ints:
-    """Return a copy with twice the room."""
-    more = np.empty((2 * pairs.shape[0], 2), np.int64)
+    """Return a copy of a table of pairs with twice the length."""
+    longer_pairs = np.empty((2 * pairs.shape[0], 2), np.int64)
     for m in range(pairs.shape[0]):
-        more[m, 0], more[m, 1] = pairs[m, 0], pairs[m, 1]
-    return more
+        longer_pairs[m, 0], longer_pairs[m, 1] = pairs[m, 0], pairs[m, 1]
+    return longer_pairs
 
 
 @kernel

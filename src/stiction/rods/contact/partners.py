@@ -1,4 +1,4 @@
-"""Rigid partners of rods in contact: cylinders, spheres and planes, fixed or driven."""
+"""Rigid partners of rods in contact: cylinders, spheres and planes, fixed or with given motion."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["CylinderPartner", "PlanePartner", "RodPartner", "SpherePartner"]
 Floats = npt.NDArray[np.float64]
 Vector = Sequence[float] | Floats
 
-# a cylinder is a straight curve of segments about as long as its diameter
+# numbers of straight segments of a cylinder, each about half its diameter long
 _MOST_SEGMENTS = 400
 _LEAST_SEGMENTS = 4
 
@@ -32,7 +32,7 @@ _NORMAL = Components("1", "it points to the side of the rods.", "give [0, 0, 1].
 
 
 class RodPartner(Declared):
-    """Base of rigid bodies: their motion is prescribed and rods do not change it."""
+    """Base class of rigid bodies with prescribed motion, which rods do not change."""
 
     velocity: Vector
     angular_velocity: Vector
@@ -40,12 +40,12 @@ class RodPartner(Declared):
 
     @property
     def moves(self) -> bool:
-        """Whether it is driven."""
+        """Whether its velocity or angular velocity is not zero."""
         return bool(np.any(self.velocity)) or bool(np.any(self.angular_velocity))
 
     @property
     def points(self) -> Floats:
-        """(n, 3) points that move with it, the first is its pivot [m]."""
+        """(n, 3) points that move with it; the first is the pivot of its rotation [m]."""
         raise NotImplementedError
 
 
@@ -58,10 +58,10 @@ class CylinderPartner(RodPartner):
     start, end : of its axis [m]
     radius : [m]
     velocity : of its start [m/s]
-    angular_velocity : about its start [rad/s]; along the axis it is a drum
-    rise : time in which both grow linearly from zero [s]
+    angular_velocity : about its start [rad/s]; a drum if it is along the axis
+    rise : time in which both velocities grow linearly from zero [s]
 
-    Source: formulas sheet of the rods paper, "Unequal radii".
+    Source: formulas sheet (docs/formulas/rods.md), "Unequal radii".
     Verified by: tests/unit/rods/contact/test_partners.py::test_a_stiff_rod_rolls_down_a_cylinder
     """
 
@@ -84,8 +84,10 @@ class CylinderPartner(RodPartner):
         """(n + 1, 3) evenly spaced points of the axis [m]."""
         length = float(np.linalg.norm(np.subtract(self.end, self.start)))
         segments = np.clip(np.ceil(0.5 * length / self.radius), _LEAST_SEGMENTS, _MOST_SEGMENTS)
-        part = np.linspace(0.0, 1.0, int(segments) + 1)[:, None]
-        return np.asarray((1.0 - part) * np.asarray(self.start) + part * np.asarray(self.end))
+        fraction = np.linspace(0.0, 1.0, int(segments) + 1)[:, None]
+        return np.asarray(
+            (1.0 - fraction) * np.asarray(self.start) + fraction * np.asarray(self.end)
+        )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -98,7 +100,7 @@ class SpherePartner(RodPartner):
     radius : [m]
     velocity : of its centre [m/s]
     angular_velocity : about its centre [rad/s]
-    rise : time in which both grow linearly from zero [s]
+    rise : time in which both velocities grow linearly from zero [s]
 
     Verified by: tests/unit/rods/contact/test_partners.py::test_a_tip_bounces_off_a_sphere
 
@@ -117,21 +119,21 @@ class SpherePartner(RodPartner):
 
     @property
     def points(self) -> Floats:
-        """(5, 3) its centre, as often as a short rod has nodes [m]."""
+        """(5, 3) the centre, five times, as many as nodes of the shortest rod [m]."""
         return np.tile(np.asarray(self.centre, dtype=np.float64), (_LEAST_SEGMENTS + 1, 1))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PlanePartner(RodPartner):
-    """A plane; rods are on the side that its normal points to.
+    """A plane; its normal points to the side of the rods.
 
     Parameters
     ----------
     point : of the plane, and pivot of its motion [m]
     normal : direction to the side of the rods
-    velocity : of the point [m/s]; along the plane it is a belt
-    angular_velocity : about the point [rad/s]; along the normal it is a turntable
-    rise : time in which both grow linearly from zero [s]
+    velocity : of the point [m/s]; a belt if it is along the plane
+    angular_velocity : about the point [rad/s]; a turntable if it is along the normal
+    rise : time in which both velocities grow linearly from zero [s]
 
     Verified by: tests/unit/rods/contact/test_partners.py::test_a_rod_rolls_down_a_plane
     """
@@ -144,7 +146,7 @@ class PlanePartner(RodPartner):
 
     @property
     def points(self) -> Floats:
-        """(5, 3) its point and two at a metre along the plane, right-handed with the normal [m]."""
+        """(5, 3) the point, and two at 1 m along the plane, right-handed with the normal [m]."""
         n = np.asarray(self.normal) / np.linalg.norm(self.normal)
         a = np.cross(np.eye(3)[int(np.argmin(np.abs(n)))], n)
         a /= np.linalg.norm(a)

@@ -1,4 +1,8 @@
-"""Update of the contacts of a run by a search over all pairs of rods."""
+"""Update of the contacts of a run by a search over all pairs of bodies.
+
+The search finds local minima of the distance of contact curves (`search_kernels`), and points of
+rods near spheres and planes. `refresh_slots` compares them with the contacts of the run.
+"""
 
 from __future__ import annotations
 
@@ -20,18 +24,18 @@ __all__ = ["refresh_slots", "search_pairs"]
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-# two places nearer than this, in elements, are the same contact: both are nearest points
+# difference of positions, in elements, below which two closest points are the same contact
 _SAME = 0.25
 _MOST_PAIRS = 1 << 20
 
 
 def search_pairs(flat: Flat, margin: float, self_contact: bool, capacity: int) -> Candidates:
-    """Return the pairs that are near.
+    """Return pairs of near points: candidates for contacts.
 
     Parameters
     ----------
-    margin : gap below which a pair counts as near [m]
-    self_contact : whether pairs of one rod with itself are wanted
+    margin : gap below which a pair is near [m]
+    self_contact : whether pairs of a rod with itself are included
     capacity : initial number of candidates
     """
     from stiction.rods.contact.search_kernels import Candidate, find_candidates
@@ -55,14 +59,15 @@ def search_pairs(flat: Flat, margin: float, self_contact: bool, capacity: int) -
 def curve_tables(
     flat: Flat, self_contact: bool
 ) -> tuple[tuple[Ints, Ints, Floats, Floats], Ints, Ints]:
-    """Return first slots, elements, radii, lengths of elements of all curves, and two more.
+    """Return (first slots, numbers of elements, radii, element lengths), separations, bodies.
 
-    These are the least separation of self-contacts in elements, and the numbers of the bodies.
+    All arrays are (c,) for the c bodies that are curves. Separations are the least distances of
+    self-contacts along a rod [elements], bodies the indices of the bodies.
     """
-    # a section without a radius has no surface
+    # a section without radius has no surface
     curves = np.flatnonzero((flat.shape == ck.CURVE) & (flat.radius > 0.0))
     elements, radius, ds = flat.count[curves], flat.radius[curves], flat.ds[curves]
-    # along one rod, surfaces nearer than half a circle of contact are the rod itself
+    # a rod cannot touch itself within half a circle of its radius
     separation_along = np.ceil(np.pi * radius / ds + 4.0)
     bends = self_contact & (curves < flat.rods)
     separation = np.where(bends, separation_along, elements + 1.0).astype(np.int64)
@@ -70,7 +75,7 @@ def curve_tables(
 
 
 def _partner_candidates(flat: Flat, margin: float) -> list[Candidates]:
-    """Return places of rods that are near spheres and planes."""
+    """Return points of rods that are near spheres and planes."""
     candidates_of_partners = []
     for b in np.flatnonzero(flat.shape != ck.CURVE).tolist():
         for a in range(flat.rods):
@@ -81,30 +86,32 @@ def _partner_candidates(flat: Flat, margin: float) -> list[Candidates]:
 
 
 def _near_sphere(flat: Flat, a: int, b: int, margin: float) -> Candidates:
-    """Return the nodes of a rod that are nearest to a sphere, and near it."""
+    """Return the nodes of rod a at local minima of the distance from sphere b, if near."""
     nodes = flat.r[:, flat.first[a] : flat.first[a] + flat.count[a] + 1]
-    far = np.linalg.norm(nodes - flat.r[:, flat.first[b], None], axis=0)
-    wide = np.concatenate([[np.inf], far, [np.inf]])
-    least = (far <= wide[:-2]) & (far < wide[2:])
-    near = np.flatnonzero(least & (far < flat.radius[a] + flat.radius[b] + margin + flat.ds[a]))
-    return _at_nodes(a, b, near, far, ck.CROSSING)
+    distance = np.linalg.norm(nodes - flat.r[:, flat.first[b], None], axis=0)
+    padded = np.concatenate([[np.inf], distance, [np.inf]])
+    least = (distance <= padded[:-2]) & (distance < padded[2:])
+    near = np.flatnonzero(
+        least & (distance < flat.radius[a] + flat.radius[b] + margin + flat.ds[a])
+    )
+    return _at_nodes(a, b, near, distance, ck.CROSSING)
 
 
 def _near_plane(flat: Flat, a: int, b: int, margin: float) -> Candidates:
-    """Return the nodes of a rod that are near a plane.
+    """Return the nodes of rod a that are near plane b.
 
-    As many points as nodes can move: at the middles of elements, forces that alternate from one
-    to the next would do nothing, and there would be no saying how large they are.
+    Contact points are nodes, as many as there are degrees of freedom normal to the plane. At
+    midpoints of elements, alternating forces would have no effect and would be indeterminate.
     """
     nodes = flat.r[:, flat.first[a] : flat.first[a] + flat.count[a] + 1]
     origin, one, two = flat.r[:, flat.first[b] : flat.first[b] + 3].T
-    high = np.cross(one - origin, two - origin) @ (nodes - origin[:, None])
-    near = np.flatnonzero(high < flat.radius[a] + margin)
-    return _at_nodes(a, b, near, high, ck.LINE)
+    height = np.cross(one - origin, two - origin) @ (nodes - origin[:, None])
+    near = np.flatnonzero(height < flat.radius[a] + margin)
+    return _at_nodes(a, b, near, height, ck.LINE)
 
 
 def _at_nodes(a: int, b: int, near: Ints, far: Floats, kind: int) -> Candidates:
-    """Return candidates at nodes `near` of a rod, `far` away from a partner."""
+    """Return candidates at nodes `near` of rod a; `far` are distances of all nodes from b [m]."""
     from stiction.rods.contact.search_kernels import Candidate
 
     candidates = Candidate.table(near.size)
@@ -114,7 +121,7 @@ def _at_nodes(a: int, b: int, near: Ints, far: Floats, kind: int) -> Candidates:
 
 
 def refresh_slots(state: ContactState, flat: Flat) -> None:
-    """Open slots for new pairs, and empty those of pairs with large gaps."""
+    """Add contacts for new pairs to the table, and remove open ones with large gaps."""
     search = state.rods.search
     if search is None:
         return
@@ -134,31 +141,31 @@ def refresh_slots(state: ContactState, flat: Flat) -> None:
     new = candidates[~used]
     if len(new) > len(free):
         raise ModelError(
-            "ContactSearch.most",
+            "ContactSearch.max_contacts",
             search.max_contacts,
             f"room for at least {state.size - state.known - len(free) + len(new)} contacts",
             f"{len(new)} more pairs came near each other.",
-            "raise `most`, or lower `margin`.",
+            "raise `max_contacts`, or lower `margin`.",
         )
     for c, candidate in zip(free, new, strict=False):
         state.open_slot(c, candidate)
 
 
 def _matches(one: ck.Contact, candidates: Candidates) -> npt.NDArray[np.bool_]:
-    """Return which candidates are the pair of a contact."""
+    """Return (candidates,) whether each is the same pair of points as a contact."""
     place, kind = candidates["place"], candidates["kind"]
     rods = candidates["bodies"] == np.asarray(one.bodies)
     away = np.abs(place - np.asarray(one.place))
     pair = rods.all(axis=1)
     if one.kind == ck.LINE:
         return np.asarray(pair & (away[:, 0] < np.where(kind == ck.LINE, 0.5, 0.05)))
-    # an end of the first rod and one of the second are different places, however near
+    # contacts at an end of the first rod and of the second are different, however near
     ends = np.zeros(len(candidates), dtype=np.int64)
     if one.shape == ck.CURVE:
         count = np.asarray(one.elements)
-        on = (place <= 0.0) | (place >= count)
-        ends = on[:, 0] + 2 * on[:, 1]
-    mine = one.at_end
-    pair &= ~((ends > 0) & (mine > 0) & (ends != mine)) | (away.max(axis=1, initial=0.0) < 1e-3)
+        is_end = (place <= 0.0) | (place >= count)
+        ends = is_end[:, 0] + 2 * is_end[:, 1]
+    end = one.at_end
+    pair &= ~((ends > 0) & (end > 0) & (ends != end)) | (away.max(axis=1, initial=0.0) < 1e-3)
     near = away.max(axis=1, initial=0.0) < _SAME
     return np.asarray(pair & (kind == ck.CROSSING) & near)

@@ -1,6 +1,9 @@
-"""Closest points of contact curves, for pairs of short elements from the broad phase.
+"""Closest points of contact curves: local minima of the distance, for the search for contacts.
 
-Source: formulas sheet of the rods paper, sections 2 and 3 (tangency on the spline).
+The broad phase of `pairs` gives pairs of near segments, each the part of a curve of one element.
+Newton's method finds the minima of |D|^2 on each pair. Symbols are those of `contact.kernels`.
+
+Source: formulas sheet (docs/formulas/rods.md), sections 2 and 3 (tangency on the spline).
 """
 
 from __future__ import annotations
@@ -20,7 +23,7 @@ from stiction.rods.contact.pairs import Segments, bound_segments, group_segments
 Ints = npt.NDArray[np.int64]
 
 NEWTON_STEPS = 25
-# places that agree to this part of an element are one
+# difference of positions, in elements, below which two minima are one
 SAME_PLACE = 1e-4
 # a minimum at the border of two segments belongs to both until duplicates are merged
 BORDER = 1e-6
@@ -29,9 +32,9 @@ BORDER = 1e-6
 class Candidate(Struct):
     """A local minimum of the distance of two contact curves.
 
-    bodies : their numbers, from 0 and in order
-    place : s on both [elements]
-    distance, sine : of the axes [m], and of the angle between them
+    bodies : indices of the bodies, from 0, the lower one first
+    place : positions s on both [elements]
+    distance, sine : distance of the axes [m], sine of the angle between them
     kind : CROSSING or LINE
     """
 
@@ -48,7 +51,7 @@ _CANDIDATE: Any = Candidate.fields_type
 
 @kernel
 def nearest_on_chords(segments: Segments, i: int, j: int) -> tuple[float, float, float]:
-    """Return the parts in [0, 1] of two chords where they are nearest, and the distance."""
+    """Return the closest points of two chords, as fractions in [0, 1], and the distance [m]."""
     # |d + x2 t2 - x1 t1|^2 is quadratic in x1, x2; a to f are its coefficients (Ericson 2005,
     # closest points of two segments)
     a, b, c, e, f = 0.0, 0.0, 0.0, 0.0, 0.0
@@ -64,7 +67,7 @@ def nearest_on_chords(segments: Segments, i: int, j: int) -> tuple[float, float,
         e += t1 * d
         f += t2 * d
     det = a * c - b * b
-    # parallel chords have a line of nearest points: take the middle
+    # parallel chords have a line of closest points: take the middle
     x1 = 0.5
     if det > 1e-12 * a * c:
         x1 = min(max((e * c - b * f) / det, 0.0), 1.0)
@@ -85,7 +88,10 @@ def nearest_on_chords(segments: Segments, i: int, j: int) -> tuple[float, float,
 def tangency(
     r: Matrix, pair: tuple[int, int, int, int, int], s1: float, s2: float
 ) -> tuple[float, float, float, float, float, float, float, float]:
-    """Return |D|^2, D.t1, D.t2, t1.t1, t1.t2, t2.t2, D.r1'', D.r2'' at a pair of places."""
+    """Return |D|^2, D.t1, D.t2, t1.t1, t1.t2, t2.t2, D.r1'', D.r2'' [m^2] at s1, s2.
+
+    pair : first slots and numbers of elements of both rods, and the rule of the curves
+    """
     dd, f1, f2, t11, t12, t22, c1, c2 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     first1, first2, count1, count2, rule = pair
     for a in range(3):
@@ -105,7 +111,7 @@ def tangency(
 
 @kernel
 def shrunk(segments: Segments, i: int, ds: float) -> bool:
-    """Return whether a segment has shrunk to a point, which has no direction."""
+    """Return whether a segment has shrunk to a point, so that it has no direction."""
     start, end = segments.start[i], segments.end[i]
     x, y, z = end[0] - start[0], end[1] - start[1], end[2] - start[2]
     return math.sqrt(x * x + y * y + z * z) < 1e-6 * ds
@@ -121,10 +127,10 @@ def approach(
     s2: float,
     candidate: Candidate,
 ) -> bool:
-    """Find the closest points from a guess; fill positions, distance and sine of a candidate.
+    """Find the closest points from the guess s1, s2; return False if the segments have none.
 
-    `pair` holds first slots and element counts of the two rods, and the rule of curves. With
-    `fixed` only s2 moves. Returns False where there is no minimum on the two segments.
+    Sets positions, distance and sine of the candidate. With `fixed` only s2 varies. `pair` is that
+    of `tangency`, `segment` are the indices of the segments on both rods.
     """
     _, _, count1, count2, _ = pair
     for _ in range(NEWTON_STEPS):
@@ -137,11 +143,11 @@ def approach(
         a11, a22 = -t11 + c1, t22 + c2
         det = a11 * a22 + t12 * t12
         if fixed:
-            # where the curve bends too much for a minimum, go down with the chord's slope
+            # without convexity, a step with t2 . t2 in place of the second derivative
             move1, move2 = 0.0, -f2 / (a22 if a22 > 0.1 * t22 else t22)
         else:
-            # no minimum nearby, or a flat one: a metric without curvature goes down the distance;
-            # 1.1 keeps its determinant off zero for parallel tangents
+            # without convexity, a step with a matrix without curvatures decreases the distance; the
+            # factor 1.1 makes its determinant nonzero for parallel tangents
             if a11 >= 0.0 or det >= -1e-3 * t11 * t22:
                 a11, a22 = -1.1 * t11, 1.1 * t22
                 det = a11 * a22 + t12 * t12
@@ -158,13 +164,13 @@ def approach(
             break
     else:
         return False
-    # no curve beyond the rod; a minimum on another segment belongs to the pair of that one
+    # a minimum on another segment belongs to the pair of that segment
     if s1 < 0.0 or s2 < 0.0 or s1 > count1 or s2 > count2:
         return False
     if abs(s1 - segment[0] - 0.5) > 0.5 + BORDER or abs(s2 - segment[1] - 0.5) > 0.5 + BORDER:
         return False
     dd, f1, f2, t11, t12, t22, c1, c2 = tangency(r, pair, s1, s2)
-    # a root of tangency is a minimum where the second derivatives of |D|^2 are positive definite:
+    # a root of tangency is a minimum if the Hessian of |D|^2 is positive definite:
     # -a11 > 0, a22 > 0, det A < 0
     if t22 + c2 <= 0.0:
         return False
@@ -177,7 +183,7 @@ def approach(
 
 @kernel
 def sine_range(segments: Segments, i: int, j: int) -> tuple[float, float]:
-    """Return bounds of the sine of the angle between tangents anywhere on two segments."""
+    """Return lower and upper bound of the sine of the angle between tangents of two segments."""
     a, b, c = 0.0, 0.0, 0.0
     for x in range(3):
         t1, t2 = (
@@ -207,7 +213,13 @@ def inspect(
     rule: int,
     candidates: Candidates,
 ) -> int:
-    """Fill up to five candidates of a pair of segments; return their number."""
+    """Set up to five candidates of a pair of segments; return their number.
+
+    rods, segment : indices of the rods, and of the segments on them
+    guess : closest points of the chords, as fractions
+    sines : bounds of `sine_range`
+    limit : largest distance of the axes of interest [m]
+    """
     a, b = rods
     pair = (first[a], first[b], elements[a], elements[b], rule)
     count = 0
@@ -221,11 +233,11 @@ def inspect(
         s1 = segment[0] + (0.5 if fixed else guess[0])
         if not approach(r, pair, segment, fixed, s1, segment[1] + guess[1], candidate):
             continue
-        # the same sine decides for both: a point is either a crossing or part of a line
+        # the sine at the point decides: it is either a crossing or a point of a line contact
         if candidate.distance < limit and (candidate.sine < LINE_BELOW) == fixed:
             candidate.bodies[0], candidate.bodies[1], candidate.kind = a, b, kind
             count += 1
-    # minima at ends of rods: end of the first, of the second, of both
+    # minima at ends of rods: at an end of the first, of the second, of both
     for which in range(1, 4):
         s1, s2 = end_of(segment[0], elements[a]), end_of(segment[1], elements[b])
         if (which != 2 and s1 < 0.0) or (which != 1 and s2 < 0.0):
@@ -244,7 +256,10 @@ def inspect(
 
 @kernel
 def end_of(segment: int, count: int) -> float:
-    """Return the rod end of a segment, in elements; -1 if it has none."""
+    """Return s of the rod end on a segment [elements]; -1 if there is none.
+
+    count : number of elements of the rod
+    """
     if segment == 0:
         return 0.0
     return float(count) if segment == count - 1 else -1.0
@@ -260,17 +275,17 @@ def nearest_at_end(
     s2: float,
     candidate: Candidate,
 ) -> bool:
-    """Find the place nearest to an end of the first rod (which 1), of the second (2), or of both.
+    """Find the closest points at an end of the first rod (`which` 1), the second (2), or both (3).
 
-    Fills positions, distance and sine. Returns False where the rods are nearer beside the
-    end, or beyond the segment.
+    Sets positions, distance and sine of the candidate. Returns False if the distance decreases from
+    the end into the rod, or if the closest point of the other rod is on another segment.
     """
     for _ in range(NEWTON_STEPS if which != 3 else 0):
         dd, f1, f2, t11, t12, t22, c1, c2 = tangency(r, pair, s1, s2)
-        # one unknown: first and second derivative of |D|^2 / 2, and the second one without
-        # curvature where that is no minimum
-        slope, bend, least = (-f1, t11 - c1, t11) if which == 2 else (f2, t22 + c2, t22)
-        move = -slope / (bend if bend > 0.1 * least else least)
+        # one unknown: first and second derivative of |D|^2 / 2; without convexity t . t replaces
+        # the second one
+        slope, second, least = (-f1, t11 - c1, t11) if which == 2 else (f2, t22 + c2, t22)
+        move = -slope / (second if second > 0.1 * least else least)
         move = min(max(move, -0.5), 0.5)
         if which == 2:
             s1 = min(max(s1 + move, float(segment[0])), segment[0] + 1.0)
@@ -281,13 +296,13 @@ def nearest_at_end(
     dd, f1, f2, t11, t12, t22, c1, c2 = tangency(r, pair, s1, s2)
     candidate.place[0], candidate.place[1], candidate.distance = s1, s2, math.sqrt(dd)
     candidate.sine = math.sqrt(max(t11 * t22 - t12 * t12, 0.0) / (t11 * t22))
-    parallel, small = candidate.sine < LINE_BELOW, 1e-8 * math.sqrt(dd)
-    # the place is stationary along the rod that is free, cos(D, t) = 0 to rounding
-    if which == 2 and abs(f1) > small * math.sqrt(t11):
+    parallel, tolerance = candidate.sine < LINE_BELOW, 1e-8 * math.sqrt(dd)
+    # the distance is stationary along the other rod, cos(D, t) = 0 to rounding
+    if which == 2 and abs(f1) > tolerance * math.sqrt(t11):
         return False
-    if which == 1 and abs(f2) > small * math.sqrt(t22):
+    if which == 1 and abs(f2) > tolerance * math.sqrt(t22):
         return False
-    # and the distance grows into the rod that has the end
+    # and it increases from the end into the rod
     if which != 2 and not at_end(s1, pair[2], f1, parallel and which == 1):
         return False
     return which == 1 or at_end(s2, pair[3], -f2, parallel and which == 2)
@@ -295,7 +310,7 @@ def nearest_at_end(
 
 @kernel
 def comes_after(raw: Candidates, i: int, j: int) -> bool:
-    """Return whether candidate i is after candidate j: by rods, then by position on the first."""
+    """Return whether candidate i sorts after candidate j: by rods, then by s on the first."""
     one, other = raw[i], raw[j]
     for side in range(2):
         if one.bodies[side] != other.bodies[side]:
@@ -337,7 +352,7 @@ def merge(raw: Candidates, pairs_out: Candidates) -> int:
     for place in range(raw.shape[0]):
         i = order[place]
         one, double = raw[i], False
-        # sorted, so only the last ones of the same rods at the same place can be equal
+        # candidates are sorted, so duplicates are among the last ones of the same rods
         for back in range(total - 1, -1, -1):
             other = raw[retained[back]]
             if other.bodies[0] != one.bodies[0] or other.bodies[1] != one.bodies[1]:
@@ -349,7 +364,7 @@ def merge(raw: Candidates, pairs_out: Candidates) -> int:
                 break
         if double:
             continue
-        # counted also where the table is full: the caller takes a larger one and repeats
+        # counted even if the table is full: the caller repeats with a larger one
         if total < pairs_out.shape[0]:
             pairs_out[total] = one
         retained[total] = i
@@ -369,23 +384,22 @@ def find_candidates(
     rule: int,
     pairs_out: Candidates,
 ) -> int:
-    """Fill the candidates at which two contact curves are near; return their number.
+    """Find all candidates for contacts of curves; return their number.
 
-    A place is a local minimum of the distance that is less than both radii and `margin`
-    together. Where the curves are within twenty degrees of parallel they count as a line:
-    every element of the first rod then gives one candidate, at its middle, with the nearest point
-    of the other rod.
+    A candidate is a local minimum of the distance whose gap is less than `margin`. Curves within
+    twenty degrees of parallel form a line contact instead: every element of the first rod gives one
+    candidate, its middle and the closest point of the other rod.
 
     Parameters
     ----------
     r : (3, slots) nodes of all rods [m]
-    first, elements, radius, ds : of each rod: its first slot, its elements, its radius and the
-        rest length of an element [m]
+    first, elements, radius, ds : of each rod: first slot, number of elements, radius [m], rest
+        length of an element [m]
     margin : largest gap of interest [m]
-    self_separation : elements of the same rod have at least this separation along it
-    rule : of the curves, SPLINE or FITTED
-    pairs_out : sorted by rods and places on the first; filled as far as they fit, so that a
-        larger number requires a larger table
+    self_separation : pairs of segments of the same rod have at least this distance [elements]
+    rule : rule of the curves, SPLINE or FITTED
+    pairs_out : output, sorted by rods and positions on the first; if the returned number exceeds
+        its length, the rest is missing
 
     Verified by: tests/unit/rods/contact/test_search.py::test_random_rods_against_all_pairs
     """
@@ -401,10 +415,10 @@ def find_candidates(
             continue
         limit = radius[a] + radius[b] + margin
         x1, x2, chord = nearest_on_chords(segments, i, j)
-        # a curve leaves its chord by at most its bulge: this pair is too far apart everywhere
+        # a curve is within `bulge` of its chord: this pair is too far apart everywhere
         if chord > limit + segments.bulge[i] + segments.bulge[j]:
             continue
-        # `inspect` gives at most five: a crossing, a point of a line, three at ends
+        # `inspect` sets at most five: a crossing, a point of a line contact, three at ends
         if count + 5 > raw.shape[0]:
             wider = np.empty(2 * raw.shape[0], _CANDIDATE)
             for candidate in range(count):

@@ -1,4 +1,8 @@
-"""Contacts of a run as arrays: closest points, modes, geometry, forces."""
+"""Contacts of a run as arrays: closest points, modes, geometry, forces.
+
+`ContactState` has the table of all contacts (`kernels.Contact`). It checks the contacts at the
+start of a run, searches for new ones, and records their quantities at saved times.
+"""
 
 from __future__ import annotations
 
@@ -28,20 +32,31 @@ Floats = npt.NDArray[np.float64]
 
 # an initial gap below this fraction of the reach counts as closed
 _TOUCHING = 1e-9
-# of the depth in which a contact was found, what comes out in a stability limit
-_EASE = 0.6
-# of the smallest radius: what passes through is seen inside; what grazes deeper than
-# _LOOK^2 / 4 radii is, too
-_LOOK = 0.25
+# rate of the penetration correction times the stability limit of the step
+_CORRECTION_RATE = 0.6
+# displacement of nodes, over the smallest radius, after which overlaps are searched again: so every
+# penetration deeper than about _OVERLAP_STEP^2 / 4 radii is found
+_OVERLAP_STEP = 0.25
 # fields that start at zero when the search adds a pair
-_FRESH: tuple[str, ...] = ("force", "drift", "slip_speed", "stick_excess", "normal_force", "gap")
-_FRESH += ("pending_mode", "allowed_depth", "place_rates", "held_gap", "unreported_slip")
-_FRESH += ("bounces_from",)
+_RESET_FIELDS: tuple[str, ...] = (
+    "force",
+    "drift",
+    "slip_speed",
+    "stick_excess",
+    "normal_force",
+    "gap",
+)
+_RESET_FIELDS += ("pending_mode", "allowed_depth", "place_rates", "held_gap", "unreported_slip")
+_RESET_FIELDS += ("bounces_from",)
 _PARALLEL = float(np.sin(np.deg2rad(10.0)))
 
 
 class ContactState:
-    """Arrays of all contact slots; kernels change them in place."""
+    """Tables of all contacts of a run; kernels change them in place.
+
+    Declared contacts come first (`known`), then room for those of the search; `size` in all.
+    `flat` has the arrays of the bodies, see `assembly.Flat`.
+    """
 
     def __init__(self, rods: Rods, flat: Flat) -> None:
         self.rods, self.flat = rods, flat
@@ -50,21 +65,25 @@ class ContactState:
         self.size = size = known + (0 if rods.search is None else rods.search.max_contacts)
         self.contacts = ck.Contact.table(size)
         self.contacts["mode"] = ck.EMPTY
-        self.whole, self.each = ok.Whole.table(), ok.Seen.table(size)
+        self.totals, self.motions = ok.Totals.table(), ok.ContactMotion.table(size)
         # contact record for trial positions
         self.trial = ck.Contact.table()
         self.given, self.force = np.zeros((size, 3)), np.zeros((size, 3))
-        # node displacement after which the search is repeated; a search sets its own
+        # displacement of nodes after which the search is repeated; `refresh_slots` sets its own
         round_ones = flat.radius[: flat.rods][flat.radius[: flat.rods] > 0.0]
-        self.limit = _LOOK * float(round_ones.min(initial=np.inf)) if round_ones.size else 0.0
+        self.limit = (
+            _OVERLAP_STEP * float(round_ones.min(initial=np.inf)) if round_ones.size else 0.0
+        )
         self.extremes = xk.Extreme.table(size)
         for name in ("pull", "depth", "parallel", "wave_ratio", "friction", "ignored"):
             self.extremes[name] = xk.NEVER
         # forces below this value are roundoff
         self.noise = 1e-12 * max(rod.section.axial_stiffness for rod in rods.rods)
         self.contacts["noise"] = self.noise
-        # a part of what the fastest wave could follow
-        self.contacts["recovery_rate"] = _EASE / min(step_limit(rod) for rod in rods.rods)
+        # a fraction of the rate that the fastest wave could follow
+        self.contacts["recovery_rate"] = _CORRECTION_RATE / min(
+            step_limit(rod) for rod in rods.rods
+        )
         for c, contact in enumerate(rods.contacts):
             a, b = contact.first - 1, contact.second - 1
             self._bind(c, a, b, contact.s1 / flat.ds[a], contact.s2 / flat.ds[b], ck.CROSSING)
@@ -79,6 +98,7 @@ class ContactState:
         return self.contacts["impulse"]
 
     def _bind(self, c: int, a: int, b: int, s1: float, s2: float, kind: int) -> None:
+        """Set bodies a and b, positions s1, s2 [elements] and kind of contact c."""
         f, one = self.flat, self.contacts[c]
         plane = f.shape[b] == ck.PLANE
         one.kind, one.shape, one.rule = ck.LINE if plane else kind, int(f.shape[b]), f.rule
@@ -94,13 +114,13 @@ class ContactState:
             one.levers[side] = f.radius[body] / one.reach
 
     def _wave_time(self, b: int) -> float:
-        """Return the time in which shear waves pass an element of a body [s]; 0 of a partner."""
+        """Return the time in which shear waves pass an element [s]; 0 for a rigid partner."""
         if b >= self.flat.rods:
             return 0.0
         return float(self.flat.ds[b]) / wave_speed(self.rods.rods[b].section)
 
     def open_slot(self, c: int, candidate: Candidate) -> None:
-        """Add a contact for a pair from the search."""
+        """Make contact c, which is empty, one of a pair from the search."""
         search = self.rods.search
         assert search is not None
         bodies, place = candidate.bodies, candidate.place
@@ -109,19 +129,19 @@ class ContactState:
         one.may_open = one.from_search = 1
         one.friction, one.restitution = _mu(search.friction), search.restitution
         one.tangential_restitution = search.tangential_restitution
-        for name in _FRESH:
+        for name in _RESET_FIELDS:
             self.contacts[name][c] = 0
         one.mode = ck.OPEN if ck.locate(self.flat.r, one) == ck.INSIDE else ck.EMPTY
 
     def refuse_or_close(self) -> None:
-        """Locate every contact at the start: set it closed or open, or refuse it with an error."""
+        """Locate every contact at the start and set its mode; raise ModelError if it is invalid."""
         for c, contact in enumerate(self.rods.contacts):
             where = f"RollingContact {c + 1}"
             one = self.contacts[c]
             if ck.locate(self.flat.r, one) != ck.INSIDE:
                 raise ModelError(
                     where,
-                    f"axes without a nearest pair of points near s1 = {contact.s1} m, "
+                    f"axes without unique closest points near s1 = {contact.s1} m, "
                     f"s2 = {contact.s2} m",
                     "a crossing",
                     "the contact point solves two tangency conditions.",
@@ -147,7 +167,7 @@ class ContactState:
                     where,
                     f"rods that {what} by {abs(gap):.6g} m at the start",
                     f"surfaces that touch: axes {reach:.6g} m apart",
-                    "rolling contact keeps the distance that the axes start with.",
+                    "rolling contact preserves the initial distance of the axes.",
                     "move a rod, or give project = True to move the second one."
                     if contact.second <= self.flat.rods
                     else "move the rod.",
@@ -163,8 +183,8 @@ class ContactState:
     def _close_touching(self) -> None:
         """Close contacts from the search whose initial gap is zero.
 
-        Contacts that approach have an impact first. Without a friction bound they roll only after
-        an impact.
+        A contact that approaches stays open, because it has an impact first. So does a contact
+        without a friction law that slips.
         """
         f, scale = self.flat, 1e-12 * max(float(np.abs(self.flat.v).max()), 1e-300)
         for c in range(self.known, self.size):
@@ -190,12 +210,12 @@ class ContactState:
                     "Rods",
                     f"{a} and {b} that interpenetrate by {-gap:.6g} m at the start",
                     f"axes at least {one.reach:.6g} m apart",
-                    "contact keeps surfaces from passing through each other.",
+                    "surfaces in contact do not penetrate each other.",
                     "move a rod, or take thinner ones.",
                 )
 
     def _shift(self, c: int, gap: float) -> None:
-        """Move the second rod along the normal so that the surfaces touch."""
+        """Move the second rod along the normal until the gap [m] is zero."""
         one = self.contacts[c]
         first, elements = int(one.first[1]), int(one.elements[1])
         part = slice(first, first + elements + 1)
@@ -206,36 +226,39 @@ class ContactState:
             gap = float(one.distance - one.reach)
 
     def search(self, flat: Flat) -> None:
-        """Search for pairs of rods near each other; existing contacts remain."""
+        """Search for near pairs; existing contacts remain."""
         from stiction.rods.contact.search import refresh_slots
 
         refresh_slots(self, flat)
 
-    def survey(self, v: Floats, p: Floats) -> ok.Whole:
-        """Return energies and momenta; compute the rates of contact points."""
+    def survey(self, v: Floats, p: Floats) -> ok.Totals:
+        """Return energies and momenta for v, p; compute the rates of contact points."""
         f = self.flat
-        ok.survey(f.r, f.q, v, p, f.mat, self.contacts, self.whole, self.each)
-        return self.whole[0]
+        ok.survey(f.r, f.q, v, p, f.mat, self.contacts, self.totals, self.motions)
+        return self.totals[0]
 
-    def pushes(self, forces: Floats) -> tuple[Floats, Floats]:
-        """Return (3, slots) forces and torques of `forces` (contacts, 3) on nodes and frames."""
+    def contact_loads(self, forces: Floats) -> tuple[Floats, Floats]:
+        """Return (3, slots) forces on nodes [N] and torques on elements [N m] by contact forces.
+
+        forces : (contacts, 3) on the first rods [N]
+        """
         f = self.flat
         push, twist = np.zeros_like(f.v), np.zeros_like(f.p)
         closed = np.flatnonzero(self.contacts["mode"] >= ck.ROLL)
         if not closed.size:
             return push, twist
         k, force = self.contacts[closed], forces[closed]
-        turn, four = np.cross(k["separation"], force), np.arange(4)
+        moment, four = np.cross(k["separation"], force), np.arange(4)
         for side, sign in ((0, 1.0), (1, -1.0)):
             first = k["nodes"][:, side, None]
             weights = sign * k["node_weights"][:, side]
             np.add.at(push.T, first + four, weights[:, :, None] * force[:, None, :])
-            # beyond the ends of all rods there is no slot, and no weight
+            # beyond the last slot of all weights are zero
             outer_nodes = np.clip(first + np.array([-1, 4]), 0, push.shape[1] - 1)
             outer = sign * k["outer_weights"][:, side]
             np.add.at(push.T, outer_nodes, outer[:, :, None] * force[:, None, :])
             elements = k["frames"][:, side, None] + four
-            np.add.at(twist.T, elements, k["frame_weights"][:, side, :, None] * turn[:, None, :])
+            np.add.at(twist.T, elements, k["frame_weights"][:, side, :, None] * moment[:, None, :])
         return push, twist
 
     def observe(self, k: int, out: dict[str, Floats]) -> None:
@@ -248,8 +271,8 @@ class ContactState:
                 continue
             force, normal = self.force[c], self.contacts["normal"][c]
             ds1, ds2 = self.flat.ds[self.contacts["bodies"][c]]
-            rate1, rate2 = self.each["place_rates"][c]
-            slip = self.each["slip"][c].copy()
+            rate1, rate2 = self.motions["place_rates"][c]
+            slip = self.motions["slip"][c].copy()
             slip -= (slip @ normal) * normal
             if mode == ck.ROLL and one.may_open:
                 force = _allowed(force, normal, float(one.friction))
@@ -277,7 +300,7 @@ class ContactState:
             for name, value in values.items():
                 out[name][k, c] = value
             out["contact_force"][k, c], out["slip_velocity"][k, c] = force, slip
-            out["contact_point"][k, c] = self.each["point"][c]
+            out["contact_point"][k, c] = self.motions["point"][c]
 
 
 def wave_speed(section: Section) -> float:
@@ -286,9 +309,9 @@ def wave_speed(section: Section) -> float:
 
 
 def _allowed(force: Floats, normal: Floats, mu: float) -> Floats:
-    """Return the rolling force of a contact, limited to the bound of its friction law.
+    """Return the rolling force of a contact [N], limited to the bound of its friction law.
 
-    The two differ only where the contact is about to slip or open, as it may be at the start.
+    It differs from `force` only if the contact is about to slip or open, for example at the start.
     """
     press = -float(force @ normal)
     if press <= 0.0:

@@ -1,6 +1,6 @@
 """Data of the figures of rods: variables of a run and derived quantities.
 
-Only saved data are read, so a run loaded from disk draws the same figures as a live one.
+Only saved data are read, so a loaded run gives the same figures as a computed one.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Scene:
     time : [s]
     rods : for each rod the (n, 3) positions of its nodes [m]
     radii : of the rods [m]
-    points : (c, 3) contacts that are closed [m]
+    points : (c, 3) contact points of the c closed contacts [m]
     forces : (c, 3) force on the first rod of each [N]
     slips : (c,) whether the contact slips
     surfaces : for each rigid partner (n, m, 3) points of its surface [m]
@@ -57,25 +57,25 @@ class RodData(RunData):
 
     Parameters
     ----------
-    run : the run, live or loaded
+    run : the run, computed or loaded
 
     Raises
     ------
-    ModelError : if the run holds no history of rods.
+    ModelError : if the run has no positions of rods.
     """
 
     NEEDED = _NEEDED
     FAMILY = "rods"
 
     def has(self, name: str) -> bool:
-        """Return whether the run holds a variable that is finite somewhere."""
+        """Return whether the run has a variable with any finite value."""
         return name in self.run.variables and bool(np.isfinite(self._values(name)).any())
 
     def _values(self, name: str) -> Floats:
         return np.asarray(self.run.variables[name].values, dtype=np.float64)
 
     def contact(self, name: str) -> Floats:
-        """Return (t, contact) a variable of the contacts, NaN in empty slots.
+        """Return a variable of contacts, (t, contact) or (t, contact, 3); NaN without a contact.
 
         Raises
         ------
@@ -87,7 +87,7 @@ class RodData(RunData):
             raise ModelError(
                 "plot",
                 f"a run of {self.run.system_name} without {name}",
-                "a run of rods that touch",
+                "a run of rods with contacts",
                 "this figure shows their contacts.",
                 "draw scene or energy instead.",
             )
@@ -96,7 +96,7 @@ class RodData(RunData):
 
     @property
     def n_contact(self) -> int:
-        """Number of contacts, or of slots for them."""
+        """Largest number of contacts at one time."""
         saved = "contact_mode" in self.run.variables
         return int(self.contact("contact_mode").shape[1]) if saved else 0
 
@@ -119,11 +119,16 @@ class RodData(RunData):
         return float(self._values("radius_of_node").min())
 
     def sample(self, time: float | None) -> int:
-        """Return the saved state nearest to a `time` [s], checked; the last for None."""
+        """Return the index of the saved state nearest to `time` [s]; the last for None.
+
+        Raises
+        ------
+        ModelError : if `time` is outside the run.
+        """
         if time is None:
             return int(self.time.size) - 1
         begin, end = float(self.time[0]), float(self.time[-1])
-        why, try_ = "what was saved is drawn.", "leave it out to see the end."
+        why, try_ = "saved states are drawn.", "leave it out to draw the end."
         number("plot.scene.time", time, unit="s", why=why, try_=try_)
         if not begin <= time <= end:
             needs = f"a time between {begin:.6g} and {end:.6g} [s]"
@@ -131,7 +136,7 @@ class RodData(RunData):
         return int(np.argmin(np.abs(self.time - time)))
 
     def scene(self, sample: int) -> Scene:
-        """Return rods and closed contacts of a saved state.
+        """Return rods and closed contacts of the saved state with this index.
 
         Verified by: tests/unit/rods/figures/test_figures.py::test_scene_holds_rods_and_contacts
         """

@@ -20,7 +20,7 @@ class RodFigures(Figures):
 
     Parameters
     ----------
-    run : the run, live or loaded
+    run : the run, computed or loaded
     """
 
     NAMES = ("contact", "paths", "energy", "scene")
@@ -32,35 +32,35 @@ class RodFigures(Figures):
 
     @property
     def default(self) -> tuple[str, ...]:
-        """The figures written when none are named: those that apply to this run."""
+        """Names of the figures drawn by default: those that apply to this run."""
         contact = ("contact",) if self._data.has("contact_mode") else ()
         paths = ("paths",) if self._data.has("s1") else ()
         return (*contact, *paths, "energy", "scene")
 
     def contact(self) -> PaperFigure:
-        """Return the audit of the contacts: forces, crossing, speed, gap, and slip.
+        """Return the contacts over time: forces, crossing, speed, gap, and slip.
 
         Raises
         ------
-        ModelError : if the rods never could touch.
+        ModelError : if the run has no contacts.
         """
         from stiction.rods.figures.over_time import contact
 
         return contact(self._data)
 
     def paths(self) -> PaperFigure:
-        """Return the contact points on the rods, and their speed.
+        """Return the contact points on the rods over time, and their speed.
 
         Raises
         ------
-        ModelError : if the rods never could touch each other.
+        ModelError : if the run has no contacts.
         """
         from stiction.rods.figures.over_time import paths
 
         return paths(self._data)
 
     def energy(self) -> PaperFigure:
-        """Return energies, the ledger, and its imbalance."""
+        """Return energies over time, the energy ledger, and its imbalance."""
         from stiction.plot.energy import energy
 
         return energy(self._data)
@@ -77,9 +77,9 @@ class RodFigures(Figures):
         Parameters
         ----------
         time : [s]; default the last
-        view : elevation and azimuth from which they are seen [degrees]
-        tubes : True paints tubes or says what is missing, False draws lines; by default tubes
-            where PyVista can render
+        view : elevation and azimuth of the direction of view [degrees]
+        tubes : True draws tubes, or raises an error if PyVista cannot render; False draws lines;
+            None draws tubes if PyVista can render
         """
         from stiction.rods.figures.scene import scene
 
@@ -96,8 +96,9 @@ class RodFigures(Figures):
 
         Parameters
         ----------
-        view : elevation and azimuth from which they are seen at first [degrees]
-        window : begin and end of the times shown [s]; default all
+        count : number of frames
+        view : elevation and azimuth of the initial direction of view [degrees]
+        window : begin and end of the time interval [s]; default all
         """
         from stiction.plot.player.sampling import frame_times
         from stiction.rods.figures.player import movie_of

@@ -1,4 +1,4 @@
-"""Contacts of rods against time: forces, gaps and slip of each, and contact points on rods."""
+"""Figures of contacts of rods over time: forces, gaps, slip, and positions on the rods."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ Floats = npt.NDArray[np.float64]
 BANDS = {0: "#eeeeee", ROLL: "#ffffff", SLIP: "#fbe3d2"}
 _MARGINS = (0.72, 0.16, 0.42)  # left, right, bottom [in]
 _PANEL = 0.92  # height of a panel [in]
-_SINGLE = len(style.MASS_COLOURS)  # up to this number each contact has its own colour
-_BAR_ROOM = 0.6  # right of the panels, for a colour bar [in]
+_SINGLE = len(style.MASS_COLOURS)  # largest number of contacts with individual colours
+_BAR_ROOM = 0.6  # width at the right for a colour bar [in]
 _SMALL_GAP = 1e-5  # over the radius; smaller gaps count as closed
 _DASHED: Any = (0, (3, 2))
 _MOST = 12  # largest number of contacts drawn
@@ -34,10 +34,10 @@ _LIMIT: dict[str, Any] = {"color": style.INK, "lw": 0.7, "ls": (0, (4, 2)), "zor
 def contact(data: RodData) -> PaperFigure:
     """Return the audited quantities of contacts over time, with their limits dashed.
 
-    Pressure force -lambda_n, tangential over normal force, how the rods cross (det A of the
-    tangency conditions: -sin^2 of the angle where they are straight, 0 where the nearest points
-    are no longer single), speed of the contact points over that of shear waves, gap, and slip if
-    a contact ever slips. The shading says when one contact is open or slips.
+    Panels: normal force -lambda_n; tangential over normal force; det A of the tangency conditions
+    (-sin^2 of the angle of straight rods, 0 where the closest points are not unique); speed of the
+    contact points over that of shear waves; gap; slip speed. Shaded are the times at which a single
+    contact is open or slips.
 
     Verified by: tests/unit/rods/figures/test_figures.py::test_contact_audit_shows_forces_and_limits
     """
@@ -105,6 +105,7 @@ def _pressure(ax: Axes, data: RodData) -> None:
 
 
 def _ratio(ax: Axes, data: RodData) -> None:
+    """Draw the ratio of tangential to normal force, with the bound of friction."""
     values = style.finite(data.contact("friction_ratio"))
     _lines(ax, data, values)
     mu = data.limit("friction_within_bound")
@@ -112,14 +113,14 @@ def _ratio(ax: Axes, data: RodData) -> None:
     if mu is not None:
         ax.axhline(mu, **_LIMIT)
     elif style.largest(values) > 0.0:
-        # near p_N = 0 a bilateral contact has no ratio: its peaks would hide all other values
+        # at zero normal force the ratio of a bilateral contact is infinite: limit the axis
         shown = np.append(np.clip(values, 0.0, _most(values)), 0.0)
     style.room(ax.set_ylim, np.append(shown, 0.0))
     style.scale_axis(ax.yaxis, "tangential /\nnormal force")
 
 
 def _most(values: Floats) -> float:
-    """Return an axis limit above all values, or above nearly all if there are peaks."""
+    """Return an upper axis limit: the maximum, or 4 times the 90 % quantile if that is less."""
     finite = np.abs(values[np.isfinite(values)])
     usual = 4.0 * float(np.quantile(finite, 0.9))
     return min(float(finite.max()), usual) if usual > 0.0 else float(finite.max())
@@ -134,6 +135,7 @@ def _tangency(ax: Axes, data: RodData) -> None:
 
 
 def _speed(ax: Axes, data: RodData) -> None:
+    """Draw the speed of contact points over that of shear waves."""
     c = data.limit("contact_subsonic")
     rates = [data.contact(name) / (c or 1.0) for name in ("s1_rate", "s2_rate")]
     fastest = np.maximum(np.abs(rates[0]), np.abs(rates[1]))
@@ -174,6 +176,7 @@ _PANELS: dict[str, Callable[[Axes, RodData], None]] = {
 
 
 def _stack(data: RodData, count: int, handles: list[Any]) -> tuple[list[Axes], PaperFigure]:
+    """Return `count` panels above each other, and their figure."""
     lines = -(-len(handles) // 3)
     top = 0.1 + 0.16 * lines
     left, right, bottom = _MARGINS
@@ -187,6 +190,7 @@ def _stack(data: RodData, count: int, handles: list[Any]) -> tuple[list[Axes], P
 
 
 def _finish(data: RodData, axes: list[Axes], handles: list[Any]) -> None:
+    """Add shading, time axis and legend."""
     for ax in axes:
         if data.n_contact == 1:
             _bands(ax, data)
@@ -199,7 +203,7 @@ def _finish(data: RodData, axes: list[Axes], handles: list[Any]) -> None:
 
 
 def _chosen(data: RodData) -> list[int]:
-    """Return the contacts to draw: all, or some of those that were ever in use."""
+    """Return the indices of the contacts to draw: at most _MOST of those in use."""
     used = np.flatnonzero(np.isfinite(data.contact("lambda_n")).any(axis=0))
     return [int(used[i]) for i in style.few(used.size, _MOST)]
 
@@ -214,7 +218,7 @@ def _colours(data: RodData) -> list[str]:
 
 
 def _lines(ax: Axes, data: RodData, values: Floats, dashes: Any = "-") -> None:
-    """Draw a line per contact; one that lies on another is dashed, so that both are seen."""
+    """Draw a line per contact, dashed if it coincides with another."""
     chosen = _chosen(data)
     width = 0.8 if len(chosen) <= _SINGLE else 0.6
     size = style.largest(values)
@@ -229,7 +233,7 @@ def _lines(ax: Axes, data: RodData, values: Floats, dashes: Any = "-") -> None:
 
 
 def _changes(data: RodData) -> list[tuple[float, int]]:
-    """Return the times at which the only contact changes mode, from events or else saved states."""
+    """Return times and new modes of the only contact, from events or else saved states."""
     mode = np.nan_to_num(data.contact("contact_mode")[:, 0]).astype(np.int64)
     words = {"open": 0, "roll": ROLL, "slip": SLIP}
     log = data.run.event_log
@@ -254,6 +258,7 @@ def _bands(ax: Axes, data: RodData) -> None:
 
 
 def _handles(data: RodData) -> list[Any]:
+    """Return the legend entries: contacts and modes."""
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 

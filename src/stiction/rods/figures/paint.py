@@ -25,15 +25,17 @@ Pixels = npt.NDArray[np.uint8]
 
 # kinds of off-screen windows, tried in order; "" is the default of the machine
 _WINDOWS = ("vtkEGLRenderWindow", "vtkOSOpenGLRenderWindow")
-_SECONDS = (60.0, 2.0)  # allowed to start, and for each frame
+_SECONDS = (60.0, 2.0)  # time limits for the start, and per frame [s]
 
 
 def paint(view: View, scenes: Sequence[Scene], pixels: tuple[int, int]) -> tuple[list[Pixels], str]:
-    """Return a picture of tubes per scene, or None and the reason.
+    """Return a picture of tubes per scene and "", or no pictures and the reason.
 
     Parameters
     ----------
-    pixels : width and height
+    view : the projection
+    scenes : one per picture
+    pixels : width and height of a picture
 
     Verified by: tests/unit/rods/figures/test_figures.py::test_tubes_are_where_the_rods_are
     """
@@ -54,16 +56,16 @@ def paint(view: View, scenes: Sequence[Scene], pixels: tuple[int, int]) -> tuple
 
 def _render(folder: Path, window: str, count: int) -> str:
     """Render the scenes of a folder by one kind of window; return the error, "" for none."""
-    words = dict(os.environ)
+    environment = dict(os.environ)
     if window:
-        words["VTK_DEFAULT_OPENGL_WINDOW"] = window
-    # isolated, so that neither the current folder nor the environment adds code of its own
+        environment["VTK_DEFAULT_OPENGL_WINDOW"] = window
+    # isolated (-I): neither the current folder nor the environment adds code
     command = [sys.executable, "-I", str(Path(__file__).with_name("render.py")), str(folder)]
     start, each = _SECONDS
     try:
         done = subprocess.run(
             command,
-            env=words,
+            env=environment,
             capture_output=True,
             text=True,
             check=False,
@@ -73,17 +75,17 @@ def _render(folder: Path, window: str, count: int) -> str:
         return f"PyVista could not paint ({type(error).__name__})"
     last = folder / f"frame-{count - 1:04d}.npy"
     if done.returncode != 0 or not last.exists():
-        # report exceptions of Python; messages of a graphics library are of no use
+        # report exceptions of Python, not messages of a graphics library
         last_line = done.stderr.strip().splitlines()[-1:]
         useful = [line[:80] for line in last_line if re.match(r"\w+Error: ", line)]
         why = useful[0] if useful else f"its process ended with code {done.returncode}"
         return f"PyVista could not paint ({why})"
-    # a window without a working graphics library gives empty pictures and no error
+    # a window without a working graphics library returns empty pictures without an error
     return "" if int(np.ptp(np.load(last))) > 0 else "PyVista painted an empty picture"
 
 
 def _described(view: View, scenes: Sequence[Scene], pixels: tuple[int, int]) -> dict[str, Any]:
-    """Return the arrays of the renderer."""
+    """Return the arrays for `render.py`, which describe all scenes."""
     first = scenes[0]
     most = max(len(scene.points) for scene in scenes)
     point, arrow = np.zeros((2, len(scenes), most, 3))

@@ -1,4 +1,4 @@
-"""The movie of rods in space: tubes, contacts and the forces between them."""
+"""The movie of rods in space: rods, rigid partners, contacts and contact forces."""
 
 from __future__ import annotations
 
@@ -23,7 +23,9 @@ _ARROW = 0.2  # longest arrow over the size of the scene
 
 
 def movie_of(data: RodData, time: Floats, angles: tuple[float, float] = (28.0, -60.0)) -> m.Movie:
-    """Return the movie of rods with frames at these times [s].
+    """Return the movie of rods with frames at `time` (f,) [s].
+
+    angles : elevation and azimuth of the initial direction of view [degrees]
 
     Verified by: tests/unit/rods/figures/test_player.py::test_frames_are_the_saved_rods
     """
@@ -51,6 +53,7 @@ def _values(data: RodData, name: str) -> Floats:
 
 
 def _rods(data: RodData, time: Floats, knots: Floats, saved: Floats) -> m.Lines:
+    """Return the rods as lines, interpolated between saved states `saved` at times `knots`."""
     of, radius = data.rod_of_node, _values(data, "radius_of_node")
     numbers = np.unique(of)
     every = max(1, -(-of.size // _MOST_NODES))
@@ -68,7 +71,10 @@ def _rods(data: RodData, time: Floats, knots: Floats, saved: Floats) -> m.Lines:
 
 
 def _contacts(data: RodData, time: Floats, size: float) -> tuple[list[m.Dots], list[m.Arrows]]:
-    """Return dots and forces of the closed contacts, in as many slots as are used at once."""
+    """Return dots and force arrows of the closed contacts of all frames.
+
+    size : diagonal of the box around the rods [m]
+    """
     if not data.n_contact or not data.has("contact_point"):
         return [], []
     samples = np.clip(np.searchsorted(data.time, time, side="right") - 1, 0, None)

@@ -1,11 +1,10 @@
-"""Paints tubes by PyVista in a process of its own.
+"""Renders rods as tubes by PyVista, in a separate process.
 
-It is started as ``python -I render.py FOLDER``, by itself, and imports nothing of this package.
+It is started as ``python -I render.py FOLDER`` and imports nothing of this package. FOLDER contains
+``scene.npz``, written by `paint`; the program adds one picture per frame.
 
-A missing or broken graphics library ends the process that loads it, and does so in machine code,
-where Python cannot catch it. Therefore the picture is painted here and not in the process of the
-user. FOLDER holds ``scene.npz``, written by `stiction.rods.figures.scene`; it gets one picture per
-frame.
+A missing or broken graphics library ends the process that loads it, and Python cannot catch this.
+Therefore pictures are not rendered in the process of the user.
 """
 
 from __future__ import annotations
@@ -22,12 +21,12 @@ if TYPE_CHECKING:
 
 __all__ = ["main"]
 
-_SIDES = 28  # of a tube
-_HEAD = 0.34  # of an arrow, over its length, at most
+_SIDES = 28  # number of sides of a tube
+_HEAD = 0.34  # largest length of the head of an arrow, over that of the arrow
 
 
 def main(folder: Path) -> None:
-    """Paint every frame that `folder` describes."""
+    """Render every frame of `scene.npz` in `folder`."""
     import pyvista as pv
 
     with np.load(folder / "scene.npz") as file:
@@ -46,7 +45,7 @@ def main(folder: Path) -> None:
 
 
 def _aim(plotter: Any, scene: Mapping[str, npt.NDArray[Any]]) -> None:
-    """Look along -out, with no perspective, at what `rod_view` chose."""
+    """Set a parallel projection along -out that shows the rectangle of the view."""
     centre, out, up = scene["centre"], scene["out"], scene["up"]
     far = 10.0 * float(scene["half"].max()) + float(scene["depth"])
     camera = plotter.camera
@@ -59,7 +58,7 @@ def _aim(plotter: Any, scene: Mapping[str, npt.NDArray[Any]]) -> None:
 
 
 def _paint(pv: Any, plotter: Any, scene: Mapping[str, npt.NDArray[Any]], k: int) -> None:
-    """Put the tubes and arrows of frame `k` in place of the last ones."""
+    """Replace the tubes and arrows by those of frame `k`."""
     places, of = scene["position"][k], scene["rod"]
     for i, radius in enumerate(scene["radius"]):
         nodes = np.ascontiguousarray(places[of == i])

@@ -1,4 +1,4 @@
-"""Rods in space: tubes by PyVista where it can paint, lines by matplotlib everywhere."""
+"""Figure of rods in space: tubes by PyVista if it can render, else lines by matplotlib."""
 
 from __future__ import annotations
 
@@ -45,19 +45,19 @@ def scene(
 ) -> PaperFigure:
     """Return the rods at a saved time as tubes, with an arrow for the force of each contact.
 
-    An arrow is the force on the first rod of a contact; it begins at the point of contact, which
-    is marked even where rods hide it.
+    An arrow is the force on the first rod of a contact. It begins at the contact point, which is
+    visible even behind rods.
 
     Parameters
     ----------
     time : [s]; default the last
-    view : elevation and azimuth from which they are seen [degrees]
-    tubes : True paints tubes or says what is missing, False draws lines; by default tubes are
-        painted where that is possible, and the `remark` of the figure says so where it is not
+    view : elevation and azimuth of the direction of view [degrees]
+    tubes : True draws tubes, or raises an error; False draws lines; None draws tubes if PyVista can
+        render, else lines, with the reason in the `remark` of the figure
 
     Raises
     ------
-    ModelError : if tubes are wanted and PyVista cannot paint here.
+    ModelError : if `tubes` is True and PyVista cannot render.
 
     Verified by: tests/unit/rods/figures/test_figures.py::test_tubes_are_where_the_rods_are
     """
@@ -74,30 +74,32 @@ def scene(
 
 
 def pixels_of(view: View, dpi: int) -> tuple[int, int]:
-    """Return width and height of a picture that fills the width of a figure."""
+    """Return width and height [pixels] of a picture that fills the width of a figure."""
     width = round(_WIDTH * dpi)
     return width, max(1, round(width * view.half[0] / view.half[1]))
 
 
 def tubes_missing(reason: str) -> str:
-    """Return the message for tubes that cannot be painted."""
+    """Return the error message for tubes that cannot be rendered, for a reason."""
     return explain(
         "plot.scene.tubes",
         f"True, and {reason or 'no picture'}",
-        "PyVista, and a library that can paint without a screen",
-        "tubes are painted by PyVista; everything else here is not.",
+        "PyVista, and a library that can render without a screen",
+        "PyVista renders the tubes.",
         f"{TUBES_NEED}; or tubes=False, which draws lines.",
     )
 
 
 class Stage:
-    """A figure on which one scene after another is shown.
+    """A figure that shows one of several scenes at a time.
 
     Parameters
     ----------
-    scenes : everything that will be shown, which sets limits and the key
-    pictures : painted tubes, one per scene; none draws lines
-    angles : elevation and azimuth [degrees]
+    data : data of the run
+    view : the projection
+    scenes : all scenes, which determine limits and key
+    pictures : rendered tubes, one per scene; empty for lines
+    angles : elevation and azimuth of the direction of view [degrees]
     """
 
     def __init__(
@@ -121,7 +123,7 @@ class Stage:
         self.ax: Any = self._flat() if pictures else None
 
     def show(self, k: int) -> None:
-        """Put scene `k` in place of the last one."""
+        """Show scene `k` instead of the last one."""
         shown = self.scenes[k]
         self.clock.set_text(f"t = {shown.time:.4g} s")
         if self.pictures:
@@ -132,6 +134,7 @@ class Stage:
     # ---- tubes
 
     def _flat(self) -> Axes:
+        """Return axes for a rendered picture."""
         height = self.figure.get_figheight()
         ax = self.figure.add_axes((0.0, _FOOT / height, 1.0, 1.0 - (_TOP + _FOOT) / height))
         ax.set_axis_off()
@@ -142,6 +145,7 @@ class Stage:
         return ax
 
     def _show_tubes(self, shown: Scene, picture: Pixels) -> None:
+        """Show a rendered picture and the contact points on it."""
         self.image.set_data(picture)
         rows, columns = picture.shape[:2]
         offset = shown.points - self.view.centre
@@ -151,7 +155,7 @@ class Stage:
             dots.set_data(x[mine] - 0.5, y[mine] - 0.5)
 
     def _ruler(self) -> None:
-        """Draw a bar of round length on the left, and the directions of x, y, z on the right."""
+        """Draw a scale bar on the left, and the directions of x, y, z on the right."""
         height = self.figure.get_figheight()
         ax = self.figure.add_axes((0.0, 0.0, 1.0, (_FOOT + 0.12) / height))
         ax.set(xlim=(0.0, _WIDTH), ylim=(0.0, _FOOT + 0.12), facecolor="none")
@@ -167,7 +171,7 @@ class Stage:
         for arm, word in zip(arms, "xyz", strict=True):
             size = float(np.hypot(*arm))
             if size < 0.15 * _CORNER:
-                continue  # it points at the eye
+                continue  # parallel to the direction of view
             ax.plot([left, left + 0.7 * arm[0]], [low, low + 0.7 * arm[1]], color=style.INK, lw=0.8)
             at = (0.7 + 0.09 / size) * arm
             ax.text(left + at[0], low + at[1], word, ha="center", va="center", **text)
@@ -175,7 +179,7 @@ class Stage:
     # ---- lines
 
     def _show_lines(self, shown: Scene) -> None:
-        """Draw the rods as lines as thick as they are, in axes with metres."""
+        """Draw the rods as lines of about their thickness, in axes with metres."""
         from matplotlib.ticker import MaxNLocator
 
         if self.ax is not None:
@@ -196,7 +200,7 @@ class Stage:
                 axis.set_ticks([])
                 axis.set_label_text("")
         if shown.surfaces:
-            # a rod that is near a surface is not hidden by a part of it that is nearer
+            # draw rods above surfaces: matplotlib sorts whole surfaces by their mean distance
             ax.computed_zorder = False
         for body in shown.surfaces:
             self._show_surface(faces_near(body, self.data.box))
@@ -216,7 +220,7 @@ class Stage:
             ax.set_box_aspect(high - low, zoom=self.zoom)
 
     def _show_surface(self, faces: Floats) -> None:
-        """Draw faces (face, 4, 3), all whole: matplotlib leaves memory unset beside cut ones."""
+        """Draw faces (face, 4, 3) of a rigid partner."""
         from mpl_toolkits.mplot3d.art3d import Poly3DCollection  # type: ignore[import-untyped]
 
         if len(faces):
@@ -224,9 +228,9 @@ class Stage:
             self.ax.add_collection3d(Poly3DCollection(faces, shade=True, zorder=1.0, **look))
 
     def _room(self, ax: Any) -> float:
-        """Return by how much the axes must shrink for their labels to be in the figure, 1 at most.
+        """Return the factor, at most 1, by which the axes must shrink so that their labels fit.
 
-        They shrink about their middle; a label is as far from it as the axes are large.
+        Axes shrink about their middle, and the distance of a label is proportional to their size.
         """
         self.figure.draw_without_rendering()
         tight, whole = ax.get_tightbbox(), self.figure.bbox
@@ -237,7 +241,7 @@ class Stage:
         return float(min(1.0, (spare / np.maximum(reach, 1.0)).min()))
 
     def _limits(self) -> tuple[Floats, Floats]:
-        """Return the corners of a box around all scenes that is nowhere very flat."""
+        """Return opposite vertices of a box around all scenes, without very short edges."""
         parts = [
             part
             for shown in self.scenes
@@ -254,7 +258,7 @@ class Stage:
     # ---- key
 
     def _key(self, data: RodData) -> object:
-        """Write which rod is which, what an arrow is, and how long the longest would be."""
+        """Draw the legend: colours of rods, and meaning and scale of arrows."""
         from matplotlib.lines import Line2D
         from matplotlib.patches import Patch
 
@@ -271,7 +275,7 @@ class Stage:
             (SLIP_COLOUR, "slipping", slips),
         ):
             if there and data.largest_force > 0.0:
-                # the scale is said once
+                # the scale appears once
                 handles.append(Line2D([], [], color=colour, lw=1.6, label=word + scale))
                 scale = ""
         if self.scenes[0].surfaces:
@@ -293,7 +297,7 @@ class Stage:
 
 
 def _round_below(value: float) -> float:
-    """Return 1, 2 or 5 times a power of ten, the largest that is not above `value`."""
+    """Return the largest of 1, 2 or 5 times a power of ten up to `value`."""
     power = 10.0 ** np.floor(np.log10(value))
     return float(max(n * power for n in (1.0, 2.0, 5.0) if n * power <= value * 1.0001))
 

@@ -1,4 +1,4 @@
-"""The parallel projection of rods, shared by all renderers of a scene."""
+"""The parallel projection of rods, common to both renderers of a scene."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ Floats = npt.NDArray[np.float64]
 RODS = ("#9ecae1", "#f6c38b", "#b5d8b0", "#d5c3e0", "#efe08f", "#c9c9c9")
 ROLL_COLOUR, SLIP_COLOUR = "#08306b", "#c1272d"
 _ARROW = 0.22  # longest arrow over the size of the scene
-_EDGE = 1.06  # room around the rods
-_SHAPES = (1.4, 2.6)  # least and largest width over height of a picture
+_EDGE = 1.06  # size of the picture over that of the scene
+_SHAPES = (1.4, 2.6)  # least and largest ratio of width to height of a picture
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,9 +39,9 @@ class View:
 
     Parameters
     ----------
-    right, up, out : unit vectors: to the right, up, and towards the eye
-    centre : what is in the middle of the picture [m]
-    half : half of the height and half of the width that are seen [m]
+    right, up, out : (3,) unit vectors: to the right, up, and towards the viewer
+    centre : (3,) point in the middle of the picture [m]
+    half : half of the height and half of the width of the picture [m]
     arrow : length of an arrow per force [m/N]
     """
 
@@ -54,7 +54,7 @@ class View:
 
 
 def turn_of(angles: tuple[float, float]) -> tuple[float, float]:
-    """Return azimuth and elevation [rad] of elevation and azimuth [degrees], checked."""
+    """Return (azimuth, elevation) [rad] for valid (elevation, azimuth) [degrees]."""
     if np.shape(angles) != (2,) or not np.isfinite(angles).all():
         got, needs = repr(angles), "elevation and azimuth in degrees"
         why, try_ = "it is the direction of view.", "for example view=(30.0, -60.0)."
@@ -63,7 +63,7 @@ def turn_of(angles: tuple[float, float]) -> tuple[float, float]:
 
 
 def view_of(data: RodData, scenes: Sequence[Scene], angles: tuple[float, float]) -> View:
-    """Return the view that shows all of the scenes.
+    """Return the view that shows all scenes completely.
 
     Parameters
     ----------
@@ -95,10 +95,10 @@ def view_of(data: RodData, scenes: Sequence[Scene], angles: tuple[float, float])
 
 
 def arrows(view: View, scene: Scene) -> Floats:
-    """Return (c, 3) the arrows of the contact forces [m]."""
+    """Return (c, 3) arrows of the contact forces [m]."""
     return np.asarray(view.arrow * scene.forces)
 
 
 def rod_colours(count: int) -> list[str]:
-    """Return a colour per rod; they repeat for many rods."""
+    """Return a colour per rod; colours repeat for many rods."""
     return [RODS[i % len(RODS)] for i in range(count)]

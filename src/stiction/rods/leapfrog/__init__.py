@@ -1,1 +1,1 @@
-"""The nonholonomic leapfrog: explicit, second order, exact in rolling."""
+"""Explicit time integration of rods in contact: nonholonomic leapfrog and velocity Verlet."""

@@ -1,4 +1,4 @@
-"""Check the records of open contacts in a checkpoint before a run resumes from it."""
+"""Check of a checkpoint of rods: saved arrays of contacts must be NaN exactly for open contacts."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from stiction.rods.contact import kernels as ck
 
 __all__ = ["check_open_contacts"]
 
-# sums are zero, not NaN, where no contact has a record
+# sums are zero, not NaN, for contacts without a record
 _SUMS = ("contact_contact_impact_loss", "contact_contact_impulse")
 _MODE, _RESIDUAL = "contact_contact_mode", "contact_rolling_residual"
 
 
 def check_open_contacts(saved: Mapping[str, npt.NDArray[Any]]) -> None:
-    """Refuse a checkpoint in which an array is NaN where its contact has a record, or the reverse.
+    """Raise StoreError if an array is NaN where its contact has a record, or the reverse.
 
     Parameters
     ----------
-    saved : arrays of the right shapes; those of contacts are (saved times, contacts, ...)
+    saved : arrays of the checkpoint by name; those of contacts are (saved times, contacts, ...)
 
     Raises
     ------

@@ -1,10 +1,11 @@
 """Event localisation in velocity Verlet steps: find the root, split the step there, continue.
 
 Event functions: the gap (closing), the normal force (opening), the tangential force of rolling
-minus the bound of friction (onset of slip), the slip speed (stick). The step brackets the root, and
-the Illinois variant of regula falsi refines it.
+minus the bound of friction (onset of slip), the slip speed (stick). A step brackets the root, and
+the Illinois variant of regula falsi refines it; every iterate repeats the step with another length.
+Common arguments are the structs of `stepper_kernels`, and `saved`, the start of the step.
 
-Source: formulas sheet of the rods paper, sections 4 and 6; docs/theory/rods, "Slip, opening,
+Source: formulas sheet (docs/formulas/rods.md), sections 4 and 6; docs/theory/rods, "Slip, opening,
 impact".
 """
 
@@ -66,12 +67,12 @@ from stiction.rods.leapfrog.velocity_verlet_kernels import (
 )
 from stiction.rods.rod_kernels import State
 
-# fraction of a step by which the localised time may lie after the root
+# fraction of a step by which the end of the shortened step may lie after the root
 OVERSHOOT = 0.01
 MAX_EVENTS, MAX_ITERATIONS = 64, 24
 # a gap below this fraction of the reach counts as closed
 CLOSED_GAP = 1e-13
-# a penetration above this fraction existed when the search created the contact
+# a penetration above this fraction of the reach existed when the search created the contact
 FOUND_DEPTH = 1e-9
 # event functions of closing, opening, onset of slip and stick
 GAP, NORMAL_FORCE, FRICTION_EXCESS, SLIP_SPEED = range(4)
@@ -110,7 +111,7 @@ def update_forces(
 
 @kernel
 def secant_root(before: float, after: float) -> float:
-    """Return the root of the secant from `before` < 0 to `after` >= 0, as a fraction of it."""
+    """Return the root of the secant as a fraction of the bracket; its values are < 0 and >= 0."""
     if before >= 0.0:
         return 0.0
     return -before / (after - before) if after > before else 1.0
@@ -121,15 +122,15 @@ def event_function_of(c: int, code: int, contact_set: ContactSet, saved: SavedSt
     """Return which event function of contact c has a root in the step; -1 for none."""
     was, k = saved.contacts[c].mode, contact_set.contacts[c]
     if code == PENETRATION:
-        deep = -CLOSING_TOLERANCE * k.reach - k.allowed_depth
-        return GAP if k.mode == OPEN and k.gap < deep and was == OPEN else -1
+        depth_limit = -CLOSING_TOLERANCE * k.reach - k.allowed_depth
+        return GAP if k.mode == OPEN and k.gap < depth_limit and was == OPEN else -1
     if was < ROLL or k.mode < ROLL:
         return -1
-    # the forces at the end of the step decide; opening first, since it ends rolling and slip alike
+    # the forces at the end of the step decide; opening first, since it ends rolling and slip
     if k.pending_mode == OPEN:
         return NORMAL_FORCE
-    # a slip that friction stopped in the step is an event even if the forces let it slip on, the
-    # other way
+    # a slip that ended within the step is an event, even if the forces start a slip in the opposite
+    # direction
     if k.pending_mode == was and not (was == SLIP and k.mode == ROLL):
         return -1
     return FRICTION_EXCESS if was == ROLL else SLIP_SPEED
@@ -137,7 +138,7 @@ def event_function_of(c: int, code: int, contact_set: ContactSet, saved: SavedSt
 
 @kernel
 def event_value(kind: int, k: Contact) -> float:
-    """Return the event function: negative before the event, not negative after it."""
+    """Return the event function of a contact: negative before the event, >= 0 after it."""
     if kind == FRICTION_EXCESS:
         return k.stick_excess
     if kind == GAP:
@@ -149,11 +150,12 @@ def event_value(kind: int, k: Contact) -> float:
 def event_value_at_start(kind: int, c: int, contact_set: ContactSet, saved: SavedStep) -> float:
     """Return `event_value` at the start of the step.
 
-    A contact that has just opened starts with a zero gap: bisection replaces the secant there.
+    For a contact that has just opened, whose gap starts at zero, the returned value leads to
+    bisection instead of the secant.
     """
     begins, k = event_value(kind, saved.low[c]), contact_set.contacts[c]
     just_opened = saved.contacts[c].allowed_depth > 0.0
-    # its secant would have the root at the start, where it opened
+    # its secant would have the root at the start of the step
     if kind == GAP and just_opened and begins > -CLOSED_GAP * k.reach:
         return -max(event_value(kind, k), CLOSED_GAP * k.reach)
     return begins
@@ -169,12 +171,12 @@ def first_root(code: int, contact_set: ContactSet, saved: SavedStep) -> tuple[fl
     for c in range(contact_set.contacts.shape[0]):
         kind = event_function_of(c, code, contact_set, saved)
         if kind >= 0:
-            part = secant_root(
+            fraction = secant_root(
                 event_value_at_start(kind, c, contact_set, saved),
                 event_value(kind, contact_set.contacts[c]),
             )
-            if part < first or which < 0:
-                first, which = part, c
+            if fraction < first or which < 0:
+                first, which = fraction, c
     return first, which
 
 
@@ -192,14 +194,17 @@ def locate_event(
 ) -> tuple[int, float, float]:
     """Locate the first event in a step of h that came to `code`.
 
-    Returns the code, or one of `locate_all`, the length of the step that ends behind the event, and
-    the time of the event from the start of the step. Leaves the state at the end of that step.
+    Returns the code PENETRATION or MODE_CHANGE, or a code of `locate_all` that ends the run; the
+    length of the step that ends just after the event; and the time of the event from the start of
+    the step [s]. On return the state is that at the end of this shorter step.
+
+    full_step : length of a step that is not split, see `first_half_kick` [s]
     """
-    # the bracket [low, high] in time from the start of the step; `there` is whether the state is
+    # the bracket [low, high] in time from the start of the step; `at_high`: the present state is
     # that at high
-    low, high, there, same = 0.0, h, True, False
+    low, high, at_high, low_moved = 0.0, h, True, False
     copy_contacts(saved.contacts, saved.low)
-    part, which = first_root(code, contact_set, saved)
+    fraction, which = first_root(code, contact_set, saved)
     kind = event_function_of(which, code, contact_set, saved) if which >= 0 else GAP
     before, after = 0.0, 0.0
     # event values at both ends of the bracket: below zero at low, not at high
@@ -208,11 +213,11 @@ def locate_event(
             event_value_at_start(kind, which, contact_set, saved),
             event_value(kind, contact_set.contacts[which]),
         )
-    when = part * h
+    when = fraction * h
     # regula falsi: each trial is a whole step of another length from the same start
     for _ in range(MAX_ITERATIONS):
-        # the step may end behind a change of mode, whose time is that of the root; it must end on
-        # an impact, since surfaces must not penetrate
+        # the step may end shortly after a change of mode, but exactly at an impact, because
+        # surfaces must not penetrate
         close = 2.0 * OVERSHOOT * h
         if code == PENETRATION:
             close = 1e-13 * h
@@ -224,27 +229,27 @@ def locate_event(
                 break
         if which < 0 or high - when <= close or high - low <= close:
             break
-        # a change of mode: behind the root, so that the next step starts in the new mode
+        # a change of mode: end after the root, so that the next step starts in the new mode
         trial = when if code == PENETRATION else when + OVERSHOOT * h
         trial = max(trial, low + 1e-9 * h)
         restore_step_start(state, table, forcing, contact_set, workspace, saved)
         now = take_step(state, table, forcing, contact_set, workspace, saved, full_step, trial, 0.0)
         # no event before the trial: the root is above it
         if now == INSIDE:
-            low, there = trial, False
+            low, at_high = trial, False
             copy_contacts(contact_set.contacts, saved.low)
             before = min(event_value(kind, contact_set.contacts[which]), 0.0)
             if code == PENETRATION and -before <= CLOSED_GAP * contact_set.contacts[which].reach:
                 # within the tolerance of a closed gap
                 return code, trial, trial
-            if same:
-                # Illinois rule: one end of the bracket stayed, so halve its function value
+            if low_moved:
+                # Illinois rule: the same end of the bracket was retained, so halve its value
                 after *= 0.5
-            same = True
-        # an event before the trial, perhaps of another contact: the first of all is the one to find
+            low_moved = True
+        # an event before the trial, perhaps of another contact: locate the first of all
         elif now in (PENETRATION, MODE_CHANGE):
-            code, high, there, same = now, trial, True, False
-            part, which = first_root(code, contact_set, saved)
+            code, high, at_high, low_moved = now, trial, True, False
+            fraction, which = first_root(code, contact_set, saved)
             if which >= 0:
                 kind = event_function_of(which, code, contact_set, saved)
                 before = event_value_at_start(kind, which, contact_set, saved)
@@ -252,7 +257,7 @@ def locate_event(
         else:
             return now, trial, trial
         when = low + secant_root(before, after) * (high - low)
-    if not there:
+    if not at_high:
         restore_step_start(state, table, forcing, contact_set, workspace, saved)
         code = take_step(state, table, forcing, contact_set, workspace, saved, full_step, high, 0.0)
     return code, high, when
@@ -271,19 +276,21 @@ def apply_impacts(
 ) -> bool:
     """Apply the impact law to open contacts with zero gap; return whether any impact took place.
 
-    `saved.contacts` stores the modes before; in them a contact that closes rolls.
+    step : number of the step
+    events, written : event buffer; (1,) number of recorded events
+
+    `saved.contacts` gets the modes before the impacts, with ROLL for a contact that closes.
     """
     q, v, p, contacts, sums = state.q, state.v, state.p, contact_set.contacts, workspace.sums[0]
     any_impact = False
     copy_modes(contacts, saved.contacts)
     for c in range(contacts.shape[0]):
         k = contacts[c]
-        # one contact after the other: each impact changes the velocities, and modes, that the next
-        # one sees
+        # one contact after the other: each impact changes velocities and modes for the next one
         if k.mode != OPEN or k.gap > CLOSING_TOLERANCE * k.reach:
             continue
-        fast = approach_speed(q, k, v, p)
-        if fast <= 0.0:
+        approach = approach_speed(q, k, v, p)
+        if approach <= 0.0:
             continue
         # the steps do not resolve so short a bounce: apply a plastic impact
         plastic = k.restitution == 0.0 or step < k.bounces_from
@@ -294,9 +301,9 @@ def apply_impacts(
         if plastic:
             k.mode, k.reported_end, kind = ROLL, k.at_end, CLOSES
             saved.contacts[c].mode, k.parts = ROLL, 0
-            # found inside: this depth is corrected slowly, not at once (docs/decisions/12)
+            # a penetration at closing is corrected slowly, not in one step (docs/decisions/12)
             k.held_gap = k.gap if k.gap < -FOUND_DEPTH * k.reach else 0.0
-        add_event(events, written, sums.time, c, before, kind, k, fast, 0.0)
+        add_event(events, written, sums.time, c, before, kind, k, approach, 0.0)
         set_modes_after_impact(contact_set)
     return any_impact
 
@@ -312,7 +319,7 @@ def set_modes_after_impact(contact_set: ContactSet) -> None:
         n, impulse = k.normal, k.impulse
         pn = -dot(impulse, n)
         tx, ty, tz = impulse[0] + pn * n[0], impulse[1] + pn * n[1], impulse[2] + pn * n[2]
-        # on the bound of friction, to rounding, it slips
+        # an impulse on the bound of friction, to rounding, means slip
         if pn > 0.0:
             tangential = math.sqrt(tx * tx + ty * ty + tz * tz)
             k.mode = SLIP if tangential >= k.friction * pn * (1.0 - 1e-9) else ROLL
@@ -320,7 +327,7 @@ def set_modes_after_impact(contact_set: ContactSet) -> None:
 
 @kernel
 def measure_speed(state: State, contact_set: ContactSet) -> None:
-    """Find u and the speed of slip of closed contacts."""
+    """Set the slip velocity u and the slip speed of closed contacts."""
     contacts = contact_set.contacts
     measure(state.q, contacts, state.v, state.p)
     for c in range(contacts.shape[0]):
@@ -336,17 +343,20 @@ def measure_speed(state: State, contact_set: ContactSet) -> None:
 def commit_modes(
     contacts: Contacts, was: Contacts, when: float, events: Table[Event], written: Integers
 ) -> bool:
-    """Commit the modes implied by the forces, and record an event for each change.
+    """Commit the modes implied by the forces; record an event for each change; return if any.
 
-    A slip from stick is reported once a step, whole or split, has ended with it. If the impulses of
-    its first step leave no slip, the contact continued to roll.
+    A slip from stick is reported after a step, whole or split, has ended with it. If its first step
+    ends without slip, the contact has continued to roll, and nothing is reported.
+
+    was : contacts before the change
+    when : time of the event [s]
     """
     changed = False
     rolls, slips = ROLL, SLIPS
     for c in range(contacts.shape[0]):
         k, old = contacts[c], was[c].mode
-        # a slip from stick that outlived its first step is reported now, with the time and place of
-        # its onset
+        # a slip from stick that lasts longer than its first step is reported with the time and
+        # position of its onset
         if k.mode == SLIP and k.slip_speed > 0.0 and k.unreported_slip == SLIP_PENDING:
             k.unreported_slip = SLIP_UNREPORTED
         if k.unreported_slip == SLIP_UNREPORTED:
@@ -366,24 +376,24 @@ def commit_modes(
                 kind = STICKS
             elif kind == OPENS and k.reported_end >= REACHED_END:
                 kind = FALLS
-            # onset: held back until a step has ended with the slip
+            # onset: not reported until a step has ended with the slip
             if kind == SLIPS and speed == 0.0:
                 k.unreported_slip, k.onset_time, k.onset_force = SLIP_PENDING, when, press
                 k.onset_place[0], k.onset_place[1] = k.place[0], k.place[1]
             else:
-                # a slip that no event has reported never was: the contact rolled until this event,
-                # and a return to rolling is none
+                # an unreported slip does not count: the contact rolled until this event, and a
+                # return to rolling is no event
                 rolled = k.unreported_slip == SLIP_PENDING
                 k.unreported_slip = 0
                 if not rolled:
                     add_event(events, written, when, c, old, kind, k, press, speed)
                 elif kind != STICKS:
                     add_event(events, written, when, c, rolls, kind, k, press, speed)
-        # bits 1 and 2 are the ends, REACHED_END that it came to one from a side
-        reported, here = k.reported_end & 3, k.at_end
-        if new >= ROLL and here != reported:
-            kind = ENDS if here & ~reported else SIDES
-            k.reported_end = here + (REACHED_END if here > 0 else 0)
+        # bits 1 and 2 are the ends; REACHED_END: the contact moved to the end along the rod
+        reported, at_end = k.reported_end & 3, k.at_end
+        if new >= ROLL and at_end != reported:
+            kind = ENDS if at_end & ~reported else SIDES
+            k.reported_end = at_end + (REACHED_END if at_end > 0 else 0)
             add_event(events, written, when, c, new, kind, k, 0.0, 0.0)
     return changed
 
@@ -410,14 +420,14 @@ def process_events(
     events: Table[Event],
     written: Integers,
 ) -> int:
-    """Split a step of h that came to `code` at its events, and finish it.
+    """Split a step of h that returned `code` at its events, and finish it.
 
-    Returns INSIDE or a code of `locate_all`.
+    Returns INSIDE, or a code of `locate_all` that ends the run.
     """
     left = h
     for turns in range(MAX_EVENTS):
         end, when = left, left
-        # locate one mode change per step in time, but every impact
+        # locate the time of one mode change per step, but of every impact
         if turns == 0 or (code == PENETRATION and turns < MAX_EVENTS - 1):
             code, end, when = locate_event(
                 state, table, forcing, contact_set, workspace, saved, full_step, left, code
@@ -425,7 +435,7 @@ def process_events(
         if code != PENETRATION and code != MODE_CHANGE:
             return code
         begin = saved.sums[0].time
-        # repeat the step to the root of the gap, past the check for penetration, and apply the
+        # repeat the step to the root of the gap without the check for penetration, and apply the
         # impact there
         if code == PENETRATION:
             restore_step_start(state, table, forcing, contact_set, workspace, saved)
@@ -464,7 +474,7 @@ def after_impact(
     events: Table[Event],
     written: Integers,
 ) -> None:
-    """Find the forces after an impact, and the modes that they leave.
+    """Compute the forces after an impact, and commit the modes that they imply.
 
     A contact that has just closed stays closed until the end of a step.
     """
@@ -490,13 +500,12 @@ def initialise_modes(
     events: Table[Event],
     written: Integers,
 ) -> None:
-    """Find forces and modes at the start of a run; slip slower than `still` counts as stick."""
+    """Set forces and modes at the start of a run; slip up to `still` [m/s] counts as stick."""
     update_forces(state, table, forcing, contact_set, workspace)
     copy_modes(contact_set.contacts, saved.contacts)
     for c in range(contact_set.contacts.shape[0]):
         k = contact_set.contacts[c]
-        # slip until the speed shows otherwise: `measure_speed` leaves the speed of rolling contacts
-        # at zero
+        # slip at first, because `measure_speed` sets the slip speed of rolling contacts to zero
         if k.mode >= ROLL and k.friction < math.inf:
             k.mode = SLIP
     measure_speed(state, contact_set)
@@ -509,7 +518,7 @@ def initialise_modes(
         k = contact_set.contacts[c]
         idle = k.mode >= ROLL and k.normal_force <= k.noise
         if idle and k.from_search == 1:
-            # surfaces that a search found touch without a force: open, and no event opens them
+            # a contact of the search without a force is open, without an event
             k.mode = saved.contacts[c].mode = OPEN
             put(k.force, 0.0, 0.0, 0.0)
     commit_modes(contact_set.contacts, saved.contacts, workspace.sums[0].time, events, written)

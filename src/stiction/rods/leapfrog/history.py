@@ -1,4 +1,4 @@
-"""Records of a run of rods, before the outcome gives them names, units and a ledger."""
+"""Records of an integration of rods, from which `rods.outcome` builds the run."""
 
 from __future__ import annotations
 
@@ -24,26 +24,33 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class RodHistory:
-    """Samples at the saved times, events and extremes of one run of the leapfrog.
+    """Samples at the saved times, events and extremes of one integration.
 
     Parameters
     ----------
     time : (t,) [s]
     position : (t, slots, 3) [m]
-    energy : (t, 6) kinetic, stored, external work, viscous heat, impact loss, algorithmic [J]
+    energy : (t, 6) kinetic, stored, external work, viscous heat, impact loss, numerical dissipation
+        [J]
     heat : (t, contacts) friction heat [J]
-    momentum : (t, 6) linear and angular momentum
-    contact : name -> (t, contacts) or (t, contacts, 3)
-    events : as `impact_kernels` describes them
-    pairs : (contacts, 2) numbers of the rods of each contact, from 1
-    overlap : largest penetration of two bodies over the smaller radius, its time [s], their numbers
-    excess : tangential impulses of steps in rolling beyond their bounds, over all normal ones [1]
-    given : work that friction did on what slips, of all steps [J]
+    momentum : (t, 6) linear and angular momentum [kg m/s, kg m^2/s]
+    contact : name -> (t, contacts) or (t, contacts, 3) quantities of contacts
+    events : events of contacts, see `impact_kernels.Event`
+    pairs : (contacts, 2) numbers of the bodies of each contact, from 1
+    first, ds : (bodies,) first slot of each body, and rest length of its elements [m]
+    stats : counts and step lengths by name
+    status, reason : why the integration ended
+    checks : audit checks of the solver
+    projected : kinetic energy removed at the start to satisfy the rolling constraint [J]
+    overlap : (4,) largest penetration over the smaller radius [1], its time [s], numbers of both
+        bodies
+    parallel : (2,) sine of the angle at which rods became too parallel, and its time [s]; else (1,
+        0)
     extremes : (contacts,) extreme values of each contact over all steps
-    rolling : largest slip velocity of a contact that rolls, of all steps [m/s]
-    state : motion, inner forces, reactions and constants by name, see `state.record`
-    parallel : sine of the angle at which rods came too near to parallel, and when [s]; 1 and 0
-    first, ds : (bodies,) first slot of each rod or partner, and the length of its elements [m]
+    excess : sum of tangential impulses of rolling beyond their bounds, over all normal ones [1]
+    given : positive work of friction, of all steps [J]
+    rolling : largest slip velocity of a rolling contact, of all steps [m/s]
+    state : motion, internal forces, reactions and constants by name, see `state.record`
     """
 
     time: Floats

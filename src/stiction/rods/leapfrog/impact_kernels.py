@@ -1,8 +1,9 @@
-"""Rare events within steps of the leapfrog: impacts, release of contacts, changes of mode.
+"""Rare events within steps of the leapfrog: impacts, opening of contacts, changes of mode.
 
-They are separate kernels, so that a run without such events never compiles them.
+They are separate kernels, so a run without such events does not compile them. Common arguments are
+the structs of `stepper_kernels`.
 
-Source: formulas sheet of the rods paper, sections 4 and 6.
+Source: formulas sheet (docs/formulas/rods.md), sections 4 and 6.
 """
 
 from __future__ import annotations
@@ -36,22 +37,24 @@ from stiction.rods.contact.kernels import (
 from stiction.rods.leapfrog.stepper_kernels import CLOSING_TOLERANCE, Workspace, places_of
 from stiction.rods.rod_kernels import State, copy, drift
 
-# kinds of events; the last three: a closed contact comes to an end of a rod, leaves it for the
-# side, and opens there
+# kinds of events; the last three: a closed contact reaches an end of a rod, leaves the end along
+# the rod, opens at the end
 CLOSES, OPENS, SLIPS, STICKS, BOUNCES, ENDS, SIDES, FALLS = range(8)
 MAX_IMPACTS = 64
-# steps after a bounce in which another one cannot be resolved
+# number of steps after a bounce that cannot resolve another one
 BOUNCE_STEPS = 3
-# added to `reported_end`
+# added to `Contact.reported_end` if the contact moved to the end along the rod
 REACHED_END = 4
 
 
 class Event(Struct):
-    """One event of a contact; contacts are counted from 0.
+    """One event of a contact.
 
-    before, after, kind : modes and one of the kinds above
-    place : on both bodies [elements]
-    pressing : a force [N], or a velocity [m/s] when a contact closes
+    time : [s]
+    contact : index of the contact, from 0
+    before, after, kind : modes; one of the kinds above
+    place : positions s on both bodies [elements]
+    pressing : normal force [N]; for an impact the approach velocity [m/s]
     slip_speed : [m/s]
     """
 
@@ -67,7 +70,7 @@ class Event(Struct):
 
 @kernel
 def approach_speed(q: Matrix, k: Contact, v: Matrix, p: Matrix) -> float:
-    """Return the normal approach velocity u . n, positive if the gap decreases."""
+    """Return the normal approach velocity u . n [m/s], positive if the gap decreases."""
     ux, uy, uz = slip_velocity(q, k, v, p)
     return ux * k.normal[0] + uy * k.normal[1] + uz * k.normal[2]
 
@@ -76,7 +79,11 @@ def approach_speed(q: Matrix, k: Contact, v: Matrix, p: Matrix) -> float:
 def first_impact(
     r0: Matrix, v: Matrix, h: float, trial: Matrix, contacts: Contacts
 ) -> tuple[int, float]:
-    """Return (contact, fraction of h) of the first open contact that closes; (-1, 1) if none."""
+    """Return (contact, fraction of h) of the first open contact that closes; (-1, 1) if none.
+
+    r0 : (3, slots) nodes before a drift of h with velocities v
+    trial : (3, slots) work array
+    """
     size = r0.shape[1]
     found, when = -1, 1.0
     for c in range(contacts.shape[0]):
@@ -116,7 +123,10 @@ def add_event(
     press: float,
     slip: float,
 ) -> None:
-    """Write one event of contact number c if there is room."""
+    """Record one event of contact c if the buffer has room.
+
+    press, slip : `pressing` and `slip_speed` of `Event`
+    """
     if written[0] >= events.shape[0]:
         return
     event = events[written[0]]
@@ -137,28 +147,28 @@ def impacts(
     events: Table[Event],
     written: Integers,
 ) -> int:
-    """Repeat a drift of h in which contacts closed, and solve the impact at each; return the code.
+    """Repeat a drift of h in which contacts close, and apply each impact; return the code.
 
-    On entry the state is that after the drift; `work` holds nodes and frames before it.
+    On entry the state is that after the drift, and `work` contains nodes and frames before it.
     """
     r, q, v, p = state.r, state.q, state.v, state.p
     contacts, sums, tally = contact_set.contacts, workspace.sums[0], workspace.tally[0]
     old_r, old_q, trial = places_of(workspace.work)
     left, now = h, sums.time_before
-    for hit in range(MAX_IMPACTS):
-        # back to the start of the drift, and on to the first impact only
-        c, part = first_impact(old_r, v, left, trial, contacts)
+    for count in range(MAX_IMPACTS):
+        # restore the start of the drift, and drift to the first impact
+        c, fraction = first_impact(old_r, v, left, trial, contacts)
         copy(old_r, r)
         copy(old_q, q)
-        drift(r, q, v, p, part * left)
+        drift(r, q, v, p, fraction * left)
         k = contacts[c]
         code, tally.lost = locate_all(r, contacts)
         if code != INSIDE:
             return code
-        left -= part * left
-        fast = approach_speed(q, k, v, p)
-        # after half of the allowed impacts of a step all are plastic: bounces cannot go on for ever
-        plastic = k.restitution == 0.0 or hit > MAX_IMPACTS // 2
+        left -= fraction * left
+        approach = approach_speed(q, k, v, p)
+        # after half of the allowed impacts of a step all are plastic, so that bounces end
+        plastic = k.restitution == 0.0 or count > MAX_IMPACTS // 2
         # the steps do not resolve so short a bounce: apply a plastic impact
         plastic = plastic or step < k.bounces_from
         sums.impact += solve_impact(q, contacts, mobility, v, p, c, plastic)
@@ -169,7 +179,7 @@ def impacts(
             k.mode = ROLL
             k.reported_end = k.at_end
             kind = CLOSES
-        add_event(events, written, now + h - left, c, before, kind, k, fast, 0.0)
+        add_event(events, written, now + h - left, c, before, kind, k, approach, 0.0)
         # the remainder of the drift, with the velocities after the impact; another contact may
         # close in it
         if left <= 1e-13 * h:
@@ -196,7 +206,7 @@ def release_and_resolve(
     """Release tensile contacts, then solve the remaining contacts again."""
     q, v, p, contacts = state.q, state.v, state.p, contact_set.contacts
     release(q, contacts, mobility, v, p)
-    # the impulses of the others were solved beside a tensile one: all are solved anew
+    # the other impulses belong to a tensile one: solve all again
     remove_contact_impulses(q, contacts, mobility, v, p)
     kick_contacts(q, contacts, mobility, v, p)
     set_modes_from_impulses(contacts)
@@ -239,7 +249,10 @@ def note_changes(
     events: Table[Event],
     written: Integers,
 ) -> None:
-    """Write an event for every contact that a kick of length w changed, or that reached an end."""
+    """Record an event for every contact whose mode or end has changed in a kick of length w.
+
+    modes : (contacts,) modes before the kick
+    """
     contacts = contact_set.contacts
     for c in range(contacts.shape[0]):
         k = contacts[c]
@@ -254,8 +267,8 @@ def note_changes(
             ux, uy, uz = slip_velocity(state.q, k, state.v, state.p)
             slip = math.sqrt(ux * ux + uy * uy + uz * uz)
             add_event(events, written, now, c, modes[c], kind, k, press, slip)
-        reported, here = k.reported_end & 3, k.at_end
-        if k.mode >= ROLL and here != reported:
-            kind = ENDS if here & ~reported else SIDES
-            k.reported_end = here + (REACHED_END if here > 0 else 0)
+        reported, at_end = k.reported_end & 3, k.at_end
+        if k.mode >= ROLL and at_end != reported:
+            kind = ENDS if at_end & ~reported else SIDES
+            k.reported_end = at_end + (REACHED_END if at_end > 0 else 0)
             add_event(events, written, now, c, k.mode, kind, k, 0.0, 0.0)

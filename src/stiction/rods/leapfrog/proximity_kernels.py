@@ -1,8 +1,9 @@
 """Check rods that cross at a small angle for local minima of the distance without a contact.
 
-Waves in such rods can split one local minimum of the distance in two. A minimum without a contact
-would penetrate. These kernels scan the distance from each contact along the first rod in steps of a
-quarter of an element. A decrease of the gap towards no existing contact indicates a new minimum.
+Waves in such rods can split one local minimum of the distance in two, and rods may penetrate at a
+minimum without a contact. These kernels scan the distance from each contact along the first rod in
+steps of a quarter of an element. A decrease of the gap that leads to no existing contact indicates
+a new minimum, and the run searches for contacts again.
 
 Source: docs/theory/rods, "Many contacts".
 """
@@ -26,17 +27,18 @@ from stiction.rods.contact.kernels import (
     ContactSet,
 )
 
-# a determinant of tangency above it is that of a crossing below forty-five degrees
+# scaled determinant of tangency of a crossing at forty-five degrees; smaller angles have a larger
+# one
 SHALLOW = -0.5
-# the search stops this far from the contact, in elements, and looks every quarter of one
+# length of the scan from the contact, and its step, in elements
 SCAN_LENGTH, SCAN_STEP = 4.0, 0.25
-# a nearest point is less than one such step from the least of three, and so is a contact there
+# distance, in elements, within which a contact belongs to a minimum of the scan
 SAME_MINIMUM = 0.35
-# it looks at pairs whose gap is below the reach times this less one
+# largest distance of the axes of a scanned contact, over the reach
 NEAR = 1.25
-# places nearer than this, in elements, are the same
+# positions closer than this, in elements, are the same
 DUPLICATE_DISTANCE = 1e-6
-# decrease of the gap over the reach, from a contact on, that counts as a decrease
+# least decrease of the gap in a step of the scan, over the reach, that counts
 FALLS = 1e-9
 
 
@@ -44,15 +46,15 @@ FALLS = 1e-9
 def has_unpaired_minimum(r: Matrix, contact_set: ContactSet, near: float) -> bool:
     """Return whether the gap of two rods has a local minimum near a contact, without a contact.
 
-    near : gap below which a minimum counts [m]; the search must find it
+    near : largest gap of a minimum that counts [m]
     """
     contacts = contact_set.contacts
     for c in range(contacts.shape[0]):
         k = contacts[c]
         if k.mode < OPEN or k.shape != CURVE or k.from_search == 0:
             continue
-        # waves split the minimum only of rods that cross below 45 degrees; the periodic search sees
-        # distant ones
+        # waves split the minimum only of rods that cross below 45 degrees; the periodic search
+        # finds distant minima
         if k.determinant < SHALLOW or k.distance > NEAR * k.reach:
             continue
         small, line = FALLS * k.reach, k.kind == LINE
@@ -60,12 +62,12 @@ def has_unpaired_minimum(r: Matrix, contact_set: ContactSet, near: float) -> boo
             s1 = k.place[0] + direction * SCAN_STEP
             s2, falls, least = k.place[1], False, s1
             before = k.distance - k.reach
-            # beyond the outermost contact any fall of the gap is of a new minimum; between two, a
-            # fall may lead to the other
+            # beyond the outermost contact any decrease of the gap leads to a new minimum; between
+            # two contacts it may lead to the other
             alone = is_outermost(contacts, k, direction)
             while abs(s1 - k.place[0]) <= SCAN_LENGTH and 0.0 <= s1 <= k.elements[0]:
                 s2, gap, sine2 = nearest(r, k, s1, s2)
-                # the gap fell and grows again: a minimum at the place before
+                # the gap has decreased and increases again: a minimum at the last position
                 if falls and gap > before and no_contact_near(contacts, c, least, line):
                     return True
                 falls = 0.0 < s2 < k.elements[1] and gap < min(near, before - small)
@@ -82,9 +84,10 @@ def has_unpaired_minimum(r: Matrix, contact_set: ContactSet, near: float) -> boo
 
 @kernel
 def nearest(r: Matrix, k: Contact, s1: float, s2: float) -> tuple[float, float, float]:
-    """Return the place on the second rod nearest to one on the first, the gap and sine squared.
+    """Return the closest point s2 to a point s1, the gap [m], and the squared sine of the angle.
 
-    From a place a quarter of an element off: one step of Newton's method, and the parabola there.
+    One Newton step from the guess s2, a quarter of an element away; the gap by a quadratic
+    expansion.
     """
     dd, f2, t11, t12, t22, c2 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     for a in range(3):
@@ -96,14 +99,14 @@ def nearest(r: Matrix, k: Contact, s1: float, s2: float) -> tuple[float, float, 
         t12 += u1 * u2
         t22 += u2 * u2
         c2 += (x2 - x1) * b2
-    bend = t22 + c2
-    # where D . r2'' makes the curvature small, that of the chord
-    bend = bend if bend > 0.1 * t22 else t22
-    to = min(max(s2 + min(max(-f2 / bend, -1.0), 1.0), 0.0), float(k.elements[1]))
+    second = t22 + c2
+    # t2 . t2 alone if D . r2'' makes the second derivative too small
+    second = second if second > 0.1 * t22 else t22
+    new2 = min(max(s2 + min(max(-f2 / second, -1.0), 1.0), 0.0), float(k.elements[1]))
     # |D|^2 after the move, by its expansion of second order: 2 D . t2 and 2 (t2 . t2 + D . r2'')
-    move = to - s2
-    dd = max(dd + move * (2.0 * f2 + move * bend), 0.0)
-    return to, math.sqrt(dd) - k.reach, 1.0 - t12 * t12 / (t11 * t22)
+    move = new2 - s2
+    dd = max(dd + move * (2.0 * f2 + move * second), 0.0)
+    return new2, math.sqrt(dd) - k.reach, 1.0 - t12 * t12 / (t11 * t22)
 
 
 @kernel
@@ -115,7 +118,7 @@ def same_pair(one: Contact, other: Contact) -> bool:
 
 @kernel
 def is_outermost(contacts: Contacts, k: Contact, direction: float) -> bool:
-    """Return whether no other contact of the two rods is farther along the first one."""
+    """Return whether no other contact of the two rods is beyond k in this direction (1 or -1)."""
     for c in range(contacts.shape[0]):
         other = contacts[c]
         farther = direction * (other.place[0] - k.place[0]) > 0.0
@@ -126,9 +129,9 @@ def is_outermost(contacts: Contacts, k: Contact, direction: float) -> bool:
 
 @kernel
 def no_contact_near(contacts: Contacts, c: int, s1: float, line: bool) -> bool:
-    """Return whether no contact of the two rods is near a place on the first one.
+    """Return whether no contact of the rods of contact c is near s1 [elements] on the first one.
 
-    With `line` contact c is ignored: beside a point of a line contact there may be a crossing.
+    With `line` contact c is ignored: a crossing may be next to a point of a line contact.
     """
     for i in range(contacts.shape[0]):
         other = contacts[i]
@@ -153,7 +156,7 @@ def remove_duplicate_contacts(contact_set: ContactSet) -> None:
                 continue
             a, b = k.place, other.place
             if same_pair(k, other) and max(abs(b[0] - a[0]), abs(b[1] - a[1])) < DUPLICATE_DISTANCE:
-                # the closed one of both stays
+                # retain the closed one
                 if other.mode > k.mode:
                     k.mode = EMPTY
                     break

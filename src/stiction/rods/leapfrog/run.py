@@ -1,4 +1,9 @@
-"""Run the leapfrog from one saved time to the next; see `leapfrog` for the scheme."""
+"""Time integration of rods by the leapfrog, from one saved time to the next.
+
+`LeapfrogStepper` assembles the rods, takes steps (`stepper_kernels`), treats events and searches
+between them, and records states, events, extremes and checkpoints. `VelocityVerletStepper` and the
+midpoint rule derive from it.
+"""
 
 from __future__ import annotations
 
@@ -64,10 +69,10 @@ _REASONS = {
 class Progress(Struct):
     """Progress of a run.
 
-    projected : energy taken at the start to make contacts roll [J]
-    limit : how far nodes may move before the next search for contacts [m]
-    reached : saved times that were reached after the first
-    steps, searches : steps, and searches for contacts, so far
+    projected : kinetic energy removed at the start to satisfy the rolling constraint [J]
+    limit : displacement of nodes after which contacts are searched again [m]
+    reached : number of saved times reached after the first
+    steps, searches : numbers of steps and of searches for contacts
     """
 
     projected: float
@@ -78,7 +83,10 @@ class Progress(Struct):
 
 
 class LeapfrogStepper:
-    """Method state of a run: arrays that the kernels change in place."""
+    """Stepper of one run: arrays that the kernels change in place, and records.
+
+    limited : whether the step must be below the stability limit
+    """
 
     reasons = _REASONS
 
@@ -88,7 +96,7 @@ class LeapfrogStepper:
         self.rods, self.method, self.request = rods, method, request
         self.flat: Flat = assemble(rods)
         self.save = np.asarray(request.save, dtype=np.float64)
-        # clamps start to move when the run starts; histories keep their own time
+        # clamps start to move at the start of the run; histories have the time of the run
         driven = self.flat.driven
         driven["since"][driven["last"] == driven["first"]] = self.save[0]
         spans = np.diff(self.save)
@@ -111,7 +119,7 @@ class LeapfrogStepper:
         self.status, self.reason = Status.SOLVED, "the end time was reached"
         self.progress = Progress.table()
         self.now = self.progress[0]
-        # over the smaller radius, when [s], numbers of the bodies
+        # penetration over the smaller radius, its time [s], numbers of the bodies
         self.overlap = np.zeros(4)
         self.parallel = np.array([1.0, 0.0])
         self.flags = Switches(*self.flat.flags, method.shake)
@@ -125,6 +133,7 @@ class LeapfrogStepper:
         self._make_room()
 
     def _make_room(self) -> None:
+        """Allocate the arrays of saved states."""
         t, c = len(self.save), self.contact_state.size
         self.position = np.zeros((t, self.flat.nodes.size, 3))
         self.energy, self.heat = np.zeros((t, 6)), np.zeros((t, c))
@@ -154,7 +163,8 @@ class LeapfrogStepper:
     def _project_start(self) -> bool:
         """Make velocities consistent with the contacts; return whether all closed contacts roll."""
         f, contact_state = self.flat, self.contact_state
-        # clamps move from the start, and their energy is the state's, not work of the first step
+        # moving clamps have their velocity from the start: their energy is not work of the first
+        # step
         now = float(self.save[0])
         clamp_velocities(f.r, f.q, f.v, f.p, f.driven, f.times, f.factors, now)
         contact_state.refuse_or_close()
@@ -170,17 +180,18 @@ class LeapfrogStepper:
         return perfect
 
     def _start(self) -> None:
+        """Set the initial state and forces, and save the first sample."""
         f = self.flat
         perfect = self._project_start()
         self._observe(0, f.v.copy(), f.p.copy())
         self._note_start()
         refuse_overlap(self.overlap, f.rods)
         h = float(self.h[0])
-        # clamps do the second half of the work of the first kick when they have their velocity
+        # the second half of the work of clamps in the first kick is added with their next velocity
         self.tally[0].last_kick = h
         if perfect:
-            # half a step back and forth along the exact accelerations: lam starts without
-            # the alternating mode that an inconsistent half step leaves
+            # half a step backwards and forwards with the exact accelerations, so that the contact
+            # force has no alternating error
             av, ap = self._accelerations(f.v, f.p, float(self.save[0]))
             self.v_old[:], self.p_old[:] = f.v - 0.5 * h * av, f.p - 0.5 * h * ap
             # the work of half a step, from the mean of the powers before and after it
@@ -197,7 +208,7 @@ class LeapfrogStepper:
             return
         self.v_old[:], self.p_old[:] = f.v, f.p
         now = float(self.save[0])
-        # only a kick, without the work of clamps: they have no velocity yet
+        # only a kick, without the work of clamps, whose velocity is not set
         self._begin_at(now, mk.KICK)
         still = self.forcing._replace(driven=f.driven[:0])
         self._take_steps(h, 0.5 * h, h, 1, still)
@@ -208,19 +219,19 @@ class LeapfrogStepper:
         self.sums[0].time, self.tally[0].next_part, self.tally[0].lost = now, part, -1
 
     def _discard_half_kick(self) -> None:
-        """Mark the last kick as complete: its whole impulse counts."""
+        """Set the work of the last kick to zero, because all of it is complete."""
         for name in ("external_kick", "viscous_kick", "algorithmic_kick"):
             self.sums[name] = 0.0
 
     def _note_start(self) -> None:
-        """Count the forces of the start, which no kick has."""
+        """Record extremes of the initial contact forces, which are not those of a kick."""
         before = self.contact_state.impulse.copy()
         self.contact_state.impulse[:] = self.contact_state.force
         self._note_extremes(1.0, float(self.save[0]))
         self.contact_state.impulse[:] = before
 
     def _note_extremes(self, rate: float, now: float) -> None:
-        """Record extremes of contacts; forces are `rate` times impulses, or their own with 0."""
+        """Record extremes of contacts; forces are `rate` [1/s] times impulses, or stored if 0."""
         xk.update_extremes(self._tables()[2], self.flat.v, self.flat.driven, rate, now)
 
     def _save_events(self) -> None:
@@ -238,7 +249,7 @@ class LeapfrogStepper:
                 continue
             speed = float(ik.approach_speed(f.q, one, f.v, f.p))
             if speed > 1e-12 * scale and np.isfinite(one.friction):
-                # before the start of the ledger, as the projection of a rolling contact
+                # this loss precedes the ledger, as does the projection of rolling contacts
                 lost = solve_impact(f.q, contact_state.contacts, mobility, f.v, f.p, c, True)
                 self.now.projected += lost
             elif speed < -1e-12 * scale:
@@ -247,9 +258,9 @@ class LeapfrogStepper:
     def _accelerations(
         self, v: Floats, p: Floats, now: float, kick: float = 0.0
     ) -> tuple[Floats, Floats]:
-        """Return accelerations with the contact forces that keep rolling contacts rolling.
+        """Return accelerations of v and p (3, slots), with contact forces of rolling.
 
-        Internal damping is that of the last kick, if its length is given, as it was in that kick.
+        kick : length of the last kick [s]; internal damping is that predicted in it; 0: at v and p
         """
         f, contact_state = self.flat, self.contact_state
         force, torque = rk.forces_of(self.scratch)
@@ -271,7 +282,7 @@ class LeapfrogStepper:
         return av, ap
 
     def _resist(self, v: Floats, p: Floats, kick: float = 0.0) -> None:
-        """Add drag and internal damping to the forces, the latter as in a kick of given length."""
+        """Add drag and internal damping to the forces; `kick` as of `_accelerations`."""
         f, on = self.flat, self.flags
         force, torque = rk.forces_of(self.scratch)
         fe, te = rk.loads_of(self.scratch)
@@ -289,12 +300,12 @@ class LeapfrogStepper:
             torque -= f.drags.element * spin
 
     def _update_forces(self, now: float) -> None:
-        """Put elastic forces and loads of the present state into their rows, and loads alone."""
+        """Set elastic forces plus loads of the present state in scratch, and loads alone."""
         self.sums[0].time, self.tally[0].next_part = now, mk.FORCES
         self._take_steps(1.0, 1.0, 1.0, 1, self.forcing)
 
     def _add_work(self, duration: float) -> None:
-        """Add what loads and damping do in a duration at the present velocities to the sums."""
+        """Add the work of loads and damping in a duration [s] at the present velocities."""
         f = self.flat
         on = self.flags
         force, torque, fe, te = (np.zeros_like(f.v) for _ in range(4))
@@ -315,10 +326,11 @@ class LeapfrogStepper:
     # ---- integration
 
     def integrate(self) -> None:
-        """Integrate to the end time, or to the time at which the model ceases to hold."""
+        """Integrate to the end time, or to the time at which the model is no longer valid."""
         run_to_end(self._loop(), self.request.progress, self.request.checkpoint)
 
     def _loop(self) -> Generator[Pause, None, None]:
+        """Integrate from each saved time to the next."""
         if not self._resume():
             self._start()
         for k in range(self.now.reached, len(self.counts)):
@@ -333,15 +345,15 @@ class LeapfrogStepper:
             yield Pause((k + 1.0) / len(self.counts), f"{self.now.steps} steps", self._state)
 
     def _last(self, k: int) -> float:
-        """Return the length of the kick that ends interval k: half of this step and the next."""
+        """Return the length of the last kick of interval k: half of its step and half the next."""
         return 0.5 * float(self.h[k] + self.h[k + 1])
 
     def _pause(self, k: int, part: float) -> Pause:
-        """Return the pause within interval k, at which a run cannot end."""
+        """Return a pause within interval k, without a checkpoint."""
         return Pause((k + part) / len(self.counts), f"{self.now.steps} steps")
 
     def _interval(self, k: int) -> Generator[Pause, None, bool]:
-        """Integrate from one saved time to the next; return False if the model ceases to hold."""
+        """Integrate from saved time k to the next; return False if the model is no longer valid."""
         left, h = int(self.counts[k]), float(self.h[k])
         while left > 0:
             # short calls allow an interrupt and a report of progress
@@ -371,7 +383,7 @@ class LeapfrogStepper:
     def _tables(self) -> tuple[State, mk.Constants, ck.ContactSet, mk.Workspace]:
         """Return the arguments of the step kernels: state, constants, contacts, workspace."""
         f, t = self.flat, self.contact_state
-        # slots after the last used one stay empty until the next search
+        # only contacts up to the last used one; the others are empty until the next search
         used = np.flatnonzero(t.contacts["mode"] != ck.EMPTY)
         n = int(used[-1]) + 1 if used.size else 0
         return (
@@ -384,7 +396,7 @@ class LeapfrogStepper:
     def _take_steps(
         self, h: float, last: float, next_drift: float, steps: int, forcing: mk.Forcing
     ) -> tuple[int, int, int]:
-        """Take steps; return the reason they stopped, their number, and the contact concerned."""
+        """Take steps of h, the last kick of length `last`; return code, steps, contact."""
         state, table, contact_set, workspace = self._tables()
         shake, limit, done = self.method.shake, self.contact_state.limit, 0
         while True:
@@ -437,7 +449,7 @@ class LeapfrogStepper:
             "contacts_extremes": StateArray(t.extremes, within=(0, MOST_WORK)),
             "tally": StateArray(self.tally, within=(-1, MOST_WORK)),
             **{name: StateArray(getattr(self, name)) for name in mine},
-            # velocity Verlet starts a step with the forces at the end of the last one
+            # velocity Verlet starts a step with the forces at the end of the last step
             "forces": StateArray(self.scratch[: mk.SAVED_ROWS]),
             "position": StateArray(self.position, "saved", upto),
             "energy": StateArray(self.energy, "saved", upto),
@@ -465,7 +477,7 @@ class LeapfrogStepper:
         return True
 
     def _check_contacts(self) -> None:
-        """Refuse contacts whose rods do not exist or have another number of elements."""
+        """Raise StoreError for contacts of bodies that do not exist or have other elements."""
         contacts, flat = self.contact_state.contacts, self.flat
         bodies = contacts["bodies"]
         if bodies.size:
@@ -477,7 +489,7 @@ class LeapfrogStepper:
             raise refused("contacts", "elements of no rod", "those of the rods that touch")
 
     def _search(self) -> None:
-        """Search for overlaps and new contacts, after the nodes moved by the search limit."""
+        """Search for overlaps and new contacts, and store the present nodes."""
         self.built[:] = self.flat.r
         self._look_for_overlap(float(self.sums[0].time))
         if self.rods.search is not None:
@@ -485,6 +497,7 @@ class LeapfrogStepper:
             self.now.searches += 1
 
     def _stop(self, code: int, contact: int, now: float) -> None:
+        """Set status and reason of an end at time `now`, for a code and a contact."""
         where = f" (contact {contact + 1})" if contact >= 0 else ""
         self.reason = f"{_REASONS[code]}{where} at t = {now:.9g} s"
         bad = code == mk.NOT_FINITE
@@ -497,6 +510,7 @@ class LeapfrogStepper:
     # ---- records
 
     def _observe(self, k: int, v: Floats, p: Floats) -> None:
+        """Save sample k, with velocities v and p at its time."""
         f, t = self.flat, self.contact_state
         self.position[k] = f.r[:, f.nodes].T
         part, totals, sums = 0.5 if k else 0.0, t.survey(v, p), self.sums[0]
@@ -512,17 +526,17 @@ class LeapfrogStepper:
         self.momentum[k, :3], self.momentum[k, 3:] = totals.momentum, totals.angular_momentum
         now = float(self.save[k])
         self._look_for_overlap(now)
-        # the next step needs the forces of the last kick
+        # restore scratch afterwards: the next step needs the forces of the last kick
         saved = self.scratch.copy()
         self._accelerations(v, p, now, self._damped_over(k))
         t.observe(k, self.contact)
         inner = InternalForces(*rk.forces_of(self.scratch), *mk.strains_of(self.scratch))
-        contact_loads = t.pushes(self.contact["contact_force"][k])
+        contact_loads = t.contact_loads(self.contact["contact_force"][k])
         self.record.record(k, now, v, p, inner, contact_loads)
         self.scratch[:] = saved
 
     def _damped_over(self, k: int) -> float:
-        """Return the length of the kick before a saved state, in which damping was predicted."""
+        """Return the length of the kick before sample k, in which damping is predicted [s]."""
         return self._last(k - 1) if k else 0.0
 
     def _look_for_overlap(self, now: float) -> None:

@@ -1,9 +1,11 @@
 """Steps of the nonholonomic leapfrog: drift, elastic forces, kick with contacts.
 
-Impacts, release of contacts in tension and mode changes are rare. The integration returns to Python
-at each of them, `impact_kernels` treats it, and the next call resumes within the same step.
+A drift changes positions at constant velocities over a step h; a kick changes velocities by forces
+and contact impulses. Velocities belong to the middle of a step. Impacts, opening of contacts and
+mode changes are rare: the integration returns to Python, `impact_kernels` treats the event, and the
+next call resumes within the same step.
 
-Source: formulas sheet of the rods paper, section 6.
+Source: formulas sheet (docs/formulas/rods.md), section 6.
 """
 
 from __future__ import annotations
@@ -59,14 +61,17 @@ Ints = npt.NDArray[np.int64]
 
 
 class Constants(NamedTuple):
-    """Constants of a run: material data and mobility (inverse mass), in the layout of `Flat`."""
+    """Tables of a run: material data `Flat.mat`, and mobility (inverse masses) `Flat.mobility`."""
 
     mat: Floats
     mobility: Floats
 
 
 class Forcing(NamedTuple):
-    """Drag, loads and moving clamps, as `Flat` has them, and which of them there are."""
+    """Drag, loads and moving clamps of `assembly.Flat`.
+
+    damped, retarded, loaded : whether there is drag, internal damping, any load
+    """
 
     drag: Floats
     constant: Floats
@@ -82,10 +87,10 @@ class Forcing(NamedTuple):
 class Sums(Struct):
     """Time and accumulated work of a run, a table of one element.
 
-    time, time_before : after and before the drift of a step [s]
-    external, viscous, impact, algorithmic : work of loads and clamps, heat of damping, lost in
-        impacts and to the scheme [J]
-    *_kick : of the last kick
+    time, time_before : time after and before the drift of a step [s]
+    external, viscous, impact, algorithmic : work of loads and clamps, heat of damping, energy lost
+        in impacts, numerical dissipation [J]
+    *_kick : the same of the last kick
     """
 
     time: float
@@ -100,7 +105,12 @@ class Sums(Struct):
 
 
 class Workspace(NamedTuple):
-    """Scratch and work (rows, slots), modes before a kick, sums and tally of one element."""
+    """Work arrays, and the records of a run.
+
+    scratch, work : (33, slots), (10, slots); functions below return their parts
+    modes : (contacts,) modes before a kick
+    sums, tally : tables of one element
+    """
 
     scratch: Floats
     work: Floats
@@ -109,39 +119,39 @@ class Workspace(NamedTuple):
     tally: Table[Tally]
 
 
-# rows of `Workspace.scratch` and `Workspace.work`; a checkpoint saves the first 24 of scratch
+# numbers of rows of `scratch` and `work`; a checkpoint saves the first SAVED_ROWS of scratch
 SCRATCH_ROWS, WORK_ROWS, SAVED_ROWS = 33, 10, 24
-# values of `next_part`: parts of a step, and forces alone, without a step
+# values of `Tally.next_part`: phases of a step; FORCES: only forces are computed
 DRIFT, KICK, ACCOUNT, AFTER, FORCES = range(5)
 
-# reasons to return: a code of `locate_all`, or one of these; the last three occur within a step
+# return codes: codes of `locate_all`, and these; the last three occur within a step
 DONE, LEFT_ROD, SINGULAR, NEAR_PARALLEL, NOT_FINITE, SEARCH = range(6)
 PENETRATION, TENSION, MODE_CHANGE = 6, 7, 8
-# a contact closes when its distance is below the reach by more than this fraction of it
+# a contact closes if the axes are closer than the reach by more than this fraction of it
 CLOSING_TOLERANCE = 1e-12
 
 
 @kernel(views=True)
 def strains_of(scratch: Floats) -> tuple[Floats, Floats]:
-    """Return rows for elastic forces of elements and moments of joints [N], [N m]."""
+    """Return views of scratch: stress resultants of elements [N], moments of joints [N m]."""
     return scratch[0:3], scratch[3:6]
 
 
 @kernel(views=True)
 def damping_of(scratch: Floats) -> tuple[Floats, Floats]:
-    """Return rows for forces and torques of internal damping alone [N], [N m]."""
+    """Return views of scratch: forces [N] and torques [N m] of internal damping alone."""
     return scratch[18:21], scratch[21:24]
 
 
 @kernel(views=True)
 def earlier_of(scratch: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return rows for v and p before the last kick, and for the nodes at the last search [m]."""
+    """Return views of scratch: v and p before the last kick; nodes at the last search [m]."""
     return scratch[24:27], scratch[27:30], scratch[30:33]
 
 
 @kernel(views=True)
 def places_of(work: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return rows for nodes and frames before a drift, and for nodes at a time that is tried."""
+    """Return views of work: nodes and frames before a drift; nodes at a trial time."""
     return work[0:3], work[3:7], work[7:10]
 
 
@@ -149,10 +159,10 @@ def places_of(work: Floats) -> tuple[Floats, Floats, Floats]:
 def drift_and_locate(
     state: State, contact_set: ContactSet, workspace: Workspace, h: float
 ) -> tuple[int, int]:
-    """Drift for h and locate the contacts; return a code, and the contact of `locate_all`.
+    """Drift for h [s] and locate the contacts; return a code, and the contact of `locate_all`.
 
-    The code is that of `locate_all`, or PENETRATION if an open contact closes. Where a contact is
-    open, the nodes and frames before stay in work.
+    The code is that of `locate_all`, or PENETRATION if an open contact closes. If any contact is
+    open, nodes and frames before the drift are stored in `work`.
     """
     r, q, v, p = state.r, state.q, state.v, state.p
     contacts, opened = contact_set.contacts, False
@@ -170,7 +180,7 @@ def drift_and_locate(
         return code, lost
     for c in range(contacts.shape[0]):
         k = contacts[c]
-        # inside and approaching: one that separates has just opened
+        # penetration with approach; a contact that separates has just opened
         if k.mode == OPEN and k.distance < k.reach * (1.0 - CLOSING_TOLERANCE):
             ux, uy, uz = slip_velocity(q, k, v, p)
             n = k.normal
@@ -181,7 +191,7 @@ def drift_and_locate(
 
 @kernel(separate=True)
 def put_forces(state: State, mat: Floats, forcing: Forcing, scratch: Floats, now: float) -> None:
-    """Put elastic forces and loads into scratch, loads alone too."""
+    """Set elastic forces plus loads in scratch, and loads alone, at time `now` [s]."""
     f, t = forces_of(scratch)
     n, m = strains_of(scratch)
     elastic(state.r, state.q, mat, n, m, f, t)
@@ -200,7 +210,7 @@ def free_kick(
     workspace: Workspace,
     w: float,
 ) -> None:
-    """Kick all velocities by elastic and dead forces over w; note the modes before contacts act."""
+    """Kick v and p by forces without contacts over w [s]; store u and modes before contacts act."""
     q, v, p, contacts = state.q, state.v, state.p, contact_set.contacts
     scratch, sums = workspace.scratch, workspace.sums[0]
     f, t = forces_of(scratch)
@@ -212,8 +222,8 @@ def free_kick(
         sums.external_kick += 0.5 * w * power(q, v, p, fe, te)
     if forcing.retarded:
         fd, td = damping_of(scratch)
-        late = drag_of(forcing.drag).retardation
-        add_damping(state.r, q, v, p, w, mat, late, f, t, fd, td, workspace.work)
+        retardation = drag_of(forcing.drag).retardation
+        add_damping(state.r, q, v, p, w, mat, retardation, f, t, fd, td, workspace.work)
         sums.viscous_kick -= 0.5 * w * power(q, v, p, fd, td)
     # u before all impulses of the kick, the first part of u'
     measure(q, contacts, v, p)
@@ -238,7 +248,8 @@ def solve_contacts(
 ) -> bool:
     """Solve for the impulses of closed contacts, apply them; return whether one is tensile.
 
-    The impulses set the modes. With `shake` gaps are held over a drift of length `next_drift`.
+    The modes follow from the impulses. With `shake` impulses are corrected so that gaps vanish
+    after a drift of length `next_drift` [s].
     """
     q, v, p, contacts, closed = state.q, state.v, state.p, contact_set.contacts, False
     for c in range(contacts.shape[0]):
@@ -246,13 +257,13 @@ def solve_contacts(
         closed = closed or k.mode >= ROLL
     if not closed:
         return False
-    # work of damping done by contact impulses is part of the mean velocities
+    # the implicit drag of contact impulses is part of the mobility
     sweeps = kick_contacts(q, contacts, mobility, v, p)
     record_sweeps(sweeps, sweeps >= 0, workspace.tally[0])
     set_modes_from_impulses(contacts)
     if not shake:
         return False
-    # after the law: it changes normal impulses by little, of which the sign is checked afterwards
+    # a small correction of normal impulses, after the law; their sign is checked afterwards
     constrain_gaps(state, contact_set, mobility, next_drift, workspace.work)
     return needs_tension(contacts)
 
@@ -266,9 +277,9 @@ def finish_kick(
     workspace: Workspace,
     w: float,
 ) -> bool:
-    """Add the work of a kick to the sums; return whether it changed the mode of a contact.
+    """Add the work of a kick to the sums; return whether a contact has changed its mode.
 
-    That a contact comes to the end of a rod, or leaves it, counts as a change.
+    A contact that reaches an end of a rod, or leaves it, counts as changed.
     """
     q, v, p, scratch, sums = state.q, state.v, state.p, workspace.scratch, workspace.sums[0]
     contacts, changed, closed = contact_set.contacts, False, False
@@ -276,7 +287,7 @@ def finish_kick(
         k = contacts[c]
         closed = closed or workspace.modes[c] >= ROLL
         changed = changed or (k.mode != workspace.modes[c] and workspace.modes[c] >= ROLL)
-        # the last two bits of `reported_end` are the ends; the next one says how it came there
+        # the last two bits of `reported_end` are the ends
         moved_on = k.at_end != (k.reported_end & 3)
         changed = changed or (moved_on and k.mode >= ROLL)
     if closed:
@@ -300,13 +311,13 @@ def finish_kick(
 def set_clamp_velocities(
     state: State, mat: Floats, forcing: Forcing, workspace: Workspace, h: float
 ) -> None:
-    """Set the velocities of moving clamps for the next step, and add the work they do."""
+    """Set the velocities of moving clamps for the next drift of h, and add their work."""
     q, v, p, driven, sums = state.q, state.v, state.p, forcing.driven, workspace.sums[0]
     sums.external -= clamp_energy(q, v, p, mat, driven)
     times, factors = forcing.times, forcing.factors
     follow_clamps(state.r, q, v, p, driven, times, factors, sums.time_before, h)
     sums.external += clamp_energy(q, v, p, mat, driven)
-    # the second half of the last kick, at the velocity the clamp has from here on
+    # the second half of the work in the last kick, with the new velocity of the clamp
     f, t = forces_of(workspace.scratch)
     done = clamp_power(q, v, p, f, t, driven)
     sums.external -= 0.5 * workspace.tally[0].last_kick * done
@@ -319,7 +330,7 @@ def _has_moved(r: Floats, built: Floats, limit: float) -> bool:
 
 @kernel(plain=_has_moved)
 def has_moved(r: Matrix, built: Matrix, limit: float) -> bool:
-    """Return whether any node is farther than `limit` from where it was at the last search."""
+    """Return whether any node has moved by more than `limit` [m] since the last search."""
     for i in range(r.shape[1]):
         x, y, z = r[0, i] - built[0, i], r[1, i] - built[1, i], r[2, i] - built[2, i]
         if x * x + y * y + z * z > limit * limit:
@@ -341,11 +352,11 @@ def integrate(
     steps: int,
     limit: float,
 ) -> tuple[int, int]:
-    """Take `steps` steps of h; return the reason it stopped, and the number of complete steps.
+    """Take `steps` steps of h; return a code, and the number of complete steps.
 
-    A step is a drift and the kick after it; the last kick lasts `last`, holds the gaps for a drift
-    of length `next_drift`, and leaves the velocities before it in scratch. The tally says where in
-    a step it begins, where it paused, and which contact a code is about.
+    A step is a drift and a kick. The last kick has the length `last`, closes the gaps for a drift
+    of `next_drift`, and stores v and p before it in scratch. `tally` has the phase at which a step
+    begins or pauses. `limit` is the displacement that requires a search [m]; 0 for none.
     """
     v, p, sums, tally, scratch = (
         state.v,
@@ -378,7 +389,7 @@ def integrate(
             put_forces(state, table.mat, forcing, scratch, sums.time)
             if tally.next_part == FORCES:
                 break
-            # a sample takes the mean of the velocities before and after this kick
+            # a saved state has the mean of the velocities before and after this kick
             if k == steps - 1:
                 old_v, old_p, _ = earlier_of(scratch)
                 copy(v, old_v)
@@ -393,14 +404,14 @@ def integrate(
                 return MODE_CHANGE, k
         if forcing.driven.shape[0] > 0:
             f, t = forces_of(scratch)
-            # half of the work against the forces of this kick, at the clamp's velocity before it;
-            # its next velocity gives the other half
+            # half of the work of clamps in this kick, with their velocity before it; the other half
+            # follows with their next velocity
             done = clamp_power(state.q, v, p, f, t, forcing.driven)
             sums.external -= 0.5 * w * done
             tally.last_kick = w
         update_extremes(contact_set, v, forcing.driven, 1.0 / w, sums.time)
         tally.next_part = DRIFT
-        # a cheap look at three numbers; the energies at saved times are checked too
+        # a cheap check of three numbers; the energies at saved times are checked too
         if not math.isfinite(v[0, 1] + p[0, 1] + state.r[0, state.r.shape[1] // 2]):
             return NOT_FINITE, k + 1
         _, _, searched = earlier_of(scratch)

@@ -22,7 +22,7 @@ FRACTION_ROLLING, FRACTION_CHANGING, FRACTION_BOUNCING = 0.025, 0.0125, 0.00625
 
 
 def changes_modes(rods: Rods) -> bool:
-    """Return whether any contact may slip or open, or an end slides."""
+    """Return whether any contact may slip or open, or an end of a rod slides."""
     may_open = any(contact.may_open for contact in rods.contacts)
     return rods.search is not None or may_open or any(rod.slides for rod in rods.rods)
 
@@ -38,8 +38,8 @@ def has_restitution(rods: Rods) -> bool:
 def default_fraction(rods: Rods) -> float:
     """Return the default step over the stability limit [1].
 
-    The energy of the scheme is that of the state less h^2/8 a M a, with the accelerations a: a wave
-    of frequency w seems to gain (w h)^2/4 of its elastic energy.
+    The scheme with step h conserves the energy minus h^2/8 a . M a with the accelerations a. So the
+    energy of a wave of angular frequency w oscillates by (w h)^2/4 of its elastic energy.
     """
     if has_restitution(rods):
         return FRACTION_BOUNCING
@@ -47,12 +47,16 @@ def default_fraction(rods: Rods) -> float:
 
 
 def step_length(rods: Rods, method: RollingLeapfrog, span: float, limited: bool) -> float:
-    """Return the step [s]; raise ModelError above the stability limit of any rod, if `limited`."""
+    """Return the longest step [s]; raise ModelError if it is not admissible.
+
+    span : length of the run [s]
+    limited : whether the step must be below the stability limit of all rods
+    """
     limits = [step_limit(rod) for rod in rods.rods]
     least = int(np.argmin(limits))
     if method.step is None:
-        part = default_fraction(rods) if method.fraction is None else method.fraction
-        step = part * limits[least]
+        fraction = default_fraction(rods) if method.fraction is None else method.fraction
+        step = fraction * limits[least]
     elif limited and method.step > limits[least]:
         raise ModelError(
             "RollingLeapfrog.step",
@@ -71,6 +75,6 @@ def step_length(rods: Rods, method: RollingLeapfrog, span: float, limited: bool)
             method.max_steps,
             f"at least {np.ceil(steps):.15g} for this time span",
             "the work of a run is bounded.",
-            "end the run earlier, take fewer elements, or raise the bound.",
+            "end the run earlier, take fewer elements, or raise max_steps.",
         )
     return step

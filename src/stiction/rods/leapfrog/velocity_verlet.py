@@ -1,9 +1,9 @@
-"""Integrate rods whose contacts may slip or open from one saved time to the next.
+"""Time integration of rods whose contacts may slip or open, from one saved time to the next.
 
-One step of the velocity Verlet scheme is half kick, drift, half kick; `velocity_verlet_kernels`
-defines it. This module calls it until a contact penetrates, changes its mode, or has moved so far
-that contacts must be searched again. `event_localisation_kernels` then locates penetrations and
-mode changes within the step. Rods whose contacts only roll use `LeapfrogStepper`.
+A step of the velocity Verlet scheme is half kick, drift, half kick; `velocity_verlet_kernels`
+defines it. This module takes steps until a contact penetrates, changes its mode, or has moved so
+far that contacts must be searched again. `event_localisation_kernels` then locates penetrations and
+mode changes within the step. If all contacts roll, `LeapfrogStepper` is used instead.
 """
 
 from __future__ import annotations
@@ -46,6 +46,7 @@ class VelocityVerletStepper(LeapfrogStepper):
     """
 
     def _saved_step(self) -> hk.SavedStep:
+        """Return the arrays for the start of a step, allocated at first use."""
         if not hasattr(self, "saved_step"):
             slots, size = self.flat.r.shape[1], self.contact_state.size
             self.saved_step = hk.SavedStep(
@@ -60,6 +61,7 @@ class VelocityVerletStepper(LeapfrogStepper):
         return self.saved_step
 
     def _start(self) -> None:
+        """Set the initial modes and forces, and save the first sample."""
         f = self.flat
         self._project_start()
         self.sums[0].time = self.save[0]
@@ -76,7 +78,7 @@ class VelocityVerletStepper(LeapfrogStepper):
         refuse_overlap(self.overlap, f.rods)
 
     def history(self) -> RodHistory:
-        """Return the history, with the slips that have begun but are not in the event log yet."""
+        """Return the history, including slips that have begun but are not in the event log."""
         contacts, seen = self.contact_state.contacts, super().history()
         begun = np.flatnonzero(contacts["unreported_slip"] == ck.SLIP_UNREPORTED)
         events = ik.Event.table(len(seen.events) + begun.size)
@@ -94,16 +96,17 @@ class VelocityVerletStepper(LeapfrogStepper):
     def _accelerations(
         self, v: Floats, p: Floats, now: float, kick: float = 0.0
     ) -> tuple[Floats, Floats]:
-        """Update the contact forces to the end of the last step; return v and p unchanged."""
+        """Set the contact forces to those at the end of the last step; return v and p unchanged."""
         self._resist(v, p)
         self.contact_state.force[:] = self.contact_state.contacts["force"]
         return v, p
 
     def _observe(self, k: int, v: Floats, p: Floats) -> None:
-        # velocities belong to the saved time; the mean of two half steps is not needed
+        # velocities belong to the saved time: no mean of half steps is needed
         super()._observe(k, self.flat.v, self.flat.p)
 
     def _interval(self, k: int) -> Generator[Pause, None, bool]:
+        """Integrate from saved time k to the next; return False if the model is no longer valid."""
         left, h = int(self.counts[k]), float(self.h[k])
         state, table, contact_set, workspace = self._tables()
         saved, forcing, log = self._saved_step(), self.forcing, (self.buffer, self.written)
@@ -154,7 +157,7 @@ class VelocityVerletStepper(LeapfrogStepper):
 
 
 def run_leapfrog(system: RodSystem, method: RollingLeapfrog, request: Request) -> Run:
-    """Return the run of `system`, with the stepper that its contacts need."""
+    """Return the run of `system`: velocity Verlet if contacts may slip or open, else leapfrog."""
     from stiction.rods.outcome import build_run
 
     rods = system.assembled()

@@ -1,10 +1,12 @@
 """Velocity Verlet steps for contacts that may slip or open: half kick, drift, half kick.
 
-Positions and velocities of a step belong to the same time. The first half kick applies the contact
-forces of the start of the step. The impulses of the second half kick satisfy the rolling constraint
-at its end. `event_localisation_kernels` locates mode changes and splits the step there.
+A kick changes velocities by forces and impulses, a drift changes positions at constant velocities.
+Positions and velocities belong to the same time. The first half kick applies the contact forces of
+the start of the step. The impulses of the second half kick satisfy the rolling constraint at its
+end. `event_localisation_kernels` locates mode changes and splits the step there. Common arguments
+are the structs of `stepper_kernels`.
 
-Source: formulas sheet of the rods paper, sections 4 and 6; docs/theory/rods, "Slip, opening,
+Source: formulas sheet (docs/formulas/rods.md), sections 4 and 6; docs/theory/rods, "Slip, opening,
 impact".
 """
 
@@ -96,16 +98,20 @@ from stiction.rods.state.extremes_kernels import update_extremes
 
 Floats = npt.NDArray[np.float64]
 
-# rows of `SavedStep.rows`, which the kernels below divide
+# number of rows of `SavedStep.rows`
 SAVED_STEP_ROWS = 22
 # steps between two checks for local minima of the distance that have no contact
 PROXIMITY_INTERVAL = 12
 
 
 class SavedStep(NamedTuple):
-    """State at the start of a step, for a retry: nodes and frames, contacts, sums; workspace.
+    """State at the start of a step, for its repetition.
 
-    `low` holds contacts at the lower end of the bracket of an event.
+    rows : (22, slots) state, rates and mobility, see `saved_state` and `rates_of`
+    contacts : contacts at the start of the step
+    low : contacts at the lower end of the bracket of an event
+    sums : time and work at the start of the step
+    workspace : (10,) work array of `solve_forces`
     """
 
     rows: Floats
@@ -117,19 +123,19 @@ class SavedStep(NamedTuple):
 
 @kernel(views=True)
 def saved_state(rows: Floats) -> State:
-    """Return rows for the state at the start of a step."""
+    """Return views of `SavedStep.rows`: the state at the start of a step."""
     return State(rows[0:3], rows[3:7], rows[7:10], rows[10:13])
 
 
 @kernel(views=True)
 def rates_of(rows: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return rows for the rates of v and p without contacts, and for mobility without drag."""
+    """Return views of `SavedStep.rows`: rates of v and p without contacts; undamped mobility."""
     return rows[13:16], rows[16:19], rows[19:22]
 
 
 @kernel
 def copy_state(state: State, to: State) -> None:
-    """Copy nodes, frames and their velocities."""
+    """Copy positions, frames and velocities."""
     copy(state.r, to.r)
     copy(state.q, to.q)
     copy(state.v, to.v)
@@ -148,7 +154,7 @@ def save_step_start(
 
 @kernel
 def copy_contacts(contacts: Contacts, to: Contacts) -> None:
-    """Copy all contacts that both have, of empty ones their mode."""
+    """Copy the contacts that both tables have; of empty ones only the mode."""
     for c in range(min(contacts.shape[0], to.shape[0])):
         if contacts[c].mode == EMPTY:
             to[c].mode = EMPTY
@@ -158,7 +164,7 @@ def copy_contacts(contacts: Contacts, to: Contacts) -> None:
 
 @kernel
 def set_mobility(table: Constants, forcing: Forcing, workspace: Workspace, w: float) -> None:
-    """Set the mobility of impulses, with the drag of a half kick of length w."""
+    """Set the mobility of impulses, with the implicit drag of a half kick of length w [s]."""
     rod, drags = material_of(table.mat), drag_of(forcing.drag)
     tally = workspace.tally[0]
     if not forcing.damped or tally.last_kick == w:
@@ -169,7 +175,7 @@ def set_mobility(table: Constants, forcing: Forcing, workspace: Workspace, w: fl
     for i in range(table.mobility.shape[1]):
         free, turns = rod.free[i], rod.turns[i]
         lag = 0.5 * w * drags.element[i] * turns
-        # contacts do not move what slides, see `Flat.mobility`
+        # a sliding node has no mobility for contacts, see `Flat.mobility`
         if table.mobility[0, i] > 0.0:
             table.mobility[0, i] = free / (1.0 + 0.5 * w * drags.node[i] * free)
         table.mobility[1, i] = turns / (1.0 + lag)
@@ -181,14 +187,13 @@ def set_mobility(table: Constants, forcing: Forcing, workspace: Workspace, w: fl
 def drag_heat(
     state: State, table: Constants, drag: Floats, workspace: Workspace, w: float
 ) -> float:
-    """Return the heat of drag in a kick of length w, at its mean velocity [J]."""
+    """Return the heat of drag in a kick of length w [s], at its mean velocity [J]."""
     rod, drags = material_of(table.mat), drag_of(drag)
     q, v, p, heat = state.q, state.v, state.p, 0.0
     old_v, old_p, _ = earlier_of(workspace.scratch)
     for i in range(v.shape[1]):
         if rod.free[i] > 0.0 and drags.node[i] > 0.0:
-            # with contact impulses, which `damped_kick` did not know: old_v is before the kick, v
-            # behind all of it
+            # mean velocity with contact impulses: old_v is before the kick, v after all of it
             for a in range(3):
                 mean = 0.5 * (v[a, i] + old_v[a, i])
                 heat += w * drags.node[i] * mean * mean
@@ -210,7 +215,7 @@ def drag_heat(
 def free_half_kick(
     state: State, table: Constants, forcing: Forcing, workspace: Workspace, w: float
 ) -> None:
-    """Kick all velocities for w by elastic forces, loads and damping; begin to account for them."""
+    """Kick v and p for w [s] by forces without contacts; add the first half of their work."""
     drags = drag_of(forcing.drag)
     q, v, p, scratch, sums = state.q, state.v, state.p, workspace.scratch, workspace.sums[0]
     f, t = forces_of(scratch)
@@ -237,8 +242,7 @@ def free_half_kick(
     if forcing.retarded:
         for a in range(3):
             for i in range(f.shape[1]):
-                # damping at the mean velocities of this kick is none of the next one, which finds
-                # its own
+                # remove the damping at the mean velocities of this kick: the next one has its own
                 f[a, i] -= fd[a, i]
                 t[a, i] -= td[a, i]
 
@@ -263,16 +267,15 @@ def finish_free_half_kick(
 def change_clamp_velocities(
     state: State, table: Constants, forcing: Forcing, workspace: Workspace, w: float, h: float
 ) -> None:
-    """Set clamp velocities to their mean over a drift of h, or for h = 0 to their present values.
+    """Set clamp velocities to their mean over a drift of h [s]; for h = 0 to their present values.
 
-    The change of their kinetic energy is external work. The work of a kick of length w is
-    recomputed with the new velocity.
+    The change of their kinetic energy is external work. The second half of the work in a kick of
+    length w [s] is recomputed with the new velocity.
     """
     q, v, p, driven, sums = state.q, state.v, state.p, forcing.driven, workspace.sums[0]
     fe, te = loads_of(workspace.scratch)
     fd, td = damping_of(workspace.scratch)
-    # the work of a half kick used the old velocity in its second half: taken out here, added with
-    # the new one below
+    # subtract the work with the old velocity; it is added with the new one below
     sums.external -= clamp_energy(q, v, p, table.mat, driven)
     if w > 0.0 and forcing.loaded:
         sums.external += 0.5 * w * clamp_power(q, v, p, fe, te, driven)
@@ -300,16 +303,16 @@ def first_half_kick(
     full_step: float,
     h: float,
 ) -> None:
-    """Take the half kick that begins a step of h, with the contact forces of the law.
+    """Take the half kick that begins a step of h [s], with the contact forces of the law.
 
-    `full_step` is the length of a step that is not cut; 0 does not hold gaps.
+    full_step : length of a step that is not split [s]; 0: gaps are not corrected
     """
     q, v, p, contacts, w = state.q, state.v, state.p, contact_set.contacts, 0.5 * h
     closed = count_closed(contacts) > 0
     set_mobility(table, forcing, workspace, w)
     if closed:
         set_slip_directions(contact_set)
-    # clamps first: they change u; without them `slip` is still that at the end of the step before
+    # clamps first, because they change u; without them `slip` is that at the end of the last step
     if forcing.driven.shape[0] > 0:
         change_clamp_velocities(state, table, forcing, workspace, 0.0, h)
         measure(q, contact_set.contacts, v, p)
@@ -323,8 +326,8 @@ def first_half_kick(
                 x, y, z = w * force[0], w * force[1], w * force[2]
                 put(k.impulse, x, y, z)
                 push(q, k, x, y, z, table.mobility, v, p)
-        # first stop a slip, then close gaps, then check the work: each correction changes what the
-        # next one looks at
+        # limit friction that reverses a slip, then close gaps, then limit the work of friction:
+        # each correction affects the next one
         limit_friction_to_stopping(q, contact_set, table.mobility, v, p)
         if full_step > 0.0:
             constrain_gaps_after_drift(
@@ -346,7 +349,7 @@ def second_half_kick(
     workspace: Workspace,
     h: float,
 ) -> None:
-    """Take the half kick that ends a step of h, forces being those of its end."""
+    """Take the half kick that ends a step of h [s]; scratch contains the forces at its end."""
     q, v, p, contacts, w = state.q, state.v, state.p, contact_set.contacts, 0.5 * h
     closed = count_closed(contacts) > 0
     driven = forcing.driven.shape[0] > 0
@@ -359,11 +362,10 @@ def second_half_kick(
         change_clamp_velocities(state, table, forcing, workspace, w, 0.0)
     if closed:
         if driven:
-            # with the velocity of what is driven that it has now
+            # u before the kick with the new velocities of driven slots
             measure_before_kick(state, table, forcing.driven, contact_set, workspace, w)
         solve_step_end(q, contact_set, table.mobility, v, p, workspace.tally[0])
-        # heat by the modes in which the impulses acted, then the modes at the end, from the slip
-        # that this leaves
+        # friction heat with the modes of the impulses, then the modes at the end of the step
         workspace.sums[0].algorithmic += account_half_kick(q, contact_set, v, p, 0.0)
         set_modes_at_step_end(contact_set, workspace.tally[0])
     for c in range(contacts.shape[0]):
@@ -384,7 +386,7 @@ def measure_before_kick(
     workspace: Workspace,
     w: float,
 ) -> None:
-    """Put u before a half kick that was taken already into `slip`, forces being known."""
+    """Set `slip` to u before a half kick of length w that has been taken."""
     f, t = forces_of(workspace.scratch)
     kick(state.v, state.p, f, t, table.mat, -w)
     hold_slides(state.v, driven)
@@ -402,13 +404,12 @@ def find_contact_forces(
     workspace: Workspace,
     saved: SavedStep,
 ) -> None:
-    """Solve for the contact forces of the present state, and the modes that they imply."""
+    """Solve for the contact forces of the present state, and the pending modes."""
     f, t = forces_of(workspace.scratch)
     contacts = contact_set.contacts
     if count_closed(contacts) == 0:
         return
-    # forces of the state: no step and hence no implicit drag in the mobility; the drag force is
-    # part of the rates
+    # forces of a state have no implicit drag in the mobility; the drag force is part of the rates
     av, ap, undamped_mobility = rates_of(saved.rows)
     if not (forcing.damped or forcing.retarded or forcing.driven.shape[0] > 0):
         rates_near_contacts(contacts, f, t, table.mat, av, ap)
@@ -418,7 +419,7 @@ def find_contact_forces(
             for c in range(contacts.shape[0]):
                 k = contacts[c]
                 if k.mode >= ROLL:
-                    # G of the step contains its drag: replace it by that of the state
+                    # G of the step contains the implicit drag: replace it by G without drag
                     response(state.q, k, undamped_mobility)
     solve_forces(
         state.q,
@@ -437,7 +438,7 @@ def find_contact_forces(
 def full_rates(
     state: State, table: Constants, forcing: Forcing, workspace: Workspace, av: Matrix, ap: Matrix
 ) -> None:
-    """Put the rates of v and p without contacts into av, ap, with damping and driven clamps."""
+    """Set av, ap to the rates of v and p without contacts, with damping and moving clamps."""
     q, v, p, scratch, mat = state.q, state.v, state.p, workspace.scratch, table.mat
     rod, drags = material_of(mat), drag_of(forcing.drag)
     f, t = forces_of(scratch)
@@ -472,8 +473,8 @@ def is_penetrating(state: State, contact_set: ContactSet) -> bool:
     contacts = contact_set.contacts
     for c in range(contacts.shape[0]):
         k = contacts[c]
-        deep = -CLOSING_TOLERANCE * k.reach - k.allowed_depth
-        if k.mode == OPEN and k.gap < deep:
+        depth_limit = -CLOSING_TOLERANCE * k.reach - k.allowed_depth
+        if k.mode == OPEN and k.gap < depth_limit:
             ux, uy, uz = slip_velocity(state.q, k, state.v, state.p)
             if ux * k.normal[0] + uy * k.normal[1] + uz * k.normal[2] > 0.0:
                 return True
@@ -492,13 +493,14 @@ def take_step(
     h: float,
     onto: float,
 ) -> int:
-    """Take one step of h; return INSIDE, a code of `locate_all`, PENETRATION or MODE_CHANGE.
+    """Take one step of h [s]; return INSIDE, a code of `locate_all`, PENETRATION or MODE_CHANGE.
 
-    It stops behind the drift where an open contact penetrates, unless `onto` is 1; the tally holds
-    the contact of the code. MODE_CHANGE means that modes are about to change.
+    If an open contact penetrates after the drift, the step stops there, unless `onto` is 1.
+    MODE_CHANGE means that pending modes differ from the present ones. `tally.lost` is the contact
+    of the code.
     """
     sums, tally = workspace.sums[0], workspace.tally[0]
-    # half kick, drift, forces, half kick: positions and velocities of one time at both ends
+    # half kick, drift, forces, half kick
     first_half_kick(state, table, forcing, contact_set, workspace, full_step, h)
     sums.time_before = sums.time
     drift(state.r, state.q, state.v, state.p, h)
@@ -524,7 +526,10 @@ def take_step(
 
 @kernel
 def modes_change(contact_set: ContactSet, saved: SavedStep) -> bool:
-    """Return whether a mode differs from that at the start, or a contact reached an end."""
+    """Return whether a mode differs from that at the start, or a contact reaches an end.
+
+    Without a change the modes are reset to those at the start of the step.
+    """
     contacts = contact_set.contacts
     for c in range(contacts.shape[0]):
         k = contacts[c]
@@ -535,10 +540,10 @@ def modes_change(contact_set: ContactSet, saved: SavedStep) -> bool:
             # reversal of slip: the event is where the slip velocity is zero
             if was == SLIP and k.mode == ROLL and saved.contacts[c].slip_speed > 0.0:
                 return True
-            # a slip that survives its first step is an event
+            # a slip that lasts longer than its first step is an event
             if k.unreported_slip == SLIP_PENDING and k.slip_speed > 0.0:
                 k.unreported_slip = SLIP_UNREPORTED
-            # without an event the mode stays, whatever the impulses
+            # without an event the mode does not change, even if impulses suggest it
             k.mode = was
         elif saved.contacts[c].mode >= ROLL:
             return True
@@ -558,16 +563,20 @@ def integrate_velocity_verlet(
     steps: int,
     limit: float,
 ) -> tuple[int, int]:
-    """Take up to `steps` steps of h; return the reason it stopped, and the complete steps.
+    """Take up to `steps` steps of h [s]; return a code, and the number of complete steps.
 
-    PENETRATION and MODE_CHANGE leave the state at the end of the step in which the event lies.
+    With PENETRATION and MODE_CHANGE the state is that at the end of the step that contains the
+    event.
+
+    full_step : as of `first_half_kick`
+    limit : displacement of nodes that requires a search [m]; 0 for no search
     """
     for k in range(steps):
         save_step_start(state, contact_set, workspace, saved)
         code = take_step(state, table, forcing, contact_set, workspace, saved, full_step, h, 0.0)
         if code != INSIDE:
             return code, k
-        # a cheap look at three numbers; the energies at saved times are checked too
+        # a cheap check of three numbers; the energies at saved times are checked too
         if not math.isfinite(state.v[0, 1] + state.p[0, 1] + state.r[0, state.r.shape[1] // 2]):
             return NOT_FINITE, k + 1
         # 0: contacts store forces
@@ -575,7 +584,7 @@ def integrate_velocity_verlet(
         if limit > 0.0:
             _, _, searched = earlier_of(workspace.scratch)
             far = has_moved(state.r, searched, limit)
-            # counted by time, not by k: at the same steps however a run is divided into calls
+            # counted by time, not by k: independent of the division of a run into calls
             is_check_due = int(workspace.sums[0].time / h + 0.5) % PROXIMITY_INTERVAL == 0
             if (
                 far

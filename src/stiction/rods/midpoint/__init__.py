@@ -1,1 +1,1 @@
-"""The implicit midpoint rule for very slender rods."""
+"""The implicit midpoint rule, for slender rods whose explicit step limit is too small."""

@@ -1,7 +1,9 @@
 """Kernels of the implicit midpoint rule: rotations, tangent stiffness, Jacobian of constraints.
 
-Unknowns are six per slot: displacement of the node, rotation vector of the element in space.
-Source: formulas sheet of the rods paper, sections 3 and 6.
+Unknowns are six per slot, numbered 6 i + k: displacement of the node over a step [m] (k < 3), and
+rotation vector of the element in space [rad]. Arrays r, q, mat are those of `rod_kernels`.
+
+Source: formulas sheet (docs/formulas/rods.md), sections 3 and 6.
 """
 
 from __future__ import annotations
@@ -26,7 +28,7 @@ Ints = npt.NDArray[np.int64]
 
 # half bandwidth: neighbouring slots couple, six unknowns each
 BAND = 11
-# increment of differences, over the length of an element, and of angles
+# increment of central differences: of positions over the element length, and of angles
 _INCREMENT = 1e-6
 
 
@@ -40,7 +42,10 @@ def _turned(q: Floats, change: Floats, part: float, out: Floats) -> None:
 
 @kernel(plain=_turned)
 def turned(q: Matrix, change: Matrix, part: float, out: Matrix) -> None:
-    """Fill `out` with frames q rotated by `part` times the rotation vectors in `change`."""
+    """Set `out` to frames q (4, slots), rotated by `part` times the rotation vectors of `change`.
+
+    change : (slots, 6) unknowns
+    """
     for i in range(q.shape[1]):
         x, y, z = 0.5 * part * change[i, 3], 0.5 * part * change[i, 4], 0.5 * part * change[i, 5]
         angle = math.sqrt(x * x + y * y + z * z)
@@ -72,7 +77,7 @@ def is_fixed(mat: Floats, i: int, k: int) -> bool:
 
 @kernel
 def inertia_of(mat: Floats, i: int, k: int) -> float:
-    """Return the mass of a node, or the inertia of an element."""
+    """Return the mass of a node [kg] (k < 3), or the inertia of an element [kg m^2]."""
     rod = material_of(mat)
     return float(rod.mass[i] if k < 3 else rod.inertia[i])
 
@@ -89,11 +94,11 @@ def difference_forces(
     scratch: Matrix,
     work: Matrix,
 ) -> Floats:
-    """Return (slots, 6, 3, 6): change of forces on slots i - 1, i, i + 1 per unknown of slot i.
+    """Return (slots, 6, 3, 6) derivatives of forces on slots i - 1, i, i + 1 by unknowns of slot i.
 
-    Elastic forces at the midpoint by central differences. A slot acts on its neighbours only, so
-    that every third slot is changed in one evaluation (colouring). Internal damping counts as
-    stiffness over half a step.
+    Elastic forces at the midpoint of the step are differentiated by central differences. A slot
+    acts on its neighbours only, so every third slot is changed in one evaluation (colouring).
+    Internal damping has the derivative of stiffness times 2 `retard` / h.
     """
     size = r.shape[1]
     table = np.zeros((size, 6, 3, 6))
@@ -116,7 +121,7 @@ def difference_forces(
                         middle_r[a, i] = r[a, i] + 0.5 * change[i, a]
                 turned(q, change, 0.5, middle_q)
                 elastic(middle_r, middle_q, mat, n, m, f, t)
-                # forces of the positive increment wait for those of the negative one
+                # store the forces of the positive increment for the difference
                 if sign > 0.0:
                     copy(f, plus[0:3])
                     copy(t, plus[3:6])
@@ -184,7 +189,7 @@ def banded(table: Floats, mat: Floats, q: Matrix, h: float) -> Floats:
 
 @kernel
 def constraint_jacobian(contacts: Contacts, jacobian: Matrix) -> None:
-    """Fill J (3 contacts, unknowns): slip of closed contacts per displacement and rotation."""
+    """Set J (3 contacts, unknowns): slip of closed contacts [m] is J times the unknowns."""
     for c in range(contacts.shape[0]):
         k, x = contacts[c], 3 * c
         if k.mode < ROLL:

@@ -1,9 +1,10 @@
-"""The implicit midpoint rule for rods with perfect rolling contacts.
+"""The implicit midpoint rule for rods with bilateral rolling contacts.
 
-Each step solves 2 M (u / h - v) / h = f(midpoint) + J^T lam and J u = 0 by Newton's method, where u
-is the change of positions and frames over the step. The tangent is banded; a Schur complement
-eliminates the unknowns but lam.
-Source: formulas sheet of the rods paper, sections 3 and 6.
+Each step of length h solves 2 M (u / h - v) / h = f(midpoint) + J^T lam and J u = 0 by Newton's
+method. Unknowns are u, the change of positions and frames over the step, and the contact forces
+lam. The tangent is banded; its Schur complement gives an equation for lam alone.
+
+Source: formulas sheet (docs/formulas/rods.md), sections 3 and 6.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ def run_midpoint(system: RodSystem, method: RollingMidpoint, request: Request) -
 
     Raises
     ------
-    ModelError : if its contacts may slip or open.
+    ModelError : if contacts may slip or open, an end slides, or there are rigid partners.
     """
     from stiction.rods.outcome import build_run
 
@@ -89,7 +90,7 @@ def run_midpoint(system: RodSystem, method: RollingMidpoint, request: Request) -
 
 
 class _Midpoint(LeapfrogStepper):
-    """Stepper of the midpoint rule; saving and events are those of the leapfrog."""
+    """Stepper of the midpoint rule; `LeapfrogStepper` saves states, events and checkpoints."""
 
     def __init__(self, rods: Rods, method: RollingMidpoint, request: Request) -> None:
         self.implicit = method
@@ -116,6 +117,7 @@ class _Midpoint(LeapfrogStepper):
         return {**super()._state(), "lam": StateArray(self.lam)}
 
     def _interval(self, k: int) -> Generator[Pause, None, bool]:
+        """Integrate from saved time k to the next; return False if a step fails."""
         h = float(self.h[k])
         for j in range(int(self.counts[k])):
             now = float(self.save[k]) + j * h
@@ -148,7 +150,7 @@ class _Midpoint(LeapfrogStepper):
     # ---- one step
 
     def _step(self, h: float, now: float) -> bool:
-        """Take one step; return whether Newton's method converged."""
+        """Take one step of h [s] from time `now`; return whether Newton's method converged."""
         f = self.flat
         slots = f.r.shape[1]
         if f.driven.shape[0]:
@@ -180,6 +182,7 @@ class _Midpoint(LeapfrogStepper):
         return False
 
     def _spin(self, p: Floats, q: Floats) -> Floats:
+        """Return (3, slots) angular velocities p - (p . d3) d3 / 2 [rad/s]."""
         from stiction.rods.assembly import third_directors
 
         axis = third_directors(q)
@@ -189,7 +192,7 @@ class _Midpoint(LeapfrogStepper):
         self._forces_at(self.flat.r, self.flat.q, now)
 
     def _forces_at(self, r: Floats, q: Floats, now: float) -> None:
-        """Fill elastic forces plus loads at positions r and frames q, and the loads alone."""
+        """Compute elastic forces plus loads at positions r and frames q, and the loads alone."""
         f, (force, torque) = self.flat, rk.forces_of(self.scratch)
         elastic(r, q, f.mat, *mk.strains_of(self.scratch), force, torque)
         if self.flags.loaded:
@@ -214,7 +217,7 @@ class _Midpoint(LeapfrogStepper):
         return force, torque
 
     def _residual(self, unknown: Floats, h: float, now: float) -> tuple[Floats, float]:
-        """Return the residual (6 per slot) and the scale of its forces, and set the midpoint."""
+        """Return the residual (6 slots,) and the scale of its forces [N]; set the midpoint."""
         f = self.flat
         r, q, v, p = self.middle
         change = unknown.reshape(-1, 6)
@@ -247,7 +250,7 @@ class _Midpoint(LeapfrogStepper):
         return out.ravel(), scale
 
     def _jacobian(self) -> Floats:
-        """Return J at the midpoint, three rows per rolling contact."""
+        """Return J (3 contacts, 6 slots) at the midpoint."""
         t = self.contact_state
         jacobian = np.zeros((3 * t.size, self.change.size))
         constraint_jacobian(t.contacts, jacobian)

@@ -1,15 +1,17 @@
 """One rod on a rigid plane: contact impulses of all nodes, impacts, modes.
 
-Each node has one contact point, one radius below it. Its slip velocity is u = v + a n x w, where w
-is the mean spin of the two adjacent elements. The normal impulse of a node changes no other node
-and no spin, so the normal problem is explicit. With these impulses given, friction is a convex
-problem; block Gauss-Seidel solves it, with the exact local Coulomb problem at each node.
+Each node has one contact point, one radius below it. Its velocity is u = v + w x (-a n) =
+v + a n x w, where w is the mean angular velocity of the two adjacent elements. The normal impulse
+of a node changes no other node and no angular velocity, so the normal problem is explicit. With
+these impulses given, friction is a convex problem; block Gauss-Seidel solves it, with the exact
+local Coulomb problem at each node.
 
-Symbols: n normal, b1, b2 tangents, a radius, P impulses (normal, two tangents), x slip of nodes
-without the frames' part, z = a n x w of elements, m = n x d3. A node is an element of `Node`; what
-belongs to the element after it is stored there too.
+Symbols: n normal, b1, b2 tangents, a radius, P impulses (along n, b1, b2) [N s], x tangential
+velocity of nodes [m/s], z = a n x w of elements [m/s], m = n x d3 with the third director d3 of an
+element. Arrays r, q, v, p, mat are those of `rod_kernels`. An element of the table `Node` also
+holds the data of the rod element after the node.
 
-Source: formulas sheet of the rods paper, sections 4 and 6.
+Source: formulas sheet (docs/formulas/rods.md), sections 4 and 6.
 """
 
 from __future__ import annotations
@@ -31,11 +33,11 @@ OPEN, ROLL, SLIP = 0, 1, 2
 # reasons why the integration returned
 DONE, EVENTS_FULL, NOT_FINITE, TOO_MANY_STEPS = range(4)
 
-# Numba specialises a kernel on each integer constant argument, but not on real ones: codes that are
-# passed as constants are real numbers.
-# kinds of events
+# codes that are passed to kernels as constants are real numbers, because Numba compiles a kernel
+# again for each integer constant kinds of events
 CLOSES, OPENS_UP, SLIPS, STICKS, BOUNCES = 0.0, 1.0, 2.0, 3.0, 4.0
-# half kicks of a step: second, first with the impulses of the one before, first solved anew
+# half kicks of a step: the second; the first with the impulses of the last step; the first with
+# new impulses
 SECOND_HALF, REPEATED_HALF, FIRST_HALF = 0.0, 1.0, 2.0
 
 MOST_SWEEPS = 2000
@@ -50,22 +52,23 @@ class Node(Struct):
     """A node, and the element after it.
 
     mode : OPEN, ROLL or SLIP
-    slips : 1 where the last impulse is on the bound of Coulomb's law
-    held, arrives : 1 where the contact is in the active set, and where the node has an impact
-    normal_velocity, gap : [m/s], [m]
-    bound : largest tangential impulse [N s]
-    returned, tangential : restitution of the normal and of the tangential velocity
-    heat, last_heat, old_heat : of friction, at the end of the last step, and before a half kick
-        that may be repeated [J]
-    last_impact : its time [s]
-    friction : Coulomb's coefficient
-    before : velocity before the impulses, along n and both tangents [m/s]
-    impulse, old_impulse : along n and both tangents, and before a half kick that may be repeated
-    x : slip without the frames' part [m/s]
-    z, m : of the element, a n x w [m/s] and n x d3, along both tangents
-    g11, g12, g22 : slip per tangential impulse [1/kg]
-    bias : added to the slip in the law [m/s]
-    force : mean of the last step, along n and both tangents [N]
+    slips : 1 if the last impulse is on the bound of Coulomb's law
+    held, arrives : 1 if the contact is in the active set; 1 if the node has an impact
+    normal_velocity, gap : u . n [m/s]; distance of the surface from the plane [m]
+    bound : mu times the normal impulse [N s]
+    returned, tangential : coefficients of restitution of the normal and the tangential velocity in
+        the present problem
+    heat, last_heat, old_heat : friction heat now, at the end of the last step, and before a half
+        kick that may be repeated [J]
+    last_impact : time of the last impact [s]
+    friction : Coulomb's coefficient mu
+    before : contact velocity before the impulses, along n, b1, b2 [m/s]
+    impulse, old_impulse : P along n, b1, b2; P before a half kick that may be repeated [N s]
+    x : tangential velocity of the node along b1, b2 [m/s]
+    z, m : of the element after the node: a n x w [m/s] and n x d3, along b1, b2
+    g11, g12, g22 : G, slip velocity per tangential impulse [1/kg]
+    bias : velocity added to the slip in the law, see `predict_slip` [m/s]
+    force : mean force of the last step, along n, b1, b2 [N]
     """
 
     mode: int
@@ -101,10 +104,11 @@ Nodes = Table[Node]
 class Plane(Struct):
     """Constants of the plane and of its contact law, in one element.
 
-    radius, friction : of the rod [m], and the largest coefficient
-    restitution, tangential_restitution : of normal and tangential velocity in an impact
-    step : the longest [s]
-    normal, tangents, origin : n, b1 and b2, a point of the plane [m]
+    radius, friction : radius of the rod [m]; largest coefficient of friction
+    restitution, tangential_restitution : coefficients of normal and tangential velocity in an
+        impact
+    step : longest step [s]
+    normal, tangents, origin : n; b1 and b2; a point of the plane [m]
     """
 
     radius: float
@@ -120,15 +124,14 @@ class Plane(Struct):
 class Tally(Struct):
     """Progress, energy accounting and extremes of a run, in one element.
 
-    time, last : [s], and length of the last drift [s]
-    fresh, trial : 1 where impulses must be solved anew, and for a trial kick much shorter than a
-        step
+    time, last : time [s]; length of the last drift [s]
+    fresh, trial : 1 if impulses must be solved again; 1 for a trial kick much shorter than a step
     external, impact, algorithmic : work of loads, impact loss, numerical dissipation [J]
-    sweeps, unconverged : most sweeps, and kicks that did not converge
-    depth, shortest : deepest gap [m], shortest step [s]
-    excess, excess_time : largest friction beyond mu times the normal force [N], and when [s]
-    normal_force : largest [N]
-    given, given_time : total negative friction heat [J], and its first time [s]
+    sweeps, unconverged : largest number of sweeps; number of kicks that did not converge
+    depth, shortest : least gap [m]; shortest step [s]
+    excess, excess_time : largest friction force beyond mu times the normal force [N]; its time [s]
+    normal_force : largest normal force [N]
+    given, given_time : total of negative friction heat [J]; its first time [s]
     cost : largest numerical dissipation so far [J]
     """
 
@@ -152,10 +155,11 @@ class Tally(Struct):
 
 
 class Event(Struct):
-    """A mode change at node number `node`, from 0; `normal` is a velocity [m/s] at closing.
+    """A mode change or impact at node number `node`, from 0.
 
-    before, after, kind : modes, and one of the kinds above
-    normal, slip_speed : force [N], and [m/s]
+    before, after, kind : modes; one of the kinds above
+    normal : normal force [N]; in an impact the normal velocity before it [m/s]
+    slip_speed : [m/s]
     """
 
     time: float
@@ -172,7 +176,7 @@ class Event(Struct):
 
 @kernel
 def copy_scaled(to: Matrix, values: Matrix, factor: float) -> None:
-    """Copy `values` times `factor`."""
+    """Set `to` to `values` times `factor`."""
     for c in range(to.shape[0]):
         for k in range(to.shape[1]):
             to[c, k] = factor * values[c, k]
@@ -180,7 +184,7 @@ def copy_scaled(to: Matrix, values: Matrix, factor: float) -> None:
 
 @kernel
 def activate_closed(nodes: Nodes) -> None:
-    """Set the active set: nodes in contact."""
+    """Set the active set to the nodes in contact."""
     for k in range(nodes.shape[0]):
         node = nodes[k]
         node.held = 0 if node.mode == OPEN else 1
@@ -188,7 +192,7 @@ def activate_closed(nodes: Nodes) -> None:
 
 @kernel
 def contact_velocities(q: Matrix, v: Matrix, p: Matrix, plane: Plane, nodes: Nodes) -> None:
-    """Evaluate normal velocities, and tangential slip of nodes and of elements, u = v + a n x w."""
+    """Set normal velocities, x of nodes and z of elements for velocities v, p."""
     a, size, n, b = plane.radius, nodes.shape[0], plane.normal, plane.tangents
     for k in range(size):
         node = nodes[k]
@@ -219,15 +223,15 @@ def slip_at(k: int, nodes: Nodes) -> tuple[float, float]:
 
 @kernel
 def frame_weight(k: int, size: int) -> float:
-    """Return the weight of an element beside node k in the angular velocity of the node."""
+    """Return the weight of an adjacent element in the angular velocity of node k."""
     return 1.0 if k == 0 or k == size - 1 else 0.5
 
 
 @kernel
 def assemble_mobility(q: Matrix, plane: Plane, mat: Floats, nodes: Nodes) -> None:
-    """Evaluate m = n x d3 along the tangents, and G, the slip per tangential impulse of each node.
+    """Set m = n x d3 of elements, and G, the slip velocity per tangential impulse of nodes.
 
-    An element has inertia 2 J about its axis and J across, hence the factors 1 - m m^T / 2.
+    An element has inertia 2 J about its axis and J across it, hence the factors 1 - m m^T / 2.
     """
     a, size, b, rod = plane.radius, nodes.shape[0], plane.tangents, material_of(mat)
     for e in range(size - 1):
@@ -237,8 +241,7 @@ def assemble_mobility(q: Matrix, plane: Plane, mat: Floats, nodes: Nodes) -> Non
         nodes[e].m[1] = b[0, 0] * ax + b[0, 1] * ay + b[0, 2] * az
     for k in range(size):
         g11, g12, g22 = rod.free[k], 0.0, rod.free[k]
-        # torque -a n x P on the elements beside the node; its part about an axis meets twice the
-        # inertia
+        # torque -a n x P on the adjacent elements; its axial part acts on twice the inertia
         for e in range(max(k - 1, 0), min(k + 1, size - 1)):
             m1, m2 = nodes[e].m[0], nodes[e].m[1]
             arm = frame_weight(k, size) * a
@@ -254,7 +257,7 @@ def assemble_mobility(q: Matrix, plane: Plane, mat: Floats, nodes: Nodes) -> Non
 def apply_tangential_impulse(
     k: int, dx: float, dy: float, plane: Plane, mat: Floats, nodes: Nodes
 ) -> None:
-    """Apply a tangential impulse to node k: update slip x of nodes and z of elements."""
+    """Apply the tangential impulse (dx, dy) [N s] to node k: update x and z."""
     a, size, x, rod = plane.radius, nodes.shape[0], nodes[k].x, material_of(mat)
     x[0] += rod.free[k] * dx
     x[1] += rod.free[k] * dy
@@ -262,7 +265,7 @@ def apply_tangential_impulse(
         m, z = nodes[e].m, nodes[e].z
         m1, m2 = m[0], m[1]
         s = frame_weight(k, size) * a * a * rod.turns[e]
-        # z changes by weight a^2 / J (1 - m m^T / 2) P; both nodes of the element see it
+        # z changes by weight a^2 / J (1 - m m^T / 2) P, for both nodes of the element
         along = 0.5 * (m1 * dx + m2 * dy)
         z[0] += s * (dx - along * m1)
         z[1] += s * (dy - along * m2)
@@ -277,10 +280,12 @@ def local_coulomb(
     by: float,
     bound: float,
 ) -> tuple[float, float, bool]:
-    """Return (P, slips): b + G P = 0 with |P| < bound, or P against b + G P with |P| = bound.
+    """Return the tangential impulse P (2 components) of Coulomb's law, and whether it slips.
 
-    G = [[g0, g1], [g1, g2]] is positive definite. In slip (G + alpha) P = -b, and 1/|P| is a
-    concave function of alpha: Newton's method converges from alpha = 0 without a safeguard.
+    Stick: b + G P = 0 with |P| <= bound; slip: P opposite to b + G P with |P| = bound. b = (bx, by)
+    is the slip velocity without P [m/s], G = [[g0, g1], [g1, g2]] is positive definite [1/kg]. In
+    slip (G + alpha) P = -b, and 1/|P| is a concave function of alpha: Newton's method converges
+    from alpha = 0 without a safeguard.
     """
     # the impulse that stops the slip
     det = g0 * g2 - g1 * g1
@@ -297,11 +302,11 @@ def local_coulomb(
         px, py = -(h2 * bx - g1 * by) / det, -(h0 * by - g1 * bx) / det
         size = math.sqrt(px * px + py * py)
         # d|P|/d alpha = -P . (G + alpha)^-1 P / |P|
-        steep = (h2 * px * px - 2.0 * g1 * px * py + h0 * py * py) / det
+        slope = (h2 * px * px - 2.0 * g1 * px * py + h0 * py * py) / det
         # Newton's step for 1 / |P| = 1 / bound
-        change = (size - bound) * size * size / (bound * steep)
-        alpha += change
-        if abs(change) <= 1e-15 * (alpha + g0 + g2):
+        increment = (size - bound) * size * size / (bound * slope)
+        alpha += increment
+        if abs(increment) <= 1e-15 * (alpha + g0 + g2):
             break
     scale = bound / size
     return px * scale, py * scale, True
@@ -309,7 +314,7 @@ def local_coulomb(
 
 @kernel
 def warm_start(plane: Plane, mat: Floats, nodes: Nodes) -> None:
-    """Apply the tangential impulses of the last solution, scaled back to the present bounds."""
+    """Apply the tangential impulses of the last solution, limited to the present bounds."""
     rod = material_of(mat)
     for k in range(nodes.shape[0]):
         node = nodes[k]
@@ -325,13 +330,14 @@ def warm_start(plane: Plane, mat: Floats, nodes: Nodes) -> None:
             apply_tangential_impulse(k, impulse[1], impulse[2], plane, mat, nodes)
         else:
             impulse[1], impulse[2] = 0.0, 0.0
-        # stays where the bound is zero, which the sweeps skip: such a node slips
+        # initial value, which remains if the bound is zero: the sweeps skip such a node, and it
+        # slips
         node.slips = 1 if node.held and rod.free[k] > 0.0 else 0
 
 
 @kernel
 def solve_friction(plane: Plane, mat: Floats, nodes: Nodes) -> int:
-    """Solve Coulomb's law at all active nodes; return the sweeps, negative if too many.
+    """Solve Coulomb's law at all active nodes; return the number of sweeps, < 0 if too many.
 
     Block Gauss-Seidel, alternately upwards and downwards, with the exact local problem at each
     node. The law acts on u + tangential * before + bias. On entry x and z are without impulses and
@@ -368,7 +374,7 @@ def solve_friction(plane: Plane, mat: Floats, nodes: Nodes) -> int:
             apply_tangential_impulse(k, dx, dy, plane, mat, nodes)
             impulse[1], impulse[2] = px, py
             node.slips = 1 if slip else 0
-            # impulses as velocities, which compare with rounding
+            # impulses as velocities, for comparison with their rounding
             largest = max(largest, g0 * abs(px) + g2 * abs(py))
             change = max(change, g0 * abs(dx) + g2 * abs(dy))
         if change <= _CONVERGED * largest + _ROUNDING * speed:
@@ -378,7 +384,7 @@ def solve_friction(plane: Plane, mat: Floats, nodes: Nodes) -> int:
 
 @kernel
 def apply_impulses(plane: Plane, mat: Floats, nodes: Nodes, v: Matrix, p: Matrix) -> None:
-    """Apply impulses P to velocities and momenta of elements."""
+    """Apply the impulses P of all nodes to v and p."""
     a, size, rod = plane.radius, nodes.shape[0], material_of(mat)
     n, b = plane.normal, plane.tangents
     for k in range(size):
@@ -398,13 +404,14 @@ def apply_impulses(plane: Plane, mat: Floats, nodes: Nodes, v: Matrix, p: Matrix
 def solve_impulses(
     q: Matrix, v: Matrix, p: Matrix, plane: Plane, mat: Floats, nodes: Nodes, no_slip: float
 ) -> int:
-    """Solve and apply the impulses of active nodes; return the sweeps.
+    """Solve and apply the impulses of active nodes; return the number of sweeps.
 
-    The normal problem is explicit, P_n = max(0, -(u_n + e u_n before) m), because no normal
-    impulse changes another node. Friction follows with the bounds mu P_n.
+    The normal problem is explicit: P_n = max(0, -(u_n + e u_n before) m), with node mass m and
+    coefficient of restitution e, because no normal impulse changes another node. Friction follows
+    with the bounds mu P_n.
 
-    On entry v and p are without impulses; `no_slip` is 1 where active nodes cannot slip even
-    without a normal impulse. On return normal velocities, x and z are those of the new v and p.
+    On entry v and p are without impulses; on return v, p, normal velocities, x and z include them.
+    `no_slip` is 1 if active nodes cannot slip even without a normal impulse.
     """
     rod = material_of(mat)
     contact_velocities(q, v, p, plane, nodes)
@@ -426,11 +433,12 @@ def solve_impulses(
 
 @kernel
 def contact_work(nodes: Nodes, half: float) -> float:
-    """Add friction heat of the nodes; return the remaining energy loss of the impulses.
+    """Add friction heat of the nodes; return the remaining energy loss of the impulses [J].
 
-    Heat is impulse times slip at the synchronous end of the half kick, which is never negative
-    where the law holds there. The remainder cancels between two half kicks with the same
-    impulses; a first half kick solved anew that decelerates the slip counts all of its work.
+    Heat is minus impulse times slip velocity at that end of the half kick at which positions and
+    velocities belong to the same time. It is not negative if Coulomb's law holds there. The
+    remainder cancels between two half kicks with the same impulses. A first half kick with new
+    impulses that decelerates the slip counts all of its work as heat.
     """
     remainder = 0.0
     for k in range(nodes.shape[0]):
@@ -442,7 +450,7 @@ def contact_work(nodes: Nodes, half: float) -> float:
         work = 0.5 * pn * (bn + node.normal_velocity)
         work += 0.5 * (p1 * (b1 + ux) + p2 * (b2 + uy))
         power = p1 * ux + p2 * uy
-        # the synchronous velocities are those before a first half kick, and behind a second one
+        # velocities of saved times are those before a first half kick, and after a second one
         if half != SECOND_HALF:
             decelerates = b1 * b1 + b2 * b2 > ux * ux + uy * uy
             power = p1 * b1 + p2 * b2
@@ -456,7 +464,7 @@ def contact_work(nodes: Nodes, half: float) -> float:
 
 @kernel
 def predict_slip(q: Matrix, p: Matrix, plane: Plane, w: float, nodes: Nodes) -> None:
-    """Set the bias to w times the rate of slip in free motion: frames rotate, p is constant."""
+    """Set the bias to the change of slip in a free motion of duration w [s], with constant p."""
     a, size, b = plane.radius, nodes.shape[0], plane.tangents
     clear_bias(nodes)
     for e in range(size - 1):
@@ -477,14 +485,14 @@ def predict_slip(q: Matrix, p: Matrix, plane: Plane, w: float, nodes: Nodes) -> 
 
 @kernel
 def clear_bias(nodes: Nodes) -> None:
-    """Set the bias to zero: the law acts on the slip itself."""
+    """Set the bias to zero: the law holds for the slip velocity itself."""
     for k in range(nodes.shape[0]):
         nodes[k].bias[0], nodes[k].bias[1] = 0.0, 0.0
 
 
 @kernel
 def scale_impulses(nodes: Nodes, factor: float) -> None:
-    """Multiply all impulses."""
+    """Multiply all impulses by a factor."""
     for k in range(nodes.shape[0]):
         for c in range(3):
             nodes[k].impulse[c] *= factor
@@ -492,7 +500,7 @@ def scale_impulses(nodes: Nodes, factor: float) -> None:
 
 @kernel
 def gaps(r: Matrix, plane: Plane, nodes: Nodes) -> None:
-    """Evaluate the gaps of all nodes."""
+    """Set the gaps of all nodes [m]."""
     for k in range(nodes.shape[0]):
         g = -plane.radius
         for i in range(3):

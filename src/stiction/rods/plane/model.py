@@ -1,4 +1,4 @@
-"""A rod in frictional contact with a rigid plane: it rolls, slips, bounces and lifts."""
+"""A rod in frictional contact with a rigid plane: rolling, slip, impacts and opening."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["RodOnPlane"]
 Floats = npt.NDArray[np.float64]
 Vector = Sequence[float] | Floats
 
-# largest initial penetration of a node, in radii
+# largest admissible initial penetration of a node, in radii
 _TOUCHING = 1e-7
 
 _ROD = Part("its motion is computed.", "give one rod.")
@@ -33,21 +33,20 @@ _NORMAL = Components("1", "it points to the side of the rod.", "give [0, 0, 1]."
 class RodOnPlane(Declared):
     """One rod above a rigid plane; every node can have a contact at the point below it.
 
-    A contact is open, rolls or slips by Coulomb's law, and closes with an impact. The surface
-    of the rod at node k moves with v + w x (-a n), w the mean of the frames beside the node.
-    A free end node has half the mass of the others, so that the rod has its own mass and a
-    straight rod its own acceleration.
+    A contact is open, rolls or slips by Coulomb's law, and closes with an impact. The surface of
+    the rod at node k has the velocity v + w x (-a n), with the node velocity v, the mean angular
+    velocity w of the two adjacent elements, the radius a and the normal n.
 
     Parameters
     ----------
-    rod : ends free, pinned or clamped
-    point, normal : a point of the plane [m], and the direction to the rod's side
-    friction : Coulomb's law, one coefficient or one per node; None for no slip
+    rod : with free, pinned or clamped ends, without damping
+    point, normal : a point of the plane [m]; normal vector to the side of the rod
+    friction : Coulomb's law, one coefficient or one per node; None: rolling without slip
     restitution : coefficient of normal restitution in an impact [1]
     tangential_restitution : coefficient of tangential restitution [1]
-    gravity : [m/s^2]
+    gravity : acceleration [m/s^2]
 
-    Source: formulas sheet of the rods paper, sections 4 and 6; rigid limits in closed form.
+    Source: formulas sheet (docs/formulas/rods.md), sections 4 and 6; rigid limits in closed form.
     Verified by: tests/exact/test_rolling_on_a_plane.py::test_rolling_down_an_incline
     """
 
@@ -66,10 +65,11 @@ class RodOnPlane(Declared):
         self._check_rod()
 
     def _check_rod(self) -> None:
+        """Raise ModelError if supports, damping or initial position are not admissible."""
         for name in ("left", "right"):
             end = getattr(self.rod, name)
             if isinstance(end, Driven | Turned):
-                why = "the method for a plane has no prescribed motion."
+                why = "the method for a plane has no prescribed motion of ends."
                 _refuse(
                     f"rod.{name}",
                     type(end).__name__,
@@ -95,13 +95,13 @@ class RodOnPlane(Declared):
             )
 
     def gaps(self, nodes: Floats) -> Floats:
-        """Return the gaps of nodes (..., 3) [m]."""
+        """Return (...) gaps of nodes (..., 3): distance of the surface from the plane [m]."""
         normal = np.asarray(self.normal) / np.linalg.norm(self.normal)
         return np.asarray((nodes - self.point) @ normal - self.rod.section.radius)
 
     @property
     def state_size(self) -> int:
-        """Numbers in one saved state."""
+        """Upper bound of the numbers in one saved state."""
         nodes = self.rod.elements + 1
         return NUMBERS_PER_CONTACT * nodes + saved_numbers(nodes, 2, 0)
 

@@ -1,4 +1,8 @@
-"""Run of a rod on a rigid plane: integration between saved times, checkpoints and results."""
+"""Run of a rod on a rigid plane: integration between saved times, checkpoints and results.
+
+`run_on_plane` assembles the rod, calls `stepper_kernels.integrate` from one saved time to the next,
+and returns positions, contact quantities of all nodes, events, energy ledger and audit.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +39,7 @@ __all__ = ["run_on_plane"]
 
 Floats = npt.NDArray[np.float64]
 
-# a kernel call takes a few tenths of a second, the longest delay of Ctrl-C and checkpoints
+# work of a kernel call, a few tenths of a second: the longest delay of Ctrl-C and checkpoints
 _NODE_STEPS_PER_CALL = 1_000_000
 
 _KINDS = ("close", "open", "slip", "stick", "bounce")
@@ -55,6 +59,7 @@ def run_on_plane(system: RodOnPlane, method: PlaneLeapfrog, request: Request) ->
 
 
 def _step(system: RodOnPlane, method: PlaneLeapfrog) -> float:
+    """Return the longest step [s]; raise ModelError if it exceeds the stability limit."""
     limit = step_limit(system.rod)
     if method.step is None:
         return method.fraction * limit
@@ -92,7 +97,7 @@ class _PlaneStepper:
         self.system, self.method, self.request = system, method, request
         rods = Rods((system.rod,), gravity=system.gravity)
         self.flat = assemble(rods)
-        # a clamp has an additional slot without a node
+        # slots of nodes: a clamp has an additional slot without a node
         self.nodes = self.flat.nodes
         self.step = _step(system, method)
         size = self.flat.r.shape[1]
@@ -147,6 +152,7 @@ class _PlaneStepper:
         run_to_end(self._loop(), self.request.progress, self.request.checkpoint)
 
     def _loop(self) -> Generator[Pause, None, None]:
+        """Integrate from each saved time to the next, in calls of bounded work."""
         f, save, resumed = self.flat, self.request.save, self._resume()
         motion = mk.Motion(f.r, f.q, f.v, f.p)
         forcing = mk.Forcing(f.constant, f.loads, f.times, f.factors)
@@ -191,6 +197,7 @@ class _PlaneStepper:
     # ---- checkpoint
 
     def _state(self) -> dict[str, StateArray]:
+        """Return the arrays of a checkpoint."""
         upto, modes = self.now.reached + 1, (pk.OPEN, pk.SLIP)
         names = ("position", "energy", "heat", "force", "gap", "slip", "momentum")
         return {
@@ -216,7 +223,7 @@ class _PlaneStepper:
         return True
 
     def _close_at_start(self) -> None:
-        """Close contacts at the start, with an impact where a node approaches or must not slip."""
+        """Close contacts at the start, with an impact if a node approaches or must not slip."""
         f, mode = self.flat, self.contacts["mode"]
         _, un, slip = self._survey()
         rigid, small = bool(np.isinf(self.plane.friction)), 1e-12 * float(np.abs(f.v).max())
@@ -274,10 +281,11 @@ class _PlaneStepper:
         self._record(0)
 
     def _force(self) -> Floats:
-        """Return (nodes, 3) the contact forces of the last step [N]."""
+        """Return (nodes, 3) contact forces on the rod in the last step [N]."""
         return np.asarray(self.contacts["force"][self.nodes] @ self.basis)
 
     def _observe(self, k: int) -> None:
+        """Save the quantities of sample k."""
         f, nodes = self.flat, self.nodes
         self.position[k] = f.r[:, nodes].T
         energies, _, slip = self._survey()
@@ -347,6 +355,7 @@ class _PlaneStepper:
         )
 
     def _variables(self, upto: int) -> dict[str, Variable]:
+        """Return the variables of the first `upto` samples."""
         size, each = self.nodes.size, ("time", "contact")
         number, radius = np.ones(size, dtype=np.int64), np.full(size, self.plane.radius)
         normal = self.force[:upto] @ self.basis[0]
@@ -362,8 +371,8 @@ class _PlaneStepper:
             "rod_of_node": Variable(number, ("node",), "1", "number of the rod"),
             "radius_of_node": Variable(radius, ("node",), "m", "radius of the rod"),
             "momentum": Variable(self.momentum[:upto], ("time", "axis"), "kg m/s", "of the rod"),
-            "lambda_n": Variable(-normal, each, "N", "normal force, positive if it pulls"),
-            "normal_force": Variable(normal, each, "N", "normal force, positive if it presses"),
+            "lambda_n": Variable(-normal, each, "N", "normal force, positive in tension"),
+            "normal_force": Variable(normal, each, "N", "normal force, positive in compression"),
             "gap": Variable(self.gap[:upto], each, "m", "distance of the surface from the plane"),
             "friction_ratio": Variable(ratio, each, "1", "tangential over normal force"),
             "slip_speed": Variable(speed, each, "m/s", "speed of the surface over the plane"),
@@ -376,6 +385,7 @@ class _PlaneStepper:
         }
 
     def _event_log(self) -> EventLog:
+        """Return the event log of the nodes."""
         events = self.events.rows
         closes, normal = np.isin(events["kind"], (pk.CLOSES, pk.BOUNCES)), events["normal"]
         return EventLog(
@@ -393,6 +403,7 @@ class _PlaneStepper:
         )
 
     def _checks(self, energy: Ledger) -> tuple[Check, ...]:
+        """Return the audit checks."""
         rod, tally = self.system.rod, self.tally
         most = max(float(tally.normal_force), 1e-290)
         # strains and positions have rounding errors; the energy of a rod at rest is rounding
@@ -459,6 +470,7 @@ class _PlaneStepper:
         )
 
     def _quantities(self, energy: Ledger, upto: int) -> dict[str, Quantity]:
+        """Return the quantities of the run."""
         largest = float(np.linalg.norm(self.force[:upto], axis=2).max())
         heat = float(energy.total_friction_heat[-1])
         lost = float(energy.impact_loss[-1])

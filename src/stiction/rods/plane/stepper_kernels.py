@@ -1,11 +1,12 @@
 """Steps of a rod on a plane: velocity Verlet with contact impulses and located impacts.
 
-A step is a half kick, a drift that ends at the first impact, a half kick, and the impact. The
-second half kick solves Coulomb's law (`kernels`) for the velocity at the end of the step; the first
-one of the next step repeats its impulses, so that rolling does no work. Arrays are those of
-`kernels`; `scratch` (component, slots) holds forces and copies.
+A step is a half kick, a drift that ends at the first impact, a half kick, and the impact. A half
+kick changes velocities by forces and impulses over half the step. The second one solves Coulomb's
+law (`kernels`) for the velocity at the end of the step; the first one of the next step repeats its
+impulses, so rolling does no work. Arrays are those of `kernels`; `scratch` (30, slots) contains
+forces and copies.
 
-Source: formulas sheet of the rods paper, sections 4 and 6.
+Source: formulas sheet (docs/formulas/rods.md), sections 4 and 6.
 """
 
 from __future__ import annotations
@@ -66,20 +67,20 @@ from stiction.rods.rod_kernels import (
 
 Floats = npt.NDArray[np.float64]
 
-# components of scratch, see the kernels below
+# number of rows of scratch: `forces_of` and `loads_of` of `rod_kernels`, and the views below
 SCRATCH_SIZE = 30
 
-# a node whose flight is shorter than this, in steps, closes without restitution
+# a node with less time between impacts than this, in steps, closes without restitution
 _SHORT_FLIGHT = 2.5
 _TRIES = 12
-# length of the trial kick for the initial contact forces, over a step
+# length of the trial kick for the initial contact forces, over the step
 TRIAL_PART = 1e-3
 
 Energies = tuple[float, float]
 
 
 class Motion(NamedTuple):
-    """Nodes r [m], frames q, velocities v [m/s], momenta over inertia p [1/s]."""
+    """Positions r [m], quaternions q, velocities v [m/s], momenta over inertia p [1/s]."""
 
     r: Floats
     q: Floats
@@ -88,7 +89,7 @@ class Motion(NamedTuple):
 
 
 class Forcing(NamedTuple):
-    """Dead loads, see `add_loads`."""
+    """Dead loads, see `driving_kernels.add_loads`."""
 
     constant: Floats
     loads: Table[Load]
@@ -98,13 +99,13 @@ class Forcing(NamedTuple):
 
 @kernel(views=True)
 def velocities_before(scratch: Floats) -> tuple[Floats, Floats]:
-    """Return v and p before the last half kick, views of scratch."""
+    """Return views of scratch: v and p before the last half kick."""
     return scratch[18:21], scratch[21:24]
 
 
 @kernel(views=True)
 def saved_velocities(scratch: Floats) -> tuple[Floats, Floats]:
-    """Return v and p saved for a repeated kick or impact, views of scratch."""
+    """Return views of scratch: v and p saved for a repeated kick or impact."""
     return scratch[24:27], scratch[27:30]
 
 
@@ -120,7 +121,7 @@ def record_convergence(sweeps: int, tally: Tally) -> None:
 def forces(
     r: Matrix, q: Matrix, mat: Floats, forcing: Forcing, now: float, scratch: Floats
 ) -> None:
-    """Evaluate all forces and torques, and the loads alone, in scratch."""
+    """Compute all forces and torques, and the loads alone, in scratch, at time `now`."""
     f, t = forces_of(scratch)
     elastic(r, q, mat, scratch[0:3], scratch[3:6], f, t)
     fe, te = loads_of(scratch)
@@ -138,17 +139,18 @@ def solve_impact(
     scratch: Floats,
     no_slip: float,
 ) -> tuple[int, float]:
-    """Solve the impulses of an impact; return the sweeps and the energy lost [J].
+    """Solve and apply the impulses of an impact; return the sweeps and the energy lost [J].
 
-    If restitution would increase the energy, the impact is solved again with tangential
-    restitution 1: a law for the mean velocity never increases it.
+    If restitution increases the energy, the impact is solved again with tangential restitution 1:
+    then Coulomb's law holds for the mean tangential velocity and does not increase the energy.
     """
     start = kinetic_energy(q, v, p, mat)
     before_v, before_p = saved_velocities(scratch)
     copy_scaled(before_v, v, 1.0)
     copy_scaled(before_p, p, 1.0)
     sweeps, lost = 0, 0.0
-    # at first with the coefficients of the plane, then, if that creates energy, with 1 for the slip
+    # first with the coefficients of the plane; if that creates energy, with tangential restitution
+    # 1
     for attempt in range(2):
         scale_impulses(nodes, 0.0)
         if attempt == 1:
@@ -177,7 +179,7 @@ def apply_impact(
     events: Table[Event],
     written: Integers,
 ) -> None:
-    """Apply the impact of arriving nodes; `first` is 1 at the start: no restitution."""
+    """Apply the impact of arriving nodes; `first` is 1 at the start of a run: no restitution."""
     contact_velocities(q, v, p, plane, nodes)
     store_velocities(nodes)
     assemble_mobility(q, plane, mat, nodes)
@@ -186,7 +188,8 @@ def apply_impact(
     activate_closed(nodes)
     for k in range(nodes.shape[0]):
         node = nodes[k]
-        # steps do not resolve shorter flights: a decaying sequence of bounces ends as plastic
+        # steps do not resolve shorter times: a decaying sequence of bounces ends with a plastic
+        # impact
         short_flight = now - node.last_impact <= _SHORT_FLIGHT * plane.step
         node.returned = 0.0 if short_flight or first > 0.0 else plane.restitution
         node.tangential = plane.tangential_restitution
@@ -225,9 +228,10 @@ def half_kick(
     nodes: Nodes,
     tally: Tally,
 ) -> None:
-    """Kick for a time w with impulses of the active nodes, and account for their work.
+    """Kick for a time w [s] with impulses of the active nodes; add their work and heat.
 
-    In a first half kick the law holds for the slip extrapolated over w, else for the slip.
+    In a first half kick with new impulses the law holds for the slip velocity extrapolated over w,
+    otherwise for the slip velocity after the kick.
     """
     f, t = forces_of(scratch)
     fe, te = loads_of(scratch)
@@ -259,7 +263,7 @@ def repeat_kick(
     nodes: Nodes,
     tally: Tally,
 ) -> None:
-    """Repeat the last half kick times `ratio`: both half kicks have one set of impulses."""
+    """Repeat the last half kick, times `ratio`, so that both half kicks have the same impulses."""
     fe, te = loads_of(scratch)
     before_v, before_p = velocities_before(scratch)
     tally.external += 0.5 * w * power(q, v, p, fe, te)
@@ -267,7 +271,7 @@ def repeat_kick(
     store_velocities(nodes)
     for i in range(3):
         for k in range(nodes.shape[0]):
-            # forces and impulses of the second half kick before, for the length of this one
+            # changes of velocity of the last half kick, scaled to the length w of this one
             v[i, k] += ratio * (v[i, k] - before_v[i, k])
             p[i, k] += ratio * (p[i, k] - before_p[i, k])
     scale_impulses(nodes, ratio)
@@ -284,7 +288,7 @@ def time_to_contact(nodes: Nodes, h: float, a: float) -> float:
     for k in range(nodes.shape[0]):
         node = nodes[k]
         gap, un = node.gap, node.normal_velocity
-        # straight flight at the velocity of the drift; a depth within SHALLOW is not located
+        # constant velocity in the drift; the impact of a depth below SHALLOW is not located
         if node.mode == OPEN and un < 0.0 and gap + h * un < -SHALLOW * a:
             first = min(first, max(0.0, -gap / un))
     return first
@@ -302,9 +306,9 @@ def first_half_kick(
     nodes: Nodes,
     tally: Tally,
 ) -> float:
-    """Take the first half kick of a step; return the step, shortened to the next impact.
+    """Take the first half kick of a step of h; return its length, at most to the next impact [s].
 
-    The step and the time of the impact depend on each other: fixed-point iteration.
+    The length of the step and the time of the impact depend on each other: fixed-point iteration.
     """
     activate_closed(nodes)
     saved_v, saved_p = saved_velocities(scratch)
@@ -318,18 +322,18 @@ def first_half_kick(
             node.old_impulse[c] = node.impulse[c]
     target = h
     for attempt in range(_TRIES):
-        # without a step before (2), or behind a much shorter one, impulses are solved anew
+        # without a last step (2), or after a much shorter one, impulses are solved again
         ratio = target / tally.last if tally.last > 0.0 else 2.0
         if tally.fresh == 1 or ratio > 1.5:
             half_kick(q, v, p, 0.5 * target, plane, mat, FIRST_HALF, scratch, nodes, tally)
         else:
             repeat_kick(q, v, p, ratio, 0.5 * target, plane, scratch, nodes, tally)
-        # not zero, so that time goes on
+        # a positive length, so that time increases
         reach = max(time_to_contact(nodes, h, plane.radius), 1e-6 * h)
         if abs(reach - target) <= 1e-12 * h or attempt == _TRIES - 1:
             break
         target = reach
-        # back to the start: another length has another half kick
+        # restore the start of the step, for a half kick of another length
         copy_scaled(v, saved_v, 1.0)
         copy_scaled(p, saved_p, 1.0)
         for k in range(nodes.shape[0]):
@@ -345,9 +349,9 @@ def first_half_kick(
 def update_modes(
     w: float, rigid: bool, nodes: Nodes, now: float, events: Table[Event], written: Integers
 ) -> bool:
-    """Update the modes from the impulses of a kick of length w; return whether any changed.
+    """Update the modes from the impulses of a kick of length w; return whether any has changed.
 
-    A contact without impulse that separates opens; one at the bound of Coulomb's law slips.
+    A contact without a normal impulse that separates opens; one at the bound of friction slips.
     """
     changed = False
     for k in range(nodes.shape[0]):
@@ -356,7 +360,7 @@ def update_modes(
         # impacts close nodes, see `apply_impact`
         if old == OPEN:
             continue
-        # complementarity: without an impulse and separating it is open; at the bound it slips
+        # complementarity: open if it separates without impulse; slip at the bound
         if pn <= 0.0 and node.normal_velocity > 0.0:
             node.mode = OPEN
         elif node.slips == 1 and not rigid:
@@ -377,7 +381,7 @@ def update_modes(
 
 @kernel
 def open_separating(nodes: Nodes, now: float, events: Table[Event], written: Integers) -> None:
-    """Open contacts that separate in the first half kick; the second must not keep them active."""
+    """Open contacts that separate in the first half kick, before the second one."""
     for k in range(nodes.shape[0]):
         node = nodes[k]
         old, un = node.mode, node.normal_velocity
@@ -399,7 +403,7 @@ def process_impacts(
     events: Table[Event],
     written: Integers,
 ) -> bool:
-    """Apply the impact of all open nodes that have reached the plane; return whether any has."""
+    """Apply the impact of all open nodes that reach the plane; return whether there are any."""
     impacts = False
     for k in range(nodes.shape[0]):
         node = nodes[k]
@@ -415,7 +419,7 @@ def process_impacts(
 
 @kernel
 def survey(motion: Motion, plane: Plane, mat: Floats, nodes: Nodes, slip: Matrix) -> Energies:
-    """Return kinetic and elastic energy [J]; fill slip and normal velocities."""
+    """Return kinetic and elastic energy [J]; set `slip` (nodes, 2) and normal velocities."""
     q, v, p = motion.q, motion.v, motion.p
     contact_velocities(q, v, p, plane, nodes)
     for k in range(slip.shape[0]):
@@ -459,7 +463,11 @@ def integrate(
     events: Table[Event],
     written: Integers,
 ) -> tuple[int, int]:
-    """Integrate to `end`; return a code and the steps taken; count events in `written`."""
+    """Integrate to the time `end` [s]; return a code and the number of steps.
+
+    At most `most` steps are taken. The code is DONE, EVENTS_FULL, NOT_FINITE or TOO_MANY_STEPS;
+    `written` (1,) is the number of recorded events.
+    """
     r, q, v, p = motion.r, motion.q, motion.v, motion.p
     before_v, before_p = velocities_before(scratch)
     plane, tally = planes[0], tallies[0]
@@ -467,7 +475,7 @@ def integrate(
     rigid = math.isinf(plane.friction)
     written[0] = 0
     steps = 0
-    # a kick alone, for the impulses of the start
+    # only a trial kick, for the initial contact forces
     if tally.trial == 1:
         forces(r, q, mat, forcing, tally.time, scratch)
         assemble_mobility(q, plane, mat, nodes)
@@ -477,7 +485,7 @@ def integrate(
     while end - tally.time > 1e-12 * longest:
         if steps >= most:
             return TOO_MANY_STEPS, steps
-        # room for each node to open, change its mode and have an impact in one step
+        # a node can open, change its mode and have an impact in one step: three events
         if written[0] > events.shape[0] - 3 * size:
             return EVENTS_FULL, steps
         left = end - tally.time
@@ -497,7 +505,7 @@ def integrate(
         forces(r, q, mat, forcing, tally.time, scratch)
         gaps(r, plane, nodes)
         assemble_mobility(q, plane, mat, nodes)
-        # for the next first half kick, which repeats this one
+        # saved for the next first half kick, which repeats this one
         copy_scaled(before_v, v, 1.0)
         copy_scaled(before_p, p, 1.0)
         activate_closed(nodes)
@@ -509,7 +517,7 @@ def integrate(
         changed = update_modes(0.5 * length, rigid, nodes, tally.time, events, written)
         record_extremes(rigid, nodes, tally)
         impacts = process_impacts(q, v, p, plane, mat, scratch, nodes, tally, events, written)
-        # impulses of another active set, or from before an impact, are not repeated
+        # after a change of the active set or an impact, impulses are solved again
         tally.fresh = 1 if changed or impacts else 0
         if not math.isfinite(v[0, 0] + v[1, 0] + v[2, 0] + p[0, 0] + r[0, size // 2]):
             return NOT_FINITE, steps

@@ -1,6 +1,6 @@
 """Extreme values of contacts over all steps of a run, for the checks of the audit.
 
-Source: formulas sheet of the rods paper, sections 2 to 4.
+Source: formulas sheet (docs/formulas/rods.md), sections 2 to 4.
 """
 
 from __future__ import annotations
@@ -14,19 +14,20 @@ from stiction.rods.contact.kernels import CROSSING, EMPTY, ROLL, Contact, Contac
 from stiction.rods.contact.observe_kernels import contact_rates
 from stiction.rods.driving_kernels import Drive
 
-# below all values
+# initial value, below all others
 NEVER = -1e300
 
 
 class Extreme(Struct):
     """Extreme values of a contact, each with the time [s].
 
-    pull : normal force, tension > 0 [N]
-    depth : interpenetration [m]
-    parallel : minus the sine of the angle at a single point
-    wave_ratio, wave_body : speed along a rod over that of its shear waves, and on which
-    friction : tangential over normal force
-    ignored, ignored_body : fraction of the force ignored by a sliding end, and its rod
+    pull : largest normal force, tension > 0 [N]
+    depth : largest penetration [m]
+    parallel : minus the least sine of the angle of a crossing
+    wave_ratio, wave_body : largest speed along a body over that of its shear waves; its index
+    friction : largest ratio of tangential to normal force
+    ignored, ignored_body : largest fraction of a contact force ignored by a sliding end; index of
+        its rod
     """
 
     pull: float
@@ -47,7 +48,7 @@ class Extreme(Struct):
 
 @kernel
 def end_weight(k: Contact, side: int, node: int) -> float:
-    """Return the weight of a node in the contact point on one of the rods, by the contact curve."""
+    """Return the weight of a node in the contact point on one rod (side 0 or 1)."""
     first = k.nodes[side]
     if first <= node < first + 4:
         return float(k.node_weights[side, node - first])
@@ -68,7 +69,7 @@ def update_extremes(
     ----------
     v : velocities of nodes [m/s]
     driven : clamps with prescribed motion, see `driving_kernels`
-    per_impulse : force per impulse of the step [1/s]; 0 where contacts store forces
+    per_impulse : force per impulse of the step [1/s]; 0 if contacts store forces
     now : time [s]
 
     Verified by: tests/audit/test_all_steps.py::test_saved_times_do_not_matter
@@ -82,7 +83,7 @@ def update_extremes(
         depth = k.reach - k.distance
         if depth > most.depth:
             most.depth, most.depth_time = depth, now
-        # points of a line, and ends, may be parallel
+        # rods may be parallel at a line contact and at an end
         if k.kind == CROSSING and k.at_end == 0:
             sine = min(1.0, k.sine)
             if -sine > most.parallel:

@@ -1,4 +1,7 @@
-"""The state of rods at the saved times, as named arrays from which the ledger can be rebuilt."""
+"""Saved state of rods: motion, internal forces, reactions and constants, as named variables.
+
+The energy ledger can be recomputed from them.
+"""
 
 from __future__ import annotations
 
@@ -18,35 +21,40 @@ __all__ = ["InternalForces", "StateRecord"]
 Floats = npt.NDArray[np.float64]
 
 _SHAPES = "1 a cylinder, 2 a sphere, 3 a plane"
-# name: dimension of nodes, elements, clamps or partners; of components; unit; meaning
+# name: (first dimension, dimension of the components, unit, meaning)
 _COLUMNS: dict[str, tuple[str, str, str, str]] = {
     "velocity": ("node", "axis", "m/s", "of the nodes"),
     "frame": (
         "element",
         "quaternion",
         "1",
-        "turn of the directors, w x y z; the third is normal",
+        "quaternion of the directors, w x y z; the third is normal to the section",
     ),
     "angular_velocity": ("element", "axis", "rad/s", "of the frames, in space"),
     "internal_force": (
         "element",
         "axis",
         "N",
-        "elastic, of what follows on what comes before",
+        "elastic, of the part after it on the part before it",
     ),
     "internal_moment": (
         "node",
         "axis",
         "N m",
-        "elastic, of what follows on what comes before",
+        "elastic, of the part after it on the part before it",
     ),
-    "clamp_force": ("clamp", "axis", "N", "reaction: of what holds an end on the rod"),
+    "clamp_force": ("clamp", "axis", "N", "reaction of the support of an end on the rod"),
     "clamp_moment": ("clamp", "axis", "N m", "reaction about the end node; 0 at a pin"),
-    "clamp_frame": ("clamp", "quaternion", "1", "turn of the frame that is held, w x y z"),
-    "clamp_angular_velocity": ("clamp", "axis", "rad/s", "of the frame that is held"),
+    "clamp_frame": (
+        "clamp",
+        "quaternion",
+        "1",
+        "quaternion of the frame held by the support, w x y z",
+    ),
+    "clamp_angular_velocity": ("clamp", "axis", "rad/s", "of the frame held by the support"),
     "partner_velocity": ("partner", "axis", "m/s", "of the pivot of a rigid partner"),
     "partner_angular_velocity": ("partner", "axis", "rad/s", "of a rigid partner"),
-    "varying_force": ("node", "axis", "N", "loads with a history on the nodes"),
+    "varying_force": ("node", "axis", "N", "loads on the nodes that vary in time"),
     "applied_moment": ("element", "axis", "N m", "loads on the frames"),
 }
 _COUNTS = {"axis": 3, "quaternion": 4}
@@ -57,8 +65,8 @@ class InternalForces:
 
     Parameters
     ----------
-    force, torque : (3, slots) on nodes and frames, all forces except contact forces [N], [N m]
-    pull, moment : (3, slots) elastic, of elements and joints [N], [N m]
+    force, torque : (3, slots) on nodes [N] and elements [N m], without contact forces
+    pull, moment : (3, slots) elastic stress resultants of elements [N], moments of joints [N m]
     """
 
     def __init__(self, force: Floats, torque: Floats, pull: Floats, moment: Floats) -> None:
@@ -66,7 +74,7 @@ class InternalForces:
 
 
 class StateRecord:
-    """The state at the saved times, in arrays.
+    """The state of all rods at the saved times.
 
     Parameters
     ----------
@@ -126,7 +134,7 @@ class StateRecord:
             frames = [support.frame for support in self.supports]
             arrays["clamp_frame"][k] = f.q[:, frames].T
             arrays["clamp_angular_velocity"][k] = spin[:, frames].T
-            # supported nodes have no drag: remove it again
+            # supported nodes and frames have no drag: remove it from the forces
             force = inner.force + contact_loads[0] + f.drags.node * v
             torque = inner.torque + contact_loads[1] + f.drags.element * spin
             arrays["clamp_force"][k], arrays["clamp_moment"][k] = reactions(
@@ -144,6 +152,7 @@ class StateRecord:
             self._record_partners(k, v, spin)
 
     def _record_partners(self, k: int, v: Floats, spin: Floats) -> None:
+        """Save points and velocities of rigid partners in sample k."""
         f, arrays = self.flat, self.arrays
         for j, b in enumerate(range(f.rods, len(f.first))):
             first, last = int(f.first[b]), int(f.first[b] + f.count[b])
@@ -158,7 +167,7 @@ class StateRecord:
     # ---- results
 
     def variables(self, upto: int) -> dict[str, Variable]:
-        """Return the first `upto` states, and the constants, by name."""
+        """Return variables of the first `upto` states and of the constants, by name."""
         variables = {
             name: Variable(self.arrays[name][:upto], ("time", part, of), unit, meaning)
             for name, (part, of, unit, meaning) in _COLUMNS.items()
@@ -167,6 +176,7 @@ class StateRecord:
         return {**variables, **self._partners(upto), **self._constants(), **self._supports()}
 
     def _partners(self, upto: int) -> dict[str, Variable]:
+        """Return the variables of rigid partners."""
         f = self.flat
         if not f.partners:
             return {}
@@ -181,6 +191,7 @@ class StateRecord:
         }
 
     def _supports(self) -> dict[str, Variable]:
+        """Return the variables of supports."""
         if not self.supports:
             return {}
         number = np.array([support.number for support in self.supports], dtype=np.int64)
@@ -192,6 +203,7 @@ class StateRecord:
         }
 
     def _constants(self) -> dict[str, Variable]:
+        """Return constants of rods: masses, stiffness, damping, constant loads."""
         f, nodes, elements, rod = self.flat, self.flat.nodes, self.elements, self.flat.material
         gravity = np.asarray(self.rods.gravity, dtype=np.float64)
         numbers = np.arange(1, nodes.size + 1)[np.isin(nodes, elements)]
@@ -249,5 +261,5 @@ class StateRecord:
     # ---- checkpoint
 
     def state(self, upto: int) -> dict[str, StateArray]:
-        """Return the arrays up to a sample for a checkpoint."""
+        """Return the arrays of the first `upto` states for a checkpoint."""
         return {f"state_{k}": StateArray(array, "saved", upto) for k, array in self.arrays.items()}

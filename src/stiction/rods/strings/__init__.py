@@ -1,1 +1,1 @@
-"""Two strings in rolling contact at one moving point: exact characteristics, and strands."""
+"""Two strings in rolling contact at one moving point: characteristics, and modal expansion."""

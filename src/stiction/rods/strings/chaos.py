@@ -1,8 +1,8 @@
 """Predictability of two strings in rolling contact: Lyapunov exponents and times of breakdown.
 
-The largest Lyapunov exponent is the mean exponential rate at which two neighbouring orbits
-diverge. The neighbour is renormalised to a small distance at regular times (Benettin et al.
-1980), so that it stays in the linear range for any length of the run.
+The largest Lyapunov exponent is the mean exponential rate at which two neighbouring orbits diverge.
+The distance of the neighbour is renormalised to a small value at regular times (Benettin et al.
+1980), so it remains in the linear range for any length of the run.
 
 Source: Gay-Balmaz, Putkaradze 2012, "contact chaos"; Benettin et al., Meccanica 15 (1980) 9.
 """
@@ -41,12 +41,12 @@ __all__ = [
 
 Floats = npt.NDArray[np.float64]
 
-# batches whose means give the standard error of an exponent; standard errors for a verdict
+# number of batches whose means give the standard error; standard errors for "exponential"
 _BATCHES, _SURE = 8, 3.0
 # default step of the paths, and a tolerance that never shortens a step
 _DEFAULT_STEP, _NO_TOLERANCE = 5e-3, 1e300
 _FIELDS = ("s1", "s2")
-# steps tried until the initial waves of both neighbours have as many cubics
+# largest number of steps tried until the waves of both neighbours have equally many cubics
 _TRIES = 5
 
 
@@ -60,8 +60,8 @@ class Exponent(Record):
     log_growth : (k,) logarithm of the growth of the distance in each block
     rate : mean rate over the second half of the time [1 per time unit]
     error : standard error of that mean, from batches of blocks
-    power : exponent p of a growth t^p with the same growth over that half
-    ended : how the run ended before `t_end`: "breakdown", "end", or "" if it did not
+    power : exponent p of a power law t^p with the same growth over that half
+    ended : event that ended the run before `t_end`: "breakdown", "end", or "" for none
 
     Source: Benettin et al. 1980.
     """
@@ -77,9 +77,10 @@ class Exponent(Record):
     def verdict(self) -> str:
         """Return "exponential", "regular" or "undecided".
 
-        In a regular motion the distance grows like t, with the mean rate 2 ln 2 / T over the
-        second half of a time T. A rate above twice that by three standard errors is exponential;
-        one below it by one error is regular; fewer than 16 blocks are undecided.
+        In a regular motion the distance grows like t, with the mean rate 2 ln 2 / T over the second
+        half of a time T. The bound is twice that. A rate that exceeds it by three standard errors
+        is exponential; one that is below it by one standard error is regular. Fewer than 16 blocks
+        are undecided.
         """
         if self.time.size < 2 * _BATCHES:
             return "undecided"
@@ -90,7 +91,7 @@ class Exponent(Record):
 
     @property
     def horizon(self) -> float:
-        """Time over which an error grows e-fold; infinite where the rate is not positive."""
+        """Time in which an error grows by the factor e; infinite if the rate is not positive."""
         return 1.0 / self.rate if self.rate > 0.0 else float("inf")
 
     def __str__(self) -> str:
@@ -115,10 +116,10 @@ def exponent(
 
     Parameters
     ----------
-    t_end : time of the run
-    method : gives the step; 5e-3 when None
+    t_end : end time of the run
+    method : its step is used; None means a step of 5e-3
     field : initial value in which the neighbour differs: s1 or s2
-    size : distance after renormalisation; large beside rounding, small beside the motion
+    size : distance after renormalisation, far above rounding and far below the size of the motion
     block : time between two renormalisations
 
     Raises
@@ -127,9 +128,9 @@ def exponent(
 
     Notes
     -----
-    Steps do not end at corners and are never shortened, so that both orbits take equal steps and
-    interpolated states are states. A step that ends at a corner in one orbit only would separate
-    the neighbours by the error of a step, some 1e-7.
+    Steps do not end at corners and are never shortened, so both orbits take equal steps, and states
+    can be interpolated. A step that ends at a corner in one orbit only would separate the
+    neighbours by the error of a step, about 1e-7.
 
     Verified by: tests/unit/rods/strings/test_chaos.py::test_equal_strings_have_no_exponent
     """
@@ -194,11 +195,11 @@ def lyapunov_error(run: Run) -> Quantity:
 def _neighbours(
     system: RollingStrings, solver: Characteristics, request: Request, field: str, size: float
 ) -> tuple[Path, Path]:
-    """Return the paths of two neighbours whose initial waves have as many cubics."""
+    """Return the paths of two neighbours whose initial waves have equal numbers of cubics."""
     moved = dataclasses.replace(system, **{field: getattr(system, field) + size})
     for k in range(_TRIES):
-        # the step decides how many: a contact a whole number of steps from an end has one more
-        # or less after the shift
+        # the number depends on the step: it changes if the contact is an integer number of steps
+        # from an end
         method = dataclasses.replace(solver, step=solver.step * (1.0 - 1e-4 * k))
         one, two = Path(system, method, request), Path(moved, method, request)
         if np.array_equal(one.pair.waves, two.pair.waves):
@@ -214,7 +215,7 @@ def _advance_to(path: Path, upto: int) -> bool:
 
 
 def _distance(one: Path, two: Path) -> float:
-    """Return the distance of two paths: of contact points, and of the waves of the last turn."""
+    """Return the distance of two paths: of contact points, and of the waves of the last period."""
     first, second = one.contact[0], two.contact[0]
     difference = np.array([first.s1 - second.s1, first.s2 - second.s2])
     total = float((difference**2).sum())
@@ -249,7 +250,7 @@ def _exponent_from_blocks(time: Floats, log_growth: Floats, ended: str) -> Expon
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ChaosMap(Record):
-    """Exponents over the mobility and the distance of the contact points.
+    """Lyapunov exponents over the mobility and the distance of the contact points.
 
     Parameters
     ----------
@@ -257,7 +258,7 @@ class ChaosMap(Record):
     offset : (k,) s2 - s1
     rate, error : (m, k) exponents and their errors
     verdict : (m, k) see `Exponent.verdict`
-    reached : (m, k) end times of the runs
+    reached : (m, k) times reached by the runs
     """
 
     mobility: Floats
@@ -296,9 +297,9 @@ def chaos_map(
 
     Parameters
     ----------
-    mobility, offset : values of G and of s2 - s1
-    t_end : of every run
-    method : gives the step; 5e-3 when None, fine enough for a verdict
+    mobility, offset : (m,) values of G, (k,) values of s2 - s1
+    t_end : end time of every run
+    method : its step is used; None means 5e-3, sufficient for a verdict
 
     Verified by: tests/unit/rods/strings/test_chaos.py::test_a_map_holds_what_exponents_say
     """
@@ -325,8 +326,8 @@ class Breakdown(Record):
 
     Parameters
     ----------
-    step, perturbation : (m,) step of each run, and the perturbation of its s2
-    time : (m,) time of its breakdown; inf for none
+    step, perturbation : (m,) step of each run, and perturbation of its initial s2
+    time : (m,) times of breakdown; infinite for none
     t_end : end time of the runs
     """
 
@@ -337,7 +338,7 @@ class Breakdown(Record):
 
     @property
     def spread(self) -> float:
-        """Latest minus earliest breakdown; infinite where one run has none."""
+        """Latest minus earliest breakdown; infinite if one run has none."""
         return float(self.time.max() - self.time.min()) if np.isfinite(self.time).all() else np.inf
 
     @property
@@ -373,14 +374,14 @@ def breakdown(
 ) -> Breakdown:
     """Return the times of breakdown for all these steps and perturbations.
 
-    The digits on which all agree may be printed. Errors grow with the Lyapunov exponent, so that
-    a breakdown after many e-foldings has no determined time.
+    The digits on which all agree are reliable. Errors grow with the Lyapunov exponent, so the time
+    of a late breakdown is not determined.
 
     Parameters
     ----------
-    t_end : end of all runs
-    steps : of `Characteristics`
-    perturbations : perturbations of s2 at the start
+    t_end : end time of all runs
+    steps : steps of `Characteristics`
+    perturbations : perturbations of the initial s2
 
     Verified by: tests/unit/rods/strings/test_chaos.py::test_an_early_breakdown_has_its_digits
     """

@@ -1,11 +1,12 @@
 """Strings in rolling contact by the method of characteristics.
 
-The contact scatters waves by an exact law; they return from the ends, or around the circle, after
-a delay that depends on the path of the contact. The remaining unknown is that path, a
-differential equation with a delay: s1' = G1 F V, s2' = G2 V with V(t) = <v_t>.
+The contact scatters waves by an exact law; they return from the ends, or around the circle, after a
+delay that depends on the path of the contact. The remaining unknown is this path, the solution of a
+differential equation with delay: s1' = G1 F V, s2' = G2 V with V(t) = <v_t>. `solve_strings`
+integrates it, and a second time with twice the step (the twin) for the audit check `converged` and
+`agrees_until`.
 
-A second solve with twice the step gives the audit check `converged` and `agrees_until`.
-Source: Gay-Balmaz, Putkaradze 2012, (11)-(13); formulas sheet of the rods paper, section 5.
+Source: Gay-Balmaz, Putkaradze 2012, (11)-(13); formulas sheet (docs/formulas/rods.md), section 5.
 """
 
 from __future__ import annotations
@@ -47,9 +48,9 @@ __all__ = ["AGREE", "Path", "gauss_points", "parameters_of", "strings_of"]
 Floats = npt.NDArray[np.float64]
 State = Mapping[str, StateArray | npt.NDArray[Any]]
 
-# Gauss points a panel, for kinetic energy and for the energies of u + v and u - v
+# Gauss points per panel, for kinetic energy and for the energies of u + v and u - v
 _GAUSS = 4
-# steps of the kernel in one call: Ctrl-C and checkpoints are delayed by a second at most
+# steps of one kernel call: it delays Ctrl-C and checkpoints by a second at most
 _STEPS_PER_CALL = 50_000
 # two paths agree if they differ by less than this, over the length
 AGREE = 1e-6
@@ -60,7 +61,7 @@ def solve_strings(system: RollingStrings, method: Characteristics, request: Requ
 
     Raises
     ------
-    ModelError : if the strings have drag, or the step is too short for the work allowed.
+    ModelError : if the strings have drag, or the step is too short for `max_steps`.
     """
     from stiction.rods.strings.outcome import build_run
 
@@ -69,8 +70,8 @@ def solve_strings(system: RollingStrings, method: Characteristics, request: Requ
             "Characteristics",
             f"drag = {system.drag}",
             "drag = 0",
-            "drag scatters waves everywhere along the string, not at the contact alone.",
-            "take BumpStrands, which carries drag, or rolling_resistance instead.",
+            "drag scatters waves everywhere along the string, not only at the contact.",
+            "take BumpStrands, which includes drag, or rolling_resistance instead.",
         )
     method.check_step(system)
     checkpoint = (None if request.checkpoint is None else request.checkpoint.load()) or {}
@@ -99,7 +100,7 @@ def _quiet(request: Request) -> Request:
 
 
 class Path:
-    """The integrator of one contact path: arrays of the kernels, checkpoints and results."""
+    """The integration of one contact path: arrays of the kernels, checkpoints and results."""
 
     def __init__(self, system: RollingStrings, method: Characteristics, request: Request) -> None:
         self.system, self.method, self.request = system, method, request
@@ -141,6 +142,7 @@ class Path:
         waves["last"] = waves["count"] - 1
 
     def _corner(self, f: int) -> None:
+        """Queue a corner at the begin of the next cubic of wave f."""
         wave = self.pair.waves[f]
         if wave.tail < self.queue.shape[1]:
             self.queue[f, wave.tail] = wave.count
@@ -149,13 +151,13 @@ class Path:
     def integrate(
         self, name: str, checkpoint: Mapping[str, npt.NDArray[Any]], others: State
     ) -> None:
-        """Integrate until the end, the breakdown, or the bound on the work.
+        """Integrate to the end time, the breakdown of the model, or the bound on the work.
 
         Parameters
         ----------
         name : prefix of the arrays of this path in a checkpoint
         checkpoint : the arrays of the checkpoint to resume from
-        others : further arrays of the checkpoints to write
+        others : further arrays of the checkpoints that are written
         """
         mine = {key: values for key, values in checkpoint.items() if key.startswith(f"{name}_")}
         if mine:
@@ -171,7 +173,7 @@ class Path:
             yield Pause(self.end / float(self.targets[-1]), "strings", pack)
 
     def advance(self, upto: int) -> None:
-        """Integrate towards that many saved times, for one call; sets `now.flag`."""
+        """Call the kernel once, to integrate to at most `upto` saved times; set `now.flag`."""
         kernels, now, most = self.kernels, self.now, self.method.max_steps
         gone = max(float(now.steps), 0.25 * float(now.tries))
         now.flag = kernels.integrate(
@@ -189,23 +191,23 @@ class Path:
             self._make_room(2 * self.pair.cubics.shape[1] - 1)
             now.flag = kernels.REACHED
         elif now.flag == kernels.LIMIT and now.steps < most and now.tries <= 4 * most:
-            # the bound of one call, not of the run
+            # the limit of one call, not of the run
             now.flag = kernels.REACHED
         elif now.flag == kernels.REACHED and not np.isfinite(numbers_of(self.contact)).all():
             now.flag = kernels.NOT_FINITE
 
     def _make_room(self, knots: int) -> None:
-        """Allocate this many knots of each wave."""
+        """Allocate room for this number of knots of each wave."""
         cubics, before = Cubic.table((4, knots)), self.pair.cubics
         cubics[:, : before.shape[1]] = before
         self.pair = self.pair._replace(cubics=cubics)
 
-    def interpolate_from(self, other: Path, part: float) -> bool:
-        """Set the state to other + part (self - other); return whether both took equal steps.
+    def interpolate_from(self, other: Path, fraction: float) -> bool:
+        """Set the state to other + fraction (self - other); return False if steps differ.
 
-        This renormalises a neighbouring orbit. Steps, corners and knots of the two orbits
-        correspond one to one, so that each number of the state is a smooth function of the
-        initial state, and their interpolant is a state to first order.
+        This renormalises a neighbouring orbit. Steps, corners and knots of both orbits correspond
+        one to one, so each number of the state is a smooth function of the initial state, and the
+        interpolant is a state to first order.
         """
         same = ["count", "last", "head", "tail"]
         alike = np.array_equal(self.pair.waves[same], other.pair.waves[same])
@@ -220,9 +222,9 @@ class Path:
         ):
             for name in mine.dtype.names or ():
                 if mine.dtype[name].kind == "f":
-                    mine[name] = theirs[name] + part * (mine[name] - theirs[name])
+                    mine[name] = theirs[name] + fraction * (mine[name] - theirs[name])
         own, reference = self.step.incoming, other.step.incoming
-        own[...] = reference + part * (own - reference)
+        own[...] = reference + fraction * (own - reference)
         return True
 
     # ---- checkpoint
@@ -266,12 +268,12 @@ class Path:
 
     @property
     def end(self) -> float:
-        """The time reached, from the start."""
+        """Time reached, from the start of the run."""
         return float(self.contact[0].time)
 
     @property
     def saved_samples(self) -> npt.NDArray[Any]:
-        """Samples at the times reached, with that of an early end."""
+        """Samples at the saved times reached, and at an early end."""
         samples = self.samples[: self.now.done]
         short = len(samples) < self.targets.size
         if short and (not len(samples) or self.end > samples[-1].time):
@@ -327,7 +329,7 @@ class Path:
         )
 
     def _harmonic(self, i: int, samples: npt.NDArray[Any]) -> Floats:
-        """Return (2/l) times the integral of the field with sin(2 pi x / l), by Duhamel."""
+        """Return (t,) u1 or v1, 2/l times the integral with sin(2 pi x / l), by Duhamel."""
         from stiction.rods.strings.initial_waves import mode_start
 
         c, length = self.system.speeds[i], self.system.lengths[i]
@@ -367,19 +369,20 @@ class Path:
         return float(max(abs(a) / c1, abs(b) / c2) * abs(self.contact[0].velocity))
 
     def _checks(self) -> Sequence[Check]:
+        """Return the audit checks of the contact."""
         kernels, start, now = self.kernels, self.request.t_start, self.now
         flag = int(now.flag)
         subsonic, inside = flag != kernels.NO_SUBSONIC_ROOT, flag != kernels.ENDED
         fast = max(float(now.fastest), self._fastest())
         when = (float(now.fastest_at) if subsonic else self.end) + start
-        note = "largest |s'|/c; fails where the contact outruns the waves or its law folds back"
+        note = "largest |s'|/c; fails if the contact reaches the wave speed or its law folds back"
         checks = [Check("contact_subsonic", subsonic, fast, 1.0, when, note)]
         value, when = float(now.alone), float(now.alone_at) + start
-        note = "both strings alone move slower than V_m there, so that one root is subsonic"
+        note = "contact velocity without contact force, over V_m; below 1 one root is subsonic"
         (a, b), (c1, c2) = self.system.mobilities, self.system.speeds
         linear = abs(abs(a) / c1 - abs(b) / c2) <= 1e-12 * max(abs(a) / c1, abs(b) / c2)
         if linear:
-            note = "the law of the contact is linear here: its root is unique whatever the speeds"
+            note = "the law of the contact is linear: its root is unique at any speed"
         checks.append(
             Check("contact_velocity_unique", linear or value < 1.0, value, 1.0, when, note)
         )
@@ -393,13 +396,13 @@ class Path:
 
 
 def gauss_points() -> tuple[Floats, Floats]:
-    """Return Gauss points of a panel of length 1, and their weights."""
+    """Return Gauss points of an interval of length 1, and their weights."""
     gauss, weights = np.polynomial.legendre.leggauss(_GAUSS)
     return 0.5 * (gauss + 1.0), 0.5 * weights
 
 
 def strings_of(system: RollingStrings) -> Table[String]:
-    """Return both strings in the struct of the kernels."""
+    """Return both strings as a table of the kernels."""
     strings = String.table(2)
     strings["speed"], strings["length"] = system.speeds, system.lengths
     strings["rate"], strings["periodic"] = system.mobilities, system.ends == "periodic"
@@ -416,7 +419,7 @@ def parameters_of(system: RollingStrings, method: Characteristics) -> Table[Para
     par.linear = abs(a) / c1 == abs(b) / c2 and r == 0.0
     par.step, par.margin, par.tolerance = method.step, method.end_margin, method.tolerance
     par.steepest = max(abs(a) / c1, abs(b) / c2)
-    # `Path` sets the size once the waves are known
+    # `Path` sets the size when the waves are known
     par.size, par.least, par.corners = 1.0, 1e-9, method.corners
     return parameters
 
@@ -427,7 +430,7 @@ def _contact_points(samples: npt.NDArray[Any]) -> Floats:
 
 
 def _agrees_until(path: Path, twin: Path) -> float:
-    """Return the last saved time up to which a solve with twice the step agrees."""
+    """Return the last saved time up to which the solution with twice the step agrees."""
     both = min(path.now.done, twin.now.done)
     if not both:
         return path.request.t_start

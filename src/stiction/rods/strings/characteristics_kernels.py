@@ -1,15 +1,17 @@
 """Kernels of the method of characteristics for two strings that roll on each other.
 
-d'Alembert's waves u_t - c u_x (right) and u_t + c u_x (left) are constant along characteristics.
-At the contact, incoming waves are scattered into outgoing ones by the contact force; outgoing
-waves return after a reflection at a fixed end, or after one turn of a circle. The remaining
-unknown is the path of the contact, an ordinary differential equation with a delay, which the
-classical Runge-Kutta method integrates.
+d'Alembert's waves u_t - c u_x (right, R) and u_t + c u_x (left, L) are constant along
+characteristics. At the contact, incoming waves are scattered into outgoing ones by the contact
+force; outgoing waves return after a reflection at a fixed end, or after one turn of a circle. The
+remaining unknown is the path of the contact, the solution of a differential equation with delay,
+which the classical Runge-Kutta method integrates.
 
-Outgoing waves are stored as cubics. `queue` (wave, n) contains the numbers of the cubics that begin
-at a corner, a jump of the wave or of a derivative. `parameters`, `contacts` and `progress` are
-tables with one row.
-Source: Gay-Balmaz, Putkaradze 2012, (11)-(13); formulas sheet of the rods paper, section 5.
+The four waves are numbered as in `state`. Outgoing waves are stored as cubics. `queue` (wave, n)
+contains the indices of the cubics that begin at a corner, a jump of the wave or of a derivative.
+`parameters`, `contacts` and `progress` are tables of one element. Primes are rates, V is the mean
+velocity <v_t> of string v at the contact, lam the contact force.
+
+Source: Gay-Balmaz, Putkaradze 2012, (11)-(13); formulas sheet (docs/formulas/rods.md), section 5.
 """
 
 from __future__ import annotations
@@ -52,9 +54,11 @@ __all__ = [
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
+# flags: target reached; no regular subsonic V; contact at an end; no room for cubics; limit of
+# steps
 REACHED, NO_SUBSONIC_ROOT, ENDED, FULL, LIMIT, NOT_FINITE = range(6)
 
-# two corners closer than this, in steps, count as one: a cubic over less would be rounding
+# two corners closer than this, in steps, count as one: a shorter cubic would consist of rounding
 _MERGED = 1e-6
 # the third-difference test does not shorten steps below this fraction of the longest step
 _FINEST = 1.0 / 256.0
@@ -65,7 +69,7 @@ _LOCATED = 1e-11
 @kernel(inline=True)
 def _wave_value(f: int, x: float, cubics: Table[Cubic], wave: Wave) -> float:
     """Return outgoing wave f at coordinate x of its characteristics, from the stored cubics."""
-    # successive calls read neighbouring cubics: start from the last one
+    # successive calls evaluate neighbouring cubics: start from the last one
     first, last = wave.first, wave.last
     j: int = max(wave.read, first)
     while j < last and cubics[f, j + 1].knot <= x:
@@ -73,7 +77,7 @@ def _wave_value(f: int, x: float, cubics: Table[Cubic], wave: Wave) -> float:
     while j > first and cubics[f, j].knot > x:
         j -= 1
     wave.read = j
-    # beyond the range the first or last cubic is continued: between two corners the wave is smooth
+    # beyond the range extrapolate the first or last cubic: between two corners the wave is smooth
     cubic = cubics[f, j]
     d = x - cubic.knot
     return cubic.c0 + d * (cubic.c1 + d * (cubic.c2 + d * cubic.c3))
@@ -83,8 +87,9 @@ def _wave_value(f: int, x: float, cubics: Table[Cubic], wave: Wave) -> float:
 def _incoming_characteristic(m: int, t: float, s: float, string: String) -> float:
     """Return the coordinate of the characteristic that reaches the contact in wave m at time t.
 
-    Outgoing waves are stored over xi = t - s/c (right) and eta = t + s/c (left). The delay is one
-    turn of a circle; on fixed ends a left-going wave returns from the far end, 2 l later.
+    Outgoing waves are functions of xi = t - s/c (right) and eta = t + s/c (left). On a circle the
+    delay is one turn. With fixed ends the incoming left-going wave is the right-going one,
+    reflected at x = l.
     """
     c, length = string.speed, string.length
     turn = length if string.periodic else (2.0 * length if m % 2 else 0.0)
@@ -95,7 +100,9 @@ def _incoming_characteristic(m: int, t: float, s: float, string: String) -> floa
 def _contact_velocity(
     wu: float, wv: float, V: float, par: Parameters, u: String, v: String
 ) -> tuple[float, bool]:
-    """Return the mean velocity V of v at the contact, and whether it is a regular subsonic root.
+    """Return V from the velocities wu, wv without contact force, and whether it is regular.
+
+    `V` is the initial value. Regular means a subsonic root on the branch that continues V = 0.
 
     Elimination of the contact force from the mean velocities of both strings gives
 
@@ -105,15 +112,15 @@ def _contact_velocity(
     rolling resistance r, a = s1' / V and b = s2' / V: a cubic, or a linear equation if
     a / c1 = b / c2 and r = 0.
     """
-    # formulas sheet, section 5, with two wave speeds
+    # formulas sheet (docs/formulas/rods.md), section 5, with two wave speeds
     c1, c2, a, b, F = u.speed, v.speed, u.rate, v.rate, par.ratio
     if par.linear:
         V = (F * c1 * wu + c2 * wv) / (F * F * c1 + c2)
         return V, abs(a * V) < c1 and abs(b * V) < c2
     k, r = F * c2 / c1, 0.5 * par.rolling * c2
-    # Newton's method from the velocity before; a root with slope < 0 is the regular branch
+    # Newton's method from the last velocity; a root with slope < 0 is on the regular branch
     for _ in range(40):
-        # g and dg / dV: at a regular root g decreases, as it does for small V
+        # g and dg / dV: g decreases at a regular root, as for small V
         p, q = c1 * c1 - a * a * V * V, c2 * c2 - b * b * V * V
         g = k * (wu - F * V) * p - (V - wv) * q - r * V
         slope = -k * (F * p + 2.0 * a * a * V * (wu - F * V)) - q - r
@@ -146,7 +153,7 @@ def evaluate_contact(
     Parameters
     ----------
     V : initial value of Newton's method
-    at, incoming : outputs
+    at, incoming : outputs: the contact, and (4,) incoming waves
     """
     at.time, at.s1, at.s2 = t, s1, s2
     u, v = pair.strings[0], pair.strings[1]
@@ -163,10 +170,10 @@ def evaluate_contact(
             incoming[m] = -_wave_value(m ^ 1, x, pair.cubics, pair.waves[m ^ 1])
         else:
             incoming[m] = _wave_value(m, x, pair.cubics, pair.waves[m])
-    # w = (R- + L+) / 2, the velocity that the arriving waves alone would give
+    # w = (R- + L+) / 2, the velocity without contact force
     wu, wv = 0.5 * (incoming[0] + incoming[1]), 0.5 * (incoming[2] + incoming[3])
     V, regular = _contact_velocity(wu, wv, V, par, u, v)
-    # lam is the jump of c u_x at a point force that moves at rate s1'
+    # lam from the scattering at a point force that moves with s1'
     c, rate, at.velocity = u.speed, u.rate * V, V
     at.force = 2.0 * (wu - par.ratio * V) * (c * c - rate * rate) / c
     return REACHED if regular else NO_SUBSONIC_ROOT
@@ -174,19 +181,18 @@ def evaluate_contact(
 
 @kernel(inline=True)
 def _runge_kutta_step(h: float, par: Parameters, pair: Pair, step: Step) -> int:
-    """Fill the end of a step of length h, by the classical Runge-Kutta method.
+    """Set the end of a step of length h, by the classical Runge-Kutta method; return a flag.
 
-    The right-hand side depends on incoming waves, which are known for one delay ahead: a stage is
-    an evaluation of the scattering law, not an extrapolation.
+    Incoming waves are known for one delay ahead, so every stage evaluates the scattering law.
     """
     start, trial = step.moments[0], step.moments[4]
     t, s1, s2, V = start.time, start.s1, start.s2, start.velocity
     a, b, total, k = pair.strings[0].rate, pair.strings[1].rate, V, V
     for i in range(3):
-        part = h if i == 2 else 0.5 * h
-        # s_i' = G_i <.>, both proportional to V: one slope for both paths
-        s1k, s2k = s1 + part * a * k, s2 + part * b * k
-        flag = evaluate_contact(t + part, s1k, s2k, k, par, pair, trial, step.incoming[4])
+        offset = h if i == 2 else 0.5 * h
+        # s_i' is proportional to V for both paths
+        s1k, s2k = s1 + offset * a * k, s2 + offset * b * k
+        flag = evaluate_contact(t + offset, s1k, s2k, k, par, pair, trial, step.incoming[4])
         if flag:
             return flag
         k = trial.velocity
@@ -199,9 +205,9 @@ def _runge_kutta_step(h: float, par: Parameters, pair: Pair, step: Step) -> int:
 
 @kernel(inline=True)
 def _fill_thirds(h: float, par: Parameters, pair: Pair, step: Step) -> int:
-    """Fill the thirds of a step, on the cubic Hermite interpolant of the path.
+    """Set the thirds of a step, on the cubic Hermite interpolant of the path; return a flag.
 
-    Four points of each outgoing wave define the cubic that is stored for it.
+    Start, thirds and end define the cubic that is stored for each outgoing wave.
     """
     start, end = step.moments[0], step.moments[3]
     V0, V3 = start.velocity, end.velocity
@@ -234,7 +240,7 @@ def extend(f: int, x: Vector, y: Vector, pair: Pair) -> None:
     pair.waves[f].count = j + 1
     cubic.knot = x[0]
     if not 0.0 < d1 < d2 < d3:
-        # the contact moves at the speed of this wave: its coordinate is constant to rounding
+        # the contact moves with the speed of this wave: the coordinate is constant to rounding
         cubic.c0, cubic.c1, cubic.c2, cubic.c3 = y3, 0.0, 0.0, 0.0
         after.knot = max(x[0], x[3])
         after.area = cubic.area + d3 * y3
@@ -277,20 +283,20 @@ def _extend_many(f: int, x: Floats, y: Floats, pair: Pair) -> None:
 
 @kernel(plain=_extend_many)
 def extend_many(f: int, x: Matrix, y: Matrix, pair: Pair) -> None:
-    """Append the cubics through four points each, one set per row of x and y."""
+    """Append n cubics of wave f, through four points each: x, y (n, 4)."""
     for k in range(x.shape[0]):
         extend(f, x[k], y[k], pair)
 
 
 @kernel
 def part_of_area(d: float, c0: float, c1: float, c2: float, c3: float) -> float:
-    """Return the integral of a cubic from its knot to the distance d from it."""
+    """Return the integral of a cubic with these coefficients from 0 to d."""
     return d * (c0 + d * (c1 / 2.0 + d * (c2 / 3.0 + d * c3 / 4.0)))
 
 
 @kernel
 def part_of_square(d: float, c0: float, c1: float, c2: float, c3: float) -> float:
-    """Return the integral of the square of a cubic from its knot to the distance d from it."""
+    """Return the integral of the square of a cubic with these coefficients from 0 to d."""
     low = c0 * c0 + d * (c0 * c1 + d * (2.0 * c0 * c2 + c1 * c1) / 3.0)
     high = (c0 * c3 + c1 * c2) / 2.0 + d * (2.0 * c1 * c3 + c2 * c2) / 5.0
     return d * (low + d * d * d * (high + d * d * (c2 * c3 / 3.0 + d * c3 * c3 / 7.0)))
@@ -298,15 +304,15 @@ def part_of_square(d: float, c0: float, c1: float, c2: float, c3: float) -> floa
 
 @kernel
 def _jump(f: int, j: int, step: float, pair: Pair) -> float:
-    """Return the sum of the jumps of wave f, step f' and step^2 f'' / 2 at knot j."""
+    """Return the strength of a corner: jumps of w, step w' and step^2 w'' / 2 at knot j, added."""
     before, after = pair.cubics[f, j - 1], pair.cubics[f, j]
-    # the cubic before, expanded at its end
+    # value and derivatives of the cubic before at its end
     d = after.knot - before.knot
     p1, p2, p3 = before.c1, before.c2, before.c3
     value = before.c0 + d * (p1 + d * (p2 + d * p3)) - after.c0
     slope = p1 + d * (2.0 * p2 + 3.0 * d * p3) - after.c1
-    bend = p2 + 3.0 * d * p3 - after.c2
-    return abs(value) + step * abs(slope) + step * step * abs(bend)
+    second = p2 + 3.0 * d * p3 - after.c2
+    return abs(value) + step * abs(slope) + step * step * abs(second)
 
 
 @kernel
@@ -327,10 +333,10 @@ def _next_corner(
 ) -> tuple[int, float]:
     """Return the incoming wave with the next corner, and the time until it arrives.
 
-    The scattering law is algebraic, so a corner never gets smoother: each is scattered into four
+    The scattering law is algebraic, so a corner never becomes smoother: each is scattered into four
     outgoing corners of about half its strength. Steps end at strong corners only. To bound their
-    number, the threshold of strength rises geometrically from `least` to 1 as the number of corners
-    met approaches `corners`.
+    number, the threshold of strength grows geometrically from `least` to 1 as the number of corners
+    at which steps have ended approaches `corners`. Without a corner the wave is -1.
     """
     first, until_corner = -1, np.inf
     threshold = np.inf
@@ -338,7 +344,7 @@ def _next_corner(
         threshold = par.least * exp(-math.log(par.least) * now.met / par.corners)
     for m in range(4):
         string = pair.strings[m // 2]
-        # the outgoing wave that arrives as m: the other one of the string after a reflection
+        # the outgoing wave that arrives as m: after a reflection the other one of the string
         f = m if string.periodic else m ^ 1
         wave = pair.waves[f]
         # evaluate up to the last cubic, unless a corner lies ahead
@@ -351,7 +357,7 @@ def _next_corner(
             j = queue[f, wave.head]
             if j >= wave.count:
                 break
-            # a weak corner: steps may pass over it
+            # a weak corner: steps may contain it
             if _jump(f, j, par.step, pair) < threshold * par.size:
                 wave.head += 1
                 continue
@@ -362,7 +368,7 @@ def _next_corner(
                 if dt < until_corner:
                     first, until_corner = m, dt
                 break
-            # it is here: from now on waves are read behind it, and it leaves on all outgoing waves
+            # the corner arrives now: evaluate after it, and queue it on all outgoing waves
             wave.first = j
             wave.head += 1
             now.fresh = 1
@@ -374,15 +380,15 @@ def _next_corner(
 def _step_to_corner(
     m: int, h: float, coordinate: float, par: Parameters, pair: Pair, step: Step
 ) -> tuple[int, float]:
-    """Take the step at whose end wave m has this coordinate; return the flag and the step.
+    """Take the step at whose end incoming wave m has this coordinate; return flag and length.
 
-    Newton's method on the length of the step.
+    Newton's method for the length of the step, from the estimate h.
     """
     string, end = pair.strings[m // 2], step.moments[3]
     sign = 1.0 if m % 2 else -1.0
     longest, t = 2.0 * h, step.moments[0].time
     for _ in range(8):
-        # the difference of two times, without rounding of t
+        # h is the exact difference of two times
         h = (t + h) - t
         flag = _runge_kutta_step(h, par, pair, step)
         if flag:
@@ -457,7 +463,7 @@ def _accept_step(
     wu = 0.5 * (step.incoming[3, 0] + step.incoming[3, 1])
     wv = 0.5 * (step.incoming[3, 2] + step.incoming[3, 3])
     # |w| / V_m, where V_m = 1 / steepest is the smallest V at which s' reaches a wave speed:
-    # below 1 the subsonic root is unique (formulas sheet, section 5)
+    # below 1 the subsonic root is unique (formulas sheet (docs/formulas/rods.md), section 5)
     uncoupled = wv if par.ratio == 0.0 else max(abs(wu / par.ratio), abs(wv))
     if abs(uncoupled) * par.steepest > now.alone:
         now.alone, now.alone_at = abs(uncoupled) * par.steepest, contact.time
@@ -465,7 +471,7 @@ def _accept_step(
 
 @kernel
 def _fill_start(par: Parameters, contact: Contact, now: Progress, pair: Pair, step: Step) -> int:
-    """Fill the start of a step: the end of the step before, or evaluated anew; return a flag."""
+    """Set the start of a step: the end of the last step, or evaluated again; return a flag."""
     if now.fresh:
         t, s1, s2, V = contact.time, contact.s1, contact.s2, contact.velocity
         flag = evaluate_contact(t, s1, s2, V, par, pair, step.moments[0], step.incoming[0])
@@ -483,9 +489,9 @@ def _fill_start(par: Parameters, contact: Contact, now: Progress, pair: Pair, st
 def _step_length(
     target: float, par: Parameters, pair: Pair, contact: Contact, longest: float
 ) -> float:
-    """Return the length of the next step if no corner arrives.
+    """Return the length of the next step if no corner arrives: at most `longest`, up to `target`.
 
-    A step is shorter than the delay, so that all incoming waves are known.
+    It is shorter than the delay, so that all incoming waves are known.
     """
     left = target - contact.time
     h: float = left / max(np.ceil(left / par.step - 1e-9), 1.0)
@@ -495,7 +501,7 @@ def _step_length(
         room = min(s, string.length - s)
         room = 0.45 * string.length if string.periodic else 0.99 * room
         h = min(h, room / string.speed)
-    # round to the difference of two times: else the rounding of t would accumulate
+    # the exact difference of two times, so that the rounding of t does not accumulate
     return (contact.time + h) - contact.time
 
 
@@ -511,9 +517,9 @@ def integrate(
     queue: Ints,
     step: Step,
 ) -> int:
-    """Integrate the path of the contact to the target times and save a sample at each.
+    """Integrate the contact path to the targets (t,), save samples (t,) there; return a flag.
 
-    A step ends at the next target or strong corner. Returns a flag.
+    A step ends at the next target time or strong corner.
     """
     par, contact, now, start, end = (
         parameters[0],
@@ -545,7 +551,7 @@ def integrate(
             if flag:
                 return flag
             h = _step_length(target, par, pair, contact, now.longest)
-            # a corner arrives first: the step ends exactly there, so that no cubic spans it
+            # a corner arrives first: the step ends exactly there, so that no cubic contains it
             if until_corner < h:
                 f = m if pair.strings[0].periodic else m ^ 1
                 j = queue[f, pair.waves[f].head]
@@ -556,17 +562,17 @@ def integrate(
                 flag = _runge_kutta_step(h, par, pair, step)
             if flag == REACHED:
                 flag = _fill_thirds(h, par, pair, step)
-            # the model ends within the step: halve it, so that the end is located by bisection
+            # the model ends within the step: halve the step, which locates the end by bisection
             if flag:
                 now.fresh = 1
                 now.longest = 0.5 * min(h, until_corner)
                 if now.longest < _LOCATED * (1.0 + abs(contact.time)):
                     return flag
                 continue
-            # third difference of V: halve a step over which V deviates too far from a parabola
-            bend = end.velocity - start.velocity
-            bend -= 3.0 * (step.moments[2].velocity - step.moments[1].velocity)
-            if abs(bend) * par.steepest > par.tolerance and h > _FINEST * par.step and m < 0:
+            # third difference of V: halve a step over which V deviates too much from a parabola
+            third = end.velocity - start.velocity
+            third -= 3.0 * (step.moments[2].velocity - step.moments[1].velocity)
+            if abs(third) * par.steepest > par.tolerance and h > _FINEST * par.step and m < 0:
                 now.fresh, now.longest = 1, 0.5 * h
                 continue
             now.longest = min(2.0 * now.longest, par.step)

@@ -1,9 +1,12 @@
 """Kernels that evaluate fields and energies of strings from the stored waves, at any time.
 
-A point x at a time t lies on two characteristics, whose waves R and L are stored as cubics
-(`characteristics_kernels`): u_t = (R + L) / 2, and u follows from their running integrals. There
-is no mesh. `guide` (wave, slots) is a look-up table of the cubics, filled by `guide_waves`.
-Source: formulas sheet of the rods paper, section 5.
+A point x at a time t is on two characteristics, whose waves R and L are stored as cubics
+(`characteristics_kernels`): u_t = (R + L) / 2, and u follows from their running integrals. There is
+no mesh. `guide` (wave, n) is a look-up table for the cubic at a coordinate, set by `guide_waves`.
+Functions with the ending `_numpy` are the NumPy fallbacks of the kernels after them. Index arrays
+and coordinates have the shape (2, n): row 0 for R, row 1 for L.
+
+Source: formulas sheet (docs/formulas/rods.md), section 5.
 """
 
 from __future__ import annotations
@@ -23,7 +26,7 @@ __all__ = ["fields", "guide_waves", "powers"]
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-# panels for Gauss quadrature between two contact points or ends
+# number of panels of Gauss quadrature between two contact points or ends
 PANELS = 48
 
 
@@ -33,7 +36,7 @@ def _no_table(pair: Pair, guide: Ints) -> None:
 
 @kernel(plain=_no_table, separate=True)
 def guide_waves(pair: Pair, guide: Ints) -> None:
-    """Fill the look-up table: for each of equal slots of a wave, the cubic at its begin."""
+    """Set the look-up table: for each of n equal intervals of a wave, the cubic at its begin."""
     slots = guide.shape[1]
     for f in range(guide.shape[0]):
         n = pair.waves[f].count
@@ -59,20 +62,20 @@ def _locate_cubics_numpy(
 
 @kernel(plain=_locate_cubics_numpy)
 def _locate_cubics(wave_of: Ints, coordinate: Matrix, pair: Pair, guide: Ints, index: Ints) -> None:
-    """Fill the index of the cubic at each coordinate: by the look-up table, else by bisection."""
-    # no function call inside the loops: reference counts of arrays would take most of the time
+    """Set the index of the cubic at each coordinate: by the look-up table, else by bisection."""
+    # no function call inside the loops, because reference counting of arrays would dominate
     top = guide.shape[1] - 1
     for e in range(coordinate.shape[0]):
         for k in range(coordinate.shape[1]):
             f, x = wave_of[e, k], coordinate[e, k]
             wave = pair.waves[f]
-            # the slot of equal parts in which x lies, and the cubic at its begin
+            # the interval of the table that contains x, and the cubic at its begin
             slot, n = (x - wave.begin) * wave.per_time, wave.count
-            # NaN fails the comparison and gives the first slot
+            # NaN fails the comparison and gives the first interval
             if not slot > 0.0:
                 slot = 0.0
             j = guide[f, top if slot > top else int(slot)]
-            # the cubic is mostly a few places away; where knots are dense, by bisection
+            # mostly the cubic is a few knots away; otherwise bisection
             for _ in range(8):
                 if pair.cubics[f, j + 1].knot <= x and j < n - 1:
                     j += 1
@@ -127,11 +130,11 @@ def _locate_characteristics(
     coordinate: Matrix,
     sign: Matrix,
 ) -> None:
-    """Fill the characteristics of R (row 0) and L (row 1) through points x at time t.
+    """Set the waves, coordinates and signs of R and L at points x and time t, contact at s.
 
-    With fixed ends, R left of the contact is minus an outgoing L reflected at the left end, and L
-    right of it is minus an outgoing R reflected at the right end. On a circle both are outgoing
-    waves themselves.
+    With fixed ends, R at the left of the contact is minus an outgoing L, reflected at the left end,
+    and L at the right of it is minus an outgoing R, reflected at the right end. On a circle both
+    are outgoing waves.
     """
     c, length, periodic = (
         pair.strings[i].speed,
@@ -141,19 +144,19 @@ def _locate_characteristics(
     r, left = 2 * i, 2 * i + 1
     for k in range(x.shape[0]):
         at = x[k]
-        # on a circle L comes from the contact one turn ahead, hence at - length
+        # on a circle L comes from the contact one turn ahead, hence `at - length`
         if periodic:
             at = s + (at - s) % length
             coordinate[0, k], coordinate[1, k] = t - at / c, t + (at - length) / c
             wave_of[0, k], wave_of[1, k] = r, left
             sign[0, k], sign[1, k] = 1.0, 1.0
-        # left of the contact: L as it left the contact, R as the L before a reflection at x = 0
+        # at the left of the contact: L is outgoing, R is L before a reflection at x = 0
         elif at <= s:
             coordinate[0, k], coordinate[1, k] = t - at / c, t + at / c
             wave_of[0, k], wave_of[1, k] = left, left
             sign[0, k], sign[1, k] = -1.0, 1.0
         else:
-            # right of the contact: R as it left it, L as the R before a reflection at x = l
+            # at the right of the contact: R is outgoing, L is R before a reflection at x = l
             coordinate[0, k], coordinate[1, k] = t - at / c, t + (at - 2.0 * length) / c
             wave_of[0, k], wave_of[1, k] = r, r
             sign[0, k], sign[1, k] = 1.0, -1.0
@@ -172,7 +175,7 @@ def _values_numpy(
 def _values(
     wave_of: Ints, coordinate: Matrix, index: Ints, sign: Matrix, cubics: Table[Cubic], out: Matrix
 ) -> None:
-    """Fill `out` with the waves at coordinates, from the cubics of these indices."""
+    """Set `out` to the waves at coordinates, from the cubics with these indices."""
     for e in range(coordinate.shape[0]):
         for k in range(coordinate.shape[1]):
             cubic = cubics[wave_of[e, k], index[e, k]]
@@ -194,7 +197,7 @@ def _areas_numpy(
 def _areas(
     wave_of: Ints, coordinate: Matrix, index: Ints, cubics: Table[Cubic], out: Matrix
 ) -> None:
-    """Fill `out` with the running integrals of the waves at coordinates."""
+    """Set `out` to the running integrals of the waves at coordinates."""
     for e in range(coordinate.shape[0]):
         for k in range(coordinate.shape[1]):
             at = cubics[wave_of[e, k], index[e, k]]
@@ -215,10 +218,13 @@ def fields(
     place: Floats,
     rate: Floats,
 ) -> None:
-    """Fill displacement `place` and velocity `rate` (time, node) of string i at points x.
+    """Set displacements `place` and velocities `rate` (t, n) of string i at points x (n,).
 
-    With fixed ends u = (int R - int L) / 2, because u vanishes at the ends. On a circle only
-    differences follow from the waves; `start` is u at the contact at time 0.
+    With fixed ends u follows from the difference of two running integrals, because u vanishes at
+    the ends. On a circle only differences of u follow from the waves.
+
+    times, contact : (t,) times, and contact points on this string
+    start : u at the contact at time 0
     """
     n, periodic = x.size, pair.strings[i].periodic == 1
     wave_of, index = np.empty((2, n), np.int64), np.empty((2, n), np.int64)
@@ -243,8 +249,7 @@ def fields(
             rate[k, j] = 0.5 * (values[0, j] + values[1, j])
         _areas(wave_of, coordinate, index, pair.cubics, values)
         for j in range(n):
-            # c u_x = (L - R) / 2 along the string, as integrals over the coordinates of the
-            # characteristics
+            # u from c u_x = (L - R) / 2, as integrals over the coordinates of characteristics
             if periodic:
                 place[k, j] = base + 0.5 * (values[0, j] + values[1, j])
             else:
@@ -253,7 +258,7 @@ def fields(
 
 @kernel(allocates=True)
 def _energy(i: int, t: float, s: float, pair: Pair, guide: Ints) -> float:
-    """Return the energy of string i, exact for the stored cubics.
+    """Return the energy of string i at time t, exact for the stored cubics; the contact is at s.
 
     It is (c / 4) times the integral of R^2 + L^2 over the coordinates of all characteristics
     that cross the string at time t.
@@ -262,27 +267,26 @@ def _energy(i: int, t: float, s: float, pair: Pair, guide: Ints) -> float:
     wave_of, index = np.empty((2, 2), np.int64), np.empty((2, 2), np.int64)
     coordinate = np.empty((2, 2))
     if pair.strings[i].periodic:
-        # upper and lower ends of the intervals: one turn of R, one of L
+        # upper and lower limits of the integrals: one turn of R, one of L
         wave_of[0, 0], wave_of[0, 1], wave_of[1, 0], wave_of[1, 1] = r, r, left, left
         coordinate[0, 0], coordinate[0, 1] = t - s / c, t - (s + length) / c
         coordinate[1, 0], coordinate[1, 1] = t + s / c, t + (s - length) / c
     else:
-        # all waves on a string with fixed ends are outgoing L left of the contact and outgoing R
-        # right of it
+        # with fixed ends all waves are outgoing L, at the left of the contact, or outgoing R
         wave_of[0, 0], wave_of[0, 1], wave_of[1, 0], wave_of[1, 1] = left, left, r, r
         coordinate[0, 0], coordinate[0, 1] = t + s / c, t - s / c
         coordinate[1, 0], coordinate[1, 1] = t - s / c, t + (s - 2.0 * length) / c
     _locate_cubics(wave_of, coordinate, pair, guide, index)
     total = 0.0
     for e in range(2):
-        part, sign = 0.0, 1.0
+        interval, sign = 0.0, 1.0
         for k in range(2):
             at = pair.cubics[wave_of[e, k], index[e, k]]
-            far = coordinate[e, k] - at.knot
+            distance = coordinate[e, k] - at.knot
             # difference of the running integrals of the square at both ends
-            part += sign * (at.square + part_of_square(far, at.c0, at.c1, at.c2, at.c3))
+            interval += sign * (at.square + part_of_square(distance, at.c0, at.c1, at.c2, at.c3))
             sign = -1.0
-        total += part
+        total += interval
     return 0.25 * c * total
 
 
@@ -299,13 +303,18 @@ def powers(
     product: Floats,
     both: Floats,
 ) -> None:
-    """Fill energies of u and v, integrals of R L of each string, and of R_u R_v + L_u L_v.
+    """Set energies of u and v, integrals of R L of each, and integrals of R_u R_v + L_u L_v.
 
-    energy and product are (time, 2), both is (time,). R L gives the difference of kinetic and
-    elastic energy. The integrals use Gauss points on panels between the contact points, where
-    waves jump; the last one is for identical strings only, which share these points.
+    The integral of R L gives the difference of kinetic and elastic energy. The integrals use Gauss
+    points on panels between the contact points, where waves jump. The last integral, for identical
+    strings only, gives the energies of u + v and u - v.
+
+    times : (t,)
+    contacts : (t, 2) contact points
+    gauss, weights : Gauss points and weights of an interval of length 1
+    energy, product, both : outputs (t, 2), (t, 2), (t,)
     """
-    # ends of the string and both contact points, in order
+    # ends of the string and both contact points, in increasing order
     panel_ends, most = np.empty(4), 3 * PANELS * gauss.size
     x, size, values = np.zeros(most), np.empty(most), np.empty((2, 2, most))
     wave_of, index = np.empty((2, most), np.int64), np.empty((2, most), np.int64)
@@ -316,13 +325,13 @@ def powers(
             s, length = contacts[k, i], pair.strings[i].length
             energy[k, i] = _energy(i, t, s, pair, guide)
             product[k, i] = 0.0
-            # identical strings share the points of u, so that products of both waves can be summed
+            # identical strings have the points of u in common, for products of both waves
             if not identical or i == 0:
                 own, far = s % length, contacts[k, 1 - i] % pair.strings[1 - i].length
                 panel_ends[0], panel_ends[-1] = 0.0, length
                 panel_ends[1], panel_ends[2] = min(own, far, length), min(max(own, far), length)
                 points = _gauss_points(panel_ends, gauss, weights, x, size)
-            # evaluated on the whole arrays, without slices; entries after `points` are not summed
+            # whole arrays are evaluated, without slices; entries after `points` are not used
             _locate_characteristics(i, x, t, s, pair, wave_of, coordinate, sign)
             _locate_cubics(wave_of, coordinate, pair, guide, index)
             _values(wave_of, coordinate, index, sign, pair.cubics, values[i])
@@ -337,13 +346,13 @@ def powers(
 def _gauss_points(
     panel_ends: Vector, gauss: Vector, weights: Vector, x: Vector, size: Vector
 ) -> int:
-    """Fill Gauss points and weights of all panels; return their number."""
+    """Set Gauss points x and weights `size` of all panels; return their number."""
     points = 0
     for side in range(3):
-        wide = (panel_ends[side + 1] - panel_ends[side]) / PANELS
-        for n in range(PANELS if wide > 0.0 else 0):
+        width = (panel_ends[side + 1] - panel_ends[side]) / PANELS
+        for n in range(PANELS if width > 0.0 else 0):
             for g in range(gauss.shape[0]):
-                x[points] = panel_ends[side] + wide * (n + gauss[g])
-                size[points] = wide * weights[g]
+                x[points] = panel_ends[side] + width * (n + gauss[g])
+                size[points] = width * weights[g]
                 points += 1
     return points

@@ -1,10 +1,12 @@
 """Divergence of neighbouring orbits, and power spectra, of two strings in rolling contact.
 
-Two runs from nearby initial states are compared. In chaos their distance grows as exp(rate t) up
-to the size of the motion; in a regular motion it is bounded or grows as a power of t. A finite
-time cannot separate these by one number, so that both fits are given with their errors.
+Two runs from nearby initial states are compared. In a chaotic motion their distance grows as
+exp(rate t) up to the size of the motion; in a regular motion it is bounded or grows as a power of
+t. A finite time does not distinguish these by one number, so both fits are returned with their
+errors.
 
-Source: Gay-Balmaz, Putkaradze 2012, "contact chaos" and Fig. 2; formulas sheet, section 5.
+Source: Gay-Balmaz, Putkaradze 2012, "contact chaos" and Fig. 2; formulas sheet
+(docs/formulas/rods.md), section 5.
 """
 
 from __future__ import annotations
@@ -28,7 +30,7 @@ __all__ = ["Growth", "Spectrum", "growth", "spectrum"]
 Floats = npt.NDArray[np.float64]
 
 _FIELDS = ("u", "v", "u_t", "v_t")
-# linear range: distances below this fraction of the size of the motion
+# limit of the linear range: distance over the size of the motion
 _LARGE = 0.03
 _MOST_SAVES = 100_000
 
@@ -39,13 +41,13 @@ class Growth(Record):
 
     Parameters
     ----------
-    time : (t,) of the comparison
-    distance : (t,) of the runs: root of the squared differences of s1, s2 and of the mean squares
+    time : (t,) times of the comparison
+    distance : (t,) root of the sum of squared differences of s1, s2 and of mean squared differences
         of u, v, u_t, v_t
     linear_until : end of the linear range
-    rate : exponent of the fit log distance = const + rate t over the second half of that time
-    power : exponent of the fit log distance = const + power log t over the same time
-    misfit_rate, misfit_power : root mean square error of both fits, in log distance
+    rate : of the fit log(distance) = const + rate t over the second half of the linear range
+    power : of the fit log(distance) = const + power log(t) over the same time
+    misfit_rate, misfit_power : root mean square errors of both fits, in log(distance)
     t_end : time reached by both runs
     """
 
@@ -61,12 +63,12 @@ class Growth(Record):
     @property
     def factor(self) -> float:
         """Largest distance over the first one, in the linear range."""
-        small = self.time <= self.linear_until
-        return float(self.distance[small].max() / self.distance[0])
+        linear = self.time <= self.linear_until
+        return float(self.distance[linear].max() / self.distance[0])
 
     @property
     def finite_time_exponent(self) -> float:
-        """log(factor) over the linear range: an upper bound of the exponent on this time."""
+        """Mean exponential rate, log(factor) over the length of the linear range."""
         return float(np.log(self.factor) / (self.linear_until - self.time[0]))
 
     def __str__(self) -> str:
@@ -91,19 +93,19 @@ def growth(
 
     Parameters
     ----------
-    t_end : end of both runs
-    method : of both runs; `Characteristics()` when None
+    t_end : end time of both runs
+    method : method of both runs; None means `Characteristics()`
     field : number in which the second system differs: s1, s2, F, G1 or G2
-    size : of the difference; large beside the error of the method, small beside the motion
+    size : difference, far above the error of the method and far below the size of the motion
     saves : number of times to compare
 
     Raises
     ------
-    ModelError : if the field is not a number, or nothing is left of the runs to compare.
+    ModelError : if the field is not one of these, or too few distances can be fitted.
 
     Notes
     -----
-    A run that breaks down is compared up to there.
+    A run that breaks down is compared up to the breakdown.
 
     Verified by: tests/unit/rods/strings/test_growth.py::test_exponent_of_a_made_up_pair
     """
@@ -140,10 +142,11 @@ def growth(
 
 
 def fitted(time: Floats, distance: Floats, scale: float) -> Growth:
-    """Return the fits of a distance that starts at time[0].
+    """Return the fits of the growth of a distance.
 
     Parameters
     ----------
+    time, distance : (t,) times, and distances at these times
     scale : size of the motion; distances above 3 % of it are not fitted
 
     Verified by: tests/unit/rods/strings/test_growth.py::test_exponent_of_a_made_up_pair
@@ -176,6 +179,7 @@ def fitted(time: Floats, distance: Floats, scale: float) -> Growth:
 
 
 def _line(x: Floats, y: Floats) -> tuple[float, float]:
+    """Return the slope of the regression line, and the root mean square error."""
     slope, start = np.polyfit(x, y, 1)
     return float(slope), float(np.sqrt(np.mean((y - start - slope * x) ** 2)))
 
@@ -200,7 +204,7 @@ class Spectrum(Record):
 
     Parameters
     ----------
-    omega : (f,) angular frequencies [rad per time unit], rising from one step above zero
+    omega : (f,) increasing angular frequencies without zero [rad per time unit]
     density : (f,) power per angular frequency; its sum times the step of omega is the variance
         of the signal, weighted by the window
     free : angular frequency of the signal without contact, 2 pi c / l for u1; None if unknown
@@ -214,7 +218,7 @@ class Spectrum(Record):
 
     @property
     def share_of_line(self) -> float:
-        """Fraction of the power within four resolutions of the free line; 1 without contact."""
+        """Fraction of the power within four resolutions of `free`; 1 without contact."""
         if self.free is None:
             return float("nan")
         near = np.abs(self.omega - self.free) <= 4.0 * self.resolution
@@ -222,7 +226,7 @@ class Spectrum(Record):
 
     @property
     def flatness(self) -> float:
-        """Geometric over arithmetic mean of the density up to eight free lines.
+        """Geometric over arithmetic mean of the density up to eight times the frequency `free`.
 
         Near 0 for a few lines, 0.56 for noise (the mean of a Hann-windowed exponential law).
         """
@@ -235,13 +239,14 @@ class Spectrum(Record):
 def spectrum(
     run: Run, name: str = "u1", *, window: Callable[[int], Floats] = np.hanning
 ) -> Spectrum:
-    """Return the spectrum of a variable of `run` that depends on time alone.
+    """Return the spectrum of a variable of `run` that depends on time only.
 
     Parameters
     ----------
-    name : of the variable. u1 is the coefficient of sin(2 pi x / l): on fixed ends the second
+    name : name of the variable. u1 is the coefficient of sin(2 pi x / l): with fixed ends the
+    second
         mode, not the lowest
-    window : weights of the samples, from their number
+    window : function that returns the weights of n samples
 
     Raises
     ------
@@ -252,7 +257,7 @@ def spectrum(
     variable = run.variables.get(name)
     if variable is None or variable.dims != ("time",):
         known = sorted(key for key, v in run.variables.items() if v.dims == ("time",))
-        why = "a spectrum is that of one signal."
+        why = "the spectrum of one signal is computed."
         raise ModelError("spectrum.name", repr(name), f"one of {known}", why, "give 'u1'.")
     gaps = np.diff(run.time)
     if gaps.size < 15 or np.ptp(gaps) > 1e-6 * gaps.mean():
@@ -260,7 +265,7 @@ def spectrum(
             "spectrum",
             f"{run.time.size} times, spaced from {gaps.min(initial=0.0):.4g} on",
             "at least 16 evenly spaced times",
-            "the signal is transformed as it is.",
+            "the Fourier transform needs equal time steps.",
             "save at evenly spaced times.",
         )
     signal = np.asarray(variable.values, dtype=np.float64)

@@ -1,8 +1,8 @@
-"""Waves of the initial data of two strings, as outgoing waves of the contact before t = 0.
+"""Initial data of two strings, stored as outgoing waves of the contact before t = 0.
 
-d'Alembert's waves u_t -+ c u_x at the start are stored over the coordinates of their
-characteristics, xi = t - s/c and eta = t + s/c, in smooth intervals between corners of the data.
-The method of characteristics then needs no separate initial phase.
+d'Alembert's waves R = u_t - c u_x and L = u_t + c u_x at t = 0 are functions of the coordinates of
+their characteristics, xi = t - x/c and eta = t + x/c. They are stored in smooth intervals between
+corners of the data. So the method of characteristics needs no separate initial phase.
 """
 
 from __future__ import annotations
@@ -17,17 +17,20 @@ from stiction.rods.strings.model import RollingStrings
 __all__ = ["WavePoints", "breakpoints", "initial_waves", "mode_start"]
 
 Floats = npt.NDArray[np.float64]
-# coordinates (4, n) of characteristics, values (4, n) of the wave there
+# coordinates (4, n) of characteristics, and values (4, n) of the wave, at four points of n cubics
 WavePoints = tuple[Floats, Floats]
 
 _THIRDS = np.array([0.0, 1.0 / 3.0, 2.0 / 3.0, 1.0])[:, None]
 
 
 def initial_waves(system: RollingStrings, i: int, step: float) -> list[list[WavePoints]]:
-    """Return four points of each cubic of the waves R and L of string i, in smooth intervals.
+    """Return the waves R and L of string i: for each, the points of smooth intervals in order.
 
-    Beyond fixed ends the waves are continued by reflection with opposite sign, so that all
-    incoming waves of the first delay are stored.
+    Beyond fixed ends the waves are continued by reflection with opposite sign, so that all incoming
+    waves of the first delay are stored.
+
+    i : 0 for u, 1 for v
+    step : largest length of a cubic, in time
     """
     c, length, s = system.speeds[i], system.lengths[i], (system.s1, system.s2)[i]
     breaks = breakpoints(system, i)
@@ -64,7 +67,7 @@ class _SmoothWave:
         self.system, self.i, self.sign, self.a, self.b = system, i, sign, a, b
 
     def __call__(self, z: Floats) -> Floats:
-        """Return the wave at z; at an end of the interval, its limit from inside."""
+        """Return the wave at z = c times the coordinate; at an end, the inner limit."""
         length = self.system.lengths[self.i]
         inset = 1e-14 * length
         z = np.clip(z, self.a + inset, self.b - inset)
@@ -78,7 +81,7 @@ class _SmoothWave:
         return np.where(beyond, -self._data(x, 1), self._data(x, -1))
 
     def _data(self, x: Floats, sign: int) -> Floats:
-        """Return u_t + sign c u_x at the start: L for +1, R for -1."""
+        """Return u_t + sign c u_x at x and t = 0: L for +1, R for -1."""
         system, i = self.system, self.i
         c, length, ends = system.speeds[i], system.lengths[i], system.ends
         shape, velocity = (system.u0, system.u_t0) if i == 0 else (system.v0, system.v_t0)
@@ -94,6 +97,7 @@ class _SmoothWave:
 def _smooth_intervals(
     system: RollingStrings, i: int, sign: int, a: float, b: float, breaks: Floats
 ) -> list[_SmoothWave]:
+    """Return the smooth waves on a < z < b between the breakpoints."""
     inner = breaks[(breaks > a) & (breaks < b)]
     edges = np.unique(np.concatenate([[a, b], inner]))
     # breakpoints that differ by rounding count once
@@ -104,6 +108,7 @@ def _smooth_intervals(
 
 
 def _points(wave: _SmoothWave, c: float, step: float) -> WavePoints:
+    """Return four points of each cubic of a wave; cubics have at most the length `step`."""
     count = max(1, int(np.ceil((wave.b - wave.a) / (c * step))))
     edges = np.linspace(wave.a, wave.b, count + 1)
     z = edges[:-1] + _THIRDS * np.diff(edges)

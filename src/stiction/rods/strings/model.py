@@ -1,6 +1,6 @@
-"""Two strings in rolling contact at one moving point: the reduced model and its validation.
+"""Two strings in rolling contact at one moving point: parameters of the reduced model.
 
-Source: Gay-Balmaz, Putkaradze 2012, (11)-(13); formulas sheet of the rods paper, section 5.
+Source: Gay-Balmaz, Putkaradze 2012, (11)-(13); formulas sheet (docs/formulas/rods.md), section 5.
 """
 
 from __future__ import annotations
@@ -27,51 +27,52 @@ MOST_CELLS = 200_000
 
 _PAIR = Positive(
     "1",
-    "waves run along strings of a finite length at a finite speed.",
+    "strings have a finite length and a finite wave speed.",
     "give one positive number, or one per string.",
     per="string",
     size=2,
 )
 _ENDS = Choice(
     ("fixed", "periodic"),
-    "a string is fixed at its ends or closed to a circle.",
+    "a string has fixed ends, or is closed to a circle.",
     "for example ends = 'fixed'.",
 )
-_CONTACT = Finite("1", "it is a number of the contact.", "give a finite number.")
+_CONTACT = Finite("1", "it is a parameter of the contact.", "give a finite number.")
 _TRY_SHAPE = "for example Sine(2, 1.0), from stiction.rods."
-_SHAPE = Part("a string starts from a shape and a velocity.", _TRY_SHAPE, "a shape or None")
+_SHAPE = Part("it is the initial shape or velocity of a string.", _TRY_SHAPE, "a shape or None")
 _RESISTANCE = NonNegative("1", "a resistance dissipates energy.", "leave it out for ideal strings.")
-# bytes a node: four fields at two saved times at least, and work arrays
+# bytes per node: four fields at two saved times at least, and work arrays
 _NODES = Count(2, "the fields are saved at this many points of each string.", each=1000)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RollingStrings(Declared):
-    """Two strings that roll on each other without slip at the points s1 and s2.
+    """Two strings u(x, t) and v(y, t) that roll on each other without slip at x = s1, y = s2.
 
     u_tt + k u_t - c^2 u_xx = -lam delta(x - s1),
     v_tt + k v_t - c^2 v_yy = (F lam - r <v_t>) delta(y - s2),
-    <u_t> = F <v_t>,  s1' = G1 <u_t>,  s2' = G2 <v_t>, where <.> is the mean of the two
-    one-sided values. That mean conserves energy; other one-sided values do not. Everything is
-    dimensionless, mass per length is 1. G1, G2 and F may have either sign: a sign only says how
-    the strings are oriented.
+    <u_t> = F <v_t>,  s1' = G1 <u_t>,  s2' = G2 <v_t>,
+
+    with the contact force lam and the mean <.> of the limits from both sides of the contact. With
+    this mean the contact conserves energy. All quantities are dimensionless; the mass per length is
+    1. G1, G2 and F may have either sign, which depends on the orientation of the strings.
 
     Parameters
     ----------
     speed : wave speed c [1]; two numbers for different strings
     length : of the strings [1]; two numbers for different strings
     ends : "fixed" (u = 0 at both ends) or "periodic" (a circle)
-    F : ratio of the contact velocities of u and v [1]
-    G1, G2 : mobilities of the contact on u and v [1]
-    s1, s2 : contact points at the start [1]
-    u0, v0 : shapes at the start; None is the straight string
-    u_t0, v_t0 : velocities at the start; None is zero
+    F : ratio of the contact velocities <u_t> and <v_t> [1]
+    G1, G2 : mobilities: speed of the contact over contact velocity, on u and v [1]
+    s1, s2 : initial contact points [1]
+    u0, v0 : initial shapes; None means zero
+    u_t0, v_t0 : initial velocities; None means zero
     drag : k >= 0, force of the air per length and velocity [1]; `Characteristics` needs 0
     rolling_resistance : r >= 0, force on string v per contact velocity <v_t> [1]
-    nodes : points at which the fields are saved, per string
+    nodes : number of points of each string at which fields are saved
 
-    Source: Gay-Balmaz and Putkaradze 2012, equations (16)-(19) as corrected in the formulas
-    sheet of the rods paper, section 5.
+    Source: Gay-Balmaz and Putkaradze 2012, equations (16)-(19) as corrected in the formulas sheet
+    (docs/formulas/rods.md), section 5.
     Verified by: tests/exact/test_strings.py::test_offset_contact_points
     """
 
@@ -106,16 +107,18 @@ class RollingStrings(Declared):
         self._check_subsonic()
 
     def _check_inside(self, name: str, s: float, length: float) -> None:
+        """Raise ModelError if a contact point is not between the ends."""
         if not 0.0 < s < length and not (self.ends == "periodic" and s == 0.0):
             raise ModelError(
                 f"RollingStrings.{name}",
                 s,
-                f"a place between 0 and {length}",
-                "the strings touch at a point of both.",
+                f"a position between 0 and {length}",
+                "the contact is a point of both strings.",
                 "move the contact point between the ends.",
             )
 
     def _check_shape(self, name: str, shape: Shape | None, length: float) -> None:
+        """Raise ModelError if a shape is not finite, or violates the conditions at the ends."""
         if shape is None:
             return
         where = f"RollingStrings.{name}"
@@ -124,7 +127,7 @@ class RollingStrings(Declared):
         if name in ("u0", "v0"):
             values.append(shape.slope(x, length, self.ends))
         if any(y.shape != x.shape or not np.isfinite(y).all() for y in values):
-            why = "it has one finite value at every point of the string."
+            why = "the shape needs a finite value at every point of the string."
             raise ModelError(where, "values that are not finite", "numbers", why, _TRY_SHAPE)
         y = values[0]
         near = 1e-9 * max(float(np.abs(y).max()), 1e-300)
@@ -146,17 +149,18 @@ class RollingStrings(Declared):
             )
 
     def _check_subsonic(self) -> None:
+        """Raise ModelError if the contact is not slower than the waves at the start."""
         if self._start_velocity() is None:
             raise ModelError(
                 "RollingStrings",
-                "a contact that would start as fast as the waves, or faster",
+                "a contact that starts as fast as the waves, or faster",
                 f"|s1'| < {self.speeds[0]:.6g} and |s2'| < {self.speeds[1]:.6g}",
-                "a contact that outruns the waves has no well-posed motion.",
-                "take smaller mobilities G1, G2 or smaller starting velocities.",
+                "the motion of a contact faster than the waves is not well-posed.",
+                "take smaller mobilities G1, G2 or smaller initial velocities.",
             )
 
     def _start_velocity(self) -> float | None:
-        """Return the slowest subsonic <v_t> that the contact law allows at the start."""
+        """Return the smallest subsonic initial <v_t> of the contact law; None for none."""
         w = []
         for i, (name, at) in enumerate((("u", self.s1), ("v", self.s2))):
             shape: Shape | None = getattr(self, f"{name}_t0")

@@ -1,4 +1,4 @@
-"""Results of strings: from the arrays of a method to the variables, ledger and events of a Run."""
+"""Run of strings from the arrays of a method: variables, energy ledger, event, audit."""
 
 from __future__ import annotations
 
@@ -31,18 +31,23 @@ class StringHistory:
     Parameters
     ----------
     time : (t,) saved times
-    contact : (t, 2) s1 and s2
-    velocity : (t,) <v_t> at the contact
-    force : (t,) lam
-    harmonics : (t, 2) u1 and v1
+    contact : (t, 2) contact points s1 and s2
+    velocity : (t,) contact velocity <v_t>
+    force : (t,) contact force lam
+    harmonics : (t, 2) u1 and v1, coefficients of sin(2 pi x / l)
     fields : u, v, u_t, v_t, each (t, node) on `grid`
-    energy : (t, 2) of u and v
-    kinetic : (t,) of both strings
-    shared : (t,) half the bilinear form of the energies of u and v, so that
-        (u + v) / sqrt(2) has (E_u + E_v) / 2 + shared; None for different strings
+    energy : (t, 2) energies of u and v
+    kinetic : (t,) kinetic energy of both strings
+    shared : (t,) half the bilinear form of the energies of u and v: (u + v) / sqrt(2) has the
+    energy
+        (E_u + E_v) / 2 + shared; None for different strings
     friction_heat, viscous_heat : (t,) heat of the rolling resistance and of the drag
     event : kind of the event that ended the run early; "" for none
-    agrees_until : time up to which a solve with twice the step has the same path; None for none
+    checks, stats : audit checks, and counts by name
+    status, reason : why the integration ended
+    ledger_limit : limit of the relative energy imbalance
+    agrees_until : time up to which a solution with twice the step has the same path; None if not
+        computed
     doubt : why the time of the event is not determined; "" if it is
     """
 
@@ -68,13 +73,16 @@ class StringHistory:
 
 
 def grid(system: RollingStrings, i: int) -> Floats:
-    """Return the points of the saved fields of string i: ends included, or once around."""
+    """Return (nodes,) positions of the saved fields of string i, 0 for u, 1 for v.
+
+    Fixed ends are included; on a circle the end equals the start and is omitted.
+    """
     around = system.ends == "periodic"
     return np.linspace(0.0, system.lengths[i], system.nodes, endpoint=not around)
 
 
 def build_run(system: RollingStrings, method: object, history: StringHistory) -> Run:
-    """Return the Run of a string history."""
+    """Return the run of `system` with the results of a method."""
     variables = _variables(system, history)
     total = history.energy.sum(axis=1)
     energy = Ledger(
@@ -120,6 +128,7 @@ def build_run(system: RollingStrings, method: object, history: StringHistory) ->
 
 
 def _variables(system: RollingStrings, history: StringHistory) -> dict[str, Variable]:
+    """Return the variables of the run."""
     rates = np.outer(history.velocity, system.mobilities)
     around = ", not wrapped around the circle" if system.ends == "periodic" else ""
     series = {
@@ -127,7 +136,7 @@ def _variables(system: RollingStrings, history: StringHistory) -> dict[str, Vari
         "s2": (history.contact[:, 1], f"contact point on v{around}"),
         "s1_rate": (rates[:, 0], "velocity of the contact point on u"),
         "s2_rate": (rates[:, 1], "velocity of the contact point on v"),
-        "contact_force": (history.force, "lam: the string u feels -lam, the string v F lam"),
+        "contact_force": (history.force, "lam: the force on u is -lam, the force on v is F lam"),
         "u1": (history.harmonics[:, 0], f"first harmonic of u: {_HARMONIC}"),
         "v1": (history.harmonics[:, 1], f"first harmonic of v: {_HARMONIC}"),
         "energy_u": (history.energy[:, 0], "energy of u"),
@@ -153,6 +162,7 @@ def _variables(system: RollingStrings, history: StringHistory) -> dict[str, Vari
 
 
 def _event_log(variables: Mapping[str, Variable], history: StringHistory) -> EventLog:
+    """Return the event log: the event that ended the run early, if any."""
     if not history.event:
         return EventLog()
     names = ("s1", "s2", "s1_rate", "s2_rate", "contact_force")

@@ -1,7 +1,7 @@
-"""Initial shapes and velocities of strings, by name, for scenario files.
+"""Initial shapes and velocities of strings: sines, bumps, plucks, samples, sums, functions.
 
-A shape is a function on 0 <= x <= length. On fixed ends it must vanish at both; on a circle
-it repeats after one length.
+A `Shape` is a function of the position x on 0 <= x <= length. With fixed ends it must vanish at
+both; on a circle it has the period `length`. All quantities are dimensionless.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ Floats = npt.NDArray[np.float64]
 _TRY = "give a finite number."
 _MODE = Count(
     1,
-    "it counts the half waves on fixed ends, the waves on a circle.",
+    "it is the number of half waves on fixed ends, of waves on a circle.",
     "give 1, 2, 3, ...",
     most=1_000_000,
 )
 _AMPLITUDE = Finite("1", "it is the height of the wave.", _TRY)
 _PHASE = Finite("rad", "it shifts the wave on a circle.", _TRY)
-_MIDDLE = Finite("1", "it is the middle of the hump.", _TRY)
+_MIDDLE = Finite("1", "it is the middle of the bump.", _TRY)
 _WIDTH = Positive(
-    "1", "the hump lives between at - width and at + width.", "give a positive width."
+    "1", "the bump is zero outside at - width to at + width.", "give a positive width."
 )
 _HEIGHT = Finite("1", "it is the value in the middle.", _TRY)
-_PULLED = Finite("1", "it is where the string is pulled.", _TRY)
-_ASIDE = Finite("1", "it is how far the string is pulled.", _TRY)
+_PULLED = Finite("1", "it is the position of the pluck.", _TRY)
+_ASIDE = Finite("1", "it is the deflection at the pluck.", _TRY)
 _VALUES = Finite(
     "1",
     "a spline of degree 5, with six coefficients or more, interpolates them.",
@@ -52,12 +52,12 @@ _PARTS = Parts(
     least=1,
 )
 _KINKS = Finite(
-    "1", "a derivative jumps at these places.", "for example [0.5].", per="kink", fewest=0
+    "1", "a derivative jumps at these positions.", "for example [0.5].", per="kink", fewest=0
 )
 
 
 class Shape(Declared, abc.ABC):
-    """A function of the place along a string.
+    """Base class of functions of the position along a string.
 
     Examples
     --------
@@ -74,14 +74,14 @@ class Shape(Declared, abc.ABC):
 
     @abc.abstractmethod
     def value(self, x: Floats, length: float, ends: str) -> Floats:
-        """Return the shape [1] at places `x`, all within 0 <= x <= length."""
+        """Return the shape at `x` (...), 0 <= x <= length; `ends` is "fixed" or "periodic"."""
 
     @abc.abstractmethod
     def slope(self, x: Floats, length: float, ends: str) -> Floats:
-        """Return its derivative [1] at places `x`; at a corner, that of either side."""
+        """Return its derivative at `x` (...); at a corner that of either side."""
 
     def corners(self, length: float, ends: str) -> Floats:
-        """Return the places where a derivative of the shape jumps, the ends left out."""
+        """Return (k,) positions at which a derivative of the shape jumps, without the ends."""
         return np.empty(0)
 
 
@@ -89,14 +89,14 @@ class Shape(Declared, abc.ABC):
 class Sine(Shape):
     """One sine wave.
 
-    On fixed ends sin(mode_number pi x / length), so that sin x on length 2 pi is mode 2; on a
-    circle sin(2 pi mode_number x / length + phase).
+    With fixed ends amplitude sin(mode_number pi x / length), so sin x on the length 2 pi has the
+    mode number 2; on a circle amplitude sin(2 pi mode_number x / length + phase).
 
     Parameters
     ----------
     mode_number : 1, 2, 3, ...
-    amplitude : height [1]
-    phase : on a circle only [rad]
+    amplitude : [1]
+    phase : [rad]; 0 with fixed ends
 
     Verified by: tests/unit/rods/strings/test_shapes.py::test_sine_on_both_ends
     """
@@ -106,16 +106,17 @@ class Sine(Shape):
     phase: Annotated[float, _PHASE] = 0.0
 
     def value(self, x: Floats, length: float, ends: str) -> Floats:
-        """Return the wave."""
+        """Return the sine at `x`."""
         k = self._wave_number(length, ends)
         return np.asarray(self.amplitude * np.sin(k * x + self.phase))
 
     def slope(self, x: Floats, length: float, ends: str) -> Floats:
-        """Return its derivative."""
+        """Return the derivative of the sine at `x`."""
         k = self._wave_number(length, ends)
         return np.asarray(k * self.amplitude * np.cos(k * x + self.phase))
 
     def _wave_number(self, length: float, ends: str) -> float:
+        """Return the wave number; ModelError for a phase with fixed ends."""
         if ends == "periodic":
             return 2.0 * np.pi * self.mode_number / length
         if self.phase != 0.0:
@@ -131,9 +132,9 @@ class Sine(Shape):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Bump(Shape):
-    """A smooth hump that is zero outside |x - at| < width; all its derivatives exist.
+    """A smooth bump that is zero outside |x - at| < width, with continuous derivatives.
 
-    height exp(1 - 1 / (1 - ((x - at) / width)^2)). On a circle it may reach across x = 0.
+    height exp(1 - 1 / (1 - ((x - at) / width)^2)). On a circle it may contain x = 0.
 
     Parameters
     ----------
@@ -157,20 +158,21 @@ class Bump(Shape):
     height: Annotated[float, _HEIGHT]
 
     def value(self, x: Floats, length: float, ends: str) -> Floats:
-        """Return the hump."""
+        """Return the bump at `x`."""
         return self._both(x, length, ends)[0]
 
     def slope(self, x: Floats, length: float, ends: str) -> Floats:
-        """Return its derivative."""
+        """Return the derivative of the bump at `x`."""
         return self._both(x, length, ends)[1]
 
     def _both(self, x: Floats, length: float, ends: str) -> tuple[Floats, Floats]:
+        """Return value and derivative of the bump at `x`."""
         if ends == "periodic" and 2.0 * self.width > length:
             raise ModelError(
                 "Bump.width",
                 self.width,
                 f"at most half the length, {length / 2}",
-                "a wider hump would overlap itself on the circle.",
+                "a wider bump would overlap itself on the circle.",
                 "make it narrower.",
             )
         away = np.asarray(x, dtype=np.float64) - self.at
@@ -185,14 +187,15 @@ class Bump(Shape):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Pluck(Shape):
-    """A string pulled aside at one point and released: two straight lines and a corner.
+    """A plucked string: two straight lines that meet in a corner.
 
-    On a circle the lines fall to zero half a length away from the corner.
+    With fixed ends the lines end there at zero; on a circle they reach zero half a length from the
+    corner.
 
     Parameters
     ----------
-    at : where it is pulled [1]
-    height : how far [1]
+    at : position of the corner [1]
+    height : deflection at the corner [1]
 
     Verified by: tests/unit/rods/strings/test_shapes.py::test_pluck_has_a_corner
 
@@ -208,7 +211,7 @@ class Pluck(Shape):
     height: Annotated[float, _ASIDE]
 
     def value(self, x: Floats, length: float, ends: str) -> Floats:
-        """Return the two lines."""
+        """Return the two lines at `x`."""
         x = np.asarray(x, dtype=np.float64)
         if ends == "periodic":
             return np.asarray(self.height * (1.0 - 2.0 * np.abs(self._away(x, length)) / length))
@@ -217,7 +220,7 @@ class Pluck(Shape):
         return np.asarray(self.height * sides)
 
     def slope(self, x: Floats, length: float, ends: str) -> Floats:
-        """Return their slopes."""
+        """Return the slopes of the lines at `x`."""
         x = np.asarray(x, dtype=np.float64)
         if ends == "periodic":
             rising = self._away(x, length) < 0.0
@@ -227,7 +230,7 @@ class Pluck(Shape):
         return np.asarray(self.height * sides)
 
     def corners(self, length: float, ends: str) -> Floats:
-        """Return the point that was pulled, and on a circle the point opposite."""
+        """Return the position of the pluck, on a circle also the opposite point."""
         if ends == "periodic":
             return np.asarray(np.mod(np.array([self.at, self.at + 0.5 * length]), length))
         return np.array([self.at])
@@ -241,19 +244,19 @@ class Pluck(Shape):
             raise ModelError(
                 "Pluck.at",
                 self.at,
-                f"a place between the ends, 0 and {length}",
+                f"a position between the ends, 0 and {length}",
                 "the ends are fixed.",
-                "pull the string somewhere between them.",
+                "pluck the string between them.",
             )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Samples(Shape):
-    """Equally spaced values joined by a spline of degree 5, four times differentiable.
+    """Equally spaced values, interpolated by a spline of degree 5.
 
-    On fixed ends the first and last value belong to the ends and must be zero; on a circle the
-    last value stands one spacing before the first. Smooth between its ends, so it has no
-    corners: a kinked shape must be built from `Pluck`.
+    With fixed ends the first and last value belong to the ends and must be zero; on a circle the
+    last value is one spacing before the first. The spline has no corners; use `Pluck` for a shape
+    with a corner.
 
     Parameters
     ----------
@@ -273,11 +276,11 @@ class Samples(Shape):
     values: Annotated[Sequence[float] | Floats, _VALUES]
 
     def value(self, x: Floats, length: float, ends: str) -> Floats:
-        """Return the spline."""
+        """Return the spline at `x`."""
         return np.asarray(self._spline(ends)(np.asarray(x) / length))
 
     def slope(self, x: Floats, length: float, ends: str) -> Floats:
-        """Return its derivative."""
+        """Return the derivative of the spline at `x`."""
         return np.asarray(self._spline(ends)(np.asarray(x) / length, nu=1) / length)
 
     def _spline(self, ends: str) -> Any:
@@ -318,15 +321,15 @@ class Sum(Shape):
     parts: Annotated[Sequence[Shape], _PARTS]
 
     def value(self, x: Floats, length: float, ends: str) -> Floats:
-        """Return the sum."""
+        """Return the sum of the shapes at `x`."""
         return np.asarray(sum(part.value(x, length, ends) for part in self.parts))
 
     def slope(self, x: Floats, length: float, ends: str) -> Floats:
-        """Return the sum of the slopes."""
+        """Return the sum of the derivatives at `x`."""
         return np.asarray(sum(part.slope(x, length, ends) for part in self.parts))
 
     def corners(self, length: float, ends: str) -> Floats:
-        """Return the corners of all parts."""
+        """Return the positions of the corners of all shapes."""
         return np.unique(np.concatenate([part.corners(length, ends) for part in self.parts]))
 
 
@@ -336,9 +339,9 @@ class UserShape(Shape):
 
     Parameters
     ----------
-    function : takes an array of places, returns the values there
-    derivative : the same for the slope; needed for u0 and v0, not for velocities
-    kinks : places where a derivative jumps
+    function : returns the values at an array of positions
+    derivative : returns the derivatives; required for u0 and v0, not for velocities
+    kinks : positions at which a derivative jumps
 
     Verified by: tests/unit/rods/strings/test_shapes.py::test_user_shape_needs_a_derivative
 
@@ -360,31 +363,32 @@ class UserShape(Shape):
         for name in ("function", "derivative"):
             given = getattr(self, name)
             if not callable(given) and not (given is None and name == "derivative"):
-                why, try_ = "it is called with an array of places.", "for example np.sin."
+                why, try_ = "it is called with an array of positions.", "for example np.sin."
                 raise ModelError(f"UserShape.{name}", repr(given), "a function", why, try_)
 
     def value(self, x: Floats, length: float, ends: str) -> Floats:
-        """Return what the function returns."""
+        """Return the values of `function` at `x`."""
         return self._call(self.function, x)
 
     def slope(self, x: Floats, length: float, ends: str) -> Floats:
-        """Return what the derivative returns."""
+        """Return the values of `derivative` at `x`."""
         if self.derivative is None:
             raise ModelError(
                 "UserShape.derivative",
-                "nothing",
-                "the derivative of a shape that is displaced",
-                "waves carry slopes, and differences would lose digits.",
+                "None",
+                "the derivative of an initial shape",
+                "waves depend on the derivative, and finite differences would lose digits.",
                 "give derivative=..., or sample the function and use Samples.",
             )
         return self._call(self.derivative, x)
 
     def corners(self, length: float, ends: str) -> Floats:
-        """Return the kinks."""
+        """Return the positions `kinks`."""
         return np.asarray(self.kinks, dtype=np.float64).reshape(-1)
 
     @staticmethod
     def _call(function: Callable[[Floats], Floats], x: Floats) -> Floats:
+        """Return the values of a user function at `x`; ModelError if they are not valid."""
         x = np.asarray(x, dtype=np.float64)
         try:
             y = np.asarray(function(x), dtype=np.float64)
@@ -392,8 +396,8 @@ class UserShape(Shape):
             raise ModelError(
                 "UserShape.function",
                 f"{type(error).__name__}: {error}",
-                "a function that takes an array of places and returns an array",
-                "it is called with all places at once.",
+                "a function of an array of positions that returns an array",
+                "it is called with all positions at once.",
                 "write it with NumPy, or wrap it in numpy.vectorize.",
             ) from error
         y = np.full(x.shape, float(y)) if y.ndim == 0 else y
@@ -403,6 +407,6 @@ class UserShape(Shape):
                 "values that are not finite" if y.shape == x.shape else f"shape {y.shape}",
                 f"finite values of shape {x.shape}",
                 "it is the shape or the velocity of a string.",
-                "call it by hand with the places of the string.",
+                "call it with an array of positions to find the error.",
             )
         return y

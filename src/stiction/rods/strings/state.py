@@ -1,9 +1,10 @@
-"""State of the method of characteristics for two strings, dimensionless.
+"""Structs of the method of characteristics for two strings u and v; all numbers dimensionless.
 
-Four waves leave the contact: R of u, L of u, R of v, L of v (waves 0 to 3). Each is stored over
-the coordinate of its characteristics, xi = t - s/c for R and eta = t + s/c for L, as cubics
-between knots. Incoming waves (0 R-, 1 L+ of u, 2 and 3 of v) are outgoing waves of one reflection
-or turn earlier.
+Four waves leave the contact: R of u, L of u, R of v, L of v (waves 0 to 3), with R = u_t - c u_x
+and L = u_t + c u_x. Each is stored as cubics between knots, over the coordinate of its
+characteristics, xi = t - s/c for R and eta = t + s/c for L. Incoming waves (0 R-, 1 L+ of u, 2 and
+3 of v) are outgoing waves after a reflection or a turn. A corner is a jump of a wave or of a
+derivative. Checkpoints save the fields by their names.
 """
 
 from __future__ import annotations
@@ -30,7 +31,12 @@ __all__ = [
 
 
 class String(Struct):
-    """A string: c, l, s' / V, and 1 on a circle, 0 with fixed ends."""
+    """A string.
+
+    speed, length : wave speed c, length l
+    rate : speed of the contact point over V: s' / V
+    periodic : 1 for a circle, 0 for fixed ends
+    """
 
     speed: float
     length: float
@@ -43,12 +49,12 @@ class Parameters(Struct):
 
     ratio : F of the rolling condition V_1 = F V_2
     rolling : resistance r
-    linear : 1 where the law of the contact is linear
+    linear : 1 if the equation for V is linear
     step : longest step
-    margin : least distance to a fixed end, over the length
-    tolerance : of the third difference of s' / c in a step
-    steepest : largest (s' / c) / V
-    size : largest initial wave
+    margin : least admissible distance to a fixed end, over the length
+    tolerance : largest third difference of s' / c in a step
+    steepest : larger (s' / c) / V of both strings
+    size : largest absolute value of the initial waves
     least : least strength of a corner at which a step ends, over `size`
     corners : approximate number of corners at which steps end
     """
@@ -66,7 +72,7 @@ class Parameters(Struct):
 
 
 class Moment(Struct):
-    """The contact at a time: points s1 and s2, mean velocity V of v there, force lam."""
+    """The contact at a time: points s1 and s2, mean velocity V = <v_t>, contact force lam."""
 
     time: float
     s1: float
@@ -79,7 +85,7 @@ class Contact(Struct):
     """The contact at the end of the last step, as saved.
 
     time, s1, s2, velocity, force : see `Moment`
-    heat : of rolling
+    heat : heat of the rolling resistance
     u_cosine, u_sine, v_cosine, v_sine : integrals of the force on a string times sin(k s) times
         cos and sin(c k t), with k = 2 pi / l
     """
@@ -99,15 +105,16 @@ class Contact(Struct):
 class Progress(Struct):
     """Progress of the integration, in one element.
 
-    fastest, fastest_at : largest |s'| / c, and when
-    alone, alone_at : largest |w| / V_m of a string without contact force, and when
-    room, room_at : least distance to a fixed end over the length, and when
-    longest : longest step now
-    steps, tries : steps taken, steps tried
-    met : corners at which a step ended
-    fresh : 1 where the start of a step must be evaluated anew
-    done : saved times reached
-    flag : result of the last call, see `characteristics_kernels`
+    fastest, fastest_at : largest |s'| / c, and its time
+    alone, alone_at : largest |w| / V_m, and its time; w is the contact velocity without contact
+        force, V_m the least V at which s' reaches a wave speed
+    room, room_at : least distance to a fixed end over the length, and its time
+    longest : longest step at present
+    steps, tries : numbers of steps taken and tried
+    met : number of corners at which a step has ended
+    fresh : 1 if the start of the next step must be evaluated again
+    done : number of saved times reached
+    flag : flag of the last call, a constant of `characteristics_kernels`
     """
 
     fastest: float
@@ -129,10 +136,10 @@ class Wave(Struct):
     """The cubics of a wave that leaves the contact.
 
     count : number of cubics
-    read : the last one evaluated
-    first, last : range that may be evaluated, between two corners
+    read : index of the last one evaluated
+    first, last : range of indices that may be evaluated, between two corners
     head, tail : range of the queue with corners that have not arrived
-    begin, per_time : look-up table of `field_kernels`: its first coordinate, slots per time
+    begin, per_time : look-up table of `field_kernels`: its first coordinate, entries per time
     """
 
     count: int
@@ -146,7 +153,7 @@ class Wave(Struct):
 
 
 class Cubic(Struct):
-    """A cubic of a wave in x - knot, from its knot to the next one.
+    """A cubic of a wave, c0 + d (c1 + d (c2 + d c3)), d = x - knot, up to the next knot.
 
     area, square : integrals of the wave and of its square up to the knot
     """
@@ -161,7 +168,7 @@ class Cubic(Struct):
 
 
 class Pair(NamedTuple):
-    """Two strings, their waves, and the cubics (wave, knot) of each, in order."""
+    """Two strings (2,), their waves (4,), and cubics (4, knots) of each wave in order."""
 
     strings: Table[String]
     waves: Table[Wave]
@@ -169,9 +176,10 @@ class Pair(NamedTuple):
 
 
 class Step(NamedTuple):
-    """The start, the thirds and the end of a step, and a trial between them.
+    """A step of the path.
 
-    incoming : (moment, wave) values of the incoming waves
+    moments : (5,) the contact at the start, both thirds, the end of the step, and at a trial time
+    incoming : (5, 4) incoming waves at these times
     """
 
     moments: Table[Moment]
@@ -181,6 +189,6 @@ class Step(NamedTuple):
 def numbers_of(table: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
     """Return a plain view (..., field) of a struct array whose fields are all floats.
 
-    NumPy copies it fifteen times as fast as the struct array.
+    NumPy copies it fifteen times faster than the struct array.
     """
     return table.view(np.float64).reshape(*table.shape, -1)

@@ -1,13 +1,17 @@
-"""Kernels of `BumpStrands`: two strands in normal modes, coupled over a smooth bump.
+"""Kernels of `BumpStrands`: two strings (strands) in normal modes, coupled over a Gaussian (bump).
 
-The point values of the rolling condition are averaged with a Gaussian, the bump, and the contact
-force acts through the same Gaussian, so that energy is conserved. Free vibration of the modes is
-exact; an integrating-factor Runge-Kutta scheme adds the contact force.
+The velocities of the rolling constraint are averaged with the Gaussian, and the contact force acts
+with the same Gaussian, so energy is conserved. Free vibration of the modes is exact; an
+integrating-factor Runge-Kutta scheme adds the contact force.
 
-Index 0 of an array is u, index 1 is v. Mode k of strand i has amplitude a[i, k] and rate
-p[i, k]; the contact is at s[i]. With g = (1, -F) the constraint is sum_i g_i V_i = 0,
-V_i = sum_k bump psi_k(s_i) p_k, and the force on mode k of strand i is
--pull_i norm bump psi_k(s_i), pull = (lam, -F lam + r V_2). All of it is dimensionless.
+Index 0 of an array is u, index 1 is v. Mode k of strand i has the shape psi_k, the amplitude a[i,
+k] and the rate p[i, k]; the contact is at s[i]. With g = (1, -F) the constraint is sum_i g_i V_i =
+0, V_i = sum_k bump_k psi_k(s_i) p_k. The generalised force on mode k of strand i is -pull_i norm_k
+bump_k psi_k(s_i), with pull = (lam, -F lam + r V_2), contact force lam and rolling resistance r.
+All quantities are dimensionless.
+
+Source: Gay-Balmaz, Putkaradze 2012, (11)-(13) in one dimension; formulas sheet
+(docs/formulas/rods.md), section 5.
 """
 
 from __future__ import annotations
@@ -43,19 +47,20 @@ __all__ = [
 
 Floats = npt.NDArray[np.float64]
 
+# reasons why the integration ended
 REACHED, FASTER_THAN_WAVES, NEAR_END, NOT_FINITE = range(4)
 
 
 class Strand(Struct):
-    """A strand: its parameters, and the contact when it was evaluated last.
+    """A strand: its parameters, and the contact at its last evaluation.
 
-    speed : of its waves
-    angle : of its modes, per length
+    speed : wave speed c
+    angle : wave number of the first mode, pi / l, or 2 pi / l on a circle
     mobility : G
     sign : g of the constraint, 1 or -F
     low, high : bounds of the contact point
     mean : velocity V, averaged over the bump
-    pull : of the contact on the strand
+    pull : contact force on the strand, see the module
     """
 
     speed: float
@@ -69,14 +74,14 @@ class Strand(Struct):
 
 
 class Joint(Struct):
-    """The coupling of the strands: its parameters, and its state when it was evaluated last.
+    """The coupling of the strands: its parameters, and its state at the last evaluation.
 
-    drag : of the air
-    resistance : r of rolling
-    periodic : 1 on circles
-    force : lam
-    mismatch : sum g V
-    weight : of lam in the rate of the mismatch, the inverse mass of the constraint
+    drag : drag coefficient of the air
+    resistance : rolling resistance r
+    periodic : 1 for circles, 0 for fixed ends
+    force : contact force lam
+    mismatch : residual of the constraint, sum_i g_i V_i
+    weight : minus the derivative of its rate by lam: the inverse mass of the constraint
     """
 
     drag: float
@@ -91,12 +96,12 @@ class Progress(Struct):
     """Progress of the integration, in one element.
 
     clock : time since the start
-    drag_heat, rolling_heat : heat of the drag and of rolling
+    drag_heat, rolling_heat : heat of drag and of rolling resistance
     settled : energy removed by projections of the velocities
-    fastest, fastest_at : largest |s'| / c, and when
-    room, room_at : least distance to the bounds of the contact points, and when
-    steps, saved : steps taken, samples saved
-    ended : the reason of its end, REACHED before
+    fastest, fastest_at : largest |s'| / c, and its time
+    room, room_at : least distance of contact points to their bounds, and its time
+    steps, saved : numbers of steps taken and of samples saved
+    ended : reason of the end, REACHED before it
     """
 
     clock: float
@@ -113,7 +118,7 @@ class Progress(Struct):
 
 
 class Sample(Struct):
-    """A saved state: time, contact points, V, lam, heats, energy removed by projections."""
+    """A saved state: time, s1, s2, V of u and v, lam, heats, energy removed by projections."""
 
     time: float
     s1: float
@@ -127,7 +132,7 @@ class Sample(Struct):
 
 
 class Samples(NamedTuple):
-    """Saved states: samples `rows` (t,), and amplitudes and rates of the modes (t, 2, n)."""
+    """Saved states: samples `rows` (t,); amplitudes and rates of the n modes (t, 2, n)."""
 
     rows: Table[Sample]
     amplitude: Floats
@@ -135,7 +140,7 @@ class Samples(NamedTuple):
 
 
 class State(NamedTuple):
-    """Amplitudes and rates (2, n), contact points (2,), and work space (8, n)."""
+    """Amplitudes a and rates p (2, n), contact points s (2,), and work array (8, n)."""
 
     a: Floats
     p: Floats
@@ -146,10 +151,10 @@ class State(NamedTuple):
 class Mode(Struct):
     """A mode of a strand.
 
-    kappa, stiffness : wave number and squared frequency
-    norm : weight of the projection on the mode, 2/l, or 1/l for the mean
-    bump : coefficient exp(-(kappa width)^2 / 2), zero where the shorter strand has no mode
-    psi, slope : the mode and its derivative at the contact
+    kappa, stiffness : wave number, squared frequency
+    norm : weight of the projection on the mode, 2/l, or 1/l for the constant mode
+    bump : coefficient exp(-(kappa width)^2 / 2) of the Gaussian
+    psi, slope : mode and its derivative at the contact
     """
 
     kappa: float
@@ -161,9 +166,9 @@ class Mode(Struct):
 
 
 class Strands(NamedTuple):
-    """Two strands, their coupling and their modes (2, n).
+    """Two strands (2,), their coupling (1,), and their modes (2, n).
 
-    push : (2, n) change of the rates of the modes by a unit of pull
+    push : (2, n) minus the rate of p per unit of `pull`
     """
 
     strands: Table[Strand]
@@ -173,7 +178,7 @@ class Strands(NamedTuple):
 
 
 class FreeVibration(NamedTuple):
-    """Free vibration over a fixed time, (a, p) to (aa a + ap p, pa a + pp p), all (2, n)."""
+    """Free vibration over a fixed time: (a, p) becomes (aa a + ap p, pa a + pp p), all (2, n)."""
 
     aa: Floats
     ap: Floats
@@ -185,14 +190,17 @@ class FreeVibration(NamedTuple):
 def _evaluate_modes(
     angle: float, periodic: bool, kappa: Vector, psi: Vector, slope: Vector
 ) -> None:
-    """Fill modes and derivatives at one point: sines, or 1, cos, sin, cos 2, ... on a circle."""
-    # multiples of the angle by the addition theorem
+    """Set modes and derivatives at a point: sines, or 1, cos, sin, cos 2, ... on a circle.
+
+    angle : wave number of the first mode times the position
+    """
+    # cosines and sines of multiples of the angle, by the addition theorem
     c, s = cos(angle), sin(angle)
     x, y = 1.0, 0.0
     if periodic:
         psi[0] = 1.0
         slope[0] = 0.0
-        # cosine and sine of each multiple in turn
+        # cosine and sine of each multiple
         for k in range(1, psi.size - 1, 2):
             x, y = x * c - y * s, x * s + y * c
             psi[k] = x
@@ -208,7 +216,7 @@ def _evaluate_modes(
 
 @kernel
 def contact(a: Matrix, p: Matrix, s: Vector, m: Strands) -> None:
-    """Evaluate the contact at points s.
+    """Evaluate the contact force and velocities at contact points s (2,).
 
     lam solves the time derivative of the constraint, sum_i g_i dV_i/dt = 0, where
     dV_i/dt = sum_k bump (psi_k dp_k/dt + s_i' psi_k' p_k) and s_i' = G_i V_i.
@@ -223,13 +231,12 @@ def contact(a: Matrix, p: Matrix, s: Vector, m: Strands) -> None:
         _evaluate_modes(strand.angle * s[i], joint.periodic == 1, modes["kappa"], psi, slope)
         mean, velocity_gradient, acceleration, weight = 0.0, 0.0, 0.0, 0.0
         for k in range(psi.size):
-            # V, its rate per speed of the contact, and its rate at fixed s without contact force
+            # V, its derivative by s, and its rate at fixed s without contact force
             b = bump[k] * psi[k]
             mean += b * p[i, k]
             velocity_gradient += bump[k] * slope[k] * p[i, k]
             acceleration -= b * (stiffness[k] * a[i, k] + drag * p[i, k])
-            # a unit force on the bump changes p_k by norm bump psi; V responds by the sum of push
-            # bump psi
+            # a unit force changes p_k by norm bump psi, and V by the sum of push bump psi
             push[k] = norm[k] * b
             weight += push[k] * b
         # the resistance r V_2 acts on v without lam
@@ -249,7 +256,7 @@ def contact(a: Matrix, p: Matrix, s: Vector, m: Strands) -> None:
 
 @kernel
 def project_velocities(x: State, m: Strands) -> float:
-    """Project the velocities onto the constraint by the least impulse; return its energy."""
+    """Project the velocities onto the constraint by the least impulse; return the energy lost."""
     contact(x.a, x.p, x.s, m)
     mismatch = m.joint[0].mismatch
     # the inverse mass of the constraint is the weight of lam in its rate
@@ -262,7 +269,7 @@ def project_velocities(x: State, m: Strands) -> float:
 
 @kernel
 def save(x: State, m: Strands, progress: Table[Progress], samples: Samples) -> None:
-    """Save a sample without its time."""
+    """Save a sample; the caller sets its time."""
     contact(x.a, x.p, x.s, m)
     now = progress[0]
     k, u, v = now.saved, m.strands[0], m.strands[1]
@@ -277,7 +284,7 @@ def save(x: State, m: Strands, progress: Table[Progress], samples: Samples) -> N
 
 @kernel
 def _copy(values: Matrix, to: Matrix) -> None:
-    """Copy values of both strands; a loop compiles faster than an assignment of arrays."""
+    """Copy arrays (2, n); a loop compiles faster than an array assignment."""
     for i in range(2):
         for k in range(to.shape[1]):
             to[i, k] = values[i, k]
@@ -285,7 +292,7 @@ def _copy(values: Matrix, to: Matrix) -> None:
 
 @kernel
 def _free_vibration(a: Matrix, p: Matrix, flow: FreeVibration) -> None:
-    """Advance the free vibration of both strands, exactly."""
+    """Advance a and p of both strands by free vibration, exactly."""
     for i in range(2):
         for k in range(a.shape[1]):
             x, y = a[i, k], p[i, k]
@@ -311,11 +318,11 @@ def _heat_rate(p: Matrix, modes: Table[Mode], drag: float) -> float:
 def _add_impulse_before_half_step(
     h: float, strands: Table[Strand], push: Matrix, flow: FreeVibration, a: Matrix, p: Matrix
 ) -> None:
-    """Add h times the contact force of a stage, advanced by half a step of free vibration."""
+    """Add h times the contact force of a stage, followed by half a step of free vibration."""
     for i in range(2):
-        size = -h * strands[i].pull
+        impulse_per_push = -h * strands[i].pull
         for k in range(p.shape[1]):
-            impulse = size * push[i, k]
+            impulse = impulse_per_push * push[i, k]
             a[i, k] += flow.ap[i, k] * impulse
             p[i, k] += flow.pp[i, k] * impulse
 
@@ -324,26 +331,26 @@ def _add_impulse_before_half_step(
 def _add_impulse(h: float, strands: Table[Strand], push: Matrix, p: Matrix) -> None:
     """Add h times the contact force of a stage to the rates."""
     for i in range(2):
-        size = -h * strands[i].pull
+        impulse_per_push = -h * strands[i].pull
         for k in range(p.shape[1]):
-            p[i, k] += size * push[i, k]
+            p[i, k] += impulse_per_push * push[i, k]
 
 
 @kernel(allocates=True)
 def _step(h: float, x: State, m: Strands, flow: FreeVibration) -> tuple[float, float]:
     """Take one step of the integrating-factor Runge-Kutta scheme of order 4.
 
-    The classical scheme acts in variables in which free vibration is at rest: the force of the
-    first stage is carried on by a whole step, those of the middle stages by half a step, that of
-    the last by none. `flow` is the free vibration of half a step. Returns the heat of the drag
-    and of the rolling resistance, by Simpson's rule on the stages.
+    The classical scheme acts in variables that are constant in free vibration. So the impulse of
+    the first stage is followed by a whole step of free vibration, those of the middle stages by
+    half a step, that of the last by none. `flow` is the free vibration over half a step. Returns
+    the heat of drag and of rolling resistance, by Simpson's rule on the stages.
     """
     a, p, s, strands, push = x.a, x.p, x.s, m.strands, m.push
     now, start = np.empty(2), np.empty(2)
     v, drag, resistance = strands[1], m.joint[0].drag, m.joint[0].resistance
     start[0], start[1] = s[0], s[1]
     a1, p1, sum_a, sum_p = x.spare[0:2], x.spare[2:4], x.spare[4:6], x.spare[6:8]
-    # stage 1, at the start; from here on a, p are those of free vibration after half a step
+    # stage 1, at the start; then a, p are those after half a step of free vibration
     contact(a, p, s, m)
     heat, rolling = _heat_rate(p, m.modes, drag), resistance * (v.mean * v.mean)
     _free_vibration(a, p, flow)
@@ -357,7 +364,7 @@ def _step(h: float, x: State, m: Strands, flow: FreeVibration) -> tuple[float, f
         rate = strands[i].mobility * strands[i].mean
         now[i] = start[i] + 0.5 * h * rate
         s[i] = start[i] + h / 6.0 * rate
-    # stages 2 and 3, in the middle: their forces act at the time of a, p
+    # stages 2 and 3, in the middle of the step, at the time of a, p
     for stage in range(2):
         contact(a1, p1, now, m)
         heat += 2.0 * _heat_rate(p1, m.modes, drag)
@@ -371,12 +378,12 @@ def _step(h: float, x: State, m: Strands, flow: FreeVibration) -> tuple[float, f
             rate = strands[i].mobility * strands[i].mean
             now[i] = start[i] + fraction * h * rate
             s[i] += h / 3.0 * rate
-    # stage 4, at the end: stage 3 acted in the middle and is carried on by half a step
+    # stage 4, at the end: the impulse of stage 3 is followed by half a step
     _free_vibration(a1, p1, flow)
     contact(a1, p1, now, m)
     heat += _heat_rate(p1, m.modes, drag)
     rolling += resistance * (v.mean * v.mean)
-    # the sum of weights 1, 2, 2 over 6, carried to the end, where the last 1 over 6 is added
+    # stages with weights 1/6, 2/6, 2/6, advanced to the end, where the last 1/6 is added
     _copy(sum_a, a)
     _copy(sum_p, p)
     _free_vibration(a, p, flow)
@@ -396,7 +403,7 @@ def integrate(
     progress: Table[Progress],
     samples: Samples,
 ) -> int:
-    """Take steps, fewer if the model ends, and save a sample; return the reason of the end.
+    """Take steps of h, fewer if the model ends, and save a sample; return the reason of the end.
 
     After each step a projection of the velocities removes the drift of the constraint.
     """
@@ -405,7 +412,7 @@ def integrate(
         heat, rolling = _step(h, x, m, flow)
         now.drag_heat += heat
         now.rolling_heat += rolling
-        # stages satisfy the derivative of the constraint in time only
+        # stages satisfy the time derivative of the constraint, not the constraint itself
         now.settled += project_velocities(x, m)
         now.steps += 1
         now.clock += h
@@ -419,7 +426,7 @@ def integrate(
                 now.room, now.room_at = room, now.clock
         if fastest > now.fastest:
             now.fastest, now.fastest_at = fastest, now.clock
-        # the model ends where a contact reaches the speed of waves, or an end of its strand
+        # the model ends if a contact reaches the wave speed or an end of its strand
         if not np.isfinite(s[0] + s[1] + m.joint[0].force):
             ended = NOT_FINITE
         elif fastest >= 1.0:

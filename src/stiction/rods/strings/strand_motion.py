@@ -1,12 +1,13 @@
-"""Motion of two strands in contact over a smooth bump: a check of the point contact.
+"""Motion of two strings (strands) in contact over a Gaussian (bump): a check of the point contact.
 
-The point values of the rolling condition are replaced by averages with a Gaussian of unit mass,
-V_i = int B(x - s_i) u_t dx, and the force acts through the same Gaussian, so that energy is
-conserved. The strands are expanded in normal modes, as many as a chain of `cells` springs has,
-whose free vibration is exact. The error is of first order in the width of the bump;
-`extrapolated` removes it.
+In the rolling constraint, averages with a Gaussian B of unit integral replace the point values:
+V_i = int B(x - s_i) u_t dx. The contact force acts with the same Gaussian, so energy is conserved.
+The strands are expanded in normal modes, whose free vibration is exact; their number is that of a
+chain of `cells` springs. The error is of first order in the width of the bump;
+`strands.extrapolated` removes it. All quantities are dimensionless.
 
-Source: Gay-Balmaz, Putkaradze 2012, (11)-(13) in one dimension; formulas sheet, section 5.
+Source: Gay-Balmaz, Putkaradze 2012, (11)-(13) in one dimension; formulas sheet
+(docs/formulas/rods.md), section 5.
 """
 
 from __future__ import annotations
@@ -44,13 +45,14 @@ def strand_motion(
 
     Parameters
     ----------
-    time : (t,) rising times, the first of them the start
+    pair : parameters and initial data
+    time : (t,) increasing times, the first is the start
     width : standard deviation of the bump
-    cells : of each strand; two per width of the bump when None
-    step : longest time step, in crossing times of the bump by the faster wave
-    lumped : take the frequencies of equal masses on springs, whose short waves are slow; else
-        those of the continuous string
-    progress : called with the fraction done and a short note
+    cells : number of cells of each strand; None means two per width
+    step : longest time step, over the time in which the faster wave crosses the width
+    lumped : use the frequencies of equal masses on springs, whose short waves are slow; else those
+        of the continuous string
+    progress : function of the completed fraction and a short note
     checkpoint : stores the state of a long run; None for no checkpoint
 
     Raises
@@ -59,20 +61,26 @@ def strand_motion(
 
     Notes
     -----
-    An integrating-factor Runge-Kutta scheme of order 4. lam solves the time derivative of the
-    rolling condition at each stage; at the end of a step the velocities are projected onto the
-    condition itself.
+    An integrating-factor Runge-Kutta scheme of order 4. The contact force solves the time
+    derivative of the rolling constraint at each stage; at the end of a step the velocities are
+    projected onto the constraint itself.
 
     Verified by: tests/convergence/test_strands.py::test_order_in_the_step
     """
     if cells is not None:
         why, try_ = "they resolve the bump.", "leave it out."
         whole("BumpStrands.cells", cells, least=4, most=MOST_CELLS, why=why, try_=try_)
-    number("BumpStrands.step", step, rule="positive", why="time goes on.", try_="give 0.2.")
-    number("BumpStrands.width", width, rule="positive", why="a bump is wide.", try_="give 0.02.")
+    number("BumpStrands.step", step, rule="positive", why="time increases.", try_="give 0.2.")
+    number(
+        "BumpStrands.width",
+        width,
+        rule="positive",
+        why="the contact acts over this width.",
+        try_="give 0.02.",
+    )
     longest = float(step) * float(width) / max(pair.speed)
     if (time[-1] - time[0]) / longest > _MOST_STEPS:
-        why = "the time step follows the width of the bump."
+        why = "the time step is proportional to the width of the bump."
         refuse("bump_width", width, f"at most {_MOST_STEPS:.0e} steps", why, "a wider bump.")
     state = StrandState(pair, float(width), cells, lumped, time.size)
     saved = None if checkpoint is None else checkpoint.load()
@@ -85,7 +93,7 @@ def strand_motion(
 
 
 def _steps(state: StrandState, time: Floats, longest: float) -> Generator[Pause, None, None]:
-    """Advance from saved time to saved time, up to the end of the model."""
+    """Integrate from each saved time to the next, up to the end of the model."""
     for when, gap in zip(
         time[state.now.saved :], np.diff(time)[state.now.saved - 1 :], strict=True
     ):
@@ -101,12 +109,12 @@ def to_zero_width(widths: Sequence[float], values: Floats) -> tuple[Floats, Floa
 
     Parameters
     ----------
-    widths : (w,) all different
-    values : (w, ...) one set per width
+    widths : (w,) different widths
+    values : (w, ...) values for each width
 
     Returns
     -------
-    The limit, and its difference from the limit without the widest bump.
+    (...) limits, and (...) absolute differences from the limits without the largest width.
 
     Verified by: tests/unit/rods/strings/test_strands.py::test_extrapolation_of_a_polynomial
     """
@@ -115,7 +123,7 @@ def to_zero_width(widths: Sequence[float], values: Floats) -> tuple[Floats, Floa
         widths,
         per="run",
         rule="positive",
-        why="the width goes to zero along them.",
+        why="the values are extrapolated to width zero.",
         try_="give [0.04, 0.02, 0.01].",
     )
     if sizes.size < 2 or np.unique(sizes).size < sizes.size:

@@ -1,7 +1,7 @@
-"""State of two strands coupled over a bump: normal modes, contact points, checkpoints.
+"""State of two strings (strands) coupled over a Gaussian (bump): modes and contact points.
 
-`StrandState` expands the initial data in normal modes, advances them by `strand_kernels` and
-returns the motion with its energies.
+`StrandState` expands the initial data in normal modes, advances them by `strand_kernels`, and
+returns the motion with its energies. All quantities are dimensionless.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ __all__ = ["StrandMotion", "StrandPair", "StrandState", "refuse"]
 
 Floats = npt.NDArray[np.float64]
 
-# cells per width of the bump: its spectrum has fallen to exp(-(pi ratio)^2 / 2) at the last mode
+# default cells per width of the bump, whose spectrum is exp(-(pi RATIO)^2 / 2) at the last mode
 RATIO = 2.0
 LEAST_RATIO = 1.5
-# the bump is truncated this many widths from its centre
+# distance from its centre, in widths, at which the bump is truncated
 TAIL = 6.0
 _MOST_BYTES = 1 << 30
 
@@ -39,11 +39,11 @@ class StrandPair(Record):
     ----------
     speed, length, mobility : (2,) c, l and G of u and v
     ratio : F of the rolling condition V_1 = F V_2
-    start : (2,) contact points
-    periodic : strands on circles; else with fixed ends
-    drag : of the air, u_tt + drag u_t = ... [1 / time]
-    resistance : r of rolling, a force -r V_2 on v
-    shapes, rates : u and v, u_t and v_t at the start, as functions of arrays of points
+    start : (2,) initial contact points
+    periodic : whether strands are circles; else they have fixed ends
+    drag : drag coefficient, u_tt + drag u_t = ... [1 / time]
+    resistance : rolling resistance r, a force -r V_2 on v
+    shapes, rates : initial u and v, u_t and v_t, as functions of arrays of positions
     """
 
     speed: tuple[float, float]
@@ -69,17 +69,17 @@ class StrandMotion(Record):
     mean : (t, 2) V_1 and V_2, the velocities of u and v averaged over the bump
     contact_force : (t,) lam
     amplitude, velocity : (t, 2, k) coefficients of the modes of u and v, and their rates
-    drag_heat, rolling_heat : (t,) heat of the drag and of rolling
+    drag_heat, rolling_heat : (t,) heat of drag and of rolling resistance
     projected : (t,) energy removed by projections onto the rolling condition
     kinetic, stored : (t, 2) energies of u and v
-    shared : (t,) half the integral of u_t v_t + c^2 u_x v_x, of identical strands
-    given : energy of the data, before their projection onto the rolling condition
-    ended : reason of its end, a code of the kernels
-    t_end : time of its end
-    steps, cells : counts of work
-    fastest, fastest_at : largest |s'| / c of all steps, and when
-    room, room_at : least distance of the contact to its bounds, of all steps, and when
-    unresolved : fraction of the energy of the data in modes that are left out
+    shared : (t,) half the integral of u_t v_t + c^2 u_x v_x, for identical strands
+    given : initial energy before the projection onto the rolling condition
+    ended : reason of the end, a constant of `strand_kernels`
+    t_end : time of the end
+    steps, cells : numbers of steps and of cells
+    fastest, fastest_at : largest |s'| / c of all steps, and its time
+    room, room_at : least distance of the contact to its bounds, of all steps, and its time
+    unresolved : fraction of the initial energy in omitted modes
     """
 
     time: Floats
@@ -107,12 +107,12 @@ class StrandMotion(Record):
     given: float
 
 
-# finer grid on which data are projected on the modes
+# refinement of the grid for the projection of initial data on the modes
 _FINER = 8
 
 
 def refuse(name: str, got: object, needs: str, why: str, try_: str) -> None:
-    """Raise the error of a bump that is not possible."""
+    """Raise ModelError for a parameter of `BumpStrands`."""
     raise ModelError(f"BumpStrands.{name}", got, needs, why, try_)
 
 
@@ -169,13 +169,16 @@ class StrandState:
         rates = strands["mobility"] * strands["mean"]
         now.fastest = (np.abs(rates) / strands["speed"]).max()
         low, high = self.x.s - strands["low"], strands["high"] - self.x.s
-        # circles have no bound; checkpoints hold no infinity
+        # circles have no bounds; checkpoints contain no infinity
         now.room = min(*low, *high, np.finfo(float).max)
         if now.fastest >= 1.0:
             now.ended = sk.FASTER_THAN_WAVES
 
     def advance(self, count: int, h: float, start: float) -> float:
-        """Take `count` steps of length h, or fewer if the model ends; save and return the time."""
+        """Take `count` steps of h, or fewer if the model ends; save a sample; return its time.
+
+        start : time before the steps
+        """
         if self.flow_step != h:
             self.flow, self.flow_step = _free_flow(self.omega, self.pair.drag, 0.5 * h), h
         before = self.now.steps
@@ -187,7 +190,7 @@ class StrandState:
         return time
 
     def save(self, time: float) -> None:
-        """Save the present state as that of a time."""
+        """Save the present state as the sample at a time."""
         sk.save(self.x, self.m, self.progress, self.samples)
         self.samples.rows[self.now.saved - 1].time = time
 
@@ -209,7 +212,7 @@ class StrandState:
         check_count("progress", int(self.now.ended), sk.REACHED, sk.NOT_FINITE)
 
     def motion(self, time: Floats) -> StrandMotion:
-        """Return the saved motion, at `time`: sums of steps differ from it by rounding."""
+        """Return the saved motion at `time` (t,), from which sums of steps differ by rounding."""
         now, start = self.now, float(time[0])
         samples: npt.NDArray[Any] = self.samples.rows[: now.saved]
         amplitude, velocity = (
@@ -246,7 +249,7 @@ class StrandState:
         )
 
     def _energies(self, a: Floats, p: Floats) -> tuple[Floats, Floats, float]:
-        """Return kinetic and stored energies of u and v, and half their bilinear form."""
+        """Return kinetic (2,) and stored (2,) energies, and half the bilinear form of u and v."""
         stiff, norm = self.m.modes["stiffness"], self.m.modes["norm"]
         kinetic = 0.5 * (p**2 / norm).sum(axis=1)
         both = p[0] * p[1] + stiff[0] * a[0] * a[1]
@@ -255,7 +258,7 @@ class StrandState:
 
 
 def _wave_numbers(length: float, cells: int, periodic: bool) -> Floats:
-    """Return the wave number of each mode, in the order of the kernels."""
+    """Return (n,) wave numbers of the modes, in the order of the kernels."""
     if not periodic:
         return np.asarray(np.arange(1, cells) * np.pi / length)
     pairs = np.repeat(np.arange(1, (cells - 1) // 2 + 1), 2)
@@ -263,7 +266,7 @@ def _wave_numbers(length: float, cells: int, periodic: bool) -> Floats:
 
 
 def _start(pair: StrandPair, size: int, cells: int) -> tuple[Floats, Floats, float]:
-    """Return amplitudes and rates of the modes, and the fraction of the energy left out."""
+    """Return initial amplitudes and rates (2, n), and the energy fraction of omitted modes."""
     a, p, lost, total = np.zeros((2, size)), np.zeros((2, size)), 0.0, 0.0
     fine = _FINER * cells
     for i, length in enumerate(pair.length):
@@ -280,7 +283,7 @@ def _start(pair: StrandPair, size: int, cells: int) -> tuple[Floats, Floats, flo
 def _coefficients(
     given: Callable[[Floats], Floats], length: float, cells: int, periodic: bool
 ) -> Floats:
-    """Return the coefficients of all modes of `cells` cells, by the trapezium rule (FFT)."""
+    """Return the coefficients of a function in the modes of `cells` cells, by an FFT."""
     if not periodic:
         values = np.asarray(given(np.linspace(0.0, length, cells + 1)), dtype=np.float64)
         odd = np.concatenate([[0.0], values[1:-1], [0.0], -values[-2:0:-1]])
@@ -293,20 +296,20 @@ def _coefficients(
 
 
 def _free_flow(omega: Floats, drag: float, t: float) -> sk.FreeVibration:
-    """Return the free vibration of x'' + drag x' + omega^2 x = 0 over t."""
-    turn = np.sqrt((omega**2 - 0.25 * drag**2).astype(np.complex128)) * t
-    fade = np.exp(-0.5 * drag * t)
-    cos = np.cos(turn).real * fade
+    """Return the free vibration of x'' + drag x' + omega^2 x = 0 over a time t; omega (2, n)."""
+    frequency_time = np.sqrt((omega**2 - 0.25 * drag**2).astype(np.complex128)) * t
+    decay = np.exp(-0.5 * drag * t)
+    cos = np.cos(frequency_time).real * decay
     # sin(q t) / q
-    sin = np.sinc(turn / np.pi).real * t * fade
+    sin = np.sinc(frequency_time / np.pi).real * t * decay
     half = 0.5 * drag * sin
     return sk.FreeVibration(cos + half, sin, -(omega**2) * sin, cos - half)
 
 
 def _check_bump(pair: StrandPair, width: float, cells: int) -> None:
-    """Refuse a bump that does not fit on a strand or is not resolved by the cells."""
+    """Raise ModelError if the bump does not fit on a strand, or cells do not resolve it."""
     if cells > MOST_CELLS:
-        refuse("width", width, f"at most {MOST_CELLS} cells", "memory is bounded.", "a wider one.")
+        refuse("width", width, f"at most {MOST_CELLS} cells", "memory is bounded.", "a wider bump.")
     for length, point in zip(pair.length, pair.start, strict=True):
         spacing = length / cells
         if width < LEAST_RATIO * spacing * (1.0 - 1e-9):

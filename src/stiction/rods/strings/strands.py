@@ -1,11 +1,12 @@
-"""Rolling strings by expansion in normal modes, with a contact averaged over a Gaussian bump.
+"""Rolling strings by expansion in normal modes, with a contact averaged over a Gaussian (bump).
 
 This method checks `Characteristics`, from which it is independent. `strand_motion` integrates the
-modes; this module converts its result to a run with audit checks. `extrapolated` repeats the motion
-with several widths of the bump and extrapolates to width zero, the contact at a point. `strand`
-means a string in this method.
+modes; this module converts the result to a run with audit checks. `extrapolated` repeats the motion
+with several widths of the bump, and extrapolates to width zero, the contact at a point. A strand is
+a string in this method. All quantities are dimensionless.
 
-Source: Gay-Balmaz, Putkaradze 2012, (11)-(13) in one dimension; formulas sheet, section 5.
+Source: Gay-Balmaz, Putkaradze 2012, (11)-(13) in one dimension; formulas sheet
+(docs/formulas/rods.md), section 5.
 """
 
 from __future__ import annotations
@@ -64,7 +65,7 @@ def solve_strands(system: RollingStrings, method: BumpStrands, request: Request)
 
     Raises
     ------
-    ModelError : if the bump does not fit between the contact and an end, or cells are too wide.
+    ModelError : if the bump does not fit between the contact and an end, or cells are too large.
     """
     motion = strand_motion(
         strand_pair(system),
@@ -180,7 +181,7 @@ def _checks(
 
 
 def _fields(system: RollingStrings, motion: StrandMotion) -> tuple[Floats, Floats, Floats, Floats]:
-    """Return u, v, u_t, v_t on the grid of the system."""
+    """Return u, v, u_t, v_t, each (t, nodes), on the grid of the system."""
     fields: list[Floats] = []
     for values in (motion.amplitude, motion.velocity):
         for i in range(2):
@@ -191,7 +192,7 @@ def _fields(system: RollingStrings, motion: StrandMotion) -> tuple[Floats, Float
 
 
 def mode_shapes(x: Floats, length: float, size: int, ends: str) -> Floats:
-    """Return the modes at x, (mode, place): sines on fixed ends; 1, cos, sin, ... on a circle."""
+    """Return (size, x) modes at positions x: sines for fixed ends; 1, cos, sin, ... on a circle."""
     if ends == "fixed":
         return np.asarray(np.sin(np.outer(np.arange(1, size + 1) * np.pi / length, x)))
     angle = np.outer(np.arange(1, (size + 1) // 2) * 2.0 * np.pi / length, x)
@@ -201,14 +202,14 @@ def mode_shapes(x: Floats, length: float, size: int, ends: str) -> Floats:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Extrapolated(Record):
-    """Two rolling strings in the limit of a bump without width.
+    """Motion of two rolling strings in the limit of width zero of the bump.
 
     Parameters
     ----------
     time : (t,) [1]
     s1, s2, contact_force, u1, v1 : (t,) limits of these variables of a run [1]
-    doubt : (5, t) error estimate: change of each limit if the widest bump is left out [1]
-    widths : widths of the bumps, in decreasing order [1]
+    doubt : (5, t) error estimate: change of each limit if the largest width is omitted [1]
+    widths : (w,) widths of the bumps, in decreasing order [1]
     """
 
     time: Floats
@@ -239,13 +240,13 @@ def extrapolated(
 
     Raises
     ------
-    ModelError : on widths that cannot be used.
+    ModelError : if the widths are not admissible.
     SolveError : if a run ends before the last time.
 
     Notes
     -----
-    The error of a run is a power series in the width, except near times at which the contact force
-    has a corner: there it is only of the order of the width. For `C_fixed_offset_weak`
+    The error of a run is a power series in the width, except near corners of the contact force in
+    time: there it is of the order of the width. For `C_fixed_offset_weak`
     in tests/reference/rods.json the limits are within 4e-7 of the reference up to t = 20.
 
     Verified by: tests/convergence/test_strands.py::test_limit_of_width_zero

@@ -1,12 +1,19 @@
-"""Two strings that carry six waves each, in rolling contact: the linear vector model (14), (15).
+"""Two linearised rods ("vector strings") with six waves each, in rolling contact.
+
+Equations (14), (15) of the paper, for displacements and rotations phi1, phi2 (6 components each):
 
     V phi1_tt - Q phi1_ss =   C1^T lam delta(s - s1),      C1 = [Id, -kappa x / 2]
     V phi2_tt - Q phi2_ss = - C2^T lam delta(s - s2),      C2 = [xi, kappa x xi / 2]
     C1 <phi1_t> = C2 <phi2_t>,  phi_t = (gamma, omega) in the frame of each rod
 
-with constant xi and kappa: the waves are linear, the motion of the contact along the rods is not.
-Each strand is expanded in sine modes, whose free vibration is exact, and the contact is averaged
-over a smooth bump, so that the 3 x 3 system for lam is regular at each stage.
+gamma and omega are velocity and angular velocity, xi the rotation between both frames, kappa the
+vector between the axes; both are constant. <.> is the mean of the limits from both sides of the
+contact, lam (3) the contact force. The waves are linear, the motion of the contact along the rods
+is not. Each rod is expanded in sine modes, whose free vibration is exact. The contact is averaged
+over a Gaussian (bump), so that the 3 x 3 system for lam is regular at each stage.
+
+Source: Gay-Balmaz, Putkaradze 2012, (10), (14), (15); formulas sheet (docs/formulas/rods.md),
+sections 2 and 5.
 """
 
 from __future__ import annotations
@@ -26,9 +33,9 @@ __all__ = ["VectorMotion", "VectorStrings", "vector_motion"]
 
 Floats = npt.NDArray[np.float64]
 
-# largest wave number, in inverse widths of the bump, whose spectrum is exp(-6.3^2 / 2) = 2e-9
+# largest wave number times the width of the bump, whose spectrum there is exp(-6.3^2 / 2) = 2e-9
 _REACH = 6.3
-# the bump is truncated this many widths from its centre
+# distance from its centre, in widths, at which the bump is truncated
 _TAIL = 6.0
 _MOST_MODES = 20_000
 _MOST_STEPS = 2_000_000
@@ -40,28 +47,29 @@ _CONTACT_POINT = Finite("m", "the contact is between the ends.", "give the middl
 
 @dataclass(frozen=True, eq=False, repr=False)
 class VectorStrings(Declared):
-    """Two equal strings that cross at a fixed angle and roll on each other.
+    """Two equal linearised rods that cross at a fixed angle and roll on each other.
 
     The third axis of the frame of a rod is along it, the second points from rod 1 to rod 2, so
-    that kappa = (0, 2 radius, 0). Rod 2 is turned by the angle about that axis.
+    kappa = (0, 2 radius, 0). Rod 2 is rotated by the angle about that axis.
 
     Parameters
     ----------
-    inertia : (6, 6) V, per length, of (gamma, omega) [kg/m; kg m]
-    stiffness : (6, 6) Q, of (Gamma, Omega) [N; N m^2]
+    inertia : (6, 6) V, inertia per length of (gamma, omega) [kg/m; kg m]
+    stiffness : (6, 6) Q, stiffness of the strains (Gamma, Omega) [N; N m^2]
     length : between the fixed ends [m]
     radius : of both rods [m]
-    angle : of crossing [rad], between 10 and 170 degrees
-    s1, s2 : contact points at the start [m]
-    shape1, shape2 : (6, m) coefficients of sin(k pi s / length), k = 1 ..., in phi at the start
+    angle : between the rods [rad], from 10 to 170 degrees
+    s1, s2 : initial contact points [m]
+    shape1, shape2 : (6, m) coefficients of the initial phi in sin(k pi s / length), k = 1, ..., m
         [m; rad]
-    rate1, rate2 : the same of phi_t [m/s; rad/s]
+    rate1, rate2 : (6, m) coefficients of the initial phi_t [m/s; rad/s]
 
     Raises
     ------
     ModelError : if V or Q is not symmetric and positive, or the contact is not on the rods.
 
-    Source: Gay-Balmaz, Putkaradze 2012, eqs (14), (15), (10); formulas sheet, section 2.
+    Source: Gay-Balmaz, Putkaradze 2012, eqs (14), (15), (10); formulas sheet
+    (docs/formulas/rods.md), section 2.
     Verified by: tests/unit/rods/strings/test_vector_strings.py::test_force_of_the_point_contact
 
     Examples
@@ -95,7 +103,7 @@ class VectorStrings(Declared):
         for name in ("s1", "s2"):
             if not 0.0 < getattr(self, name) < self.length:
                 why = "the contact is between the ends."
-                _refuse(name, getattr(self, name), "a place on the rod [m]", why, "the middle.")
+                _refuse(name, getattr(self, name), "a position on the rod [m]", why, "the middle.")
         for name in ("shape1", "shape2", "rate1", "rate2"):
             given = getattr(self, name)
             array = np.zeros((6, 1)) if given is None else np.asarray(given, dtype=np.float64)
@@ -106,7 +114,7 @@ class VectorStrings(Declared):
 
     @functools.cached_property
     def waves(self) -> tuple[Floats, Floats]:
-        """Speeds c_m [m/s] and shapes E of the six waves: Q E = V E c^2, E^T V E = 1."""
+        """Speeds c (6,) [m/s] and shapes E (6, 6) of the waves: Q E = V E c^2, E^T V E = 1."""
         from scipy.linalg import eigh
 
         squares, shapes = eigh(self.stiffness, self.inertia)
@@ -121,7 +129,7 @@ class VectorStrings(Declared):
 
     @functools.cached_property
     def grips(self) -> tuple[Floats, Floats]:
-        """(3, 6) C1 and -C2 times E: slip per unit rate of each wave of a rod."""
+        """(3, 6) C1 E and -C2 E: slip velocity per unit rate of each wave of rod 1 and rod 2."""
         shapes, arm = self.waves[1], self._arm
         one = np.hstack([np.eye(3), -0.5 * arm])
         two = -np.hstack([self.turn, 0.5 * arm @ self.turn])
@@ -133,11 +141,14 @@ class VectorStrings(Declared):
         return np.array([[0.0, 0.0, a], [0.0, 0.0, 0.0], [-a, 0.0, 0.0]])
 
     def impedance(self, rate1: float = 0.0, rate2: float = 0.0) -> Floats:
-        """Return (3, 3) slip per force of a point contact that moves at these rates [m/(N s)].
+        """Return (3, 3) slip velocity per force of a point contact with these speeds [m/(N s)].
+
+        rate1, rate2 : speeds of the contact along both rods [m/s]
+
 
         A point force F changes the mean velocity of a wave by c F / (2 (c^2 - rate^2)).
 
-        Source: formulas sheet, section 5, for each wave.
+        Source: formulas sheet (docs/formulas/rods.md), section 5, for each wave.
         Verified by: tests/unit/rods/strings/test_vector_strings.py::test_force_of_the_point_contact
         """
         c = self.waves[0]
@@ -147,7 +158,7 @@ class VectorStrings(Declared):
         return total
 
     def contact_rates(self, motion: Floats, bend: Floats, curve: Floats) -> Floats:
-        """Return (s1', s2') of a contact that stays tangential [m/s].
+        """Return (s1', s2') [m/s] from the time derivative of the conditions of tangency.
 
         Parameters
         ----------
@@ -157,11 +168,11 @@ class VectorStrings(Declared):
 
         Notes
         -----
-        A s' = -v of (10) with constant tangents. gamma' and Gamma' of a point contact both have
-        a delta; their sum in d/dt (kappa . r') has none, so that both must be included.
-        For twist alone s1' = (radius / sin)(v_t + cos u_t) and s2' alike with u and v swapped.
+        A s' = -v of (10) with constant tangents. gamma' and Gamma' at a point contact both contain
+        a delta function, which cancels in d/dt (kappa . r'), so both must be included. For twist
+        alone s1' = (radius / sin)(v_t + cos u_t), and s2' is the same with u and v exchanged.
 
-        Source: formulas sheet, section 2, (10) and the physical G.
+        Source: formulas sheet (docs/formulas/rods.md), section 2, (10) and the physical G.
         Verified by: tests/unit/rods/strings/test_vector_strings.py::test_mobility_of_twist
         """
         kappa = np.array([0.0, 2.0 * self.radius, 0.0])
@@ -190,15 +201,15 @@ class VectorStrings(Declared):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class VectorMotion(Record):
-    """The motion of two vector strings.
+    """The motion of two vector strings at the saved times.
 
     Parameters
     ----------
     time : (t,) [s]
     s1, s2 : (t,) contact points [m]
-    rates : (t, 2) of the contact along the rods [m/s]
+    rates : (t, 2) speeds of the contact along the rods [m/s]
     contact_force : (t, 3) lam, the force on rod 1 in its frame [N]
-    energy : (t,) of both rods [J]
+    energy : (t,) energy of both rods [J]
     motion : (t, 2, 6) mean phi_t of both rods at the contact, each in its frame [m/s; rad/s]
     tilt : (t, 2) mean kappa . r' of both rods at the contact [m]
     modes : (t, 2, 6, k) coefficients of phi on sin(k pi s / length)
@@ -218,13 +229,14 @@ class VectorMotion(Record):
 def vector_motion(
     system: VectorStrings, time: Floats, width: float, *, step: float = 0.2
 ) -> VectorMotion:
-    """Return the motion at `time`, the first of them the start.
+    """Return the motion of two vector strings at the given times.
 
     Parameters
     ----------
-    time : (t,) rising times [s]
+    system : the strings and their initial data
+    time : (t,) increasing times, the first is the start [s]
     width : standard deviation of the bump [m]
-    step : longest time step, in crossing times of the bump by the fastest wave
+    step : longest time step, over the time in which the fastest wave crosses the width [1]
 
     Returns
     -------
@@ -232,7 +244,7 @@ def vector_motion(
 
     Raises
     ------
-    ModelError : if the bump reaches an end, or the work is out of bounds.
+    ModelError : if the bump reaches an end, or too many steps or modes are needed.
     SolveError : if a contact reaches an end or the speed of the slowest wave.
 
     Verified by: tests/unit/rods/strings/test_vector_strings.py::test_order_in_the_step
@@ -251,7 +263,7 @@ def vector_motion(
     fastest = float(system.waves[0].max())
     longest = float(step) * integrator.width / fastest
     if (times[-1] - times[0]) / longest > _MOST_STEPS:
-        why = "the step follows the width of the bump."
+        why = "the step is proportional to the width of the bump."
         _refuse("width", width, f"at most {_MOST_STEPS} steps", why, "a wider bump.")
     saved = [integrator.sample()]
     for gap in np.diff(times):
@@ -268,14 +280,20 @@ class _Integrator:
     """Modes of both strings and the contact; an integrating-factor scheme of order 4."""
 
     def __init__(self, system: VectorStrings, width: float) -> None:
-        number("vector_motion.width", width, rule="positive", why="a bump is wide.", try_="0.02.")
+        number(
+            "vector_motion.width",
+            width,
+            rule="positive",
+            why="the contact acts over this width.",
+            try_="0.02.",
+        )
         to_end = min(system.s1, system.s2, system.length - system.s1, system.length - system.s2)
         if _TAIL * width > to_end:
             why = "the bump extends over six widths on both sides and must fit on the rod."
             _refuse("width", width, f"at most {to_end / _TAIL:.3g} [m]", why, "a narrower bump.")
         count = max(int(np.ceil(_REACH / width * system.length / np.pi)), 2)
         given = (system.shape1, system.shape2, system.rate1, system.rate2)
-        most = max(part.shape[1] for part in given if part is not None)
+        most = max(coefficients.shape[1] for coefficients in given if coefficients is not None)
         count = max(count, most)
         if count > _MOST_MODES:
             why = "the modes resolve the bump and the data."
@@ -288,24 +306,24 @@ class _Integrator:
         to_waves = system.waves[1].T @ system.inertia
         self.y, self.p = np.zeros((2, 6, count)), np.zeros((2, 6, count))
         for i in range(2):
-            for target, part in ((self.y, given[i]), (self.p, given[2 + i])):
-                if part is not None:
-                    target[i, :, : part.shape[1]] = to_waves @ part
+            for target, coefficients in ((self.y, given[i]), (self.p, given[2 + i])):
+                if coefficients is not None:
+                    target[i, :, : coefficients.shape[1]] = to_waves @ coefficients
         self.s = np.array([system.s1, system.s2])
         self.grips = np.stack(system.grips)
         self.project_velocities()
 
     def bump_modes(self, s: Floats) -> tuple[Floats, Floats, Floats]:
-        """Return the bump on all modes at both contacts, its slope and its curvature, (2, k)."""
+        """Return (2, k) Gaussian averages of all modes at both contacts, and two derivatives."""
         angle = np.outer(s, self.kappa)
         psi, slope = self.bump * np.sin(angle), self.bump * self.kappa * np.cos(angle)
         return psi, slope, -(self.kappa**2) * psi
 
     def contact(self, y: Floats, p: Floats, s: Floats) -> tuple[Floats, Floats, Floats, Floats]:
-        """Return lam, the forces on the modes, s', and the impulse that removes the slip.
+        """Return lam (3,), forces on the modes (2, 6, k), s' (2,), and the stopping impulse (3,).
 
-        lam solves the time derivative of the rolling condition. It also sets `impulse`, the least
-        change of the rates that satisfies the condition itself.
+        lam solves the time derivative of the rolling condition. Also sets `impulse`, the least
+        change of the rates p that satisfies the condition itself.
         """
         system = self.system
         psi, slope, curve = self.bump_modes(s)
@@ -335,7 +353,7 @@ class _Integrator:
         cos, sin = np.cos(0.5 * h * self.omega), np.sin(0.5 * h * self.omega)
         slowest = float(self.system.waves[0].min())
 
-        # classical Runge-Kutta stages in variables in which free vibration is at rest
+        # classical Runge-Kutta stages in variables that are constant in free vibration
         def free_vibration(y: Floats, p: Floats) -> tuple[Floats, Floats]:
             return cos * y + sin / self.omega * p, cos * p - self.omega * sin * y
 
@@ -356,7 +374,8 @@ class _Integrator:
                 raise SolveError(
                     f"vector_motion: the contact is {to_end:.3g} from an end and moves at "
                     f"{max(abs(r4)):.3g}, the slowest wave at {slowest:.3g}.\n"
-                    "Why: the model ends there.\nTry: an earlier end time."
+                    "Why: the model is valid for a slower contact away from the ends.\n"
+                    "Try: an earlier end time."
                 )
 
     def sample(self) -> tuple[Floats, ...]:
@@ -380,11 +399,12 @@ def _refuse(name: str, got: object, needs: str, why: str, try_: str) -> None:
 
 
 def _check_positive(name: str, matrix: Floats) -> None:
-    why, try_ = "it is that of an energy.", "give a diagonal of positive numbers."
+    """Raise ModelError if a matrix is not (6, 6), symmetric and positive definite."""
+    why, try_ = "it defines an energy.", "give a diagonal matrix of positive numbers."
     if matrix.shape != (6, 6) or not np.isfinite(matrix).all():
         _refuse(name, f"shape {matrix.shape}", "a finite 6 x 6 matrix", why, try_)
     scale = np.sqrt(np.abs(np.outer(np.diag(matrix), np.diag(matrix))))
     if np.any(np.diag(matrix) <= 0.0) or np.any(np.abs(matrix - matrix.T) > 1e-12 * scale):
-        _refuse(name, "a matrix that is not", "a symmetric positive one", why, try_)
+        _refuse(name, "another matrix", "a symmetric positive definite matrix", why, try_)
     if np.linalg.eigvalsh(matrix / scale).min() <= 0.0:
-        _refuse(name, "a matrix with a negative eigenvalue", "a positive one", why, try_)
+        _refuse(name, "a negative or zero eigenvalue", "a positive definite matrix", why, try_)

@@ -17,7 +17,7 @@ __all__ = ["PIN", "Support", "reactions", "supports_of"]
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-# boundary conditions of an end: position of the node, of the section, of the last element
+# what a support fixes: the position of the node, the section, or the last element
 PIN, SECTION, ELEMENT = 1, 2, 3
 
 
@@ -28,9 +28,9 @@ class Support:
     Parameters
     ----------
     kind : PIN, SECTION or ELEMENT
-    number : of its node among the nodes of all rods, from 1
+    number : number of its node among the nodes of all rods, from 1
     node, nodes, frames : slots of the end node, of all fixed nodes, of fixed frames
-    frame : slot of the frame that is saved
+    frame : slot of the frame whose motion is saved
     """
 
     kind: int
@@ -42,7 +42,7 @@ class Support:
 
 
 def supports_of(rods: Rods, flat: Flat) -> list[Support]:
-    """Return the supported ends, by rod, its start before its end."""
+    """Return the supported ends in the order of the rods, the start of a rod before its end."""
     supports, before = [], 0
     for b, rod in enumerate(rods.rods):
         first, n = int(flat.first[b]), rod.elements
@@ -63,37 +63,39 @@ def supports_of(rods: Rods, flat: Flat) -> list[Support]:
 def reactions(
     flat: Flat, supports: list[Support], force: Floats, torque: Floats, now: float
 ) -> tuple[Floats, Floats]:
-    """Return (supports, 3) forces [N], and moments about the end nodes [N m], of supports.
+    """Return (supports, 3) reaction forces [N], and moments about the end nodes [N m].
+
+    A reaction is mass times prescribed acceleration minus all other forces.
 
     Parameters
     ----------
-    force, torque : (3, slots) everything else that acts on nodes and frames [N], [N m]
-    now : [s]; nodes and frames with prescribed motion have inertia
+    force, torque : (3, slots) all other forces on nodes [N] and torques on frames [N m]
+    now : time [s]
     """
-    pull, turn = np.zeros((len(supports), 3)), np.zeros((len(supports), 3))
+    force_sum, moment = np.zeros((len(supports), 3)), np.zeros((len(supports), 3))
     nodes = np.array([(k, slot) for k, support in enumerate(supports) for slot in support.nodes])
     frames = [(k, slot) for k, support in enumerate(supports) for slot in support.frames]
     owner, slots = nodes.T
     ends = np.array([support.node for support in supports])[owner]
-    part, arm = -force[:, slots].T, (flat.r[:, slots] - flat.r[:, ends]).T
-    part += _of_moving(flat, slots, arm, now)
+    reaction, arm = -force[:, slots].T, (flat.r[:, slots] - flat.r[:, ends]).T
+    reaction += _of_moving(flat, slots, arm, now)
     for drive in flat.driven[flat.driven["slides"] == 1]:
         # the support is free along the axis
-        axis, here = drive.spin, slots == drive.slot
-        part[here] -= np.outer(part[here] @ axis, axis)
-    np.add.at(pull, owner, part)
-    np.add.at(turn, owner, np.cross(arm, part))
+        axis, is_sliding = drive.spin, slots == drive.slot
+        reaction[is_sliding] -= np.outer(reaction[is_sliding] @ axis, axis)
+    np.add.at(force_sum, owner, reaction)
+    np.add.at(moment, owner, np.cross(arm, reaction))
     for k, slot in frames:
-        turn[k] -= torque[:, slot]
+        moment[k] -= torque[:, slot]
     owners = {slot: k for k, slot in frames}
     for drive in flat.driven:
         slot = drive.slot
         if drive.is_frame and slot in owners:
             _, (spin, rate) = _rates(drive, now)
             axis = third_directors(flat.q[:, slot : slot + 1])[:, 0]
-            more = rate + (rate @ axis) * axis + (spin @ axis) * np.cross(spin, axis)
-            turn[owners[slot]] += flat.material.inertia[slot] * more
-    return pull, turn
+            inertia_torque = rate + (rate @ axis) * axis + (spin @ axis) * np.cross(spin, axis)
+            moment[owners[slot]] += flat.material.inertia[slot] * inertia_torque
+    return force_sum, moment
 
 
 def _of_moving(flat: Flat, slots: Ints, arm: Floats, now: float) -> Floats:
@@ -113,13 +115,13 @@ def _of_moving(flat: Flat, slots: Ints, arm: Floats, now: float) -> Floats:
 
 
 def _rates(drive: Drive, now: float) -> tuple[tuple[Floats, Floats], tuple[Floats, Floats]]:
-    """Return velocity and angular velocity of a moving clamp, each with its rate."""
+    """Return (velocity, its rate), (angular velocity, its rate) of a clamp at time `now`."""
     if drive.last > drive.first:
         # the frame of a section has no inertia
         still = np.zeros(3)
         return (still, still), (still, still)
-    late, rise = now - drive.since, drive.rise
-    part = 1.0 if late >= rise else late / rise
-    grows = 0.0 if late >= rise else 1.0 / rise
+    since_start, rise = now - drive.since, drive.rise
+    fraction = 1.0 if since_start >= rise else since_start / rise
+    fraction_rate = 0.0 if since_start >= rise else 1.0 / rise
     velocity, spin = np.asarray(drive.velocity), np.asarray(drive.spin)
-    return (part * velocity, grows * velocity), (part * spin, grows * spin)
+    return (fraction * velocity, fraction_rate * velocity), (fraction * spin, fraction_rate * spin)

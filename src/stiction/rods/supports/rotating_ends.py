@@ -1,8 +1,8 @@
 """Clamps with prescribed rotation in static rod problems.
 
-The angle grows with the load factor. A clamp may slide along its axis of rotation; the whole
-rod is rotated so that this axis is the first axis of space, and the boundary condition is one on
-single components.
+The angle is proportional to the load factor. A clamp may slide along its axis of rotation. Then the
+whole problem is rotated so that this axis is the first axis of space, and the boundary condition
+fixes single components.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ Floats = npt.NDArray[np.float64]
 
 
 class RotatingEnds:
-    """The rotating ends of a rod with six unknowns per node and frame.
+    """The rotating ends (`Turned`) of a rod with six unknowns per slot, see `statics`.
 
     A fictitious frame beyond each end (a ghost) is the frame of its clamp. At load factor f the
     angle of a clamp is f times the last angle of its history.
 
     Attributes
     ----------
-    angle : largest of the angles [rad], 0 where no end rotates
-    rotation : quaternion from space to the space of the solution, w first
+    angle : largest angle [rad], 0 without a rotating end
+    rotation : quaternion (4,) from space to the rotated space of the solution, w first
     """
 
     def __init__(self, rod: CosseratRod) -> None:
@@ -70,14 +70,14 @@ class RotatingEnds:
             q[:, ghost] = product(np.array([np.cos(half), *np.sin(half) * axis]), start)
 
     def fix_sliding_nodes(self, free: npt.NDArray[np.bool_]) -> None:
-        """Fix the components of sliding nodes across the axis."""
+        """Set `free` (6 slots,) to False for components of sliding nodes across the axis."""
         for node in self.sliding:
             free[6 * node + 1 : 6 * node + 3] = False
 
     def constrain_matrix(self, matrix: Floats, band: int) -> None:
-        """Replace rows and columns of these components by those of the identity.
+        """Replace rows and columns of these components by those of the identity matrix.
 
-        The matrix is in banded storage, as `scipy.linalg.solve_banded` has it.
+        matrix : banded storage of `scipy.linalg.solve_banded`, half bandwidth `band`
         """
         size = matrix.shape[1]
         for node in self.sliding:
@@ -89,10 +89,9 @@ class RotatingEnds:
 
 
 def check_supports(rod: CosseratRod) -> None:
-    """Raise ModelError where supports do not prevent a rigid motion.
+    """Raise ModelError if the supports do not prevent a rigid motion.
 
-    Two pins leave the rotation about the line between them free, which costs no energy: a moment
-    about this line has no equilibrium.
+    Two pins are accepted, although a moment about the line between them has no equilibrium.
     """
     ends = (rod.left, rod.right)
     clamped = [isinstance(end, Clamped | Turned) for end in ends]

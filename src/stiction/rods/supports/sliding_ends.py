@@ -1,7 +1,9 @@
-"""Axial contact forces near a sliding end, which the model assigns to the clamp.
+"""Audit check of sliding ends: the axial contact force on a sliding node must be negligible.
 
-Contacts act on a sliding node as on a clamp. Across the axis the node is fixed; the axial part of
-a contact force would move it but is ignored. Source: docs/theory/rods, "Clamps that turn".
+Contacts act on a sliding node as on a clamp. Across the axis the node is fixed; the axial part of a
+contact force would move it, but the model ignores this part.
+
+Source: docs/theory/rods, "Rotating clamps".
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["check_sliding_ends"]
 
-# fraction of a contact force that may be ignored
+# largest admissible ignored fraction of a contact force
 _LIMIT = 1e-3
 _NOTE = "largest axial fraction of a contact force that a sliding end ignores"
 

@@ -251,7 +251,7 @@ def test_nearly_parallel_rods_are_refused(degrees):
         CosseratRod(SECTION, Straight(c - 0.5 * d, c + 0.5 * d), elements=20)
         for c, d in ((0.0 * UP, ALONG), (high, other))
     ]
-    with pytest.raises(ModelError, match=r"10 degrees|nearest pair of points"):
+    with pytest.raises(ModelError, match=r"10 degrees|closest points"):
         start(Rods(rods, [RollingContact(0.5, 0.5)]))
 
 

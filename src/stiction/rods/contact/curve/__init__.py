@@ -1,3 +1,3 @@
-"""The contact curve of a rod between its nodes."""
+"""The contact curve of a rod: the B-spline axis on which contact points move."""
 
 __all__: list[str] = []

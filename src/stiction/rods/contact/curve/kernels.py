@@ -1,13 +1,15 @@
-"""The contact curve of a rod and the weights of its nodes, by either of two rules.
+"""The contact curve R(s) of a rod: its value, derivatives and weights of nodes, by two rules.
 
-SPLINE is the uniform cubic B-spline of the nodes. It lies ds^2/6 times the curvature inside them.
-FITTED is the B-spline of the points r_k - (r_(k-1) - 2 r_k + r_(k+1)) / 6, of which a place sees
-six nodes: it meets cubics exactly and smooth curves to order four. At an end the point is the
-node, and beyond it points go on in a straight line, so that both curves end at the last node.
+s counts elements from the start of the rod. Node k has the position r_k, elements have the rest
+length ds. SPLINE is the uniform cubic B-spline with the nodes as control points. It deviates from
+the nodes by ds^2/6 times the curvature. FITTED has the control points
+r_k - (r_(k-1) - 2 r_k + r_(k+1)) / 6, so a value depends on six nodes; it reproduces cubics exactly
+and smooth curves to order four. The control point at an end is the node; beyond it control points
+continue in a straight line. So both curves end at the last node.
 
-Frames are weighted by the B-spline in either case: what they turn by has no place in space.
+Weights of frames are those of the B-spline for both rules.
 
-Source: formulas sheet of the rods paper, section 3; docs/decisions/12.
+Source: formulas sheet (docs/formulas/rods.md), section 3; docs/decisions/12.
 """
 
 from __future__ import annotations
@@ -17,13 +19,13 @@ import math
 from stiction.numerics.arrays import Matrix, Vector
 from stiction.numerics.jit import kernel
 
-# rules of a curve
+# values of `rule`
 SPLINE, FITTED = 0, 1
 
 
 @kernel
 def weights(x: float, out: Vector) -> None:
-    """Put the four values of the cubic B-spline at the fraction x in [0, 1) into out."""
+    """Set `out` (4,) to the four values of the cubic B-spline at the fraction x in [0, 1)."""
     y = 1.0 - x
     out[0] = y * y * y / 6.0
     out[1] = 2.0 / 3.0 - 0.5 * x * x * (2.0 - x)
@@ -33,7 +35,7 @@ def weights(x: float, out: Vector) -> None:
 
 @kernel
 def point_of(a: float, b: float, c: float, d: float, x: float) -> tuple[float, float, float]:
-    """Return value, slope and bend of the B-spline of four points at the fraction x."""
+    """Return value, first and second derivative of the B-spline of four points at fraction x."""
     y = 1.0 - x
     # the four cubics of the uniform B-spline (de Boor), then their first and second derivatives
     value = (
@@ -48,13 +50,13 @@ def point_of(a: float, b: float, c: float, d: float, x: float) -> tuple[float, f
         + (2.0 * y - 1.5 * y * y) * c
         + 0.5 * x * x * d
     )
-    bend = y * a + (3.0 * x - 2.0) * b + (3.0 * y - 2.0) * c + x * d
-    return value, slope, bend
+    second = y * a + (3.0 * x - 2.0) * b + (3.0 * y - 2.0) * c + x * d
+    return value, slope, second
 
 
 @kernel
 def inner_point(r: Matrix, first: int, s: float, axis: int) -> tuple[float, float, float]:
-    """Return the same as `axis_point` by SPLINE, at least one element from both ends, faster."""
+    """Return the result of `axis_point` for SPLINE, faster, for s one element or more from ends."""
     k = math.floor(s)
     x = s - k
     j = first + k - 1
@@ -64,7 +66,7 @@ def inner_point(r: Matrix, first: int, s: float, axis: int) -> tuple[float, floa
 
 @kernel
 def fitted(r: Matrix, first: int, last: int, i: int, axis: int) -> float:
-    """Return component `axis` of the fitted point of slot i, the node itself at an end."""
+    """Return component `axis` of the control point i of FITTED, the node itself at an end."""
     if i in (first, last):
         return r[axis, i]
     return (8.0 * r[axis, i] - r[axis, i - 1] - r[axis, i + 1]) / 6.0
@@ -72,35 +74,36 @@ def fitted(r: Matrix, first: int, last: int, i: int, axis: int) -> float:
 
 @kernel
 def spread(w: Vector, outer: Vector, start: int, count: int) -> None:
-    """Convert four weights of fitted points to weights of six nodes, the outer two in `outer`.
+    """Convert the weights of four control points of FITTED to weights of six nodes.
 
-    w[j] belongs to node start + j of 0, 1, ..., count; outer holds those beside the four.
+    w : (4,) weight of the control point, then of the node, start + j of 0, 1, ..., count
+    outer : (2,) output, weights of the nodes before and after the four
     """
-    before, behind = 0.0, 0.0
+    before, after = 0.0, 0.0
     old0, old1, old2, old3 = w[0], w[1], w[2], w[3]
     for j in range(4):
-        # the fitted point at an end is the node itself
+        # the control point at an end is the node itself
         if start + j == 0 or start + j == count:
             continue
-        # a fitted point is r_k + (2 r_k - r_(k-1) - r_(k+1)) / 6: it takes its weight there
-        give = (old0, old1, old2, old3)[j] / 6.0
-        w[j] += 2.0 * give
+        # a control point is r_k + (2 r_k - r_(k-1) - r_(k+1)) / 6
+        sixth = (old0, old1, old2, old3)[j] / 6.0
+        w[j] += 2.0 * sixth
         if j > 0:
-            w[j - 1] -= give
+            w[j - 1] -= sixth
         else:
-            before = -give
+            before = -sixth
         if j < 3:
-            w[j + 1] -= give
+            w[j + 1] -= sixth
         else:
-            behind = -give
-    outer[0], outer[1] = before, behind
+            after = -sixth
+    outer[0], outer[1] = before, after
 
 
 @kernel
 def points_of(
     r: Matrix, first: int, count: int, k: int, axis: int, rule: int
 ) -> tuple[float, float, float, float]:
-    """Return component `axis` of the four points whose B-spline is the curve of segment k."""
+    """Return component `axis` of the four control points of the curve for k <= s <= k + 1."""
     j = first + k
     b, c = r[axis, j], r[axis, j + 1]
     if rule == FITTED:
@@ -116,9 +119,9 @@ def points_of(
 def axis_point(
     r: Matrix, first: int, count: int, s: float, axis: int, rule: int
 ) -> tuple[float, float, float]:
-    """Return component `axis` of R, dR/ds and d2R/ds2 at s (elements) of the rod at `first`.
+    """Return component `axis` of R, dR/ds and d2R/ds2 [m] at s [elements].
 
-    Beyond an end points go on in a straight line, so that the curve ends at the last node.
+    r : (3, slots) nodes [m], or their velocities; the rod has the slots first to first + count
     """
     k = min(math.floor(s), count - 1)
     a, b, c, d = points_of(r, first, count, k, axis, rule)
@@ -127,9 +130,9 @@ def axis_point(
 
 @kernel
 def shift(w: Vector, over: int) -> None:
-    """Move weights beyond an end to the last two points, for a straight extension of the rod.
+    """Move weights of points beyond an end to the last two points, for a straight extension.
 
-    `over` is how many of the four stand before the start, or less than zero behind the end.
+    over : number of the four points before the start, or minus the number after the end
     """
     # r_-1 = 2 r_0 - r_1 and r_-2 = 3 r_0 - 2 r_1: sum and first moment of the weights do not
     # change, so a straight rod has the same contact point and the same force resultant
@@ -146,7 +149,10 @@ def shift(w: Vector, over: int) -> None:
 
 @kernel
 def four_around(s: float, last: int) -> tuple[int, float, int]:
-    """Return the first of four points 0, 1, ..., last around s, the fraction, and the overhang."""
+    """Return the first of four points around s, the fraction, and `over` of `shift`.
+
+    Points are 0, 1, ..., last; the four are moved into this range.
+    """
     k = math.floor(s)
     x, start = s - k, k - 1
     over = 0
@@ -159,5 +165,5 @@ def four_around(s: float, last: int) -> tuple[int, float, int]:
 
 @kernel
 def apart_from_ends(s: float, count: int, rule: int) -> bool:
-    """Return whether a spline has its four nodes and its four elements around s inside the rod."""
+    """Return whether the rule is SPLINE and the four nodes and elements around s exist."""
     return rule == SPLINE and s >= 1.5 and s <= count - 1.5

@@ -1,4 +1,4 @@
-"""Nodes whose contact curve passes through given points."""
+"""Nodes of a rod whose contact curve (`kernels`) passes through given points."""
 
 from __future__ import annotations
 
@@ -9,26 +9,28 @@ __all__ = ["curve_nodes"]
 
 Floats = npt.NDArray[np.float64]
 
-# rows of a matrix beyond which only its band is stored
+# largest number of nodes for which a full matrix is stored
 _MOST_DENSE = 2000
 
 
 def curve_nodes(points: Floats, contact_curve: str) -> Floats:
-    """Return nodes whose contact curve passes through `points` (n, 3).
+    """Return (n, 3) nodes [m] whose contact curve passes through `points` (n, 3) [m].
 
-    The spline of the points themselves would cut corners by ds^2/6 times the curvature, the fitted
-    curve by its ds^4, and rods laid to touch would not.
+    With the points as nodes the spline would deviate from them by ds^2/6 times the curvature, the
+    fitted curve by order ds^4. Then the surfaces of rods would not touch where they should.
+
+    contact_curve : "spline" or "fitted"
 
     Verified by: tests/unit/rods/test_presets.py::test_nodes_bring_the_curve_to_the_points
     """
-    # a spline is (p_(k-1) + 4 p_k + p_(k+1)) / 6 at its points p_k, which are the nodes, or fitted:
-    # (8 r_k - r_(k-1) - r_(k+1)) / 6
+    # a B-spline has the value (p_(k-1) + 4 p_k + p_(k+1)) / 6 at control point p_k; control points
+    # are the nodes r_k, or of a fitted curve (8 r_k - r_(k-1) - r_(k+1)) / 6
     through = _solved(points, 4.0 / 6.0, 1.0 / 6.0)
     return through if contact_curve == "spline" else _solved(through, 8.0 / 6.0, -1.0 / 6.0)
 
 
 def _solved(points: Floats, middle: float, neighbour: float) -> Floats:
-    """Solve middle x_k + neighbour (x_(k-1) + x_(k+1)) = points, the ends being the points."""
+    """Solve middle x_k + neighbour (x_(k-1) + x_(k+1)) = points_k; x_k = points_k at both ends."""
     n = len(points)
     if n > _MOST_DENSE:
         return _banded(points, middle, neighbour)
@@ -39,7 +41,7 @@ def _solved(points: Floats, middle: float, neighbour: float) -> Floats:
 
 
 def _banded(points: Floats, middle: float, neighbour: float) -> Floats:
-    """Return what `_solved` does for long rods, whose full matrix would not fit."""
+    """Solve the same equations with a banded matrix, for long rods."""
     from scipy.linalg import solve_banded
 
     band = np.full((3, len(points)), neighbour)

@@ -1,1 +1,1 @@
-"""Figures of strings: they read a run's data, live or loaded, never a model."""
+"""Figures of strings, drawn from the data of a run, computed or loaded."""

@@ -26,6 +26,12 @@ def draw_map(
 ) -> PaperFigure:
     """Return a map of Lyapunov exponents over s2 - s1 and the mobility G, a marker per verdict.
 
+    Parameters
+    ----------
+    mobility, offset : (m,) values of G, (k,) values of s2 - s1 [1]
+    rate : (m, k) exponents [1 / time]
+    verdict : (m, k) "exponential", "regular" or "undecided"
+
     Verified by: tests/unit/rods/strings/test_chaos.py::test_a_map_is_drawn
     """
     figure = style.new_figure(style.COLUMN, 2.9)
@@ -85,14 +91,15 @@ def crossings(time: Floats, values: Floats, others: Floats) -> tuple[Floats, Flo
 
 
 def section(data: StringData) -> PaperFigure:
-    """Return a Poincare section: both contacts and their speeds whenever u1 rises through zero.
+    """Return a Poincare section: both contacts and their velocities at upward zeros of u1.
 
-    u1 is the lead harmonic; that of a free string rises through zero once a period. A motion of
-    this period is one point, a quasi-periodic one fills curves or bands, a chaotic one an area.
+    u1 is the lead harmonic, the coefficient of sin(2 pi x / l); that of a free string has one such
+    zero per period. A motion of this period gives one point, a quasi-periodic one curves or bands,
+    a chaotic one an area.
 
     Raises
     ------
-    ModelError : if u1 rises through zero fewer than twice.
+    ModelError : if u1 has fewer than two upward zeros.
 
     Verified by: tests/unit/rods/strings/test_chaos.py::test_a_periodic_motion_is_a_point
     """

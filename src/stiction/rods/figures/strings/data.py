@@ -1,6 +1,7 @@
 """Data of the figures of rolling strings: variables of a run and derived quantities.
 
-Only saved data are read, so a run loaded from disk draws the same figures as a live one.
+Only saved data are read, so a loaded run gives the same figures as a computed one. Strings are
+named u and v; all quantities are dimensionless.
 """
 
 from __future__ import annotations
@@ -31,14 +32,14 @@ _LEAST_SAMPLES = 16
 
 @dataclass(frozen=True, eq=False)
 class Line:
-    """The spectrum of a lead harmonic, with that of the same string without contact.
+    """The spectrum of a lead harmonic, u1 or v1, and that of the same string without contact.
 
     Parameters
     ----------
     omega : (f,) angular frequencies
     density : (f,) power per angular frequency
-    free : (f,) the same of a string that starts alike and touches nothing; None if unknown
-    frequency : angular frequency of that string, 2 pi c / l; None if unknown
+    free : (f,) density of the same string without contact; None if unknown
+    frequency : angular frequency of this harmonic without contact, 2 pi c / l; None if unknown
     """
 
     omega: Floats
@@ -53,30 +54,30 @@ class StringData(RunData):
 
     Parameters
     ----------
-    run : the run, live or loaded
+    run : the run, computed or loaded
 
     Raises
     ------
-    ModelError : if the run holds no history of strings.
+    ModelError : if the run has no fields of strings.
     """
 
     NEEDED = _NEEDED
     FAMILY = "strings"
 
     def has(self, name: str) -> bool:
-        """Return whether the run holds a variable."""
+        """Return whether the run has a variable."""
         return name in self.run.variables
 
     def values(self, name: str) -> Floats:
-        """Return a saved variable."""
+        """Return the array of a saved variable."""
         return np.asarray(self.run.variables[name].values, dtype=np.float64)
 
     def place(self, name: str) -> Floats:
-        """Return (node,) of the points where the field `name`, u or v, is saved."""
+        """Return (node,) positions at which the field of string `name`, u or v, is saved."""
         return self.values("x" if name == "u" else "y")
 
     def length(self, name: str) -> float:
-        """Return the length of string `name`; without one in the data, that of its grid."""
+        """Return the length of string `name`; if not saved, that of its grid."""
         if self.has("length"):
             return float(self.values("length")["uv".index(name)])
         return float(self.place(name)[-1])
@@ -88,11 +89,11 @@ class StringData(RunData):
         )
 
     def contact(self, name: str) -> Floats:
-        """Return (t,) the contact point on string `name`, not wrapped around a circle."""
+        """Return (t,) contact points on string `name`, which grow beyond the length of a circle."""
         return self.values("s1" if name == "u" else "s2")
 
     def contact_on_grid(self, name: str) -> Floats:
-        """Return (t,) the contact point inside the string; NaN where a circle is closed.
+        """Return (t,) contact points between 0 and the length; NaN at each passage of a full turn.
 
         Verified by: tests/unit/rods/figures/strings/test_figures.py::test_contact_goes_round
         """
@@ -105,12 +106,12 @@ class StringData(RunData):
 
     @property
     def breaks(self) -> list[tuple[float, str]]:
-        """Time and kind of the events: how the model ended, if it did."""
+        """Times and kinds of the events, which end a run early."""
         log = self.run.event_log
         return list(zip(log.time.tolist(), log.kind, strict=True))
 
     def chosen(self, names: Sequence[str] | str) -> tuple[str, ...]:
-        """Return names of strings, u or v, each checked."""
+        """Return the names as a tuple; ModelError if one is not u or v."""
         names = (names,) if isinstance(names, str) else tuple(names)
         for name in names:
             if name not in STRINGS:
@@ -124,7 +125,7 @@ class StringData(RunData):
         return names
 
     def window(self, window: tuple[float, float] | None) -> tuple[float, float]:
-        """Return the begin and end of the times to draw, checked; all of them for None."""
+        """Return begin and end of the time interval to draw; ModelError if invalid; None: all."""
         begin, end = self.span
         if window is None:
             return begin, end
@@ -133,18 +134,18 @@ class StringData(RunData):
                 "plot.window",
                 repr(window),
                 f"a begin and a later end between {begin:.6g} and {end:.6g}",
-                "what was saved is drawn.",
+                "saved states are drawn.",
                 "leave it out to draw the whole run.",
             )
         return float(window[0]), float(window[1])
 
     def end_lines(self, ax: Axes) -> None:
-        """Draw a dashed line where the model ended."""
+        """Draw a dashed line at the end of the model."""
         for time, _ in self.breaks:
             ax.axvline(time, color=style.INK, lw=0.8, ls=(0, (2, 1.2)), zorder=2.5)
 
     def end_handles(self) -> list[Any]:
-        """Return the legend of those lines."""
+        """Return the legend entries of those lines."""
         from matplotlib.lines import Line2D
 
         words = {"breakdown": "breakdown", "end": "contact at an end"}
@@ -156,7 +157,7 @@ class StringData(RunData):
 
     @property
     def evenly_spaced_samples(self) -> int:
-        """Number of evenly spaced saved times at the start; an early end may follow."""
+        """Number of evenly spaced saved times from the start."""
         gaps = np.diff(self.time)
         if not gaps.size:
             return int(self.time.size)
@@ -183,7 +184,7 @@ class StringData(RunData):
                 "plot.spectrum",
                 f"{samples} evenly spaced times",
                 f"at least {_LEAST_SAMPLES}",
-                "a spectrum is that of a signal sampled at equal steps.",
+                "the Fourier transform needs equal time steps.",
                 "save the run at evenly spaced times, for example save=2001.",
             )
         step = float(self.time[1] - self.time[0])
@@ -210,7 +211,7 @@ class StringData(RunData):
 
 
 def _power(signal: Floats, step: float) -> Floats:
-    """Return the power per angular frequency of a signal, weighted by a Hann window."""
+    """Return the power per angular frequency of a signal (t,), with a Hann window."""
     weights = np.hanning(signal.size)
     signal = (signal - np.average(signal, weights=weights)) * weights
     power = np.abs(np.fft.rfft(signal)) ** 2

@@ -1,4 +1,4 @@
-"""Strings over place and time: the field with the line of the contact, and its spectrum."""
+"""Figures of strings: the field over position and time with the contact, and its spectrum."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["field", "overview", "spectrum"]
 
 Floats = npt.NDArray[np.float64]
 
-_SCALE_ROOM = 0.72  # right of a field, for the colour scale [in]
+_SCALE_ROOM = 0.72  # width at the right of a field for the colour scale [in]
 _MOST_LINES = 8.0  # frequencies up to this many times that of the free string are drawn
 _DECADES = 9.0
 
@@ -31,7 +31,10 @@ def field(
     names: Sequence[str] | str = ("u", "v"),
     window: tuple[float, float] | None = None,
 ) -> PaperFigure:
-    """Return the displacement of the strings over place and time, the contact in red.
+    """Return the displacement of the strings over position and time, the contact in red.
+
+    names : u, v or both
+    window : begin and end of the time interval; None: all
 
     Source: Gay-Balmaz, Putkaradze 2012, Fig. 2 left.
     Verified by: tests/unit/rods/figures/strings/test_figures.py::test_field_shows_the_saved_waves
@@ -72,7 +75,7 @@ def spectrum(data: StringData, names: Sequence[str] | str = ("u",)) -> PaperFigu
 
 
 def overview(data: StringData) -> PaperFigure:
-    """Return the field of u, and the spectrum of its lead harmonic where there is one.
+    """Return the field of u, and the spectrum of its lead harmonic if there are enough samples.
 
     Source: Gay-Balmaz, Putkaradze 2012, Fig. 2.
     Verified by: tests/unit/rods/figures/strings/test_figures.py::test_overview_is_the_papers
@@ -111,6 +114,7 @@ def _size(data: StringData, name: str) -> float:
 def _panel(
     ax: Axes, data: StringData, name: str, span: tuple[float, float], largest: float
 ) -> None:
+    """Draw the field of one string over time and position, and the contact."""
     begin, end = span
     samples = np.flatnonzero((data.time >= begin) & (data.time <= end))
     samples = samples[style.few(samples.size, style.MOST_PIXELS)]
@@ -150,6 +154,7 @@ def _field_key(ax: Axes, data: StringData) -> None:
 
 
 def _spectrum_panel(ax: Axes, data: StringData, names: Sequence[str]) -> None:
+    """Draw the spectra of lead harmonics on a logarithmic axis."""
     most, top = 0.0, 1e-300
     for name in names:
         line = data.spectrum(name)

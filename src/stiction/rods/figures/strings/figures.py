@@ -22,7 +22,7 @@ class StringFigures(Figures):
 
     Parameters
     ----------
-    run : the run, live or loaded
+    run : the run, computed or loaded
     """
 
     NAMES = ("overview", "field", "spectrum", "paths", "section", "contact", "energy")
@@ -34,7 +34,7 @@ class StringFigures(Figures):
 
     @property
     def default(self) -> tuple[str, ...]:
-        """Figures drawn if none are named: all that apply to this run but overview and section."""
+        """Names of the figures drawn by default: all that apply except overview and section."""
         silent = set() if self._data.has_spectrum else {"spectrum"}
         return tuple(name for name in self.NAMES if name not in {"overview", "section", *silent})
 
@@ -54,7 +54,7 @@ class StringFigures(Figures):
         Parameters
         ----------
         names : u, v or both
-        window : begin and end of the times shown; default all
+        window : begin and end of the time interval; default all
         """
         from stiction.rods.figures.strings.field import field
 
@@ -75,13 +75,13 @@ class StringFigures(Figures):
         return spectrum(self._data, names)
 
     def paths(self) -> PaperFigure:
-        """Return the contact points against time and against each other."""
+        """Return the contact points over time, and each against its velocity."""
         from stiction.rods.figures.strings.over_time import paths
 
         return paths(self._data)
 
     def section(self) -> PaperFigure:
-        """Return a Poincare section: places and rates of both contacts at rising zeros of u1."""
+        """Return a Poincare section: contact points and velocities at upward zeros of u1."""
         from stiction.rods.figures.strings.chaos import section
 
         return section(self._data)

@@ -1,4 +1,4 @@
-"""Strings against time: contact points, their speed, the contact force, and energies."""
+"""Figures of strings over time: contact points, their speed, contact force, and energies."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ _HEAT = {
     "viscous_heat": (style.BROWN, "drag"),
 }
 _MARGINS = (0.62, 0.16, 0.42)  # left, right, bottom [in]
-_ORBIT = 8000  # points of an orbit
+_ORBIT = 8000  # largest number of points of an orbit
 _FAST = 0.35  # the limit is drawn above this fraction of the wave speed
 
 
 def paths(data: StringData) -> PaperFigure:
     """Return both contact points against time, and each against its velocity.
 
-    s1 and s2 are not drawn against each other: that is a line of slope G2 / (G1 F).
+    s1 and s2 are not drawn against each other, because s2 is a linear function of s1.
 
     Verified by: tests/unit/rods/figures/strings/test_figures.py::test_paths_of_both_contact_points
     """
@@ -102,7 +102,7 @@ def contact(data: StringData) -> PaperFigure:
 def energy(data: StringData) -> PaperFigure:
     """Return energies: kinetic and elastic, u and v, sum and difference.
 
-    The last panel is what the ledger cannot account for, over the largest energy.
+    The last panel is the imbalance of the ledger, over the largest energy.
 
     Verified by: tests/unit/rods/figures/strings/test_figures.py::test_energy_parts_add_up
     """
@@ -135,12 +135,12 @@ def energy(data: StringData) -> PaperFigure:
 def growth(data: StringData, other: Run) -> PaperFigure:
     """Return the distance of the run to another one from a nearby initial state.
 
-    The distance is the root of the squared differences of s1, s2 and of the mean squares of the
-    fields that both runs hold. A straight line would be chaos.
+    The distance is the root of the sum of squared differences of s1, s2, and of mean squared
+    differences of the fields that both runs have. A straight line indicates chaos.
 
     Raises
     ------
-    ModelError : if fewer than two saved times, or the grids, agree.
+    ModelError : if fewer than two saved times are equal, or the grids differ.
 
     Verified by: tests/unit/rods/figures/strings/test_figures.py::test_growth_of_a_difference
     """
@@ -172,7 +172,7 @@ def growths(curves: Mapping[str, tuple[Floats, Floats]]) -> PaperFigure:
 
     Parameters
     ----------
-    curves : times and distances by the words of the key
+    curves : (times, distances) by their names in the legend
 
     Verified by: tests/unit/rods/figures/strings/test_figures.py::test_growth_of_a_difference
     """
@@ -195,6 +195,7 @@ def _first_samples(data: StringData, name: str, count: int) -> Floats:
 
 
 def _orbit(ax: Axes, data: StringData, name: str, rate: str, dashes: Any) -> None:
+    """Draw the velocity of a contact point over its position, with start and end."""
     s, velocity = data.contact(name), data.values(rate)
     thinned = style.few(s.size, _ORBIT)
     word = {"u": "s₁", "v": "s₂"}[name]
@@ -206,7 +207,7 @@ def _orbit(ax: Axes, data: StringData, name: str, rate: str, dashes: Any) -> Non
 
 
 def _lines(ax: Axes, data: StringData, lines: dict[str, tuple[Floats, str]]) -> None:
-    """Draw lines by label; where both strings agree the second is dashed over the first."""
+    """Draw lines by label; if both strings agree, the second is dashed over the first."""
     first: Floats | None = None
     for word, (values, name) in lines.items():
         alike = first is not None and np.allclose(values, first, rtol=1e-9, atol=1e-12)
@@ -221,6 +222,7 @@ def _lines(ax: Axes, data: StringData, lines: dict[str, tuple[Floats, str]]) -> 
 def _energies(
     ax: Axes, data: StringData, parts: dict[str, tuple[Floats, str]], total: Floats
 ) -> None:
+    """Draw energies and their sum over time."""
     for word, (values, colour) in {**parts, "sum": (total, style.INK)}.items():
         thinned = style.thin(values)
         ax.plot(data.time[thinned], values[thinned], color=colour, lw=0.8, label=word)

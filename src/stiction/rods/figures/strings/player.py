@@ -1,4 +1,4 @@
-"""The movie of two strings: their shapes, and the contact that moves along both."""
+"""The movie of two strings: their shapes, and the contact point on both."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _COLOURS = {"u": m.BLUE, "v": m.ORANGE}
 
 
 def movie_of(data: StringData, time: Floats) -> m.Movie:
-    """Return the movie of both strings with frames at these times.
+    """Return the movie of both strings with frames at `time` (f,).
 
     Verified by: tests/unit/rods/figures/strings/test_player.py::test_frames_are_the_saved_waves
     """
@@ -34,6 +34,7 @@ def movie_of(data: StringData, time: Floats) -> m.Movie:
 
 
 def _view(data: StringData, name: str, time: Floats) -> m.View:
+    """Return the view of one string with its contact point."""
     x, length, wave = data.place(name), data.length(name), data.values(name)
     nodes = style.few(x.size, _MOST_NODES)
     moved = hermite(time, data.time, wave[:, nodes], data.values(f"{name}_t")[:, nodes])

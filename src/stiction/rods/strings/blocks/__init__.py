@@ -1,1 +1,1 @@
-"""Blocks of strings: many members of a study in one call of compiled code."""
+"""Blocks of a study: many pairs of strings in one call of compiled code."""

@@ -1,4 +1,7 @@
-"""Kernels for many pairs of strings: paths, energies and fields, bitwise as in single runs."""
+"""Kernels for b pairs of strings: contact paths, energies and fields, bitwise as in single runs.
+
+They call the kernels of single runs in `characteristics_kernels` and `field_kernels`.
+"""
 
 from __future__ import annotations
 
@@ -21,11 +24,13 @@ Ints = npt.NDArray[np.int64]
 
 
 class PathArrays(NamedTuple):
-    """Arrays of b contact paths; `characteristics_kernels` has those of one.
+    """Arrays of b contact paths; the structs of `state` describe one.
 
-    parameters, contact, progress (b,), strings (b, 2), cubics (b, 4, room), waves (b, 4), queue
-    (b, 4, q), moments (b, 5), incoming (b, 5, 4), samples (b, t) at the saved times. The flag in
-    `progress` is FULL for those that are not complete.
+    parameters, contact, progress : (b,); a path whose flag in `progress` is FULL is incomplete
+    strings : (b, 2)
+    cubics, waves, queue : (b, 4, room), (b, 4), (b, 4, q)
+    moments, incoming : (b, 5), (b, 5, 4)
+    samples : (b, t) at the saved times
     """
 
     parameters: Table[Parameters]
@@ -43,9 +48,11 @@ class PathArrays(NamedTuple):
 class Fields(NamedTuple):
     """Energies at all saved times, and fields at the last one.
 
-    energy, product : (b, t, 2), and both : (b, t), as of `powers`
+    energy, product : (b, t, 2) as of `field_kernels.powers`
+    both : (b, t) as of `field_kernels.powers`
     wanted : 1 if fields are evaluated
-    x : (b, 2, n) points on u and v; start : (b, 2) u and v at the contact at the start
+    x : (b, 2, n) points on u and v
+    start : (b, 2) initial displacements of u and v at the contact
     place, rate : (b, 2, n) displacements and velocities
     """
 
@@ -61,11 +68,12 @@ class Fields(NamedTuple):
 
 @kernel(nogil=True)
 def integrate_strings(targets: Floats, most: int, m: PathArrays) -> None:
-    """Integrate the paths whose flag is FULL up to the targets.
+    """Integrate the paths whose flag is FULL up to the target times.
 
     Parameters
     ----------
-    most : largest number of steps of each
+    targets : (t,) times from the start
+    most : largest number of steps of each path
 
     Verified by: tests/unit/rods/strings/blocks/test_members.py::test_the_same_as_single_runs
     """
@@ -88,12 +96,12 @@ def integrate_strings(targets: Floats, most: int, m: PathArrays) -> None:
 def evaluate_strings(
     m: PathArrays, gauss: Floats, weights: Floats, identical: Ints, out: Fields
 ) -> None:
-    """Fill energies at all saved times, and fields at the last one.
+    """Set energies at all saved times, and fields at the last one.
 
     Parameters
     ----------
-    gauss, weights : Gauss points and weights of a panel of length 1
-    identical : (b,) 1 where both strings have the same speed and length
+    gauss, weights : Gauss points and weights of an interval of length 1
+    identical : (b,) 1 if both strings have the same speed and length
 
     Verified by: tests/unit/rods/strings/blocks/test_members.py::test_the_same_as_single_runs
     """
@@ -115,7 +123,7 @@ def evaluate_strings(
         guide_waves(pair, guide)
         same, energy, product, both = identical[b] == 1, out.energy[b], out.product[b], out.both[b]
         powers(times, contacts, gauss, weights, same, pair, guide, energy, product, both)
-        # fields at the first and at the last time, of which the last is wanted
+        # fields at the first and the last time; the last ones are returned
         ends[0], ends[1] = times[0], times[-1]
         for i in range(2 if out.wanted == 1 else 0):
             contact[0], contact[1] = contacts[0, i], contacts[-1, i]

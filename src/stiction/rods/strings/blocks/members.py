@@ -1,4 +1,7 @@
-"""Blocks of pairs of strings of a study, solved by `Characteristics` in one call."""
+"""Blocks of a study: pairs of strings that `Characteristics` solves in one call.
+
+Results and audit equal those of single runs; `core.block` defines blocks.
+"""
 
 from __future__ import annotations
 
@@ -37,13 +40,13 @@ Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 FieldPath = tuple[str | int, ...]
 
-# fields of the system that do not change the initial waves
+# fields of `RollingStrings` that do not change the initial waves
 _OF_CONTACT = ("F", "G1", "G2", "rolling_resistance")
 _FIELDS = ("u", "v", "u_t", "v_t")
 _STATS = ("steps", "corners_met", "steps_of_history")
 # bytes of the arrays of one call
 _BUDGET = 64 << 20
-# steps tried over max_steps: a path of several calls tries a few more than one of a single call
+# limit of steps tried over max_steps; a single run, of several calls, may try a few more
 _MOST_TRIES = 3.5
 
 
@@ -54,15 +57,17 @@ def blocks_of(
     paths: Sequence[FieldPath],
     names: Sequence[str],
 ) -> Solve | None:
-    """Return a solver of many pairs of strings that differ at `paths`; None if there is none.
+    """Return a function that solves many pairs of strings that differ at `paths`.
 
-    Results equal those of `solve_strings` bitwise: steps end at the saved times, and the energy
-    balance is evaluated at each of them.
+    It takes one list of values per path. None is returned if the system, a path or a name is not
+    supported.
+
+    Results equal those of `solve_strings` bitwise.
 
     Parameters
     ----------
-    paths : fields of the strings, or of their shapes, with a number as value
-    names : requested results
+    paths : varied fields: numbers of the strings, or of their shapes
+    names : requested results, such as "final.s1"
 
     Verified by: tests/unit/rods/strings/blocks/test_members.py::test_the_same_as_single_runs
     """
@@ -83,6 +88,7 @@ def blocks_of(
 
 
 def _is_number(system: RollingStrings, path: FieldPath) -> bool:
+    """Return whether the field at this path is a number that may differ between members."""
     owner: Any = system
     for step in path:
         if not (isinstance(step, str) and dataclasses.is_dataclass(owner)) or step == "nodes":
@@ -112,7 +118,7 @@ class _BlockSolver:
         self.first: dict[int, Path] = {}
 
     def solve(self, columns: Sequence[Array]) -> Block:
-        """Return the results of all members."""
+        """Return the results of all members; a column contains the values at one path."""
         count = len(columns[0])
         members = [self._member([c[k].item() for c in columns]) for k in range(count)]
         good = [k for k, one in enumerate(members) if one is not None]
@@ -128,7 +134,7 @@ class _BlockSolver:
         return made
 
     def _member(self, values: Sequence[Any]) -> RollingStrings | None:
-        """Return the strings with these values; None where they are invalid."""
+        """Return the strings with these values; None if they are invalid."""
         made: Any = self.system
         try:
             for path, value in zip(self.paths, values, strict=True):
@@ -178,6 +184,7 @@ class _BlockSolver:
         return self.first[k]
 
     def _fields(self, group: Sequence[RollingStrings], times: int) -> Fields:
+        """Return arrays for energies and fields of a group of strings."""
         from stiction.rods.strings.blocks.member_kernels import Fields
 
         shape = len(group), 2, self.system.nodes if self.fields else 0
@@ -248,6 +255,7 @@ class _BlockSolver:
 
 
 def _with_value(owner: Any, path: FieldPath, value: Any) -> Any:
+    """Return a copy of `owner` with another value at a path."""
     name = str(path[0])
     new = value if len(path) == 1 else _with_value(getattr(owner, name), path[1:], value)
     return dataclasses.replace(owner, **{name: new})
@@ -289,6 +297,7 @@ def _stacked(paths: Sequence[Path]) -> PathArrays:
 
 
 def _with_twice_the_room(batches: PathArrays) -> PathArrays:
+    """Return the arrays with room for twice as many cubics."""
     members, _, room = batches.cubics.shape
     cubics = Cubic.table((members, 4, 2 * room - 1))
     numbers_of(cubics)[:, :, :room] = numbers_of(batches.cubics)
@@ -296,7 +305,7 @@ def _with_twice_the_room(batches: PathArrays) -> PathArrays:
 
 
 def _disagreement(group: Sequence[RollingStrings], path: PathArrays, twin: PathArrays) -> Floats:
-    """Return the value of the check `converged`: the difference from paths of twice the step."""
+    """Return (b,) values of the check `converged`: differences from paths with twice the step."""
     lengths = np.array([one.lengths for one in group])
     one, two = path.samples, twin.samples
     differences = [
