@@ -85,6 +85,7 @@ def test_fronts_of_slip_in_loading_and_unloading():
     # where the tension has its extremes or its initial value, from the pulled end [rad]
     places = (len(nodes) - 1 - STRAND - path.node) * HALF / 60
     slips = np.abs(places[path.mode[1] == 2])
+    # reason: fronts lie between nodes, which are HALF / 60 apart
     assert slips.max() == pytest.approx(np.log(high) / exponent, abs=HALF / 60 * 1.5)
     # the tension after unloading: rising from the end to the front, then as loading left it
     middle = places[0] - (np.arange(len(nodes) - 1) + 0.5 - path.node[0]) * HALF / 60
@@ -94,6 +95,7 @@ def test_fronts_of_slip_in_loading_and_unloading():
     assert np.allclose(path.tension[1][inside], expected[inside], rtol=0.01)
     assert np.allclose(path.tension[2][inside], unloaded[inside], rtol=0.01)
     front = middle[np.argmax(path.tension[2])]
+    # reason: fronts lie between nodes, which are HALF / 60 apart
     assert front == pytest.approx(np.log(high / low) / (2.0 * exponent), abs=HALF / 60 * 1.5)
     # friction has taken energy in both parts of the history
     heat = path.energy.total_friction_heat

@@ -86,6 +86,11 @@ GIVEN = {
     "lyapunov_exponent": {"wheel": None, "start": (0.2, 0.0, 1.0)},
     "equilibrium": {"rod": LOADED},
     "follow_path": {"rod": LOADED},
+    "wrapped_path": {
+        "rod": LOADED,
+        "partners": [st.rods.CylinderPartner([0, 0, -1], [0, 1, 0], 0.5)],
+        "times": [0.0, 1.0],
+    },
     "LatinHypercube": {"members": 4},
     "Sobol": {"members": 4},
     "Saltelli": {"members": 4},

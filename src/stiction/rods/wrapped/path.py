@@ -362,8 +362,8 @@ class _Stepper:
         worst, tolerance = self.worst, self.problem.tolerance
         value, when = worst["residual"]
         note = "largest residual of forces and laws over the largest force in the rod"
-        solved, kind = bool(value <= tolerance), Kind.CONVERGENCE
-        checks = [Check("contacts_solved", solved, value, tolerance, when, note, kind)]
+        solved = bool(value <= tolerance)
+        checks = [Check("contacts_solved", solved, value, tolerance, when, note, Kind.CONVERGENCE)]
         value, limit = ledger.imbalance_rel, 1e-3
         note = "largest energy imbalance over the largest energy; falls as the step squared"
         checks.append(Check("ledger_closes", bool(value <= limit), value, limit, None, note))

@@ -267,14 +267,14 @@ class _Tangent(ModeFlow):
         surfaces the states return along four fields. They reach the same state to first order only
         if the jump at each surface is the same on both sides of the other one.
         """
-        corners = list(itertools.product((1.0, -1.0), repeat=sliding.size))
+        signs_around = list(itertools.product((1.0, -1.0), repeat=sliding.size))
         fields = []
-        for signs in corners:
+        for signs in signs_around:
             beside = sides.copy()
             beside[sliding] = signs
             fields.append(self.system.field(x, beside))
-        signs_of, values = np.array(corners), np.array(fields)
-        jumps = signs_of.T @ values / (0.5 * len(corners))
+        signs_of, values = np.array(signs_around), np.array(fields)
+        jumps = signs_of.T @ values / (0.5 * len(fields))
         mean = values.mean(axis=0)
         curved = np.abs(values - mean - 0.5 * signs_of @ jumps).max(axis=0)
         scale = np.asarray(self.system.compiled.scale)
