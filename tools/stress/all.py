@@ -80,7 +80,7 @@ ROWS = {
     "trust_intersections": Row("2,000 codimension-2 intersections as enumerated"),
     "trust_cycles": Row(
         *("500 chains: no branch of periodic orbits lost", "chains=10 starts=3"),
-        tiny="chains=2 starts=2",
+        tiny="chains=1 starts=2",
     ),
     "trust_creep": Row("laws without stick: 1e-8 of 30 digits", needs="mpmath"),
     "trust_own_models": Row("1,000 sets of parameters: no compilation more"),
