@@ -140,7 +140,7 @@ def force_and_moment(contacts: Contacts, at: Kinematics, traction: Floats) -> tu
 def blocks(contacts: Contacts, at: Kinematics, traction: Floats) -> Blocks:
     """Return the derivatives of forces, moments and slip.
 
-    Verified by: tests/unit/rods/wrapped/test_contact.py::test_derivatives
+    Verified by: tests/unit/rods/wrapped/test_wrapped_contact.py::test_derivatives
     """
     a, n, curve = contacts.radius, at.normal, at.curvature
     tangential = np.einsum("kai,ki->ka", at.basis, traction[:, 1:])
