@@ -9,7 +9,7 @@ of the slope.
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import mujoco
 import numpy as np
@@ -23,22 +23,40 @@ DENSITY = 1000.0
 Rows = np.ndarray
 
 
+class Scene(NamedTuple):
+    """A box or a sphere on a plane.
+
+    Attributes
+    ----------
+    half, height : half sizes, or the radius, and the height of the centre [m]
+    tilt : of gravity [rad]
+    duration, speed : [s], and along the plane at the start [m/s]
+    """
+
+    shape: str
+    half: tuple[float, ...]
+    height: float
+    tilt: float
+    mu: float
+    duration: float
+    speed: float
+
+
 def scenes(solver: Any) -> str:
     """Return the row of a program.
 
     Parameters
     ----------
-    solver : function of shape, half sizes, height, tilt, friction, duration and velocity, which
-        returns times, heights, positions and velocities along the plane
+    solver : function of a scene that returns times, heights, positions and velocities
     """
     cells = []
     for factor in SLOPES:
         tilt = math.atan(factor * MU)
-        t, _, x, _ = solver("box", (0.5, 0.3, 0.3), 0.3, tilt, MU, LONG, 0.0)
+        t, _, x, _ = solver(Scene("box", (0.5, 0.3, 0.3), 0.3, tilt, MU, LONG, 0.0))
         cells.append(f"{x[-1] - x[np.searchsorted(t, SETTLED)]:.3g}")
-    _, z, x, _ = solver("box", (0.5, 0.5, 0.5), 0.5, 0.0, MU, 4.0, 6.0)
+    _, z, x, _ = solver(Scene("box", (0.5, 0.5, 0.5), 0.5, 0.0, MU, 4.0, 6.0))
     cells += [f"{(z - 0.5).max():.2g}", f"{x[-1]:.4f}"]
-    *_, v = solver("sphere", (0.1,), 0.1, 0.0, 0.3, 2.0, 1.0)
+    *_, v = solver(Scene("sphere", (0.1,), 0.1, 0.0, 0.3, 2.0, 1.0))
     cells.append(f"{v[-1]:.4f}")
     return " | ".join(cells)
 
@@ -46,15 +64,8 @@ def scenes(solver: Any) -> str:
 def by_mujoco(cone: str, options: str = "") -> Any:
     """Return the solver of MuJoCo with a friction cone and further options."""
 
-    def solver(
-        shape: str,
-        half: tuple[float, ...],
-        height: float,
-        tilt: float,
-        mu: float,
-        duration: float,
-        speed: float,
-    ) -> tuple[Rows, Rows, Rows, Rows]:
+    def solver(scene: Scene) -> tuple[Rows, Rows, Rows, Rows]:
+        shape, half, height, tilt, mu, duration, speed = scene
         size = " ".join(map(str, half))
         gravity = f"{G * math.sin(tilt)} 0 {-G * math.cos(tilt)}"
         model = mujoco.MjModel.from_xml_string(f"""<mujoco>
@@ -78,15 +89,8 @@ def by_mujoco(cone: str, options: str = "") -> Any:
 def by_drake(approximation: str) -> Any:
     """Return the solver of Drake: discrete, step 1 ms; boxes are compliant hydroelastic bodies."""
 
-    def solver(
-        shape: str,
-        half: tuple[float, ...],
-        height: float,
-        tilt: float,
-        mu: float,
-        duration: float,
-        speed: float,
-    ) -> tuple[Rows, Rows, Rows, Rows]:
+    def solver(scene: Scene) -> tuple[Rows, Rows, Rows, Rows]:
+        shape, half, height, tilt, mu, duration, speed = scene
         builder = drake.DiagramBuilder()
         config = drake.MultibodyPlantConfig(
             time_step=1e-3,
