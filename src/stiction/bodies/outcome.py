@@ -262,8 +262,7 @@ def _checks(h: History, energy: Ledger) -> tuple[Check, ...]:
             "no_overlap",
             overlap,
             _OVERLAP,
-            "deepest overlap over the smallest thickness of a body, up to half a step at the speed "
-            "of approach; it stays, and a shorter step lessens it",
+            "deepest overlap over the smallest thickness; it stays, and a shorter step lessens it",
             at_overlap,
         ),
         Line(
