@@ -1,0 +1,57 @@
+"""Each check of the audit of a wrapped rod fails where its quantity exceeds the limit."""
+
+import numpy as np
+import pytest
+from wrapped_cases import capstan
+
+import stiction as st
+from stiction.rods.wrapped import path as wrapped
+
+CHECKS = {
+    "residual": "contacts_solved",
+    "depth": "no_interpenetration",
+    "overlap": "no_overlap",
+    "beyond": "friction_within_bound",
+    "gained": "friction_dissipates",
+    "stuck": "rolls_without_slip",
+}
+
+
+@pytest.fixture(scope="module")
+def stepper():
+    """The state at the end of a pull of half a turn, and its ledger."""
+    rope, drum, _ = capstan(0.3, np.pi, 0.1, np.pi / 20)
+    found = []
+    original = wrapped._Stepper.path
+
+    def path(self, has_friction):
+        found.append(self)
+        return original(self, has_friction)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(wrapped._Stepper, "path", path)
+        result = st.rods.wrapped_path(rope, [drum], [0.0, 1.0], friction=st.Coulomb(0.3), steps=4)
+    return found[0], result
+
+
+@pytest.mark.parametrize("quantity", CHECKS)
+@pytest.mark.parametrize("value", [1.0, np.nan])
+def test_a_check_fails(stepper, quantity, value):
+    state, result = stepper
+    worst = dict(state.worst)
+    state.worst[quantity] = value, 0.5
+    try:
+        failed = [check.check for check in state._checks(result.energy, True) if not check.ok]
+    finally:
+        state.worst = worst
+    assert CHECKS[quantity] in failed
+    assert set(failed) <= {CHECKS[quantity], "ledger_closes"}
+
+
+def test_a_pull_in_few_steps_leaves_the_ledger_open():
+    rope, drum, _ = capstan(0.3, np.pi, 0.1, np.pi / 20)
+    failed = []
+    for steps in (1, 20):
+        path = st.rods.wrapped_path(rope, [drum], [0.0, 1.0], friction=st.Coulomb(0.3), steps=steps)
+        failed.append([check.check for check in path.audit.checks if not check.ok])
+    assert failed == [["ledger_closes"], []]
