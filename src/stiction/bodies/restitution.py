@@ -41,11 +41,14 @@ def without_gain(
     ----------
     solve : returns impulses, and velocities before and after them, with a part of the restitution
     scale : returns the size of the work of impulses [J]
-    most : energy that counts as added, over that work [1]
+    most : energy that counts as added, over that work [1]; infinite without restitution
 
     Verified by: tests/unit/bodies/test_impacts.py::test_newtons_law_creates_no_energy
     """
     found = solve(1.0)
+    # infinity times the work of impulses that are all zero is no number
+    if np.isinf(most):
+        return found, False
     work = scale(found)
     # a contact that opens within a step does work without any restitution
     if _gain(found) <= most * work or _gain(solve(0.0)) > most * work:

@@ -39,19 +39,19 @@ def pile(scale=1.0, mass=1.0, frame=0.0, order=None, shift=(0.0, 0.0)):
     return B.RigidBodies(bodies, [floor], gravity=gravity, law=st.Coulomb(0.4))
 
 
-def final(system, save=3, t=(0.0, 0.6), h=4e-4):
+def final(system, save=3, t=(0.0, 0.4), h=4e-4):
     run = st.solve(system, B.TimeStepper(h), t, save=save)
     assert run.audit.ok, run.audit
+    assert run.stats["restitution_reduced"] == 0  # there is none
     return np.stack([run.final["x"], run.final["y"]], axis=1), run.final["angle"], run
 
 
 def test_units_frames_order_start_and_saved_samples_change_nothing():
     place, angle, _ = final(pile())
-    for scale in (1e-3, 1e3):
-        for mass in (1e-3, 1e3):
-            other, turned, _ = final(pile(scale, mass))
-            np.testing.assert_allclose(other, scale * place, atol=1e-9 * scale)
-            np.testing.assert_allclose(turned, angle, atol=1e-9)
+    for scale, mass in ((1e-3, 1e3), (1e3, 1e-3)):
+        other, turned, _ = final(pile(scale, mass))
+        np.testing.assert_allclose(other, scale * place, atol=1e-9 * scale)
+        np.testing.assert_allclose(turned, angle, atol=1e-9)
     frame = 0.7
     back = np.array([[np.cos(frame), np.sin(frame)], [-np.sin(frame), np.cos(frame)]])
     other, turned, _ = final(pile(frame=frame))
@@ -63,7 +63,7 @@ def test_units_frames_order_start_and_saved_samples_change_nothing():
     np.testing.assert_allclose(other - [3.0, -2.0], place, atol=1e-9)
     other, _, _ = final(pile(), save=77)
     np.testing.assert_array_equal(other, place)
-    other, _, _ = final(pile(), t=(2.0, 2.6))
+    other, _, _ = final(pile(), t=(2.0, 2.4))
     np.testing.assert_allclose(other, place, atol=1e-9)
 
 
