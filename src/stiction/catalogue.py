@@ -342,6 +342,7 @@ CATALOGUE: Mapping[str, Kind] = {
         "a contact among many", {"ContactAmong": "stiction.solids.many.broad_phase"}
     ),
     "RigidBody": Kind("a rigid body", {"RigidBody": "stiction.bodies.model"}),
+    "Spring": Kind("a spring between bodies", {"Spring": "stiction.bodies.model"}),
     "Support": Kind("a surface of given motion", {"Support": "stiction.bodies.model"}),
     "RigidShape": Kind(
         "a shape of a rigid body",

@@ -104,9 +104,7 @@ class Overlap(NamedTuple):
 def deepest(system: RigidBodies) -> Overlap | None:
     """Return the contact of the smallest gap at the start; None where nothing touches."""
     surfaces = surfaces_of(system)
-    parts: list[RigidBody | Support] = [*system.bodies, *system.supports]
-    poses = [[*part.position, part.angle] for part in parts]
-    found = surfaces.contacts(np.array(poses, dtype=np.float64), 0.0)
+    found = surfaces.contacts(system.places(), 0.0)
     if not len(found):
         return None
     worst = found[int(np.argmin(found["gap"]))]

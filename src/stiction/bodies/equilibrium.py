@@ -18,6 +18,7 @@ from stiction.bodies.contact_kernels import Contact
 from stiction.bodies.contacts import local_problem, name_of, surfaces_of
 from stiction.bodies.impulse_kernels import contact_rows, contact_velocities
 from stiction.bodies.model import RigidBodies
+from stiction.bodies.springs import Springs
 from stiction.errors import ModelError
 from stiction.numerics.arrays import Table
 from stiction.numerics.friction_problem.uniqueness import uniqueness
@@ -104,13 +105,13 @@ def steepest_rest(system: RigidBodies) -> float:
 
     Raises
     ------
-    ModelError : if a body has loads beside gravity.
+    ModelError : if loads beside gravity act.
 
     Verified by: tests/exact/test_rigid_bodies.py::test_a_box_tips_or_slides
     """
-    if any(np.any(body.force) or body.moment for body in system.bodies):
-        got, needs = "a body with loads beside gravity", "gravity alone"
-        why, try_ = "the tilt turns gravity.", "remove `force` and `moment`."
+    if system.springs or any(np.any(body.force) or body.moment for body in system.bodies):
+        got, needs = "loads beside gravity", "gravity alone"
+        why, try_ = "the tilt turns gravity.", "remove `springs`, `force` and `moment`."
         raise ModelError("steepest_rest.system", got, needs, why, try_)
     _, rows, loads, scale = _balance(system)
     # gravity turned by a is g (cos a + sin a turned by a right angle): over cos a it is linear
@@ -123,12 +124,15 @@ def steepest_rest(system: RigidBodies) -> float:
 
 def _balance(system: RigidBodies) -> tuple[Table[Contact], Floats, Floats, float]:
     """Return contacts, J^T of bodies as a matrix (3 n, 2 c), loads (3 n,) and their size [N]."""
-    surfaces, (q, _) = surfaces_of(system), system.start()
-    places = np.array([[*s.position, s.angle] for s in system.supports]).reshape(-1, 3)
-    contacts = surfaces.contacts(np.concatenate([q, places]), _TOUCH * system.size)
+    surfaces = surfaces_of(system)
+    places = system.places()
+    contacts = surfaces.contacts(places, _TOUCH * system.size)
     rows = np.zeros((3 * system.n, 2 * len(contacts)))
     contact_rows(contacts, system.n, rows)
-    loads = system.loads().ravel()
+    loads = system.loads()
+    if system.springs:
+        loads += Springs(system).loads(places, np.zeros_like(places))[0][: system.n]
+    loads = loads.ravel()
     return contacts, rows, loads, float(np.abs(loads).max()) or 1.0
 
 

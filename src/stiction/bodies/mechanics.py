@@ -7,6 +7,7 @@ import numpy.typing as npt
 
 from stiction.bodies.contacts import Surfaces, surfaces_of
 from stiction.bodies.model import RigidBodies
+from stiction.bodies.springs import Springs
 
 __all__ = ["Mechanics"]
 
@@ -23,12 +24,12 @@ class Mechanics:
         self.mass = np.array([[b.mass, b.mass, b.moment_of_inertia] for b in system.bodies])
         self.inverse = np.concatenate([1.0 / self.mass, np.zeros((len(system.supports), 3))])
         self.force = system.loads()
+        self.springs = Springs(system) if system.springs else None
         self.reach = np.asarray(self.surfaces.table["reach"])
         # lengths that make velocities of the three components
         self.arms = np.ones((self.n, 3))
         self.arms[:, 2] = self.reach[: self.n]
-        places = [[*s.position, s.angle] for s in system.supports]
-        self.support_pose = np.array(places, dtype=np.float64).reshape(-1, 3)
+        self.support_pose = system.places()[self.n :]
         moved = [[*s.velocity, 0.0] for s in system.supports]
         self.support_velocity = np.array(moved, dtype=np.float64).reshape(-1, 3)
         self.load = float(np.abs(self.arms * self.force / self.mass).max())
@@ -42,6 +43,13 @@ class Mechanics:
         """Return (..., m, 3) velocities of bodies (..., n, 3), then of supports."""
         shape = (*v.shape[:-2], *self.support_velocity.shape)
         return np.concatenate([v, np.broadcast_to(self.support_velocity, shape)], axis=-2)
+
+    def loads(self, time: float, q: Floats, v: Floats) -> Floats:
+        """Return (n, 3) loads with those of springs, at a time from the start [N], [N m]."""
+        if self.springs is None:
+            return self.force
+        elastic, viscous = self.springs.loads(self.pose(time, q), self.velocity(v))
+        return np.asarray(self.force + (elastic + viscous)[: self.n])
 
     def kinetic(self, v: Floats) -> float:
         """Return the kinetic energy [J]."""

@@ -11,11 +11,20 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.bodies.shapes import Box, HalfPlane, RigidShape
-from stiction.core.fields import Components, Declared, Finite, Part, Parts, Positive
+from stiction.core.fields import (
+    Components,
+    Count,
+    Declared,
+    Finite,
+    NonNegative,
+    Part,
+    Parts,
+    Positive,
+)
 from stiction.errors import ModelError
 from stiction.laws.coulomb import Coulomb
 
-__all__ = ["RigidBodies", "RigidBody", "Support"]
+__all__ = ["RigidBodies", "RigidBody", "Spring", "Support"]
 
 Floats = npt.NDArray[np.float64]
 Pair = Sequence[float] | Floats
@@ -33,6 +42,12 @@ _SHAPE = Part("contact needs a surface.", "give Disc(0.1), Box(1.0, 1.0) or Poly
 _SURFACE = Part("contact needs a surface.", "give HalfPlane(), Box(1.0, 1.0) or Disc(0.1).")
 _BODIES = Parts("they move.", "give a list of RigidBody objects.", "RigidBody objects", 1)
 _SUPPORTS = Parts("bodies rest on them.", "give a list of Support objects.")
+_SPRINGS = Parts("they connect bodies.", "give a list of Spring objects.")
+_END = Count(1, "it is the number of a body, or of a support, which follow the bodies.", "give 1.")
+_POINT = Components("m", "it is a point in the frame of the body.", counts=(2,))
+_STIFFNESS = NonNegative("N/m", "a spring pulls back.", "give 100.0.")
+_DAMPING = NonNegative("N s/m", "a damper takes energy.", "leave it out.")
+_LENGTH = NonNegative("m", "it is the length without a force.", "leave it out.")
 _LAW = Part("it bounds the tangential force of a contact.", "give Coulomb(0.5).")
 _RESTITUTION = Finite(
     "1", "it is the ratio of speeds after and before an impact.", least=0.0, most=1.0
@@ -96,6 +111,28 @@ class Support(Declared):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
+class Spring(Declared):
+    """A linear spring with a damper, along the line between points of two parts.
+
+    Parameters
+    ----------
+    first, second : numbers of the parts from 1: bodies in their order, then supports
+    on_first, on_second : where it is fixed, in the frame of the part [m]
+    stiffness : [N/m]
+    damping : force per rate of its length [N s/m]
+    length : without a force [m]; None for the length at the start
+    """
+
+    first: Annotated[int, _END] = 1
+    second: Annotated[int, _END] = 2
+    on_first: Annotated[Pair, _POINT] = (0.0, 0.0)
+    on_second: Annotated[Pair, _POINT] = (0.0, 0.0)
+    stiffness: Annotated[float, _STIFFNESS] = 100.0
+    damping: Annotated[float, _DAMPING] = 0.0
+    length: Annotated[float | None, _LENGTH] = None
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class RigidBodies(Declared):
     """Rigid bodies in the plane, with impacts and Coulomb friction where they touch.
 
@@ -106,10 +143,11 @@ class RigidBodies(Declared):
     gravity : [m/s^2]
     law : Coulomb friction of all contacts
     restitution : Newton's coefficient of all impacts, from 0 to 1 [1]
+    springs : between bodies and supports; `TimeStepper` solves systems with springs
 
     Raises
     ------
-    ModelError : if bodies overlap at the start.
+    ModelError : if bodies overlap at the start, or a spring connects no two parts.
 
     Examples
     --------
@@ -128,6 +166,7 @@ class RigidBodies(Declared):
     gravity: Annotated[Pair, _GRAVITY] = (0.0, -9.81)
     law: Annotated[Coulomb, _LAW] = field(default_factory=lambda: Coulomb(0.5))
     restitution: Annotated[float, _RESTITUTION] = 0.0
+    springs: Annotated[Sequence[Spring], _SPRINGS] = ()
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -138,6 +177,7 @@ class RigidBodies(Declared):
                 "give Coulomb(0.5).",
             )
             raise ModelError("RigidBodies.law", got, needs, why, try_)
+        self._check_springs()
         self._check_overlap()
 
     @property
@@ -161,11 +201,30 @@ class RigidBodies(Declared):
         v = np.array([[*body.velocity, body.spin] for body in self.bodies], dtype=np.float64)
         return q, v
 
+    def places(self) -> Floats:
+        """Return (m, 3) positions with angles of bodies, then of supports, at the start."""
+        parts: list[RigidBody | Support] = [*self.bodies, *self.supports]
+        return np.array([[*part.position, part.angle] for part in parts], dtype=np.float64)
+
     def loads(self) -> Floats:
         """Return (n, 3) constant forces and moments: gravity and those of the bodies [N], [N m]."""
         own = np.array([[*b.force, b.moment] for b in self.bodies], dtype=np.float64)
         mass = np.array([[b.mass, b.mass, 0.0] for b in self.bodies])
         return np.asarray(own + mass * np.array([*self.gravity, 0.0]))
+
+    def _check_springs(self) -> None:
+        count = self.n + len(self.supports)
+        for k, spring in enumerate(self.springs):
+            name, first, second = f"RigidBodies.springs[{k}]", spring.first, spring.second
+            parts = f"{self.n} bodies and {len(self.supports)} supports"
+            if max(first, second) > count:
+                got, needs = f"the part {max(first, second)} of {parts}", f"numbers up to {count}"
+                why, try_ = "supports are numbered after the bodies.", "correct the number."
+                raise ModelError(name, got, needs, why, try_)
+            if first == second or min(first, second) > self.n:
+                got, needs = f"the parts {first} and {second} of {parts}", "a body and another part"
+                why = "it would move nothing."
+                raise ModelError(name, got, needs, why, "correct `first` or `second`.")
 
     def _check_overlap(self) -> None:
         from stiction.bodies.contacts import deepest

@@ -98,10 +98,10 @@ class Recorder:
         self.save, self.step = np.asarray(save, dtype=np.float64), step
         self.q = np.zeros((len(save), n, 3))
         self.v = np.zeros((len(save), n, 3))
-        # kinetic, external work, impact loss, numerical dissipation [J]
-        self.energy = np.zeros((len(save), 4))
+        # kinetic, external work, impact loss, numerical dissipation, elastic, viscous heat [J]
+        self.energy = np.zeros((len(save), 6))
         self.saved = np.zeros(1, dtype=np.int64)
-        self.before = np.zeros(6 * n + 4)  # state and energies at the begin of the step
+        self.before = np.zeros(6 * n + 6)  # state and energies at the begin of the step
         self.events, self.samples = Log(Event.table(0)), Log(PairSample.table(0))
         self.pairs = Log(np.zeros((0, 2), dtype=np.int64))
         # of pairs: heat now, heat before the step, forces of the step, mode
@@ -113,11 +113,12 @@ class Recorder:
 
     # ---- states
 
-    def save_start(self, q: Floats, v: Floats, kinetic: float) -> None:
+    def save_start(self, q: Floats, v: Floats, kinetic: float, stored: float = 0.0) -> None:
         """Save the state at the start."""
-        self.q[0], self.v[0], self.energy[0, 0] = q, v, kinetic
+        self.q[0], self.v[0] = q, v
+        self.energy[0, 0], self.energy[0, 4] = kinetic, stored
         self.saved[0] = 1
-        self._keep(q, v, np.array([kinetic, 0.0, 0.0, 0.0]))
+        self._keep(q, v, self.energy[0])
 
     def _keep(self, q: Floats, v: Floats, energy: Floats) -> None:
         size = q.size

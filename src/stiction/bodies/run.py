@@ -1,10 +1,10 @@
 """Moreau-Jean steps of rigid bodies: contacts at midpoints, one frictional contact problem a step.
 
-A step of length h from q, v takes the contacts with a gap <= 0 at q + h v / 2, their matrix
-W = J M^-1 J^T and their velocities J (v + h M^-1 f) without impulses. The impulses r follow from
-Coulomb's law for the velocities after the step, with Newton's u_n+ >= -e u_n- for the normal ones;
-v+ = v + M^-1 (h f + J^T r), q+ = q + h (v + v+) / 2. The kinetic energy changes by exactly
-h f . (v + v+) / 2 + r . (u + u+) / 2, so that the ledger of a step closes.
+A step of length h from q, v takes the loads f and the contacts with a gap <= 0 at q + h v / 2, the
+matrix W = J M^-1 J^T of these and their velocities J (v + h M^-1 f) without impulses. The impulses
+r follow from Coulomb's law for the velocities after the step, with Newton's u_n+ >= -e u_n- for the
+normal ones; v+ = v + M^-1 (h f + J^T r), q+ = q + h (v + v+) / 2. The kinetic energy changes by
+exactly h f . (v + v+) / 2 + r . (u + u+) / 2, so that the ledger of a step closes.
 
 Source: Moreau 1988; Jean 1999.
 """
@@ -28,6 +28,7 @@ from stiction.bodies.outcome import History, build_run
 from stiction.bodies.paradox import paradoxes
 from stiction.bodies.record import Recorder
 from stiction.bodies.restitution import without_gain
+from stiction.bodies.springs import Springs
 from stiction.core.checkpoint import Log, StateArray, restore
 from stiction.core.driver import Pause, run_to_end
 from stiction.core.run import Request, Run
@@ -121,7 +122,10 @@ class _Stepper:
         self.q, self.v = q, v
         self.done = np.zeros(1, dtype=np.int64)
         self.still = np.zeros(1, dtype=np.int64)  # steps in a row that moved nothing
-        self.sums = np.zeros(3)  # external work, impact loss, numerical dissipation
+        # external work, impact loss, numerical dissipation, elastic energy, viscous heat [J]
+        self.sums = np.zeros(5)
+        if self.m.springs is not None:
+            self.sums[3] = self.m.springs.stored(system.places())
         # surfaces that others may pass through
         shapes = [*(b.shape for b in system.bodies), *(s.shape for s in system.supports)]
         thickness = np.array([shape.thickness for shape in shapes])
@@ -132,7 +136,7 @@ class _Stepper:
         self.counts = np.zeros(5, dtype=np.int64)
         self.last = Log(Contact.table(0)), Log(np.zeros((0, 2)))
         self.record = Recorder(system, request.save, self.h)
-        self.record.save_start(q, v, self.m.kinetic(v))
+        self.record.save_start(q, v, self.m.kinetic(v), float(self.sums[3]))
 
     # ---- the loop
 
@@ -179,7 +183,10 @@ class _Stepper:
         h, q, v = self.h, self.q, self.v
         middle = self.m.pose((k + 0.5) * h, q + 0.5 * h * v)
         contacts, old = self._active(self.m.surfaces.contacts(middle, self.drift))
-        free = v + h * self.m.inverse[: len(v)] * self.m.force
+        springs = self.m.springs
+        loads = springs.loads(middle, self.m.velocity(v)) if springs is not None else None
+        force = self.m.force if loads is None else self.m.force + (loads[0] + loads[1])[: len(v)]
+        free = v + h * self.m.inverse[: len(v)] * force
         solved = self._groups(contacts, old, v, free) if len(contacts) else None
         if solved is None:
             after = free
@@ -190,11 +197,28 @@ class _Stepper:
         self.still[0] = self.still[0] + 1 if rests else 0
         self.q, self.v = q + h * mean, after
         self.sums[0] += h * float((self.m.force * mean).sum())
+        if springs is not None and loads is not None:
+            self._add_work(k, springs, loads, mean)
         self._note(k, contacts, solved, mean)
         if solved is not None:
             slip = np.where(solved.still, 0, np.sign(solved.after[:, 1])).astype(np.int64)
             self._find_paradox(k + 1, contacts, solved.lasting, slip, middle)
         self.record.add_step(k, self._time(k + 1), self.q, after, self.m.kinetic(after), self.sums)
+
+    def _add_work(
+        self, k: int, springs: Springs, loads: tuple[Floats, Floats], mean: Floats
+    ) -> None:
+        """Add the work of springs and dampers in step k.
+
+        Springs do work at the middle of the step; what their energy loses beyond it is numerical.
+        """
+        moved = self.h * self.m.velocity(mean)
+        elastic, viscous = (load * moved for load in loads)
+        stored = float(springs.stored(self.m.pose((k + 1) * self.h, self.q)))
+        self.sums[0] -= float(elastic[self.system.n :].sum() + viscous[self.system.n :].sum())
+        self.sums[2] -= stored - self.sums[3] + float(elastic.sum())
+        self.sums[3] = stored
+        self.sums[4] -= float(viscous.sum())
 
     def _find_paradox(
         self, k: int, contacts: Table[Contact], closed: Bools, slip: Wholes, pose: Floats
@@ -345,7 +369,7 @@ class _Stepper:
         tangent = np.stack([normal[:, 1], -normal[:, 0]], axis=1)
         force = solved.r[:, :1] * normal + solved.r[:, 1:] * tangent
         self.sums[0] += float((force * support[:, :2]).sum())
-        self.sums[1:] += self.record.contacts(
+        self.sums[1:3] += self.record.contacts(
             time, contacts, solved.r / h, solved.before, solved.after,
             solved.together, solved.still, solved.impacting, h,
         )  # fmt: skip
@@ -387,6 +411,7 @@ class _Stepper:
             counts=self.counts,
             steps=int(self.done[0]),
             step=self.h,
+            springs=self.m.springs,
             status=status,
             reason=reason,
         )

@@ -111,7 +111,7 @@ def modes_of_groups(
     """
     k = kin.kinematics(closed, m.pose(time, q), m.velocity(v))
     rows = kin.rows(closed, k, m.n)
-    inverse, load = 1.0 / m.mass.ravel(), m.force.ravel()
+    inverse, load = 1.0 / m.mass.ravel(), m.loads(time, q, v).ravel()
     w = rows * inverse @ rows.T
     b = rows @ (inverse * load) + k.bias.ravel()
     sizes = np.abs(rows) @ np.abs(inverse * load) + np.abs(k.bias.ravel())

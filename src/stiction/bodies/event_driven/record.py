@@ -63,7 +63,7 @@ class EventRecorder(Recorder):
         values = self.of_pairs.rows
         for k in range(stop - at):
             self.q[at + k], self.v[at + k] = q[k], v[k]
-            self.energy[at + k] = m.kinetic(v[k]), sums[0] + work[k], *sums[1:]
+            self.energy[at + k, :4] = m.kinetic(v[k]), sums[0] + work[k], *sums[1:]
             rows = PairSample.table(len(values))
             if len(rows):
                 rows["save"], rows["pair"] = at + k, np.arange(len(rows))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from stiction.bodies.figures.outlines import limits, outlines, support_outline
+from stiction.bodies.figures.outlines import limits, outlines, spring_ends, support_outline
 from stiction.bodies.figures.player import movie_of
 from stiction.plot import style
 from stiction.plot.figure import PaperFigure
@@ -28,6 +28,8 @@ class BodyFigures(Figures):
     def scene(self) -> PaperFigure:
         """Return the bodies at six times, the last ones darkest, with the paths of their centres.
 
+        Springs are drawn at the end.
+
         Verified by: tests/unit/bodies/test_figures.py::test_outlines_stand_where_the_bodies_are
         """
         run = self.run
@@ -47,6 +49,8 @@ class BodyFigures(Figures):
                 shade = min(1.0, 0.2 + 0.8 * (k + 1) / len(frames))
                 ax.fill(*points.T, fc=style.STUCK, ec=style.INK, lw=0.7, alpha=shade)
             ax.plot(*position[:, body].T, color=style.BLUE, lw=0.6)
+        for ends in spring_ends(run)[-1]:
+            ax.plot(*ends.T, color=style.GREY, lw=0.9, marker="o", ms=2.0)
         ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), xlabel="x (m)", ylabel="y (m)")
         ax.set_aspect("equal", adjustable="box")
         return figure

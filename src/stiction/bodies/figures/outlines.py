@@ -7,7 +7,15 @@ import numpy.typing as npt
 
 from stiction.core.run import Run
 
-__all__ = ["is_half_plane", "limits", "outlines", "shape_points", "support_outline", "turned"]
+__all__ = [
+    "is_half_plane",
+    "limits",
+    "outlines",
+    "shape_points",
+    "spring_ends",
+    "support_outline",
+    "turned",
+]
 
 Floats = npt.NDArray[np.float64]
 
@@ -56,12 +64,20 @@ def _surface(run: Run, k: int) -> int:
     return len(values["surface_kind"].values) - len(values["support"].values) + k
 
 
+def spring_ends(run: Run) -> Floats:
+    """Return (t, s, 2, 2) places of the ends of the springs [m]."""
+    if "spring_ends" not in run.variables:
+        return np.zeros((len(run.time), 0, 2, 2))
+    return run.variables["spring_ends"].values
+
+
 def limits(run: Run) -> tuple[Floats, Floats]:
-    """Return the corners, lower left and upper right, of all bodies and finite supports [m]."""
+    """Return the lower left and upper right corners of all but half planes [m]."""
     position, angle = run.variables["position"].values, run.variables["angle"].values
     around = [outlines(run, k, position[:, k], angle[:, k]) for k in range(angle.shape[1])]
     finite = [k for k in range(len(run.variables["support"].values)) if not is_half_plane(run, k)]
     around += [support_outline(run, k, np.zeros(2), np.ones(2))[None] for k in finite]
+    around += list(np.moveaxis(spring_ends(run), 1, 0))
     low = np.min([one.min(axis=(0, 1)) for one in around], axis=0)
     high = np.max([one.max(axis=(0, 1)) for one in around], axis=0)
     room = 0.08 * float((high - low).max())

@@ -5,7 +5,13 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from stiction.bodies.figures.outlines import is_half_plane, limits, outlines, support_outline
+from stiction.bodies.figures.outlines import (
+    is_half_plane,
+    limits,
+    outlines,
+    spring_ends,
+    support_outline,
+)
 from stiction.core.run import Run
 from stiction.plot.player import movie as m
 from stiction.plot.player.sampling import between, run_movie
@@ -37,6 +43,9 @@ def movie_of(run: Run, time: Floats) -> m.Movie:
         points = outlines(run, body, position[:, body], angle[:, body])
         layers.append(_line(points, m.BODIES[body % len(m.BODIES)]))
         layers.append(m.Lines(points, (0,), np.full((1, 1), m.INK), closed=True))
+    ends = between(time, run.time, spring_ends(run))
+    if ends.size:
+        layers.append(m.Springs(ends.reshape(len(time), -1, 2)))
     height = float(np.clip((high - low)[1] / (high - low)[0], 0.2, 1.0))
     view = m.View("motion", layers, low, high, ("x (m)", "y (m)"), height=height)
     notes = "places and angles between saved states are interpolated linearly"

@@ -1,0 +1,123 @@
+"""Springs and dampers of rigid bodies: their forces, energies, and the rates of the motion.
+
+The tension of a spring of length l is k (l - l0) + c dl/dt, and acts along the line of its ends. A
+step of `TimeStepper` takes it at the positions in the middle of the step, which makes the scheme
+the leapfrog where nothing touches, and at the velocities before the step: a body that sticks has
+none, so that a damper does not act on it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.bodies.model import RigidBodies
+
+__all__ = ["Springs"]
+
+Floats = npt.NDArray[np.float64]
+
+
+class Springs:
+    """The springs of a system; places (..., m, 3) are those of bodies, then of supports.
+
+    Attributes
+    ----------
+    ends : (s, 2) numbers of the parts at their ends, from 0
+    length : (s,) at which they have no force [m]
+    """
+
+    def __init__(self, system: RigidBodies) -> None:
+        springs = system.springs
+        self.n = system.n
+        self.ends = np.array([[s.first, s.second] for s in springs], dtype=np.int64) - 1
+        self._points = np.array([[s.on_first, s.on_second] for s in springs], dtype=np.float64)
+        self._stiffness = np.array([s.stiffness for s in springs])
+        self._damping = np.array([s.damping for s in springs])
+        now = np.linalg.norm(self._apart(self.arms(system.places()), system.places()), axis=-1)
+        given = [np.nan if s.length is None else s.length for s in springs]
+        self.length = np.where(np.isnan(given), now, given)
+        self.inverse = np.zeros((self.n + len(system.supports), 2))
+        self.inverse[: self.n] = [[1 / b.mass, 1 / b.moment_of_inertia] for b in system.bodies]
+
+    def arms(self, pose: Floats) -> Floats:
+        """Return (..., s, 2, 2) vectors from the centres of the parts to the ends [m]."""
+        angle = pose[..., self.ends, 2]
+        cos, sin = np.cos(angle), np.sin(angle)
+        x, y = self._points[..., 0], self._points[..., 1]
+        return np.stack([cos * x - sin * y, sin * x + cos * y], axis=-1)
+
+    def places(self, pose: Floats) -> Floats:
+        """Return (..., s, 2, 2) places of the ends [m]."""
+        return np.asarray(pose[..., self.ends, :2] + self.arms(pose))
+
+    def _apart(self, arms: Floats, pose: Floats) -> Floats:
+        """Return (..., s, 2) vectors from the first ends to the second ones [m]."""
+        at = pose[..., self.ends, :2] + arms
+        return np.asarray(at[..., 1, :] - at[..., 0, :])
+
+    def _stretched(self, arms: Floats, pose: Floats) -> tuple[Floats, Floats]:
+        """Return (..., s) lengths and (..., s, 2) directions; zero where both ends meet."""
+        apart = self._apart(arms, pose)
+        length = np.linalg.norm(apart, axis=-1)
+        with np.errstate(invalid="ignore"):
+            along = apart / length[..., None]
+        return length, np.where(length[..., None] > 0.0, along, 0.0)
+
+    def stored(self, pose: Floats) -> Floats:
+        """Return the elastic energy [J], of shape (...)."""
+        length, _ = self._stretched(self.arms(pose), pose)
+        return np.asarray(0.5 * (self._stiffness * (length - self.length) ** 2).sum(axis=-1))
+
+    def tensions(self, pose: Floats, velocity: Floats) -> tuple[Floats, Floats]:
+        """Return (..., s) tensions of springs and of dampers [N].
+
+        Parameters
+        ----------
+        velocity : (..., m, 3) of bodies and supports
+        """
+        arms = self.arms(pose)
+        length, along = self._stretched(arms, pose)
+        spin = velocity[..., self.ends, 2:]
+        moved = velocity[..., self.ends, :2] + spin * np.stack(
+            [-arms[..., 1], arms[..., 0]], axis=-1
+        )
+        rate = ((moved[..., 1, :] - moved[..., 0, :]) * along).sum(axis=-1)
+        return self._stiffness * (length - self.length), self._damping * rate
+
+    def loads(self, pose: Floats, velocity: Floats) -> tuple[Floats, Floats]:
+        """Return (m, 3) forces and moments of springs, and of dampers, on all parts [N], [N m].
+
+        Parameters
+        ----------
+        pose, velocity : (m, 3)
+        """
+        arms = self.arms(pose)
+        _, along = self._stretched(arms, pose)
+        found = []
+        for tension in self.tensions(pose, velocity):
+            load = np.zeros_like(pose)
+            for end, sign in ((0, 1.0), (1, -1.0)):
+                force = sign * tension[:, None] * along
+                arm = arms[:, end]
+                moment = arm[:, 0] * force[:, 1] - arm[:, 1] * force[:, 0]
+                np.add.at(load, self.ends[:, end], np.column_stack([force, moment]))
+            found.append(load)
+        return found[0], found[1]
+
+    def rates(self) -> tuple[float, float]:
+        """Return bounds of the angular frequencies and of the rates of decay [1/s].
+
+        With N_ib^2 = 1 / m_b + |p_ib|^2 / I_b at the ends of spring i, the matrix of squared
+        frequencies is below that of sum_i k_i N_i N_i^T, and its eigenvalues below the largest sum
+        of a row (Gershgorin). The change of arms and directions with the motion is left out.
+
+        Verified by: tests/unit/bodies/test_springs.py::test_rates_bound_the_frequencies
+        """
+        arm = (self._points**2).sum(axis=-1)
+        each = np.sqrt(self.inverse[self.ends, 0] + arm * self.inverse[self.ends, 1])
+        both = each * each.sum(axis=1, keepdims=True)
+        sums = np.zeros((2, len(self.inverse)))
+        for row, factor in zip(sums, (self._stiffness, self._damping), strict=True):
+            np.add.at(row, self.ends, factor[:, None] * both)
+        return float(np.sqrt(sums[0].max())), float(sums[1].max())
