@@ -83,7 +83,6 @@ ROWS = {
         tiny="chains=1 starts=2",
     ),
     "trust_creep": Row("laws without stick: 1e-8 of 30 digits", needs="mpmath"),
-    "trust_own_models": Row("1,000 sets of parameters: no compilation more"),
     "trust_plates": Row("plates: bifurcation within 0.1 % of the exact load"),
     "trust_replay": Row("300 replays: honest runs held, all damage seen"),
     "trust_rods": Row("300 drops of rods: every overlap is reported"),
