@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
 import time
-from pathlib import Path
 
 import numpy as np
 from bench_accuracy import chain_of
 from long_chains import CHAINS, streamed
-from peers import Peer, ask, last_line, siconos
+from peers import LONGEST, Peer, ask, siconos, talk
 from record import Record, record_all
 from scenarios import BASELINE, SLIP_WAVE
 
 import stiction as st
-
-HERE = Path(__file__).resolve().parent
 
 
 def steps_timed(chain: st.Chain, method: st.ThetaStepper, t_end: float, repeat: int) -> dict:
@@ -143,17 +137,10 @@ def memory(record: Record, quick: bool) -> None:
     found = {}
     for n in sizes:
         for n_step in (20, 200):
-            run = subprocess.run(
-                [sys.executable, str(HERE / "memory_child.py"), str(n), str(n_step)],
-                capture_output=True,
-                text=True,
-            )
-            if run.returncode != 0:
-                record.add("memory", n=n, steps=n_step, failed=last_line(run.stderr))
-                continue
-            point = json.loads(run.stdout)
-            record.add("memory", **point)
-            found[n, n_step] = point["growth_bytes"]
+            point = talk("memory_child.py", {"n": n, "steps": n_step}, LONGEST)
+            record.add("memory", **{"n": n, "steps": n_step, **point})
+            if "failed" not in point:
+                found[n, n_step] = point["growth_bytes"]
     what, wanted = "ThetaStepper, memory when states are not stored", "O(n), independent of steps"
     if len(found) < 4:
         record.target(what, wanted, "could not be measured", None)
