@@ -389,14 +389,6 @@ PARTS: tuple[Grid | Part, ...] = (
         _fastest,
     ),
     Grid(
-        "switching",
-        "first_call",
-        "## Flows that switch: the first call\n\n",
-        "first call of a process | empty kernel cache | filled | import stiction",
-        "{call} | {cold:time} | {warm:time} | {loading:time}",
-        (1, 1),
-    ),
-    Grid(
         "switching_ensemble",
         "ensemble",
         "## The wheel from its escaping region to the line, rtol 1e-8\n\n",
@@ -522,15 +514,6 @@ PARTS: tuple[Grid | Part, ...] = (
         "{unconverged_steps:,} | {events:,}",
     ),
     Part("counts", _newton),
-    Grid(
-        "counts",
-        "energy",
-        "## How well the energy closes\n\nImbalance over the largest energy; the last column is "
-        "what the scheme itself takes out (negative: creates).\n\n",
-        "problem | method | theta | worst step | whole run | taken by the scheme",
-        "{problem} | {method} | {theta:g} | {step_imbalance:error} | {imbalance:error} | "
-        "{taken:.1e}",
-    ),
     Grid(
         "counts",
         "flow_count",
