@@ -43,7 +43,7 @@ def system(question, **more):
 def method(question):
     """Return the method with its solver."""
     name, fields = question["method"]
-    return getattr(st, name)(**fields, solver=getattr(st, question["solver"])())
+    return getattr(st.solids, name)(**fields, solver=getattr(st.solids, question["solver"])())
 
 
 def marks(run):

@@ -61,15 +61,10 @@ ROWS = {
         *("20,000 solves: 0 foreign, silent, warned, slow", "trials=300"),
         tiny="trials=100 families=chains,switching,strings",
     ),
-    "counts": Row("counts beyond reason: refused in 1 s and 500 MiB", ""),
     "bounds_check": Row(
         *("26 presets with bounds checked: 0", "names=baseline,belt-oscillator", "names=baseline"),
         env=("NUMBA_BOUNDSCHECK", "1"),
     ),
-    "strict_python": Row(
-        "python -X dev, -W error, 8 on an empty cache: 0 words", "presets=slip-wave processes=3"
-    ),
-    "digest_cost": Row("digests of 100 MB: at most 2 % of a run", "rounds=3"),
     "bits": Row(
         "the same bits twice, in threads, in other units", "names=baseline", "names=baseline"
     ),
