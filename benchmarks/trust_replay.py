@@ -7,9 +7,9 @@ import time
 
 import numpy as np
 from tally import Tally
+from trust_theta import LAWS, draw
 
 import stiction as st
-from stiction.chains import PiecewiseLinear, Sine, SumOf
 from stiction.chains.event_driven import run as solver
 from stiction.chains.outcome import ChainHistory
 from stiction.chains.replay.compare import replay_check
@@ -17,52 +17,18 @@ from stiction.chains.replay.compare import replay_check
 
 def chain_of(rng: np.random.Generator) -> tuple[st.Chain, float]:
     """Return a random chain and a time span; units, walls, belts, plates and laws vary."""
-    n = int(rng.integers(1, 9))
-    length, force, second = 10.0 ** rng.uniform(-4, 4, 3)
-    supports = str(rng.choice(["left", "right", "both", "none"] if n > 1 else ["left", "both"]))
-    springs = n - 1 + {"left": 1, "right": 1, "both": 2, "none": 0}[supports]
-    static = rng.uniform(0.05, 0.6, n)
-    kinetic = static * rng.uniform(0.3, 1.0, n)
-    speed = length / second
-    laws = [
-        st.Coulomb(static if rng.random() < 0.8 else np.where(rng.random(n) < 0.4, 0.0, static)),
-        st.StaticKinetic(static, kinetic),
-        st.ExponentialWeakening(static, kinetic, speed * 10.0 ** rng.uniform(-1.5, 0.5)),
-    ]
-    swing = Sine(float(rng.uniform(0.3, 3.0)) * force, float(rng.uniform(0.3, 3.0)) / second, 0.3)
-    loads = [
-        st.Constant(float(rng.uniform(-2, 2)) * force),
-        st.Ramp(float(rng.uniform(-1, 1)) * force / second),
-        swing,
-        SumOf([swing, st.Ramp(0.1 * force / second)]),
-        PiecewiseLinear(np.array([1.0, 3.0, 3.5, 6.0]) * second, rng.uniform(-3, 3, 4) * force),
-    ]
-    law = laws[rng.integers(3)]
+    case = draw(rng, str(rng.choice(LAWS)))
+    chain, second, force = case.chain, case.length / case.speed, case.chain.normal_forces.mean()
     if rng.random() < 0.1:
-        a, b = float(static[0]), float(max(speed, 1e-2))
+        a, b = float(rng.uniform(0.05, 0.6)), max(case.speed, 1e-2)
         law = st.UserFriction(
             lambda v: a * (0.5 + 0.5 / (1 + v / b)), lambda v: -0.5 * a / b / (1 + v / b) ** 2
         )
-    load = loads[rng.integers(5)]
+        chain = dataclasses.replace(chain, law=law)
     if rng.random() < 0.1:
-        load = st.UserLoad(lambda t: 2.0 * force * float(np.sin(t / second) ** 3))
-    damping = rng.uniform(0.0, 1.0, springs) * (rng.random() < 0.5)
-    chain = st.Chain(
-        mass=10.0 ** rng.uniform(-0.7, 0.7, n) * force * second**2 / length,
-        stiffness=10.0 ** rng.uniform(-0.5, 1.0, springs) * force / length,
-        damping=damping * force * second / length,
-        normal_force=10.0 ** rng.uniform(-0.5, 0.5, n) * force,
-        load=load,
-        load_vector=None if rng.random() < 0.5 else rng.uniform(-1, 1, n),
-        law=law,
-        supports=supports,
-        x0=rng.normal(0.0, 0.3, n) * length,
-        v0=rng.normal(0.0, 0.5, n) * speed * (rng.random() < 0.6),
-        belt_speed=float(rng.uniform(-1, 1)) * speed * (rng.random() < 0.3),
-        plate_stiffness=rng.uniform(0.0, 2.0, n) * force / length * (rng.random() < 0.3),
-        plate_speed=0.3 * speed,
-    )
-    return chain, 8.0 * second
+        load = st.UserLoad(lambda t: 0.5 * force * float(np.sin(t / second) ** 3))
+        chain = dataclasses.replace(chain, load=load)
+    return chain, 2.0 * case.t_end
 
 
 def damages(h: ChainHistory, rng: np.random.Generator) -> dict[str, ChainHistory]:
