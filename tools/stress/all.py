@@ -79,7 +79,6 @@ ROWS = {
     ),
     "trust_creep": Row("laws without stick: 1e-8 of 30 digits", needs="mpmath"),
     "trust_plates": Row("plates: bifurcation within 0.1 % of the exact load"),
-    "trust_replay": Row("300 replays: honest runs held, all damage seen"),
     "trust_rods": Row("300 drops of rods: every overlap is reported"),
     "trust_sliders": Row("24 sliders on waves: ledgers within 1e-7"),
     "trust_snap": Row("snap-off: 2 % of continuation, ledger 1e-6"),
