@@ -69,27 +69,21 @@ SOLVES = {
 
 
 def verdict(record: Record, name: str, solve: Solve, said: dict) -> None:
-    """Add what was to be reached; a run that stops short has not reached it."""
+    """Add what was to be reached, by the run; one that stops short has not reached it."""
     what, seconds = f"{solve.what}, {solve.solver}, 2 cores", f"<= {solve.wanted:.0f} s"
     if "failed" in said:
-        target(record, name, what, seconds, "not measured", None)
+        record.target(what, seconds, "not measured", None, name=name)
         return
     there = said.get(solve.until) is not None
     measured = f"{said['seconds']:.0f} s, {said['cpu_seconds']:.0f} s of the processor"
     measured += "" if there else f", ended early: {said['status']}"
-    target(record, name, what, seconds, measured, there and said["seconds"] <= solve.wanted)
+    met = there and said["seconds"] <= solve.wanted
+    record.target(what, seconds, measured, met, name=name)
     if solve.preset == "CapSliding":
         memory = f"{said['peak_bytes'] / 2**30:.2f} GiB"
         what = f"memory of the whole process, cap 900 x 47, {solve.solver}"
         met = there and said["peak_bytes"] <= MOST_MEMORY
-        target(record, name, what, f"<= {MOST_MEMORY / 2**30:.0f} GiB", memory, met)
-
-
-def target(
-    record: Record, name: str, what: str, wanted: str, measured: str, met: bool | None
-) -> None:
-    """Add a verdict that knows which run it belongs to."""
-    record.add("target", what=what, wanted=wanted, measured=measured, met=met, name=name)
+        record.target(what, f"<= {MOST_MEMORY / 2**30:.0f} GiB", memory, met, name=name)
 
 
 def saved(record: Record, name: str) -> None:

@@ -33,9 +33,11 @@ class Record:
         self.lines.append(line)
         print(json.dumps(line), flush=True)
 
-    def target(self, what: str, wanted: str, measured: str, met: bool | None) -> None:
+    def target(
+        self, what: str, wanted: str, measured: str, met: bool | None, **more: object
+    ) -> None:
         """Add the verdict on a number that is to be reached; None where it could not be taken."""
-        self.add("target", what=what, wanted=wanted, measured=measured, met=met)
+        self.add("target", what=what, wanted=wanted, measured=measured, met=met, **more)
 
     def close(self) -> None:
         """Keep the points and write the table anew."""
