@@ -1,4 +1,4 @@
-"""Counts of work and how well the energy closes: numbers that no machine changes.
+"""Counts of work: numbers that no machine changes.
 
 The file of results this script writes is also what a test compares the code with.
 """
@@ -7,10 +7,9 @@ from __future__ import annotations
 
 from bench_accuracy import chain_of
 from record import Record, record_all
-from scenarios import BASELINE, PROBLEMS, SLIP_WAVE, STEP_WAVE, Problem
+from scenarios import BASELINE, SLIP_WAVE, STEP_WAVE, Problem
 
 import stiction as st
-from stiction.laws.smoothed import SquareRootSign, TanhSign
 
 
 def solved(problem: Problem, method: object) -> st.Run:
@@ -63,59 +62,6 @@ def newton_counts(record: Record, quick: bool) -> None:
                     )
 
 
-def energy(record: Record) -> None:
-    """How well the discrete energy identity holds in the worst step of a run."""
-    worst = 0.0
-    for problem in PROBLEMS:
-        step = problem.t_end / 10_000
-        methods: list[object] = [
-            st.ThetaStepper(step=step, theta=theta) for theta in (0.5, 0.6, 0.75, 1.0)
-        ]
-        for theta in (0.0, 0.25, 0.5, 0.75, 1.0):
-            shapes = (SquareRootSign(), TanhSign()) if problem is BASELINE else (SquareRootSign(),)
-            for shape in shapes:
-                # an explicit step must resolve the smoothing
-                width = 1e-2 if theta < 0.5 else 1e-4
-                methods.append(
-                    st.chains.RegularizedTheta(step=step, theta=theta, smoothing=width, shape=shape)
-                )
-        for method in methods:
-            run = solved(problem, method)
-            ledger = run.energy
-            name = type(method).__name__
-            if isinstance(method, st.chains.RegularizedTheta):
-                name += f", {type(method.shape).__name__}"
-            record.add(
-                "energy",
-                problem=problem.name,
-                method=name,
-                theta=method.theta,
-                step_imbalance=ledger.step_imbalance_rel,
-                imbalance=ledger.imbalance_rel,
-                taken=float(ledger.algorithmic[-1] / ledger.scale),
-                status=run.status.name,
-            )
-            if run.status.ok:
-                worst = max(worst, ledger.step_imbalance_rel)
-        run = solved(problem, st.EventDriven())
-        record.add(
-            "energy",
-            problem=problem.name,
-            method="EventDriven",
-            theta=None,
-            step_imbalance=None,
-            imbalance=run.energy.imbalance_rel,
-            taken=0.0,
-            status=run.status.name,
-        )
-    record.target(
-        "energy identity, worst step of every theta scheme on every problem above",
-        "<= 1e-12 relative per step, every theta",
-        f"{worst:.1e}",
-        worst <= 1e-12,
-    )
-
-
 # starts of the three reference runs of the wheel, and the mode they begin in
 WHEELS = {
     "wheel, out of the escaping region": (
@@ -150,7 +96,6 @@ def main(record: Record, quick: bool) -> None:
     for row in flow_counts():
         record.add("flow_count", **row)
     newton_counts(record, quick)
-    energy(record)
 
 
 if __name__ == "__main__":

@@ -8,17 +8,16 @@ projected Gauss-Seidel alone and ADMM, both of our own.
 from __future__ import annotations
 
 import dataclasses
-import json
 import math
 import os
 import statistics
-import subprocess
 import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+from peers import talk
 from record import Record, record_all
 from scipy.sparse import bsr_array, diags_array
 from scipy.sparse.linalg import splu
@@ -82,20 +81,13 @@ def admm(problem: FrictionProblem) -> tuple[float, float]:
 
 def peer(problem: FrictionProblem, file: Path, solver: str) -> tuple[float, float] | None:
     """Return the same for a solver of Siconos; None where it fails."""
-    size, best = problem.local.q.shape[1], None
+    size = problem.local.q.shape[1]
     for tol in (1e-6, 1e-8, 1e-10, 1e-12, 1e-14):
         asked = {"file": str(file), "size": size, "solver": solver, "tol": tol}
         asked |= {"most": 20_000, "runs": RUNS, "enough": ENOUGH}
-        clean = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-        try:
-            run = subprocess.run(
-                [os.environ.get("SICONOS_PYTHON", "/usr/bin/python3"), "peer_friction_problem.py"],
-                input=json.dumps(asked), capture_output=True, text=True, timeout=TIMEOUT,
-                cwd=HERE.parent, env=clean | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
-            )  # fmt: skip
-            answer = json.loads(run.stdout.splitlines()[-1])
-        except (subprocess.TimeoutExpired, ValueError, IndexError):
-            return best
+        answer = talk("peer_friction_problem.py", asked, TIMEOUT, "siconos.kernel")
+        if "failed" in answer:
+            return None
         r = np.reshape(answer["r"], problem.local.q.shape)
         error = residual(problem.local, r) if np.isfinite(r).all() else math.inf
         if error <= WANTED:

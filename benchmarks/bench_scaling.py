@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
 import time
-from pathlib import Path
 
 import numpy as np
 from bench_accuracy import chain_of
-from long_chains import CHAINS, streamed
-from peers import Peer, ask, last_line, siconos
+from long_chains import CHAINS
+from peers import LONGEST, Peer, ask, siconos, talk
 from record import Record, record_all
 from scenarios import BASELINE, SLIP_WAVE
 
 import stiction as st
-
-HERE = Path(__file__).resolve().parent
 
 
 def steps_timed(chain: st.Chain, method: st.ThetaStepper, t_end: float, repeat: int) -> dict:
@@ -110,11 +104,6 @@ def many_masses(record: Record, quick: bool) -> None:
     """Measure time per mass and step as n grows, over about as many mass-steps."""
     volume, least = (2_000_000, 20) if quick else (50_000_000, 200)
     sizes = [10**k for k in range(2, 6 if quick else 7)]
-    alone = 1e9 * np.array([streamed(n, max(volume // n, least)) for n in sizes])
-    record.add("memory alone", sizes=sizes, ns_per_mass=alone.tolist())
-    reported = (
-        f"reading and writing the rows of a step alone {alone.min():.1f} to {alone.max():.1f} ns"
-    )
     for kind, make in CHAINS.items():
         found = []
         for n in sizes:
@@ -131,8 +120,7 @@ def many_masses(record: Record, quick: bool) -> None:
             f"ThetaStepper, n = 10^2 ... 10^6, {kind}",
             "<= 60 ns per mass and step, flat (O(n))",
             f"{1e9 * per_mass.min():.1f} to {1e9 * per_mass.max():.1f} ns, "
-            f"time per step ~ n^{slope:.3f}, {sum(p['unconverged'] for p in found)} unconverged"
-            + (f"; {reported}" if kind == "shaken all along" else ""),
+            f"time per step ~ n^{slope:.3f}, {sum(p['unconverged'] for p in found)} unconverged",
             bool(per_mass.max() <= 60e-9 and slope <= 1.05),
         )
 
@@ -143,17 +131,10 @@ def memory(record: Record, quick: bool) -> None:
     found = {}
     for n in sizes:
         for n_step in (20, 200):
-            run = subprocess.run(
-                [sys.executable, str(HERE / "memory_child.py"), str(n), str(n_step)],
-                capture_output=True,
-                text=True,
-            )
-            if run.returncode != 0:
-                record.add("memory", n=n, steps=n_step, failed=last_line(run.stderr))
-                continue
-            point = json.loads(run.stdout)
-            record.add("memory", **point)
-            found[n, n_step] = point["growth_bytes"]
+            point = talk("memory_child.py", {"n": n, "steps": n_step}, LONGEST)
+            record.add("memory", **{"n": n, "steps": n_step, **point})
+            if "failed" not in point:
+                found[n, n_step] = point["growth_bytes"]
     what, wanted = "ThetaStepper, memory when states are not stored", "O(n), independent of steps"
     if len(found) < 4:
         record.target(what, wanted, "could not be measured", None)

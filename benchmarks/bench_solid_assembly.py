@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
 import tempfile
-from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 
 import numpy as np
-from peers import last_line
+from peers import LONGEST, Peer, talk
 from record import Record, record_all
 from solid_case import LAM, MU, Case, Solver, block, measure, reference, save
 
@@ -21,43 +15,22 @@ from stiction.solids.elements.kinds import Q1, discretise
 from stiction.solids.materials import NeoHookean
 from stiction.solids.mesh.model import Mesh
 
-HERE = Path(__file__).resolve().parent
 WANTED = 20e-3
 # how well residual and K v have to agree, over their largest component
 AGREEMENT = 1e-10
-LONGEST = 240.0
-_THREADS = ("OMP_NUM", "OPENBLAS_NUM", "MKL_NUM", "NUMBA_NUM", "NGS_NUM")
-ONE_THREAD = {f"{name}_THREADS": "1" for name in _THREADS}
-
-
-@dataclass(frozen=True)
-class Program:
-    """One row: a program and what is chosen in it."""
-
-    name: str
-    script: str
-    settings: dict
-
-    @property
-    def words(self) -> str:
-        return ", ".join(f"{key} {value}" for key, value in self.settings.items())
-
-
-def _ngsolve(compiled: str) -> Program:
-    settings = {"form": "variation", "space": "H1", "half": False, "compiled": compiled}
-    return Program("NGSolve", "peer_ngsolve.py", settings)
-
 
 # the fastest of each first; what else was tried is said in README.md
 PROGRAMS = [
-    Program("FElupe", "peer_felupe.py", {"material": "own, in the plane"}),
-    Program("FElupe", "peer_felupe.py", {"material": "of the program"}),
-    Program("scikit-fem", "peer_skfem.py", {"route": "blocks"}),
-    Program("scikit-fem", "peer_skfem.py", {"route": "whole"}),
-    _ngsolve("c++"),
-    _ngsolve("tree"),
-    Program("GetFEM", "peer_getfem.py", {"route": "model", "text": "residual"}),
-    Program("GetFEM", "peer_getfem.py", {"route": "asm", "text": "residual"}),
+    Peer(
+        "FElupe", "material own, in the plane", "peer_felupe.py", {"material": "own, in the plane"}
+    ),
+    Peer("FElupe", "material of the program", "peer_felupe.py", {"material": "of the program"}),
+    Peer("scikit-fem", "route blocks", "peer_skfem.py", {"route": "blocks"}),
+    Peer("scikit-fem", "route whole", "peer_skfem.py", {"route": "whole"}),
+    Peer("NGSolve", "compiled c++", "peer_ngsolve.py", {"compiled": "c++"}),
+    Peer("NGSolve", "compiled tree", "peer_ngsolve.py", {"compiled": "tree"}),
+    Peer("GetFEM", "route model", "peer_getfem.py", {"route": "model"}),
+    Peer("GetFEM", "route asm", "peer_getfem.py", {"route": "asm"}),
 ]
 
 
@@ -87,52 +60,20 @@ def ours(case: Case) -> Solver:
     return Solver(np.copy, assemble, decode, "CSR matrix, both halves")
 
 
-def ask(program: Program, folder: Path, budget: float) -> dict:
+def ask(program: Peer, folder: Path, budget: float) -> dict:
     """Return what a peer says, its arrays included; {"failed": why} where it does not."""
-    python = sys.executable
-    if program.script == "peer_getfem.py":
-        found = getfem_python()
-        if found is None:
-            return {"failed": "missing"}
-        python = found
     answer = folder / "answer.npz"
     answer.unlink(missing_ok=True)
     question = {"case": str(folder / "case.npz"), "answer": str(answer), "budget": budget}
-    # a compiler that comes with a peer lies beside our interpreter
-    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
-    try:
-        run = subprocess.run(
-            [python, str(HERE / program.script)],
-            input=json.dumps(question | {"settings": program.settings}),
-            capture_output=True,
-            text=True,
-            timeout=LONGEST,
-            # some peers leave files where they run
-            cwd=folder,
-            env={**os.environ, **ONE_THREAD, "PATH": path},
-        )
-    except subprocess.TimeoutExpired:
-        return {"failed": f"not done after {LONGEST:.0f} s"}
-    if run.returncode != 0:
-        last = last_line(run.stderr)
-        missing = last.startswith("ModuleNotFoundError")
-        return {"failed": "missing" if missing else f"ended with {run.returncode}: {last}"}
-    said = json.loads(run.stdout.splitlines()[-1])
+    module = "getfem" if program.name == "GetFEM" else ""
+    # some peers leave files where they run
+    said = talk(
+        program.script, question | {"settings": program.settings}, LONGEST, module, cwd=folder
+    )
     if "failed" not in said:
         with np.load(answer) as held:
             said |= {"residual": held["residual"], "product": held["product"]}
     return said
-
-
-@cache
-def getfem_python() -> str | None:
-    """Return an interpreter that has GetFEM: GETFEM_PYTHON, else the system's."""
-    for python in (os.environ.get("GETFEM_PYTHON"), "/usr/bin/python3"):
-        if python is None or not Path(python).exists():
-            continue
-        if subprocess.run([python, "-c", "import getfem"], capture_output=True).returncode == 0:
-            return python
-    return None
 
 
 def apart(said: dict, wanted: tuple[np.ndarray, np.ndarray], name: str) -> tuple[float, float]:
@@ -177,7 +118,7 @@ def main(record: Record, quick: bool) -> None:
         for program in PROGRAMS:
             said = ask(program, Path(name), budget)
             if "failed" in said:
-                failed = {"setting": program.words, "failed": said["failed"]}
+                failed = {"setting": program.setting, "failed": said["failed"]}
                 record.add("assembly", solver=program.name, group="peer", **failed)
                 continue
             errors = apart(said, tuple(wanted), program.name)

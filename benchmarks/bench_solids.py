@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import argparse
 import json
-import subprocess
-import sys
 from dataclasses import dataclass
-from pathlib import Path
 
-from peers import last_line
+from peers import talk
 from record import RESULTS, Record, load
 
-HERE = Path(__file__).resolve().parent
 MOST_MEMORY = 2.0 * 2**30
 LONGEST = 3600.0
 
@@ -72,45 +68,22 @@ SOLVES = {
 }
 
 
-def ask(solve: Solve, quick: bool) -> dict:
-    """Return what the child says; {"failed": why} where it does not."""
-    try:
-        run = subprocess.run(
-            [sys.executable, str(HERE / "solid_child.py")],
-            input=json.dumps(solve.question(quick)),
-            capture_output=True,
-            text=True,
-            timeout=LONGEST,
-        )
-    except subprocess.TimeoutExpired:
-        return {"failed": f"not done after {LONGEST:.0f} s"}
-    if run.returncode != 0:
-        return {"failed": last_line(run.stderr)}
-    return json.loads(run.stdout.splitlines()[-1])
-
-
 def verdict(record: Record, name: str, solve: Solve, said: dict) -> None:
-    """Add what was to be reached; a run that stops short has not reached it."""
+    """Add what was to be reached, by the run; one that stops short has not reached it."""
     what, seconds = f"{solve.what}, {solve.solver}, 2 cores", f"<= {solve.wanted:.0f} s"
     if "failed" in said:
-        target(record, name, what, seconds, "not measured", None)
+        record.target(what, seconds, "not measured", None, name=name)
         return
     there = said.get(solve.until) is not None
     measured = f"{said['seconds']:.0f} s, {said['cpu_seconds']:.0f} s of the processor"
     measured += "" if there else f", ended early: {said['status']}"
-    target(record, name, what, seconds, measured, there and said["seconds"] <= solve.wanted)
+    met = there and said["seconds"] <= solve.wanted
+    record.target(what, seconds, measured, met, name=name)
     if solve.preset == "CapSliding":
         memory = f"{said['peak_bytes'] / 2**30:.2f} GiB"
         what = f"memory of the whole process, cap 900 x 47, {solve.solver}"
         met = there and said["peak_bytes"] <= MOST_MEMORY
-        target(record, name, what, f"<= {MOST_MEMORY / 2**30:.0f} GiB", memory, met)
-
-
-def target(
-    record: Record, name: str, what: str, wanted: str, measured: str, met: bool | None
-) -> None:
-    """Add a verdict that knows which run it belongs to."""
-    record.add("target", what=what, wanted=wanted, measured=measured, met=met, name=name)
+        record.target(what, f"<= {MOST_MEMORY / 2**30:.0f} GiB", memory, met, name=name)
 
 
 def saved(record: Record, name: str) -> None:
@@ -133,7 +106,7 @@ def main() -> None:
             saved(record, name)
             continue
         before = load()
-        said = ask(solve, options.quick)
+        said = talk("solid_child.py", solve.question(options.quick), LONGEST, threads="")
         about = {"what": solve.what, "name": name, "commit": record.lines[0]["commit"]}
         about |= {"solver": solve.solver, "method": solve.method, "load": [before, load()]}
         record.add("solid_solve", **about, **said)

@@ -1,153 +1,18 @@
-"""Flows that switch: numbers of the two-fold, event sequences, a block on a belt beside peers."""
+"""Flows that switch: a block on a belt beside peers."""
 
 from __future__ import annotations
 
-import json
-from dataclasses import fields
-
 import belt as belts
 import numpy as np
-from first_call import first_calls
 from peers import Reply, ask
 from protocol import timed
 from record import Record, record_all
-from scenarios import FOLDER, Answer
+from scenarios import Answer
 
 import stiction as st
-from stiction.exact.switching import Turntable, belt_cycle, relay_half_period, wheel_two_fold
 from stiction.switching.ensembles.study import ensemble
 
-WITHOUT = "no reference numbers beside the checkout"
-# what the reference calls its last events, in the words of the event list
-ENDS = {"TWOFOLD": "two_fold", "CODIM2:slip": "codim2_line"}
 GOOD = 1e-9
-
-
-def references() -> dict | None:
-    """Return the reference numbers for flows that switch; None where they are missing."""
-    path = FOLDER / "switching.json"
-    return json.loads(path.read_text()) if path.exists() else None
-
-
-# ---- numbers of the two-fold
-
-
-def two_fold_numbers(r_star: float, omega_star: float) -> dict[str, dict[str, float]]:
-    """Return every number of the two-fold by name, from each of our three sources."""
-    wheel = st.WheelOnTurntable()
-    table = Turntable(**{part.name: getattr(wheel, part.name) for part in fields(Turntable)})
-    sheet = wheel_two_fold(table, r_star, omega_star)
-    ours = wheel.two_folds_at(r_star, omega_star)
-    names = ("kpp", "kpm", "kmp", "kmm", "j1", "j2", "v", "kappa", "k2", "g")
-    local = ("lambda1", "lambda2", "rate1", "rate2")
-    found = {
-        "closed forms": {name: getattr(sheet, name) for name in (*names, *local)},
-        "WheelOnTurntable": {name: getattr(ours, name) for name in names},
-    }
-    found["WheelOnTurntable"] |= dict(zip(local, (*ours.eigenvalues, *ours.rates), strict=True))
-    # sees nothing but the values of h and of both fields
-    point = st.two_fold(wheel, (0.18, -0.03, -1.03))
-    black = {"kpp": point.Kpp, "kpm": point.Kpm, "kmp": point.Kmp, "kmm": point.Kmm}
-    black |= {"j1": point.J1, "j2": point.J2, "v": point.x[1]}
-    black |= dict(zip(local, (*point.eigenvalues, *point.rates), strict=True))
-    found["two_fold, from values of the fields alone"] = black
-    return found
-
-
-def compare_two_fold(record: Record, known: dict | None) -> None:
-    """Compare those numbers with the reference, each relative to its own size."""
-    wanted = "1e-12 relative"
-    if known is None:
-        record.target("the two-fold of the wheel: K, J, eigenvalues, v*", wanted, WITHOUT, None)
-        return
-    keys = {f"k{a}{b}": f"K{a}{b}" for a in "pm" for b in "pm"}
-    keys |= {"j1": "J1", "j2": "J2", "v": "v_star", "kappa": "kappa", "k2": "k2", "g": "g_star"}
-    want = {name: float(known[key]) for name, key in keys.items()}
-    want |= {"lambda1": float(known["lambda1"]), "lambda2": float(known["lambda2"])}
-    want["rate1"], want["rate2"] = (float(value) for value in known["desing_eigs"])
-    place = (known["parameters"]["r_star"], known["parameters"]["omega_star"])
-    for source, row in two_fold_numbers(*place).items():
-        off = {name: float(abs(v / want[name] - 1.0)) for name, v in row.items()}
-        worst = max(off, key=lambda name: off[name])
-        record.add("two_fold", source=source, errors=off)
-        record.target(
-            f"the two-fold of the wheel, {len(off)} numbers: {source}",
-            wanted,
-            f"{off[worst]:.1e} ({worst})",
-            bool(off[worst] <= 1e-12),
-        )
-
-
-def compare_flags(record: Record, known: dict | None) -> None:
-    """Count the flags of Fig. 4 that are as in the reference."""
-    what, wanted = "flags of Fig. 4 on the reference grid", "all equal"
-    if known is None:
-        record.target(what, wanted, WITHOUT, None)
-        return
-    rows = known["fig4_rows"]
-    ours = st.WheelOnTurntable().fig4_flags(rows["r_star"], rows["omega_star"])
-    flags = {name: np.array(flag, dtype=bool) for name, flag in rows["flags"].items()}
-    equal = sum(int((ours[name] == flag).sum()) for name, flag in flags.items())
-    total = sum(flag.size for flag in flags.values())
-    record.target(what, wanted, f"{equal} of {total}", equal == total)
-
-
-# ---- sequences of events, and closed forms
-
-
-def compare_sequences(record: Record, known: dict | None) -> None:
-    """Compare events of the wheel with the reference trajectories."""
-    wanted = "identical, times 2e-8, states 1e-8"
-    if known is None:
-        record.target("event sequences of the wheel", wanted, WITHOUT, None)
-        return
-    for name, case in known["wheel_trajectories"].items():
-        want = case["events"][1:]
-        wheel = st.WheelOnTurntable(x0=[float(a) for a in case["x0"]], mode=case["mode"])
-        for rtol in (1e-12, 1e-10):
-            run = st.solve(wheel, st.EventDriven(rtol=rtol), (case["t0"], 20.0), save=2)
-            rows = run.events[run.events["kind"] != "escaping_start"]
-            moves = zip(rows["kind"], rows["from"], rows["to"], strict=True)
-            words = [k if k in ENDS.values() else f"{old}->{new}" for k, old, new in moves]
-            same = words == [ENDS.get(word, word) for _, word, _ in want]
-            time = state = float("inf")
-            if same:
-                time = float(np.abs(rows["time"] - [row[0] for row in want]).max())
-                found = rows[["r", "v", "omega"]].to_numpy()
-                state = float(np.abs(found - [row[2] for row in want]).max())
-            record.add("sequence", case=name, rtol=rtol, time=time, state=state, **run.stats)
-            record.target(
-                f"wheel, {name.replace('_', ' ')}, rtol {rtol:.0e}: {len(want)} events",
-                wanted,
-                f"{'identical' if same else 'other events'}, times {time:.1e}, states {state:.1e}",
-                same and time <= 2e-8 and state <= 1e-8,
-            )
-
-
-def compare_closed_forms(record: Record, known: dict | None) -> None:
-    """Compare times of the classic systems with closed forms, and these with the reference."""
-    fine = st.EventDriven(rtol=1e-13)
-    period, half = belt_cycle(1.0, 0.1, 0.5).period, relay_half_period(3)
-    if known is not None:
-        given = (
-            float(known["belt"]["period"]),
-            float(known["relay_1_over_s+1_cubed"]["half_period"]),
-        )
-        for what, ours, number in zip(("belt", "relay"), (period, half), given, strict=True):
-            record.add("closed_form", what=what, error=abs(ours - number))
-    run = st.solve(st.BeltOscillator(), fine, (0.0, 20.0), save=2)
-    found = [("belt, period", run.quantities["period"].value, period, 1e-12)]
-    run = st.solve(st.switching.RelayFeedback(), fine, (0.0, 60.0), save=2)
-    times = run.event_log.time[[kind == "cross" for kind in run.event_log.kind]]
-    found.append(("relay 1/(s + 1)^3, half a period", float(np.diff(times)[-1]), half, 1e-11))
-    run = st.solve(st.switching.NormalForm(-1.2, -1.5), fine, (0.0, 20.0), save=2)
-    found.append(("normal form, arrival at the two-fold", run.t_end, 1.1375, 1e-13))
-    for what, value, want, limit in found:
-        error = float(abs(value - want))
-        record.target(f"{what}, rtol 1e-13", f"{limit:.0e}", f"{error:.1e}", error <= limit)
-
-
-# ---- the block on a belt beside peers
 
 
 def add_point(record: Record, want: belts.Exact, who: tuple[str, str, str], reply: Reply) -> dict:
@@ -281,15 +146,5 @@ def against_peers(record: Record, quick: bool) -> None:
     belt_targets(record, ours, others)
 
 
-def main(record: Record, quick: bool) -> None:
-    known = references()
-    compare_two_fold(record, known)
-    compare_flags(record, known)
-    compare_sequences(record, known)
-    compare_closed_forms(record, known)
-    against_peers(record, quick)
-    first_calls(record, quick)
-
-
 if __name__ == "__main__":
-    record_all("switching", __doc__, main)
+    record_all("switching", __doc__, against_peers)

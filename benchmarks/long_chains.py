@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
-import numba
 import numpy as np
 
 import stiction as st
@@ -39,39 +36,3 @@ def shaken(n: int) -> tuple[st.Chain, float]:
 
 
 CHAINS = {"pulled at its end": pulled, "shaken all along": shaken}
-
-
-# rows that a step reads first and writes first, while a part of the chain is in the caches, and
-# those that it reads and writes when it moves the chain: `substitute_and_correct` and `move_on`
-ROWS, FIRST_READ, FIRST_WRITTEN, THEN_READ, THEN_WRITTEN = 20, 11, 3, 12, 6
-
-
-@numba.njit
-def _stream(f: np.ndarray, steps: int) -> None:
-    """Read and write as many rows as a theta step does, with next to no arithmetic."""
-    n = f.shape[1]
-    for _ in range(steps):
-        for i in range(n):
-            value = 0.0
-            for row in range(FIRST_READ):
-                value += f[row, i]
-            for row in range(FIRST_READ, FIRST_READ + FIRST_WRITTEN):
-                f[row, i] = value
-        for i in range(n):
-            value = 0.0
-            for row in range(ROWS - THEN_READ, ROWS):
-                value += f[row, i]
-            for row in range(ROWS - THEN_WRITTEN, ROWS):
-                f[row, i] = 1e-3 * value
-
-
-def streamed(n: int, steps: int) -> float:
-    """Return the seconds per mass and step that memory alone takes for a chain of n masses."""
-    f = np.zeros((ROWS, n + 1 + (39 - n) % 512))
-    _stream(f, 1)
-    best = float("inf")
-    for _ in range(3):
-        start = time.perf_counter()
-        _stream(f, steps)
-        best = min(best, time.perf_counter() - start)
-    return best / (steps * n)

@@ -28,7 +28,8 @@ def peak():
 
 
 def main():
-    n, n_step = int(sys.argv[1]), int(sys.argv[2])
+    asked = json.load(sys.stdin)
+    n, n_step = asked["n"], asked["steps"]
     small, step = pulled(100)
     st.solve(small, st.ThetaStepper(step=step), (0.0, 20 * step), save=2)
     forget_peak()

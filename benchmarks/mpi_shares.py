@@ -70,7 +70,7 @@ class RangeOfBulk(Bulk):
         whole, mine = self._blocks, []
         for block in whole:
             low, high = range_of(block.elements.nodes.shape[0])
-            cut = (part[low:high] for part in block.elements)
+            cut = (None if part is None else part[low:high] for part in block.elements)
             mine.append(block._replace(elements=type(block.elements)(*cut)))
         self._blocks = mine
         super().bind(pattern)

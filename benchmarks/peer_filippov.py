@@ -11,7 +11,7 @@ import os
 import numpy as np
 import scipy
 from protocol import serve
-from scipy.integrate import odeint, solve_ivp
+from scipy.integrate import solve_ivp
 
 MOST_EVENTS = 1000
 
@@ -112,8 +112,10 @@ def smoothed(problem, settings):
     The second state is the slip u = x' - vb: with x' itself LSODA gives up at small widths.
     """
     mu0, alpha, vb, t_end = (problem[name] for name in ("mu0", "alpha", "belt_speed", "t_end"))
-    width, rtol, atol = settings["width"], settings["rtol"], settings["atol"]
-    start = (0.0, 0.0)
+    # it imports Numba, which the code above must not find imported
+    from peer_scipy import integrated
+
+    width = settings["width"]
 
     def right_side(t, y):
         x, u = y
@@ -125,40 +127,14 @@ def smoothed(problem, settings):
         slope = (mu0 - alpha * abs(u)) * (1.0 - wave * wave) / width
         return ((0.0, 1.0), (-1.0, alpha * math.copysign(1.0, u) * wave - slope))
 
-    def by_odeint():
-        states, info = odeint(
-            right_side,
-            start,
-            (0.0, t_end),
-            Dfun=jacobian,
-            rtol=rtol,
-            atol=atol,
-            tfirst=True,
-            mxstep=1_000_000,
-            full_output=True,
-        )
-        if info["message"] != "Integration successful.":
-            raise RuntimeError(info["message"])
-        counts = {"steps": int(info["nst"][-1]), "right_sides": int(info["nfe"][-1])}
+    jacobian = (jacobian, None, None)
+    call = integrated(right_side, jacobian, (0.0, 0.0), [t_end], t_end, settings)
+
+    def end():
+        states, counts = call()
         return {"x": [states[-1, 0]], "v": [states[-1, 1] + vb], "counts": counts}
 
-    def by_solve_ivp():
-        run = solve_ivp(
-            right_side,
-            (0.0, t_end),
-            start,
-            method="LSODA",
-            rtol=rtol,
-            atol=atol,
-            t_eval=(t_end,),
-            jac=jacobian,
-        )
-        if not run.success:
-            raise RuntimeError(run.message)
-        counts = {"right_sides": run.nfev}
-        return {"x": [run.y[0, -1]], "v": [run.y[1, -1] + vb], "counts": counts}
-
-    return by_odeint if settings["method"] == "odeint" else by_solve_ivp
+    return end
 
 
 def prepare(problem, settings):

@@ -1,4 +1,4 @@
-"""NGSolve: the energy or its first variation as symbols, linearised by the program."""
+"""NGSolve: the first variation of the energy as symbols, linearised by the program."""
 
 import importlib.metadata
 
@@ -25,47 +25,31 @@ def mesh_of(case):
 def prepare(case, settings):
     ng.SetNumThreads(1)
     mesh = mesh_of(case)
-    if settings["space"] == "VectorH1":
-        space = ng.VectorH1(mesh, order=1)
-    else:
-        space = ng.H1(mesh, order=1, dim=2)
+    space = ng.H1(mesh, order=1, dim=2)
     g = 0.5 / np.sqrt(3.0)
     places = [(0.5 + a, 0.5 + b) for b in (-g, g) for a in (-g, g)]
     rule = {ng.QUAD: ng.IntegrationRule(points=places, weights=[0.25] * 4)}
     u, v = space.TnT()
     grad = ng.Grad(u)
     f = grad + ng.Id(2)
-    form = ng.BilinearForm(space, symmetric=settings["half"])
+    form = ng.BilinearForm(space)
     compiled = settings["compiled"]
-
-    def ready(cf):
-        if compiled == "c++":
-            return cf.Compile(realcompile=True, wait=True)
-        return cf.Compile() if compiled == "tree" else cf
-
     dx = ng.dx(intrules=rule)
-    if settings["form"] == "energy":
-        det = ng.Det(f)
-        psi = 0.5 * case.mu * (ng.InnerProduct(f, f) - 2.0)
-        psi += -case.mu * ng.log(det) + 0.5 * case.lam * ng.log(det) ** 2
-        form += ng.Variation(ready(psi) * dx)
-    else:
-        det = ng.Det(f)
-        stress = case.mu * f + (case.lam * ng.log(det) - case.mu) / det * ng.Cof(f)
-        form += ready(ng.InnerProduct(stress, ng.Grad(v))) * dx
+    det = ng.Det(f)
+    stress = case.mu * f + (case.lam * ng.log(det) - case.mu) / det * ng.Cof(f)
+    power = ng.InnerProduct(stress, ng.Grad(v))
+    more = {"realcompile": True, "wait": True} if compiled == "c++" else {}
+    form += power.Compile(**more) * dx
     state = ng.GridFunction(space)
     out = state.vec.CreateVector()
-    n, interleaved = case.u.shape[0], settings["space"] != "VectorH1"
 
     def encode(values):
         vector = state.vec.CreateVector()
-        flat = values if interleaved else values.T
-        vector.FV().NumPy()[:] = np.ascontiguousarray(flat).reshape(vector.FV().NumPy().shape)
+        vector.FV().NumPy()[:] = values.reshape(vector.FV().NumPy().shape)
         return vector
 
     def plain(vector):
-        flat = np.array(vector.FV().NumPy()).ravel()
-        return flat.reshape(n, 2) if interleaved else flat.reshape(2, n).T
+        return np.array(vector.FV().NumPy()).reshape(case.u.shape)
 
     def assemble(x):
         form.Apply(x, out)
@@ -78,9 +62,7 @@ def prepare(case, settings):
         product.data = k * encode(case.v)
         return plain(r), plain(product)
 
-    words = [settings["form"], settings["space"], f"compiled: {compiled}"]
-    words += ["half of the matrix stored"] if settings["half"] else []
-    return Solver(encode, assemble, decode, ", ".join(words))
+    return Solver(encode, assemble, decode, f"variation, H1, compiled: {compiled}")
 
 
 if __name__ == "__main__":

@@ -58,9 +58,6 @@ def smoothed(problem, settings):
     mass, stiffness = np.array(problem["mass"]), np.array(problem["stiffness"])
     width, bound = settings["width"], bounds(problem)
     model = (mass, stiffness, bound, problem["f0"], problem["rate"], width)
-    start = np.zeros(2 * mass.size)
-    samples = np.array(problem["samples"])
-    rtol, atol = settings["rtol"], settings["atol"]
 
     def right_side(t, y):
         return smooth_right_side(t, y, *model)
@@ -71,50 +68,47 @@ def smoothed(problem, settings):
     def packed(t, y):
         return smooth_jacobian(y, mass, stiffness, bound, width, True)
 
+    banded = settings["method"] != "Radau"
+    samples, start = problem["samples"], np.zeros(2 * mass.size)
+    jacobian = (packed, LOWER, UPPER) if banded else (dense, None, None)
+    call = integrated(right_side, jacobian, start, samples, problem["t_end"], settings)
+
+    def states():
+        y, counts = call()
+        return {"x": y[:, 0::2], "v": y[:, 1::2], "counts": counts}
+
+    return states
+
+
+def integrated(right_side, jacobian, start, samples, t_end, settings):
+    """Return a call of odeint or solve_ivp that returns states at the sample times, and counts.
+
+    Parameters
+    ----------
+    jacobian : the function, and how many diagonals below and above it has; None where it is dense
+    """
+    of, low, high = jacobian
+    near = {"rtol": settings["rtol"], "atol": settings["atol"]}
+    bands = {} if low is None else {"lband": low, "uband": high}
+
     def by_odeint():
-        times = np.concatenate([[0.0], samples])
+        times, more = np.concatenate([[0.0], samples]), {"ml": low, "mu": high, "tfirst": True}
         states, info = odeint(
-            right_side,
-            start,
-            times,
-            Dfun=packed,
-            ml=LOWER,
-            mu=UPPER,
-            rtol=rtol,
-            atol=atol,
-            tfirst=True,
-            mxstep=10_000_000,
-            full_output=True,
+            right_side, start, times, Dfun=of, **near, **more, mxstep=10_000_000, full_output=True
         )
         if info["message"] != "Integration successful.":
             raise RuntimeError(info["message"])
-        counts = {
-            "steps": int(info["nst"][-1]),
-            "right_sides": int(info["nfe"][-1]),
-            "jacobians": int(info["nje"][-1]),
-        }
-        return {"x": states[1:, 0::2], "v": states[1:, 1::2], "counts": counts}
+        names = {"steps": "nst", "right_sides": "nfe", "jacobians": "nje"}
+        return states[1:], {name: int(info[key][-1]) for name, key in names.items()}
 
     def by_solve_ivp():
-        method = settings["method"]
-        more = {"jac": packed, "lband": LOWER, "uband": UPPER}
-        if method == "Radau":
-            more = {"jac": dense}
-        run = solve_ivp(
-            right_side,
-            (0.0, problem["t_end"]),
-            start,
-            method=method,
-            rtol=rtol,
-            atol=atol,
-            t_eval=samples if samples[-1] == problem["t_end"] else [*samples, problem["t_end"]],
-            **more,
-        )
+        times = samples if samples[-1] == t_end else [*samples, t_end]
+        more = {"method": settings["method"], "t_eval": times, "jac": of}
+        run = solve_ivp(right_side, (0.0, t_end), start, **near, **more, **bands)
         if not run.success:
             raise RuntimeError(run.message)
-        states = run.y.T[: samples.size]
         counts = {"right_sides": run.nfev, "jacobians": run.njev, "factorisations": run.nlu}
-        return {"x": states[:, 0::2], "v": states[:, 1::2], "counts": counts}
+        return run.y.T[: len(samples)], counts
 
     return by_odeint if settings["method"] == "odeint" else by_solve_ivp
 

@@ -14,6 +14,7 @@ import sys
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from scenarios import Answer, Problem
@@ -47,28 +48,9 @@ class Reply:
 
 def ask(peer: Peer, problem: Problem, budget: float = 2.0) -> Reply:
     """Run a peer on a problem; a program that is missing or gives up is a reply too."""
-    python = sys.executable
-    if peer.script == "peer_siconos.py":
-        found = siconos_python()
-        if found is None:
-            return Reply(failed="not installed")
-        python = found
+    module = "siconos.kernel" if peer.script == "peer_siconos.py" else ""
     question = {"problem": problem.plain(), "settings": peer.settings, "budget": budget}
-    try:
-        run = subprocess.run(
-            [python, str(HERE / peer.script)],
-            input=json.dumps(question),
-            capture_output=True,
-            text=True,
-            timeout=LONGEST,
-            # two BLAS threads on such small matrices only get in each other's way
-            env={**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"},
-        )
-    except subprocess.TimeoutExpired:
-        return Reply(failed=f"not done after {LONGEST:.0f} s")
-    if run.returncode != 0:
-        return Reply(failed=f"ended with code {run.returncode}: {last_line(run.stderr)}")
-    said = json.loads(run.stdout.splitlines()[-1])
+    said = talk(peer.script, question, LONGEST, module)
     if "failed" in said:
         return Reply(failed=said["failed"])
     events, onset = said["events"], said["onset"]
@@ -81,6 +63,44 @@ def ask(peer: Peer, problem: Problem, budget: float = 2.0) -> Reply:
     return Reply(said["seconds"], said["runs"], answer, said["counts"], said["versions"])
 
 
+def talk(
+    script: str, question: dict, seconds: float, module: str = "", threads: str = "1", **more: Any
+) -> dict:
+    """Return what a script in its own process says; {"failed": why} where it does not.
+
+    Parameters
+    ----------
+    question : a JSON object for its standard input; the answer is the last line that it prints
+    seconds : after which it is given up
+    module : of a peer that has an interpreter of its own
+    threads : of BLAS and others; two on such small matrices only get in each other's way
+    more : for `subprocess.run`
+    """
+    python = interpreter(module) if module else sys.executable
+    if python is None:
+        return {"failed": "not installed"}
+    # a compiler that comes with a peer lies beside our interpreter
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
+    # another interpreter has libraries of its own
+    env = {k: v for k, v in os.environ.items() if not module or k != "PYTHONPATH"}
+    env |= {f"{name}_NUM_THREADS": threads for name in _THREADS if threads}
+    words = {"input": json.dumps(question), "capture_output": True, "text": True}
+    try:
+        run = subprocess.run(
+            [python, str(HERE / script)], env=env | {"PATH": path}, timeout=seconds, **words, **more
+        )
+    except subprocess.TimeoutExpired:
+        return {"failed": f"not done after {seconds:.0f} s"}
+    if run.returncode == 0:
+        return json.loads(run.stdout.splitlines()[-1])
+    last = last_line(run.stderr)
+    missing = last.startswith("ModuleNotFoundError")
+    return {"failed": "not installed" if missing else f"ended with code {run.returncode}: {last}"}
+
+
+_THREADS = ("OMP", "OPENBLAS", "MKL", "NUMBA", "NGS")
+
+
 def last_line(text: str) -> str:
     """Return what a failed program said last; the lines before name places on this machine."""
     lines = text.strip().splitlines()
@@ -88,13 +108,13 @@ def last_line(text: str) -> str:
 
 
 @cache
-def siconos_python() -> str | None:
-    """Return an interpreter that has Siconos: SICONOS_PYTHON, else the system's."""
-    for python in (os.environ.get("SICONOS_PYTHON"), "/usr/bin/python3"):
+def interpreter(module: str) -> str | None:
+    """Return a Python that has a module: that of SICONOS_PYTHON and the like, or the system's."""
+    variable = f"{module.partition('.')[0].upper()}_PYTHON"
+    for python in (os.environ.get(variable), "/usr/bin/python3"):
         if python is None or not Path(python).exists():
             continue
-        run = subprocess.run([python, "-c", "import siconos.kernel"], capture_output=True)
-        if run.returncode == 0:
+        if subprocess.run([python, "-c", f"import {module}"], capture_output=True).returncode == 0:
             return python
     return None
 

@@ -60,10 +60,11 @@ def serve(prepare, versions):
         return
     answer = {"events": None, "onset": None, "counts": {}, **result}
     answer |= {"seconds": seconds, "runs": runs, "versions": versions}
-    print(json.dumps(answer, default=_plain))
+    print(json.dumps(answer, default=plain))
 
 
-def _plain(value):
+def plain(value):
+    """Return an array or number of NumPy as JSON has it."""
     if isinstance(value, np.ndarray):
         return value.tolist()
     if isinstance(value, np.generic):

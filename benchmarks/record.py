@@ -13,6 +13,8 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
+from protocol import plain
+
 RESULTS = Path(__file__).resolve().parent / "results"
 
 
@@ -30,12 +32,15 @@ class Record:
     def add(self, kind: str, **values: object) -> None:
         """Add one point and print it."""
         line = {"kind": kind, **{name: _plain(value) for name, value in values.items()}}
-        self.lines.append(line)
-        print(json.dumps(line), flush=True)
+        text = json.dumps(line, default=plain)
+        self.lines.append(json.loads(text))
+        print(text, flush=True)
 
-    def target(self, what: str, wanted: str, measured: str, met: bool | None) -> None:
+    def target(
+        self, what: str, wanted: str, measured: str, met: bool | None, **more: object
+    ) -> None:
         """Add the verdict on a number that is to be reached; None where it could not be taken."""
-        self.add("target", what=what, wanted=wanted, measured=measured, met=met)
+        self.add("target", what=what, wanted=wanted, measured=measured, met=met, **more)
 
     def close(self) -> None:
         """Keep the points and write the table anew."""

@@ -28,9 +28,11 @@ class Monitor:
         self.stop, self.most, self.note = stop, -1.0, ""
 
     def __call__(self, done, note):
-        if self.stop and done <= self.most:
-            raise Turned
-        self.most, self.note = done, note
+        # within a step the last value is reported again
+        if note.endswith("Newton iterations"):
+            if self.stop and done <= self.most:
+                raise Turned
+            self.most, self.note = done, note
 
 
 def system(question, **more):
@@ -43,7 +45,7 @@ def system(question, **more):
 def method(question):
     """Return the method with its solver."""
     name, fields = question["method"]
-    return getattr(st, name)(**fields, solver=getattr(st, question["solver"])())
+    return getattr(st.solids, name)(**fields, solver=getattr(st.solids, question["solver"])())
 
 
 def marks(run):

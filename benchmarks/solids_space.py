@@ -1,6 +1,6 @@
-"""Bodies in space beside closed forms: spheres pressed and drawn off, and the sheared cap.
+"""Bodies in space beside closed forms: spheres that are pressed, drawn off and sheared.
 
-python benchmarks/solids_space.py [--quick] [hertz] [jkr] [mindlin] [cap]
+python benchmarks/solids_space.py [--quick] [hertz] [jkr] [mindlin]
 """
 
 from __future__ import annotations
@@ -19,9 +19,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 from axisymmetric_oracle import pull_off as self_consistent
 from sphere_cases import hertz, mindlin, pull_off
 
-import stiction as st
 from stiction.numerics.linear_solvers import CachedFactors, Pardiso, fastest
-from stiction.solids import CapSliding3D
 
 # cells on the radius of contact
 PRESSED = (4, 6, 9)
@@ -90,34 +88,11 @@ def slips(record: Record, quick: bool) -> None:
         )
 
 
-def sheared(cells: tuple[int, int, int], steps: int) -> dict:
-    """Return what the sheared cap does on a mesh."""
-    cap = CapSliding3D(cells=cells)
-    wall, cpu = time.perf_counter(), time.process_time()
-    run = st.solve(cap, st.solids.Quasistatic(steps=steps), t_span=(0.0, 1.0))
-    area, force = run.data["contact_area"].values, np.abs(run.data["force_x"].values)
-    begin = int(np.flatnonzero(run.data["displacement"].values > 0.0)[0]) - 1
-    return {
-        "cells": cells,
-        "unknowns": run.stats["unknowns"],
-        "area_at_rest": 2.0 * float(area[begin]),
-        "area_sliding": 2.0 * float(area[-1]),
-        "loss": 1.0 - float(area[-1] / area[begin]),
-        "force_sliding": 2.0 * float(force[-1]),
-        "full_sliding_at": run.quantities["full_sliding_at"].value,
-        "ledger": run.energy.imbalance_rel,
-        "audit_failed": [c.check for c in run.audit.checks if c.ok is False],
-        "iterations": run.stats["newton_iterations"],
-        "wall": time.perf_counter() - wall,
-        "cpu": time.process_time() - cpu,
-    }
-
-
 def main() -> None:
     """Measure what is named, or all of it."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true")
-    parser.add_argument("parts", nargs="*", default=["hertz", "jkr", "mindlin", "cap"])
+    parser.add_argument("parts", nargs="*", default=["hertz", "jkr", "mindlin"])
     given = parser.parse_args()
     record = Record("solids_space", given.quick)
     if "hertz" in given.parts:
@@ -126,10 +101,6 @@ def main() -> None:
         pulls(record, given.quick)
     if "mindlin" in given.parts:
         slips(record, given.quick)
-    if "cap" in given.parts:
-        meshes = [(10, 2, 5), (16, 3, 8), (22, 4, 12)]
-        for cells in meshes[: 2 if given.quick else 3]:
-            record.add("cap", **sheared(cells, 20))
     record.close()
 
 

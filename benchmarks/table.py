@@ -222,17 +222,6 @@ def _scheme(p: dict) -> str:
     return f"theta {p['theta']:g}" + (f", {p['formulation']}" if "formulation" in p else "")
 
 
-def _memory(lines: list[dict]) -> str:
-    grid = Grid(
-        "scaling",
-        "memory",
-        "## Memory of a run that stores two states\n\n",
-        "masses | steps | growth of peak memory",
-        "{n:,} | {steps} | {growth_bytes:.1f MiB}",
-    )
-    return grid.make([p for p in lines if "growth_bytes" in p])
-
-
 def _newton(lines: list[dict]) -> str:
     found = [p for p in lines if p["kind"] == "newton"]
     columns = sorted({(p["step"], p["theta"]) for p in found}, reverse=True)
@@ -362,7 +351,13 @@ PARTS: tuple[Grid | Part, ...] = (
         "{chain} | {power_of_ten} | {steps:,} | {per_mass:.1f ns} | {solves_per_step:.2f} | "
         "{most} | {events:,} | {unconverged}",
     ),
-    Part("scaling", _memory),
+    Grid(
+        "scaling",
+        "memory",
+        "## Memory of a run that stores two states\n\n",
+        "masses | steps | growth of peak memory",
+        "{n:,} | {steps} | {growth_bytes:.1f MiB}",
+    ),
     Grid(
         "cli",
         "command",
@@ -387,14 +382,6 @@ PARTS: tuple[Grid | Part, ...] = (
         "| {counted}",
         (2, 4),
         _fastest,
-    ),
-    Grid(
-        "switching",
-        "first_call",
-        "## Flows that switch: the first call\n\n",
-        "first call of a process | empty kernel cache | filled | import stiction",
-        "{call} | {cold:time} | {warm:time} | {loading:time}",
-        (1, 1),
     ),
     Grid(
         "switching_ensemble",
@@ -522,15 +509,6 @@ PARTS: tuple[Grid | Part, ...] = (
         "{unconverged_steps:,} | {events:,}",
     ),
     Part("counts", _newton),
-    Grid(
-        "counts",
-        "energy",
-        "## How well the energy closes\n\nImbalance over the largest energy; the last column is "
-        "what the scheme itself takes out (negative: creates).\n\n",
-        "problem | method | theta | worst step | whole run | taken by the scheme",
-        "{problem} | {method} | {theta:g} | {step_imbalance:error} | {imbalance:error} | "
-        "{taken:.1e}",
-    ),
     Grid(
         "counts",
         "flow_count",

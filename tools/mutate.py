@@ -1,8 +1,7 @@
 """Kill rates of small faults put into the package: whether the tests would see them.
 
-    python tools/mutate.py                          # 240 drawn faults and the named ones
+    python tools/mutate.py                          # 240 drawn faults
     python tools/mutate.py --sample 10              # ten of the drawn ones, as CI does
-    python tools/mutate.py --named                  # those that reviews found
     python tools/mutate.py --glance --out report.json   # the quick tests: an hour on one core
     python tools/mutate.py --out report.json        # can be stopped, and continued
     python tools/mutate.py --out report.json --retry    # again what survived, after new tests
@@ -29,7 +28,6 @@ from pathlib import Path
 from mutation.bench import Bench
 from mutation.choice import argued, candidates, draw, sample
 from mutation.judge import Judge, Verdict
-from mutation.named import NAMED, locate
 from mutation.nearest import Nearest
 from mutation.report import ARGUED, Report, say
 from mutation.source import Mutant
@@ -49,7 +47,6 @@ def parsed(words: list[str] | None = None) -> argparse.Namespace:
     add("--count", type=int, default=240, help="faults to draw")
     add("--sample", type=int, metavar="N", help="try only N of the drawn faults")
     add("--package", metavar="NAME", help="try only faults of one package")
-    add("--named", action="store_true", help="try only the faults that reviews found")
     add("--only", action="append", metavar="ID", help="try only this fault, drawn or not")
     add("--list", action="store_true", help="list the faults and try none")
     add("--workers", type=int, default=1, help="faults tried at the same time")
@@ -67,23 +64,15 @@ def parsed(words: list[str] | None = None) -> argparse.Namespace:
 
 def chosen_of(options: argparse.Namespace, tree: Tree, every: list[Mutant]) -> list[Mutant]:
     """Return the faults to try."""
-    sources = {file: (tree.root / file).read_bytes() for file in tree.sources}
-    # a fault reported in the table must exist even when it is not asked for
-    named = locate(NAMED, sources) if options.root == ROOT or options.named else []
     if options.only:
-        wanted = [m for m in (*named, *every) if m.id in options.only]
+        wanted = [m for m in every if m.id in options.only]
         if len(wanted) < len(set(options.only)):
             raise SystemExit(f"--only: got {options.only}; no such fault in this tree")
         return wanted
-    if options.named:
-        return named
     drawn = draw(tree, every, options.count, options.seed)
     if options.sample is not None:
         return sample(tree, drawn, options.sample, options.seed)
-    chosen = [*drawn, *named]
-    if options.package:
-        chosen = [m for m in chosen if tree.part(m.file) == options.package]
-    return chosen
+    return [m for m in drawn if options.package in (None, tree.part(m.file))]
 
 
 def tried(judge: Judge, report: Report, mutants: list[Mutant], workers: int) -> None:

@@ -437,27 +437,6 @@ def test_what_takes_too_long_is_ended(toy, tmp_path):
     assert done.tests == {}
 
 
-def test_a_lost_text_is_an_error():
-    from mutation.named import Named, locate
-
-    fault = Named("gone", "*", "a + b", "a - b")
-    files = {"one.py": b"x = a + b\n", "two.py": b"x = a\n"}
-    assert [m.line for m in locate((fault,), files)] == [1]
-    with pytest.raises(SystemExit, match="gone: got 0 places"):
-        locate((fault,), {"two.py": b"x = a\n"})
-    with pytest.raises(SystemExit, match="got 2 places"):
-        locate((fault,), {"one.py": b"x = a + b\n", "two.py": b"x = a + b\n"})
-
-
-def test_every_named_fault_is_in_the_tree():
-    from mutation.named import NAMED, locate
-    from mutation.tree import Tree
-
-    tree = Tree(TOOLS.parent)
-    sources = {file: (tree.root / file).read_bytes() for file in tree.sources}
-    assert len(locate(NAMED, sources)) == len(NAMED)
-
-
 def test_every_argued_fault_is_in_the_tree():
     from mutation.choice import argued
     from mutation.operators import mutants_of

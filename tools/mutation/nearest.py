@@ -20,7 +20,7 @@ _REFERENCE = re.compile(r"(tests/[\w/.-]+\.py)((?:::\w+)*)")
 _ELSEWHERE = ("tests/meta/", "tests/examples/")
 # every unit, meaning and kind of a result is reported there once more, by hand
 _REPORTED = "tests/golden/test_golden.py"
-_TEXTS = ("wrong unit", "wrong kind", "named")
+_TEXTS = ("wrong unit", "wrong kind")
 _LATER = ("tests/exact/", "tests/properties/", "tests/scenarios/", "tests/convergence/")
 _FAR = 12
 _FIRST_FILES, _LATER_FILES = 8, 4
@@ -162,6 +162,6 @@ class Nearest:
             for match in _REFERENCE.finditer(text.partition("Verified by:")[2]):
                 if match[1] in self.tree.tests:
                     yield match[1] + match[2]
-        is_text = mutant.operator in _TEXTS and '"' in mutant.old and not is_looks(mutant.file)
+        is_text = mutant.operator in _TEXTS and not is_looks(mutant.file)
         if is_text and _REPORTED in self.tree.tests:
             yield from self.functions(_REPORTED)

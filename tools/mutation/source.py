@@ -28,7 +28,6 @@ class Mutant:
     old, new : the expression around it before and after, on one line
     start, end, text : bytes of the file to replace, and by what
     order : place among faults of the function that read the same
-    name : of a fault that was found by hand; "" for one that was drawn
     """
 
     file: str
@@ -41,13 +40,12 @@ class Mutant:
     end: int
     text: str
     order: int = 0
-    name: str = ""
 
     @property
     def id(self) -> str:
         """A short name that edits elsewhere in the file do not change."""
         words = (self.file, self.function, self.operator, self.old, self.new, str(self.order))
-        return self.name or hashlib.sha256("\0".join(words).encode()).hexdigest()[:10]
+        return hashlib.sha256("\0".join(words).encode()).hexdigest()[:10]
 
     def applied(self, content: bytes) -> bytes:
         """Return the content of the file with the fault in it."""

@@ -61,15 +61,10 @@ ROWS = {
         *("20,000 solves: 0 foreign, silent, warned, slow", "trials=300"),
         tiny="trials=100 families=chains,switching,strings",
     ),
-    "counts": Row("counts beyond reason: refused in 1 s and 500 MiB", ""),
     "bounds_check": Row(
         *("26 presets with bounds checked: 0", "names=baseline,belt-oscillator", "names=baseline"),
         env=("NUMBA_BOUNDSCHECK", "1"),
     ),
-    "strict_python": Row(
-        "python -X dev, -W error, 8 on an empty cache: 0 words", "presets=slip-wave processes=3"
-    ),
-    "digest_cost": Row("digests of 100 MB: at most 2 % of a run", "rounds=3"),
     "bits": Row(
         "the same bits twice, in threads, in other units", "names=baseline", "names=baseline"
     ),
@@ -83,9 +78,7 @@ ROWS = {
         tiny="chains=1 starts=2",
     ),
     "trust_creep": Row("laws without stick: 1e-8 of 30 digits", needs="mpmath"),
-    "trust_own_models": Row("1,000 sets of parameters: no compilation more"),
     "trust_plates": Row("plates: bifurcation within 0.1 % of the exact load"),
-    "trust_replay": Row("300 replays: honest runs held, all damage seen"),
     "trust_rods": Row("300 drops of rods: every overlap is reported"),
     "trust_sliders": Row("24 sliders on waves: ledgers within 1e-7"),
     "trust_snap": Row("snap-off: 2 % of continuation, ledger 1e-6"),

@@ -33,6 +33,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import tomli_w
 from forks import Fork, bits, columns, different, reported
 from memories import Memory
 
@@ -154,26 +155,6 @@ def leaves(table: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     return [path]
 
 
-def toml_of(value: Any) -> str:
-    """Return a value as TOML."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, float):
-        return repr(value)
-    if isinstance(value, str):
-        return json.dumps(value, ensure_ascii=False)
-    if isinstance(value, list):
-        return f"[{', '.join(map(toml_of, value))}]"
-    if isinstance(value, dict):
-        return f"{{{', '.join(f'{json.dumps(k)} = {toml_of(v)}' for k, v in value.items())}}}"
-    return str(value)
-
-
-def document(table: dict[str, Any]) -> str:
-    """Return a scenario as TOML."""
-    return "".join(f"{json.dumps(k)} = {toml_of(v)}\n" for k, v in table.items())
-
-
 def other(rng: random.Random, value: Any) -> Any:
     """Return a plausible number, or list of numbers, in place of one."""
     if isinstance(value, bool):
@@ -239,7 +220,7 @@ class Mutants:
             for key in path[:-1]:
                 owner = owner[key]
             self._change(rng, owner, path[-1], settings, numeric=numeric)
-        text = document(table)
+        text = tomli_w.dumps(table)
         if not numeric and rng.random() < 0.15:
             letters = list(text)
             for _ in range(rng.randrange(1, 6)):
@@ -379,7 +360,7 @@ def usual_holes(mutants: Mutants) -> dict[str, set[str]]:
     found = {}
     for bases in mutants.bases.values():
         for name, table in bases:
-            found[name] = holes(read_scenario(document(table)).solve(throw=False))
+            found[name] = holes(read_scenario(tomli_w.dumps(table)).solve(throw=False))
     return found
 
 
