@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from scipy.linalg import expm
-from scipy.optimize import brentq, minimize_scalar
+from scipy.optimize import brentq
 from scipy.spatial.transform import Rotation
 from scipy.special import jv
 
@@ -194,19 +194,10 @@ def haringx(height):
     return (1.0 - np.sqrt(1.0 - square)) / (2.0 * (1.0 - ratio))
 
 
-def critical_compression(turns, height):
-    """Return the first compression, over the height, with a disturbance that clamps do not hold."""
-
-    def least(compression):
-        *_, transfer = compressed(turns, height, 1.0 - compression)
-        return np.linalg.svd(transfer[:6, 6:], compute_uv=False)[-1]
-
-    tried = haringx(height) * np.linspace(0.1, 1.2, 40)
-    values = np.array([least(one) for one in tried])
-    first = 1 + int(np.argmax((values[1:-1] < values[:-2]) & (values[1:-1] < values[2:])))
-    found = minimize_scalar(least, bounds=tried[[first - 1, first + 1]], method="bounded")
-    assert found.fun < 1e-3 * values.max()
-    return found.x
+def least_reaction(turns, height, compression):
+    """Return the least change of the end by a unit change of force and moment at the start."""
+    *_, transfer = compressed(turns, height, 1.0 - compression)
+    return np.linalg.svd(transfer[:6, 6:], compute_uv=False)[-1]
 
 
 def softest(turns, height, compression, each):
@@ -226,22 +217,31 @@ def softest(turns, height, compression, each):
     return static.smallest_eigenvalue()
 
 
-@pytest.mark.parametrize(("turns", "height", "apart"), [(3, 16.0, 0.12), (10, 16.0, 0.01)])
-def test_buckling_between_clamps(turns, height, apart):
+@pytest.mark.parametrize(("turns", "wanted", "apart"), [(3, 0.220462, 0.1), (10, 0.199268, 0.005)])
+def test_buckling_between_clamps(turns, wanted, apart):
     """The tangent is singular where Kirchhoff's theory has a disturbance: 1 % at 32 elements.
 
     Haringx's formula, of a column that shears, is farther off for few turns.
     """
-    wanted = critical_compression(turns, height)
-    # reason: Haringx smears the turns, and his error falls with their number
-    assert abs(haringx(height) / wanted - 1.0) < apart
+    height = 16.0
+    least = [least_reaction(turns, height, part * wanted) for part in (0.25, 0.5, 0.75, 0.95, 1.0)]
+    assert np.all(np.diff(least[1:]) < 0.0)
+    assert least[-1] < 1e-4 * max(least)
+    assert abs(haringx(height) / wanted - 1.0) < apart  # reason: his error falls with the turns
     found = []
     for each in (16, 32):
-        x = wanted * np.array([0.9, 0.95])
+        x = wanted * np.array([0.95, 0.98])
         y = [softest(turns, height, one, each) for one in x]
+        assert y[0] > y[1] > 0.0
         found.append(x[0] - y[0] * (x[1] - x[0]) / (y[1] - y[0]))
     assert found[1] == pytest.approx(wanted, rel=0.01)
     assert extrapolated(*found) == pytest.approx(wanted, rel=1e-3)
+
+
+def test_one_turn_does_not_buckle_between_clamps():
+    least = [least_reaction(1, 16.0, part) for part in np.linspace(0.02, 0.95, 20)]
+    assert min(least) > 0.8 * max(least)
+    assert min(softest(1, 16.0, part, 16) for part in (0.2, 0.5, 0.8)) > 0.0
 
 
 def strip(elements, load):
