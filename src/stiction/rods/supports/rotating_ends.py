@@ -63,7 +63,7 @@ class RotatingEnds:
 
     @property
     def _inverse(self) -> Floats:
-        return self.rotation * np.array([1.0, -1.0, -1.0, -1.0])
+        return np.asarray(self.rotation * np.array([1.0, -1.0, -1.0, -1.0]))
 
     def set_initial_frames(self, q: Floats) -> None:
         """Store the frames (4, slots) of the clamps at angle 0."""
