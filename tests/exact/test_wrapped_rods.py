@@ -17,6 +17,7 @@ from stiction.rods import (
     LineForce,
     PlanePartner,
     PointForce,
+    SpherePartner,
     Straight,
     wrapped_path,
 )
@@ -126,6 +127,20 @@ def test_drum_that_turns_against_a_rope_at_rest():
     assert path.force_ratio[-1] == pytest.approx(ratio, rel=5e-3)
     # the drum works at its surface, the slack end is lifted: both are accounted for
     assert path.energy.imbalance_rel < 5e-4
+
+
+def test_clamps_that_turn_do_work_at_either_end():
+    """A rod bent and twisted by one end: the work of its clamp is the energy stored."""
+    turning, far = Driven(angular_velocity=[0.0, 0.25, 0.1]), SpherePartner([0.5, 5.0, 0.0], 2.0)
+    section = st.rods.GivenSection(1e4, 1e4, 1.0, 1.0, outer_radius=0.01)
+    line, works = Straight([0, 0, 0], [1, 0, 0]), []
+    for ends in ({"left": turning}, {"right": turning}):
+        rod = CosseratRod(section, line, elements=10, **ends)
+        path = wrapped_path(rod, [far], [0.0, 1.0], steps=20)
+        assert path.audit.ok
+        works.append(path.energy.external_work[-1])
+    assert works[0] == pytest.approx(works[1], rel=1e-9)
+    assert works[0] > 0.2
 
 
 def test_frictionless_rope_has_one_tension():

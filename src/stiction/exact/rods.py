@@ -1,4 +1,4 @@
-"""Closed forms of elastic rods in equilibrium: circle, elastica, Euler's load; a published bend.
+"""Closed forms of elastic rods in equilibrium: circle, elastica, buckling, helix; a published bend.
 
 Tests compare the statics of Cosserat rods with them.
 
@@ -17,6 +17,7 @@ __all__ = [
     "complete_elliptic",
     "elastica_tip",
     "euler_load",
+    "helix_compliance",
 ]
 
 Floats = npt.NDArray[np.float64]
@@ -67,6 +68,63 @@ def capstan_exponent(mu: float, thickness: float) -> float:
 def euler_load(length: float, bending: float) -> float:
     """Return the buckling load of a column clamped at one end, pi^2 EI / (4 l^2) [N]."""
     return float(np.pi**2 * bending / (4.0 * length**2))
+
+
+def helix_compliance(
+    radius: float,
+    pitch: float,
+    turns: float,
+    *,
+    bending: float,
+    twist: float,
+    axial: float = np.inf,
+    shear: float = np.inf,
+) -> Floats:
+    """Return (2, 2) extension [m] and rotation [rad] of a helical spring by axial force and moment.
+
+    A force F along the axis of the helix and a moment M about it are a moment M e_z + F R e_theta
+    at any section. With the pitch angle a, tan a = p / (2 pi R), its twisting and bending parts are
+
+        m_t = F R cos a + M sin a,   m_b = M cos a - F R sin a ,
+
+    constant along the wire of length l, and the force has the parts F sin a and F cos a along and
+    across the wire. The energy, l/2 times
+
+        m_t^2 / GJ + m_b^2 / EI + F^2 sin^2 a / EA + F^2 cos^2 a / kGA ,
+
+    has the derivatives by F and M that are extension and rotation. For a small pitch the stiffness
+    1 / c_00 is GJ / (2 pi R^3 n), which is G d^4 / (8 D^3 n) of a round wire. A rotation is
+    positive about the direction of the force; the pitch of a left-handed helix is negative. An end
+    that does not rotate has the stiffness c_11 / det c.
+
+    Parameters
+    ----------
+    radius : of the axis of the wire R [m]
+    pitch : p [m]
+    turns : n [1]
+    bending, twist : stiffness EI and GJ of the wire [N m^2]
+    axial, shear : stiffness EA and kGA of the wire [N]; infinite in Kirchhoff's theory
+
+    Source: Love, A Treatise on the Mathematical Theory of Elasticity, 4th ed., sections 270-271,
+    to first order in the loads.
+
+    Examples
+    --------
+    >>> from stiction.exact.rods import helix_compliance
+    >>> c = helix_compliance(0.01, 0.004, 10.0, bending=1.0, twist=0.8)
+    >>> round(1.0 / float(c[0, 0]))  # N/m
+    12717
+    """
+    a = np.arctan2(pitch, 2.0 * np.pi * radius)
+    length = turns * np.hypot(2.0 * np.pi * radius, pitch)
+    cos, sin = np.cos(a), np.sin(a)
+    by_force = np.array([radius * cos, -radius * sin])
+    by_moment = np.array([sin, cos])
+    wire = np.array([1.0 / twist, 1.0 / bending])
+    stretch = sin * sin / axial + cos * cos / shear
+    mixed = by_force @ (wire * by_moment)
+    extension = by_force @ (wire * by_force) + stretch
+    return np.asarray(length * np.array([[extension, mixed], [mixed, by_moment**2 @ wire]]))
 
 
 def complete_elliptic(k: float) -> tuple[float, float]:

@@ -352,6 +352,7 @@ def _stiffen(flat: Flat, rod: CosseratRod, start: int) -> None:
     lengths = end_lengths(rod)
     joints = np.arange(n + 1)[lengths > 0.0]
     rows.bend[start + joints] = section.bending_stiffness / (ds * lengths[joints])
+    rows.bend2[start + joints] = section.second_bending_stiffness / (ds * lengths[joints])
     rows.twist[start + joints] = section.twist_stiffness / (ds * lengths[joints])
     for end, slot, inner, other in (
         (rod.left, start - 1, start, start + 1),

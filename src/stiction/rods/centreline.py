@@ -105,13 +105,17 @@ class Arc(Centreline):
 class Helix(Centreline):
     """A helix about a straight axis.
 
+    A rod with this centreline and `natural_curvature=None` is a helical spring.
+
     Parameters
     ----------
     start, axis : a point of the axis [m] and its direction
     radius : distance from the axis [m]
-    pitch : advance along the axis per turn [m]
+    pitch : advance along the axis per turn [m]; negative for a left-handed helix
     turns : number of turns [1]
     phase : angle of the first node about the axis [rad]
+
+    Verified by: tests/exact/test_springs.py::test_compliance_of_a_free_end
 
     Examples
     --------

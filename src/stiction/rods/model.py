@@ -101,7 +101,17 @@ class Rods(RodSystem):
         self._check_sections()
 
     def _check_sections(self) -> None:
-        """Raise ModelError if rods with a section that is not round can touch."""
+        """Raise ModelError if rods with a section that is not round can touch, or move."""
+        for n, rod in enumerate(self.rods, start=1):
+            first, second = rod.section.bending_stiffness, rod.section.second_bending_stiffness
+            if first != second:
+                raise ModelError(
+                    f"Rods.rods[{n}].section",
+                    f"bending stiffnesses of {first:.6g} and {second:.6g} N m^2",
+                    "equal ones",
+                    "inertia and damping are those of a round section.",
+                    "use rods.equilibrium, follow_path or wrapped_path.",
+                )
         touching = {n for c in self.contacts for n in (c.first, c.second) if n <= len(self.rods)}
         if self.search is not None:
             touching = set(range(1, len(self.rods) + 1))

@@ -428,15 +428,18 @@ class CosseratRod(Declared):
     length : rest length [m]; None means that of the centreline: no initial stretch
     elements : number of elements, of equal rest length
     left, right : supports of the start and the end
-    natural_curvature : (3,) curvatures and twist (k1, k2, k3) of the unloaded rod in its frames
-        [1/m]; None, in a file [], means those of the centreline: no initial bending
+    natural_curvature : (3,) curvatures and twist (k1, k2, k3) of the unloaded rod about its three
+        directors [1/m]; None, in a file [], means those of the centreline: no initial bending.
+        The third director is along the axis; k1 > 0 bends the rod away from the second director,
+        k2 > 0 towards the first
     motion : initial velocities, which add up
     loads : dead loads, which add up
     drag : external damping, force per length and velocity [N s/m^2]
     rotational_drag : external damping, moment per length and angular velocity [N s]
     internal_damping : retardation time of the material (Kelvin-Voigt) [s]
-    first_director : first director of the first frame, projected normal to the axis; None chooses
-        one
+    first_director : first director of the first frame, projected normal to the axis: the direction
+        about which k1 and EI1 act. Along the given centreline the frames do not twist. None takes
+        the coordinate axis closest to normal, enough where neither k1, k2 nor EI2 are given
     end_correction : c [1], quadrature weights at the ends: the last three nodes at each end have
         mass, weight and drag of 1/2 - 3c/2, 1 + 2c and 1 - c/2 elements. 1/12 is Gregory's rule, 0
         the trapezoidal rule; None means 1/18 at a free end of a supported rod, and 0 at other ends

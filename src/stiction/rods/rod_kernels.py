@@ -29,7 +29,7 @@ from stiction.numerics.jit import kernel
 from stiction.rods.series import ASIN, COS, LARGEST_SINE, SINC, TANGENT
 
 # numbers of rows of the tables of material and drag
-MATERIAL_ROWS, DRAG_ROWS = 13, 3
+MATERIAL_ROWS, DRAG_ROWS = 14, 3
 
 Floats = npt.NDArray[np.float64]
 
@@ -48,7 +48,8 @@ class Material(NamedTuple):
 
     length, inverse_length : rest length of the element [m], and its inverse [1/m]
     shear, axial : stiffness of the element, k G A and E A [N]
-    bend, twist : stiffness of the joint before the element: E I and 2 G I over its length [N m]
+    bend, bend2, twist : stiffness of the joint before the element about its first, second and third
+        director: E I1, E I2 and G J over its length [N m]
     angle : (3, slots) natural rotation vector of that joint [rad]
     mass, inertia : mass of the node [kg]; inertia of the element about a diameter [kg m^2]
     free, turns : 1 / mass and 1 / inertia; 0 if a support fixes node or element
@@ -65,6 +66,7 @@ class Material(NamedTuple):
     inertia: Floats
     free: Floats
     turns: Floats
+    bend2: Floats
 
 
 class Drag(NamedTuple):
@@ -95,6 +97,7 @@ def material_of(mat: Floats) -> Material:
         mat[10],
         mat[11],
         mat[12],
+        mat[13],
     )
 
 
@@ -192,14 +195,14 @@ def elastic(r: Matrix, q: Matrix, mat: Floats, n: Matrix, m: Matrix, f: Matrix, 
 
 def _bend_small(q: Floats, mat: Floats, m: Floats) -> bool:
     joint = material_of(mat[:, 1:])
-    bend, twist = joint.bend, joint.twist
+    bend, bend2, twist = joint.bend, joint.bend2, joint.twist
     w, v = rows.between(q)
     s2 = rows.dot(v, v)
     m[:, 0] = 0.0
     if (bend * (s2 - LARGEST_SINE) > 0.0).any() or (bend * w < 0.0).any():
         return False
     scale = rows.series(ASIN, s2)
-    k = np.stack([bend, bend, twist]) * (scale * v - joint.angle)
+    k = np.stack([bend, bend2, twist]) * (scale * v - joint.angle)
     turn = rows.cross(v, k)
     k += 0.5 * scale * turn + rows.series(TANGENT, s2) * rows.cross(v, turn)
     m[:, 1:] = rows.in_space(q[:, :-1], k)
@@ -217,7 +220,7 @@ def bend_small(q: Matrix, mat: Floats, m: Matrix) -> bool:
     size = q.shape[1]
     qw, qx, qy, qz = q[0], q[1], q[2], q[3]
     mx, my, mz = m[0], m[1], m[2]
-    bend, twist = rod.bend, rod.twist
+    bend, bend2, twist = rod.bend, rod.bend2, rod.twist
     phi1, phi2, phi3 = rod.angle[0], rod.angle[1], rod.angle[2]
     bad = 0
     m[0, 0] = 0.0
@@ -238,7 +241,7 @@ def bend_small(q: Matrix, mat: Floats, m: Matrix) -> bool:
         # phi = ASIN(s^2) vec is the rotation vector; M = B (phi - phi_0), stiffness over the
         # joint's length
         kx = bend[i] * (scale * x - phi1[i])
-        ky = bend[i] * (scale * y - phi2[i])
+        ky = bend2[i] * (scale * y - phi2[i])
         kz = twist[i] * (scale * z - phi3[i])
         # a virtual rotation changes phi by the inverse tangent of the exponential map, which turns
         # M into the moment (1 + hat(phi) / 2 + c hat(phi)^2) M (sheet, section 3)
@@ -290,7 +293,7 @@ def bend_any(q: Matrix, mat: Floats, m: Matrix) -> None:
         x, y, z = joint_angle(q, i)
         angle2 = x * x + y * y + z * z
         kx = rod.bend[i] * (x - rod.angle[0, i])
-        ky = rod.bend[i] * (y - rod.angle[1, i])
+        ky = rod.bend2[i] * (y - rod.angle[1, i])
         kz = rod.twist[i] * (z - rod.angle[2, i])
         # c = (1 - (th / 2) cot(th / 2)) / th^2 (sheet, section 3), by its series near zero
         c = 1.0 / 12.0 + angle2 / 720.0
@@ -325,9 +328,8 @@ def _stored_energy(r: Floats, q: Floats, mat: Floats) -> float:
     scale = np.where(s > 1e-8, angle / np.where(s > 1e-8, s, 1.0), 2.0 * sign)
     joint = material_of(mat[:, 1:-1])
     x, y, z = scale * v - joint.angle
-    bend, twist = joint.bend, joint.twist
-    bent = 0.5 * (bend * (x * x + y * y) + twist * z * z)
-    terms[1:, 1] = np.where(bend > 0.0, bent, 0.0)
+    bent = 0.5 * (joint.bend * x * x + joint.bend2 * y * y + joint.twist * z * z)
+    terms[1:, 1] = np.where(joint.bend > 0.0, bent, 0.0)
     return rows.sum_in_order(terms)
 
 
@@ -356,7 +358,7 @@ def stored_energy(r: Matrix, q: Matrix, mat: Floats) -> float:
             # 1/2 (phi - phi_0) . B (phi - phi_0) over the joint's length
             x, y, z = joint_angle(q, i)
             x, y, z = x - rod.angle[0, i], y - rod.angle[1, i], z - rod.angle[2, i]
-            total += 0.5 * (rod.bend[i] * (x * x + y * y) + rod.twist[i] * z * z)
+            total += 0.5 * (rod.bend[i] * x * x + rod.bend2[i] * y * y + rod.twist[i] * z * z)
     return total
 
 

@@ -14,6 +14,7 @@ from stiction.errors import ModelError
 __all__ = ["CircularSection", "GivenSection", "Section"]
 
 _WHY, _TRY = "a rod without it has no equations of motion.", "give a positive number in SI units."
+_TRY_EQUAL = "leave it out for a section that is equally stiff in all directions of bending."
 
 _OUTER = Positive(
     "m", "contacts act at the surface.", "leave it out for a rod that touches nothing."
@@ -35,7 +36,7 @@ SHEAR_FACTOR = Positive("1", "it scales the shear stiffness.", _TRY)
 
 
 class Section(Declared, abc.ABC):
-    """Base class of cross-sections, with equal properties in both directions of bending.
+    """Base class of cross-sections.
 
     The moment of inertia about the axis is twice that about a diameter.
     """
@@ -56,7 +57,12 @@ class Section(Declared, abc.ABC):
     @property
     @abc.abstractmethod
     def bending_stiffness(self) -> float:
-        """Moment per curvature [N m^2]."""
+        """Moment per curvature about the first director, EI1 [N m^2]."""
+
+    @property
+    def second_bending_stiffness(self) -> float:
+        """Moment per curvature about the second director, EI2 [N m^2]; EI1 unless overridden."""
+        return self.bending_stiffness
 
     @property
     @abc.abstractmethod
@@ -79,17 +85,20 @@ class GivenSection(Section):
     """A section of given stiffness and inertia.
 
     With an outer radius the rod can be wrapped around bodies in statics; in motion it touches
-    nothing.
+    nothing. `first_director` of the rod says which way the first director points.
 
     Parameters
     ----------
     shear, axial : stiffness [N]
-    bending, twist : stiffness [N m^2]
+    bending, twist : stiffness [N m^2]; `bending` about the first director, EI1
     mass : per length [kg/m]
     inertia : about a diameter per length [kg m]
     outer_radius : of its round surface [m]; None for none
+    second_bending : stiffness about the second director, EI2 [N m^2]; None: equal to `bending`.
+        Another value is for statics only
 
-    Verified by: tests/exact/test_rod_equilibria.py::test_bend_of_45_degrees
+    Verified by: tests/exact/test_rod_equilibria.py::test_bend_of_45_degrees,
+    tests/exact/test_springs.py::test_strip_buckles_sideways
 
     Examples
     --------
@@ -97,6 +106,12 @@ class GivenSection(Section):
     >>> cord = st.rods.GivenSection(1e4, 1e4, bending=1e-3, twist=1e-3, outer_radius=0.002)
     >>> cord.radius
     0.002
+
+    A strip 10 mm wide and 1 mm thick, E = 200 GPa, whose thin side is along the first director:
+
+    >>> strip = st.rods.GivenSection(6e5, 2e6, bending=16.7, twist=0.24, second_bending=0.167)
+    >>> strip.second_bending_stiffness
+    0.167
     """
 
     shear: Annotated[float, Positive("N", _WHY, _TRY)]
@@ -106,6 +121,7 @@ class GivenSection(Section):
     mass: Annotated[float, Positive("kg/m", _WHY, _TRY)] = 1.0
     inertia: Annotated[float, Positive("kg m", _WHY, _TRY)] = 1.0
     outer_radius: Annotated[float | None, _OUTER] = None
+    second_bending: Annotated[float | None, Positive("N m^2", _WHY, _TRY_EQUAL)] = None
 
     @property
     def radius(self) -> float:  # type: ignore[override]
@@ -124,8 +140,13 @@ class GivenSection(Section):
 
     @property
     def bending_stiffness(self) -> float:
-        """Moment per curvature, `bending` [N m^2]."""
+        """Moment per curvature about the first director, `bending` [N m^2]."""
         return self.bending
+
+    @property
+    def second_bending_stiffness(self) -> float:
+        """Moment per curvature about the second director, `second_bending` [N m^2]."""
+        return self.bending if self.second_bending is None else self.second_bending
 
     @property
     def twist_stiffness(self) -> float:

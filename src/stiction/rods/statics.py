@@ -69,6 +69,8 @@ class Equilibrium:
         [N/m]
     stiffest : largest entry of its diagonal, the scale of its rounding errors
     conservative : whether the loads have a potential energy; dead moments do not
+    clamp_force, clamp_moment : (2, 3) reactions of the supports of start and end on the rod, in
+        space: force [N], and moment about the end node [N m]; 0 at a free end
     """
 
     factor: float
@@ -78,6 +80,8 @@ class Equilibrium:
     residual: float
     iterations: int
     softest: float
+    clamp_force: Floats
+    clamp_moment: Floats
     stiffest: float = 1.0
     conservative: bool = True
 
@@ -282,6 +286,7 @@ def _path_arrays(
         "position": np.array([state.position for state in states]),
         "frame": np.array([state.frame for state in states]),
         "found": np.array([[float(getattr(s, name)) for name in _NUMBERS] for s in states]),
+        "clamp": np.array([[state.clamp_force, state.clamp_moment] for state in states]),
         "tangent": tangent,
         "lost": np.array([[loss.time, *loss.where["tip"]] for loss in losses]).reshape(-1, 4),  # type: ignore[misc]
     }
@@ -294,10 +299,12 @@ def _resumed_path(
     numbers = saved_array(stored, "found", (None, len(_NUMBERS)))
     position = saved_array(stored, "position", (len(numbers), static.slots - 1, 3))
     frame = saved_array(stored, "frame", (len(numbers), *stored["frame"].shape[1:]))
+    clamp = saved_array(stored, "clamp", (len(numbers), 2, 2, 3))
     conservative = not bool(static.torque.any())
     states = []
-    for nodes, frames, values in zip(position, frame, numbers.tolist(), strict=True):
+    for nodes, frames, both, values in zip(position, frame, clamp, numbers.tolist(), strict=True):
         given = {**dict(zip(_NUMBERS, values, strict=True)), "iterations": int(values[3])}
+        given |= {"clamp_force": both[0], "clamp_moment": both[1]}
         states.append(Equilibrium(position=nodes, frame=frames, conservative=conservative, **given))
     tangent = saved_array(stored, "tangent", (static.size + 1,))
     lost = saved_array(stored, "lost", (None, 4)).tolist()
@@ -379,6 +386,7 @@ class StaticRod:
         lengths = end_lengths(rod)
         joints = 1 + np.arange(n + 1)[lengths > 0.0]
         rows.bend[joints] = section.bending_stiffness / (ds * lengths[joints - 1])
+        rows.bend2[joints] = section.second_bending_stiffness / (ds * lengths[joints - 1])
         rows.twist[joints] = section.twist_stiffness / (ds * lengths[joints - 1])
         for end, ghost, inner, other in ((rod.left, 0, 1, 2), (rod.right, n + 1, n, n - 1)):
             if isinstance(end, Clamped | Turned):
@@ -439,6 +447,7 @@ class StaticRod:
         r, q = (np.pad(x, ((0, 0), (0, 1)), mode="edge") for x in (self.r, self.q))
         energy = rk.stored_energy(r, q, np.pad(self.mat, ((0, 0), (0, 1))))
         position, frame = self.ends.from_solution(self.r[:, 1:], self.q[:, 1:-1])
+        clamp_force, clamp_moment = self.reactions(factor)
         return Equilibrium(
             factor=factor,
             position=np.ascontiguousarray(position.T),
@@ -449,6 +458,8 @@ class StaticRod:
             softest=self.smallest_eigenvalue(),
             stiffest=float(np.abs(self.stiffness()[BAND]).max()),
             conservative=not bool(self.torque.any()),
+            clamp_force=clamp_force,
+            clamp_moment=clamp_moment,
         )
 
     iterations = 0
@@ -494,14 +505,34 @@ class StaticRod:
 
     # ---- equations
 
-    def unbalanced(self, factor: float) -> Floats:
-        """Return (6 slots,) unbalanced forces [N] and torques [N m]; 0 for fixed unknowns."""
+    def elastic(self) -> Floats:
+        """Return (6, slots) elastic forces on nodes [N] and torques on frames [N m]."""
         n, m, f, t = (self.scratch[3 * k : 3 * k + 3] for k in range(4))
-        self.ends.rotate_clamps(self.q, factor)
         with quiet():
             rk.elastic(self.r, self.q, self.mat, n, m, f, t)
-        total = np.vstack([f + factor * self.force, t + factor * self.torque])
-        return np.asarray(total.T.ravel() * self.free)
+        # the kernel omits the last frame, that of the clamp at the end
+        t[:, -1] = -m[:, -1]
+        return np.vstack([f, t])
+
+    def unbalanced(self, factor: float) -> Floats:
+        """Return (6 slots,) unbalanced forces [N] and torques [N m]; 0 for fixed unknowns."""
+        return np.asarray(self._forces(factor).T.ravel() * self.free)
+
+    def _forces(self, factor: float) -> Floats:
+        """Return (6, slots) elastic forces and torques, and loads, at a load factor."""
+        self.ends.rotate_clamps(self.q, factor)
+        return self.elastic() + factor * np.vstack([self.force, self.torque])
+
+    def reactions(self, factor: float) -> tuple[Floats, Floats]:
+        """Return (2, 3) reactions of the supports of start and end, see `Equilibrium`."""
+        reaction = np.where(self.free.reshape(-1, 6).T, 0.0, -self._forces(factor))
+        middle, force, moment = self.slots // 2, np.zeros((2, 3)), np.zeros((2, 3))
+        for k, (part, end) in enumerate(((slice(middle), 1), (slice(middle, None), -1))):
+            arm = self.r[:, part] - self.r[:, [end]]
+            lever = np.cross(arm, reaction[:3, part], axis=0)
+            force[k] = reaction[:3, part].sum(axis=1)
+            moment[k] = (lever + reaction[3:, part]).sum(axis=1)
+        return self.ends.back(force.T).T, self.ends.back(moment.T).T
 
     def stiffness(self) -> Floats:
         """Return the tangent stiffness in banded storage, (23, 6 slots)."""

@@ -55,8 +55,15 @@ class RotatingEnds:
         """Return copies of positions and frames of the solution in the original space."""
         if not self.sliding:
             return r.copy(), q.copy()
-        inverse = self.rotation * np.array([1.0, -1.0, -1.0, -1.0])
-        return rotate(inverse, r), product(inverse, q)
+        return self.back(r), product(self._inverse, q)
+
+    def back(self, x: Floats) -> Floats:
+        """Return vectors (3, k) of the solution in the original space."""
+        return rotate(self._inverse, x)
+
+    @property
+    def _inverse(self) -> Floats:
+        return np.asarray(self.rotation * np.array([1.0, -1.0, -1.0, -1.0]))
 
     def set_initial_frames(self, q: Floats) -> None:
         """Store the frames (4, slots) of the clamps at angle 0."""

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from stiction.numerics.jit import quiet
 from stiction.rods import rod_kernels as rk
 from stiction.rods.assembly import tributary_lengths
 from stiction.rods.contact.partners import RodPartner
@@ -267,11 +266,7 @@ class WrappedProblem:
 
     def elastic(self) -> Floats:
         """Return (2, 3, slots) elastic forces on nodes and torques on frames."""
-        static = self.static
-        n, m, f, t = (static.scratch[3 * k : 3 * k + 3] for k in range(4))
-        with quiet():
-            rk.elastic(static.r, static.q, static.mat, n, m, f, t)
-        return np.array([f, t])
+        return self.static.elastic().reshape(2, 3, -1)
 
     def contact_forces(self, at: Kinematics, traction: Floats) -> Floats:
         """Return (2, 3, slots) forces and torques of the contacts on nodes and frames."""
