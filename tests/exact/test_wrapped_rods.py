@@ -128,9 +128,34 @@ def test_drum_that_turns_against_a_rope_at_rest():
     assert path.energy.imbalance_rel < 5e-4
 
 
+def test_dead_load_beyond_friction():
+    """Two dead loads on free ends: the path ends at the ratio of the closed form."""
+    rope, drum, ratio = capstan(0.3, HALF, 0.1, HALF / 20)
+    ahead = np.asarray(rope.loads[0].force)
+    rising = PointForce(ahead.tolist(), 1.0, [0.0, 1.0], [1.0, 4.0])
+    loose = CosseratRod(
+        rope.section,
+        rope.centreline,
+        elements=rope.elements,
+        left=Free(),
+        right=Free(),
+        loads=[*rope.loads, rising],
+    )
+    path = wrapped_path(loose, [drum], [0.0, 0.4, 0.5], friction=st.Coulomb(0.3), steps=4, max_iterations=10)
+    (loss,) = path.losses
+    assert loss.kind == "no_continuation"
+    assert path.time.tolist() == [0.0, 0.4, loss.time]
+    assert path.audit.ok
+    assert path.force_ratio == pytest.approx([1.0, 2.2, ratio], rel=5e-3)
+    assert set(path.mode[-1].tolist()) == {0, 2}
+
+
 def test_frictionless_rope_has_one_tension():
     rope, drum, _ = capstan(0.3, HALF, 0.1, HALF / 20)
-    path = wrapped_path(rope, [drum], [0.0, 1.0], steps=2)
+    # a body that the rope does not touch may be as thin as the rope
+    pin = CylinderPartner([0.0, 3.0, -1.0], [0.0, 3.0, 1.0], 0.1)
+    path = wrapped_path(rope, [drum, pin], [0.0, 1.0], steps=2)
+    assert not path.losses
     assert np.allclose(path.force_ratio, 1.0, atol=1e-3)
     assert [check.check for check in path.audit.checks][-1] == "no_overlap"
 
@@ -227,4 +252,4 @@ def test_bad_input_is_refused():
     loose = CosseratRod(
         rope.section, rope.centreline, elements=rope.elements, left=Free(), right=Free()
     )
-    refused("clamped, or two pins", rod=loose)
+    refused("wrapped_path.rod: got free ends without friction", rod=loose, friction=None)
