@@ -141,7 +141,9 @@ def test_dead_load_beyond_friction():
         right=Free(),
         loads=[*rope.loads, rising],
     )
-    path = wrapped_path(loose, [drum], [0.0, 0.4, 0.5], friction=st.Coulomb(0.3), steps=4, max_iterations=10)
+    path = wrapped_path(
+        loose, [drum], [0.0, 0.4, 0.5], friction=st.Coulomb(0.3), steps=4, max_iterations=10
+    )
     (loss,) = path.losses
     assert loss.kind == "no_continuation"
     assert path.time.tolist() == [0.0, 0.4, loss.time]
