@@ -17,6 +17,7 @@ from stiction.rods import (
     LineForce,
     PlanePartner,
     PointForce,
+    SpherePartner,
     Straight,
     wrapped_path,
 )
@@ -142,14 +143,15 @@ def test_dead_load_beyond_friction():
         loads=[*rope.loads, rising],
     )
     path = wrapped_path(
-        loose, [drum], [0.0, 0.4, 0.5], friction=st.Coulomb(0.3), steps=4, max_iterations=10
+        loose, [drum], [0.0, 0.4, 0.5], friction=st.Coulomb(0.3), steps=4, max_iterations=8
     )
     (loss,) = path.losses
     assert loss.kind == "no_continuation"
     assert path.time.tolist() == [0.0, 0.4, loss.time]
     assert path.audit.ok
     assert path.force_ratio == pytest.approx([1.0, 2.2, ratio], rel=5e-3)
-    assert set(path.mode[-1].tolist()) == {0, 2}
+    # the last contact that sticks is at its bound to 1e-3
+    assert (path.mode[-1] == 1).sum() <= 1
 
 
 def test_frictionless_rope_has_one_tension():
@@ -179,6 +181,48 @@ def test_rod_pulled_along_a_plane():
     # the end that is held carries a part of its element
     assert -force[0] == pytest.approx(mu * force[2], rel=1e-9)
     assert 0.9 * weight < force[2] < weight
+
+
+def test_rod_dragged_on_a_plane_by_a_dead_load():
+    """Friction alone holds the rod, up to mu times its weight."""
+    mu, weight = 0.4, 2.0
+    rod, sideways = (
+        CosseratRod(
+            st.rods.CircularSection(0.02, 1e5),
+            Straight([0, 0, 0.02], [1.0, 0, 0.02]),
+            elements=10,
+            left=Free(),
+            right=Free(),
+            loads=[LineForce([0.0, 0.0, -weight]), PointForce(force, 1.0, [0, 1], [0, 1])],
+        )
+        for force in ([1.0, 0.0, 0.0], [0.0, 1.0, 0.0])
+    )
+    bodies, law = [PlanePartner()], st.Coulomb(mu)
+    path = wrapped_path(rod, bodies, [0.0, 1.0], friction=law, steps=4, max_iterations=6)
+    assert path.audit.ok
+    (loss,) = path.losses
+    assert loss.kind == "no_continuation"
+    assert loss.time == pytest.approx(mu * weight, rel=1e-3)
+    force = path.contact_force[-1].sum(axis=0)
+    assert np.allclose(force, [-loss.time, 0.0, weight], atol=1e-9)
+    # a round rod rolls sideways without any force
+    with pytest.raises(SolveError, match="roll freely"):
+        wrapped_path(sideways, bodies, [0.0, 1.0], friction=law, steps=1, max_iterations=3)
+
+
+def test_rope_on_a_great_circle_of_a_sphere():
+    """By symmetry it is a capstan, to rounding; without symmetry it would slide off."""
+    rope, drum, ratio = capstan(0.3, HALF, 0.1, HALF / 20)
+    mu, found = st.Coulomb(0.3), []
+    for body in (drum, SpherePartner([0.0, 0.0, 0.0], drum.radius)):
+        path = wrapped_path(rope, [body], [0.0, 1.0], friction=mu, steps=5)
+        assert path.audit.ok
+        found.append(path)
+    cylinder, sphere = found
+    # 20 elements are 0.36 % off, as decision record 41 has it
+    assert sphere.force_ratio[-1] == pytest.approx(ratio, rel=5e-3)
+    assert np.allclose(sphere.tension, cylinder.tension, rtol=1e-8)
+    assert np.ptp(sphere.position[..., 2]) < 1e-12
 
 
 def test_result_does_not_depend_on_units_and_place():

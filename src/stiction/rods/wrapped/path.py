@@ -42,6 +42,8 @@ _FEW, _GROWTH, _CAUTIOUS = 8, 1.5, 4
 _SHORTEST = 2.0**-20
 # step at which the loss of hold is located, over the longest
 _LOCATED = 2.0**-10
+# relative distance of friction from its bound that counts as none, where hold is lost
+_AT_BOUND = 1e-3
 # resistance to slip of a rod that nothing holds, while it takes its first loads, over c of `laws`
 _VISCOSITY = 1e-6
 
@@ -255,12 +257,15 @@ class _Stepper:
     def _loses_hold(self, step: float) -> bool:
         """Return whether a failed step means that nothing holds the rod, and record that.
 
-        Without a contact that sticks a rod without held ends has a rigid motion at full friction.
+        With all friction at its bound a rod without held ends has a rigid motion.
         """
-        mode = self.solution.laws.mode
-        if self.held or step > _LOCATED * self.longest or (mode == STICK).any():
+        if self.held or step > _LOCATED * self.longest:
             return False
-        where = {"slipping": int((mode == SLIP).sum()), "open": int((mode == OPEN).sum())}
+        traction, closed = self.state.traction, self.solution.laws.mode != OPEN
+        size, bound = np.linalg.norm(traction[:, 1:], axis=1), self.mu * traction[:, 0]
+        if (size < (1.0 - _AT_BOUND) * bound)[closed].any():
+            return False
+        where = {"closed": int(closed.sum()), "open": int((~closed).sum())}
         self.losses.append(Loss(self.state.time, "no_continuation", where, "the path ends here"))
         return True
 
@@ -273,8 +278,8 @@ class _Stepper:
             f"wrapped_path: got no equilibrium beyond t = {self.state.time:.9g} s, after {after}; "
             "needs forces in balance.\n"
             "Why: Newton's method did not converge, even with short steps; a rod can snap under "
-            "dead loads, and a rope that is soft in twist rolls instead of slipping.\n"
-            "Try: a Driven end instead of a force, more elements or steps, or a stiffer twist."
+            "dead loads, and rods roll freely, sideways too.\n"
+            "Try: a Driven or Clamped end, more elements or steps, or a stiffer twist."
         )
 
     def _check_fineness(self, closed: npt.NDArray[np.bool_]) -> None:
