@@ -249,6 +249,54 @@ def test_rope_on_a_great_circle_of_a_sphere():
     assert np.ptp(sphere.position[..., 2]) < 1e-12
 
 
+def test_rope_on_a_parallel_circle_of_a_sphere():
+    """Friction holds it sideways too, so less is left along the rope.
+
+    With the normal curvature 1/rho and the geodesic curvature tan(latitude)/rho, friction of the
+    size mu T/rho has the lateral part T tan(latitude)/rho: T' = T sqrt(mu^2 - tan^2) / rho.
+    """
+    mu, slope, radius, count = 0.4, 0.2, 0.001, 24
+    nodes, _, ahead = wound(HALF, HALF / count)
+    latitude = np.arctan(slope)
+    rope = CosseratRod(
+        st.rods.GivenSection(1e3, 1e3, 1e-4, 1.0, outer_radius=radius),
+        Curve(nodes * np.cos(latitude) + [0.0, 0.0, np.sin(latitude)]),
+        elements=len(nodes) - 1,
+        left=Clamped(),
+        right=Free(),
+        loads=[PointForce(ahead.tolist(), 1.0)],
+    )
+    ball = SpherePartner([0.0, 0.0, 0.0], 1.0 - radius)
+    path = wrapped_path(rope, [ball], [0.0, 1.0], friction=st.Coulomb(mu), steps=1, settle=False)
+    assert path.audit.ok
+    along = np.arange(STRAND + 6, STRAND + 18)
+    assert (path.mode[-1][along] == 2).all()
+    length = HALF * np.cos(latitude) / count
+    rate = np.polyfit(along * length, np.log(path.tension[-1][along]), 1)[0]
+    assert rate == pytest.approx(np.sqrt(mu**2 - slope**2), rel=3e-3)
+
+
+@pytest.mark.parametrize("radius", [0.005, 0.1])
+def test_first_loads_with_friction(radius):
+    """The end that is clamped holds what friction leaves of the force on the other."""
+    nodes, _, ahead = wound(HALF, HALF / 20)
+    rope = CosseratRod(
+        st.rods.GivenSection(2e3, 2e3, 1e-4, 0.1, outer_radius=radius),
+        Curve(nodes),
+        elements=len(nodes) - 1,
+        left=Clamped(),
+        right=Free(),
+        loads=[PointForce(ahead.tolist(), 1.0)],
+    )
+    drum = CylinderPartner([0, 0, -1], [0, 0, 1], 1.0 - radius)
+    path = wrapped_path(rope, [drum], [0.0, 1.0], friction=st.Coulomb(0.3), steps=1, settle=False)
+    assert path.audit.ok
+    # in the middle half, away from the contacts at lift-off that stick at first
+    along = np.arange(STRAND + 5, STRAND + 15)
+    rate = np.polyfit(along * HALF / 20, np.log(path.tension[0][along]), 1)[0]
+    assert rate == pytest.approx(capstan_exponent(0.3, radius), rel=5e-3)
+
+
 def test_result_does_not_depend_on_units_and_place():
     """Lengths in other units, a rotated and shifted scene, and another clock."""
     rope, drum, _ = capstan(0.3, HALF, 0.1, HALF / 20, pull=0.5)

@@ -40,6 +40,8 @@ _BALANCE = "Newton's method balances the forces to this tolerance."
 _FEW, _GROWTH, _CAUTIOUS = 8, 1.5, 4
 # shortest step, over the longest
 _SHORTEST = 2.0**-20
+# that of all rods for the first guess of friction, over the coefficient of friction and c
+_RESISTANCE = 0.1
 # step at which the loss of hold is located, over the longest
 _LOCATED = 2.0**-10
 # relative distance of friction from its bound that counts as none, where hold is lost
@@ -213,7 +215,10 @@ class _Stepper:
         part, step = 0.0, min(0.1, 0.5 / max(problem.static.natural_turn, 0.5))
         while part < 1.0:
             target = min(1.0, part + step)
-            found = problem.newton(self.state, time, mu=mu, part=target, viscosity=viscosity)
+            guess = self._guess(mu, target) if mu > 0.0 and part == 0.0 else None
+            found = problem.newton(
+                self.state, time, mu=mu, part=target, viscosity=viscosity, guess=guess
+            )
             if found is None:
                 step *= 0.5
                 if step < 1e-5:
@@ -226,6 +231,20 @@ class _Stepper:
         # the path of slip starts here
         self._accept(None)
         self.save()
+
+    def _guess(self, mu: float, part: float) -> State | None:
+        """Return the state with viscosity in place of friction, which is bounded afterwards.
+
+        Without forces of contact all bounds are zero, so no direction of slip is known.
+        """
+        problem, slow = self.problem, _RESISTANCE * mu * self.problem.stiffness
+        found = problem.newton(self.state, self.state.time, mu=0.0, part=part, viscosity=slow)
+        if found is None:
+            return None
+        traction = found[0].traction.copy()
+        size, bound = np.linalg.norm(traction[:, 1:], axis=1), mu * traction[:, 0]
+        traction[:, 1:] *= (bound / np.maximum(size, np.maximum(bound, 1e-300)))[:, None]
+        return found[0]._replace(traction=traction)
 
     def advance(self, end: float) -> None:
         """Take steps to the time `end`, or to a loss; halve a step that fails."""

@@ -308,7 +308,14 @@ class WrappedProblem:
         return float(np.sqrt((n * n).sum(axis=0).max()))
 
     def newton(
-        self, start: State, time: float, *, mu: float, part: float = 1.0, viscosity: float = 0.0
+        self,
+        start: State,
+        time: float,
+        *,
+        mu: float,
+        part: float = 1.0,
+        viscosity: float = 0.0,
+        guess: State | None = None,
     ) -> tuple[State, Solution] | None:
         """Return the state at a time, from that at the start of the step; None without success.
 
@@ -317,16 +324,18 @@ class WrappedProblem:
         mu : coefficient of friction [1]
         part : of loads and natural curvature [1]
         viscosity : see `laws` [N/m]
+        guess : first iterate; None for the state at the start of the step
         """
-        static = self.static
-        static.restore((start.r, start.q))
+        static, first = self.static, start if guess is None else guess
+        static.restore((first.r, first.q))
         static.set_natural_curvature(part)
         self.set_ends(time)
         loads, places = part * self.loads_at(time), self.placements(time)
         reference = self.reference(start, time)
         given = _Given(reference, loads, places, mu, viscosity)
         # at the start slip is zero: what slipped in the last step is at its bound, and slips on
-        trial = self._trial(given, reference.basis, start.traction, None, slides=True)
+        basis = reference.basis if guess is None else guess.basis
+        trial = self._trial(given, basis, first.traction, None, slides=True)
         for iteration in range(self.max_iterations):
             if not np.isfinite(trial.size):
                 return None
