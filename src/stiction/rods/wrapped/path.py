@@ -204,7 +204,7 @@ class _Stepper:
         self.losses: list[Loss] = []
 
     def start(self, mu: float) -> None:
-        """Apply loads, then the natural curvature, in steps from the given centreline."""
+        """Apply loads and natural curvature in steps, from the given centreline."""
         problem, time = self.problem, self.state.time
         viscosity = 0.0 if self.held or mu > 0.0 else _VISCOSITY * problem.stiffness
         places = problem.placements(time)
@@ -212,24 +212,17 @@ class _Stepper:
         gap = problem.kinematics(reference, self.state.basis, places).gap
         check_gaps(gap, problem.contacts.radius)
         self._check_fineness(gap <= TOUCHING * problem.contacts.radius)
-        # the natural curvature grows under the full loads: a slack rod would spring off the bodies
-        turn = problem.static.natural_turn
-        final = 1.0 if turn == 0.0 else 2.0
-        part, step = 0.0, min(0.1, 0.5 / max(turn, 0.5))
-        while part < final:
-            target = min(final, part + step)
-            known = mu == 0.0 or bool(self.state.traction.any())
-            guess = None if known else self._guess(mu, target)
+        part, step = 0.0, min(0.1, 0.5 / max(problem.static.natural_turn, 0.5))
+        while part < 1.0:
+            target = min(1.0, part + step)
+            guess = self._guess(mu, target) if mu > 0.0 and part == 0.0 else None
             found = problem.newton(
                 self.state, time, mu=mu, part=target, viscosity=viscosity, guess=guess
             )
             if found is None:
                 step *= 0.5
                 if step < 1e-5:
-                    loads, curvature = 100.0 * min(part, 1.0), 100.0 * max(part - 1.0, 0.0)
-                    after = f"{loads:.3g} % of the first loads"
-                    after += f" and {curvature:.3g} % of the natural curvature" * (final > 1.0)
-                    raise self._unsolved(after)
+                    raise self._unsolved(f"{100.0 * part:.3g} % of the first loads")
                 continue
             self.state, self.solution = found
             self.iterations += self.solution.iterations

@@ -313,7 +313,7 @@ class WrappedProblem:
         time: float,
         *,
         mu: float,
-        part: float = 2.0,
+        part: float = 1.0,
         viscosity: float = 0.0,
         guess: State | None = None,
     ) -> tuple[State, Solution] | None:
@@ -322,15 +322,15 @@ class WrappedProblem:
         Parameters
         ----------
         mu : coefficient of friction [1]
-        part : of loads up to 1, and of the natural curvature from 1 to 2 [1]
+        part : of loads and natural curvature [1]
         viscosity : see `laws` [N/m]
         guess : first iterate; None for the state at the start of the step
         """
         static, first = self.static, start if guess is None else guess
         static.restore((first.r, first.q))
-        static.set_natural_curvature(max(0.0, part - 1.0))
+        static.set_natural_curvature(part)
         self.set_ends(time)
-        loads, places = min(1.0, part) * self.loads_at(time), self.placements(time)
+        loads, places = part * self.loads_at(time), self.placements(time)
         reference = self.reference(start, time)
         given = _Given(reference, loads, places, mu, viscosity)
         # at the start slip is zero: what slipped in the last step is at its bound, and slips on
