@@ -1,12 +1,14 @@
 """Wrapped rods against closed forms: ratio of tensions, slip fronts, friction on a plane."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 from wrapped_cases import STRAND, capstan, wound
 
 import stiction as st
 from stiction.errors import ModelError, SolveError
-from stiction.exact.rods import capstan_exponent
+from stiction.exact.rods import capstan_exponent, elastic_capstan_ratio
 from stiction.rods import (
     Clamped,
     CosseratRod,
@@ -50,6 +52,28 @@ def test_thin_rope_by_extrapolation():
         exponents.append(np.log(path.force_ratio[-1]) / HALF)
     limit = np.polyfit(radii, exponents, 2)[-1]
     assert np.exp(limit * HALF) == pytest.approx(np.exp(0.3 * HALF), rel=5e-3)
+
+
+def test_elastic_capstan():
+    """Bending stiffness lowers the ratio: elasticas, point forces at lift-off, and their friction.
+
+    At B / F0 rho^2 = 0.1 by 3 %.
+    """
+    mu, radius, bending = 0.3, 0.005, 0.1
+    rope, drum, _ = capstan(mu, HALF, radius, HALF / 24, bending=bending, twist=bending)
+    rope = dataclasses.replace(rope, natural_curvature=[0.0, 0.0, 0.0])
+    path = wrapped_path(rope, [drum], [0.0, 1.0], friction=st.Coulomb(mu), steps=4)
+    assert path.audit.ok
+    assert set(path.mode[-1].tolist()) == {0, 2}
+    slack, pulled = path.section_force[-1][[0, -1]]
+    turn = np.arctan2(np.cross(slack, pulled)[2], slack @ pulled) % (2.0 * np.pi)
+    ratio = elastic_capstan_ratio(mu, turn, bending, radius)
+    assert ratio < 0.975 * np.exp(capstan_exponent(mu, radius) * turn)
+    assert path.force_ratio[-1] == pytest.approx(ratio, rel=2e-3)
+    # to first order in B
+    small = elastic_capstan_ratio(mu, HALF, 1e-4)
+    first = mu * HALF - 0.5e-4 * (1.0 + mu**2) * (1.0 - np.exp(-mu * HALF))
+    assert np.log(small) == pytest.approx(first, rel=1e-6)
 
 
 def test_second_order():
@@ -143,9 +167,37 @@ def test_clamps_that_turn_do_work_at_either_end():
     assert works[0] > 0.2
 
 
+def test_dead_load_beyond_friction():
+    """Two dead loads on free ends: the path ends at the ratio of the closed form."""
+    rope, drum, ratio = capstan(0.3, HALF, 0.1, HALF / 20)
+    ahead = np.asarray(rope.loads[0].force)
+    rising = PointForce(ahead.tolist(), 1.0, [0.0, 1.0], [1.0, 4.0])
+    loose = CosseratRod(
+        rope.section,
+        rope.centreline,
+        elements=rope.elements,
+        left=Free(),
+        right=Free(),
+        loads=[*rope.loads, rising],
+    )
+    path = wrapped_path(
+        loose, [drum], [0.0, 0.4, 0.5], friction=st.Coulomb(0.3), steps=4, max_iterations=8
+    )
+    (loss,) = path.losses
+    assert loss.kind == "no_continuation"
+    assert path.time.tolist() == [0.0, 0.4, loss.time]
+    assert path.audit.ok
+    assert path.force_ratio == pytest.approx([1.0, 2.2, ratio], rel=5e-3)
+    # the last contact that sticks is at its bound to 1e-3
+    assert (path.mode[-1] == 1).sum() <= 1
+
+
 def test_frictionless_rope_has_one_tension():
     rope, drum, _ = capstan(0.3, HALF, 0.1, HALF / 20)
-    path = wrapped_path(rope, [drum], [0.0, 1.0], steps=2)
+    # a body that the rope does not touch may be as thin as the rope
+    pin = CylinderPartner([0.0, 3.0, -1.0], [0.0, 3.0, 1.0], 0.1)
+    path = wrapped_path(rope, [drum, pin], [0.0, 1.0], steps=2)
+    assert not path.losses
     assert np.allclose(path.force_ratio, 1.0, atol=1e-3)
     assert [check.check for check in path.audit.checks][-1] == "no_overlap"
 
@@ -167,6 +219,96 @@ def test_rod_pulled_along_a_plane():
     # the end that is held carries a part of its element
     assert -force[0] == pytest.approx(mu * force[2], rel=1e-9)
     assert 0.9 * weight < force[2] < weight
+
+
+def test_rod_dragged_on_a_plane_by_a_dead_load():
+    """Friction alone holds the rod, up to mu times its weight."""
+    mu, weight = 0.4, 2.0
+    rod, sideways = (
+        CosseratRod(
+            st.rods.CircularSection(0.02, 1e5),
+            Straight([0, 0, 0.02], [1.0, 0, 0.02]),
+            elements=10,
+            left=Free(),
+            right=Free(),
+            loads=[LineForce([0.0, 0.0, -weight]), PointForce(force, 1.0, [0, 1], [0, 1])],
+        )
+        for force in ([1.0, 0.0, 0.0], [0.0, 1.0, 0.0])
+    )
+    bodies, law = [PlanePartner()], st.Coulomb(mu)
+    path = wrapped_path(rod, bodies, [0.0, 1.0], friction=law, steps=4, max_iterations=6)
+    assert path.audit.ok
+    (loss,) = path.losses
+    assert loss.kind == "no_continuation"
+    assert loss.time == pytest.approx(mu * weight, rel=1e-3)
+    force = path.contact_force[-1].sum(axis=0)
+    assert np.allclose(force, [-loss.time, 0.0, weight], atol=1e-9)
+    # a round rod rolls sideways without any force
+    with pytest.raises(SolveError, match="roll freely"):
+        wrapped_path(sideways, bodies, [0.0, 1.0], friction=law, steps=1, max_iterations=3)
+
+
+def test_rope_on_a_great_circle_of_a_sphere():
+    """By symmetry it is a capstan, to rounding; without symmetry it would slide off."""
+    rope, drum, ratio = capstan(0.3, HALF, 0.1, HALF / 20)
+    mu, found = st.Coulomb(0.3), []
+    for body in (drum, SpherePartner([0.0, 0.0, 0.0], drum.radius)):
+        path = wrapped_path(rope, [body], [0.0, 1.0], friction=mu, steps=5)
+        assert path.audit.ok
+        found.append(path)
+    cylinder, sphere = found
+    # 20 elements are 0.36 % off, as decision record 41 has it
+    assert sphere.force_ratio[-1] == pytest.approx(ratio, rel=5e-3)
+    assert np.allclose(sphere.tension, cylinder.tension, rtol=1e-8)
+    assert np.ptp(sphere.position[..., 2]) < 1e-12
+
+
+def test_rope_on_a_parallel_circle_of_a_sphere():
+    """Friction holds it sideways too, so less is left along the rope.
+
+    With the normal curvature 1/rho and the geodesic curvature tan(latitude)/rho, friction of the
+    size mu T/rho has the lateral part T tan(latitude)/rho: T' = T sqrt(mu^2 - tan^2) / rho.
+    """
+    mu, slope, radius, count = 0.4, 0.2, 0.001, 24
+    nodes, _, ahead = wound(HALF, HALF / count)
+    latitude = np.arctan(slope)
+    rope = CosseratRod(
+        st.rods.GivenSection(1e3, 1e3, 1e-4, 1.0, outer_radius=radius),
+        Curve(nodes * np.cos(latitude) + [0.0, 0.0, np.sin(latitude)]),
+        elements=len(nodes) - 1,
+        left=Clamped(),
+        right=Free(),
+        loads=[PointForce(ahead.tolist(), 1.0)],
+    )
+    ball = SpherePartner([0.0, 0.0, 0.0], 1.0 - radius)
+    path = wrapped_path(rope, [ball], [0.0, 1.0], friction=st.Coulomb(mu), steps=1, settle=False)
+    assert path.audit.ok
+    along = np.arange(STRAND + 6, STRAND + 18)
+    assert (path.mode[-1][along] == 2).all()
+    length = HALF * np.cos(latitude) / count
+    rate = np.polyfit(along * length, np.log(path.tension[-1][along]), 1)[0]
+    assert rate == pytest.approx(np.sqrt(mu**2 - slope**2), rel=3e-3)
+
+
+@pytest.mark.parametrize("radius", [0.005, 0.1])
+def test_first_loads_with_friction(radius):
+    """The end that is clamped holds what friction leaves of the force on the other."""
+    nodes, _, ahead = wound(HALF, HALF / 20)
+    rope = CosseratRod(
+        st.rods.GivenSection(2e3, 2e3, 1e-4, 0.1, outer_radius=radius),
+        Curve(nodes),
+        elements=len(nodes) - 1,
+        left=Clamped(),
+        right=Free(),
+        loads=[PointForce(ahead.tolist(), 1.0)],
+    )
+    drum = CylinderPartner([0, 0, -1], [0, 0, 1], 1.0 - radius)
+    path = wrapped_path(rope, [drum], [0.0, 1.0], friction=st.Coulomb(0.3), steps=1, settle=False)
+    assert path.audit.ok
+    # in the middle half, away from the contacts at lift-off that stick at first
+    along = np.arange(STRAND + 5, STRAND + 15)
+    rate = np.polyfit(along * HALF / 20, np.log(path.tension[0][along]), 1)[0]
+    assert rate == pytest.approx(capstan_exponent(0.3, radius), rel=5e-3)
 
 
 def test_result_does_not_depend_on_units_and_place():
@@ -242,4 +384,4 @@ def test_bad_input_is_refused():
     loose = CosseratRod(
         rope.section, rope.centreline, elements=rope.elements, left=Free(), right=Free()
     )
-    refused("clamped, or two pins", rod=loose)
+    refused("wrapped_path.rod: got free ends without friction", rod=loose, friction=None)

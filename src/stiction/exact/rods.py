@@ -15,6 +15,7 @@ __all__ = [
     "bent_to_a_circle",
     "capstan_exponent",
     "complete_elliptic",
+    "elastic_capstan_ratio",
     "elastica_tip",
     "euler_load",
     "helix_compliance",
@@ -63,6 +64,43 @@ def capstan_exponent(mu: float, thickness: float) -> float:
     # the positive root of a lambda^2 + lambda = b, without a difference of nearly equal numbers
     b = mu * (1.0 - thickness)
     return float(2.0 * b / (1.0 + np.sqrt(1.0 + 4.0 * a * b)))
+
+
+def elastic_capstan_ratio(mu: float, angle: float, bending: float, thickness: float = 0.0) -> float:
+    """Return the ratio F1/F0 of forces at a rod that slips on a cylinder and resists bending.
+
+    The rod is straight without load. A strand far from the cylinder is straight along its force F.
+    By the first integral of the elastica, B kappa^2 / 2 = F (1 - cos phi), it has turned by phi
+    where it meets the cylinder with kappa = 1/rho:
+
+        1 - cos phi = B / (2 F rho^2) .
+
+    Its shear force F sin phi ends there in a point force of contact, with the friction
+    mu F sin phi. In the arc between, theta - phi0 - phi1, the tension grows by exp(lambda), so
+
+        F1 (cos phi1 - mu sin phi1)
+            = F0 (cos phi0 + mu sin phi0) exp(lambda (theta - phi0 - phi1)) ,
+
+    or to first order in B: ln(F1/F0) = mu theta - (1 + mu^2) (B/rho^2) (1/F0 - 1/F1) / 2.
+
+    Parameters
+    ----------
+    mu : coefficient of friction [1]
+    angle : theta between both forces [rad]
+    bending : B / (F0 rho^2) [1], rho from the axis of the cylinder to that of the rod
+    thickness : r/rho [1], in lambda of `capstan_exponent`; the moment of the friction of point
+        forces is left out, of first order in r/rho
+
+    Source: the problem is that of Singh, J. Elasticity 151 (2022) 321; derived here.
+    Verified by: tests/exact/test_wrapped_rods.py::test_elastic_capstan
+    """
+    exponent, first = capstan_exponent(mu, thickness), np.arccos(1.0 - 0.5 * bending)
+    start, ratio = np.cos(first) + mu * np.sin(first), 1.0
+    for _ in range(200):
+        last = np.arccos(1.0 - 0.5 * bending / ratio)
+        end = np.cos(last) - mu * np.sin(last)
+        ratio = start / end * np.exp(exponent * (angle - first - last))
+    return float(ratio)
 
 
 def euler_load(length: float, bending: float) -> float:

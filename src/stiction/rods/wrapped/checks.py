@@ -11,14 +11,22 @@ import numpy.typing as npt
 from stiction.errors import ModelError
 from stiction.laws.coulomb import Coulomb
 from stiction.rods.contact.partners import CylinderPartner, RodPartner, SpherePartner
-from stiction.rods.rod import CosseratRod, Turned
+from stiction.rods.rod import Clamped, CosseratRod, Driven, Pinned, Turned
 
-__all__ = ["MOST_TURN", "check_friction", "check_gaps", "check_rod", "self_overlap"]
+__all__ = [
+    "check_fineness",
+    "check_friction",
+    "check_gaps",
+    "check_rod",
+    "check_supports",
+    "self_overlap",
+]
 
 Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
 
-# turning of the axis in an element: at this value the ratio of tensions is 0.6 % off
-MOST_TURN = 0.2
+# turning of the axis from one element to the next: at this value the ratio of tensions is 0.6 % off
+_MOST_TURN = 0.2
 # deepest overlap that counts as none, over the radius
 _TOUCHING = 1e-6
 # largest exponent of a ratio of tensions: Newton's method balances forces to 1e-8 of the largest
@@ -40,9 +48,7 @@ def check_friction(friction: object, rod: CosseratRod) -> float:
         why = "the active sets are those of one coefficient for stick and slip."
         raise ModelError("wrapped_path.friction", got, needs, why, "give st.Coulomb(0.3).")
     mu = float(friction.table(1).mu_static[0])
-    chords = np.diff(rod.nodes(), axis=0)
-    chords /= np.linalg.norm(chords, axis=1)[:, None]
-    turn = float(np.arccos(np.clip((chords[1:] * chords[:-1]).sum(axis=1), -1.0, 1.0)).sum())
+    turn = float(_turning(rod.nodes()).sum())
     if not mu * turn <= _MOST_EXPONENT:
         got = f"mu = {mu:.6g} on a rod that turns by {turn:.6g} rad"
         needs = f"a product up to {_MOST_EXPONENT:g}"
@@ -53,7 +59,7 @@ def check_friction(friction: object, rod: CosseratRod) -> float:
 
 
 def check_rod(rod: CosseratRod, partners: Sequence[object]) -> None:
-    """Raise ModelError for rods that have no contact, or too few elements, or overlap."""
+    """Raise ModelError for rods that can have no contact, and rods inside themselves."""
     radius = rod.section.radius
     if not radius > 0.0:
         got, needs = f"a {type(rod.section).__name__} without a radius", "a section with one"
@@ -79,12 +85,49 @@ def check_rod(rod: CosseratRod, partners: Sequence[object]) -> None:
             got, needs = f"radius {partner.radius:.6g} m", f"at least that of the rod, {radius:.6g}"
             why = "bent around it the rod has strains of half and more."
             raise ModelError(f"{where}.radius", got, needs, why, "give a thicker body.")
-        least = math.ceil(rod.rest_length / (MOST_TURN * (partner.radius + radius)))
-        if rod.elements < least:
-            got, needs = f"{rod.elements} elements", f"at least {least}"
-            why = f"around partner {i} an element would turn by more than {MOST_TURN:g} rad."
-            raise ModelError("wrapped_path.rod.elements", got, needs, why, f"give {least}.")
     _check_self_contact(rod)
+
+
+def check_supports(rod: CosseratRod, mu: float) -> bool:
+    """Return whether the ends hold the rod; ModelError if neither they nor friction do."""
+    ends = (rod.left, rod.right)
+    if any(isinstance(end, Clamped | Driven) for end in ends):
+        return True
+    if all(isinstance(end, Pinned) for end in ends):
+        return True
+    if not mu > 0.0:
+        pinned = any(isinstance(end, Pinned) for end in ends)
+        got = "a pin and a free end" if pinned else "free ends"
+        needs = "an end that is clamped or driven, two pins, or friction"
+        why, try_ = "nothing holds the rod.", "give left = Clamped(), or friction = Coulomb(0.3)."
+        raise ModelError("wrapped_path.rod", f"{got} without friction", needs, why, try_)
+    return False
+
+
+def check_fineness(rod: CosseratRod, nodes: Floats, touching: Ints) -> None:
+    """Raise ModelError if the axis turns too much at nodes that touch a body.
+
+    Parameters
+    ----------
+    nodes : (elements + 1, 3) [m]
+    touching : (k,) numbers of nodes, from 0
+    """
+    inner = touching[(touching > 0) & (touching < rod.elements)]
+    turn = _turning(nodes)[inner - 1]
+    if not turn.max(initial=0.0) <= _MOST_TURN:
+        worst = int(turn.argmax())
+        least = math.ceil(rod.elements * float(turn[worst]) / _MOST_TURN)
+        got, needs = f"{rod.elements} elements", f"at least {least}"
+        why = f"at node {inner[worst] + 1}, on a body, the axis turns by {turn[worst]:.3g} rad"
+        why += f" from one element to the next; {_MOST_TURN:g} is the most."
+        raise ModelError("wrapped_path.rod.elements", got, needs, why, f"give {least}.")
+
+
+def _turning(nodes: Floats) -> Floats:
+    """Return (elements - 1,) angles between neighbouring chords [rad]."""
+    chords = np.diff(nodes, axis=0)
+    chords /= np.linalg.norm(chords, axis=1)[:, None]
+    return np.asarray(np.arccos(np.clip((chords[1:] * chords[:-1]).sum(axis=1), -1.0, 1.0)))
 
 
 def check_gaps(gap: Floats, radius: float) -> None:

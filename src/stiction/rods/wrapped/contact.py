@@ -192,6 +192,7 @@ def laws(
     closed: npt.NDArray[np.bool_],
     *,
     slides: bool = False,
+    viscosity: float = 0.0,
 ) -> Laws:
     """Return modes of contacts, and their laws linearised.
 
@@ -202,6 +203,7 @@ def laws(
     stiffness : c of the projections [N/m]
     closed : (k,) contacts whose gap is to be zero, whatever the sign of lambda_n
     slides : whether contacts slip whose trial traction is at the bound, instead of sticking
+    viscosity : resistance of contacts that slip, added to friction [N/m]
     """
     c, normal, tangential = stiffness, traction[:, 0], traction[:, 1:]
     pressed = normal - c * at.gap
@@ -213,6 +215,7 @@ def laws(
     mode = np.where(sticks, STICK, np.where(slips, SLIP, OPEN))
     unit = trial / np.where(size > 0.0, size, 1.0)[:, None]
     projected = np.where(sticks[:, None], trial, bound[:, None] * unit)
+    projected[slips] -= viscosity * at.slip[slips]
     projected[~closed] = 0.0
     inner = np.column_stack([np.where(closed, c * at.gap, normal), tangential - projected])
     one_sided = np.abs(normal - np.maximum(pressed, 0.0)).max(initial=0.0)
@@ -233,4 +236,6 @@ def laws(
     turning *= (mu * force / np.maximum(size, np.maximum(bound, 1e-300)))[:, None, None]
     by_traction[slips, 1:, 1:] -= turning[slips]
     by_slip[slips, 1:] = c * turning[slips]
+    residual[slips, 1:] += viscosity * at.slip[slips]
+    by_slip[slips, 1:] += viscosity * np.eye(2)
     return Laws(mode, residual, by_gap, by_slip, by_traction, inner, error)

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.core.audit import Audit, Check, Kind
+from stiction.core.determinism import Loss
 from stiction.core.ledger import Ledger
 from stiction.errors import ModelError, SolveError
 from stiction.laws.coulomb import Coulomb
@@ -17,10 +18,16 @@ from stiction.numerics.checks import number, numbers, whole
 from stiction.rods.assembly import third_directors
 from stiction.rods.contact.partners import RodPartner
 from stiction.rods.rod import CosseratRod
-from stiction.rods.supports.rotating_ends import check_supports
-from stiction.rods.wrapped.checks import check_friction, check_gaps, check_rod, self_overlap
-from stiction.rods.wrapped.contact import SLIP, STICK, force_and_moment
-from stiction.rods.wrapped.problem import Solution, State, WrappedProblem, rotation_since
+from stiction.rods.wrapped.checks import (
+    check_fineness,
+    check_friction,
+    check_gaps,
+    check_rod,
+    check_supports,
+    self_overlap,
+)
+from stiction.rods.wrapped.contact import OPEN, SLIP, STICK, force_and_moment
+from stiction.rods.wrapped.problem import TOUCHING, Solution, State, WrappedProblem, rotation_since
 
 __all__ = ["WrappedPath", "wrapped_path"]
 
@@ -33,6 +40,14 @@ _BALANCE = "Newton's method balances the forces to this tolerance."
 _FEW, _GROWTH, _CAUTIOUS = 8, 1.5, 4
 # shortest step, over the longest
 _SHORTEST = 2.0**-20
+# that of all rods for the first guess of friction, over the coefficient of friction and c
+_RESISTANCE = 0.1
+# step at which the loss of hold is located, over the longest
+_LOCATED = 2.0**-10
+# relative distance of friction from its bound that counts as none, where hold is lost
+_AT_BOUND = 1e-3
+# resistance to slip of a rod that nothing holds, while it takes its first loads, over c of `laws`
+_VISCOSITY = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,6 +74,8 @@ class WrappedPath:
     energy : the ledger of energies
     audit : checks over all steps
     steps, iterations : number of accepted steps, and of iterations of Newton's method
+    losses : why the path ends before the last time: `no_continuation`, where all friction is at
+        its bound and loads rise beyond it; the last record is the last equilibrium
     """
 
     time: Floats
@@ -79,6 +96,7 @@ class WrappedPath:
     audit: Audit
     steps: int
     iterations: int
+    losses: Sequence[Loss] = ()
 
     @property
     def force_ratio(self) -> Floats:
@@ -116,7 +134,8 @@ def wrapped_path(
 
     Parameters
     ----------
-    rod : ends `Free`, `Pinned`, `Clamped` or `Driven`; the section needs a radius
+    rod : ends `Free`, `Pinned`, `Clamped` or `Driven`; the section needs a radius. Friction may
+        hold a rod with two free ends
     partners : rigid bodies, fixed or driven
     times : rising; velocities of ends and bodies start at the first [s]
     friction : Coulomb's law between rod and bodies; None for no friction
@@ -129,9 +148,10 @@ def wrapped_path(
 
     Raises
     ------
-    ModelError : for a rod or friction that cannot be solved, and a rod that starts in a body.
-    SolveError : where no equilibrium is found nearby, even with steps halved 20 times: a dead load
-        beyond what friction holds has none.
+    ModelError : for a rod or friction that cannot be solved, a rod that starts in a body, and
+        elements too long for the curvature at a contact, at the start or on the path.
+    SolveError : where no equilibrium is found nearby, even with steps halved 20 times. Where dead
+        loads overcome the friction that alone holds a rod, the path ends with a loss instead.
 
     Source: docs/decisions/41-wrapped-rods.md; Alart and Curnier 1991.
     Verified by: tests/exact/test_wrapped_rods.py::test_capstan
@@ -150,50 +170,59 @@ def wrapped_path(
     check_rod(rod, partners)
     mu = check_friction(friction, rod)
     problem = WrappedProblem(rod, partners, float(times[0]), tolerance, max_iterations)
-    check_supports(problem.rest)
-    stepper = _Stepper(problem, mu, max_steps)
-    stepper.start(0.0 if settle else mu)
     longest = float(times[-1] - times[0]) / steps
+    stepper = _Stepper(problem, mu, max_steps, longest, held=check_supports(rod, mu))
+    stepper.start(0.0 if settle else mu)
     for time in times[1:].tolist():
-        stepper.advance(time, longest)
+        stepper.advance(time)
         stepper.save()
+        if stepper.losses:
+            break
     return stepper.path(friction is not None)
 
 
 class _Stepper:
     """The state of a rod on its path, its energies, and extremes over all steps."""
 
-    def __init__(self, problem: WrappedProblem, mu: float, max_steps: int) -> None:
+    def __init__(
+        self, problem: WrappedProblem, mu: float, max_steps: int, longest: float, *, held: bool
+    ) -> None:
         self.problem, self.mu, self.max_steps = problem, mu, max_steps
+        self.longest, self.held = longest, held
         self.state = problem.initial()
         self.solution: Solution
         self.forces: tuple[Floats, Floats, Floats]
         count = len(problem.contacts.node)
         self.energy = _Energies(0.0, 0.0, np.zeros(count))
         self.slip = np.zeros(count)
-        self.step_length = np.inf
+        self.step_length = longest
         self.steps = self.iterations = 0
         self.worst = dict.fromkeys(
             ("residual", "beyond", "gained", "depth", "stuck", "overlap"), (0.0, 0.0)
         )
         self.saved: list[tuple[object, ...]] = []
+        self.losses: list[Loss] = []
 
     def start(self, mu: float) -> None:
         """Apply loads and natural curvature in steps, from the given centreline."""
         problem, time = self.problem, self.state.time
+        viscosity = 0.0 if self.held or mu > 0.0 else _VISCOSITY * problem.stiffness
         places = problem.placements(time)
         reference = problem.reference(self.state, time)
-        check_gaps(
-            problem.kinematics(reference, self.state.basis, places).gap, problem.contacts.radius
-        )
+        gap = problem.kinematics(reference, self.state.basis, places).gap
+        check_gaps(gap, problem.contacts.radius)
+        self._check_fineness(gap <= TOUCHING * problem.contacts.radius)
         part, step = 0.0, min(0.1, 0.5 / max(problem.static.natural_turn, 0.5))
         while part < 1.0:
             target = min(1.0, part + step)
-            found = problem.newton(self.state, time, mu=mu, part=target)
+            guess = self._guess(mu, target) if mu > 0.0 and part == 0.0 else None
+            found = problem.newton(
+                self.state, time, mu=mu, part=target, viscosity=viscosity, guess=guess
+            )
             if found is None:
                 step *= 0.5
                 if step < 1e-5:
-                    raise _unsolved(time, f"{100.0 * part:.3g} % of the first loads")
+                    raise self._unsolved(f"{100.0 * part:.3g} % of the first loads")
                 continue
             self.state, self.solution = found
             self.iterations += self.solution.iterations
@@ -203,13 +232,26 @@ class _Stepper:
         self._accept(None)
         self.save()
 
-    def advance(self, end: float, longest: float) -> None:
-        """Take steps to the time `end`; halve one that fails."""
+    def _guess(self, mu: float, part: float) -> State | None:
+        """Return the state with viscosity in place of friction, which is bounded afterwards.
+
+        Without forces of contact all bounds are zero, so no direction of slip is known.
+        """
+        problem, slow = self.problem, _RESISTANCE * mu * self.problem.stiffness
+        found = problem.newton(self.state, self.state.time, mu=0.0, part=part, viscosity=slow)
+        if found is None:
+            return None
+        traction = found[0].traction.copy()
+        size, bound = np.linalg.norm(traction[:, 1:], axis=1), mu * traction[:, 0]
+        traction[:, 1:] *= (bound / np.maximum(size, np.maximum(bound, 1e-300)))[:, None]
+        return found[0]._replace(traction=traction)
+
+    def advance(self, end: float) -> None:
+        """Take steps to the time `end`, or to a loss; halve a step that fails."""
         cautious = 0
-        self.step_length = min(self.step_length, longest)
         while self.state.time < end:
             if self.steps >= self.max_steps:
-                raise _unsolved(self.state.time, f"{self.steps} steps, the most allowed")
+                raise self._unsolved(f"{self.steps} steps, the most allowed")
             target = self.state.time + self.step_length
             # no step much shorter than the last
             target = end if target > end - 1e-3 * self.step_length else target
@@ -217,8 +259,10 @@ class _Stepper:
             if found is None:
                 self.step_length = 0.5 * (target - self.state.time)
                 cautious = _CAUTIOUS
-                if self.step_length < _SHORTEST * longest:
-                    raise _unsolved(self.state.time, f"{self.steps} steps")
+                if self._loses_hold(self.step_length):
+                    return
+                if self.step_length < _SHORTEST * self.longest:
+                    raise self._unsolved(f"{self.steps} steps")
                 continue
             before = self.state
             self.state, self.solution = found
@@ -227,13 +271,46 @@ class _Stepper:
             self._accept(before)
             cautious -= 1
             if self.solution.iterations <= _FEW and cautious <= 0:
-                self.step_length = min(longest, _GROWTH * self.step_length)
+                self.step_length = min(self.longest, _GROWTH * self.step_length)
+
+    def _loses_hold(self, step: float) -> bool:
+        """Return whether a failed step means that nothing holds the rod, and record that.
+
+        With all friction at its bound a rod without held ends has a rigid motion.
+        """
+        if self.held or step > _LOCATED * self.longest:
+            return False
+        traction, closed = self.state.traction, self.solution.laws.mode != OPEN
+        size, bound = np.linalg.norm(traction[:, 1:], axis=1), self.mu * traction[:, 0]
+        if (size < (1.0 - _AT_BOUND) * bound)[closed].any():
+            return False
+        where = {"closed": int(closed.sum()), "open": int((~closed).sum())}
+        self.losses.append(Loss(self.state.time, "no_continuation", where, "the path ends here"))
+        return True
+
+    def _unsolved(self, after: str) -> SolveError:
+        if self.state.traction.any():
+            mode = self.solution.laws.mode
+            closed, sticks = int((mode != OPEN).sum()), int((mode == STICK).sum())
+            after += f", with {sticks} of {closed} closed contacts in stick"
+        return SolveError(
+            f"wrapped_path: got no equilibrium beyond t = {self.state.time:.9g} s, after {after}; "
+            "needs forces in balance.\n"
+            "Why: Newton's method did not converge, even with short steps; a rod can snap under "
+            "dead loads, and rods roll freely, sideways too.\n"
+            "Try: a Driven or Clamped end, more elements or steps, or a stiffer twist."
+        )
+
+    def _check_fineness(self, closed: npt.NDArray[np.bool_]) -> None:
+        node = self.problem.contacts.node[closed] - 1
+        check_fineness(self.problem.rod, self.state.r[:, 1:].T, node)
 
     # ---- accounting
 
     def _accept(self, before: State | None) -> None:
         """Account for an accepted step: energies, slip, extremes."""
         problem, at = self.problem, self.solution.at
+        self._check_fineness(self.solution.laws.mode != OPEN)
         loads = problem.loads_at(self.state.time)
         contacts = problem.contact_forces(at, self.state.traction)
         # what supports add to balance the rest
@@ -356,6 +433,7 @@ class _Stepper:
             audit=Audit(self._checks(ledger, has_friction)),
             steps=self.steps,
             iterations=self.iterations,
+            losses=tuple(self.losses),
         )
 
     def _checks(self, ledger: Ledger, has_friction: bool) -> list[Check]:
@@ -393,13 +471,3 @@ class _Stepper:
         """Return the largest normal force over the largest force in the rod."""
         largest = float(self.state.traction[:, 0].max(initial=0.0))
         return largest / self.problem.tension_scale()
-
-
-def _unsolved(time: float, after: str) -> SolveError:
-    return SolveError(
-        f"wrapped_path: got no equilibrium beyond t = {time:.9g} s, after {after}; "
-        "needs forces in balance.\n"
-        "Why: Newton's method did not converge, even with short steps; a dead load beyond what "
-        "friction and supports hold has no equilibrium.\n"
-        "Try: pull by a Driven end instead of a force, or a finer mesh, or more steps."
-    )

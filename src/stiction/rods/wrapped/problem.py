@@ -38,7 +38,7 @@ from stiction.rods.wrapped.obstacles import Placement, elapsed, placement_at, su
 if TYPE_CHECKING:
     from scipy.sparse import csc_array
 
-__all__ = ["Solution", "State", "WrappedProblem", "rotation_since"]
+__all__ = ["TOUCHING", "Solution", "State", "WrappedProblem", "rotation_since"]
 
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
@@ -46,7 +46,7 @@ Bools = npt.NDArray[np.bool_]
 # longest rotation of a Newton step [rad]
 _MOST_TURN = 0.3
 # gap up to which a contact counts as closed at the start of a step, over the radius
-_TOUCHING = 1e-6
+TOUCHING = 1e-6
 
 
 class State(NamedTuple):
@@ -86,6 +86,7 @@ class _Given(NamedTuple):
     loads: Floats
     places: list[Placement]
     mu: float
+    viscosity: float
 
 
 class _Trial(NamedTuple):
@@ -302,7 +303,14 @@ class WrappedProblem:
         return float(np.sqrt((n * n).sum(axis=0).max()))
 
     def newton(
-        self, start: State, time: float, *, mu: float, part: float = 1.0
+        self,
+        start: State,
+        time: float,
+        *,
+        mu: float,
+        part: float = 1.0,
+        viscosity: float = 0.0,
+        guess: State | None = None,
     ) -> tuple[State, Solution] | None:
         """Return the state at a time, from that at the start of the step; None without success.
 
@@ -310,16 +318,19 @@ class WrappedProblem:
         ----------
         mu : coefficient of friction [1]
         part : of loads and natural curvature [1]
+        viscosity : see `laws` [N/m]
+        guess : first iterate; None for the state at the start of the step
         """
-        static = self.static
-        static.restore((start.r, start.q))
+        static, first = self.static, start if guess is None else guess
+        static.restore((first.r, first.q))
         static.set_natural_curvature(part)
         self.set_ends(time)
         loads, places = part * self.loads_at(time), self.placements(time)
         reference = self.reference(start, time)
-        given = _Given(reference, loads, places, mu)
+        given = _Given(reference, loads, places, mu, viscosity)
         # at the start slip is zero: what slipped in the last step is at its bound, and slips on
-        trial = self._trial(given, reference.basis, start.traction, None, slides=True)
+        basis = reference.basis if guess is None else guess.basis
+        trial = self._trial(given, basis, first.traction, None, slides=True)
         for iteration in range(self.max_iterations):
             if not np.isfinite(trial.size):
                 return None
@@ -351,12 +362,20 @@ class WrappedProblem:
         """Return the residuals of the present state; None takes the contacts that press."""
         at = self.kinematics(given.start, basis, given.places)
         if closed is None:
-            # at the start rounding must not decide which contacts of a given shape are closed
-            near = _TOUCHING * self.contacts.radius if slides else 0.0
+            # rounding must not decide which contacts of the given shape are closed
+            near = 0.0 if traction.any() else TOUCHING * self.contacts.radius
             closed = traction[:, 0] - self.stiffness * (at.gap - near) > 0.0
         total = self.elastic() + given.loads + self.contact_forces(at, traction)
         right = np.concatenate([total[0], total[1]]).T.ravel() * self.static.free
-        law = laws(at, traction, given.mu, self.stiffness, closed, slides=slides)
+        law = laws(
+            at,
+            traction,
+            given.mu,
+            self.stiffness,
+            closed,
+            slides=slides,
+            viscosity=given.viscosity,
+        )
         size = float(np.sqrt(right @ right + (law.inner**2).sum()))
         return _Trial(at, traction, closed, right, law, size)
 

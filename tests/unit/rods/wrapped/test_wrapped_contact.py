@@ -14,7 +14,7 @@ from stiction.rods.wrapped.contact import (
     laws,
     tangential_basis,
 )
-from stiction.rods.wrapped.problem import WrappedProblem
+from stiction.rods.wrapped.problem import WrappedProblem, _Given
 
 
 @pytest.fixture
@@ -66,6 +66,21 @@ def test_derivatives(setting, frames):
     slip += np.einsum("ksia,ksa->ki", by.slip_by_frame, turns)
     assert np.allclose((plus.slip - minus.slip) / (2.0 * step), slip, atol=1e-7)
     assert np.abs(slip).max() > 0.01
+
+
+def test_an_open_contact_stays_open_at_the_start_of_a_step(setting):
+    """However small its gap is; without forces of contact all that touch are closed."""
+    problem, start, traction, _ = setting
+    static, places = problem.static, problem.placements(0.0)
+    static.r[:, problem.contacts.node] = start.r.T
+    normal = problem.kinematics(start, start.basis, places).normal
+    static.r[:, problem.contacts.node[3]] += 1e-8 * normal[3]
+    given = _Given(start, problem.loads_at(0.0), places, 0.3, 0.0)
+    traction = np.zeros_like(traction)
+    assert problem._trial(given, start.basis, traction, None, slides=True).closed.all()
+    traction[:, 0] = np.arange(len(traction)) != 3
+    closed = problem._trial(given, start.basis, traction, None, slides=True).closed
+    assert np.flatnonzero(~closed).tolist() == [3]
 
 
 def test_forces_are_linear_in_tractions(setting):
