@@ -353,6 +353,30 @@ DOUBLING = st.PiecewiseSmooth(
 )
 
 
+def test_an_orbit_has_the_shortest_period_before_and_beyond_its_flip():
+    turn = 2.0 * np.pi
+    cycle = st.find_cycle(DOUBLING, [0.2, 0.0], period=2.0 * turn, nodes=1, settle=130.0)
+    assert cycle.period == turn
+    assert -1.0 < cycle.multipliers[0].real < -0.98
+    beyond = DOUBLING.with_parameters(a=0.21)
+    twice = st.find_cycle(beyond, [0.2, 0.0], period=4.0 * turn, nodes=1, settle=130.0)
+    assert twice.period == 2.0 * turn
+
+
+def test_a_force_without_effect_on_the_orbit_counts():
+    """x1 repeats after pi and x2 is zero, but the force on runs beside x2 repeats after 2 pi."""
+
+    def field(t, x):
+        parametric = (1.0 + 0.3 * np.cos(t)) * x[2]
+        return [x[1], np.cos(2.0 * t) - 0.2 * x[1] - 2.0 * x[0], x[3], -0.2 * x[3] - parametric]
+
+    flow = st.PiecewiseSmooth(
+        h=lambda x: x[0] + 100.0, f_plus=field, f_minus=field, x0=[0.1, 1.0, 0.0, 0.0]
+    )
+    cycle = st.find_cycle(flow, [0.1, 1.0, 0.0, 0.0], period=4.0 * np.pi)
+    assert cycle.period == 2.0 * np.pi
+
+
 @pytest.mark.parametrize(("step", "low"), [(0.3, 0.2), (0.15, 0.15)])
 def test_a_branch_of_doubled_period_ends(step, low):
     """It ends at the flip of the single orbit, and does not pass it as a fold onto itself."""

@@ -46,8 +46,9 @@ from stiction.studies.cycles.cycle import (
     cycle_of,
     find_cycle,
     solved,
+    states_at,
 )
-from stiction.studies.cycles.doubled import flip_of_half, halves_apart, states_at
+from stiction.studies.cycles.doubled import flip_of_half, halves_apart
 from stiction.studies.cycles.shooting import Shooting, nodes_between
 from stiction.studies.cycles.sliding import sliding_orbit
 

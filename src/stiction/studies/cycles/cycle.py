@@ -27,7 +27,9 @@ __all__ = [
     "cycle_of",
     "find_cycle",
     "floquet",
+    "part_of",
     "solved",
+    "states_at",
 ]
 
 Floats = npt.NDArray[np.float64]
@@ -45,6 +47,9 @@ _SMALL = 1e-3
 _ALIKE = 10.0
 # fraction of a period by which a run starts later, to test whether the system is autonomous
 _SHIFT = 0.37
+# parts into which the given period of a force is divided, one after the other, to find its shortest
+# part; distance of runs beside an orbit, relative to the sizes of its states
+_TURNS, _BESIDE = (2, 3, 5, 7, 11), 0.31
 # multipliers below this fraction of the largest derivative are zero up to rounding
 _ZERO = 1e-13
 # distance from the unit circle within which a multiplier is neither inside nor outside
@@ -155,7 +160,8 @@ def find_cycle(
     method : method of the runs; None for the default of the system
     period : period of the force, or a function of the system that returns it; None for an
         autonomous system, whose period is estimated from a recurrence of events in a run from the
-        guess. A multiple of the period of the force finds subharmonic orbits
+        guess. A multiple of the period of the force finds subharmonic orbits; the result has the
+        shortest part of it after which both the orbit and the force repeat
     nodes : number of nodes of multiple shooting; unstable orbits need more nodes
     settle : duration of a first run from the guess, to approach a stable orbit [s, or the system's
         unit of time]
@@ -201,17 +207,13 @@ def find_cycle(
             f"{where}.guess", guess, size=n, per="state", why=why, try_=f"give {n} numbers."
         )
         if period is None:
+            # a multiplier near -1: a state near the orbit returns more closely after two turns
             cycle = solved(*_from_recurrence(system, method, state, nodes, settle))
             turns = _turns(cycle)
-            if turns > 1:
-                # a multiplier near -1: a state near the orbit returns more closely after two turns
-                period, times = cycle.period / turns, [event.time for event in cycle.events]
-                first = [time for time in times if time < period]
-                problem, u = _from_period(system, method, cycle.state, 0.0, first, period, nodes)
-                cycle = solved(problem, u)
-            return cycle
+            return part_of(cycle, turns) if turns > 1 else cycle
         problem, u = _from_force(system, method, state, period, nodes, settle)
-    return solved(problem, u)
+    cycle = solved(problem, u)
+    return cycle if isinstance(guess, Cycle) or cycle.autonomous else _shortest(cycle)
 
 
 def solved(problem: Shooting, u: Floats) -> Cycle:
@@ -504,6 +506,81 @@ def _turns(cycle: Cycle) -> int:
         if same and (np.abs(states - np.roll(states, -shift, axis=0)) <= near).all():
             return turns
     return 1
+
+
+def states_at(cycle: Cycle, fractions: Floats) -> Floats:
+    """Return (k, n) states of an orbit at fractions of its period."""
+    base, period, found = cycle.fractions, cycle.period, []
+    for fraction in fractions:
+        at = base[0] + (fraction - base[0]) % 1.0
+        k = min(int(np.searchsorted(base, at, side="right")), len(base) - 1) - 1
+        zero = base[k] if cycle.autonomous else 0.0
+        span = (float(base[k] - zero) * period, float(at - zero) * period)
+        state = cycle.nodes[k]
+        if span[1] > span[0] + 1e-9 * period:
+            state = cycle.system.at_state(state).tangents(cycle.method, span, ()).final
+        found.append(state)
+    return np.array(found)
+
+
+def part_of(cycle: Cycle, turns: int) -> Cycle:
+    """Return the orbit near one of `turns` nearly equal parts of an orbit.
+
+    Raises
+    ------
+    SolveError : if there is none of this period.
+    """
+    # the events of the other parts are those of the first one
+    events = cycle.events[: len(cycle.events) // turns]
+    times = [(turns * event.time / cycle.period) % 1.0 for event in events]
+    fractions = nodes_between(times, len(cycle.nodes))
+    parts = [states_at(cycle, (fractions[:-1] + part) / turns) for part in range(turns)]
+    force: Any = cycle.force_period
+    period = (lambda system: force(system) / turns) if callable(force) else force and force / turns
+    if cycle.autonomous:
+        fractions = fractions - fractions[0]
+    nodes, length = np.mean(parts, axis=0), cycle.period / turns
+    return solved(*around(cycle.system, cycle.method, fractions, nodes, period, length))
+
+
+def _shortest(cycle: Cycle) -> Cycle:
+    """Return a forced orbit over the shortest part of its period after which it repeats.
+
+    Over several periods of the force each multiplier is a power, and a flip looks like a fold.
+
+    Verified by: tests/exact/test_cycles_of_chains.py::test_a_multiple_of_the_period_of_the_force
+    """
+    for turns in _TURNS:
+        while _repeats(cycle, turns):
+            try:
+                cycle = part_of(cycle, turns)
+            except SolveError:
+                break
+    return cycle
+
+
+def _repeats(cycle: Cycle, turns: int) -> bool:
+    """Return whether a forced orbit, and the force, repeat after one of `turns` equal parts."""
+    shift, order = len(cycle.events) // turns, cycle.order
+    if len(order) % turns or order != (*order[shift:], *order[:shift]):
+        return False
+    nodes, period, base = cycle.nodes, cycle.period, cycle.fractions
+    sizes = np.abs(nodes).max(axis=0)
+    sizes = np.maximum(sizes, _SMALL * sizes.max())
+    for node, first in zip(nodes, base[:-1], strict=True):
+        later = states_at(cycle, np.array([first + 1.0 / turns]))[0]
+        if not (np.abs(later - node) <= _STILL * sizes).all():
+            return False
+    # the force on a mass that sticks, or a parametric one, may have no effect on the orbit, but has
+    # one on runs beside it
+    for node, first, last in zip(nodes, base[:-1], base[1:], strict=True):
+        beside, ends = cycle.system.at_state(node + _BESIDE * sizes), []
+        for shift in (0.0, 1.0 / turns):
+            span = ((first + shift) * period, (last + shift) * period)
+            ends.append(beside.tangents(cycle.method, span, ()).final / sizes)
+        if not np.allclose(*ends, rtol=0.0, atol=_NEAR, equal_nan=True):
+            return False
+    return True
 
 
 def _comes_to_rest(run: Tangents) -> bool:
