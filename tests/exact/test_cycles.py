@@ -207,3 +207,38 @@ def test_a_run_that_comes_to_rest_ends_the_search(settle):
     )
     with pytest.raises(st.SolveError, match=r"the equilibrium \[.*needs a state that moves"):
         st.find_cycle(focus, (1.0, -0.9), METHOD, settle=settle)
+
+
+def test_a_fast_motion():
+    """Belt friction in nanoseconds: x and x' differ by more than 1e7 in size."""
+
+    def block(length, time):
+        def slip(side):
+            def field(x):
+                rate = abs(x[1] * time / length - 0.3)
+                force = 0.2 + 0.15 / (1.0 + rate)
+                return [x[1], (-x[0] / length - side * force) * length / time**2]
+
+            return field
+
+        speed = 0.3 * length / time
+        start, scale = [0.05 * length, 0.99 * speed], [length, length / time]
+        return st.PiecewiseSmooth(
+            lambda x: x[1] - speed, slip(1.0), slip(-1.0), x0=start, scale=scale
+        )
+
+    slow, fast = (st.find_cycle(flow, flow.x0) for flow in (block(1.0, 1.0), block(1e-5, 1e-8)))
+    assert fast.period == pytest.approx(1e-8 * slow.period, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("guess", "hint"),
+    [
+        ([0.1, 1e-12], "on a slow belt, the stick before it"),
+        ([0.0, 1e-12], "the sizes of the orbit, or a `settle`"),
+        ([1.0, 1e-12], "the sizes of the states of the orbit as `scale`"),
+    ],
+)
+def test_a_belt_that_is_too_slow(guess, hint):
+    with pytest.raises(st.SolveError, match=hint):
+        st.find_cycle(st.BeltOscillator(belt_speed=1e-12), guess)

@@ -16,9 +16,16 @@ import numpy.typing as npt
 
 from stiction.core.run import Run
 from stiction.core.tangents import EventTangent, Tangents
-from stiction.errors import ModelError, SolveError, explain
+from stiction.errors import ModelError, SolveError, Status, explain
 from stiction.numerics.checks import number, numbers, shape_of, whole
-from stiction.studies.cycles.shooting import Arcs, Period, Shooting, closed, nodes_between
+from stiction.studies.cycles.shooting import (
+    Arcs,
+    Period,
+    Shooting,
+    closed,
+    nodes_between,
+    sizes_of,
+)
 
 __all__ = [
     "Cycle",
@@ -349,8 +356,23 @@ def _run(system: Any, method: Any, state: Floats, span: tuple[float, float]) -> 
         failure = run.failures[0]
         got = f"{failure.kind} at t = {failure.time:.9g}: {failure.reason}"
         needs, why = "a run that reaches its end", "the guess of an orbit is taken from this run."
-        raise SolveError(explain("find_cycle", got, needs, why, "give another guess."))
+        raise SolveError(explain("find_cycle", got, needs, why, _advice(system, failure.kind)))
     return run
+
+
+def _advice(system: Any, kind: str) -> str:
+    """Return what to try if a run from a guess ends early, or shows no recurrence."""
+    if kind == Status.WORK_LIMIT.value:
+        return (
+            "give a guess just before a slip begins: on a slow belt, the stick before it may last "
+            "millions of periods."
+        )
+    scale = (
+        ""
+        if not hasattr(system, "scale")
+        else ("; if the states of the orbit are far from 1 in size, give these sizes as `scale`")
+    )
+    return f"give another guess{scale}."
 
 
 def _around_cycle(system: Any, cycle: Cycle, method: Any) -> tuple[Shooting, Floats]:
@@ -440,29 +462,36 @@ def _from_recurrence(
     """Return the problem around the best recurrence of events on a run from a state."""
     if settle > 0.0:
         settled = _run(system, method, state, (0.0, settle))
-        if _comes_to_rest(settled):
+        if _comes_to_rest(system, settled):
             raise _equilibrium(settled.final)
         state = settled.final
     # the time scale is unknown: the runs begin very short and become longer
-    size, best, run = np.maximum(np.abs(state), _SMALL * np.abs(state).max()), None, None
-    length, moved = _FIRST_TIME, np.inf if size.any() else 1.0
+    size, best, run = _apart(system, np.abs(state)), None, None
+    length, moved = _FIRST_TIME, np.inf if state.any() else 1.0
     while length <= min(_LAST_TIME, _MOST_TIMES * moved):
         run = _run(system, method, state, (0.0, length))
         if not (run.events or run.rate.any()) and np.array_equal(run.final, state):
             raise _equilibrium(state)
-        best = _recurrence(run.events)
+        best = _recurrence(system, run.events)
         if (best is not None and best[0] <= _NEAR) or len(run.events) > _MOST_EVENTS:
             break
         if (np.abs(run.final - state) > 0.1 * size).any():
             moved = min(moved, length)
-            if length > moved and _comes_to_rest(run):
+            if length > moved and _comes_to_rest(system, run):
                 raise _equilibrium(run.final)
         length *= 2.0 if moved < np.inf else 8.0
     if best is None or run is None:
-        got = f"a run to t = {length:.6g} without a recurrent event"
+        end = length if run is None else run.end
+        got = f"a run to t = {end:.6g} without a recurrent event"
         needs = "an event that recurs with nearly the same state"
-        why = "the period of an autonomous orbit is estimated from such events."
-        try_ = "give a guess near an orbit with events."
+        why = (
+            "the period of an autonomous orbit is estimated from such events, in a run of at most "
+            f"{_MOST_TIMES:.6g} times the time in which the guess changes."
+        )
+        try_ = (
+            "give a guess near an orbit with events, all of whose states have the sizes of the "
+            "orbit, or a `settle` of several periods."
+        )
         raise SolveError(explain("find_cycle", got, needs, why, try_))
     _, first, last = best
     begin, period = run.events[first].time, run.events[last].time - run.events[first].time
@@ -493,13 +522,18 @@ def _from_period(
     return _laid(system, method, before, 0.0, fractions - fractions[0], None, period)
 
 
+def _apart(system: Any, largest: Floats) -> Floats:
+    """Return (n,) sizes by which states are compared, from their largest values."""
+    return sizes_of(system, largest, least=_SMALL, otherwise=_SMALL)
+
+
 def _turns(cycle: Cycle) -> int:
     """Return how many times an autonomous orbit is run through within its period."""
     events, count = cycle.events, len(cycle.events)
     if count < 2:
         return 1
     states = np.array([event.state for event in events])
-    near = _STILL * np.maximum(np.abs(states).max(axis=0), _SMALL * np.abs(states).max())
+    near = _STILL * _apart(cycle.system, np.abs(states).max(axis=0))
     for turns in range(count, 1, -1):
         shift = count // turns
         same = count % turns == 0 and cycle.order == (*cycle.order[shift:], *cycle.order[:shift])
@@ -565,8 +599,7 @@ def _repeats(cycle: Cycle, turns: int) -> bool:
     if len(order) % turns or order != (*order[shift:], *order[:shift]):
         return False
     nodes, period, base = cycle.nodes, cycle.period, cycle.fractions
-    sizes = np.abs(nodes).max(axis=0)
-    sizes = np.maximum(sizes, _SMALL * sizes.max())
+    sizes = _apart(cycle.system, np.abs(nodes).max(axis=0))
     for node, first in zip(nodes, base[:-1], strict=True):
         later = states_at(cycle, np.array([first + 1.0 / turns]))[0]
         if not (np.abs(later - node) <= _STILL * sizes).all():
@@ -583,12 +616,12 @@ def _repeats(cycle: Cycle, turns: int) -> bool:
     return True
 
 
-def _comes_to_rest(run: Tangents) -> bool:
+def _comes_to_rest(system: Any, run: Tangents) -> bool:
     """Return whether the state moves no more in the second half of a run of an autonomous flow."""
-    length, size = run.end - run.start, np.abs(run.final)
+    length = run.end - run.start
     if any(event.time > run.start + 0.5 * length for event in run.events):
         return False
-    still = _STILL * np.maximum(size, _SMALL * size.max())
+    still = _STILL * _apart(system, np.abs(run.final))
     return bool((np.abs(run.rate) * length <= still).all())
 
 
@@ -608,7 +641,7 @@ def _check_autonomous(system: Any, method: Any, state: Floats, period: float) ->
         )
 
 
-def _recurrence(events: Sequence[EventTangent]) -> tuple[float, int, int] | None:
+def _recurrence(system: Any, events: Sequence[EventTangent]) -> tuple[float, int, int] | None:
     """Return the last event and an earlier one with nearly the same state and the same label.
 
     The result is their distance divided by the size of the states, and their indices. Of several
@@ -618,9 +651,8 @@ def _recurrence(events: Sequence[EventTangent]) -> tuple[float, int, int] | None
         return None
     last = len(events) - 1
     states = np.array([event.state for event in events])
-    sizes = np.abs(states).max(axis=0)
     # a component that is zero at every event takes the size of the largest component
-    sizes = np.where(sizes > 1e-6 * sizes.max(), sizes, sizes.max() or 1.0)
+    sizes = sizes_of(system, np.abs(states).max(axis=0))
     far = [
         (float(np.abs((states[k] - states[last]) / sizes).max()), k)
         for k in range(last - 1, -1, -1)
