@@ -35,6 +35,7 @@ __all__ = [
     "find_cycle",
     "floquet",
     "part_of",
+    "period_of_part",
     "solved",
     "states_at",
 ]
@@ -557,6 +558,13 @@ def states_at(cycle: Cycle, fractions: Floats) -> Floats:
     return np.array(found)
 
 
+def period_of_part(force: Any, turns: int) -> Period:
+    """Return the period of the force over the number of `turns`; None for an autonomous system."""
+    if callable(force):
+        return lambda system: force(system) / turns
+    return None if force is None else float(force) / turns
+
+
 def part_of(cycle: Cycle, turns: int) -> Cycle:
     """Return the orbit near one of `turns` nearly equal parts of an orbit.
 
@@ -569,8 +577,7 @@ def part_of(cycle: Cycle, turns: int) -> Cycle:
     times = [(turns * event.time / cycle.period) % 1.0 for event in events]
     fractions = nodes_between(times, len(cycle.nodes))
     parts = [states_at(cycle, (fractions[:-1] + part) / turns) for part in range(turns)]
-    force: Any = cycle.force_period
-    period = (lambda system: force(system) / turns) if callable(force) else force and force / turns
+    period = period_of_part(cycle.force_period, turns)
     if cycle.autonomous:
         fractions = fractions - fractions[0]
     nodes, length = np.mean(parts, axis=0), cycle.period / turns
