@@ -15,13 +15,14 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.core.checkpoint import check_arrays, like, refused, unpacking
+from stiction.core.method import method_for
 from stiction.core.tangents import EventTangent
 from stiction.numerics.continuation import Place
 from stiction.studies.cycles.bifurcations import Bifurcation
 from stiction.studies.cycles.cycle import Cycle, period_of_part
 from stiction.studies.cycles.shooting import Shooting
 from stiction.studies.cycles.sliding import Break, Critical, SlidingOrbit
-from stiction.switching.methods import method_for
+
 
 __all__ = ["Half", "pack_branch", "restore_branch"]
 
