@@ -23,7 +23,6 @@ from stiction.studies.cycles.cycle import Cycle, period_of_part
 from stiction.studies.cycles.shooting import Shooting
 from stiction.studies.cycles.sliding import Break, Critical, SlidingOrbit
 
-
 __all__ = ["Half", "pack_branch", "restore_branch"]
 
 Floats = npt.NDArray[np.float64]
