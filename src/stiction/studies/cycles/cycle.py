@@ -615,10 +615,10 @@ def _repeats(cycle: Cycle, turns: int) -> bool:
     # one on runs beside it
     for node, first, last in zip(nodes, base[:-1], base[1:], strict=True):
         beside, ends = cycle.system.at_state(node + _BESIDE * sizes), []
-        for shift in (0.0, 1.0 / turns):
-            span = ((first + shift) * period, (last + shift) * period)
+        for delay in (0.0, 1.0 / turns):
+            span = ((first + delay) * period, (last + delay) * period)
             ends.append(beside.tangents(cycle.method, span, ()).final / sizes)
-        if not np.allclose(*ends, rtol=0.0, atol=_NEAR, equal_nan=True):
+        if not np.allclose(ends[0], ends[1], rtol=0.0, atol=_NEAR, equal_nan=True):
             return False
     return True
 
