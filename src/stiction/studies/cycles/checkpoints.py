@@ -96,7 +96,7 @@ def restore_branch(halves: Sequence[Half], asked: list[Any], saved: Mapping[str,
             made = _cycle_of(first, asked[0])
             half.cycles = [first, *(made(one) for one in entry["cycles"][1:])]
             half.bifurcations = [_bifurcation_of(one, made) for one in entry["bifurcations"]]
-            arrays = {name: np.array(entry["equations"][name]) for name in _EQUATIONS}
+            arrays: dict[str, Any] = {n: np.array(entry["equations"][n]) for n in _EQUATIONS}
             half.problem = dataclasses.replace(half.problem, **arrays)
             half.place = Place(*map(np.array, entry["place"]))
             half.reason, half.length, half.fresh, half.moved = entry["loop"]
@@ -180,7 +180,8 @@ def _bifurcation_of(entry: dict[str, Any], made: Callable[[dict[str, Any]], Cycl
     kind, before, after, parameter = entry["texts"]
     cycle, equations = made(entry["cycle"]), None
     if entry["equations"] is not None:
-        breaks, (at, sides, what, turning), arrays, u = entry["equations"]
+        breaks, (at, sides, what, turning), lists, u = entry["equations"]
+        arrays: dict[str, Any] = {name: np.array(values) for name, values in lists.items()}
         orbit = SlidingOrbit(
             cycle.system,
             method_for(cycle.system, cycle.method),
@@ -188,7 +189,7 @@ def _bifurcation_of(entry: dict[str, Any], made: Callable[[dict[str, Any]], Cycl
             (parameter,),
             tuple(Break(*one) for one in breaks),
             critical=Critical(at, np.array(sides), what, turning),
-            **{name: np.array(values) for name, values in arrays.items()},
+            **arrays,
         )
         equations = orbit, np.array(u)
     value = entry["value"]
