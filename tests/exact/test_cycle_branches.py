@@ -7,6 +7,7 @@ import pytest
 from scipy.optimize import brentq, fsolve
 
 import stiction as st
+from stiction.io.checkpoint_file import FileCheckpoint
 from stiction.studies.cycles.bifurcations import change_of_order, same_order
 from stiction.studies.cycles.branch import _HalfBranch
 
@@ -346,19 +347,44 @@ def test_new_nodes_keep_the_direction_of_a_branch(sense):
 # half a turn with gain and a cubic loss, then decay: the multiplier passes -1 as the gain grows
 DOUBLING = st.PiecewiseSmooth(
     h=lambda t, x: np.sin(t),
-    f_plus=lambda t, x, p: [p.a * x[0] - x[1] - x[0] ** 3 + 0.05, x[0] + p.a * x[1]],
+    f_plus=lambda t, x, p: [p.a * x[0] - x[1] - x[0] ** 3 + p.b, x[0] + p.a * x[1]],
     f_minus=lambda t, x: [-0.2 * x[0] + 0.02, -0.7 * x[1]],
     x0=[0.1, 0.1],
-    parameters={"a": 0.198},
+    parameters={"a": 0.198, "b": 0.05},
 )
 
 
+def test_an_orbit_has_the_shortest_period_before_and_beyond_its_flip():
+    turn = 2.0 * np.pi
+    cycle = st.find_cycle(DOUBLING, [0.2, 0.0], period=2.0 * turn, nodes=1, settle=130.0)
+    assert cycle.period == turn
+    assert -1.0 < cycle.multipliers[0].real < -0.98
+    beyond = DOUBLING.with_parameters(a=0.21)
+    twice = st.find_cycle(beyond, [0.2, 0.0], period=4.0 * turn, nodes=1, settle=130.0)
+    assert twice.period == 2.0 * turn
+
+
+def test_a_force_without_effect_on_the_orbit_counts():
+    """x1 repeats after pi and x2 is zero, but the force on runs beside x2 repeats after 2 pi."""
+
+    def field(t, x):
+        parametric = (1.0 + 0.3 * np.cos(t)) * x[2]
+        return [x[1], np.cos(2.0 * t) - 0.2 * x[1] - 2.0 * x[0], x[3], -0.2 * x[3] - parametric]
+
+    flow = st.PiecewiseSmooth(
+        h=lambda x: x[0] + 100.0, f_plus=field, f_minus=field, x0=[0.1, 1.0, 0.0, 0.0]
+    )
+    cycle = st.find_cycle(flow, [0.1, 1.0, 0.0, 0.0], period=4.0 * np.pi)
+    assert cycle.period == 2.0 * np.pi
+
+
 @pytest.mark.parametrize(("step", "low"), [(0.3, 0.2), (0.15, 0.15)])
-def test_a_branch_of_doubled_period_ends(step, low):
+def test_a_branch_of_doubled_period_ends(step, low, tmp_path):
     """It ends at the flip of the single orbit, and does not pass it as a fold onto itself."""
     turn, system = 2.0 * np.pi, DOUBLING.with_parameters(a=0.21)
     doubled = st.find_cycle(system, [0.2, 0.0], period=2.0 * turn, nodes=1, settle=130.0)
-    branch = st.continue_cycle(doubled, "p.a", (low, 0.2101), step=step)
+    saved = FileCheckpoint(tmp_path / "branch", "doubled", resume=True, every=0.0)
+    branch = st.continue_cycle(doubled, "p.a", (low, 0.2101), step=step, checkpoint=saved)
     assert branch.ends[0] == "the orbit meets the flip of the orbit of half its period"
     assert branch.ends[1] == "p.a reached its limit"
     assert [one.kind for one in branch.bifurcations] == ["flip"]
@@ -369,3 +395,16 @@ def test_a_branch_of_doubled_period_ends(step, low):
     system = DOUBLING.with_parameters(a=found.value)
     single = st.find_cycle(system, [0.04, 0.04], period=turn, nodes=1)
     assert single.multipliers[0] == pytest.approx(-1.0, abs=1e-9)
+    # the checkpoint before the last step holds the flip of the single orbit
+    again = st.continue_cycle(doubled, "p.a", (low, 0.2101), step=step, checkpoint=saved)
+    assert (again.values == branch.values).all()
+    flip = again.bifurcations[0].cycle
+    assert (flip.multipliers == found.cycle.multipliers).all()
+    assert flip.force_period == turn
+    # the flip in two parameters is that of single orbits
+    spans = ((0.19, 0.21), (0.048, 0.052))
+    curve = st.continue_cycle(again.bifurcations[0], ("p.a", "p.b"), spans, step=1.0)
+    assert all("p.b reached" in end for end in curve.ends)
+    for a, b in curve.values:
+        single = st.find_cycle(system.with_parameters(a=a, b=b), flip)
+        assert single.multipliers[0] == pytest.approx(-1.0, abs=1e-8)

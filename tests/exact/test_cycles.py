@@ -101,7 +101,7 @@ def test_a_wrong_period_of_the_force():
     with pytest.raises(st.SolveError, match=wrong):
         st.find_cycle(flow, (1.0, 0.5), METHOD, period=5.0, settle=60.0)
     right = st.find_cycle(flow, (1.0, 0.5), METHOD, period=2.0 * period(flow), settle=60.0)
-    assert right.order[:2] == right.order[2:]
+    assert right.period == pytest.approx(period(flow), rel=1e-15)
     # a number does not follow the frequency of the force
     fixed = st.find_cycle(flow, (1.0, 0.5), METHOD, period=period(flow), settle=60.0)
     branch = st.continue_cycle(fixed, "p.r", (0.85, 0.95))
@@ -207,3 +207,35 @@ def test_a_run_that_comes_to_rest_ends_the_search(settle):
     )
     with pytest.raises(st.SolveError, match=r"the equilibrium \[.*needs a state that moves"):
         st.find_cycle(focus, (1.0, -0.9), METHOD, settle=settle)
+
+
+def test_a_fast_motion():
+    """Belt friction in units in which x and x' differ by more than 1e7 in size."""
+    length, time = 1e-5, 1e-8
+    speed = 0.3 * length / time
+
+    def slip(side):
+        def field(x):
+            force = 0.2 + 0.15 / (1.0 + abs(x[1] * time / length - 0.3))
+            return [x[1], (-x[0] / length - side * force) * length / time**2]
+
+        return field
+
+    start, scale = [0.05 * length, 0.99 * speed], [length, length / time]
+    flow = st.PiecewiseSmooth(lambda x: x[1] - speed, slip(1.0), slip(-1.0), x0=start, scale=scale)
+    # the period with length = time = 1
+    expected = 6.413147335132507
+    assert st.find_cycle(flow, start).period == pytest.approx(expected * time, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("guess", "hint"),
+    [
+        ([0.1, 1e-12], "on a slow belt, the stick before it"),
+        ([0.0, 1e-12], "the sizes of the orbit, or a `settle`"),
+        ([1.0, 1e-12], "the sizes of the states of the orbit as `scale`"),
+    ],
+)
+def test_a_belt_that_is_too_slow(guess, hint):
+    with pytest.raises(st.SolveError, match=hint):
+        st.find_cycle(st.BeltOscillator(belt_speed=1e-12), guess)

@@ -12,6 +12,11 @@ ORBITS = [
     (1.3, 0.4, 1.20090061235759, 0.670717125215088),
     (2.0, 0.3, 0.297676184991529, 0.59750580788142),
 ]
+RUNS = st.chains.EventDriven(replay=False)
+
+
+def period_of(chain):
+    return 2.0 * np.pi / chain.parameter("load.angular_frequency")
 
 
 @pytest.mark.parametrize(("ratio", "friction", "amplitude", "modulus"), ORBITS)
@@ -35,6 +40,25 @@ def test_den_hartog(ratio, friction, amplitude, modulus):
     np.testing.assert_allclose(
         np.sort_complex(cycle.multipliers), np.sort_complex(roots), atol=1e-8
     )
+
+
+def test_a_multiple_of_the_period_of_the_force():
+    """Over k periods the multipliers would be powers: the orbit is taken over one period."""
+    ratio, friction, amplitude, modulus = ORBITS[0]
+    load = st.chains.Sine(1.0, ratio, np.pi / 2)
+    chain = st.Chain(
+        mass=[1.0], stiffness=[1.0], gravity=1.0, law=st.Coulomb(friction), load=load, v0=0.1
+    )
+    for turns in (2, 3, 4):
+        cycle = st.find_cycle(
+            chain, [1.0, 0.5], RUNS, period=lambda s, k=turns: k * period_of(s), settle=60.0
+        )
+        assert cycle.period == pytest.approx(2.0 * np.pi / ratio, rel=1e-15)
+        assert cycle.force_period(chain) == cycle.period
+        assert len(cycle.order) == 2
+        np.testing.assert_allclose(np.abs(cycle.multipliers), modulus, atol=1e-10)
+        turning = np.abs([event.state[0] for event in cycle.events])
+        np.testing.assert_allclose(turning, amplitude, atol=1e-12)
 
 
 def test_stick_slip_on_a_belt():
@@ -81,12 +105,6 @@ def test_a_guess_at_rest_is_an_equilibrium():
 
 
 # ---- branches of chains under a sine
-
-RUNS = st.chains.EventDriven(replay=False)
-
-
-def period_of(chain):
-    return 2.0 * np.pi / chain.parameter("load.angular_frequency")
 
 
 def settled(chain, periods=60):

@@ -341,6 +341,17 @@ class Chain(Declared):
         """Names of the 2 n components of a start: displacements, then velocities."""
         return tuple(f"{name}[{i}]" for name in "xv" for i in range(self.n_mass))
 
+    @property
+    def start_scales(self) -> Floats:
+        """Sizes (2 n,) of a start whose displacements are 1: velocities have the fastest rate."""
+        return np.repeat([1.0, self._fastest or 1.0], self.n_mass)
+
+    @functools.cached_property
+    def _fastest(self) -> float:
+        """Bound of the order of the fastest angular frequency [rad/s]."""
+        springs = self.link_stiffness[:-1] + self.link_stiffness[1:] + self.plate_springs
+        return float(np.sqrt((springs / self.masses).max()))
+
     def at_state(self, state: Floats) -> Chain:
         """Return the same chain that starts at `state` (2 n,).
 
@@ -352,9 +363,7 @@ class Chain(Declared):
         whole = np.array(state, dtype=np.float64)
         if whole.shape == (2 * self.n_mass,):
             x, v, belt = whole[: self.n_mass], whole[self.n_mass :], self.belt_speed
-            springs = self.link_stiffness[:-1] + self.link_stiffness[1:] + self.plate_springs
-            fastest = float(np.sqrt((springs / self.masses).max()))
-            size = max(np.abs(v).max(), abs(belt), fastest * np.abs(x).max())
+            size = max(np.abs(v).max(), abs(belt), self._fastest * np.abs(x).max())
             v[np.abs(v - belt) <= _AT_BELT * size] = belt
         whole.flags.writeable = False
         x, v = np.split(whole, 2)

@@ -277,6 +277,11 @@ class SwitchingSystem(Declared, abc.ABC):
 
     # ---- derivatives of runs
 
+    @property
+    def start_scales(self) -> Floats:
+        """Scales of the states of a start, without the clock."""
+        return np.asarray(self.compiled.scale)[: len(self.start_names)]
+
     def at_state(self, state: Floats) -> SwitchingSystem:
         """Return the same flow that starts at `state`; see `core.tangents.Differentiable`."""
         # the copy shares the compiled functions

@@ -162,6 +162,10 @@ class Differentiable(Protocol):
     def start_names(self) -> tuple[str, ...]:
         """Names of the n components of the initial state, without time."""
 
+    @property
+    def start_scales(self) -> Floats:
+        """Sizes (n,) of these components, up to a common factor, in their units."""
+
     def at_state(self, state: Floats) -> Differentiable:
         """Return the same system that starts at `state` (n,)."""
 

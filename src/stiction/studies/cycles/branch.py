@@ -12,13 +12,15 @@ Source: Keller 1977; Seydel 2010, chapter 4 and section 7.8; Dankowicz and Schil
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, overload
 
 import numpy as np
 import numpy.typing as npt
 
+from stiction.core.driver import Pause, run_to_end
+from stiction.core.run import Checkpoint
 from stiction.errors import ModelError, SolveError
 from stiction.numerics.checks import number, numbers, whole
 from stiction.numerics.continuation import (
@@ -38,6 +40,7 @@ from stiction.studies.cycles.bifurcations import (
     same_order,
     verified,
 )
+from stiction.studies.cycles.checkpoints import Half, pack_branch, restore_branch
 from stiction.studies.cycles.curves import BifurcationCurve, bifurcation_curve
 from stiction.studies.cycles.cycle import (
     Cycle,
@@ -46,8 +49,9 @@ from stiction.studies.cycles.cycle import (
     cycle_of,
     find_cycle,
     solved,
+    states_at,
 )
-from stiction.studies.cycles.doubled import flip_of_half, halves_apart, states_at
+from stiction.studies.cycles.doubled import flip_of_half, halves_apart
 from stiction.studies.cycles.shooting import Shooting, nodes_between
 from stiction.studies.cycles.sliding import sliding_orbit
 
@@ -130,6 +134,7 @@ def continue_cycle(
     *,
     step: float = ...,
     max_orbits: int = ...,
+    checkpoint: Checkpoint | None = ...,
 ) -> CycleBranch: ...
 
 
@@ -141,6 +146,7 @@ def continue_cycle(
     *,
     step: float = ...,
     max_orbits: int = ...,
+    checkpoint: Checkpoint | None = ...,
 ) -> BifurcationCurve: ...
 
 
@@ -151,6 +157,7 @@ def continue_cycle(
     *,
     step: float = 0.05,
     max_orbits: int = 200,
+    checkpoint: Checkpoint | None = None,
 ) -> CycleBranch | BifurcationCurve:
     """Return the branch of periodic orbits through an orbit, followed in both directions.
 
@@ -165,6 +172,8 @@ def continue_cycle(
         pair for each parameter
     step : longest step along the branch, in unknowns that are divided by their sizes [1]
     max_orbits : largest number of orbits in each direction
+    checkpoint : saves the state of a long branch between two steps, and resumes it; see
+        `io.checkpoint_file.FileCheckpoint`. None for none; a curve in two parameters has none
 
     Raises
     ------
@@ -181,6 +190,9 @@ def continue_cycle(
     number(f"{where}.step", step, rule="positive", why=why, try_="leave it out.")
     given: object = cycle
     if isinstance(given, Bifurcation):
+        if checkpoint is not None:
+            needs, why = "no checkpoint", "a curve in two parameters has no state to resume from."
+            raise ModelError(f"{where}.checkpoint", "one", needs, why, "leave it out.")
         names, spans = _two(given.cycle, parameter, span)
         return bifurcation_curve(given, names, spans, step, max_orbits)
     if not isinstance(given, Cycle):
@@ -195,8 +207,10 @@ def continue_cycle(
     halves = [
         _HalfBranch(given, parameter, (low, high), step, max_orbits, sense) for sense in (-1.0, 1.0)
     ]
-    for half in halves:
-        half.follow()
+    asked = [parameter, low, high, step, max_orbits]
+    if checkpoint is not None and (saved := checkpoint.load()) is not None:
+        restore_branch(halves, asked, saved)
+    run_to_end(_followed(halves, asked), checkpoint=checkpoint)
     back, ahead = halves
     return CycleBranch(
         parameter,
@@ -204,6 +218,15 @@ def continue_cycle(
         (*(_turned(one) for one in reversed(back.bifurcations)), *ahead.bifurcations),
         (back.reason, ahead.reason),
     )
+
+
+def _followed(halves: Sequence[_HalfBranch], asked: list[Any]) -> Generator[Pause, None, None]:
+    """Follow both halves of a branch, with a pause before each step."""
+    for half in halves:
+        for _ in half.follow():
+            count = sum(len(one.cycles) for one in halves)
+            done = count / (2.0 * half.most)
+            yield Pause(done, f"{count} orbits", lambda: pack_branch(halves, asked))
 
 
 def _checked_span(where: str, cycle: Cycle, name: str, span: Any) -> tuple[float, float]:
@@ -238,7 +261,7 @@ def _turned(one: Bifurcation) -> Bifurcation:
     return dataclasses.replace(one, before=one.after, after=one.before)
 
 
-class _HalfBranch:
+class _HalfBranch(Half):
     """A branch from its first orbit in one direction of the parameter, and its continuation."""
 
     def __init__(
@@ -253,8 +276,11 @@ class _HalfBranch:
         self.parameter, self.span, self.step, self.most = parameter, span, step, most
         self.sense = sense
         self.cycles, self.bifurcations = [cycle], list[Bifurcation]()
-        self.reason = ""
+        self.reason, self.length, self.fresh, self.moved = "", step, True, 0
         self.problem, self.place = self._begun(cycle, None)
+        here, rate = float(self.place.u[-1]), float(self.place.tangent[-1])
+        if rate != 0.0 and here == span[int(rate > 0.0)]:
+            self.reason = f"{parameter} reached its limit"
 
     def _begun(self, cycle: Cycle, before: Cycle | None) -> tuple[Shooting, Place[Floats]]:
         """Return the equations around an orbit, and the point there with its tangent.
@@ -283,33 +309,30 @@ class _HalfBranch:
             along = float(place.tangent @ ((u - last) / problem.scale))
         return problem, place if along > 0.0 else Place(u, -place.tangent)
 
-    def follow(self) -> None:
-        """Follow the branch to its end."""
-        length, fresh, moved = self.step, True, 0
-        here, rate = float(self.place.u[-1]), float(self.place.tangent[-1])
-        if rate != 0.0 and here == self.span[int(rate > 0.0)]:
-            self.reason = f"{self.parameter} reached its limit"
+    def follow(self) -> Iterator[None]:
+        """Follow the branch to its end, with a pause before each step."""
         while not self.reason:
+            yield
             if len(self.cycles) >= self.most:
                 self.reason = f"the allowed number of orbits, {self.most}"
                 return
-            landed = self._landing(length * self.place.tangent)
+            landed = self._landing(self.length * self.place.tangent)
             if landed is not None:
                 if self._accept(self.place, landed):
                     self.reason = f"{self.parameter} reached its limit"
                 return
-            new = advance(self.problem, self.place, length, longest=self.step)
+            new = advance(self.problem, self.place, self.length, longest=self.step)
             if new is None:
-                if self._turn() or (not fresh and self._new_nodes()):
-                    fresh, length = True, self.step
+                if self._turn() or (not self.fresh and self._new_nodes()):
+                    self.fresh, self.length = True, self.step
                     continue
                 if not self._turn_corner():
                     self.reason = self._why()
                     return
-                fresh, length = False, self.step
+                self.fresh, self.length = False, self.step
                 continue
-            place, step, length = new
-            fresh = False
+            place, step, self.length = new
+            self.fresh = False
             landed = self._landing(step.step)
             if landed is not None:
                 if self._accept(self.place, landed):
@@ -317,8 +340,8 @@ class _HalfBranch:
                 return
             if not self.span[0] <= float(place.u[-1]) <= self.span[1]:
                 # the step passed the limit, and no orbit was found at the limit
-                length = 0.25 * float(np.linalg.norm(step.step))
-                if length < SHORTEST * self.step:
+                self.length = 0.25 * float(np.linalg.norm(step.step))
+                if self.length < SHORTEST * self.step:
                     self.reason = self._why()
                     return
             elif self._accept(self.place, step):
@@ -326,9 +349,13 @@ class _HalfBranch:
                     return
                 self._anchor(place)
                 self._rescale()
-            elif self.reason.startswith(_NONE) and moved != len(self.cycles) and self._new_nodes():
+            elif (
+                self.reason.startswith(_NONE)
+                and self.moved != len(self.cycles)
+                and self._new_nodes()
+            ):
                 # the step fails if a node lies at an event: other nodes are tried
-                self.reason, fresh, moved = "", True, len(self.cycles)
+                self.reason, self.fresh, self.moved = "", True, len(self.cycles)
 
     def _rescale(self) -> None:
         """Scale the unknowns again if the states have grown, as at a resonance."""

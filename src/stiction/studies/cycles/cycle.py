@@ -16,9 +16,16 @@ import numpy.typing as npt
 
 from stiction.core.run import Run
 from stiction.core.tangents import EventTangent, Tangents
-from stiction.errors import ModelError, SolveError, explain
+from stiction.errors import ModelError, SolveError, Status, explain
 from stiction.numerics.checks import number, numbers, shape_of, whole
-from stiction.studies.cycles.shooting import Arcs, Period, Shooting, closed, nodes_between
+from stiction.studies.cycles.shooting import (
+    Arcs,
+    Period,
+    Shooting,
+    closed,
+    nodes_between,
+    sizes_of,
+)
 
 __all__ = [
     "Cycle",
@@ -27,7 +34,10 @@ __all__ = [
     "cycle_of",
     "find_cycle",
     "floquet",
+    "part_of",
+    "period_of_part",
     "solved",
+    "states_at",
 ]
 
 Floats = npt.NDArray[np.float64]
@@ -45,6 +55,9 @@ _SMALL = 1e-3
 _ALIKE = 10.0
 # fraction of a period by which a run starts later, to test whether the system is autonomous
 _SHIFT = 0.37
+# parts into which the given period of a force is divided, one after the other, to find its shortest
+# part; distance of runs beside an orbit, relative to the sizes of its states
+_TURNS, _BESIDE = (2, 3, 5, 7, 11), 0.31
 # multipliers below this fraction of the largest derivative are zero up to rounding
 _ZERO = 1e-13
 # distance from the unit circle within which a multiplier is neither inside nor outside
@@ -155,7 +168,8 @@ def find_cycle(
     method : method of the runs; None for the default of the system
     period : period of the force, or a function of the system that returns it; None for an
         autonomous system, whose period is estimated from a recurrence of events in a run from the
-        guess. A multiple of the period of the force finds subharmonic orbits
+        guess. A multiple of the period of the force finds subharmonic orbits; the result has the
+        shortest part of it after which both the orbit and the force repeat
     nodes : number of nodes of multiple shooting; unstable orbits need more nodes
     settle : duration of a first run from the guess, to approach a stable orbit [s, or the system's
         unit of time]
@@ -201,17 +215,13 @@ def find_cycle(
             f"{where}.guess", guess, size=n, per="state", why=why, try_=f"give {n} numbers."
         )
         if period is None:
+            # a multiplier near -1: a state near the orbit returns more closely after two turns
             cycle = solved(*_from_recurrence(system, method, state, nodes, settle))
             turns = _turns(cycle)
-            if turns > 1:
-                # a multiplier near -1: a state near the orbit returns more closely after two turns
-                period, times = cycle.period / turns, [event.time for event in cycle.events]
-                first = [time for time in times if time < period]
-                problem, u = _from_period(system, method, cycle.state, 0.0, first, period, nodes)
-                cycle = solved(problem, u)
-            return cycle
+            return part_of(cycle, turns) if turns > 1 else cycle
         problem, u = _from_force(system, method, state, period, nodes, settle)
-    return solved(problem, u)
+    cycle = solved(problem, u)
+    return cycle if isinstance(guess, Cycle) or cycle.autonomous else _shortest(cycle)
 
 
 def solved(problem: Shooting, u: Floats) -> Cycle:
@@ -347,8 +357,23 @@ def _run(system: Any, method: Any, state: Floats, span: tuple[float, float]) -> 
         failure = run.failures[0]
         got = f"{failure.kind} at t = {failure.time:.9g}: {failure.reason}"
         needs, why = "a run that reaches its end", "the guess of an orbit is taken from this run."
-        raise SolveError(explain("find_cycle", got, needs, why, "give another guess."))
+        raise SolveError(explain("find_cycle", got, needs, why, _advice(system, failure.kind)))
     return run
+
+
+def _advice(system: Any, kind: str) -> str:
+    """Return what to try if a run from a guess ends early, or shows no recurrence."""
+    if kind == Status.WORK_LIMIT.value:
+        return (
+            "give a guess just before a slip begins: on a slow belt, the stick before it may last "
+            "millions of periods."
+        )
+    scale = (
+        ""
+        if not hasattr(system, "scale")
+        else ("; if the states of the orbit are far from 1 in size, give these sizes as `scale`")
+    )
+    return f"give another guess{scale}."
 
 
 def _around_cycle(system: Any, cycle: Cycle, method: Any) -> tuple[Shooting, Floats]:
@@ -438,29 +463,36 @@ def _from_recurrence(
     """Return the problem around the best recurrence of events on a run from a state."""
     if settle > 0.0:
         settled = _run(system, method, state, (0.0, settle))
-        if _comes_to_rest(settled):
+        if _comes_to_rest(system, settled):
             raise _equilibrium(settled.final)
         state = settled.final
     # the time scale is unknown: the runs begin very short and become longer
-    size, best, run = np.maximum(np.abs(state), _SMALL * np.abs(state).max()), None, None
-    length, moved = _FIRST_TIME, np.inf if size.any() else 1.0
+    size, best, run = _apart(system, np.abs(state)), None, None
+    length, moved = _FIRST_TIME, np.inf if state.any() else 1.0
     while length <= min(_LAST_TIME, _MOST_TIMES * moved):
         run = _run(system, method, state, (0.0, length))
         if not (run.events or run.rate.any()) and np.array_equal(run.final, state):
             raise _equilibrium(state)
-        best = _recurrence(run.events)
+        best = _recurrence(system, run.events)
         if (best is not None and best[0] <= _NEAR) or len(run.events) > _MOST_EVENTS:
             break
         if (np.abs(run.final - state) > 0.1 * size).any():
             moved = min(moved, length)
-            if length > moved and _comes_to_rest(run):
+            if length > moved and _comes_to_rest(system, run):
                 raise _equilibrium(run.final)
         length *= 2.0 if moved < np.inf else 8.0
     if best is None or run is None:
-        got = f"a run to t = {length:.6g} without a recurrent event"
+        end = length if run is None else run.end
+        got = f"a run to t = {end:.6g} without a recurrent event"
         needs = "an event that recurs with nearly the same state"
-        why = "the period of an autonomous orbit is estimated from such events."
-        try_ = "give a guess near an orbit with events."
+        why = (
+            "the period of an autonomous orbit is estimated from such events, in a run of at most "
+            f"{_MOST_TIMES:.6g} times the time in which the guess changes."
+        )
+        try_ = (
+            "give a guess near an orbit with events, all of whose states have the sizes of the "
+            "orbit, or a `settle` of several periods."
+        )
         raise SolveError(explain("find_cycle", got, needs, why, try_))
     _, first, last = best
     begin, period = run.events[first].time, run.events[last].time - run.events[first].time
@@ -491,13 +523,18 @@ def _from_period(
     return _laid(system, method, before, 0.0, fractions - fractions[0], None, period)
 
 
+def _apart(system: Any, largest: Floats) -> Floats:
+    """Return (n,) sizes by which states are compared, from their largest values."""
+    return sizes_of(system, largest, least=_SMALL, otherwise=_SMALL)
+
+
 def _turns(cycle: Cycle) -> int:
     """Return how many times an autonomous orbit is run through within its period."""
     events, count = cycle.events, len(cycle.events)
     if count < 2:
         return 1
     states = np.array([event.state for event in events])
-    near = _STILL * np.maximum(np.abs(states).max(axis=0), _SMALL * np.abs(states).max())
+    near = _STILL * _apart(cycle.system, np.abs(states).max(axis=0))
     for turns in range(count, 1, -1):
         shift = count // turns
         same = count % turns == 0 and cycle.order == (*cycle.order[shift:], *cycle.order[:shift])
@@ -506,12 +543,92 @@ def _turns(cycle: Cycle) -> int:
     return 1
 
 
-def _comes_to_rest(run: Tangents) -> bool:
+def states_at(cycle: Cycle, fractions: Floats) -> Floats:
+    """Return (k, n) states of an orbit at fractions of its period."""
+    base, period, found = cycle.fractions, cycle.period, []
+    for fraction in fractions:
+        at = base[0] + (fraction - base[0]) % 1.0
+        k = min(int(np.searchsorted(base, at, side="right")), len(base) - 1) - 1
+        zero = base[k] if cycle.autonomous else 0.0
+        span = (float(base[k] - zero) * period, float(at - zero) * period)
+        state = cycle.nodes[k]
+        if span[1] > span[0] + 1e-9 * period:
+            state = cycle.system.at_state(state).tangents(cycle.method, span, ()).final
+        found.append(state)
+    return np.array(found)
+
+
+def period_of_part(force: Any, turns: int) -> Period:
+    """Return the period of the force over the number of `turns`; None for an autonomous system."""
+    if callable(force):
+        return lambda system: force(system) / turns
+    return None if force is None else float(force) / turns
+
+
+def part_of(cycle: Cycle, turns: int) -> Cycle:
+    """Return the orbit near one of `turns` nearly equal parts of an orbit.
+
+    Raises
+    ------
+    SolveError : if there is none of this period.
+    """
+    # the events of the other parts are those of the first one
+    events = cycle.events[: len(cycle.events) // turns]
+    times = [(turns * event.time / cycle.period) % 1.0 for event in events]
+    fractions = nodes_between(times, len(cycle.nodes))
+    parts = [states_at(cycle, (fractions[:-1] + part) / turns) for part in range(turns)]
+    period = period_of_part(cycle.force_period, turns)
+    if cycle.autonomous:
+        fractions = fractions - fractions[0]
+    nodes, length = np.mean(parts, axis=0), cycle.period / turns
+    return solved(*around(cycle.system, cycle.method, fractions, nodes, period, length))
+
+
+def _shortest(cycle: Cycle) -> Cycle:
+    """Return a forced orbit over the shortest part of its period after which it repeats.
+
+    Over several periods of the force each multiplier is a power, and a flip looks like a fold.
+
+    Verified by: tests/exact/test_cycles_of_chains.py::test_a_multiple_of_the_period_of_the_force
+    """
+    for turns in _TURNS:
+        while _repeats(cycle, turns):
+            try:
+                cycle = part_of(cycle, turns)
+            except SolveError:
+                break
+    return cycle
+
+
+def _repeats(cycle: Cycle, turns: int) -> bool:
+    """Return whether a forced orbit, and the force, repeat after one of `turns` equal parts."""
+    shift, order = len(cycle.events) // turns, cycle.order
+    if len(order) % turns or order != (*order[shift:], *order[:shift]):
+        return False
+    nodes, period, base = cycle.nodes, cycle.period, cycle.fractions
+    sizes = _apart(cycle.system, np.abs(nodes).max(axis=0))
+    for node, first in zip(nodes, base[:-1], strict=True):
+        later = states_at(cycle, np.array([first + 1.0 / turns]))[0]
+        if not (np.abs(later - node) <= _STILL * sizes).all():
+            return False
+    # the force on a mass that sticks, or a parametric one, may have no effect on the orbit, but has
+    # one on runs beside it
+    for node, first, last in zip(nodes, base[:-1], base[1:], strict=True):
+        beside, ends = cycle.system.at_state(node + _BESIDE * sizes), []
+        for delay in (0.0, 1.0 / turns):
+            span = ((first + delay) * period, (last + delay) * period)
+            ends.append(beside.tangents(cycle.method, span, ()).final / sizes)
+        if not np.allclose(ends[0], ends[1], rtol=0.0, atol=_NEAR, equal_nan=True):
+            return False
+    return True
+
+
+def _comes_to_rest(system: Any, run: Tangents) -> bool:
     """Return whether the state moves no more in the second half of a run of an autonomous flow."""
-    length, size = run.end - run.start, np.abs(run.final)
+    length = run.end - run.start
     if any(event.time > run.start + 0.5 * length for event in run.events):
         return False
-    still = _STILL * np.maximum(size, _SMALL * size.max())
+    still = _STILL * _apart(system, np.abs(run.final))
     return bool((np.abs(run.rate) * length <= still).all())
 
 
@@ -531,7 +648,7 @@ def _check_autonomous(system: Any, method: Any, state: Floats, period: float) ->
         )
 
 
-def _recurrence(events: Sequence[EventTangent]) -> tuple[float, int, int] | None:
+def _recurrence(system: Any, events: Sequence[EventTangent]) -> tuple[float, int, int] | None:
     """Return the last event and an earlier one with nearly the same state and the same label.
 
     The result is their distance divided by the size of the states, and their indices. Of several
@@ -541,9 +658,8 @@ def _recurrence(events: Sequence[EventTangent]) -> tuple[float, int, int] | None
         return None
     last = len(events) - 1
     states = np.array([event.state for event in events])
-    sizes = np.abs(states).max(axis=0)
     # a component that is zero at every event takes the size of the largest component
-    sizes = np.where(sizes > 1e-6 * sizes.max(), sizes, sizes.max() or 1.0)
+    sizes = sizes_of(system, np.abs(states).max(axis=0))
     far = [
         (float(np.abs((states[k] - states[last]) / sizes).max()), k)
         for k in range(last - 1, -1, -1)

@@ -8,17 +8,14 @@ Source: Kuznetsov 2004, section 5.3.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 
 from stiction.errors import ModelError, SolveError
 from stiction.studies.cycles.bifurcations import TESTS, verified
-from stiction.studies.cycles.cycle import Cycle, around, find_cycle, solved
-from stiction.studies.cycles.shooting import nodes_between
+from stiction.studies.cycles.cycle import Cycle, find_cycle, part_of, states_at
 
-__all__ = ["flip_of_half", "halves_apart", "states_at"]
+__all__ = ["flip_of_half", "halves_apart"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -27,21 +24,6 @@ _SAMPLES = 8
 # the secant method starts with this relative difference of the parameter, and ends after the number
 # of iterations, or at this relative change
 _APART, _MOST_SECANTS, _SETTLED = 1e-6, 12, 1e-13
-
-
-def states_at(cycle: Cycle, fractions: Floats) -> Floats:
-    """Return (k, n) states of an orbit at fractions of its period."""
-    base, period, found = cycle.fractions, cycle.period, []
-    for fraction in fractions:
-        at = base[0] + (fraction - base[0]) % 1.0
-        k = min(int(np.searchsorted(base, at, side="right")), len(base) - 1) - 1
-        zero = base[k] if cycle.autonomous else 0.0
-        span = (float(base[k] - zero) * period, float(at - zero) * period)
-        state = cycle.nodes[k]
-        if span[1] > span[0] + 1e-9 * period:
-            state = cycle.system.at_state(state).tangents(cycle.method, span, ()).final
-        found.append(state)
-    return np.array(found)
 
 
 def halves_apart(cycle: Cycle) -> Floats:
@@ -59,7 +41,7 @@ def flip_of_half(cycle: Cycle, parameter: str) -> Cycle | None:
     """
     test = TESTS["flip"]
     try:
-        half = _half_of(cycle)
+        half = part_of(cycle, 2)
         before, at_before = float(half.system.parameter(parameter)), test(half)
         value = before + _APART * max(abs(before), _APART)
         for _ in range(_MOST_SECANTS):
@@ -71,20 +53,3 @@ def flip_of_half(cycle: Cycle, parameter: str) -> Cycle | None:
     except (ModelError, SolveError, np.linalg.LinAlgError):
         return None
     return half if verified("flip", half) else None
-
-
-def _half_of(cycle: Cycle) -> Cycle:
-    """Return the orbit of half the period near an orbit whose halves are almost equal."""
-    # the events of the second half are those of the first one
-    events = cycle.events[: len(cycle.events) // 2]
-    times = [(2.0 * event.time / cycle.period) % 1.0 for event in events]
-    fractions = nodes_between(times, len(cycle.nodes))
-    first, second = (states_at(cycle, 0.5 * fractions[:-1] + shift) for shift in (0.0, 0.5))
-    force: Any = cycle.force_period
-    if callable(force):
-        period: Any = lambda system: 0.5 * force(system)  # noqa: E731
-    else:
-        period = None if force is None else 0.5 * force
-    nodes = 0.5 * (first + second)
-    problem, u = around(cycle.system, cycle.method, fractions, nodes, period, 0.5 * cycle.period)
-    return solved(problem, u)

@@ -22,7 +22,7 @@ import numpy.typing as npt
 from stiction.core.tangents import Differentiable, Tangents
 from stiction.errors import ModelError
 
-__all__ = ["Arcs", "Ended", "Family", "Period", "Shooting", "closed", "nodes_between"]
+__all__ = ["Arcs", "Ended", "Family", "Period", "Shooting", "closed", "nodes_between", "sizes_of"]
 
 Floats = npt.NDArray[np.float64]
 # period of a force: a number, or a function of the system if parameters change it; None for an
@@ -141,8 +141,7 @@ class Shooting:
         limits: tuple[tuple[float, float], ...] = (),
     ) -> tuple[Shooting, Floats]:
         """Return the equations for a guess (k, n) of the nodes, and the unknowns of the guess."""
-        largest = np.abs(nodes).max(axis=0)
-        sizes = np.where(largest > 1e-6 * largest.max(), largest, max(float(largest.max()), 1e-300))
+        sizes = sizes_of(system, np.abs(nodes).max(axis=0))
         # the norm of a scaled step does not depend on the number of nodes
         u, scale = [nodes.ravel()], [np.tile(sizes, len(nodes)) * np.sqrt(len(nodes))]
         if period is None:
@@ -283,6 +282,26 @@ class Shooting:
         return np.asarray(u + self.scale * step)
 
 
+def sizes_of(
+    system: Differentiable, largest: Floats, *, least: float = 1e-6, otherwise: float = 1.0
+) -> Floats:
+    """Return (n,) the sizes of the states, from the largest values on an orbit.
+
+    States in other units, as in a fast motion, may differ by many orders of magnitude. They are
+    compared by `start_scales`.
+
+    Parameters
+    ----------
+    least : smallest size over the largest one, both over their scales
+    otherwise : the size of smaller states in the same measure
+
+    Verified by: tests/exact/test_cycles.py::test_a_fast_motion
+    """
+    scales = np.asarray(system.start_scales)
+    most = max(float((largest / scales).max()), 1e-300)
+    return np.where(largest > least * most * scales, largest, otherwise * most * scales)
+
+
 def system_with(system: Differentiable, names: Sequence[str], *values: float) -> Differentiable:
     """Return the system with other values of parameters."""
     for name, value in zip(names, values, strict=True):
@@ -367,7 +386,8 @@ def _period_difference(problem: _WithPeriod, u: Floats, at: int, step: float) ->
 
 def _undefined(got: str) -> ModelError:
     needs, why = "arcs that have derivatives", "shooting needs the derivatives of every arc."
-    return ModelError("find_cycle", got, needs, why, "start from another guess.")
+    try_ = "start from another guess; or give the sizes of the states of the orbit as `scale`."
+    return ModelError("find_cycle", got, needs, why, try_)
 
 
 def closed(problem: _Equations, u: Floats) -> Ended:

@@ -37,6 +37,7 @@ from stiction.studies.cycles.shooting import (
     closed,
     parameter_unknowns,
     period_by,
+    sizes_of,
     system_with,
 )
 from stiction.switching.model import SwitchingSystem
@@ -356,7 +357,7 @@ def _equations(
 ) -> tuple[SlidingOrbit, Floats]:
     states, times = np.array([event.state for event in events]), [event.time for event in events]
     largest = np.abs(np.concatenate([states, fewer.nodes])).max(axis=0)
-    sizes = np.where(largest > 1e-6 * largest.max(), largest, max(float(largest.max()), 1e-300))
+    sizes = sizes_of(fewer.system, largest)
     unknown = np.array(times)
     if fewer.autonomous:
         unknown = np.append(unknown[1:] - unknown[0], fewer.period)
