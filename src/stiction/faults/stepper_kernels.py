@@ -57,7 +57,8 @@ _SAFETY, _SHRINK, _GROW = 0.9, 0.2, 5.0
 # shortest step over the time: the time is a sum of two doubles, and after 10^4 events of a fault a
 # step of an event is 1e-17 of it
 _SHORTEST = 1e-25
-# distance from the level in ln V below which no projection is made: it might cross the level
+# distance from the level in ln V below which no projection is made: it might cross the level, by
+# `projection_kernels._MOST` at most
 _EVENT_DISTANCE = 1.5
 # largest number of secants of one bracket
 _MOST_SECANTS = 60

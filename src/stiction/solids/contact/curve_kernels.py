@@ -32,8 +32,8 @@ Bools = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
 
 _PROJECTION_STEPS, _CAUTIOUS_STEPS = 60, 20
-# change of xi at convergence; change that is accepted after the last step; change across an edge
-# below which the line to it counts as normal
+# change of xi at convergence, some 50 roundings; change that is accepted after the last step;
+# change across an edge below which the line to it counts as normal. The last two were chosen
 _CONVERGED, _ACCEPTED, _CORNER = 1e-14, 1e-10, 1e-9
 # constraint of a coordinate: none, at the end of the boundary, at an edge that is a minimum
 _FREE, _END, _EDGE = 0, 1, 2
