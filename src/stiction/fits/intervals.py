@@ -25,10 +25,13 @@ __all__ = ["KNOWN_DROP", "Bootstrap", "Ends", "Intervals", "Profile", "profile_e
 
 Floats = npt.NDArray[np.float64]
 
-# the data determine an end if 2 ln L drops by this beyond it: a likelihood ratio of e^10
+# the data determine an end if 2 ln L drops by this beyond it: a likelihood ratio of e^10, above the
+# drop of 15 that bounds the widest interval, of level 0.9999. This number and those below were
+# chosen
 KNOWN_DROP = 20.0
 # range of a profile: decades of a logarithmic parameter, multiples of the typical size of another
 _DECADES, _SIZES = 4.0, 300.0
+# relative tolerance of the root of the drop at an end, before the last step by interpolation
 _CROSSING_TOLERANCE = 0.01
 # a value below this fraction of its typical size counts as zero
 _ZERO = 1e-9
@@ -247,7 +250,7 @@ def _one_side(
         # the next step ends where a parabola through this point reaches 1.3 KNOWN_DROP
         far *= min(max(math.sqrt(1.3 * KNOWN_DROP / max(f, 1e-9)), 1.3), 4.0)
     # the interval ends at a bound of the law
-    natural = most == q.high or (most == q.low and q.may_vanish)
+    natural = most == q.high or (most == q.low and q.may_equal_low)
     if end is None or not natural:
         end = most if natural else s * math.inf
     return end, natural, _sorted(seen, s)

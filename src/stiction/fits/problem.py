@@ -33,7 +33,8 @@ Profiled = tuple[int, float] | None
 
 # values of fields without a default that are not fitted, if a law is given by its class
 _DEFAULTS: Mapping[str, Mapping[str, float]] = {"BoucWen": {"a": 1.0}}
-# residual, divided by the range of the data, for parameters without a valid law or solution
+# residual, divided by the range of the data, for parameters without a valid law or solution: far
+# above any residual of a solution, and its square is representable
 _FAILED_RESIDUAL = 1e6
 
 

@@ -23,9 +23,11 @@ __all__ = ["WHITE_NOISE_LIMIT", "Minimum", "best", "count_agreeing", "minimised"
 
 Floats = npt.NDArray[np.float64]
 
-# autocorrelation above which residuals are not white [1/sqrt(rows)]
+# autocorrelation above which residuals are not white [1/sqrt(rows)]: four standard deviations of
+# that of white noise, which it exceeds once in 16,000 data sets
 WHITE_NOISE_LIMIT = 4.0
-# relative tolerance of the misfit in the searches from many points
+# relative tolerance of the misfit in the searches from many points; the best of them is searched
+# again. This number and those below were chosen
 _COARSE_TOLERANCE = 1e-7
 _MOST_ITERATIONS = 200
 # differential evolution: number of members per parameter; number of minima around which they start;
