@@ -17,8 +17,10 @@ from stiction.numerics.arrays import Struct, Table
 __all__ = [
     "ACCUMULATION",
     "BACKWARD",
+    "DISSIPATION",
     "FORWARD",
     "IMPACT",
+    "IMPACT_LOSS",
     "KINDS",
     "LOSSES",
     "MODES",
@@ -27,6 +29,7 @@ __all__ = [
     "PAINLEVE_BOUNDARY",
     "SEVERAL_ACCELERATIONS",
     "STICK",
+    "WORK",
     "Event",
     "PairSample",
     "Recorder",
@@ -45,6 +48,9 @@ LOSSES = ("no_acceleration", "several_accelerations", "painleve_boundary")
 NO_ACCELERATION, SEVERAL_ACCELERATIONS, PAINLEVE_BOUNDARY = range(3)
 # losses of determinism that are recorded
 _MOST_LOSSES = 1000
+# sums over a run [J], in the order of the ledger: external work, energy lost in impacts, numerical
+# dissipation
+WORK, IMPACT_LOSS, DISSIPATION = range(3)
 
 
 class Event(Struct):
