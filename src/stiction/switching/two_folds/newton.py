@@ -38,7 +38,8 @@ _TAIL = 6
 # values of T_k at 0, up to degree 14
 _AT_CENTRE = np.round(np.cos(0.5 * np.pi * _K[:15]))
 
-# step of the differences for the Jacobian, over the scale
+# step of the differences of order 4 for the Jacobian, over the scale; a power of two, so that x + d
+# is exact for most x. Their rounding error is 2e-16 times 2^17, or 3e-11
 _STEP = 2.0**-17
 _MOST_STEPS = 60
 _MOST_HALVINGS = 20
