@@ -231,7 +231,7 @@ class Problem:
 
     @property
     def exact(self) -> float:
-        """Sum of squared residuals below which the data are fitted exactly."""
+        """Sum of squared residuals below which the data are fitted exactly, to seven digits."""
         return self.rows * (1e-7 * self._size) ** 2
 
     @property
@@ -250,7 +250,11 @@ class Problem:
         return lagged / total if total > 0.0 else 0.0
 
     def typical_sizes(self, y: Floats) -> Floats:
-        """Return the typical size of each coordinate, which scales differences and steps."""
+        """Return the typical size of each coordinate, which scales differences and steps.
+
+        It is 1 for a logarithm, otherwise the modulus of the coordinate. The fractions of the data
+        that replace a small modulus were chosen: they affect the path of a search, not its end.
+        """
         values = self.coordinates.physical(y)
         size = np.abs(y)
         for i, q in enumerate(self.parameters):

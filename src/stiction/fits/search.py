@@ -83,7 +83,8 @@ def minimised(
         made[free] = x
         return made
 
-    # the trust-region reflective method starts strictly inside the bounds
+    # the trust-region reflective method starts strictly inside the bounds, by a distance that
+    # changes no residual seen in the data
     room = 1e-9 * size
     least, largest = low[free], high[free]
     inside = np.clip(whole[free], least + np.minimum(room, 0.25 * (largest - least)), None)
