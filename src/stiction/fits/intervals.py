@@ -174,6 +174,11 @@ def profile_ends(
     return Ends(low, high, low_known, high_known, places)
 
 
+# Returns one end of the interval of parameter i, whether it is determined, and the points (value,
+# drop of 2 ln L) of the profile on this side. `top` is the best fit, `error` the standard error of
+# the value, `variance` that of the residuals, `limit` the drop at the end, `s` the side, -1 or 1,
+# and `others` are starting points on other branches of the profile. The steps go outwards until
+# the drop exceeds KNOWN_DROP, or to the farthest value. Raises _BetterFitError at a lower minimum.
 def _one_side(
     problem: Problem,
     top: Minimum,

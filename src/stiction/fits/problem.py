@@ -210,6 +210,7 @@ class Problem:
         return self._residuals(y, profiled)[0]
 
     def _residuals(self, y: Floats, profiled: Profiled) -> tuple[Floats, int]:
+        """Return residuals and number of events; large residuals where there is no solution."""
         values = self.coordinates.physical(y, profiled)
         try:
             forces, events = self.forces(values)
@@ -314,9 +315,13 @@ class Problem:
         base: Floats,
         events: int,
     ) -> Floats:
-        # The residuals jump where the number of events changes. If only one side has the number of
-        # events of `base`, the difference uses that side alone. Central differences, and the
-        # three-point formula at a bound, have order 2.
+        """Return the derivatives of the residuals by coordinate i, by differences over h.
+
+        The residuals jump where the number of events changes. If only one side has the number of
+        events of `base`, the difference uses that side alone. Central differences, and the
+        three-point formula at a bound, have order 2.
+        """
+
         def at(step: float) -> tuple[Floats, int]:
             moved = y.copy()
             moved[i] += step

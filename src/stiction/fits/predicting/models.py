@@ -111,6 +111,7 @@ class Predictor:
         return curve.speeds()
 
     def _check(self) -> None:
+        """Raise ModelError if times are missing, or the law and the rig do not fit together."""
         curve, rig, name = self.curve, self.rig, self.name
         if curve.time is None and not without_clock(name):
             # measured speeds are enough for a law without a state; it may be a law of the user
@@ -149,6 +150,7 @@ class Predictor:
     # ---- imposed slip
 
     def _on_imposed_slip(self, fields: Mapping[str, float]) -> Predicted:
+        """Return the friction force; its bound where the slider sticks, for laws that bound it."""
         if self.name not in _STATE_LAWS:
             static, mu = self._bound_and_coefficient(fields)
             bound = np.where(self.sticks, static * self.normal, np.inf)
@@ -200,6 +202,7 @@ class Predictor:
     # ---- slider behind a spring
 
     def _on_spring(self, fields: Mapping[str, float], rig: Mapping[str, float]) -> Predicted:
+        """Return the force of the spring, from rest, or for rate and state from steady slip."""
         k, m, force = rig["stiffness"], rig["mass"], rig["force_start"]
         out = np.empty(self.curve.rows)
         # extension, slip velocity and state of the law at the first row
