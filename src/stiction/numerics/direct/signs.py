@@ -22,7 +22,7 @@ __all__ = ["sign_of_parts", "unsymmetric_rows"]
 # another order. Chosen
 _MIRRORED = 1e-12
 # largest number of unsymmetric rows, whose Schur complement is dense (1.2 GB), and their largest
-# fraction of all rows, above which a factorisation of the whole costs less. Chosen
+# fraction of all rows. Chosen (docs/decisions/16)
 _MOST, _FRACTION = 12_000, 0.25
 
 

@@ -95,7 +95,7 @@ __all__ = [
 _LEAST_SHRINKS, _SHORTEST_INTERVAL, _MOST_AT_ONCE = 10, 1e-7, 40
 # below these L+ and L- over |grad h| |f| a state is next to a two-fold: the heights of arcs from
 # the surface back to it are of the order of the square of this number, in units of |grad h| times
-# the state, and the square is `placement.ON_SURFACE`, within which h counts as zero
+# the state, and the square is about `placement.ON_SURFACE`, within which h counts as zero
 NEXT_TO_TWO_FOLD = 3e-6
 # shortest slip, as a fraction of the time: if a state leaves a surface and returns to it sooner,
 # rounding of the multiplier has ended the sliding. Chosen
