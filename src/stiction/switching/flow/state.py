@@ -269,8 +269,8 @@ VALUE, GRAD = range(8, 10)
 # fields f+ and f- of a surface; the signs at which a field is evaluated
 PLUS, MINUS, SIGNS = range(10, 13)
 # scratch: values of h and g, or multipliers (EXTRA); values at a second state (EXTRA2); two rows of
-# differences of h (DIFF); gradients that must not replace those in GRAD, or a state of the dense
-# output (LATER)
+# differences of h (DIFF); and in LATER gradients that must not replace those in GRAD, or a state of
+# the dense output
 EXTRA, EXTRA2, DIFF, DIFF2, LATER = range(13, 18)
 # rates of h_i, then of h_j, in the four quadrants at an intersection: `intersections.directions`
 QUADRANT_RATES = 18
