@@ -390,11 +390,12 @@ def find_candidates(
     rule: int,
     pairs_out: Candidates,
 ) -> int:
-    """Find all candidates for contacts of curves; return their number.
+    """Find the candidates for contacts of curves; return their number.
 
     A candidate is a local minimum of the distance whose gap is less than `margin`. Curves within
     twenty degrees of parallel form a line contact instead: every element of the first rod gives one
-    candidate, its middle and the closest point of the other rod.
+    candidate, its middle and the closest point of the other rod. A pair of segments, each of one
+    element, gives one crossing at most.
 
     Parameters
     ----------

@@ -177,10 +177,12 @@ class SegmentedPass(ContactPass):
     # ------------------------------------------------------------ closest points
 
     def project(self, x: Floats, guess: ClosestPoints | None) -> Segmentation:
-        """Return the global minima of the distance, not only those next to a guess, and segments.
+        """Return the nearest minima of the distance, not only those next to a guess, and segments.
 
         The distance to a wavy partner has several local minima. The contact energy is defined by
-        the global one, so the projection jumps as soon as another minimum is nearer.
+        the global one, so the projection jumps as soon as another minimum is nearer. The minima are
+        searched from samples of the partner (`_initial_guesses`): one that is narrower than their
+        spacing may be missed.
         """
         at, functions = self._search_points
         place = np.einsum("ln,lnd->ld", functions, x[self.own.nodes[at[0]]])
@@ -196,7 +198,7 @@ class SegmentedPass(ContactPass):
     def _closest_of_all(
         self, place: Floats, guesses: list[ClosestPoints], x: Floats, at: tuple[Ints, Floats]
     ) -> ClosestPoints:
-        """Return the global closest points of positions (p, d), at own elements and xi (p,)."""
+        """Return the nearest minima found for positions (p, d), at own elements and xi (p,)."""
         first, *more = self._initial_guesses(place, x, at)
         closest = self._admissible(self.closest_from(place, first, x), place, x, at)
         for guess in (*more, *guesses):
