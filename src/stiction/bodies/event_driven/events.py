@@ -186,6 +186,8 @@ def _refined(of: Callable[[float], float], root: float) -> float:
 def first_closing(segment: Segment, until: float, near: float) -> float:
     """Return the first fraction of a step, at most `until`, at which a contact closes, or NONE.
 
+    A pair that closes and opens again within the fraction _FINEST of the step is not seen.
+
     Parameters
     ----------
     near : gap within which surfaces touch [m]

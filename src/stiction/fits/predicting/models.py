@@ -193,7 +193,10 @@ class Predictor:
         return code, p, float(np.log(fields["length"] / self._first))
 
     def _first_speed(self) -> float:
-        """Return the first nonzero slip speed: the initial state is that of steady slip at it."""
+        """Return the first nonzero slip speed, 1 m/s if there is none.
+
+        The initial state of rate and state is that of steady slip at this speed.
+        """
         imposed = isinstance(self.rig, ImposedSlip)
         speeds = np.abs(self.speed if imposed else self.dx[1:] / self.dt[1:])
         moving = speeds[speeds > 0.0]

@@ -81,7 +81,10 @@ def refuse_overlap(overlap: Floats, rods: int) -> None:
 
 
 def _into(flat: Flat, a: int, b: int) -> float:
-    """Return the penetration of rod a into sphere or plane b [m]; negative if separate."""
+    """Return the penetration of rod a into sphere or plane b [m]; negative if separate.
+
+    It is that of _FINE points on each element.
+    """
     points = curve_points(flat, a)
     origin = flat.r[:, flat.first[b], None]
     if flat.shape[b] == ck.PLANE:
