@@ -58,6 +58,12 @@ MU_CHECKS = np.array([0.0, 0.06, 0.36, 0.64, 0.995, 1.0 / 1.002])
 FIT_WEIGHTS = np.linalg.inv(np.vander(FIT_NODES, FIT, increasing=True))
 
 
+# Passes of the fixed-point iteration for a fitted mu, which is Picard's. Each multiplies the error
+# by about N |dmu/dw| tau / (m rate), and 60 passes reach 1e-15 if this factor is below 0.56.
+# Otherwise the caller shortens the step
+_PASSES = 60
+
+
 @kernel
 def load_at(p: Problem, t: float, segment: int) -> float:
     """Return the load [N] at time t, on the given segment."""
@@ -198,10 +204,8 @@ def fit_forces(
         if mode[i] != 0:
             w = mode[i] * (p.rate * s.x[1, i + 1] - p.belt)
             s.mu[i, 0] = _mirrored_mu(p.mu_address, p.law_start + i * p.law_step, w)
-    # fixed point: the series of the motion with the present mu(tau), then mu fitted along it. This
-    # is Picard's iteration; each pass multiplies the error by about N |dmu/dw| tau / (m rate), and
-    # 60 passes reach 1e-15 if this factor is below 0.56. Otherwise the caller shortens the step
-    for _ in range(60):
+    # fixed point: the series of the motion with the present mu(tau), then mu fitted along it
+    for _ in range(_PASSES):
         expand(p, t, active, count, mode, lead, s)
         change, worst, size = 0.0, 0.0, 1.0
         for a in range(count):

@@ -101,11 +101,11 @@ def advance(
 
     A pass takes one step or handles one event, `max_steps` at most. A negative code is a pending
     rare event, with `left` passes remaining; a call with `continues` resumes after PAUSED exactly.
+    Steps follow their error, of order 8 in h, with the usual safety factor and bounds (Hairer I).
 
     Verified by: tests/unit/switching/flow/test_surfaces.py::test_a_plane_costs_no_rejected_step
     """
-    now, a = w.progress[0], w.vectors
-    n = now.n
+    now, a, n = w.progress[0], w.vectors, w.progress[0].n
     now.t_end = t_end
     _restore_loop(w)
     fresh, rejected = now.fresh != 0, now.refused != 0
@@ -147,8 +147,6 @@ def advance(
             now.plane, fresh = 0, True
             now.rejected += 1
             continue
-        # the error of a step is of order 8; safety factor and bounds as usual (Hairer, Norsett,
-        # Wanner 1993, section II.4)
         factor = 10.0 if error < 1e-10 else min(10.0, max(0.3, 0.9 * error ** (-0.125)))
         now.next_step = h * (min(factor, 1.0) if rejected else factor)
         now.drift += min(error, 1.0) * now.tightening  # enters the margins
