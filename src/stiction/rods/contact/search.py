@@ -102,11 +102,9 @@ def curve_tables(
 
 def _partner_candidates(flat: Flat, margin: float) -> list[Candidates]:
     """Return points of rods that are near spheres and planes."""
-    candidates_of_partners = []
-    for b in np.flatnonzero(flat.shape != ck.CURVE).tolist():
-        near = _near_plane if flat.shape[b] == ck.PLANE else _near_sphere
-        candidates_of_partners += [near(flat, a, b, margin) for a in range(flat.rods)]
-    return candidates_of_partners
+    partners = np.flatnonzero(flat.shape != ck.CURVE).tolist()
+    near = {b: _near_plane if flat.shape[b] == ck.PLANE else _near_sphere for b in partners}
+    return [near[b](flat, a, b, margin) for b in partners for a in range(flat.rods)]
 
 
 def _near_sphere(flat: Flat, a: int, b: int, margin: float) -> Candidates:
