@@ -65,13 +65,13 @@ _LARGEST_LOG = 600.0
 class _Pair(NamedTuple):
     """A parameter whose coordinate is relative to a partner: the difference or the ratio.
 
-    index : of the parameter
+    position : index of the parameter
     partner : index of the partner; -1 if it is not fitted
     constant : value of a partner that is not fitted
     ratio : whether the coordinate is the ratio to the partner, else the difference from it
     """
 
-    index: int
+    position: int
     partner: int
     constant: float
     ratio: bool
@@ -80,7 +80,7 @@ class _Pair(NamedTuple):
 class _UpperBound(NamedTuple):
     """Upper bound of a partner whose other parameter is given, such as mu_kinetic by mu_static."""
 
-    index: int
+    position: int
     value: float
 
 
@@ -276,7 +276,7 @@ class Coordinates:
 
     def without_weakening(self, y: Floats) -> Floats | None:
         """Return `y` with mu_static = mu_kinetic; None if mu_static is not fitted."""
-        excess = [pair.index for pair in self._pairs if not pair.ratio]
+        excess = [pair.position for pair in self._pairs if not pair.ratio]
         if not excess:
             return None
         made = y.copy()
@@ -307,5 +307,5 @@ class Coordinates:
                 else:
                     high[j] = max(profiled[1], 1e-300)
         if self._largest_partner is not None:
-            high[self._largest_partner.index] = self._largest_partner.value
+            high[self._largest_partner.position] = self._largest_partner.value
         return low, high
