@@ -66,7 +66,9 @@ def write_run(n=3, n_time=5, **changes):
             )
         ),
         quantities={
-            "onset_time": Quantity([0.1 + i for i in range(n - 1)] + [None], "s", "first slip"),
+            "onset_time": Quantity(
+                [0.1 + i for i in range(n - 1)] + [None], "s", "first slip", "never slipped"
+            ),
             "stop_time": Quantity(8.0 / 3.0, "s", "all masses stick for good from here"),
             "word": Quantity("lower corner", "", "a name"),
         },

@@ -1,10 +1,12 @@
 """Where shapes touch: gap, normal and points of every contact between bodies, and with supports.
 
 A contact joins a body `first` and a body or support `second`. Its normal points from `second` to
-`first`; the tangent is the normal turned by 90 degrees with the clock. Two polygons have up to two
-contacts, the ends of the part of an edge that lies along the other polygon.
+`first`; the tangent is the normal turned clockwise by 90 degrees. Polygons are convex, with their
+corners counterclockwise (`shapes` checks this). Two polygons have up to two contacts, the ends of
+the part of an edge that lies along the other polygon.
 
-Source: Gottschalk, Lin, Manocha 1996 (separating axes); Sutherland, Hodgman 1974 (clipping).
+Source: Gottschalk, Lin, Manocha 1996, "OBBTree: a hierarchical structure for rapid interference
+detection" (separating axes); Sutherland, Hodgman 1974, "Reentrant polygon clipping".
 """
 
 from __future__ import annotations
@@ -29,8 +31,15 @@ __all__ = [
 
 DISC, POLYGON, HALF_PLANE = 0, 1, 2
 
-# most corners of a polygon; features of corners beside those of edges, and of the second polygon's
-# edges beside those of the first's, are numbered from here on
+# largest number of corners of a polygon, and the offset that keeps features apart. The feature of a
+# contact is
+#   disc with disc or half plane:  0
+#   polygon with half plane:       corner
+#   disc with polygon:             edge, or CORNERS_MOST + corner
+#   two polygons:                  2 (edge + (CORNERS_MOST if it is an edge of the second)) + side
+# where corners and edges count from 0, edge k begins at corner k, and side is 0 or 1 for the end of
+# the part of the edge that lies along the other polygon. The value was chosen: 4 CORNERS_MOST fits
+# every integer
 CORNERS_MOST = 4096
 
 
@@ -58,7 +67,8 @@ class Contact(Struct):
     Attributes
     ----------
     first, second : numbers of the bodies; supports follow bodies
-    feature : which corner or part of an edge it is, so that it is known again in the next step
+    feature : which corner or end of an edge it is, see `CORNERS_MOST`. The next step finds the same
+        contact by it
     gap : > 0 open [m]
     normal : unit vector from second to first
     arm_first, arm_second : from the centres to the point of contact [m]: between two bodies halfway
@@ -91,6 +101,9 @@ def find_contacts(
     out: Table[Contact],
 ) -> int:  # fmt: skip
     """Write the contacts whose gap is at most `within`; return their number.
+
+    Two polygons that face each other corner to corner, without an edge along the other one, have no
+    contact here, however near they are; they get one when an edge overlaps.
 
     Parameters
     ----------
@@ -125,7 +138,7 @@ def _of_pair(
     surfaces: Table[Surface], corners: Matrix, i: int, j: int, dx: float, dy: float,
     within: float, out: Table[Contact], count: int,
 ) -> int:  # fmt: skip
-    """Append the contacts of i and j, whose centre differs by d; return the number so far."""
+    """Append the contacts of i and j, where d leads from j to i; return the number so far."""
     a, b = surfaces[i].kind, surfaces[j].kind
     if b == HALF_PLANE:
         # its only row of corners is the unit normal; height of the centre above its line
@@ -140,7 +153,7 @@ def _of_pair(
                     -r * nx, -r * ny, dx - height * nx, dy - height * ny,
                 )  # fmt: skip
             return count
-        # every corner of a polygon below the line is a contact
+        # every corner of a polygon nearer to the line than `within` is a contact, or below it
         for k in range(surfaces[i].start, surfaces[i].stop):
             x, y = corners[k, 0], corners[k, 1]
             gap = height + nx * x + ny * y
@@ -196,13 +209,13 @@ def _of_disc(
         after = k + 1 if k + 1 < stop else start
         ex, ey = corners[after, 0] - corners[k, 0], corners[after, 1] - corners[k, 1]
         length = math.sqrt(ex * ex + ey * ey)
-        # corners go against the clock: outward is the edge turned with the clock
+        # corners are counterclockwise: the outward normal is the edge turned clockwise
         apart = ((dx - corners[k, 0]) * ey - (dy - corners[k, 1]) * ex) / length
         if apart > best:
             best, edge = apart, k
-    # no edge separates them by more than `within`: where the centre lies along that edge
     if best - r > within:
         return count
+    # the position of the centre along that edge: 0 at its first corner, 1 at its second
     after = edge + 1 if edge + 1 < stop else start
     px, py = corners[edge, 0], corners[edge, 1]
     ex, ey = corners[after, 0] - px, corners[after, 1] - py
@@ -258,7 +271,8 @@ def _of_polygons(
     """Append the contacts of two polygons; d leads from j to i.
 
     The edge of largest distance is the reference. Of the other polygon the edge that faces it most
-    is clipped to the reference's length, and both ends are contacts where they are near enough.
+    is clipped to the reference's length, and both ends are contacts where they are near enough. If
+    nothing of it is left, there is no contact.
     """
     of_i, edge_i = separation(surfaces, corners, i, j, -dx, -dy)
     if of_i > within:

@@ -27,9 +27,9 @@ __all__ = ["Rest", "rests", "steepest_rest"]
 
 Floats = npt.NDArray[np.float64]
 
-# gap over the smallest size of a body below which surfaces touch
+# gap over the smallest size of a body below which surfaces touch: given coordinates are rounded
 _TOUCH = 1e-9
-# of the loads: imbalance that the linear programme admits
+# largest imbalance of a solution of the linear programme, as a fraction of the loads. Chosen
 _FEASIBLE = 1e-10
 
 
@@ -95,7 +95,7 @@ def is_balanced(system: RigidBodies) -> bool:
 def steepest_rest(system: RigidBodies) -> float:
     """Return the largest angle by which gravity may turn, to the right, while the bodies may rest.
 
-    It turns against the clock: gravity that points down then has a part to the right.
+    It turns counterclockwise: gravity that points down then has a part to the right.
 
     The bodies and supports are tilted together. nan if they may not rest untilted.
 

@@ -26,14 +26,16 @@ __all__ = ["sticking", "stop_resting"]
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
 
-# of the largest impulse: smaller normal impulses are rounding, and do not close a contact
+# The four numbers below were chosen, between rounding and the tolerance of contact problems.
+# normal impulses below this fraction of the largest impulse are rounding, and close no contact
 CLOSED = 1e-12
-# of the friction bound: closer to it a contact may slip
+# a contact whose friction is nearer to its bound than this fraction of it may slip
 _INSIDE = 1e-9
-# of the velocity without impulses: slower slip at the friction bound is rounding. Where forces are
-# not unique, a contact that sticks may have any tangential force up to the bound
+# slip at the friction bound slower than this fraction of the velocity without impulses is rounding.
+# Where forces are not unique, a contact that sticks may have any tangential force up to the bound
 _SLIP = 1e-13
-# of the mean eigenvalue, cubed: smaller determinants do not prove that a body is fixed
+# a determinant below this fraction of the cube of the mean eigenvalue does not prove that a body is
+# fixed
 _FIXED = 1e-8
 # bodies of a group that is judged as a whole; larger groups keep their rounding
 _MOST_GROUP = 30

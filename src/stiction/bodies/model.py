@@ -63,7 +63,7 @@ class RigidBody(Declared):
     shape : Disc, Box or Polygon
     mass : [kg]
     position : of the centre of mass [m]
-    angle : of the shape, against the clock [rad]
+    angle : of the shape, counterclockwise [rad]
     velocity : of the centre of mass [m/s]
     spin : angular velocity [rad/s]
     inertia : moment of inertia about the centre of mass [kg m^2]; None for an even mass
@@ -100,7 +100,7 @@ class Support(Declared):
     ----------
     shape : HalfPlane, Disc, Box or Polygon
     position : of the origin of its frame [m]
-    angle : against the clock [rad]
+    angle : counterclockwise [rad]
     velocity : of its surface [m/s]; the shape of a half plane that moves along itself stays
     """
 

@@ -35,6 +35,8 @@ __all__ = [
 
 Floats = npt.NDArray[np.float64]
 
+# limits of the audit: relative energy imbalance, and residual of the contact problems. Chosen; the
+# tolerance of the contact problems is 1e-12
 LEDGER, RESIDUAL = 1e-10, 1e-10
 _UNSEEN = "whether the velocities after each step are unique is not decided"
 _UNSEEN_GROUPS = ", nor whether accelerations of groups of more than four contacts are"
@@ -44,13 +46,18 @@ _CHOICES = (
     "the velocities after the step that were found first",
     "the velocities after the step that were found first",
 )
-# overlap over the smallest thickness of a body
+# limits of the audit: overlap over the smallest thickness of a body; rotation in a step [rad];
+# motion in a step over the smallest thickness. Chosen: the error of a step is of second order in
+# the rotation, and a motion of a whole thickness may pass through a body
 _OVERLAP = 1e-2
+_TURN, _MOTION = 0.1, 0.5
 # step times the largest angular frequency w of springs. The leapfrog has a relative error of
 # (w h)^2 / 24 in the frequency, here 0.4 %, and is unstable from 2 on
 _SPRINGS = 0.3
-# rotation in a step [rad]; motion in a step over the size of the body
-_TURN, _MOTION = 0.1, 0.5
+# entries of `History.counts`
+SWEEPS, LINEAR_SYSTEMS, REDUCED, MOST_CONTACTS, UNDECIDED = range(5)
+# rows of `History.worst`
+ERROR, OVERLAP, TURN, MOTION = range(4)
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,9 +68,10 @@ class History:
     ----------
     record : saved states, pairs, events
     surfaces : of bodies and supports
-    worst : (4, 2) largest residual, overlap, turn and motion of a step, with their times
-    counts : sweeps, linear systems, steps with reduced restitution, most contacts, groups whose
-        accelerations may not be unique
+    worst : (4, 2) ERROR to MOTION: largest residual, overlap over the size of the system, turn
+        [rad], and motion over the smallest thickness, of a step; with their times [s]
+    counts : (5,) SWEEPS to UNDECIDED: sweeps, linear systems, steps with reduced restitution, most
+        contacts at once, groups whose accelerations may not be unique
     steps, step : number and length [s]
     springs : None without springs
     status, reason : how it ended
@@ -91,13 +99,13 @@ def build_run(system: RigidBodies, method: TimeStepper, h: History) -> Run:
         reason=h.reason,
         checks=lambda energy: _checks(h, energy),
         losses=losses_of(system, h.record, _CHOICES),
-        unseen=_UNSEEN + (_UNSEEN_GROUPS if h.counts[4] else ""),
+        unseen=_UNSEEN + (_UNSEEN_GROUPS if h.counts[UNDECIDED] else ""),
         stats={
             "steps": h.steps,
-            "contacts": int(h.counts[3]),
-            "sweeps": int(h.counts[0]),
-            "linear_systems": int(h.counts[1]),
-            "restitution_reduced": int(h.counts[2]),
+            "contacts": int(h.counts[MOST_CONTACTS]),
+            "sweeps": int(h.counts[SWEEPS]),
+            "linear_systems": int(h.counts[LINEAR_SYSTEMS]),
+            "restitution_reduced": int(h.counts[REDUCED]),
         },
     )
 
@@ -140,7 +148,7 @@ def run_of(
         time=time,
         variables={
             "position": Variable(q[..., :2].copy(), vector, "m", "of the centre of mass"),
-            "angle": Variable(q[..., 2].copy(), each, "rad", "against the clock"),
+            "angle": Variable(q[..., 2].copy(), each, "rad", "counterclockwise"),
             "velocity": Variable(v[..., :2].copy(), vector, "m/s", "of the centre of mass"),
             "spin": Variable(v[..., 2].copy(), each, "rad/s", "angular velocity"),
             "normal_force": Variable(
@@ -150,7 +158,7 @@ def run_of(
                 tangential,
                 ("time", "contact"),
                 "N",
-                "on the first body along the normal turned with the clock, mean of the step",
+                "on the first body along the normal turned clockwise, mean of the step",
             ),
             "pair": Variable(
                 pairs, ("contact", "end"), "1", "numbers of the bodies; supports follow bodies"

@@ -32,7 +32,8 @@ __all__ = ["paradoxes"]
 Floats = npt.NDArray[np.float64]
 Wholes = npt.NDArray[np.int64]
 
-# p over W_nn below which a contact is examined: that of the end of a step differs a little
+# a contact is examined if p over W_nn is below this: Painleve's boundary is p = 0, and p at the end
+# of a step differs a little from that in it. Chosen
 _NEAR = 0.05
 
 
@@ -80,6 +81,6 @@ def _near_paradox(m: Mechanics, contacts: Table[Contact], slip: Wholes) -> npt.N
         arm, inverse = np.asarray(contacts[f"arm_{name}"]), m.inverse[contacts[name]]
         moment = arm[:, 0] * normal[:, 1] - arm[:, 1] * normal[:, 0]
         w_nn += inverse[:, 0] + inverse[:, 2] * moment**2
-        # the tangent is the normal turned with the clock
+        # the tangent is the normal turned clockwise
         w_nt -= inverse[:, 2] * moment * (arm * normal).sum(axis=1)
     return np.asarray((slip != 0) & (w_nn - m.mu * slip * w_nt <= _NEAR * w_nn))

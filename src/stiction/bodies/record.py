@@ -17,8 +17,11 @@ from stiction.numerics.arrays import Struct, Table
 __all__ = [
     "ACCUMULATION",
     "BACKWARD",
+    "DISSIPATION",
     "FORWARD",
+    "HEAT",
     "IMPACT",
+    "IMPACT_LOSS",
     "KINDS",
     "LOSSES",
     "MODES",
@@ -27,6 +30,9 @@ __all__ = [
     "PAINLEVE_BOUNDARY",
     "SEVERAL_ACCELERATIONS",
     "STICK",
+    "STORED",
+    "VISCOUS_HEAT",
+    "WORK",
     "Event",
     "PairSample",
     "Recorder",
@@ -45,6 +51,11 @@ LOSSES = ("no_acceleration", "several_accelerations", "painleve_boundary")
 NO_ACCELERATION, SEVERAL_ACCELERATIONS, PAINLEVE_BOUNDARY = range(3)
 # losses of determinism that are recorded
 _MOST_LOSSES = 1000
+# columns of a pair: heat of friction after and before the step [J], forces of the step [N]
+HEAT, _HEAT_BEFORE, _NORMAL, _TANGENTIAL = range(4)
+# energies of a run beside the kinetic one [J]: external work, energy lost in impacts, numerical
+# dissipation, and of systems with springs the elastic energy and the heat of dampers
+WORK, IMPACT_LOSS, DISSIPATION, STORED, VISCOUS_HEAT = range(5)
 
 
 class Event(Struct):
@@ -104,7 +115,7 @@ class Recorder:
         self.before = np.zeros(6 * n + 6)  # state and energies at the begin of the step
         self.events, self.samples = Log(Event.table(0)), Log(PairSample.table(0))
         self.pairs = Log(np.zeros((0, 2), dtype=np.int64))
-        # of pairs: heat now, heat before the step, forces of the step, mode
+        # of each pair: the columns HEAT to _TANGENTIAL, and its mode
         self.of_pairs = Log(np.zeros((0, 4)))
         self.modes = Log(np.zeros(0, dtype=np.int64))
         self.simultaneous = Log(np.zeros((0, 3)))  # time, first pair, second pair
@@ -116,7 +127,7 @@ class Recorder:
     def save_start(self, q: Floats, v: Floats, kinetic: float, stored: float = 0.0) -> None:
         """Save the state at the start."""
         self.q[0], self.v[0] = q, v
-        self.energy[0, 0], self.energy[0, 4] = kinetic, stored
+        self.energy[0, 0], self.energy[0, 1 + STORED] = kinetic, stored
         self.saved[0] = 1
         self._keep(q, v, self.energy[0])
 
@@ -149,8 +160,8 @@ class Recorder:
         rows = PairSample.table(len(values))
         if len(rows):
             rows["save"], rows["pair"] = at, np.arange(len(rows))
-            rows["normal"], rows["tangential"] = values[:, 2], values[:, 3]
-            rows["heat"] = _between(values[:, 1], values[:, 0], part)
+            rows["normal"], rows["tangential"] = values[:, _NORMAL], values[:, _TANGENTIAL]
+            rows["heat"] = _between(values[:, _HEAT_BEFORE], values[:, HEAT], part)
             self.samples.add(rows)
 
     # ---- contacts
@@ -159,7 +170,7 @@ class Recorder:
         """Record a step in free flight."""
         values, modes = self.of_pairs.rows, self.modes.rows
         if len(modes):
-            values[:, 1], values[:, 2:] = values[:, 0], 0.0
+            values[:, _HEAT_BEFORE], values[:, _NORMAL:] = values[:, HEAT], 0.0
             self._change(time, np.zeros_like(modes), np.zeros(len(modes)))
 
     def contacts(
@@ -192,13 +203,13 @@ class Recorder:
         heat = np.where(impacting, 0.0, loss[:, 1])
         number = self._pairs_of(contacts, closed | together)
         values, count = self.of_pairs.rows, len(self.pairs)
-        values[:, 1], values[:, 2:] = values[:, 0], 0.0
+        values[:, _HEAT_BEFORE], values[:, _NORMAL:] = values[:, HEAT], 0.0
         used = number >= 0
         at = number[used]
         # no force acts where no contact of a pair was ever closed
-        np.add.at(values[:, 0], at, heat[used])
-        np.add.at(values[:, 2], at, force[used, 0])
-        np.add.at(values[:, 3], at, force[used, 1])
+        np.add.at(values[:, HEAT], at, heat[used])
+        np.add.at(values[:, _NORMAL], at, force[used, 0])
+        np.add.at(values[:, _TANGENTIAL], at, force[used, 1])
         modes = _modes(count, number, closed | together, still, after)
         approach = np.zeros(count)
         np.maximum.at(approach, number[hit], -before[hit, 0])

@@ -24,9 +24,28 @@ from stiction.bodies.exact_stick import sticking, stop_resting
 from stiction.bodies.impulse_kernels import add_impulses, contact_velocities, group_contacts
 from stiction.bodies.mechanics import Mechanics
 from stiction.bodies.model import RigidBodies
-from stiction.bodies.outcome import History, build_run
+from stiction.bodies.outcome import (
+    ERROR,
+    LINEAR_SYSTEMS,
+    MOST_CONTACTS,
+    MOTION,
+    OVERLAP,
+    REDUCED,
+    SWEEPS,
+    TURN,
+    UNDECIDED,
+    History,
+    build_run,
+)
 from stiction.bodies.paradox import paradoxes
-from stiction.bodies.record import Recorder
+from stiction.bodies.record import (
+    DISSIPATION,
+    IMPACT_LOSS,
+    STORED,
+    VISCOUS_HEAT,
+    WORK,
+    Recorder,
+)
 from stiction.bodies.restitution import without_gain
 from stiction.bodies.springs import Springs
 from stiction.core.checkpoint import Log, StateArray, restore
@@ -51,18 +70,19 @@ _TOUCH = 1e-9
 # the same for a contact that was closed in the step before: a body that turns about it drifts away
 # by an error of the scheme, of second order in the step
 _DRIFT = 0.1
-# of the contact problem, relative; Newton's method ends far below it
+# relative tolerance of the contact problem; Newton's method ends far below it
 _TOLERANCE = 1e-12
 # steps between two reports
 _PAUSE = 50
-# of the velocities without impulses: a slower bounce is rounding
+# a bounce slower than this fraction of the velocities without impulses is rounding. Chosen
 _NO_BOUNCE = 1e-9
-# of the work of the impulses: energy that counts as added
+# least energy, over the work of the impulses, that a step must add for its restitution to be
+# reduced. Chosen
 _GAIN = 1e-9
-# residual beyond which the velocities of a step are none
+# residual of the contact problem above which the run ends. Chosen
 _UNSOLVED = 1e-7
-# part of the opening of a step by which a contact that rolls or pivots closes in the next one. The
-# whole of it would keep the gap in the mean, and let impulses alternate
+# fraction of the opening of a step by which a contact that rolls or pivots closes in the next one.
+# The whole of it would keep the gap in the mean, and let impulses alternate
 _CLOSING = 0.5
 # steps in a row that move nothing, after which nothing ever moves
 _STILL = 2
@@ -122,21 +142,19 @@ class _Stepper:
         self.q, self.v = q, v
         self.done = np.zeros(1, dtype=np.int64)
         self.still = np.zeros(1, dtype=np.int64)  # steps in a row that moved nothing
-        # external work, impact loss, numerical dissipation, elastic energy, viscous heat [J]
-        self.sums = np.zeros(5)
+        self.sums = np.zeros(5)  # WORK to VISCOUS_HEAT
         if self.m.springs is not None:
-            self.sums[3] = self.m.springs.stored(system.places())
+            self.sums[STORED] = self.m.springs.stored(system.places())
         # surfaces that others may pass through
         shapes = [*(b.shape for b in system.bodies), *(s.shape for s in system.supports)]
         thickness = np.array([shape.thickness for shape in shapes])
         self.finite = np.flatnonzero(np.isfinite(thickness))
         self.thinnest = float(thickness.min())
-        self.worst = np.zeros((4, 2))  # residual, overlap, turn, motion; with times
-        # sweeps, systems, reduced, most contacts, groups of which accelerations are not decided
-        self.counts = np.zeros(5, dtype=np.int64)
+        self.worst = np.zeros((4, 2))  # ERROR, OVERLAP, TURN, MOTION; with times
+        self.counts = np.zeros(5, dtype=np.int64)  # SWEEPS to UNDECIDED
         self.last = Log(Contact.table(0)), Log(np.zeros((0, 2)))
         self.record = Recorder(system, request.save, self.h)
-        self.record.save_start(q, v, self.m.kinetic(v), float(self.sums[3]))
+        self.record.save_start(q, v, self.m.kinetic(v), float(self.sums[STORED]))
 
     # ---- the loop
 
@@ -161,7 +179,7 @@ class _Stepper:
                     Status.NOT_FINITE,
                     f"a velocity is not finite at t = {self._time(k + 1):.9g} s",
                 )
-            if self.worst[0, 0] > _UNSOLVED:
+            if self.worst[ERROR, 0] > _UNSOLVED:
                 what = "no velocities that obey all contacts were found, as where supports close in"
                 return Status.UNCONVERGED, f"{what} at t = {self._time(k + 1):.9g} s"
             if len(self.record.events) > self.method.max_events:
@@ -196,7 +214,7 @@ class _Stepper:
         rests = not (v.any() or after.any() or self.m.support_velocity.any())
         self.still[0] = self.still[0] + 1 if rests else 0
         self.q, self.v = q + h * mean, after
-        self.sums[0] += h * float((self.m.force * mean).sum())
+        self.sums[WORK] += h * float((self.m.force * mean).sum())
         if springs is not None and loads is not None:
             self._add_work(k, springs, loads, mean)
         self._note(k, contacts, solved, mean)
@@ -215,10 +233,10 @@ class _Stepper:
         moved = self.h * self.m.velocity(mean)
         elastic, viscous = (load * moved for load in loads)
         stored = float(springs.stored(self.m.pose((k + 1) * self.h, self.q)))
-        self.sums[0] -= float(elastic[self.system.n :].sum() + viscous[self.system.n :].sum())
-        self.sums[2] -= stored - self.sums[3] + float(elastic.sum())
-        self.sums[3] = stored
-        self.sums[4] -= float(viscous.sum())
+        self.sums[WORK] -= float(elastic[self.system.n :].sum() + viscous[self.system.n :].sum())
+        self.sums[DISSIPATION] -= stored - self.sums[STORED] + float(elastic.sum())
+        self.sums[STORED] = stored
+        self.sums[VISCOUS_HEAT] -= float(viscous.sum())
 
     def _find_paradox(
         self, k: int, contacts: Table[Contact], closed: Bools, slip: Wholes, pose: Floats
@@ -227,7 +245,7 @@ class _Stepper:
         state = k * self.h, self.q, self.v
         for group, found in paradoxes(self.m, contacts[closed], slip[closed], pose, *state):
             if found is None:
-                self.counts[4] += 1
+                self.counts[UNDECIDED] += 1
                 continue
             for kind in losses_of(found):
                 pair = int(self.record.pairs_of(group)[0])
@@ -285,7 +303,7 @@ class _Stepper:
             lambda solved: float(np.abs(solved.r * solved.free).sum()),
             _GAIN if self.m.e > 0.0 else np.inf,
         )
-        self.counts[2] += reduced
+        self.counts[REDUCED] += reduced
         return solved
 
     def _with_restitution(
@@ -317,7 +335,7 @@ class _Stepper:
         start = np.zeros_like(q)
         start[known] = self.last[1].rows[old[known]]
         found, work = solve_local(local, start, _TOLERANCE * scale)
-        self.counts[:2] += work.sweeps, work.linear_systems
+        self.counts[[SWEEPS, LINEAR_SYSTEMS]] += work.sweeps, work.linear_systems
         after = found.u.copy()
         after[:, 0] -= bounce
         error = residual(local, found.r)
@@ -350,26 +368,26 @@ class _Stepper:
     def _note(self, k: int, contacts: Table[Contact], solved: _Solved | None, mean: Floats) -> None:
         """Record contacts, losses, and the worst values that the audit judges."""
         time, h = self._time(k + 1), self.h
-        self._worst(2, h * float(np.abs(mean[:, 2]).max()), time)
+        self._worst(TURN, h * float(np.abs(mean[:, 2]).max()), time)
         if len(self.finite) > 1:
             # a bound of the relative velocity of any two surfaces, whatever frame they move in
             moving = self.m.velocity(mean)[self.finite, :2]
-            self._worst(3, h * float(np.hypot(*np.ptp(moving, axis=0))) / self.thinnest, time)
+            self._worst(MOTION, h * float(np.hypot(*np.ptp(moving, axis=0))) / self.thinnest, time)
         if solved is None:
             self.last[0].rows, self.last[1].rows = Contact.table(0), np.zeros((0, 2))
             self.record.no_contacts(time)
             return
-        self.counts[3] = max(self.counts[3], len(contacts))
-        self._worst(0, solved.error, time)
+        self.counts[MOST_CONTACTS] = max(self.counts[MOST_CONTACTS], len(contacts))
+        self._worst(ERROR, solved.error, time)
         ends = contacts["gap"] + 0.5 * h * solved.after[:, 0]
-        self._worst(1, max(0.0, -float(ends.min())) / self.system.size, time)
+        self._worst(OVERLAP, max(0.0, -float(ends.min())) / self.system.size, time)
         second = contacts["second"]
         support = self.m.velocity(np.zeros((self.system.n, 3)))[second]
         normal = np.asarray(contacts["normal"])
         tangent = np.stack([normal[:, 1], -normal[:, 0]], axis=1)
         force = solved.r[:, :1] * normal + solved.r[:, 1:] * tangent
-        self.sums[0] += float((force * support[:, :2]).sum())
-        self.sums[1:3] += self.record.contacts(
+        self.sums[WORK] += float((force * support[:, :2]).sum())
+        self.sums[[IMPACT_LOSS, DISSIPATION]] += self.record.contacts(
             time, contacts, solved.r / h, solved.before, solved.after,
             solved.together, solved.still, solved.impacting, h,
         )  # fmt: skip

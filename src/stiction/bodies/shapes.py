@@ -21,7 +21,8 @@ __all__ = ["Box", "Disc", "HalfPlane", "Polygon", "RigidShape"]
 
 Floats = npt.NDArray[np.float64]
 
-# of the size of a polygon: corners closer than this to the line through their neighbours
+# corners closer to the line through their neighbours than this fraction of the size of a polygon
+# are refused. Chosen, above rounding
 _STRAIGHT = 1e-12
 
 _WHY = "a body of no size has no surface."
@@ -55,7 +56,7 @@ class RigidShape(Declared, abc.ABC):
 
     @property
     def corners(self) -> Floats:
-        """(n, 2) corners in order against the clock [m]; none of a shape without corners."""
+        """(n, 2) corners in counterclockwise order [m]; none of a shape without corners."""
         return np.empty((0, 2))
 
 

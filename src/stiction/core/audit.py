@@ -28,7 +28,8 @@ class Kind(enum.Enum):
     """Kind of a check. The kind decides when a failure makes the whole run untrusted.
 
     `CONVERGENCE`: equations were solved. Every failure makes the run untrusted.
-    `AT_MOST`: upper limit. A value above 100 times the limit makes the run untrusted.
+    `AT_MOST`: upper limit. A value above 100 times the limit makes the run untrusted, unless the
+    limit is zero: then no ratio is defined, and a failure is only reported.
     `AT_LEAST`: lower limit. A value below a hundredth of the limit makes the run untrusted, or for
     a negative limit a value below 100 times the limit.
     `CONDITION`: a count, a sign or a condition. No failure makes the run untrusted.
@@ -69,7 +70,10 @@ class Check:
 
     @property
     def unit(self) -> str:
-        """The unit of value and limit, from the note; "1" if it has none."""
+        """The unit of value and limit: the first text in brackets in the note; "1" without one.
+
+        So a note must name its unit first, as in "largest gap [m]".
+        """
         match = re.search(r"\[([^\[\]]{1,16})\]", self.note)
         return match[1] if match else "1"
 
@@ -89,10 +93,10 @@ class Check:
         ratio = self.value / self.limit
         # NaN is beyond any limit
         if self.kind is Kind.AT_LEAST and self.limit > 0.0:
-            near, side = ratio >= 1.0 / FAR, "below a hundredth of its limit"
+            within_factor, side = ratio >= 1.0 / FAR, "below a hundredth of its limit"
         else:
-            near, side = ratio <= FAR, f"beyond {FAR:g} times its limit"
-        return "" if near else f"{self.check} {self.value:.3g} is {side} {self.limit:.3g}"
+            within_factor, side = ratio <= FAR, f"beyond {FAR:g} times its limit"
+        return "" if within_factor else f"{self.check} {self.value:.3g} is {side} {self.limit:.3g}"
 
 
 @dataclass(frozen=True, eq=False)

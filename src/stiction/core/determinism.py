@@ -17,15 +17,15 @@ __all__ = ["Determinism", "Loss"]
 
 @dataclass(frozen=True, repr=False)
 class Loss:
-    """A time at which the model has more than one admissible solution.
+    """A time from which the model has more than one admissible solution, or none.
 
     Parameters
     ----------
     time : [s, or the time unit of the run]
-    kind : `quasistatic_branches`, `no_continuation`, `grazing_onset`, `two_fold`,
-        `undecided`, `escaping_start`, `codim2_line`, `limit_point`, ...
+    kind : `no_continuation` if there is none; otherwise `quasistatic_branches`, `grazing_onset`,
+        `two_fold`, `undecided`, `escaping_start`, `codim2_line`, `limit_point`, ...
     where : contact, state and forces at that time
-    choice : the solution that the run followed
+    choice : the solution that the run followed, or that it ends
     units : unit of each number in `where` that has one
     """
 
@@ -35,11 +35,25 @@ class Loss:
     choice: str = ""
     units: Mapping[str, str] = field(default_factory=dict)
 
+    @property
+    def ends_run(self) -> bool:
+        """Whether no solution exists from here, so that the run ends."""
+        return self.kind == "no_continuation"
+
+    @property
+    def taken(self) -> str:
+        """The choice, as it follows the other words of a line; "" for none.
+
+        Verified by: tests/unit/core/test_summary.py::test_a_loss_without_a_future
+        """
+        if not self.choice:
+            return ""
+        return f"; {self.choice}" if self.ends_run else f"; taken: {self.choice}"
+
     def __repr__(self) -> str:
         """Return kind, time, contact and choice in one line."""
         place = "".join(f", {name} {brief(value)}" for name, value in self.where.items())
-        choice = f"; taken: {self.choice}" if self.choice else ""
-        return f"<{self.kind} at t = {self.time:.6g}{place}{choice}>"
+        return f"<{self.kind} at t = {self.time:.6g}{place}{self.taken}>"
 
 
 @dataclass(frozen=True, repr=False)
@@ -48,7 +62,7 @@ class Determinism:
 
     Parameters
     ----------
-    losses : losses of uniqueness
+    losses : losses of determinism; after one with `ends_run` there are no others
     margin : smallest distance of the run to a loss, divided by the numerical error [1]; inf if no
         loss was near, or if the method does not compute the distance
     unseen : kinds of losses that the method does not detect; empty for none
@@ -60,10 +74,16 @@ class Determinism:
 
     @property
     def words(self) -> str:
-        """Text for a run without losses: unique future, or no loss detected.
+        """What was lost; for a run without losses: unique future, or no loss detected.
 
         Verified by: tests/unit/core/test_summary.py::test_missing_searches_are_reported
         """
+        if self.losses:
+            ends, several = self.losses[-1].ends_run, "the model allows more than one future"
+            if not ends:
+                return several
+            none = "no future exists: the run ends"
+            return none if len(self.losses) == 1 else f"{several}, and at the end none"
         if self.unseen:
             return f"no loss was found; {self.unseen}"
         return "the future was unique"
@@ -82,5 +102,5 @@ class Determinism:
     def _repr_html_(self) -> str:
         """Return the losses as a table."""
         rows = [(x.time, x.kind, str(dict(x.where)), x.choice) for x in self.losses]
-        title = "the future was not unique" if rows else self.words
-        return table_html(("time", "kind", "where", "taken"), rows, title=title, bad=bool(rows))
+        header = ("time", "kind", "where", "taken")
+        return table_html(header, rows, title=self.words, bad=bool(rows))

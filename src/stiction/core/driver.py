@@ -35,7 +35,11 @@ _DEFAULT_BYTES = 256 << 20
 
 
 class System(Protocol):
-    """Anything that can be solved."""
+    """Anything that can be solved.
+
+    A system may also have `keeps_steps = True`: if no saved times are asked for, it saves all its
+    steps. Its method then reads `Request.every_step`.
+    """
 
     # name of the method used when none is given, a class in the namespace of the system
     default_method: ClassVar[str]
@@ -243,6 +247,7 @@ def saved_times(
     if shape_of(save) == ():
         if isinstance(save, bool) or not isinstance(save, (int, np.integer)) or save < 2:
             raise ModelError("solve.save", repr(save), "a count >= 2", why, try_)
+        # a run holds its first and last state anyway, so that these two need no check of memory
         if save == 2:
             return np.array([t_start, t_end])
         _check_memory(int(save), size)

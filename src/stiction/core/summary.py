@@ -26,10 +26,11 @@ if TYPE_CHECKING:
 
 __all__ = ["doubts", "screen", "shown_html"]
 
-_WIDTH = 92
+# text is wrapped at _WIDTH; a line that cannot be wrapped, such as that of a loss, is cut at
+# _MOST_WIDTH, the width of a wide terminal
+_WIDTH, _MOST_WIDTH = 92, 100
 # lines for the final state
 _MOST_OF_STATE = 2
-_MOST_WIDTH = 100
 _MOST_ROWS = 6
 _MOST_LOSSES = 3
 _MOST_FAILED = 2
@@ -191,16 +192,17 @@ def _table(run: Run) -> list[str]:
         if fits and len(_listed(q)) == count:
             titles.append(title)
             widths.append(width)
-            shown.append(_listed(q))
+            # such as an onset of slip; the reason of another missing value does not fit a cell
+            shown.append((_listed(q), "never" if q.absent.startswith("never") else "-"))
     lines = [_aligned(titles, widths)]
     for i in picks:
-        cells = [str(i + 1), *(_cell(column[i]) for column in shown)]
+        cells = [str(i + 1), *(_cell(column[i], empty) for column, empty in shown)]
         lines.append(_aligned(cells, widths))
     if skipped:
         at = _MOST_ROWS // 2 + 1
         more = f"{skipped} more {plural(noun)}: events.csv, summary.json"
         lines.insert(at, f"{_INDENT}{'...':>{widths[0]}}  {more}")
-    missed = sum(1 for value in shown[0] if value is None)
+    missed = sum(1 for value in shown[0][0] if value is None)
     if missed and skipped:
         what = next(iter(columns.values())).absent or "without a value"
         lines.append(f"{_INDENT}{missed} of {count} {plural(noun)} {what}")
@@ -233,8 +235,8 @@ def _aligned(cells: Sequence[str], widths: Sequence[int]) -> str:
     return _INDENT + "  ".join(f"{c:>{w}}" for c, w in zip(cells, widths, strict=True)).rstrip()
 
 
-def _cell(value: object) -> str:
-    return "never" if value is None else _short(value, 7)
+def _cell(value: object, empty: str) -> str:
+    return empty if value is None else _short(value, 7)
 
 
 # ---- the lines
@@ -257,7 +259,7 @@ def _words(run: Run) -> list[str]:
 
 
 def _final(run: Run) -> list[str]:
-    """Return the final state if it is a few single numbers."""
+    """Return lines for the final state, as many of its single numbers as `_MOST_OF_STATE` hold."""
     single = {
         name: float(np.ravel(values)[-1])
         for name, values in run.final.items()
@@ -311,12 +313,12 @@ def _determinism(run: Run) -> list[str]:
     if not losses:
         return _wrapped("determinism", run.determinism.words + _nearest(run))
     times = "once" if len(losses) == 1 else f"{len(losses)} times"
-    lines = [_line("DETERMINISM", f"lost {times}: the model allows more than one future")]
+    lines = [_line("DETERMINISM", f"lost {times}: {run.determinism.words}")]
     unit = _clock(run)
     for loss in losses[:_MOST_LOSSES]:
         units = {key: _unit(loss.units.get(key, "")) for key in loss.where}
         places = {key: text + units[key] for key, x in loss.where.items() if (text := _few(x))}
-        choice = f"; taken: {loss.choice}" if loss.choice else ""
+        choice = loss.taken
         what = f"{_INDENT}t = {_short(loss.time)}{unit}  {loss.kind}"
         # the choice is more important than the last entry of the location
         while len(what + _listing(places) + choice) > _MOST_WIDTH and len(places) > 1:
@@ -328,9 +330,11 @@ def _determinism(run: Run) -> list[str]:
 
 
 def _nearest(run: Run) -> str:
-    """Return the smallest distance to a loss of determinism, in units of the error."""
+    """Return how near the run came to a loss of uniqueness, in units of its error."""
     margin = run.determinism.margin
-    return f", splits at least {_short(margin)} errors away" if margin < math.inf else ""
+    if margin == math.inf:
+        return ""
+    return f"; nearest loss of uniqueness: {_short(margin)} times the error away"
 
 
 def _listing(places: Mapping[str, str]) -> str:

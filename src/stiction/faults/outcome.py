@@ -40,9 +40,10 @@ __all__ = [
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
 
-# limits of the residual of the balance over the normal stress, of the relative energy imbalance
+# limits of the residual of the balance over the normal stress, of the relative energy imbalance.
+# Chosen
 _BALANCE_LIMIT, _LEDGER_LIMIT = 1e-5, 1e-6
-# at a smaller distance from steady sliding, rounding determines when slip becomes unstable
+# at a smaller distance from steady sliding, rounding determines when slip becomes unstable. Chosen
 _LEAST_DISTANCE = 1e-9
 # cells per process zone: three, as Day et al. 2005 and the benchmark's authors advise
 _CELLS_PER_ZONE = 3.0

@@ -25,7 +25,7 @@ __all__ = ["Fluid", "pressures"]
 
 Floats = npt.NDArray[np.float64]
 
-# erfc of larger numbers underflows
+# erfc of larger numbers underflows: exp(-27.3^2) = 1e-324
 _FAR = 27.3
 
 

@@ -26,7 +26,8 @@ Floats = npt.NDArray[np.float64]
 
 # steps between projections: two more products with the stiffness in about two hundred
 EVERY = 32
-# a larger correction in ln V is not an accumulated error: it is not applied, and the audit fails
+# a larger correction in ln V, by more than a factor e of the speed, is not an accumulated error: it
+# is not applied, and the audit fails. Chosen
 _MOST = 1.0
 _ROUNDING = 1e-15
 _NEWTON_STEPS = 8

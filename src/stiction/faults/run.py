@@ -37,7 +37,8 @@ Floats = npt.NDArray[np.float64]
 # multiplications in one kernel call, some tenths of a second: interrupts are handled between calls
 _PRODUCTS_PER_CALL = 2_000_000
 _BUFFER = 1024
-# change of ln V or ln theta between samples of the trace, doubled if they are too many
+# change of ln V or ln theta between samples of the trace, doubled if they are too many. Chosen for
+# a smooth curve in figures
 _TRACE_DISTANCE, _MOST_TRACED = 0.05, 50_000
 # number of events whose slip profile is saved
 _MOST_PROFILES = 200

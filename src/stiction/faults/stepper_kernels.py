@@ -53,11 +53,15 @@ _A = np.array(
 )
 _C = _A.sum(axis=1)
 _E = np.array([71 / 57600, 0.0, -71 / 16695, 71 / 1920, -17253 / 339200, 22 / 525, -1 / 40])
+# index of the last stage, whose rates are those of the end of the step
+_LAST = 6
+# safety factor and bounds of the ratio of successive steps; the usual values
 _SAFETY, _SHRINK, _GROW = 0.9, 0.2, 5.0
 # shortest step over the time: the time is a sum of two doubles, and after 10^4 events of a fault a
 # step of an event is 1e-17 of it
 _SHORTEST = 1e-25
-# distance from the level in ln V below which no projection is made: it might cross the level
+# distance from the level in ln V below which no projection is made: it might cross the level, by
+# `projection_kernels._MOST` at most
 _EVENT_DISTANCE = 1.5
 # largest number of secants of one bracket
 _MOST_SECANTS = 60
@@ -127,7 +131,10 @@ def _fastest(state: Floats, n: int) -> int:
 
 @kernel
 def _monitored(now: Progress, cells: Table[Cell], state: Floats, rate: Floats) -> float:
-    """Return the monitored quantity of a state (4 n + 2,) and its rates (4 n + 2,)."""
+    """Return the monitored quantity of a state (4 n + 2,) and its rates (4 n + 2,).
+
+    `rate_kernels.rates` has their layout. For a single cell entry 0 is ln V, and entry 1 ln theta.
+    """
     which = now.which
     if which == FASTEST:
         return float(state[_fastest(state, len(cells))] - now.level)
@@ -176,7 +183,7 @@ def _error(m: MethodState) -> float:
     h, worst = now.trial_step, 0.0
     for j in range(2 * n):
         total = 0.0
-        for r in range(7):
+        for r in range(_LAST + 1):
             total += _E[r] * m.stages[r, j]
         size = abs(h * total)
         # true for NaN too
@@ -261,7 +268,7 @@ def _secant(now: Progress) -> float:
 def _update_bracket(m: MethodState) -> int:
     """Update the bracket by the trial; record the event or extremum if it has converged."""
     now = m.progress[0]
-    h, value = now.trial_step, _monitored(now, m.cells, m.trial, m.stages[6])
+    h, value = now.trial_step, _monitored(now, m.cells, m.trial, m.stages[_LAST])
     now.turns += 1
     # Illinois variant of regula falsi: the value at an end that is retained twice is halved
     if (value > 0.0) == (now.at_low > 0.0):
@@ -406,7 +413,7 @@ def _accept_or_reject(m: MethodState) -> int:
         # events and saved times within the step are computed before its acceptance
         now.error = error
         for j in range(m.state.size):
-            m.next_state[j], m.next_stage[j] = m.trial[j], m.stages[6, j]
+            m.next_state[j], m.next_stage[j] = m.trial[j], m.stages[_LAST, j]
         return _locate_next(m)
     now.rejected += 1
     # rates that are not finite have no error estimate: the largest reduction
@@ -461,7 +468,7 @@ def advance(m: MethodState) -> int:
     if s == 0:
         now.step = _first_step(m)
         return _next_step(m)
-    if s < 6:
+    if s < _LAST:
         now.stage = s + 1
         return _request_stage(m)
     # all stages are known: the purpose of the trial decides what follows

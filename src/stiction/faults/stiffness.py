@@ -2,11 +2,12 @@
 
 Antiplane slip of one metre on a cell between x1 and x2 changes the shear stress on its plane by
 (G / 2 pi) (1 / (x - x2) - 1 / (x - x1)), that of two screw dislocations. In plane strain there are
-edge dislocations, and G / (1 - nu) replaces G. At midpoints of equal cells the matrix is Toeplitz;
-a free surface adds the image of every cell. So products are convolutions.
+edge dislocations, and G / (1 - nu) replaces G. At midpoints of equal cells the matrix is Toeplitz.
+In antiplane strain only, a free surface adds the image of every cell: an image of edge dislocations
+does not make the surface traction-free, and `model` refuses it. So products are convolutions.
 
-Source: Rice 1993, J. Geophys. Res. 98, 9885; Segall 2010, Earthquake and Volcano Deformation,
-ch. 2.
+Source: Rice 1993, J. Geophys. Res. 98, 9885 (also of the spectral stiffness -G |k| / 2 of a
+periodic line); Segall 2010, Earthquake and Volcano Deformation, ch. 2.
 """
 
 from __future__ import annotations
@@ -43,8 +44,8 @@ def dense(n: int, width: float, modulus: float, surface: str) -> Floats:
     n : number of cells
     width : of a cell [m]
     modulus : G, or G / (1 - nu) in plane strain [Pa]
-    surface : "free": a free surface beside the first cell; "none": a whole space; "periodic": slip
-        repeats after n cells
+    surface : "free": a free surface beside the first cell, antiplane only; "none": a whole space;
+        "periodic": slip repeats after n cells, see `Convolution`
     """
     if surface == "periodic":
         return Convolution(n, width, modulus, surface).matrix()
@@ -62,7 +63,9 @@ class Convolution:
     Parameters
     ----------
     n, width, modulus, surface : as for `dense`; "periodic" has the stiffness -modulus |k| / 2 at
-        the wave numbers k of a line that repeats after n cells
+        the wave numbers k of a line that repeats after n cells. This is the stiffness of continuous
+        slip; the sum over all images of piecewise constant cells would be
+        -modulus sin(|k| width / 2) / width, which differs at wavelengths of a few cells
 
     Verified by: tests/unit/faults/test_stiffness.py::test_transforms_do_what_the_matrix_does
     """

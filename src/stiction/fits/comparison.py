@@ -63,7 +63,7 @@ def compare_fits(fits: Sequence[Fit], *, folds: int = 5) -> pd.DataFrame:
         )
         if not same:
             got, why = (
-                f"{law_name(one.law)} of other curves",
+                f"a fit of {law_name(one.law)} to other curves",
                 "likelihoods of different data cannot be compared.",
             )
             try_ = "fit all laws to the same curves."

@@ -28,7 +28,8 @@ __all__ = ["FitFigures"]
 Floats = npt.NDArray[np.float64]
 
 _DATA, _LAW = style.GREY, style.BLUE
-# the figure shows a profile up to this drop of 2 ln L below its maximum (L: likelihood)
+# the figure shows a profile up to this drop of 2 ln L below its maximum (L: likelihood): a little
+# above `intervals.KNOWN_DROP`
 _TOP = 24.0
 
 

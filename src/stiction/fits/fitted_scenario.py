@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 __all__ = ["scenario_of_fit"]
 
 # for imposed slip the scenario needs a spring and a mass: the deflection of the spring divided by
-# the path [1], and the number of vibrations of the block during the test
+# the path [1], and the number of vibrations of the block during the test. Chosen: a stiffer spring
+# and a lighter block imitate imposed slip better, and cost more steps
 _DEFLECTION, _VIBRATIONS = 0.02, 40.0
 # largest number of breakpoints of the piecewise linear load
 _MOST_BREAKPOINTS = 400

@@ -39,12 +39,14 @@ __all__ = ["checked", "fit", "fitted"]
 
 Floats = npt.NDArray[np.float64]
 
-# singular values of the scaled Jacobian below this fraction of the largest one count as zero
+# singular values of the scaled Jacobian below this fraction of the largest one count as zero.
+# Chosen, near the error of derivatives by differences
 _NULL_DIRECTION = 1e-7
 # largest number of restarts from a better minimum that a profile finds
 _MOST_RESTARTS = 20
 _DISAGREE = "no interval is stated: searches disagree"
-# two minima are distinct if a coordinate differs by more than this fraction of its typical size
+# two minima are distinct if a coordinate differs by more than this fraction of its typical size.
+# Chosen
 _DISTINCT = 0.1
 
 
@@ -287,7 +289,7 @@ def _message(q: Parameter, end: Ends) -> str:
     """Return the warning for a parameter that the data do not bound; empty if they do."""
     if end.low_known and end.high_known:
         return ""
-    if end.low_known and not (q.low == end.low and q.may_vanish):
+    if end.low_known and not (q.low == end.low and q.may_equal_low):
         return f"data fix {q.name} only from below: at least {end.low:.4g} {q.unit}"
     if end.high_known:
         return f"data fix {q.name} only from above: at most {end.high:.4g} {q.unit}"

@@ -25,10 +25,13 @@ __all__ = ["KNOWN_DROP", "Bootstrap", "Ends", "Intervals", "Profile", "profile_e
 
 Floats = npt.NDArray[np.float64]
 
-# the data determine an end if 2 ln L drops by this beyond it: a likelihood ratio of e^10
+# the data determine an end if 2 ln L drops by this beyond it: a likelihood ratio of e^10, above the
+# drop of 15 that bounds the widest interval, of level 0.9999. This number and those below were
+# chosen
 KNOWN_DROP = 20.0
 # range of a profile: decades of a logarithmic parameter, multiples of the typical size of another
 _DECADES, _SIZES = 4.0, 300.0
+# relative tolerance of the root of the drop at an end, before the last step by interpolation
 _CROSSING_TOLERANCE = 0.01
 # a value below this fraction of its typical size counts as zero
 _ZERO = 1e-9
@@ -171,6 +174,11 @@ def profile_ends(
     return Ends(low, high, low_known, high_known, places)
 
 
+# Returns one end of the interval of parameter i, whether it is determined, and the points (value,
+# drop of 2 ln L) of the profile on this side. `top` is the best fit, `error` the standard error of
+# the value, `variance` that of the residuals, `limit` the drop at the end, `s` the side, -1 or 1,
+# and `others` are starting points on other branches of the profile. The steps go outwards until
+# the drop exceeds KNOWN_DROP, or to the farthest value. Raises _BetterFitError at a lower minimum.
 def _one_side(
     problem: Problem,
     top: Minimum,
@@ -247,7 +255,7 @@ def _one_side(
         # the next step ends where a parabola through this point reaches 1.3 KNOWN_DROP
         far *= min(max(math.sqrt(1.3 * KNOWN_DROP / max(f, 1e-9)), 1.3), 4.0)
     # the interval ends at a bound of the law
-    natural = most == q.high or (most == q.low and q.may_vanish)
+    natural = most == q.high or (most == q.low and q.may_equal_low)
     if end is None or not natural:
         end = most if natural else s * math.inf
     return end, natural, _sorted(seen, s)

@@ -35,9 +35,11 @@ __all__ = ["Estimate", "Fit", "criteria", "screen"]
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
 
-# a warning is given if the correlation of two parameters exceeds this
+# a warning is given if the correlation of two parameters exceeds this. Chosen: intervals are then
+# five times as wide as with the other parameter known, 1 / sqrt(1 - 0.98^2)
 _CORRELATED = 0.98
-# an estimate is at a bound if its distance is below this fraction of its typical size or interval
+# an estimate is at a bound if its distance is below this fraction of its typical size or interval.
+# Chosen
 _AT_BOUND = 1e-3
 
 

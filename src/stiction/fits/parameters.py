@@ -2,7 +2,8 @@
 
 The search uses transformed parameters: the logarithm of a positive parameter, the difference
 mu_static - mu_kinetic, and the ratio gamma / beta of the Bouc-Wen law. Every point within the
-bounds of these coordinates is a valid law.
+bounds of these coordinates is a valid law. A profile likelihood fixes one value and fits the others
+(`intervals`): the argument `profiled` of the maps below is (index, value) of the fixed parameter.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import functools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -53,8 +54,34 @@ _EXCESS = {"mu_static": "mu_kinetic"}
 _RATIO = {"gamma": "beta"}
 _OF_RIGS = {"stiffness": "N/m", "mass": "kg", "force_start": "N", "offset": "N", "drift": "N/s"}
 OF_CURVES = ("offset", "drift")
-# lower bound of positive parameters that are not logarithmic
+# lower bound of positive parameters that are not logarithmic, the coefficients mu_static,
+# mu_kinetic and mu_fresh, and of 1 + gamma / beta. Chosen, below any coefficient that is measured
 _LEAST = 1e-6
+# bounds of logarithms, so that exp does not overflow (at 709) and the products of two parameters
+# do not either
+_LARGEST_LOG = 600.0
+
+
+class _Pair(NamedTuple):
+    """A parameter whose coordinate is relative to a partner: the difference or the ratio.
+
+    position : index of the parameter
+    partner : index of the partner; -1 if it is not fitted
+    constant : value of a partner that is not fitted
+    ratio : whether the coordinate is the ratio to the partner, else the difference from it
+    """
+
+    position: int
+    partner: int
+    constant: float
+    ratio: bool
+
+
+class _UpperBound(NamedTuple):
+    """Upper bound of a partner whose other parameter is given, such as mu_kinetic by mu_static."""
+
+    position: int
+    value: float
 
 
 @dataclass(frozen=True)
@@ -95,8 +122,13 @@ class Parameter:
         return self.field in _LOGARITHMIC and self.low >= 0.0
 
     @property
-    def may_vanish(self) -> bool:
-        """Whether zero, its lower bound, is an admissible value."""
+    def may_equal_low(self) -> bool:
+        """Whether the lower bound itself is an admissible value.
+
+        A bound that the user gave for a field of a rig is one. Zero is one for the parameters in
+        `_MAY_VANISH`: friction without their terms is still a law. Other parameters with the lower
+        bound 0 are positive.
+        """
         return self.field in _MAY_VANISH or (self.owner != "law" and self.low != 0.0)
 
     @property
@@ -189,28 +221,30 @@ class Coordinates:
         self.parameters = tuple(parameters)
         self.size = len(self.parameters)
         names = [q.name for q in self.parameters]
-        self._pairs: list[tuple[int, int, float, bool]] = []
+        self._pairs: list[_Pair] = []
+        # of mu_kinetic, if mu_static is given and not fitted
+        self._largest_partner: _UpperBound | None = None
         for table, ratio in ((_EXCESS, False), (_RATIO, True)):
             for one, other in table.items():
-                # the indices of the pair; -1 for a partner that is not fitted, a constant
                 if one in names:
                     j = names.index(other) if other in names else -1
-                    self._pairs.append((names.index(one), j, fixed.get(other, 0.0), ratio))
+                    pair = _Pair(names.index(one), j, fixed.get(other, 0.0), ratio)
+                    self._pairs.append(pair)
                 elif other in names and not ratio and one in fixed:
-                    self._most = names.index(other), fixed[one]
-        self.most: tuple[int, float] | None = getattr(self, "_most", None)
+                    self._largest_partner = _UpperBound(names.index(other), fixed[one])
         self._log = np.array([q.logarithmic for q in self.parameters])
 
     def physical(self, y: Floats, profiled: tuple[int, float] | None = None) -> Floats:
         """Return the values (n,) at coordinates `y`; `profiled` (index, value) fixes one."""
         values = np.array(y, dtype=np.float64)
+        # exp overflows at 709, and its result is subnormal below -708
         values[self._log] = np.exp(np.clip(values[self._log], -690.0, 690.0))
         if profiled is not None:
             values[profiled[0]] = profiled[1]
-        for i, j, alone, ratio in self._pairs:
+        for i, j, constant, ratio in self._pairs:
             if profiled is not None and profiled[0] == i:
                 continue
-            partner = values[j] if j >= 0 else alone
+            partner = values[j] if j >= 0 else constant
             values[i] = partner * y[i] if ratio else partner + y[i]
         return values
 
@@ -223,26 +257,26 @@ class Coordinates:
         by = np.diag(np.where(self._log, values, 1.0))
         if profiled is not None:
             by[profiled[0]] = 0.0
-        for i, j, alone, ratio in self._pairs:
+        for i, j, constant, ratio in self._pairs:
             if profiled is not None and profiled[0] == i:
                 continue
             partner = by[j] if j >= 0 else np.zeros(self.size)
             by[i] = partner * y[i] if ratio else partner
-            by[i, i] += (values[j] if j >= 0 else alone) if ratio else 1.0
+            by[i, i] += (values[j] if j >= 0 else constant) if ratio else 1.0
         return by
 
     def coordinates(self, values: Floats) -> Floats:
         """Return the coordinates of values."""
         y = np.array(values, dtype=np.float64)
         y[self._log] = np.log(np.maximum(y[self._log], 1e-300))
-        for i, j, alone, ratio in self._pairs:
-            partner = values[j] if j >= 0 else alone
+        for i, j, constant, ratio in self._pairs:
+            partner = values[j] if j >= 0 else constant
             y[i] = values[i] / partner if ratio else max(values[i] - partner, 0.0)
         return y
 
     def without_weakening(self, y: Floats) -> Floats | None:
         """Return `y` with mu_static = mu_kinetic; None if mu_static is not fitted."""
-        excess = [i for i, _, _, ratio in self._pairs if not ratio]
+        excess = [pair.position for pair in self._pairs if not pair.ratio]
         if not excess:
             return None
         made = y.copy()
@@ -254,18 +288,24 @@ class Coordinates:
         low = np.array([q.low for q in self.parameters])
         high = np.array([q.high for q in self.parameters])
         with np.errstate(divide="ignore"):
-            low[self._log] = np.maximum(np.log(np.maximum(low[self._log], 0.0)), -600.0)
-            high[self._log] = np.minimum(np.log(high[self._log]), 600.0)
+            log_low = np.log(np.maximum(low[self._log], 0.0))
+            low[self._log] = np.maximum(log_low, -_LARGEST_LOG)
+            high[self._log] = np.minimum(np.log(high[self._log]), _LARGEST_LOG)
         # a coefficient of friction is positive
-        some = ~self._log & (low == 0.0) & np.array([not q.may_vanish for q in self.parameters])
-        low[some] = _LEAST
+        positive = np.array([not q.may_equal_low for q in self.parameters])
+        low[~self._log & (low == 0.0) & positive] = _LEAST
         for i, j, _, ratio in self._pairs:
+            # Bouc-Wen: |gamma| <= beta, or a loop creates energy, and beta + gamma > 0, or z has no
+            # bound; see `laws.presliding`. Otherwise mu_static >= mu_kinetic
             low[i], high[i] = (_LEAST - 1.0, 1.0) if ratio else (0.0, math.inf)
             if profiled is not None and profiled[0] == i and j >= 0:
+                # the value of i is fixed, so that these conditions bound its partner: beta (whose
+                # coordinate is the logarithm) from below, mu_kinetic from above. The tiny numbers
+                # keep the logarithm finite and the upper bound positive
                 if ratio:
                     low[j] = math.log(max(abs(profiled[1]), 1e-260))
                 else:
                     high[j] = max(profiled[1], 1e-300)
-        if self.most is not None:
-            high[self.most[0]] = self.most[1]
+        if self._largest_partner is not None:
+            high[self._largest_partner.position] = self._largest_partner.value
         return low, high

@@ -33,7 +33,8 @@ Profiled = tuple[int, float] | None
 
 # values of fields without a default that are not fitted, if a law is given by its class
 _DEFAULTS: Mapping[str, Mapping[str, float]] = {"BoucWen": {"a": 1.0}}
-# residual, divided by the range of the data, for parameters without a valid law or solution
+# residual, divided by the range of the data, for parameters without a valid law or solution: far
+# above any residual of a solution, and its square is representable
 _FAILED_RESIDUAL = 1e6
 
 
@@ -209,6 +210,7 @@ class Problem:
         return self._residuals(y, profiled)[0]
 
     def _residuals(self, y: Floats, profiled: Profiled) -> tuple[Floats, int]:
+        """Return residuals and number of events; large residuals where there is no solution."""
         values = self.coordinates.physical(y, profiled)
         try:
             forces, events = self.forces(values)
@@ -230,7 +232,7 @@ class Problem:
 
     @property
     def exact(self) -> float:
-        """Sum of squared residuals below which the data are fitted exactly."""
+        """Sum of squared residuals below which the data are fitted exactly, to seven digits."""
         return self.rows * (1e-7 * self._size) ** 2
 
     @property
@@ -249,7 +251,11 @@ class Problem:
         return lagged / total if total > 0.0 else 0.0
 
     def typical_sizes(self, y: Floats) -> Floats:
-        """Return the typical size of each coordinate, which scales differences and steps."""
+        """Return the typical size of each coordinate, which scales differences and steps.
+
+        It is 1 for a logarithm, otherwise the modulus of the coordinate. The fractions of the data
+        that replace a small modulus were chosen: they affect the path of a search, not its end.
+        """
         values = self.coordinates.physical(y)
         size = np.abs(y)
         for i, q in enumerate(self.parameters):
@@ -309,9 +315,13 @@ class Problem:
         base: Floats,
         events: int,
     ) -> Floats:
-        # The residuals jump where the number of events changes. If only one side has the number of
-        # events of `base`, the difference uses that side alone. Central differences, and the
-        # three-point formula at a bound, have order 2.
+        """Return the derivatives of the residuals by coordinate i, by differences over h.
+
+        The residuals jump where the number of events changes. If only one side has the number of
+        events of `base`, the difference uses that side alone. Central differences, and the
+        three-point formula at a bound, have order 2.
+        """
+
         def at(step: float) -> tuple[Floats, int]:
             moved = y.copy()
             moved[i] += step

@@ -93,7 +93,8 @@ class SpringDrive(Rig):
     stiffness : stiffness of the spring, or of the whole rig [N/m]
     mass : mass of the slider [kg]; 0 if it is negligible
     impedance : radiation damping, force per slip speed [N s/m], for rate and state
-    force_start : spring force at the first row [N]
+    force_start : spring force at the first row [N]. Unless it is 0, the initial deflection of Dahl,
+        LuGre and Bouc-Wen is that of this force, and `deflection_start` of the law is not used
     offset : offset of the measured force [N]
     drift : drift of the measured force [N/s]
 

@@ -23,9 +23,11 @@ __all__ = ["WHITE_NOISE_LIMIT", "Minimum", "best", "count_agreeing", "minimised"
 
 Floats = npt.NDArray[np.float64]
 
-# autocorrelation above which residuals are not white [1/sqrt(rows)]
+# autocorrelation above which residuals are not white [1/sqrt(rows)]: four standard deviations of
+# that of white noise, which it exceeds once in 16,000 data sets
 WHITE_NOISE_LIMIT = 4.0
-# relative tolerance of the misfit in the searches from many points
+# relative tolerance of the misfit in the searches from many points; the best of them is searched
+# again. This number and those below were chosen
 _COARSE_TOLERANCE = 1e-7
 _MOST_ITERATIONS = 200
 # differential evolution: number of members per parameter; number of minima around which they start;
@@ -81,7 +83,8 @@ def minimised(
         made[free] = x
         return made
 
-    # the trust-region reflective method starts strictly inside the bounds
+    # the trust-region reflective method starts strictly inside the bounds, by a distance that
+    # changes no residual seen in the data
     room = 1e-9 * size
     least, largest = low[free], high[free]
     inside = np.clip(whole[free], least + np.minimum(room, 0.25 * (largest - least)), None)
@@ -112,7 +115,7 @@ def minimised(
 
 
 def best(problem: Problem, seed: int) -> tuple[Minimum, int, list[Minimum]]:
-    """Return the best minimum, the number of searches that agree with it, and all minima.
+    """Return the best minimum found, the number of searches that agree with it, and all minima.
 
     Verified by: tests/unit/fits/test_search.py::test_many_starts_find_the_same
     """

@@ -20,7 +20,9 @@ __all__ = ["candidates"]
 Floats = npt.NDArray[np.float64]
 Span = tuple[float, float]
 
-_DECADE = math.log(10.0)
+# shortest sqrt(mass / stiffness) of a start: the spacing of rows over this number. Chosen; shorter
+# vibrations are not seen in the rows
+_ROWS_PER_RADIAN = math.log(10.0)
 
 
 def candidates(
@@ -70,6 +72,7 @@ def _dependent(parameters: Sequence[Parameter], values: Floats, draw: Floats) ->
         if "sigma0" in place:
             values[i] *= values[place["sigma0"]]
         if parameters[g].start is None:
+            # gamma / beta from -0.4 to 0.8, within its bounds -1 and 1
             values[g] = values[i] * (1.2 * draw[g] - 0.4)
 
 
@@ -88,6 +91,7 @@ def _spans(parameters: Sequence[Parameter], curves: Sequence[Curve]) -> Mapping[
 
 
 def _around(q: Parameter) -> Span:
+    """Return a range about a starting value that the user gave; its factors were chosen."""
     start = float(q.start or 0.0)
     if q.logarithmic and start > 0.0:
         return start / 3.0, start * 3.0
@@ -96,7 +100,13 @@ def _around(q: Parameter) -> Span:
 
 
 def _ranges(curves: Sequence[Curve]) -> dict[str, Span]:
-    """Return {field: (low, high)}, ranges of every field that are estimated from the data."""
+    """Return {field: (low, high)}, ranges of every field that are estimated from the data.
+
+    Each range surrounds an estimate: the peak `top` and the usual value of |force| / normal force,
+    slip speeds, the spacing `fine` and the length `path` of displacements, and the spacing `tick`
+    and the duration of times. All factors were chosen. They do not bound the search, which may
+    leave a range.
+    """
     ratio = np.concatenate([_ratio(c) for c in curves])
     size = np.abs(ratio)
     top, usual, mean = np.quantile(size, 0.97), np.quantile(size, 0.6), float(np.mean(ratio))
@@ -132,7 +142,7 @@ def _ranges(curves: Sequence[Curve]) -> dict[str, Span]:
         "time": (tick, duration),
         "length": (2.0 * fine, 0.3 * path),
         "stiffness": (0.5 * stiff, 2.0 * stiff),
-        "mass": (stiff * (tick / _DECADE) ** 2, stiff * (duration / 30.0) ** 2),
+        "mass": (stiff * (tick / _ROWS_PER_RADIAN) ** 2, stiff * (duration / 30.0) ** 2),
         "offset": (mean * normal - 0.1 * np.ptp(force), mean * normal + 0.1 * np.ptp(force)),
         "drift": (-0.2 * drift, 0.2 * drift),
         "force_start": (force[0] - 0.1 * np.ptp(force), force[0] + 0.1 * np.ptp(force)),

@@ -127,14 +127,15 @@ def _check(scenario: Scenario) -> None:
     if type(system) is not Chain:
         got, needs = type(system).__name__, "a Chain"
         why = "only a chain can be advanced by the steps of another simulator."
-        try_ = "solve it here, and save the run."
+        try_ = "solve it in stiction, and save the run."
         raise ModelError("export_fmu.system", got, needs, why, try_)
     if type(method) is not EventDriven:
         got, why = type(method).__name__, "a unit advances its chain by the event-driven method."
         raise ModelError("export_fmu.method", got, "EventDriven", why, "change [method].")
     if system.n_mass > MOST_MASSES:
         got, needs = f"{system.n_mass} masses", f"at most {MOST_MASSES}"
-        why, try_ = "each mass adds four named variables.", "export a shorter chain."
+        why = "each mass adds four named variables, and simulators list them all."
+        try_ = "export a shorter chain."
         raise ModelError("export_fmu.system", got, needs, why, try_)
     start, end = scenario.t_span
     # wrong input is an error here already, not only when the unit runs

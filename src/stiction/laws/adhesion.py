@@ -17,6 +17,16 @@ import numpy.typing as npt
 
 from stiction.core.fields import Declared, Flag, Positive
 from stiction.errors import ModelError
+from stiction.laws.interface_tractions import (
+    GAP_FAR,
+    GAP_REG,
+    K_REG,
+    PSI_FAR,
+    PSI_REG,
+    R0,
+    T0,
+    T_REG,
+)
 from stiction.numerics.checks import number, numbers
 
 __all__ = ["Adhesion", "LennardJones"]
@@ -272,7 +282,7 @@ class LennardJones(Adhesion):
     def gap_zero(self) -> float:
         """Gap [m] where the regularised traction vanishes: `gap_eq` if `gap_reg` <= `gap_eq`."""
         c = self._constants
-        return self.gap_eq if c[3] >= 0.0 else float(c[2] + c[3] / c[4])
+        return self.gap_eq if c[T_REG] >= 0.0 else float(c[GAP_REG] + c[T_REG] / c[K_REG])
 
     @property
     def separation_work(self) -> float:
@@ -284,11 +294,15 @@ class LennardJones(Adhesion):
         Verified by: tests/exact/test_adhesion.py::test_regularised_work
         """
         c = self._constants
-        return self.work_of_adhesion if c[3] >= 0.0 else float(-c[6] + c[3] ** 2 / (2.0 * c[4]))
+        return (
+            self.work_of_adhesion
+            if c[T_REG] >= 0.0
+            else float(-c[PSI_REG] + c[T_REG] ** 2 / (2.0 * c[K_REG]))
+        )
 
     @cached_property
     def _constants(self) -> Floats:
-        """T0, r0, and gap, traction, stiffness, end, potential of the linear part."""
+        """(8,) the table T0 to PSI_FAR of `interface_tractions`, with tension at any gap."""
         t0, gap = self.traction_scale, self.linear_below
         x = self.r0 / gap
         # exactly zero at gap_eq, without rounding
@@ -303,7 +317,7 @@ class LennardJones(Adhesion):
         """
         c = self._constants.copy()
         if not self.adhesive:
-            c[5], c[7] = self.gap_zero, -self.separation_work
+            c[GAP_FAR], c[PSI_FAR] = self.gap_zero, -self.separation_work
         return c
 
     def traction(self, gap: npt.ArrayLike, stretch: npt.ArrayLike = 1.0) -> Floats:
@@ -323,8 +337,8 @@ class LennardJones(Adhesion):
         """
         c, g = self.table(), _gaps(gap)
         x = _ratio(g, c)
-        curve = c[0] * (x**9 / 45.0 - x**3 / 3.0)
-        line = c[3] + c[4] * (c[2] - g)
+        curve = c[T0] * (x**9 / 45.0 - x**3 / 3.0)
+        line = c[T_REG] + c[K_REG] * (c[GAP_REG] - g)
         return _by_range(g, line, curve, c) / _stretch(stretch)
 
     def stiffness(self, gap: npt.ArrayLike, stretch: npt.ArrayLike = 1.0) -> Floats:
@@ -335,8 +349,8 @@ class LennardJones(Adhesion):
         """
         c, g = self.table(), _gaps(gap)
         x = _ratio(g, c)
-        curve = -c[0] / c[1] * (x**10 / 5.0 - x**4)
-        return _by_range(g, np.full_like(g, -c[4]), curve, c) / _stretch(stretch)
+        curve = -c[T0] / c[R0] * (x**10 / 5.0 - x**4)
+        return _by_range(g, np.full_like(g, -c[K_REG]), curve, c) / _stretch(stretch)
 
     def potential(self, gap: npt.ArrayLike) -> Floats:
         """Return the work [J/m^2] of T from `gap` to infinity; T is minus its derivative.
@@ -346,9 +360,9 @@ class LennardJones(Adhesion):
         """
         c, g = self.table(), _gaps(gap)
         x = _ratio(g, c)
-        curve = c[0] * c[1] * (x**8 / 360.0 - x**2 / 6.0) - c[7]
-        d = np.where(g <= c[2], c[2] - g, 0.0)
-        return _by_range(g, c[6] - c[7] + d * (c[3] + 0.5 * c[4] * d), curve, c)
+        curve = c[T0] * c[R0] * (x**8 / 360.0 - x**2 / 6.0) - c[PSI_FAR]
+        d = np.where(g <= c[GAP_REG], c[GAP_REG] - g, 0.0)
+        return _by_range(g, c[PSI_REG] - c[PSI_FAR] + d * (c[T_REG] + 0.5 * c[K_REG] * d), curve, c)
 
     def stored_energy(self, pressure: npt.ArrayLike) -> tuple[Floats, Floats]:
         """Return the energy [J/m^2] stored under `pressure` [Pa] >= 0: true and regularised.
@@ -374,12 +388,12 @@ class LennardJones(Adhesion):
         x = np.cbrt(2.0 * math.sqrt(5.0) * np.cos(angle / 3.0).real)
         true = t0 * self.r0 * (x**8 / 360.0 - x**2 / 6.0) + self.work_of_adhesion
         c = self._constants
-        if c[3] > 0.0:
-            on_line = p >= c[3]
-            start = c[6] + self.work_of_adhesion
-            line = start + (p**2 - c[3] ** 2) / (2.0 * c[4])
+        if c[T_REG] > 0.0:
+            on_line = p >= c[T_REG]
+            start = c[PSI_REG] + self.work_of_adhesion
+            line = start + (p**2 - c[T_REG] ** 2) / (2.0 * c[K_REG])
             return np.asarray(true), np.asarray(np.where(on_line, line, true))
-        return np.asarray(true), np.asarray(p**2 / (2.0 * c[4]))
+        return np.asarray(true), np.asarray(p**2 / (2.0 * c[K_REG]))
 
 
 def _gaps(gap: npt.ArrayLike) -> Floats:
@@ -411,8 +425,8 @@ def _stretch(stretch: npt.ArrayLike) -> Floats:
 
 def _ratio(g: Floats, c: Floats) -> Floats:
     """Return r0 / g, with g not below the start of the linear part, to avoid overflow there."""
-    return np.asarray(c[1] / np.maximum(g, c[2]))
+    return np.asarray(c[R0] / np.maximum(g, c[GAP_REG]))
 
 
 def _by_range(g: Floats, line: Floats, curve: Floats, c: Floats) -> Floats:
-    return np.asarray(np.where(g >= c[5], 0.0, np.where(g <= c[2], line, curve)))
+    return np.asarray(np.where(g >= c[GAP_FAR], 0.0, np.where(g <= c[GAP_REG], line, curve)))

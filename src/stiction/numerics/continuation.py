@@ -43,18 +43,21 @@ U = TypeVar("U")
 
 # largest number of Newton iterations of a correction
 _MOST_CORRECTIONS = 20
-# largest scaled increment of a converged solution; largest increment at which stagnation counts as
-# convergence
+# largest scaled increment of a converged solution, some 1e4 roundings; largest increment at which
+# stagnation counts as convergence, where residuals by differences have larger rounding errors.
+# Chosen
 _CONVERGED = 1e-12
 _NOISE = 1e-7
-# shortest step over the longest one; growth of the step after a success
+# shortest step over the longest one; growth of the step after a success. Chosen
 SHORTEST = 2.0**-12
 _GROWTH = 1.4
-# cosine of the largest angle between the tangents at both ends of a step
+# cosine of the largest angle between the tangents at both ends of a step, 26 degrees: a corrector
+# may otherwise return to the part of the curve that is behind. Chosen
 _TURN = 0.9
+# halvings after which a fraction of a step is below the rounding of 1
 _MOST_HALVINGS = 60
 # the search for a root ends if the relative value of the test function, or the last change of the
-# fraction of the step, is below this
+# fraction of the step, is below this: near rounding
 _NOTHING = 1e-13
 
 

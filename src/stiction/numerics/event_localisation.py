@@ -207,7 +207,7 @@ def first_dip(b: Vector, begin: float, level: float, work: Vector) -> tuple[floa
     for c in range(_INTERVALS):
         high = begin + (c + 1) * width
         next_slope = value_and_slope(b, high, work)[1]
-        # the slope changes from negative to positive: a minimum, by bisection to 2^-49 of the
+        # the slope changes from negative to positive: a minimum, by bisection to 2^-45 of the
         # interval
         if slope < 0.0 <= next_slope:
             left, right = low, high

@@ -62,15 +62,16 @@ def build_run(system: RodSystem, rods: Rods, method: object, history: RodHistory
     """Return the run of `system`, assembled as `rods`, from its history."""
     single = len(rods.contacts) == 1 and rods.search is None
     variables = _variables(rods, history, single)
+    kinetic, stored, work, viscous, impact, algorithmic = history.energy.T
     energy = Ledger(
         time=history.time,
-        kinetic=history.energy[:, 0],
-        stored=history.energy[:, 1],
-        external_work=history.energy[:, 2],
+        kinetic=kinetic,
+        stored=stored,
+        external_work=work,
         friction_heat=history.heat if history.heat.shape[1] else np.zeros((len(history.time), 1)),
-        viscous_heat=history.energy[:, 3],
-        impact_loss=history.energy[:, 4],
-        algorithmic=history.energy[:, 5],
+        viscous_heat=viscous,
+        impact_loss=impact,
+        algorithmic=algorithmic,
     )
     final = {"x": history.position[-1].ravel()}
     if single:

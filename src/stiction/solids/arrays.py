@@ -145,7 +145,8 @@ def components(parts: Sequence[Discretisation]) -> int:
     """Return the number of components of positions, 2 or 3, common to all bodies."""
     counts = {int(part.points.shape[1]) for part in parts}
     if len(counts) > 1:
-        got, needs = "two- and three-dimensional bodies", "bodies of one dimension"
+        got = "two- and three-dimensional bodies"
+        needs = "all bodies two-dimensional, or all three-dimensional"
         why, try_ = "all bodies move in the same space.", "solve them in two runs."
         raise ModelError("Solid.bodies", got, needs, why, try_)
     return counts.pop()

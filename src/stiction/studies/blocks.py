@@ -41,11 +41,12 @@ def block_of(job: Job) -> Filling | None:
     """
     scenario = job.scenario
     system, method = scenario.system, scenario.method
-    other = job.n_times or job.reading.functions
+    # blocks return numbers, neither saved states over time nor functions of a run
+    not_in_blocks = job.n_times or job.reading.functions
     if (
         not isinstance(method, Method)
         or type(method).blocks is Method.blocks
-        or other
+        or not_in_blocks
         or any(p.steps[0] != "system" for p in job.places)
     ):
         return None
@@ -70,32 +71,39 @@ def block_of(job: Job) -> Filling | None:
         done = block.valid
         if not done.any():
             return done
-        always = _always(block)
-        for name, values in always.items():
+        standard = _standard_results(block)
+        for name, values in standard.items():
             arrays[name][done] = values[done]
-        for name, (how, inside) in names.items():
+        # a name such as "max(x)" is a reduction of the result "x"
+        for name, (reduction, inside) in names.items():
             if name in arrays and name not in STANDARD:
-                values = np.asarray(_result(block, always, inside), dtype=np.float64)
-                _fill(arrays[name], values if how is None else reduce_members(how, values), done)
+                values = np.asarray(_result(block, standard, inside), dtype=np.float64)
+                if reduction is not None:
+                    values = reduce_members(reduction, values)
+                _fill(arrays[name], values, done)
         return done
 
     return fill
 
 
 def _saved_at(scenario: Scenario) -> Array | None:
-    """Return the saved times; None if blocks of the system do not support them."""
-    few = getattr(scenario.system, "fewest_saves", None)
-    if few is None:
+    """Return the saved times; None if blocks of the system do not support them.
+
+    A system with a number `fewest_saves` has results that do not depend on the saved times; without
+    a request a study then saves this number of states, at both ends if it is 2.
+    """
+    fewest = getattr(scenario.system, "fewest_saves", None)
+    if fewest is None:
         # results depend on the saved times, which must be those of a single run
         return saved_times(scenario.save, *scenario.t_span, scenario.system.state_size)
     save = np.array(scenario.t_span)
-    return save if scenario.save is None and few == save.size else None
+    return save if scenario.save is None and fewest == save.size else None
 
 
-def _result(block: Block, always: dict[str, Array], name: str) -> Array:
+def _result(block: Block, standard: dict[str, Array], name: str) -> Array:
     """Return a result of all members; zero for a kind of event that cannot occur."""
     if name in STANDARD:
-        return always[name]
+        return standard[name]
     if name not in block.results and name.startswith("events."):
         return np.zeros(block.valid.size)
     return block.results[name]
@@ -111,8 +119,8 @@ def _default_results(job: Job) -> list[str]:
     return [name for name in job.manifest.variables if name not in swept and name not in STANDARD]
 
 
-def _always(block: Block) -> dict[str, Array]:
-    """Return the standard results of valid members."""
+def _standard_results(block: Block) -> dict[str, Array]:
+    """Return the standard results of valid members: they end with status 0, without a loss."""
     zero = np.zeros(block.valid.size)
     return {
         "status": zero,
@@ -125,7 +133,11 @@ def _always(block: Block) -> dict[str, Array]:
 
 
 def _fill(entries: Array, values: Array, done: npt.NDArray[np.bool_]) -> None:
-    """Copy results into entries of another shape; pad with NaN, or drop excess values."""
+    """Copy results into entries of another shape; pad with NaN, or drop excess values.
+
+    Entries with another number of axes keep their NaN: members of a different shape have no common
+    axes with those whose shape the entries were made for.
+    """
     if entries.ndim != values.ndim:
         return
     pairs = zip(entries.shape[1:], values.shape[1:], strict=True)

@@ -242,7 +242,9 @@ class _Integrator:
         elif code == r.SPLIT:
             return self._at_split()
         elif code == r.SEVERAL_DIRECTIONS:
-            return self._at_loss("intersection", *path.crossroads(), margin=path.margin_beside())
+            return self._at_loss(
+                "intersection", *path.pending_choice(), margin=path.take_pending_margin()
+            )
         elif code == r.UNDECIDED:
             return self._undecided()
         elif code == r.NO_DIRECTION:
@@ -337,7 +339,7 @@ class _Integrator:
         """
         path = self.path
         path.place(t, x, sides)
-        if not path.hops_unseen():
+        if not path.starts_next_to_two_fold():
             return
         from stiction.switching.two_folds.following import follow_hops
 
@@ -635,17 +637,16 @@ class _Integrator:
     def _restore_losses(self, checkpoint: dict[str, npt.NDArray[Any]]) -> None:
         """Restore losses, futures and the state of the random generator."""
         places = json.loads(str(checkpoint["lost_where"]))
-        for values, words, where in zip(
+        for (t, *_), (kind, _, choice), where in zip(
             checkpoint["lost"], checkpoint["lost_words"], places, strict=True
         ):
-            self.losses.append(Loss(float(values[0]), str(words[0]), where, str(words[2])))
+            self.losses.append(Loss(float(t), str(kind), where, str(choice)))
         n = self.system.compiled.n
-        for values in checkpoint["futures"]:
-            x, sides = values[5 : 5 + n].copy(), values[5 + n :].copy()
-            loss = LossPoint("", float(values[0]), x, sides, int(values[1]))
-            start = Start(
-                x, sides, wait=float(values[2]), rest=bool(values[3]), branch=int(values[4])
-            )
+        # the columns of `_pack`
+        for t, surface, wait, rest, branch, *values in checkpoint["futures"]:
+            x, sides = np.array(values[:n]), np.array(values[n:])
+            loss = LossPoint("", float(t), x, sides, int(surface))
+            start = Start(x, sides, wait=float(wait), rest=bool(rest), branch=int(branch))
             self.futures.append((loss, start))
         self.rng.bit_generator.state = json.loads(str(checkpoint["rng"]))
 

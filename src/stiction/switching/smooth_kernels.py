@@ -65,7 +65,8 @@ def smooth_rates(
     Parameters
     ----------
     tanh : whether the smooth sign is tanh(h / width), else h / sqrt(h^2 + width^2)
-    work : (3, >= max(n, m + k, 3)) scratch
+    work : (3, >= max(n, m + k, 3)) scratch; row 0 holds the signs of h and g and |g|, row 1 h and
+        the kink functions, then the field of the other side
     """
     of = addresses[0]
     signs, other, field = work[0], work[1], of.field
@@ -174,7 +175,8 @@ def noisy_paths(
     exits : (3, paths), filled with the time of the last visit to the surface where it repels, the
         time at which |h| reached `away`, and the side; NaN, NaN, 0 for a path that has not left
     final : (paths, n), filled with the states at the end
-    work : (7, >= max(n, m + k)) scratch
+    work : (7, >= max(n, m + k)) scratch: sign of h, values of h, field of the other side, rates,
+        gradient of h, and two rows for `gradients`
 
     Returns
     -------

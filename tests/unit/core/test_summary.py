@@ -55,6 +55,19 @@ def test_a_unique_future_is_said(run):
     assert "the future was unique" in str(dataclasses.replace(run, determinism=Determinism()))
 
 
+def test_a_loss_without_a_future(run):
+    several = run.determinism.losses
+    end = Loss(2.0, "no_continuation", {"drive": 3.5}, "the run ends here", {"drive": "N"})
+    text = str(dataclasses.replace(run, determinism=Determinism([end])))
+    assert "lost once: no future exists: the run ends" in text
+    assert "no_continuation, drive 3.5 N; the run ends here" in text
+    assert "taken" not in text
+    assert "taken" not in repr(end)
+    both = Determinism([*several, end])
+    assert both.words == "the model allows more than one future, and at the end none"
+    assert both.words in both._repr_html_()
+
+
 def test_a_failed_run_says_why_and_what_to_try(make_run):
     asked = np.linspace(0.0, 99.0, 12)
     text = str(make_run(status=Status.WORK_LIMIT, reason="max_steps were used up", asked=asked))

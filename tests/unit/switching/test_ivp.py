@@ -170,14 +170,15 @@ def test_arguments_times_and_directions():
         ({"t_eval": [0.5, 2.0]}, "not within `t_span`"),
         ({"t_eval": [0.5, 0.2]}, "not properly sorted"),
         ({"t_eval": [[0.5]]}, "`t_eval` must be 1-dimensional"),
-        ({"t_span": (1.0, 0.0)}, "must rise"),
+        ({"t_span": (1.0, 0.0)}, "must increase if"),
+        ({"t_span": (1.0, 1.0)}, "must increase: both ends"),
     ],
 )
 def test_bad_input_is_refused_as_by_scipy(change, message):
     given = {"t_span": (0.0, 1.0), "y0": [0.0, BELT]} | change
     with pytest.raises(ValueError, match=message):
         st.solve_ivp(block, surfaces=slip, **given)
-    if message != "must rise":
+    if not message.startswith("must increase"):
         plain = {**given, "fun": cannon}
         with pytest.raises(ValueError, match=message):
             st.solve_ivp(**plain)

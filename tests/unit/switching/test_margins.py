@@ -93,7 +93,7 @@ def test_the_margin_stands_in_the_event_and_the_smallest_in_the_run():
     (margin,) = near.events["margin"]
     assert 1.0 < margin < 20.0
     assert near.determinism.margin == margin
-    assert "errors away" in str(near)
+    assert "nearest loss of uniqueness: " in str(near)
     assert run(-1e-9).events["margin"].iloc[0] > 20.0
     assert run(1e-3).determinism.margin > 1e6
 

@@ -32,20 +32,23 @@ Floats = npt.NDArray[np.float64]
 
 # kinds of conditions
 SEPARATES, SLIPS, STOPS, LEAVES, MARGIN, SINGULAR = range(6)
-# of the largest value of its kind: a condition that starts below is zero there
+# a condition that begins a step below this fraction of the largest value of its kind is zero there.
+# Chosen, above the error of the located event at which the step begins
 _ZERO = 1e-11
-# Bernstein coefficients have more rounding than the samples
+# factor of the rounding error of Bernstein coefficients over that of the samples. Chosen
 _LOOSE = 10.0
-# determinant over that without friction at which forces count as unbounded
+# determinant over that without friction at which forces count as unbounded. Chosen: forces are 1e9
+# times those without friction
 SINGULAR_AT = 1e-9
-# intervals are halved until they are this part of a step: a pair of surfaces that closes and opens
-# within one is not seen
+# intervals are halved until they are this fraction of a step: a pair of surfaces that closes and
+# opens within one is not seen. Chosen
 _FINEST = 2.0**-12
-# tail of the interpolant of a gap that is smooth, of the largest gap
+# a gap is smooth if the tail of its interpolant is below this fraction of the largest gap. Chosen:
+# the root is located by repeated interpolation
 _SMOOTH = 1e-6
-# a contact of the same pair nearer than this to a closed one is that contact [thickness]
+# a contact of the same pair nearer than this to a closed one is that contact [thickness]. Chosen
 SAME_PLACE = 1e-6
-# velocities between the points of a step may exceed those at the points
+# factor by which velocities between the points of a step may exceed those at the points. Chosen
 _BETWEEN = 1.1
 
 
@@ -182,6 +185,8 @@ def _refined(of: Callable[[float], float], root: float) -> float:
 
 def first_closing(segment: Segment, until: float, near: float) -> float:
     """Return the first fraction of a step, at most `until`, at which a contact closes, or NONE.
+
+    A pair that closes and opens again within the fraction _FINEST of the step is not seen.
 
     Parameters
     ----------

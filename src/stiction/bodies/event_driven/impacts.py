@@ -29,9 +29,10 @@ __all__ = ["Impact", "impact"]
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
 
-# of the contact problem, relative; Newton's method ends far below it
+# relative tolerance of the contact problem of an impact; Newton's method ends far below it
 _TOLERANCE = 1e-13
-# energy over the work of the impulses that counts as added
+# least energy, over the work of the impulses, that an impact must add for its restitution to be
+# reduced: above the error of the contact problem
 _GAIN = 1e-12
 
 

@@ -7,7 +7,7 @@ point of contact x_c, its velocity along both surfaces and u = v_1 + w_1 x r_1 -
     d(u . n)/dt = J_n a + n . b - W u_t,    d(u . t)/dt = J_t a + t . b + W u_n,
     b = w_1 x (dx_c/dt - v_1) - w_2 x (dx_c/dt - v_2),
 
-where W is the rate at which the normal turns and t the normal turned with the clock.
+where W is the rate at which the normal turns and t the normal turned clockwise.
 
 Source: Pfeiffer, Glocker 1996, Multibody Dynamics with Unilateral Contacts, chapter 4.
 """
@@ -28,7 +28,8 @@ __all__ = ["Closed", "Kinematics", "as_contacts", "closed_contact", "kinematics"
 
 Floats = npt.NDArray[np.float64]
 
-# of the size of a polygon: a point of contact nearer to a corner is that corner, to rounding
+# a point of contact nearer to a corner than this fraction of the size of the polygon is that
+# corner. Chosen, above rounding
 _AT_CORNER = 1e-9
 
 
@@ -97,7 +98,7 @@ def _corners(surfaces: Surfaces, body: int) -> Floats:
 
 
 def _set_edge(made: Closed, surfaces: Surfaces, body: int, edge: int) -> None:
-    """Write an edge of a polygon; its corners go against the clock."""
+    """Write an edge of a polygon; its corners are counterclockwise."""
     corners = _corners(surfaces, body)
     begin, along = corners[edge], corners[(edge + 1) % len(corners)] - corners[edge]
     made.length = math.hypot(*along)
@@ -194,7 +195,7 @@ def _turned_back(vector: Floats, angle: float) -> Floats:
 
 
 def _left(vector: Floats) -> Floats:
-    """Return vectors turned by 90 degrees against the clock."""
+    """Return vectors turned by 90 degrees counterclockwise."""
     return np.stack([-vector[..., 1], vector[..., 0]], axis=-1)
 
 

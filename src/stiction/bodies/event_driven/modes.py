@@ -55,13 +55,14 @@ Wholes = npt.NDArray[np.int64]
 
 # combinations of modes that are all solved: four contacts at rest
 MOST_COMBINATIONS = 256
-# of the accelerations without forces and of W: rounding in the conditions of a mode
+# The five numbers below were chosen, far above the rounding of small matrices.
+# rounding in the conditions of a mode, as a fraction of the accelerations without forces and of W
 _ROUNDING = 1e-10
-# singular values of a mode below this part of the largest are zero
+# singular values of a mode below this fraction of the largest are zero
 _ZERO = 1e-10
-# accelerations of two solutions that differ by less are the same
+# two solutions whose accelerations differ by less than this fraction are the same
 _SAME = 1e-7
-# nearness of a boundary between no solution, one and several, relative
+# relative distance from a boundary between no solution, one and several, below which it is reported
 BOUNDARY = 1e-9
 # attempts of the solver, after which there are none but new starts
 _ATTEMPTS = 5

@@ -33,13 +33,15 @@ __all__ = ["Forces", "Phase", "Segment", "integrals", "step_of"]
 Floats = npt.NDArray[np.float64]
 Wholes = npt.NDArray[np.int64]
 
-# singular values of constraints below this part of the largest: they are redundant
+# constraints whose singular values are below this fraction of the largest are redundant. Chosen
 _RANK = 1e-9
-# of the accelerations of free bodies: those of a body that is fixed to a support are rounding
+# accelerations below this fraction of those of free bodies are rounding, as of a body that is fixed
+# to a support. Chosen
 _AT_REST = 1e-10
-# change of forces in a step that is rounding
+# relative change of forces in a step that is rounding. Chosen
 _CONSTANT = 1e-12
-# fixed-point iterations of a step, and the change of velocities that ends them, relative
+# largest number of fixed-point iterations of a step, and the relative change of velocities that
+# ends them: the rounding of 1
 _ITERATIONS, _CONVERGED = 40, 2e-16
 
 

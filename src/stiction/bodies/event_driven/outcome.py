@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
 __all__ = ["History", "build_run"]
 
-# of the smallest thickness; the last is that of given places
+# largest drift of a closed gap, and largest overlap, over the smallest thickness. Chosen: the drift
+# is an error of the run, the overlap also that of given positions
 _DRIFT, _OVERLAP = 1e-10, 1e-6
 _UNSEEN = "whether accelerations of groups of more than four contacts are unique is not decided"
 _CHOICES = (
@@ -30,6 +31,12 @@ _CHOICES = (
     "the accelerations with the smallest contact forces",
     "what the law gives without regard to rounding",
 )
+
+
+# entries of `History.counts`
+STEPS, AT_ONCE, REDUCED, MOST_CONTACTS, SETTLED, UNDECIDED = range(6)
+# rows of `History.worst`
+ERROR, OVERLAP, DRIFT = range(3)
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,9 +47,11 @@ class History:
     ----------
     record : saved states, pairs, events
     surfaces : of bodies and supports
-    worst : (3, 2) largest residual, overlap and drift of a closed gap, with their times
-    counts : steps, events at the last time, impacts with reduced restitution, most contacts,
-        whether the start was settled, groups whose accelerations may not be unique
+    worst : (3, 2) ERROR to DRIFT: largest residual, and largest overlap and drift of a closed gap,
+        both over the size of the system; with their times [s]
+    counts : (6,) STEPS to UNDECIDED: steps, events at the last time, impacts with reduced
+        restitution, most contacts at once, 1 after the modes at the start were found, groups whose
+        accelerations may not be unique
     status, reason : how it ended
     """
 
@@ -68,11 +77,11 @@ def build_run(system: RigidBodies, method: EventDriven, h: History) -> Run:
         reason=h.reason,
         checks=lambda energy: _checks(h, energy),
         losses=shared.losses_of(system, h.record, _CHOICES),
-        unseen=_UNSEEN if h.counts[5] else "",
+        unseen=_UNSEEN if h.counts[UNDECIDED] else "",
         stats={
-            "steps": int(h.counts[0]),
-            "contacts": int(h.counts[3]),
-            "restitution_reduced": int(h.counts[2]),
+            "steps": int(h.counts[STEPS]),
+            "contacts": int(h.counts[MOST_CONTACTS]),
+            "restitution_reduced": int(h.counts[REDUCED]),
         },
     )
 

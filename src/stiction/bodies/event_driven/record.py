@@ -9,7 +9,7 @@ from stiction.bodies.contact_kernels import Contact
 from stiction.bodies.event_driven.kinematics import Closed
 from stiction.bodies.event_driven.motion import Segment, integrals
 from stiction.bodies.model import RigidBodies
-from stiction.bodies.record import ACCUMULATION, OPEN, STICK, Event, PairSample, Recorder
+from stiction.bodies.record import ACCUMULATION, HEAT, OPEN, STICK, Event, PairSample, Recorder
 from stiction.numerics.arrays import Table
 from stiction.numerics.event_localisation import nodes
 
@@ -67,12 +67,12 @@ class EventRecorder(Recorder):
             rows = PairSample.table(len(values))
             if len(rows):
                 rows["save"], rows["pair"] = at + k, np.arange(len(rows))
-                rows["heat"] = values[:, 0] + heats[k]
+                rows["heat"] = values[:, HEAT] + heats[k]
                 np.add.at(rows["normal"], number, r[k, :, 0])
                 np.add.at(rows["tangential"], number, r[k, :, 1])
                 self.samples.add(rows)
         self.saved[0] = stop
-        values[:, 0] += heats[-1]
+        values[:, HEAT] += heats[-1]
         return np.asarray(work[-1])
 
     def _power(self, segment: Segment, theta: Floats) -> tuple[Wholes, Floats, Floats, Floats]:

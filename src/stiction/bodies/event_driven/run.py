@@ -20,13 +20,33 @@ from stiction.bodies.event_driven import kinematics as kin
 from stiction.bodies.event_driven.impacts import Impact, impact
 from stiction.bodies.event_driven.modes import Answer, Found, losses_of, modes_of_groups
 from stiction.bodies.event_driven.motion import Phase, Segment, step_of
-from stiction.bodies.event_driven.outcome import History, build_run
+from stiction.bodies.event_driven.outcome import (
+    AT_ONCE,
+    DRIFT,
+    ERROR,
+    MOST_CONTACTS,
+    OVERLAP,
+    REDUCED,
+    SETTLED,
+    STEPS,
+    UNDECIDED,
+    History,
+    build_run,
+)
 from stiction.bodies.event_driven.record import EventRecorder
 from stiction.bodies.exact_stick import stop_resting
 from stiction.bodies.impulse_kernels import group_contacts
 from stiction.bodies.mechanics import Mechanics
 from stiction.bodies.model import RigidBodies
-from stiction.bodies.record import BACKWARD, FORWARD, OPEN, PAINLEVE_BOUNDARY, STICK
+from stiction.bodies.record import (
+    BACKWARD,
+    FORWARD,
+    IMPACT_LOSS,
+    OPEN,
+    PAINLEVE_BOUNDARY,
+    STICK,
+    WORK,
+)
 from stiction.core.checkpoint import Log, StateArray, restore
 from stiction.core.driver import Pause, run_to_end
 from stiction.core.run import Request, Run
@@ -43,21 +63,28 @@ Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
 Wholes = npt.NDArray[np.int64]
 
+# The tolerances below were chosen between the rounding of positions and velocities, 1e-16 of their
+# size times the number of operations, and what a user would see.
 # gap over the smallest size of a body below which surfaces touch: at the start that of
-# `TimeStepper`, for given coordinates are rounded; later that of located events
+# `TimeStepper`, because given coordinates are rounded; later the error of located events
 _TOUCH, _NEAR = 1e-9, 1e-12
-# height over that size below which a hop is closed, as the limit of a geometric series
+# height of a hop over the size of the smallest body, below which the contact is closed: the hops
+# that are left out have heights that decrease like a geometric series
 HOP = 1e-12
-# of the speed: slower contacts neither approach nor slip; after an impact, of its velocities
+# normal and tangential velocities that count as zero: as a fraction of the largest speed, and after
+# an impact, whose problem is solved to `outcome.RESIDUAL`, of the velocities before it
 _STILL, _AFTER_IMPACT = 1e-12, 1e-10
-# changes of a step's length, and the power with which the tail of NODES points falls
+# bounds and safety factor of the ratio of successive steps; the error of a step falls with this
+# power of its length
 _LONGER, _SHORTER, _SAFETY, _POWER = 3.0, 0.2, 0.9, 1.0 / 8.0
-# of the time span: shorter steps do not advance
+# shortest step, as a fraction of the time span: some 50 roundings of the time
 _SHORTEST = 1e-14
-# events at one time after which there is no progress
+# largest number of events at one time; more mean that the motion does not advance
 _MOST_AT_ONCE = 30
-# how far ahead of an event the state is that shows what follows, in steps
+# time after an event, as a fraction of the step, of the state at which the next modes are tested
 _AHEAD = 1e-6
+# entries of `clock`: time from the start of the run, and length of the next step [s]
+_NOW, _NEXT = range(2)
 
 
 def solve_events(system: RigidBodies, method: EventDriven, request: Request) -> Run:
@@ -110,16 +137,14 @@ class Integrator:
         self.m = Mechanics(system)
         self.q, self.v = system.start()
         self.span = request.t_end - request.t_start
-        # time from the start, length of the next step, time of the last event
-        self.clock = np.array([0.0, min(self.span, method.max_step or math.inf), -1.0])
+        self.clock = np.array([0.0, min(self.span, method.max_step or math.inf)])  # _NOW, _NEXT
         self.log = Log(kin.Closed.table(0))
-        self.sums = np.zeros(3)  # external work, impact loss, numerical dissipation
+        self.sums = np.zeros(3)  # WORK, IMPACT_LOSS, DISSIPATION
         # speed of the last hop of the group of a body, by which a series is geometric
         self.hops = np.zeros(self.m.n)
-        # residual of contact problems, overlap, drift of gaps, with their times
+        # ERROR to DRIFT, with their times
         self.worst = np.zeros((3, 2))
-        # steps, events at one time, reduced restitution, most contacts, settled, undecided groups
-        self.counts = np.zeros(6, dtype=np.int64)
+        self.counts = np.zeros(6, dtype=np.int64)  # STEPS to UNDECIDED
         self.record = EventRecorder(system, request.save, request.t_start)
         self.record.save_start(self.q, self.v, self.m.kinetic(self.v))
         self.ended: tuple[Status, str] | None = None
@@ -137,16 +162,16 @@ class Integrator:
         if checkpoint is not None and (saved := checkpoint.load()) is not None:
             restore(self._state(), saved)
             self.record.resumed()
-        if not self.counts[4]:
+        if not self.counts[SETTLED]:
             self._settle(_TOUCH * self.m.size, _Change.of(0), None)
-        while self.ended is None and self.span - self.clock[0] > _SHORTEST * self.span:
+        while self.ended is None and self.span - self.clock[_NOW] > _SHORTEST * self.span:
             self._step()
-            note = f"{self.counts[0]} steps, {len(self.record.events)} events"
-            yield Pause(self.clock[0] / self.span, note, self._state)
+            note = f"{self.counts[STEPS]} steps, {len(self.record.events)} events"
+            yield Pause(self.clock[_NOW] / self.span, note, self._state)
         return self.ended or (Status.SOLVED, "the end time was reached")
 
     def _end(self, status: Status, reason: str) -> None:
-        at = self.request.t_start + self.clock[0]
+        at = self.request.t_start + self.clock[_NOW]
         self.ended = status, f"{reason} at t = {at:.9g} s"
 
     def _near(self) -> float:
@@ -164,14 +189,14 @@ class Integrator:
         if closing < NONE:
             event, until = (event if event and closing == event.theta else None), closing
         near_end = _SHORTEST * self.span
-        self.sums[0] += self.record.save_segment(segment, until, self.sums, near_end)
+        self.sums[WORK] += self.record.save_segment(segment, until, self.sums, near_end)
         time, q, v = (part[0] for part in segment.at(np.array([until])))
-        last = event is None and closing == NONE and self.clock[0] + segment.length >= self.span
+        last = event is None and closing == NONE and self.clock[_NOW] + segment.length >= self.span
         moved = until * segment.length > _SHORTEST * self.span
-        self.counts[1] = 0 if moved else self.counts[1] + 1
-        self.clock[0] = self.span if last else float(time)
+        self.counts[AT_ONCE] = 0 if moved else self.counts[AT_ONCE] + 1
+        self.clock[_NOW] = self.span if last else float(time)
         self.q, self.v = q, v
-        self.counts[0] += 1
+        self.counts[STEPS] += 1
         if not (np.isfinite(q).all() and np.isfinite(v).all()):
             self._end(Status.NOT_FINITE, "a velocity is not finite")
             return
@@ -179,26 +204,26 @@ class Integrator:
         if event is not None or closing < NONE:
             self._after_event(segment, event)
         method = self.method
-        if self.ended is None and method.max_steps and self.counts[0] >= method.max_steps:
+        if self.ended is None and method.max_steps and self.counts[STEPS] >= method.max_steps:
             self._end(Status.WORK_LIMIT, f"max_steps = {method.max_steps} were used up")
         if self.ended is None and len(self.record.events) > method.max_events:
             self._end(Status.WORK_LIMIT, f"max_events = {method.max_events} were used up")
 
     def _accepted(self) -> Segment | None:
         """Return a step whose error is small enough; None where no step is."""
-        time = float(self.clock[0])
+        time = float(self.clock[_NOW])
         phase = Phase(self.m, self.closed, time, self.q, self.v)
-        h = min(float(self.clock[1]), self.span - time, self.method.max_step or math.inf)
+        h = min(float(self.clock[_NEXT]), self.span - time, self.method.max_step or math.inf)
         while h > _SHORTEST * self.span:
             segment = step_of(phase, time, self.q, self.v, h)
             if segment.error <= self.method.rtol:
                 ratio = max(segment.error / self.method.rtol, 1e-300)
                 factor = min(_LONGER, max(1.0, _SAFETY * ratio**-_POWER))
-                self.clock[1] = max(factor * h, min(self.clock[1], self.span))
+                self.clock[_NEXT] = max(factor * h, min(self.clock[_NEXT], self.span))
                 return segment
             ratio = max(self.method.rtol / segment.error, 1e-300)
             h *= min(0.5, max(_SHORTER, _SAFETY * ratio**_POWER))
-            self.clock[1] = h
+            self.clock[_NEXT] = h
         self._end_unbounded()
         return None
 
@@ -207,13 +232,13 @@ class Integrator:
         closed = self.closed
         if (closed["mode"] != STICK).any():
             pair = int(self.record.pairs_of(closed)[0])
-            at = self.request.t_start + self.clock[0]
+            at = self.request.t_start + self.clock[_NOW]
             self.record.lose(at, PAINLEVE_BOUNDARY, pair, 0)
         self._end(Status.NO_CONTINUATION, "forces grow without bound")
 
     def _after_event(self, segment: Segment, event: ev.Event | None) -> None:
         """Settle the contacts after an event."""
-        if self.counts[1] > _MOST_AT_ONCE:
+        if self.counts[AT_ONCE] > _MOST_AT_ONCE:
             self._end(Status.ACCUMULATION, f"more than {_MOST_AT_ONCE} events")
             return
         change = _Change.of(len(self.closed))
@@ -247,7 +272,7 @@ class Integrator:
         before : largest speed before the step [m/s]; where bodies come to rest, what is left of
             their velocities is its rounding
         """
-        self.counts[4] = 1
+        self.counts[SETTLED] = 1
         old = self.closed
         known = old[~change.opens]
         # a feature that ends may continue in another one
@@ -277,18 +302,18 @@ class Integrator:
         self._modes(candidates, slip, ahead)
         if self.ended is None:
             self._make_exact()
-        self.counts[3] = max(self.counts[3], len(self.closed))
-        self.record.change(self.clock[0], self.closed, approach)
+        self.counts[MOST_CONTACTS] = max(self.counts[MOST_CONTACTS], len(self.closed))
+        self.record.change(self.clock[_NOW], self.closed, approach)
 
     def _kinematics(self, closed: Table[kin.Closed]) -> kin.Kinematics:
         m = self.m
-        return kin.kinematics(closed, m.pose(self.clock[0], self.q), m.velocity(self.v))
+        return kin.kinematics(closed, m.pose(self.clock[_NOW], self.q), m.velocity(self.v))
 
     def _touching(
         self, near: float, known: Table[kin.Closed], ahead: _Ahead | None
     ) -> Table[kin.Closed]:
         """Return contacts within a gap that are not among the known ones."""
-        m, time, q, v = self.m, float(self.clock[0]), self.q, self.v
+        m, time, q, v = self.m, float(self.clock[_NOW]), self.q, self.v
         if ahead is not None:
             near += 2.0 * m.speed(v) * (ahead.time - time)
             time, q, v = ahead.time, ahead.q, ahead.v
@@ -306,7 +331,7 @@ class Integrator:
         new = made[:count]
         if count:
             new["hold"] = self._kinematics(new).gap
-            self._worst(1, max(0.0, -float(new["hold"].min())) / m.size)
+            self._worst(OVERLAP, max(0.0, -float(new["hold"].min())) / m.size)
         return new
 
     def _groups(self, closed: Table[kin.Closed], k: kin.Kinematics) -> Wholes:
@@ -347,14 +372,14 @@ class Integrator:
         if falls.any():
             # a step much longer than a hop would have its rounding
             hop = float((2.0 * speed[falls] / -fall[falls]).min())
-            self.clock[1] = min(self.clock[1], 2.0 * hop)
+            self.clock[_NEXT] = min(self.clock[_NEXT], 2.0 * hop)
         if low.any():
             found, after = impact(m, contacts, self.v, fresh & ~low)
         self._account(contacts, found)
         self.v = after
-        number = self.record.hits(self.clock[0], contacts, found.r[:, 0] > 0.0, hit)
+        number = self.record.hits(self.clock[_NOW], contacts, found.r[:, 0] > 0.0, hit)
         for c in np.flatnonzero(low):
-            end = self.clock[0] - 2.0 * speed[c] / (fall[c] * (1.0 - ratio[c]))
+            end = self.clock[_NOW] - 2.0 * speed[c] / (fall[c] * (1.0 - ratio[c]))
             self.record.accumulation(end, int(number[c]), float(speed[c]))
         shut = found.after[:, 0] <= tolerance
         if (low & ~shut).any():
@@ -363,8 +388,8 @@ class Integrator:
             part = closed[shut].copy()
             part["mode"] = np.where(found.stick[shut], STICK, FORWARD)
             kinetic = m.kinetic(self.v)
-            self._project(Phase(m, part, self.clock[0], self.q, self.v))
-            self.sums[1] += kinetic - m.kinetic(self.v)
+            self._project(Phase(m, part, self.clock[_NOW], self.q, self.v))
+            self.sums[IMPACT_LOSS] += kinetic - m.kinetic(self.v)
         speeds: dict[int, float] = {}
         for c in np.flatnonzero(hit):
             pair = int(number[c])
@@ -373,7 +398,7 @@ class Integrator:
 
     def _fall(self, closed: Table[kin.Closed], found: Impact, shut: Bools, after: Floats) -> Floats:
         """Return the normal accelerations of the contacts of a group after an impact [m/s^2]."""
-        m, time = self.m, float(self.clock[0])
+        m, time = self.m, float(self.clock[_NOW])
         part = closed[shut].copy()
         sliding = np.where(found.after[shut, 1] > 0.0, FORWARD, BACKWARD)
         part["mode"] = np.where(found.stick[shut], STICK, sliding)
@@ -389,21 +414,21 @@ class Integrator:
         tangent = np.stack([normal[:, 1], -normal[:, 0]], axis=1)
         force = found.r[:, :1] * normal + found.r[:, 1:] * tangent
         support = m.velocity(np.zeros((m.n, 3)))[contacts["second"], :2]
-        self.sums[0] += float((force * support).sum())
-        self.sums[1] -= 0.5 * float((found.r * (found.before + found.after)).sum())
-        self._worst(0, found.error)
-        self.counts[2] += found.reduced
+        self.sums[WORK] += float((force * support).sum())
+        self.sums[IMPACT_LOSS] -= 0.5 * float((found.r * (found.before + found.after)).sum())
+        self._worst(ERROR, found.error)
+        self.counts[REDUCED] += found.reduced
 
     def _modes(self, closed: Table[kin.Closed], slip: Wholes, ahead: _Ahead | None) -> None:
         """Set the modes of the contacts whose normal velocity is zero."""
-        m, time, q, v = self.m, float(self.clock[0]), self.q, self.v
+        m, time, q, v = self.m, float(self.clock[_NOW]), self.q, self.v
         if ahead is not None and not ahead.ends:
             time, q, v = ahead.time, ahead.q, ahead.v
         modes = np.full(len(closed), OPEN)
         for at, found in modes_of_groups(m, closed, time, q, v, slip):
             self._lose(closed[at], found)
-            self.counts[5] += found.answer is Answer.NOT_DECIDED
-            self._worst(0, found.error)
+            self.counts[UNDECIDED] += found.answer is Answer.NOT_DECIDED
+            self._worst(ERROR, found.error)
             modes[at] = found.modes
         closed["mode"] = modes
         self.log.rows = closed[modes != OPEN].copy()
@@ -414,14 +439,14 @@ class Integrator:
             self._end(Status.NO_CONTINUATION, "no accelerations obey the contact law (Painleve)")
         for kind in losses_of(found):
             pair = int(self.record.pairs_of(closed)[0])
-            self.record.lose(self.request.t_start + self.clock[0], kind, pair, found.number)
+            self.record.lose(self.request.t_start + self.clock[_NOW], kind, pair, found.number)
 
     def _make_exact(self) -> None:
         """Remove the rounding of velocities that closed contacts fix."""
         closed = self.closed
         if not len(closed):
             return
-        self._project(Phase(self.m, closed, self.clock[0], self.q, self.v))
+        self._project(Phase(self.m, closed, self.clock[_NOW], self.q, self.v))
         contacts = kin.as_contacts(closed, self._kinematics(closed))
         all_v = self.m.velocity(self.v).copy()
         shut, stick = np.ones(len(closed), dtype=bool), closed["mode"] == STICK
@@ -436,7 +461,7 @@ class Integrator:
         k = self._kinematics(closed)
         rows, inverse = kin.rows(closed, k, m.n), 1.0 / m.mass.ravel()
         drift = k.gap - closed["hold"]
-        self._worst(2, float(np.abs(drift).max()) / m.size)
+        self._worst(DRIFT, float(np.abs(drift).max()) / m.size)
         if np.abs(drift).max() > 0.125 * m.rounding(self.q):
             a = rows[::2]
             push = np.linalg.pinv(a * inverse @ a.T, rcond=1e-9) @ drift
@@ -448,7 +473,7 @@ class Integrator:
 
     def _worst(self, which: int, value: float) -> None:
         if value > self.worst[which, 0]:
-            self.worst[which] = value, self.request.t_start + self.clock[0]
+            self.worst[which] = value, self.request.t_start + self.clock[_NOW]
 
     # ---- checkpoint and results
 

@@ -32,11 +32,13 @@ __all__ = ["first_events"]
 
 Floats = npt.NDArray[np.float64]
 
-# rounding of a slip rate, as a fraction of the speeds and forces that compose it
+# rounding of a slip rate, as a fraction of the speeds and forces that compose it: some 130
+# roundings, for series of order 30 with several terms in each order
 _ROUNDING = 3e-14
-# under a law with a jump, a drive within this fraction of its static bound is recorded as grazing
+# under a law with a jump, a drive within this fraction of its static bound is recorded as grazing.
+# Chosen, above the error of a run
 _GRAZING_DISTANCE = 1e-9
-# a slip rate below zero for this long, in tau, exceeds rounding
+# a slip rate below zero for this long, in tau, exceeds rounding. Chosen
 _LONG = 0.1
 
 

@@ -18,7 +18,8 @@ __all__ = ["leading_zeros", "root_from", "slip_series"]
 
 Floats = npt.NDArray[np.float64]
 
-# a coefficient below this fraction of the largest one is rounding
+# a coefficient below this fraction of the largest one is rounding: it is a sum of forces whose
+# rounding is that of the largest. Chosen
 _NOISE = 1e-12
 
 

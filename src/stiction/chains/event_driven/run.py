@@ -58,7 +58,8 @@ _TRACK_SAMPLES, _TRACK_NUMBERS = 2048, 200_000
 # a run ends if it would need _TOO_MANY times `max_steps`; the estimate is made once in
 # _STEPS_PER_CHECK steps
 _TOO_MANY, _STEPS_PER_CHECK = 1e5, 10_000
-# a user's load is sampled on steps of at most this fraction of the time span
+# a user's load is sampled on steps of at most this fraction of the time span, so that the samples
+# see a pulse that lasts longer. Chosen
 _LONGEST_FIT = 0.005
 _NAME_JUMPS = "name its jumps in UserLoad.breakpoints"
 
@@ -166,6 +167,10 @@ class EventDrivenIntegrator:
         return run_to_end(self._loop(), self.request.progress, self.request.checkpoint)
 
     def _loop(self) -> Generator[Pause, None, Status]:
+        """Call the kernel for some steps at a time; yield in between, and return how the run ended.
+
+        A call ends at its number of steps, at a full buffer of events, or at one of the codes.
+        """
         ek, now, request = self.ek, self.now, self.request
         span = request.t_end - request.t_start
         steps = max(20, _MASS_STEPS_PER_CALL // self.chain.n_mass)

@@ -73,6 +73,9 @@ class Problem(NamedTuple):
     """Arrays and numbers of a chain and a method; units as in `Chain`.
 
     link_k, link_c : (n + 1,) stiffness [N/m] and damping [N s/m] of the links; plate_k : (n,)
+    load_vector : (n,) force on each mass over the load [1]
+    segment_time, segment_offset, segment_rate : (segments,) start [s], value there [N] and rate
+        [N/s] of the linear parts of the load; sine_* : (sines,) [N], [rad/s], [rad]
     law_start, law_step : address of the parameters of the law for the first mass, and the stride
         to those of the next mass [bytes], see `CompiledLaw`
     constant, jump, fitted : friction is independent of the slip rate; jumps at zero slip rate; is
@@ -84,6 +87,7 @@ class Problem(NamedTuple):
         step, in tau
     response : (n,) 1 / (sqrt(k/m) + c/m) of the links at each mass [s]
     slip_after, slip_before : at grazings between these times a mass slips [s]
+    start : time at which the run starts [s]
     """
 
     mass: Floats
@@ -123,13 +127,26 @@ class Problem(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """Taylor coefficients and work arrays of one step.
+    """Taylor coefficients in tau, and work arrays, of one step; K is the order of the series.
 
-    `root` and `grazing` hold tau of each mass's first event and grazing, inf for none; `length` is
-    the duration of that grazing in tau. From `undecided_from` to the end of the step the function
-    stays within its error. `decision` is 1 for a mass at its bound that the stick rule of a law
-    with a jump decides; in `threshold_kernels` it holds the outcome for each mass at its
-    threshold. `started` is 1 for a mass that begins to slip at the start of the step.
+    x : (K + 1, n + 2) displacements [m], column i + 1 of mass i, walls at both ends
+    drive : (K + 1, n) all forces but friction and inertia [N]
+    mu : (n, K + 1) friction, see `series_kernels.expand`
+    load : (K + 1,) load [N]
+    work, viscous : (2 K,) work and viscous heat [J]; heat : (2 K, n) friction heat of each mass
+    fit : (K + 1,) a function that is fitted on the step
+    poly, bernstein : (K + 1,) the event function of one mass, and scratch of its root search
+    norm : (K + 1,) largest coefficient of each order, which limits the step
+    active : (n,) indices of the masses whose series are not constant
+    root, grazing : (n,) tau of each mass's first event and grazing, inf for none
+    length : (n,) duration of that grazing in tau
+    undecided_from : (n,) tau from which the event function stays within its error
+    decision : (n,) 1 for a mass at its bound that the stick rule of a law with a jump decides
+    started : (n,) 1 for a mass that begins to slip at the start of the step
+    xs, vs : (n + 2,) state at a time in the step [m], [m/s]
+
+    While `threshold_kernels` decides, `heat` holds error bounds of the coefficients of x, `root`
+    those of a coefficient of the drive, `fit` those of the load, and `decision` its outcomes.
     """
 
     x: Floats

@@ -77,13 +77,15 @@ Ints = npt.NDArray[np.int64]
 
 DONE, PAUSE, EVENTS_FULL, ALL_STUCK, NOT_FINITE, STEP_VANISHED, STALLED = 0, 1, 2, 3, 4, 5, 6
 
-# longest step in units of the fastest vibration
+# longest step in units of the fastest vibration, for chains in which all masses stick; longer ones
+# would lose the digits of the time. Chosen
 _FARTHEST = 1e8
-# logarithm of a negligible weakening factor
+# logarithm of a negligible weakening factor: exp(-40) = 4e-18 is below the rounding of 1
 _LOG_NOTHING = -40.0
-# a fitted drive counts as beyond its bound from this excess on
+# a fitted drive counts as beyond its bound from this excess on. Chosen, above the error of a fit
 _FIT_TOLERANCE = 1e-9
-# coefficients of a fitted load below this fraction of its size on the step are fit errors
+# coefficients of a fitted load below this fraction of its size on the step are fit errors: the
+# change from nodes to powers of tau amplifies rounding by about 1e4
 _FIT_NOISE = 1e-12
 
 

@@ -40,11 +40,13 @@ __all__ = [
     "speed_size",
 ]
 
-# a force is at its bound within this fraction of the sum of its terms
+# a force is at its bound within this fraction of the sum of its terms: their rounding, and the
+# error of the step that brought it there. Chosen
 THRESHOLD = 1e-12
 # outcomes of the test by first coefficients: all stick, some slip, or higher ones are needed
 ALL_STICK, SOME_SLIP, UNDECIDED = 0, 1, 2
-# a first coefficient above this fraction of its terms is certain
+# a first coefficient above this fraction of its terms is certain; below it the next ones are
+# examined too. Chosen, far above rounding
 _CLEAR = 1e-9
 # decisions in `s.decision`; a deferred mass is released together with others of its round
 _STICKS, _DEFERRED, _RELEASED = 1, 2, 3

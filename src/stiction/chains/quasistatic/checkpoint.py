@@ -62,7 +62,7 @@ def unpack_recorder(recorder: Recorder, arrays: Arrays) -> None:
 
 def pack_losses(losses: Sequence[Loss]) -> npt.NDArray[Any]:
     """Return losses of determinism as JSON, which preserves numbers exactly."""
-    entries = [(loss.time, loss.kind, dict(loss.where), loss.choice) for loss in losses]
+    entries = [(x.time, x.kind, dict(x.where), x.choice, dict(x.units)) for x in losses]
     return np.array(json.dumps(entries))
 
 
@@ -71,7 +71,8 @@ def unpack_losses(arrays: Arrays) -> list[Loss]:
     with unpacking():
         entries = json.loads(str(saved_array(arrays, "losses", (), "U")))
         return [
-            Loss(float(time), kind, dict(where), choice) for time, kind, where, choice in entries
+            Loss(float(time), kind, dict(where), choice, dict(units))
+            for time, kind, where, choice, units in entries
         ]
 
 

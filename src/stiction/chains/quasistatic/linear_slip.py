@@ -79,7 +79,7 @@ class LinearSlip(SlipMotion):
         moment = EventState(r, s.mode, s.ended, s.jumped, s.v, s.force, push[:, :2], load.h, noise)
         new = self.decider.next_modes(moment)
         if new is None:
-            return self._no_continuation(s, r, "the solution would jump, and no damper acts on it")
+            return self._no_continuation(s, r, "the solution would jump: no damper limits its rate")
         if not self.may_slip and (new[~frame.free] != 0).any():
             return self._no_continuation(
                 s, r, "friction weakens with slip and no damper balances it"
@@ -98,7 +98,8 @@ class LinearSlip(SlipMotion):
             "load": float(frame.segments.at(t)),
             "x": (s.y + frame.belt * t).tolist(),
         }
-        s.losses.append(Loss(t, "no_continuation", where, "the run ends here"))
+        units = {"drive": "N", "bound": "N", "load": "N", "x": "m"}
+        s.losses.append(Loss(t, "no_continuation", where, "the run ends here", units))
         return Status.NO_CONTINUATION
 
     # ---- the motion

@@ -167,7 +167,8 @@ class NonlinearSlip(SlipMotion):
                 "load": float(frame.segments.at(t)),
                 "x": (s.y + frame.belt * t).tolist(),
             }
-            s.losses.append(Loss(t, "quasistatic_branches", where, self._continuation(s)))
+            choice, units = self._continuation(s), {"velocities": "m/s", "load": "N", "x": "m"}
+            s.losses.append(Loss(t, "quasistatic_branches", where, choice, units))
         self.open = bool(others)
 
     def _continuation(self, s: Stepper) -> str:
@@ -187,7 +188,8 @@ class NonlinearSlip(SlipMotion):
             "note": f"other branches are searched for up to {MOST_MASSES} masses only",
         }
         continuation = "jumped to the branch that small inertia selects"
-        s.losses.append(Loss(s.t, "quasistatic_branches", where, continuation))
+        units = {"velocities": "m/s", "load": "N", "drive": "N"}
+        s.losses.append(Loss(s.t, "quasistatic_branches", where, continuation, units))
 
     def reserves(self, force: Floats) -> Floats:
         """Return the distances to the two forces at which branches of one mass appear or vanish."""

@@ -201,7 +201,8 @@ class _Play:
         self.status = Status.NO_CONTINUATION
         self.reason = f"the load jumps at t = {t:.9g} s, and without dampers the chain jumps too"
         where = {"load": float(self.path.first[j]), "contact": number}
-        self.losses.append(Loss(t, "no_continuation", where, "the run ends here"))
+        units = {"load": "N"}
+        self.losses.append(Loss(t, "no_continuation", where, "the run ends here", units))
         return False
 
     def _interval(self, j: int) -> _LoadInterval:

@@ -305,8 +305,8 @@ class Recorder:
         """
         before, after = modes
         for i in np.flatnonzero((before != after) & ~self.frame.free).tolist():
-            row = tuple(float(column[i]) for column in (*state, *friction))
-            self.event(t, i, (int(before[i]), int(after[i])), (row[0], row[1], row[2], row[3]))
+            x, v, old, new = (float(column[i]) for column in (*state, *friction))
+            self.event(t, i, (int(before[i]), int(after[i])), (x, v, old, new))
 
     def history(
         self,

@@ -234,11 +234,12 @@ class Stepper:
         self.losses, n = unpack_losses(saved), self.frame.n
         self.mode, self.ended = saved_array(saved, "modes", (2, n), "i", within=(-1, 1))
         self.y, self.v, self.force = saved_array(saved, "state", (3, n))
-        self.t, self.begun, self.window, self.misfit, last, *flags = numbers_of(saved, 9)
+        numbers = numbers_of(saved, 9)
+        self.t, self.begun, self.window, self.misfit, last, jumped, due, steps, idle = numbers
         self.last_stick = None if np.isnan(last) else last
         with unpacking():
-            self.jumped, self.due = bool(flags[0]), bool(flags[1])
-            self.steps, self.idle = int(flags[2]), int(flags[3])
+            self.jumped, self.due = bool(jumped), bool(due)
+            self.steps, self.idle = int(steps), int(idle)
         self.slip.unpack(saved)
 
     # ---- segments

@@ -105,6 +105,7 @@ def _history(chain: Chain, law: ForceLaw, integrator: base.Integrator) -> ChainH
         states, heat = np.vstack([states, tables.y]), np.vstack([heat, tables.contacts["heat"]])
         ends = equations.energies(float(now.time), tables.y)[:2]
         sums = np.vstack([sums, [now.work, now.viscous, now.lost, *ends]])
+    work, viscous, algorithmic, kinetic, stored = sums.T
     x, w, z = equations.parts(states)
     signs = np.sign(w)
     friction = np.empty_like(w)
@@ -123,12 +124,12 @@ def _history(chain: Chain, law: ForceLaw, integrator: base.Integrator) -> ChainH
         stop_time=None,
         energy=Ledger(
             time=time,
-            kinetic=sums[:, 3],
-            stored=sums[:, 4],
-            external_work=sums[:, 0],
+            kinetic=kinetic,
+            stored=stored,
+            external_work=work,
             friction_heat=heat,
-            viscous_heat=sums[:, 1],
-            algorithmic=sums[:, 2],
+            viscous_heat=viscous,
+            algorithmic=algorithmic,
             step_imbalance_rel=_worst(integrator)
             if isinstance(integrator, ThetaIntegrator)
             else None,

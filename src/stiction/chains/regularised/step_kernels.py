@@ -428,6 +428,7 @@ def _change_signs(w: Work, t: float, first: int) -> None:
                 continue
             step.values[0, WIDTH * i + 1] = 0.0
             force = friction(m, w.sides, step.values, 0, i, step.answer)
+            # time, mass, mode before, x, v, friction
             event = w.events[now.events - first]
             event[0], event[1], event[2] = t, i, before
             event[3], event[4] = step.values[0, WIDTH * i], m.numbers[0].belt

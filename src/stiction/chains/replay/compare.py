@@ -36,10 +36,16 @@ Flags = npt.NDArray[np.bool_]
 
 # a run of more masses is replayed on request only
 MOST_MASSES = 200
-# longest time between states in units of the fastest rate, for which one step suffices
+# longest time between states, over 1 / (fastest rate), that one step covers: of `linear`, which
+# sums terms until they are rounding, and of `smooth`, whose order is 8. Chosen; steps of `smooth`
+# that disagree are halved
 _LONG_SPACING, _SHORT_SPACING = 4.0, 0.5
+# relative difference of two algorithms at which the check fails, at least ten times `rtol` where a
+# user's function is sampled. Chosen, far above the rounding of both
 _LIMIT = 1e-8
 _EPS = float(np.finfo(np.float64).eps)
+# longest time between states, over 1 / (fastest rate), that is compared: the number of terms grows
+# with it. Chosen
 _LONGEST = 256.0
 # two times are equal within this fraction of the time
 _ONE_TIME = 4.0 * _EPS

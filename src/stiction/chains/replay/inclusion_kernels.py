@@ -2,8 +2,9 @@
 
 For each mass the inclusion is  R - m v' in mu N Sgn(w):  |R| <= mu_s N and w = 0 in stick, and
 sigma w >= 0 in slip with mode sigma. Here R is the sum of all forces but friction, and w the slip
-rate. `compare` does the same in NumPy for all states at once; these kernels proceed state by state
-and return the largest violation of each kind.
+rate. The balance in slip is tested by the integration between states. `compare` does the same in
+NumPy for all states at once; these kernels proceed state by state and return the largest violation
+of each kind.
 """
 
 from __future__ import annotations
@@ -33,7 +34,8 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Modes = npt.NDArray[np.int8]
 
-# kinds of violation, in the order in which `check_states` and `check_log` write them to `worst`
+# kinds of violation, in the order in which `check_states` and `check_log` write them to `worst`.
+# The first two of a state are tested with the mode after it, the next two with the mode before it
 OF_STATES = (
     "friction of a stuck mass above its bound",
     "slip against the mode",
@@ -42,6 +44,7 @@ OF_STATES = (
     "the mode of a saved sample",
     "the friction of a saved sample",
 )
+_ABOVE_BOUND, _AGAINST_MODE, _OF_MODE_BEFORE, _SAMPLE_MODE, _SAMPLE_FRICTION = 0, 1, 2, 4, 5
 OF_EVENTS = (
     "an event of another mass or kind",
     "the time of an event",
@@ -51,6 +54,7 @@ OF_EVENTS = (
     "slip at an event",
     "the friction of an event",
 )
+_CHANGE, _TIME, _PLACE, _VELOCITY, _DRIVE, _SLIP, _FRICTION = range(7)
 
 
 class States(NamedTuple):
@@ -250,9 +254,9 @@ def check_states(
                 # a product, not a branch, so that NaN counts in either mode
                 stuck = 1.0 if mode == 0 else 0.0
                 excess = (abs(force) - sizes.bound[i]) * stuck / sizes.hold[i]
-                _record_worst(worst, 2 * back, excess, t)
+                _record_worst(worst, _OF_MODE_BEFORE * back + _ABOVE_BOUND, excess, t)
                 wrong = abs(slip) if mode == 0 else -mode * slip
-                _record_worst(worst, 2 * back + 1, wrong / sizes.speed, t)
+                _record_worst(worst, _OF_MODE_BEFORE * back + _AGAINST_MODE, wrong / sizes.speed, t)
     # saved samples: mode, and friction against the law or the balance
     for q in range(saved.sample.size):
         sample, at = saved.sample[q], saved.before[q]
@@ -260,13 +264,13 @@ def check_states(
         load = _load(p, _segment_at(p.segment_time, states.time[at]), t)
         for i in range(n):
             mode = states.mode[at, i]
-            _record_worst(worst, 4, abs(float(saved.mode[sample, i] - mode)), t)
+            _record_worst(worst, _SAMPLE_MODE, abs(float(saved.mode[sample, i] - mode)), t)
             if mode == 0:
                 force = _drive(p, saved.x, saved.v, sample, i, t, load)
             else:
                 force = mode * saved.sliding[q, i]
             force += saved.friction[sample, i]
-            _record_worst(worst, 5, abs(force) / sizes.hold[i], t)
+            _record_worst(worst, _SAMPLE_FRICTION, abs(force) / sizes.hold[i], t)
 
 
 # ---- events
@@ -330,19 +334,19 @@ def _check_event(
     after, before = states.mode[s, i], _mode_before(p, states, s, i)
     # kinds 0 to 3: mass and modes, time, displacement, velocity
     other = log.mass[e] != i or log.before[e] != before or log.after[e] != after
-    _record_worst(worst, 0, 1.0 if other else 0.0, t)
-    _record_worst(worst, 1, abs(log.time[e] - t) * sizes.rate, t)
-    _record_worst(worst, 2, abs(log.x[e] - states.x[s, i]) / sizes.place, t)
-    _record_worst(worst, 3, abs(log.v[e] - states.v[s, i]) / sizes.speed, t)
+    _record_worst(worst, _CHANGE, 1.0 if other else 0.0, t)
+    _record_worst(worst, _TIME, abs(log.time[e] - t) * sizes.rate, t)
+    _record_worst(worst, _PLACE, abs(log.x[e] - states.x[s, i]) / sizes.place, t)
+    _record_worst(worst, _VELOCITY, abs(log.v[e] - states.v[s, i]) / sizes.speed, t)
     # after release the drive exceeds the bound in the direction of slip; in stick it is within it
     force, bound, hold = drive[s, i], sizes.bound[i], sizes.hold[i]
     missing = abs(force) - bound if after == 0 else bound - after * force
-    _record_worst(worst, 4, missing / hold, t)
+    _record_worst(worst, _DRIVE, missing / hold, t)
     if t != states.time[0] or before == 0:
-        _record_worst(worst, 5, abs(slip) / sizes.speed, t)
+        _record_worst(worst, _SLIP, abs(slip) / sizes.speed, t)
     # friction of the event on both sides: the reaction in stick, the law in slip
     law = p.zero[i]
     left = (force if before == 0 else before * law) + log.left[e]
     right = (force if after == 0 else after * law) + log.right[e]
-    _record_worst(worst, 6, abs(left) / hold, t)
-    _record_worst(worst, 6, abs(right) / hold, t)
+    _record_worst(worst, _FRICTION, abs(left) / hold, t)
+    _record_worst(worst, _FRICTION, abs(right) / hold, t)

@@ -3,6 +3,9 @@
 With friction independent of the slip rate the motion is a matrix exponential, summed by Chebyshev
 polynomials (see `linear`); with other friction it is integrated by a Runge-Kutta method of order 8
 (see `smooth`). Both are independent of the Taylor series of the event-driven method.
+
+Both kernels hold vectors of the chain in the rows of one work array. Column c belongs to mass
+c - 1; columns 0 and n + 1 belong to the walls and stay zero.
 """
 
 from __future__ import annotations
@@ -23,10 +26,23 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Modes = npt.NDArray[np.int8]
 
-# work arrays have the shape (WORK_ROWS, n + 2)
-WORK_ROWS = 26
-_STAGES, _WEIGHTS, _TIMES = STAGES, WEIGHTS, TIMES
 _N_STAGES = 11
+# work arrays have the shape (WORK_ROWS, n + 2)
+WORK_ROWS = 4 + 2 * _N_STAGES
+# rows in `linear_ends`. Three pairs, of which each row is followed by its partner: the polynomials
+# P_{k-1}, P_k, P_{k+1} of B on (x - x0, v / R), which exchange their places
+_FIRST_PAIR, _SECOND_PAIR, _THIRD_PAIR = 0, 2, 4
+# sums of the series: x - x0 [m], v / R [m]
+_SUM_X, _SUM_V = 6, 7
+# 1 / (m R^2) [m/N], zero for stuck masses; times it the initial force [m], and its rate over R [m]
+_GAIN, _FORCE, _FORCE_RATE = 8, 9, 10
+# initial displacements [m]
+_POSITION = 11
+# rows in `smooth_ends`: x [m] and v [m/s] at the start of the step; at the stage; from _SLOPES on
+# the derivatives of x [m/s] and of v [m/s^2] of all stages, in turn
+_X, _V, _STAGE_X, _STAGE_V, _SLOPES = range(5)
+# numbers per sine of the load at the end of `weight`: present terms of sin and cos, and the last
+_PER_SINE = 4
 
 
 @kernel
@@ -51,7 +67,7 @@ def linear_ends(
     start, end : (s, 2, n) displacements [m] and velocities [m/s]
     mode : (s, n)
     work : (WORK_ROWS, n + 2)
-    weight : work array for the terms of the longest interval, and four numbers per sine
+    weight : work array for the terms of the longest interval, and _PER_SINE numbers per sine
 
     Source: Tal-Ezer, Kosloff, J. Chem. Phys. 81 (1984) 3967.
     Verified by: tests/unit/chains/replay/test_linear.py::test_kernel_and_arrays_agree
@@ -62,26 +78,26 @@ def linear_ends(
             continue
         tau = rate * (time[s, 1] - time[s, 0])
         top = _terms(tau)
-        # weights J_0, 2 J_k of the polynomials P_k(B) in exp(tau B)
+        # exp(tau B) = J_0(tau) + 2 sum J_k(tau) P_k(B): `weight` gets J_0 and 2 J_k, see `linear`
         _bessel(tau, top, weight)
         _first_polynomial(p, rate, time[s, 0], segment[s], start, mode, s, work, weight)
         n = p.mass.size
         for c in range(n + 2):
-            work[6, c] = weight[0] * work[0, c]
-            work[7, c] = weight[0] * work[1, c]
-        # three rows of x and v rotate: P_{k-1}, P_k, P_{k+1}
-        old, now, new = 4, 0, 2
+            work[_SUM_X, c] = weight[0] * work[_FIRST_PAIR, c]
+            work[_SUM_V, c] = weight[0] * work[_FIRST_PAIR + 1, c]
+        # P_{k-1}, P_k, P_{k+1}; there is no P_{-1}, and its pair is zero
+        old, now, new = _THIRD_PAIR, _FIRST_PAIR, _SECOND_PAIR
         for k in range(top):
             _next_polynomial(p, rate, k, old, now, new, work, weight)
             w = weight[k + 1]
             for c in range(1, n + 1):
-                work[6, c] += w * work[new, c]
-                work[7, c] += w * work[new + 1, c]
+                work[_SUM_X, c] += w * work[new, c]
+                work[_SUM_V, c] += w * work[new + 1, c]
             old, now, new = now, new, old
         # the series sums x - x0 and v / R
         for i in range(n):
-            end[s, 0, i] = start[s, 0, i] + work[6, i + 1]
-            end[s, 1, i] = rate * work[7, i + 1]
+            end[s, 0, i] = start[s, 0, i] + work[_SUM_X, i + 1]
+            end[s, 1, i] = rate * work[_SUM_V, i + 1]
 
 
 @kernel
@@ -109,17 +125,22 @@ def _first_polynomial(
     work: Floats,
     weight: Floats,
 ) -> None:
-    """Write P_0, the factors 1 / (m R^2), and these times the initial force and its rate over R."""
+    """Write the initial data of the series, for the rows from _FIRST_PAIR to _POSITION.
+
+    The first pair is P_0 of (x - x0, v / R), that is (0, v / R). The rows _GAIN, _FORCE and
+    _FORCE_RATE hold 1 / (m R^2), this times the force at the start, and times the rate of that
+    force over R. The end of `weight` gets sin and cos of each sine of the load, its terms of order
+    0.
+    """
     n = p.mass.size
-    for r in range(11):
+    for r in range(_POSITION):
         for c in range(n + 2):
             work[r, c] = 0.0
-    # P_0 of (x - x0, v / R) is (0, v / R)
     for i in range(n):
-        work[11, i + 1] = start[s, 0, i]
-        work[1, i + 1] = start[s, 1, i] / rate
-    work[11, 0] = 0.0
-    work[11, n + 1] = 0.0
+        work[_POSITION, i + 1] = start[s, 0, i]
+        work[_FIRST_PAIR + 1, i + 1] = start[s, 1, i] / rate
+    work[_POSITION, 0] = 0.0
+    work[_POSITION, n + 1] = 0.0
     load = p.segment_offset[segment] + p.segment_rate[segment] * (t - p.segment_time[segment])
     for i in range(n):
         c = i + 1
@@ -127,22 +148,21 @@ def _first_polynomial(
             continue
         # stuck masses have no acceleration: their gain stays zero
         gain = 1.0 / (p.mass[i] * rate * rate)
-        left = p.link_k[i] * (work[11, c] - work[11, c - 1])
-        right = p.link_k[c] * (work[11, c + 1] - work[11, c])
-        force = right - left + p.plate_k[i] * (p.plate_speed * t - work[11, c])
+        left = p.link_k[i] * (work[_POSITION, c] - work[_POSITION, c - 1])
+        right = p.link_k[c] * (work[_POSITION, c + 1] - work[_POSITION, c])
+        force = right - left + p.plate_k[i] * (p.plate_speed * t - work[_POSITION, c])
         force += p.load_vector[i] * load - mode[s, i] * p.normal[i] * p.mu_kinetic[i]
-        # 1 / (m R^2), and times it the force at the start and its rate over R
-        work[8, c] = gain
-        work[9, c] = gain * force
+        work[_GAIN, c] = gain
+        work[_FORCE, c] = gain * force
         rises = p.load_vector[i] * p.segment_rate[segment] + p.plate_k[i] * p.plate_speed
-        work[10, c] = gain * rises / rate
-    first = weight.size - 4 * p.sine_amplitude.size
+        work[_FORCE_RATE, c] = gain * rises / rate
+    first = weight.size - _PER_SINE * p.sine_amplitude.size
     for j in range(p.sine_amplitude.size):
         angle = p.sine_frequency[j] * t + p.sine_phase[j]
-        weight[first + 4 * j] = sin(angle)
-        weight[first + 4 * j + 1] = cos(angle)
-        weight[first + 4 * j + 2] = 0.0
-        weight[first + 4 * j + 3] = 0.0
+        weight[first + _PER_SINE * j] = sin(angle)
+        weight[first + _PER_SINE * j + 1] = cos(angle)
+        weight[first + _PER_SINE * j + 2] = 0.0
+        weight[first + _PER_SINE * j + 3] = 0.0
 
 
 @kernel
@@ -152,11 +172,12 @@ def _next_polynomial(
     """Write the polynomial of order k + 1 from those of orders k and k - 1."""
     n = p.mass.size
     # P_1 = B P_0, then P_{k+1} = 2 B P_k + P_{k-1}
-    times = 1.0 if k == 0 else 2.0
-    # the force at the start contributes to even orders, its rate of change to odd ones
-    steady = times if k % 2 == 0 else 0.0
-    rising = times * k if k % 2 == 1 else 0.0
-    load = _waves(p, rate, times, weight)
+    factor = 1.0 if k == 0 else 2.0
+    # the force at the start contributes P_k(0), which is 1 for even k and 0 for odd ones; its rate
+    # of change contributes P_k'(0), which is k for odd k and 0 for even ones
+    steady = factor if k % 2 == 0 else 0.0
+    rising = factor * k if k % 2 == 1 else 0.0
+    load = _waves(p, rate, factor, weight)
     # apply B: links, dampers, plate springs and load to the polynomial of order k
     for i in range(n):
         c = i + 1
@@ -167,23 +188,24 @@ def _next_polynomial(
         force = right - left - p.plate_k[i] * work[now, c] + p.load_vector[i] * load
         work[new + 1, c] = (
             work[old + 1, c]
-            + times * work[8, c] * force
-            + steady * work[9, c]
-            + rising * work[10, c]
+            + factor * work[_GAIN, c] * force
+            + steady * work[_FORCE, c]
+            + rising * work[_FORCE_RATE, c]
         )
-        work[new, c] = work[old, c] + times * work[now + 1, c]
+        work[new, c] = work[old, c] + factor * work[now + 1, c]
 
 
 @kernel
-def _waves(p: Problem, rate: float, times: float, weight: Floats) -> float:
+def _waves(p: Problem, rate: float, factor: float, weight: Floats) -> float:
     """Return the contribution of sines to the load of this order, and advance to the next order."""
     load = 0.0
-    first = weight.size - 4 * p.sine_amplitude.size
-    # the pair (sin, cos) follows the same recurrence, with B the generator of a rotation
+    first = weight.size - _PER_SINE * p.sine_amplitude.size
+    # the pair (sin, cos) follows the same recurrence, with B the generator of a rotation; `factor`,
+    # 1 or 2, is that of B in it
     for j in range(p.sine_amplitude.size):
-        a = first + 4 * j
+        a = first + _PER_SINE * j
         load += p.sine_amplitude[j] * weight[a]
-        step = times * p.sine_frequency[j] / rate
+        step = factor * p.sine_frequency[j] / rate
         sine = weight[a + 2] + step * weight[a + 1]
         cosine = weight[a + 3] - step * weight[a]
         weight[a + 2], weight[a + 3] = weight[a], weight[a + 1]
@@ -234,7 +256,7 @@ def _bessel(tau: float, top: int, weight: Floats) -> None:
 @kernel
 def smooth_ends(
     p: Problem,
-    convex: bool,
+    negative_speeds: bool,
     time: Floats,
     segment: Ints,
     parts: Ints,
@@ -247,7 +269,7 @@ def smooth_ends(
 
     Parameters
     ----------
-    convex : whether the formula of the law extends to negative speeds
+    negative_speeds : whether the formula of the law extends to negative speeds
     parts : (s,) number of steps of each interval
     time, segment, start, mode, end, work : as for `linear_ends`
 
@@ -263,30 +285,32 @@ def smooth_ends(
             continue
         h = (time[s, 1] - time[s, 0]) / parts[s]
         for i in range(n):
-            work[0, i + 1] = start[s, 0, i]
-            work[1, i + 1] = start[s, 1, i]
+            work[_X, i + 1] = start[s, 0, i]
+            work[_V, i + 1] = start[s, 1, i]
         # fixed steps: the caller halves them until results agree
         for part in range(parts[s]):
             t = time[s, 0] + part * h
             for j in range(_N_STAGES):
-                _stage(p, convex, t, h, segment[s], (time[s, 0], time[s, 1]), j, mode, s, work)
+                _stage(
+                    p, negative_speeds, t, h, segment[s], (time[s, 0], time[s, 1]), j, mode, s, work
+                )
             for c in range(1, n + 1):
                 # x and v at the end: weighted sums of the stages
-                place, speed = work[0, c], work[1, c]
+                place, speed = work[_X, c], work[_V, c]
                 for j in range(_N_STAGES):
-                    w = h * _WEIGHTS[j]
-                    place += w * work[4 + 2 * j, c]
-                    speed += w * work[5 + 2 * j, c]
-                work[0, c], work[1, c] = place, speed
+                    w = h * WEIGHTS[j]
+                    place += w * work[_SLOPES + 2 * j, c]
+                    speed += w * work[_SLOPES + 1 + 2 * j, c]
+                work[_X, c], work[_V, c] = place, speed
         for i in range(n):
-            end[s, 0, i] = work[0, i + 1]
-            end[s, 1, i] = work[1, i + 1]
+            end[s, 0, i] = work[_X, i + 1]
+            end[s, 1, i] = work[_V, i + 1]
 
 
 @kernel
 def _stage(
     p: Problem,
-    convex: bool,
+    negative_speeds: bool,
     t: float,
     h: float,
     segment: int,
@@ -296,17 +320,17 @@ def _stage(
     s: int,
     work: Floats,
 ) -> None:
-    """Write the derivatives of stage j to work[4 + 2 j] (of x) and work[5 + 2 j] (of v)."""
+    """Write the derivatives of x and v of stage j to rows _SLOPES + 2 j and _SLOPES + 1 + 2 j."""
     n, first, last = p.mass.size, span[0], span[1]
     # masses in the outer loop: sums over stages stay in registers
     for c in range(1, n + 1):
-        place, speed = work[0, c], work[1, c]
+        place, speed = work[_X, c], work[_V, c]
         for q in range(j):
-            w = h * _STAGES[j, q]
-            place += w * work[4 + 2 * q, c]
-            speed += w * work[5 + 2 * q, c]
-        work[2, c], work[3, c] = place, speed
-    now = t + _TIMES[j] * h
+            w = h * STAGES[j, q]
+            place += w * work[_SLOPES + 2 * q, c]
+            speed += w * work[_SLOPES + 1 + 2 * q, c]
+        work[_STAGE_X, c], work[_STAGE_V, c] = place, speed
+    now = t + TIMES[j] * h
     load = p.segment_offset[segment] + p.segment_rate[segment] * (now - p.segment_time[segment])
     for q in range(p.sine_amplitude.size):
         load += p.sine_amplitude[q] * sin(p.sine_frequency[q] * now + p.sine_phase[q])
@@ -317,20 +341,20 @@ def _stage(
     # x' = v; v' = (R - sigma N mu) / m for slipping masses
     for i in range(n):
         c = i + 1
-        work[4 + 2 * j, c] = work[3, c]
-        work[5 + 2 * j, c] = 0.0
+        work[_SLOPES + 2 * j, c] = work[_STAGE_V, c]
+        work[_SLOPES + 1 + 2 * j, c] = 0.0
         if mode[s, i] == 0:
             continue
-        left = p.link_k[i] * (work[2, c] - work[2, c - 1])
-        right = p.link_k[c] * (work[2, c + 1] - work[2, c])
-        left += p.link_c[i] * (work[3, c] - work[3, c - 1])
-        right += p.link_c[c] * (work[3, c + 1] - work[3, c])
+        left = p.link_k[i] * (work[_STAGE_X, c] - work[_STAGE_X, c - 1])
+        right = p.link_k[c] * (work[_STAGE_X, c + 1] - work[_STAGE_X, c])
+        left += p.link_c[i] * (work[_STAGE_V, c] - work[_STAGE_V, c - 1])
+        right += p.link_c[c] * (work[_STAGE_V, c + 1] - work[_STAGE_V, c])
         force = right - left + p.load_vector[i] * load
-        force += p.plate_k[i] * (p.plate_speed * now - work[2, c])
+        force += p.plate_k[i] * (p.plate_speed * now - work[_STAGE_X, c])
         mu = p.mu_kinetic[i]
         if not p.constant:
-            speed = mode[s, i] * (work[3, c] - p.belt)
-            if not convex:
+            speed = mode[s, i] * (work[_STAGE_V, c] - p.belt)
+            if not negative_speeds:
                 speed = max(speed, 0.0)
             mu = law_value(p.mu_address, speed, p.law_start + i * p.law_step)
-        work[5 + 2 * j, c] = (force - mode[s, i] * p.normal[i] * mu) / p.mass[i]
+        work[_SLOPES + 1 + 2 * j, c] = (force - mode[s, i] * p.normal[i] * mu) / p.mass[i]

@@ -33,7 +33,10 @@ Ints = npt.NDArray[np.int64]
 
 # Gauss nodes in a step: products of two series of order 30 over 4 radians, to rounding
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(24)
+# longest part of a step in tau; the Gauss nodes are exact to rounding over it
 _FARTHEST = 4.001
+# rows of `Adjoint.node`
+_X, _V, _ACCELERATION, _A, _G = range(5)
 
 
 class Recording(NamedTuple):
@@ -60,8 +63,8 @@ class Adjoint(NamedTuple):
     """Adjoint variables a, b (`x`, `v`, (n + 2,)), and derivatives by all coefficients of a chain.
 
     Coefficients have the names of `Problem`; `plate_speed`, `belt` (1,). `place`, `pull`
-    (order + 1, n + 2) are the series of a and g, `node` (5, n + 2) values at a quadrature node:
-    displacement, velocity and acceleration of the motion, a and g.
+    (order + 1, n + 2) are the series of a and g, `node` (5, n + 2) values at a quadrature node, in
+    the rows _X to _G: displacement, velocity and acceleration of the motion, a and g.
     """
 
     x: Floats
@@ -216,8 +219,9 @@ def _integrate(p: Problem, a: Adjoint, r: Recording, row: int, end: float, width
                     speed = speed * tau + k * x[k, c]
                 if k > 1:
                     bend = bend * tau + k * (k - 1) * x[k, c]
-            a.node[0, c], a.node[1, c], a.node[2, c] = place, omega * speed, omega * omega * bend
-            a.node[3, c], a.node[4, c] = y, z
+            a.node[_X, c], a.node[_V, c] = place, omega * speed
+            a.node[_ACCELERATION, c] = omega * omega * bend
+            a.node[_A, c], a.node[_G, c] = y, z
         load = 0.0
         for k in range(top, -1, -1):
             load = load * tau + r.load[row, k]
@@ -229,7 +233,7 @@ def _add_node(
     p: Problem, a: Adjoint, r: Recording, row: int, t: float, load: float, weight: float
 ) -> None:
     """Add the derivatives of the forces at one node."""
-    n, x, v, z = p.mass.size, a.node[0], a.node[1], a.node[4]
+    n, x, v, z = p.mass.size, a.node[_X], a.node[_V], a.node[_G]
     total = 0.0
     for link in range(n + 1):
         # the force of a link acts on both its ends, with opposite signs
@@ -242,14 +246,14 @@ def _add_node(
             # the displacement and velocity of a mass in stick depend on the belt speed, and act on
             # its neighbours through springs and dampers
             drag = p.link_c[c] * (z[c + 1] - z[c]) - p.link_c[i] * (z[c] - z[c - 1])
-            a.belt[0] += weight * (a.node[3, c] + drag)
+            a.belt[0] += weight * (a.node[_A, c] + drag)
             continue
         # g times the derivative of the force on the mass by each coefficient
         total += p.load_vector[i] * force
         a.load_vector[i] += force * load
         a.plate_k[i] += force * (p.plate_speed * t - x[c])
         a.plate_speed[0] += force * p.plate_k[i] * t
-        a.mass[i] -= force * a.node[2, c]
+        a.mass[i] -= force * a.node[_ACCELERATION, c]
         a.mu_kinetic[i] -= r.mode[row, i] * force * p.normal[i]
         a.normal[i] -= r.mode[row, i] * force * p.mu_kinetic[i]
     _add_load(p, a, t, r.segment[row], total)

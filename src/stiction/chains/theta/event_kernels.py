@@ -14,7 +14,15 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.chains.outcome import Kinds
-from stiction.chains.theta.state import Events
+from stiction.chains.theta.state import (
+    FRICTION_AFTER,
+    MASS,
+    MODE_AFTER,
+    MODE_BEFORE,
+    PLACE,
+    TIME,
+    Events,
+)
 from stiction.numerics.arrays import Integers, Matrix, Vector
 from stiction.numerics.jit import kernel, mode
 
@@ -81,7 +89,7 @@ def join_at_once(
     values: Floats, changes: Any, h: float, columns: Floats, mass: Ints, modes: ModeArray
 ) -> int:
     """Merge the events of a run in NumPy, with the results of `join`."""
-    order = np.argsort(changes[:, 0], kind="stable")
+    order = np.argsort(changes[:, MASS], kind="stable")
     which, before, after = changes[order].T
     time = values[order, 0]
     # successive events of one mass within NEAR steps
@@ -102,9 +110,12 @@ def join_at_once(
     separate[second] = False
     place = np.cumsum(separate) - 1
     made = int(np.count_nonzero(separate))
-    columns[:, :made], mass[:made] = values[separate].T, changes[separate, 0]
-    modes[:, :made] = changes[separate, 1:].T
-    modes[1, place[first]], columns[4, place[first]] = changes[second, 2], values[second, 4]
+    columns[:, :made], mass[:made] = values[separate].T, changes[separate, MASS]
+    modes[:, :made] = changes[separate, MODE_BEFORE:].T
+    modes[1, place[first]], columns[FRICTION_AFTER, place[first]] = (
+        changes[second, MODE_AFTER],
+        values[second, FRICTION_AFTER],
+    )
     return made
 
 
@@ -129,22 +140,26 @@ def join(
     """
     near = 0
     for row in range(events.changes.shape[0]):
-        i, before, after = events.changes[row, 0], events.changes[row, 1], events.changes[row, 2]
-        time, friction = events.values[row, 0], events.values[row, 4]
+        i, before, after = (
+            events.changes[row, MASS],
+            events.changes[row, MODE_BEFORE],
+            events.changes[row, MODE_AFTER],
+        )
+        time, friction = events.values[row, TIME], events.values[row, FRICTION_AFTER]
         # first event within the last NEAR steps; older ones cannot be joined
-        while near < made and not time - columns[0, near] < NEAR * h:
+        while near < made and not time - columns[TIME, near] < NEAR * h:
             near += 1
         at = last[i]
         if at >= near and modes[0, at] != 0:
             turned = modes[1, at] == 0 and after == -modes[0, at]
             arrested = modes[1, at] == -modes[0, at] and after == 0
             if turned or arrested:
-                modes[1, at], columns[4, at] = after, friction
+                modes[1, at], columns[FRICTION_AFTER, at] = after, friction
                 last[i] = -1
                 continue
         # a separate event
-        columns[0, made], columns[4, made] = time, friction
-        for k in range(1, 4):
+        columns[TIME, made], columns[FRICTION_AFTER, made] = time, friction
+        for k in range(PLACE, FRICTION_AFTER):
             columns[k, made] = events.values[row, k]
         mass[made], modes[0, made], modes[1, made] = i, before, after
         last[i] = made
@@ -167,8 +182,12 @@ def count_joined(
     Verified by: tests/unit/chains/theta/test_events.py::test_events_are_counted_as_they_are_joined
     """
     for row in range(events.changes.shape[0]):
-        i, before, after = events.changes[row, 0], events.changes[row, 1], events.changes[row, 2]
-        now = events.values[row, 0]
+        i, before, after = (
+            events.changes[row, MASS],
+            events.changes[row, MODE_BEFORE],
+            events.changes[row, MODE_AFTER],
+        )
+        now = events.values[row, TIME]
         if modes[0, i] != 0 and now - time[i] < NEAR * h:
             turned = modes[1, i] == 0 and after == -modes[0, i]
             arrested = modes[1, i] == -modes[0, i] and after == 0

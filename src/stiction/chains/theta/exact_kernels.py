@@ -27,6 +27,7 @@ from stiction.chains.theta.active_set_kernels import (
     substitute_and_correct,
 )
 from stiction.chains.theta.state import (
+    MASS,
     Events,
     Problem,
     Progress,
@@ -234,7 +235,7 @@ def bound_changed(f: Floats, m: ModeArray, events: Events, first: int, last: int
     """
     masses, trial, modes = masses_of(f), trial_of(f), modes_of(m)
     for row in range(first - events.first, last - events.first):
-        i = events.changes[row, 0]
+        i = events.changes[row, MASS]
         trial.hold[i] = masses.stick_bound[i] if modes.now[i] == 0 else trial.resistance[i]
 
 

@@ -275,6 +275,8 @@ def begin_work(
     load: Floats,
 ) -> None:
     """Write initial modes, friction [N] and load [N] to the arrays of a run, or of many."""
+    from stiction.chains.theta.state import KINETIC, STORED
+
     n, t, now, motion = p.n, p.t_start, work.progress, work.motion
     x, u = motion.x[..., :n], motion.slip_rate[..., :n]
     work.modes.now[..., :n], motion.friction[..., :n] = mode, friction
@@ -293,4 +295,4 @@ def begin_work(
     now["scale"] = np.maximum(np.maximum(now["kinetic"], now["stored"]), seen)
     saved.x[..., 0, :], saved.v[..., 0, :], saved.mode[..., 0, :] = x, chain.v_start, mode
     saved.friction[..., 0, :], saved.heat[..., 0, :], saved.sums[..., 0, :] = friction, 0.0, 0.0
-    saved.sums[..., 0, 0], saved.sums[..., 0, 1] = now["kinetic"], now["stored"]
+    saved.sums[..., 0, KINETIC], saved.sums[..., 0, STORED] = now["kinetic"], now["stored"]

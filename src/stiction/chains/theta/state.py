@@ -45,6 +45,8 @@ ModeArray = npt.NDArray[np.int8]
 
 # rows of f, of m, and columns of the ledger
 F_ROWS, M_ROWS, N_SUMS = 33, 3, 5
+# the columns of the ledger in `Saved.sums` [J]
+KINETIC, STORED, WORK, VISCOUS, ALGORITHMIC = range(N_SUMS)
 
 
 class Problem(NamedTuple):
@@ -307,7 +309,7 @@ class Work(NamedTuple):
 
 
 class Saved(NamedTuple):
-    """Samples at the save times; `sums` are the columns of the ledger.
+    """Samples at the save times; `sums` has the columns KINETIC to ALGORITHMIC of the ledger.
 
     `state` holds the states of the contacts, and last the bound of stick in that step.
     """
@@ -322,8 +324,14 @@ class Saved(NamedTuple):
     state: Floats
 
 
+# columns of `Events.values`: time [s], x [m], v [m/s], friction before and after the change [N]
+TIME, PLACE, VELOCITY, FRICTION_BEFORE, FRICTION_AFTER = range(5)
+# columns of `Events.changes`: mass, from 0; mode before and after
+MASS, MODE_BEFORE, MODE_AFTER = range(3)
+
+
 class Events(NamedTuple):
-    """Mode changes: (time, x, v, friction before, friction after) and (mass, from, to).
+    """Mode changes: numbers (m, 5) TIME to FRICTION_AFTER, and (m, 3) MASS to MODE_AFTER.
 
     The first entry is event number `first`; earlier ones are in other blocks.
     """

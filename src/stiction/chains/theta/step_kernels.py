@@ -13,10 +13,25 @@ the rows of the arrays `f` and `m`.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 import numpy.typing as npt
 
 from stiction.chains.theta.state import (
+    ALGORITHMIC,
+    FRICTION_AFTER,
+    FRICTION_BEFORE,
+    KINETIC,
+    MASS,
+    MODE_AFTER,
+    MODE_BEFORE,
+    PLACE,
+    STORED,
+    TIME,
+    VELOCITY,
+    VISCOUS,
+    WORK,
     Events,
     LoadSegment,
     Problem,
@@ -38,7 +53,29 @@ from stiction.numerics.tridiagonal import system_of
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 ModeArray = npt.NDArray[np.int8]
-Sums = tuple[float, float, float, float, float, float, float, float, float]
+
+
+class Sums(NamedTuple):
+    """Sums over masses in a step, for the ledger; `close_ledger` gives them their factors.
+
+    kinetic, stored : twice the kinetic energy, and the energy of links, after the step [J]
+    viscous, spread : sums of c and of k times the squared rates of elongation [W], [J/s^2]
+    inertia : sum of m times the squared velocity changes [J]
+    heat : friction heat [J]
+    pushed, ridden : velocity times load vector [m/s]; force on the belt [N]
+    stopped : twice the kinetic energy, relative to the belt, removed from stuck masses [J]
+    """
+
+    kinetic: float
+    stored: float
+    viscous: float
+    spread: float
+    inertia: float
+    heat: float
+    pushed: float
+    ridden: float
+    stopped: float
+
 
 # return codes of a kernel
 DONE, PAUSE, EVENTS_FULL, ALL_STUCK, NOT_FINITE = range(5)
@@ -88,9 +125,9 @@ def jump_states(p: Problem, events: Events, first: int, last: int) -> None:
     """Apply the jumps of contact states at events `first` to `last` - 1."""
     for entry in range(first - events.first, last - events.first):
         i, before, after = (
-            int(events.changes[entry, 0]),
-            events.changes[entry, 1],
-            events.changes[entry, 2],
+            int(events.changes[entry, MASS]),
+            events.changes[entry, MODE_BEFORE],
+            events.changes[entry, MODE_AFTER],
         )
         # indices of "stick", "slip" and "reverse" in `friction.EVENTS`
         event = 0.0 if after == 0 else 1.0 if before == 0 else 2.0
@@ -185,21 +222,21 @@ def commit(
     # partial sums of BLOCK masses
     for first in range(0, n, BLOCK):
         sums = sweep(p, f, m, now, first, min(first + BLOCK, n), time_after(p, now.step))
-        kinetic += sums[0]
-        stored += sums[1]
-        viscous += sums[2]
-        spread += sums[3]
-        inertia += sums[4]
-        heat += sums[5]
-        pushed += sums[6]
-        ridden += sums[7]
-        stopped += sums[8]
+        kinetic += sums.kinetic
+        stored += sums.stored
+        viscous += sums.viscous
+        spread += sums.spread
+        inertia += sums.inertia
+        heat += sums.heat
+        pushed += sums.pushed
+        ridden += sums.ridden
+        stopped += sums.stopped
     close_ledger(
         p,
         f,
         now,
         pull,
-        (kinetic, stored, viscous, spread, inertia, heat, pushed, ridden, stopped),
+        Sums(kinetic, stored, viscous, spread, inertia, heat, pushed, ridden, stopped),
     )
 
 
@@ -275,7 +312,7 @@ def sweep(
         pushed += masses.load_vector[i] * rate
         ridden += force
         rate_before, x_before = rate, x
-    return kinetic, stored, viscous, spread, inertia, heat, pushed, ridden, stopped
+    return Sums(kinetic, stored, viscous, spread, inertia, heat, pushed, ridden, stopped)
 
 
 @kernel
@@ -401,12 +438,12 @@ def save_samples(
             if p.n_state > 0:
                 saved.state[sample, i, p.n_state] = masses.stick_bound[i]
         # the columns of the ledger are interpolated in the same way
-        sums = saved.sums[sample]
-        sums[0] = old_part * now.kinetic_before + new_part * now.kinetic
-        sums[1] = old_part * now.stored_before + new_part * now.stored
-        sums[2] = old_part * now.work_before + new_part * now.work
-        sums[3] = old_part * now.viscous_before + new_part * now.viscous
-        sums[4] = old_part * now.algorithmic_before + new_part * now.algorithmic
+        columns = saved.sums[sample]
+        columns[KINETIC] = old_part * now.kinetic_before + new_part * now.kinetic
+        columns[STORED] = old_part * now.stored_before + new_part * now.stored
+        columns[WORK] = old_part * now.work_before + new_part * now.work
+        columns[VISCOUS] = old_part * now.viscous_before + new_part * now.viscous
+        columns[ALGORITHMIC] = old_part * now.algorithmic_before + new_part * now.algorithmic
         sample += 1
     now.saved = sample
     now.save_at = saved.time[sample] - _SAME * p.h if sample < saved.time.size else np.inf
@@ -428,14 +465,14 @@ def record_mode_changes(
     for i in range(first, last):
         if modes.trial[i] != modes.now[i]:
             sample = now.events - events.first
-            events.values[sample, 0] = t
-            events.values[sample, 1] = motion.x[i]
-            events.values[sample, 2] = motion.slip_rate[i] + belt
-            events.values[sample, 3] = motion.friction[i]
-            events.values[sample, 4] = trial.friction[i]
-            events.changes[sample, 0] = i
-            events.changes[sample, 1] = modes.now[i]
-            events.changes[sample, 2] = modes.trial[i]
+            events.values[sample, TIME] = t
+            events.values[sample, PLACE] = motion.x[i]
+            events.values[sample, VELOCITY] = motion.slip_rate[i] + belt
+            events.values[sample, FRICTION_BEFORE] = motion.friction[i]
+            events.values[sample, FRICTION_AFTER] = trial.friction[i]
+            events.changes[sample, MASS] = i
+            events.changes[sample, MODE_BEFORE] = modes.now[i]
+            events.changes[sample, MODE_AFTER] = modes.trial[i]
             # update the number of slipping masses, |mode| is 1 in slip
             now.slipping += abs(int(modes.trial[i])) - abs(int(modes.now[i]))
             modes.now[i] = modes.trial[i]

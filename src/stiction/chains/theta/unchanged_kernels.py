@@ -146,4 +146,4 @@ def slide(n: int, f: Floats, m: ModeArray, belt: float, h: float, rate: float) -
         pushed += masses.load_vector[i] * speed
         ridden += force
         speed_before, x_before = speed, x
-    return kinetic, stored, viscous, spread, inertia, heat, pushed, ridden - lost / h, stopped
+    return Sums(kinetic, stored, viscous, spread, inertia, heat, pushed, ridden - lost / h, stopped)

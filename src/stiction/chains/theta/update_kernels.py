@@ -70,15 +70,15 @@ def update_state(
     for first in range(0, n, BLOCK):
         last = min(first + BLOCK, n)
         sums = move(f, m, now, first, last, t, p.belt, p.h, p.rate)
-        kinetic += sums[0]
-        stored += sums[1]
-        viscous += sums[2]
-        spread += sums[3]
-        inertia += sums[4]
-        heat += sums[5]
-        pushed += sums[6]
-        ridden += sums[7]
-        stopped += sums[8]
+        kinetic += sums.kinetic
+        stored += sums.stored
+        viscous += sums.viscous
+        spread += sums.spread
+        inertia += sums.inertia
+        heat += sums.heat
+        pushed += sums.pushed
+        ridden += sums.ridden
+        stopped += sums.stopped
         while done < crossed and lists[done].changed < last:
             # heat is computed with the friction in the step; after the step friction differs
             i = lists[done].changed
@@ -94,7 +94,7 @@ def update_state(
         f,
         now,
         pull,
-        (kinetic, stored, viscous, spread, inertia, heat, pushed, ridden, stopped),
+        Sums(kinetic, stored, viscous, spread, inertia, heat, pushed, ridden, stopped),
     )
     if now.events == before:
         return False
@@ -165,4 +165,4 @@ def move(
         pushed += masses.load_vector[i] * speed
         ridden += force
         speed_before, x_before = speed, x
-    return kinetic, stored, viscous, spread, inertia, heat, pushed, ridden - lost / h, stopped
+    return Sums(kinetic, stored, viscous, spread, inertia, heat, pushed, ridden - lost / h, stopped)

@@ -40,6 +40,7 @@ _HEADER = re.compile(
 )
 # longer curves are thinned to this length, because more rows do not improve the estimates
 MOST_ROWS = 200_000
+# largest fraction of rows without numbers that are left out. Chosen
 _MOST_BAD = 0.05
 
 

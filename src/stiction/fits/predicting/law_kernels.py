@@ -28,8 +28,10 @@ __all__ = [
     "stribeck_level",
 ]
 
-# codes of the laws; the comment names their parameters in order
-# mu_static, mu_kinetic, v_scale, power, viscous, bound of stick
+# codes of the laws; the comment names their parameters in p in order, in the units of
+# `parameters.OF_LAWS`. Laws without a state (Coulomb, StaticKinetic, ExponentialWeakening,
+# Stribeck) share STRIBECK
+# mu_static, mu_kinetic, v_scale, power, viscous, static coefficient that ends stick
 STRIBECK = 0
 # sigma0, mu, power
 DAHL = 1
@@ -37,26 +39,33 @@ DAHL = 1
 LUGRE = 2
 # sigma0, a, beta, gamma, power
 BOUC_WEN = 3
-# a, b, length, mu0, speed0, slip law (1) or ageing (0), regularised (1)
+# a, b, length, mu0, speed0 [m/s], slip law (1) or ageing (0), regularised (1)
 RATE_STATE = 4
 # mu_fresh, growth, time, length
 AGEING_COULOMB = 5
+# number of entries of p, enough for every law
+N_PARAMETERS = 8
 
 
 @kernel
 def kinetic(p: Vector, v: float) -> float:
-    """Return the Stribeck curve mu_k + (mu_s - mu_k) exp(-(v/v_s)^power) + viscous v, v >= 0."""
-    x = v / p[2]
-    y = x if p[3] == 1.0 else x * x
-    return p[1] + (p[0] - p[1]) * math.exp(-y) + p[4] * v
+    """Return the Stribeck curve mu_k + (mu_s - mu_k) exp(-(v/v_s)^power) + viscous v, v >= 0.
+
+    `p` is that of STRIBECK; power is 1 or 2.
+    """
+    mu_static, mu_kinetic, v_scale, power, viscous = p[0], p[1], p[2], p[3], p[4]
+    x = v / v_scale
+    y = x if power == 1.0 else x * x
+    return mu_kinetic + (mu_static - mu_kinetic) * math.exp(-y) + viscous * v
 
 
 @kernel
 def stribeck_level(p: Vector, v: float) -> float:
-    """Return g(v) of LuGre, the Stribeck curve of the steady bristle force, v >= 0."""
-    x = v / p[5]
-    y = x if p[6] == 1.0 else x * x
-    return p[4] + (p[3] - p[4]) * math.exp(-y)
+    """Return g(v), the Stribeck curve of the steady bristle force, v >= 0; `p` is that of LUGRE."""
+    mu_static, mu_kinetic, v_scale, power = p[3], p[4], p[5], p[6]
+    x = v / v_scale
+    y = x if power == 1.0 else x * x
+    return mu_kinetic + (mu_static - mu_kinetic) * math.exp(-y)
 
 
 @kernel
@@ -65,42 +74,49 @@ def state_rate(code: int, p: Vector, w: float, z: float, s: float) -> float:
 
     Source: Dahl 1968; Canudas de Wit et al. 1995, eq. (2), for LuGre; Wen 1976 for Bouc-Wen.
     """
+    sigma0 = p[0]
     if code == DAHL:
         # Dahl: dz/dt = w (1 - sigma0 z s / mu)^power
-        left = 1.0 - s * p[0] * z / p[1]
-        return w * left if p[2] == 1.0 else w * left * abs(left)
+        mu, power = p[1], p[2]
+        left = 1.0 - s * sigma0 * z / mu
+        return w * left if power == 1.0 else w * left * abs(left)
     # LuGre: dz/dt = w - sigma0 |w| z / g(|w|)
     if code == LUGRE:
-        return w - p[0] * s * w * z / stribeck_level(p, s * w)
-    # Bouc-Wen: a w - beta |w| z |z|^(n-1) - gamma w |z|^n
+        return w - sigma0 * s * w * z / stribeck_level(p, s * w)
+    # Bouc-Wen: a w - beta |w| z |z|^(n-1) - gamma w |z|^n, n = power is 1 or 2
+    a, beta, gamma, power = p[1], p[2], p[3], p[4]
     r = 1.0 if z >= 0.0 else -1.0
-    odd = z if p[4] == 1.0 else z * abs(z)
-    return p[1] * w - p[2] * s * w * odd - p[3] * w * r * odd
+    odd = z if power == 1.0 else z * abs(z)
+    return a * w - beta * s * w * odd - gamma * w * r * odd
 
 
 @kernel
 def coefficient(code: int, p: Vector, w: float, z: float) -> float:
     """Return the coefficient of friction at slip velocity w [m/s]; it is odd in (w, z)."""
     if code in (DAHL, BOUC_WEN):
-        return p[0] * z
+        sigma0 = p[0]
+        return sigma0 * z
     s = 1.0 if w >= 0.0 else -1.0
     if code == LUGRE:
-        return p[0] * z + p[1] * state_rate(code, p, w, z, s) + p[2] * w
+        sigma0, sigma1, sigma2 = p[0], p[1], p[2]
+        return sigma0 * z + sigma1 * state_rate(code, p, w, z, s) + sigma2 * w
     if code == AGEING_COULOMB:
-        return s * (p[0] + p[1] * math.log1p(z / p[2]))
+        mu_fresh, growth, time = p[0], p[1], p[2]
+        return s * (mu_fresh + growth * math.log1p(z / time))
     # rate and state, z = ln(theta): mu = mu0 + a ln(v/v0) + b ln(theta v0 / L)
-    grown = p[3] + p[1] * (z + math.log(p[4] / p[2]))
+    a, b, length, mu0, v0, regularised = p[0], p[1], p[2], p[3], p[4], p[6]
+    grown = mu0 + b * (z + math.log(v0 / length))
     if w == 0.0:
         return 0.0
-    lift = math.log(abs(w) / p[4])
-    if p[6] == 0.0:
-        return s * (p[0] * lift + grown)
+    lift = math.log(abs(w) / v0)
+    if regularised == 0.0:
+        return s * (a * lift + grown)
     # regularised: a arcsinh(v / (2 v0) exp((mu0 + b ln(theta v0 / L)) / a))
-    power = lift + grown / p[0] - math.log(2.0)
+    power = lift + grown / a - math.log(2.0)
     if power > 0.0:
         # arcsinh(e^x) = x + ln(1 + sqrt(1 + e^-2x)): the exponential may overflow
-        return s * p[0] * (power + math.log1p(math.sqrt(1.0 + math.exp(-2.0 * power))))
-    return s * p[0] * math.asinh(math.exp(power))
+        return s * a * (power + math.log1p(math.sqrt(1.0 + math.exp(-2.0 * power))))
+    return s * a * math.asinh(math.exp(power))
 
 
 @kernel
@@ -111,11 +127,13 @@ def _bouc_wen_state_after(p: Vector, q: float, length: float) -> float:
     unloading (q < 0) and dq/dx = a - (beta + gamma) q^n during loading. The solutions are
     exponentials for n = 1, and tangents for n = 2.
     """
-    a, unloading, loading = p[1], p[2] - p[3], p[2] + p[3]
+    a, beta, gamma, power = p[1], p[2], p[3], p[4]
+    unloading, loading = beta - gamma, beta + gamma
     left = length
     if q < 0.0:
-        # unloading ends at q = 0, after the slip `full`
-        if p[4] == 1.0:
+        # unloading ends at q = 0, after the slip `full`; at x below 1e-12 the first term of the
+        # series has a relative error below 1e-12
+        if power == 1.0:
             x = -unloading * q / a
             full = -q / a if x < 1e-12 else math.log1p(x) / unloading
             if full >= left:
@@ -134,7 +152,7 @@ def _bouc_wen_state_after(p: Vector, q: float, length: float) -> float:
         left -= full
         q = 0.0
     # loading from q >= 0
-    if p[4] == 1.0:
+    if power == 1.0:
         e = math.exp(-loading * left)
         return q * e + a * (1.0 - e) / loading
     root = math.sqrt(a * loading)
@@ -147,40 +165,45 @@ def _bouc_wen_state_after(p: Vector, q: float, length: float) -> float:
 def state_after(code: int, p: Vector, z: float, dx: float, dt: float) -> float:
     """Return the state after a slip dx [m] at constant speed during dt [s], the exact solution."""
     s = 1.0 if dx >= 0.0 else -1.0
-    length = s * dx
+    slip = s * dx
     if code == RATE_STATE:
-        if length == 0.0:
+        length, slip_law = p[2], p[5]
+        if slip == 0.0:
             # stick: theta is constant by the slip law, and d(theta)/dt = 1 by the ageing law
-            if p[5] == 1.0:
+            if slip_law == 1.0:
                 return z
             return z + math.log1p(dt * math.exp(-z))
         # theta (ageing law) or ln(theta) (slip law) relaxes to that of L/v over the slip length L
-        fade = math.exp(-length / p[2])
-        steady = math.log(p[2] * dt / length)
-        if p[5] == 1.0:
+        fade = math.exp(-slip / length)
+        steady = math.log(length * dt / slip)
+        if slip_law == 1.0:
             return steady + (z - steady) * fade
         more = z - steady
         if more > 30.0:
-            # theta far above its steady value: exp(more) would overflow
+            # theta far above its steady value: exp(more) would overflow above 709. Both forms are
+            # exact in between; 30 is any value well inside
             ratio = fade + (1.0 - fade) * math.exp(-more)
             return z + math.log(ratio) if ratio > 0.0 else steady
         return steady + math.log1p(math.expm1(more) * fade)
     if code == AGEING_COULOMB:
-        if length == 0.0:
+        length = p[3]
+        if slip == 0.0:
             return z + dt
-        fade = math.exp(-length / p[3])
-        steady = p[3] * dt / length
+        fade = math.exp(-slip / length)
+        steady = length * dt / slip
         return steady + (z - steady) * fade
-    if length == 0.0:
+    if slip == 0.0:
         return z
+    sigma0 = p[0]
     if code == DAHL:
         # distance from the steady deflection mu / sigma0 decays with the slip
-        full = p[1] / p[0]
+        mu, power = p[1], p[2]
+        full = mu / sigma0
         left = 1.0 - s * z / full
-        x = length / full
-        left = left * math.exp(-x) if p[2] == 1.0 else left / (1.0 + x * abs(left))
+        x = slip / full
+        left = left * math.exp(-x) if power == 1.0 else left / (1.0 + x * abs(left))
         return s * full * (1.0 - left)
     if code == LUGRE:
-        full = stribeck_level(p, length / dt) / p[0]
-        return s * full + (z - s * full) * math.exp(-length / full)
-    return s * _bouc_wen_state_after(p, s * z, length)
+        full = stribeck_level(p, slip / dt) / sigma0
+        return s * full + (z - s * full) * math.exp(-slip / full)
+    return s * _bouc_wen_state_after(p, s * z, slip)

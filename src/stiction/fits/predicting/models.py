@@ -18,7 +18,12 @@ from stiction.fits.curves.curve import Curve
 from stiction.fits.parameters import Law
 from stiction.fits.predicting import law_kernels as lk
 from stiction.fits.predicting.slip_kernels import follow_slip
-from stiction.fits.predicting.spring_kernels import follow_spring, massless_stick_slip
+from stiction.fits.predicting.spring_kernels import (
+    SPEED,
+    STATE,
+    follow_spring,
+    massless_stick_slip,
+)
 from stiction.fits.rigs import ImposedSlip, Rig, SpringDrive
 from stiction.numerics.jit import quiet
 
@@ -106,12 +111,12 @@ class Predictor:
         return curve.speeds()
 
     def _check(self) -> None:
+        """Raise ModelError if times are missing, or the law and the rig do not fit together."""
         curve, rig, name = self.curve, self.rig, self.name
         if curve.time is None and not without_clock(name):
-            speeds = isinstance(rig, ImposedSlip) and curve.velocity is not None
-            if not (speeds and name in ("Stribeck", "ExponentialWeakening")) and not (
-                speeds and name not in (*_ON_SPRINGS, "AgeingCoulomb")
-            ):
+            # measured speeds are enough for a law without a state; it may be a law of the user
+            has_speeds = isinstance(rig, ImposedSlip) and curve.velocity is not None
+            if not has_speeds or name in _STATE_LAWS:
                 why = f"{name} depends on speeds, or on times."
                 raise ModelError("Curve.time", "none", "times [s]", why, "measure them.")
         if isinstance(rig, SpringDrive):
@@ -145,6 +150,7 @@ class Predictor:
     # ---- imposed slip
 
     def _on_imposed_slip(self, fields: Mapping[str, float]) -> Predicted:
+        """Return the friction force; its bound where the slider sticks, for laws that bound it."""
         if self.name not in _STATE_LAWS:
             static, mu = self._bound_and_coefficient(fields)
             bound = np.where(self.sticks, static * self.normal, np.inf)
@@ -164,23 +170,33 @@ class Predictor:
             cls: Any = self.law
             law = cls(**fields)
             return float(law.static()), np.asarray(law.coefficient(self.speed))
-        p, v = _stribeck_numbers(self.name, fields), np.abs(self.speed)
-        x = v / p[2]
-        y = x if p[3] == 1.0 else x * x
-        return p[5], np.asarray(p[1] + (p[0] - p[1]) * np.exp(-y) + p[4] * v)
+        mu_start, mu_kinetic, v_scale, power, viscous, static, *_ = _stribeck_numbers(
+            self.name, fields
+        )
+        v = np.abs(self.speed)
+        x = v / v_scale
+        # these laws admit the powers 1 and 2 only
+        y = x if power == 1.0 else x * x
+        weakened = mu_kinetic + (mu_start - mu_kinetic) * np.exp(-y)
+        return static, np.asarray(weakened + viscous * v)
 
     def _kernel_law(self, fields: Mapping[str, float]) -> tuple[int, Floats, float]:
         """Return code, parameters and initial state of the law for the kernels."""
         code, names, start = _STATE_LAWS[self.name]
-        p = np.zeros(8)
+        p = np.zeros(lk.N_PARAMETERS)
         p[: len(names)] = [fields[name] for name in names]
         if code != lk.RATE_STATE:
             return code, p, fields[start]
+        # after the five parameters: which law, and whether it is regularised
         p[5], p[6] = float(self.name == "SlipLaw"), float(fields["regularised"])
-        return code, p, float(np.log(p[2] / self._first))
+        # steady slip at the first speed V: theta = L / V
+        return code, p, float(np.log(fields["length"] / self._first))
 
     def _first_speed(self) -> float:
-        """Return the first nonzero slip speed: the initial state is that of steady slip at it."""
+        """Return the first nonzero slip speed, 1 m/s if there is none.
+
+        The initial state of rate and state is that of steady slip at this speed.
+        """
         imposed = isinstance(self.rig, ImposedSlip)
         speeds = np.abs(self.speed if imposed else self.dx[1:] / self.dt[1:])
         moving = speeds[speeds > 0.0]
@@ -189,22 +205,30 @@ class Predictor:
     # ---- slider behind a spring
 
     def _on_spring(self, fields: Mapping[str, float], rig: Mapping[str, float]) -> Predicted:
+        """Return the force of the spring, from rest, or for rate and state from steady slip."""
         k, m, force = rig["stiffness"], rig["mass"], rig["force_start"]
         out = np.empty(self.curve.rows)
+        # extension, slip velocity and state of the law at the first row
         y = np.array([force / k, 0.0, 0.0])
         if self.name in _STATELESS:
             code, p = lk.STRIBECK, _stribeck_numbers(self.name, fields)
             if m == 0.0:
-                pair = np.array([p[5], p[1]])
+                # massless: these laws are Coulomb and StaticKinetic, see `_check`
+                _, mu_kinetic, _, _, _, static, *_ = p
+                pair = np.array([static, mu_kinetic])
                 return Predicted(
                     out, None, massless_stick_slip(pair, k, force, self.dx, self.normal, out)
                 )
         else:
-            code, p, y[2] = self._kernel_law(fields)
+            code, p, y[STATE] = self._kernel_law(fields)
             if code == lk.RATE_STATE:
-                y[1] = np.log(p[2]) - y[2]
+                # ln V = ln L - ln theta in steady slip
+                y[SPEED] = np.log(fields["length"]) - y[STATE]
             elif force:
-                y[2] = force / (self.normal[0] * p[0])
+                # a given initial force fixes the deflection, N sigma0 z = force, in place of
+                # `deflection_start`
+                y[STATE] = force / (self.normal[0] * fields["sigma0"])
+        # the kernel sets the normal force of each row
         r = np.array([k, m, 0.0, rig["impedance"]])
         if not np.isfinite(y).all():
             out[:] = np.nan
@@ -214,7 +238,12 @@ class Predictor:
 
 
 def _stribeck_numbers(name: str, f: Mapping[str, float]) -> Floats:
-    """Return mu_static, mu_kinetic, v_scale, power, viscous and the bound of stick."""
+    """Return the parameters of STRIBECK, see `law_kernels`.
+
+    The first is the coefficient as the slip speed tends to zero, the sixth the one that ends stick.
+    Both are mu_static if friction weakens with the speed; StaticKinetic drops to mu_kinetic at the
+    onset of slip, so that its first is mu_kinetic.
+    """
     if name == "Coulomb":
         numbers = [f["mu"], f["mu"], 1.0, 1.0, 0.0, f["mu"]]
     elif name == "StaticKinetic":
@@ -222,4 +251,4 @@ def _stribeck_numbers(name: str, f: Mapping[str, float]) -> Floats:
     else:
         power, viscous = f.get("power", 1.0), f.get("viscous", 0.0)
         numbers = [f["mu_static"], f["mu_kinetic"], f["v_scale"], power, viscous, f["mu_static"]]
-    return np.array([*numbers, 0.0, 0.0])
+    return np.array([*numbers, *[0.0] * (lk.N_PARAMETERS - len(numbers))])

@@ -28,9 +28,17 @@ from stiction.numerics.jit import kernel
 
 __all__ = ["follow_spring", "massless_stick_slip"]
 
-# step divided by the shortest time scale of the motion
+# entries of r: stiffness [N/m], mass [kg], normal force [N] between two rows, impedance [N s/m]
+STIFFNESS, MASS, NORMAL, IMPEDANCE = range(4)
+# entries of y: extension of the spring [m]; slip velocity [m/s], for rate and state its logarithm
+# ln V; state z of the law
+EXTENSION, SPEED, STATE = range(3)
+# step divided by the shortest time scale of the motion. Chosen: the error of a step of order 4 is
+# of order 0.05^5 / 120 = 3e-9, below the noise of any measured force; laws without a stick mode
+# take three times this step
 _STEP_FRACTION = 0.05
-# largest number of steps: in all, and on average per row; the larger bound counts
+# largest number of steps: in all, and on average per row; the larger bound counts. Chosen, so that
+# parameters far from any solution do not hold up the search: the force is then NaN
 _MOST_STEPS, _MOST_EACH = 200_000, 100
 
 
@@ -40,75 +48,85 @@ def _rates(
 ) -> tuple[float, float, float]:
     """Return the time derivatives of (u, w, z).
 
-    `r` holds stiffness k, mass m, normal force N and impedance eta; `drive` is the speed of the
-    end, `s` the sign of the slip. Without mass, and for rate and state, the slip velocity follows
-    from the time derivative of the force balance k u = N mu.
+    `drive` is the speed of the end, `s` the sign of the slip. Without mass, and for rate and state,
+    the slip velocity follows from the time derivative of the force balance k u = N mu.
     """
-    k, m, n = r[0], r[1], r[2]
+    k, m, n = r[STIFFNESS], r[MASS], r[NORMAL]
     if code == RATE_STATE:
+        a, b, length, mu0, v0, slip_law, regularised = p[0], p[1], p[2], p[3], p[4], p[5], p[6]
         # w = ln V; the time derivative of k u = N mu(V, theta) + eta V gives dw/dt
         v = math.exp(w)
-        part = v / p[2]
+        part = v / length
         rate = math.exp(-z) - part
-        if p[5] == 1.0:
-            rate = -part * (w + z - math.log(p[2]))
+        if slip_law == 1.0:
+            rate = -part * (w + z - math.log(length))
         # d mu / d (ln V) over a: 1 for the logarithm, e / sqrt(1 + e^2) if regularised
         regularisation = 1.0
-        if p[6] == 1.0:
-            grown = p[3] + p[1] * (z + math.log(p[4] / p[2]))
-            power = w - math.log(2.0 * p[4]) + grown / p[0]
+        if regularised == 1.0:
+            grown = mu0 + b * (z + math.log(v0 / length))
+            power = w - math.log(2.0 * v0) + grown / a
+            # beyond 20 the quotient is 1 to rounding: 1 - exp(-40) / 2
             if power < 20.0:
                 e = math.exp(power)
                 regularisation = e / math.sqrt(1.0 + e * e)
-        pull_rate = k * (drive - v) - n * p[1] * regularisation * rate
-        return drive - v, pull_rate / (n * p[0] * regularisation + r[3] * v), rate
+        pull_rate = k * (drive - v) - n * b * regularisation * rate
+        return drive - v, pull_rate / (n * a * regularisation + r[IMPEDANCE] * v), rate
     if code == STRIBECK:
         return drive - w, (k * u - n * s * kinetic(p, max(s * w, 0.0))) / m, 0.0
+    sigma0 = p[0]
     if m == 0.0:
         # dz per slip length; slip velocity from k (drive - slip) = N sigma0 dz/dt
         turn = state_rate(code, p, s, z, s) * s
-        slip = k * drive / (k + n * p[0] * turn)
+        slip = k * drive / (k + n * sigma0 * turn)
         return drive - slip, 0.0, turn * slip
     rate = state_rate(code, p, w, z, s)
-    friction = p[0] * z
+    friction = sigma0 * z
     if code == LUGRE:
-        friction += p[1] * rate + p[2] * w
+        sigma1, sigma2 = p[1], p[2]
+        friction += sigma1 * rate + sigma2 * w
     return drive - w, (k * u - n * friction) / m, rate
 
 
 @kernel
 def _fastest_rate(code: int, p: Vector, r: Vector, drive: float, w: float, z: float) -> float:
     """Return a bound of the eigenvalues of the linearised equations at this state [1/s]."""
-    k, m, n = r[0], r[1], r[2]
+    k, m, n = r[STIFFNESS], r[MASS], r[NORMAL]
     if code == RATE_STATE:
+        a, b, length = p[0], p[1], p[2]
         v = math.exp(w)
         # direct effect N a + eta V: it divides the rates of spring and state; exp(-z) is 1 / theta
-        direct = n * p[0] + r[3] * v
-        rate = (v + abs(drive)) * (1.0 / p[2] + k / direct) + math.exp(-z)
-        return rate + v / p[2] * (n * p[1]) / direct
+        direct = n * a + r[IMPEDANCE] * v
+        rate = (v + abs(drive)) * (1.0 / length + k / direct) + math.exp(-z)
+        return rate + v / length * (n * b) / direct
     if code == STRIBECK:
+        mu_static, mu_kinetic, v_scale, viscous = p[0], p[1], p[2], p[4]
         # vibration, viscous friction, and the steepest weakening up to 6 v_s, beyond which exp(-6)
         # is left
-        rate = math.sqrt(k / m) + n * p[4] / m
-        if abs(w) < 6.0 * p[2]:
-            rate += n * abs(p[0] - p[1]) / (p[2] * m)
+        rate = math.sqrt(k / m) + n * viscous / m
+        if abs(w) < 6.0 * v_scale:
+            rate += n * abs(mu_static - mu_kinetic) / (v_scale * m)
         return rate
+    sigma0 = p[0]
     # relaxation of the state per slip [1/m]
     if code == DAHL:
-        relaxation = p[0] / p[1]
+        mu = p[1]
+        relaxation = sigma0 / mu
     elif code == LUGRE:
-        relaxation = p[0] / stribeck_level(p, abs(w))
+        relaxation = sigma0 / stribeck_level(p, abs(w))
     else:
-        relaxation = (p[2] + abs(p[3])) * (1.0 if p[4] == 1.0 else abs(z) + p[1] * 1e-12)
-        if p[4] != 1.0:
-            relaxation = max(relaxation, math.sqrt(p[1] * (p[2] + abs(p[3]))))
+        shape, beta, gamma, power = p[1], p[2], p[3], p[4]
+        relaxation = (beta + abs(gamma)) * (1.0 if power == 1.0 else abs(z) + shape * 1e-12)
+        if power != 1.0:
+            # at the steady state (a / (beta + gamma))^(1/2)
+            relaxation = max(relaxation, math.sqrt(shape * (beta + abs(gamma))))
     # without mass the slip velocity has the size of the speed of the end
     if m == 0.0:
         return relaxation * abs(drive)
     # the bristle stiffness N sigma0 adds to that of the spring
-    rate = math.sqrt((k + n * p[0]) / m) + relaxation * abs(w)
+    rate = math.sqrt((k + n * sigma0) / m) + relaxation * abs(w)
     if code == LUGRE:
-        rate += n * (p[1] + p[2]) / m
+        sigma1, sigma2 = p[1], p[2]
+        rate += n * (sigma1 + sigma2) / m
     return rate
 
 
@@ -194,7 +212,7 @@ def _step_to_event(
     u1, w1, z1 = _step(code, p, r, drive, s, h, u, w, z)
     if code == RATE_STATE:
         return h, u1, w1, z1
-    if r[1] > 0.0 and w * w1 < 0.0:
+    if r[MASS] > 0.0 and w * w1 < 0.0:
         h = _root_time(code, p, r, drive, s, h, u, w, z, True)
         u1, w1, z1 = _step(code, p, r, drive, s, h, u, w, z)
         w1 = 0.0
@@ -222,13 +240,15 @@ def _stick_time(p: Vector, r: Vector, drive: float, left: float, u: float) -> tu
 
     Verified by: tests/unit/fits/test_spring_kernels.py::test_a_falling_normal_force_ends_stick
     """
-    # stick ends at once if the normal force has fallen so far that friction cannot hold the spring
-    if abs(u) * r[0] > p[5] * r[2] * (1.0 + 1e-12):
+    k, n, static = r[STIFFNESS], r[NORMAL], p[5]
+    # stick ends at once if the normal force has fallen so far that friction cannot hold the spring;
+    # the rounding error of u at the bound must not end it
+    if abs(u) * k > static * n * (1.0 + 1e-12):
         return 0.0, u
     if drive == 0.0:
         return left, u
     s = 1.0 if drive > 0.0 else -1.0
-    bound = s * p[5] * r[2] / r[0]
+    bound = s * static * n / k
     t = max((bound - u) / drive, 0.0)
     if t >= left:
         return left, u + drive * left
@@ -251,27 +271,28 @@ def follow_spring(
     Parameters
     ----------
     code, p : code and parameters of the law; see `law_kernels`
-    r : stiffness [N/m], mass [kg], normal force [N] (set here), impedance [N s/m]
-    y : extension [m], slip velocity [m/s] and state at the first row; a slider at rest begins in
-        stick if the law has a stick mode (STRIBECK)
+    r : (4,) stiffness [N/m], mass [kg], normal force [N] (set here), impedance [N s/m]
+    y : (3,) at the first row the extension [m], the slip velocity w [m/s] (rate and state: ln of w
+        in m/s), and the state of the law; a slider at rest begins in stick if the law has a stick
+        mode (STRIBECK)
     dt, dx : (n,) time [s] and displacement [m] of the end since the previous row
     normal : (n,) normal force at the rows [N]
 
     Verified by: tests/exact/test_fits.py::test_a_pulled_slider_against_the_chain
     """
     events, steps = 0, 0
-    u, w, z = y[0], y[1], y[2]
+    u, w, z = y[EXTENSION], y[SPEED], y[STATE]
     stuck = code == STRIBECK and w == 0.0
     # slip phases with a stick mode end in events, and need smaller steps
     part = _STEP_FRACTION if code == STRIBECK else 3.0 * _STEP_FRACTION
     s = 1.0
     # a search may try parameters whose motion takes too many steps
     most = max(_MOST_STEPS, _MOST_EACH * out.size)
-    r[2] = normal[0]
+    r[NORMAL] = normal[0]
     out[0] = _spring_force(code, p, r, u, w, z)
     for i in range(1, out.size):
         # the mean normal force acts between two rows
-        r[2] = 0.5 * (normal[i] + normal[i - 1])
+        r[NORMAL] = 0.5 * (normal[i] + normal[i - 1])
         left, drive = dt[i], dx[i] / dt[i]
         while left > 0.0:
             if stuck:
@@ -283,7 +304,7 @@ def follow_spring(
                 continue
             if code != STRIBECK:
                 s = _sign(drive, 0.0)
-                if r[1] > 0.0:
+                if r[MASS] > 0.0:
                     _, acceleration, _ = _rates(code, p, r, drive, s, u, w, z)
                     s = _sign(w, acceleration)
             h = min(left, part / max(_fastest_rate(code, p, r, drive, w, z), 1e-300))
@@ -295,8 +316,9 @@ def follow_spring(
                 return events, steps
             # the slider has stopped: it sticks if the spring force is within the static bound
             if code == STRIBECK and w == 0.0:
-                bound = p[5] * r[2]
-                stuck = abs(r[0] * u) <= bound * (1.0 + 1e-12)
+                static = p[5]
+                bound = static * r[NORMAL]
+                stuck = abs(r[STIFFNESS] * u) <= bound * (1.0 + 1e-12)
                 events += 1
                 if not stuck:
                     s = 1.0 if u > 0.0 else -1.0
@@ -304,7 +326,7 @@ def follow_spring(
                     # it sticks again at once: the end moves too slowly to resolve a slip phase
                     u += drive * left
                     left = 0.0
-        r[2] = normal[i]
+        r[NORMAL] = normal[i]
         out[i] = _spring_force(code, p, r, u, w, z)
     return events, steps
 
@@ -314,8 +336,8 @@ def _spring_force(code: int, p: Vector, r: Vector, u: float, w: float, z: float)
     """Return the spring force: k u; for rate and state N mu + eta V."""
     if code == RATE_STATE:
         v = math.exp(w)
-        return r[2] * coefficient(code, p, v, z) + r[3] * v
-    return r[0] * u
+        return r[NORMAL] * coefficient(code, p, v, z) + r[IMPEDANCE] * v
+    return r[STIFFNESS] * u
 
 
 @kernel
@@ -328,16 +350,18 @@ def massless_stick_slip(
     from mu_static N to (2 mu_kinetic - mu_static) N, by conservation of energy, and the slider
     sticks again. With equal coefficients the slider slips steadily at the bound.
     """
+    mu_static, mu_kinetic = p[0], p[1]
     events = 0
     f = force
     out[0] = f
     for i in range(1, out.size):
-        bound = p[0] * normal[i]
-        drop = 2.0 * (p[0] - p[1]) * normal[i]
+        bound = mu_static * normal[i]
+        drop = 2.0 * (mu_static - mu_kinetic) * normal[i]
         f += stiffness * dx[i]
         # the spring force exceeds the static bound if the end moves or the normal force falls
         s = 1.0 if f >= 0.0 else -1.0
-        # with equal coefficients the force stays at the bound
+        # with equal coefficients the force stays at the bound; coefficients that agree to nine
+        # digits count as equal, because the number of slips in a row grows as 1 / drop
         if drop <= 1e-9 * bound:
             if s * f > bound:
                 f = s * bound

@@ -32,14 +32,17 @@ __all__ = [
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.integer[Any]]
 
-# relative residual above which a solution is refined; number of refinements
+# relative residual above which a solution is refined; number of refinements, of which each gains
+# the digits that the factors have. Chosen, see docs/decisions/15
 REFINE_ABOVE, MOST_REFINEMENTS = 1e-10, 2
-# largest admissible residual over |A| |x| + |b|
+# largest admissible residual over |A| |x| + |b|. Chosen: stable factors give 1e-15 or so
 BACKWARD_ERROR = 1e-8
-# |A| |x| / |b| above which the matrix counts as singular to working precision: the first number for
-# regular pivots, the second if the solver replaced a pivot by 1e-13 of the largest entry
+# |A| |x| / |b|, a lower bound of the condition number, above which the matrix counts as singular to
+# working precision: 1e14 leaves two digits of 1e-16; 1e11 leaves as many if the solver replaced a
+# pivot by 1e-13 of the largest entry
 GROWTH, GROWTH_OF_REPLACED = 1e14, 1e11
-# largest relative difference of A_ij and A_ji of a symmetric matrix
+# largest difference of A_ij and A_ji, relative to them, of a symmetric matrix. Chosen, above the
+# rounding of an assembly in another order
 MIRRORED = 1e-9
 
 

@@ -18,9 +18,11 @@ from stiction.numerics.direct.factors import Floats, Ints, Pattern
 
 __all__ = ["sign_of_parts", "unsymmetric_rows"]
 
-# largest relative difference of K_ij and K_ji of symmetric entries
+# largest relative difference of K_ij and K_ji of symmetric entries: rounding of an assembly in
+# another order. Chosen
 _MIRRORED = 1e-12
-# largest number of unsymmetric rows, and their largest fraction of all rows
+# largest number of unsymmetric rows, whose Schur complement is dense (1.2 GB), and their largest
+# fraction of all rows. Chosen (docs/decisions/16)
 _MOST, _FRACTION = 12_000, 0.25
 
 

@@ -8,6 +8,11 @@ divided by |q|, or by the largest |W_cc r_c| if q = 0. P projects on Coulomb's c
 rho is 1 / the largest entry on the diagonal of W. The natural map is zero at a solution only. It is
 a velocity, so that forces of any size, including r = 0, are assessed by the remaining velocities.
 Since the residual decreases with growing rho, it is also given for 1000 rho and rho / 1000.
+
+The components of a contact are in the order normal, tangents, rolling, as in `cones`.
+
+Source: De Saxce, Feng 1998 (the velocity u + (mu |u_t| + rolling |u_m|) n); Acary, Bremond, Huber
+2018 (the natural map as a common measure of errors). The choice of rho: decision 38.
 """
 
 from __future__ import annotations
@@ -97,7 +102,9 @@ def _scale(local: Local, r: Floats) -> float:
 def is_solved(local: Local, r: Floats, tol: float) -> bool:
     """Return whether the residual and the relative velocity of approach are at most `tol`.
 
-    The residual of r = 0 decreases as 1 / mu, so that high friction needs the second condition.
+    For r = 0 the residual of a contact that approaches and slips is |u_n| / sqrt(1 + mu^2), the
+    distance of -(u_n + mu |u_t|, u_t) from the polar cone. It decreases as 1 / mu, so that high
+    friction needs the second condition.
 
     Verified by: tests/unit/numerics/friction_problem/test_certificate.py::test_high_friction
     """
@@ -111,9 +118,10 @@ def certify(
     """Return the certificate of forces r (n, size) [N], with the given properties of W."""
     n = local.n_tangent
     u = local.velocities(r)
-    slip, turn = np.linalg.norm(u[:, 1 : 1 + n], axis=1), np.linalg.norm(u[:, 1 + n :], axis=1)
+    # components: normal, n tangents, rolling
+    slip, rolling = np.linalg.norm(u[:, 1 : 1 + n], axis=1), np.linalg.norm(u[:, 1 + n :], axis=1)
     power = np.einsum("ci,ci->c", r, u)
-    power += r[:, 0] * (local.mu * slip + local.rolling * turn)
+    power += r[:, 0] * (local.mu * slip + local.rolling * rolling)
     shear = np.linalg.norm(r[:, 1 : 1 + n], axis=1) - local.mu * r[:, 0]
     moment = np.linalg.norm(r[:, 1 + n :], axis=1) - local.rolling * r[:, 0]
     outside = (shear, moment, -r[:, 0])

@@ -29,11 +29,12 @@ Floats = npt.NDArray[np.float64]
 
 # largest number of contacts in the plane whose 4^n modes are enumerated
 MOST_ENUMERATED = 5
-# relative singular values of W above the first number are nonzero, those below the second are zero
+# relative singular values of W above the first number are nonzero, those below the second, some 50
+# roundings, are zero; in between nothing is stated. Chosen
 _FULL_RANK, _ZERO_RANK = 1e-10, 1e-14
-# rounding error of a proof that there is no solution, per unit of normal force
+# rounding error of a proof that there is no solution, per unit of normal force. Chosen
 _ROUNDING = 1e-13
-# largest residual of a solution
+# largest residual of a solution: the default `tol` of `FrictionProblem.solve`
 _SOLVED = 1e-10
 # modes of a contact in the plane
 _OPEN, _STICK, _RIGHT, _LEFT = range(4)

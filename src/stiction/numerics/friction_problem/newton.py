@@ -29,7 +29,8 @@ __all__ = ["Iterate", "linearise", "natural_map", "newton"]
 
 Floats = npt.NDArray[np.float64]
 
-# shift of the diagonal of W in the derivative, relative to the diagonal blocks
+# shift of the diagonal of W in the derivative, relative to the diagonal blocks: half the digits, so
+# that a singular W gives nearly the step of least norm (docs/decisions/38)
 _SHIFT = 1e-8
 # matrices of at least this size with few blocks are factorised as sparse ones
 _SPARSE_FROM = 100

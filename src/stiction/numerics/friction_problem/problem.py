@@ -54,7 +54,8 @@ _MOST_DEFECT = 1e-3
 _MOST_FRICTION = 1e4
 # squares of smaller velocities, and of the inverse, are not representable
 _LEAST_VELOCITY = 1e-100
-# eigenvalues of larger matrices are computed by Lanczos' method
+# the check of a given W computes eigenvalues of larger matrices by Lanczos' method; the number was
+# chosen. Rank and least eigenvalue of the certificate need all eigenvalues: they are dense always
 _DENSE_UP_TO = 400
 _SHAPES = {2: "the plane", 3: "space", 5: "space, with rolling friction"}
 
@@ -68,7 +69,8 @@ class FrictionProblem:
     local : W, q and coefficients in blocks, normal components first
     order : positions of (normal, tangents, rolling) in the vectors that the user gave
     asymmetry : largest |W - W^T|, relative to the norm of W [1]
-    masses : (M, H, f, w) of the global form, normal components first, or None
+    masses : (M, H, f, w) of the global form M v = H r + f, u = H^T v + w: masses, frames, momenta
+        and given velocities, normal components first; None if the problem was given by W and q
     """
 
     local: Local
@@ -83,14 +85,20 @@ class FrictionProblem:
 
     @functools.cached_property
     def rank(self) -> int:
-        """Rank of W: number of singular values above rounding."""
+        """Rank of W: number of singular values above rounding.
+
+        A dense decomposition, whose time grows as the third power of the size of W.
+        """
         if self.n_contact == 0:
             return 0
         return int(np.linalg.matrix_rank(self.local.matrix.toarray()))
 
     @functools.cached_property
     def least_eigenvalue(self) -> float:
-        """Least eigenvalue of the symmetric part of W, relative to the largest modulus [1]."""
+        """Least eigenvalue of the symmetric part of W, relative to the largest modulus [1].
+
+        All eigenvalues are computed, in a time that grows as the third power of the size of W.
+        """
         if self.n_contact == 0:
             return 0.0
         matrix = self.local.matrix.toarray()
@@ -124,12 +132,17 @@ class FrictionProblem:
         sweeps = systems = 0
         work = Work(0, 0, "start")
         for fraction in (0.5, 1e-2, 1e-4, 1e-5):
-            # the error of the solver may be below the residual if the blocks of W differ in size
+            # the error of the solver may be below the residual if the blocks of W differ in size:
+            # repeat with smaller tolerances
             found, work = solve_local(local, r, fraction * tol * scale)
             sweeps, systems = sweeps + work.sweeps, systems + work.linear_systems
             r = found.r
+            # the residual with a small rho is the larger one. It is worth more work, but
+            # `converged` does not require it: where W has blocks of very different sizes, rounding
+            # errors alone may exceed `tol`
             if is_solved(local, r, tol) and residual(local, r, 1e-3) <= tol:
                 break
+            # the solver did not reach its tolerance, and will not reach a smaller one
             if found.error > fraction * tol * scale:
                 break
         method = work.method
@@ -477,7 +490,7 @@ def _local(
         k = int(fixed[0])
         raise ModelError(
             "friction_problem.W",
-            f"a block of zeros for contact {k + 1}, which approaches at {-ordered[k, 0]:g}",
+            f"a block of zeros for contact {k} (from 0), which approaches at {-ordered[k, 0]:g}",
             "a block that is not zero wherever a contact approaches",
             "no force changes the velocity of this contact, so that it cannot stop approaching.",
             "leave out contacts between bodies that cannot move.",
@@ -558,7 +571,8 @@ def _asymmetry(matrix: sp.bsr_array[Any]) -> float:
             else f"a least eigenvalue of {least / norm:.1e} of its norm"
         )
         raise ModelError(
-            "friction_problem.W", kind, f"a symmetric matrix, none below -{_MOST_DEFECT:g}",
+            "friction_problem.W", kind,
+            f"a symmetric W without eigenvalues below -{_MOST_DEFECT:g} of its norm",
             "W = H^T M^-1 H is symmetric and positive semidefinite for symmetric positive masses.",
             "check that rows and columns have the same order, and that M is symmetric.",
         )  # fmt: skip
@@ -626,7 +640,7 @@ def _condensed(
 
 def _singular(got: str) -> ModelError:
     return ModelError(
-        "friction_problem.M", f"a singular matrix ({got})", "a regular matrix",
+        "friction_problem.M", f"a singular matrix ({got})", "a nonsingular matrix",
         "M v = H r + f must determine all velocities, which needs a mass for each.",
         "give each degree of freedom a mass, or leave it out of M and H.",
     )  # fmt: skip

@@ -23,7 +23,7 @@ Floats = npt.NDArray[np.float64]
 # takes a point y and returns rows a and values b of inequalities a y <= b that y violates
 Cuts = Callable[[Floats], tuple[Floats, Floats]]
 
-# largest number of programmes; violation of a cone that does not count
+# largest number of programmes; violation of a cone that does not count. Chosen
 _MOST_ROUNDS = 40
 _TOLERANCE = 1e-9
 

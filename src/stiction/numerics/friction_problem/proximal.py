@@ -21,7 +21,8 @@ __all__ = ["proximal", "shifted"]
 
 Floats = npt.NDArray[np.float64]
 
-# bounds of the shift relative to the diagonal blocks of W, and its factors of decrease and increase
+# bounds of the shift relative to the diagonal blocks of W, and its factors of decrease and
+# increase after a subproblem that was, and was not, solved. Chosen
 _LEAST_SHIFT, _MOST_SHIFT = 1e-9, 1e2
 _FALL, _GROWTH = 0.3, 4.0
 

@@ -32,7 +32,7 @@ Floats = npt.NDArray[np.float64]
 
 # contacts in the plane whose modes are enumerated, 4 for each
 _FEW_CONTACTS = 3
-# number of random starts
+# number of random starts; without them 5 of 720 random problems are not solved (docs/decisions/38)
 _STARTS = 60
 # entries of W up to which Newton's method comes before the gradient: a linear system of a larger
 # heap takes 40 ms, as hundreds of gradient steps, and tens of them are solved

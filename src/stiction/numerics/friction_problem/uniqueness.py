@@ -31,12 +31,13 @@ __all__ = ["Admissible", "Answer", "Uniqueness", "admissible_forces", "uniquenes
 
 Floats = npt.NDArray[np.float64]
 
-# numbers below this fraction of |q| or |r| count as zero
+# numbers below this fraction of |q| or |r| count as zero. Chosen, above `_SOLVED`
 _ZERO = 1e-8
 # velocities of a contact are distinct if they differ by more than the first fraction of their size,
-# the same below the second; the third is the largest residual of a solution
+# the same below the second; in between uniqueness is not decided. The third is the largest residual
+# of a solution: velocities of small contacts have a larger relative error. Chosen
 _OTHER, _SAME, _SOLVED = 1e-4, 1e-7, 1e-10
-# number of random starts in the search for another solution
+# number of random starts in the search for another solution. Chosen
 _STARTS = 8
 # largest number of contacts for which two linear programmes each are solved, which takes seconds
 _MOST_CONTACTS_OF_PROGRAMMES = 30

@@ -33,7 +33,8 @@ __all__ = ["CachedFactorsWorkspace", "OnCachedFactors", "gmres"]
 
 # with more unknowns cached factors are freed before the sign of a determinant is computed
 _LARGE = 100_000
-# largest ratio of the true residual to the tolerance, which SciPy compares with an estimate
+# largest ratio of the true residual to the tolerance, which SciPy compares with an estimate that
+# rounding makes too small. Chosen
 _ROUNDED = 2.0
 
 

@@ -36,7 +36,8 @@ if TYPE_CHECKING:
 
 __all__ = ["MultigridFactors", "MultigridWorkspace"]
 
-# the hierarchy is rebuilt if a solution takes this factor more iterations than when it was new
+# the hierarchy is rebuilt if a solution takes this factor more iterations than when it was new.
+# Chosen
 _WORN = 1.7
 # GMRES stops at this factor of the tolerance in the Euclidean norm, because solutions are checked
 # entry by entry

@@ -50,8 +50,10 @@ from stiction.rods.rod_kernels import State, material_of
 
 Floats = npt.NDArray[np.float64]
 
+# largest number of sweeps of a kick or an impact. Chosen; kicks that need more are counted
 SWEEPS = 400
-# sine of ten degrees
+# sine of ten degrees: at smaller angles the closest points of crossing rods are nearly
+# indeterminate. Chosen; see `search_kernels` for the twenty degrees of new contacts
 PARALLEL = 0.17364817766693033
 # return code of a crossing below ten degrees, after INSIDE, OUTSIDE and SINGULAR
 NEAR_PARALLEL = 3
@@ -169,7 +171,8 @@ def kick_contacts(q: Matrix, contacts: Contacts, mobility: Matrix, v: Matrix, p:
             put(impulse, lx, ly, lz)
             change = max(change, abs(dx), abs(dy), abs(dz))
             size = max(size, abs(lx), abs(ly), abs(lz))
-        # roundoff of the velocities limits small impulses among large ones
+        # converged to some 50 roundings; or to 1e-10, if the sweeps no longer halve the change:
+        # roundoff of the velocities limits small impulses among large ones. Both were chosen
         stalled = change >= 0.5 * former and change <= 1e-10 * size
         if sweep > 0 and (change <= 1e-14 * size or stalled):
             return sweep + 1

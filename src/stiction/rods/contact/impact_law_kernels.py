@@ -34,6 +34,8 @@ def solve_impact(
 ) -> float:
     """Solve the impact of contact `impacting` with all closed ones; return the energy lost [J].
 
+    After SWEEPS sweeps the last impulses are used, whether the sweeps converged or not.
+
     q, v, p : (4, slots) quaternions, (3, slots) velocities and angular momenta over inertia;
         v and p are changed
     mobility : (3, slots) inverse masses and inertias, as in `contact.kernels.response`
@@ -72,6 +74,7 @@ def solve_impact(
             put(impulse, lx, ly, lz)
             change = max(change, abs(dx), abs(dy), abs(dz))
             size = max(size, abs(lx), abs(ly), abs(lz))
+        # some 50 roundings of the largest impulse
         if sweep > 0 and change <= 1e-14 * size:
             break
     energy_lost = 0.0

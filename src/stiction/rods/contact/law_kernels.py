@@ -46,17 +46,19 @@ from stiction.rods.contact.local_coulomb_kernels import (
 from stiction.rods.contact.observe_kernels import contact_rates, slip_drift, solve3
 from stiction.rods.rod_kernels import State
 
-# a contact that opens without velocity is open at a gap of this fraction of the reach
+# a contact that opens without velocity is open at a gap of this fraction of the reach. Chosen,
+# above the rounding of the distance
 OPEN_GAP = 1e-10
 # largest numbers of Gauss-Seidel sweeps for forces of a state, and for impulses at the end of a
 # step: two contacts close to each other need many
 FORCE_SWEEPS, END_SWEEPS = 2000, 2000
 # growth of forces after the first sweep that counts as unbounded; those of a light rod between
-# heavy ones grow by the ratio of their masses
+# heavy ones grow by the ratio of their masses. Chosen
 MAX_FORCE_GROWTH = 1e6
-# sweeps that reduce friction whose work would be positive
+# sweeps that reduce friction whose work would be positive. Chosen
 FRICTION_LIMIT_SWEEPS = 8
-# a change of gap in a step of h above this fraction of reach * recovery_rate * h counts as a jump
+# a change of gap in a step of h above this fraction of reach * recovery_rate * h counts as a jump.
+# Chosen; `recovery_rate` is a fraction of the rate that the fastest wave can follow
 MAX_GAP_JUMP = 0.02
 # the penetration correction removes this fraction of the depth, times recovery_rate * h, per step:
 # slow enough to do work against the normal force without adding kinetic energy

@@ -14,7 +14,8 @@ import math
 from stiction.numerics.jit import kernel
 from stiction.rods.contact.kernels import ROLL, SLIP, Contact, slip_per
 
-# largest ratio of the tangential impulse of a rolling step to the bound of friction
+# largest ratio of the tangential impulse of a rolling step to the bound of friction. Chosen: in a
+# step that begins to slip the impulse of rolling exceeds the bound a little
 MAX_BOUND_RATIO = 2.0
 
 

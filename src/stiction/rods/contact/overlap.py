@@ -22,7 +22,8 @@ __all__ = ["MOST", "body_name", "deepest", "refuse_overlap"]
 
 Floats = npt.NDArray[np.float64]
 
-# largest admissible penetration, over the smaller radius
+# largest admissible penetration, over the smaller radius. Chosen, for coordinates given with four
+# digits
 MOST = 1e-3
 # points of a curve per element whose distance from spheres and planes is computed
 _FINE = 16
@@ -32,17 +33,17 @@ def deepest(flat: Flat) -> tuple[float, int, int]:
     """Return the largest penetration over the smaller radius, 0 if none, and both body indices.
 
     Checked are all pairs of bodies whose section has a radius, and a rod with itself between points
-    more than pi radii apart along it.
+    more than pi radii and four elements apart along it.
     """
     from stiction.rods.contact.overlap_kernels import Overlap, deepest_overlap
     from stiction.rods.contact.search import curve_tables
 
-    tables, separation, curves = curve_tables(flat, self_contact=True)
+    tables, self_separation, curves = curve_tables(flat, self_contact=True)
     out = Overlap.table()
     if not curves.size:
         return 0.0, 0, 0
     rods = int(np.count_nonzero(curves < flat.rods))
-    deepest_overlap(flat.r, *tables, separation, flat.rule, rods, out)
+    deepest_overlap(flat.r, *tables, self_separation, flat.rule, rods, out)
     most = out[0]
     deepest = (float(most.depth), int(curves[most.bodies[0]]), int(curves[most.bodies[1]]))
     for b in np.flatnonzero(flat.shape != ck.CURVE):
@@ -80,7 +81,10 @@ def refuse_overlap(overlap: Floats, rods: int) -> None:
 
 
 def _into(flat: Flat, a: int, b: int) -> float:
-    """Return the penetration of rod a into sphere or plane b [m]; negative if separate."""
+    """Return the penetration of rod a into sphere or plane b [m]; negative if separate.
+
+    It is that of _FINE points on each element.
+    """
     points = curve_points(flat, a)
     origin = flat.r[:, flat.first[b], None]
     if flat.shape[b] == ck.PLANE:

@@ -23,7 +23,9 @@ from stiction.rods.contact.curve.kernels import points_of
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
+# number of levels of the grids: the cells of each are twice as wide as those of the last
 MOST_LEVELS = 48
+# largest number of segments in a group that one sphere encloses. Chosen
 LONGEST_GROUP = 32.0
 _LARGEST = float(1 << 62)
 

@@ -2,6 +2,11 @@
 
 The search finds local minima of the distance of contact curves (`search_kernels`), and points of
 rods near spheres and planes. `refresh_slots` compares them with the contacts of the run.
+
+A minimum is of the kind `CROSSING` (isolated closest points) or `LINE` (a point of nearly parallel
+rods, with a constant position on the first one). Of a contact of the run `reach` is the sum of both
+radii, and `at_end` the body at whose end it lies; see `kernels.Contact`. Declared contacts are the
+first `ContactState.known` ones; the search neither adds nor removes them.
 """
 
 from __future__ import annotations
@@ -19,13 +24,31 @@ if TYPE_CHECKING:
     from stiction.rods.contact.search_kernels import Candidates
     from stiction.rods.contact.state import ContactState
 
-__all__ = ["refresh_slots", "search_pairs"]
+__all__ = ["curve_tables", "refresh_slots", "search_pairs"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-# difference of positions, in elements, below which two closest points are the same contact
+# A candidate is an old contact if their positions differ by less than a limit, in elements. Both
+# solve the same equations at the same state, so that they agree to the tolerance of Newton's
+# method unless the minimum has moved within the last step; the limits were chosen between this
+# tolerance and the distance of different contacts:
+# two crossings, which are an element or more apart where they are not at an end
 _SAME = 0.25
+# two points of a line contact, which are one element apart on the first rod
+_SAME_LINE = 0.5
+# a crossing and a point of a line contact, in whose place it appears when the angle grows
+_SAME_TURNED = 0.05
+# a point that rounding puts at an end of a rod in one of both and beside it in the other; minima
+# are merged at a tenth of this (`search_kernels.SAME_PLACE`)
+_SAME_END = 1e-3
+# displacement of nodes, over the margin, after which the search is repeated. Two bodies that
+# approach each other by this much close 0.8 of the margin, and a pair is found before it touches
+_REPEAT = 0.4
+# a contact found at a gap below `margin` is removed at a gap above this many margins, so that it is
+# not added and removed in turn
+_REMOVE = 2.0
+# largest number of candidates, 60 MB; they are many more than a run can hold as contacts
 _MOST_PAIRS = 1 << 20
 
 
@@ -40,10 +63,10 @@ def search_pairs(flat: Flat, margin: float, self_contact: bool, capacity: int) -
     """
     from stiction.rods.contact.search_kernels import Candidate, find_candidates
 
-    tables, separation, curves = curve_tables(flat, self_contact)
+    tables, self_separation, curves = curve_tables(flat, self_contact)
     while True:
         candidates = Candidate.table(capacity)
-        count = find_candidates(flat.r, *tables, margin, separation, flat.rule, candidates)
+        count = find_candidates(flat.r, *tables, margin, self_separation, flat.rule, candidates)
         if count <= capacity or capacity >= _MOST_PAIRS:
             candidates = candidates[: min(count, capacity)]
             break
@@ -61,28 +84,27 @@ def curve_tables(
 ) -> tuple[tuple[Ints, Ints, Floats, Floats], Ints, Ints]:
     """Return (first slots, numbers of elements, radii, element lengths), separations, bodies.
 
-    All arrays are (c,) for the c bodies that are curves. Separations are the least distances of
-    self-contacts along a rod [elements], bodies the indices of the bodies.
+    All arrays are (c,) for the c bodies that are curves. Separations are the least arc lengths
+    between two points of a rod in contact with itself [elements], bodies the indices of the bodies.
     """
-    # a section without radius has no surface
+    # a section without radius has no surface; `Rods` refuses it in contacts, so that it occurs in
+    # the search for overlaps only
     curves = np.flatnonzero((flat.shape == ck.CURVE) & (flat.radius > 0.0))
     elements, radius, ds = flat.count[curves], flat.radius[curves], flat.ds[curves]
-    # a rod cannot touch itself within half a circle of its radius
+    # a rod bent no tighter than to its own radius a touches itself, at the distance 2 a, half a
+    # circle away at the nearest. Points within four elements share nodes of the cubic spline
     separation_along = np.ceil(np.pi * radius / ds + 4.0)
+    # a separation of more than all elements excludes contacts of a body with itself
     bends = self_contact & (curves < flat.rods)
-    separation = np.where(bends, separation_along, elements + 1.0).astype(np.int64)
-    return (flat.first[curves], elements, radius, ds), separation, curves
+    self_separation = np.where(bends, separation_along, elements + 1.0).astype(np.int64)
+    return (flat.first[curves], elements, radius, ds), self_separation, curves
 
 
 def _partner_candidates(flat: Flat, margin: float) -> list[Candidates]:
     """Return points of rods that are near spheres and planes."""
-    candidates_of_partners = []
-    for b in np.flatnonzero(flat.shape != ck.CURVE).tolist():
-        for a in range(flat.rods):
-            candidates_of_partners.append(_near_sphere(flat, a, b, margin))
-            if flat.shape[b] == ck.PLANE:
-                candidates_of_partners[-1] = _near_plane(flat, a, b, margin)
-    return candidates_of_partners
+    partners = np.flatnonzero(flat.shape != ck.CURVE).tolist()
+    near = {b: _near_plane if flat.shape[b] == ck.PLANE else _near_sphere for b in partners}
+    return [near[b](flat, a, b, margin) for b in partners for a in range(flat.rods)]
 
 
 def _near_sphere(flat: Flat, a: int, b: int, margin: float) -> Candidates:
@@ -91,6 +113,7 @@ def _near_sphere(flat: Flat, a: int, b: int, margin: float) -> Candidates:
     distance = np.linalg.norm(nodes - flat.r[:, flat.first[b], None], axis=0)
     padded = np.concatenate([[np.inf], distance, [np.inf]])
     least = (distance <= padded[:-2]) & (distance < padded[2:])
+    # the rod between two nodes is nearer than its nearest node, by half an element at most
     near = np.flatnonzero(
         least & (distance < flat.radius[a] + flat.radius[b] + margin + flat.ds[a])
     )
@@ -102,6 +125,9 @@ def _near_plane(flat: Flat, a: int, b: int, margin: float) -> Candidates:
 
     Contact points are nodes, as many as there are degrees of freedom normal to the plane. At
     midpoints of elements, alternating forces would have no effect and would be indeterminate.
+
+    The three nodes of a plane are its origin and two points one metre from it, at a right angle
+    (`kernels.PLANE`), so that the cross product below is the unit normal.
     """
     nodes = flat.r[:, flat.first[a] : flat.first[a] + flat.count[a] + 1]
     origin, one, two = flat.r[:, flat.first[b] : flat.first[b] + 3].T
@@ -126,7 +152,7 @@ def refresh_slots(state: ContactState, flat: Flat) -> None:
     if search is None:
         return
     margin = search.margin * float(flat.radius[: flat.rods].min())
-    state.limit = 0.4 * margin
+    state.limit = _REPEAT * margin
     candidates = search_pairs(flat, margin, search.self_contact, max(64, 2 * search.max_contacts))
     used = np.zeros(len(candidates), dtype=bool)
     for c in range(state.size):
@@ -134,7 +160,7 @@ def refresh_slots(state: ContactState, flat: Flat) -> None:
         if one.mode == ck.EMPTY:
             continue
         used |= _matches(one, candidates)
-        far = one.distance > one.reach + 2.0 * margin
+        far = one.distance > one.reach + _REMOVE * margin
         if c >= state.known and one.mode == ck.OPEN and far:
             one.mode = ck.EMPTY
     free = [c for c in range(state.known, state.size) if state.contacts[c].mode == ck.EMPTY]
@@ -158,7 +184,8 @@ def _matches(one: ck.Contact, candidates: Candidates) -> npt.NDArray[np.bool_]:
     away = np.abs(place - np.asarray(one.place))
     pair = rods.all(axis=1)
     if one.kind == ck.LINE:
-        return np.asarray(pair & (away[:, 0] < np.where(kind == ck.LINE, 0.5, 0.05)))
+        limit = np.where(kind == ck.LINE, _SAME_LINE, _SAME_TURNED)
+        return np.asarray(pair & (away[:, 0] < limit))
     # contacts at an end of the first rod and of the second are different, however near
     ends = np.zeros(len(candidates), dtype=np.int64)
     if one.shape == ck.CURVE:
@@ -166,6 +193,7 @@ def _matches(one: ck.Contact, candidates: Candidates) -> npt.NDArray[np.bool_]:
         is_end = (place <= 0.0) | (place >= count)
         ends = is_end[:, 0] + 2 * is_end[:, 1]
     end = one.at_end
-    pair &= ~((ends > 0) & (end > 0) & (ends != end)) | (away.max(axis=1, initial=0.0) < 1e-3)
+    same_end = away.max(axis=1, initial=0.0) < _SAME_END
+    pair &= ~((ends > 0) & (end > 0) & (ends != end)) | same_end
     near = away.max(axis=1, initial=0.0) < _SAME
     return np.asarray(pair & (kind == ck.CROSSING) & near)

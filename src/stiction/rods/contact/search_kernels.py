@@ -22,10 +22,13 @@ from stiction.rods.contact.pairs import Segments, bound_segments, group_segments
 
 Ints = npt.NDArray[np.int64]
 
+# largest number of steps of Newton's method. Chosen: about five are needed
 NEWTON_STEPS = 25
-# difference of positions, in elements, below which two minima are one
+# difference of positions, in elements, below which two minima are one. Chosen, above the error of
+# Newton's method
 SAME_PLACE = 1e-4
-# a minimum at the border of two segments belongs to both until duplicates are merged
+# a minimum at the border of two segments, within this number of elements, belongs to both until
+# duplicates are merged. Chosen, below SAME_PLACE
 BORDER = 1e-6
 
 
@@ -127,10 +130,12 @@ def approach(
     s2: float,
     candidate: Candidate,
 ) -> bool:
-    """Find the closest points from the guess s1, s2; return False if the segments have none.
+    """Find the closest points from the guess s1, s2; return False if none is found on the segments.
 
     Sets positions, distance and sine of the candidate. With `fixed` only s2 varies. `pair` is that
-    of `tangency`, `segment` are the indices of the segments on both rods.
+    of `tangency`, `segment` are the indices of the segments on both rods. The fractions below of
+    t . t that count as too little convexity were chosen; they affect the path of Newton's method,
+    not its end.
     """
     _, _, count1, count2, _ = pair
     for _ in range(NEWTON_STEPS):
@@ -160,6 +165,7 @@ def approach(
         if size > 0.5:
             move1, move2 = 0.5 * move1 / size, 0.5 * move2 / size
         s1, s2 = s1 + move1, s2 + move2
+        # convergence is quadratic: the next step would be about 1e-18
         if size < 1e-9:
             break
     else:
@@ -384,11 +390,12 @@ def find_candidates(
     rule: int,
     pairs_out: Candidates,
 ) -> int:
-    """Find all candidates for contacts of curves; return their number.
+    """Find the candidates for contacts of curves; return their number.
 
     A candidate is a local minimum of the distance whose gap is less than `margin`. Curves within
     twenty degrees of parallel form a line contact instead: every element of the first rod gives one
-    candidate, its middle and the closest point of the other rod.
+    candidate, its middle and the closest point of the other rod. A pair of segments, each of one
+    element, gives one crossing at most.
 
     Parameters
     ----------

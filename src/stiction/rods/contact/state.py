@@ -30,12 +30,14 @@ __all__ = ["ContactState", "wave_speed"]
 
 Floats = npt.NDArray[np.float64]
 
-# an initial gap below this fraction of the reach counts as closed
+# an initial gap below this fraction of the reach counts as closed: given coordinates are rounded
 _TOUCHING = 1e-9
-# rate of the penetration correction times the stability limit of the step
+# rate of the penetration correction times the stability limit of the step. Chosen below 1, so that
+# the fastest wave follows the correction
 _CORRECTION_RATE = 0.6
-# displacement of nodes, over the smallest radius, after which overlaps are searched again: so every
-# penetration deeper than about _OVERLAP_STEP^2 / 4 radii is found
+# displacement of nodes, over the smallest radius a, after which overlaps are searched again.
+# Between two searches rods move by 2 _OVERLAP_STEP a relative to each other. A chord of this length
+# in a circle of radius 2 a is _OVERLAP_STEP^2 a / 4 deep: deeper penetrations are found. Chosen
 _OVERLAP_STEP = 0.25
 # fields that start at zero when the search adds a pair
 _RESET_FIELDS: tuple[str, ...] = (

@@ -39,4 +39,13 @@ def check_open_contacts(saved: Mapping[str, npt.NDArray[Any]]) -> None:
         if name == _RESIDUAL:
             absent = absent | (mode != ck.ROLL)
         if (np.isnan(values) != absent.reshape(absent.shape + (1,) * (values.ndim - 2))).any():
-            raise refused(name, "NaN in other places", "NaN for contacts that are not monitored")
+            raise refused(name, "NaN where a number belongs, or the reverse", _numbers_of(name))
+
+
+def _numbers_of(name: str) -> str:
+    """Return which entries of an array of contacts must be numbers."""
+    if name in _SUMS:
+        return "numbers for all contacts"
+    if name == _RESIDUAL:
+        return "numbers for contacts that roll, NaN for all others"
+    return "numbers for monitored contacts, NaN for all others"

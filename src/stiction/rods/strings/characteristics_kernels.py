@@ -25,6 +25,9 @@ from stiction.numerics.arrays import Matrix, Table, Vector
 from stiction.numerics.elementary import cos, exp, sin
 from stiction.numerics.jit import kernel, py_function
 from stiction.rods.strings.state import (
+    END,
+    START,
+    TRIAL,
     Contact,
     Cubic,
     Moment,
@@ -185,14 +188,14 @@ def _runge_kutta_step(h: float, par: Parameters, pair: Pair, step: Step) -> int:
 
     Incoming waves are known for one delay ahead, so every stage evaluates the scattering law.
     """
-    start, trial = step.moments[0], step.moments[4]
+    start, trial = step.moments[START], step.moments[TRIAL]
     t, s1, s2, V = start.time, start.s1, start.s2, start.velocity
     a, b, total, k = pair.strings[0].rate, pair.strings[1].rate, V, V
     for i in range(3):
         offset = h if i == 2 else 0.5 * h
         # s_i' is proportional to V for both paths
         s1k, s2k = s1 + offset * a * k, s2 + offset * b * k
-        flag = evaluate_contact(t + offset, s1k, s2k, k, par, pair, trial, step.incoming[4])
+        flag = evaluate_contact(t + offset, s1k, s2k, k, par, pair, trial, step.incoming[TRIAL])
         if flag:
             return flag
         k = trial.velocity
@@ -200,7 +203,7 @@ def _runge_kutta_step(h: float, par: Parameters, pair: Pair, step: Step) -> int:
         total += k if i == 2 else 2.0 * k
     move = h * total / 6.0
     s1, s2 = s1 + a * move, s2 + b * move
-    return evaluate_contact(t + h, s1, s2, k, par, pair, step.moments[3], step.incoming[3])
+    return evaluate_contact(t + h, s1, s2, k, par, pair, step.moments[END], step.incoming[END])
 
 
 @kernel(inline=True)
@@ -209,7 +212,7 @@ def _fill_thirds(h: float, par: Parameters, pair: Pair, step: Step) -> int:
 
     Start, thirds and end define the cubic that is stored for each outgoing wave.
     """
-    start, end = step.moments[0], step.moments[3]
+    start, end = step.moments[START], step.moments[END]
     V0, V3 = start.velocity, end.velocity
     for i in range(1, 3):
         z = i / 3.0
@@ -384,9 +387,9 @@ def _step_to_corner(
 
     Newton's method for the length of the step, from the estimate h.
     """
-    string, end = pair.strings[m // 2], step.moments[3]
+    string, end = pair.strings[m // 2], step.moments[END]
     sign = 1.0 if m % 2 else -1.0
-    longest, t = 2.0 * h, step.moments[0].time
+    longest, t = 2.0 * h, step.moments[START].time
     for _ in range(8):
         # h is the exact difference of two times
         h = (t + h) - t
@@ -455,13 +458,13 @@ def _accept_step(
                 contact.v_sine += weight * force * sin(phase)
     for f in range(4):
         extend(f, x[f], y[f], pair)
-    end = step.moments[3]
+    end = step.moments[END]
     contact.time, contact.s1, contact.s2 = end.time, end.s1, end.s2
     contact.velocity, contact.force = end.velocity, end.force
     now.steps += 1
     _record_extremes(pair, contact, now)
-    wu = 0.5 * (step.incoming[3, 0] + step.incoming[3, 1])
-    wv = 0.5 * (step.incoming[3, 2] + step.incoming[3, 3])
+    wu = 0.5 * (step.incoming[END, 0] + step.incoming[END, 1])
+    wv = 0.5 * (step.incoming[END, 2] + step.incoming[END, 3])
     # |w| / V_m, where V_m = 1 / steepest is the smallest V at which s' reaches a wave speed:
     # below 1 the subsonic root is unique (formulas sheet (docs/formulas/rods.md), section 5)
     uncoupled = wv if par.ratio == 0.0 else max(abs(wu / par.ratio), abs(wv))
@@ -474,14 +477,14 @@ def _fill_start(par: Parameters, contact: Contact, now: Progress, pair: Pair, st
     """Set the start of a step: the end of the last step, or evaluated again; return a flag."""
     if now.fresh:
         t, s1, s2, V = contact.time, contact.s1, contact.s2, contact.velocity
-        flag = evaluate_contact(t, s1, s2, V, par, pair, step.moments[0], step.incoming[0])
+        flag = evaluate_contact(t, s1, s2, V, par, pair, step.moments[START], step.incoming[START])
         if flag:
             return flag
         now.fresh = 0
         return REACHED
-    step.moments[0] = step.moments[3]
+    step.moments[START] = step.moments[END]
     for m in range(4):
-        step.incoming[0, m] = step.incoming[3, m]
+        step.incoming[START, m] = step.incoming[END, m]
     return REACHED
 
 
@@ -525,12 +528,12 @@ def integrate(
         parameters[0],
         contacts[0],
         progress[0],
-        step.moments[0],
-        step.moments[3],
+        step.moments[START],
+        step.moments[END],
     )
     if now.tries == 0:
         t, s1, s2 = contact.time, contact.s1, contact.s2
-        flag = evaluate_contact(t, s1, s2, 0.0, par, pair, end, step.incoming[3])
+        flag = evaluate_contact(t, s1, s2, 0.0, par, pair, end, step.incoming[END])
         contact.velocity, contact.force = end.velocity, end.force
         # no point is farther from both ends than half the length
         now.room = 1.0

@@ -175,11 +175,15 @@ class Pair(NamedTuple):
     cubics: Table[Cubic]
 
 
+# moments of a step; 1 and 2 are its thirds
+START, END, TRIAL = 0, 3, 4
+
+
 class Step(NamedTuple):
     """A step of the path.
 
     moments : (5,) the contact at the start, both thirds, the end of the step, and at a trial time
-    incoming : (5, 4) incoming waves at these times
+    incoming : (5, 4) incoming waves at these times: R- and L+ of u, then of v
     """
 
     moments: Table[Moment]

@@ -289,13 +289,15 @@ def extrapolated(
     limit, doubt = to_zero_width(widths, np.array(values))
     asked = slice(times.size - wanted.size, None)
     given = sorted((float(width) for width in widths), reverse=True)
+    # the rows of `values`, in their order above
+    s1, s2, contact_force, u1, v1 = limit[:, asked]
     return Extrapolated(
         time=wanted,
-        s1=limit[0, asked],
-        s2=limit[1, asked],
-        contact_force=limit[2, asked],
-        u1=limit[3, asked],
-        v1=limit[4, asked],
+        s1=s1,
+        s2=s2,
+        contact_force=contact_force,
+        u1=u1,
+        v1=v1,
         doubt=doubt[:, asked],
         widths=np.array(given),
     )

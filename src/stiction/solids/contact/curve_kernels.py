@@ -31,12 +31,17 @@ Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
 
+# largest number of Newton steps of a projection; number of first steps that use the Hessian only if
+# it exceeds half the metric, later ones wherever it is positive definite. Chosen
 _PROJECTION_STEPS, _CAUTIOUS_STEPS = 60, 20
-# change of xi at convergence; change that is accepted after the last step; change across an edge
-# below which the line to it counts as normal
+# change of xi at convergence, some 50 roundings; change that is accepted after the last step;
+# change across an edge below which the line to it counts as normal. The last two were chosen
 _CONVERGED, _ACCEPTED, _CORNER = 1e-14, 1e-10, 1e-9
 # constraint of a coordinate: none, at the end of the boundary, at an edge that is a minimum
 _FREE, _END, _EDGE = 0, 1, 2
+# matrices (m, m) of a Newton step: x_,a . x_,b; the Hessian; the matrix whose positive definiteness
+# decides between them
+_METRIC, _HESSIAN, _SHIFTED = range(3)
 
 
 @kernel
@@ -220,6 +225,9 @@ def _newton_step_kernel(m: int) -> Any:
     d, pairs = m + 1, derivative_layout(m).pairs
     solve_system, is_positive = solve_kernel(m), positive_definite_kernel(m)
 
+    # `constraint` (m,) has a code for each coordinate; `h` (3, m, m) is scratch for the matrices
+    # _METRIC to _SHIFTED; `out` (rows, d) holds the place and its derivatives as in
+    # `DerivativeLayout`
     @kernel
     def newton_step(
         point: Vector,
@@ -236,9 +244,10 @@ def _newton_step_kernel(m: int) -> Any:
             for p in range(d):
                 metric += out[1 + a, p] * out[1 + b, p]
                 curvature += (out[0, p] - point[p]) * out[r, p]
-            h[0, a, b] = h[0, b, a] = metric
-            h[1, a, b] = h[1, b, a] = metric + curvature
-            h[2, a, b] = h[2, b, a] = curvature + metric_fraction * metric
+            h[_METRIC, a, b] = h[_METRIC, b, a] = metric
+            h[_HESSIAN, a, b] = h[_HESSIAN, b, a] = metric + curvature
+            shifted = curvature + metric_fraction * metric
+            h[_SHIFTED, a, b] = h[_SHIFTED, b, a] = shifted
         # minus the gradient of half the squared distance
         for a in range(m):
             slope = 0.0
@@ -246,7 +255,7 @@ def _newton_step_kernel(m: int) -> Any:
                 slope += (out[0, p] - point[p]) * out[1 + a, p]
             increment[a] = -slope
         # the Hessian if it is sufficiently positive, else the metric
-        used = 1 if is_positive(h[2]) else 0
+        used = _HESSIAN if is_positive(h[_SHIFTED]) else _METRIC
         for a in range(m):
             if constraint[a] != _FREE:
                 # from the end at xi = 1 or -1 back to the inside

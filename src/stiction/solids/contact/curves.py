@@ -187,6 +187,8 @@ class RationalBoundary:
         for k in range(1, extraction.shape[0]):
             f += extraction[k] * product[:, k]
         f *= self._weights[:, elements]
+        # w, the sum of all weighted polynomials, has the same rows as f: value, derivatives by the
+        # coordinates, second derivatives. The quotient rule for f / w, solved row by row
         w = f[:, 0]
         for i in range(1, f.shape[1]):
             w = w + f[:, i]
@@ -225,6 +227,7 @@ class RationalBoundary:
         b = self._bernstein(xis)
         # third derivatives of cubic Bernstein polynomials; zero for lower degrees
         last = np.array([-0.75, 2.25, -2.25, 0.75]) if degree == 3 else np.zeros(degree + 1)
+        # numerators and their sum w, from the value to the third derivative; then the quotient rule
         raw = [np.einsum("bp,bnp->np", row, extraction) for row in b]
         raw.append(np.einsum("b,bnp->np", last, extraction))
         w = [row.sum(axis=0) for row in raw]

@@ -50,7 +50,8 @@ Bools = npt.NDArray[np.bool_]
 # Gauss points on each segment, exact for polynomials of degree 5; bisections for the end of a
 # segment
 _GAUSS, _HALVINGS = 3, 50
-# fraction of the size of all bodies up to which a gap counts as zero: rounding
+# fraction of the size of all bodies up to which a gap counts as zero: some 500 roundings of a
+# coordinate. Chosen
 _TOUCHING = 1e-13
 # column of the record of a point that holds the interpolated nodal pressure here
 _PRESSURE = k.FRICTION_FORCE

@@ -48,13 +48,14 @@ Bools = npt.NDArray[np.bool_]
 
 # Gauss points of each segment: exact for cubic polynomials, the degree of a Hermite spline
 _POINTS = 2
-# most steps of Newton's method for a closest point on an element, the change of xi at which it has
-# converged (quadratically), and how far beyond the ends of the element it may lie
+# most steps of Newton's method for a closest point on an element; the change of xi at which it has
+# converged: convergence is quadratic, so that the error is about its square, 1e-18; and how far
+# beyond the ends of the element it may lie. Chosen
 _STEPS, _CONVERGED, _OVERHANG = 20, 1e-9, 1e-6
 # length in xi of segments too short to be checked: rounding decides where their points project
 _SLIVER = 1e-7
 # most steps to a jump of the projection; fractions of a cell within which two closest points are
-# one, and within which both distances at a jump agree
+# one, and within which both distances at a jump agree. Chosen; 60 halvings reach rounding
 _JUMP_STEPS, _SAME_POINT, _SAME_DISTANCE = 60, 1e-6, 1e-8
 # fraction of a cell within which a jump coincides with an end of the cell
 _OPPOSITE_ENDS = 1e-9
@@ -176,10 +177,12 @@ class SegmentedPass(ContactPass):
     # ------------------------------------------------------------ closest points
 
     def project(self, x: Floats, guess: ClosestPoints | None) -> Segmentation:
-        """Return the global minima of the distance, not only those next to a guess, and segments.
+        """Return the nearest minima of the distance, not only those next to a guess, and segments.
 
         The distance to a wavy partner has several local minima. The contact energy is defined by
-        the global one, so the projection jumps as soon as another minimum is nearer.
+        the global one, so the projection jumps as soon as another minimum is nearer. The minima are
+        searched from samples of the partner (`_initial_guesses`): one that is narrower than their
+        spacing may be missed.
         """
         at, functions = self._search_points
         place = np.einsum("ln,lnd->ld", functions, x[self.own.nodes[at[0]]])
@@ -195,7 +198,7 @@ class SegmentedPass(ContactPass):
     def _closest_of_all(
         self, place: Floats, guesses: list[ClosestPoints], x: Floats, at: tuple[Ints, Floats]
     ) -> ClosestPoints:
-        """Return the global closest points of positions (p, d), at own elements and xi (p,)."""
+        """Return the nearest minima found for positions (p, d), at own elements and xi (p,)."""
         first, *more = self._initial_guesses(place, x, at)
         closest = self._admissible(self.closest_from(place, first, x), place, x, at)
         for guess in (*more, *guesses):

@@ -53,7 +53,8 @@ Curve = Callable[[Ints, Floats, Floats], tuple[Floats, Floats]]
 
 # Gauss points for the reference lengths of cells, the weights of the recorded tractions
 _LENGTH_POINTS = 8
-# largest difference of unit tangents at a joint that counts as smooth
+# largest difference of unit tangents at a joint that counts as smooth. Chosen, above the rounding
+# of meshes that are read from files
 _PARALLEL = 1e-9
 # most steps of Newton's method for a breakpoint, and the change of xi at which it has converged:
 # convergence is quadratic

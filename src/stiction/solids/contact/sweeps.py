@@ -104,7 +104,8 @@ OUT = 29
 _UNKNOWN = {GAP: np.inf, ORIGIN: np.nan, ORIGIN_2: np.nan}
 # entries of the settings of a pass
 PENALTY, PER_CURRENT, THINS, ATTRACTION, STICK_RATIO, DEPTH = range(6)
-# fraction of points: if fewer have tractions, tangents are computed for these alone
+# fraction of points: if fewer have tractions, tangents are computed for these alone. Chosen: it
+# affects the time only
 _MOSTLY_ACTIVE = 0.8
 # rows of a point on a boundary: place, tangents, second derivatives; of functions: value, then
 # derivatives

@@ -24,7 +24,7 @@ Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
 
 # compliance of contact relative to that of an element. It makes multipliers unique at a sticking
-# node whose displacement a boundary condition prescribes as well
+# node whose displacement a boundary condition prescribes as well. Chosen at half the digits
 _COMPLIANCE = 1e-8
 
 

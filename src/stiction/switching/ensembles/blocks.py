@@ -115,7 +115,7 @@ def _integrate_hops(task: Task, out: Ends) -> None:
             sides=np.array([[hops.side]]),
             dwell=task.dwell[i : i + 1],
             t_end=task.t_end - spent,
-            off=hops.doubt,
+            off=hops.relative_error,
         )
         result = run_task(remaining, 1)[0]
         out.state[i], out.signs[i], out.ends[i] = result.state[0], result.signs[0], result.ends[0]

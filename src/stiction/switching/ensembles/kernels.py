@@ -154,13 +154,13 @@ def place(
     code = _set_signs(w, functions)
     if code == DONE:
         place_state(w, functions, t)
-        if direction > 0.0 and _hops_unseen(w, functions):
+        if direction > 0.0 and _starts_next_to_two_fold(w, functions):
             return UNDECIDED
     return code
 
 
 @kernel
-def _hops_unseen(w: Workspace, functions: EventFunctions) -> bool:
+def _starts_next_to_two_fold(w: Workspace, functions: EventFunctions) -> bool:
     """Return whether arcs from a start next to a two-fold are too low to be resolved."""
     now, a = w.progress[0], w.vectors
     unresolved = False
@@ -336,7 +336,7 @@ def follow(
     for b in range(x.shape[0]):
         code = place(w, functions, 0.0, x[b], sides[b], limits[0].direction)
         # relative error of the distance of the start from a two-fold
-        now.vague, now.tallest = limits[0].off, 0.0
+        now.start_error, now.tallest = limits[0].off, 0.0
         if code == DONE:
             code = integrate_one(
                 w,

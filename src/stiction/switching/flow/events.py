@@ -89,15 +89,20 @@ __all__ = [
 ]
 
 # events accumulate if so many consecutive intervals between them decrease, down to this fraction of
-# the time; time does not advance if more events than the last number have the same time
+# the time; time does not advance if more events than the last number have the same time. Chosen:
+# ten intervals decrease by chance once in 10! = 4e6 times, and more kinks and surfaces than 40 do
+# not meet in one point
 _LEAST_SHRINKS, _SHORTEST_INTERVAL, _MOST_AT_ONCE = 10, 1e-7, 40
-# below these L+ and L- over |grad h| |f| a state is next to a two-fold: arcs from the surface back
-# to it are lower than the tolerance
+# below these L+ and L- over |grad h| |f| a state is next to a two-fold: the heights of arcs from
+# the surface back to it are of the order of the square of this number, in units of |grad h| times
+# the state, and the square is about `placement.ON_SURFACE`, within which h counts as zero
 NEXT_TO_TWO_FOLD = 3e-6
-# shortest slip, as a fraction of the time
+# shortest slip, as a fraction of the time: if a state leaves a surface and returns to it sooner,
+# rounding of the multiplier has ended the sliding. Chosen
 _SHORTEST_SLIP = 1e-10
 # a gradient vanishes if it is below FLAT times the gradient at states displaced by ASIDE times
-# their size
+# their size. Where h has a double zero the gradient grows linearly, and is then zero to the error
+# of the located state; both numbers were chosen far above that error
 FLAT, ASIDE = 1e-3, 1e-3
 _EPS = 2.220446049250313e-16
 
@@ -452,7 +457,7 @@ def _at_end_of_sliding(
             return TWO_FOLD_HIT
         # if a two-fold is nearer than the error of the run, it is not known which fold comes first
         other = abs(down) if upper else abs(up)
-        error = (1.0 + now.drift) * now.rtol + now.vague
+        error = (1.0 + now.drift) * now.rtol + now.start_error
         margin = other / (limit + error * speed)
         second_derivative = curvature(w, i, after)
         if second_derivative * after < 0.0 and ((upper and down < 0.0) or (not upper and up > 0.0)):

@@ -20,8 +20,9 @@ from stiction.switching.flow.state import Event
 
 __all__ = ["Inspection", "inspect_states", "period_of"]
 
-# in units of the change of h over the size of the states: largest gradient that counts as zero,
-# rounding error of h, least mean slope of h
+# in units of the change of h over the size of the states: largest gradient that counts as zero;
+# rounding error of h, of a few hundred operations; least slope by which the rest of |h| is divided
+# for a distance. Chosen
 _VANISHES, _ROUNDING, _FLATTEST = 1e-6, 1e-13, 1e-9
 
 

@@ -41,7 +41,8 @@ from stiction.switching.flow.surfaces import (
 
 __all__ = ["ON_SURFACE", "evaluate_state", "fold_gap", "place_state", "scale_of_h"]
 
-# largest |h| of a state on a surface, in units of |grad h| times the state
+# largest |h| of a state on a surface, in units of |grad h| times the state. Chosen: users compute
+# such states with some digits less than the rounding of 2e-16
 ON_SURFACE = 1e-11
 
 

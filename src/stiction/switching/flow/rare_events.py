@@ -62,9 +62,10 @@ from stiction.switching.flow.tableau import AT_END
 __all__ = ["advance_through_rare_events", "at_grazing", "at_line"]
 
 
-# a value of h below this multiple of its rounding error counts as zero
+# a value of h below this multiple of its rounding error counts as zero; see `advance`
 _ZERO = 64.0
-# a minimum may lie at most this number of step lengths away from the start of the step
+# a minimum may lie at most this number of step lengths away from the start of the step: farther,
+# the parabola by which it is extrapolated means nothing. Chosen
 _LARGEST_OVERSHOOT = 4.0
 # bound of the growth of errors of steps along an unstable flow until the grazing: in 3,000 random
 # orbits errors were up to twice the sum of the estimates of all steps
@@ -146,8 +147,8 @@ def classify_grazing(w: Workspace, functions: EventFunctions, i: int) -> Grazing
     noise = max(functions[i].noise, 4.0 * 2.220446049250313e-16 * largest_h)
     error_growth = _GROWTH * (now.tightening + now.drift)
     exact = value <= _ZERO * noise
-    vague = now.vague * now.tallest
-    margin = value / (error_growth * tolerance_of_h + _ZERO * noise + vague)
+    error = error_growth * tolerance_of_h + _ZERO * noise + now.start_error * now.tallest
+    margin = value / error
     speed = surface_speed(w, i)
     # the rate at which the field of the other side leaves the surface
     away = -down if a[SIDES, i] > 0.0 else up

@@ -84,7 +84,8 @@ class Progress(Struct):
     speed_i, speed_j : |grad h| |f| of two surfaces that intersect
     fresh, refused, gap, error : state of the loop at a pause: whether the rates must be computed
         again, whether the last step was rejected, L- - L+ over its scale, error of the last step
-    broken, broken_at : number of steps whose rates are NaN, and the time since which they count
+    broken, broken_at : number of steps whose rates are NaN or infinite, and the time since which
+        they count
     forced : number of steps as short as the rounding of the time
     smooth : whether a step continues the last one without an event
     plane : 0 for curved surfaces, 1 for planes, 2 for surfaces that agreed with planes so far
@@ -102,11 +103,12 @@ class Progress(Struct):
     judged, judged_at : surface, from 1, and time of a minimum of |h| that has been classified
     judged_from, judged_within : time at which that step began, and tolerance of the time
     blunt : excess of the multiplier over its limit that causes no detectable slip
-    vague, tallest : in a run that began next to a two-fold the relative error of maxima of |h|,
-        and the largest |h| since then
+    start_error, tallest : in a run that began next to a two-fold the relative error of maxima of
+        |h|, and the largest |h| since then
     steps, rejected, events, saves : numbers of steps, rejected steps, events and saved states
     shrinks, at_once : numbers of consecutive events at decreasing intervals, and at the same time
-    branch : on an intersection of two surfaces the sign of the determinant of the sliding vector
+    branch : on an intersection of two surfaces the selected sliding vector: the sign of the
+        determinant of the Jacobian there, see `intersections.bilinear`
     reported_open : 1 if other exit directions from this intersection have been reported
     """
 
@@ -169,7 +171,7 @@ class Progress(Struct):
     judged_from: float
     judged_within: float
     blunt: float
-    vague: float
+    start_error: float
     tallest: float
     steps: int
     rejected: int
@@ -264,8 +266,12 @@ SIDES, RECORDED, TRIED = range(3, 6)
 SCALE, KINKS = range(6, 8)
 # values of the event functions; gradients of all h_i one after the other
 VALUE, GRAD = range(8, 10)
-# scratch
-PLUS, MINUS, SIGNS, EXTRA, EXTRA2, DIFF, DIFF2, LATER = range(10, 18)
+# fields f+ and f- of a surface; the signs at which a field is evaluated
+PLUS, MINUS, SIGNS = range(10, 13)
+# scratch: values of h and g, or multipliers (EXTRA); values at a second state (EXTRA2); two rows of
+# differences of h (DIFF); and in LATER gradients that must not replace those in GRAD, or a state of
+# the dense output
+EXTRA, EXTRA2, DIFF, DIFF2, LATER = range(13, 18)
 # rates of h_i, then of h_j, in the four quadrants at an intersection: `intersections.directions`
 QUADRANT_RATES = 18
 # functions whose signs determine the exit directions there: see `intersections.sliding`

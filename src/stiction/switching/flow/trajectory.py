@@ -1,7 +1,10 @@
 """One trajectory of a flow: its arrays, and calls of the kernels from Python.
 
 `Trajectory` places a state in a mode, evaluates switching functions and fields there, and
-integrates. `event_driven`, `funnel`, `tangents` and `nonuniqueness` use it.
+integrates. `event_driven`, `funnel`, `tangents` and `nonuniqueness` use it. L+ and L- are the Lie
+derivatives of a switching function h along the fields f+ and f- of its two sides, see `rates`.
+
+Source: Filippov 1988; Szalai, Jeffrey 2014. `intersections.directions` has those of intersections.
 """
 
 from __future__ import annotations
@@ -27,9 +30,10 @@ __all__ = ["Tolerance", "Trajectory"]
 
 Floats = npt.NDArray[np.float64]
 
-# least distance from the line h = g = 0 below which a state counts as on it
+# lower bound of the distance from the line h = g = 0 up to which a state counts as on it. It was
+# chosen: well above the rounding errors of h and g, whose quotient is the direction to the line
 _LINE = 1e-10
-# steps between progress reports of the NumPy fallback: about a tenth of a second
+# steps between progress reports of the fallback without compiler: about a tenth of a second
 _PLAIN_SLICE = 20
 
 
@@ -121,10 +125,13 @@ class Trajectory:
 
         Parameters
         ----------
-        branch : on an intersection of two surfaces the sign of the determinant of the chosen
-            sliding vector, after a reported loss of uniqueness; 0 takes the admissible vector
+        branch : on an intersection of two surfaces, the sliding vector chosen after a reported loss
+            of uniqueness: the sign of the determinant of the Jacobian of both sliding conditions
+            with respect to the two multipliers, see `intersections.bilinear`; 0 takes the
+            admissible sliding vector
         """
         flow = self.flow
+        # the loss was reported before this choice: do not report the same exit directions again
         flow.progress.reported_open = int(branch != 0)
         if branch:
             flow.progress.branch = branch
@@ -136,6 +143,7 @@ class Trajectory:
         """Evaluate switching functions and field at `x`, which becomes the present state."""
         flow, c = self.flow, self.compiled
         flow.y[: c.n] = x
+        # fills the scratch vectors EXTRA with h, LATER with the gradients, PLUS with f(+1)
         finite_values, a = bool(evaluate_state(flow.work, flow.functions)), flow.vectors
         gradient = a[LATER, : c.m * c.n].reshape(c.m, c.n).copy()
         return Survey(
@@ -147,7 +155,12 @@ class Trajectory:
         )
 
     def at_two_fold(self, i: int, tolerance: float = 1e-10) -> bool:
-        """Return whether the state is at a two-fold of surface i: L+ = L- = 0."""
+        """Return whether the state is at a two-fold of surface i: L+ = L- = 0.
+
+        Parameters
+        ----------
+        tolerance : largest |L+| and |L-|, over |grad h| times the larger of |f+| and |f-|
+        """
         flow = self.flow
         return bool(fold_gap(flow.work, i) <= tolerance)
 
@@ -155,25 +168,34 @@ class Trajectory:
         """Return the exit directions from the intersection of surfaces i and j, as bits."""
         return int(exit_directions(self.flow.work, i, j, -1))
 
-    def crossroads(self) -> tuple[int, int, int]:
+    def pending_choice(self) -> tuple[int, int, int]:
         """Return the two surfaces at which a choice is pending, and its exit directions as bits."""
         now = self.flow.progress
         return int(now.which), int(now.other), int(now.open_paths)
 
-    def margin_beside(self) -> float:
-        """Return the margin of a pending choice: distance from the intersection over the error."""
+    def take_pending_margin(self) -> float:
+        """Return the margin of a pending choice, and reset it: it belongs to this loss only.
+
+        The margin is the distance of the orbit from the intersection over its error.
+        """
         now = self.flow.progress
         margin, now.margin = float(now.margin), np.inf
         now.least_margin = min(now.least_margin, margin)
         return margin
 
-    def hops_unseen(self) -> bool:
-        """Return whether the arcs after a placed state are too near a two-fold to be resolved."""
+    def starts_next_to_two_fold(self) -> bool:
+        """Return whether a placed state leaves its surface so near a two-fold that arcs are lost.
+
+        These arcs lead back to the surface and are lower than the rounding errors of h. Only
+        systems with one surface are tested.
+        """
         flow = self.flow
         if self.compiled.m != 1 or flow.sides[0] == 0.0 or flow.progress.direction < 0.0:
             return False
         surface = flow.functions[0]
-        return bool(surface.near and surface.order) and self.at_two_fold(0, NEXT_TO_TWO_FOLD)
+        # the orbit starts on the surface (`near`), and its h has a known zero there (`order`)
+        leaves = bool(surface.near and surface.order)
+        return leaves and self.at_two_fold(0, NEXT_TO_TWO_FOLD)
 
     def multiplier(self) -> Floats:
         """Return (m,) the signs, with the multiplier in sliding."""
@@ -195,13 +217,17 @@ class Trajectory:
         """
         arrays, now, steps_left = self.flow.arrays, self.flow.progress, max_steps
         most = _PLAIN_SLICE if mode() == "plain" else max_steps
+        # the caller may have placed another state since the last call
         now.continues = 0
         while steps_left > 0:
             budget = min(steps_left, most)
             code = int(loop.advance(*arrays, float(t_end), budget))
             steps_left -= budget
+            # a call after PAUSED resumes the loop exactly; a handler of a rare event may set
+            # `continues` too, so it is set before
             now.continues = int(code == r.PAUSED)
             if code < 0:
+                # a rare event: the unused steps of the budget are in `left`
                 steps_left += int(now.left)
                 code = self._handle(code)
             elif code == r.PAUSED and steps_left > 0:

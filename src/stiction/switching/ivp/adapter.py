@@ -123,9 +123,11 @@ def _checked(
         raise ValueError("`y0` must be 1-dimensional.")
     if not np.isfinite(start).all():
         raise ValueError("All components of the initial state `y0` must be finite.")
+    if tf < t0:
+        why = "integration backward is not unique, as many solutions lead to one sliding state."
+        raise ValueError(f"`t_span` must increase if `surfaces` are given: {why}")
     if not tf > t0:
-        why = "many solutions lead to one sliding state, so that its past is not unique."
-        raise ValueError(f"`t_span` must rise if `surfaces` are given: {why}")
+        raise ValueError(f"`t_span` must increase: both ends are {t0}, or one is NaN.")
     times = np.zeros(0) if t_eval is None else np.asarray(t_eval, dtype=np.float64)
     if times.ndim != 1:
         raise ValueError("`t_eval` must be 1-dimensional.")

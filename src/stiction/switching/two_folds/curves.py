@@ -47,11 +47,13 @@ BOUNDARIES: dict[str, Callable[[Floats], float]] = {
 _SQUARES = ("J1 J2 = 1",)
 _FOR_INVISIBLE = ("J1 J2 = 1", "J1 = 0", "J2 = 0", "J1 + J2 = 0")
 
-# step of the differences for the Jacobian, over the scale
+# step of the central differences for the Jacobian, over the scale: near the cube root of the
+# rounding 2e-16, which minimises their error; a power of two, so that x + d is exact for most x
 _STEP = 2.0**-17
-# largest number of cached systems
-_MOST_ACCEPTED = 64
-# a correction that is longer than this, over the scale, leads to another two-fold
+# largest number of cached systems. Chosen
+_MOST_CACHED = 64
+# a correction that is longer than this, over the scale, leads to another two-fold. Chosen: points
+# of the curve are solved to 1e-12, and distinct two-folds are farther apart
 _POLISH = 1e-8
 
 
@@ -143,7 +145,7 @@ class _Family:
         if key not in self._probes:
             system = self._make(*key)
             checked_system("make_system", system, self._start.surface)
-            if len(self._probes) >= _MOST_ACCEPTED:
+            if len(self._probes) >= _MOST_CACHED:
                 self._probes.clear()
             self._probes[key] = Probe(system, self._start.surface, self._start.signs)
         return self._probes[key]

@@ -25,11 +25,13 @@ __all__ = ["LocalForm", "TwoFold", "all_two_folds", "two_fold"]
 
 Floats = npt.NDArray[np.float64]
 
-# fields count as not smooth if the relative error of a K_ab is above this
+# fields count as not smooth if the relative error of a K_ab is above this. Chosen: at a kink no
+# digit is correct
 _ROUGH = 1e-4
-# rates and K_ab below this fraction of their scales count as zero
+# rates and K_ab below this fraction of their scales count as zero. Chosen, above their errors
 _FLAT = 1e-9
-# two-folds whose distance over the scale of the states is below this count as one
+# two-folds whose distance over the scale of the states is below this count as one. Chosen, above
+# the error of a search that ends at `newton._SOLVED`
 _SAME = 1e-6
 
 

@@ -1,7 +1,11 @@
 """Hops out of a two-fold, stored as saved states and events of a trajectory.
 
-A hop is an arc of an orbit from the surface back to it. Next to a two-fold hops are too low for the
-kernels; `hopping` computes them, and this module moves the `Trajectory` of a run to their end.
+A hop is an arc of an orbit from the surface back to it. Next to a two-fold its height is below the
+rounding errors of h, so that the kernels do not see it; `hopping` computes the hops, and this
+module moves the `Trajectory` of a run to their end. The system has one surface, number 0.
+
+`Flow.y` is (x, t, W): state, time, energies. The rows of `Hops.nodes` and of `Flow.saved_states`
+are (t, x, W). So the energies start at n + 1 in both.
 """
 
 from __future__ import annotations
@@ -23,7 +27,8 @@ def follow_hops(
 ) -> None:
     """Move a trajectory placed next to a two-fold to a point at which its hops are resolved.
 
-    It is not moved if the state is not next to an invisible two-fold.
+    It is not moved if the state is not next to an invisible two-fold, if its offset from the
+    two-fold is not known well enough, or if the hops do not grow before `t_end`.
 
     Parameters
     ----------
@@ -45,8 +50,9 @@ def follow_hops(
     samples[:, 1:] = hops.at(wanted - t)
     samples[:, n + 1 :] += spent
     landed = times[[node for node, _ in hops.landings]]
-    turns = np.searchsorted(landed, wanted, side="right")
-    flow.saved_signs[first:last, 0] = np.where(turns % 2 == 0, side, -side)
+    # the side changes at each landing
+    crossings = np.searchsorted(landed, wanted, side="right")
+    flow.saved_signs[first:last, 0] = np.where(crossings % 2 == 0, side, -side)
     flow.progress.saves = last
     for node, after in hops.landings:
         flow.y[:n], flow.y[n] = hops.nodes[node, 1 : n + 1], times[node]
@@ -54,5 +60,6 @@ def follow_hops(
         drain()
     path.place(float(times[-1]), hops.nodes[-1, 1 : n + 1], np.array([hops.side]))
     # later margins include the error of this start
-    flow.progress.vague = hops.doubt
+    flow.progress.start_error = hops.relative_error
+    # `place` sets state and time, not the energies; `hops` counts them from its start
     flow.y[n + 1 :] = spent + hops.nodes[-1, n + 1 :]

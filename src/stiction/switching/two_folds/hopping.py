@@ -27,17 +27,20 @@ __all__ = ["NEAREST", "Hops", "hop_away"]
 
 Floats = npt.NDArray[np.float64]
 
-# largest initial distance from the two-fold, and least final distance [scaled states]
+# largest initial distance from the two-fold, and least final distance [scaled states]. Chosen: the
+# kernels resolve hops from about 1e-5 on
 NEAREST, _FAR = 1e-2, 2e-3
-# below this distance L is computed from its Taylor series
+# below this distance L is computed from its Taylor series to the second order in X, whose relative
+# error there is X^2 = 1e-12. The direct value has the rounding error 2e-16 / X = 2e-10
 _EXPANDED = 1e-6
-# at the end L+ or L- must exceed the limit NEXT_TO_TWO_FOLD of the kernels by this factor
+# at the end L+ or L- must exceed the limit NEXT_TO_TWO_FOLD of the kernels by this factor. Chosen
 _BEYOND = 3.0
-# largest bound of the relative error of the initial distance; the error is about a fifth of it
+# largest bound of the relative error of the initial distance; the error is about a fifth of it.
+# Chosen: hops keep this relative error, which later margins include
 _KNOWN = 5e-4
-# number of Runge-Kutta steps in one hop; largest number of hops
+# number of Runge-Kutta steps in one hop; largest number of hops. Chosen
 _STEPS, _MOST = 12, 400
-# weights of central differences of order 8, and their step
+# weights of central differences of order 8, and their step: (1e-3)^8 is below the rounding error
 _WEIGHTS, _SEPARATION = (4.0 / 5.0, -1.0 / 5.0, 4.0 / 105.0, -1.0 / 280.0), 1e-3
 
 
@@ -50,14 +53,14 @@ class Hops:
     nodes : (k, 1 + n + q) time, state and energies at the ends of all steps
     landings : rows of `nodes` at which the orbit crosses the surface, and the side after each
     side : the side at the end
-    doubt : relative error of the final offset from the two-fold. It is that of the initial offset,
-        because errors of position grow in proportion to the hops
+    relative_error : relative error of the final offset from the two-fold. It is that of the initial
+        offset, because errors of position grow in proportion to the hops
     """
 
     nodes: Floats
     landings: list[tuple[int, float]]
     side: float
-    doubt: float
+    relative_error: float
 
     def at(self, times: Floats) -> Floats:
         """Return (t, n + q) states and energies at the given times, by linear interpolation."""
@@ -99,12 +102,12 @@ def hop_away(
     beside = float(system.surfaces_at(x)[surface]) * normal / float(normal @ normal)
     offset = (x - star) - pin.low - scale * beside
     distance = float(np.max(np.abs(offset) / scale))
-    doubt = pin.doubt + float(np.max(np.abs(beside)))
-    if not doubt < _KNOWN * distance:
+    error = pin.error + float(np.max(np.abs(beside)))
+    if not error < _KNOWN * distance:
         return None
     bends = {1.0: point.Kpp, -1.0: point.Kmm}
     hopper = _Hopper(system, (star, pin.low), surface, signs, energies, bends)
-    return hopper.run(offset, t_end, doubt / distance)
+    return hopper.run(offset, t_end, error / distance)
 
 
 class _Hopper:
@@ -170,13 +173,13 @@ class _Hopper:
         four = self.rate(y + dt * three)
         return np.asarray(y + dt / 6.0 * (one + 2.0 * two + 2.0 * three + four))
 
-    def run(self, offset: Floats, t_end: float, doubt: float) -> Hops | None:
+    def run(self, offset: Floats, t_end: float, relative_error: float) -> Hops | None:
         """Integrate hops until the state is far from the two-fold; None if it does not get there.
 
         Parameters
         ----------
         offset : (n,) initial offset from the two-fold, on the surface
-        doubt : relative error of the offset
+        relative_error : of the offset
         """
         n, i, t = self.n, self.surface, 0.0
         y = np.concatenate([offset, [0.0], np.zeros(self.q)])
@@ -198,7 +201,7 @@ class _Hopper:
             self.signs[i] = -side
             landings.append((len(nodes) - 1, -side))
             if self._is_far(y) and self.rate(y)[n] * side < 0.0:
-                return Hops(np.array(nodes), landings, -side, doubt)
+                return Hops(np.array(nodes), landings, -side, relative_error)
         return None
 
     def _is_far(self, y: Floats) -> bool:

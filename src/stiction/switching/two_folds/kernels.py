@@ -36,7 +36,8 @@ def lie_values(
     points : (q, n)
     out : (q, 3)
     grad : (m n,) scratch
-    work : (4, >= m + k + n) scratch
+    work : (4, >= m + k + n) scratch: rows 0 and 1 for values of h here and in `gradients`, rows 2
+        and 3 for the fields on both sides
     """
     of, m, n = addresses[0], signs.size, points.shape[1]
     plus, minus = work[2, :n], work[3, :n]

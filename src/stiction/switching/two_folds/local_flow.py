@@ -30,7 +30,8 @@ __all__ = ["LocalForm", "TwoFold"]
 
 Floats = npt.NDArray[np.float64]
 
-# a point with |h| below this fraction of the scale of h counts as on the surface
+# a point with |h| below this fraction of the scale of h counts as on the surface. Chosen for points
+# that are given with six digits
 _ON = 1e-6
 
 

@@ -21,7 +21,7 @@ __all__ = ["Probe", "Search", "search"]
 
 Floats = npt.NDArray[np.float64]
 
-# number of Chebyshev nodes
+# number of Chebyshev nodes. Chosen: rounding errors of the coefficients fall by its square root
 _NODES = 65
 # radii over the scale of the states; the small ones are for points close to a kink
 _RADII = np.concatenate([0.5 ** (0.5 * np.arange(2, 25)), 0.5 ** np.arange(13, 22)])
@@ -38,12 +38,14 @@ _TAIL = 6
 # values of T_k at 0, up to degree 14
 _AT_CENTRE = np.round(np.cos(0.5 * np.pi * _K[:15]))
 
-# step of the differences for the Jacobian, over the scale
+# step of the differences of order 4 for the Jacobian, over the scale; a power of two, so that x + d
+# is exact for most x. Their rounding error is 2e-16 times 2^17, or 3e-11
 _STEP = 2.0**-17
+# largest numbers of Newton steps, of halvings of one, and of steps back to the surface. Chosen
 _MOST_STEPS = 60
 _MOST_HALVINGS = 20
 _MOST_PROJECTIONS = 8
-# largest relative residual of a solution; its last step is below 1000 times that
+# largest relative residual of a solution; its last step is below 1000 times that. Chosen
 _SOLVED = 1e-9
 
 
@@ -185,8 +187,8 @@ class Probe:
         """Return (3, n) the gradients by differences of order 4, sufficient for Newton's method."""
         d = _STEP * np.diag(self.scale)
         points = np.concatenate([x + d, x - d, x + 2.0 * d, x - 2.0 * d])
-        one, back, two, far = self.values(points).reshape(4, x.size, 3)
-        return np.asarray(((8.0 * (one - back) - (two - far)) / (12.0 * np.diag(d)[:, None])).T)
+        up, down, up2, down2 = self.values(points).reshape(4, x.size, 3)
+        return np.asarray(((8.0 * (up - down) - (up2 - down2)) / (12.0 * np.diag(d)[:, None])).T)
 
     def sizes(self, x: Floats) -> Floats:
         """Return (3,) scales of h, L+ and L- at x."""
@@ -231,6 +233,7 @@ def search(probe: Probe, guess: Floats) -> Search:
         for _ in range(_MOST_HALVINGS):
             trial = _on_surface(probe, x + damping * move)
             new = _residual(probe, trial, sizes)
+            # sufficient decrease by Armijo's rule, with the usual constant 1e-4
             better = float(np.linalg.norm(new)) < (1.0 - 1e-4 * damping) * size
             if better:
                 break

@@ -19,7 +19,9 @@ __all__ = ["Pin", "pinned"]
 Floats = npt.NDArray[np.float64]
 
 _EPS, _LEAST = 2.220446049250313e-16, 1e-100
-# a function depends on a state if its slope is at least this fraction of its largest slope
+# a function depends on a state if its slope is at least this fraction of its largest slope. Chosen:
+# along a state that hardly changes the value the rounding errors are the same at all points, and
+# their average does not fall
 _CHANGES = 0.1
 
 
@@ -29,13 +31,13 @@ class Pin(NamedTuple):
     Parameters
     ----------
     low : (n,) correction of the position, of the size of its last digit
-    doubt : bound of the error of the corrected position [scaled states]. It is the distance by
+    error : bound of the error of the corrected position [scaled states]. It is the distance by
         which the rounding error of one value of h, L+ and L- shifts their zero, because a part of
         that error is the same at all points
     """
 
     low: Floats
-    doubt: float
+    error: float
 
 
 def pinned(probe: Probe, x: Floats) -> Pin:

@@ -94,7 +94,7 @@ def test_the_place_beyond_its_digits():
     off = np.array(
         [float(Fraction(d) - Fraction(float(v))) for d, v in zip(digits, found.x, strict=True)]
     )
-    assert np.max(np.abs(off - pin.low)) < min(0.1 * pin.doubt, 2.5e-16)
+    assert np.max(np.abs(off - pin.low)) < min(0.1 * pin.error, 2.5e-16)
     assert np.max(np.abs(off)) > 3e-16
 
 

@@ -21,7 +21,8 @@ from stiction.numerics.jit import kernel
 
 __all__ = ["Bilinear", "Root", "root", "scaled_discriminant"]
 
-# a product term below this fraction of the other terms is rounding
+# a product term below this fraction of the other terms is rounding: it is a sum of four rates, each
+# a sum of products; 50 roundings
 _ROUNDING = 1e-14
 
 

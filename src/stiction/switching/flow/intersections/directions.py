@@ -55,7 +55,8 @@ __all__ = [
 HALF_SURFACES, SLIDES_PLUS, SLIDES_MINUS, SPIRAL, DIRECTIONS = 4, 8, 9, 10, 11
 # bits from here on: which of the four half surfaces repels
 ESCAPES = 11
-# largest distance from 1 of a multiplier that belongs to a fold at the end of a half surface
+# largest distance from 1 of a multiplier that belongs to a fold at the end of a half surface.
+# Chosen: well above the error of a state that the run has located there
 _AT_FOLD = 1e-6
 
 

@@ -42,9 +42,10 @@ from stiction.switching.flow.steps import UNRESOLVED, dense, step
 __all__ = ["first_opening", "length_to_opening", "others_at"]
 
 # samples resolve a function if its last two Chebyshev coefficients are below the first number times
-# its size on the step, or the second number times the size of its terms
+# its size on the step, or the second number times the size of its terms. Chosen: the samples order
+# the roots, whose positions come from repeated steps
 _RESOLVED, _SMALL = 1e-5, 1e-9
-# roots closer than this fraction of the step count as one
+# roots closer than this fraction of the step count as one. Chosen
 _SEPARATION = 1e-7
 
 

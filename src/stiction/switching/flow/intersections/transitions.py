@@ -57,7 +57,8 @@ __all__ = ["at_end_of_sliding", "at_intersection", "on_intersection", "signs_of"
 # arrivals at an intersection of planes the final states with 0, 16 and 4096 agree to 1e-12; with 0,
 # rounding gives 11 arrivals two events, and 4096 gives the same events as 16
 _ROUNDING = 16.0
-# an exit direction that opens within this fraction of the step before an event belongs to the event
+# an exit direction that opens within this fraction of the step before an event belongs to the
+# event: both are the same zero, located by two functions. Chosen
 _TOGETHER = 1e-6
 _SLIDES = (1 << SLIDES_PLUS) | (1 << SLIDES_MINUS)
 
