@@ -61,10 +61,10 @@ def characteristic_roots(
 
     Verified by: tests/exact/test_spring_slider.py::test_growth_vanishes_at_the_boundary
     """
-    rate, inertia = v / length, a * sigma + eta * v
+    rate, direct = v / length, a * sigma + eta * v
     matrix = np.array(
         [
-            [(b * sigma * rate - k * v) / inertia, b * sigma * rate / inertia],
+            [(b * sigma * rate - k * v) / direct, b * sigma * rate / direct],
             [-rate, -rate],
         ]
     )

@@ -45,7 +45,7 @@ def items_of(paper: str, *, full: bool = False) -> dict[str, Item]:
             "PAPER",
             repr(paper),
             "one of " + ", ".join((*PAPERS, "all")),
-            "a paper is called by the package that solves its system.",
+            "the package reproduces the figures of these papers.",
             nearest(paper, (*PAPERS, "all")),
         )
     module = importlib.import_module(PAPERS[paper])

@@ -25,7 +25,7 @@ class Progress(Struct):
 
     time : [s]
     work, viscous : work of load, belt and plate, and heat of the dampers [J]
-    tau, gap : length of the last fit and of the last step, in tau
+    tau, gap : length of the last fit and of the last step, which is at least 1e-3, in tau
     given, given_time : energy that friction returned to the masses [J], and the start of the first
         step in which it did [s]
     piece : segment of the load
@@ -174,9 +174,10 @@ class Scratch(NamedTuple):
 class State(NamedTuple):
     """State of a run, as a checkpoint stores it.
 
-    `shown` are the modes last recorded, `lead` the numbers of leading coefficients that are zero,
-    `side` the signs of the stick forces. `band` is 1 for a mass whose event function is within its
-    error, 2 for a mass whose grazing of the bound is recorded.
+    `shown` are the modes last recorded. `lead` is the number of leading coefficients of a mass's
+    event function that its last event made zero: 0 for none, AT_REST after a decision to stick.
+    `side` are the signs of the stick forces. `band` is 1 for a mass whose event function is within
+    its error, 2 for a mass whose grazing of the bound is recorded.
     """
 
     progress: Table[Progress]
@@ -221,7 +222,11 @@ class Track(NamedTuple):
 
 
 class Events(NamedTuple):
-    """Buffers of mode changes, of grazings, and of states of the trajectory."""
+    """Buffers of mode changes, of grazings, and of states of the trajectory.
+
+    Of a change: time [s], mass from 0, modes before and after, x [m], v [m/s], and `left` and
+    `right`, the friction force just before and after it [N].
+    """
 
     time: Floats
     mass: Ints

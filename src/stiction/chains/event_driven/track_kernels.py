@@ -17,7 +17,8 @@ __all__ = ["MOST_BETWEEN", "track_is_full", "track_state", "track_step"]
 
 Floats = npt.NDArray[np.float64]
 
-# states within one step; a step spans at most 4 radians of the fastest motion, if a mass slips
+# states within one step. A step spans at most 4 radians of the fastest motion, if a mass slips, so
+# that the replay interpolates over about a quarter of a radian
 MOST_BETWEEN = 15
 
 

@@ -147,9 +147,9 @@ def _names(chain: Chain, owner: Any, before: str = "") -> Iterator[str]:
 def _unknown(chain: Chain, name: str) -> ModelError:
     names = list(_names(chain, chain))
     return ModelError(
-        "Chain",
+        "Chain parameter",
         repr(name),
-        "the name of a number, such as " + ", ".join(names[:_MOST_NAMES]),
+        "the name of a numeric parameter, such as " + ", ".join(names[:_MOST_NAMES]),
         _WHY,
         nearest(str(name), names),
     )

@@ -198,7 +198,9 @@ class _Variables:
                 got = f"{one.size} values of type {one.dtype} in {name!r}"
                 needs = f"{self.arrays[wanted[0]].size} numbers, as in {self.names[wanted[0]]!r}"
                 why = "the columns of a curve have one number for each row."
-                raise ModelError("data", got, needs, why, "export the data as CSV.")
+                raise ModelError(
+                    "data", got, needs, why, "give columns of numbers of equal length."
+                )
         return [self.arrays[place].astype(np.float64) for place in wanted]
 
 

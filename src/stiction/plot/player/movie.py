@@ -52,6 +52,7 @@ Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 
 INK, STUCK, BLUE, ORANGE, GREEN, PINK, YELLOW, RED, PALE, GREY, SURFACE = range(11)
+# colour of what is not drawn
 HIDDEN = 255
 
 # each colour on a white and on a black page
@@ -78,9 +79,9 @@ PALETTE = (
 BODIES = tuple(range(11, 17))
 # of backward slip, stick and forward slip
 MODE_COLOURS = (ORANGE, STUCK, BLUE)
-# shades of cells: 0 blue, 128 white, 255 red
+# the largest shade of cells: 0 blue, 128 white, 255 red
 SHADES = 255
-_WALL, _STEP = 2.6, 1.2  # height of a wall and distance of hatches, over half of a block
+_WALL, _HATCH = 2.6, 1.2  # height of a wall and distance of hatches, over half of a block
 
 
 @dataclass(frozen=True, eq=False)
@@ -330,11 +331,12 @@ def row_of_blocks(
     linked : (n + 1,) whether spring i joins block i to its left neighbour or the left wall; the
         last one joins the last block to the right wall
     """
+    # columns: left wall, left and right faces of the blocks, right wall; pairs of them are springs
     ends = np.pad(np.repeat(place, 2, axis=1), ((0, 0), (1, 1)))
     ends[:, 0], ends[:, -1] = walls
     ends[:, 1:-1] += np.tile([-half, half], place.shape[1])
     ends = ends.reshape(len(place), -1, 2)[:, linked].reshape(len(place), -1)
-    layers: list[Layer] = [Ground(moved[:, None, None], 0.0, _STEP * half)]
+    layers: list[Layer] = [Ground(moved[:, None, None], 0.0, _HATCH * half)]
     if ends.size:
         layers.append(Springs(raised(ends, half)))
     for at in walls[linked[[0, -1]]]:

@@ -34,7 +34,7 @@ OPEN, ROLL, SLIP = 0, 1, 2
 DONE, EVENTS_FULL, NOT_FINITE, TOO_MANY_STEPS = range(4)
 
 # codes that are passed to kernels as constants are real numbers, because Numba compiles a kernel
-# again for each integer constant kinds of events
+# again for each integer constant. Kinds of events:
 CLOSES, OPENS_UP, SLIPS, STICKS, BOUNCES = 0.0, 1.0, 2.0, 3.0, 4.0
 # half kicks of a step: the second; the first with the impulses of the last step; the first with
 # new impulses

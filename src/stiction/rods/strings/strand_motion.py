@@ -72,7 +72,7 @@ def strand_motion(
         whole("BumpStrands.cells", cells, least=4, most=MOST_CELLS, why=why, try_=try_)
     number("BumpStrands.step", step, rule="positive", why="time increases.", try_="give 0.2.")
     number(
-        "BumpStrands.width",
+        "BumpStrands.bump_width",
         width,
         rule="positive",
         why="the contact acts over this width.",
@@ -81,7 +81,8 @@ def strand_motion(
     longest = float(step) * float(width) / max(pair.speed)
     if (time[-1] - time[0]) / longest > _MOST_STEPS:
         why = "the time step is proportional to the width of the bump."
-        refuse("bump_width", width, f"at most {_MOST_STEPS:.0e} steps", why, "a wider bump.")
+        needs = f"a width for which {_MOST_STEPS:.0e} steps suffice"
+        refuse("bump_width", width, needs, why, "a wider bump.")
     state = StrandState(pair, float(width), cells, lumped, time.size)
     saved = None if checkpoint is None else checkpoint.load()
     if saved is None:

@@ -309,7 +309,8 @@ def _free_flow(omega: Floats, drag: float, t: float) -> sk.FreeVibration:
 def _check_bump(pair: StrandPair, width: float, cells: int) -> None:
     """Raise ModelError if the bump does not fit on a strand, or cells do not resolve it."""
     if cells > MOST_CELLS:
-        refuse("width", width, f"at most {MOST_CELLS} cells", "memory is bounded.", "a wider bump.")
+        needs = f"a width that {MOST_CELLS} cells resolve"
+        refuse("bump_width", width, needs, "memory is bounded.", "a wider bump.")
     for length, point in zip(pair.length, pair.start, strict=True):
         spacing = length / cells
         if width < LEAST_RATIO * spacing * (1.0 - 1e-9):

@@ -40,13 +40,13 @@ _BALANCE = "Newton's method balances the forces to this tolerance."
 _FEW, _GROWTH, _CAUTIOUS = 8, 1.5, 4
 # shortest step, over the longest
 _SHORTEST = 2.0**-20
-# that of all rods for the first guess of friction, over the coefficient of friction and c
+# resistance to slip in the first guess of friction, over mu c with c = `problem.stiffness`
 _RESISTANCE = 0.1
 # step at which the loss of hold is located, over the longest
 _LOCATED = 2.0**-10
 # relative distance of friction from its bound that counts as none, where hold is lost
 _AT_BOUND = 1e-3
-# resistance to slip of a rod that nothing holds, while it takes its first loads, over c of `laws`
+# the same over c for a rod that nothing holds, while it takes its first loads
 _VISCOSITY = 1e-6
 
 
@@ -233,7 +233,7 @@ class _Stepper:
         self.save()
 
     def _guess(self, mu: float, part: float) -> State | None:
-        """Return the state with viscosity in place of friction, which is bounded afterwards.
+        """Return the state with viscosity in place of friction, then limited to Coulomb's bound.
 
         Without forces of contact all bounds are zero, so no direction of slip is known.
         """
@@ -314,8 +314,8 @@ class _Stepper:
         loads = problem.loads_at(self.state.time)
         contacts = problem.contact_forces(at, self.state.traction)
         # what supports add to balance the rest
-        held = ~problem.static.free.reshape(-1, 2, 3).transpose(1, 2, 0)
-        supports = np.where(held, -(problem.elastic() + loads + contacts), 0.0)
+        supported = ~problem.static.free.reshape(-1, 2, 3).transpose(1, 2, 0)
+        supports = np.where(supported, -(problem.elastic() + loads + contacts), 0.0)
         stored = problem.stored_energy()
         after = (loads + supports, self._pull_of_partners(), self.state.traction)
         if before is None:
@@ -386,7 +386,7 @@ class _Stepper:
     def save(self) -> None:
         """Record the state."""
         problem, at = self.problem, self.solution.at
-        problem.elastic()
+        problem.elastic()  # leaves the forces of the elements in `scratch`
         n = problem.static.scratch[0:3, 1:-1]
         axis = third_directors(self.state.q)[:, 1:-1]
         force, _ = force_and_moment(problem.contacts, at, self.state.traction)

@@ -72,8 +72,8 @@ class Segments(NamedTuple):
     ----------
     element, cell : (c,) elements of the own boundary, and cells
     ends : (c, 2) xi of both ends on the element
-    partner_elements : (c, K) elements of the partner in K slots: the closest one, and its two
-        neighbours where a joint has a corner
+    partner_elements : (c, K) elements of the partner in K slots: the closest one alone (K = 1) if
+        all joints of the partner are smooth, else with its two neighbours (K = 3)
     slot : (c,) slot of the element that holds the closest points
     corner : (c,) xi of the corner that is the closest point; 0 where closest points lie inside
     tangents : (c, 2, 2) slots of the tangents of the breakpoints at both ends, -1 for none
@@ -209,8 +209,8 @@ class FeatureSequence(NamedTuple):
     cell, feature : (c,) of each segment
     ends : (2, c) xi at which a segment begins and ends
     invalid : (cells,) cells without a valid segmentation
-    end_features : (cells,) features of the lower and of the upper cell ends, also where the segment
-        there had no length and was omitted
+    end_features : two of (cells,), features of the lower and of the upper cell ends, also where the
+        segment there had no length and was omitted
     """
 
     cell: Ints
@@ -377,9 +377,10 @@ def segments_of_cells(
     count, slots = cell.size, 1 if ends.smooth[1:-1].all() else 3
     last = ends.smooth.size - 2
     odd = feature % 2 == 1
-    # the element in the middle slot; a corner belongs to the element before it
+    # the element in the middle slot: that of the feature, or the one behind a corner
     middle = np.where(odd, feature // 2, np.minimum(feature // 2, last))
     base = middle - (slots > 1)
+    # a corner is stored with the element before it
     closest_element = np.where(odd | (feature == 0), feature // 2, feature // 2 - 1)
     corner = np.where(odd, 0.0, np.where(feature == 0, -1.0, 1.0))
     partner_elements = np.clip(base[:, None] + np.arange(slots), 0, last)
@@ -396,8 +397,9 @@ def segments_of_cells(
         between_elements = np.abs(feature[at] - feature[at + step]) == 2
         smooth = between_elements & ends.smooth[knot]
         own_element = middle[at] == knot
-        # slots and ends of the tangents of a breakpoint; at a smooth joint that of the element
-        # in the middle slot alone
+        # slots of the tangents of a breakpoint. A joint has those of the elements before and behind
+        # it: a convex corner, which is a feature of its own, that of the neighbour in the sequence;
+        # a concave corner both; a smooth joint, whose tangents are equal, that in the middle slot
         before = ((low % 2 == 1) & ~smooth) | (smooth & ~own_element)
         behind = (low % 2 == 0) | (between_elements & ~ends.smooth[knot]) | (smooth & own_element)
         tangents[at, end, 0] = np.where(before, knot - 1 - base[at], -1)
@@ -430,6 +432,8 @@ def single_points(
     last: int,
 ) -> Segments:
     """Return one segment for each integration point of cells without a segmentation.
+
+    All segments have g points: each point is repeated g times with a g-th of its weight.
 
     Parameters
     ----------

@@ -9,9 +9,9 @@ with friction tau and slip zeta. The trapezoidal rule (f_0 + f_1) . du / 2 gives
 supports and loads, apart from the residuals of Newton's method. The difference is the work of
 unbalanced forces between both ends. It is of second order in the step where forces are smooth, and
 of first order where friction crosses kinks of a partner; at a jump it is the energy released.
-`unbalanced_work` integrates the forces themselves, by an adaptive Lobatto rule with intervals
-divided where closest points change to another element. It does not use energies, so that the
-imbalance of the ledger would show an error in them.
+`unbalanced_work` integrates the forces themselves, by an adaptive Lobatto rule; for tolerances
+below the default one it divides intervals where closest points change to another element. It does
+not use energies, so that the imbalance of the ledger would show an error in them.
 """
 
 from __future__ import annotations
@@ -397,8 +397,9 @@ class AdaptiveLobatto:
     """Integrates over [0, 1] a function that is smooth while its signature is constant.
 
     The interval with the largest error estimate, the difference of the Lobatto rule and its Kronrod
-    extension, is divided at the points of the rule. Once intervals are short, bisection locates
-    changes of the signature between two points, and the interval is split there.
+    extension, is divided at the points of the rule. After `_WITHOUT_SEARCH` evaluations, which only
+    tolerances below the default one need, bisection locates changes of the signature between two
+    points, and the interval is split there.
 
     Parameters
     ----------

@@ -52,7 +52,7 @@ def test_an_entry_leaves_the_others():
     ["law.nu", "stiffness[3]", "law", "mass[", "load.parts[2].rate", "n", "supports", "rate.law"],
 )
 def test_unknown_names_are_refused(name):
-    with pytest.raises(st.ModelError, match="the name of a number"):
+    with pytest.raises(st.ModelError, match="the name of a numeric parameter"):
         chain().parameter(name)
 
 
@@ -71,5 +71,5 @@ def test_numbers_that_do_not_change_have_exact_zeros():
 def test_breakpoints_of_a_user_load_are_no_parameters():
     load = st.UserLoad(lambda t: 1.0 + (t > 1.0), breakpoints=[1.0])
     jumping = st.Chain(mass=[1.0], stiffness=[1.0], law=st.Coulomb(0.1), load=load)
-    with pytest.raises(st.ModelError, match="the name of a number"):
+    with pytest.raises(st.ModelError, match="the name of a numeric parameter"):
         jumping.tangents(None, (0.0, 2.0), ["load.breakpoints[0]"])
