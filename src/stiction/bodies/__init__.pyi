@@ -7,6 +7,7 @@ from stiction.bodies.methods import EventDriven as EventDriven
 from stiction.bodies.methods import TimeStepper as TimeStepper
 from stiction.bodies.model import RigidBodies as RigidBodies
 from stiction.bodies.model import RigidBody as RigidBody
+from stiction.bodies.model import Spring as Spring
 from stiction.bodies.model import Support as Support
 from stiction.bodies.shapes import Box as Box
 from stiction.bodies.shapes import Disc as Disc

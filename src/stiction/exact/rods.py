@@ -145,13 +145,6 @@ def helix_compliance(
 
     Source: Love, A Treatise on the Mathematical Theory of Elasticity, 4th ed., sections 270-271,
     to first order in the loads.
-
-    Examples
-    --------
-    >>> from stiction.exact.rods import helix_compliance
-    >>> c = helix_compliance(0.01, 0.004, 10.0, bending=1.0, twist=0.8)
-    >>> round(1.0 / float(c[0, 0]))  # N/m
-    12717
     """
     a = np.arctan2(pitch, 2.0 * np.pi * radius)
     length = turns * np.hypot(2.0 * np.pi * radius, pitch)

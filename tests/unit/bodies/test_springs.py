@@ -53,7 +53,7 @@ def test_a_block_sticks_until_the_spring_pulls_as_hard_as_friction():
     assert x[1] == 0.0
     slid = speed * (1.5 * math.pi + 1.0) / omega
     assert x[2] == pytest.approx(slid, abs=4e-5)
-    assert run.events["time"].to_numpy()[-1] == pytest.approx(onset, abs=1.6e-2)
+    assert 0.0 <= run.events["time"].to_numpy()[-1] - onset < 2.0 * 8e-3  # two steps
     # the support works against the spring
     stored = 0.5 * k * (speed * end - x[2]) ** 2
     assert run.energy.stored[-1] == pytest.approx(stored, rel=1e-12)
@@ -105,7 +105,7 @@ def network(scale=1.0, frame=0.0, order=(0, 1, 2)):
     return B.RigidBodies([made[k] for k in order], gravity=[0.0, 0.0], springs=springs)
 
 
-def test_momentum_is_kept_and_units_frames_and_order_do_not_matter():
+def test_momentum_is_conserved_and_units_frames_and_order_do_not_matter():
     def places(system):
         run = st.solve(system, B.TimeStepper(2e-3), (0.0, 0.4), save=2)
         assert run.audit.ok, run.audit
