@@ -129,7 +129,8 @@ class _Words:
             again = self.whole(2, f"the size of {name}").tolist()
             if again != [rows, columns]:
                 raise refusal(self.path, f"{name} of {again}", f"{[rows, columns]} as before")
-            return self.numbers(rows * columns, name).reshape(rows, columns)
+            # Siconos writes its array as it lies, by columns, and ends lines after each `columns`
+            return self.numbers(rows * columns, name).reshape(columns, rows).T
         if kind == _BLOCKS:
             return self._blocks(name, rows, columns)
         if kind == _SPARSE:
@@ -137,6 +138,8 @@ class _Words:
         raise refusal(self.path, f"storage {kind} of {name}", "0 (dense), 1 (blocks) or 2 (sparse)")
 
     def _blocks(self, name: str, rows: int, columns: int) -> Sparse:
+        # Siconos' names: nbblocks, blocknumber0 and 1; blocksize0 and 1, which are cumulative;
+        # filled1 and 2; index1_data, where rows start; index2_data, the columns
         what = f"the blocks of {name}"
         count, n_rows, n_columns = self.whole(3, what).tolist()
         row_end, column_end = self.whole(n_rows, what), self.whole(n_columns, what)
@@ -167,8 +170,10 @@ class _Words:
         self.whole(1, what)
         triplets = self.words[self.at : self.at + 1] == ["triplet:"]
         head = self.take(6 if triplets else 7, what)
+        # as CSparse prints it: "triplet: 3-by-2, nzmax: 6 nnz: 4", then lines "0 1 : 2.5"; or, with
+        # the entries by columns, "3-by-2, nzmax: 6 nnz: 4, 1-norm: 2", and for each column
+        # "col 0 : locations 0 to 2" with lines "1 : 2.5"
         if not triplets:
-            # entries in the order of columns; the header has a norm
             head = ["", *head]
         try:
             count = int(head[5].rstrip(","))

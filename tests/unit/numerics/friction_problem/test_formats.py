@@ -36,6 +36,24 @@ def test_round_trips(tmp_path, kind, ending):
     assert (again.masses is None) == (kind != "global")
 
 
+def test_dense_matrices_lie_by_columns(tmp_path):
+    """Siconos writes its array as it lies in memory; an H of 6 x 4 shows the order."""
+    problem = made_problems()["global"]
+    mass, frames, f, w = problem.masses
+    words = [2, 2]
+    for matrix in (mass, frames):
+        full = matrix.toarray() if hasattr(matrix, "toarray") else np.asarray(matrix)
+        words += [0, *full.shape, *full.shape, *full.ravel(order="F")]
+    words += [*f, *w, 0.3, 0.4]
+    path = tmp_path / "dense.dat"
+    path.write_text("\n".join(map(repr, map(float, words))).replace(".0\n", "\n") + "\n")
+    again = friction_problem(path)
+    np.testing.assert_allclose(
+        again.local.matrix.toarray(), problem.local.matrix.toarray(), atol=1e-13
+    )
+    np.testing.assert_allclose(again.local.q, problem.local.q, atol=1e-13)
+
+
 @pytest.mark.parametrize("ending", ["dat", "hdf5"])
 @pytest.mark.parametrize("name", FILES[::4] or ["no files"])
 def test_files_round_trip(tmp_path, name, ending):
