@@ -25,6 +25,7 @@ Source: Euler 1762 for the exponential; decision record 41 for the thick rope.
 # elements are on both sides of the arc. Stretch, shear and bending are small.
 import matplotlib.pyplot as plt
 import numpy as np
+from matplotlib.patches import Circle
 
 import stiction as st
 from stiction.exact.rods import capstan_exponent
@@ -79,7 +80,7 @@ exact = [
     np.minimum(FULL * np.exp(-exponent * psi), FORCES[3] * np.exp(exponent * psi)),
 ]
 fig, (left, right) = plt.subplots(1, 2, figsize=(9.0, 4.0), layout="constrained")
-left.add_patch(plt.Circle((0.0, 0.0), 1.0 - RADIUS, color="0.9"))
+left.add_patch(Circle((0.0, 0.0), 1.0 - RADIUS, color="0.9"))
 left.plot(*path.position[-1, :, :2].T, color="0.4")
 for mode, name, colour in ((1, "stick", "C0"), (2, "slip", "C1")):
     at = path.node[path.mode[-1] == mode]

@@ -22,9 +22,7 @@ __all__ = ["PLACE", "Free", "ImposedSlip", "Rig", "Simulated", "SpringDrive"]
 PLACE = re.compile(r"(\w+)(?:\[(\d+)\])?")
 
 _WHY, _TRY = "the model of the rig needs this value.", "give a number, or Free() to fit it."
-_STATE_LAWS = Count(
-    10, "the force is interpolated linearly between them.", "leave it out.", most=100_000
-)
+_ROWS = Count(10, "the force is interpolated linearly between them.", "leave it out.", most=100_000)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -143,7 +141,7 @@ class Simulated(Rig):
     scenario: Scenario | str | Path
     force: str
     along: str = "time"
-    rows: Annotated[int, _STATE_LAWS] = 400
+    rows: Annotated[int, _ROWS] = 400
     offset: float | Free = field(default_factory=Free)
     drift: float | Free = field(default_factory=Free)
 

@@ -194,7 +194,7 @@ class Store:
             raise StoreError(str(self.folder), "no study", needs, why, try_) from error
         except UNREADABLE as error:
             got, needs = f"a file that cannot be read ({error})", "the manifest of a study"
-            why = "the manifest describes the results, and was changed after it was written."
+            why = "the manifest describes the results; it was damaged after it was written."
             try_ = "give another folder with --out; the chunks of this folder remain unchanged."
             raise StoreError(str(path), got, needs, why, try_) from error
 
@@ -229,10 +229,13 @@ class Store:
         try:
             raw = regular_bytes(path)
             if hashlib.sha256(raw).hexdigest() != manifest.batches[batch].digest:
-                raise ValueError("another digest")
+                raise ValueError("its digest is not that of the manifest")
         except (OSError, ValueError) as error:
             got, needs = f"a file that cannot be read ({error})", "the swept values of the members"
-            why, try_ = "the file was changed.", "give another folder with --out."
+            why, try_ = (
+                "the file was damaged after it was written.",
+                "give another folder with --out.",
+            )
             raise StoreError(str(path), got, needs, why, try_) from error
         with np.load(io.BytesIO(raw), allow_pickle=False) as file:
             return {path: file[f"f{k}"] for k, path in enumerate(manifest.description["fields"])}

@@ -621,5 +621,7 @@ def _two_half_pass_balance(problem: Problem, record: Recorder, i: int) -> Check:
     for a, b in record.contact_forces.get(i, []):
         worst = max(worst, float(np.linalg.norm(a + b)))
         size = max(size, float(np.linalg.norm(a)), float(np.linalg.norm(b)))
-    note = "sum of the forces of both passes over the largest; of the order of gap over radius"
+    note = (
+        "sum of the forces of both passes over the largest force; expected: about gap over radius"
+    )
     return Check("two_half_pass_balance", worst <= 5e-2 * size, worst / size, 5e-2, None, note)

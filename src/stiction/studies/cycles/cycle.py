@@ -356,7 +356,10 @@ def _run(system: Any, method: Any, state: Floats, span: tuple[float, float]) -> 
     if not np.isfinite(run.final).all():
         failure = run.failures[0]
         got = f"{failure.kind} at t = {failure.time:.9g}: {failure.reason}"
-        needs, why = "a run that reaches its end", "the guess of an orbit is taken from this run."
+        needs, why = (
+            "a run that reaches its end",
+            "an orbit and its derivatives are found by runs from its states.",
+        )
         raise SolveError(explain("find_cycle", got, needs, why, _advice(system, failure.kind)))
     return run
 

@@ -331,7 +331,7 @@ def continue_boundary(
     if first is None or not _inside(first[-2:], box):
         got = "no zero within the spans" if first is None else f"{first[-2:].tolist()}"
         why = "Newton's method from the start did not end inside the spans."
-        try_ = "start at a change of `continue_two_fold`."
+        try_ = "start at one of the `changes` that `continue_two_fold` returns."
         needs = f"a start near {boundary}"
         raise SolveError(explain(f"{where}.start", got, needs, why, try_))
     us, ended = _both_directions(family, first, step, max_points)
