@@ -147,7 +147,7 @@ class RigidBodies(Declared):
 
     Raises
     ------
-    ModelError : if bodies overlap at the start, or a spring connects no two parts.
+    ModelError : if bodies overlap at the start, or a spring has no effect or no direction.
 
     Examples
     --------
@@ -213,18 +213,28 @@ class RigidBodies(Declared):
         return np.asarray(own + mass * np.array([*self.gravity, 0.0]))
 
     def _check_springs(self) -> None:
-        count = self.n + len(self.supports)
+        from stiction.bodies.springs import Springs
+
+        parts = f"(bodies: {self.n}, supports: {len(self.supports)})"
+        count, why = self.n + len(self.supports), "it would move nothing."
         for k, spring in enumerate(self.springs):
-            name, first, second = f"RigidBodies.springs[{k}]", spring.first, spring.second
-            parts = f"{self.n} bodies and {len(self.supports)} supports"
+            first, second = spring.first, spring.second
+            got = f"the parts {first} and {second} {parts}"
+            needs, try_ = "a body and another part", "correct `first` or `second`."
             if max(first, second) > count:
-                got, needs = f"the part {max(first, second)} of {parts}", f"numbers up to {count}"
-                why, try_ = "supports are numbered after the bodies.", "correct the number."
-                raise ModelError(name, got, needs, why, try_)
-            if first == second or min(first, second) > self.n:
-                got, needs = f"the parts {first} and {second} of {parts}", "a body and another part"
-                why = "it would move nothing."
-                raise ModelError(name, got, needs, why, "correct `first` or `second`.")
+                needs, why = f"numbers up to {count}", "supports are numbered after the bodies."
+            elif first != second and min(first, second) <= self.n:
+                continue
+            raise ModelError(f"RigidBodies.springs[{k}]", got, needs, why, try_)
+        if not self.springs:
+            return
+        ends, lengths = Springs(self).places(self.places()), Springs(self).length
+        for k, (end, length) in enumerate(zip(ends, lengths, strict=True)):
+            if length > 0.0 and (end[0] == end[1]).all():
+                got, needs = f"length = {length:g} m between ends that meet", "ends apart"
+                why = "the direction in which it pushes is not determined."
+                try_ = "move an end, or leave `length` out."
+                raise ModelError(f"RigidBodies.springs[{k}]", got, needs, why, try_)
 
     def _check_overlap(self) -> None:
         from stiction.bodies.contacts import deepest

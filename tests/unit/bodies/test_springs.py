@@ -207,9 +207,10 @@ def test_a_step_too_long_for_the_springs_fails():
         (B.Spring(1, 4), "numbers up to 3"),
         (B.Spring(1, 1), "a body and another part"),
         (B.Spring(2, 3), "a body and another part"),
+        (B.Spring(1, 2, on_second=[0.0, 1.0], length=0.5), "between ends that meet"),
     ],
 )
-def test_springs_that_move_nothing_are_refused(spring, words):
+def test_springs_without_an_effect_or_a_direction_are_refused(spring, words):
     body = B.RigidBody(B.Disc(0.1), position=[0.0, 1.0])
     supports = [B.Support(), B.Support(B.Disc(0.1), position=[0.0, 3.0])]
     with pytest.raises(st.ModelError, match=words):
@@ -231,6 +232,35 @@ def test_a_block_may_rest_if_friction_holds_the_spring():
         assert B.rests(system).may == holds
         run = st.solve(system, B.TimeStepper(1e-3), (0.0, 0.05))
         assert (run.final["x"][0] == 0.0) == holds
+
+
+def test_a_spring_may_start_without_length():
+    """In one direction it is an oscillator about the point at which its ends meet."""
+    disc = B.RigidBody(B.Disc(0.1), velocity=[1.0, 0.0])
+    far = B.Support(B.Disc(0.1), position=[0.0, 2.0])
+    spring = B.Spring(1, 2, on_second=[0.0, -2.0], stiffness=16.0)
+    run = st.solve(
+        B.RigidBodies([disc], [far], gravity=[0.0, 0.0], springs=[spring]),
+        B.TimeStepper(5e-3), (0.0, 1.5), save=11,
+    )  # fmt: skip
+    exact = 0.25 * np.sin(4.0 * run.time)
+    np.testing.assert_allclose(run.variables["position"].values[:, 0, 0], exact, atol=1e-4)
+
+
+def test_the_start_time_does_not_matter_beside_a_moving_support():
+    def solved(start):
+        block = B.RigidBody(B.Box(0.2, 0.2), position=[0.0, 0.1])
+        puller = B.Support(B.Disc(0.05), position=[1.0, 0.1], velocity=[0.3, 0.0])
+        spring = B.Spring(1, 3, stiffness=40.0, damping=0.3)
+        system = B.RigidBodies([block], [B.Support(), puller], springs=[spring])
+        return st.solve(system, B.TimeStepper(5e-3), (start, start + 0.5), save=[start + 0.3])
+
+    first, later = solved(0.0), solved(5.0)
+    for name in ("position", "spring_force", "spring_ends"):
+        np.testing.assert_allclose(
+            later.variables[name].values, first.variables[name].values, atol=1e-13
+        )
+    assert first.variables["spring_force"].values[0, 0] == pytest.approx(0.3 * 0.3)
 
 
 def test_figures_show_the_springs():
