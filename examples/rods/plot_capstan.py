@@ -2,8 +2,8 @@ r"""
 Capstan with its exponential
 ============================
 
-**Physics.** A rope lies on a fixed drum over half a turn. Its left end is clamped with the tension
-:math:`T_0`. The force on its right end rises beyond the capacity of friction, and falls again.
+**Physics.** A rope lies on a fixed drum over half a turn. One end is clamped with the tension
+:math:`T_0`. The force on the other end rises beyond the capacity of friction, and falls again.
 Where the rope slips, the tension changes with the turning :math:`\psi` from the pulled end like
 :math:`e^{\mp \lambda \psi}`. Where it sticks, the tension stays as it was. So slip spreads from the
 pulled end. When the force falls from :math:`P` to :math:`U`, reverse slip spreads in the same way:
@@ -95,7 +95,7 @@ for index, (force, line) in enumerate(zip(FORCES, exact, strict=True)):
 right.set(yscale="log", xlabel="turning psi from the pulled end [rad]", ylabel="tension / T0")
 right.set(yticks=[1.0, 1.5, 2.0, 3.0], yticklabels=["1", "1.5", "2", "3"])
 right.minorticks_off()
-right.legend(title="force on the right end")
+right.legend(title="force on the pulled end")
 
 away = (psi > 0.2) & (psi < np.pi - 0.2)
 for tension, line in zip(path.tension, exact, strict=True):

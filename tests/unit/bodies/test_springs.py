@@ -234,6 +234,36 @@ def test_a_block_may_rest_if_friction_holds_the_spring():
         assert (run.final["x"][0] == 0.0) == holds
 
 
+def test_random_chains_of_blocks_move_as_the_chains_system_has_it():
+    """Two blocks between walls: `Chain` shares no code, and locates its events."""
+    rng, length = np.random.default_rng(5), 2.0
+    for _ in range(4):
+        mass, k = rng.uniform(0.5, 3.0, 2), rng.uniform(10.0, 80.0, 3)
+        x0, v0 = rng.uniform(-0.3, 0.3, 2), rng.uniform(-1.0, 1.0, 2)
+        chain = st.Chain(
+            mass=mass, stiffness=k, law=st.Coulomb(0.2), x0=x0, v0=v0, supports="both"
+        )  # fmt: skip
+        exact = st.solve(chain, st.EventDriven(), (0.0, 1.0)).final["x"]
+        blocks = [
+            B.RigidBody(
+                B.Box(0.2, 0.2), mass=mass[i], position=[length * (i + 1) + x0[i], 0.1],
+                velocity=[v0[i], 0.0],
+            )
+            for i in range(2)
+        ]  # fmt: skip
+        walls = [B.Support(B.Disc(0.05), position=[3.0 * length * i, 0.1]) for i in range(2)]
+        springs = [
+            B.Spring(first, second, stiffness=k[i], length=length)
+            for i, (first, second) in enumerate(((1, 4), (1, 2), (2, 5)))
+        ]
+        system = B.RigidBodies(
+            blocks, [B.Support(), *walls], law=st.Coulomb(0.2), springs=springs
+        )  # fmt: skip
+        run = st.solve(system, B.TimeStepper(4e-3), (0.0, 1.0), save=2)
+        assert run.audit.ok, run.audit
+        np.testing.assert_allclose(run.final["x"] - [length, 2.0 * length], exact, atol=2e-4)
+
+
 def test_a_spring_may_start_without_length():
     """In one direction it is an oscillator about the point at which its ends meet."""
     disc = B.RigidBody(B.Disc(0.1), velocity=[1.0, 0.0])
