@@ -309,9 +309,7 @@ def digit_room(n_mass: int) -> float:
 
 def few(count: int, most: int) -> Ints:
     """Return at most `most` of the indices 0 ... count - 1, evenly spaced, ends included."""
-    if count <= most:
-        return np.arange(count)
-    return np.unique(np.round(np.linspace(0, count - 1, most)).astype(np.int64))
+    return np.unique(np.round(np.linspace(0, count - 1, min(count, most))).astype(np.int64))
 
 
 def thin(*values: Floats, most: int = MOST_POINTS) -> Ints:
