@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.bodies.shapes import Box, HalfPlane, RigidShape
+from stiction.bodies.springs import Springs
 from stiction.core.fields import (
     Components,
     Count,
@@ -213,8 +214,6 @@ class RigidBodies(Declared):
         return np.asarray(own + mass * np.array([*self.gravity, 0.0]))
 
     def _check_springs(self) -> None:
-        from stiction.bodies.springs import Springs
-
         parts = f"(bodies: {self.n}, supports: {len(self.supports)})"
         count, why = self.n + len(self.supports), "it would move nothing."
         for k, spring in enumerate(self.springs):
@@ -228,7 +227,8 @@ class RigidBodies(Declared):
             raise ModelError(f"RigidBodies.springs[{k}]", got, needs, why, try_)
         if not self.springs:
             return
-        ends, lengths = Springs(self).places(self.places()), Springs(self).length
+        springs = Springs(self)
+        ends, lengths = springs.places(self.places()), springs.length
         for k, (end, length) in enumerate(zip(ends, lengths, strict=True)):
             if length > 0.0 and (end[0] == end[1]).all():
                 got, needs = f"length = {length:g} m between ends that meet", "ends apart"

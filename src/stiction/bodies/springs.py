@@ -8,10 +8,13 @@ none, so that a damper does not act on it.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import numpy.typing as npt
 
-from stiction.bodies.model import RigidBodies
+if TYPE_CHECKING:
+    from stiction.bodies.model import RigidBodies
 
 __all__ = ["Springs"]
 
