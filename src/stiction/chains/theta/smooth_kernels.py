@@ -32,18 +32,17 @@ from stiction.chains.theta.step_kernels import (
     NOT_FINITE,
     PAUSE,
     begin_step,
-    commit,
     commit_states,
     forces,
     jump_states,
     mu_of,
-    record,
     record_unconverged,
     save_samples,
     save_step_start,
     slope_of,
     time_after,
 )
+from stiction.chains.theta.update_kernels import update_state
 from stiction.numerics.callback import call
 from stiction.numerics.elementary import hypot
 from stiction.numerics.jit import kernel
@@ -69,7 +68,7 @@ _OVERSHOOT = 0.1
 @kernel
 def advance_smooth(p: Problem, work: Work, saved: Saved, events: Events, steps: int) -> int:
     """Advance by at most `steps` steps; return the code of the reason to stop."""
-    segments, sines, f, m, _, law, progress = work
+    segments, sines, f, m, lists, law, progress = work
     now = progress[0]
     room = events.first + events.changes.shape[0] - p.n
     start_modes(p.n, m)
@@ -101,15 +100,12 @@ def advance_smooth(p: Problem, work: Work, saved: Saved, events: Events, steps: 
             save_step_start(p, f, law, now)
         if p.n_state > 0:
             commit_states(p, f, now)
-        commit(p, f, m, now, pull)
-        if changed:
-            noted = now.events
-            record(p, f, m, now, events)
-            if p.event_address != 0:
-                jump_states(p, events, noted, now.events)
+        noted = now.events
+        update_state(p, f, m, now, lists, events, pull, not changed, 0)
+        if changed and p.event_address != 0:
+            jump_states(p, events, noted, now.events)
         if due:
             save_samples(p, f, m, law, now, saved)
-        commit_friction(p.n, f)
     return PAUSE
 
 
@@ -134,14 +130,6 @@ def start_modes(n: int, m: ModeArray) -> None:
     modes = modes_of(m)
     for i in range(n):
         modes.trial[i] = modes.now[i]
-
-
-@kernel
-def commit_friction(n: int, f: Floats) -> None:
-    """Copy the friction of the step to the state."""
-    motion, trial = motion_of(f), trial_of(f)
-    for i in range(n):
-        motion.friction[i] = trial.friction[i]
 
 
 @kernel

@@ -7,8 +7,8 @@ x_theta = x + theta h (V + w) the scheme of the formulas sheet, section 5, reads
 
 where F is the sum of all forces at x + theta h V and v = V. B acts through link elongations, so a
 rigid motion of stiff chains loses no digits. `exact_kernels` solve for w with the set-valued law,
-`smooth_kernels` with a regularised one; `commit` updates the state and the ledger. `state` names
-the rows of the arrays `f` and `m`.
+`smooth_kernels` with a regularised one; `update_kernels` update the state and the ledger. `state`
+names the rows of the arrays `f` and `m`.
 """
 
 from __future__ import annotations
@@ -203,43 +203,6 @@ def record_unconverged(p: Problem, now: Progress, size: float) -> None:
         now.worst_miss = size
 
 
-@kernel
-def commit(
-    p: Problem,
-    f: Floats,
-    m: ModeArray,
-    now: Progress,
-    pull: float,
-) -> None:
-    """Update the state by the slip rate w, and add the energies of the step to the ledger.
-
-    Source: formulas sheet, section 5, the discrete energy identity; the work of belt and
-    plate follows from the same product with v_theta.
-    Verified by: tests/properties/test_theta_energy.py::test_every_step_closes
-    """
-    n = p.n
-    kinetic = stored = viscous = spread = inertia = heat = pushed = ridden = stopped = 0.0
-    # partial sums of BLOCK masses
-    for first in range(0, n, BLOCK):
-        sums = sweep(p, f, m, now, first, min(first + BLOCK, n), time_after(p, now.step))
-        kinetic += sums.kinetic
-        stored += sums.stored
-        viscous += sums.viscous
-        spread += sums.spread
-        inertia += sums.inertia
-        heat += sums.heat
-        pushed += sums.pushed
-        ridden += sums.ridden
-        stopped += sums.stopped
-    close_ledger(
-        p,
-        f,
-        now,
-        pull,
-        Sums(kinetic, stored, viscous, spread, inertia, heat, pushed, ridden, stopped),
-    )
-
-
 @kernel(inline=True)
 def close_ledger(p: Problem, f: Floats, now: Progress, pull: float, sums: Sums) -> None:
     """Add the sums over all masses, the last link and the plate to the ledger."""
@@ -262,57 +225,6 @@ def close_ledger(p: Problem, f: Floats, now: Progress, pull: float, sums: Sums) 
     t = time_after(p, now.step)
     balance(now, t, 0.5 * kinetic, 0.5 * stored, work, h * viscous, dissipated, heat)
     now.step += 1
-
-
-@kernel
-def sweep(
-    p: Problem, f: Floats, m: ModeArray, now: Progress, first: int, last: int, t: float
-) -> Sums:
-    """Update the masses from `first` to before `last`; return their sums for the ledger."""
-    system, masses, motion, trial = system_of(f), masses_of(f), motion_of(f), trial_of(f)
-    modes = modes_of(m)
-    belt, h = p.belt, p.h
-    kinetic = stored = viscous = spread = inertia = heat = pushed = ridden = stopped = 0.0
-    rate_before = system.solution[first - 1] + belt if first > 0 else 0.0
-    x_before = motion.x[first - 1] if first > 0 else 0.0
-    for i in range(first, last):
-        # mass by mass: link i needs the displacement and rate of mass i - 1
-        w, mass = system.solution[i], masses.mass[i]
-        force, du = trial.friction[i], trial.rate_change[i]
-        rate = w + belt
-        # compensated (Kahan) summation, because steps in x are small beside x
-        step = h * rate - motion.x_low[i]
-        x = motion.x[i] + step
-        motion.x_low[i] = (x - motion.x[i]) - step
-        motion.x[i] = x
-        u = motion.slip_rate[i] + du
-        inertia += mass * du * du
-        if p.exact and modes.trial[i] == 0:
-            # a stuck mass gets the belt speed; with theta = 1/2 w = 0 alone gives v_new = -v_old
-            # for ever (formulas sheet, section 5)
-            stopped += mass * u * u
-            ridden -= mass * u / h
-            u = 0.0
-        motion.slip_rate[i] = u
-        kinetic += mass * (u + belt) * (u + belt)
-        # twice the energies of the link on the left, and its damping power
-        spin, elongation = rate - rate_before, x - x_before
-        stored += masses.stiffness[i] * elongation * elongation
-        spread += masses.stiffness[i] * spin * spin
-        viscous += masses.damping[i] * spin * spin
-        # friction heat -h F w with friction and slip rate at theta
-        gain = -h * force * w
-        heat += gain
-        if gain < 0.0:
-            record_returned_heat(now, -gain, t)
-        gain -= motion.heat_low[i]
-        total = motion.heat[i] + gain
-        motion.heat_low[i] = (total - motion.heat[i]) - gain
-        motion.heat[i] = total
-        pushed += masses.load_vector[i] * rate
-        ridden += force
-        rate_before, x_before = rate, x
-    return Sums(kinetic, stored, viscous, spread, inertia, heat, pushed, ridden, stopped)
 
 
 @kernel
@@ -477,14 +389,3 @@ def record_mode_changes(
             now.slipping += abs(int(modes.trial[i])) - abs(int(modes.now[i]))
             modes.now[i] = modes.trial[i]
             now.events += 1
-
-
-@kernel
-def record(p: Problem, f: Floats, m: ModeArray, now: Progress, events: Events) -> bool:
-    """Record all mode changes at the end of the step; return whether there is one."""
-    t, before = time_after(p, now.step - 1), now.events
-    record_mode_changes(f, m, now, events, t, 0, p.n, p.belt)
-    if now.events == before:
-        return False
-    now.rest_since = t
-    return True

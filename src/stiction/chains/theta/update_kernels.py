@@ -1,9 +1,9 @@
-"""End of a theta step with set-valued friction: state, ledger and events in one pass.
+"""End of a theta step: state, ledger and events in one pass.
 
-`step_kernels` has the equation of the step. `exact_kernels` solves it and then calls
-`update_state`, which updates displacements, velocities and energies by the slip rate and records
-events. A single pass over the masses reads memory once; memory traffic decides the time of long
-chains.
+`step_kernels` has the equation of the step. `exact_kernels` and `smooth_kernels` solve it and then
+call `update_state`, which updates displacements, velocities and energies by the slip rate and
+records events. A single pass over the masses reads memory once; memory traffic decides the time of
+long chains.
 """
 
 from __future__ import annotations
@@ -55,7 +55,9 @@ def update_state(
 ) -> bool:
     """Update state and ledger by the slip rate w, and record mode changes; return whether any is.
 
-    The sums and their order are those of `step_kernels.commit` and `record`.
+    Source: formulas sheet, section 5, the discrete energy identity; the work of belt and
+    plate follows from the same product with v_theta.
+    Verified by: tests/properties/test_theta_energy.py::test_every_step_closes
 
     Parameters
     ----------
@@ -65,11 +67,11 @@ def update_state(
     motion, trial = motion_of(f), trial_of(f)
     n, t, before = p.n, time_after(p, now.step), now.events
     done = 0
+    # partial sums of BLOCK masses
     kinetic = stored = viscous = spread = inertia = heat = pushed = ridden = stopped = 0.0
-    # the same partial sums as in `step_kernels.commit`
     for first in range(0, n, BLOCK):
         last = min(first + BLOCK, n)
-        sums = move(f, m, now, first, last, t, p.belt, p.h, p.rate)
+        sums = move(f, m, now, first, last, t, p.belt, p.h, p.rate, p.exact)
         kinetic += sums.kinetic
         stored += sums.stored
         viscous += sums.viscous
@@ -113,10 +115,12 @@ def move(
     belt: float,
     h: float,
     rate: float,
+    exact: bool,
 ) -> Sums:
     """Update the masses from `first` to before `last`; return their sums for the ledger.
 
-    Also test that each mass slips in the direction of its mode. `rate` is 1 / theta.
+    With set-valued friction (`exact`) also test that each mass slips in the direction of its mode.
+    `rate` is 1 / theta.
     """
     system, masses, motion, trial = system_of(f), masses_of(f), motion_of(f), trial_of(f)
     modes = modes_of(m)
@@ -126,8 +130,8 @@ def move(
     x_before = motion.x[first - 1] if first > 0 else 0.0
     for i in range(first, last):
         w, mass, force = system.solution[i], masses.mass[i], trial.friction[i]
-        # velocity change: v_theta = u + theta du
-        du = (w - motion.slip_rate[i]) * rate
+        # velocity change: v_theta = u + theta du; steps with theta = 0 have written it
+        du = (w - motion.slip_rate[i]) * rate if exact else trial.rate_change[i]
         speed = w + belt
         # compensated (Kahan) summation, because steps in x are small beside x
         step = h * speed - motion.x_low[i]
@@ -138,22 +142,25 @@ def move(
         inertia += mass * du * du
         mode = modes.trial[i]
         # a single rarely true condition: branches on modes would be mispredicted
-        off = (mode * w < 0.0) | ((mode == 0) & (w != 0.0))
+        off = exact & ((mode * w < 0.0) | ((mode == 0) & (w != 0.0)))
         if off and (mode != 0 or modes.now[i] == 0):
             record_wrong_slip(now, w, t)
-        # a stuck mass gets the belt speed; with theta = 1/2 w = 0 alone gives v_new = -v_old
-        ringing = u if mode == 0 else 0.0
-        u = 0.0 if mode == 0 else u
+        # a stuck mass gets the belt speed; with theta = 1/2 w = 0 alone gives v_new = -v_old for
+        # ever (formulas sheet, section 5)
+        stuck = exact & (mode == 0)
+        ringing = u if stuck else 0.0
+        u = 0.0 if stuck else u
         stopped += mass * ringing * ringing
         # the belt takes this momentum, as a force lost / h
         lost += mass * ringing
         motion.slip_rate[i] = u
         kinetic += mass * (u + belt) * (u + belt)
-        # energies of the link on the left
+        # twice the energies of the link on the left, and its damping power
         spin, elongation = speed - speed_before, x - x_before
         stored += masses.stiffness[i] * elongation * elongation
         spread += masses.stiffness[i] * spin * spin
         viscous += masses.damping[i] * spin * spin
+        # friction heat -h F w with friction and slip rate at theta
         gain = -h * force * w
         heat += gain
         if gain < 0.0:
