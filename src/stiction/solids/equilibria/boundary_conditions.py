@@ -574,21 +574,32 @@ class BoundaryConditions:
         """Whether all loads have a potential; pressures do if their tangent is symmetric.
 
         Source: Hibbitt 1979.
+        Verified by:
+        tests/unit/solids/equilibria/test_boundary_loads.py::test_which_pressures_have_a_potential
         """
+        if not self.pressures:
+            return True
+        # the pressures of all times are linear combinations of those at the kinks of the programs
+        kinks = self.kink_times()
+        pressures = np.array([[program.at(t) for t in kinks] for _, _, program in self.pressures])
+        basis, sizes, _ = np.linalg.svd(pressures, full_matrices=False)
+        independent = basis.T[: np.count_nonzero(sizes > _SYMMETRIC * sizes[0])]
+        return all(self._is_symmetric(pressures) for pressures in independent)
+
+    def _is_symmetric(self, pressures: Floats) -> bool:
+        """Return whether the tangent of constant pressures (loaded boundaries,) is symmetric."""
         from scipy.sparse import coo_matrix
 
         n = self.dim * self.size
-        matrices = [e for _, entries, _ in self.pressures for e in entries]
         rows, columns, values = [], [], []
-        for e in matrices:
-            components = self.dim * e.nodes[:, :, None] + np.arange(self.dim)
-            components = components.reshape(e.nodes.shape[0], -1)
-            width = components.shape[1]
-            rows.append(np.repeat(components, width, axis=1).ravel())
-            columns.append(np.tile(components, (1, width)).ravel())
-            values.append(e.blocks.ravel())
-        if not matrices:
-            return True
+        for p, (_, entries, _) in zip(pressures, self.pressures, strict=True):
+            for e in entries:
+                components = self.dim * e.nodes[:, :, None] + np.arange(self.dim)
+                components = components.reshape(e.nodes.shape[0], -1)
+                width = components.shape[1]
+                rows.append(np.repeat(components, width, axis=1).ravel())
+                columns.append(np.tile(components, (1, width)).ravel())
+                values.append(p * e.blocks.ravel())
         where = (np.concatenate(rows), np.concatenate(columns))
         tangent = coo_matrix((np.concatenate(values), where), shape=(n, n)).tocsr()
         reduced = self.unknowns.tangent(tangent)[self.free][:, self.free]

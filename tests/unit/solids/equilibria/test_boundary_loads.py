@@ -235,3 +235,26 @@ def test_a_pressure_turns_with_the_surface():
     np.testing.assert_allclose(got, -pushed, rtol=1e-8, atol=1e-12)
     assert line[1] < -1.0
     assert run.energy.imbalance_rel < 1e-2
+
+
+def test_which_pressures_have_a_potential():
+    """One pressure around a body has one; different ones have none where they meet."""
+    mesh = rectangle(2.0, 1.0, (3, 2))
+    body = Body(mesh, Q1(), NeoHookean(1.0, 0.3))
+
+    def conservative(*programs):
+        loads = [
+            Pressure(Boundary(0, n), q) for n, q in zip(mesh.boundaries, programs, strict=False)
+        ]
+        solid = st.Solid([body], [], [Fixed(Nearest(0, (1.0, 0.5))), *loads], dimensionless=True)
+        return Problem(solid.assembled()).conditions.conservative_loads
+
+    late = Program((0.0, 1.0, 2.0), (0.0, 0.1, 0.5))
+    assert conservative()
+    assert conservative(*[to(0.1)] * 4)
+    assert conservative(late, *[Program((0.0, 1.0, 2.0), (0.0, 0.1, 0.5))] * 3)
+    assert not conservative(to(0.2), *[to(0.1)] * 3)
+    # the programs agree up to t = 1
+    assert not conservative(late, *[to(0.1)] * 3)
+    assert not conservative(to(0.1))
+    assert conservative(to(0.0))
