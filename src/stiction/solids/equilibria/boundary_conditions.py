@@ -1,8 +1,10 @@
 """Boundary conditions of one stage: prescribed unknowns, multi-point constraints, external loads.
 
-Conditions name places; this module finds their nodes and refuses conflicts. `BoundaryConditions`
-returns, at any program time, the prescribed displacements, the external nodal forces and their
-tangents. `Problem` has one such object for each stage, and evaluates it in every Newton iteration.
+Conditions name places; this module finds their nodes and refuses conflicts. Displacements follow
+from unknowns: they differ where a constraint has eliminated a displacement, and on splines, whose
+unknowns belong to control points (see `unknowns`). `BoundaryConditions` returns, at any program
+time, the prescribed unknowns, the external forces on unknowns and their tangents. `Problem` has one
+such object for each stage, and evaluates it in every Newton iteration.
 """
 
 from __future__ import annotations
@@ -58,7 +60,8 @@ Ints = npt.NDArray[np.int64]
 # largest number of nodes that two boundaries may share at a corner
 _CORNER_NODES = 2
 _PLANE = 2
-# deviation from a line over the length up to which a boundary is straight
+# deviation from a line over the length up to which a boundary is straight; smaller components of a
+# unit normal are zero
 _STRAIGHT = 1e-9
 # difference of K_ij and K_ji over the largest entry up to which a matrix is symmetric
 _SYMMETRIC = 1e-12
@@ -111,12 +114,12 @@ class BoundaryConditions:
         self._collect_nodal_conditions()
         self._substitutions = self._eliminate_constraints()
         self.unknowns.build()
+        self._collect_loads()
         self.free = np.flatnonzero(~self.fixed.ravel())
         base_displacements = np.zeros((self.size, self.dim)) if base is None else base
         self._base = np.where(self.fixed, self.unknowns.values(base_displacements), 0.0)
         # programs of the whole solid give displacements since the start of the run
         self._base[(self.owner >= 0) & (self.owner < self._first)] = 0.0
-        self._collect_loads()
 
     def _check_components(self) -> None:
         """Refuse components that bodies do not have."""
@@ -151,7 +154,7 @@ class BoundaryConditions:
             self._check_boundary(where)
             sets = problem.parts[where.body].node_sets
             return np.asarray(sets[where.name] + problem.first[where.body])
-        raise TypeError(where)
+        raise TypeError(f"a condition on {type(where).__name__}, which names no nodes")
 
     @property
     def constrained(self) -> bool:
@@ -230,7 +233,7 @@ class BoundaryConditions:
 
     def _collect_nodal_conditions(self) -> None:
         """Assign unknowns to `Fixed`, `Driven` and `Loaded` conditions."""
-        # at shared corners, fixed displacements take precedence
+        # at shared corners, fixed displacements take precedence over driven ones
         fixed_first = sorted(self.by_number.items(), key=lambda c: not isinstance(c[1], Fixed))
         for number, condition in fixed_first:
             if isinstance(condition, Fixed):
@@ -252,19 +255,19 @@ class BoundaryConditions:
     def _claim(self, nodes: Ints, component: int, number: int) -> Ints:
         """Assign unknowns to a condition, and return the nodes that no other condition has.
 
-        At a corner that two boundaries share, fixed displacements take precedence. Other conflicts
-        are refused, unless both conditions have the same program.
+        At a corner that two boundaries share, fixed displacements take precedence over driven ones.
+        Other conflicts are refused, unless both conditions are `Driven` by the same program.
         """
         owner, new = self.owner, self.by_number[number]
         claimed = owner[nodes, component] >= 0
         for other in np.unique(owner[nodes[claimed], component]):
             old = self.by_number[int(other)]
             shared = int(np.sum(owner[nodes, component] == other))
+            # boundaries meet in at most two nodes, which must be a minor part of this one
             corner = isinstance(new, Driven) and shared <= _CORNER_NODES and nodes.size > 2 * shared
             if isinstance(old, Fixed) and (isinstance(new, Fixed) or corner):
                 continue
-            both_driven = isinstance(new, Driven) and isinstance(old, Driven)
-            if both_driven and vars(new)["program"] == vars(old)["program"]:
+            if isinstance(new, Driven) and isinstance(old, Driven) and new.program == old.program:
                 continue
             name = _NAMES[component]
             kinds = [type(condition).__name__ for condition in (old, new)]
@@ -370,10 +373,9 @@ class BoundaryConditions:
         away = x - x.mean(axis=0)
         _, sizes, directions = np.linalg.svd(away, full_matrices=False)
         if sizes[-1] > _STRAIGHT * sizes[0] or nodes.size < 2:
-            got, needs = (
-                f"{described_place(where)}, which is curved",
-                "a straight boundary, or a normal",
-            )
+            shape = "has one node" if nodes.size < 2 else "is curved"
+            got = f"{described_place(where)}, which {shape}"
+            needs = "a straight boundary, or a normal"
             why = "only a straight boundary determines the plane of symmetry."
             try_ = "give the normal of the plane."
             raise ModelError("Symmetry.where", got, needs, why, try_)
@@ -451,7 +453,6 @@ class BoundaryConditions:
         nodes = components // self.dim
         if isinstance(spring.where, Rigid) and self.owner[nodes[0], spring.component] < 0:
             self.fixed[nodes[0], spring.component] = False
-            self.free = np.flatnonzero(~self.fixed.ravel())
         end_force.flat[components] = spring.stiffness * weights
         blocks = np.zeros((1, nodes.size, self.dim, nodes.size, self.dim))
         k = spring.component
