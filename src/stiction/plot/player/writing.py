@@ -20,9 +20,10 @@ __all__ = ["write_movie"]
 Pixels = npt.NDArray[np.uint8]
 
 _MOST_FRAMES = 900
-# of a GIF: number of colours, number of sampled frames, grey of the background
+# of a GIF: number of colours, number of sampled frames; colours at least this light become white
 _COLOURS, _SAMPLES, _WHITE = 128, 8, 244
-_LAST_FRAME_MS = 1500  # a GIF rests on its last frame before it starts again
+_MOST_GIF_FPS = 50.0  # browsers play GIFs with more frames per second more slowly
+_LAST_FRAME_MS = 1500  # added, so that a GIF rests on it before it starts again
 
 
 def write_movie(filmed: Filmed, path: Path, *, seconds: float, fps: float) -> Path:
@@ -31,12 +32,12 @@ def write_movie(filmed: Filmed, path: Path, *, seconds: float, fps: float) -> Pa
     Parameters
     ----------
     filmed : returns the movie for a number of frames
-    seconds : how long it plays
-    fps : frames per second of .gif and .mp4
+    seconds : how long it plays; a GIF then rests on its last frame
+    fps : frames per second of .gif (at most 50) and .mp4; long movies have fewer, 900 in all
 
     Raises
     ------
-    ModelError : if the format is not known or cannot be made here, or an option is no number.
+    ModelError : if the format is not known or cannot be made here, or a number is not positive.
     StoreError : if the file cannot be written.
 
     Verified by: tests/unit/plot/player/test_writing.py::test_every_format_is_written
@@ -45,16 +46,21 @@ def write_movie(filmed: Filmed, path: Path, *, seconds: float, fps: float) -> Pa
     why, try_ = "it sets the number of frames.", "for example seconds=8.0, fps=20."
     for name, value, unit in (("seconds", seconds, "s"), ("fps", fps, "1/s")):
         number(f"animate.{name}", value, rule="positive", unit=unit, why=why, try_=try_)
+    fps = min(fps, _MOST_GIF_FPS) if kind == ".gif" else fps
     count = int(np.clip(round(seconds * fps), 2, _MOST_FRAMES))
-    made = frames_for(filmed, seconds) if kind == ".html" else _painted(filmed, count)
     try:
         with written(path) as partial:
-            if isinstance(made, str):
-                partial.write_text(made, encoding="utf-8")
-            elif kind == ".gif":
-                _write_gif(made, partial, fps)
+            if kind == ".html":
+                partial.write_text(frames_for(filmed, seconds), encoding="utf-8")
+                return path
+            # matplotlib takes a second to import
+            from stiction.plot.player.painter import frames
+
+            pictures = list(frames(filmed(count), count))
+            if kind == ".gif":
+                _write_gif(pictures, partial, seconds)
             else:
-                _write_mp4(made, partial, fps)
+                _write_mp4(pictures, partial, count / seconds)
     except OSError as error:
         got = f"{str(path)!r} ({error.strerror or error})"
         needs, why = "a place that can be written", "the animation becomes a file there."
@@ -78,29 +84,24 @@ def _checked(path: Path) -> str:
     return kind
 
 
-def _painted(filmed: Filmed, count: int) -> list[Pixels]:
-    # matplotlib takes a second to import
-    from stiction.plot.player.painter import frames
-
-    return list(frames(filmed(count), count))
-
-
-def _write_gif(pictures: list[Pixels], path: Path, fps: float) -> None:
+def _write_gif(pictures: list[Pixels], path: Path, seconds: float) -> None:
     from PIL import Image, ImageColor
 
     # one palette for all frames: a quarter of the size, and colours do not flicker
     some = np.concatenate(pictures[:: -(-len(pictures) // _SAMPLES)])
     palette = Image.fromarray(some).quantize(_COLOURS, method=Image.Quantize.MAXCOVERAGE)
     entries = np.reshape(palette.getpalette() or [], (-1, 3)).astype(np.uint8)
-    # the paper is mixed with the palest greys, which would tint it
+    # the background is mixed with the palest greys, which would tint it
     entries[entries.min(axis=1) >= _WHITE] = 255
     fixed = np.array([ImageColor.getrgb(light) for light, _ in PALETTE], dtype=np.uint8)
     palette.putpalette(np.concatenate([fixed, entries]).tobytes())
     plain = Image.Dither.NONE
     first, *others = (Image.fromarray(p).quantize(palette=palette, dither=plain) for p in pictures)
-    # GIF counts in hundredths of a second
-    delays = [max(20, 10 * round(100.0 / fps))] * len(others) + [_LAST_FRAME_MS]
-    first.save(path, format="GIF", save_all=True, append_images=others, duration=delays, loop=0)
+    # GIF counts in hundredths of a second; rounded times, unlike delays, do not add up an error
+    delays = 10 * np.diff(np.rint(np.linspace(0.0, 100.0 * seconds, len(pictures) + 1)))
+    delays[-1] += _LAST_FRAME_MS
+    times = delays.tolist()
+    first.save(path, format="GIF", save_all=True, append_images=others, duration=times, loop=0)
 
 
 def _write_mp4(pictures: list[Pixels], path: Path, fps: float) -> None:

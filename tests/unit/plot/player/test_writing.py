@@ -23,6 +23,18 @@ def test_every_format_is_written(blocks, tmp_path):
     assert blocks.animate()._repr_html_().startswith("<iframe")
 
 
+@pytest.mark.parametrize(("seconds", "fps"), [(0.31, 100.0), (0.31, 30.0), (0.9, 7.0)])
+def test_a_gif_plays_as_long_as_asked(blocks, tmp_path, seconds, fps):
+    path = blocks.animate(tmp_path / "x.gif", seconds=seconds, fps=fps)
+    total = 0
+    with Image.open(path) as image:
+        for k in range(image.n_frames):
+            image.seek(k)
+            total += image.info["duration"]
+    # it rests on its last frame
+    assert total == round(1000 * seconds) + 1500
+
+
 def test_unknown_formats_are_refused(blocks, tmp_path, monkeypatch):
     with pytest.raises(ModelError, match=r"needs a name that ends in \.gif, \.mp4, \.html"):
         blocks.animate(tmp_path / "x.avi")
