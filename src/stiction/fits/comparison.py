@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.errors import ModelError
+from stiction.fits.curves.curve import Curve
 from stiction.fits.outcome import Fit, criteria
 from stiction.fits.parameters import law_name
 from stiction.fits.problem import Problem
@@ -28,6 +29,9 @@ __all__ = ["compare_fits"]
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
 
+# what the likelihood of a curve depends on
+_COLUMNS = ("force", "time", "displacement", "velocity", "normal_force", "noise")
+
 
 def compare_fits(fits: Sequence[Fit], *, folds: int = 5) -> pd.DataFrame:
     """Return a table of fits to the same curves, in the order of their AIC, the lowest first.
@@ -36,14 +40,14 @@ def compare_fits(fits: Sequence[Fit], *, folds: int = 5) -> pd.DataFrame:
     ----------
     fits : two or more fits to the same curves
     folds : number of folds of cross-validation; each fold of rows is predicted by a fit to the
-        other rows. 0 omits cross-validation
+        other rows. With 0 or 1 there is no cross-validation, and `left_out` is NaN
 
     Returns
     -------
     One row per law: `parameters` (number), `noise` (standard deviation), `aic`, `bic`, `weight`
     (Akaike's weight among these laws), `left_out` (root mean square error of cross-validation, in
-    N or divided by the given noise), `undetermined` (names of parameters that the data do not
-    determine).
+    N or divided by the given noise), `undetermined` (names of parameters that the data of the given
+    fit do not determine).
 
     Raises
     ------
@@ -58,10 +62,7 @@ def compare_fits(fits: Sequence[Fit], *, folds: int = 5) -> pd.DataFrame:
         raise ModelError("compare_fits", f"{len(fits)} fits", needs, why, "fit two laws.")
     common = [np.ones(used.size, dtype=bool) for used in fits[0].used]
     for one in fits:
-        same = len(one.curves) == len(common) and all(
-            map(np.array_equal, one.problem.data, fits[0].problem.data)
-        )
-        if not same:
+        if len(one.curves) != len(common) or not all(map(_equal, one.curves, fits[0].curves)):
             got, why = (
                 f"a fit of {law_name(one.law)} to other curves",
                 "likelihoods of different data cannot be compared.",
@@ -75,27 +76,32 @@ def compare_fits(fits: Sequence[Fit], *, folds: int = 5) -> pd.DataFrame:
     rows = [_row(one, common, folds) for one in fits]
     table = pd.DataFrame(rows, index=pd.Index([law_name(one.law) for one in fits], name="law"))
     weight = np.exp(-0.5 * (table["aic"] - table["aic"].min()))
-    table.insert(4, "weight", weight / weight.sum())
+    table.insert(list(table).index("left_out"), "weight", weight / weight.sum())
     return table.sort_values("aic", kind="stable")
+
+
+def _equal(one: Curve, other: Curve) -> bool:
+    """Return whether two curves have the same rows; None equals None alone."""
+    return all(np.array_equal(getattr(one, c), getattr(other, c)) for c in _COLUMNS)
 
 
 def _row(one: Fit, common: Sequence[Bools], folds: int) -> dict[str, object]:
     """Return the row of the table for one fit, from the data rows that all fits use."""
     problem = one.problem.restricted_to(common)
-    top = minimised(problem, _place(one))
-    aic, bic = criteria(problem, top.rss)
+    refit = minimised(problem, _coordinates(one))
+    aic, bic = criteria(problem, refit.rss)
     free = max(problem.rows - len(one.estimates), 1)
     return {
         "parameters": len(one.estimates),
-        "noise": float(np.sqrt(top.rss / free)),
+        "noise": float(np.sqrt(refit.rss / free)),
         "aic": aic,
         "bic": bic,
-        "left_out": _left_out(problem, top.y, folds),
+        "left_out": _left_out(problem, refit.y, folds),
         "undetermined": ", ".join(one.unknown),
     }
 
 
-def _place(one: Fit) -> Floats:
+def _coordinates(one: Fit) -> Floats:
     return one.problem.coordinates.coordinates(np.array([e.value for e in one.estimates]))
 
 

@@ -1,3 +1,5 @@
+import dataclasses
+
 import pytest
 from fit_cases import cases
 
@@ -33,5 +35,9 @@ def test_other_curves_are_refused():
     two = st.fit(cases(60)["Coulomb"].drawn(2), st.Coulomb, RIG)
     with pytest.raises(ModelError, match="the same curves"):
         compare_fits([one, two])
+    # the force is the same, but not the displacement
+    moved = dataclasses.replace(one.curves[0], displacement=2.0 * one.curves[0].displacement)
+    with pytest.raises(ModelError, match="the same curves"):
+        compare_fits([one, st.fit(moved, st.Coulomb, RIG)])
     with pytest.raises(ModelError, match="at least two"):
         compare_fits([one])
