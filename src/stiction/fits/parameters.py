@@ -218,7 +218,7 @@ class Coordinates:
     """
 
     def __init__(self, parameters: Sequence[Parameter], fixed: Mapping[str, float]) -> None:
-        self.parameters = tuple(parameters)
+        self.parameters, self.fixed = tuple(parameters), dict(fixed)
         self.size = len(self.parameters)
         names = [q.name for q in self.parameters]
         self._pairs: list[_Pair] = []

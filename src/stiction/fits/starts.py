@@ -20,9 +20,9 @@ __all__ = ["candidates"]
 Floats = npt.NDArray[np.float64]
 Span = tuple[float, float]
 
-# shortest sqrt(mass / stiffness) of a start: the spacing of rows over this number. Chosen; shorter
-# vibrations are not seen in the rows
-_ROWS_PER_RADIAN = math.log(10.0)
+# phase of a vibration between two rows, of the lightest mass of a start [rad]; rows do not show
+# faster vibrations. Phase in the whole test, of the heaviest mass. Both were chosen
+_MOST_PHASE, _LEAST_PHASE = math.log(10.0), 30.0
 
 
 def candidates(
@@ -44,6 +44,7 @@ def candidates(
     draws[0] = 0.5
     made = np.empty((count, n))
     low, high = coordinates.bounds()
+    peak = _peak(curves)
     for row, draw in zip(made, draws, strict=True):
         values = np.array(
             [
@@ -51,7 +52,7 @@ def candidates(
                 for q, u in zip(parameters, draw, strict=True)
             ]
         )
-        _dependent(parameters, values, draw)
+        _scale_bouc_wen(parameters, coordinates.fixed, values, peak)
         row[:] = np.clip(coordinates.coordinates(values), low, np.where(high > low, high, low))
     return made
 
@@ -63,17 +64,31 @@ def _between(span: Span, u: float, logarithmic: bool) -> float:
     return low + (high - low) * u
 
 
-def _dependent(parameters: Sequence[Parameter], values: Floats, draw: Floats) -> None:
-    """Set beta and gamma of Bouc-Wen, whose ranges depend on sigma0."""
+def _scale_bouc_wen(
+    parameters: Sequence[Parameter], fixed: Mapping[str, float], values: Floats, peak: float
+) -> None:
+    """Scale beta and gamma of Bouc-Wen, which `_ranges` gives without units.
+
+    In steady slip mu = sigma0 (a / (beta + gamma))^(1/power), so beta is divided by
+    a (sigma0 / peak)^power, and gamma by beta.
+    """
     place = {q.field: i for i, q in enumerate(parameters)}
-    if "beta" in place and parameters[place["beta"]].start is None and "gamma" in place:
-        # the range of beta in `_ranges` is that for sigma0 = 1
-        i, g = place["beta"], place["gamma"]
-        if "sigma0" in place:
-            values[i] *= values[place["sigma0"]]
-        if parameters[g].start is None:
-            # gamma / beta from -0.4 to 0.8, within its bounds -1 and 1
-            values[g] = values[i] * (1.2 * draw[g] - 0.4)
+
+    def value(field: str) -> float:
+        return float(values[place[field]] if field in place else fixed[field])
+
+    def drawn(field: str) -> bool:
+        return field in place and parameters[place[field]].start is None
+
+    if "power" not in fixed:
+        return
+    if drawn("beta"):
+        scale = value("a") * (value("sigma0") / peak) ** value("power")
+        # a given gamma is a lower bound of beta
+        least = 0.0 if "gamma" in place else abs(fixed["gamma"])
+        values[place["beta"]] = max(values[place["beta"]] * scale, least)
+    if drawn("gamma"):
+        values[place["gamma"]] *= value("beta")
 
 
 def _spans(parameters: Sequence[Parameter], curves: Sequence[Curve]) -> Mapping[str, Span]:
@@ -84,10 +99,18 @@ def _spans(parameters: Sequence[Parameter], curves: Sequence[Curve]) -> Mapping[
         if q.start is not None:
             spans[q.name] = _around(q)
             continue
-        span = estimated.get(q.field, (0.0, 1.0))
-        low, high = max(span[0], q.low), min(span[1], q.high)
-        spans[q.name] = (low, high) if low < high else (max(q.low, -1e300), min(q.high, 1e300))
+        # of a field of a user's law nothing is known
+        spans[q.name] = _within(estimated.get(q.field, (0.0, 1.0)), q.low, q.high)
     return spans
+
+
+def _within(span: Span, low: float, high: float) -> Span:
+    """Return the part of a range between bounds; if there is none, a range next to a bound."""
+    if max(span[0], low) < min(span[1], high):
+        return max(span[0], low), min(span[1], high)
+    if span[1] <= low:
+        return low, min(high, low + max(span[1] - span[0], 9.0 * abs(low)))
+    return max(low, high - max(span[1] - span[0], 0.9 * abs(high))), high
 
 
 def _around(q: Parameter) -> Span:
@@ -102,14 +125,14 @@ def _around(q: Parameter) -> Span:
 def _ranges(curves: Sequence[Curve]) -> dict[str, Span]:
     """Return {field: (low, high)}, ranges of every field that are estimated from the data.
 
-    Each range surrounds an estimate: the peak `top` and the usual value of |force| / normal force,
-    slip speeds, the spacing `fine` and the length `path` of displacements, and the spacing `tick`
-    and the duration of times. All factors were chosen. They do not bound the search, which may
-    leave a range.
+    Each range surrounds an estimate: the peak `top` and the 60 % quantile `usual` of |force| /
+    normal force, slip speeds, the spacing `fine` and the length `path` of displacements, and the
+    spacing `tick` and the duration of times. All factors were chosen. They do not bound the search,
+    which may leave a range.
     """
     ratio = np.concatenate([_ratio(c) for c in curves])
     size = np.abs(ratio)
-    top, usual, mean = np.quantile(size, 0.97), np.quantile(size, 0.6), float(np.mean(ratio))
+    top, usual, mean = _peak(curves), np.quantile(size, 0.6), float(np.mean(ratio))
     normal = float(np.mean([np.mean(np.asarray(c.normal_force)) for c in curves]))
     force = np.concatenate([np.asarray(c.force) for c in curves])
     speeds = np.concatenate([np.abs(c.speeds()) for c in curves])
@@ -135,18 +158,24 @@ def _ranges(curves: Sequence[Curve]) -> dict[str, Span]:
         "sigma2": (0.0, 0.5 * top / fast),
         "sigma1": (0.0, 0.5 * top / fast),
         "sigma0": (2.0 * top / path, 2.0 * top / fine),
-        "beta": (0.5 / top, 1.0 / top),
-        "gamma": (-0.5 / top, 0.5 / top),
+        # see `_scale_bouc_wen`; gamma lies between -beta and beta
+        "beta": (0.5, 1.0),
+        "gamma": (-0.4, 0.8),
         "a": (0.002 * top, 0.05 * top),
         "b": (0.002 * top, 0.05 * top),
         "time": (tick, duration),
         "length": (2.0 * fine, 0.3 * path),
         "stiffness": (0.5 * stiff, 2.0 * stiff),
-        "mass": (stiff * (tick / _ROWS_PER_RADIAN) ** 2, stiff * (duration / 30.0) ** 2),
+        "mass": (stiff * (tick / _MOST_PHASE) ** 2, stiff * (duration / _LEAST_PHASE) ** 2),
         "offset": (mean * normal - 0.1 * np.ptp(force), mean * normal + 0.1 * np.ptp(force)),
         "drift": (-0.2 * drift, 0.2 * drift),
         "force_start": (force[0] - 0.1 * np.ptp(force), force[0] + 0.1 * np.ptp(force)),
     }
+
+
+def _peak(curves: Sequence[Curve]) -> float:
+    """Return the 97 % quantile of |force| / normal force of all rows [1]."""
+    return float(np.quantile(np.abs(np.concatenate([_ratio(c) for c in curves])), 0.97))
 
 
 def _ratio(curve: Curve) -> Floats:
