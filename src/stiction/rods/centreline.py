@@ -25,6 +25,8 @@ Vector = Sequence[float] | Floats
 _WHY_LINE = "the nodes are on the line between two points."
 _WHY_ARC = "the nodes are on an arc of a circle."
 _WHY_HELIX = "the nodes are on a helix."
+# sine of the angle between tangent and normal, from which the plane has half of all digits
+_LEAST_SINE = 1e-8
 _AXIS = Components("1", _WHY_HELIX, "give [0, 0, 1].", direction=True)
 
 
@@ -45,7 +47,7 @@ class Centreline(Declared, abc.ABC):
 
     @abc.abstractmethod
     def points(self, count: int) -> Floats:
-        """Return (count, 3) nodes [m], equally spaced along the curve."""
+        """Return (count, 3) nodes [m], in the order of the rod."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -85,8 +87,8 @@ class Arc(Centreline):
     """
 
     start: Annotated[Vector, Components("m", _WHY_ARC)]
-    tangent: Annotated[Vector, Components("1", _WHY_ARC)]
-    normal: Annotated[Vector, Components("1", _WHY_ARC)]
+    tangent: Annotated[Vector, Components("1", _WHY_ARC, "give [1, 0, 0].", direction=True)]
+    normal: Annotated[Vector, Components("1", _WHY_ARC, "give [0, 1, 0].", direction=True)]
     radius: Annotated[float, Positive("m", _WHY_ARC, "give 1.0.")]
     angle: Annotated[float, Positive("rad", _WHY_ARC, "give 1.0.")]
 
@@ -113,7 +115,8 @@ class Helix(Centreline):
     radius : distance from the axis [m]
     pitch : advance along the axis per turn [m]; negative for a left-handed helix
     turns : number of turns [1]
-    phase : angle of the first node about the axis [rad]
+    phase : angle of the first node about the axis [rad]; at 0 it lies in the direction of the
+        coordinate axis that is closest to normal to `axis`
 
     Verified by: tests/exact/test_springs.py::test_compliance_of_a_free_end
 
@@ -184,8 +187,9 @@ class Curve(Centreline):
 
 
 def _independent(name: str, first: Vector, second: Vector) -> None:
-    """Raise ModelError if two vectors are parallel."""
-    if np.linalg.norm(np.cross(first, second)) < 1e-12:
+    """Raise ModelError if two directions are parallel."""
+    sine = np.linalg.norm(np.cross(first, second)) / np.linalg.norm(first) / np.linalg.norm(second)
+    if sine < _LEAST_SINE:
         raise ModelError(
             f"{name}.normal",
             "a direction along the tangent",

@@ -33,6 +33,11 @@ def test_a_phase_begins_a_helix_further_along():
     assert_allclose(later[:-1], whole[1:] - [0.0, 0.0, 0.2 / 40], atol=1e-14)
 
 
+def test_directions_may_have_any_length():
+    unit = Arc([0, 0, 0], [1, 0, 0], [0, 1, 0], 2.0, 1.0).points(9)
+    assert_allclose(Arc([0, 0, 0], [1e-8, 0, 0], [0, 3e-9, 0], 2.0, 1.0).points(9), unit)
+
+
 @pytest.mark.parametrize(
     "make",
     [
@@ -40,6 +45,8 @@ def test_a_phase_begins_a_helix_further_along():
         lambda: Straight([0, 0, np.nan], [1, 0, 0]),
         lambda: Straight([0, 0], [1, 0, 0]),
         lambda: Arc([0, 0, 0], [1, 0, 0], [2, 0, 0], 1.0, 1.0),
+        lambda: Arc([0, 0, 0], [1e7, 0, 0], [1e7, 1e-4, 0], 1.0, 1.0),
+        lambda: Arc([0, 0, 0], [1, 0, 0], [0, 0, 0], 1.0, 1.0),
         lambda: Arc([0, 0, 0], [1, 0, 0], [0, 1, 0], -1.0, 1.0),
         lambda: Helix([0, 0, 0], [0, 0, 0], 1.0, 1.0, 1.0),
         lambda: Curve([[0, 0, 0]]),

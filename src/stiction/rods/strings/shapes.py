@@ -368,7 +368,7 @@ class UserShape(Shape):
 
     def value(self, x: Floats, length: float, ends: str) -> Floats:
         """Return the values of `function` at `x`."""
-        return self._call(self.function, x)
+        return self._call("function", x)
 
     def slope(self, x: Floats, length: float, ends: str) -> Floats:
         """Return the values of `derivative` at `x`."""
@@ -380,30 +380,29 @@ class UserShape(Shape):
                 "waves depend on the derivative, and finite differences would lose digits.",
                 "give derivative=..., or sample the function and use Samples.",
             )
-        return self._call(self.derivative, x)
+        return self._call("derivative", x)
 
     def corners(self, length: float, ends: str) -> Floats:
         """Return the positions `kinks`."""
         return np.asarray(self.kinks, dtype=np.float64).reshape(-1)
 
-    @staticmethod
-    def _call(function: Callable[[Floats], Floats], x: Floats) -> Floats:
-        """Return the values of a user function at `x`; ModelError if they are not valid."""
+    def _call(self, name: str, x: Floats) -> Floats:
+        """Return the values at `x` of the function in a field; ModelError if they are not valid."""
         x = np.asarray(x, dtype=np.float64)
         try:
-            y = np.asarray(function(x), dtype=np.float64)
+            y = np.asarray(getattr(self, name)(x), dtype=np.float64)
         except (TypeError, ValueError, ArithmeticError) as error:
             raise ModelError(
-                "UserShape.function",
+                f"UserShape.{name}",
                 f"{type(error).__name__}: {error}",
                 "a function of an array of positions that returns an array",
-                "it is called with all positions at once.",
+                "it is called once, with the array of all positions.",
                 "write it with NumPy, or wrap it in numpy.vectorize.",
             ) from error
         y = np.full(x.shape, float(y)) if y.ndim == 0 else y
         if y.shape != x.shape or not np.isfinite(y).all():
             raise ModelError(
-                "UserShape.function",
+                f"UserShape.{name}",
                 "values that are not finite" if y.shape == x.shape else f"shape {y.shape}",
                 f"finite values of shape {x.shape}",
                 "it is the shape or the velocity of a string.",

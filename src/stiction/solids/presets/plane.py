@@ -128,7 +128,7 @@ class StripPeeling(SolidSystem):
         object.__setattr__(self, "model", with_numbers(self.model, self.mu, self.s_cut))
         if self.adhering > self.length:
             why = "the strip adheres along a part of its lower side."
-            needs, try_ = f"at most the length {self.length}", "leave it out for the default."
+            needs, try_ = f"at most the length {self.length}", f"give {0.75 * self.length:g}."
             raise ModelError("StripPeeling.adhering", self.adhering, needs, why, try_)
 
     def assembled(self) -> Assembled:

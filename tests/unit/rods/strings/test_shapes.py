@@ -82,6 +82,8 @@ def test_user_shape_needs_a_derivative():
         RollingStrings(length=LENGTH, u0=only)
     with pytest.raises(st.ModelError, match="a function"):
         UserShape(3.0)
+    with pytest.raises(st.ModelError, match=r"UserShape\.derivative: got values that are not"):
+        RollingStrings(length=LENGTH, u0=UserShape(lambda x: 0.0 * x, lambda x: np.nan * x))
 
 
 @pytest.mark.parametrize(
