@@ -92,6 +92,15 @@ def test_thresholds_of_the_line():
     assert len(changes) == len(found) == 8
 
 
+def test_the_direction_of_sliding_changes_once_where_the_branches_intersect():
+    # r = 0 is a sample of one span; next to it rates are zero within rounding
+    for low in (-1e-3, -1.1e-3):
+        (change,) = WheelOnTurntable().line_changes(low, 1e-3, 40)
+        assert abs(change.r) < 1e-15
+        assert change.lost == ("slide 0+ out", "slide 0- in")
+        assert change.gained == ("slide 0+ in", "slide 0- out")
+
+
 def test_merging_rays_of_the_line():
     wheel = WheelOnTurntable()
     first = next(c for c in wheel.line_changes(0.14, 0.16) if "slip ++ in" in c.gained)

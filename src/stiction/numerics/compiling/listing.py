@@ -1,10 +1,12 @@
 """Lists of kernels with the types of their arguments, as text, for ahead-of-time compilation.
 
-A line is "module:name types" with types separated by blanks. Scalars are ``i8``, ``f8``, ``b1``. An
-array has the type of its entries, a colon, its dimension and its layout: ``f8:2C``. A structured
-array has its fields in place of the type: ``time=f8,place=f8x3:1C`` with a vector of three. A named
-tuple is "module:Class(types)", another tuple "(types)". A line with ``->`` is a C function; the
-type of its result follows the arrow. `ahead_of_time` compiles such lines.
+A line is "module:name types" with types separated by blanks. A kernel that a function returns for
+integers is "module:function(1,2)". Scalars are those of `_SCALARS`, such as ``i8``, ``f8``, ``b1``.
+An array has the type of its entries, a colon, its dimension and its layout: ``f8:2C``, and ``!`` if
+it is read-only. A structured array has its fields in place of the type: ``time=f8,place=f8x3:1C``
+with a vector of three. A pointer is ``*`` and its type, a named tuple "module:Class(types)",
+another tuple "(types)". A line with ``->`` is a C function; the type of its result follows the
+arrow. `ahead_of_time` compiles such lines.
 """
 
 from __future__ import annotations
@@ -45,14 +47,17 @@ _TOKEN = re.compile(r"[\w.]+:\w+\(|[\w.=,]+(?::\d\w?!?)?|\*|[() ]")
 
 
 def lines() -> list[str]:
-    """Return a line for each kernel and C function that was called from Python in this process."""
+    """Return a line for each kernel that was called from Python, and each C function, so far.
+
+    Kernels without a name and arguments without a text are left out: they are compiled when called.
+    """
     made = set()
     for one in jit.KERNELS:
         name = _name_of(one) if "compiled" in vars(one) else None
         if name is None:
             continue
         for given in one.compiled.signatures:
-            # types without a text, such as random generators, are compiled at the first call
+            # a random generator has no text
             with contextlib.suppress(ValueError):
                 made.add(f"{name} {' '.join(map(type_text, given))}")
     for function, (arguments, result) in C_FUNCTIONS:
@@ -98,7 +103,7 @@ def _name_of(kernel: Any) -> str | None:
     cells = zip(plain.__code__.co_freevars, plain.__closure__ or (), strict=True)
     values = {name: cell.cell_contents for name, cell in cells}
     given = [values.get(name) for name in inspect.signature(made_by).parameters]
-    if not all(isinstance(value, int) for value in given) or made_by(*given) is not kernel:
+    if not all(type(value) is int for value in given) or made_by(*given) is not kernel:
         return None
     return f"{plain.__module__}:{factory}({','.join(map(str, given))})"
 
@@ -158,7 +163,7 @@ def _read(tokens: Iterator[str]) -> Iterator[Any]:
         if token == ")":
             return
         if token == "*":
-            yield types.CPointer(_SCALARS[next(tokens)])
+            yield types.CPointer(next(_read(tokens)))
         elif token == "(":
             yield types.Tuple(tuple(_read(tokens)))
         elif token.endswith("("):

@@ -28,7 +28,8 @@ __all__ = ["LineChange", "LineRay", "line_changes", "line_exits_at", "line_rays_
 
 Floats = npt.NDArray[np.float64]
 
-# points of the line whose relative distance is below this count as one
+# changes of rays are one if their distance in r is below this times |r|, or times the spacing of
+# samples
 _SAME = 1e-10
 
 
@@ -127,6 +128,7 @@ def line_rays_at(wheel: WheelOnTurntable, x: npt.ArrayLike) -> tuple[LineRay, ..
     x, p = on_line(wheel, x), wheel.params
     if x[0] == 0.0 and x[1] == 0.0:
         return ()
+    # scan and the argument of `line_rates` are scratch
     rates, scan, table = LineRates.table(), np.empty(64), Ray.table(MOST_RAYS)
     line_rates(x, p, np.empty((2, 3)), rates)
     rays = []
@@ -172,6 +174,7 @@ def line_changes(
         return tuple(sorted(ray.label for ray in line_rays_at(wheel, (r, 0.0, wheel.omega0))))
 
     changes: list[LineChange] = []
+    spacing = abs(r_high - r_low) / count
     points = np.linspace(r_low, r_high, count + 1).tolist()
     sets = [labels(r) for r in points]
     for i in range(count):
@@ -185,10 +188,11 @@ def line_changes(
                     low = middle
                 else:
                     high, above = middle, at
-            if changes and high - changes[-1].r < _SAME * abs(high):
+            if changes and high - changes[-1].r < _SAME * max(abs(high), spacing):
                 # next to a change rates are zero within rounding: merge it with the last change
                 below = changes.pop().below
-            changes.append(LineChange(high, below, above))
+            if below != above:
+                changes.append(LineChange(high, below, above))
             low, below = high, above
     return tuple(changes)
 
@@ -259,7 +263,9 @@ def _in_convex_hull(wheel: WheelOnTurntable, force: float, moment: float) -> boo
 
 def contact_at_rest(rates: Rates) -> tuple[float, float] | None:
     """Return the force and the moment for which h' = g' = 0; None if they are not unique."""
-    l0, lf, lm, g0, gf, gm = rates.tolist()[0]
+    rate = rates[0]
+    l0, lf, lm = float(rate.h), float(rate.h_by_force), float(rate.h_by_moment)
+    g0, gf, gm = float(rate.g), float(rate.g_by_force), float(rate.g_by_moment)
     det = lf * gm - lm * gf
     if abs(det) <= 1e-13 * (abs(lf * gm) + abs(lm * gf)):
         return None
