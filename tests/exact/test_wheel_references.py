@@ -95,7 +95,7 @@ def test_thresholds_of_the_line():
 def test_the_direction_of_sliding_changes_once_where_the_branches_intersect():
     # r = 0 is a sample of one span; next to it rates are zero within rounding
     for low in (-1e-3, -1.1e-3):
-        (change,) = WheelOnTurntable().line_changes(low, 1e-3, 40)
+        (change,) = line_changes(WheelOnTurntable(), low, 1e-3, 40)
         assert abs(change.r) < 1e-15
         assert change.lost == ("slide 0+ out", "slide 0- in")
         assert change.gained == ("slide 0+ in", "slide 0- out")

@@ -59,7 +59,7 @@ class LoadSegments:
     Parameters
     ----------
     time : (n_segment,) start of each segment [s]; the first extends to all earlier times
-    offset, rate : (n_segment,) value [N] and slope [N/s] of the linear part
+    offset, rate : (n_segment,) value [N] and slope [N/s] of the linear part, which may jump
     amplitude, angular_frequency, phase : (n_sine,) the sines, on all segments
     function : a user's load, which is added; None without one
     """
@@ -113,14 +113,18 @@ class Load(Declared, abc.ABC):
 
         A user's load has no known bounds: (-inf, inf). With several sines the bounds are not sharp.
         """
-        p = self.segments()
-        if p.function is not None:
+        segments = self.segments()
+        if segments.function is not None:
             return -np.inf, np.inf
-        straight = LoadSegments(p.time, p.offset, p.rate, _EMPTY, _EMPTY, _EMPTY)
-        values = straight.at(np.append(p.time[p.time > t], t))
-        swing = float(np.abs(p.amplitude).sum())
-        low = -np.inf if p.rate[-1] < 0.0 else float(values.min()) - swing
-        high = np.inf if p.rate[-1] > 0.0 else float(values.max()) + swing
+        time, offset, rate = segments.time, segments.offset, segments.rate
+        without_sines = LoadSegments(time, offset, rate, _EMPTY, _EMPTY, _EMPTY)
+        values = without_sines.at(np.append(time[time > t], t))
+        # the load may jump at the end of a segment
+        at_ends = (offset[:-1] + rate[:-1] * (time[1:] - time[:-1]))[time[1:] > t]
+        values = np.concatenate([values, at_ends])
+        swing = float(np.abs(segments.amplitude).sum())
+        low = -np.inf if rate[-1] < 0.0 else float(values.min()) - swing
+        high = np.inf if rate[-1] > 0.0 else float(values.max()) + swing
         return low, high
 
 
@@ -200,7 +204,7 @@ class PiecewiseLinear(Load):
 
     @property
     def lengths(self) -> dict[str, int]:
-        """Number of values."""
+        """The lengths that fields must have: as many values as times."""
         return {"value": math.prod(shape_of(self.time))}
 
     def __post_init__(self) -> None:
@@ -280,7 +284,7 @@ class UserLoad(Load):
 
     Parameters
     ----------
-    function : takes a time [s], returns a force [N]; smooth between the breakpoints
+    function : takes a time [s], returns a force [N]; smooth between the breakpoints, finite at 0
     breakpoints : times [s] at which it, or a derivative, jumps; at a jump the value after
         it counts
     """

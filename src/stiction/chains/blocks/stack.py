@@ -118,6 +118,10 @@ class Stack:
         times = np.concatenate([np.maximum(p.time, t[:, None]), t[:, None]], axis=1)
         load = dataclasses.replace(p, amplitude=none, angular_frequency=none, phase=none)
         values = dataclasses.replace(self, load=load).load_at(times)
+        ends = p.offset[:, :-1] + p.rate[:, :-1] * (p.time[:, 1:] - p.time[:, :-1])
+        # the last column of `values` belongs to t
+        ends = np.where(p.time[:, 1:] > t[:, None], ends, values[:, -1:])
+        values = np.concatenate([values, ends], axis=1)
         swing, last = np.abs(p.amplitude).sum(axis=1), p.rate[:, -1]
         low = np.where(last < 0.0, -np.inf, values.min(axis=1) - swing)
         high = np.where(last > 0.0, np.inf, values.max(axis=1) + swing)

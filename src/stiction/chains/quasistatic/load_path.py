@@ -30,6 +30,9 @@ __all__ = [
 
 Floats = npt.NDArray[np.float64]
 
+# difference of the loads before and after a breakpoint, over their size, that is no jump
+_ROUNDING = 1e-12
+
 
 @dataclass(frozen=True, eq=False)
 class LoadPath:
@@ -40,7 +43,7 @@ class LoadPath:
     segments : the load
     time : (m + 1,) start, breakpoints and extrema, end [s]
     first, last : (m,) load [N] at both ends of each interval; they differ from those of adjacent
-        intervals where a user's load jumps
+        intervals where the load jumps
     """
 
     segments: LoadSegments
@@ -111,10 +114,18 @@ def breakpoints(segments: LoadSegments, t_start: float, t_end: float) -> Floats:
 
 
 def left_value(segments: LoadSegments, t: float) -> float:
-    """Return the load [N] just before `t`: a user's load may jump at a breakpoint."""
-    if segments.function is None:
-        return float(segments.at(t))
-    return float(segments.at(np.nextafter(t, -np.inf)))
+    """Return the load [N] just before `t`: it may jump at a breakpoint."""
+    if segments.function is not None:
+        return float(segments.at(np.nextafter(t, -np.inf)))
+    value = float(segments.at(t))
+    for j in np.flatnonzero(segments.time[1:] == t):
+        rise = float(segments.rate[j] * (t - segments.time[j]))
+        before, after = float(segments.offset[j]), float(segments.offset[j + 1])
+        jump = after - (before + rise)
+        # a difference of rounding is no jump
+        if abs(jump) > _ROUNDING * (abs(before) + abs(rise) + abs(after)):
+            return value - jump
+    return value
 
 
 def jumps_at(segments: LoadSegments, t: float, scale: float) -> bool:

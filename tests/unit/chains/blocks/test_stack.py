@@ -7,12 +7,24 @@ import pytest
 
 import stiction as st
 from stiction.chains.blocks.stack import fits, stack_of
+from stiction.chains.loads import LoadSegments
+
+
+class Saw(st.chains.Load):
+    """Rises from 0 to 5 N in each of two seconds, and is zero at their ends."""
+
+    def segments(self):
+        none = np.empty(0)
+        rate = np.array([5.0, 5.0, 0.0])
+        return LoadSegments(np.arange(3.0), np.zeros(3), rate, none, none, none)
+
 
 LOADS = (
     st.Ramp(rate=1.0, start=0.5),
     st.chains.Sine(3.0, 2.0),
     st.chains.PiecewiseLinear([0.0, 1.0, 3.0], [0.0, 4.0, -1.0]),
     st.chains.Constant(2.0),
+    Saw(),
 )
 LAWS = (
     st.Coulomb(0.2),
