@@ -14,11 +14,11 @@ from stiction.plot import style
 from stiction.solids.figures.curves import (
     DASH_DOT,
     UNSTABLE,
+    draw_curve,
     energy_limits,
     fitted,
     line_key,
     page,
-    path,
 )
 from stiction.solids.figures.data import SolidData
 
@@ -132,19 +132,23 @@ def _common_span(ax: Axes, data: Sequence[SolidData]) -> None:
     data[0].label(ax.xaxis, "displacement", "displacement")
 
 
+def _unstable_key(data: Sequence[SolidData]) -> list[Any]:
+    """Return the legend entry of unstable states, if a run has any."""
+    unstable = any(entry.unstable.any() for entry in data)
+    return [line_key("unstable", style.INK, UNSTABLE)] if unstable else []
+
+
 def _over_displacement(name: str, word: str) -> Callable[..., PaperFigure]:
     """Return the function that draws a curve of every run over displacement."""
 
     def draw(data: Sequence[SolidData], names: Sequence[str]) -> PaperFigure:
         colours = _colours(len(data))
-        unstable = any(entry.unstable.any() for entry in data)
-        more = [line_key("unstable", style.INK, UNSTABLE)] if unstable else []
-        figure, ax = _page(names, colours, more)
+        figure, ax = _page(names, colours, _unstable_key(data))
         every = []
         for entry, colour in zip(data, colours, strict=True):
             entry.require("compare_solids", name)
             every.append(entry.curve(name))
-            path(ax, entry, entry.curve("displacement"), every[-1], color=colour)
+            draw_curve(ax, entry, entry.curve("displacement"), every[-1], color=colour)
             for row in entry.full_sliding:
                 _square(ax, entry.curve("displacement")[row], every[-1][row], colour)
         force = name.startswith("force")
@@ -167,19 +171,19 @@ def _fracture(data: Sequence[SolidData], names: Sequence[str]) -> PaperFigure:
     """Draw the fracture energy of every run over its peeled length."""
     colours = _colours(len(data))
     work = data[0].quantity("work_of_adhesion")
-    more = [] if work is None else [line_key(r"$W_\mathrm{adh}$", style.INK, UNSTABLE)]
-    figure, ax = _page(names, colours, more)
+    more = [] if work is None else [line_key(r"$W_\mathrm{adh}$", style.INK, DASH_DOT)]
+    figure, ax = _page(names, colours, [*more, *_unstable_key(data)])
     spent, furthest = [], 0.0
     for entry, colour in zip(data, colours, strict=True):
         entry.require("compare_solids", "fracture_energy", "peeling_length")
         peeled, curve = entry.curve("peeling_length"), entry.curve("fracture_energy")
         spent.append(curve)
         furthest = max(furthest, float(np.nanmax(peeled)))
-        path(ax, entry, peeled, curve, color=colour)
+        draw_curve(ax, entry, peeled, curve, color=colour)
         for row in entry.full_sliding:
             _square(ax, peeled[row], curve[row], colour)
     if work is not None:
-        ax.axhline(work, color=style.INK, lw=0.8, ls=UNSTABLE, zorder=1.5)
+        ax.axhline(work, color=style.INK, lw=0.8, ls=DASH_DOT, zorder=1.5)
     energy_limits(ax, np.concatenate(spent), work)
     ax.set_xlim(0.0, furthest or 1.0)
     data[0].label(ax.xaxis, "peeling_length", "peeled length")
@@ -199,7 +203,7 @@ def _contact_over_force(data: Sequence[SolidData], names: Sequence[str]) -> Pape
         entry.require("compare_solids", "contact_length", "force_x")
         forces.append(np.abs(entry.curve("force_x")))
         lengths.append(entry.curve("contact_length"))
-        path(ax, entry, forces[-1], lengths[-1], color=colour)
+        draw_curve(ax, entry, forces[-1], lengths[-1], color=colour)
         if fit is not None:
             ax.plot(*fit, color=style.INK, lw=0.7, ls=DASH_DOT, zorder=3.0)
         for row in entry.full_sliding:

@@ -22,13 +22,13 @@ __all__ = [
     "UNSTABLE",
     "contact_length",
     "contact_length_force",
+    "draw_curve",
     "fitted",
     "forces",
     "fracture",
     "fronts",
     "line_key",
     "page",
-    "path",
     "probes",
     "start_left",
     "stress",
@@ -38,7 +38,7 @@ Floats = npt.NDArray[np.float64]
 
 _MARGINS = (0.66, 0.2, 0.42)  # left, right, bottom [in]
 _KEY_ROW = 0.155  # height of a row of the legend [in]
-_SPIKE = 3.0  # bound of the vertical axis over the 90 % quantile of the values
+_SPIKE = 3.0  # bound of the vertical axis over the 90 % quantile of the values; chosen
 UNSTABLE = (0, (2.0, 1.2))
 DASH_DOT = (0, (6, 1.8, 1.2, 1.8))
 _MARKS: dict[str, dict[str, Any]] = {
@@ -98,7 +98,7 @@ def line_key(word: str, colour: str, dashes: Any = "-") -> Any:
     return Line2D([], [], color=colour, lw=1.0, ls=dashes, label=word)
 
 
-def path(ax: Axes, data: SolidData, x: Floats, y: Floats, **looks: Any) -> None:
+def draw_curve(ax: Axes, data: SolidData, x: Floats, y: Floats, **looks: Any) -> None:
     """Draw a curve (t,), dashed where the states are unstable."""
     unstable = data.unstable
     keep = style.thin(x, y, unstable.astype(np.float64))
@@ -138,7 +138,7 @@ def _mark_keys(marks: dict[str, list[int]], data: SolidData) -> list[Any]:
 def forces(data: SolidData) -> PaperFigure:
     """Return both force components over displacement, without constant ones.
 
-    Markers show the peak of the vertical force, the begin of full sliding and limit points.
+    Markers show the largest vertical force by size, the begin of full sliding and limit points.
 
     Source: Mergel, Scheibert, Sauer 2021, Figs. 8(a), 8(b), 10 and 13(a).
     Verified by: tests/unit/solids/figures/test_figures.py::test_forces_mark_peak_sliding_and_limit
@@ -162,7 +162,7 @@ def forces(data: SolidData) -> PaperFigure:
         force = data.curve(name)
         word, colour = parts[name]
         ax.axhline(0.0, color=style.INK, lw=0.4, zorder=1.0)
-        path(ax, data, u, force, color=colour)
+        draw_curve(ax, data, u, force, color=colour)
         style.room(ax.set_ylim, np.append(force, 0.0))
         _mark(ax, data, u, force, {**marks, **(peak if name == "force_y" else {})})
         data.label(ax.yaxis, name, word)
@@ -184,7 +184,7 @@ def fronts(data: SolidData) -> PaperFigure:
     figure, (ax,) = page(2.2, [*keys, *_mark_keys(marks, data)])
     u = data.curve("displacement")
     for name, (_, colour) in drawn.items():
-        path(ax, data, u, data.curve(name), color=colour)
+        draw_curve(ax, data, u, data.curve(name), color=colour)
         _mark(ax, data, u, data.curve(name), marks)
     style.room(ax.set_ylim, np.concatenate([np.zeros(1), *map(data.curve, drawn)]))
     data.displacement_axis(ax)
@@ -202,7 +202,7 @@ def contact_length(data: SolidData) -> PaperFigure:
     marks = _marks(data)
     figure, (ax,) = page(2.1, _mark_keys(marks, data))
     u, length = data.curve("displacement"), data.curve("contact_length")
-    path(ax, data, u, length, color=style.BLUE)
+    draw_curve(ax, data, u, length, color=style.BLUE)
     style.room(ax.set_ylim, length)
     _mark(ax, data, u, length, marks)
     data.displacement_axis(ax)
@@ -223,7 +223,7 @@ def contact_length_force(data: SolidData) -> PaperFigure:
         keys.append(line_key(r"$L_\mathrm{c,0} - \xi F_x^{\,2}$", style.INK, DASH_DOT))
     figure, (ax,) = page(2.2, [*keys, *_mark_keys(marks, data)])
     force, length = np.abs(data.curve("force_x")), data.curve("contact_length")
-    path(ax, data, force, length, color=style.BLUE)
+    draw_curve(ax, data, force, length, color=style.BLUE)
     _mark(ax, data, force, length, marks)
     if fit is not None:
         ax.plot(*fit, color=style.INK, lw=0.9, ls=DASH_DOT, zorder=3.0)
@@ -252,14 +252,14 @@ def fracture(data: SolidData) -> PaperFigure:
     """
     data.require("fracture", "fracture_energy", "peeling_length")
     work = data.quantity("work_of_adhesion")
-    keys = [line_key("fracture energy", style.BLUE)]
+    keys = [line_key("fracture energy", style.BLUE), *_mark_keys({}, data)]
     if work is not None:
-        keys.append(line_key(r"work of adhesion $W_\mathrm{adh}$", style.INK, UNSTABLE))
+        keys.append(line_key(r"work of adhesion $W_\mathrm{adh}$", style.INK, DASH_DOT))
     figure, (ax,) = page(2.1, keys)
     peeled, spent = data.curve("peeling_length"), data.curve("fracture_energy")
-    path(ax, data, peeled, spent, color=style.BLUE)
+    draw_curve(ax, data, peeled, spent, color=style.BLUE)
     if work is not None:
-        ax.axhline(work, color=style.INK, lw=0.8, ls=UNSTABLE, zorder=1.5)
+        ax.axhline(work, color=style.INK, lw=0.8, ls=DASH_DOT, zorder=1.5)
     energy_limits(ax, spent, work)
     ax.set_xlim(0.0, float(np.nanmax(np.maximum(peeled, 0.0))) or 1.0)
     data.label(ax.xaxis, "peeling_length", "peeled length")
@@ -295,15 +295,15 @@ def stress(data: SolidData) -> PaperFigure:
     """
     names = probes(data)
     data.require("stress", *(names or ["probe_stress_yy"]))
-    colours = dict(zip(names, style.MASS_COLOURS * 9, strict=False))
+    colours = dict(zip(names, itertools.cycle(style.MASS_COLOURS), strict=False))
     keys = [
         line_key(name.removeprefix("probe_").replace("_", " "), colours[name]) for name in names
     ]
-    figure, (ax,) = page(2.1, keys, across=2)
+    figure, (ax,) = page(2.1, [*keys, *_mark_keys({}, data)], across=2)
     u = data.curve("displacement")
     ax.axhline(0.0, color=style.INK, lw=0.4, zorder=1.0)
     for name in names:
-        path(ax, data, u, data.curve(name), color=colours[name])
+        draw_curve(ax, data, u, data.curve(name), color=colours[name])
     style.room(ax.set_ylim, np.concatenate([data.curve(name) for name in names]))
     data.displacement_axis(ax)
     kind = "stress_yy" if all("yy" in name for name in names) else "stress"

@@ -100,7 +100,10 @@ def test_forces_mark_peak_sliding_and_limit():
 def test_unstable_states_are_dashed(run):
     sign = np.where(np.arange(run.time.size) > 80, -1.0, 1.0)
     variables = {**run.variables, "sign_of_determinant": Variable(sign, ("time",), "1", "sign")}
-    figure = figures_of(dataclasses.replace(run, variables=variables)).forces()
+    drawn = figures_of(dataclasses.replace(run, variables=variables))
+    (legend,) = (ax.get_legend() for ax in drawn.fracture().axes)
+    assert "unstable" in [text.get_text() for text in legend.get_texts()]
+    figure = drawn.forces()
     stable, unstable = lines(figure.axes[1], "#D55E00")
     assert stable.get_linestyle() == "-"
     assert unstable.get_linestyle() == "--"
