@@ -48,7 +48,7 @@ class Content(NamedTuple):
 
 def refusal(path: Path, got: str, needs: str) -> ModelError:
     """Return the error for a file that cannot be used."""
-    why = "the file is incomplete, or in another format than text of Siconos or HDF5 of FCLIB."
+    why = "the file is incomplete, or neither a text file of Siconos nor HDF5 of FCLIB."
     tries = "write the file again with the program that made it, and check that it is complete."
     return ModelError(f"friction_problem({path.name!r})", got, needs, why, tries)
 
@@ -266,7 +266,11 @@ def _read_fclib(path: Path) -> Content:
             group = file[names[0]]
             local = "local" in names[0]
             if "G" in group:
-                raise refusal(path, "bilateral constraints G", "contacts alone")
+                got, why = "bilateral constraints G", "bilateral constraints are not implemented."
+                tries = "write W of the problem without the constrained motions."
+                raise ModelError(
+                    f"friction_problem({path.name!r})", got, "only contacts", why, tries
+                )
             matrices = tuple(_matrix_of(path, group[key]) for key in ("W" if local else "MH"))
             stored = group["vectors"]
             vectors = tuple(stored[key][()].astype(float) for key in ("q" if local else "fw"))

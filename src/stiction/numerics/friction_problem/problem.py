@@ -511,7 +511,7 @@ def _counts(matrix: Matrix, q: Any, mu: Any) -> tuple[int, int]:
     if rows != columns:
         raise ModelError(
             "friction_problem.W", f"{rows} x {columns}", "a square matrix",
-            "W r are velocities at the contacts at which the forces r act.",
+            "W maps the forces r of the contacts to velocities of the same contacts.",
             "compute W = H^T M^-1 H, or give M and H.",
         )  # fmt: skip
     shape: tuple[int, ...] = np.shape(q) if q is not None else ()
