@@ -62,7 +62,7 @@ _STEPS, _CONVERGED = 60, 1e-9
 # fraction of a cell by which rounding may put a breakpoint outside of it
 _ROUNDING = 1e-9
 # fraction of a cell within which a breakpoint coincides with an end of the cell
-_OPPOSITE_ENDS = 1e-9
+_SLIVER = 1e-9
 
 
 class Segments(NamedTuple):
@@ -75,10 +75,13 @@ class Segments(NamedTuple):
     partner_elements : (c, K) elements of the partner in K slots: the closest one alone (K = 1) if
         all joints of the partner are smooth, else with its two neighbours (K = 3)
     slot : (c,) slot of the element that holds the closest points
-    corner : (c,) xi of the corner that is the closest point; 0 where closest points lie inside
-    tangents : (c, 2, 2) slots of the tangents of the breakpoints at both ends, -1 for none
-    sides : (c, 2, 2) xi at which these tangents are taken, -1 or 1
-    weights, at : (c, g) weights and coordinates of the integration points on [0, 1]
+    corner : (c,) xi of the corner that is the closest point of the whole segment, -1 or 1; 0 if
+        closest points lie inside the element
+    tangents : (c, 2, 2) the slot of the element whose tangent enters v of the breakpoint at each of
+        both ends: first the element before the joint, then the one behind it; -1 if it does not
+    sides : (c, 2, 2) xi at which these tangents are taken: 1 before the joint, -1 behind it
+    weights, at : (c, g) weights, and coordinates on [0, 1] along the segment, of the integration
+        points
     xi_guess : (c, 2) xi of the closest points of both ends, where iterations start
     """
 
@@ -157,18 +160,21 @@ def smooth_joints(partner: Surface) -> Bools:
     return smooth
 
 
-def closest_features(element: Ints, xi: Floats, normal: Bools, smooth: Bools) -> tuple[Ints, Bools]:
+def closest_features(
+    element: Ints, xi: Floats, is_orthogonal: Bools, smooth: Bools
+) -> tuple[Ints, Bools]:
     """Return the features (p,) that hold closest points, and which points have no closest point.
 
     Parameters
     ----------
-    element, xi, normal : (p,) of closest points
+    element, xi : (p,) of closest points; the projection sets xi to -1 or 1 exactly at an end
+    is_orthogonal : (p,) whether the partner is orthogonal to the line to its closest point
     smooth : from `smooth_joints`
     """
-    knot = element + (xi > 0.0)
-    at_end = ~normal & (np.abs(xi) == 1.0)
-    corner = at_end & ~smooth[knot]
-    return np.where(corner, 2 * knot, 2 * element + 1), ~(normal | at_end)
+    joint = element + (xi > 0.0)
+    at_end = ~is_orthogonal & (np.abs(xi) == 1.0)
+    corner = at_end & ~smooth[joint]
+    return np.where(corner, 2 * joint, 2 * element + 1), ~(is_orthogonal | at_end)
 
 
 class ElementEnds:
@@ -177,25 +183,33 @@ class ElementEnds:
     Parameters
     ----------
     partner : the boundary
-    functions : (2, rows, n, elements) shape functions at both ends of elements
+    functions : (2, 2, n, elements) at the lower and upper end of elements, shape functions and
+        their derivatives
     smooth : from `smooth_joints`
     x : (nodes, d) positions [m]
+
+    Attributes
+    ----------
+    place : (d, joints) positions [m]
+    low, high : (2, d, elements) position and tangent at the lower and upper end of each element
+    before, behind : (d, joints) unit tangents of the element before a joint and of that behind it;
+        zero where there is none
+    exposed : (joints,) whether the joint is a corner that can be a closest point
+    smooth : (joints,) whether both tangents agree in every state
     """
 
     def __init__(self, partner: Surface, functions: Floats, smooth: Bools, x: Floats) -> None:
         at = x.T[:, partner.nodes]
         low, high = np.einsum("ernp,dpn->erdp", functions, at, optimize=False)
         self.place = np.concatenate([low[0], high[0][:, -1:]], axis=1)
-        # place and tangent at the lower and upper end of each element, (rows, d, elements)
         self.low, self.high = low, high
-        # unit tangents at each joint: of the element before it, and of the element behind it
         at_low, at_high = (row[1] / np.sqrt((row[1] ** 2).sum(axis=0)) for row in (low, high))
         none = np.zeros((2, 1))
         self.before = np.concatenate([none, at_high], axis=1)
         self.behind = np.concatenate([at_low, none], axis=1)
         turn = self.before[0] * self.behind[1] - self.before[1] * self.behind[0]
-        # corners that can be a closest point: convex ones, and both ends of an open boundary. The
-        # outside lies to the right, so that a convex corner turns to the left
+        # convex corners, and both ends of an open boundary. The outside lies to the right, so that
+        # a convex corner turns to the left
         self.exposed = ~smooth & (turn > 0.0)
         self.exposed[0] = self.exposed[-1] = True
         self.smooth = smooth
@@ -282,7 +296,7 @@ def _without_slivers(
     breakpoint.
     """
     keep = np.ones(cell.size, dtype=np.bool_)
-    short = (xi[1] - xi[0] <= width * _OPPOSITE_ENDS) & ~invalid[cell]
+    short = (xi[1] - xi[0] <= width * _SLIVER) & ~invalid[cell]
     for direction in (1, -1):
         c, s = cell[::direction], short[::direction]
         begins = np.append(True, c[1:] != c[:-1])
@@ -294,6 +308,7 @@ def _without_slivers(
     # a cell that consists of such segments only keeps them
     whole = np.bincount(cell[keep], minlength=invalid.size) > 0
     keep |= ~whole[cell]
+    # the remaining segments of a cell reach again from its first to its last end
     low, high = xi[0].copy(), xi[1].copy()
     first = np.append(True, cell[1:] != cell[:-1])
     start, number = low[first], np.cumsum(first) - 1
@@ -320,17 +335,19 @@ def _breakpoints(
 
     Each is a root of h(s) = (X(s) - c) . v, by Newton's method inside a bracket.
     """
+    # features 2 k + 1 and 2 k + 3 are the elements of joint k + 1, which holds no closest point;
+    # features 2 k + 1 and 2 k + 2 are an element and the corner at its upper end, features 2 k and
+    # 2 k + 1 a corner and the element behind it
     low, high = np.minimum(one, other), np.maximum(one, other)
-    knot = (low + 1) // 2
+    joint = (low + 1) // 2
+    between_elements = high - low == 2
+    is_concave = between_elements & ~ends.smooth[joint]
     # v is the tangent of the element next to a corner; between two elements it is the common
     # tangent at a smooth joint, and the sum of both unit tangents at a concave corner
-    between_elements = high - low == 2
-    v = ends.before[:, knot] * (between_elements | (low % 2 == 1)) + ends.behind[:, knot] * (
-        low % 2 == 0
-    )
-    hollow = between_elements & ~ends.smooth[knot]
-    v = v + ends.behind[:, knot] * hollow
-    c = ends.place[:, knot]
+    takes_before = between_elements | (low % 2 == 1)
+    takes_behind = (low % 2 == 0) | is_concave
+    v = ends.before[:, joint] * takes_before + ends.behind[:, joint] * takes_behind
+    c = ends.place[:, joint]
     e, left, right = cells[0][cell], cells[1][cell], cells[2][cell]
     f_left, f_right = (((place[:, cell] - c) * v).sum(axis=0) for place in places)
     no_sign_change = (f_left < 0.0) == (f_right < 0.0)
@@ -393,19 +410,20 @@ def segments_of_cells(
         xi_guess[beyond != 0, end] = np.sign(beyond[beyond != 0])
         at = np.flatnonzero(np.roll(inner, 1) if end == 0 else inner)
         low = np.minimum(feature[at], feature[at + step])
-        knot = (low + 1) // 2
+        # features and their joint, as in `_breakpoints`
+        joint = (low + 1) // 2
         between_elements = np.abs(feature[at] - feature[at + step]) == 2
-        smooth = between_elements & ends.smooth[knot]
-        own_element = middle[at] == knot
-        # slots of the tangents of a breakpoint. A joint has those of the elements before and behind
-        # it: a convex corner, which is a feature of its own, that of the neighbour in the sequence;
-        # a concave corner both; a smooth joint, whose tangents are equal, that in the middle slot
-        before = ((low % 2 == 1) & ~smooth) | (smooth & ~own_element)
-        behind = (low % 2 == 0) | (between_elements & ~ends.smooth[knot]) | (smooth & own_element)
-        tangents[at, end, 0] = np.where(before, knot - 1 - base[at], -1)
-        tangents[at, end, 1] = np.where(behind, knot - base[at], -1)
+        is_smooth = between_elements & ends.smooth[joint]
+        is_concave = between_elements & ~ends.smooth[joint]
+        lies_behind = middle[at] == joint
+        # at a corner v is the tangent of the element next to it in the sequence, at a concave
+        # corner of both; at a smooth joint, whose tangents are equal, of the middle slot
+        takes_before = np.where(is_smooth, ~lies_behind, low % 2 == 1)
+        takes_behind = np.where(is_smooth, lies_behind, (low % 2 == 0) | is_concave)
+        tangents[at, end, 0] = np.where(takes_before, joint - 1 - base[at], -1)
+        tangents[at, end, 1] = np.where(takes_behind, joint - base[at], -1)
         sides[at, end] = (1.0, -1.0)
-        xi_guess[at, end] = np.where(knot > middle[at], 1.0, -1.0)
+        xi_guess[at, end] = np.where(joint > middle[at], 1.0, -1.0)
     places, weights = gauss_rule(points)
     return Segments(
         cells[cell],

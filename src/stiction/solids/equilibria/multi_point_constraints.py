@@ -21,9 +21,10 @@ __all__ = ["Constraint", "Substitution", "eliminate", "unprescribed"]
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-# factor over the largest one below which it is rounding; difference of two values over the largest
-# prescribed displacement up to which they count as equal
-_ROUNDOFF, _SAME = 1e-10, 1e-9
+# factors below this are rounding
+_ROUNDOFF = 1e-10
+# difference of two values, over the largest prescribed displacement, up to which they are equal
+_SAME = 1e-9
 
 
 class Constraint(NamedTuple):
@@ -34,7 +35,8 @@ class Constraint(NamedTuple):
     number : of its condition
     description : of its condition, for messages
     components : (k,) displacement components, numbered d * node + axis
-    factors : (k,) the largest is 1 in size
+    factors : (k,) the largest is 1 in size; for the place of a condition between control points
+        the weights of its mean, whose sum is 1
     value : the sum at a time [m]
     """
 
@@ -57,8 +59,8 @@ class _Eliminated(NamedTuple):
 
     Parameters
     ----------
-    free : remaining factors by free component
-    constraints : factors of the original constraints of which it is a combination
+    free : {component: factor} of the free displacements that remain
+    constraints : {index: factor} of the original constraints of which it is a combination
     """
 
     free: dict[int, float]
@@ -83,11 +85,12 @@ def eliminate(
     Parameters
     ----------
     constraints : in the order of their conditions
-    points : substitutions of points between control points, which come first
+    points : places of conditions between control points, whose displacements are means of those of
+        control points; they are eliminated before the constraints
     fixed : (components,) whose values are prescribed, those of points left out
     prescribed : values of the fixed ones at a time
     describe_owner : words for the condition that prescribes a component
-    times : kinks of the programs, at which values are compared
+    times : kinks of the programs, at which values are compared: programs are linear in between
 
     Raises
     ------
@@ -104,7 +107,7 @@ def eliminate(
             for i, c in zip(one.components, one.factors, strict=True)
             if not fixed[i]
         }
-        of = {j: 1.0}
+        combination = {j: 1.0}
         # a constraint that is subtracted may contain pivots of others
         while pivots := [i for i in remaining if i in reduced]:
             i = pivots[0]
@@ -115,16 +118,16 @@ def eliminate(
                     del remaining[k]
             remaining.pop(i, None)
             for k, c in earlier.constraints.items():
-                of[k] = of.get(k, 0.0) - factor * c
+                combination[k] = combination.get(k, 0.0) - factor * c
         pivot = max(remaining, key=lambda i: abs(remaining[i]), default=None)
         if j < len(points):
-            # the component of the point, if elimination has not removed it
+            # a place has the component that `Unknowns` chose, if elimination has not removed it
             own = points[j].component
             pivot = own if abs(remaining.get(own, 0.0)) > _ROUNDOFF else pivot
         if pivot is None or abs(remaining[pivot]) <= _ROUNDOFF:
-            _compare(constraints, of, fixed, prescribed, describe_owner, times)
+            _compare(constraints, combination, fixed, prescribed, describe_owner, times)
             continue
-        reduced[pivot] = _Eliminated(remaining, of)
+        reduced[pivot] = _Eliminated(remaining, combination)
         if j >= len(points):
             substitutions.append(Substitution(pivot, one))
     return substitutions
@@ -132,15 +135,20 @@ def eliminate(
 
 def _compare(
     constraints: Sequence[Constraint],
-    of: dict[int, float],
+    combination: dict[int, float],
     fixed: npt.NDArray[np.bool_],
     prescribed: Callable[[float], Floats],
     describe_owner: Callable[[int], str],
     times: Floats,
 ) -> None:
-    """Refuse a combination of constraints without free components if its two sides differ."""
-    last = constraints[max(of)]
-    undetermined = [constraints[j].description for j in of if constraints[j].value is unprescribed]
+    """Refuse a combination of constraints without free components if its two sides differ.
+
+    combination : {index: factor} of the constraints
+    """
+    last = constraints[max(combination)]
+    undetermined = [
+        constraints[j].description for j in combination if constraints[j].value is unprescribed
+    ]
     if undetermined:
         why = f"it depends on a displacement between control points: {undetermined[0]}."
         try_ = "name the boundary instead of the place, or a node that is not on it."
@@ -149,17 +157,21 @@ def _compare(
     for t in times:
         values = prescribed(float(t))
         actual = needed = size = 0.0
-        for j, factor in of.items():
+        for j, factor in combination.items():
             one = constraints[j]
             fixed_here = fixed[one.components]
             actual += factor * float(one.factors[fixed_here] @ values[one.components[fixed_here]])
             needed += factor * one.value(float(t))
             size = max(size, abs(one.value(float(t))), float(np.abs(values).max()))
         if abs(actual - needed) > _SAME * size:
-            others = [constraints[j].description for j in sorted(of) if constraints[j] is not last]
+            others = [
+                constraints[j].description
+                for j in sorted(combination)
+                if constraints[j] is not last
+            ]
             owners = [
                 describe_owner(int(i))
-                for j in of
+                for j in combination
                 for i in constraints[j].components
                 if fixed[i] and describe_owner(int(i))
             ]
