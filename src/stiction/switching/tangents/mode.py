@@ -39,8 +39,13 @@ __all__ = ["ModeFlow"]
 
 Floats = npt.NDArray[np.float64]
 
-# least tolerance, because differences resolve no less; the derivatives have ten times that error
+# least tolerance of the states, because differences do not resolve a smaller one; the tolerance of
+# derivatives is ten times that of the states
 _FINEST = 1e-12
+# relative difference of gradients at two states from which a surface is curved. Chosen
+_CURVED = 1e-9
+# in place of an event function, `evaluate` and `derivatives` take this for the field
+_FIELD = -1
 # largest number of intervals of the variational equation between two events
 _MOST_INTERVALS = 100_000
 _STENCILS: weakref.WeakKeyDictionary[Compiled, dict[tuple[str, ...], Stencil]] = (
@@ -53,12 +58,17 @@ class ModeFlow:
 
     Parameters
     ----------
+    system : the flow
     method : gives the tolerances
     to : directions: names of parameters, `x0[i]`, or `x0` for all components of the initial state
     clock : whether the clock is one of these components
 
     Attributes
     ----------
+    n, q : number of states with the clock, and of parameters among the directions
+    free : number of components of the initial state
+    names : of the directions
+    tol : relative tolerance of the states
     states : (n, directions) derivatives of the state
     """
 
@@ -75,7 +85,9 @@ class ModeFlow:
         self.free = len(system.start_names)
         tolerance = Tolerance(method.rtol, method.atol)
         self.tol = max(method.rtol, _FINEST)
-        self.flow = Flow(system.compiled, tolerance.array(), np.empty(0), 2, energies=False)
+        self.flow = Flow(
+            system.compiled, tolerance.array(), np.empty(0), n_events=2, energies=False
+        )
         self.flow.progress.t_end = np.inf
         self.names, seeds, parameters = self._directions(tuple(to), self.n if clock else self.free)
         self.stencil = _stencil(system, parameters, self.flow.p)
@@ -128,6 +140,7 @@ class ModeFlow:
         for row in (Y, TRIAL):
             flow.vectors[row, :n], flow.vectors[row, n] = x, t
         flow.sides[:] = sides
+        # it uses row TRIAL
         begin_mode(flow.work)
         flow.vectors[TRIAL, :n], flow.vectors[TRIAL, n] = x, t
 
@@ -135,19 +148,20 @@ class ModeFlow:
         """Return x' in the present mode."""
         rows, n = self.flow.vectors, self.n
         rows[TRIAL, :n], rows[TRIAL, n] = x, t
-        evaluate(self.flow.work, -1, TRIAL)
+        evaluate(self.flow.work, _FIELD, TRIAL)
         return np.array(rows[LATER, :n])
 
-    def _gradient(self, what: int, x: Floats, t: float) -> Floats:
-        """Return (n + q,) derivatives of an event function in states and parameters."""
+    def _gradient(self, event: int, x: Floats, t: float) -> Floats:
+        """Return (n + q,) derivatives of event function `event` in states and parameters."""
         rows, n = self.flow.vectors, self.n
         rows[TRIAL, :n], rows[TRIAL, n] = x, t
         out = np.zeros((1, n + self.q))
-        derivatives(self.flow.work, self.stencil, what, self.variation, out, n + self.q, False)
+        derivatives(self.flow.work, self.stencil, event, self.variation, out, n + self.q, False)
         return np.array(out[0])
 
     def _gradient_of_h(self, i: int, x: Floats, t: float) -> Floats:
         """Return (n + q,) derivatives of the switching function of surface i."""
+        # event function i is h_i for the sign 1; for the sign 0 it is that of the multiplier
         sides = self.flow.sides.copy()
         self.flow.sides[:] = np.where(np.arange(sides.size) == i, 1.0, sides)
         found = self._gradient(i, x, t)
@@ -164,11 +178,12 @@ class ModeFlow:
     def _check_planes(self, states: Sequence[Floats]) -> None:
         """Test at given states whether surfaces that seemed to be planes are planes."""
         flow, m, n = self.flow, self.system.compiled.m, self.n
+        # 2: surfaces that agreed with planes so far; 0: curved ones
         if flow.progress.plane != 2:
             return
         plane = flow.vectors[GRAD, : m * n].reshape(m, n)
         off = max(float(np.abs(self.system.gradient(x) - plane).max()) for x in states)
-        if off > 1e-9 * float(np.abs(plane).max()):
+        if off > _CURVED * float(np.abs(plane).max()):
             flow.progress.plane = 0
 
     def _integrated(self, steps: Floats, start: float, end: float) -> bool:
@@ -184,9 +199,10 @@ class ModeFlow:
 
 @functools.cache
 def interpolation() -> Floats:
-    """Return (2 + NODES, NODES) Gauss nodes, and transforms of values at them.
+    """Return (2 + NODES, NODES): nodes, and transforms of values at them, as `Variation.nodes`.
 
-    See `kernels.Variation.nodes`.
+    Row 0 has the Gauss nodes on [0, 1], row 1 the weights of the highest Legendre coefficient, and
+    the other rows the inverse Vandermonde matrix, which gives the coefficients of powers.
     """
     places, weights = np.polynomial.legendre.leggauss(NODES)
     degree = NODES - 1
@@ -196,7 +212,10 @@ def interpolation() -> Floats:
 
 
 def _stencil(system: SwitchingSystem, names: tuple[str, ...], numbers: Floats) -> Stencil:
-    """Return the numbers of the kernels and their derivatives by parameters, cached by system."""
+    """Return the numbers of the kernels and their derivatives by the parameters `names`.
+
+    They are cached for each compiled system and `names`.
+    """
     known = _STENCILS.setdefault(system.compiled, {})
     if names not in known:
         known[names] = stencil_of(system, names, numbers)
