@@ -10,18 +10,18 @@ import math
 
 from stiction.numerics.jit import kernel
 
-__all__ = ["simplified", "squeezed", "stretched"]
+__all__ = ["simplified", "simplified_with_psi0", "stretched"]
 
 
 @kernel
 def simplified(side: float, h: float, g: float, kappa: float, mu: float) -> tuple[float, float]:
     """Return force F and moment M of one side of the surface h = 0, continued past it.
 
-        psi = psi0 + (1 - 2 psi0 / pi) atan2(side h, |g|),   cot psi0 = 6 kappa,
+        psi = psi0 + (1 - 2 psi0 / pi) atan2(side h, |g|),   cot psi0 = 6 kappa / (1 m),
         F = mu side (4/3 - cot(psi) / (18 kappa)),   M = mu side sgn(g) cot(psi) / 6.
 
     For side = sgn(h) this is the law itself. A solver that locates h = 0 also evaluates
-    it slightly beyond, where it is smooth: atan2 is odd in h. On h = 0 a friction
+    it slightly beyond, where it is smooth while psi > 0: atan2 is odd in h. On h = 0 a friction
     multiplier lam in [-1, 1] mixes both sides, (1 + lam) / 2 of +1 and (1 - lam) / 2 of -1.
 
     Parameters
@@ -36,21 +36,21 @@ def simplified(side: float, h: float, g: float, kappa: float, mu: float) -> tupl
     Verified by: tests/unit/laws/test_tyre.py::test_kernel_is_the_law
     """
     psi0 = math.atan(1.0 / (6.0 * kappa))
-    return squeezed(side, h, g, kappa, mu, psi0, 1.0 - 2.0 * psi0 / math.pi)
+    return simplified_with_psi0(side, h, g, kappa, mu, psi0, 1.0 - 2.0 * psi0 / math.pi)
 
 
 @kernel
-def squeezed(
-    side: float, h: float, g: float, kappa: float, mu: float, psi0: float, fraction: float
+def simplified_with_psi0(
+    side: float, h: float, g: float, kappa: float, mu: float, psi0: float, angle_factor: float
 ) -> tuple[float, float]:
-    """Return the result of `simplified` for given psi0 and factor 1 - 2 psi0 / pi.
+    """Return the result of `simplified` for given psi0 and `angle_factor` 1 - 2 psi0 / pi.
 
     Both depend on kappa alone and are computed once.
 
     Source: as for `simplified`.
     Verified by: tests/unit/laws/test_tyre.py::test_kernel_is_the_law
     """
-    psi = psi0 + fraction * math.atan2(side * h, abs(g))
+    psi = psi0 + angle_factor * math.atan2(side * h, abs(g))
     cot = 1.0 / math.tan(psi)
     force = mu * side * (4.0 / 3.0 - cot / (18.0 * kappa))
     return force, mu * side * math.copysign(cot / 6.0, g * cot)
@@ -76,26 +76,28 @@ def stretched(
     """
     lateral, rolling = abs(h), abs(g)
     sign = math.copysign(1.0, h) if h != 0.0 else side
-    turned = math.copysign(1.0, g)
-    # x_s >= a: the whole patch slips under rho delta; without relaxation at g = 0 only
+    sign_of_g = math.copysign(1.0, g)
+    # slip begins at x_s = a + sigma - (delta / k) cot(phi) with tan(phi) = |h / g|; the patch is
+    # [-a, a], and rolls towards a. x_s >= a: the whole patch slips under rho delta; without
+    # relaxation (sigma = 0) at g = 0 only
     if k * sigma * lateral >= delta * rolling and (sigma > 0.0 or rolling == 0.0):
         # the product delta |g| is zero by underflow
         if lateral == 0.0 and rolling > 0.0:
             return 0.0, 0.0
         return sign * 2.0 * a * rho * delta, 0.0
-    # x_s <= -a: no slip, formulas (1) of the sheet
+    # x_s <= -a: the row "no slip" of the table in section 2
     if k * (2.0 * a + sigma) * lateral <= delta * rolling:
         tan = lateral / rolling
-        return sign * 2.0 * a * k * (a + sigma) * tan, sign * turned * 2.0 / 3.0 * (
+        return sign * 2.0 * a * k * (a + sigma) * tan, sign * sign_of_g * 2.0 / 3.0 * (
             a * (a * a)
         ) * k * tan
-    # partial slip: the start of slip x_s = a + sigma - (delta / k) cot(phi) lies in the patch
+    # partial slip: x_s divides the patch; the deflection is linear in stick, constant in slip
     tan = lateral / rolling
     reach = delta * rolling / (k * lateral)
-    # the start of slip divides the patch: deflection linear in stick, constant in slip
+    # lengths a - x_s and a + x_s
     stuck = reach - sigma
     slips = 2.0 * a - stuck
     force = 0.5 * k * tan * (reach + sigma) * stuck + rho * delta * slips
     arm = 0.5 * stuck * stuck * (sigma + 2.0 / 3.0 * stuck) - a * 0.5 * (reach + sigma) * stuck
     moment = k * tan * arm + 0.5 * rho * delta * slips * stuck
-    return sign * force, sign * turned * moment
+    return sign * force, sign * sign_of_g * moment

@@ -1,8 +1,8 @@
 """Largest penetration of rods and rigid cylinders, with or without a contact between them.
 
 A segment is the part of a contact curve of one element. The broad phase of `pairs` finds pairs of
-near segments, as in the search for contacts. Here every pair has its least distance, which need not
-be a local minimum of the whole curves.
+near segments, as in the search for contacts. Here every pair has a distance, that of its closest
+points on the two segments, which need not be closest points of the whole curves.
 
 Source: formulas sheet (docs/formulas/rods.md), section 2.
 """
@@ -22,6 +22,8 @@ from stiction.rods.contact.search_kernels import nearest_on_chords, shrunk, tang
 
 Ints = npt.NDArray[np.int64]
 
+# steps of Newton's method. Chosen: it converges quadratically, except where curves are nearly
+# parallel
 _STEPS = 16
 
 
@@ -42,10 +44,10 @@ class Overlap(Struct):
 def nearest_on_segments(
     r: Matrix, pair: tuple[int, int, int, int, int], segment: tuple[int, int], s1: float, s2: float
 ) -> tuple[float, float, float]:
-    """Return the least distance of two segments [m], and its positions s1, s2 [elements].
+    """Return the distance of two segments [m], and the positions s1, s2 of it [elements].
 
-    Newton's method for |D|^2 / 2 from the guess s1, s2, limited to the segments. Where the function
-    is not convex, s1 and s2 are minimised in turn.
+    Newton's method for |D|^2 / 2 from the guess s1, s2, limited to the segments; it finds a minimum
+    near the guess. Where the function is not convex, one step is made in s1, then one in s2.
 
     pair : first slots and numbers of elements of both bodies, and the rule of the curves
     segment : indices of the segments on both
@@ -53,6 +55,7 @@ def nearest_on_segments(
     least, best1, best2 = math.inf, s1, s2
     low1, low2 = float(segment[0]), float(segment[1])
     for _ in range(_STEPS):
+        # with D = r2 - r1: dd = D.D, f = D.r', t = r'.r', c = D.r''
         dd, f1, f2, t11, t12, t22, c1, c2 = tangency(r, pair, s1, s2)
         if dd < least:
             least, best1, best2 = dd, s1, s2
@@ -63,7 +66,8 @@ def nearest_on_segments(
         stop1 = (s1 <= low1 and f1 < 0.0) or (s1 >= low1 + 1.0 and f1 > 0.0)
         stop2 = (s2 <= low2 and f2 > 0.0) or (s2 >= low2 + 1.0 and f2 < 0.0)
         if h11 <= 0.0 or det <= 1e-3 * t11 * t22 or stop1 or stop2:
-            # curvatures bounded below keep the step downhill; the second move uses the first one
+            # curvatures bounded below (by a fifth of t: chosen) keep the step downhill; the second
+            # move uses the first one
             h11, h22 = max(h11, 0.2 * t11), max(h22, 0.2 * t22)
             new1 = s1 if stop1 else min(max(s1 + f1 / h11, low1), low1 + 1.0)
             new2 = s2 if stop2 else s2 - (f2 - (0.0 if stop1 else t12 * (new1 - s1))) / h22

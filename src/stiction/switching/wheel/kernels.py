@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from stiction.laws.tyre_kernels import squeezed, stretched
+from stiction.laws.tyre_kernels import simplified_with_psi0, stretched
 from stiction.numerics.arrays import Matrix, Vector
 from stiction.numerics.callback import carray, pointer_to
 from stiction.numerics.jit import kernel
@@ -56,7 +56,7 @@ def tyre_contact(side: float, h: float, g: float, p: Wheel) -> tuple[float, floa
         pressure, ratio = wheel.max_pressure, wheel.kinetic_ratio
         sigma, a = wheel.relaxation, wheel.half_length
         return stretched(side, h, g, wheel.stiffness, pressure, ratio, sigma, a)
-    return squeezed(side, h, g, wheel.kappa, wheel.mu, wheel.psi0, wheel.share)
+    return simplified_with_psi0(side, h, g, wheel.kappa, wheel.mu, wheel.psi0, wheel.share)
 
 
 @kernel(inline=True)
