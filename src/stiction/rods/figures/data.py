@@ -178,7 +178,7 @@ class RodData(RunData):
         return self._values("partner_point")
 
     def surfaces(self, points: Floats) -> tuple[Floats, ...]:
-        """Return (n, m, 3) points [m] of the surface of each partner, at (partner, 2, 3) `points`."""
+        """Return (n, m, 3) points [m] of the surfaces of partners at `points` (partner, 2, 3)."""
         if not len(points):
             return ()
         each = zip(

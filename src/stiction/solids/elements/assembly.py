@@ -18,7 +18,15 @@ from stiction.solids.shape_functions.hourglass import Hourglass, hourglass_of
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
-__all__ = ["Bulk", "EnergyTerm", "Pattern", "energy_and_stress", "energy_terms", "mean_stresses"]
+__all__ = [
+    "Block",
+    "Bulk",
+    "EnergyTerm",
+    "Pattern",
+    "energy_and_stress",
+    "energy_terms",
+    "mean_stresses",
+]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -104,7 +112,17 @@ class Pattern:
         return matrix
 
 
-class _Block(NamedTuple):
+class Block(NamedTuple):
+    """The elements of one kind and material.
+
+    Parameters
+    ----------
+    elements : arrays with global node numbers
+    table : constants of the material, by the indices in `material_laws`
+    places : (e, n, n) indices of the blocks of its matrices, from `Pattern.places`
+    hourglass : hourglass energy; None without one
+    """
+
     elements: Elements
     table: Floats
     places: Places
@@ -139,12 +157,12 @@ class Bulk:
     def __init__(self, blocks: Sequence[tuple[Elements, Floats]]) -> None:
         empty = np.zeros((0, 0, 0), dtype=np.int32)
         self._blocks = [
-            _Block(elements, table, empty, hourglass_of(elements, table))
+            Block(elements, table, empty, hourglass_of(elements, table))
             for elements, table in blocks
         ]
 
     @property
-    def blocks(self) -> list[_Block]:
+    def blocks(self) -> list[Block]:
         """Elements by kind, with the tables of their materials and their hourglass stiffness."""
         return self._blocks
 
