@@ -203,7 +203,7 @@ def _quadratic(block: Block, u: Floats) -> float:
         strain = 0.5 * (rate + rate.swapaxes(0, 1))
         if block.table[KIND] != LINEAR:
             strain = strain + 0.5 * np.einsum("kiqe,kjqe->ijqe", rate, rate)
-        lam, mu = small_moduli(block.table, term.energy)
+        lam, mu = small_moduli(block.table, term.part)
         square = 0.5 * lam * np.einsum("iiqe->qe", strain) ** 2
         square = square + mu * np.einsum("ijqe,ijqe->qe", strain, strain)
         energy += float(np.sum(term.weights.T * square))
