@@ -11,6 +11,7 @@ import numpy.typing as npt
 from stiction.plot import style
 from stiction.solids.figures.curves import line_key
 from stiction.solids.figures.data import NO_FRICTION, STICKS, SolidData
+from stiction.solids.figures.shapes import stress_limit
 
 if TYPE_CHECKING:
     from stiction.plot.figure import PaperFigure
@@ -24,7 +25,6 @@ NEEDED = ("drawn_position", "drawn_cell", "snapshot_time")
 # systems that solve one half, z >= 0, of a symmetric problem; both halves are drawn
 _HALVED = ("TapePeeling", "CapSliding3D")
 _MAP, _SIGNED = "viridis", "RdBu_r"  # colour maps of stretches, and of signed values
-_CLIPPED = 0.995  # fraction of the stresses within the colour scale
 _HIGH, _SIDE = 2.5, 0.74  # height of the figure, and width of the colour scale [in]
 _NARROW = 0.3  # an axis shorter than this fraction of the longest one has a single tick
 _FLAT = 1e-9  # least height of the axes over the longest side
@@ -92,10 +92,9 @@ def _stress_scale(data: SolidData, picks: Sequence[int]) -> ColourScale:
         return ColourScale(values, limits, _MAP, r"$\ln J_\mathrm{c}$")
     data.require("shapes", "stress_trace")
     values = data.values("stress_trace")
-    size = np.abs(values[picks])
-    end = float(np.quantile(size, _CLIPPED)) or 1.0
+    end, clipped = stress_limit(data, picks)
     word = data.ratio("stress_trace") + ("" if data.plain else " (Pa)")
-    return ColourScale(values, (-end, end), _SIGNED, word, bool((size > end).any()))
+    return ColourScale(values, (-end, end), _SIGNED, word, clipped)
 
 
 def _shown(places: Floats) -> Floats:
@@ -178,7 +177,7 @@ def footprint(data: SolidData, times: Sequence[float] | None = None) -> PaperFig
     figure = style.new_figure(style.PAGE, _PANEL_HIGH)
     left, gap = 0.62, 0.14  # [in]
     wide = (style.PAGE - _PANEL_SIDE - left - gap * (len(rows) - 1)) / len(rows)
-    end = float(np.abs(data.values("normal_traction")[rows]).max()) or 1.0
+    end = style.largest(data.values("normal_traction")[rows]) or 1.0
     surfaces = _surfaces(data)
     box = _box(data, rows, np.concatenate(surfaces))
     for number, row in enumerate(rows):
