@@ -129,7 +129,7 @@ def _partners(data: RodData, finite: Ints, time: Floats) -> list[m.Layer]:
     layers: list[m.Layer] = []
     for partner in zip(*(data.surfaces(at) for at in points), strict=True):
         surface = np.stack(partner)
-        lines = _grid_lines(near(surface, data.box).any(axis=0))
+        lines = _grid_lines(np.asarray(near(surface, data.box).any(axis=0)))
         if not lines:
             continue
         positions = surface.reshape(len(surface), -1, 3)[:, np.concatenate(lines)]
@@ -145,11 +145,11 @@ def _grid_lines(shown: npt.NDArray[np.bool_]) -> list[Ints]:
     shown.
     """
     grid = np.arange(shown.size).reshape(shown.shape)
-    lines = []
+    lines: list[Ints] = []
     for points in (grid, grid.T):
-        rows, length = points.shape
-        for line in points[style.few(rows, max(2, _MOST_SURFACE // (2 * length)))]:
-            first, *others = np.split(line, np.flatnonzero(~shown.flat[line]))
-            # each of the others begins with a point that is not shown
-            lines += [first, *(part[1:] for part in others)]
+        most = max(2, _MOST_SURFACE // (2 * len(points[0])))
+        for line in points[style.few(len(points), most)]:
+            parts = np.split(line, np.flatnonzero(~shown.flat[line]))
+            # each part but the first begins with a point that is not shown
+            lines += [parts[0], *(part[1:] for part in parts[1:])]
     return [line for line in lines if line.size > 1]
