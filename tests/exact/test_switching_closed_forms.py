@@ -125,8 +125,9 @@ def test_crossing_maps():
     assert_allclose(-(-1.0 * first + 0.5 * first**2), 0.0, atol=1e-15)
     inside = exact.crossing_multipliers(0.5, 0.5)
     assert_allclose(np.abs(inside), 1.0, rtol=1e-14)
-    with pytest.raises(ValueError, match="more than 1"):
-        exact.crossing_ray(0.5, 0.5)
+    for j2 in (0.5, np.nan):
+        with pytest.raises(ValueError, match="more than 1"):
+            exact.crossing_ray(0.5, j2)
 
 
 def test_two_fold_reference():

@@ -62,7 +62,8 @@ class ChainStepper:
     chain : under a law without memory
     method : its tolerances; `max_steps` bounds the work of a call
     t_start : start [s]
-    span : expected duration [s], for loads given as Python functions
+    span : expected duration [s]; a load given as a Python function is sampled in steps of at most
+        1/200 of it
 
     Raises
     ------
@@ -83,6 +84,7 @@ class ChainStepper:
             needs = "a set-valued law: at rest, any friction up to a bound"
             raise ModelError("ChainStepper.law", repr(chain.law), needs, why, try_)
         found: Any = method_for(chain, method)
+        # a replay checks a whole run, and the later forces are unknown here
         chosen = dataclasses.replace(found, replay=False)
         refuse_chain(chain, chosen, t_start)
         self._request = Request(t_start, t_start + span, np.array([t_start]))
@@ -122,7 +124,7 @@ class ChainStepper:
     @property
     def heat(self) -> float:
         """Friction heat so far [J]."""
-        return float(self._integrator.saved.heat[0].sum())
+        return float(self._saved.heat[0].sum())
 
     @property
     def load(self) -> float:
@@ -130,9 +132,13 @@ class ChainStepper:
         return float(self._integrator.chain.load.at(self.time)) + self._force
 
     def push(self, force: float) -> None:
-        """Add an external force to the load [N], until the next call.
+        """Set the external force, which is added to the load until the next `push` [N].
 
-        It may jump: the modes of stuck masses are decided again.
+        It replaces the previous one and may jump: the modes of stuck masses are decided again.
+
+        Raises
+        ------
+        ModelError : if it is not finite.
 
         Verified by: tests/unit/chains/test_stepping.py::test_a_force_from_outside_is_a_load
         """
@@ -151,12 +157,12 @@ class ChainStepper:
 
         Raises
         ------
-        ModelError : if `t` is before the current time.
-        SolveError : if the method fails before `t`.
+        ModelError : if `t` is before the current time, or not finite.
+        SolveError : if the method fails before `t`; `events` then lacks those of this call.
         """
-        if t < self.time:
+        if not self.time <= t < np.inf:
             why, try_ = "a chain does not run backwards.", "create a new ChainStepper."
-            needs = f"a time from {self.time!r} on [s]"
+            needs = f"a finite time from {self.time!r} on [s]"
             raise ModelError("ChainStepper.go_to", t, needs, why, try_)
         integrator = self._integrator
         integrator.request = dataclasses.replace(self._request, t_start=self.time, t_end=t)
@@ -164,6 +170,7 @@ class ChainStepper:
         integrator.now.saved = integrator.now.steps = 0
         for log in (*integrator.log, integrator.grazings):
             log.clear()
+        # the check that the run progresses counts steps from here
         integrator.checked[:] = self.time, 0.0
         status = integrator.advance()
         if not status.ok:
@@ -175,6 +182,6 @@ class ChainStepper:
         time, mass, before, after = integrator.changes()
         if not time.size:
             return
-        last = 1 if before[-1] == 0 else 2 if after[-1] == 0 else 3
-        count = self.events.count + int(time.size)
-        self.events = StepEvents(count, float(time[-1]), int(mass[-1]) + 1, last)
+        kind = "slip" if before[-1] == 0 else "stick" if after[-1] == 0 else "reverse"
+        count, last = self.events.count + int(time.size), int(mass[-1]) + 1
+        self.events = StepEvents(count, float(time[-1]), last, KINDS.index(kind))

@@ -228,8 +228,9 @@ def crossing_ray(j1: float, j2: float) -> float:
     Source: formulas sheet of the wheel paper, section 5 (-0.4 for J1 = -1.2, J2 = -1.5).
     Verified by: tests/exact/test_switching_closed_forms.py::test_crossing_maps
     """
-    if j1 * j2 <= 1.0:
-        raise ValueError(f"crossing_ray: J1 J2 = {j1 * j2}; needs more than 1 to spiral out")
+    if not j1 * j2 > 1.0:
+        got = f"crossing_ray: got J1 J2 = {j1 * j2}"
+        raise ValueError(f"{got}; needs more than 1: only then do orbits spiral out.")
     return 2.0 * j1 / (float(crossing_multipliers(j1, j2)[0].real) + 1.0)
 
 

@@ -23,6 +23,9 @@ __all__ = ["BlockResults", "InitialValues", "integrate_sliders"]
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
+# entries of the state of a slider, as in `rate_kernels.rates`
+LN_SPEED, LN_AGE = 0, 1
+
 
 class InitialValues(NamedTuple):
     """Initial values and parameters of b sliders.
@@ -44,8 +47,10 @@ class InitialValues(NamedTuple):
 class BlockResults(NamedTuple):
     """Results of b sliders.
 
-    done : (b,) 1 if the end time was reached, 0 initially; members with other values are skipped
-    states : (b, 2, 6) states at the start and at the end, layout as in `rate_kernels.rates`
+    done : (b,) 1 if the end time was reached; 0 if not solved: not yet, failed, or out of steps; -1
+        for inadmissible members, which are skipped
+    states : (b, 2, 6) at the start and at the end: ln V, ln theta, slip less that of the plates,
+        friction heat, radiated energy and work of the plates, as in `rate_kernels.rates`
     progress : (b,) progress at the end
     first : (b + 1,) member k has the events first[k] to first[k + 1] - 1
     events : events of all members in order
@@ -59,7 +64,7 @@ class BlockResults(NamedTuple):
 
 
 @kernel
-def _begin(m: MethodState, stiffness: Floats, given: InitialValues, k: int) -> None:
+def _reset_to_member(m: MethodState, stiffness: Floats, given: InitialValues, k: int) -> None:
     """Set the arrays to the initial values of slider k."""
     m.progress[0] = given.progress[0]
     m.cells[0] = given.cells[k]
@@ -68,7 +73,8 @@ def _begin(m: MethodState, stiffness: Floats, given: InitialValues, k: int) -> N
     for state in (m.state, m.trial):
         for j in range(state.size):
             state[j] = 0.0
-        state[0], state[1] = given.log_speed[k], given.log_age[k]
+        state[LN_SPEED], state[LN_AGE] = given.log_speed[k], given.log_age[k]
+    # the matrix K of the elastic stress of one cell
     stiffness[0, 0] = -given.spring[k]
     m.operand[0] = given.cells[k].speed - given.plate[k]
     m.stress_rate[0] = stiffness[0, 0] * m.operand[0]
@@ -89,19 +95,22 @@ def integrate_sliders(
     m: MethodState,
     stiffness: Floats,
     given: InitialValues,
-    most: int,
+    max_steps: int,
     begin: int,
     results: BlockResults,
 ) -> int:
     """Integrate sliders from index `begin`; return the first whose events exceed the buffer.
 
-    If all events fit, the number of sliders is returned.
+    If all events fit, the number of sliders is returned. Otherwise the caller enlarges the buffer
+    and calls again with the returned index; the events of that slider begin at its `first` again.
 
     Parameters
     ----------
     m : arrays of one slider
     stiffness : (1, 1) work array [Pa/m]
-    most : largest number of steps of each slider
+    given : initial values and parameters of all sliders
+    max_steps : largest number of steps of each slider
+    begin : index of the first slider to integrate; `results` holds those before it
     results : output
 
     Verified by: tests/unit/faults/test_members.py::test_the_same_as_single_runs
@@ -112,11 +121,11 @@ def integrate_sliders(
         results.first[k + 1] = used
         if results.done[k] != 0:
             continue
-        _begin(m, stiffness, given, k)
+        _reset_to_member(m, stiffness, given, k)
         code = sk.PAUSE
-        while code == sk.PAUSE and now.steps < most:
-            # a pause: a buffer is full, or the member has made `most` steps
-            now.left = most - now.steps
+        while code == sk.PAUSE and now.steps < max_steps:
+            # a pause: a buffer is full, or the member has made `max_steps` steps
+            now.left = max_steps - now.steps
             code = integrate_dense(m, stiffness)
             # the caller enlarges the buffer and repeats this member
             if used + now.events > len(results.events):

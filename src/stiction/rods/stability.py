@@ -162,7 +162,7 @@ def _refused(what: str, got: str) -> ModelError:
     return ModelError(
         f"CosseratRod, {what}",
         got,
-        "a number that floating point can represent",
-        "the longest stable step follows from it.",
-        "give lengths, stiffness and density in SI units.",
+        f"a finite number above {sys.float_info.min:.0e} in floating point",
+        "it follows from the lengths, the stiffness and the density of the rod.",
+        "give these in SI units.",
     )

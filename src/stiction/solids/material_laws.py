@@ -198,13 +198,22 @@ def _across(a: Floats, j: Floats, c: Floats, part: int) -> Floats:
     return found.reshape(shape)
 
 
-def small_moduli(c: Floats) -> tuple[float, float]:
-    """Return Lame's constants lam and mu at small strain [Pa]; in plane stress the reduced lam."""
+def small_moduli(c: Floats, part: int = ALL) -> tuple[float, float]:
+    """Return lam and mu at small strain [Pa], for one part of the energy.
+
+    In plane stress lam is the reduced one, and `part` is ALL.
+    """
     kind, lam, mu = c[KIND], c[LAM], c[MU]
     if kind in (MOONEY_RIVLIN, YEOH):
         mu = 2.0 * (c[C1] + (c[C2] if kind == MOONEY_RIVLIN else 0.0))
     if kind in (MOONEY_RIVLIN, YEOH, NEARLY_INCOMPRESSIBLE):
         lam = c[BULK] - 2.0 / 3.0 * mu
+    # the isochoric part has no bulk modulus; that of the neo-Hookean law is the term of mu
+    isochoric = 0.0 if kind == NEO_HOOKEAN else -2.0 / 3.0 * mu
+    if part == SHAPE:
+        return isochoric, mu
+    if part == VOLUME:
+        return lam - isochoric, 0.0
     return (2.0 * lam * mu / (lam + 2.0 * mu) if c[ACROSS] == PLANE_STRESS else lam), mu
 
 

@@ -29,8 +29,10 @@ _SOLVER = Part("it solves the linear systems of Newton's method.", "leave it out
 _BRANCH = Part(
     "another path of equilibria may branch off.", "StayOnPath(), FollowBranch() or StopThere()."
 )
-_WORK = Positive("1", "the energy balance closes to it.", "use 1e-7.", least=1e-13, most=1e-3)
-_LONGEST_ARC = Positive("1", "arclength steps may grow by this factor.", "give 2.")
+_WORK = Positive(
+    "1", "it bounds the error of the work of a step.", "use 1e-7.", least=1e-13, most=1e-3
+)
+_LONGEST_ARC = Positive("1", "it bounds the arclength over that of a load step.", "give 2.")
 _STABILITY = Flag("it says whether stability is reported.", "give True.")
 _SPECTRAL_RADIUS = NonNegative(
     "1", "it multiplies the highest frequencies in each step.", "give 0.8.", most=1.0
@@ -52,7 +54,8 @@ class Quasistatic(Method):
     steps : load steps if none fails; the longest step is the time span over this
     max_steps : most load steps; a run that needs more ends with WORK_LIMIT
     max_halvings : how often the longest step may be halved before the run gives up
-    newton_tolerance : residual over the forces in equilibrium [1]
+    newton_tolerance : norm of the residual over the largest of the norms of reactions, internal
+        forces and loads [1]
     max_iterations : of Newton's method in one step
     solver : the sparse solver; None takes the fastest that is installed
     on_bifurcation : what to do where another path branches off; None stays on the path
@@ -97,10 +100,12 @@ class Continuation(Method):
     Parameters
     ----------
     steps : load steps to the end of a straight path; the first step has the length of one
-    longest : largest arclength of a step over that of the first one [1]
+    longest : largest arclength of a step over that of one load step [1]; below 1 the first step is
+        shorter, too
     max_steps : most arclength steps; a run that needs more ends with WORK_LIMIT
     max_halvings : how often the first arclength may be halved before the run gives up
-    newton_tolerance : residual over the forces in equilibrium [1]
+    newton_tolerance : norm of the residual over the largest of the norms of reactions, internal
+        forces and loads [1]
     max_iterations : of Newton's method in one step
     stability : report the sign of the tangent's determinant at every step, and the number of its
         negative eigenvalues if the tangent is symmetric
@@ -153,16 +158,19 @@ class GeneralisedAlpha(Method):
     spectral_radius : factor of the highest frequencies in a step, 0 to 1; 1 is the trapezoidal
         rule, without numerical dissipation in linear motion
     steps : the longest step is the time span over this
-    tolerance : admissible local error of the displacements in a step, over the range of adhesion
-        [1]. Without contact it is relative to the largest displacement so far; the error of the
-        deformation (displacements minus the mean of each body) is relative to the largest
-        deformation. None omits the error control: steps are as long as Newton's method converges
+    tolerance : admissible local error of the displacements in a step [1]. With contact it is
+        relative to the range of adhesion. Without contact it is relative to the largest
+        displacement so far, and the error of the deformation (displacements minus the mean of each
+        body) to the largest deformation so far. None omits the error control: steps are as long as
+        Newton's method converges
     lumped : whether the mass matrix is diagonal
     stability : count the unstable modes of equilibrium after every step, without friction, and
-        record a mode that the motion does not follow; costs one factorisation per step
+        record an unstable mode in which the motion has no part, such as one that symmetry excludes;
+        costs one factorisation per step
     max_steps : most time steps; a run that needs more ends with WORK_LIMIT
     max_halvings : how often the longest step may be halved before the run gives up
-    newton_tolerance : residual over the forces in equilibrium [1]
+    newton_tolerance : norm of the residual over the largest of the norms of reactions, internal
+        forces and loads [1]
     max_iterations : of Newton's method in one step
     solver : the sparse solver; None takes the fastest that is installed
 

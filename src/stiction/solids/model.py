@@ -212,8 +212,11 @@ class Assembled(Declared):
                 got = f"body {side.body}, a {kind}, " + (
                     "in self-contact" if itself else "in contact by 'mortar'"
                 )
-                why = "segments between two boundaries are computed for plane bodies alone."
-                try_ = 'take passes="two-half-pass", between two bodies.'
+                why = "segments between two boundaries are computed for plane bodies only."
+                try_ = 'take passes="two-half-pass".'
+                if itself:
+                    why = "self-contact is computed for plane bodies only."
+                    try_ = "remove this contact."
                 raise ModelError("Contact.passes", got, "bodies in the plane", why, try_)
 
     def _check_side(self, side: Boundary) -> None:

@@ -45,7 +45,7 @@ __all__ = [
     "deformation",
     "energy_and_stress_points",
     "energy_points",
-    "is_short",
+    "in_kernel",
     "point_rows",
     "products",
     "rows_of_a_point",
@@ -77,7 +77,7 @@ def rows_of_a_point(d: int) -> int:
     return 2 * d * d + (_IN_PLANE if d < 3 else BY_IJ + 1)
 
 
-def is_short(c: Floats) -> bool:
+def in_kernel(c: Floats) -> bool:
     """Return whether kernels evaluate the law themselves: Neo-Hookean, not in plane stress."""
     return bool(c[KIND] == NEO_HOOKEAN and c[ACROSS] == PLANE_STRAIN)
 
@@ -146,7 +146,7 @@ class _Response:
         square: Any = 0.0
         for row in f.reshape(d * d, *f.shape[2:]):
             square = square + row * row
-        if is_short(c):
+        if in_kernel(c):
             # the values of `energy_derivatives` in short form: this law takes most of the time
             mu = 0.0 if part == VOLUME else c[MU]
             lam = 0.0 if part == SHAPE else c[LAM]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+import itertools
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -83,26 +84,26 @@ def current(scenario: Scenario, place: Place) -> Any:
 
 
 def unit_of(scenario: Scenario, place: Place) -> str:
-    """Return the unit of a field, from its class; "" if the class declares none.
+    """Return the unit of a field, from its class or the class's docstring; "" if neither has one.
 
     Verified by: tests/unit/studies/test_fields.py::test_units_are_those_of_the_fields
     """
     owner: Any = scenario
-    names = [step for step in place.steps if isinstance(step, str)]
-    if names[0] in _OF_SOLVE:
+    if place.steps[0] in _OF_SOLVE:
         return str(getattr(scenario.system, "time_unit", "s"))
-    for name in names[:-1]:
-        owner = getattr(owner, name)
-        if isinstance(owner, list | tuple | np.ndarray):
-            return ""
-    declared = str(getattr(rules_of(type(owner)).get(names[-1]), "unit", ""))
+    # the last name is the field; indices after it are those of its entries
+    last = max(k for k, step in enumerate(place.steps) if isinstance(step, str))
+    for step in place.steps[:last]:
+        owner = owner[step] if isinstance(step, int) else getattr(owner, step)
+    name = str(place.steps[last])
+    declared = str(getattr(rules_of(type(owner)).get(name), "unit", ""))
     if declared not in ("", "1"):
         return declared
     # fields without a declared unit: the docstring has it in brackets
     for kind in type(owner).__mro__:
         documented = _documented_units(inspect.cleandoc(kind.__doc__ or ""))
-        if names[-1] in documented:
-            return documented[names[-1]]
+        if name in documented:
+            return documented[name]
     return declared
 
 
@@ -128,11 +129,12 @@ def changed(scenario: Scenario, places: Sequence[Place], values: Sequence[object
 
     Raises
     ------
-    ScenarioError : if a value has the wrong type.
+    ScenarioError : if a value has the wrong type, or one place is another one or a part of it.
     ModelError : if an object does not admit a value.
 
     Verified by: tests/unit/studies/test_fields.py::test_values_are_put_in_place
     """
+    _check_separate(places)
     tree: dict[Any, Any] = {}
     for place, value in zip(places, values, strict=True):
         inner = tree
@@ -141,6 +143,15 @@ def changed(scenario: Scenario, places: Sequence[Place], values: Sequence[object
         inner[place.steps[-1]] = _Leaf(place.path, value)
     made: Scenario = _rebuilt(scenario, tree)
     return made
+
+
+def _check_separate(places: Sequence[Place]) -> None:
+    """Check that no place is another one or a part of it."""
+    for one, other in itertools.permutations(places, 2):
+        if other.steps[: len(one.steps)] == one.steps:
+            why = "both set the same value, and neither has precedence."
+            needs, try_ = "paths of which none is a part of another", "leave one of them out."
+            raise ScenarioError("fields", f"{one.path} and {other.path}", needs, why, try_)
 
 
 @dataclass(frozen=True)
@@ -180,17 +191,18 @@ def _known(owner: object) -> list[str]:
     return names
 
 
-def _entry(path: str, values: Any, place: int, owner: str) -> Any:
+def _entry(path: str, values: Any, index: int, owner: str) -> Any:
     if not isinstance(values, list | tuple | np.ndarray):
-        what = f"[{place}] of {owner}, which is {values!r}"
+        what = f"[{index}] of {owner}, which is {values!r}"
         needs, why = "a list with that index", "this field holds one value."
         try_ = f"give {owner} as a list in the scenario, or sweep {owner} itself."
         raise ScenarioError(f"fields.{path}", what, needs, why, try_)
-    if place >= len(values):
-        needs = f"an index from 0 to {len(values) - 1}"
+    if index >= len(values):
+        needs = f"an index from 0 to {len(values) - 1}" if len(values) else "a list with entries"
         why = f"{owner} has {len(values)} entries; indices start at 0."
-        raise ScenarioError(f"fields.{path}", place, needs, why, "use an index in this range.")
-    return values[place]
+        try_ = "use an index in this range." if len(values) else f"sweep {owner} itself."
+        raise ScenarioError(f"fields.{path}", index, needs, why, try_)
+    return values[index]
 
 
 def _unknown_step(path: str, step: str, known: Sequence[str], owner: str) -> ScenarioError:

@@ -32,6 +32,8 @@ __all__ = ["Funnel", "futures"]
 
 Floats = npt.NDArray[np.float64]
 
+# a two-fold: largest |h| over 1 + |x|, and largest |L| / (|grad h| |f|). Chosen
+_ON_SURFACE, _TANGENT = 1e-8, 1e-6
 _METHOD = EventDriven(rtol=1e-10)
 # largest number of steps of one future; a future that needs more ends as `failed`
 _STEPS = 50_000
@@ -290,11 +292,12 @@ def _checked(system: SwitchingSystem, x_star: Sequence[float] | Floats, horizon:
         speed = float(np.linalg.norm(normal) * np.linalg.norm(rate))
         worst = max(worst, abs(float(normal @ rate)) / max(speed, 1e-300))
     distance = abs(float(system.surfaces_at(x)[0]))
-    if not (worst <= 1e-6 and distance <= 1e-8 * (1.0 + float(np.abs(x).max()))):
+    near = _ON_SURFACE * (1.0 + float(np.abs(x).max()))
+    if not (worst <= _TANGENT and distance <= near):
         raise ModelError(
             "futures.x_star",
-            f"{x.tolist()}, where h = {distance:.3g} and |L| / (|grad h| |f|) = {worst:.3g}",
-            "a two-fold: h = L+ = L- = 0",
+            f"{x.tolist()}, where |h| = {distance:.3g} and |L| / (|grad h| |f|) = {worst:.3g}",
+            f"a two-fold: |h| up to {near:.3g}, and this ratio up to {_TANGENT:g} on both sides",
             "the funnel is the set of futures that start at a two-fold.",
             "give two_fold(system, guess).x.",
         )

@@ -1,5 +1,6 @@
 """Runs of adhering solids: each is what its name says, in both sizes."""
 
+import numpy as np
 import pytest
 
 from stiction.laws import DI, EA, Frictionless
@@ -42,3 +43,19 @@ def test_sizes_and_ends_of_runs(full, size, end):
         assert case.system.size == size, name
         assert not name.startswith("strip") or case.system.u_end == end, name
         assert all(0.0 <= u <= case.system.u_end for u in case.at), name
+
+
+def test_profiles_of_two_bodies_in_contact_with_penetration():
+    along = np.linspace(0.0, 1.0, 5)
+    values = {
+        "surface_coordinate": np.tile(along, 2),
+        "body_of_point": np.repeat([1, 2], 5),
+        "surface_x": np.concatenate([1.1 * along, 7.0 - 0.9 * along])[None],
+        "surface_y": np.zeros((1, 10)),
+        "gap": np.linspace(-1e-3, 0.1, 10)[None],
+    }
+    values |= dict.fromkeys(("normal_traction", "tangential_traction", "slides"), np.ones((1, 10)))
+    profiles = made._profiles(values, np.zeros(1), 0, (0.0,))
+    # the gap is below 20 times 1e-3 at the first two points
+    assert profiles["coordinate"].tolist() == [0.0, 0.25]
+    assert made._stretch(values, 0) == pytest.approx(np.repeat([1.1, 0.9], 5), rel=1e-14)

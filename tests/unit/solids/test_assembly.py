@@ -6,7 +6,8 @@ from numpy.testing import assert_allclose
 from scipy.sparse.linalg import spsolve
 from solid_cases import ELEMENTS, MATERIALS, bound, distorted, forces, jacobian, outline, tangent
 
-from stiction.solids.elements.assembly import Bulk, Pattern, mean_stresses
+from stiction.errors import ModelError
+from stiction.solids.elements.assembly import Bulk, Pattern, _least_value, mean_stresses
 from stiction.solids.elements.kinds import discretise
 
 KINDS = [(name, reduced) for name in ELEMENTS for reduced in (False, True)]
@@ -163,11 +164,28 @@ def test_least_volume_on_a_straight_path(parts):
     """From rest to a body mirrored across two axes: 1 - p (1 - l) along each, a polynomial."""
     bulk, _ = bound(parts, MATERIALS["NeoHookean"].table())
     rest, d = np.zeros_like(parts.points), parts.points.shape[1]
-    for ends, least in (((-0.9, -0.7), -0.003096), ((0.3, 0.6), 0.18), ((1.5, 1.2), 1.0)):
+    dip = [-(a * b) * (0.5 / a - 0.5 / b) ** 2 for a, b in ((1.9, 1.7), (1.9, 1.901))]
+    for ends, least in (
+        ((-0.9, -0.7), dip[0]), ((-0.9, -0.901), dip[1]), ((0.3, 0.6), 0.18), ((1.5, 1.2), 1.0),
+    ):  # fmt: skip
         along = np.array([*ends, 1.0][:d])
         found = bulk.least_volume(rest, parts.points * (along - 1.0))
-        assert found == pytest.approx(least, abs=1e-4)
-        assert bulk.least_volume(parts.points * (along - 1.0), rest) == pytest.approx(found)
+        assert found == pytest.approx(least, abs=1e-13)
+        back = bulk.least_volume(parts.points * (along - 1.0), rest)
+        assert back == pytest.approx(found, abs=1e-13)
+
+
+def test_least_values_of_polynomials():
+    random = np.random.default_rng(6)
+    fine = np.linspace(0.0, 1.0, 20_001)
+    for degree in (2, 3):
+        c = random.standard_normal((degree + 1, 200)) * 10.0 ** random.integers(-3, 4, 200)
+        # one is linear, one constant
+        c[2:, 0] = c[1:, 1] = 0.0
+        samples = np.polynomial.polynomial.polyval(np.linspace(0.0, 1.0, degree + 1), c).T
+        dense = np.polynomial.polynomial.polyval(fine, c).min(axis=1)
+        size = np.abs(c).sum(axis=0)
+        assert (np.abs(_least_value(samples) - dense) < 1e-8 * size).all()
 
 
 def test_pattern_against_dense():
@@ -191,6 +209,13 @@ def test_pattern_against_dense():
     assert np.all(shape.diagonal() == 1.0)
     starts = zip(pattern.indptr[:-1], pattern.indptr[1:], strict=True)
     assert all(np.all(np.diff(pattern.indices[a:b]) > 0) for a, b in starts)
+
+
+def test_entries_beyond_32_bits_are_refused(monkeypatch):
+    monkeypatch.setattr("stiction.solids.elements.assembly._MOST_ENTRIES", 15)
+    Pattern(3, 1, [(np.array([0, 1]), np.array([1, 2]))])
+    with pytest.raises(ModelError, match="28 entries; needs at most 15"):
+        Pattern(3, 2, [(np.array([0, 1]), np.array([1, 2]))])
 
 
 def test_unknown_pairs_are_refused():

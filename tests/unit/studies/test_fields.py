@@ -74,6 +74,15 @@ def test_values_of_a_wrong_type_are_refused():
 
 
 @pytest.mark.parametrize(
+    "paths", [("mass[2]", "mass"), ("mass", "mass[2]"), ("mass[0]", "system.mass[0]")]
+)
+def test_paths_of_one_value_are_refused(paths):
+    places = [place_of(SCENARIO, path) for path in paths]
+    with pytest.raises(st.ScenarioError, match="none is a part of another"):
+        changed(SCENARIO, places, [1.0, 1.0])
+
+
+@pytest.mark.parametrize(
     ("path", "unit"),
     [
         ("law.mu", "1"),
@@ -86,6 +95,12 @@ def test_values_of_a_wrong_type_are_refused():
 )
 def test_units_are_those_of_the_fields(path, unit):
     assert unit_of(SCENARIO, place_of(SCENARIO, path)) == unit
+
+
+def test_units_of_fields_behind_an_index():
+    scenario = read_scenario("cube-slides")
+    for path, unit in {"bodies[0].mass": "kg", "bodies[0].shape.width": "m"}.items():
+        assert unit_of(scenario, place_of(scenario, path)) == unit
 
 
 def test_what_has_no_unit_says_none():

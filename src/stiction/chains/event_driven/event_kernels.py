@@ -14,8 +14,8 @@ import numpy.typing as npt
 
 from stiction.chains.event_driven.grazing_kernels import (
     first_downcrossing,
+    is_certainly_positive,
     scaled_terms,
-    stays_positive,
 )
 from stiction.chains.event_driven.root_kernels import leading_zeros, slip_series
 from stiction.chains.event_driven.series_kernels import load_at
@@ -62,7 +62,7 @@ def first_events(
             # up to the test that may exclude an event, arrays are passed one by one: passing whole
             # tuples costs more
             length = slip_series(x, poly, i, mode[i], order, rate, belt)
-            if lead[i] > 0 or not _stays_positive(poly, length, tau):
+            if lead[i] > 0 or not _is_certainly_positive(poly, length, tau):
                 _stop_of(p, state, s, i, tau, t)
         elif p.mu_static[i] * p.normal[i] > 0.0:
             # (a frictionless mass sticks only if R = 0)
@@ -81,8 +81,8 @@ def first_events(
 
 
 @kernel
-def _stays_positive(c: Floats, size: int, tau: float) -> bool:
-    """Return whether c[0] > sum |c[k]| tau^k, so that the polynomial is positive up to tau."""
+def _is_certainly_positive(c: Floats, size: int, tau: float) -> bool:
+    """Return whether c[0] > sum |c[k]| tau^k, which suffices for a polynomial positive to tau."""
     swing, power = 0.0, 1.0
     for k in range(1, size):
         power *= tau
@@ -102,9 +102,9 @@ def _stop_of(p: Problem, state: State, s: Scratch, i: int, tau: float, t: float)
         lead = leading_zeros(poly, lead, size, tau)
         if lead == size:
             return
-    # divide by tau^lead: the root at the start of the step is no event
+    # divide by t^lead: the root at the start of the step is no event
     size = scaled_terms(poly, lead, size, tau)
-    if lead > 0 and stays_positive(poly, size):
+    if lead > 0 and is_certainly_positive(poly, size):
         return
     load = load_at(p, t, state.progress[0].piece)
     force = force_size(p, state.x, state.v, load, t, i)
@@ -151,7 +151,7 @@ def _release_of(
     else:
         poly[0] += bound
     size = scaled_terms(poly, lead, count, tau)
-    if stays_positive(poly, size):
+    if is_certainly_positive(poly, size):
         return
     load = load_at(p, t, state.progress[0].piece)
     force = force_size(p, state.x, state.v, load, t, i)
@@ -173,13 +173,13 @@ def _localise(
     s: Scratch, i: int, size: int, tau: float, low: float, high: float, above: bool
 ) -> None:
     """Write tau of the downward crossing of `s.poly`, of a grazing, and of the undecided part."""
-    root, grazing, undecided = first_downcrossing(s.poly, size, s.bernstein, low, high, above)
-    s.root[i] = np.inf if root == NONE else root * tau
-    if grazing != NONE:
-        s.grazing[i] = grazing * tau
-        s.length[i] = _undecided_time(s.poly, size, grazing, low) * tau
-    if undecided != NONE:
-        s.undecided_from[i] = undecided * tau
+    crossing = first_downcrossing(s.poly, size, s.bernstein, low, high, above)
+    s.root[i] = np.inf if crossing.root == NONE else crossing.root * tau
+    if crossing.grazing != NONE:
+        s.grazing[i] = crossing.grazing * tau
+        s.length[i] = _undecided_time(s.poly, size, crossing.grazing, low) * tau
+    if crossing.undecided_from != NONE:
+        s.undecided_from[i] = crossing.undecided_from * tau
 
 
 @kernel

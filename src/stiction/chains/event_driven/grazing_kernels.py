@@ -8,23 +8,46 @@ Bernstein coefficients (`numerics.event_localisation`), so that none is missed.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 import numpy.typing as npt
 
 from stiction.numerics.event_localisation import NONE, first_root
 from stiction.numerics.jit import kernel
 
-__all__ = ["first_downcrossing", "scaled_terms", "stays_positive"]
+__all__ = ["Crossing", "first_downcrossing", "is_certainly_positive", "scaled_terms"]
 
 Floats = npt.NDArray[np.float64]
 
-# most grazings examined in one step
+# passages of the band [-low, high] that are examined in one step; each costs up to five isolations
+# of a root. Chosen; order 30 allows 14
 _MOST = 8
+
+
+class Crossing(NamedTuple):
+    """The first downward crossing of zero by a polynomial on [0, 1]; each point is NONE if absent.
+
+    Parameters
+    ----------
+    root : the crossing
+    grazing : first grazing before it
+    undecided_from : from here to 1 the sign is undecided: the polynomial stays within its error,
+        or it has passed the band `_MOST` times and the rest is not examined
+    """
+
+    root: float
+    grazing: float
+    undecided_from: float
 
 
 @kernel
 def scaled_terms(c: Floats, start: int, size: int, tau: float) -> int:
-    """Divide by tau^start and rescale the step to [0, 1]; return the number of coefficients."""
+    """Remove a root of order `start` at t = 0, in place, and rescale by t = tau s, s in [0, 1].
+
+    The first `start` coefficients are dropped as zeros, which divides by t^start. Return the number
+    of the other coefficients.
+    """
     power = 1.0
     for k in range(start, size):
         c[k - start] = c[k] * power
@@ -33,8 +56,8 @@ def scaled_terms(c: Floats, start: int, size: int, tau: float) -> int:
 
 
 @kernel
-def stays_positive(c: Floats, count: int) -> bool:
-    """Return whether c[0] > sum |c[k]|, so that the polynomial is positive on [0, 1]."""
+def is_certainly_positive(c: Floats, count: int) -> bool:
+    """Return whether c[0] > sum |c[k]|, which suffices for a positive polynomial on [0, 1]."""
     swing = 0.0
     for k in range(1, count):
         swing += abs(c[k])
@@ -45,32 +68,29 @@ def stays_positive(c: Floats, count: int) -> bool:
 @kernel
 def first_downcrossing(
     c: Floats, count: int, work: Floats, low: float, high: float, above: bool
-) -> tuple[float, float, float]:
-    """Return the first downward crossing of zero on [0, 1], a grazing before it, and a third point.
-
-    Each is NONE if absent. From the third point to 1 the polynomial stays within its error, so that
-    its sign is undecided there.
+) -> Crossing:
+    """Return the first downward crossing of zero on [0, 1], and a grazing before it.
 
     Parameters
     ----------
-    c : (>= count,) coefficients by rising power
+    c : (>= count,) coefficients of the polynomial p by rising power
     count : number of coefficients
     work : (>= DEPTH + 1, >= count + 2) scratch space
-    low, high : error bounds, > 0: below -low the polynomial has certainly crossed zero, above high
-        it is certainly positive
-    above : whether it was above `high` before 0; read only if it starts at or below `high`
+    low, high : error bounds, > 0: below -low p has certainly crossed zero, above high it is
+        certainly positive
+    above : whether p was above `high` before 0; read only if it starts at or below `high`
 
     Verified by: tests/unit/chains/event_driven/test_grazing.py::test_roots_and_grazing
     """
     first, enters = c[0], 0.0
     if first < -low:
-        return 0.0, NONE, NONE
+        return Crossing(0.0, NONE, NONE)
     if first > high:
         c[0] = first - high
         enters = first_root(c, count, work)
         c[0] = first
         if enters == NONE:
-            return NONE, NONE, NONE
+            return Crossing(NONE, NONE, NONE)
     # value and slope where p enters the band [-low, high] (Horner), and a bound of |p''| on [0, 1]
     value, slope, bend = 0.0, 0.0, 0.0
     for k in range(count - 1, -1, -1):
@@ -78,102 +98,105 @@ def first_downcrossing(
         value = value * enters + c[k]
         bend += k * (k - 1) * abs(c[k])
     if slope < 0.0 and slope * slope > 2.0 * bend * (low + max(value, high)):
-        # Taylor bound: with this slope p reaches -low before its curvature can turn it back
-        return first_root(c, count, work) if first > 0.0 else 0.0, NONE, NONE
+        # Taylor bound: p falls by slope^2 / (2 bend) before it can turn, hence below -low. If the
+        # step ends before that, p still falls there, and the next step finds the crossing
+        return Crossing(first_root(c, count, work) if first > 0.0 else 0.0, NONE, NONE)
     return _near_double(c, count, work, low, high, enters, above)
 
 
 @kernel(allocates=True)
 def _near_double(
     c: Floats, count: int, work: Floats, low: float, high: float, at: float, above: bool
-) -> tuple[float, float, float]:
-    """Return the results of `first_downcrossing` near a double root.
+) -> Crossing:
+    """Return the result of `first_downcrossing` near a double root.
 
     The polynomial enters the band [-low, high] at `at` with a slope so small that it may turn back.
     """
-    # g: expanded about `at`; h: the same, with the rest of the step rescaled to [0, 1]
-    g, h, d = c[:count].copy(), np.empty(count), np.empty(count)
+    # p expanded about `at`; the same with the rest of the step rescaled to [0, 1]; a quotient of it
+    about, rest, quotient = c[:count].copy(), np.empty(count), np.empty(count)
+    _shift(about, count, at)
+    # a polynomial that starts above the band enters it through `high`
     entered = at > 0.0
     above = above or entered
-    _shift(g, count, at)
-    grazing = NONE
+    grazing, has_left = NONE, False
     for _ in range(_MOST):
         remaining = 1.0 - at
         if remaining <= 0.0:
-            return NONE, grazing, at
-        _rescale(g, h, count, remaining)
-        first = h[0]
-        # `down`: where it passes -low; `up`: where it leaves the band above `high`
-        h[0] = first + low
-        down = first_root(h, count, work) if h[0] > 0.0 else 0.0
-        h[0] = first
-        up = _first_upcrossing(h, d, count, work, high, entered)
+            return Crossing(NONE, grazing, at)
+        _rescale(about, rest, count, remaining)
+        first = rest[0]
+        rest[0] = first + low
+        passes_low = first_root(rest, count, work) if rest[0] > 0.0 else 0.0
+        rest[0] = first
+        leaves_high = _first_upcrossing(rest, quotient, count, work, high, entered)
         # it stays in the band up to the end of the step
-        if down == NONE and up == NONE:
-            return NONE, grazing, at
-        # it passes -low first: a crossing, whose root lies at or before `down`
-        if down < up:
-            if grazing == NONE and c[0] > 0.0:
-                return first_root(c, count, work), grazing, NONE
-            root = first_root(h, count, work) if first > 0.0 else 0.0
-            return at + remaining * min(root, down), grazing, NONE
+        if passes_low == NONE and leaves_high == NONE:
+            return Crossing(NONE, grazing, at)
+        # it passes -low first: a crossing, whose root lies at or before `passes_low`
+        if passes_low < leaves_high:
+            if not has_left and c[0] > 0.0:
+                return Crossing(first_root(c, count, work), grazing, NONE)
+            root = first_root(rest, count, work) if first > 0.0 else 0.0
+            return Crossing(at + remaining * min(root, passes_low), grazing, NONE)
         # it came from above and returns: a grazing at its minimum. Only the first one counts
         if above and grazing == NONE:
-            grazing = at + remaining * min(_first_minimum(h, d, count, work), up)
-        _shift(g, count, up * remaining)
-        at += up * remaining
+            minimum = _first_minimum(rest, quotient, count, work)
+            grazing = at + remaining * min(minimum, leaves_high)
+        _shift(about, count, leaves_high * remaining)
+        at += leaves_high * remaining
+        has_left = True
         remaining = 1.0 - at
         if remaining <= 0.0:
-            return NONE, grazing, NONE
+            return Crossing(NONE, grazing, NONE)
         # deflate the root at `at`: the quotient has the later entries into the band
-        _rescale(g, h, count, remaining)
+        _rescale(about, rest, count, remaining)
         for k in range(count - 1):
-            d[k] = h[k + 1]
-        next_entry = first_root(d, count - 1, work) if d[0] > 0.0 else NONE
+            quotient[k] = rest[k + 1]
+        next_entry = first_root(quotient, count - 1, work) if quotient[0] > 0.0 else NONE
         if next_entry == NONE:
-            return NONE, grazing, NONE
-        _shift(g, count, next_entry * remaining)
+            return Crossing(NONE, grazing, NONE)
+        _shift(about, count, next_entry * remaining)
         at += next_entry * remaining
         entered = above = True
-    return NONE, grazing, at
+    return Crossing(NONE, grazing, at)
 
 
 @kernel
 def _first_upcrossing(
-    h: Floats, d: Floats, count: int, work: Floats, high: float, entered: bool
+    c: Floats, quotient: Floats, count: int, work: Floats, high: float, entered: bool
 ) -> float:
     """Return the first upward crossing of `high` by a polynomial that starts at or below it."""
     if entered:
         # it enters through `high` at 0: deflate this root of the difference
         for k in range(count - 1):
-            d[k] = -h[k + 1]
-        return first_root(d, count - 1, work) if d[0] > 0.0 else 0.0
+            quotient[k] = -c[k + 1]
+        return first_root(quotient, count - 1, work) if quotient[0] > 0.0 else 0.0
     for k in range(count):
-        d[k] = -h[k]
-    d[0] += high
-    return first_root(d, count, work) if d[0] > 0.0 else 0.0
+        quotient[k] = -c[k]
+    quotient[0] += high
+    return first_root(quotient, count, work) if quotient[0] > 0.0 else 0.0
 
 
 @kernel
-def _first_minimum(h: Floats, d: Floats, count: int, work: Floats) -> float:
+def _first_minimum(c: Floats, derivative: Floats, count: int, work: Floats) -> float:
     """Return the first local minimum of a polynomial; 0 if it rises at 0."""
     for k in range(count - 1):
-        d[k] = -(k + 1) * h[k + 1]
-    return first_root(d, count - 1, work) if d[0] > 0.0 else 0.0
+        derivative[k] = -(k + 1) * c[k + 1]
+    return first_root(derivative, count - 1, work) if derivative[0] > 0.0 else 0.0
 
 
 @kernel
-def _shift(g: Floats, count: int, by: float) -> None:
+def _shift(c: Floats, count: int, by: float) -> None:
     """Expand a polynomial about `by` instead of 0 (Horner)."""
     for i in range(count - 1):
         for k in range(count - 2, i - 1, -1):
-            g[k] += by * g[k + 1]
+            c[k] += by * c[k + 1]
 
 
 @kernel
-def _rescale(g: Floats, h: Floats, count: int, width: float) -> None:
-    """Rescale the variable of a polynomial so that [0, width] becomes [0, 1]."""
+def _rescale(c: Floats, rescaled: Floats, count: int, width: float) -> None:
+    """Write a polynomial with its variable rescaled so that [0, width] becomes [0, 1]."""
     power = 1.0
     for k in range(count):
-        h[k] = g[k] * power
+        rescaled[k] = c[k] * power
         power *= width

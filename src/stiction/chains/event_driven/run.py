@@ -287,9 +287,11 @@ class EventDrivenIntegrator:
     # ---- checkpoint
 
     def _state(self) -> dict[str, StateArray]:
+        from stiction.chains.event_driven.threshold_kernels import AT_REST
+
         modes, samples = (-1, 1), self.now.saved
-        within = dict.fromkeys(("mode", "shown", "side", "band"), modes)
-        within |= {"lead": (0, self.method.order), "progress": (0, MOST_WORK)}
+        within = dict.fromkeys(("mode", "shown", "side"), modes)
+        within |= {"band": (0, 2), "lead": (0, AT_REST), "progress": (0, MOST_WORK)}
         # ranges of the mass and of its modes before and after; friction may be NaN
         columns = {1: (0, self.chain.n_mass), 2: modes, 3: modes}
         return {
@@ -321,6 +323,9 @@ class EventDrivenIntegrator:
         sizes, now = restore(self._state(), arrays, **self.trajectory.forms()), self.now
         for j in range(1, len(self.log)):
             check_count(f"log_{j}", sizes[f"log_{j}"], sizes["log_0"], sizes["log_0"])
+        # the series of a slipping mass has `order` coefficients, of which `lead` are zero
+        lead = int(self.state.lead.max(initial=0, where=self.state.mode != 0))
+        check_count("state_lead", lead, 0, self.method.order)
         check_count("state_progress", int(now.saved), sizes["rows"], sizes["rows"])
         check_count("state_progress", int(now.piece), 0, max(self.problem.segment_time.size - 1, 0))
         blocks = arrays["trail_blocks"][:, 1]

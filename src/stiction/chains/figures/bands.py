@@ -33,12 +33,14 @@ SLIP_PLUS, SLIP_MINUS = style.BLUE, style.VERMILION
 # mode changes of one mass beyond which bars are not distinguishable
 _MOST_CHANGES = 60
 _MOST_MASSES = 64  # with more masses a row is too low
-_COLUMNS = 240
+_COLUMNS = 240  # intervals of time of the picture
 _ZOOM = 24.0  # ratio of the time span to the zoom
 
 
 def is_dense(data: ChainData) -> bool:
     """Return whether a mass changes between stick and slip more often than bars can show.
+
+    False for more masses than the picture has rows for.
 
     Verified by: tests/unit/chains/figures/test_bands.py::test_few_changes_are_drawn_as_they_are
     """
@@ -51,7 +53,8 @@ def is_dense(data: ChainData) -> bool:
 def fractions_of_time(data: ChainData, i: int, edges: Floats) -> Floats:
     """Return (3, k) fractions of time of mass `i` in slip-, stick and slip+ between edges.
 
-    Exact: from the events, not from the saved times.
+    They follow from the events, hence exactly; without events the modes of the saved times hold up
+    to the middle between two of them. `edges` begin and end with the run.
 
     Verified by: tests/unit/chains/figures/test_bands.py::test_fractions_of_time_from_events
     """
@@ -83,7 +86,9 @@ def envelope(ax: Axes, data: ChainData) -> None:
 
 
 def busiest(data: ChainData) -> tuple[float, float]:
-    """Return the short time interval with the most mode changes [s].
+    """Return the short time interval with the most events, of any kind [s].
+
+    There are events, since `is_dense` holds.
 
     Verified by: tests/unit/chains/figures/test_bands.py::test_the_zoom_is_where_most_happens
     """

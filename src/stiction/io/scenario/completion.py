@@ -19,7 +19,7 @@ __all__ = ["paths", "scenarios", "settings"]
 
 
 def scenarios(incomplete: str) -> list[str]:
-    """Return the built-in scenarios, and the files of scenarios, that begin with `incomplete`."""
+    """Return built-in scenarios, scenario files and folders that begin with `incomplete`."""
     from stiction.io.scenario.built_in import built_in
 
     return [name for name in built_in() if name.startswith(incomplete)] + paths(incomplete)
@@ -28,17 +28,18 @@ def scenarios(incomplete: str) -> list[str]:
 def settings(ctx: typer.Context, incomplete: str) -> list[str]:
     """Return the keys of the scenario that begin with `incomplete`, such as `system.mass=`.
 
+    Values, after the sign of equality, are not completed.
+
     Verified by: tests/scenarios/test_completion.py::test_bash_completes
     """
     from stiction.io.scenario.source import read_table
 
-    # while an option is typed, the argument before it is not parsed yet
+    # while an option is typed, the argument before it is not parsed yet: it is the last of `args`
     scenario = ctx.params.get("scenario") or next(reversed(ctx.args), "")
     found: list[str] = []
     with contextlib.suppress(StictionError):
         found += _keys(read_table(scenario))
-    path = incomplete.partition("=")[0]
-    return [key for key in found if key.startswith(path) and key.startswith(incomplete)]
+    return [key for key in found if key.startswith(incomplete)]
 
 
 def _keys(table: dict[str, Any], before: str = "") -> Iterator[str]:
@@ -50,7 +51,7 @@ def _keys(table: dict[str, Any], before: str = "") -> Iterator[str]:
 
 
 def paths(incomplete: str, suffix: str = ".toml") -> list[str]:
-    """Return files with a suffix ("" for none), and folders, that begin with `incomplete`."""
+    """Return files with a suffix and folders that begin with `incomplete`; "" for folders only."""
     folder, _, start = incomplete.rpartition("/")
     place = Path(folder + "/" if incomplete.startswith("/") else folder or ".")
     found = []

@@ -1,7 +1,10 @@
 """Solids with adhesive friction: the runs behind figures and verdicts, and their saved curves.
 
 A `Case` is a system with its load steps; `extract` reduces its run to `Curves` over the prescribed
-displacement, which are written as CSV, so that verdicts are recomputed without solving.
+displacement, which are written as CSV, so that verdicts are recomputed without solving. `strip`,
+`cylinders`, `cap` and `figures` find cases by their names.
+
+Source: Mergel, Scheibert, Sauer 2021, sections 4.1, 4.2 and 5.
 """
 
 from __future__ import annotations
@@ -24,7 +27,7 @@ from stiction.solids.presets.plane import CapSliding, StripPeeling, TwoCylinders
 from stiction.solve import solve
 
 __all__ = [
-    "DRAWN",
+    "CACHED_RUNS",
     "Case",
     "Curves",
     "Study",
@@ -51,9 +54,9 @@ _CURVES = (
 )
 _PROFILE = ("surface_x", "surface_y", "gap", "normal_traction", "tangential_traction", "slides")
 _ENDS = ("-profile", "-stress", "-base")
-# cases whose deformed bodies are drawn, so that their whole run stays in memory
-DRAWN = ("strip-ea-0.01", "cylinders-ea-0", "cylinders-ea-0.9", "cylinders-di-0.9")
-# tractions are saved where the gap is below this multiple of the smallest gap
+# cases whose deformed bodies are drawn (Figs. 6 and 9), so that their whole run stays in memory
+CACHED_RUNS = ("strip-ea-0.01", "cylinders-ea-0", "cylinders-ea-0.9", "cylinders-di-0.9")
+# tractions are saved where the gap is below this multiple of the smallest gap of all saved rows
 _FAR = 20.0
 # digits in files: more than any verdict needs
 _FORMAT = "{:.7g}"
@@ -87,7 +90,8 @@ class Curves:
     numbers : quantities of the run; NaN where it has none
     profiles : tractions along the surface, by name of column
     stresses : stress yy over the displacement, by name of column
-    base : stress yy along the base of the first body at u = 0.5, by name of column
+    base : stress yy along the base of the first body at the snapshot nearest to u = 0.5, by name
+        of column
     note : why the run ended early; "" if it did not
     """
 
@@ -121,9 +125,12 @@ def _law(word: str, mu: float, cut: float = 1.0) -> AdhesiveFriction:
     return EA(mu, cut) if word == "ea" else DI(mu, cut)
 
 
+# Fig. 8: friction parameters mu of the strip, and s_cut of EA for mu = 0.01
 STRIP_MU = (0.0, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1)
 STRIP_CUTS = (0.5, 0.0, -0.001)
+# Fig. 10: models and mu of the cylinders. The paper compares DI with mu = 3 with EA 0.5
 _CYLINDERS = (("ea", 0.1), ("ea", 0.3), ("ea", 0.5), ("ea", 0.9), ("di", 0.5), ("di", 0.9))
+# Figs. 13, 14 and S1: normal forces of the cap [E L0], chosen
 NORMAL = (-0.32, -0.28, -0.2, -0.1, 0.0, 0.2, 0.5, 1.0, 1.5, 2.0)
 NORMAL_QUICK = (-0.28, -0.2, 0.0, 0.5, 1.0, 2.0)
 # normal forces without adhesion at which the initial contact is as long as in the adhesive cases
@@ -144,6 +151,8 @@ def cases(*, full: bool, cap_cells: tuple[int, int] | None = None) -> dict[str, 
 
 def _strips(full: bool) -> dict[str, Case]:
     size, steps, end = ("paper", 140, 140.0) if full else ("quick", 80, 80.0)
+    # the quick study leaves some cases out to take less time: mu = 0.002, DI with the largest mu,
+    # and the second of the two cuts near zero
     mus = STRIP_MU if full else tuple(mu for mu in STRIP_MU if mu != 0.002)
     laws = {}
     for mu in mus:
@@ -169,7 +178,7 @@ def _cylinders(full: bool) -> dict[str, Case]:
         systems[f"cylinders-{word}-{mu:g}"] = TwoCylinders(model=_law(word, mu), size=size)
     systems["cylinders-ea-0.5-stretch"] = TwoCylinders(model=EA(0.5), size=size, stretch=True)
     made = {name: Case(system, steps, (), probes) for name, system in systems.items()}
-    # at the end of the paper's range they are still in contact
+    # at the end of the paper's range, u = 2, these are still in contact
     for word, mu in (("ea", 0.5), ("di", 3.0)):
         far = TwoCylinders(model=_law(word, mu), size=size, u_end=2.6)
         made[f"cylinders-{word}-{mu:g}-far"] = Case(far, round(1.3 * steps))
@@ -183,6 +192,7 @@ def _caps(full: bool, cells: tuple[int, int] | None) -> dict[str, Case]:
     for force in normals:
         end = _reach(force)
         systems[f"cap-{force:g}"] = CapSliding(normal_force=force, size=size, u_end=end)
+    # Fig. S1 compares both materials from a normal force of -0.2 on
     for force in normals[2:] if full else normals[1:-1]:
         end = 1.2 * _reach(force)
         systems[f"cap-nu-0.4-{force:g}"] = CapSliding(
@@ -203,7 +213,10 @@ def _caps(full: bool, cells: tuple[int, int] | None) -> dict[str, Case]:
 
 
 def _reach(force: float) -> float:
-    """Return a displacement at which the whole contact of the cap slides [L0]."""
+    """Return a displacement by which the whole contact of the cap slides [L0].
+
+    Chosen for normal forces from -0.32 to 2; `cap.Fit.slid` records whether it does.
+    """
     return 1.6 + 0.9 * (force + 0.4)
 
 
@@ -255,15 +268,18 @@ def _profiles(
     for name in _PROFILE:
         columns[name] = np.concatenate([values[name][begin + row] for row in rows]).astype(float)
     columns["stretch"] = np.concatenate([_stretch(values, begin + row) for row in rows])
-    shown = columns["gap"] < _FAR * float(np.min(columns["gap"]))
+    shown = columns["gap"] <= _FAR * abs(float(np.min(columns["gap"])))
     return {name: column[shown] for name, column in columns.items()}
 
 
 def _stretch(values: Mapping[str, npt.NDArray[np.float64]], row: int) -> Floats:
-    """Return the surface stretch at the points of a row, by differences."""
-    along = values["surface_coordinate"]
-    x, y = (np.gradient(values[name][row], along) for name in ("surface_x", "surface_y"))
-    return np.asarray(np.hypot(x, y))
+    """Return the surface stretch at the points of a row, by differences within each surface."""
+    along, body = values["surface_coordinate"], values["body_of_point"]
+    stretch = np.empty(along.size)
+    for mine in (body == number for number in np.unique(body)):
+        x, y = (np.gradient(values[n][row][mine], along[mine]) for n in ("surface_x", "surface_y"))
+        stretch[mine] = np.hypot(x, y)
+    return stretch
 
 
 def _stresses(
@@ -290,7 +306,7 @@ def _stresses(
 
 def write_curves(curves: Curves, folder: Path, name: str, most: int = 150) -> None:
     """Write curves (decimated to about `most` rows), numbers, profiles and stresses as text."""
-    every = _few(curves, most)
+    every = _saved_rows(curves, most)
     head = [f"# {k} = {v:.9g}" for k, v in curves.numbers.items()]
     if curves.note:
         head.append(f"# note = {curves.note}")
@@ -301,7 +317,7 @@ def write_curves(curves: Curves, folder: Path, name: str, most: int = 150) -> No
             _write(folder / f"{name}-{word}.csv", _thinned(table), [])
 
 
-def _few(curves: Curves, most: int) -> npt.NDArray[np.int64]:
+def _saved_rows(curves: Curves, most: int) -> npt.NDArray[np.int64]:
     """Return evenly spaced rows, and the two rows around the onset of full sliding."""
     rows = curves["displacement"].size
     even = np.round(np.linspace(0, rows - 1, min(rows, most))).astype(np.int64)
@@ -390,7 +406,7 @@ class Study:
         return self._curves[name]
 
     def pair(self, one: str, other: str) -> tuple[Curves, Curves]:
-        """Return two cases to be compared, on equal meshes."""
+        """Return the curves of two cases."""
         return self[one], self[other]
 
     def run(self, name: str) -> Run:
@@ -413,7 +429,7 @@ class Study:
         if self.folder is not None:
             return read_curves(self.folder, name)
         case = self.cases[name]
-        if name in DRAWN:
+        if name in CACHED_RUNS:
             return extract(self.run(name), case)
         return extract(self._solved(name, case), case)
 

@@ -27,7 +27,7 @@ from stiction.papers.adhesive_friction.cap import (
     figure_s1,
     loads,
 )
-from stiction.papers.adhesive_friction.cases import DRAWN, Case, Study
+from stiction.papers.adhesive_friction.cases import CACHED_RUNS, Case, Study
 from stiction.papers.adhesive_friction.cylinders import figure_9, figure_10
 from stiction.papers.adhesive_friction.laws import LAW_FIGURES, draw_law, law_columns, law_rows
 from stiction.papers.adhesive_friction.strip import figure_7, figure_8
@@ -359,10 +359,10 @@ def _items(*, full: bool) -> dict[str, Item]:
     laws = {key: _law_item(key, title) for key, title in LAW_FIGURES.items()}
     return {
         **laws,
-        "figure-6": _shapes_item("strip: deformed states", full, DRAWN[:1], _states),
+        "figure-6": _shapes_item("strip: deformed states", full, CACHED_RUNS[:1], _states),
         "figure-7": _item("strip: tractions", full, figure_7, _traction_panels),
         "figure-8": _item("strip: forces, fronts, fracture energy", full, figure_8, _strip_panels),
-        "figure-9": _shapes_item("cylinders: deformed states", full, DRAWN[1:], figure_9),
+        "figure-9": _shapes_item("cylinders: deformed states", full, CACHED_RUNS[1:], figure_9),
         "figure-10": _item("cylinders: forces and stresses", full, figure_10, _cylinder_panels),
         "figure-11": tape_item(full=full),
         "figure-12": _item("cap: tractions at full sliding", full, figure_12, _cap_tractions),

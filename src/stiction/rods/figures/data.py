@@ -159,7 +159,7 @@ class RodData(RunData):
             points=points,
             forces=forces,
             slips=slips,
-            surfaces=self._surfaces(sample),
+            surfaces=self.surfaces(self.partner_points[sample]),
         )
 
     @functools.cached_property
@@ -170,12 +170,20 @@ class RodData(RunData):
         thick = float(self._values("radius_of_node").max())
         return positions.min(axis=0) - thick, positions.max(axis=0) + thick
 
-    def _surfaces(self, sample: int) -> tuple[Floats, ...]:
+    @property
+    def partner_points(self) -> Floats:
+        """(t, partner, 2, 3) ends of cylinders, centres of spheres, axes of planes [m]."""
         if "partner_point" not in self.run.variables:
+            return np.zeros((self.time.size, 0, 2, 3))
+        return self._values("partner_point")
+
+    def surfaces(self, points: Floats) -> tuple[Floats, ...]:
+        """Return (n, m, 3) points [m] of the surfaces of partners at `points` (partner, 2, 3)."""
+        if not len(points):
             return ()
-        names = ("partner_shape", "partner_radius", "partner_point")
-        shapes, radii, points = (self._values(name) for name in names)
-        each = zip(shapes, points[sample], radii, strict=True)
+        each = zip(
+            self._values("partner_shape"), points, self._values("partner_radius"), strict=True
+        )
         return tuple(surface(int(kind), at, float(r), self.box) for kind, at, r in each)
 
     @property

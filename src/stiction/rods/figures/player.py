@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import numpy.typing as npt
 
+from stiction.plot import style
 from stiction.plot.player import movie as m
 from stiction.plot.player.sampling import held, hermite, run_movie, slopes
-from stiction.rods.figures.data import RodData
+from stiction.rods.figures.data import ROLL, SLIP, RodData
 from stiction.rods.figures.partners import near
 from stiction.rods.figures.view import turn_of
 
@@ -16,9 +19,10 @@ __all__ = ["movie_of"]
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-_MOST_NODES = 400
+_MOST_NODES = 400  # of all rods; the last node of each rod is added
 _MOST_STRIPES = 40  # contacts under the time bar
 _MOST_SURFACE = 900  # points of the lines that show a rigid partner
+_COLOUR_OF_MODE = {0: m.PALE, ROLL: m.BLUE, SLIP: m.RED}  # 0 is open
 _ARROW = 0.2  # longest arrow over the size of the scene
 
 
@@ -32,19 +36,22 @@ def movie_of(data: RodData, time: Floats, angles: tuple[float, float] = (28.0, -
     finite = np.flatnonzero(np.isfinite(_values(data, "position")).all(axis=(1, 2)))
     knots, saved = data.time[finite], _values(data, "position")[finite]
     low, high = data.box
-    layers: list[m.Layer] = [*_partners(data, finite, time), _rods(data, time, knots, saved)]
+    layers: list[m.Layer] = [*_partners(data, finite, time), *_rods(data, time, knots, saved)]
     marks, arrows = _contacts(data, time, float(np.linalg.norm(high - low)))
     layers += [*arrows, *marks]
     title, axes, turn = "the rods in space", ("x (m)", "y (m)", "z (m)"), turn_of(angles)
-    notes = "between saved states rods move on cubics through them; "
+    notes = "between saved states rods and partners move on cubics through them; "
     notes += "contacts and forces are those saved last"
     views = [m.View(title, layers, low, high, axes, height=0.6, turn=turn)]
     if not marks:
         return run_movie(data.run, time, views, notes)
     keys = [(m.BLUE, "rolls"), (m.RED, "slips"), (m.PALE, "open")]
     modes = np.nan_to_num(data.contact("contact_mode")).astype(np.int64)
-    modes = held(time, data.time, modes[:, modes.any(axis=0)][:, :_MOST_STRIPES])
-    strip = np.array([m.PALE, m.BLUE, m.RED])[modes]
+    modes = modes[:, modes.any(axis=0)]
+    if modes.shape[1] > _MOST_STRIPES:
+        notes += f"; the bars show the first {_MOST_STRIPES} of {modes.shape[1]} contacts"
+    modes = held(time, data.time, modes[:, :_MOST_STRIPES])
+    strip = np.vectorize(_COLOUR_OF_MODE.get, otypes=[np.int64])(modes)
     return run_movie(data.run, time, views, notes, keys=keys, strip=strip)
 
 
@@ -52,26 +59,36 @@ def _values(data: RodData, name: str) -> Floats:
     return np.asarray(data.run.variables[name].values, dtype=np.float64)
 
 
-def _rods(data: RodData, time: Floats, knots: Floats, saved: Floats) -> m.Lines:
-    """Return the rods as lines, interpolated between saved states `saved` at times `knots`."""
+def _rods(data: RodData, time: Floats, knots: Floats, saved: Floats) -> list[m.Lines]:
+    """Return the rods as lines, those of one radius as one layer.
+
+    Between saved states `saved` at times `knots` they are interpolated.
+    """
     of, radius = data.rod_of_node, _values(data, "radius_of_node")
-    numbers = np.unique(of)
-    every = max(1, -(-of.size // _MOST_NODES))
-    picked = []
-    for i in numbers:
+    every = math.ceil(of.size / _MOST_NODES)
+    by_radius: dict[float, list[tuple[int, Ints]]] = {}
+    for number, i in enumerate(np.unique(of)):
         mine = np.flatnonzero(of == i)
-        picked.append(np.unique(np.append(mine[::every], mine[-1])))
-    starts = np.cumsum([0, *(mine.size for mine in picked[:-1])])
-    nodes = np.concatenate(picked)
-    positions = saved[:, nodes]
-    moved = hermite(time, knots, positions, slopes(knots, positions, np.zeros(0)))
-    colour = np.array([[m.BODIES[k % len(m.BODIES)] for k in range(numbers.size)]])
-    thick = 2.0 * float(radius.mean())
-    return m.Lines(moved, tuple(int(k) for k in starts), colour, thick=thick)
+        nodes = np.unique(np.append(mine[::every], mine[-1]))
+        colour = m.BODIES[number % len(m.BODIES)]
+        by_radius.setdefault(float(radius[mine[0]]), []).append((colour, nodes))
+    layers = []
+    for thickness, rods in by_radius.items():
+        positions = saved[:, np.concatenate([nodes for _, nodes in rods])]
+        moved = hermite(time, knots, positions, slopes(knots, positions, np.zeros(0)))
+        colours = np.array([[colour for colour, _ in rods]])
+        starts = _starts([nodes for _, nodes in rods])
+        layers.append(m.Lines(moved, starts, colours, thick=2.0 * thickness))
+    return layers
+
+
+def _starts(lines: list[Ints]) -> tuple[int, ...]:
+    """Return the index of the first point of each line, where all follow one another."""
+    return tuple(int(k) for k in np.cumsum([0, *(len(line) for line in lines[:-1])]))
 
 
 def _contacts(data: RodData, time: Floats, size: float) -> tuple[list[m.Dots], list[m.Arrows]]:
-    """Return dots and force arrows of the closed contacts of all frames.
+    """Return dots and force arrows of the closed contacts, those saved last before each frame.
 
     size : diagonal of the box around the rods [m]
     """
@@ -100,17 +117,39 @@ def _contacts(data: RodData, time: Floats, size: float) -> tuple[list[m.Dots], l
 
 
 def _partners(data: RodData, finite: Ints, time: Floats) -> list[m.Layer]:
-    """Return lines on the surfaces of rigid partners, near the rods."""
+    """Return lines on the surfaces of rigid partners, where these are near the rods.
+
+    finite : indices of the saved states that are finite; partners are interpolated between them
+    """
+    points, knots = data.partner_points[finite], data.time[finite]
+    if (points == points[0]).all():
+        points = points[:1]
+    else:
+        points = hermite(time, knots, points, slopes(knots, points, np.zeros(0)))
     layers: list[m.Layer] = []
-    for surface in data.scene(int(finite[0])).surfaces:
-        step = max(1, int(np.sqrt(2.0 * surface[..., 0].size / _MOST_SURFACE)))
-        grid_lines = [*surface[::step], *np.swapaxes(surface, 0, 1)[::step]]
-        lines_near = [line[near(line, data.box)] for line in grid_lines]
-        lines_near = [line for line in lines_near if len(line) > 1]
-        if not lines_near:
+    for partner in zip(*(data.surfaces(at) for at in points), strict=True):
+        surface = np.stack(partner)
+        lines = _grid_lines(np.asarray(near(surface, data.box).any(axis=0)))
+        if not lines:
             continue
-        starts = np.cumsum([0, *(len(line) for line in lines_near[:-1])])
-        colour = np.full((1, len(lines_near)), m.GREY)
-        lines = np.concatenate(lines_near)[None]
-        layers.append(m.Lines(lines, tuple(int(k) for k in starts), colour, width=0.5))
+        positions = surface.reshape(len(surface), -1, 3)[:, np.concatenate(lines)]
+        colour = np.full((1, len(lines)), m.GREY)
+        layers.append(m.Lines(positions, _starts(lines), colour, width=0.5))
     return layers
+
+
+def _grid_lines(shown: npt.NDArray[np.bool_]) -> list[Ints]:
+    """Return lines along both directions of a grid, as indices of its flattened points.
+
+    They have at most `_MOST_SURFACE` points together. A line is interrupted at points that are not
+    shown.
+    """
+    grid = np.arange(shown.size).reshape(shown.shape)
+    lines: list[Ints] = []
+    for points in (grid, grid.T):
+        most = max(2, _MOST_SURFACE // (2 * len(points[0])))
+        for line in points[style.few(len(points), most)]:
+            parts = np.split(line, np.flatnonzero(~shown.flat[line]))
+            # each part but the first begins with a point that is not shown
+            lines += [parts[0], *(part[1:] for part in parts[1:])]
+    return [line for line in lines if line.size > 1]

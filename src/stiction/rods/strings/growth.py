@@ -244,8 +244,7 @@ def spectrum(
     Parameters
     ----------
     name : name of the variable. u1 is the coefficient of sin(2 pi x / l): with fixed ends the
-    second
-        mode, not the lowest
+        second mode, not the lowest
     window : function that returns the weights of n samples
 
     Raises
@@ -261,11 +260,13 @@ def spectrum(
         raise ModelError("spectrum.name", repr(name), f"one of {known}", why, "give 'u1'.")
     gaps = np.diff(run.time)
     if gaps.size < 15 or np.ptp(gaps) > 1e-6 * gaps.mean():
+        spaced = f", spaced by {gaps.min():.4g} to {gaps.max():.4g}" if gaps.size else ""
         raise ModelError(
             "spectrum",
-            f"{run.time.size} times, spaced from {gaps.min(initial=0.0):.4g} on",
-            "at least 16 evenly spaced times",
-            "the Fourier transform needs equal time steps.",
+            f"{run.time.size} times{spaced}",
+            "at least 16 times with equal spacing (to 1e-6)",
+            "the spectrum is a discrete Fourier transform over equal steps, and fewer than 16 have "
+            "no lines.",
             "save at evenly spaced times.",
         )
     signal = np.asarray(variable.values, dtype=np.float64)

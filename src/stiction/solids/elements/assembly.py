@@ -12,20 +12,28 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from stiction.errors import ModelError
 from stiction.solids.arrays import Elements
 from stiction.solids.shape_functions.hourglass import Hourglass, hourglass_of
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
-__all__ = ["Bulk", "EnergyTerm", "Pattern", "energy_and_stress", "energy_terms", "mean_stresses"]
+__all__ = [
+    "Block",
+    "Bulk",
+    "EnergyTerm",
+    "Pattern",
+    "energy_and_stress",
+    "energy_terms",
+    "mean_stresses",
+]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Places = npt.NDArray[np.int32]
 
-# samples of det F along a straight path between two states
-_SAMPLES = 257
+_MOST_ENTRIES = 2**31 - 1
 
 
 class Pattern:
@@ -36,6 +44,10 @@ class Pattern:
     nodes : number of nodes
     dim : components of each
     pairs : (rows, columns) arrays of coupled nodes; the pattern is made symmetric
+
+    Raises
+    ------
+    ModelError : if the matrix has more entries than indices of 32 bits can number.
 
     Attributes
     ----------
@@ -59,6 +71,10 @@ class Pattern:
         length = np.diff(self._first) * dim
         self.row = length.astype(np.int32)
         starts = np.repeat(length, dim)
+        if starts.sum() > _MOST_ENTRIES:
+            got, needs = f"{starts.sum()} entries", f"at most {_MOST_ENTRIES}"
+            why = "indices of entries have 32 bits."
+            raise ModelError("tangent matrix", got, needs, why, "take fewer elements.")
         self.indptr = np.concatenate([[0], np.cumsum(starts)]).astype(np.int32)
         block_columns = (self._columns[:, None] * dim + np.arange(dim)).reshape(-1)
         owners = np.repeat(np.arange(nodes), dim)
@@ -76,7 +92,7 @@ class Pattern:
         return int(self.indices.size)
 
     def places(self, rows: Ints, columns: Ints) -> Places:
-        """Return the index in the data of each block (row, column), in the first of its rows.
+        """Return the index in the data of the first entry of each block (row, column).
 
         The block of nodes (a, b) is d x d; its other rows follow at distances `row[a]`.
 
@@ -104,7 +120,17 @@ class Pattern:
         return matrix
 
 
-class _Block(NamedTuple):
+class Block(NamedTuple):
+    """The elements of one kind and material.
+
+    Parameters
+    ----------
+    elements : arrays with global node numbers
+    table : constants of the material, by the indices in `material_laws`
+    places : (e, n, n) indices of the blocks of its matrices, from `Pattern.places`
+    hourglass : hourglass energy; None without one
+    """
+
     elements: Elements
     table: Floats
     places: Places
@@ -116,12 +142,12 @@ class EnergyTerm(NamedTuple):
 
     Parameters
     ----------
-    energy : ALL, SHAPE or VOLUME of `material_laws`
+    part : ALL, SHAPE or VOLUME of `material_laws`
     gradients : (e, q, n, d) [1/m]
     weights : (e, q) [m^d]
     """
 
-    energy: int
+    part: int
     gradients: Floats
     weights: Floats
 
@@ -139,12 +165,12 @@ class Bulk:
     def __init__(self, blocks: Sequence[tuple[Elements, Floats]]) -> None:
         empty = np.zeros((0, 0, 0), dtype=np.int32)
         self._blocks = [
-            _Block(elements, table, empty, hourglass_of(elements, table))
+            Block(elements, table, empty, hourglass_of(elements, table))
             for elements, table in blocks
         ]
 
     @property
-    def blocks(self) -> list[_Block]:
+    def blocks(self) -> list[Block]:
         """Elements by kind, with the tables of their materials and their hourglass stiffness."""
         return self._blocks
 
@@ -169,16 +195,20 @@ class Bulk:
         self._blocks, self._pattern = bound, pattern
 
     def add(self, u: Floats, residual: Floats, data: Floats | None) -> int:
-        """Add internal forces and, unless `data` is None, the tangent; count inverted points.
+        """Add internal forces and, unless `data` is None, the tangent.
 
         Parameters
         ----------
         u : (nodes, d) displacements [m]
-        residual : (nodes, d), added to [N/m]
+        residual : (nodes, d), added to [N/m], in space [N]
         data : (entries,) of the matrix, added to
+
+        Returns
+        -------
+        The number of integration points with det F <= 0.
         """
         from stiction.solids.elements.bulk_kernels import bulk_kernel
-        from stiction.solids.stress_points import deformation, is_short, point_rows
+        from stiction.solids.stress_points import deformation, in_kernel, point_rows
 
         inverted_total = 0
         no_points = np.empty((1, 0, 0))
@@ -190,7 +220,7 @@ class Bulk:
             run = bulk_kernel(nodes.shape[1], u.shape[1])
             for part, gradients, weights in energy_terms(elements):
                 points = no_points
-                if not is_short(table):
+                if not in_kernel(table):
                     points, inverted = point_rows(deformation(nodes, gradients, u), table, part)
                     inverted_total += inverted
                 arguments = (nodes, gradients, weights, points, u, table, part)
@@ -202,7 +232,8 @@ class Bulk:
     def least_volume(self, one: Floats, other: Floats) -> float:
         """Return the smallest det F at integration points on the straight path between two states.
 
-        det F is a polynomial of degree d along the path; d + 1 values determine it.
+        det F is a polynomial of degree d along the path: d + 1 values determine it, and its least
+        value is at an end or at a root of its derivative.
 
         Parameters
         ----------
@@ -211,19 +242,15 @@ class Bulk:
         Verified by: tests/unit/solids/test_assembly.py::test_least_volume_on_a_straight_path
         """
         d, least = one.shape[1], np.inf
-        nodes_of_path, samples = np.linspace(0.0, 1.0, d + 1), np.linspace(0.0, 1.0, _SAMPLES)
-        rows = np.vander(samples, d + 1) @ np.linalg.inv(np.vander(nodes_of_path, d + 1))
         for block in self._blocks:
             nodes = block.elements.nodes
-            for part in energy_terms(block.elements):
+            for term in energy_terms(block.elements):
                 f, g = (
-                    np.eye(d) + np.einsum("eqnd,enc->eqcd", part.gradients, u[nodes])
+                    np.eye(d) + np.einsum("eqnd,enc->eqcd", term.gradients, u[nodes])
                     for u in (one, other)
                 )
-                determinants = np.stack(
-                    [np.linalg.det(f + p * (g - f)).ravel() for p in nodes_of_path]
-                )
-                least = min(least, *(float((row @ determinants).min()) for row in rows))
+                samples = [np.linalg.det(f + p * (g - f)) for p in np.linspace(0.0, 1.0, d + 1)]
+                least = min(least, float(_least_value(np.stack(samples)).min()))
         return least
 
     def energy(self, u: Floats) -> float:
@@ -232,13 +259,34 @@ class Bulk:
 
         total = 0.0
         for elements, table, _, hourglass in self._blocks:
-            for part in energy_terms(elements):
-                f = deformation(elements.nodes, part.gradients, u)
-                energies = energy_points(f, table, part.energy)
-                total += total_energy(part.weights, energies)
+            for term in energy_terms(elements):
+                f = deformation(elements.nodes, term.gradients, u)
+                energies = energy_points(f, table, term.part)
+                total += total_energy(term.weights, energies)
             if hourglass is not None:
                 total += hourglass.energy(u)
         return float(total)
+
+
+def _least_value(samples: Floats) -> Floats:
+    """Return the least value on [0, 1] of polynomials of degree 2 or 3.
+
+    samples : (3 or 4, ...) their values at equally spaced points, ends included
+    """
+    count = len(samples)
+    powers = np.vander(np.linspace(0.0, 1.0, count), increasing=True)
+    c = np.tensordot(np.linalg.inv(powers), samples, axes=1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        if count == 3:
+            critical = -c[1:2] / (2.0 * c[2:])
+        else:
+            # roots of c1 + 2 c2 p + 3 c3 p^2, without cancellation
+            q = -(c[2] + np.copysign(np.sqrt(c[2] ** 2 - 3.0 * c[3] * c[1]), c[2]))
+            critical = np.stack([q / (3.0 * c[3]), c[1] / q])
+    # without a root there, NaN or a point beyond the interval, an end of it is evaluated again
+    points = np.clip(np.nan_to_num(critical), 0.0, 1.0)
+    values = sum(c[k] * points**k for k in range(count))
+    return np.asarray(np.concatenate([samples[[0, -1]], values]).min(axis=0))
 
 
 def energy_terms(elements: Elements) -> list[EnergyTerm]:
@@ -251,20 +299,20 @@ def energy_terms(elements: Elements) -> list[EnergyTerm]:
     return [EnergyTerm(SHAPE, elements.gradients, elements.weights), volume]
 
 
-def energy_and_stress(elements: Elements, part: EnergyTerm, u: Floats, table: Floats) -> Floats:
+def energy_and_stress(elements: Elements, term: EnergyTerm, u: Floats, table: Floats) -> Floats:
     """Return energy and Cauchy stress at the points of a term, (STRESS_ROWS, q, e).
 
     Parameters
     ----------
     elements : of one kind
-    part : term of their energy
+    term : term of their energy
     u : (nodes, d) displacements [m]
     table : of the material
     """
     from stiction.solids.stress_points import deformation, energy_and_stress_points
 
     return energy_and_stress_points(
-        deformation(elements.nodes, part.gradients, u), table, part.energy
+        deformation(elements.nodes, term.gradients, u), table, term.part
     )
 
 
@@ -288,8 +336,8 @@ def mean_stresses(elements: Elements, u: Floats, table: Floats) -> Floats:
 
     last = ZZ + 1 if u.shape[1] < 3 else STRESS_ROWS
     out = np.zeros((elements.nodes.shape[0], last - XX))
-    for part in energy_terms(elements):
-        stresses = energy_and_stress(elements, part, u, table)[XX:last]
-        whole = part.weights.sum(axis=1)
-        out += np.einsum("kqe,eq->ek", stresses, part.weights) / whole[:, None]
+    for term in energy_terms(elements):
+        stresses = energy_and_stress(elements, term, u, table)[XX:last]
+        volume = term.weights.sum(axis=1)
+        out += np.einsum("kqe,eq->ek", stresses, term.weights) / volume[:, None]
     return out

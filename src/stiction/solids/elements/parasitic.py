@@ -6,9 +6,20 @@ grows as (length / height)^2 of the cell. Incompatible modes M = 1 - xi^2 remove
 
     Delta = 1/2 r . H^-1 r,   r = int grad M . C : e,   H = int grad M . C . grad M,
 
-with the elasticity tensor C and the symmetric part e of F_mean^-1 F - 1. Delta vanishes in
-homogeneous states of any size. In a beam under prescribed displacements, Delta / (E - Delta) is the
-relative error of its stiffness. For linear triangles Delta is the energy of the difference between
+with the elasticity tensor C and the symmetric part e of F_mean^-1 F - 1; F_mean is the mean of F
+over the cell. Delta vanishes in homogeneous states of any size. In a beam under prescribed
+displacements, Delta / (E - Delta) is the relative error of its stiffness.
+
+Reduced integration of the volumetric energy 1/2 K (tr e)^2 keeps the mean of tr e, which vanishes,
+so that E lacks 1/2 K int (tr e)^2 in bending. In a plane this is subtracted,
+
+    Delta = 1/2 r . H^-1 r - 1/2 K int (tr e)^2,
+
+with K = lam in the neo-Hookean law and the bulk modulus in the others. In space such a cell also
+bends across the beam without volumetric energy; r and H then have the part of C with mu alone. This
+is chosen, without a bound of the error.
+
+For linear triangles Delta is the energy of the difference between
 their strain and the recovered strain, which is linear between nodal averages (Zienkiewicz, Zhu
 1987). `Excess` returns E and Delta of each body.
 """
@@ -23,7 +34,7 @@ import numpy.typing as npt
 
 from stiction.solids.arrays import Elements
 from stiction.solids.dimensions import cofactor
-from stiction.solids.elements.assembly import Bulk, energy_terms
+from stiction.solids.elements.assembly import Block, Bulk, energy_terms
 from stiction.solids.material_laws import KIND, LINEAR, NEO_HOOKEAN, small_moduli
 from stiction.solids.shape_functions.hourglass import condensed
 from stiction.solids.stress_points import deformation
@@ -44,10 +55,10 @@ class IncompatibleModes(NamedTuple):
     Parameters
     ----------
     elements : arrays with global node numbers
-    inverse : (e, m d, m d) H^-1 of the m modes; empty for triangles
+    inverse : (e, m d, m d) H^-1 of the m modes; empty for simplices
     lam, mu : Lame's constants [Pa]
     linear : whether the law is linear elasticity, with e from the displacement gradient
-    missing_modulus : modulus of the volumetric energy that reduced integration omits [Pa]
+    missing_modulus : K of the volumetric energy that reduced integration omits [Pa]
     """
 
     elements: Elements
@@ -65,14 +76,12 @@ def incompatible_modes(elements: Elements, table: Floats) -> IncompatibleModes |
     if elements.modes.shape[2]:
         missing_modulus = 0.0
         if len(energy_terms(elements)) > 1:
-            # reduced integration keeps only the mean volumetric strain of a cell, so its energy in
-            # bending lacks the remainder; the modulus is lam in the neo-Hookean law, else the bulk
-            # modulus. In space this permits anticlastic curvature, and only mu enters
-            plane = elements.modes.shape[3] < _SPACE
-            bulk = lam if table[KIND] == NEO_HOOKEAN else lam + 2.0 * mu / _SPACE
-            lam, missing_modulus = (lam, bulk) if plane else (0.0, 0.0)
+            in_plane = elements.modes.shape[3] < _SPACE
+            bulk = lam if table[KIND] == NEO_HOOKEAN else lam + 2.0 * mu / 3.0
+            lam, missing_modulus = (lam, bulk) if in_plane else (0.0, 0.0)
         inverse = condensed(elements.weights, elements.modes, lam, mu)
         return IncompatibleModes(elements, inverse, lam, mu, linear, missing_modulus)
+    # a linear simplex has d + 1 nodes
     if elements.nodes.shape[1] == elements.gradients.shape[3] + 1:
         return IncompatibleModes(elements, np.zeros((0, 0, 0)), lam, mu, linear)
     return None
@@ -97,8 +106,8 @@ def excess(kinds: list[IncompatibleModes], u: Floats) -> float:
             triangles.append((kind, f[:, :, 0]))
             continue
         w, d = elements.weights.T, f.shape[0]
-        mean = (w * f).sum(axis=2) / w.sum(axis=0)
-        strain = _strain(f, mean[:, :, None], kind.linear)
+        f_mean = (w * f).sum(axis=2) / w.sum(axis=0)
+        strain = _strain(f, f_mean[:, :, None], kind.linear)
         trace, stress = np.einsum("iiqe->qe", strain), 2.0 * kind.mu * strain
         for i in range(d):
             stress[i, i] += kind.lam * trace
@@ -137,10 +146,12 @@ def _of_triangles(kinds: list[tuple[IncompatibleModes, Floats]], count: int) -> 
     for kind, f in kinds:
         w = kind.elements.weights.sum(axis=1)
         difference = _strain(average[:, :, kind.elements.nodes.T], f[:, :, None], kind.linear)
-        both = np.concatenate([difference, difference.sum(axis=2, keepdims=True)], axis=2)
-        trace, square = np.einsum("iine->ne", both), np.einsum("ijne,ijne->ne", both, both)
-        # the integral of a product of two linear functions is d! / (d + 2)! of the volume, that
-        # of a square twice as much
+        total_of_corners = difference.sum(axis=2, keepdims=True)
+        corners_and_sum = np.concatenate([difference, total_of_corners], axis=2)
+        trace = np.einsum("iine->ne", corners_and_sum)
+        square = np.einsum("ijne,ijne->ne", corners_and_sum, corners_and_sum)
+        # the integral of a product of two barycentric coordinates is d! / (d + 2)! of the volume,
+        # that of a square twice as much
         each = float(np.sum(w * (0.5 * kind.lam * trace**2 + kind.mu * square)))
         energy += each / ((d + 1) * (d + 2))
     return energy
@@ -175,22 +186,27 @@ class Excess:
             energy = bulk.energy(u)
             if energy < _SMALL**2 * size:
                 # the energy of the law would lose all digits to cancellation
-                energy = sum(_quadratic(b.elements, b.table, u) for b in bulk.blocks)
-            steep = max(float(np.abs(kind.elements.gradients).max()) for kind in kinds)
-            rounding = _ROUNDING * (1.0 + steep * float(np.abs(u).max()))
+                energy = sum(_quadratic(block, u) for block in bulk.blocks)
+            largest_gradient = max(float(np.abs(k.elements.gradients).max()) for k in kinds)
+            rounding = _ROUNDING * (1.0 + largest_gradient * float(np.abs(u).max()))
             if energy > rounding**2 * size:
                 row[:] = energy, excess(kinds, u)
         return result
 
 
-def _quadratic(elements: Elements, table: Floats, u: Floats) -> float:
-    """Return the quadratic energy of small strains, at any rotation [J/m]."""
-    d = u.shape[1]
-    rate = deformation(elements.nodes, elements.gradients, u) - np.eye(d)[:, :, None, None]
-    strain = 0.5 * (rate + rate.swapaxes(0, 1))
-    if table[KIND] != LINEAR:
-        strain = strain + 0.5 * np.einsum("kiqe,kjqe->ijqe", rate, rate)
-    lam, mu = small_moduli(table)
-    square = 0.5 * lam * np.einsum("iiqe->qe", strain) ** 2
-    square = square + mu * np.einsum("ijqe,ijqe->qe", strain, strain)
-    return float(np.sum(elements.weights.T * square))
+def _quadratic(block: Block, u: Floats) -> float:
+    """Return the quadratic energy of small strains of elements, at any rotation [J/m]."""
+    d, energy = u.shape[1], 0.0
+    for term in energy_terms(block.elements):
+        f = deformation(block.elements.nodes, term.gradients, u)
+        rate = f - np.eye(d)[:, :, None, None]
+        strain = 0.5 * (rate + rate.swapaxes(0, 1))
+        if block.table[KIND] != LINEAR:
+            strain = strain + 0.5 * np.einsum("kiqe,kjqe->ijqe", rate, rate)
+        lam, mu = small_moduli(block.table, term.part)
+        square = 0.5 * lam * np.einsum("iiqe->qe", strain) ** 2
+        square = square + mu * np.einsum("ijqe,ijqe->qe", strain, strain)
+        energy += float(np.sum(term.weights.T * square))
+    if block.hourglass is not None:
+        energy += block.hourglass.energy(u)
+    return energy

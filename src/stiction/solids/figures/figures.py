@@ -96,9 +96,9 @@ class SolidFigures(Figures):
     def shapes(self, times: Sequence[float] | None = None) -> PaperFigure:
         """Return the deformed bodies with their stress at `times`, by default at four times."""
         if self._data.in_space:
-            from stiction.solids.figures.space import moments
+            from stiction.solids.figures.space import snapshots
 
-            return moments(self._data, times)
+            return snapshots(self._data, times)
         from stiction.solids.figures.shapes import shapes
 
         return shapes(self._data, times)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from stiction.plot.figure import PaperFigure
 
-__all__ = ["shapes"]
+__all__ = ["shapes", "stress_limit"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -66,7 +66,7 @@ def shapes(data: SolidData, times: Sequence[float] | None = None) -> PaperFigure
         gaps=(_BETWEEN, _TITLE + 0.08),
     )
     panels = [ax for line in axes for ax in line]
-    limit, clipped = _limit(data, picks)
+    limit, clipped = stress_limit(data, picks)
     for k, ax in enumerate(panels):
         if k >= len(picks):
             ax.set_axis_off()
@@ -152,7 +152,7 @@ def bounds(data: SolidData, picks: Sequence[int]) -> tuple[float, float, float, 
     )
 
 
-def _limit(data: SolidData, picks: Sequence[int]) -> tuple[float, bool]:
+def stress_limit(data: SolidData, picks: Sequence[int]) -> tuple[float, bool]:
     """Return the end of the colour scale, and whether some stresses lie beyond it."""
     size = np.abs(data.values("stress_trace")[list(picks)])
     size = size[np.isfinite(size)]

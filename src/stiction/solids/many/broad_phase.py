@@ -146,7 +146,7 @@ class ContactAmong(Declared):
         laws = {name: getattr(self, name) for name in sorted(mine)}
         return Contact(boundary=self.boundaries[i], partner=self.boundaries[j], **laws)
 
-    def found(self, places: Sequence[Floats]) -> tuple[list[Contact], PairSearch]:
+    def initial_pairs(self, places: Sequence[Floats]) -> tuple[list[Contact], PairSearch]:
         """Return the contacts of the initial pairs, and the search for further ones.
 
         Parameters

@@ -42,12 +42,12 @@ def expanded_contacts(
         for boundary in group.boundaries:
             mesh = meshes[boundary.body]
             if mesh is None:
-                got = f"body {boundary.body}, which is no body of the plane"
+                got = f"body {boundary.body}, which is not a plane Body"
                 why = "the search for pairs uses bounding boxes of plane outlines."
                 try_ = "name each pair by a Contact."
                 raise ModelError("ContactAmong.boundaries", got, "bodies of the plane", why, try_)
             places.append(mesh.points[np.unique(mesh.edge_nodes(boundary.name))])
-        pairs, search = group.found(places)
+        pairs, search = group.initial_pairs(places)
         named += pairs
         searches.append(search)
     return tuple(named), tuple(searches)
@@ -85,23 +85,25 @@ def check_partners(contacts: Iterable[Contact]) -> None:
             try_ = 'give passes="mortar".'
             raise ModelError("Contact.passes", got, "'mortar'", why, try_)
         if isinstance(partner, Boundary):
-            # self-contact: both sides are one key
+            # the set has one key if both sides are equal, as in self-contact
             for key in {(*own, partner.body), (partner.body, partner.name, own[0])}:
                 with_bodies[key] = with_bodies.get(key, 0) + 1
         seen = partners.setdefault(own, [])
         if any(other == partner for other in seen):
-            _refuse_twice(own, "with one and the same partner")
+            why = "each contact would load the boundary, with twice the adhesion."
+            _refuse_twice(own, "with one and the same partner", why)
         seen.append(partner)
     for (body, name, other_body), count in with_bodies.items():
         if count > 1:
-            _refuse_twice((body, name), f"in contacts with body {other_body}")
+            why = "points near both partners, such as their common end, would be loaded twice."
+            _refuse_twice((body, name), f"in contacts with body {other_body}", why)
 
 
-def _refuse_twice(key: tuple[int, str], how: str) -> None:
+def _refuse_twice(key: tuple[int, str], how: str, why: str) -> None:
     raise ModelError(
         "Solid.contacts",
         f"boundary {key[1]!r} of body {key[0]} twice {how}",
         "each pair of a boundary and a body once",
-        "each pass would load the boundary again, with twice the adhesion.",
+        why,
         "split the boundary, or leave one contact out.",
     )

@@ -2,8 +2,9 @@
 
 A quadrilateral has four corners, counter-clockwise, or nine nodes: corners, the middles of the
 edges 0-1, 1-2, 2-3, 3-0, and the centre. A triangle has three corners, or six nodes: corners and
-the middles of 0-1, 1-2, 2-0; in arrays with quadrilaterals its unused entries are -1. Edge k goes
-from corner k to the next one; the cell lies to its left. The facets of a boundary are edges of
+the middles of 0-1, 1-2, 2-0. In arrays of four or nine columns, corners of a triangle are entries
+0, 1, 2 and its middles entries 4, 5, 6; the others are -1. Edge k goes from corner k to the next
+one, and its middle is entry 4 + k; the cell lies to its left. The facets of a boundary are edges of
 cells, given by cell and edge.
 """
 
@@ -55,6 +56,9 @@ Ints = npt.NDArray[np.int64]
 
 # memory of a cell in the mesh, the assembled matrix and its factors
 BYTES_OF_CELL = 4000
+# largest distance of the inner rectangle's corners from the centre of a disc over its radius: the
+# ring keeps a tenth of the radius. Chosen
+_MOST_INNER = 0.9
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -66,8 +70,8 @@ class Mesh(Record):
     points : (n, 2) positions of the nodes [m]
     cells : (c, 4) or (c, 9) nodes of each cell, counter-clockwise; triangles alone also as
         (c, 3) or (c, 6), among quadrilaterals with -1 in unused entries
-    boundaries : name -> (k, 2) cell and edge of each facet; a contact boundary is one chain of
-        facets in order, the body to its left
+    boundaries : name -> (k, 2) facets, columns: cell, and edge from 0 to 3; a contact boundary is
+        one chain of facets in order, the body to its left
 
     Raises
     ------
@@ -205,7 +209,8 @@ class Mesh(Record):
     def split(self, name: str, count: int, first: str, second: str) -> Mesh:
         """Return the mesh with the boundary `name` split after `count` edges into two new ones.
 
-        The first part is called `first`, the second one, which may be empty, `second`.
+        The first part is called `first`, the remaining edges `second`. If none remain, there is no
+        boundary `second`.
         """
         facets = self.chain(name)
         why = "the first part has this many edges."
@@ -232,7 +237,8 @@ class Mesh(Record):
 
         Raises
         ------
-        ModelError : if there is a boundary of that name, or the body has holes.
+        ModelError : if there is a boundary of that name, or the outline is not one closed chain,
+            because the body has holes, or parts that touch in a node only.
 
         Verified by: tests/unit/solids/mesh/test_model.py::test_outlines_and_discs
         """
@@ -243,12 +249,17 @@ class Mesh(Record):
         edges = self.edges
         outer = np.flatnonzero(edges.uses[edges.number] == 1)
         begins = {int(node): k for k, node in enumerate(edges.ends[outer, 0])}
+        why = "a boundary is one chain of edges."
+        if len(begins) != outer.size:
+            nodes, uses = np.unique(edges.ends[outer, 0], return_counts=True)
+            got = f"an outline that passes twice through node {nodes[uses > 1][0]}"
+            try_ = "name the boundary of each part separately."
+            raise ModelError(where, got, "an outline that passes once through each", why, try_)
         order = [0]
         while (k := begins[int(edges.ends[outer[order[-1]], 1])]) != 0:
             order.append(k)
         if len(order) != outer.size:
             got = f"{outer.size} outer edges, of which {len(order)} go around"
-            why = "a boundary is one chain of edges."
             try_ = "name the boundary of each hole separately."
             raise ModelError(where, got, "a body without holes", why, try_)
         outline = outer[order]
@@ -286,6 +297,8 @@ def block(
 ) -> Mesh:
     """Return a mapped unit square; boundaries bottom, right, top, left, counter-clockwise.
 
+    Its cells have nine nodes.
+
     Parameters
     ----------
     mapping : (xi, eta) arrays -> (x, y) arrays [m], orientation preserving
@@ -302,6 +315,7 @@ def block(
     wide = 2 * nx + 1
     i, j = np.meshgrid(np.arange(nx), np.arange(ny))
     corner = (2 * j * wide + 2 * i).ravel()
+    # from the first corner, in rows of `wide` nodes: corners, middles of edges, centre
     offsets = [0, 2, 2 * wide + 2, 2 * wide, 1, wide + 2, 2 * wide + 1, wide, wide + 1]
     nodes_of_cells = corner[:, None] + np.array(offsets)
     row, column = np.arange(nx), np.arange(ny)
@@ -365,10 +379,10 @@ def cap(
     edge = height - radius + math.sqrt(max(radius * radius - half_width * half_width, 0.0))
     if half_width > radius or not edge > 0.0:
         why = "the circle must stay above the base over the whole width."
-        rise = radius - height
-        least = math.sqrt(max(radius * radius - rise * rise, 0.0))
-        needs = f"less than {min(least, radius):.6g} [m]"
-        raise ModelError("cap.half_width", half_width, needs, why, "make it narrower.")
+        # the circle meets the base at this half width, if its centre is not above the base
+        meets = math.sqrt(max(height * (2.0 * radius - height), 0.0))
+        needs = f"at most {radius:.6g}" if height > radius else f"less than {meets:.6g}"
+        raise ModelError("cap.half_width", half_width, f"{needs} [m]", why, "make it narrower.")
 
     def mapping(s: Floats, t: Floats) -> tuple[Floats, Floats]:
         x = half_width * (2.0 * s - 1.0)
@@ -394,7 +408,8 @@ def half_disc(
     radius : [m]
     along : cells on the top of the inner rectangle, and on each of its sides
     across : cells of the ring
-    inner : distance of the rectangle's corners from the centre over the radius, below 0.9
+    inner : distance of the corners of the rectangle from the centre over the radius, below
+        0.9, so that the ring has some thickness
     grading_arc : values from 0 to 1 between the cells on the arc, from the right end; equal
         cells when None
     grading_across : values from 0 to 1 between the cells of the ring, outward
@@ -409,17 +424,19 @@ def half_disc(
     >>> bool(np.hypot(*mesh.points.T).max() <= 1.0 + 1e-15), sorted(mesh.boundaries)
     (True, ['arc', 'base'])
     """
-    _extents("half_disc", radius=radius, inner=inner)
-    if not inner < 0.9:
-        why = "the corners of the rectangle lie inside the disc."
-        raise ModelError("half_disc.inner", inner, "less than 0.9", why, "give 0.58.")
+    _extents("half_disc", radius=radius)
+    why, try_ = "the corners of the rectangle lie inside the disc.", "give 0.58."
+    number("half_disc.inner", inner, rule="positive", why=why, try_=try_)
+    if not inner < _MOST_INNER:
+        raise ModelError("half_disc.inner", inner, f"less than {_MOST_INNER}", why, try_)
     top, side = _counts("half_disc.along", along)
     why = "the ring has cells."
     across = whole("half_disc.across", across, least=1, why=why, try_="give 6.")
     parts = 2 * side + top
     fits("half_disc", parts * across + side * top, BYTES_OF_CELL, "give fewer cells.")
     graded_arc = rising("half_disc.grading_arc", grading_arc, parts)
-    # corners of the rectangle lie on rays through the nodes of the arc that they are connected to
+    # both upper corners at one angle to the base: that of the nodes of the arc to which they are
+    # connected, or the mean of the two angles if `grading_arc` is not symmetric
     corner = 0.5 * math.pi * float(graded_arc[side] + 1.0 - graded_arc[side + top])
     r = float(radius)
     a, b = inner * r * math.cos(corner), inner * r * math.sin(corner)
@@ -479,7 +496,7 @@ def disc(
 
 
 def merged(meshes: Sequence[Mesh]) -> Mesh:
-    """Return the union of meshes without boundaries; coincident nodes are united.
+    """Return the union of meshes; coincident nodes are united, and boundaries are dropped.
 
     Raises
     ------
@@ -501,7 +518,7 @@ def merged(meshes: Sequence[Mesh]) -> Mesh:
     if len({mesh.cells.shape[1] for mesh in meshes}) != 1:
         why = "cells that meet share all nodes of an edge."
         got, needs = "meshes with and without middle nodes", "meshes of one kind"
-        raise ModelError("merged", got, needs, why, "make them alike.")
+        raise ModelError("merged", got, needs, why, "read all with, or all without, middle nodes.")
     points = np.concatenate([mesh.points for mesh in meshes])
     shift = np.cumsum([0, *(mesh.points.shape[0] for mesh in meshes)])
     cells = np.concatenate(
@@ -517,8 +534,8 @@ def merged(meshes: Sequence[Mesh]) -> Mesh:
     graph = coo_matrix((np.ones(pairs.shape[0]), (pairs[:, 0], pairs[:, 1])), shape=(n, n))
     _, place = connected_components(graph, directed=False)
     _, first, back = np.unique(place, return_index=True, return_inverse=True)
-    number = back.ravel()
-    return Mesh(points[first], np.where(cells < 0, -1, number[cells]), {})
+    merged_node = back.ravel()
+    return Mesh(points[first], np.where(cells < 0, -1, merged_node[cells]), {})
 
 
 def _extents(where: str, **values: float) -> None:

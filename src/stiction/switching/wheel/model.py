@@ -149,7 +149,7 @@ class WheelOnTurntable(SwitchingSystem):
         return isinstance(self.tyre, StretchedString)
 
     def only_for_the_paper_law(self, what: str) -> None:
-        """Refuse a wheel with a string where the paper's law is required.
+        """Refuse a wheel with a string where the law of Phys. Rev. E 90, 022914 is required.
 
         Raises
         ------
@@ -159,8 +159,9 @@ class WheelOnTurntable(SwitchingSystem):
             raise ModelError(
                 f"WheelOnTurntable.{what}",
                 "a wheel with a stretched-string tyre",
-                "the paper's law, tyre=None",
-                "the friction of a string is zero at h = 0: it has no sliding and no two-fold.",
+                "the friction law of Phys. Rev. E 90, 022914, tyre=None",
+                "the friction of a string is zero at h = 0: such a wheel has no sliding and no "
+                "two-fold.",
                 "leave the tyre out, or integrate the motion by `solve`.",
             )
 

@@ -37,6 +37,9 @@ def test_roots_and_grazing():
     # a touch and a fall after it
     root, touch, _ = found([0.25, 0.25, 0.75], lead=-1.0)
     assert (root, touch) == (pytest.approx(0.75, abs=1e-12), pytest.approx(0.25, abs=1e-12))
+    # it starts within its error, dips below zero within it, rises and falls: the fall crosses
+    root, touch, _ = found([0.05, 0.1, 0.7], low=1e-2, high=1e-2, lead=-1.0)
+    assert (root, touch) == (pytest.approx(0.7, abs=1e-14), NONE)
     # within its error from here to the end
     assert found([1.0, 1.0])[2] == pytest.approx(1.0 - 1e-6, rel=1e-9)
     assert found([0.0, 0.0], above=True)[1] == 0.0

@@ -9,6 +9,7 @@ from memories import Interrupted, Memory
 from oracles import dense_events, matrices
 
 import stiction as st
+from stiction.chains.event_driven.threshold_kernels import AT_REST
 from stiction.switching.policies import Leave
 
 WALLS = {"left": (1, 0), "right": (0, 1), "both": (1, 1), "none": (0, 0)}
@@ -427,6 +428,27 @@ def test_resume_is_bit_identical(monkeypatch):
         assert np.array_equal(whole.variables[name].values, resumed.variables[name].values)
     assert np.array_equal(whole.event_log.time, resumed.event_log.time)
     assert np.array_equal(whole.energy.imbalance, resumed.energy.imbalance)
+
+
+def test_resume_at_the_bound(monkeypatch):
+    monkeypatch.setattr("stiction.chains.event_driven.run._MASS_STEPS_PER_CALL", 20)
+    bound = st.chains.Constant(0.25 * 9.81)
+    chain = st.Chain(mass=1.0, stiffness=1.0, law=st.StaticKinetic(0.25, 0.2), load=bound)
+
+    def solve(memory):
+        return st.solve(chain, st.EventDriven(max_step=0.01), (0.0, 1.0), checkpoint=memory)
+
+    memory = Memory(last=2)
+    with pytest.raises(Interrupted):
+        solve(memory)
+    assert memory.state["state_band"].tolist() == [2]
+    assert solve(memory).stats["grazings"] == 1
+    # a mass that sticks for an instant may pause, a slipping one has no such mark
+    memory.state["state_lead"][:] = AT_REST
+    assert solve(memory).stats["grazings"] == 1
+    memory.state["state_mode"][:] = 1
+    with pytest.raises(st.StoreError, match="state_lead"):
+        solve(memory)
 
 
 @pytest.mark.parametrize("belt", [0.0, 0.3])

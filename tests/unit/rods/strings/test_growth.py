@@ -109,5 +109,8 @@ def test_noise_is_flat():
 def test_bad_signals_are_refused():
     with pytest.raises(ModelError, match="one of"):
         spectrum(signal_run(np.sin(TIME)), "u2")
-    with pytest.raises(ModelError, match="evenly"):
-        spectrum(signal_run(np.sin(TIME), TIME**2))
+    time = 0.5 * np.arange(40.0) ** 2
+    with pytest.raises(ModelError, match=r"got 40 times, spaced by 0\.5 to 38\.5; needs"):
+        spectrum(signal_run(np.sin(time), time))
+    with pytest.raises(ModelError, match="got 1 times; needs at least 16"):
+        spectrum(signal_run(np.zeros(1), np.zeros(1)))

@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 from solid_cases import MATERIALS, distorted
 
-from stiction.solids import Q1, QM6, Mesh, SweptBody, rectangle
+from stiction.solids import Q1, QM6, Mesh, SweptBody, merged, rectangle
 from stiction.solids.elements.assembly import Bulk
 from stiction.solids.elements.kinds import Q1N2, Q2, discretise
 from stiction.solids.elements.parasitic import Excess, excess, incompatible_modes
@@ -147,3 +147,26 @@ def test_rigid_motions_have_no_excess(kind, name):
     shares = [np.divide(*energies(parts, table, size * u)[::-1]) for size in (1e-3, 1e-6, 1e-9)]
     assert 0.1 < shares[0] < 1.0
     assert_allclose(shares, shares[0], rtol=0.02)  # reason: strains of 3e-3 are not small
+
+
+@pytest.mark.parametrize("kind", ["reduced", "in space", "hourglass"])
+@pytest.mark.parametrize("name", sorted(MATERIALS))
+def test_energies_of_small_strains_are_quadratic(kind, name):
+    """The quadratic form has the same integration points and hourglass energy as the law."""
+    mesh = rectangle(6.0, 1.0, (6, 1))
+    if kind == "in space":
+        parts = SweptBody(mesh, (0.0, 1.0), Q1(reduced=True)).discretised(())
+    elif kind == "reduced":
+        parts = discretise(mesh, Q1(reduced=True))
+    else:
+        # one part has triangles, so that the body has an excess
+        corners = mesh.cells[:, :4]
+        used = np.unique(corners)
+        quads = Mesh(mesh.points[used] + [2.0, 0.0], np.searchsorted(used, corners))
+        split = triangles(rectangle(2.0, 1.0, (2, 1)))
+        parts = discretise(merged([split, quads]), QM6())
+    u = np.zeros_like(parts.points)
+    u[:, :2] = bent(parts.points, 1.0)[:, :2]
+    table = MATERIALS[name].table()
+    large, small = (np.divide(energies(parts, table, k * u), k * k) for k in (1e-4, 1e-8))
+    assert_allclose(small, large, rtol=2e-3)  # reason: strains of 3e-4 are not small

@@ -305,7 +305,7 @@ def test_boundaries_that_are_not_there_are_refused():
     with pytest.raises(ModelError, match=r"'ring'"):
         st.Solid(bodies, [ContactAmong([RIM[0], Boundary(1, "ring")], LAW)])
     swept = [SweptBody(rectangle(1.0, 1.0, (1, 1)).moved((0.0, 2.0 * k))) for k in range(2)]
-    with pytest.raises(ModelError, match="no body of the plane"):
+    with pytest.raises(ModelError, match="not a plane Body"):
         st.Solid(swept, [ContactAmong([Boundary(0, "top"), Boundary(1, "bottom")], LAW)])
     # a pair that is named as well would be loaded twice
     pair = Contact(RIM[0], RIM[1], LAW)
@@ -337,7 +337,7 @@ def test_pairs_in_other_units_turned_and_in_another_order(length, pressure, angl
     found = []
     for scale, wall, some in ((1.0, LAW, np.arange(len(centres))), (length, law, order)):
         boundaries = [Boundary(int(k), "rim") for k in some]
-        contacts, near = ContactAmong(boundaries, wall).found(
+        contacts, near = ContactAmong(boundaries, wall).initial_pairs(
             [scale * (centres[k] + rim) for k in some]
         )
         found.append({frozenset((c.boundary.body, c.partner.body)) for c in contacts})

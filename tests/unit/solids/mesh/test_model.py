@@ -254,8 +254,10 @@ BAD = {
     "block.cells": lambda: rectangle(1.0, 1.0, 4),
     "block.cells: got 0": lambda: rectangle(1.0, 1.0, (0, 1)),
     "block.eta: got 2 values": lambda: rectangle(1.0, 1.0, (2, 2), grading_y=[0.0, 1.0]),
-    "cap.half_width": lambda: cap(40.65, 10.0, 30.0, (4, 4)),
-    "half_disc.inner": lambda: half_disc(1.0, (4, 4), 3, inner=0.95),
+    r"cap.half_width: got 0.9; needs less than 0.866025 \[m\]": lambda: cap(1.0, 0.5, 0.9, (4, 4)),
+    r"cap.half_width: got 1.2; needs at most 1 \[m\]": lambda: cap(1.0, 1.5, 1.2, (4, 4)),
+    "half_disc.inner: got -1.0": lambda: half_disc(1.0, (4, 4), 3, inner=-1.0),
+    "half_disc.inner: got 0.95": lambda: half_disc(1.0, (4, 4), 3, inner=0.95),
     "half_disc.across": lambda: half_disc(1.0, (4, 4), 0),
     "toward.places": lambda: toward(10, 1.5, 0.1, 3.0),
     "graded.ratio": lambda: graded(4, -1.0),
@@ -312,5 +314,8 @@ def test_outlines_that_cannot_be_are_refused():
     points = rectangle(3.0, 3.0, (3, 3)).points
     used = np.unique(cells)
     ring = Mesh(points[used], np.searchsorted(used, cells), {})
+    touching = Mesh([*SQUARE, [2.0, 1.0], [2.0, 2.0], [1.0, 2.0]], [*CELL, [2, 4, 5, 6]])
+    with pytest.raises(ModelError, match="passes twice through node 2"):
+        touching.outlined("rim")
     with pytest.raises(ModelError, match=r"12 go around|4 go around"):
         ring.outlined("rim")

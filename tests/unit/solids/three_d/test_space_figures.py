@@ -1,5 +1,6 @@
 """Figures and movies of solids in space."""
 
+import dataclasses
 import functools
 
 import numpy as np
@@ -24,6 +25,24 @@ def test_footprint():
     data = SolidData(run())
     drawn = panels[1].collections[0].get_array()
     assert np.allclose(drawn, data.values("normal_traction")[-1])
+
+
+def test_one_surface_of_two_bodies_is_drawn():
+    """The other one lies below or above it, and its points are not connected with these."""
+    one, copied = run(), {}
+    names = ("surface_x", "surface_z", "normal_traction", "slides")
+    for name in names:
+        v = one.variables[name]
+        shift = 0.01 if name == "surface_x" else 0.0
+        copied[name] = dataclasses.replace(v, values=np.hstack([v.values, v.values + shift]))
+    count = one.variables["slides"].values.shape[1]
+    body = one.variables["body_of_point"]
+    copied["body_of_point"] = dataclasses.replace(body, values=np.repeat([1, 2], count))
+    two = dataclasses.replace(one, variables={**one.variables, **copied})
+    ours, theirs = (figures_of(k).footprint([2.0]).axes[0] for k in (one, two))
+    assert ours.get_xlim() == theirs.get_xlim()
+    drawn = [ax.collections[0].get_array() for ax in (ours, theirs)]
+    np.testing.assert_array_equal(*drawn)
 
 
 def test_default_figures_are_those_of_space():
