@@ -181,13 +181,69 @@ def test_a_wedge_tips_over_its_nearer_toe():
 def test_what_touches_nothing_may_not_rest():
     box = B.RigidBody(position=[0.0, 2.0])
     assert not B.rests(B.RigidBodies([box], [B.Support()])).may
-    assert B.rests(B.RigidBodies([box], gravity=[0.0, 0.0])).may
+    held = B.RigidBody(position=[0.0, 2.0], mass=2.0, force=[0.0, 2.0 * G])
+    for system in (B.RigidBodies([box], gravity=[0.0, 0.0]), B.RigidBodies([held])):
+        assert "must rest: the loads on each body cancel" in repr(B.rests(system))
+
+
+@pytest.mark.parametrize("ratio", [1.0, 1e6, 1e12, 1e14])
+def test_light_bodies_beside_heavy_ones(ratio):
+    """Forces balance each body by itself, and a light one may carry a heavy one."""
+    one, other = 1e-6 * ratio, 1e-6
+    # masses, heights and places of boxes of side 1
+    for may, *boxes in (
+        (False, (one, 0.0, 0.5), (other, 5.0, 3.0)),
+        (False, (one, 0.0, 0.5), (other, 1.0, 0.8)),
+        (False, (one, 0.0, 0.5), (other, 0.9, 1.5)),
+        (True, (one, 0.0, 0.5), (other, 0.0, 1.5)),
+        (True, (other, 0.0, 0.5), (one, 0.0, 1.5)),
+        (True, (other, 0.0, 0.5), (one, 0.0, 1.5), (one, 0.0, 2.5), (other, 0.0, 3.5)),
+    ):
+        bodies = [B.RigidBody(B.Box(1.0, 1.0), mass=m, position=[x, y]) for m, x, y in boxes]
+        assert B.rests(B.RigidBodies(bodies, [B.Support()])).may is may
+    # the moment of one body hides no load of another
+    bodies = [
+        B.RigidBody(B.Box(1.0, 1.0), position=[0.0, 0.5], moment=ratio, mass=ratio),
+        B.RigidBody(B.Box(1.0, 1.0), position=[5.0, 3.0]),
+    ]
+    assert not B.rests(B.RigidBodies(bodies, [B.Support()])).may
+
+
+def test_places_with_six_digits_touch():
+    """On both sides of the surface, as far as the model accepts them."""
+    angle = math.radians(20.0)
+    along, normal = [math.cos(angle), math.sin(angle)], [-math.sin(angle), math.cos(angle)]
+    sides = set()
+    for s in np.arange(0.0, 3.0, 0.3):
+        place = np.round(s * np.array(along) + 0.5 * np.array(normal), 6)
+        sides.add(place @ normal > 0.5)
+        box = B.RigidBody(B.Box(1.0, 1.0), position=place, angle=angle)
+        assert B.rests(B.RigidBodies([box], [B.Support(B.HalfPlane(normal))])).may
+    assert sides == {True, False}
+    for gap in (1e-8, 1e-5):
+        box = B.RigidBody(B.Box(1.0, 1.0), position=[0.0, 0.5 + gap])
+        assert B.rests(B.RigidBodies([box], [B.Support()])).may is (gap < 1e-6)
+
+
+def test_a_programme_without_an_answer_proves_nothing(monkeypatch):
+    import scipy.optimize
+
+    box = B.RigidBody(B.Box(1.0, 1.0), position=[0.0, 0.5])
+    answer = scipy.optimize.OptimizeResult(status=4, message="numerical difficulties", x=None)
+    monkeypatch.setattr(scipy.optimize, "linprog", lambda *_, **__: answer)
+    for asked in (B.rests, B.steepest_rest):
+        with pytest.raises(st.SolveError, match="no answer of the linear programme"):
+            asked(B.RigidBodies([box], [B.Support()]))
 
 
 def test_tilts_are_of_weights_alone():
     box = B.RigidBody(position=[0.0, 0.5], moment=1.0)
     with pytest.raises(st.ModelError, match="gravity alone"):
         B.steepest_rest(B.RigidBodies([box], [B.Support()]))
+    # without weight no tilt moves anything
+    for supports in ([], [B.Support()]):
+        floating = B.RigidBodies([B.RigidBody(position=[0.0, 0.5])], supports, gravity=[0.0, 0.0])
+        assert B.steepest_rest(floating) == 0.5 * math.pi
 
 
 @pytest.mark.parametrize(("slenderness", "period"), [(0.1, 1.3173442006), (0.2, 1.3185043976)])

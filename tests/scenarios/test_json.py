@@ -111,6 +111,7 @@ def test_reproduce(stiction, here):
     assert found["paper"] == "chains"
     (item,) = found["items"]
     assert item["key"] == "table-2"
+    assert item["not_covered"] == []
     assert {"quantity", "paper", "ours", "verdict"} <= set(item["rows"][0])
     assert stiction(*words, "--quiet", "--overwrite").out == ""
 

@@ -1,6 +1,8 @@
 """`stiction reproduce`: our figure, and a table that says what the paper's text still holds."""
 
 import csv
+import json
+from dataclasses import replace
 
 import pytest
 
@@ -8,7 +10,7 @@ from stiction.io.scenario import read_scenario
 from stiction.io.store import load
 from stiction.papers.chains import _table_2
 from stiction.papers.items import Row
-from stiction.papers.making import PAPERS
+from stiction.papers.making import PAPERS, items_of
 
 
 def rows_of(folder):
@@ -47,6 +49,18 @@ def test_a_figure_of_a_changed_scenario(stiction, here):
     answer = stiction("reproduce", "switching", "8", *change)
     assert answer.code == 2
     assert "without a scenario" in answer.err
+
+
+def test_rows_that_differ_are_reported(stiction, here, monkeypatch):
+    """The verdict is written by hand, for rows as they were."""
+    items = items_of("chains")
+    other = replace(items["table-2"], rows=lambda runs: [Row("a new number", 1.0, 2.0)])
+    monkeypatch.setitem(items, "table-2", other)
+    answer = stiction("reproduce", "chains", "table-2", "--no-figures")
+    assert answer.code == 1
+    assert "not covered by this verdict: a new number differ" in answer.out
+    answer = stiction("reproduce", "chains", "table-2", "--no-figures", "--overwrite", "--json")
+    assert json.loads(answer.out)["items"][0]["not_covered"] == ["a new number"]
 
 
 def test_figure_is_drawn(stiction, here):

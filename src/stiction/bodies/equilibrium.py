@@ -17,9 +17,9 @@ import numpy.typing as npt
 from stiction.bodies.contact_kernels import Contact
 from stiction.bodies.contacts import local_problem, name_of, surfaces_of
 from stiction.bodies.impulse_kernels import contact_rows, contact_velocities
-from stiction.bodies.model import RigidBodies
+from stiction.bodies.model import ROUNDED, RigidBodies
 from stiction.bodies.springs import Springs
-from stiction.errors import ModelError
+from stiction.errors import ModelError, SolveError, explain
 from stiction.numerics.arrays import Table
 from stiction.numerics.friction_problem.uniqueness import uniqueness
 
@@ -27,10 +27,16 @@ __all__ = ["Rest", "rests", "steepest_rest"]
 
 Floats = npt.NDArray[np.float64]
 
-# gap over the smallest size of a body below which surfaces touch: given coordinates are rounded
-_TOUCH = 1e-9
-# largest imbalance of a solution of the linear programme, as a fraction of the loads. Chosen
+# largest imbalance of a solution of the linear programme, as a fraction of the load of each body.
+# Chosen
 _FEASIBLE = 1e-10
+# least load, over the largest one, of which that fraction is taken: rounding of forces that a light
+# body carries between heavy ones is no imbalance. Chosen
+_LIGHT = 1e-6
+# largest factor of the second load of the linear programme: the tangent of a right angle
+_STEEPEST = 1e6
+# status of the linear programme: solved, infeasible
+_SOLVED, _INFEASIBLE = 0, 2
 
 
 @dataclass(frozen=True)
@@ -63,7 +69,13 @@ class Rest:
 def rests(system: RigidBodies) -> Rest:
     """Return whether bodies may rest and must rest in their places at the start.
 
-    Velocities at the start, and those of supports, are ignored.
+    Velocities at the start, and those of supports, are ignored. Surfaces touch whose gap is at most
+    1e-6 of the smallest thickness of a body, as coordinates with six digits have it. Forces balance
+    each body to 1e-10 of its load, or to 1e-16 of the largest load if that is more.
+
+    Raises
+    ------
+    SolveError : if the linear programme neither finds forces nor proves that there are none.
 
     Verified by: tests/exact/test_rigid_bodies.py::test_arches_of_least_thickness
 
@@ -106,6 +118,7 @@ def steepest_rest(system: RigidBodies) -> float:
     Raises
     ------
     ModelError : if loads beside gravity act.
+    SolveError : if the linear programme neither finds an angle nor proves that there is none.
 
     Verified by: tests/exact/test_rigid_bodies.py::test_a_box_tips_or_slides
     """
@@ -119,14 +132,17 @@ def steepest_rest(system: RigidBodies) -> float:
     down = loads.reshape(-1, 3)
     turned.reshape(-1, 3)[:, 0], turned.reshape(-1, 3)[:, 1] = -down[:, 1], down[:, 0]
     found = _programme(system, rows, np.stack([-loads, -turned], axis=1) / scale)
-    return float("nan") if found is None else float(np.arctan(found[-1]))
+    if found is None:
+        return float("nan")
+    # at its bound the factor is not limited by the contacts
+    return 0.5 * np.pi if found[-1] > 0.999 * _STEEPEST else float(np.arctan(found[-1]))
 
 
 def _balance(system: RigidBodies) -> tuple[Table[Contact], Floats, Floats, float]:
     """Return contacts, J^T of bodies as a matrix (3 n, 2 c), loads (3 n,) and their size [N]."""
     surfaces = surfaces_of(system)
     places = system.places()
-    contacts = surfaces.contacts(places, _TOUCH * system.size)
+    contacts = surfaces.contacts(places, ROUNDED * system.size)
     rows = np.zeros((3 * system.n, 2 * len(contacts)))
     contact_rows(contacts, system.n, rows)
     loads = system.loads()
@@ -149,13 +165,13 @@ def _programme(system: RigidBodies, rows: Floats, right: Floats) -> Floats | Non
     count = rows.shape[1] // 2
     if count == 0:
         # without contacts only loads that vanish are balanced
-        return None if right.any() else np.zeros(right.shape[1] - 1)
-    scaled = rows.copy()
-    # moments over the sizes of the bodies, so that all equations are forces
-    sizes = np.array([body.shape.reach for body in system.bodies])
-    scaled[2::3] /= sizes[:, None]
-    right = right.copy()
-    right[2::3] /= sizes[:, None]
+        return None if right.any() else np.full(right.shape[1] - 1, _STEEPEST)
+    # moments over the sizes of the bodies, so that all equations are forces; these over the loads
+    units = np.ones((system.n, 3))
+    units[:, 2] = [body.shape.reach for body in system.bodies]
+    own = np.abs(right.reshape(system.n, 3, -1) / units[..., None]).max(axis=(1, 2))
+    units *= np.maximum(own, _LIGHT * (own.max() or 1.0))[:, None]
+    scaled, right = rows / units.reshape(-1, 1), right / units.reshape(-1, 1)
     factor = right.shape[1] - 1
     equations = np.concatenate([scaled, -right[:, 1:]], axis=1) if factor else scaled
     mu = float(system.law.mu)  # type: ignore[arg-type]
@@ -168,7 +184,7 @@ def _programme(system: RigidBodies, rows: Floats, right: Floats) -> Floats | Non
         cost[-1] = -1.0
     else:
         cost[: 2 * count : 2] = 1.0
-    bounds: list[Any] = [(0.0, None), (None, None)] * count + [(0.0, 1e6)] * factor
+    bounds: list[Any] = [(0.0, None), (None, None)] * count + [(0.0, _STEEPEST)] * factor
     found = linprog(
         cost,
         A_ub=cone,
@@ -182,7 +198,17 @@ def _programme(system: RigidBodies, rows: Floats, right: Floats) -> Floats | Non
             "dual_feasibility_tolerance": _FEASIBLE,
         },
     )
-    return np.asarray(found.x) if found.status == 0 else None
+    if found.status not in (_SOLVED, _INFEASIBLE):
+        raise SolveError(
+            explain(
+                "RigidBodies",
+                f"no answer of the linear programme ({found.message})",
+                "forces that balance the loads, or a proof that there are none",
+                "loads or sizes of the bodies may differ by too many orders of magnitude.",
+                "give bodies of similar weights, or solve a run by TimeStepper.",
+            )
+        )
+    return np.asarray(found.x) if found.status == _SOLVED else None
 
 
 def _must(
@@ -190,7 +216,7 @@ def _must(
 ) -> tuple[str, str]:
     """Return whether zero velocities are the only solution of the contact problem."""
     if not len(contacts):
-        return "yes", "no loads act"
+        return "yes", "the loads on each body cancel"
     mass = np.array([[b.mass, b.mass, b.moment_of_inertia] for b in system.bodies])
     pushed = np.zeros((len(system.bodies) + len(system.supports), 3))
     pushed[: system.n] = loads.reshape(-1, 3) / mass

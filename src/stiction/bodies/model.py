@@ -50,6 +50,9 @@ _STIFFNESS = NonNegative("N/m", "a spring pulls back.", "give 100.0.")
 _DAMPING = NonNegative("N s/m", "a damper takes energy.", "leave it out.")
 _LENGTH = NonNegative("m", "it is the length without a force.", "leave it out.")
 _LAW = Part("it bounds the tangential force of a contact.", "give Coulomb(0.5).")
+# gap over the smallest size of a body below which surfaces touch, of either sign: users write
+# coordinates with six digits
+ROUNDED = 1e-6
 _RESTITUTION = Finite(
     "1", "it is the ratio of speeds after and before an impact.", least=0.0, most=1.0
 )
@@ -240,8 +243,7 @@ class RigidBodies(Declared):
         from stiction.bodies.contacts import deepest
 
         found = deepest(self)
-        # what a user writes with six digits touches
-        if found is not None and found.gap < -1e-6 * self.size:
+        if found is not None and found.gap < -ROUNDED * self.size:
             raise ModelError(
                 "RigidBodies.bodies",
                 f"{found.first} and {found.second} that overlap by {-found.gap:.3g} m at the start",

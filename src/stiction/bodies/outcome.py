@@ -47,8 +47,8 @@ _CHOICES = (
     "the velocities after the step that were found first",
 )
 # limits of the audit: overlap over the smallest thickness of a body; rotation in a step [rad];
-# motion in a step over the smallest thickness. Chosen: the error of a step is of second order in
-# the rotation, and a motion of a whole thickness may pass through a body
+# motion of surfaces in a step over the smallest thickness. Chosen: the error of a step is of second
+# order in the rotation, and a motion of a whole thickness may pass through a body
 _OVERLAP = 1e-2
 _TURN, _MOTION = 0.1, 0.5
 # step times the largest angular frequency w of springs. The leapfrog has a relative error of
@@ -69,7 +69,7 @@ class History:
     record : saved states, pairs, events
     surfaces : of bodies and supports
     worst : (4, 2) ERROR to MOTION: largest residual, overlap over the size of the system, turn
-        [rad], and motion over the smallest thickness, of a step; with their times [s]
+        [rad], and motion of surfaces over the smallest thickness, of a step; with their times [s]
     counts : (5,) SWEEPS to UNDECIDED: sweeps, linear systems, steps with reduced restitution, most
         contacts at once, groups whose accelerations may not be unique
     steps, step : number and length [s]
@@ -308,8 +308,8 @@ def _checks(h: History, energy: Ledger) -> tuple[Check, ...]:
             "motion_resolved",
             motion,
             _MOTION,
-            "largest relative motion in a step over the smallest thickness: bodies may pass "
-            "through each other; shorten the step",
+            "largest relative motion of surfaces in a step over the smallest thickness: bodies may "
+            "pass through each other; shorten the step",
             at_motion,
         ),
     )

@@ -150,6 +150,7 @@ class _Stepper:
         thickness = np.array([shape.thickness for shape in shapes])
         self.finite = np.flatnonzero(np.isfinite(thickness))
         self.thinnest = float(thickness.min())
+        self.sweep = np.array([body.shape.sweep for body in system.bodies])
         self.worst = np.zeros((4, 2))  # ERROR, OVERLAP, TURN, MOTION; with times
         self.counts = np.zeros(5, dtype=np.int64)  # SWEEPS to UNDECIDED
         self.last = Log(Contact.table(0)), Log(np.zeros((0, 2)))
@@ -370,9 +371,12 @@ class _Stepper:
         time, h = self._time(k + 1), self.h
         self._worst(TURN, h * float(np.abs(mean[:, 2]).max()), time)
         if len(self.finite) > 1:
-            # a bound of the relative velocity of any two surfaces, whatever frame they move in
+            # a bound of the relative normal velocity of any two surfaces, whatever frame they move
+            # in: the largest of centres, and the two largest of surfaces about their centres
             moving = self.m.velocity(mean)[self.finite, :2]
-            self._worst(MOTION, h * float(np.hypot(*np.ptp(moving, axis=0))) / self.thinnest, time)
+            turning = np.sort(np.abs(mean[:, 2]) * self.sweep)[-2:].sum()
+            fastest = float(np.hypot(*np.ptp(moving, axis=0)) + turning)
+            self._worst(MOTION, h * fastest / self.thinnest, time)
         if solved is None:
             self.last[0].rows, self.last[1].rows = Contact.table(0), np.zeros((0, 2))
             self.record.no_contacts(time)

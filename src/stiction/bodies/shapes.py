@@ -55,6 +55,11 @@ class RigidShape(Declared, abc.ABC):
         """Least distance of two parallel lines that hold the shape between them [m]."""
 
     @property
+    def sweep(self) -> float:
+        """Largest normal velocity of the boundary over the spin [m]; 0 of a disc."""
+        return 0.0
+
+    @property
     def corners(self) -> Floats:
         """(n, 2) corners in counterclockwise order [m]; none of a shape without corners."""
         return np.empty((0, 2))
@@ -110,6 +115,14 @@ class _Cornered(RigidShape):
     def reach(self) -> float:
         """Distance of the farthest corner [m]."""
         return float(np.hypot(*self.corners.T).max())
+
+    @functools.cached_property
+    def sweep(self) -> float:
+        """Largest distance along an edge from the foot of the centroid to its ends [m]."""
+        along = np.roll(self.corners, -1, axis=0) - self.corners
+        along = along / np.hypot(*along.T)[:, None]
+        ends = np.stack([self.corners, np.roll(self.corners, -1, axis=0)])
+        return float(np.abs((ends * along).sum(axis=-1)).max())
 
     @functools.cached_property
     def thickness(self) -> float:

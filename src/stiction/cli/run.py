@@ -83,7 +83,8 @@ class Job:
         settings = [word for change in self.changes for word in ("--set", change)]
         words = ["stiction", "run", self.name, *settings, "--out", str(self.folder), "--resume"]
         words += ["--overwrite"] * self.overwrite + ["--no-figures"] * (not self.figures)
-        words += ["--strict"] * self.strict + ["--json"] * self.json
+        words += ["--strict"] * self.strict + ["--json"] * self.json + ["--quiet"] * self.quiet
+        words += [] if self.every == EVERY else ["--checkpoint-every", f"{self.every:g}"]
         words += ["--format", self.format] * (self.format != "png")
         words += [] if self.dpi is None else ["--dpi", f"{self.dpi:g}"]
         return shlex.join(words)
@@ -108,7 +109,10 @@ def _run(job: Job, scenario: Scenario, claim: Claim) -> int:
     path, key = checkpoint_path(claim.path), write_scenario(bare)
     checkpoint = FileCheckpoint(path, key, resume=job.resume, every=job.every, warn=_say)
     if not job.resume and checkpoint.path.exists():
-        _say("A checkpoint of an interrupted run exists; --resume continues from it.")
+        if checkpoint.matches():
+            _say("A checkpoint of an interrupted run exists; --resume continues from it.")
+        else:
+            _say("A checkpoint of another run, or a damaged one, exists; this run replaces it.")
     if job.resume and not checkpoint.path.exists():
         _say("There is no checkpoint to resume from; the run starts at the beginning.")
     try:
@@ -166,9 +170,10 @@ def _chosen(job: Job, scenario: Scenario, checkpoint: FileCheckpoint) -> Run:
             # a user's law may catch TooSlow and return NaN, which causes other errors later
             if isinstance(error, StictionError):
                 raise
-            _say_unless_quiet(
-                job, "Compiling takes less time than plain Python: the run starts again, compiled."
-            )
+            reason = "Compiling takes less time than plain Python"
+            if not isinstance(error, TooSlow):
+                reason = f"Plain Python ended with an error ({type(error).__name__}: {error})"
+            _say_unless_quiet(job, f"{reason}: the run starts again, compiled.")
             checkpoint.remove()
             use("compiled")
             run = _solved(job, scenario, checkpoint, Trial(active=False))
@@ -208,7 +213,8 @@ def _draw(run: Run, job: Job, folder: Path) -> None:
 
 
 def _interrupted(job: Job, checkpoint: FileCheckpoint) -> int:
-    if checkpoint.path.exists():
+    # without --resume a file that this run has not written belongs to an earlier one
+    if checkpoint.path.exists() and (job.resume or checkpoint.saved):
         _say(f"Interrupted; the last checkpoint is saved. Continue with: {job.resume_command}")
     else:
         _say("Interrupted before the first checkpoint; nothing was written.")

@@ -13,6 +13,7 @@ import dataclasses
 import functools
 import inspect
 import math
+import sys
 import types
 import typing
 from collections.abc import Mapping
@@ -366,14 +367,51 @@ def _fields_of(cls: type) -> dict[str, _Field]:
     """Return the declared fields of a class, arrays last: other fields set their lengths."""
     fields: dict[str, _Field] = {}
     for base in reversed(cls.__mro__):
-        # annotations of a user's class may have names that cannot be resolved here
-        if not any("Annotated" in str(hint) for hint in inspect.get_annotations(base).values()):
-            continue
-        for name, hint in inspect.get_annotations(base, eval_str=True).items():
-            for rule in getattr(hint, "__metadata__", ()):
-                if hasattr(rule, "clean"):
-                    fields[name] = _Field(rule, hint.__origin__)
+        for name, text in inspect.get_annotations(base).items():
+            hint = _resolved(base, name, text)
+            for rule in _rules_in(hint):
+                fields[name] = _Field(rule, hint.__origin__)
+            if any(map(_has_rule, _parts(hint))):
+                raise ModelError(
+                    f"{base.__name__}.{name}",
+                    f"{text}, with a rule inside its type",
+                    "the rule around the whole type",
+                    "a rule inside a union or a list would check nothing.",
+                    "write Annotated[float | None, rule].",
+                )
     return dict(sorted(fields.items(), key=lambda item: bool(getattr(item[1].rule, "per", ""))))
+
+
+def _resolved(base: type, name: str, hint: Any) -> Any:
+    """Return the annotation of a field; itself if it has names that cannot be resolved here."""
+    if not isinstance(hint, str):
+        return hint
+    one = types.FunctionType((lambda: None).__code__, {})
+    one.__annotations__ = {name: hint}
+    names = vars(sys.modules[base.__module__]) if base.__module__ in sys.modules else {}
+    try:
+        found = inspect.get_annotations(one, globals=names, locals=dict(vars(base)), eval_str=True)
+    except (NameError, AttributeError, TypeError):
+        # names that are imported for type checkers only declare no rule, but "Annotated" does
+        if "Annotated" in hint:
+            raise
+        return hint
+    return found[name]
+
+
+def _rules_in(hint: Any) -> list[Rule]:
+    return [rule for rule in getattr(hint, "__metadata__", ()) if hasattr(rule, "clean")]
+
+
+def _parts(hint: Any) -> tuple[Any, ...]:
+    """Return the types inside a type; none of a class variable, which is no field."""
+    if hasattr(hint, "__metadata__"):
+        return _parts(hint.__origin__)
+    return () if typing.get_origin(hint) is ClassVar else typing.get_args(hint)
+
+
+def _has_rule(hint: Any) -> bool:
+    return bool(_rules_in(hint)) or any(map(_has_rule, _parts(hint)))
 
 
 def _alternatives(hint: Any) -> tuple[Any, ...]:

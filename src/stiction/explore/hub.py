@@ -182,11 +182,14 @@ class Hub:
         self._ends += 1
         if job is not None and job.stopped:
             self._ends = 0
+        again = self._ends < _MOST_ENDS and not self._closed
+        if job is not None and job.stopped:
             job.message({"error": "Stopped.", "stopped": True})
         elif job is not None:
             how = f"by signal {-code}" if code < 0 else f"with exit code {code}"
-            job.message({"error": _ENDED.format(how)})
-        if self._ends < _MOST_ENDS and not self._closed:
+            then = "another one is started" if again else _LAST.format(self._ends)
+            job.message({"error": _ENDED.format(how, then)})
+        if again:
             self.start()
         self._next()
 
@@ -198,8 +201,9 @@ def _close(process: subprocess.Popen[bytes]) -> None:
             pipe.close()  # type: ignore[union-attr]
 
 
+_LAST = "it was number {} in a row, so that no other one is started before the next Run"
 _ENDED = (
-    "The process that solved ended {}; another one is started.\n"
+    "The process that solved ended {}; {}.\n"
     "Why: it was killed, by a user or for lack of memory, or it met an error of the program, "
     "which the terminal then shows.\n"
     "Try: press Run again; if it ends again, make the run smaller, or try it by `stiction run`."

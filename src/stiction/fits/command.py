@@ -106,14 +106,19 @@ def fit_file(asked: Asked, put: Callable[[str], None]) -> int:
     return 1 if any(one.audit.untrusted for one in fits) else 0
 
 
+# example of each option of names and values
+_EXAMPLES = {"--unit": "force=mN", "--column": "force='channel 3'", "--fix": "mu=0.3"}
+
+
 def _check_what(asked: Asked) -> None:
-    """Raise an error unless either laws or a scenario are given."""
+    """Raise an error unless either laws or a scenario are given, with options that fit."""
     if bool(asked.laws) == (asked.scenario is not None):
         got = "both --law and --scenario" if asked.laws else "neither --law nor --scenario"
         why = "a fit determines either the parameters of a law or the fields of a scenario."
         needs, try_ = "one of them", "--law Dahl, or --scenario FILE.toml --free law.mu."
         raise ModelError("stiction fit", got, needs, why, try_)
     if asked.scenario is None:
+        _check_laws(asked)
         return
     if asked.force_of is None:
         why = "a run saves many quantities, and one of them is compared with the data."
@@ -125,11 +130,30 @@ def _check_what(asked: Asked) -> None:
         raise ModelError("--scenario", got, "none of them", why, try_)
 
 
+def _check_laws(asked: Asked) -> None:
+    """Raise an error on a law given twice, and on options that contradict each other."""
+    fixed = _pairs(asked.fixed, "--fix")
+    for name in asked.laws:
+        if asked.laws.count(name) > 1:
+            why = "each law has one folder of results."
+            raise ModelError("--law", f"{name} twice", "different laws", why, "give it once.")
+    for field in asked.free:
+        if field in fixed:
+            why = "a field is fitted, or has a given value."
+            got, needs = f"{field!r} in --free and in --fix", "it in one of them"
+            raise ModelError("--fix", got, needs, why, f"leave out --free {field}.")
+    if asked.force_of is not None or asked.along != "time":
+        got, why = "--force-of or --along", "they name saved quantities of the run of a scenario."
+        try_ = "leave them out: the slip of a law is imposed, or driven by --rig-stiffness."
+        raise ModelError("--law", got, "neither of them", why, try_)
+
+
 def _fits(asked: Asked, curves: Sequence[Any]) -> Iterator[tuple[str, Fit]]:
     """Yield the requested fits with the names of their laws."""
-    from stiction.fits.fitting import fit
+    from stiction.fits.fitting import fitted
     from stiction.fits.intervals import Bootstrap, Profile
     from stiction.fits.parameters import OF_LAWS
+    from stiction.fits.problem import Problem
 
     method = Bootstrap(resamples=asked.bootstrap) if asked.bootstrap else Profile()
     if asked.scenario is not None:
@@ -145,14 +169,14 @@ def _fits(asked: Asked, curves: Sequence[Any]) -> Iterator[tuple[str, Fit]]:
         )
         yield "", fit_scenario(curves, run, list(asked.free), intervals=method, seed=asked.seed)
         return
-    rig = _rig(asked)
+    rig, problems = _rig(asked), []
+    # all laws are checked before the first fit
     for name in asked.laws:
         law, known = _law(name, asked)
         free = [f for f in asked.free or OF_LAWS[name] if f not in known]
-        yield (
-            name,
-            fit(curves, law, rig, free=free, known=known, intervals=method, seed=asked.seed),
-        )
+        problems.append((name, Problem(law, rig, list(curves), free, known)))
+    for name, problem in problems:
+        yield name, fitted(problem, method, asked.seed)
 
 
 def _law(name: str, asked: Asked) -> tuple[Any, dict[str, float]]:
@@ -165,7 +189,9 @@ def _law(name: str, asked: Asked) -> tuple[Any, dict[str, float]]:
         raise ModelError("--law", repr(name), needs, why, nearest(name, OF_LAWS))
     cls: Any = attribute(homes(name)[0][1], name)
     fixed = _pairs(asked.fixed, "--fix")
-    return cls, {field: _float(text, "--fix") for field, text in fixed.items()}
+    return cls, {
+        field: _float(text, f"--fix {field}=", "a number") for field, text in fixed.items()
+    }
 
 
 def _rig(asked: Asked) -> Any:
@@ -188,15 +214,16 @@ def _rig(asked: Asked) -> Any:
 def _value(text: str, option: str) -> Any:
     from stiction.fits.rigs import Free
 
-    return Free() if text == "free" else _float(text, option)
+    return Free() if text == "free" else _float(text, f"{option} ", "a number, or free")
 
 
-def _float(text: str, option: str) -> float:
+def _float(text: str, option: str, needs: str) -> float:
     try:
         return float(text)
     except ValueError as error:
         why = "the option takes a value in SI units."
-        raise ModelError(option, repr(text), "a number, or free", why, f"{option} 0.1.") from error
+        where = option.rstrip(" =")
+        raise ModelError(where, repr(text), needs, why, f"{option}0.1.") from error
 
 
 def _pairs(given: Sequence[str], option: str) -> dict[str, str]:
@@ -205,7 +232,10 @@ def _pairs(given: Sequence[str], option: str) -> dict[str, str]:
         name, equals, value = text.partition("=")
         if not (equals and name.strip() and value.strip()):
             needs, why = "NAME=VALUE", "this option assigns a value to a name."
-            raise ModelError(option, repr(text), needs, why, f"{option} force=mN")
+            raise ModelError(option, repr(text), needs, why, f"{option} {_EXAMPLES[option]}.")
+        if name.strip() in pairs:
+            got, why = f"{name.strip()!r} twice", "a name has one value."
+            raise ModelError(option, got, "different names", why, "give it once.")
         pairs[name.strip()] = value.strip()
     return pairs
 
@@ -241,7 +271,8 @@ def fit_command(
     offset: Annotated[str, typer.Option(metavar="N|free", help="Offset of the force.")] = "free",
     drift: Annotated[str, typer.Option(metavar="N/s|free", help="Drift of the force.")] = "free",
     free: Annotated[
-        list[str] | None, typer.Option(metavar="FIELD", help="Fields to be fitted. Default: all.")
+        list[str] | None,
+        typer.Option(metavar="FIELD", help="Fields to be fitted. Default: all of a law."),
     ] = None,
     fix: Annotated[
         list[str] | None, typer.Option(metavar="FIELD=VALUE", help="Fixed field of the law.")

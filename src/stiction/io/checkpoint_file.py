@@ -66,6 +66,8 @@ class FileCheckpoint:
         warn: Callable[[str], None] | None = None,
     ) -> None:
         self.path, self.resume, self.every, self._warn = path, resume, every, warn
+        # whether this object has written the file
+        self.saved = False
         self._failed = False
         digest = hashlib.sha256(
             "\n".join([__version__, *sorted(used_outside(scenario)), scenario]).encode()
@@ -98,6 +100,7 @@ class FileCheckpoint:
                 file.seek(0)
                 digest = hashlib.file_digest(file, "sha256").hexdigest()
                 file.write(_LABEL + digest.encode("ascii"))
+            self.saved = True
         except OSError as error:
             got, needs = error.strerror or str(error), "a file that can be written"
             why = "the state of a long run is saved there, so that it can be resumed."
@@ -130,6 +133,12 @@ class FileCheckpoint:
             why = f"this process runs {mode()} kernels, whose rounding errors differ."
             raise self._refused(got, why)
         return state
+
+    def matches(self) -> bool:
+        """Return whether the file holds a valid state of this problem."""
+        with contextlib.suppress(StoreError):
+            return str(self._arrays()[_KEY]) == str(self._key)
+        return False
 
     def kernels(self) -> Mode | None:
         """Return the kernel mode of the run that wrote the file; None without a valid file."""

@@ -23,7 +23,7 @@ from stiction.papers.items import Item, Row, report_progress
 from stiction.papers.tables import markdown, write_csv
 from stiction.solve import solve
 
-__all__ = ["PAPERS", "items_of", "key_of", "solved", "write_item"]
+__all__ = ["PAPERS", "has_two_sizes", "items_of", "key_of", "solved", "write_item"]
 
 PAPERS = {
     "adhesive-friction": "stiction.papers.adhesive_friction.figures",
@@ -52,11 +52,16 @@ def items_of(paper: str, *, full: bool = False) -> dict[str, Item]:
     items: dict[str, Item] = module.ITEMS
     if not full:
         return items
-    if not hasattr(module, "FULL_ITEMS"):
+    if not has_two_sizes(paper):
         why = "its figures are made at the size that the paper has."
         raise ModelError("--full", repr(paper), "a paper with two sizes", why, "leave it out.")
     full_items: dict[str, Item] = module.FULL_ITEMS
     return full_items
+
+
+def has_two_sizes(paper: str) -> bool:
+    """Return whether the figures of a paper are computed at a small or at the full size."""
+    return hasattr(importlib.import_module(PAPERS[paper]), "FULL_ITEMS")
 
 
 def key_of(figure: str, items: Mapping[str, Item]) -> str:

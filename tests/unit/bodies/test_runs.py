@@ -204,6 +204,7 @@ def test_states_between_steps_lie_on_a_line():
     [
         ({"spin": 300.0}, 1e-3, "rotation_resolved"),
         ({"velocity": [30.0, 0.0]}, 1e-3, "motion_resolved"),
+        ({"spin": 60.0}, 1e-3, "motion_resolved"),
         ({"velocity": [0.0, -80.0]}, 1e-3, "no_overlap"),
     ],
 )

@@ -19,6 +19,17 @@ def test_moments_of_a_polygon():
     assert B.Disc(2.0).radius_of_gyration ** 2 == pytest.approx(2.0, rel=1e-14)
 
 
+def test_normal_velocities_of_turning_boundaries():
+    """They are the slope of the largest coordinate in a direction, over the angle of that."""
+    angle, h = np.linspace(0.0, 2.0 * np.pi, 20001, retstep=True)
+    ways = np.stack([np.cos(angle), np.sin(angle)])
+    for shape in (B.Box(10.0, 0.05), B.Polygon([[0.0, 0.0], [3.0, 0.5], [1.0, 2.0], [0.2, 1.5]])):
+        slope = np.abs(np.diff((shape.corners @ ways).max(axis=0))).max() / h
+        # an interval of two slopes has their mean
+        assert slope == pytest.approx(shape.sweep, rel=1e-3)
+    assert B.Disc(2.0).sweep == 0.0
+
+
 def test_corners_lie_about_the_centroid():
     rng = np.random.default_rng(4)
     for _ in range(50):

@@ -628,17 +628,29 @@ def test_what_cannot_be_reproduced_is_refused(wanted, reported):
 
 
 @pytest.mark.parametrize("out", [None, "o"])
-def test_all_papers_are_made_and_the_worst_code_counts(monkeypatch, capsys, out):
+def test_all_papers_are_made_and_the_worst_code_counts(monkeypatch, capsys, out, tmp_path):
     seen = []
 
-    def made(wanted):
-        seen.append((wanted.paper, wanted.out))
+    def made(job):
+        wanted = job.wanted
+        seen.append((wanted.paper, wanted.out, wanted.full, len(job.claims) == len(job.items)))
         return int(wanted.paper == "rods"), {"paper": wanted.paper}
 
+    monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(reproduce, "_paper", made)
-    assert reproduce.reproduce(reproduce.Wanted("all", out=out, json=True)) == 1
+    assert reproduce.reproduce(reproduce.Wanted("all", out=out, full=True, json=True)) == 1
     papers = list(reproduce.PAPERS)
-    assert seen == [(paper, out and f"o/{paper}") for paper in papers]
+    # one of the papers has two sizes
+    expected = [(p, out and f"o/{p}", p == "adhesive-friction", True) for p in papers]
+    assert seen == expected
     assert json.loads(capsys.readouterr().out) == {"papers": [{"paper": p} for p in papers]}
+    # a folder of the last paper is refused before the first one is made
+    later = Path(f"{out}/switching" if out else "out/reproduce-switching", "figure-8")
+    later.mkdir(parents=True)
+    (later / "mine.txt").touch()
+    with pytest.raises(StoreError, match="figure-8"):
+        reproduce.reproduce(reproduce.Wanted("all", out=out))
+    assert seen == expected
+    capsys.readouterr()
     assert reproduce.reproduce(reproduce.Wanted("chains")) == 0
     assert capsys.readouterr().out == ""

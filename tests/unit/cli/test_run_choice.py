@@ -2,6 +2,7 @@
 
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from stiction.chains.methods import EventDriven
@@ -11,8 +12,8 @@ from stiction.errors import ModelError, Status
 
 
 class Checkpoint:
-    def __init__(self, path=None):
-        self.path, self.removed = path, 0
+    def __init__(self, path=None, saved=True):
+        self.path, self.removed, self.saved = path, 0, saved
 
     def kernels(self):
         return "compiled"
@@ -105,7 +106,10 @@ def test_a_plain_run_that_is_too_slow_begins_again_compiled(chosen, capsys, faul
     reported = [("use", "plain"), ("solved", True), ("use", "compiled"), ("solved", False)]
     assert chosen.log[1:] == reported
     assert checkpoint.removed == 1
-    assert "the run starts again" in capsys.readouterr().err
+    err = capsys.readouterr().err
+    assert "the run starts again" in err
+    assert ("Compiling takes less time" in err) == isinstance(fault, cli_run.TooSlow)
+    assert isinstance(fault, cli_run.TooSlow) or f"{type(fault).__name__}: {fault}" in err
 
 
 def test_a_refusal_of_a_plain_run_is_a_refusal(chosen):
@@ -130,6 +134,8 @@ def test_a_refusal_of_a_plain_run_is_a_refusal(chosen):
         (Job("n", out="o", json=True), "--out o --resume --json"),
         (Job("n", out="o", format="pdf"), "--out o --resume --format pdf"),
         (Job("n", out="o", dpi=72.0), "--out o --resume --dpi 72"),
+        (Job("n", out="o", quiet=True), "--out o --resume --quiet"),
+        (Job("n", out="o", every=2.5), "--out o --resume --checkpoint-every 2.5"),
     ],
 )
 def test_the_command_that_goes_on_repeats_the_options(job, words):
@@ -221,26 +227,37 @@ def test_other_ways_to_print(ended, capsys):
     assert "out/x is complete except for its figures" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("there", [True, False])
+@pytest.mark.parametrize("there", ["own", "other", "damaged", ""])
 def test_checkpoints_that_exist_or_not_are_reported(ended, tmp_path, capsys, there):
     scenario = cli_run.read_scenario("slip-wave", ())
     path = cli_run.checkpoint_path(tmp_path / "x")
     assert scenario.t_end == 8.0
-    if there:
-        path.parent.mkdir(parents=True, exist_ok=True)
+    if there == "damaged":
         path.write_bytes(b"")
+    elif there:
+        bare = cli_run.dataclasses.replace(scenario, title="", paper="", figure="", note="")
+        key = cli_run.write_scenario(bare) if there == "own" else "another scenario"
+        cli_run.FileCheckpoint(path, key).save({"x": np.zeros(2)})
     ended(Job("slip-wave"), Outcome(Status.SOLVED))
-    assert ("--resume continues from it" in capsys.readouterr().err) is there
+    err = capsys.readouterr().err
+    assert ("--resume continues from it" in err) is (there == "own")
+    assert ("this run replaces it" in err) is (there in ("other", "damaged"))
+    there = bool(there)
     ended(Job("slip-wave", resume=True), Outcome(Status.SOLVED))
     assert ("There is no checkpoint to resume from" in capsys.readouterr().err) is not there
 
 
-@pytest.mark.parametrize("there", [True, False])
-def test_an_interrupt_says_how_to_go_on(tmp_path, capsys, there):
+@pytest.mark.parametrize(
+    ("file", "saved", "resume"),
+    [(True, True, False), (True, False, True), (True, False, False), (False, False, False)],
+)
+def test_an_interrupt_says_how_to_go_on(tmp_path, capsys, file, saved, resume):
     path = tmp_path / "checkpoint"
-    if there:
+    # a file that neither this run has written, nor was resumed from, is of another run
+    there = file and (saved or resume)
+    if file:
         path.write_bytes(b"")
-    assert cli_run._interrupted(Job("slip-wave"), Checkpoint(path)) == 130
+    assert cli_run._interrupted(Job("slip-wave", resume=resume), Checkpoint(path, saved)) == 130
     err = capsys.readouterr().err
     command = "Continue with: stiction run slip-wave --out out/slip-wave --resume"
     assert err == (

@@ -158,6 +158,27 @@ def test_rules_are_read():
     assert set(names) == set(Cart.__dataclass_fields__)
 
 
+Mass = Annotated[float, Positive("kg", "it is heavy.")]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ByAlias(Declared):
+    mass: Mass = 1.0
+    other: Unknown = 2.0  # noqa: F821
+
+
+def test_rules_count_however_they_are_written():
+    """Behind a name of the module too; where they would check nothing, the class is refused."""
+    assert ByAlias(3.0).mass == 3.0
+    with pytest.raises(ModelError, match=r"ByAlias\.mass: got -5\.0; needs one positive number"):
+        ByAlias(-5.0)
+    rule = Positive("kg", "it is heavy.")
+    for hint in (Annotated[float, rule] | None, Sequence[Annotated[float, rule]]):
+        nested = dataclasses.make_dataclass("Nested", [("mass", hint)], bases=(Declared,), eq=False)
+        with pytest.raises(ModelError, match="needs the rule around the whole type"):
+            nested(-5.0)
+
+
 def test_annotations_of_users_are_left_alone():
     class Unknown(Declared):
         part: NotThere  # noqa: F821

@@ -167,9 +167,12 @@ def test_a_worker_that_does_not_hear_is_killed(tmp_path):
 
 def test_a_worker_that_ends_at_once_is_not_started_for_ever(tmp_path):
     with Talk(tmp_path, [sys.executable, "-c", "raise SystemExit(3)"]) as talk:
-        for _ in range(2):
+        for again in (True, True, False):
             talk.say("choose", name="slip-wave")
-            assert "exit code 3" in talk.until("error")["text"]
+            text = talk.until("error")["text"]
+            assert "exit code 3" in text
+            assert ("another one is started" in text) is again
+        assert "it was number 3 in a row" in text
 
 
 def test_no_code_of_the_working_folder_is_run(tmp_path, monkeypatch):

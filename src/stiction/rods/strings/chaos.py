@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.core.run import Quantity, Request, Run
-from stiction.errors import ModelError
+from stiction.errors import ModelError, SolveError, explain
 from stiction.numerics.checks import Record, number, whole
 from stiction.rods.methods import Characteristics
 from stiction.rods.strings.characteristics import Path
@@ -46,6 +46,14 @@ _BATCHES, _SURE = 8, 3.0
 # default step of the paths, and a tolerance that never shortens a step
 _DEFAULT_STEP, _NO_TOLERANCE = 5e-3, 1e300
 _FIELDS = ("s1", "s2")
+# what ends a run before its end time
+_ENDS = {
+    "breakdown": "the model ends",
+    "end": "a contact point reaches a fixed end",
+    "limit": "max_steps are used up",
+    "not finite": "a wave is not finite",
+    "": "the run ends",
+}
 # largest number of steps tried until the waves of both neighbours have equally many cubics
 _TRIES = 5
 
@@ -61,7 +69,8 @@ class Exponent(Record):
     rate : mean rate over the second half of the time [1 per time unit]
     error : standard error of that mean, from batches of blocks
     power : exponent p of a power law t^p with the same growth over that half
-    ended : event that ended the run before `t_end`: "breakdown", "end", or "" for none
+    ended : what ended the run before `t_end`: "breakdown", "end" (a contact point reached a fixed
+        end), "limit" (of steps), "not finite", or "" for nothing
 
     Source: Benettin et al. 1980.
     """
@@ -96,7 +105,9 @@ class Exponent(Record):
 
     def __str__(self) -> str:
         """Return the result in one line."""
-        tail = f", until its {self.ended}" if self.ended else ""
+        if not self.time.size:
+            return f"no exponent: {_ENDS[self.ended]} before the end of the first block"
+        tail = f", where {_ENDS[self.ended]}" if self.ended else ""
         return (
             f"exponent {self.rate:.3g} +- {self.error:.1g} up to t = {self.time[-1]:.4g}{tail}: "
             f"{self.verdict}"
@@ -117,14 +128,15 @@ def exponent(
     Parameters
     ----------
     t_end : end time of the run
-    method : its step is used; None means a step of 5e-3
+    method : its step, `max_steps` and `end_margin` are used; None means a step of 5e-3
     field : initial value in which the neighbour differs: s1 or s2
     size : distance after renormalisation, far above rounding and far below the size of the motion
     block : time between two renormalisations
 
     Raises
     ------
-    ModelError : if numbers are not positive, or fewer than two blocks fit.
+    ModelError : if numbers are not positive, fewer than two blocks fit, or the strings have drag.
+    SolveError : if the initial waves of the neighbours have different numbers of cubics.
 
     Notes
     -----
@@ -136,7 +148,8 @@ def exponent(
     """
     for name, value in (("t_end", t_end), ("size", size), ("block", block)):
         why = "the neighbouring orbit is renormalised after each block."
-        number(f"exponent.{name}", value, rule="positive", why=why, try_="leave it out.")
+        remedy = "give 150.0." if name == "t_end" else "leave it out."
+        number(f"exponent.{name}", value, rule="positive", why=why, try_=remedy)
     if field not in _FIELDS or t_end < 2.0 * block:
         got, needs = f"field {field!r}, {t_end / block:.3g} blocks", "s1 or s2, and two blocks"
         why, try_ = (
@@ -144,8 +157,8 @@ def exponent(
             "give field='s2' and a later t_end.",
         )
         raise ModelError("exponent", got, needs, why, try_)
-    step = _DEFAULT_STEP if method is None else method.step
-    solver = Characteristics(step=step, check=False, corners=0, tolerance=_NO_TOLERANCE)
+    given = Characteristics(step=_DEFAULT_STEP) if method is None else method
+    solver = dataclasses.replace(given, check=False, corners=0, tolerance=_NO_TOLERANCE)
     ends = np.arange(0.0, t_end * (1.0 + 1e-12), block)
     request = Request(0.0, float(ends[-1]), ends)
     one, two = _neighbours(system, solver, request, field, size)
@@ -157,21 +170,26 @@ def exponent(
         times.append(float(ends[k]))
         log_growth.append(float(np.log(distance / before)))
         before = size if two.interpolate_from(one, size / distance) else distance
-    ended = {one.kernels.NO_SUBSONIC_ROOT: "breakdown", one.kernels.ENDED: "end"}.get(
-        one.now.flag, ""
-    )
-    return _exponent_from_blocks(np.array(times), np.array(log_growth), ended)
+    return _exponent_from_blocks(np.array(times), np.array(log_growth), _ended(one) or _ended(two))
 
 
 @functools.lru_cache(maxsize=1)
 def _exponent_of(run: Run) -> Exponent | None:
     system, method = run.system, run.method
     assert isinstance(system, RollingStrings)
-    assert isinstance(method, Characteristics)
+    if not isinstance(method, Characteristics):
+        raise ModelError(
+            "measured.lyapunov",
+            f"a run by {type(method).__name__}",
+            "a run by Characteristics",
+            "the neighbouring orbit is integrated by the method of characteristics.",
+            "give Characteristics(), or compare two runs by rods.growth.",
+        )
+    duration = run.t_end - float(run.time[0])
     # too few blocks for an estimate
-    if run.t_end < 2.0 * _BATCHES:
+    if duration < 2.0 * _BATCHES:
         return None
-    return exponent(system, run.t_end, method=method)
+    return exponent(system, duration, method=method)
 
 
 def lyapunov(run: Run) -> Quantity:
@@ -203,8 +221,28 @@ def _neighbours(
         method = dataclasses.replace(solver, step=solver.step * (1.0 - 1e-4 * k))
         one, two = Path(system, method, request), Path(moved, method, request)
         if np.array_equal(one.pair.waves, two.pair.waves):
-            break
-    return one, two
+            return one, two
+    raise SolveError(
+        explain(
+            "exponent",
+            f"waves of neighbours with different numbers of cubics for {_TRIES} steps",
+            "equal numbers",
+            "the state of the neighbour is interpolated to renormalise its distance.",
+            "give a smaller `size`, or another step, as by method=Characteristics(step=4e-3).",
+        )
+    )
+
+
+def _ended(path: Path) -> str:
+    """Return what ended a path, as in `Exponent.ended`."""
+    kernels = path.kernels
+    names = {
+        kernels.NO_SUBSONIC_ROOT: "breakdown",
+        kernels.ENDED: "end",
+        kernels.LIMIT: "limit",
+        kernels.NOT_FINITE: "not finite",
+    }
+    return names.get(int(path.now.flag), "")
 
 
 def _advance_to(path: Path, upto: int) -> bool:
@@ -299,7 +337,7 @@ def chaos_map(
     ----------
     mobility, offset : (m,) values of G, (k,) values of s2 - s1
     t_end : end time of every run
-    method : its step is used; None means 5e-3, sufficient for a verdict
+    method : as for `exponent`; None means a step of 5e-3, sufficient for a verdict
 
     Verified by: tests/unit/rods/strings/test_chaos.py::test_a_map_holds_what_exponents_say
     """
@@ -327,19 +365,22 @@ class Breakdown(Record):
     Parameters
     ----------
     step, perturbation : (m,) step of each run, and perturbation of its initial s2
-    time : (m,) times of breakdown; infinite for none
+    time : (m,) times at which the runs end before `t_end`; infinite if they do not
+    ended : (m,) event of that time: "breakdown", "end" (a contact point reaches a fixed end), or ""
     t_end : end time of the runs
     """
 
     step: Floats
     perturbation: Floats
     time: Floats
+    ended: npt.NDArray[np.str_]
     t_end: float
 
     @property
     def spread(self) -> float:
-        """Latest minus earliest breakdown; infinite if one run has none."""
-        return float(self.time.max() - self.time.min()) if np.isfinite(self.time).all() else np.inf
+        """Latest minus earliest end; infinite if a run has none, or ends by another event."""
+        one_event = np.isfinite(self.time).all() and (self.ended == self.ended[0]).all()
+        return float(self.time.max() - self.time.min()) if one_event else np.inf
 
     @property
     def digits(self) -> int:
@@ -354,15 +395,18 @@ class Breakdown(Record):
         """Return the time to the digits on which all runs agree."""
         middle = float(np.median(self.time))
         if self.digits > 2:
-            return f"the model ends at t = {middle:.{self.digits}g}, to the digits shown"
+            what = _ENDS[str(self.ended[0])]
+            return f"{what} at t = {middle:.{self.digits}g}, to the digits shown"
         if not np.isfinite(self.time).any():
             return f"the model does not end before t = {self.t_end:.6g} in any of the runs"
         alive, first = int(np.isinf(self.time).sum()), float(self.time.min())
         last = float(self.time[np.isfinite(self.time)].max())
-        unfinished = f"; {alive} of {self.time.size} runs do not end before {self.t_end:.6g}"
-        return (
-            f"not determined: runs end from {first:.4g} to {last:.4g}{unfinished if alive else ''}"
-        )
+        text, of = f"not determined: runs end from {first:.4g} to {last:.4g}", self.time.size
+        if alive:
+            text += f"; {alive} of {of} runs do not end before {self.t_end:.6g}"
+        if outside := int((self.ended == "end").sum()):
+            text += f"; in {outside} of {of} runs {_ENDS['end']}"
+        return text
 
 
 def breakdown(
@@ -383,17 +427,28 @@ def breakdown(
     steps : steps of `Characteristics`
     perturbations : perturbations of the initial s2
 
+    Raises
+    ------
+    ModelError : if the strings have drag, or a step is too short.
+    SolveError : if a run uses up its steps, or a wave is not finite: its end is then not known.
+
     Verified by: tests/unit/rods/strings/test_chaos.py::test_an_early_breakdown_has_its_digits
     """
     number("breakdown.t_end", t_end, rule="positive", why="runs start at 0.", try_="give 100.0.")
     request = Request(0.0, float(t_end), np.array([0.0, float(t_end)]))
-    runs = []
+    runs, events = [], []
     for step in steps:
         for perturbation in perturbations:
             moved = dataclasses.replace(system, s2=system.s2 + perturbation)
             path = Path(moved, Characteristics(step=step, check=False), request)
             _advance_to(path, 2)
-            over = path.now.flag == path.kernels.NO_SUBSONIC_ROOT
-            runs.append((step, perturbation, path.end if over else np.inf))
+            ended = _ended(path)
+            if ended in ("limit", "not finite"):
+                got = f"a run with step {step:g} in which {_ENDS[ended]} at t = {path.end:.6g}"
+                needs = "runs to their breakdown, or to t_end"
+                why, try_ = "its breakdown is not known.", "give an earlier t_end or longer steps."
+                raise SolveError(explain("breakdown", got, needs, why, try_))
+            runs.append((step, perturbation, path.end if ended else np.inf))
+            events.append(ended)
     columns = np.array(runs).T
-    return Breakdown(columns[0], columns[1], columns[2], float(t_end))
+    return Breakdown(columns[0], columns[1], columns[2], np.array(events), float(t_end))

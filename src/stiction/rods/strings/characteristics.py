@@ -65,15 +65,6 @@ def solve_strings(system: RollingStrings, method: Characteristics, request: Requ
     """
     from stiction.rods.strings.outcome import build_run
 
-    if system.drag > 0.0:
-        raise ModelError(
-            "Characteristics",
-            f"drag = {system.drag}",
-            "drag = 0",
-            "drag scatters waves everywhere along the string, not only at the contact.",
-            "take BumpStrands, which includes drag, or rolling_resistance instead.",
-        )
-    method.check_step(system)
     checkpoint = (None if request.checkpoint is None else request.checkpoint.load()) or {}
     for name in checkpoint:
         if not name.startswith(("path_", "twin_")):
@@ -100,9 +91,23 @@ def _quiet(request: Request) -> Request:
 
 
 class Path:
-    """The integration of one contact path: arrays of the kernels, checkpoints and results."""
+    """The integration of one contact path: arrays of the kernels, checkpoints and results.
+
+    Raises
+    ------
+    ModelError : if the strings have drag, or the step is too short for `max_steps`.
+    """
 
     def __init__(self, system: RollingStrings, method: Characteristics, request: Request) -> None:
+        if system.drag > 0.0:
+            raise ModelError(
+                "Characteristics",
+                f"drag = {system.drag}",
+                "drag = 0",
+                "drag scatters waves everywhere along the string, not only at the contact.",
+                "take BumpStrands, which includes drag, or rolling_resistance instead.",
+            )
+        method.check_step(system)
         self.system, self.method, self.request = system, method, request
         from stiction.rods.strings import characteristics_kernels as kernels
 

@@ -31,7 +31,11 @@ KINDS = {
     "two_fold": ("*", style.PURPLE, "two-fold"),
     "codim2_line": ("D", style.VERMILION, "line h = g = 0"),
     "escaping_start": ("P", style.BROWN, "escaping start"),
+    "intersection": ("d", style.INDIGO, "intersection"),
+    "undecided": ("p", style.INK, "undecided"),
 }
+# colour of losses of any other kind
+_OTHER = style.GREY
 _MOST_STATES = 6
 # losses of one kind closer than this fraction of the time span share a line
 _CLOSE = 0.004
@@ -172,7 +176,7 @@ def _losses(ax: Axes, data: FlowData) -> None:
     for time, kind in data.losses:
         if time - last.get(kind, -np.inf) > _CLOSE * (end - begin):
             last[kind] = time
-            colour = KINDS.get(kind, KINDS["fold"])[1]
+            colour = _loss_look(kind)[0]
             # many lines would hide the curve: draw ticks at the upper edge
             many = kinds.count(kind) > _MOST_LINES
             low, dashes = (0.92, "-") if many else (0.0, (0, (2, 1.2)))
@@ -198,8 +202,10 @@ def _loss_handles(data: FlowData) -> list[Any]:
 
     kinds = list(dict.fromkeys(kind for _, kind in data.losses))
     looks: dict[str, Any] = {"lw": 0.9, "ls": (0, (2, 1.2))}
-    return [
-        Line2D([], [], color=KINDS[kind][1], label=KINDS[kind][2], **looks)
-        for kind in kinds
-        if kind in KINDS
-    ]
+    entries = map(_loss_look, kinds)
+    return [Line2D([], [], color=colour, label=word, **looks) for colour, word in entries]
+
+
+def _loss_look(kind: str) -> tuple[str, str]:
+    """Return colour and word of a loss of determinism."""
+    return KINDS[kind][1:] if kind in KINDS else (_OTHER, kind.replace("_", " "))

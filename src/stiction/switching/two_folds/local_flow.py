@@ -319,7 +319,14 @@ class TwoFold(Record):
 
     @property
     def local_futures(self) -> tuple[str, ...]:
-        """The admissible futures of a state at the two-fold, in words."""
+        """The admissible futures of a state at the two-fold, in words.
+
+        Orbits of the sliding flow begin at the point along eigenvectors: in the sliding region at
+        positive rates, an open set of them at the slower of two; in the escaping region at negative
+        ones.
+
+        Verified by: tests/unit/switching/two_folds/test_finding.py::test_all_futures_are_listed
+        """
         futures = []
         if not self.deterministic:
             futures.append("slide in the escaping region along an orbit from the point")
@@ -327,8 +334,18 @@ class TwoFold(Record):
                 "leave that region at any point of it, to either side: a funnel of two "
                 "two-dimensional sheets of exits"
             )
-        elif self.case is not None:
+        rates, vectors = self.rates, self.eigenvectors
+        inside = [(rate, k) for k, rate in enumerate(rates) if vectors[k, 0] * vectors[k, 1] > 0.0]
+        growing = [k for rate, k in inside if complex(rate).real > 0.0]
+        if 1 in growing:
+            futures.append("slide away along an orbit of an open set that begins at the point")
+        elif growing:
             futures.append("slide away along the one sliding orbit that begins at the point")
+        if self.deterministic and any(complex(rate).real < 0.0 for rate, _ in inside):
+            futures.append(
+                "slide along the one orbit of the escaping region that begins at the point, and "
+                "leave it anywhere, to either side"
+            )
         if self.visible[0]:
             futures.append("leave to the side h > 0 along the visible fold")
         if self.visible[1]:

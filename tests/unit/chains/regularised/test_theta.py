@@ -113,17 +113,30 @@ def test_bounds_of_steps():
     assert run.status is st.Status.WORK_LIMIT
 
 
-def test_going_on_gives_the_same_bits():
+@pytest.mark.parametrize("within", [False, True])
+def test_going_on_gives_the_same_bits(monkeypatch, within):
+    """After an interrupt at a pause, or within a step whose heat is added already."""
     chain, method, span = chain_of(LAWS[1]), st.ThetaStepper(step=2e-3), (0.0, 0.4)
     whole = st.solve(chain, method, span, save=11)
-    memory = Memory(turn=2, last=1)
-    st.solve(chain, method, span, save=11, checkpoint=memory, throw=False)
+    memory = Memory(turn=2, last=None if within else 1)
+    real, steps = theta_scheme.creep, iter(range(45))
+
+    def stopped(*given):
+        if within and next(steps, None) is None:
+            raise KeyboardInterrupt
+        real(*given)
+
+    monkeypatch.setattr(theta_scheme, "creep", stopped)
+    short = st.solve(chain, method, span, save=11, checkpoint=memory, throw=False)
+    monkeypatch.undo()
+    assert short.status is st.Status.INTERRUPTED
     assert len(memory.pages) > 0
     again = st.solve(chain, method, span, save=11, checkpoint=Memory(memory.state, turn=-1))
     for name, value in whole.data.items():
         assert np.array_equal(value.values, again.data[name].values), name
     assert np.array_equal(whole.event_log.time, again.event_log.time)
     assert np.array_equal(whole.energy.imbalance, again.energy.imbalance)
+    assert np.array_equal(whole.energy.friction_heat, again.energy.friction_heat)
     assert whole.stats["steps"] == again.stats["steps"]
 
 

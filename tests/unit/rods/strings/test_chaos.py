@@ -1,14 +1,16 @@
 """Exponents, maps, sections and times of breakdown, on motions whose answer is known."""
 
 import dataclasses
+import functools
 
 import numpy as np
 import pytest
 from audit_lines import solved
 
 import stiction as st
-from stiction.rods import RollingStrings, Sine
+from stiction.rods import BumpStrands, RollingStrings, Sine
 from stiction.rods.figures.strings.chaos import crossings
+from stiction.rods.strings import chaos
 from stiction.rods.strings.chaos import Breakdown, Exponent, breakdown, chaos_map, exponent
 from stiction.rods.strings.growth import growth
 from stiction.studies.results import Reading, results_of
@@ -36,7 +38,9 @@ def test_verdicts_of_known_growth():
     assert steady.power == pytest.approx(1.0, rel=1e-2)
     assert made(0.05, t_end=20.0).verdict == "undecided"
     assert "exponential" in str(made(0.05))
-    assert Exponent(np.array([]), np.array([]), np.nan, np.nan, np.nan, "").verdict == "undecided"
+    none = Exponent(np.array([]), np.array([]), np.nan, np.nan, np.nan, "breakdown")
+    assert none.verdict == "undecided"
+    assert str(none) == "no exponent: the model ends before the end of the first block"
 
 
 def test_equal_strings_have_no_exponent():
@@ -112,14 +116,49 @@ def test_an_early_breakdown_has_its_digits():
 
 
 def test_a_late_breakdown_is_not_determined():
-    made_up = Breakdown(np.ones(3), np.zeros(3), np.array([376.2, np.inf, 383.3]), 400.0)
+    ended = np.array(["breakdown", "", "breakdown"])
+    made_up = Breakdown(np.ones(3), np.zeros(3), np.array([376.2, np.inf, 383.3]), ended, 400.0)
     assert made_up.digits == 0
     assert "not determined" in str(made_up)
     assert "1 of 3 runs do not end before 400" in str(made_up)
-    near = Breakdown(np.ones(2), np.zeros(2), np.array([118.0, 121.0]), 140.0)
-    assert str(near).startswith("not determined: runs end from 118 to 121")
-    none = Breakdown(np.ones(1), np.zeros(1), np.array([np.inf]), 50.0)
+    near = Breakdown(np.ones(2), np.zeros(2), np.array([118.0, 121.0]), ended[::2], 140.0)
+    assert str(near) == "not determined: runs end from 118 to 121"
+    none = Breakdown(np.ones(1), np.zeros(1), np.array([np.inf]), ended[1:2], 50.0)
     assert "does not end before t = 50" in str(none)
+    # equal times of different events are no agreement
+    mixed = Breakdown(np.ones(2), np.zeros(2), np.full(2, 3.0), np.array(["breakdown", "end"]), 9.0)
+    assert mixed.digits == 0
+    assert str(mixed).endswith("; in 1 of 2 runs a contact point reaches a fixed end")
+
+
+def test_every_end_of_a_run_has_its_name(monkeypatch):
+    """An exponent keeps the bounds of its method, and a run without an answer is none."""
+    whole = exponent(STRONG, 20.0, method=CRUDE)
+    assert whole.ended == ""
+    for change, ended, words in (
+        ({"max_steps": 1300}, "limit", "where max_steps are used up: undecided"),
+        ({"end_margin": 0.164}, "end", "where a contact point reaches a fixed end: undecided"),
+    ):
+        found = exponent(STRONG, 20.0, method=dataclasses.replace(CRUDE, **change))
+        assert found.ended == ended
+        assert str(found).endswith(words)
+        assert 0.0 < found.time[-1] < 20.0
+        assert (found.log_growth == whole.log_growth[: found.time.size]).all()
+        bounded = functools.partial(st.Characteristics, **change)
+        monkeypatch.setattr(chaos, "Characteristics", bounded)
+        given = {"steps": (1e-2, 8e-3), "perturbations": (0.0,)}
+        if ended == "end":
+            stops = breakdown(STRONG, 20.0, **given)
+            assert list(stops.ended) == ["end", "end"]
+            assert str(stops).startswith("a contact point reaches a fixed end at t = ")
+        else:
+            with pytest.raises(st.SolveError, match=r"in which max_steps are used up.*\n.*\nTry"):
+                breakdown(STRONG, 20.0, **given)
+        monkeypatch.undo()
+    # the neighbour alone stops
+    system = st.read_scenario("string-breakdown").system
+    found = exponent(system, 6.0, method=CRUDE, block=2.683, field="s1", size=1e-3)
+    assert found.ended == "breakdown"
 
 
 def test_a_run_prints_no_time_that_its_twin_denies():
@@ -144,6 +183,18 @@ def test_bad_requests_are_refused(given):
         exponent(SAME, **({"t_end": 10.0} | given))
 
 
+def test_strings_that_no_path_can_follow_are_refused():
+    dragged = dataclasses.replace(STRONG, drag=5.0)
+    for asked in (exponent, breakdown):
+        with pytest.raises(st.ModelError, match="needs drag = 0"):
+            asked(dragged, 4.0)
+    with pytest.raises(st.ModelError, match="Try: give 150"):
+        exponent(SAME, -1.0)
+    # a neighbour at a distance of a step
+    with pytest.raises(st.SolveError, match="different numbers of cubics"):
+        exponent(STRONG, 20.0, method=CRUDE, size=1e-2)
+
+
 def test_studies_measure_exponents():
     # steps so long leave 1e-7 of the energy open
     run = solved(STRONG, CRUDE, (0.0, 40.0), save=2)
@@ -152,5 +203,12 @@ def test_studies_measure_exponents():
     saved = results_of(run, Reading(names))
     assert saved[names[0]].values == found.rate
     assert saved[names[1]].values == found.error
+    # the exponent is that of the time span, wherever it begins
+    run = st.solve(STRONG, CRUDE, (-40.0, 0.0), save=2, throw=False)
+    assert results_of(run, Reading(names[:1]))[names[0]].values == found.rate
+    short = dataclasses.replace(STRONG, nodes=65)
+    run = st.solve(short, BumpStrands(0.1), (0.0, 0.1), save=2, throw=False)
+    with pytest.raises(st.ModelError, match="got a run by BumpStrands"):
+        results_of(run, Reading(names[:1]))
     with pytest.raises(st.ScenarioError, match=r"did you mean 'measured\.lyapunov'"):
         results_of(run, Reading(("measured.lyapunof",)))

@@ -1,5 +1,7 @@
 """Figures of flows: what they show is what the run holds."""
 
+import dataclasses
+
 import matplotlib
 import numpy as np
 import pytest
@@ -56,6 +58,21 @@ def test_overview_shows_states_and_losses(wheel):
     assert np.isin(drawn.get_ydata(), wheel.variables["r"].values).all()
     losses = [line for line in axes[0].lines if len(line.get_xdata()) == 2]
     assert [line.get_xdata()[0] for line in losses] == pytest.approx([wheel.t_end])
+
+
+def test_every_kind_of_loss_has_a_colour_and_a_word(wheel):
+    kinds = ["fold", "two_fold", "undecided", "intersection", "escaping_start", "a_new_kind"]
+    at = np.linspace(1.0, 10.0, len(kinds))
+    losses = [
+        dataclasses.replace(wheel.determinism.losses[0], time=time, kind=kind)
+        for time, kind in zip(at, kinds, strict=True)
+    ]
+    lost = dataclasses.replace(wheel.determinism, losses=losses)
+    ax = figures_of(dataclasses.replace(wheel, determinism=lost)).overview().axes[0]
+    drawn = [line.get_color() for line in ax.lines if len(line.get_xdata()) == 2]
+    assert len(set(drawn)) == len(kinds)
+    words = {text.get_text() for text in ax.get_legend().get_texts()}
+    assert words > {"fold", "two-fold", "undecided", "intersection", "escaping start", "a new kind"}
 
 
 def test_multiplier_while_sliding(wheel):

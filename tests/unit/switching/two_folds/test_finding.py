@@ -297,6 +297,44 @@ def test_words_fit_the_kind():
         found.arrival_time((0.1, 0.3, 0.1))
 
 
+def beginnings(K, escaping):
+    """Return "open", "one" or "" for orbits that begin at the point in one of both regions.
+
+    The sliding flow of (L+, L-) in polar coordinates, over a grid of directions in the region.
+    """
+    turn = np.linspace(1e-6, 0.5 * np.pi - 1e-6, 4001)
+    angle = turn + (1.5 * np.pi if escaping else 0.5 * np.pi)
+    y, z = np.cos(angle), np.sin(angle)
+    dy, dz = (K[:, 0, None] * z - K[:, 1, None] * y) / (z - y)
+    outwards, turning = y * dy + z * dz, y * dz - z * dy
+    at = np.flatnonzero(turning[1:] * turning[:-1] < 0.0)
+    begins = [k for k in at if outwards[k] > 0.0]
+    # backwards in time neighbours come to a direction from which they turn away
+    if any(turning[k + 1] > turning[k] for k in begins):
+        return "open"
+    return "one" if begins else ""
+
+
+def test_all_futures_are_listed():
+    """Orbits that begin at random two-folds of all kinds, by their flow in polar coordinates."""
+    rng = np.random.default_rng(2)
+    none = np.zeros(3)
+    known = [[[0.5, -1.0], [1.0, -0.5]], [[1.0, -1.0], [-3.0, 1.0]], [[0.5, 1.0], [-1.0, -0.5]]]
+    seen = set()
+    for K in np.array([*known, *rng.normal(size=(400, 2, 2))]):
+        words = " ".join(TwoFold(None, 0, none, none, none, none, K, K, none).local_futures)
+        kind = K[0, 0] > 0.0, K[1, 1] < 0.0
+        here, there = beginnings(K, False), beginnings(K, True)
+        assert ("an open set that begins" in words) == (here == "open"), K
+        assert ("the one sliding orbit that begins" in words) == (here == "one"), K
+        assert ("a funnel" in words) == (there == "open"), K
+        assert ("the one orbit of the escaping region" in words) == (there == "one"), K
+        assert words.count("along the visible fold") == sum(kind)
+        seen.add((kind, here, there))
+    # no open set begins at two invisible folds, and no single orbit at two visible ones
+    assert len({(sum(kind), here) for kind, here, _ in seen}) == 7
+
+
 def test_other_kinds_have_no_normal_form():
     found = two_fold(linear_two_fold(1.0, -1.0, 0.5, 0.5), (0.05, 0.05, 0.05))
     assert found.kind == "visible-visible"
