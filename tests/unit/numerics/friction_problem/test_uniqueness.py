@@ -71,13 +71,12 @@ def test_unbounded_intervals_are_said(monkeypatch):
     assert high == np.inf
     assert solved.uniqueness().forces.answer == "not unique"
     # walls at nearly the angle of friction, and beyond it
+    monkeypatch.setattr(programmes, "_MOST_ROUNDS", 3)
     for angle, expected in ((0.46, np.inf), (0.5, 0.0)):
         turned = [[np.cos(angle), np.sin(angle), 0], [-np.sin(angle), np.cos(angle), 0], [0, 0, 1]]
         frames = np.concatenate([turned, turned * np.array([-1.0, 1.0, 1.0])])
         solved = st.friction_problem(frames @ frames.T, np.zeros((2, 3)), 0.5).solve()
-        for rounds in (3, 40):
-            monkeypatch.setattr(programmes, "_MOST_ROUNDS", rounds)
-            assert solved.normal_force_interval(0) == (0.0, expected)
+        assert solved.normal_force_interval(0) == (0.0, expected)
 
 
 def test_open_contacts_have_no_force():
