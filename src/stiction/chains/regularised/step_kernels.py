@@ -242,8 +242,8 @@ def _weakening_range(w: Work) -> float:
                 low, high = abs(low) / narrow, abs(high) / narrow
             else:
                 continue
-            # the speed is 1.1 times the range there, by linear interpolation between two probes; the
-            # step ends at the first of them if the speed there belongs to neither side already
+            # the speed is 1.1 times the range there, by linear interpolation between two probes; if
+            # it belongs to neither side at the first of them already, the step ends there
             part: float = PROBES[j - 1] + (PROBES[j] - PROBES[j - 1]) * (1.1 - low) / (high - low)
             return max(part, PROBES[j - 1])
     return 1.0
