@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from stiction.core.fields import Count, NonNegative, Positive
 from stiction.errors import ModelError
-from stiction.laws.friction import Formulas, Friction, FrictionTable
+from stiction.laws.friction import Formulas, Friction, FrictionTable, check_order
 from stiction.numerics.checks import MOST_SEED, Numbers
 from stiction.numerics.jit import native
 
@@ -56,6 +56,9 @@ _V_SCALE = Positive(
     "give a positive speed, or use StaticKinetic for a jump.",
     per="contact",
 )
+
+_WHY_ORDER = "a contact with a lower static coefficient could never stick."
+_OR_STRENGTHEN = ", or use UserFriction for friction that strengthens with speed"
 
 # indices of the parameters in formulas
 STATIC, KINETIC, SCALE = 0, 1, 2
@@ -194,7 +197,7 @@ class StaticKinetic(Friction):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        _check_pair(self.mu_static, self.mu_kinetic, type(self).__name__)
+        check_order(self, "mu_static", "mu_kinetic", _WHY_ORDER, _OR_STRENGTHEN)
 
     @classmethod
     def examples(cls) -> Sequence[Friction]:
@@ -229,7 +232,7 @@ class ExponentialWeakening(Friction):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        _check_pair(self.mu_static, self.mu_kinetic, type(self).__name__)
+        check_order(self, "mu_static", "mu_kinetic", _WHY_ORDER, _OR_STRENGTHEN)
 
     @classmethod
     def examples(cls) -> Sequence[Friction]:
@@ -396,19 +399,3 @@ def _mapped(function: Callable[[float], float], v: npt.ArrayLike) -> Floats:
         # one call for equal speeds, such as those of contacts in stick
         return np.full(speed.shape, float(function(float(speed.flat[0]))))
     return np.array([float(function(float(s))) for s in speed.ravel()]).reshape(speed.shape)
-
-
-def _check_pair(static: Numbers, kinetic: Numbers, name: str) -> None:
-    sizes = {np.size(c) for c in (static, kinetic) if np.ndim(c)}
-    got = f"{static!r} with mu_kinetic = {kinetic!r}"
-    if len(sizes) > 1:
-        needs, why = "lists of one length, or one number", "each contact has both coefficients."
-        raise ModelError(f"{name}.mu_static", got, needs, why, "give one number per contact.")
-    if np.any(np.asarray(static) < np.asarray(kinetic)):
-        raise ModelError(
-            f"{name}.mu_static",
-            got,
-            "mu_static >= mu_kinetic for every contact",
-            "a contact with a lower static coefficient could never stick.",
-            "swap the two, or use UserFriction for friction that strengthens with speed.",
-        )

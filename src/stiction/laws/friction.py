@@ -34,6 +34,7 @@ __all__ = [
     "FrictionTable",
     "Response",
     "StateVariable",
+    "check_order",
 ]
 
 Floats = npt.NDArray[np.float64]
@@ -471,6 +472,33 @@ class FrictionTable:
         p = [row.reshape(shape) for row in self.parameters]
         z = [row.reshape(shape) for row in self.start]
         return np.asarray(np.add(formula(np.abs(v), z, p), 0.0 * v))
+
+
+def check_order(law: object, larger: str, smaller: str, why: str, beside: str = "") -> None:
+    """Raise ModelError unless one coefficient of each contact is at least the other.
+
+    Parameters
+    ----------
+    larger, smaller : names of the fields of `law`, numbers or one per contact
+    why : the reason in the message
+    beside : a further suggestion
+
+    Verified by: tests/unit/laws/test_stribeck.py::test_exchanged_coefficients_are_accepted
+    """
+    above, below = (np.asarray(getattr(law, name)) for name in (larger, smaller))
+    where = f"{type(law).__name__}.{larger}"
+    sizes = {one.size for one in (above, below) if one.ndim}
+    if len(sizes) > 1:
+        got = f"{above.size} values with {below.size} of {smaller}"
+        needs, reason = "lists of one length, or one number", "each contact has both coefficients."
+        raise ModelError(where, got, needs, reason, "give one number per contact.")
+    above, below = np.broadcast_arrays(np.atleast_1d(above), below)
+    if np.any(above < below):
+        i = int(np.argmax(above < below))
+        of = f" of contact {i + 1}" if sizes else ""
+        got = f"{float(above[i])!r}{of} with {smaller} = {float(below[i])!r}"
+        needs = f"{larger} >= {smaller}{' for every contact' if sizes else ''}"
+        raise ModelError(where, got, needs, why, f"exchange the two values{of}{beside}.")
 
 
 def without_memory(law: Friction, where: str, why: str, try_: str) -> None:

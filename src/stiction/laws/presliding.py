@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from stiction.core.fields import Choice, Finite, NonNegative, Positive
 from stiction.errors import ModelError
-from stiction.laws.friction import ForceLaw, Formulas, Friction, StateVariable
+from stiction.laws.friction import ForceLaw, Formulas, Friction, StateVariable, check_order
 from stiction.numerics.checks import Numbers
 
 __all__ = ["BoucWen", "Dahl", "ElastoPlastic", "LuGre"]
@@ -234,16 +234,8 @@ class _Bristles(_Deflecting):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if np.any(np.asarray(self.mu_static) < np.asarray(self.mu_kinetic)):
-            got, needs = (
-                f"{self.mu_static} with mu_kinetic = {self.mu_kinetic}",
-                ("mu_static >= mu_kinetic"),
-            )
-            where, why = (
-                f"{type(self).__name__}.mu_static",
-                "the Stribeck curve decreases from the static to the kinetic coefficient.",
-            )
-            raise ModelError(where, got, needs, why, "exchange the two coefficients.")
+        why = "the Stribeck curve decreases from the static to the kinetic coefficient."
+        check_order(self, "mu_static", "mu_kinetic", why)
         _within(self, np.asarray(self.mu_static) / np.asarray(self.sigma0))
 
     def fast_coefficient(self, n: int) -> Floats:

@@ -15,8 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.core.fields import Choice, NonNegative, Positive
-from stiction.errors import ModelError
-from stiction.laws.friction import Formulas, Friction, StateVariable
+from stiction.laws.friction import Formulas, Friction, StateVariable, check_order
 from stiction.numerics.checks import Numbers
 from stiction.numerics.jit import native
 
@@ -108,13 +107,8 @@ class Stribeck(Friction):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if np.any(np.asarray(self.mu_static) < np.asarray(self.mu_kinetic)):
-            got, needs = (
-                f"{self.mu_static} with mu_kinetic = {self.mu_kinetic}",
-                ("mu_static >= mu_kinetic"),
-            )
-            why = "the Stribeck curve decreases from the static to the kinetic coefficient."
-            raise ModelError("Stribeck.mu_static", got, needs, why, "exchange the coefficients.")
+        why = "the Stribeck curve decreases from the static to the kinetic coefficient."
+        check_order(self, "mu_static", "mu_kinetic", why)
 
     @classmethod
     def examples(cls) -> Sequence[Friction]:
@@ -283,13 +277,8 @@ class RestingCoulomb(Friction):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if np.any(np.asarray(self.mu_held) < np.asarray(self.mu_kinetic)):
-            got, needs = (
-                f"{self.mu_held} with mu_kinetic = {self.mu_kinetic}",
-                ("mu_held >= mu_kinetic"),
-            )
-            why = "the static coefficient is at least the kinetic one."
-            raise ModelError("RestingCoulomb.mu_held", got, needs, why, "exchange the two values.")
+        why = "the static coefficient is at least the kinetic one."
+        check_order(self, "mu_held", "mu_kinetic", why)
 
     @classmethod
     def examples(cls) -> Sequence[Friction]:

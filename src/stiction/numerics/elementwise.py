@@ -46,14 +46,24 @@ _LARGEST = math.log(np.finfo(np.float64).max)
 
 
 def power(x: Floats, exponent: float) -> Floats:
-    """Return x to a power for positive x; NaN for others."""
+    """Return x to a power for positive x, inf beyond the largest number; NaN for others."""
     x = np.asarray(x)
     good = x > 0.0
     positive = x if good.all() else np.where(good, x, 1.0)
-    result = np.fromiter(
-        map(math.pow, positive.ravel().tolist(), itertools.repeat(exponent)), np.float64, x.size
-    ).reshape(x.shape)
+    pairs = positive.ravel().tolist(), itertools.repeat(exponent)
+    try:
+        result = np.fromiter(map(math.pow, *pairs), np.float64, x.size)
+    except OverflowError:
+        result = np.fromiter(map(_power, *pairs), np.float64, x.size)
+    result = result.reshape(x.shape)
     return result if positive is x else np.where(good, result, np.nan)
+
+
+def _power(x: float, exponent: float) -> float:
+    try:
+        return math.pow(x, exponent)
+    except OverflowError:
+        return math.inf
 
 
 def cos(x: Floats) -> Floats:
@@ -72,5 +82,5 @@ def _of_finite(function: Callable[..., float], x: Floats) -> Floats:
 
 
 def arctan2(y: Floats, x: Floats) -> Floats:
-    """Return the angle of (x, y)."""
-    return _each(math.atan2, y, x)
+    """Return the angle of (x, y), broadcast."""
+    return _each(math.atan2, *np.broadcast_arrays(y, x))

@@ -96,6 +96,8 @@ def _draw(ax: Axes, panel: Panel) -> None:
             ax.plot(line.x[shown], line.y[shown], line.dash, color=colour, lw=0.9, label=label)
         else:
             ax.plot(line.x, line.y, "o", ms=2.6, mew=0.0, color=colour, label=label)
+    if panel.limits is not None:
+        ax.set_xlim(*panel.limits)
     if panel.logarithmic:
         ax.set_xscale("log")
         ax.set_yscale("log")
@@ -103,8 +105,6 @@ def _draw(ax: Axes, panel: Panel) -> None:
         ax.set_xlabel(panel.across)
         ax.set_ylabel(panel.up)
     else:
-        if panel.limits is not None:
-            ax.set_xlim(*panel.limits)
         style.scale_axis(ax.xaxis, panel.across)
         style.scale_axis(ax.yaxis, panel.up)
     if any(line.label for line in panel.lines):

@@ -5,7 +5,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import stiction as st
-from stiction.laws import AgeingCoulomb, Stribeck
+from stiction.laws import AgeingCoulomb, LuGre, RestingCoulomb, Stribeck
 
 
 @pytest.mark.parametrize("power", [1, 2])
@@ -62,6 +62,30 @@ def test_longer_stick_carries_more():
 def test_bad_numbers_are_refused(make, field):
     with pytest.raises(st.ModelError, match=field):
         make()
+
+
+def test_exchanged_coefficients_are_accepted():
+    """Messages name the contact whose two values are to be exchanged, not the lists."""
+    makers = {
+        "mu_static": (
+            lambda a, b: Stribeck(a, b, 0.1),
+            lambda a, b: LuGre(1e4, 1.0, 0.0, a, b, 1e-3),
+            st.StaticKinetic,
+            lambda a, b: st.ExponentialWeakening(a, b, 0.1),
+        ),
+        "mu_held": (lambda a, b: RestingCoulomb(b, a, 0.1, 1.0),),
+    }
+    for field, make in ((field, make) for field, laws in makers.items() for make in laws):
+        with pytest.raises(st.ModelError, match=rf"{field}: got 0\.2 of contact 2 with") as caught:
+            make([0.4, 0.2], [0.3, 0.3])
+        assert "exchange the two values of contact 2" in str(caught.value)
+        make([0.4, 0.3], [0.3, 0.2])
+        with pytest.raises(st.ModelError, match=r"got 0\.3 of contact 2 with mu_kinetic = 0\.4"):
+            make(0.3, [0.3, 0.4])
+        with pytest.raises(st.ModelError, match=r"got 0\.2 with mu_kinetic = 0\.4;"):
+            make(0.2, 0.4)
+        with pytest.raises(st.ModelError, match="got 2 values with 3 of mu_kinetic"):
+            make([0.4, 0.3], [0.3, 0.2, 0.1])
 
 
 @pytest.mark.parametrize("belt", [0.0, -0.5])

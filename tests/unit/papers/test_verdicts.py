@@ -5,6 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from stiction.papers.adhesive_friction.cap import figure_13, figure_14, figure_s1
+from stiction.papers.adhesive_friction.cases import Study
+from stiction.papers.adhesive_friction.cylinders import figure_10
+from stiction.papers.adhesive_friction.strip import figure_7, figure_8
 from stiction.papers.items import LOST, Row
 from stiction.papers.making import PAPERS, items_of
 from stiction.papers.verdicts import VERDICTS, Verdict, read_verdicts, uncovered
@@ -53,7 +57,11 @@ def test_rows_that_differ_are_found():
         Row("d", "yes", "yes"),
         Row("e", "below 1", 0.3),
         Row("known to be other", 1.0, 2.0),
-        Row("g", "yes", "no", "does not hold: judged in its row"),
+        Row("g", "yes", "no", "holds partly: judged in its row"),
+        Row("h", "no", "no: never"),
+        Row("i", "not periodic", "3 ... 5"),
+        Row("j", 1.0, "0.99, 1.01", "holds"),
+        Row("k", "nothing", "yes"),
     ]
     assert uncovered(judgement, same) == []
     other = [
@@ -62,8 +70,26 @@ def test_rows_that_differ_are_found():
         Row("c", 1.0, float("nan")),
         Row("d", "yes", "no"),
         Row("e", "no", "yes"),
+        Row("f", "yes", "0.1", "does not hold"),
+        Row("g", 1e-7, 9e-7),
+        Row("h", 0.35, "never"),
+        Row("i", "yes", "no: periodic"),
+        Row("j", "yes", "depends on a choice"),
     ]
-    assert uncovered(judgement, other) == ["a", "b", "c", "d", "e"]
+    assert uncovered(judgement, other) == list("abcdefghij")
+
+
+@pytest.mark.parametrize("size", ["quick", "paper"])
+def test_the_strip_and_the_cap_differ_only_where_it_is_known(size):
+    """From the saved curves."""
+    found = read_verdicts("adhesive-friction")
+    study = Study(full=size == "paper", folder=ROOT / "benchmarks" / "results" / "solids" / size)
+    for figure in (figure_7, figure_8, figure_10, figure_13, figure_14, figure_s1):
+        key = figure.__name__.replace("_", "-")
+        rows = figure(study)
+        assert uncovered(found.item[key], rows) == [], key
+        for start in found.item[key].differs:
+            assert any(row.what.startswith(start) for row in rows), (key, start)
 
 
 def test_chains_differ_only_where_it_is_known():

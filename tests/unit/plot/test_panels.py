@@ -10,7 +10,7 @@ X = np.linspace(0.1, 1.0, 50)
 def test_panels_hold_their_lines():
     shown = [
         Panel("x", "y", [Line(X, X**2, "square"), Line(X, X**3, "cube", "--", 1.0)]),
-        Panel("x", "y", [Line(X, X, "", "")], logarithmic=True),
+        Panel("x", "y", [Line(X, X, "", "")], logarithmic=True, limits=(0.01, 10.0)),
         Panel("x", "y", [Line(X, X, shade=None)], limits=(0.0, 2.0)),
     ]
     figure = panels(shown)
@@ -20,6 +20,7 @@ def test_panels_hold_their_lines():
     np.testing.assert_allclose(first.lines[1].get_ydata(), X**3)
     assert [text.get_text() for text in first.get_legend().get_texts()] == ["square", "cube"]
     assert second.get_xscale() == "log"
+    assert second.get_xlim() == (0.01, 10.0)
     assert third.get_legend() is None
     assert third.get_xlim() == (0.0, 2.0)
     assert [text.get_text() for text in figure.texts] == ["(a)", "(b)", "(c)"]

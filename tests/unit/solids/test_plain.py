@@ -132,6 +132,12 @@ def test_numbers_that_have_no_function():
         elementwise.exp(np.array([-inf, 0.0, 800.0, inf, nan])), [0, 1, inf, inf, nan]
     )
     assert_array_equal(elementwise.power(np.array([-1.0, 4.0, inf, nan]), -0.5), [nan, 0.5, 0, nan])
+    assert_array_equal(
+        elementwise.power(np.array([-1.0, 2.0, 1e200, inf]), 2.0), [nan, 4, inf, inf]
+    )
+    assert_array_equal(elementwise.power([1e-200], -2.0), [inf])
+    angles = elementwise.arctan2(0.5, np.array([[0.5], [-0.5]]))
+    assert_array_equal(angles, np.arctan2([[0.5], [0.5]], [[0.5], [-0.5]]))
     circle = elementwise.cos(np.array([0.0, inf])), elementwise.sin(np.array([0.0, nan]))
     assert_array_equal(circle, [[1.0, nan], [0.0, nan]])
 

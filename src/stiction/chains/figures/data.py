@@ -85,9 +85,17 @@ class ChainData(RunData):
 
     @functools.cached_property
     def stick_bound(self) -> Floats | None:
-        """(n,) static bound of the friction force [N]; None if it is not saved."""
+        """(t, n) static bound of the friction force [N]; None if it is not saved.
+
+        It varies in time under a law with states, whose run contains it.
+
+        Verified by: tests/unit/chains/figures/test_motion.py::test_the_bound_of_a_law_with_states
+        """
+        saved = self.constant("stick_bound")
+        if saved is not None:
+            return saved
         mu, normal = self.constant("mu_static"), self.constant("normal_force")
-        return None if mu is None or normal is None else np.asarray(mu * normal)
+        return None if mu is None or normal is None else np.broadcast_to(mu * normal, self.x.shape)
 
     def index(self, where: str, mass: object) -> int:
         """Return the position of a mass given by its number, counted from 1.

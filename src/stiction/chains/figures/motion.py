@@ -203,14 +203,18 @@ def _columns(time: Floats) -> npt.NDArray[np.int64]:
 
 
 def _merged(intervals: Floats, span: tuple[float, float]) -> Floats:
-    """Join intervals whose gap is too narrow to be seen, when there are very many."""
+    """Return intervals that can be drawn: of very many, the bins of time that they half fill.
+
+    Verified by: tests/unit/chains/figures/test_motion.py::test_many_intervals_become_bins
+    """
     if len(intervals) <= style.MOST_POINTS // 4:
         return intervals
-    gap = (span[1] - span[0]) / style.MOST_POINTS
-    separated = np.flatnonzero(intervals[1:, 0] - intervals[:-1, 1] > gap)
-    begin = intervals[np.concatenate([[0], separated + 1]), 0]
-    end = intervals[np.concatenate([separated, [len(intervals) - 1]]), 1]
-    return np.column_stack([begin, end])
+    edges = np.linspace(*span, style.MOST_POINTS + 1)
+    spent = np.concatenate([[0.0], np.cumsum(intervals[:, 1] - intervals[:, 0])])
+    until = np.interp(edges, intervals.ravel(), np.repeat(spent, 2)[1:-1])
+    full = np.diff(until) > 0.5 * np.diff(edges)
+    changes = np.flatnonzero(np.diff(np.concatenate([[False], full, [False]]).astype(np.int8)))
+    return edges[changes].reshape(-1, 2)
 
 
 def friction(data: ChainData) -> PaperFigure:
@@ -263,10 +267,14 @@ def friction_panel(ax: Axes, data: ChainData, i: int) -> None:
     ax.plot(data.time[keep], values[keep], color=colour, lw=0.9)
     limit = style.largest(values)
     if data.stick_bound is not None:
-        bound = float(data.stick_bound[i])
-        limit = max(limit, bound)
-        for level in (-bound, bound):
-            ax.axhline(level, color=style.INK, lw=0.6, ls=(0, (4, 3)))
+        bound = data.stick_bound[:, i]
+        limit = max(limit, style.largest(bound))
+        keep, dashes = style.thin(bound), {"color": style.INK, "lw": 0.6, "ls": (0, (4, 3))}
+        for sign in (-1.0, 1.0):
+            if np.ptp(bound) > 0.0:
+                ax.plot(data.time[keep], sign * bound[keep], **dashes)
+            else:
+                ax.axhline(sign * bound[0], **dashes)
     style.room(ax.set_ylim, np.array([-limit, limit]))
     style.scale_axis(ax.yaxis, "friction force", "N")
     style.end_labels(ax, [0.0], [f"mass {i + 1}"], [colour])
@@ -274,10 +282,11 @@ def friction_panel(ax: Axes, data: ChainData, i: int) -> None:
 
 def _friction_image(ax: Axes, data: ChainData) -> None:
     rows = style.few(data.n_mass, _MOST_ROWS)
-    image = data.friction[np.ix_(_columns(data.time), rows)].T
+    shown = np.ix_(_columns(data.time), rows)
+    image = data.friction[shown].T
     word, unit, limit = "friction force", "N", style.largest(image) or 1.0
-    if data.stick_bound is not None and np.all(data.stick_bound > 0.0):
-        image = image / data.stick_bound[rows][:, None]
+    if data.stick_bound is not None and np.all(data.stick_bound[shown] > 0.0):
+        image = image / data.stick_bound[shown].T
         word, unit, limit = "friction force / stick bound", "", 1.0
     from matplotlib import colormaps
 

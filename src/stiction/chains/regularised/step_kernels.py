@@ -180,6 +180,9 @@ def _controlled_step(w: Work, t: float, stop: float, last: float) -> tuple[float
         # the step ends at `stop` if at most a tenth of its length would remain after it
         if t + 1.1 * h >= stop:
             h = stop - t
+            # two equal steps instead of one beyond the longest; the factor admits rounding of t
+            if h > (1.0 + 1e-9) * m.numbers[0].max_step:
+                h *= 0.5
         _collocated(w, t, h, last)
         # standard step control of order 6: factor 0.9 err^(-1/6)
         off = _size_of_error(step)
@@ -239,9 +242,10 @@ def _weakening_range(w: Work) -> float:
                 low, high = abs(low) / narrow, abs(high) / narrow
             else:
                 continue
-            # the speed is 1.1 times the range there, by linear interpolation between two probes
+            # the speed is 1.1 times the range there, by linear interpolation between two probes; if
+            # it belongs to neither side at the first of them already, the step ends there
             part: float = PROBES[j - 1] + (PROBES[j] - PROBES[j - 1]) * (1.1 - low) / (high - low)
-            return part
+            return max(part, PROBES[j - 1])
     return 1.0
 
 

@@ -35,6 +35,7 @@ __all__ = [
     "LARGEST",
     "agrees",
     "cross_zero",
+    "farthest_plate",
     "forward_substitution",
     "refactorise",
     "resolve_around",
@@ -77,7 +78,7 @@ def substitute_and_correct(
     Verified by: tests/unit/chains/theta/test_active_set.py::test_parts_make_no_difference
     """
     modes = modes_of(m)
-    n, belt_shift, far = p.n, p.theta * p.h * p.belt, abs(p.plate_speed * p.t_end)
+    n, belt_shift, far = p.n, p.theta * p.h * p.belt, farthest_plate(p)
     belt, plates, plate = p.belt, p.plates, p.plate_speed * (p.t_start + (step + p.theta) * p.h)
     all_fit, left, most, size, last = True, 0, 1, 0.0, 0
     # parts end at a stuck mass, whose slip rate is known
@@ -279,6 +280,12 @@ def complementarity_test(
         modes.trial[i] = 1 if drive > 0.0 else -1
         return _CORRECTED
     return _DEGENERATE
+
+
+@kernel(inline=True)
+def farthest_plate(p: Problem) -> float:
+    """Return the largest displacement of the plate in the run, which may start before t = 0 [m]."""
+    return abs(p.plate_speed) * max(abs(p.t_start), abs(p.t_end))
 
 
 @kernel

@@ -21,6 +21,7 @@ import numpy.typing as npt
 from stiction.chains.theta.active_set_kernels import (
     LARGEST,
     cross_zero,
+    farthest_plate,
     refactorise,
     resolve_around,
     slack_of,
@@ -79,7 +80,7 @@ def advance_exact(p: Problem, work: Work, saved: Saved, events: Events, steps: i
     segments, sines, f, m, lists, law, progress = work
     now = progress[0]
     room = events.first + events.changes.shape[0] - p.n
-    n, far = p.n, abs(p.plate_speed * p.t_end)
+    n, far = p.n, farthest_plate(p)
     # factorise once; later steps refactorise only around mode changes
     prepare(p, f, m)
     made = 0
@@ -324,7 +325,7 @@ def slack(p: Problem, f: Floats, pull: float) -> None:
     Without it modes at a degenerate threshold could cycle.
     """
     trial = trial_of(f)
-    far = abs(p.plate_speed * p.t_end)
+    far = farthest_plate(p)
     for i in range(p.n):
         trial.slack[i] = slack_of(p.n, f, i, pull, far)
 
@@ -433,9 +434,9 @@ def step_with_frozen_friction(p: Problem, f: Floats, m: ModeArray, now: Progress
         trial.resistance[i] = trial.hold[i]
         trial.slope[i] = 0.0
         system.excess[i] = masses.pivot[i]
-    nested(p, f, m, now, now.solves + p.most)
-    # deviation of that friction from the law at the new slip rates
-    worst = 0.0
+    decided = nested(p, f, m, now, now.solves + p.most)
+    # deviation of that friction from the law at the new slip rates; 1 if modes are contradicted
+    worst = 0.0 if decided else 1.0
     for i in range(p.n):
         carried = masses.normal_force[i] * mu_of(p, masses.mu_kinetic, i, abs(system.solution[i]))
         off = abs(carried - trial.resistance[i])
@@ -464,7 +465,8 @@ def release(p: Problem, f: Floats, m: ModeArray) -> bool:
 def secant(p: Problem, f: Floats) -> float:
     """Write the secants of mu N between zero and the present slip rates to the work arrays.
 
-    Return the largest change of friction at the present slip rates, over the friction.
+    Return the largest deviation from the law: of the last secants and, where the limit of slopes
+    changes them, of the new ones, over the friction.
     """
     system, masses, trial = system_of(f), masses_of(f), trial_of(f)
     worst = 0.0
@@ -473,6 +475,7 @@ def secant(p: Problem, f: Floats) -> float:
     for i in range(p.n):
         speed = abs(system.solution[i])
         # secant of mu N between 0 and |w|; at w = 0 the tangent
+        friction = trial.resistance[i]
         if speed > 0.0:
             friction = masses.normal_force[i] * mu_of(p, masses.mu_kinetic, i, speed)
             slope = (friction - trial.resistance[i]) / speed
@@ -480,8 +483,10 @@ def secant(p: Problem, f: Floats) -> float:
             slope = masses.normal_force[i] * slope_of(p, i, 0.0)
         # limit negative slopes, so that the matrix stays an M-matrix
         slope = max(slope, (_LEAST_PIVOT - 1.0) * masses.pivot[i])
-        off = abs(slope - trial.slope[i]) * speed
-        size = max(trial.hold[i], abs(trial.resistance[i] + slope * speed))
+        carried = trial.resistance[i] + slope * speed
+        # a slope at its limit may change no more and yet miss the law
+        off = max(abs(slope - trial.slope[i]) * speed, abs(friction - carried))
+        size = max(trial.hold[i], abs(carried))
         if off > worst * size:
             worst = off / size
         trial.slope[i] = slope

@@ -37,6 +37,8 @@ _ZERO = 1e-8
 # the same below the second; in between uniqueness is not decided. The third is the largest residual
 # of a solution: velocities of small contacts have a larger relative error. Chosen
 _OTHER, _SAME, _SOLVED = 1e-4, 1e-7, 1e-10
+# largest component of y in a programme, where forces are about 1. Chosen
+_BOX = 1e7
 # number of random starts in the search for another solution. Chosen
 _STARTS = 8
 # largest number of contacts for which two linear programmes each are solved, which takes seconds
@@ -134,9 +136,13 @@ class Admissible:
             if ray.status == "optimal":
                 return np.inf, ray.point
         rows, most = self._rows(None, 1.0)
-        found = maximise(objective, rows, most, lambda at: self._rows(at, 1.0), box=1e7)
+        found = maximise(objective, rows, most, lambda at: self._rows(at, 1.0), box=_BOX)
         if not np.isfinite(found.value):
             return np.inf, np.full(objective.size, np.nan)
+        # an optimum on the box bounds nothing, unless such a direction is proven not to exist
+        bounded = sign < 0.0 or ray.status == "infeasible"
+        if not bounded and np.abs(found.point).max() > 0.99 * _BOX:
+            return np.inf, found.point
         return here + found.value, found.point
 
     def _solves(self, other: Floats) -> bool:
@@ -280,9 +286,8 @@ def _compared(local: Local, r: Floats, semidefinite: bool) -> Answer:
     Verified by: tests/unit/numerics/friction_problem/test_uniqueness.py::test_a_small_contact
     """
     q, u = local.q, local.velocities(r)
-    scale, own = float(np.linalg.norm(q)), np.linalg.norm(q, axis=1)
-    # a velocity q_c within rounding counts as zero; then the scale is that of all contacts
-    own = np.maximum(np.where(own > 1e-13 * scale, own, scale), np.linalg.norm(u, axis=1))
+    scale = float(np.linalg.norm(q))
+    own = np.maximum(_own_scales(q), np.linalg.norm(u, axis=1))
     plane = q.shape[1] == 2 and len(r) <= MOST_ENUMERATED
     same = plane and semidefinite
     for other in _candidates(local, r, plane):
@@ -294,6 +299,15 @@ def _compared(local: Local, r: Floats, semidefinite: bool) -> Answer:
             return Answer("not unique", "another solution has other velocities", other, error)
         same = same and bool(np.all(change <= _SAME * own))
     return Answer("unique", "enumeration of all modes") if same else Answer("not decided")
+
+
+def _own_scales(q: Floats) -> Floats:
+    """Return the scale of the velocity of each contact [m/s].
+
+    A velocity q_c within rounding counts as zero; then the scale is that of all contacts.
+    """
+    scale, own = float(np.linalg.norm(q)), np.linalg.norm(q, axis=1)
+    return np.where(own > 1e-13 * scale, own, scale)
 
 
 def _candidates(local: Local, r: Floats, plane: bool) -> Iterator[Floats]:
@@ -314,13 +328,22 @@ def _rests_without_friction(local: Local, r: Floats) -> bool:
     """Return whether u = 0 and normal forces r_n >= 0 alone give W r = -q.
 
     Then u' . W^+ u' <= -sum mu r_n' |u_t'| - sum r_n u_n' <= 0 for any other solution r', u', so
-    that its velocities are zero too.
+    that its velocities are zero too. The scale is that of each contact: one with small velocities
+    can have a second solution.
+
+    Verified by: tests/unit/numerics/friction_problem/test_uniqueness.py::test_a_small_contact
     """
     from scipy.optimize import nnls
 
-    scale = float(np.linalg.norm(local.q))
-    if np.abs(local.velocities(r)).max() > 1e-9 * scale:
+    if not _rest(local, r):
         return False
-    normals = local.matrix.toarray()[:, :: local.q.shape[1]]
-    _, left = nnls(normals, -local.q.ravel(), maxiter=50 * len(r))
-    return bool(left <= 1e-9 * scale)
+    normals, alone = local.matrix.toarray()[:, :: local.q.shape[1]], np.zeros_like(r)
+    alone[:, 0] = nnls(normals, -local.q.ravel(), maxiter=50 * len(r))[0]
+    return _rest(local, alone)
+
+
+def _rest(local: Local, r: Floats) -> bool:
+    """Return whether u = 0 at each contact, on its own scale or within the rounding of W r."""
+    rounding = 1e-13 * (abs(local.matrix) @ np.abs(r).ravel()).reshape(r.shape)
+    allowed = np.maximum(1e-9 * _own_scales(local.q), np.linalg.norm(rounding, axis=1))
+    return bool(np.all(np.linalg.norm(local.velocities(r), axis=1) <= allowed))

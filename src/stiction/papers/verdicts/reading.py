@@ -6,6 +6,7 @@ that differ from the paper although the verdict does not mention them.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -115,10 +116,13 @@ def uncovered(verdict: Verdict, rows: Sequence[Row]) -> list[str]:
 
 
 def _differs(row: Row) -> bool:
-    """Return whether a number, or a yes or no, differs from the paper's."""
+    """Return whether the row's own verdict, a number, or a yes or no contradicts the paper."""
     if row.verdict:
-        # this row has a verdict of its own
-        return False
-    if isinstance(row.paper, str) or isinstance(row.ours, str):
-        return {row.paper, row.ours} == {"yes", "no"}
-    return not abs(row.ours - row.paper) <= max(_SAME * abs(row.paper), _ZERO)
+        return row.verdict.startswith("does not")
+    if isinstance(row.paper, str):
+        # reasons may follow a yes or no
+        said = re.match(r"(yes|no)\b", row.paper)
+        return bool(said and isinstance(row.ours, str) and not re.match(rf"{said[0]}\b", row.ours))
+    if isinstance(row.ours, str):
+        return True
+    return not abs(row.ours - row.paper) <= (_SAME * abs(row.paper) if row.paper else _ZERO)

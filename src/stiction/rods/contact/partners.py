@@ -18,7 +18,7 @@ __all__ = ["CylinderPartner", "PlanePartner", "RodPartner", "SpherePartner"]
 Floats = npt.NDArray[np.float64]
 Vector = Sequence[float] | Floats
 
-# numbers of straight segments of a cylinder, each about half its diameter long
+# numbers of straight segments of a cylinder, each about its diameter long
 _MOST_SEGMENTS = 400
 _LEAST_SEGMENTS = 4
 

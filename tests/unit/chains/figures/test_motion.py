@@ -1,9 +1,14 @@
 """Series against time, the strip of stick and friction forces."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
 from stiction.chains.figures.data import ChainData
+from stiction.chains.figures.motion import _merged
+from stiction.chains.figures.stick_geometry import Shadow
+from stiction.core.run import Variable
 from stiction.plot import figures_of, style
 
 
@@ -92,6 +97,50 @@ def test_friction_panels_show_the_bound(baseline):
         assert low.get_ydata()[0] == pytest.approx(-0.05 * 9.81)
         assert high.get_ydata()[0] == pytest.approx(0.05 * 9.81)
     assert [ax.get_ylabel() for ax in figure.axes] == ["", "friction force (N)", ""]
+
+
+def test_the_bound_of_a_law_with_states(baseline, huge):
+    """Its run contains the bound, here twice that of the start at the end; it is drawn."""
+
+    def grown(run, start):
+        shape = run.variables["x"].values.shape
+        rise = 1.0 + run.time[:, None] / run.time[-1]
+        bound = Variable(np.broadcast_to(start * rise, shape), ("time", "mass"), "N", "")
+        return dataclasses.replace(run, variables={**run.variables, "stick_bound": bound})
+
+    run, start = grown(baseline, 0.05 * 9.81), 0.05 * 9.81
+    for ax in figures_of(run).friction().axes:
+        _, low, high = ax.get_lines()
+        for line, sign in ((low, -1.0), (high, 1.0)):
+            ends = (line.get_ydata()[0], line.get_ydata()[-1])
+            assert ends == pytest.approx((sign * start, sign * 2.0 * start))
+        assert ax.get_ylim()[1] > 2.0 * start
+    for at in (0, -1):
+        wide = Shadow(ChainData(run), at).half_width / Shadow(ChainData(baseline), at).half_width
+        assert wide == pytest.approx([2.0 if at else 1.0] * 3)
+    before, after = (
+        np.asarray(figures_of(one).friction().axes[0].get_images()[0].get_array())[:, -1]
+        for one in (huge, grown(huge, 0.981))
+    )
+    # the last column shows the state saved before its middle, at 0.98 s
+    np.testing.assert_allclose(after, before / 1.98, rtol=1e-12, atol=0.0)
+    assert after.any()
+
+
+@pytest.mark.parametrize("share", [0.05, 0.95])
+def test_many_intervals_become_bins(share):
+    """Three thousand cycles with stick in a share of each, and one long stick among them."""
+    begin = np.arange(3000.0)
+    begin = begin[(begin < 1000.0) | (begin >= 1500.0)]
+    intervals = np.column_stack([begin, begin + share])
+    long = np.concatenate([intervals[:1000], [[1000.0, 1500.0]], intervals[1000:]])
+    shaded = _merged(long, (0.0, 3000.0))
+    width = 3000.0 / style.MOST_POINTS
+    if share < 0.5:
+        assert shaded == pytest.approx(np.array([[1000.0, 1500.0]]), abs=width)
+    else:
+        assert shaded == pytest.approx(np.array([[0.0, 3000.0]]), abs=width)
+    assert np.array_equal(_merged(long[::8], (0.0, 3000.0)), long[::8])
 
 
 def test_friction_of_many_masses_is_an_image(huge):

@@ -1,11 +1,14 @@
 """Runs of chains without stick: what must not matter, and what other methods say."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from memories import Memory
 
 import stiction as st
 from stiction.chains import Radau
+from stiction.chains.regularised import step_kernels
 from stiction.chains.regularised.equations import Equations
 from stiction.chains.regularised.state import WIDTH
 from stiction.core.run import Request
@@ -34,6 +37,49 @@ def chain_of(law, **changes):
         "load": st.chains.Sine(1.0, 2.0),
     }
     return st.Chain(**(given | changes))
+
+
+@pytest.mark.usefixtures("plain_kernels")
+def test_steps_are_at_most_the_longest(monkeypatch):
+    """The last step before a breakpoint too, which takes up a tenth; rounding of time is none."""
+    lengths = []
+    whole = step_kernels._collocated
+
+    def record(w, t, h, last):
+        lengths.append(h)
+        whole(w, t, h, last)
+
+    monkeypatch.setattr(step_kernels, "_collocated", record)
+    for longest, end, last in ((0.1, 0.3 + 0.305, 0.5 * 0.105), (0.1, 0.6, 0.1)):
+        lengths.clear()
+        chain = chain_of(Dahl(3.0, 0.3), load=st.chains.PiecewiseLinear([0, 0.3, 1], [0, 0, 1]))
+        st.solve(chain, Radau(1e-3, longest), (0.0, end), save=2)
+        assert max(lengths) <= longest * (1.0 + 1e-9)
+        assert lengths[-1] == pytest.approx(last)
+
+
+@pytest.mark.parametrize(
+    ("speeds", "part"),
+    [
+        ([0.5, 1.19, 1.2001], 1.0),  # leaves the range: 1.1 times at the first probe already
+        ([2.0, 1.001, 0.999], 1.0),  # enters it
+        ([0.5, 1.0, 1.3], 1.0 + 0.1 / 0.3),
+        ([2.0, 1.3, 0.8], 1.0 + 0.2 / 0.5),
+        ([0.5, 1.3, 1.3], 0.6 / 0.8),
+    ],
+)
+def test_a_step_ends_where_a_speed_crosses_the_weakening_range(speeds, part):
+    """Never before the probe from which the speed is interpolated."""
+    samples = np.zeros((step_kernels.PROBES.size, WIDTH))
+    samples[:, 1] = speeds[-1]
+    samples[: len(speeds), 1] = speeds
+    work = SimpleNamespace(
+        samples=samples,
+        contacts=np.zeros(1),
+        model=SimpleNamespace(masses=[SimpleNamespace(narrow=1.0)]),
+    )
+    found = step_kernels._weakening_range.py_func(work)
+    assert found == pytest.approx(part * step_kernels.PROBES[1], abs=1e-14)
 
 
 @each_law

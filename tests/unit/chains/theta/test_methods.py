@@ -370,6 +370,54 @@ def test_work_per_step_is_bounded():
     assert not check(run, "steps_converged").ok
 
 
+@pytest.mark.usefixtures("plain_kernels")
+def test_a_step_off_the_law_or_its_modes_is_not_converged():
+    """A secant at its limit changes no more; undecided modes leave a residual under any law."""
+    chain = st.Chain(
+        mass=[0.229, 0.119, 0.727],
+        stiffness=[7.76, 2.97, 41.69],
+        normal_force=[1.49, 6.25, 7.01],
+        law=st.laws.Stribeck(0.6, 0.3, 0.744, 1.0),
+        x0=[-0.98, 0.62, -0.28],
+        v0=[-0.25, -2.04, -0.61],
+        load=st.Constant(10.0),
+    )
+    method = st.ThetaStepper(1.0, 1.0, max_solves=50)
+    run = st.solve(chain, method, (0.0, 3.0), save=4, throw=False)
+    speed, force, mode = (run.variables[name].values for name in ("v", "friction", "mode"))
+    law = 0.3 + 0.3 * np.exp(-np.abs(speed) / 0.744)
+    off = np.where(mode != 0, np.abs(force) / np.array(chain.normal_force) - law, 0.0)
+    steps = np.flatnonzero(np.any(np.abs(off) > 1e-9, axis=1)).tolist()
+    assert steps == [1]
+    assert run.stats["unconverged_steps"] == len(steps)
+    assert check(run, "steps_converged").time == 1.0
+    flat = dataclasses.replace(
+        chain,
+        mass=[0.17, 0.12, 4.89],
+        stiffness=[3.9, 98.4, 55.8],
+        normal_force=[18.9, 31.0, 2.5],
+        law=st.laws.Stribeck(0.5, 0.5, 1.0),
+        x0=[0.6, 0.3, -0.8],
+        v0=[-1.9, -1.5, -2.4],
+    )
+    run = st.solve(flat, st.ThetaStepper(1.0, 1.0, max_solves=1), (0.0, 6.0), throw=False)
+    assert run.stats["unconverged_steps"] > 0
+    assert "worst residual 1" in check(run, "steps_converged").note
+
+
+@pytest.mark.usefixtures("plain_kernels")
+def test_the_rounding_of_a_step_knows_the_plate_before_time_zero():
+    scheme = theta_setup.Scheme("ThetaStepper", 1e-2, 0.5, 1000, 1e-13, 10**6, 10**6)
+    chain = dataclasses.replace(CHAIN, plate_stiffness=5.0, plate_speed=-2.0)
+    slacks = []
+    for start, end in ((0.0, 3.0), (-3.0, 0.0), (-1.0, 0.0)):
+        stepper = integrator.ThetaIntegrator(scheme, chain, Request(start, end, np.array([end])))
+        exact.slack(stepper.problem, stepper.work.f, 0.0)
+        slacks.append(stepper.work.trial.slack[0])
+    assert slacks[1] == slacks[0]
+    assert slacks[0] - slacks[2] == pytest.approx(1e-14 * 5.0 * 2.0 * 2.0)
+
+
 def test_a_wave_takes_hardly_more_than_one_solve_a_step():
     n = 2000
     chain = st.Chain(

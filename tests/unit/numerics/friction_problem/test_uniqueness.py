@@ -4,7 +4,9 @@ from friction_cases import FILES, brick_tower, problem_in, random_problem
 
 import stiction as st
 from stiction.errors import ModelError
+from stiction.numerics.friction_problem import programmes
 from stiction.numerics.friction_problem.programmes import cone_rows, maximise
+from stiction.numerics.friction_problem.uniqueness import uniqueness
 
 
 def test_cone_programmes():
@@ -57,14 +59,24 @@ def test_intervals():
             assert high == pytest.approx(weight / 2, rel=1e-6)
 
 
-def test_unbounded_intervals_are_said():
-    """A body between two walls that may press on it as they like."""
+def test_unbounded_intervals_are_said(monkeypatch):
+    """A body between two walls that may press on it as they like.
+
+    In space too few cutting planes decide nothing: the force stays unbounded, whatever the box.
+    """
     frames = np.array([[1.0, 0, 0], [0, 1, 0], [-1.0, 0, 0], [0, 1, 0]])
     solved = st.friction_problem(frames @ frames.T, np.zeros((2, 2)), 0.5).solve()
     low, high = solved.normal_force_interval(0)
     assert low == pytest.approx(0.0, abs=1e-9)
     assert high == np.inf
     assert solved.uniqueness().forces.answer == "not unique"
+    # walls at nearly the angle of friction, and beyond it
+    monkeypatch.setattr(programmes, "_MOST_ROUNDS", 3)
+    for angle, expected in ((0.46, np.inf), (0.5, 0.0)):
+        turned = [[np.cos(angle), np.sin(angle), 0], [-np.sin(angle), np.cos(angle), 0], [0, 0, 1]]
+        frames = np.concatenate([turned, turned * np.array([-1.0, 1.0, 1.0])])
+        solved = st.friction_problem(frames @ frames.T, np.zeros((2, 3)), 0.5).solve()
+        assert solved.normal_force_interval(0) == (0.0, expected)
 
 
 def test_open_contacts_have_no_force():
@@ -109,6 +121,24 @@ def test_a_small_contact(size):
     assert found.answer == ("not unique" if size > 1e-7 else "not decided")
     if found.answer == "not unique":
         assert problem.certificate(found.other).residual <= 1e-12
+    # one with two solutions, beside another at rest: the large one proves nothing of the small one
+    w[:2, :2], w[2:, 2:] = [[1.0, 0.9], [0.9, 1.0]], np.eye(2)
+    problem = st.friction_problem(w, [[0.5 * size, size], [-1.0, 0.0]], [2.0, 0.5])
+    forces = np.array([[0.0, 0.0], [1.0, 0.0]])
+    assert problem.certificate(forces).residual == 0.0
+    found = uniqueness(problem.local, forces).velocities
+    assert found.answer == ("not unique" if size > 1e-7 else "not decided")
+
+
+def test_a_small_tower_at_rest_beside_a_large_one():
+    tower = brick_tower(1, 0.5)
+    w, q, r = tower.local.matrix.toarray(), tower.local.q, tower.solve().ordered
+    nothing = np.zeros_like(w)
+    for size in (1.0, 1e-6, 1e-11):
+        both = np.block([[w, nothing], [nothing, size * w]])
+        problem = st.friction_problem(both, np.concatenate([q, size * q]), 0.5)
+        found = uniqueness(problem.local, np.concatenate([r, r])).velocities
+        assert "normal forces alone" in found.criterion
 
 
 def test_forces_that_are_no_solution_prove_nothing():
