@@ -296,7 +296,7 @@ def _values(path: str, given: object) -> Column:
         needs, why = "a list of values, or a Range", "each member has one of the values."
         try_ = "for example [0.1, 0.2, 0.3]."
         raise ScenarioError(f"fields.{path}", _brief(given), needs, why, try_)
-    plain = [v.tolist() if isinstance(v, np.generic) else v for v in listed]
+    plain = [v.tolist() if isinstance(v, np.generic | np.ndarray) else v for v in listed]
     kinds = {type(v) for v in plain}
     if kinds <= {int, float} or kinds in ({bool}, {str}):
         try:
