@@ -115,7 +115,7 @@ def test_interval_sets_are_larger():
     for x in loaded.vertices():
         assert loaded.contains(x)
         assert loaded.in_intervals(x)
-        assert not loaded.in_intervals(x + [0.0, 0.0, 1e-5])
+        assert not loaded.in_intervals(x + np.array([0.0, 0.0, 1e-5]))
     # a state that both interval sets accept and that slips
     low, high = equal.projections().lower, equal.projections().upper
     x = np.array([high[0], high[1], low[2]])
