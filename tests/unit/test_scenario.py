@@ -19,6 +19,7 @@ from stiction.errors import ModelError, nearest
 from stiction.io.scenario import Scenario, built_in, entries, read_scenario, write_scenario
 from stiction.io.scenario.classes import KINDS, find
 from stiction.io.scenario.source import parse
+from stiction.studies.fields import place_of
 
 DESIGN = """
 [system]
@@ -665,3 +666,11 @@ def test_files_with_earlier_names_are_read():
     written = write_scenario(plucked).replace("\nfraction = ", "\npart = ")
     assert "\npart = " in written
     assert st.read_scenario(written).method == plucked.method
+    # classes of other packages have fields of these names
+    theirs = '[system]\ntype = "Mine"\npart = 1.0\nmost = 3'
+    assert parse(theirs, "mine")["system"] == {"type": "Mine", "part": 1.0, "most": 3}
+    search = '[system.search]\ntype = "ContactSearch"\nmost = 3'
+    assert parse(search, "ours")["system"]["search"]["max_contacts"] == 3
+    # paths of swept fields
+    peeling = st.read_scenario(former)
+    assert place_of(peeling, "method.max_cuts").steps == ("method", "max_halvings")

@@ -1,19 +1,20 @@
 """Reading of TOML text, from a built-in scenario, a file or a string, into plain tables.
 
-Every failure is a ScenarioError. Keys that were renamed since earlier versions are translated.
+Every failure is a ScenarioError. Names of earlier versions are translated.
 """
 
 from __future__ import annotations
 
 import re
 import tomllib
+from collections.abc import Container
 from pathlib import Path
 from typing import Any
 
 from stiction.errors import ScenarioError, nearest
 from stiction.io.scenario.built_in import built_in
 
-__all__ = ["Table", "parse", "read_table"]
+__all__ = ["Table", "parse", "present_name", "read_table"]
 
 Table = dict[str, Any]
 
@@ -23,8 +24,14 @@ _MOST_PARTS = 100
 _LONG_KEY = re.compile(
     rf"""(?<![\w-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){{{_MOST_PARTS - 1}}}"""
 )
-# keys and values in files of earlier versions -> their present names
-_RENAMED_KEYS = {"max_cuts": "max_halvings", "part": "fraction", "most": "max_contacts"}
+# fields and values in files of earlier versions -> their present names
+_RENAMED_FIELDS = {"max_cuts": "max_halvings", "part": "fraction", "most": "max_contacts"}
+# classes that had these fields; classes of other packages may have fields of the same names
+_CLASSES = {
+    "max_cuts": ("Continuation", "GeneralisedAlpha", "Quasistatic"),
+    "part": ("RollingLeapfrog",),
+    "most": ("ContactSearch",),
+}
 _RENAMED_VALUES = {
     ("type", "Among"): "ContactAmong",
     ("type", "SlipAtTouch"): "SlipAtGrazing",
@@ -85,9 +92,22 @@ def _renamed(table: Table) -> Table:
                 _renamed(item)
         if isinstance(value, str):
             table[key] = _RENAMED_VALUES.get((key, value), value)
-        if (now := _RENAMED_KEYS.get(key)) and now not in table:
+        now = _RENAMED_FIELDS.get(key, key)
+        if now not in table and table.get("type") in _CLASSES.get(key, ()):
             table[now] = table.pop(key)
     return table
+
+
+def present_name(name: str, known: Container[str]) -> str:
+    """Return the present name of a field of a class that files of earlier versions call `name`.
+
+    Parameters
+    ----------
+    known : names of the fields of the class; one of another package may have a field `name`
+
+    """
+    now = _RENAMED_FIELDS.get(name, name)
+    return now if now in known and name not in known else name
 
 
 def _text(path: Path) -> str:
