@@ -281,6 +281,13 @@ def test_presets_survive(system):
         assert read_scenario(write_scenario(scenario)) == scenario
 
 
+def test_solids_with_inertia_survive():
+    for name in ("StripPeeling", "TwoCylinders", "CapSliding", "CapSliding3D", "TapePeeling"):
+        solid = st.solids.MovingSolid(find("System", name, "here")())
+        scenario = Scenario(solid, st.solids.GeneralisedAlpha(), 1.0)
+        assert read_scenario(write_scenario(scenario)) == scenario
+
+
 def test_a_start_may_stand_with_the_time_span():
     moved = read_scenario(FLOW, ["solve.x0=[0.3, 0.0, -0.9]", "solve.mode=slide"])
     assert moved.system.x0.tolist() == [0.3, 0.0, -0.9]
