@@ -661,6 +661,20 @@ def test_no_valid_text_counts_as_a_key_of_many_parts(parts, numbers):
     assert parse(text, "valid") == tomllib.loads(text)
 
 
+def test_only_keys_have_many_parts(tmp_path):
+    dots = "a." * 150 + "a"
+    quoted = '"b#c"."d.e".' + ".".join(["'f'"] * 150)
+    for key in (dots, quoted):
+        with pytest.raises(st.ScenarioError, match="a key of 100 parts or more at line 4"):
+            parse(f'x = """\n\\""" {dots}"""\n# "\n{key} = 1', "name")
+    texts = f"# {dots}", f'"{dots} \\" {dots}"', f"'{dots}'", f'"""\n{dots}\n"""', f"'''{dots}'''"
+    for text in texts:
+        assert parse(f"x = 1 {text}" if text[0] == "#" else f"x = {text}", "name")["x"]
+    # a file that starts with a byte order mark
+    (tmp_path / "marked.toml").write_text(DESIGN, encoding="utf-8-sig")
+    assert read_scenario(tmp_path / "marked.toml") == read_scenario(DESIGN)
+
+
 def test_files_with_earlier_names_are_read():
     text = write_scenario(st.read_scenario("strip-peeling"))
     method = '[method]\ntype = "Quasistatic"\nmax_cuts = 5'

@@ -198,6 +198,15 @@ def test_objects_that_differ_in_omitted_entries(tmp_path):
         assert len(set(study.table[path])) == 3
 
 
+def test_a_field_with_the_name_of_an_axis_is_swept(chain, tmp_path):
+    masses = [[1.0, 1.0, 1.0], [1.0, 2.0, 1.0]]
+    for design in (Grid(), Paired()):
+        sweep = st.Sweep(chain, {"mass": masses}, design, "final.x", t_span=(0.0, 1.0))
+        data = sweep.run(tmp_path / type(design).__name__, workers=1).data
+        assert data["final.x"].shape == (2, 3)
+        assert data["swept mass"].values.tolist() == list(map(str, masses))
+
+
 def test_a_member_is_solved_again(sweep, tmp_path):
     study = sweep(3).run(tmp_path / "study", workers=1)
     run = study.run(1)

@@ -195,7 +195,8 @@ def _reject_step(w: Workspace, functions: EventFunctions, h: float, error: float
     now.rejected += 1
     if error == math.inf:
         # count steps into a region where the field is NaN or infinite
-        if abs(t - now.broken_at) > _PROGRESS * max(abs(t), h):
+        # at late times the remaining interval is shorter than the time
+        if abs(t - now.broken_at) > _PROGRESS * max(min(abs(t), abs(now.t_end - t)), h):
             now.broken, now.broken_at = 0, t
         now.broken += 1
         if now.broken > _BROKEN:

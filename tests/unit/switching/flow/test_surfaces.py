@@ -191,3 +191,14 @@ def test_kinks_are_events_in_all_units_and_at_late_times():
         assert list(run.event_log.kind) == ["kink"] * 13
         found = np.array(run.event_log.time) - start
         np.testing.assert_allclose(found, angles, atol=1e-6 + 4e-16 * start)
+
+
+def test_undefined_trial_states_are_counted_alike_at_late_times():
+    # a state that has decayed below the tolerance: long trial steps reach x < 0
+    decay = PiecewiseSmooth(
+        h=lambda t, x: x[1] + 10.0,
+        f=lambda t, x, s: (-100.0 * x[0] if x[0] > 0.0 else np.nan, 0.0),
+        x0=[1.0, 0.0],
+    )
+    run = solve(decay, t_span=(1e6, 1e6 + 3.0), save=2)
+    assert run.stats["rejected"] > 220
