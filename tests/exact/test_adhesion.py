@@ -211,6 +211,8 @@ def test_plane_contact():
     width, shear = jkr_shear_detachment(0.0, radius, modulus, work)
     assert shear == pytest.approx(0.542, abs=1e-3)
     assert 2.0 * width == pytest.approx(7.02, abs=1e-2)
+    assert np.isfinite(jkr_shear_detachment(0.999 * load, radius, modulus, work)[1])
+    assert np.isnan(jkr_shear_detachment(1.001 * load, radius, modulus, work)[1])
     a_hertz = float(hertz_half_width(1.0, radius, modulus))
     assert jkr_load(a_hertz, radius, modulus, 0.0) == pytest.approx(1.0, rel=1e-14)
     # the traction of partial slip adds up to the shear, and is friction at most
@@ -221,8 +223,11 @@ def test_plane_contact():
     assert q @ weights == pytest.approx(0.2, rel=1e-5)
     pressure = 2.0 / (np.pi * a_hertz) * np.sqrt(1.0 - (x / a_hertz) ** 2)
     assert (q <= 0.3 * pressure + 1e-15).all()
+    assert_allclose(cattaneo_mindlin_traction(x, 1.0, -0.2, 0.3, a_hertz), -q, rtol=0.0)
     force = kendall_force(0.5 * np.pi, 0.0153324, 11.0)
     assert force + force**2 / 22.0 == pytest.approx(0.0153324, rel=1e-14)
     assert kendall_force(np.pi / 3, 1.0, 1e12) == pytest.approx(2.0, rel=1e-11)
+    # a small angle: W / (1 - cos angle) is 2 W / angle^2
+    assert kendall_force(1e-7, 1.0, 1e50) == pytest.approx(2e14, rel=1e-13)
     zone = cohesive_zone_length(2.63192 / 2.0, 0.0135, 0.165)
     assert zone == pytest.approx(0.65, abs=5e-3)

@@ -162,15 +162,16 @@ def test_enhancement_by_adhesion_is_judged_by_the_papers_percentages(share, word
 def test_points_of_a_figure_are_saved_by_panel_and_curve(tmp_path):
     x = np.array([1.0, 2.0])
     first = Panel("u", "F", [Line(x, x, "soft"), Line(x, 2.0 * x, "stiff")])
-    second = Panel("u", "A", [Line(x, 3.0 * x), Line(x, 4.0 * x)])
+    bare = [Line(x, c * x, word, legend=False) for c, word in ((3.0, "stiff"), (4.0, "other"))]
+    second = Panel("u", "A", bare)
     paper_solids._write_panels([first, second], tmp_path / "points.csv")
     with (tmp_path / "points.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
     assert [(row["panel"], row["curve"], row["up"]) for row in rows[::2]] == [
         ("a", "soft", "F"),
         ("a", "stiff", "F"),
-        ("b", "soft", "A"),
         ("b", "stiff", "A"),
+        ("b", "other", "A"),
     ]
     assert [float(row["y"]) for row in rows] == [1.0, 2.0, 2.0, 4.0, 3.0, 6.0, 4.0, 8.0]
 

@@ -19,6 +19,7 @@ from stiction.errors import ModelError, nearest
 from stiction.io.scenario import Scenario, built_in, entries, read_scenario, write_scenario
 from stiction.io.scenario.classes import KINDS, find
 from stiction.io.scenario.source import parse
+from stiction.studies.fields import place_of
 
 DESIGN = """
 [system]
@@ -277,6 +278,13 @@ def test_presets_survive(system):
         st.switching.Enumerate(4),
     ):
         scenario = Scenario(system, st.EventDriven(policy=policy), 1.0)
+        assert read_scenario(write_scenario(scenario)) == scenario
+
+
+def test_solids_with_inertia_survive():
+    for name in ("StripPeeling", "TwoCylinders", "CapSliding", "CapSliding3D", "TapePeeling"):
+        solid = st.solids.MovingSolid(find("System", name, "here")())
+        scenario = Scenario(solid, st.solids.GeneralisedAlpha(), 1.0)
         assert read_scenario(write_scenario(scenario)) == scenario
 
 
@@ -653,6 +661,20 @@ def test_no_valid_text_counts_as_a_key_of_many_parts(parts, numbers):
     assert parse(text, "valid") == tomllib.loads(text)
 
 
+def test_only_keys_have_many_parts(tmp_path):
+    dots = "a." * 150 + "a"
+    quoted = '"b#c"."d.e".' + ".".join(["'f'"] * 150)
+    for key in (dots, quoted):
+        with pytest.raises(st.ScenarioError, match="a key of 100 parts or more at line 4"):
+            parse(f'x = """\n\\""" {dots}"""\n# "\n{key} = 1', "name")
+    texts = f"# {dots}", f'"{dots} \\" {dots}"', f"'{dots}'", f'"""\n{dots}\n"""', f"'''{dots}'''"
+    for text in texts:
+        assert parse(f"x = 1 {text}" if text[0] == "#" else f"x = {text}", "name")["x"]
+    # a file that starts with a byte order mark
+    (tmp_path / "marked.toml").write_text(DESIGN, encoding="utf-8-sig")
+    assert read_scenario(tmp_path / "marked.toml") == read_scenario(DESIGN)
+
+
 def test_files_with_earlier_names_are_read():
     text = write_scenario(st.read_scenario("strip-peeling"))
     method = '[method]\ntype = "Quasistatic"\nmax_cuts = 5'
@@ -665,3 +687,11 @@ def test_files_with_earlier_names_are_read():
     written = write_scenario(plucked).replace("\nfraction = ", "\npart = ")
     assert "\npart = " in written
     assert st.read_scenario(written).method == plucked.method
+    # classes of other packages have fields of these names
+    theirs = '[system]\ntype = "Mine"\npart = 1.0\nmost = 3'
+    assert parse(theirs, "mine")["system"] == {"type": "Mine", "part": 1.0, "most": 3}
+    search = '[system.search]\ntype = "ContactSearch"\nmost = 3'
+    assert parse(search, "ours")["system"]["search"]["max_contacts"] == 3
+    # paths of swept fields
+    peeling = st.read_scenario(former)
+    assert place_of(peeling, "method.max_cuts").steps == ("method", "max_halvings")

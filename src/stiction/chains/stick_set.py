@@ -164,8 +164,9 @@ class StickSet(Record):
 
         Source: Axioms 14(4) 299, Proposition 1 and (29).
         """
-        gap = np.abs(self._state(x) - self._center)
-        return bool((gap <= self._half_width * (1.0 + _ROUNDING)).all())
+        x = self._state(x)
+        gap, size = np.abs(x - self._center), np.abs(x) + np.abs(self._center) + self._half_width
+        return bool((gap <= self._half_width + _ROUNDING * size).all())
 
     def in_sequence(self, x: npt.ArrayLike) -> bool:
         """Return whether each link force is within the bounds of all masses beyond it.
@@ -188,9 +189,13 @@ class StickSet(Record):
     def sequence_ratio(self) -> float:
         """How many times larger the set of `in_sequence` is than the stick set [1].
 
+        It is NaN if a mass has no friction: both sets are then flat.
+
         Verified by: tests/unit/chains/test_stick_set.py::test_interval_sets_are_larger
         """
         _, half = self._sequence()
+        if not self._bound.all():
+            return np.nan
         return float(np.exp(np.log(half).sum() - np.log(self._bound).sum()))
 
     # ---- special states
@@ -216,8 +221,12 @@ class StickSet(Record):
         Source: formulas sheet, section 2.
         Verified by: tests/unit/chains/test_stick_set.py::test_launch_vertex_moves_all
         """
-        v = self._elastic.solve(self.chain.load_weights) * (1.0 if rising else -1.0)
-        sign = np.sign(v).astype(np.int8)
+        weights = self.chain.load_weights
+        v = self._elastic.solve(weights) * (1.0 if rising else -1.0)
+        # loads that cancel leave the rounding of a sum of their responses, which are positive
+        size = self._elastic.solve(np.abs(weights))
+        moved = np.abs(v) > self.chain.n_mass * _ROUNDING * size
+        sign = np.where(moved, np.sign(v), 0.0).astype(np.int8)
         return Launch(self._elastic.solve(self._pushed - sign * self._bound), sign)
 
     def vertices(self) -> Floats:

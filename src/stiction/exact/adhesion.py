@@ -108,25 +108,25 @@ def cattaneo_mindlin_traction(
 ) -> Floats:
     """Return the shear traction [Pa] of a pressed cylinder in partial slip (beta = 0).
 
-    q = mu p0 [sqrt(1 - x^2/a^2) - (c/a) sqrt(1 - x^2/c^2)], c/a = sqrt(1 - Q / (mu P)); the
-    second root counts for |x| < c only, the stick zone.
+    q = sgn(Q) mu p0 [sqrt(1 - x^2/a^2) - (c/a) sqrt(1 - x^2/c^2)], c/a = sqrt(1 - |Q| / (mu P));
+    the second root counts for |x| < c only, the stick zone.
 
     Parameters
     ----------
     x : positions [m] from the middle of the contact
-    load, shear : P and Q [N/m], Q <= mu P
+    load, shear : P and Q [N/m], |Q| <= mu P
     friction : mu [1]
     half_width : a [m]
 
     Source: formulas sheet of the adhesion paper, section 6.
     Verified by: tests/exact/test_adhesion.py::test_plane_contact
     """
-    stuck = np.sqrt(1.0 - shear / (friction * load))
+    stuck = np.sqrt(1.0 - np.abs(shear) / (friction * load))
     s = np.asarray(x, dtype=np.float64) / half_width
     outer = np.sqrt(np.maximum(1.0 - s**2, 0.0))
     inner = np.sqrt(np.maximum(stuck**2 - s**2, 0.0))
     peak = 2.0 * load / (np.pi * half_width)
-    return np.asarray(friction * peak * (outer - inner))
+    return np.asarray(np.sign(shear) * friction * peak * (outer - inner))
 
 
 def jkr_load(half_width: npt.ArrayLike, radius: float, modulus: float, work: float) -> Floats:
@@ -156,7 +156,7 @@ def jkr_shear_detachment(
     """Return a [m] and Q [N/m] at which shear without slip detaches a cylinder under load P.
 
     (pi E* a^2 / 4R - P)^2 + Q^2 = 2 pi E* W a, and Q is largest where
-    (pi E* a^2 / 4R - P) a = 2 R W.
+    (pi E* a^2 / 4R - P) a = 2 R W. Under a load below that of `jkr_pull_off` Q is NaN.
 
     Source: formulas sheet of the adhesion paper, section 6 (after Savkoor).
     Verified by: tests/exact/test_adhesion.py::test_plane_contact
@@ -165,7 +165,7 @@ def jkr_shear_detachment(
     roots = np.roots([stiffness, 0.0, -load, -2.0 * radius * work])
     a = float(max(root.real for root in roots if abs(root.imag) < 1e-9 * abs(root)))
     square = 2.0 * np.pi * modulus * work * a - (stiffness * a**2 - load) ** 2
-    return a, float(np.sqrt(square))
+    return a, float(np.sqrt(square)) if square >= 0.0 else np.nan
 
 
 def kendall_force(angle: float, work: float, membrane_stiffness: float) -> float:
@@ -182,6 +182,6 @@ def kendall_force(angle: float, work: float, membrane_stiffness: float) -> float
     Source: formulas sheet of the adhesion paper, section 6 (Kendall).
     Verified by: tests/exact/test_adhesion.py::test_plane_contact
     """
-    b = 1.0 - np.cos(angle)
-    # the form without cancellation: it stays exact for stiff strips
+    # both without cancellation: 1 - cos at small angles, the root for stiff strips
+    b = 2.0 * np.sin(0.5 * angle) ** 2
     return float(2.0 * work / (b + np.sqrt(b**2 + 2.0 * work / membrane_stiffness)))

@@ -72,7 +72,7 @@ class WorkingFolder:
         path = self.root / self._checked(name)
         try:
             real = path.resolve(strict=True)
-        except (OSError, RuntimeError) as error:
+        except (OSError, RuntimeError, ValueError) as error:
             needs, try_ = "an existing file or folder", "choose one from the list."
             raise StoreError("open", repr(name)[:80], needs, _WHY, try_) from error
         self._inside(real, name)
@@ -95,7 +95,7 @@ class WorkingFolder:
         if not path.is_file() or path.suffix != ".toml" or path.stat().st_size > _MOST_BYTES:
             raise StoreError("open", repr(name)[:80], needs, _WHY, try_)
         try:
-            return path.read_text(encoding="utf-8")
+            return path.read_text(encoding="utf-8-sig")
         except (OSError, ValueError) as error:
             raise StoreError("open", repr(name)[:80], needs, _WHY, try_) from error
 
@@ -115,6 +115,14 @@ class WorkingFolder:
             raise StoreError("save", repr(name)[:80], needs, _WHY, "mine.toml.")
         folder = self.resolve(parts.parent.as_posix()) if parts.parent != Path(".") else self.root
         path = folder / parts.name
+        inside = next((p for p in (folder, *folder.parents) if self.kind_of(p)), None)
+        if inside is not None and inside != self.root and inside.is_relative_to(self.root):
+            got, why = f"a file in {inside.name!r:.60}", "this is a saved run or a study."
+            raise StoreError("save", got, "another folder", why, "choose another folder.")
+        if (size := len(text.encode("utf-8", "replace"))) > _MOST_BYTES:
+            got, needs = f"{size:,} bytes", "at most 1 MB"
+            why, try_ = "a longer scenario could not be opened again.", "shorten its lists."
+            raise StoreError("save", got, needs, why, try_)
         if path.is_symlink() or (path.exists() and not path.is_file()):
             needs, try_ = "a plain file, or none", "choose another name."
             raise StoreError("save", repr(name)[:80], needs, _WHY, try_)
@@ -130,9 +138,23 @@ class WorkingFolder:
     def listed(self) -> list[Place]:
         """Return the saved runs, studies and scenarios of the folder, without symbolic links.
 
+        Of each kind the newest 300 are listed.
+
         Verified by: tests/unit/explore/test_places.py::test_what_can_be_loaded_is_listed
         """
-        return sorted(self._places(), key=lambda place: (place.kind, place.name))[:_MOST_LISTED]
+        every = list(self._places())
+        listed: list[Place] = []
+        for kind in ("run", "scenario", "study"):
+            found = [place for place in every if place.kind == kind]
+            if len(found) > _MOST_LISTED:
+                found.sort(key=lambda place: -(self.root / place.name).lstat().st_mtime)
+            listed += sorted(found[:_MOST_LISTED], key=lambda place: place.name)
+        return listed
+
+    def kind_of(self, path: Path) -> str:
+        """Return "run" or "study" if a folder is one, else ""."""
+        kinds = {SUMMARY: "run", MANIFEST: "study"}
+        return next((kind for file, kind in kinds.items() if (path / file).is_file()), "")
 
     def _places(self) -> Iterator[Place]:
         """Yield runs, studies and scenarios, to a limited depth and number of entries."""
@@ -140,12 +162,15 @@ class WorkingFolder:
         for top, folders, files in os.walk(self.root):
             here = Path(top).relative_to(self.root)
             looked += len(files) + len(folders)
-            kinds = {SUMMARY: "run", MANIFEST: "study"}
-            kind = next((kind for file, kind in kinds.items() if file in files), "")
+            kind = self.kind_of(Path(top))
             deep = len(here.parts) >= _MOST_DEPTH or looked > _MOST_LOOKED_AT
             if kind or deep:
                 folders.clear()
             folders[:] = [name for name in sorted(folders) if not name.startswith((".", "__"))]
+            if here.parts and not _is_safe(here.as_posix()):
+                # a page could not open it
+                folders.clear()
+                continue
             if kind and here.parts:
                 yield Place(kind, here.as_posix())
                 continue
@@ -155,20 +180,22 @@ class WorkingFolder:
 
     def _checked(self, name: object) -> str:
         """Return a name if, as written, it does not leave the folder."""
-        bad = not isinstance(name, str) or not name or len(name) > _MOST_LETTERS
-        if not bad:
-            assert isinstance(name, str)
-            odd = any(ord(letter) < 32 or letter in "\\:\x7f" for letter in name)
-            bad = odd or name.startswith(("/", "~")) or ".." in name.split("/")
-        if bad:
+        if not isinstance(name, str) or not _is_safe(name):
             needs = "a path inside the working folder, without .."
             raise StoreError("path", repr(name)[:80], needs, _WHY, "a name of the list.")
-        return str(name)
+        return name
 
     def _inside(self, real: Path, name: object) -> None:
         if not real.is_relative_to(self.root):
             got, needs = f"{name!r:.80}, which leads outside", "a path inside the working folder"
             raise StoreError("path", got, needs, _WHY, "start it with another --folder.")
+
+
+def _is_safe(name: str) -> bool:
+    """Return whether a name, as written, does not leave the folder."""
+    odd = any(ord(letter) < 32 or letter in "\\:\x7f" for letter in name)
+    leaves = name.startswith(("/", "~")) or ".." in name.split("/")
+    return 0 < len(name) <= _MOST_LETTERS and not odd and not leaves
 
 
 def _folders(folder: Path) -> Iterator[Path]:

@@ -242,9 +242,8 @@ class Session:
         if path.is_file():
             self._take(path.name, self._folder.text_of(name))
             return
-        kinds = {place.name: place.kind for place in self._folder.listed()}
-        kind = kinds.get(path.relative_to(self._folder.root).as_posix())
-        if kind not in ("run", "study"):
+        kind = self._folder.kind_of(path)
+        if not kind or path == self._folder.root:
             needs, why = "a saved run, a study, or a TOML file", "a page can load these alone."
             raise ScenarioError("open", f"{name!r:.80}", needs, why, "choose one from the list.")
 

@@ -178,6 +178,8 @@ def _searched(problem: Problem, seed: int, level: float) -> _Search:
         agree = count_agreeing(problem, minima)
     else:
         # too many restarts: the last minimum has no profile
+        spread = _variance(problem, top)
+        errors, correlation = _errors(problem, top, spread[0])
         values = problem.coordinates.physical(top.y)
         ends = [Ends(v, v, False, False, np.array([(v, 0.0)])) for v in values.tolist()]
         agree = 0

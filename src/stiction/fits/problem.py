@@ -105,6 +105,11 @@ class Problem:
         cls: Any = self.cls
         fields = [f for f in dataclasses.fields(cls) if f.name not in self.of_law]
         if not isinstance(self.law, type):
+            if self.known:
+                got = f"{', '.join(self.known)} and a law object"
+                needs = f"{self.name}, the class, or no `known`"
+                why = "a law object has values of all fields that are not fitted."
+                raise ModelError("fit.known", got, needs, why, "give the law these values.")
             values = {f.name: getattr(self.law, f.name) for f in fields}
         else:
             usual = {**_DEFAULTS.get(self.name, {}), **self.known}

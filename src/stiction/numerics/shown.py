@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-__all__ = ["brief", "counted", "plural", "record_text", "table_html"]
+__all__ = ["brief", "counted", "exact_text", "plural", "record_text", "table_html"]
 
 _MOST_ENTRIES = 4
 _MOST_LETTERS = 60
@@ -73,11 +73,33 @@ def record_text(record: object) -> str:
     return f"{type(record).__name__}({', '.join(given)})"
 
 
-def _fields(record: object) -> Iterable[tuple[str, object]]:
+def exact_text(value: object) -> str:
+    """Return the text of a value with all digits and entries: that of `brief` if it has them.
+
+    Verified by: tests/unit/numerics/test_shown.py::test_exact_texts_differ_where_values_do
+    """
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        given = (
+            f"{name}={entry!r}" if isinstance(entry, float | str) else f"{name}={exact_text(entry)}"
+            for name, entry in _fields(value, hidden=True)
+        )
+        return f"{type(value).__name__}({', '.join(given)})"
+    if isinstance(value, np.ndarray | list | tuple):
+        entries = value.tolist() if isinstance(value, np.ndarray) and value.ndim else list(value)
+        if len(entries) > _MOST_ENTRIES and all(_same(entry, entries[0]) for entry in entries):
+            return f"{len(entries)} x {exact_text(entries[0])}"
+        return f"[{', '.join(map(exact_text, entries))}]"
+    short = brief(value)
+    if isinstance(value, float | np.floating):
+        return short if float(short) == value else repr(float(value))
+    return repr(value) if isinstance(value, str) else short
+
+
+def _fields(record: object, *, hidden: bool = False) -> Iterable[tuple[str, object]]:
     """Yield the fields of a dataclass that differ from their defaults."""
     for field in dataclasses.fields(record):  # type: ignore[arg-type]
         # incomplete objects appear in tracebacks and debuggers
-        if not field.init or not field.repr or not hasattr(record, field.name):
+        if not field.init or not (field.repr or hidden) or not hasattr(record, field.name):
             continue
         value, default = getattr(record, field.name), field.default
         if field.default_factory is not dataclasses.MISSING:

@@ -28,7 +28,7 @@ class Line:
     Parameters
     ----------
     x, y : (n,) coordinates of its points
-    label : in the legend; empty for none
+    label, legend : name of the curve, and whether the legend shows it
     dash : a line style of matplotlib; empty draws dots
     shade : position along the colour map, 0 to 1; None draws grey
     """
@@ -38,6 +38,7 @@ class Line:
     label: str = ""
     dash: str = "-"
     shade: float | None = 0.0
+    legend: bool = True
 
 
 @dataclass(frozen=True)
@@ -82,8 +83,7 @@ def panels(shown: Sequence[Panel], columns: int = 2) -> PaperFigure:
 def _columns(panel: Panel, beside: int) -> int:
     """Return the number of legend entries in a row as wide as the panel."""
     longest = max(len(line.label.replace("$", "")) for line in panel.lines)
-    room = 44 if beside > 1 else 92
-    return max(1, min(4, room // (longest + 6)))
+    return max(1, min(4, (44 if beside > 1 else 92) // (longest + 6)))
 
 
 def _draw(ax: Axes, panel: Panel) -> None:
@@ -91,7 +91,7 @@ def _draw(ax: Axes, panel: Panel) -> None:
     for line in panel.lines:
         colour = style.GREY if line.shade is None else colours(line.shade)
         shown = style.thin(line.x, line.y)
-        label = line.label or "_nolegend_"
+        label = line.label if line.legend else ""
         if line.dash:
             ax.plot(line.x[shown], line.y[shown], line.dash, color=colour, lw=0.9, label=label)
         else:
@@ -107,5 +107,5 @@ def _draw(ax: Axes, panel: Panel) -> None:
     else:
         style.scale_axis(ax.xaxis, panel.across)
         style.scale_axis(ax.yaxis, panel.up)
-    if any(line.label for line in panel.lines):
+    if any(line.label and line.legend for line in panel.lines):
         style.key(ax, columns=_columns(panel, len(ax.figure.axes)))

@@ -7,6 +7,7 @@ Sobol's sensitivity indices.
 from __future__ import annotations
 
 import abc
+import contextlib
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -54,7 +55,7 @@ class Range(Record):
             each, why = _BYTES_OF_MEMBER, "it is the number of values."
             whole("Range.count", self.count, least=1, each=each, why=why, try_=try_)
             why = "it is an end of the range."
-        if not self.low < self.high and self.count != 1:
+        if not self.low < self.high and (self.count != 1 or self.low > self.high):
             got, needs = f"{self.high!r}", f"more than low = {self.low!r}"
             raise ScenarioError("Range.high", got, needs, why, try_)
 
@@ -68,12 +69,20 @@ class Range(Record):
             raise ScenarioError("fields", got, needs, why, try_)
         if self.log:
             return np.geomspace(self.low, self.high, self.count)
+        if math.isinf(self.high - self.low):
+            return self.within(np.linspace(0.0, 1.0, self.count))
         return np.linspace(self.low, self.high, self.count)
 
     def within(self, fraction: Floats) -> Floats:
         """Return the values at fractions in [0, 1] of the range."""
         if self.log:
-            return np.asarray(self.low * (self.high / self.low) ** fraction)
+            ratio = self.high / self.low
+            if ratio < math.inf:
+                return np.asarray(self.low * ratio**fraction)
+            # both ends are numbers, their ratio is not
+            return np.asarray(self.low ** (1.0 - fraction) * self.high**fraction)
+        if math.isinf(self.high - self.low):
+            return np.asarray((1.0 - fraction) * self.low + fraction * self.high)
         return np.asarray(self.low + (self.high - self.low) * fraction)
 
 
@@ -157,6 +166,10 @@ class _Sample(Design):
                 why = f"{type(self).__name__} samples the box between two ends of each field."
                 try_ = "take Grid() or Paired() for given values."
                 raise ScenarioError(f"fields.{path}", _brief(given), needs, why, try_)
+            if given.count is not None:
+                got, needs = f"a Range with count = {given.count}", "a Range without a count"
+                why = f"{type(self).__name__} has {self.members} members, and samples the interval."
+                raise ScenarioError(f"fields.{path}", got, needs, why, "leave the count out.")
         points = self._unit_sample(len(fields))
         pairs = enumerate(fields.items())
         return {p: r.within(points[:, k]) for k, (p, r) in pairs if isinstance(r, Range)}
@@ -296,13 +309,15 @@ def _values(path: str, given: object) -> Column:
         needs, why = "a list of values, or a Range", "each member has one of the values."
         try_ = "for example [0.1, 0.2, 0.3]."
         raise ScenarioError(f"fields.{path}", _brief(given), needs, why, try_)
-    plain = [v.tolist() if isinstance(v, np.generic) else v for v in listed]
+    plain = [v.tolist() if isinstance(v, np.generic | np.ndarray) else v for v in listed]
     kinds = {type(v) for v in plain}
     if kinds <= {int, float} or kinds in ({bool}, {str}):
-        try:
-            return np.array(plain)
-        except OverflowError:
-            pass
+        with contextlib.suppress(OverflowError):
+            made = np.array(plain)
+            # integers without an exact float remain integers
+            pairs = zip(made.tolist(), plain, strict=True) if made.dtype.kind == "f" else ()
+            if all(a == b for a, b in pairs if isinstance(b, int)):
+                return made
     objects = np.empty(len(plain), dtype=object)
     objects[:] = plain
     return objects

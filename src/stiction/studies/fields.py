@@ -20,6 +20,7 @@ from stiction.core.fields import rules_of
 from stiction.errors import ScenarioError, nearest
 from stiction.io.scenario import Scenario
 from stiction.io.scenario.reader import field_value
+from stiction.io.scenario.source import present_name
 
 __all__ = ["Place", "changed", "current", "place_of", "unit_of"]
 
@@ -63,7 +64,11 @@ def place_of(scenario: Scenario, path: str) -> Place:
         if len(words) != 2 or words[1] not in _OF_SOLVE:
             raise _unknown_step(path, str(words[1]), _OF_SOLVE, "solve")
         words = [words[1]]
-    place = Place(path, tuple(words))
+    place = Place(path, ())
+    for step in words:
+        if isinstance(step, str):
+            step = present_name(step, _known(current(scenario, place)))
+        place = Place(path, (*place.steps, step))
     current(scenario, place)
     return place
 

@@ -7,6 +7,7 @@ their audit or lost determinism.
 
 from __future__ import annotations
 
+import hashlib
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ from stiction.core.run import Run
 from stiction.errors import ModelError, StictionError
 from stiction.io.scenario import Scenario
 from stiction.numerics.jit import mode
+from stiction.numerics.shown import exact_text
 from stiction.studies.blocks import block_of
 from stiction.studies.fields import Place, changed
 from stiction.studies.results import (
@@ -36,6 +38,7 @@ __all__ = [
     "Job",
     "compile_block",
     "count_notes",
+    "label_of",
     "labels_of",
     "probe",
     "solve_alone",
@@ -164,7 +167,28 @@ def variables_of(
 
 def labels_of(values: Array) -> list[str]:
     """Return the distinct values, as text, of a field whose values are not numbers."""
-    return list(dict.fromkeys(str(v) for v in values))
+    return list(dict.fromkeys(map(label_of, values)))
+
+
+def label_of(value: object) -> str:
+    """Return the text of a value that is not a number; different values have different texts.
+
+    The text of an object rounds its numbers and omits entries of its lists; if it does, a digest of
+    all of them follows.
+
+    Verified by: tests/unit/studies/test_sweep.py::test_objects_that_differ_in_omitted_entries
+    """
+    short = str(value)
+    exact = short if _is_plain(value) else exact_text(value)
+    digest = hashlib.sha256(exact.encode()).hexdigest()[:16]
+    return short if exact == short else f"{short} #{digest}"
+
+
+def _is_plain(value: object) -> bool:
+    """Return whether `str` has all digits and entries of a value."""
+    if isinstance(value, list | tuple):
+        return all(map(_is_plain, value))
+    return value is None or isinstance(value, bool | int | float | str)
 
 
 def solve_chunk(job: Job, chunk: int, check: Callable[[], object] | None = None) -> dict[str, int]:
@@ -276,7 +300,7 @@ def _empty(job: Job, batch: int, begin: int, end: int) -> dict[str, Array]:
         part = values[begin:end]
         labels = job.manifest.variables[path].labels
         if labels:
-            part = np.array([labels.index(str(v)) for v in part])
+            part = np.array([labels.index(label_of(v)) for v in part])
         made[path][:] = part
     made["events"][:] = 0
     made["losses"][:] = 0

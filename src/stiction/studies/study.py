@@ -107,7 +107,7 @@ class Study:
         """All members as one xarray dataset with the swept fields as coordinates.
 
         If the members form a grid, the axes are the swept fields; otherwise the axis is `member`,
-        numbered from 0.
+        numbered from 0. A field with the name of another axis, such as `mass`, is `swept mass`.
         """
         import xarray as xr
 
@@ -115,14 +115,16 @@ class Study:
         variables: dict[str, Any] = {}
         coords: dict[str, Any] = {}
         axes = self._grid(table)
+        inner = {dim for stored in self.manifest.variables.values() for dim in stored.dims}
+        names = {path: f"swept {path}" if path in inner else path for path in self.fields}
         if axes is None:
             front: tuple[str, ...] = ("member",)
             for path in self.fields:
-                coords[path] = (front, table[path], self._attributes(path))
+                coords[names[path]] = (front, table[path], self._attributes(path))
         else:
-            front = self.fields
+            front = tuple(names.values())
             for path, (values, _) in axes.items():
-                coords[path] = ((path,), values, self._attributes(path))
+                coords[names[path]] = ((names[path],), values, self._attributes(path))
         for name, stored in self.manifest.variables.items():
             if name in self.fields:
                 continue

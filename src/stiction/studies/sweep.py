@@ -35,6 +35,7 @@ from stiction.studies.fields import Place, changed, place_of, unit_of
 from stiction.studies.members import (
     Job,
     compile_block,
+    label_of,
     labels_of,
     probe,
     time_in_a_block,
@@ -318,7 +319,7 @@ def _check_extremes(
     changed(scenario, places, first)
     for k, column in enumerate(values.values()):
         if column.dtype.kind in "OUb":
-            tried = list({str(v): v for v in column}.values())[:_MOST_TRIED]
+            tried = list({label_of(v): v for v in column}.values())[:_MOST_TRIED]
         else:
             tried = [column[int(np.argmin(column))], column[int(np.argmax(column))]]
         for value in tried if size > 1 else ():
@@ -407,7 +408,8 @@ def _add_members(
             added = [k for k in added if not (members[k] in seen or seen.add(members[k]))]  # type: ignore[func-returns-value]
         manifest = store.add(_labelled(manifest, values), {p: c[added] for p, c in plain.items()})
         every.append(store.columns(manifest, len(manifest.batches) - 1))
-    objects = {path: {str(v): v for v in c} for path, c in values.items() if c.dtype.kind == "O"}
+    swept = {path: column for path, column in values.items() if column.dtype.kind == "O"}
+    objects = {path: {label_of(v): v for v in column} for path, column in swept.items()}
     return manifest, tuple(_with_objects(old, objects) for old in every)
 
 
@@ -423,7 +425,7 @@ def _labelled(manifest: Manifest, values: Mapping[str, Array]) -> Manifest:
 
 def _as_stored(column: Array) -> Array:
     """Return a column as it is stored: objects and lists as text."""
-    return np.array([str(v) for v in column]) if column.dtype.kind == "O" else column
+    return np.array([label_of(v) for v in column]) if column.dtype.kind == "O" else column
 
 
 def _with_objects(

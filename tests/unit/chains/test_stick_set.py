@@ -96,7 +96,9 @@ def test_volume_of_a_long_chain_is_given_by_its_logarithm():
     stick = StickSet(Chain(mass=1.0, n=5000, stiffness=1e6, law=Coulomb(0.3)), 1.0)
     assert stick.log_volume == pytest.approx(5000 * np.log(2 * 0.3 * 9.81 / 1e6), rel=1e-12)
     assert stick.volume == 0.0
-    assert StickSet(Chain(mass=[1.0], stiffness=1.0), 0.0).log_volume == -np.inf
+    smooth = StickSet(Chain(mass=[1.0], stiffness=1.0), 0.0)
+    assert smooth.log_volume == -np.inf
+    assert np.isnan(smooth.sequence_ratio)
 
 
 def test_interval_sets_are_larger():
@@ -108,6 +110,12 @@ def test_interval_sets_are_larger():
     assert equal.sequence_ratio == pytest.approx(6.0, rel=1e-13)
     assert equal.projections().box_ratio == pytest.approx(3.0 * 5.0 * 6.0, rel=1e-12)
     assert "not the stick set" in str(equal.projections())
+    # vertices are on the bounds, also where the load is far above friction
+    loaded = StickSet(Chain(mass=[1.0] * 3, stiffness=20.0, law=Coulomb(1e-6)), 1e3)
+    for x in loaded.vertices():
+        assert loaded.contains(x)
+        assert loaded.in_intervals(x)
+        assert not loaded.in_intervals(x + np.array([0.0, 0.0, 1e-5]))
     # a state that both interval sets accept and that slips
     low, high = equal.projections().lower, equal.projections().upper
     x = np.array([high[0], high[1], low[2]])
@@ -297,6 +305,15 @@ def test_launch_under_opposite_loads():
     np.testing.assert_allclose(
         StickSet(chain, 1.0).drive(launch.x), launch.direction * chain.stick_bound, rtol=1e-12
     )
+
+
+def test_launch_of_a_mass_between_equal_and_opposite_loads():
+    ends = {"supports": "both", "law": Coulomb(0.1)}
+    even = Chain(mass=[1.0] * 3, stiffness=20.0, load_vector=[1.0, 0.0, -1.0], **ends)
+    np.testing.assert_array_equal(StickSet(even, 1.0).launch().direction, [1, 0, -1])
+    # a small response that is no rounding
+    uneven = Chain(mass=[1.0] * 3, stiffness=20.0, load_vector=[1.0, 1e-12, -1.0], **ends)
+    np.testing.assert_array_equal(StickSet(uneven, 1.0).launch().direction, [1, 1, -1])
 
 
 def overdamped_end(chain, force, x, span=3.0):

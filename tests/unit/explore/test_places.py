@@ -5,6 +5,7 @@ import os
 import pytest
 
 from stiction.errors import StoreError
+from stiction.explore import places
 from stiction.explore.places import Place, WorkingFolder
 
 SCENARIO = "[system]\ntype = 'Chain'\n"
@@ -38,6 +39,7 @@ OUTSIDE = [
     "a\nb.toml",
     "",
     "x" * 400,
+    "\ud800",
     None,
     3,
     ["mine.toml"],
@@ -104,6 +106,29 @@ def test_what_can_be_loaded_is_listed(folder):
         Place("scenario", "mine.toml"),
         Place("study", "out/map"),
     ]
+
+
+def test_the_newest_of_each_kind_are_listed(folder, monkeypatch):
+    monkeypatch.setattr(places, "_MOST_LISTED", 2)
+    for k, name in enumerate(("c", "a", "b", "~old", "run 12:30")):
+        made = folder.root / name
+        made.mkdir()
+        (made / "summary.json").write_text("{}", encoding="utf-8")
+        os.utime(made, (2e9 + k, 2e9 + k))
+    # names that the page could not open are left out
+    assert [place.name for place in folder.listed()] == ["a", "b", "mine.toml", "out/map"]
+    assert folder.kind_of(folder.resolve("out/wave")) == "run"
+    for place in folder.listed():
+        folder.resolve(place.name)
+
+
+def test_neither_runs_nor_long_texts_are_written(folder):
+    for name in ("out/wave/scenario.toml", "out/map/new.toml"):
+        with pytest.raises(StoreError, match="a saved run or a study"):
+            folder.write(name, "x = 1\n", overwrite=True)
+    assert folder.text_of("out/wave/scenario.toml") == SCENARIO
+    with pytest.raises(StoreError, match="at most 1 MB"):
+        folder.write("long.toml", "#" * (1 << 21))
 
 
 def test_nothing_is_replaced_unasked(folder):

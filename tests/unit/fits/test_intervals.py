@@ -8,7 +8,7 @@ from scipy.stats import t as student
 
 import stiction as st
 from stiction.errors import ModelError
-from stiction.fits import Bootstrap, Curve, Free, ImposedSlip, Profile
+from stiction.fits import Bootstrap, Curve, Free, ImposedSlip, Profile, fitting
 from stiction.fits.intervals import profiles
 from stiction.fits.problem import Problem
 from stiction.fits.search import Minimum, best
@@ -118,6 +118,23 @@ def test_profiles_return_a_better_fit():
     better = profiles(problem, Minimum(beside, float(r @ r), True), errors, variance, 4.0)
     assert isinstance(better, Minimum)
     assert better.rss == pytest.approx(top.rss, rel=1e-6)
+
+
+def test_standard_errors_are_those_of_the_last_minimum(monkeypatch):
+    problem = Problem(st.Coulomb, RIG, [cases(80)["Coulomb"].drawn(5)], None, {})
+
+    def better(problem, top, *rest):
+        # far from the minimum the variance of the residuals differs
+        y = 1.1 * top.y
+        return Minimum(y, float(np.sum(problem.residuals(y) ** 2)), True)
+
+    monkeypatch.setattr(fitting, "profiles", better)
+    search = fitting._searched(problem, 1, 0.95)
+    spread = fitting._variance(problem, search.top)
+    errors, correlation = fitting._errors(problem, search.top, spread[0])
+    assert search.spread == spread
+    np.testing.assert_array_equal(search.errors, errors)
+    np.testing.assert_array_equal(search.correlation, correlation)
 
 
 def test_no_bound_is_stated_while_searches_disagree():

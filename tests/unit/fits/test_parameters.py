@@ -52,6 +52,7 @@ def test_a_profiled_excess_bounds_its_partner():
         (LuGre, {"free": ()}, "at least one field"),
         (LuGre, {"free": ("sigma0",)}, "numbers for sigma1"),
         (LuGre, {"free": ("sigma0",), "known": {"sigma": 1.0}}, "did you mean"),
+        (st.Coulomb(0.3), {"known": {"nonsense": 7.0}}, "nonsense and a law object"),
         (st.laws.ElastoPlastic, {}, "one of Coulomb"),
         (Stribeck([0.4, 0.3], 0.2, 0.1), {}, "several numbers"),
     ],

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import stiction as st
-from stiction.numerics.shown import brief, counted, plural, table_html
+from stiction.numerics.shown import brief, counted, exact_text, plural, table_html
 
 
 @pytest.mark.parametrize(
@@ -48,6 +48,23 @@ def test_records_leave_out_defaults():
     assert repr(st.EventDriven(rtol=1e-10)) == "EventDriven(rtol=1e-10)"
     long = st.Chain(mass=0.02, n=50, stiffness=5000.0)
     assert len(repr(long)) < 120
+
+
+def test_exact_texts_differ_where_values_do():
+    same = [st.Coulomb(0.25), [1.0, 0.5, 3], 5 * [0.5], "x", None, 2, st.Coulomb([0.1, 0.2])]
+    assert list(map(exact_text, same)) == list(map(brief, same))
+    masses = [0.3] * 20
+    others = [*masses[:10], 0.4, *masses[11:]]
+    pairs = [
+        (st.Coulomb(masses), st.Coulomb(others)),
+        (st.Coulomb([*others, 1.0]), st.Coulomb([*others[:9], 0.7, *others[10:], 1.0])),
+        (st.Coulomb([0.3, 0.4]), st.Coulomb([0.3, 0.4 + 1e-9])),
+        (0.3, 0.3 + 1e-15),
+        (np.float64(0.3), np.float64(0.3 + 1e-15)),
+        ("a" * 100, "a" * 99 + "b"),
+        (np.zeros((2, 2)), np.eye(2)),
+    ]
+    assert all(exact_text(a) != exact_text(b) for a, b in pairs)
 
 
 def test_a_record_that_was_refused_can_still_be_shown():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from paper_cases import MadeStudy, curves, one
 
-from stiction.papers.adhesive_friction import cylinders
+from stiction.papers.adhesive_friction import cylinders, figures
 
 U = np.linspace(0.0, 2.0, 2001)
 YES, PARTLY, NO = "holds", "holds partly", "does not hold"
@@ -201,3 +201,14 @@ def test_all_statements_are_reported():
     assert one(rows, "frictionless: largest F_x").ours == pytest.approx(2.0)
     assert one(rows, "largest F_x").ours == "EA 0: 2, EA 0.5: 4"
     assert len(rows) == 4 + 2 + 2 + 2
+
+
+def test_a_curve_has_one_name_and_one_shade_in_the_whole_figure():
+    names = [f"cylinders-{w}" for w in ("ea-0", "ea-0.3", "ea-0.9", "di-0.5", "di-0.9", "di-3")]
+    ea, di, vertical, _ = figures._cylinder_panels(MadeStudy(dict.fromkeys(names, sine(1.0))))
+    words = [name.removeprefix("cylinders-").replace("-", " ") for name in names]
+    assert [line.label for line in vertical.lines] == words
+    assert not any(line.legend for line in vertical.lines)
+    shades = {line.label: line.shade for line in vertical.lines}
+    assert len(set(shades.values())) == len(names)
+    assert {line.label: line.shade for panel in (ea, di) for line in panel.lines} == shades

@@ -7,7 +7,7 @@ from rod_spectrum import spectrum
 import stiction as st
 from stiction.core.run import Request
 from stiction.errors import ModelError
-from stiction.rods.centreline import Straight
+from stiction.rods.centreline import Curve, Straight
 from stiction.rods.leapfrog.run import LeapfrogStepper
 from stiction.rods.methods import RollingLeapfrog
 from stiction.rods.model import Rods
@@ -38,6 +38,18 @@ def test_the_fastest_frequency_bounds_the_spectrum(name):
     # end nodes have half the mass and half the springs: the shortest wave fits a free rod
     assert fastest <= bound * (1.0 + 1e-6)
     assert fastest >= 0.99 * bound
+
+
+@pytest.mark.parametrize("name", RODS)
+def test_the_fastest_element_of_an_uneven_rod_bounds_the_spectrum(name):
+    for uneven in (0.05, 0.25, 0.5):
+        section, n, stretch = RODS[name]
+        parts = np.repeat([1.0 - uneven, 1.0 + uneven], n // 2)
+        nodes = np.zeros((n + 1, 3))
+        nodes[1:, 0] = stretch * np.cumsum(parts) / n
+        one = CosseratRod(section, Curve(nodes), left=Free(), right=Free(), length=1.0, elements=n)
+        fastest, bound = spectrum(Rods([one])).max(), fastest_frequency(one)
+        assert 0.99 * bound <= fastest <= 1.01 * bound
 
 
 def run_at(name, part, steps=2000):

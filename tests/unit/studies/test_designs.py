@@ -13,10 +13,29 @@ BOX = {"a": Range(1.0, 3.0), "b": Range(1e-3, 1e1, log=True)}
 def test_ranges_are_spread():
     assert Range(0.0, 1.0, 5).values.tolist() == [0.0, 0.25, 0.5, 0.75, 1.0]
     assert Range(1.0, 100.0, 3, log=True).values == pytest.approx([1.0, 10.0, 100.0], rel=1e-14)
-    with pytest.raises(st.ModelError, match="more than low"):
-        Range(1.0, 0.5, 3)
+    for count in (3, 1):
+        with pytest.raises(st.ModelError, match="more than low"):
+            Range(1.0, 0.5, count)
+    assert Range(0.5, 0.5, 1).values.tolist() == [0.5]
     with pytest.raises(st.ModelError, match="positive"):
         Range(0.0, 1.0, 3, log=True)
+
+
+def test_ranges_whose_width_is_no_number():
+    half = np.array([0.0, 0.5, 1.0])
+    wide = Range(1e-200, 1e200, 3, log=True)
+    np.testing.assert_allclose(wide.within(half), [1e-200, 1.0, 1e200], rtol=1e-12)
+    np.testing.assert_allclose(wide.values, [1e-200, 1.0, 1e200], rtol=1e-12)
+    both = Range(-1e308, 1e308, 3)
+    for values in (both.within(half), both.values):
+        np.testing.assert_array_equal(values, [-1e308, 0.0, 1e308])
+
+
+def test_integers_keep_their_digits():
+    for values in ([2**63, 1], [2**53 + 1, 0.5], [2**53, 0.5], [3, float("nan")]):
+        found = columns(Grid(), {"a": values})["a"]
+        assert [v for v in found.tolist() if v == v] == [v for v in values if v == v]
+    assert found.dtype == np.float64
 
 
 def test_grids_hold_every_combination():
@@ -65,6 +84,7 @@ def test_saltelli_changes_one_column_at_a_time():
         (Grid(), {"a": []}, "a list of values"),
         (Grid(), {"a": Range(0.0, 1.0)}, "without a count"),
         (Sobol(8), {"a": [1, 2]}, "the box between two ends"),
+        (LatinHypercube(8), {"a": Range(1.0, 2.0, 5)}, "has 8 members, and samples the interval"),
         (Grid(), {"a": range(10**6), "b": range(10**6)}, "memory|GiB"),
     ],
 )

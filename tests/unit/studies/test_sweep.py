@@ -17,6 +17,10 @@ def fails_at(run):
     return {"mu": run.system.law.mu}
 
 
+def frictions(run):
+    return {"mu": run.system.law.mu}
+
+
 def test_same_as_single_runs(chain, tmp_path):
     fields = {"law.mu": [0.1, 0.2, 0.25], "load.rate": [0.5, 1.0], "mass[2]": [1.0, 3.0]}
     seen = []
@@ -177,6 +181,30 @@ def test_objects_are_swept(chain, tmp_path):
     wanted = [max(filter(None, run.quantities["onset_force"].value)) for run in single]
     assert study.table["max(onset_force)"].tolist() == wanted
     assert str(laws[1]) in study.table["law"]
+
+
+def test_objects_that_differ_in_omitted_entries(tmp_path):
+    bounds = [[0.3] * 20, [0.3] * 20, [0.3] * 20]
+    bounds[0][9], bounds[1][10], bounds[2][10] = 0.4, 0.4, 0.4 + 1e-9
+    chain = st.Chain(mass=[1.0] * 20, stiffness=20.0, load=st.Ramp(rate=1.0), law=st.Coulomb(0.3))
+    every = {
+        "law": [st.Coulomb(mu) for mu in bounds],
+        "law.mu": [np.array(mu) for mu in bounds],
+    }
+    for path, values in every.items():
+        sweep = st.Sweep(chain, {path: values}, results=frictions, t_span=(0.0, 0.01))
+        study = sweep.run(tmp_path / path, workers=1)
+        assert study.table["mu"].tolist() == bounds
+        assert len(set(study.table[path])) == 3
+
+
+def test_a_field_with_the_name_of_an_axis_is_swept(chain, tmp_path):
+    masses = [[1.0, 1.0, 1.0], [1.0, 2.0, 1.0]]
+    for design in (Grid(), Paired()):
+        sweep = st.Sweep(chain, {"mass": masses}, design, "final.x", t_span=(0.0, 1.0))
+        data = sweep.run(tmp_path / type(design).__name__, workers=1).data
+        assert data["final.x"].shape == (2, 3)
+        assert data["swept mass"].values.tolist() == list(map(str, masses))
 
 
 def test_a_member_is_solved_again(sweep, tmp_path):

@@ -1,5 +1,7 @@
 """What a smooth sign does before a two-fold, and what it hides behind it."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -48,6 +50,11 @@ def test_starts_part_behind_the_two_fold(study):
 def test_figure_has_a_line_per_run(study):
     left = study.plot().axes[0]
     assert len(left.lines) == study.error.size + 2
+    close = dataclasses.replace(
+        study, widths=1.2e-3 * np.arange(1.0, study.widths.size + 1.0) ** 0.1
+    )
+    words = [text.get_text() for text in close.plot().axes[0].get_legend().get_texts()]
+    assert len(set(words)) == len(words)
 
 
 def test_both_shapes_agree_in_the_limit():

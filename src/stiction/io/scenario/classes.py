@@ -15,8 +15,8 @@ __all__ = ["ARTICLES", "KINDS", "find", "find_among", "is_writable", "known_for"
 KINDS = {kind: k.in_files for kind, k in CATALOGUE.items() if k.written}
 ARTICLES = {kind: CATALOGUE[kind].article for kind in KINDS}
 # `MovingSolid` adds inertia to one of these systems
-_SOLIDS = "stiction.solids.presets.plane"
-KINDS["SolidSystem"] = {n: place for n, place in KINDS["System"].items() if place == _SOLIDS}
+_SOLIDS = ("stiction.solids.model", "stiction.solids.presets.")
+KINDS["SolidSystem"] = {n: p for n, p in KINDS["System"].items() if p.startswith(_SOLIDS)}
 ARTICLES["SolidSystem"] = "a solid"
 
 

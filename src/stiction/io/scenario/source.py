@@ -1,30 +1,41 @@
 """Reading of TOML text, from a built-in scenario, a file or a string, into plain tables.
 
-Every failure is a ScenarioError. Keys that were renamed since earlier versions are translated.
+Every failure is a ScenarioError. Names of earlier versions are translated.
 """
 
 from __future__ import annotations
 
 import re
 import tomllib
+from collections.abc import Container
 from pathlib import Path
 from typing import Any
 
 from stiction.errors import ScenarioError, nearest
 from stiction.io.scenario.built_in import built_in
 
-__all__ = ["Table", "parse", "read_table"]
+__all__ = ["Table", "parse", "present_name", "read_table"]
 
 Table = dict[str, Any]
 
 _MOST_PARTS = 100
 # the time of tomllib grows with the square of the number of parts of a key; the possessive
 # quantifiers make the time of this search linear
-_LONG_KEY = re.compile(
-    rf"""(?<![\w-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){{{_MOST_PARTS - 1}}}"""
+_LONG_KEY = re.compile(rf"(?<![\w-])(?:[\w-]++[ \t]*+\.[ \t]*+){{{_MOST_PARTS - 1}}}")
+# comments and strings, to their ends or to that of the text
+_NO_KEYS = re.compile(
+    r"""#[^\n]*+|\"{3}(?:\\.|[^\\])*?(?:\"{3}|\Z)|'{3}.*?(?:'{3}|\Z)"""
+    r"""|\"(?:\\.|[^\"\\\n])*+\"?|'[^'\n]*+'?""",
+    re.DOTALL,
 )
-# keys and values in files of earlier versions -> their present names
-_RENAMED_KEYS = {"max_cuts": "max_halvings", "part": "fraction", "most": "max_contacts"}
+# fields and values in files of earlier versions -> their present names
+_RENAMED_FIELDS = {"max_cuts": "max_halvings", "part": "fraction", "most": "max_contacts"}
+# classes that had these fields; classes of other packages may have fields of the same names
+_CLASSES = {
+    "max_cuts": ("Continuation", "GeneralisedAlpha", "Quasistatic"),
+    "part": ("RollingLeapfrog",),
+    "most": ("ContactSearch",),
+}
 _RENAMED_VALUES = {
     ("type", "Among"): "ContactAmong",
     ("type", "SlipAtTouch"): "SlipAtGrazing",
@@ -55,8 +66,10 @@ def read_table(source: str | Path) -> Table:
 
 def parse(text: str, name: str) -> Table:
     """Return the table that TOML `text` describes; messages call the text `name`."""
-    if (long := _LONG_KEY.search(text)) is not None:
-        line = text.count("\n", 0, long.start()) + 1
+    # comments and strings may have many dots; quoted parts of a key remain, as one letter each
+    bare = _NO_KEYS.sub(lambda m: ("" if m[0][0] == "#" else "x") + "\n" * m[0].count("\n"), text)
+    if (long := _LONG_KEY.search(bare)) is not None:
+        line = bare.count("\n", 0, long.start()) + 1
         got, needs = f"a key of {_MOST_PARTS} parts or more at line {line}", "keys of few parts"
         why = "no field has such a deep path, and reading such keys takes very long."
         raise ScenarioError(name, got, needs, why, _TRY_TOML)
@@ -85,14 +98,28 @@ def _renamed(table: Table) -> Table:
                 _renamed(item)
         if isinstance(value, str):
             table[key] = _RENAMED_VALUES.get((key, value), value)
-        if (now := _RENAMED_KEYS.get(key)) and now not in table:
+        now = _RENAMED_FIELDS.get(key, key)
+        if now not in table and table.get("type") in _CLASSES.get(key, ()):
             table[now] = table.pop(key)
     return table
 
 
+def present_name(name: str, known: Container[str]) -> str:
+    """Return the present name of a field of a class that files of earlier versions call `name`.
+
+    Parameters
+    ----------
+    known : names of the fields of the class; one of another package may have a field `name`
+
+    """
+    now = _RENAMED_FIELDS.get(name, name)
+    return now if now in known and name not in known else name
+
+
 def _text(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8")
+        # editors may write a byte order mark
+        return path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
         got, needs = "bytes that are not UTF-8 text", "a TOML file in UTF-8"
         raise ScenarioError(path.name, got, needs, _WHY_FILE, _TRY_TOML) from error

@@ -62,7 +62,8 @@ def _normal_part(normal: float, slip: float, turn: float, mu: float, rolling: fl
     alone = (normal + mu * slip) / (1.0 + mu * mu)
     if slip >= mu * alone and turn <= rolling * alone:
         return alone
-    return (normal + rolling * turn) / (1.0 + rolling * rolling)
+    # the root is the largest of those with given signs: at a bound, rounding may deny both tests
+    return max(alone, (normal + rolling * turn) / (1.0 + rolling * rolling))
 
 
 @kernel

@@ -10,6 +10,7 @@ the presets list them. Quick meshes are coarser than the paper's; `--full` takes
 from __future__ import annotations
 
 import csv
+import dataclasses
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -61,17 +62,21 @@ def _with_bar(name: str, case: Case) -> Run:
 # ---- what is drawn
 
 
-def _family(runs: Study, names: list[str], x: str, y: str, drop: str) -> list[Line]:
+def _family(
+    runs: Study, names: list[str], x: str, y: str, drop: str, of: list[str] | None = None
+) -> list[Line]:
+    """Return a curve of each run; its shade is the place of the run among the names `of`."""
     from stiction.plot.panels import Line
 
-    made = []
-    for i, name in enumerate(names):
+    made, every = [], names if of is None else of
+    for name in names:
         c = runs[name]
         dash = "--" if "-di-" in name or "-dry-" in name else "-"
         dash = ":" if "-cut-" in name or "-linear-" in name else dash
         label = name.removeprefix(drop).replace("-cut-", " cut ")
         label = label if label.startswith("-") else label.replace("-", " ")
-        made.append(Line(c[x], c[y], label, dash, i / max(1, len(names) - 1)))
+        shade = every.index(name) / max(1, len(every) - 1)
+        made.append(Line(c[x], c[y], label, dash, shade))
     return made
 
 
@@ -99,9 +104,8 @@ def _strip_panels(runs: Study) -> list[Panel]:
 
 
 def _bare(line: Line) -> Line:
-    from stiction.plot.panels import Line
-
-    return Line(line.x, line.y, "", line.dash, line.shade)
+    """Return the curve without an entry in the legend; that of another panel has it."""
+    return dataclasses.replace(line, legend=False)
 
 
 def _while_peeling(line: Line) -> Line:
@@ -139,7 +143,7 @@ def _cylinder_panels(runs: Study) -> list[Panel]:
     shown = []
     for word in ("ea", "di"):
         mine = [n for n in names if f"-{word}-" in n]
-        lines = _family(runs, mine, "displacement", "force_x", "cylinders-")
+        lines = _family(runs, mine, "displacement", "force_x", "cylinders-", names)
         shown.append(Panel("displacement u / R", "horizontal force / (E R)", lines))
     lines = _family(runs, names, "displacement", "force_y", "cylinders-")
     bare = [_bare(line) for line in lines]
@@ -194,11 +198,11 @@ def _xi_panel(runs: Study, start: str) -> Panel:
     from stiction.plot.panels import Line, Panel
 
     lines = []
-    groups = {"adhesive": start, "no adhesion": "cap-dry-"} if start == "cap-" else {"": start}
+    groups = {"adhesive": start, "no adhesion": "cap-dry-"} if start == "cap-" else {"ξ": start}
     for i, (word, begin) in enumerate(groups.items()):
         fits = [Fit(c) for c in loads(runs, begin).values()]
         x, y = np.array([f.start for f in fits]), np.array([f.xi for f in fits])
-        lines.append(Line(x, y, word, "", 0.7 * i))
+        lines.append(Line(x, y, word, "", 0.7 * i, legend=len(groups) > 1))
     return Panel("contact length before shear / L0", "ξ (E² L0)", lines, logarithmic=True)
 
 
@@ -216,7 +220,7 @@ def _eta_panels(runs: Study, start: str) -> list[Panel]:
     x, y = np.array(values).T
     return [
         Panel("tangential force / (E L0)", "1 - L / L0", lines, logarithmic=True),
-        Panel("normal force / (E L0)", "exponent η", [Line(x, y, "", "")]),
+        Panel("normal force / (E L0)", "exponent η", [Line(x, y, "η", "", legend=False)]),
     ]
 
 
@@ -345,13 +349,10 @@ def _write_panels(shown: list[Panel], path: Path) -> None:
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(("panel", "curve", "across", "up", "x", "y"))
-        # all panels show the same curves; only the first has a legend
-        names = [line.label for line in shown[0].lines]
         for number, panel in enumerate(shown):
-            for i, line in enumerate(panel.lines):
-                word = line.label or (names[i] if i < len(names) else str(i))
+            for line in panel.lines:
                 for x, y in zip(line.x, line.y, strict=True):
-                    where = (chr(ord("a") + number), word, panel.across, panel.up)
+                    where = (chr(ord("a") + number), line.label, panel.across, panel.up)
                     writer.writerow((*where, f"{x:.9g}", f"{y:.9g}"))
 
 

@@ -32,7 +32,7 @@ Floats = npt.NDArray[np.float64]
 _MUS = (0.05, 0.01)
 # displacement up to which horizontal forces are compared [L0]: both models still stick there
 _UPTO = 9.0
-_CLOSE, _DIFFERENT = 0.02, 0.05
+_CLOSE, _DIFFERENT, _FAR = 0.02, 0.05, 0.2
 # two load steps [L0]
 _NEAR = 0.7
 

@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from stiction.core.fields import NonNegative, Part, Positive
 from stiction.errors import ModelError
+from stiction.solids.loads import Turned
 from stiction.solids.model import Assembled, Body, SolidSystem
 from stiction.solids.presets.plane import StripPeeling
 
@@ -45,7 +46,8 @@ class MovingSolid(SolidSystem):
     retardation : damping coefficient of the stiffness of the undeformed bodies [s]; it also resists
         rigid rotation, so that it is meant for small rotations
     normal_viscosity, tangential_viscosity : of the interface in contact, traction over gap rate
-        and slip rate [Pa s/m]; they decrease with the intensity of adhesion
+        and slip rate [Pa s/m]; they decrease with the intensity of adhesion. The second one is
+        refused with a `Turned` circle
     velocity : initial (vx, vy) of every body [m/s], in space (vx, vy, vz); None for rest. A moving
         body without a boundary condition starts in its given position
 
@@ -83,6 +85,7 @@ class MovingSolid(SolidSystem):
         bodies = self.assembled().bodies
         for body in bodies:
             self._check_body(body)
+        self._check_turned()
         object.__setattr__(self, "density", np.broadcast_to(self.density, len(bodies)))
         self._check_velocity(len(bodies))
 
@@ -101,6 +104,15 @@ class MovingSolid(SolidSystem):
                 why = "viscous interfaces are implemented for plane bodies alone."
                 try_ = "use drag."
                 raise ModelError(f"MovingSolid.{name}", got, needs, why, try_)
+
+    def _check_turned(self) -> None:
+        """Refuse tangential viscosity on circles that turn."""
+        turned = any(isinstance(c, Turned) for c in self.assembled().all_conditions)
+        if turned and self.tangential_viscosity:
+            got, needs = f"{self.tangential_viscosity} on a circle that turns", "0"
+            why = "the slip rate of viscosity would lack the velocity of the turning surface."
+            try_ = "use friction, drag or normal_viscosity."
+            raise ModelError("MovingSolid.tangential_viscosity", got, needs, why, try_)
 
     def _check_velocity(self, count: int) -> None:
         """Refuse initial velocities of another shape than (bodies, d)."""

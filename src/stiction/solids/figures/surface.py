@@ -28,6 +28,7 @@ _PANELS = {
     "tangential_traction": "tangential traction",
 }
 _KEY_ROW = 0.155  # height of a row of the legend [in]
+_CLOSED = 1e-6  # gaps with friction below this fraction of the largest gap are closed
 _GAP_ROOM = 3.0  # largest gap drawn over the largest gap with friction
 
 
@@ -95,8 +96,11 @@ def interface(data: SolidData, times: Sequence[float] | None = None) -> PaperFig
     near = np.isfinite(gaps)
     if data.has("slides"):
         near_sliding = near & (data.values("slides")[rows] > 0)
-        near = near_sliding if near_sliding.any() else near
-    high = _GAP_ROOM * float(np.max(gaps[near], initial=0.0)) if near.any() else 1.0
+        sliding = float(np.max(gaps[near_sliding], initial=0.0))
+        # closed gaps without adhesion are zero but for rounding, and set no scale
+        scaled = sliding > _CLOSED * float(np.max(gaps[near], initial=0.0))
+        near = near_sliding if scaled else near
+    high = _GAP_ROOM * float(np.max(gaps[near], initial=0.0)) or 1.0
     low = min(0.0, float(np.min(gaps[near], initial=0.0)))
     for ax, body in zip(line, data.bodies, strict=True):
         for row, colour in zip(rows, _colours(len(rows)), strict=True):

@@ -36,7 +36,7 @@ def smoothing_figure(study: SmoothingStudy) -> PaperFigure:
     for i, shape in enumerate(study.shapes):
         line = ("-", "--", ":")[i % 3]
         for j, width in enumerate(study.widths):
-            label = f"width {width:.0e}".replace("-", "−") if i == 0 else None
+            label = f"width {width:.3g}".replace("-", "−") if i == 0 else None
             axes[0].plot(
                 study.time, study.states[i, j, :, most], line, color=colours[j], lw=0.8, label=label
             )

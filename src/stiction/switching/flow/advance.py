@@ -41,6 +41,9 @@ from stiction.switching.flow.records import (
 )
 from stiction.switching.flow.saving import save_until
 from stiction.switching.flow.state import (
+    DIFF,
+    DIFF2,
+    EXTRA2,
     GRAD,
     SAMPLE,
     SCALE,
@@ -64,6 +67,7 @@ from stiction.switching.flow.surfaces import (
     TWO_FOLD_TOLERANCE,
     is_plane,
     project,
+    surfaces_at,
     tighten_near_two_fold,
 )
 from stiction.switching.flow.tableau import AT_END
@@ -84,6 +88,9 @@ _FINEST = 1e-7
 # a value of h below this multiple of its rounding error counts as zero. The estimate has a factor 4
 # for one evaluation; the state itself is a sum of the roundings of a step. Chosen
 _ZERO = 64.0
+# distance of differences of kink functions, as a fraction of the size of a state. Chosen: only the
+# order of magnitude of the slope is wanted
+_STEP_OF_KINKS = 1e-4
 # results of `_process_events` besides RUNNING and the codes of `records`
 NO_EVENT, TOO_LONG = -2, -3
 
@@ -188,7 +195,8 @@ def _reject_step(w: Workspace, functions: EventFunctions, h: float, error: float
     now.rejected += 1
     if error == math.inf:
         # count steps into a region where the field is NaN or infinite
-        if abs(t - now.broken_at) > _PROGRESS * max(abs(t), h):
+        # at late times the remaining interval is shorter than the time
+        if abs(t - now.broken_at) > _PROGRESS * max(min(abs(t), abs(now.t_end - t)), h):
             now.broken, now.broken_at = 0, t
         now.broken += 1
         if now.broken > _BROKEN:
@@ -328,11 +336,9 @@ def _set_noise_levels(w: Workspace, functions: EventFunctions) -> None:
     """
     now, a = w.progress[0], w.vectors
     n, m, k = now.n, now.m, now.k
-    size, lie_noise = 0.0, max(1e-15, now.lie_rounding, now.blunt)
+    lie_noise = max(1e-15, now.lie_rounding, now.blunt)
     # error of h, in tolerances: one step, and the steps since the last placement on a surface
     error_sum = now.tightening + now.drift
-    for c in range(n):
-        size = max(size, abs(a[Y, c]))
     for i in range(m):
         largest_h = tolerance_of_h = size_of_h = 0.0
         for c in range(n):
@@ -352,8 +358,8 @@ def _set_noise_levels(w: Workspace, functions: EventFunctions) -> None:
         one.uncertainty = (
             error_sum * tolerance_of_h + _ZERO * one.noise + now.start_error * now.tallest
         )
-    for i in range(k):
-        functions[2 * m + i].noise = 4.0 * _EPS * max(size, 0.1)
+    if k > 0:
+        _set_noise_of_kinks(w, functions)
     functions[2 * m + k].noise = 0.0
     for i in range(len(functions)):
         one = functions[i]
@@ -371,6 +377,30 @@ def _set_noise_levels(w: Workspace, functions: EventFunctions) -> None:
             for c in range(n):
                 rate += a[GRAD, i * n + c] * a[STAGE, c]
             functions[i].slope = a[SIDES, i] * rate
+
+
+@kernel
+def _set_noise_of_kinks(w: Workspace, functions: EventFunctions) -> None:
+    """Set the rounding errors of the kink functions, from differences of the functions."""
+    now, a = w.progress[0], w.vectors
+    n, m, k = now.n, now.m, now.k
+    for j in range(k):
+        functions[2 * m + j].noise = 0.0
+    for c in range(n):
+        a[DIFF, c] = a[Y, c]
+    for c in range(n):
+        distance = _STEP_OF_KINKS * a[SCALE, c] + _STEP_OF_KINKS**2 * abs(a[Y, c])
+        a[DIFF, c] = a[Y, c] + distance
+        surfaces_at(w, DIFF, DIFF2)
+        a[DIFF, c] = a[Y, c] - distance
+        surfaces_at(w, DIFF, EXTRA2)
+        a[DIFF, c] = a[Y, c]
+        size = max(abs(a[Y, c]), 0.1 * a[SCALE, c])
+        for j in range(k):
+            slope = abs(a[DIFF2, m + j] - a[EXTRA2, m + j]) / (2.0 * distance)
+            # a function may be undefined at the displaced states
+            if slope < math.inf:
+                functions[2 * m + j].noise += 4.0 * _EPS * slope * size
 
 
 @kernel

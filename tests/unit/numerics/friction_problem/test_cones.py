@@ -52,6 +52,8 @@ def test_projection_is_nearest(size, n_tangent):
             assert left[0] - mu * slip - rolling * turn >= -1e-12
             assert abs(left @ p) <= 1e-12 * max(1.0, x @ x)
             seen.add((p[0] > 0, slip > 0, turn > 0))
+            # also where rounding decides which components exceed their bounds
+            np.testing.assert_allclose(projected(p, n_tangent, mu, rolling), p, rtol=1e-14)
     # open, inside, on one bound, on both
     assert len(seen) >= (3 if size == 1 + n_tangent else 5)
 

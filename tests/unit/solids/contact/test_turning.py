@@ -14,6 +14,7 @@ from stiction.solids import (
     Contact,
     Driven,
     Fixed,
+    MovingSolid,
     NeoHookean,
     Program,
     Rigid,
@@ -190,3 +191,11 @@ def test_planes_do_not_turn():
         Turned(Boundary(0, "top"), to(1.0))
     with pytest.raises(ModelError, match="angle of one circle"):
         solved(wheel(Turned(Rigid(0), to(1.0)), Turned(Rigid(0), to(2.0))), 1)
+
+
+def test_viscosity_of_slip_on_a_turning_circle_is_refused():
+    turned = wheel(Turned(Rigid(0), to(3.0)))
+    with pytest.raises(ModelError, match="velocity of the turning surface"):
+        MovingSolid(turned, tangential_viscosity=0.1)
+    MovingSolid(turned, normal_viscosity=0.1)
+    MovingSolid(wheel(), tangential_viscosity=0.1)

@@ -153,6 +153,13 @@ def test_gap_is_drawn_near_the_contact(sheared):
     (ax,) = figures_of(sheared).interface().axes
     assert ax.get_ylim()[1] == pytest.approx(3.0 * 0.08)
     assert 0.0 < ax.get_xlim()[0] < ax.get_xlim()[1] < 40.0
+    # without adhesion gaps are zero where friction acts, but for rounding
+    gap, slides = (sheared.variables[name] for name in ("gap", "slides"))
+    for closed in (0.0, -1e-9):
+        values = np.where(np.asarray(slides.values) > 0, closed, gap.values)
+        variables = {**sheared.variables, "gap": dataclasses.replace(gap, values=values)}
+        (ax,) = figures_of(dataclasses.replace(sheared, variables=variables)).interface().axes
+        assert ax.get_ylim()[1] > 0.08
 
 
 def test_times_outside_are_refused(run):

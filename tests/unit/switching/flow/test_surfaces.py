@@ -173,3 +173,32 @@ def test_a_plane_costs_no_rejected_step():
         x0=[5.0, 0.0],
     )
     assert solve(flow, t_span=(0.0, 1.0)).stats["rejected"] == 0
+
+
+def test_kinks_are_events_in_all_units_and_at_late_times():
+    for amplitude, start in ((1.0, 0.0), (1e-8, 0.0), (1e-5, 1e6)):
+        oscillator = PiecewiseSmooth(
+            h=lambda t, x, p: x[0] + 10.0 * p[0],
+            f=lambda t, x, s, p: (x[1], -x[0]),
+            kinks=[lambda t, x, p: x[0] * x[0] - 0.25 * p[0] * p[0]],
+            x0=[amplitude, 0.0],
+            scale=[amplitude, amplitude, 1.0],
+            parameters=[amplitude],
+        )
+        run = solve(oscillator, t_span=(start, start + 20.0), save=2)
+        # x = A cos(t - start) is +-A/2 at pi/3, 2 pi/3, 4 pi/3, ...
+        angles = np.pi * np.array([k + c for k in range(7) for c in (1 / 3, 2 / 3)])[:13]
+        assert list(run.event_log.kind) == ["kink"] * 13
+        found = np.array(run.event_log.time) - start
+        np.testing.assert_allclose(found, angles, atol=1e-6 + 4e-16 * start)
+
+
+def test_undefined_trial_states_are_counted_alike_at_late_times():
+    # a state that has decayed below the tolerance: long trial steps reach x < 0
+    decay = PiecewiseSmooth(
+        h=lambda t, x: x[1] + 10.0,
+        f=lambda t, x, s: (-100.0 * x[0] if x[0] > 0.0 else np.nan, 0.0),
+        x0=[1.0, 0.0],
+    )
+    run = solve(decay, t_span=(1e6, 1e6 + 3.0), save=2)
+    assert run.stats["rejected"] > 220
