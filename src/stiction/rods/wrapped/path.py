@@ -254,7 +254,7 @@ class _Stepper:
         part, step = 0.0, min(0.1, 0.5 / max(problem.static.natural_turn, 0.5))
         while part < 1.0:
             target = min(1.0, part + step)
-            guess = self._guess(mu, target) if mu > 0.0 and part == 0.0 else None
+            guess = self._guess(mu, time, target) if mu > 0.0 and part == 0.0 else None
             found = problem.newton(
                 self.state, time, mu=mu, part=target, viscosity=viscosity, guess=guess
             )
@@ -271,13 +271,13 @@ class _Stepper:
         self._accept(None)
         self.save()
 
-    def _guess(self, mu: float, part: float) -> State | None:
+    def _guess(self, mu: float, time: float, part: float = 1.0) -> State | None:
         """Return the state with viscosity in place of friction, then limited to Coulomb's bound.
 
         Without forces of contact all bounds are zero, so no direction of slip is known.
         """
         problem, slow = self.problem, _RESISTANCE * mu * self.problem.stiffness
-        found = problem.newton(self.state, self.state.time, mu=0.0, part=part, viscosity=slow)
+        found = problem.newton(self.state, time, mu=0.0, part=part, viscosity=slow)
         if found is None:
             return None
         traction = found[0].traction.copy()
@@ -294,7 +294,9 @@ class _Stepper:
             target = self.state.time + self.step_length
             # no step much shorter than the last
             target = end if target > end - 1e-3 * self.step_length else target
-            found = self.problem.newton(self.state, target, mu=self.mu)
+            touches = self.mu == 0.0 or (self.solution.laws.mode != OPEN).any()
+            guess = None if touches else self._guess(self.mu, target)
+            found = self.problem.newton(self.state, target, mu=self.mu, guess=guess)
             if found is None:
                 self.step_length = 0.5 * (target - self.state.time)
                 cautious = _CAUTIOUS

@@ -145,7 +145,7 @@ class WrappedProblem:
         self.contacts: Contacts = contacts_of(
             rods, self.strands, len(partners), self_contact=self_contact
         )
-        self.stiffness = max(rod.section.axial_stiffness / rod.rest_length for rod in rods)
+        self.stiffness = min(rod.section.axial_stiffness / rod.rest_length for rod in rods)
 
     def _moved_ends(self, rod: CosseratRod, offset: int) -> list[_Moved]:
         n, static, o = rod.elements, self.static, offset
