@@ -19,6 +19,7 @@ __all__ = [
     "elastica_tip",
     "euler_load",
     "helix_compliance",
+    "rope_friction",
     "rope_radius",
     "rope_stiffness",
 ]
@@ -232,6 +233,31 @@ def rope_stiffness(
     torsion = rate * (cos * turning - sin * angle)
     strains = np.array([stretch, curvature, torsion])
     return np.asarray(strands / cos * strains.T @ np.diag([axial, bending, twist]) @ strains)
+
+
+def rope_friction(strands: int, lay: float, mu: float) -> float:
+    """Return the relative change of the moment of a rope by strands that slip along each other.
+
+    As a rope is pulled its lay angle falls, so each strand slips along its neighbours, to opposite
+    sides. The normal forces p per length on both sides hold the tension T against its curvature,
+    2 p sin(pi/n) = T sin^2 alpha / R. Their friction mu p has no resultant but the moment
+    2 a mu p cos(pi/n) about the radial direction, which a shear force -Q of that size balances. Its
+    moment about the rope, -R Q cos alpha, is added to R T sin alpha:
+
+        dM / M = -mu (a/R) cot(pi/n) sin alpha cos alpha ,
+
+    to first order in mu. Two strands have no such moment.
+
+    Parameters
+    ----------
+    strands : n, at least 2
+    lay : alpha, below pi/4 [rad]
+    mu : coefficient of friction [1]
+
+    Verified by: tests/exact/test_ropes.py::test_friction_of_a_rope
+    """
+    ratio, _ = rope_radius(strands, lay)
+    return float(-mu * np.sin(lay) * np.cos(lay) / (ratio * np.tan(np.pi / strands)))
 
 
 def complete_elliptic(k: float) -> tuple[float, float]:

@@ -47,6 +47,8 @@ Bools = npt.NDArray[np.bool_]
 
 # longest rotation of a Newton step [rad]
 _MOST_TURN = 0.3
+# depth at which a contact between rods closes, over the radius, whether forces balance or not
+_DEEP = 0.02
 # gap up to which a contact counts as closed at the start of a step, over the radius
 TOUCHING = 1e-6
 
@@ -334,6 +336,10 @@ class WrappedProblem:
             if step is None:
                 return None
             trial = self._shortened(given, trial, step)
+            deep = ~trial.closed & (trial.at.gap < -_DEEP * self.contacts.radius)
+            if deep[self.contacts.bodies :].any():
+                # without them the rods would find the equilibrium of rods that pass each other
+                trial = self._trial(given, trial.at.basis, trial.traction, trial.closed | deep)
         return None
 
     def _trial(
