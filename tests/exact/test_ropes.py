@@ -147,3 +147,41 @@ def test_bad_ropes_are_refused():
         laid_rope(wire, lay=0.7)
     with pytest.raises(ModelError, match=r"laid_rope.strands"):
         laid_rope(wire, strands=1)
+
+
+def test_legs_of_a_hairpin_meet():
+    """A rod pinched until it meets itself: each leg is in balance with what the other does."""
+    length, half, push = 10.0, 1.5, 1.0
+    angle = np.linspace(-np.pi / 2, np.pi / 2, 13)[1:-1]
+    leg = np.linspace(0.0, length, 21)
+    bend = np.column_stack([length + half * np.cos(angle), half * np.sin(angle)])
+    plane = np.concatenate(
+        [np.column_stack([leg, 0 * leg - half]), bend, np.column_stack([leg[::-1], 0 * leg + half])]
+    )
+    nodes = np.column_stack([plane, 0.0 * plane[:, 0]])
+    elements = len(nodes) - 1
+    places = (10 / elements, 1.0 - 10 / elements)
+    rod = CosseratRod(
+        GivenSection(100.0, 100.0, 5.0, 5.0, outer_radius=1.0),
+        st.rods.Curve(nodes),
+        elements=elements,
+        left=Clamped(),
+        right=Clamped(),
+        natural_curvature=None,
+        loads=[
+            st.rods.PointForce([0.0, sign * push, 0.0], at, [0.0, 1.0], [0.0, 1.0])
+            for sign, at in zip((1.0, -1.0), places, strict=True)
+        ],
+    )
+    path = st.rods.wrapped_path(rod, [], [0.0, 1.0], self_contact=True, steps=40)
+    assert path.audit.ok
+    contact = path.contact_force[-1].sum(axis=0)
+    assert -push < contact[1] < -0.5 * push
+    # each half of the rod has its push, its clamp, the contacts, and the force at the top
+    start, end = path.clamp_force[-1, 0]
+    load = contact + [0.0, push, 0.0] + path.section_force[-1][elements // 2]
+    assert np.allclose(start, -load, atol=1e-6)
+    assert np.allclose(end, load, atol=1e-6)
+    # without self-contact the legs pass each other
+    loose = st.rods.wrapped_path(rod, [st.rods.PlanePartner([0, 0, -2])], [0.0, 1.0], steps=4)
+    assert "no_overlap" in [check.check for check in loose.audit.checks if not check.ok]

@@ -136,6 +136,7 @@ class WrappedProblem:
     ) -> None:
         self.rods, self.partners, self.start_time = rods, partners, start
         self.tolerance, self.max_iterations = tolerance, max_iterations
+        self.loads_first = False
         self.static = StaticRods([_at_rest(rod) for rod in rods], tolerance, max_iterations)
         self.moved, self.loads, self.strands = [], [], []
         rows = rk.material_of(self.static.mat)
@@ -290,6 +291,11 @@ class WrappedProblem:
         n = self.static.scratch[0:3]
         return float(np.sqrt((n * n).sum(axis=0).max()))
 
+    def force_scale(self) -> float:
+        """Return the force [N] of which residuals are at most `tolerance`, after `elastic`."""
+        # rounding of strains bounds what forces can balance
+        return max(self.tension_scale(), self.static.rounding / self.tolerance)
+
     def newton(
         self,
         start: State,
@@ -305,15 +311,18 @@ class WrappedProblem:
         Parameters
         ----------
         mu : coefficient of friction [1]
-        part : of loads and natural curvature [1]
+        part : of loads and natural curvature [1]; with `loads_first` its first half is of loads
         viscosity : see `laws` [N/m]
         guess : first iterate; None for the state at the start of the step
         """
         static, first = self.static, start if guess is None else guess
         static.restore((first.r, first.q))
-        static.set_natural_curvature(part)
+        loaded, bent = (part, part)
+        if self.loads_first:
+            loaded, bent = min(1.0, 2.0 * part), max(0.0, 2.0 * part - 1.0)
+        static.set_natural_curvature(bent)
         self.set_ends(time)
-        loads, places = part * self.loads_at(time), self.placements(time)
+        loads, places = loaded * self.loads_at(time), self.placements(time)
         reference = self.reference(start, time)
         given = _Given(reference, loads, places, mu, viscosity)
         # at the start slip is zero: what slipped in the last step is at its bound, and slips on
@@ -326,8 +335,7 @@ class WrappedProblem:
             if iteration > 0 and trial.size <= 1e-3 * scale:
                 # contacts close and open only where the others obey their laws
                 trial = self._trial(given, trial.at.basis, trial.traction, None)
-            # rounding of strains bounds what forces can balance
-            scale = max(scale, self.static.rounding / self.tolerance)
+            scale = self.force_scale()
             worst = max(float(np.abs(trial.right).max()), trial.law.error) / scale
             if iteration > 0 and worst <= self.tolerance:
                 state = State(*static.copy_state(), trial.traction, trial.at.basis, time)
