@@ -509,6 +509,7 @@ CATALOGUE: Mapping[str, Kind] = {
             "equilibrium": "stiction.rods.statics",
             "follow_path": "stiction.rods.statics",
             "wrapped_path": "stiction.rods.wrapped.path",
+            "laid_rope": "stiction.rods.wrapped.ropes",
             "fastest_frequency": "stiction.rods.stability",
             "step_limit": "stiction.rods.stability",
             "linear_crossed_rods": "stiction.rods.linear_rods",

@@ -19,6 +19,9 @@ __all__ = [
     "elastica_tip",
     "euler_load",
     "helix_compliance",
+    "rope_friction",
+    "rope_radius",
+    "rope_stiffness",
 ]
 
 Floats = npt.NDArray[np.float64]
@@ -156,6 +159,105 @@ def helix_compliance(
     mixed = by_force @ (wire * by_moment)
     extension = by_force @ (wire * by_force) + stretch
     return np.asarray(length * np.array([[extension, mixed], [mixed, by_moment**2 @ wire]]))
+
+
+def rope_radius(strands: int, lay: float) -> tuple[float, float]:
+    """Return R/a of a rope whose neighbouring strands touch, and its logarithmic slope by the lay.
+
+    The axes are helices of radius R and lay angle alpha (between strand and rope), 2 pi/n apart.
+    The squared distance of a point from its neighbour at the angle 2 pi/n + d is
+
+        R^2 (2 - 2 cos(2 pi/n + d) + d^2 / tan^2 alpha) ;
+
+    its smallest value is (2 a)^2. There sin(2 pi/n + d) + d / tan^2 alpha = 0, and by the envelope
+    d ln R / d alpha = (R/a)^2 d^2 / (4 tan alpha sin^2 alpha).
+
+    Parameters
+    ----------
+    strands : n, at least 2
+    lay : alpha, below pi/4 [rad]
+    """
+    angle, slope, turn = 2.0 * np.pi / strands, np.tan(lay) ** -2.0, 0.0
+    for _ in range(100):
+        # the distance is convex in d for alpha < pi/4
+        turn -= (np.sin(angle + turn) + turn * slope) / (np.cos(angle + turn) + slope)
+    square = 4.0 / (2.0 - 2.0 * np.cos(angle + turn) + turn**2 * slope)
+    rate = 0.25 * square * turn**2 / (np.tan(lay) * np.sin(lay) ** 2)
+    return float(np.sqrt(square)), float(rate)
+
+
+def rope_stiffness(
+    strands: int,
+    lay: float,
+    radius: float,
+    *,
+    axial: float,
+    bending: float,
+    twist: float,
+) -> Floats:
+    """Return (2, 2) axial force [N] and moment [N m] of a rope by strain and twist, no friction.
+
+    The helices of n strands are unloaded. Strain e and twist t per length of the rope change
+    advance cos alpha and turning sin alpha / R of a strand per length to
+
+        z' = (1 + e) cos alpha,   theta' = sin alpha / R + t cos alpha ,
+
+    and so its lay angle, tan alpha = R theta' / z', and R with it. A strand is stretched by
+
+        e cos^2 alpha + t R sin alpha cos alpha + (dR/R) sin^2 alpha ,
+
+    and its curvature theta' sin alpha and torsion theta' cos alpha (per unloaded length) change.
+    Forces of contact are radial and do no work beyond that, so the energy is quadratic in these
+    three, and the stiffness is n J^T diag(EA, EI, GJ) J / cos alpha, J their rates by e and t. For
+    small lay angles F = n EA e and M = F R tan alpha.
+
+    Parameters
+    ----------
+    strands : n, at least 2
+    lay : alpha, below pi/4 [rad]
+    radius : a of a strand [m]
+    axial, bending, twist : stiffness EA [N], EI and GJ [N m^2] of a strand
+
+    Source: the strains are those of Love, A Treatise on the Mathematical Theory of Elasticity, 4th
+    ed., and Costello, Theory of Wire Rope (1997); derived here, with R by `rope_radius`.
+    Verified by: tests/exact/test_ropes.py::test_rope_under_tension_and_twist
+    """
+    ratio, slope = rope_radius(strands, lay)
+    r, sin, cos = ratio * radius, np.sin(lay), np.cos(lay)
+    # rows by e and t: of ln theta', and of alpha
+    turning = np.array([0.0, r * cos / sin])
+    angle = sin * cos * (turning - [1.0, 0.0]) / (1.0 - slope * sin * cos)
+    stretch = [cos**2, 0.0] + sin**2 * (turning + slope * angle)
+    rate = sin / r
+    curvature = rate * (sin * turning + cos * angle)
+    torsion = rate * (cos * turning - sin * angle)
+    strains = np.array([stretch, curvature, torsion])
+    return np.asarray(strands / cos * strains.T @ np.diag([axial, bending, twist]) @ strains)
+
+
+def rope_friction(strands: int, lay: float, mu: float) -> float:
+    """Return the relative change of the moment of a rope by strands that slip along each other.
+
+    As a rope is pulled its lay angle falls, so each strand slips along its neighbours, to opposite
+    sides. The normal forces p per length on both sides hold the tension T against its curvature,
+    2 p sin(pi/n) = T sin^2 alpha / R. Their friction mu p has no resultant but the moment
+    2 a mu p cos(pi/n) about the radial direction, which a shear force -Q of that size balances. Its
+    moment about the rope, -R Q cos alpha, is added to R T sin alpha:
+
+        dM / M = -mu (a/R) cot(pi/n) sin alpha cos alpha ,
+
+    to first order in mu. Two strands have no such moment.
+
+    Parameters
+    ----------
+    strands : n, at least 2
+    lay : alpha, below pi/4 [rad]
+    mu : coefficient of friction [1]
+
+    Verified by: tests/exact/test_ropes.py::test_friction_of_a_rope
+    """
+    ratio, _ = rope_radius(strands, lay)
+    return float(-mu * np.sin(lay) * np.cos(lay) / (ratio * np.tan(np.pi / strands)))
 
 
 def complete_elliptic(k: float) -> tuple[float, float]:

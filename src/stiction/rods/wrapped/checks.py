@@ -12,14 +12,15 @@ from stiction.errors import ModelError
 from stiction.laws.coulomb import Coulomb
 from stiction.rods.contact.partners import CylinderPartner, RodPartner, SpherePartner
 from stiction.rods.rod import Clamped, CosseratRod, Driven, Pinned, Turned
+from stiction.rods.wrapped.pairs import Contacts, Strand
 
 __all__ = [
     "check_fineness",
     "check_friction",
     "check_gaps",
-    "check_rod",
+    "check_rods",
     "check_supports",
-    "self_overlap",
+    "overlap",
 ]
 
 Floats = npt.NDArray[np.float64]
@@ -33,7 +34,7 @@ _TOUCHING = 1e-6
 _MOST_EXPONENT = 16.0
 
 
-def check_friction(friction: object, rod: CosseratRod) -> float:
+def check_friction(friction: object, rods: Sequence[CosseratRod]) -> float:
     """Return the coefficient of friction, 0 without a law.
 
     Raises
@@ -48,7 +49,7 @@ def check_friction(friction: object, rod: CosseratRod) -> float:
         why = "the active sets are those of one coefficient for stick and slip."
         raise ModelError("wrapped_path.friction", got, needs, why, "give st.Coulomb(0.3).")
     mu = float(friction.table(1).mu_static[0])
-    turn = float(_turning(rod.nodes()).sum())
+    turn = max(float(_turning(rod.nodes()).sum()) for rod in rods)
     if not mu * turn <= _MOST_EXPONENT:
         got = f"mu = {mu:.6g} on a rod that turns by {turn:.6g} rad"
         needs = f"a product up to {_MOST_EXPONENT:g}"
@@ -58,8 +59,30 @@ def check_friction(friction: object, rod: CosseratRod) -> float:
     return mu
 
 
-def check_rod(rod: CosseratRod, partners: Sequence[object]) -> None:
-    """Raise ModelError for rods that can have no contact, and rods inside themselves."""
+def check_rods(
+    rods: Sequence[CosseratRod], partners: Sequence[object], *, self_contact: bool
+) -> None:
+    """Raise ModelError for rods and bodies that can have no contact."""
+    if not rods:
+        why, try_ = "the path is that of rods.", "give a CosseratRod."
+        raise ModelError("wrapped_path.rod", "none", "one rod or more", why, try_)
+    for rod in rods:
+        _check_rod(rod)
+    radii = [rod.section.radius for rod in rods]
+    if len(set(radii)) > 1:
+        got, needs = f"radii from {min(radii):.6g} to {max(radii):.6g} m", "one radius"
+        why = "the points of contact of two rods are halfway between their axes."
+        raise ModelError("wrapped_path.rod", got, needs, why, "give all rods one outer radius.")
+    if not partners and len(rods) == 1 and not self_contact:
+        why, try_ = "the rod is wrapped around them.", "give [CylinderPartner(...)]."
+        raise ModelError("wrapped_path.partners", "none", "one body or more", why, try_)
+    _check_partners(partners, radii[0])
+    if not self_contact:
+        for rod in rods:
+            _check_turns(rod)
+
+
+def _check_rod(rod: CosseratRod) -> None:
     radius = rod.section.radius
     if not radius > 0.0:
         got, needs = f"a {type(rod.section).__name__} without a radius", "a section with one"
@@ -70,9 +93,9 @@ def check_rod(rod: CosseratRod, partners: Sequence[object]) -> None:
             got, needs = "Turned", "Free, Pinned, Clamped or Driven"
             why, try_ = "this end would turn by the load factor.", "give Driven(angular_velocity)."
             raise ModelError(f"wrapped_path.rod.{name}", got, needs, why, try_)
-    if not partners:
-        why, try_ = "the rod is wrapped around them.", "give [CylinderPartner(...)]."
-        raise ModelError("wrapped_path.partners", "none", "one body or more", why, try_)
+
+
+def _check_partners(partners: Sequence[object], radius: float) -> None:
     for i, partner in enumerate(partners, start=1):
         where = f"wrapped_path.partners[{i}]"
         if not isinstance(partner, RodPartner):
@@ -85,11 +108,16 @@ def check_rod(rod: CosseratRod, partners: Sequence[object]) -> None:
             got, needs = f"radius {partner.radius:.6g} m", f"at least that of the rod, {radius:.6g}"
             why = "bent around it the rod has strains of half and more."
             raise ModelError(f"{where}.radius", got, needs, why, "give a thicker body.")
-    _check_self_contact(rod)
 
 
-def check_supports(rod: CosseratRod, mu: float) -> bool:
-    """Return whether the ends hold the rod; ModelError if neither they nor friction do."""
+def check_supports(rods: Sequence[CosseratRod], mu: float) -> bool:
+    """Return whether the ends hold every rod; ModelError if neither they nor friction do."""
+    # a list: each rod that nothing holds is refused
+    held = [_is_held(rod, mu) for rod in rods]
+    return all(held)
+
+
+def _is_held(rod: CosseratRod, mu: float) -> bool:
     ends = (rod.left, rod.right)
     if any(isinstance(end, Clamped | Driven) for end in ends):
         return True
@@ -104,21 +132,22 @@ def check_supports(rod: CosseratRod, mu: float) -> bool:
     return False
 
 
-def check_fineness(rod: CosseratRod, nodes: Floats, touching: Ints) -> None:
-    """Raise ModelError if the axis turns too much at nodes that touch a body.
+def check_fineness(nodes: Floats, touching: Ints) -> None:
+    """Raise ModelError if the axis turns too much at nodes that are in contact.
 
     Parameters
     ----------
     nodes : (elements + 1, 3) [m]
-    touching : (k,) numbers of nodes, from 0
+    touching : (k,) numbers of nodes, from 0; others do not count
     """
-    inner = touching[(touching > 0) & (touching < rod.elements)]
+    elements = len(nodes) - 1
+    inner = touching[(touching > 0) & (touching < elements)]
     turn = _turning(nodes)[inner - 1]
     if not turn.max(initial=0.0) <= _MOST_TURN:
         worst = int(turn.argmax())
-        least = math.ceil(rod.elements * float(turn[worst]) / _MOST_TURN)
-        got, needs = f"{rod.elements} elements", f"at least {least}"
-        why = f"at node {inner[worst] + 1}, on a body, the axis turns by {turn[worst]:.3g} rad"
+        least = math.ceil(elements * float(turn[worst]) / _MOST_TURN)
+        got, needs = f"{elements} elements", f"at least {least}"
+        why = f"at node {inner[worst] + 1}, in contact, the axis turns by {turn[worst]:.3g} rad"
         why += f" from one element to the next; {_MOST_TURN:g} is the most."
         raise ModelError("wrapped_path.rod.elements", got, needs, why, f"give {least}.")
 
@@ -130,35 +159,54 @@ def _turning(nodes: Floats) -> Floats:
     return np.asarray(np.arccos(np.clip((chords[1:] * chords[:-1]).sum(axis=1), -1.0, 1.0)))
 
 
-def check_gaps(gap: Floats, radius: float) -> None:
-    """Raise ModelError if the given rod is inside a body, with its gaps (k,) [m]."""
-    deepest = -float(gap.min(initial=0.0))
-    if not deepest <= _TOUCHING * radius:
-        got, needs = f"a rod {deepest:.6g} m inside a body", "an axis at least one radius outside"
+def check_gaps(gap: Floats, contacts: Contacts, strands: Sequence[Strand], bodies: int) -> None:
+    """Raise ModelError if a given rod is inside a body or a rod, with all gaps (k,) [m]."""
+    worst = int(gap.argmin())
+    deepest, radius = -float(gap[worst]), contacts.radius
+    if deepest <= _TOUCHING * radius:
+        return
+    node, other = int(contacts.node[worst]), int(contacts.partner[worst])
+    rod = sum(node >= strand.node for strand in strands)
+    at = f"rod {rod} at its node {node - strands[rod - 1].node + 1}"
+    where = "wrapped_path.rod.centreline"
+    if other < bodies:
+        got, needs = f"{at} {deepest:.6g} m inside body {other + 1}", "an axis one radius outside"
         why, try_ = "surfaces may touch, but not overlap.", "move the centreline."
-        raise ModelError("wrapped_path.rod.centreline", got, needs, why, try_)
+        raise ModelError(where, got, needs, why, try_)
+    other -= bodies - 1
+    got = f"{at} {deepest:.6g} m inside " + ("itself" if other == rod else f"rod {other}")
+    needs = f"axes at least twice the radius apart, {2.0 * radius:.6g} m"
+    why, try_ = (
+        "surfaces may touch, but not overlap.",
+        "move the centreline, or take more elements.",
+    )
+    raise ModelError(where, got, needs, why, try_)
 
 
-def _check_self_contact(rod: CosseratRod) -> None:
-    depth = self_overlap(rod, rod.nodes())
+def _check_turns(rod: CosseratRod) -> None:
+    depth = overlap([rod], [rod.nodes()])
     if depth > 1e-3:
         distance = (2.0 - depth) * rod.section.radius
         got = f"axes {distance:.6g} m apart"
         needs = f"at least twice the radius, {2.0 * rod.section.radius:.6g}"
-        why = "turns do not touch each other here."
+        why = "turns do not touch each other without self_contact."
         raise ModelError("wrapped_path.rod.centreline", got, needs, why, "give a larger pitch.")
 
 
-def self_overlap(rod: CosseratRod, nodes: Floats) -> float:
-    """Return how deep the rod is inside itself at its nodes (elements + 1, 3), over its radius.
+def overlap(rods: Sequence[CosseratRod], nodes: Sequence[Floats]) -> float:
+    """Return how deep rods are inside themselves and each other at their nodes, over the radius.
 
-    Neighbours within half a circle of contact do not count.
+    Neighbours on a rod within half a circle of contact do not count.
+
+    nodes : (elements + 1, 3) of each rod [m]
     """
     from scipy.spatial import cKDTree
 
-    radius = rod.section.radius
-    pairs = cKDTree(nodes).query_pairs(2.0 * radius, output_type="ndarray")
-    along = np.pi * radius * rod.elements / rod.rest_length
-    pairs = pairs[np.abs(pairs[:, 0] - pairs[:, 1]) > along + 1.0]
-    apart = np.linalg.norm(nodes[pairs[:, 0]] - nodes[pairs[:, 1]], axis=1)
+    radius, every = rods[0].section.radius, np.concatenate(nodes)
+    owner = np.repeat(np.arange(len(rods)), [len(x) for x in nodes])
+    along = np.array([np.pi * radius * rod.elements / rod.rest_length for rod in rods])
+    pairs = cKDTree(every).query_pairs(2.0 * radius, output_type="ndarray")
+    one, other = pairs.T
+    far = (owner[one] != owner[other]) | (np.abs(one - other) > along[owner[one]] + 1.0)
+    apart = np.linalg.norm(every[one] - every[other], axis=1)[far]
     return float(2.0 - apart.min(initial=2.0 * radius) / radius)

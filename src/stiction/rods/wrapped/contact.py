@@ -1,14 +1,20 @@
-r"""Contact of the nodes of a rod with rigid bodies: gaps, slip, forces, and their derivatives.
+r"""Contact of the nodes of rods with bodies and rods: slip, forces, and their derivatives.
 
 At a node the material point of contact is one radius a of the rod from it, against the normal n of
-the body. In a frame that moves with the body its slip over a step is
+the other side. Its slip over a step relative to the point it meets is
 
-    s = r - r_0 + phi x (-a n),
+    s = y - y_0 - phi x (arm) .
 
-phi the mean rotation vector of the frames beside the node since the start of the step. A contact
-force lambda_n n + B lambda_t, B (3, 2) a tangential basis, acts there. So it acts on the node, and
-its moment -a n x B lambda_t on the frames. The basis moves with the normal without turning about
-it, dB = -n (dn . B).
+Against a body, y is the position of the node in a frame that moves with the body, phi the mean
+rotation vector of the frames beside the node since the start of the step, and the arm a n. Against
+a rod, y = r - X(u) is the separation of the node from the closest point of the other axis, y_0 that
+of the same material points before, phi the sum of the rotation vectors of both sections, and the
+arm (y + y_0)/4. So rods that turn together do not slip, to the third order in a step.
+
+A contact force lambda_n n + B lambda_t, B (3, 2) a tangential basis, acts at the surface. So it
+acts on the node, its reaction on the nodes of X(u), and its moment -a n x B lambda_t on the frames,
+with the same sign on both sections. The basis moves with the normal without turning about it,
+dB = -n (dn . B).
 
 Signorini's and Coulomb's laws are equations of projections (c > 0 is any stiffness):
 
@@ -23,7 +29,6 @@ Source: Alart and Curnier 1991; Hueeber, Stadler and Wohlmuth 2008 (active sets)
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -34,13 +39,15 @@ __all__ = [
     "SLIP",
     "STICK",
     "Blocks",
-    "Contacts",
     "Kinematics",
     "Laws",
+    "Pairs",
     "blocks",
     "cross_matrix",
     "force_and_moment",
+    "kinematics",
     "laws",
+    "rotation_since",
     "tangential_basis",
 ]
 
@@ -53,61 +60,85 @@ OPEN, STICK, SLIP = 0, 1, 2
 _AT_BOUND = 1e-6
 
 
-@dataclass(frozen=True, eq=False)
-class Contacts:
-    """Pairs of a node and a body.
+class Pairs(NamedTuple):
+    """Where k contacts are, whatever the other side is: p nodes and f frames take part in each.
 
-    Parameters
-    ----------
-    node : (k,) slots of the nodes
-    frame : (k, 2) slots of the frames beside them
-    weight : (k, 2) of these frames in the rotation of the section [1]
-    radius : of the rod [m]
+    Derivatives by a node are by its position. The place u of contact along a rod moves with them.
+
+    radius : a of the rod [m]
+    nodes, frames : (k, p), (k, f) slots
+    share, share_rate : (k, p) of the contact force on each node, and derivative by u [1]
+    weight, weight_rate : (k, f) of each frame in phi, and derivative by u [1]
+    place_by_node : (k, p, 3) derivative of u [1/m]
+    before : (k, f, 4) frames at the start of the step
+    gap : (k,) [m]
+    normal, normal_by_node : (k, 3), (k, p, 3, 3)
+    moved, moved_by_node : (k, 3), (k, p, 3, 3) y - y_0 [m]
+    arm, arm_by_node : (k, 3), (k, p, 3, 3) [m]
     """
 
-    node: Ints
-    frame: Ints
-    weight: Floats
     radius: float
+    nodes: Ints
+    frames: Ints
+    share: Floats
+    share_rate: Floats
+    weight: Floats
+    weight_rate: Floats
+    place_by_node: Floats
+    before: Floats
+    gap: Floats
+    normal: Floats
+    normal_by_node: Floats
+    moved: Floats
+    moved_by_node: Floats
+    arm: Floats
+    arm_by_node: Floats
 
 
 class Kinematics(NamedTuple):
     """Gap and slip of k contacts.
 
-    gap : (k,) [m]
-    normal, curvature : (k, 3), (k, 3, 3), see `obstacles.Surface`
+    pairs : where they are
     basis : (k, 3, 2) tangential
     slip : (k, 2) over the step [m]
     across : (k,) normal component of s [m]
-    turn : (k, 3) rotation vector phi [1]
-    rate : (k, 2, 3, 3) derivative of phi by the rotation of each frame
+    phi : (k, f, 3) rotation vectors of the frames since the start of the step [1]
+    rate : (k, f, 3, 3) derivative of phi by the rotation of its frame
     """
 
-    gap: Floats
-    normal: Floats
-    curvature: Floats
+    pairs: Pairs
     basis: Floats
     slip: Floats
     across: Floats
-    turn: Floats
+    phi: Floats
     rate: Floats
+
+    @property
+    def gap(self) -> Floats:
+        """(k,) gaps [m]."""
+        return self.pairs.gap
+
+    @property
+    def normal(self) -> Floats:
+        """(k, 3) unit normals, towards the nodes."""
+        return self.pairs.normal
 
 
 class Blocks(NamedTuple):
-    """Derivatives of k contacts; rows of forces are node and frames, those of laws three.
+    """Derivatives of k contacts by p nodes, f frames and the tractions lambda.
 
-    force_by_node : (k, 3, 3) of the force by the position of the node
-    moment_by_node : (k, 3, 3) of the moment
-    direction : (k, 3, 3) of the force by lambda
-    moment_direction : (k, 3, 3) of the moment by lambda
-    slip_by_node : (k, 2, 3)
-    slip_by_frame : (k, 2, 2, 3) for each of both frames
+    force_by_node : (k, p, p, 3, 3) of the force on each node by the position of each
+    force : (k, p, 3, 3) of these forces by lambda
+    moment_by_node : (k, f, p, 3, 3) of the moment on each frame
+    moment : (k, f, 3, 3) of these moments by lambda
+    slip_by_node : (k, p, 2, 3)
+    slip_by_frame : (k, f, 2, 3)
     """
 
     force_by_node: Floats
+    force: Floats
     moment_by_node: Floats
-    direction: Floats
-    moment_direction: Floats
+    moment: Floats
     slip_by_node: Floats
     slip_by_frame: Floats
 
@@ -120,6 +151,30 @@ def cross_matrix(v: Floats) -> Floats:
     return np.asarray(np.moveaxis(rows, (0, 1), (-2, -1)))
 
 
+def rotation_since(before: Floats, after: Floats) -> tuple[Floats, Floats]:
+    """Return rotation vectors (..., 3) between quaternions (..., 4), and their rates (..., 3, 3).
+
+    A rate is the derivative by a further small rotation: 1 - phi^/2 + c phi^^2.
+    """
+    w0, v0, w1, v1 = before[..., :1], -before[..., 1:], after[..., :1], after[..., 1:]
+    w = w1 * w0 - (v1 * v0).sum(axis=-1, keepdims=True)
+    v = w1 * v0 + w0 * v1 + np.cross(v1, v0)
+    sign = np.where(w >= 0.0, 1.0, -1.0)
+    size = np.linalg.norm(v, axis=-1, keepdims=True)
+    angle = 2.0 * np.arctan2(size, sign * w)
+    scale = np.where(size > 1e-8, sign * angle / np.where(size > 1e-8, size, 1.0), 2.0 * sign)
+    phi = scale * v
+    hat = cross_matrix(phi)
+    half = 0.5 * angle
+    small = half < 1e-3
+    c = np.where(
+        small,
+        1.0 / 12.0,
+        (1.0 - half / np.tan(np.where(small, 1.0, half))) / np.where(small, 1.0, angle) ** 2,
+    )
+    return phi, np.eye(3) - 0.5 * hat + c[..., None] * (hat @ hat)
+
+
 def tangential_basis(normal: Floats, before: Floats | None = None) -> Floats:
     """Return (k, 3, 2) right-handed tangential bases, nearest to those `before`."""
     if before is None:
@@ -130,36 +185,59 @@ def tangential_basis(normal: Floats, before: Floats | None = None) -> Floats:
     return np.stack([first, np.cross(normal, first)], axis=2)
 
 
-def force_and_moment(contacts: Contacts, at: Kinematics, traction: Floats) -> tuple[Floats, Floats]:
+def kinematics(pairs: Pairs, frames: Floats, basis: Floats) -> Kinematics:
+    """Return gaps and slip, with frames (k, f, 4) at the end of the step, from the last basis."""
+    basis = tangential_basis(pairs.normal, basis)
+    phi, rate = rotation_since(pairs.before, frames)
+    turn = (pairs.weight[:, :, None] * phi).sum(axis=1)
+    s = pairs.moved - np.cross(turn, pairs.arm)
+    slip = np.einsum("kai,ka->ki", basis, s)
+    return Kinematics(pairs, basis, slip, (s * pairs.normal).sum(axis=1), phi, rate)
+
+
+def force_and_moment(at: Kinematics, traction: Floats) -> tuple[Floats, Floats]:
     """Return (k, 3) forces on the nodes [N], and moments on the sections there [N m]."""
     tangential = np.einsum("kai,ki->ka", at.basis, traction[:, 1:])
-    moment = -contacts.radius * np.cross(at.normal, tangential)
+    moment = -at.pairs.radius * np.cross(at.normal, tangential)
     return traction[:, :1] * at.normal + tangential, moment
 
 
-def blocks(contacts: Contacts, at: Kinematics, traction: Floats) -> Blocks:
+def blocks(at: Kinematics, traction: Floats) -> Blocks:
     """Return the derivatives of forces, moments and slip.
 
-    Verified by: tests/unit/rods/wrapped/test_wrapped_contact.py::test_derivatives
+    Verified by: tests/unit/rods/wrapped/test_wrapped_rods.py::test_derivatives
     """
-    a, n, curve = contacts.radius, at.normal, at.curvature
-    tangential = np.einsum("kai,ki->ka", at.basis, traction[:, 1:])
-    # d(B lambda_t) = -n (B lambda_t . dn)
-    tilt = np.einsum("ka,kb,kbc->kac", n, tangential, curve)
+    pairs, n = at.pairs, at.normal
+    force, moment = force_and_moment(at, traction)
+    tangential = force - traction[:, :1] * n
+    tilt, by_place = pairs.normal_by_node, pairs.place_by_node
+    # d(lambda_n n + B lambda_t) = lambda_n dn - n (B lambda_t . dn)
+    size = traction[:, 0, None, None] * np.eye(3) - n[:, :, None] * tangential[:, None, :]
+    turned = size[:, None] @ tilt
+    # the shares of nodes and frames change with the place
+    moves = force[:, None, :, None] * by_place[:, :, None, :]
+    force_by_node = pairs.share[:, :, None, None, None] * turned[:, None]
+    force_by_node += pairs.share_rate[:, :, None, None, None] * moves[:, None]
+    turned = pairs.radius * cross_matrix(tangential)[:, None] @ tilt
+    moves = moment[:, None, :, None] * by_place[:, :, None, :]
+    moment_by_node = pairs.weight[:, :, None, None, None] * turned[:, None]
+    moment_by_node += pairs.weight_rate[:, :, None, None, None] * moves[:, None]
     direction = np.concatenate([n[:, :, None], at.basis], axis=2)
-    normal_cross = cross_matrix(n)
-    moment_direction = -a * normal_cross @ direction
-    s_by_node = np.eye(3) - a * cross_matrix(at.turn) @ curve
-    transposed = np.swapaxes(at.basis, 1, 2)
-    slip_by_node = transposed @ s_by_node - at.across[:, None, None] * (transposed @ curve)
-    s_by_frame = a * contacts.weight[:, :, None, None] * (normal_cross[:, None] @ at.rate)
+    lever = -pairs.radius * cross_matrix(n) @ direction
+    turn = (pairs.weight[:, :, None] * at.phi).sum(axis=1)
+    turn_rate = (pairs.weight_rate[:, :, None] * at.phi).sum(axis=1)
+    moves = np.cross(turn_rate, pairs.arm)[:, None, :, None] * by_place[:, :, None, :]
+    s_by_node = pairs.moved_by_node - cross_matrix(turn)[:, None] @ pairs.arm_by_node - moves
+    across = np.swapaxes(at.basis, 1, 2)[:, None]
+    slip_by_node = across @ (s_by_node - at.across[:, None, None, None] * tilt)
+    s_by_frame = pairs.weight[:, :, None, None] * (cross_matrix(pairs.arm)[:, None] @ at.rate)
     return Blocks(
-        force_by_node=traction[:, 0, None, None] * curve - tilt,
-        moment_by_node=a * cross_matrix(tangential) @ curve,
-        direction=direction,
-        moment_direction=moment_direction,
+        force_by_node=force_by_node,
+        force=pairs.share[:, :, None, None] * direction[:, None],
+        moment_by_node=moment_by_node,
+        moment=pairs.weight[:, :, None, None] * lever[:, None],
         slip_by_node=slip_by_node,
-        slip_by_frame=transposed[:, None] @ s_by_frame,
+        slip_by_frame=across @ s_by_frame,
     )
 
 

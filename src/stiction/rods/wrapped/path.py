@@ -1,4 +1,4 @@
-"""Equilibria of a rod wrapped around rigid bodies, along a history of loads and driven ends."""
+"""Equilibria of rods in contact with bodies and each other, along a history of loads and ends."""
 
 from __future__ import annotations
 
@@ -22,12 +22,19 @@ from stiction.rods.wrapped.checks import (
     check_fineness,
     check_friction,
     check_gaps,
-    check_rod,
+    check_rods,
     check_supports,
-    self_overlap,
+    overlap,
 )
-from stiction.rods.wrapped.contact import OPEN, SLIP, STICK, force_and_moment
-from stiction.rods.wrapped.problem import TOUCHING, Solution, State, WrappedProblem, rotation_since
+from stiction.rods.wrapped.contact import (
+    OPEN,
+    SLIP,
+    STICK,
+    Kinematics,
+    force_and_moment,
+    rotation_since,
+)
+from stiction.rods.wrapped.problem import TOUCHING, Solution, State, WrappedProblem
 
 __all__ = ["WrappedPath", "wrapped_path"]
 
@@ -52,24 +59,29 @@ _VISCOSITY = 1e-6
 
 @dataclass(frozen=True, eq=False)
 class WrappedPath:
-    """Equilibria of a wrapped rod at given times.
+    """Equilibria of wrapped rods at given times.
 
-    A contact is a pair of a node and a body.
+    A contact is a pair of a node and a body, or of a node and the axis of a rod. Nodes and elements
+    of several rods follow one another.
 
     Parameters
     ----------
     time : (t,) [s]
+    elements : number of elements of each rod
     position : (t, node, 3) [m]
     section_force : (t, element, 3) force of what follows on what comes before, in space [N]
     tension : (t, element) its component along the axis [N]
-    node, partner : (contact,) numbers from 0 of node and body of each contact
+    node, partner : (contact,) numbers from 0 of node and body of each contact; rods count after the
+        bodies
     mode : (t, contact) 0 open, 1 stick, 2 slip
     gap : (t, contact) [m]
     normal_force : (t, contact) [N]
-    contact_force : (t, contact, 3) on the rod, friction included [N]
+    contact_force : (t, contact, 3) on the node, friction included [N]
     slip : (t, contact) length of the path of slip since the start [m]
     strain : (t,) largest strain of stretch and shear [1]
     bending_strain : (t,) largest curvature times the radius [1]
+    clamp_force, clamp_moment : (t, rod, 2, 3) reactions of the supports of start and end on each
+        rod, in space: force [N], and moment about the end node [N m]
     residual : (t,) largest unbalanced force over the largest force in the rod [1]
     energy : the ledger of energies
     audit : checks over all steps
@@ -79,6 +91,7 @@ class WrappedPath:
     """
 
     time: Floats
+    elements: Sequence[int]
     position: Floats
     section_force: Floats
     tension: Floats
@@ -91,6 +104,8 @@ class WrappedPath:
     slip: Floats
     strain: Floats
     bending_strain: Floats
+    clamp_force: Floats
+    clamp_moment: Floats
     residual: Floats
     energy: Ledger
     audit: Audit
@@ -100,9 +115,24 @@ class WrappedPath:
 
     @property
     def force_ratio(self) -> Floats:
-        """(t,) force in the last element over that in the first one [1]."""
+        """(t,) force in the last element of the first rod over that in its first element [1]."""
         size = np.linalg.norm(self.section_force, axis=2)
-        return np.asarray(size[:, -1] / size[:, 0])
+        return np.asarray(size[:, self.elements[0] - 1] / size[:, 0])
+
+    def nodes_of(self, rod: int) -> slice:
+        """Return where the nodes of a rod, from 0, are in `position`."""
+        first = sum(self.elements[:rod]) + rod
+        return slice(first, first + self.elements[rod] + 1)
+
+    def end_load(self, about: Sequence[float] = (0.0, 0.0, 0.0)) -> tuple[Floats, Floats]:
+        """Return (t, 3) force of the supports of all last ends [N], and moment about a point [N m].
+
+        about : [m]
+        """
+        last = [self.nodes_of(rod).stop - 1 for rod in range(len(self.elements))]
+        force, arm = self.clamp_force[:, :, 1], self.position[:, last] - np.asarray(about)
+        moment = self.clamp_moment[:, :, 1] + np.cross(arm, force)
+        return force.sum(axis=1), moment.sum(axis=1)
 
 
 class _Energies(NamedTuple):
@@ -114,18 +144,19 @@ class _Energies(NamedTuple):
 
 
 def wrapped_path(
-    rod: CosseratRod,
+    rod: CosseratRod | Sequence[CosseratRod],
     partners: Sequence[RodPartner],
     times: Sequence[float] | Floats,
     *,
     friction: Coulomb | None = None,
+    self_contact: bool = False,
     settle: bool = True,
     steps: int = 50,
     tolerance: float = 1e-8,
     max_iterations: int = 20,
     max_steps: int = 10_000,
 ) -> WrappedPath:
-    """Return the equilibria of a rod in contact with rigid bodies, at `times`.
+    """Return the equilibria of rods in contact with rigid bodies and each other, at `times`.
 
     At the first time the loads of that time and the natural curvature act in full; then ends and
     bodies move, and loads follow their histories, without inertia. Contacts of the nodes open and
@@ -134,11 +165,12 @@ def wrapped_path(
 
     Parameters
     ----------
-    rod : ends `Free`, `Pinned`, `Clamped` or `Driven`; the section needs a radius. Friction may
-        hold a rod with two free ends
-    partners : rigid bodies, fixed or driven
+    rod : one rod, or several of one radius, in contact with each other; ends `Free`, `Pinned`,
+        `Clamped` or `Driven`; the section needs a radius. Friction may hold rods with free ends
+    partners : rigid bodies, fixed or driven; may be empty where rods touch each other
     times : rising; velocities of ends and bodies start at the first [s]
-    friction : Coulomb's law between rod and bodies; None for no friction
+    friction : Coulomb's law of all contacts; None for no friction
+    self_contact : whether each rod meets itself, beyond half a circle of contact along it
     settle : whether the rod takes its loads of the first time without friction, as if it was
         shaken; otherwise with friction from the given centreline on
     steps : least number of steps
@@ -148,8 +180,9 @@ def wrapped_path(
 
     Raises
     ------
-    ModelError : for a rod or friction that cannot be solved, a rod that starts in a body, and
-        elements too long for the curvature at a contact, at the start or on the path.
+    ModelError : for a rod or friction that cannot be solved, a rod that starts in a body or in
+        another rod, and elements too long for the curvature at a contact, at the start or on the
+        path.
     SolveError : where no equilibrium is found nearby, even with steps halved 20 times. Where dead
         loads overcome the friction that alone holds a rod, the path ends with a loss instead.
 
@@ -167,11 +200,15 @@ def wrapped_path(
     if times.size < 2 or not (np.diff(times) > 0.0).all():
         got, needs = f"{times.tolist()}", "two rising times or more"
         raise ModelError("wrapped_path.times", got, needs, why, try_)
-    check_rod(rod, partners)
-    mu = check_friction(friction, rod)
-    problem = WrappedProblem(rod, partners, float(times[0]), tolerance, max_iterations)
+    rods = (rod,) if isinstance(rod, CosseratRod) else tuple(rod)
+    check_rods(rods, partners, self_contact=self_contact)
+    mu = check_friction(friction, rods)
+    held = check_supports(rods, mu)
+    problem = WrappedProblem(
+        rods, partners, float(times[0]), tolerance, max_iterations, self_contact=self_contact
+    )
     longest = float(times[-1] - times[0]) / steps
-    stepper = _Stepper(problem, mu, max_steps, longest, held=check_supports(rod, mu))
+    stepper = _Stepper(problem, mu, max_steps, longest, held=held)
     stepper.start(0.0 if settle else mu)
     for time in times[1:].tolist():
         stepper.advance(time)
@@ -182,7 +219,7 @@ def wrapped_path(
 
 
 class _Stepper:
-    """The state of a rod on its path, its energies, and extremes over all steps."""
+    """The state of rods on their path, its energies, and extremes over all steps."""
 
     def __init__(
         self, problem: WrappedProblem, mu: float, max_steps: int, longest: float, *, held: bool
@@ -192,6 +229,7 @@ class _Stepper:
         self.state = problem.initial()
         self.solution: Solution
         self.forces: tuple[Floats, Floats, Floats]
+        self.supports: Floats
         count = len(problem.contacts.node)
         self.energy = _Energies(0.0, 0.0, np.zeros(count))
         self.slip = np.zeros(count)
@@ -209,20 +247,26 @@ class _Stepper:
         viscosity = 0.0 if self.held or mu > 0.0 else _VISCOSITY * problem.stiffness
         places = problem.placements(time)
         reference = problem.reference(self.state, time)
-        gap = problem.kinematics(reference, self.state.basis, places).gap
-        check_gaps(gap, problem.contacts.radius)
-        self._check_fineness(gap <= TOUCHING * problem.contacts.radius)
-        part, step = 0.0, min(0.1, 0.5 / max(problem.static.natural_turn, 0.5))
+        at = problem.kinematics(reference, self.state.basis, places)
+        gap = at.gap
+        check_gaps(gap, problem.contacts, problem.strands, len(problem.partners))
+        self._check_fineness(at, gap <= TOUCHING * problem.contacts.radius)
+        first = min(0.1, 0.5 / max(problem.static.natural_turn, 0.5))
+        part, step = 0.0, first
         while part < 1.0:
             target = min(1.0, part + step)
-            guess = self._guess(mu, target) if mu > 0.0 and part == 0.0 else None
+            guess = self._guess(mu, time, target) if mu > 0.0 and part == 0.0 else None
             found = problem.newton(
                 self.state, time, mu=mu, part=target, viscosity=viscosity, guess=guess
             )
             if found is None:
                 step *= 0.5
                 if step < 1e-5:
-                    raise self._unsolved(f"{100.0 * part:.3g} % of the first loads")
+                    if problem.loads_first or problem.static.natural_turn == 0.0:
+                        raise self._unsolved(f"{100.0 * part:.3g} % of the first loads")
+                    # a slack rod springs off what it touches before it is tight
+                    problem.loads_first = True
+                    self.state, part, step = problem.initial(), 0.0, first
                 continue
             self.state, self.solution = found
             self.iterations += self.solution.iterations
@@ -232,13 +276,13 @@ class _Stepper:
         self._accept(None)
         self.save()
 
-    def _guess(self, mu: float, part: float) -> State | None:
+    def _guess(self, mu: float, time: float, part: float = 1.0) -> State | None:
         """Return the state with viscosity in place of friction, then limited to Coulomb's bound.
 
         Without forces of contact all bounds are zero, so no direction of slip is known.
         """
         problem, slow = self.problem, _RESISTANCE * mu * self.problem.stiffness
-        found = problem.newton(self.state, self.state.time, mu=0.0, part=part, viscosity=slow)
+        found = problem.newton(self.state, time, mu=0.0, part=part, viscosity=slow)
         if found is None:
             return None
         traction = found[0].traction.copy()
@@ -255,7 +299,9 @@ class _Stepper:
             target = self.state.time + self.step_length
             # no step much shorter than the last
             target = end if target > end - 1e-3 * self.step_length else target
-            found = self.problem.newton(self.state, target, mu=self.mu)
+            touches = self.mu == 0.0 or (self.solution.laws.mode != OPEN).any()
+            guess = None if touches else self._guess(self.mu, target)
+            found = self.problem.newton(self.state, target, mu=self.mu, guess=guess)
             if found is None:
                 self.step_length = 0.5 * (target - self.state.time)
                 cautious = _CAUTIOUS
@@ -301,21 +347,24 @@ class _Stepper:
             "Try: a Driven or Clamped end, more elements or steps, or a stiffer twist."
         )
 
-    def _check_fineness(self, closed: npt.NDArray[np.bool_]) -> None:
-        node = self.problem.contacts.node[closed] - 1
-        check_fineness(self.problem.rod, self.state.r[:, 1:].T, node)
+    def _check_fineness(self, at: Kinematics, closed: npt.NDArray[np.bool_]) -> None:
+        pairs = at.pairs
+        touching = pairs.nodes[closed][pairs.share[closed] != 0.0]
+        for strand in self.problem.strands:
+            check_fineness(self.state.r[:, strand.nodes].T, touching - strand.node)
 
     # ---- accounting
 
     def _accept(self, before: State | None) -> None:
         """Account for an accepted step: energies, slip, extremes."""
         problem, at = self.problem, self.solution.at
-        self._check_fineness(self.solution.laws.mode != OPEN)
+        self._check_fineness(at, self.solution.laws.mode != OPEN)
         loads = problem.loads_at(self.state.time)
         contacts = problem.contact_forces(at, self.state.traction)
         # what supports add to balance the rest
         supported = ~problem.static.free.reshape(-1, 2, 3).transpose(1, 2, 0)
         supports = np.where(supported, -(problem.elastic() + loads + contacts), 0.0)
+        self.supports = supports
         stored = problem.stored_energy()
         after = (loads + supports, self._pull_of_partners(), self.state.traction)
         if before is None:
@@ -337,9 +386,10 @@ class _Stepper:
     def _pull_of_partners(self) -> Floats:
         """Return (partner, 2, 3) forces of bodies on the rod, and moments about their pivots."""
         problem, at = self.problem, self.solution.at
-        force, _ = force_and_moment(problem.contacts, at, self.state.traction)
-        points = self.state.r[:, problem.contacts.node].T - problem.contacts.radius * at.normal
-        each = len(problem.partners)
+        count, each = problem.contacts.bodies, len(problem.partners)
+        force = force_and_moment(at, self.state.traction)[0][:count]
+        points = self.state.r[:, problem.contacts.node[:count]].T
+        points = points - problem.contacts.radius * at.normal[:count]
         return np.array(
             [
                 [
@@ -365,16 +415,19 @@ class _Stepper:
     def _extremes(self) -> None:
         at, traction, mode = self.solution.at, self.state.traction, self.solution.laws.mode
         normal, size = traction[:, 0], np.linalg.norm(traction[:, 1:], axis=1)
-        largest = max(float(normal.max(initial=0.0)), 1e-300)
+        self.problem.elastic()
         power = (traction[:, 1:] * at.slip).sum(axis=1)
         slip = np.linalg.norm(at.slip, axis=1)
         values = {
             "residual": self.solution.residual,
-            "beyond": float((size - self.mu * normal).max(initial=0.0)) / largest,
+            "beyond": float((size - self.mu * normal).max(initial=0.0))
+            / self.problem.force_scale(),
             "gained": float(power.max(initial=0.0)),
             "depth": float(-at.gap.min(initial=0.0)),
             "stuck": float(slip[mode == STICK].max(initial=0.0)),
-            "overlap": self_overlap(self.problem.rod, self.state.r[:, 1:].T),
+            "overlap": overlap(
+                self.problem.rods, [self.state.r[:, x.nodes].T for x in self.problem.strands]
+            ),
         }
         for name, value in values.items():
             # NaN replaces what was
@@ -383,17 +436,31 @@ class _Stepper:
 
     # ---- results
 
+    def _reactions(self) -> tuple[Floats, Floats]:
+        """Return (rod, 2, 3) forces and moments of supports, see `WrappedPath`."""
+        force, moment = np.zeros((2, len(self.problem.rods), 2, 3))
+        for i, strand in enumerate(self.problem.strands):
+            first, last = strand.node, strand.node + strand.elements
+            middle = (first + last) // 2
+            for k, part in enumerate((slice(first - 1, middle), slice(middle, last + 1))):
+                arm = self.state.r[:, part] - self.state.r[:, [(first, last)[k]]]
+                pull, turn = self.supports[:, :, part]
+                force[i, k] = pull.sum(axis=1)
+                moment[i, k] = (np.cross(arm, pull, axis=0) + turn).sum(axis=1)
+        return force, moment
+
     def save(self) -> None:
         """Record the state."""
         problem, at = self.problem, self.solution.at
         problem.elastic()  # leaves the forces of the elements in `scratch`
-        n = problem.static.scratch[0:3, 1:-1]
-        axis = third_directors(self.state.q)[:, 1:-1]
-        force, _ = force_and_moment(problem.contacts, at, self.state.traction)
+        static = problem.static
+        n = static.scratch[0:3, static.elements]
+        axis = third_directors(self.state.q)[:, static.elements]
+        force, _ = force_and_moment(at, self.state.traction)
         self.saved.append(
             (
                 self.state.time,
-                self.state.r[:, 1:].T.copy(),
+                self.state.r[:, static.nodes].T,
                 n.T.copy(),
                 (n * axis).sum(axis=0),
                 self.solution.laws.mode,
@@ -402,6 +469,7 @@ class _Stepper:
                 force,
                 self.slip,
                 *problem.largest_strains(),
+                *self._reactions(),
                 self.solution.residual,
                 self.energy,
             )
@@ -420,15 +488,17 @@ class _Stepper:
             external_work=np.array([e.work for e in energies]),
             friction_heat=np.array([e.heat for e in energies]),
         )
-        each, nodes = len(self.problem.partners), self.problem.contacts.node
+        contacts, static = self.problem.contacts, self.problem.static
         names = (
             *("time", "position", "section_force", "tension", "mode", "gap", "normal_force"),
-            *("contact_force", "slip", "strain", "bending_strain", "residual"),
+            *("contact_force", "slip", "strain", "bending_strain"),
+            *("clamp_force", "clamp_moment", "residual"),
         )
         return WrappedPath(
             **dict(zip(names, arrays, strict=True)),
-            node=nodes - 1,
-            partner=np.arange(len(nodes)) % each,
+            elements=[rod.elements for rod in self.problem.rods],
+            node=np.searchsorted(static.nodes, contacts.node),
+            partner=contacts.partner,
             energy=ledger,
             audit=Audit(self._checks(ledger, has_friction)),
             steps=self.steps,
@@ -446,28 +516,26 @@ class _Stepper:
         note = "largest energy imbalance over the largest energy; falls as the step squared"
         checks.append(Check("ledger_closes", bool(value <= limit), value, limit, None, note))
         (value, when), limit = worst["depth"], 1e-6 * self.problem.contacts.radius
-        note = "deepest node inside a body [m]"
+        note = "deepest node inside a body or a rod [m]"
         checks.append(Check("no_interpenetration", bool(value <= limit), value, limit, when, note))
         (value, when), limit = worst["overlap"], 1e-3
-        note = "deepest overlap of the rod with itself at its nodes, over its radius"
+        note = "deepest overlap of rods at their nodes, over the radius"
         checks.append(Check("no_overlap", bool(value <= limit), value, limit, when, note))
         if not has_friction:
             return checks
         value, when = worst["beyond"]
-        limit = 10.0 * tolerance / max(self._normal_part(), 1e-300)
-        note = "friction beyond its bound, over the largest normal force"
+        limit = 10.0 * tolerance
+        note = "friction beyond its bound, over the largest force in the rod"
         checks.append(
             Check("friction_within_bound", bool(value <= limit), value, limit, when, note)
         )
         (value, when), limit = worst["gained"], 1e-8 * ledger.scale
         note = "work that friction did on what slips [J], in a step"
         checks.append(Check("friction_dissipates", bool(value <= limit), value, limit, when, note))
-        (value, when), limit = worst["stuck"], 1e-9 * self.problem.rod.rest_length
+        (value, when), limit = (
+            worst["stuck"],
+            1e-9 * max(rod.rest_length for rod in self.problem.rods),
+        )
         note = "largest slip of a sticking contact in a step [m]"
         checks.append(Check("rolls_without_slip", bool(value <= limit), value, limit, when, note))
         return checks
-
-    def _normal_part(self) -> float:
-        """Return the largest normal force over the largest force in the rod."""
-        largest = float(self.state.traction[:, 0].max(initial=0.0))
-        return largest / self.problem.tension_scale()

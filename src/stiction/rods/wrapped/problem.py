@@ -1,4 +1,4 @@
-"""The static equations of one rod in contact with rigid bodies, and their Newton method."""
+"""The static equations of rods in contact with bodies and rods, and their Newton method."""
 
 from __future__ import annotations
 
@@ -21,36 +21,40 @@ from stiction.rods.rod import (
     PointMoment,
     RodLoad,
 )
-from stiction.rods.statics import BAND, StaticRod
+from stiction.rods.statics import BAND
 from stiction.rods.supports.rotating_ends import product
+from stiction.rods.wrapped.bundle import StaticRods
 from stiction.rods.wrapped.contact import (
-    Contacts,
     Kinematics,
     Laws,
+    Pairs,
     blocks,
-    cross_matrix,
     force_and_moment,
+    kinematics,
     laws,
     tangential_basis,
 )
-from stiction.rods.wrapped.obstacles import Placement, elapsed, placement_at, surface_at
+from stiction.rods.wrapped.obstacles import Placement, elapsed, placement_at
+from stiction.rods.wrapped.pairs import Contacts, Reference, Strand, all_pairs, contacts_of
 
 if TYPE_CHECKING:
     from scipy.sparse import csc_array
 
-__all__ = ["TOUCHING", "Solution", "State", "WrappedProblem", "rotation_since"]
+__all__ = ["TOUCHING", "Solution", "State", "WrappedProblem"]
 
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
 
 # longest rotation of a Newton step [rad]
 _MOST_TURN = 0.3
+# depth at which a contact between rods closes, over the radius, whether forces balance or not
+_DEEP = 0.02
 # gap up to which a contact counts as closed at the start of a step, over the radius
 TOUCHING = 1e-6
 
 
 class State(NamedTuple):
-    """Where rod and contacts are at a time.
+    """Where rods and contacts are at a time.
 
     r, q : (3, slots), (4, slots) nodes and frames
     traction : (k, 3) lambda of the contacts [N]
@@ -82,7 +86,7 @@ class Solution(NamedTuple):
 class _Given(NamedTuple):
     """What a step starts from, and what acts at its end."""
 
-    start: State
+    start: Reference
     loads: Floats
     places: list[Placement]
     mu: float
@@ -118,40 +122,40 @@ def quaternion(vector: Floats) -> Floats:
 
 
 class WrappedProblem:
-    """Equations of a rod at a time, given its state at the start of the step."""
+    """Equations of rods at a time, given their state at the start of the step."""
 
     def __init__(
         self,
-        rod: CosseratRod,
+        rods: Sequence[CosseratRod],
         partners: Sequence[RodPartner],
         start: float,
         tolerance: float,
         max_iterations: int,
+        *,
+        self_contact: bool = False,
     ) -> None:
-        self.rod, self.partners, self.start_time = rod, partners, start
+        self.rods, self.partners, self.start_time = rods, partners, start
         self.tolerance, self.max_iterations = tolerance, max_iterations
-        self.rest = _at_rest(rod)
-        self.static = StaticRod(self.rest, tolerance, max_iterations)
-        self.moved = self._moved_ends(rod)
-        self.loads = self._loads(rod)
-        n, rows = rod.elements, rk.material_of(self.static.mat)
-        node = np.array([i for i in range(1, n + 2) if rows.free[i] > 0.0])
-        frame = np.stack([np.maximum(node - 1, 1), np.minimum(node, n)], axis=1)
-        each = len(partners)
-        self.contacts = Contacts(
-            node=np.repeat(node, each),
-            frame=np.repeat(frame, each, axis=0),
-            weight=np.full((len(node) * each, 2), 0.5),
-            radius=rod.section.radius,
+        self.loads_first = False
+        self.static = StaticRods([_at_rest(rod) for rod in rods], tolerance, max_iterations)
+        self.moved, self.loads, self.strands = [], [], []
+        rows = rk.material_of(self.static.mat)
+        for rod, offset in zip(rods, self.static.offsets, strict=False):
+            self.moved += self._moved_ends(rod, offset)
+            self.loads += self._loads(rod, offset)
+            nodes = np.arange(offset + 1, offset + rod.elements + 2)
+            self.strands.append(Strand(offset + 1, rod.elements, nodes[rows.free[nodes] > 0.0]))
+        self.contacts: Contacts = contacts_of(
+            rods, self.strands, len(partners), self_contact=self_contact
         )
-        self.stiffness = rod.section.axial_stiffness / rod.rest_length
+        self.stiffness = min(rod.section.axial_stiffness / rod.rest_length for rod in rods)
 
-    def _moved_ends(self, rod: CosseratRod) -> list[_Moved]:
-        n, static = rod.elements, self.static
+    def _moved_ends(self, rod: CosseratRod, offset: int) -> list[_Moved]:
+        n, static, o = rod.elements, self.static, offset
         moved = []
         for end, node, beside, ghost, inner in (
-            (rod.left, 1, 2, 0, 1),
-            (rod.right, n + 1, n, n + 1, n),
+            (rod.left, o + 1, o + 2, o, o + 1),
+            (rod.right, o + n + 1, o + n, o + n + 1, o + n),
         ):
             if isinstance(end, Driven):
                 section = end.hold == "section"
@@ -168,18 +172,18 @@ class WrappedProblem:
                 )
         return moved
 
-    def _loads(self, rod: CosseratRod) -> list[tuple[Floats, RodLoad]]:
+    def _loads(self, rod: CosseratRod, offset: int) -> list[tuple[Floats, RodLoad]]:
         """Return (2, 3, slots) forces and torques of each load at factor 1, and the load."""
         n, ds, loads = rod.elements, rod.rest_length / rod.elements, []
-        lengths = ds * tributary_lengths(rod)
+        lengths, first = ds * tributary_lengths(rod), offset + 1
         for load in rod.loads:
             parts = np.zeros((2, 3, self.static.slots))
             if isinstance(load, LineForce):
-                parts[0, :, 1:] = np.outer(load.force, lengths)
+                parts[0, :, first : first + n + 1] = np.outer(load.force, lengths)
             elif isinstance(load, PointForce):
-                parts[0, :, 1 + round(load.at * n)] = load.force
+                parts[0, :, first + round(load.at * n)] = load.force
             elif isinstance(load, PointMoment):
-                parts[1, :, 1 + min(int(load.at * n), n - 1)] = load.moment
+                parts[1, :, first + min(int(load.at * n), n - 1)] = load.moment
             loads.append((parts, load))
         return loads
 
@@ -199,15 +203,11 @@ class WrappedProblem:
 
     def initial(self) -> State:
         """Return the given configuration, without forces of contact."""
-        static, each = self.static, len(self.partners)
-        traction = np.zeros((len(self.contacts.node), 3))
-        normal = np.zeros_like(traction)
-        for j, (partner, place) in enumerate(
-            zip(self.partners, self.placements(self.start_time), strict=True)
-        ):
-            points = static.r[:, self.contacts.node[j::each]].T
-            normal[j::each] = surface_at(partner, place, points).normal
-        return State(*static.copy_state(), traction, tangential_basis(normal), self.start_time)
+        state, count = self.static.copy_state(), len(self.contacts.node)
+        traction, basis = np.zeros((count, 3)), np.zeros((count, 3, 2))
+        reference = self.reference(State(*state, traction, basis, self.start_time), self.start_time)
+        pairs = self._pairs(reference, self.placements(self.start_time))
+        return State(*state, traction, tangential_basis(pairs.normal), self.start_time)
 
     def set_ends(self, time: float) -> None:
         """Move the driven ends to where they are at a time."""
@@ -222,20 +222,19 @@ class WrappedProblem:
 
     # ---- one step
 
-    def reference(self, state: State, time: float) -> State:
-        """Return the state at the start of a step, moved to `time` with each body, per contact.
-
-        `r` is (k, 3), `q` (k, 2, 4).
-        """
-        c, each = self.contacts, len(self.partners)
-        r, q = state.r[:, c.node].T.copy(), np.moveaxis(state.q[:, c.frame], 0, -1).copy()
+    def reference(self, state: State, time: float) -> Reference:
+        """Return the state at the start of a step, moved to `time` with each body."""
         from scipy.spatial.transform import Rotation
 
+        c, each = self.contacts, len(self.partners)
+        count = c.bodies
+        r = state.r[:, c.node[:count]].T.copy()
+        q = np.moveaxis(state.q[:, c.frame[:count]], 0, -1).copy()
         basis = state.basis.copy()
         places = zip(self.placements(state.time), self.placements(time), strict=True)
         for j, (before, after) in enumerate(places):
             turn = after.turn @ before.turn.T
-            here = slice(j, None, each)
+            here = slice(j, count, each)
             r[here] = after.pivot + (r[here] - before.pivot) @ turn.T
             basis[here] = turn @ basis[here]
             x, y, z, w = Rotation.from_matrix(turn).as_quat()
@@ -243,27 +242,17 @@ class WrappedProblem:
             q[here] = product(np.array([w, x, y, z]), frames.reshape(-1, 4).T).T.reshape(
                 frames.shape
             )
-        return State(r, q, state.traction, basis, time)
+        return Reference(r, q, basis, state.r, state.q)
 
-    def kinematics(self, start: State, basis: Floats, places: list[Placement]) -> Kinematics:
+    def _pairs(self, start: Reference, places: Sequence[Placement]) -> Pairs:
+        return all_pairs(self.contacts, self.strands, self.partners, places, start, self.static.r)
+
+    def kinematics(
+        self, start: Reference, basis: Floats, places: Sequence[Placement]
+    ) -> Kinematics:
         """Return gaps and slip of the present state since the reference `start`."""
-        c, each, static = self.contacts, len(self.partners), self.static
-        points = static.r[:, c.node].T
-        gap, normal = np.zeros(len(points)), np.zeros((len(points), 3))
-        curvature = np.zeros((len(points), 3, 3))
-        for j, (partner, place) in enumerate(zip(self.partners, places, strict=True)):
-            here = slice(j, None, each)
-            surface = surface_at(partner, place, points[here])
-            gap[here] = surface.distance - c.radius
-            normal[here], curvature[here] = surface.normal, surface.curvature
-        basis = tangential_basis(normal, basis)
-        frames = np.moveaxis(static.q[:, c.frame], 0, -1)
-        each_turn, rate = rotation_since(start.q, frames)
-        turn = (c.weight[:, :, None] * each_turn).sum(axis=1)
-        s = points - start.r - c.radius * np.cross(turn, normal)
-        slip = np.einsum("kai,ka->ki", basis, s)
-        across = (s * normal).sum(axis=1)
-        return Kinematics(gap, normal, curvature, basis, slip, across, turn, rate)
+        pairs = self._pairs(start, places)
+        return kinematics(pairs, self.static.q.T[pairs.frames], basis)
 
     def elastic(self) -> Floats:
         """Return (2, 3, slots) elastic forces on nodes and torques on frames."""
@@ -271,11 +260,10 @@ class WrappedProblem:
 
     def contact_forces(self, at: Kinematics, traction: Floats) -> Floats:
         """Return (2, 3, slots) forces and torques of the contacts on nodes and frames."""
-        c, total = self.contacts, np.zeros((2, 3, self.static.slots))
-        force, moment = force_and_moment(c, at, traction)
-        np.add.at(total[0].T, c.node, force)
-        for side in range(2):
-            np.add.at(total[1].T, c.frame[:, side], c.weight[:, side, None] * moment)
+        pairs, total = at.pairs, np.zeros((2, 3, self.static.slots))
+        force, moment = force_and_moment(at, traction)
+        np.add.at(total[0].T, pairs.nodes, pairs.share[:, :, None] * force[:, None])
+        np.add.at(total[1].T, pairs.frames, pairs.weight[:, :, None] * moment[:, None])
         return total
 
     def stored_energy(self) -> float:
@@ -287,20 +275,26 @@ class WrappedProblem:
 
     def largest_strains(self) -> tuple[float, float]:
         """Return the largest strain of stretch and shear, and curvature times the radius [1]."""
-        static, section = self.static, self.rod.section
+        static, rods = self.static, self.rods
         rows = rk.material_of(static.mat)
-        n = np.linalg.norm(static.scratch[0:3], axis=0)[1:-1]
-        stretch = float(n.max()) / min(section.axial_stiffness, section.shear_stiffness)
+        n = np.linalg.norm(static.scratch[0:3], axis=0)[static.elements]
+        softest = np.minimum(rows.axial, rows.shear)[static.elements]
         joints = np.flatnonzero(rows.bend > 0.0)
         turn = [rk.joint_angle(static.q, int(i)) - rows.angle[:, i] for i in joints]
-        length = section.bending_stiffness / rows.bend[joints]
-        curvature = np.linalg.norm(np.array(turn)[:, :2], axis=1) / length
-        return stretch, float(curvature.max(initial=0.0)) * section.radius
+        owner = np.searchsorted(static.offsets, joints, side="right") - 1
+        bending = np.array([rod.section.bending_stiffness for rod in rods])[owner]
+        curvature = np.linalg.norm(np.array(turn)[:, :2], axis=1) * rows.bend[joints] / bending
+        return float((n / softest).max()), float(curvature.max(initial=0.0)) * self.contacts.radius
 
     def tension_scale(self) -> float:
         """Return the largest force in the rod [N], after `elastic`."""
         n = self.static.scratch[0:3]
         return float(np.sqrt((n * n).sum(axis=0).max()))
+
+    def force_scale(self) -> float:
+        """Return the force [N] of which residuals are at most `tolerance`, after `elastic`."""
+        # rounding of strains bounds what forces can balance
+        return max(self.tension_scale(), self.static.rounding / self.tolerance)
 
     def newton(
         self,
@@ -317,15 +311,18 @@ class WrappedProblem:
         Parameters
         ----------
         mu : coefficient of friction [1]
-        part : of loads and natural curvature [1]
+        part : of loads and natural curvature [1]; with `loads_first` its first half is of loads
         viscosity : see `laws` [N/m]
         guess : first iterate; None for the state at the start of the step
         """
         static, first = self.static, start if guess is None else guess
         static.restore((first.r, first.q))
-        static.set_natural_curvature(part)
+        loaded, bent = (part, part)
+        if self.loads_first:
+            loaded, bent = min(1.0, 2.0 * part), max(0.0, 2.0 * part - 1.0)
+        static.set_natural_curvature(bent)
         self.set_ends(time)
-        loads, places = part * self.loads_at(time), self.placements(time)
+        loads, places = loaded * self.loads_at(time), self.placements(time)
         reference = self.reference(start, time)
         given = _Given(reference, loads, places, mu, viscosity)
         # at the start slip is zero: what slipped in the last step is at its bound, and slips on
@@ -338,8 +335,7 @@ class WrappedProblem:
             if iteration > 0 and trial.size <= 1e-3 * scale:
                 # contacts close and open only where the others obey their laws
                 trial = self._trial(given, trial.at.basis, trial.traction, None)
-            # rounding of strains bounds what forces can balance
-            scale = max(scale, self.static.rounding / self.tolerance)
+            scale = self.force_scale()
             worst = max(float(np.abs(trial.right).max()), trial.law.error) / scale
             if iteration > 0 and worst <= self.tolerance:
                 state = State(*static.copy_state(), trial.traction, trial.at.basis, time)
@@ -348,6 +344,10 @@ class WrappedProblem:
             if step is None:
                 return None
             trial = self._shortened(given, trial, step)
+            deep = ~trial.closed & (trial.at.gap < -_DEEP * self.contacts.radius)
+            if deep[self.contacts.bodies :].any():
+                # without them the rods would find the equilibrium of rods that pass each other
+                trial = self._trial(given, trial.at.basis, trial.traction, trial.closed | deep)
         return None
 
     def _trial(
@@ -410,42 +410,39 @@ class WrappedProblem:
         """Return Newton's matrix: of forces by unknowns and tractions, and of the laws by both."""
         from scipy.sparse import coo_array, csc_array, dia_array
 
-        c, size, law = self.contacts, self.static.size, trial.law
+        size, law, pairs = self.static.size, trial.law, trial.at.pairs
         offsets = BAND - np.arange(2 * BAND + 1)
         elastic = dia_array((self.static.stiffness(), offsets), shape=(size, size)).tocoo()
-        by = blocks(c, trial.at, trial.traction)
+        by = blocks(trial.at, trial.traction)
         three = np.arange(3)
-        node = 6 * c.node[:, None] + three
-        frame = 6 * c.frame[:, :, None] + 3 + three
-        own = size + 3 * np.arange(len(c.node))[:, None] + three
-        gap_by_node = law.by_gap[:, :, None] * trial.at.normal[:, None, :]
+        node = 6 * pairs.nodes[:, :, None] + three
+        frame = 6 * pairs.frames[:, :, None] + 3 + three
+        own = (size + 3 * np.arange(len(node))[:, None] + three)[:, None]
+        normal = pairs.share[:, :, None] * pairs.normal[:, None]
+        law_by_node = law.by_gap[:, None, :, None] * normal[:, :, None]
+        law_by_node = law_by_node + law.by_slip[:, None] @ by.slip_by_node
+        # per contact: three rows of each of i, three columns of each of j
         entries = [
             (node, node, -by.force_by_node),
-            (node, own, -by.direction),
-            (own, own, law.by_traction),
-            (own, node, gap_by_node + law.by_slip @ by.slip_by_node),
+            (node, own, -by.force[:, :, None]),
+            (frame, node, -by.moment_by_node),
+            (frame, own, -by.moment[:, :, None]),
+            (own, own, law.by_traction[:, None, None]),
+            (own, node, law_by_node[:, None]),
+            (own, frame, (law.by_slip[:, None] @ by.slip_by_frame)[:, None]),
         ]
-        for side in range(2):
-            weight = c.weight[:, side, None, None]
-            entries += [
-                (frame[:, side], node, -weight * by.moment_by_node),
-                (frame[:, side], own, -weight * by.moment_direction),
-                (own, frame[:, side], law.by_slip @ by.slip_by_frame[:, side]),
-            ]
-        shape = (len(c.node), 3, 3)
-        rows = np.concatenate(
-            [np.broadcast_to(i[:, :, None], shape).ravel() for i, _, _ in entries]
-        )
-        columns = np.concatenate(
-            [np.broadcast_to(j[:, None, :], shape).ravel() for _, j, _ in entries]
-        )
-        values = np.concatenate([v.ravel() for _, _, v in entries])
-        free = np.concatenate([self.static.free, np.ones(3 * len(c.node), dtype=bool)])
+        rows, columns = [], []
+        for i, j, value in entries:
+            rows.append(np.broadcast_to(i[:, :, None, :, None], value.shape).ravel())
+            columns.append(np.broadcast_to(j[:, None, :, None, :], value.shape).ravel())
+        row, column = np.concatenate(rows), np.concatenate(columns)
+        values = np.concatenate([value.ravel() for _, _, value in entries])
+        free = np.concatenate([self.static.free, np.ones(own.size, dtype=bool)])
         # the banded matrix has ones for fixed unknowns
-        values = values * (free[rows] & free[columns])
-        where = np.concatenate([elastic.coords, [rows, columns]], axis=1)
-        total = size + 3 * len(c.node)
-        every = np.concatenate([elastic.data, values])
+        there = free[row] & free[column] & (values != 0.0)
+        where = np.concatenate([elastic.coords, [row[there], column[there]]], axis=1)
+        total = size + own.size
+        every = np.concatenate([elastic.data, values[there]])
         return csc_array(coo_array((every, tuple(where)), shape=(total, total)))
 
 
@@ -461,27 +458,3 @@ def _rotated(q: Floats, x: Floats) -> Floats:
     """Return vectors (3, k) rotated by a unit quaternion."""
     twice = 2.0 * np.cross(q[1:, None], x, axis=0)
     return np.asarray(x + q[0] * twice + np.cross(q[1:, None], twice, axis=0))
-
-
-def rotation_since(before: Floats, after: Floats) -> tuple[Floats, Floats]:
-    """Return rotation vectors (..., 3) between quaternions (..., 4), and their rates (..., 3, 3).
-
-    A rate is the derivative by a further small rotation: 1 - phi^/2 + c phi^^2.
-    """
-    w0, v0, w1, v1 = before[..., :1], -before[..., 1:], after[..., :1], after[..., 1:]
-    w = w1 * w0 - (v1 * v0).sum(axis=-1, keepdims=True)
-    v = w1 * v0 + w0 * v1 + np.cross(v1, v0)
-    sign = np.where(w >= 0.0, 1.0, -1.0)
-    size = np.linalg.norm(v, axis=-1, keepdims=True)
-    angle = 2.0 * np.arctan2(size, sign * w)
-    scale = np.where(size > 1e-8, sign * angle / np.where(size > 1e-8, size, 1.0), 2.0 * sign)
-    phi = scale * v
-    hat = cross_matrix(phi)
-    half = 0.5 * angle
-    small = half < 1e-3
-    c = np.where(
-        small,
-        1.0 / 12.0,
-        (1.0 - half / np.tan(np.where(small, 1.0, half))) / np.where(small, 1.0, angle) ** 2,
-    )
-    return phi, np.eye(3) - 0.5 * hat + c[..., None] * (hat @ hat)
