@@ -21,7 +21,7 @@ from stiction.chains.methods import EventDriven
 from stiction.chains.tangents.adjoint import RecordedRun, seed_of
 from stiction.chains.tangents.run import TangentRun
 from stiction.switching.flow import trajectory
-from stiction.switching.tangents import run as flow_tangents
+from stiction.switching.tangents import mode as flow_tangents
 
 SPAN = (0.0, 30.0)
 METHOD = EventDriven(replay=False)

@@ -132,6 +132,29 @@ def test_corners_of_branches():
     np.testing.assert_allclose(settled(last.system, 200), beyond, atol=1e-7)
 
 
+def test_a_node_in_stick_at_the_bound(monkeypatch):
+    """Mass 2 sticks at a node with a force that reaches its bound at a corner; mass 1 rests."""
+    # the location of the corner is not tested here
+    monkeypatch.setattr(st.studies.cycles.branch, "_HALVINGS", 2)
+    chain = st.Chain(
+        mass=[1.73891, 0.774415, 1.56289],
+        stiffness=[12.399, 36.6291, 35.1136],
+        damping=0.15366,
+        load=st.chains.Sine(10.610752, 0.541726),
+        law=st.ExponentialWeakening(0.368587, 0.2291, 1.59735),
+        gravity=9.81,
+    )
+    cycle = st.find_cycle(chain, settled(chain), RUNS, period=period_of)
+    branch = st.continue_cycle(cycle, "law.mu_kinetic", (0.229095, 0.22911), step=0.2)
+    assert all("limit" in end for end in branch.ends)
+    # runs beside the orbit beyond the corner settle on it
+    last = branch.cycles[-1]
+    beyond = last.system.at_state(last.state).tangents(RUNS, (last.start, last.period), ()).final
+    beside = last.system.at_state(beyond + [0.0, 1e-3, 1e-3, 0.0, 0.0, 0.0])
+    run = beside.tangents(RUNS, (0.0, 60.0 * period_of(beside)), ())
+    np.testing.assert_allclose(run.final, beyond, atol=1e-9)
+
+
 def test_a_mass_that_always_sticks():
     """It may rest at any place of an interval; the branch goes on, and on where it slips."""
     chain = st.Chain(

@@ -26,6 +26,7 @@ __all__ = [
     "TESTS",
     "Bifurcation",
     "Merged",
+    "bend",
     "change_of_order",
     "merged_events",
     "same_order",
@@ -222,3 +223,10 @@ def _change(order: Sequence[str], k: int) -> _Change | None:
         if last is not None and last[2] == begun[2]:
             return _Change(begun[2], _MODES[last[1]], _MODES[begun[1]])
     return None
+
+
+def bend(x: npt.NDArray[np.float64], y: npt.NDArray[np.float64]) -> float:
+    """Return how much the slope of y over x changes, over the slope; 0 of two points."""
+    slopes = np.diff(y) / np.diff(x)
+    largest = float(np.abs(slopes).max())
+    return float(np.ptp(slopes)) / largest if largest > 0.0 else 0.0

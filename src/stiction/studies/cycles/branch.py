@@ -35,6 +35,7 @@ from stiction.numerics.continuation import (
 from stiction.studies.cycles.bifurcations import (
     TESTS,
     Bifurcation,
+    bend,
     change_of_order,
     merged_events,
     same_order,
@@ -48,11 +49,11 @@ from stiction.studies.cycles.cycle import (
     check_second_period,
     cycle_of,
     find_cycle,
-    solved,
     states_at,
+    with_new_nodes,
 )
 from stiction.studies.cycles.doubled import flip_of_half, halves_apart
-from stiction.studies.cycles.shooting import Shooting, nodes_between
+from stiction.studies.cycles.shooting import Shooting
 from stiction.studies.cycles.sliding import sliding_orbit
 
 __all__ = ["CycleBranch", "continue_cycle"]
@@ -64,6 +65,8 @@ Floats = npt.NDArray[np.float64]
 _BRACKETINGS, _HALVINGS, _MOST_CHANGES = 10, 40, 8
 # distances, as fractions of a step, at which the other order of events is tried at a sharp turn
 _BEYOND = (1e-4, 1e-3, 1e-2, 0.1)
+# times of the first node, as fractions of the distance of two nodes, that are tried at an end
+_SHIFTS = (0.0, 0.25, 0.75)
 # growth of the states, relative to their sizes, at which the unknowns are scaled again
 _OUTGROWN = 4.0
 # distances beyond a corner at which tangents are computed, as multiples of the shortest step
@@ -326,7 +329,7 @@ class _HalfBranch(Half):
                 if self._turn() or (not self.fresh and self._new_nodes()):
                     self.fresh, self.length = True, self.step
                     continue
-                if not self._turn_corner():
+                if not self._turn_corner() and not self._shift_nodes():
                     self.reason = self._why()
                     return
                 self.fresh, self.length = False, self.step
@@ -497,12 +500,32 @@ class _HalfBranch(Half):
         kind = change_of_order(nearest, new)
         return Bifurcation(kind, value, cycle, last.order, new.order)
 
-    def _new_nodes(self) -> bool:
-        """Move the nodes away from the events of the last orbit; return whether it succeeded."""
-        cycle = self.cycles[-1]
-        times = [(event.time / cycle.period) % 1.0 for event in cycle.events]
+    def _shift_nodes(self) -> bool:
+        """Continue with nodes at other times of the orbit; return whether it succeeded.
+
+        A mass may stick at a node with a force near its static bound. If the predicted force
+        exceeds the bound, the arc from the node has no derivatives, although the next orbit sticks.
+
+        Verified by: tests/exact/test_cycles_of_chains.py::test_a_node_in_stick_at_the_bound
+        """
+        ahead = self.problem.moved(self.place.u, 1e-3 * self.step * self.place.tangent)
         try:
-            moved = _with_nodes(cycle, nodes_between(times, len(cycle.nodes)))
+            self.problem.residual(ahead)
+            return False
+        except ModelError:
+            before = self.problem, self.place, self.cycles[-1]
+        for shift in _SHIFTS:
+            if self._new_nodes(shift):
+                new = advance(self.problem, self.place, self.step, longest=self.step)
+                if new is not None or self._turn_corner():
+                    return True
+        self.problem, self.place, self.cycles[-1] = before
+        return False
+
+    def _new_nodes(self, shift: float = 0.5) -> bool:
+        """Move the nodes away from the events of the last orbit; return whether it succeeded."""
+        try:
+            moved = with_new_nodes(self.cycles[-1], shift)
             problem, place = self._begun(moved, None)
         except (ModelError, SolveError, np.linalg.LinAlgError):
             return False
@@ -590,7 +613,7 @@ class _HalfBranch(Half):
             return None
         self.reason = "the orbit shrinks to an equilibrium"
         values = np.array([one.system.parameter(self.parameter) for one in self.cycles[-3:]])
-        power = min((2, 1), key=lambda power: _bend((np.array(sizes) / sizes[0]) ** power, values))
+        power = min((2, 1), key=lambda power: bend((np.array(sizes) / sizes[0]) ** power, values))
         value = float(np.polyfit((np.array(sizes) / sizes[0]) ** power, values, len(sizes) - 1)[-1])
         kind = "Hopf" if power == 2 else "Hopf-like"
         return Bifurcation(kind, value, last, last.order, new.order, self.parameter)
@@ -773,17 +796,3 @@ class _HalfBranch(Half):
         if fraction != 1.0:
             found = corrected(self.problem, place, place.tangent, fraction * step.step)
         return None if found is None else self._known(found.u)
-
-
-def _bend(x: Floats, y: Floats) -> float:
-    """Return how much the slope of y over x changes, over the slope; 0 of two points."""
-    slopes = np.diff(y) / np.diff(x)
-    largest = float(np.abs(slopes).max())
-    return float(np.ptp(slopes)) / largest if largest > 0.0 else 0.0
-
-
-def _with_nodes(cycle: Cycle, fractions: Floats) -> Cycle:
-    """Return the same orbit with other nodes."""
-    nodes, period = states_at(cycle, fractions[:-1]), cycle.period
-    problem, u = around(cycle.system, cycle.method, fractions, nodes, cycle.force_period, period)
-    return solved(problem, u)

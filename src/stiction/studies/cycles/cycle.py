@@ -38,6 +38,7 @@ __all__ = [
     "period_of_part",
     "solved",
     "states_at",
+    "with_new_nodes",
 ]
 
 Floats = npt.NDArray[np.float64]
@@ -559,6 +560,23 @@ def states_at(cycle: Cycle, fractions: Floats) -> Floats:
             state = cycle.system.at_state(state).tangents(cycle.method, span, ()).final
         found.append(state)
     return np.array(found)
+
+
+def with_new_nodes(cycle: Cycle, shift: float) -> Cycle:
+    """Return the same orbit with nodes at a distance from its events.
+
+    Parameters
+    ----------
+    shift : see `shooting.nodes_between`
+
+    Raises
+    ------
+    SolveError : if the equations are not solved with these nodes.
+    """
+    times = [(event.time / cycle.period) % 1.0 for event in cycle.events]
+    fractions = nodes_between(times, len(cycle.nodes), shift)
+    nodes, period = states_at(cycle, fractions[:-1]), cycle.period
+    return solved(*around(cycle.system, cycle.method, fractions, nodes, cycle.force_period, period))
 
 
 def period_of_part(force: Any, turns: int) -> Period:

@@ -425,15 +425,16 @@ def closed(problem: _Equations, u: Floats) -> Ended:
     return Ended(u, worst, iteration + 1, worst <= _NOISE)
 
 
-def nodes_between(events: Sequence[float], count: int) -> Floats:
+def nodes_between(events: Sequence[float], count: int, shift: float = 0.5) -> Floats:
     """Return (count + 1,) times of nodes divided by the period, at a distance from events.
 
     Parameters
     ----------
     events : times of the events divided by the period, in [0, 1)
     count : number of nodes
+    shift : time of the first node, as a fraction of the distance of two nodes
     """
-    targets = (np.arange(count) + 0.5) / count
+    targets = (np.arange(count) + shift) / count
     times = np.sort(np.asarray(events, dtype=np.float64))
     if times.size:
         ends = np.concatenate([[times[-1] - 1.0], times, [times[0] + 1.0]])
