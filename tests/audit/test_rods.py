@@ -422,6 +422,27 @@ class HeavyCore(CircularSection):
 
 
 @pytest.mark.fails_audit("rods", "contacts_solved")
+@pytest.mark.parametrize(("speed", "ok"), [(0.1, False), (0.01, True)])
+def test_no_impulses_stop_a_rod_between_planes_that_close(speed, ok):
+    # its 21 nodes hit the upper plane one after the other, and neither plane gives way
+    body = rod(DIRECTIONS[0], (0.0, 0.0, RADIUS))
+    planes = [
+        PlanePartner(),
+        PlanePartner((0.0, 0.0, 2.0 * RADIUS + 1e-4), (0.0, 0.0, -1.0), (0.0, 0.0, -speed)),
+    ]
+    search, weight = ContactSearch(friction=st.Coulomb(0.3)), (0.0, 0.0, -9.81)
+    system = st.Rods([body], search=search, gravity=weight, partners=planes)
+    run = solved(system, st.RollingLeapfrog(fraction=0.5), (0.0, 1.02e-3), save=3)
+    impacts = int((run.events.kind == "close").sum())
+    if ok:
+        assert check_holds(run, "contacts_solved").value == impacts == 0
+    else:
+        found = check_fails(run, "contacts_solved", limit=0.0)
+        # each impact, and the end of the step
+        assert found.value == impacts + 1 == 22
+
+
+@pytest.mark.fails_audit("rods", "contacts_solved")
 @pytest.mark.parametrize(("kind", "ok"), [(HeavyCore, False), (CircularSection, True)])
 def test_no_sweep_makes_a_rod_with_a_heavy_core_roll(kind, ok):
     # rolling couples all nodes the more, the lighter the rod turns

@@ -50,7 +50,7 @@ from stiction.rods.rod_kernels import State, material_of
 
 Floats = npt.NDArray[np.float64]
 
-# largest number of sweeps of a kick or an impact. Chosen; kicks that need more are counted
+# largest number of sweeps of a kick or an impact. Chosen; those that need more are counted
 SWEEPS = 400
 # sine of ten degrees: at smaller angles the closest points of crossing rods are nearly
 # indeterminate. Chosen; see `search_kernels` for the twenty degrees of new contacts
@@ -64,7 +64,8 @@ class Tally(Struct):
 
     rolling_slip : largest slip velocity of a contact that rolls [m/s]
     last_kick : length of the last kick [s]
-    most_sweeps, unconverged : largest number of sweeps of a kick; kicks that did not converge
+    most_sweeps : largest number of sweeps of a kick
+    unconverged : number of kicks and impacts that did not converge
     next_part : next phase of this step, a constant of `stepper_kernels`
     lost : contact number that `locate_all` returned
     """
