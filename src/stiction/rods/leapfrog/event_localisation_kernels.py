@@ -15,8 +15,12 @@ import math
 
 from stiction.numerics.arrays import Integers, Table
 from stiction.numerics.jit import kernel
-from stiction.rods.contact.gauss_seidel_kernels import drive_work, locate_all, measure
-from stiction.rods.contact.impact_law_kernels import solve_impact
+from stiction.rods.contact.gauss_seidel_kernels import (
+    drive_work,
+    locate_all,
+    measure,
+    solve_impact,
+)
 from stiction.rods.contact.kernels import (
     INSIDE,
     OPEN,

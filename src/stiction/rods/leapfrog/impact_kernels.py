@@ -20,8 +20,8 @@ from stiction.rods.contact.gauss_seidel_kernels import (
     locate_all,
     record_sweeps,
     set_modes_from_impulses,
+    solve_impact,
 )
-from stiction.rods.contact.impact_law_kernels import solve_impact
 from stiction.rods.contact.kernels import (
     INSIDE,
     OPEN,

@@ -25,7 +25,6 @@ from stiction.rods.assembly import Flat, assemble, third_directors
 from stiction.rods.contact import gauss_seidel_kernels as tk
 from stiction.rods.contact import kernels as ck
 from stiction.rods.contact import observe_kernels as ok
-from stiction.rods.contact.impact_law_kernels import solve_impact
 from stiction.rods.contact.overlap import deepest, refuse_overlap
 from stiction.rods.contact.state import ContactState
 from stiction.rods.driving_kernels import (
@@ -250,7 +249,7 @@ class LeapfrogStepper:
             speed = float(ik.approach_speed(f.q, one, f.v, f.p))
             if speed > 1e-12 * scale and np.isfinite(one.friction):
                 # this loss precedes the ledger, as does the projection of rolling contacts
-                self.now.projected += solve_impact(
+                self.now.projected += tk.solve_impact(
                     f.q, contact_state.contacts, mobility, f.v, f.p, c, True, self.tally[0]
                 )
             elif speed < -1e-12 * scale:

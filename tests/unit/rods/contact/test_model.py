@@ -13,8 +13,7 @@ from stiction.rods.assembly import assemble
 from stiction.rods.centreline import Straight
 from stiction.rods.contact import kernels as ck
 from stiction.rods.contact.curve.kernels import axis_point
-from stiction.rods.contact.gauss_seidel_kernels import Tally
-from stiction.rods.contact.impact_law_kernels import solve_impact
+from stiction.rods.contact.gauss_seidel_kernels import Tally, solve_impact
 from stiction.rods.contact.model import ContactSearch, RollingContact
 from stiction.rods.contact.observe_kernels import contact_rates, slip_drift
 from stiction.rods.contact.state import ContactState
