@@ -3,7 +3,8 @@
 A kick is the change of velocities by forces and impulses over a step of length h. The unknowns are
 impulses P = h l with the contact force l, and u' = u(before) + u(after), twice the mean slip
 velocity. So a kick with persistent contacts and an impact are the same problem, and the energy that
-a contact dissipates is exactly -P . u' / 2.
+a contact dissipates is exactly -P . u' / 2. In an impact Newton's law gives the normal velocity
+afterwards. What the sweeps do not solve is left to `newton_kernels`.
 
 Common arguments: q (4, slots) quaternions of elements, v (3, slots) velocities of nodes [m/s],
 p (3, slots) angular momenta of elements over their inertia across the axis [1/s], mobility
@@ -33,7 +34,6 @@ from stiction.rods.contact.kernels import (
     ROLL,
     SINGULAR,
     SLIP,
-    Contact,
     Contacts,
     ContactSet,
     dot,
@@ -44,13 +44,20 @@ from stiction.rods.contact.kernels import (
     slip_per,
     slip_velocity,
 )
-from stiction.rods.contact.local_coulomb_kernels import normal_impulse_to_stop, tangential_impulse
+from stiction.rods.contact.local_coulomb_kernels import (
+    IMPACT,
+    KICK,
+    known_velocity,
+    local_impulse,
+    tangential_impulse,
+)
+from stiction.rods.contact.newton_kernels import solve_by_newton
 from stiction.rods.driving_kernels import spatial_spin
 from stiction.rods.rod_kernels import State, material_of
 
 Floats = npt.NDArray[np.float64]
 
-# largest number of sweeps of a kick or an impact. Chosen; kicks that need more are counted
+# largest number of sweeps of a kick or an impact. Chosen; those that need more are counted
 SWEEPS = 400
 # sine of ten degrees: at smaller angles the closest points of crossing rods are nearly
 # indeterminate. Chosen; see `search_kernels` for the twenty degrees of new contacts
@@ -64,7 +71,8 @@ class Tally(Struct):
 
     rolling_slip : largest slip velocity of a contact that rolls [m/s]
     last_kick : length of the last kick [s]
-    most_sweeps, unconverged : largest number of sweeps of a kick; kicks that did not converge
+    most_sweeps : largest number of sweeps of a kick
+    unconverged : number of kicks and impacts that did not converge
     next_part : next phase of this step, a constant of `stepper_kernels`
     lost : contact number that `locate_all` returned
     """
@@ -123,25 +131,12 @@ def rates_near_contacts(
 
 
 @kernel
-def local_impulse(k: Contact, ux: float, uy: float, uz: float) -> tuple[float, float, float, int]:
-    """Return the impulse [N s] of one contact for its u' without this impulse, and its mode."""
-    n, pn = k.normal, normal_impulse_to_stop(k, ux, uy, uz)
-    if k.may_open == 1 and pn <= 0.0:
-        return 0.0, 0.0, 0.0, OPEN
-    # inf times 0 would be NaN
-    bound = math.inf
-    if k.friction < math.inf:
-        bound = k.friction * max(pn, 0.0)
-    lx, ly, lz, mode = tangential_impulse(k, ux, uy, uz, bound)
-    return lx - pn * n[0], ly - pn * n[1], lz - pn * n[2], mode
-
-
-@kernel
 def kick_contacts(q: Matrix, contacts: Contacts, mobility: Matrix, v: Matrix, p: Matrix) -> int:
     """Solve for the impulses of closed contacts, apply them; return the number of sweeps.
 
     On entry `slip` holds u before the kick, and v, p are those after the kick without contacts.
-    Returns -1 if the sweeps did not converge. `set_modes_from_impulses` sets the modes.
+    Returns -1 if neither the sweeps nor Newton's method converged. `set_modes_from_impulses` sets
+    the modes.
     """
     closed = 0
     for c in range(contacts.shape[0]):
@@ -180,7 +175,79 @@ def kick_contacts(q: Matrix, contacts: Contacts, mobility: Matrix, v: Matrix, p:
         # one contact is exact after one pass; the second pass removes its rounding
         if closed == 1 and sweep == 1:
             return 2
-    return SWEEPS if change <= 1e-10 * size else -1
+    if change <= 1e-10 * size or solve_by_newton(q, contacts, mobility, v, p, KICK, -1, True):
+        return SWEEPS
+    return -1
+
+
+@kernel
+def solve_impact(
+    q: Matrix,
+    contacts: Contacts,
+    mobility: Matrix,
+    v: Matrix,
+    p: Matrix,
+    impacting: int,
+    plastic: bool,
+    tally: Tally,
+) -> float:
+    """Solve the impact of contact `impacting` with all closed ones; return the energy lost [J].
+
+    After SWEEPS sweeps the last impulses are used. If they still change by more than 1e-10 of the
+    largest, `tally` counts the impact as one that did not converge.
+
+    q, v, p : (4, slots) quaternions, (3, slots) velocities and angular momenta over inertia;
+        v and p are changed
+    mobility : (3, slots) inverse masses and inertias, as in `contact.kernels.response`
+    plastic : whether restitution is zero
+    """
+    for c in range(contacts.shape[0]):
+        k = contacts[c]
+        put(k.impulse, 0.0, 0.0, 0.0)
+        if k.mode >= ROLL or c == impacting:
+            response(q, k, mobility)
+            k.slip[0], k.slip[1], k.slip[2] = slip_velocity(q, k, v, p)
+    change, size = 0.0, 0.0
+    for sweep in range(SWEEPS):
+        change, size = 0.0, 0.0
+        for c in range(contacts.shape[0]):
+            k = contacts[c]
+            if k.mode < ROLL and c != impacting:
+                continue
+            impulse = k.impulse
+            ux, uy, uz = slip_velocity(q, k, v, p)
+            # Newton's law u_n+ = -en u_n- (sheet, section 4), its tangential counterpart with et;
+            # contacts that were closed have no restitution
+            bx, by, bz = known_velocity(k, IMPACT, c == impacting and not plastic)
+            ux, uy, uz = ux + bx, uy + by, uz + bz
+            ox, oy, oz = slip_per(k, impulse[0], impulse[1], impulse[2])
+            ux, uy, uz = ux - ox, uy - oy, uz - oz
+            lx, ly, lz, _ = local_impulse(k, ux, uy, uz)
+            dx, dy, dz = lx - impulse[0], ly - impulse[1], lz - impulse[2]
+            push(q, k, dx, dy, dz, mobility, v, p)
+            put(impulse, lx, ly, lz)
+            change = max(change, abs(dx), abs(dy), abs(dz))
+            size = max(size, abs(lx), abs(ly), abs(lz))
+        # some 50 roundings of the largest impulse
+        if sweep > 0 and change <= 1e-14 * size:
+            break
+    # as in a kick; roundoff of the velocities may keep the change above the bound of the sweeps
+    good = change <= 1e-10 * size
+    if not good and not solve_by_newton(q, contacts, mobility, v, p, IMPACT, impacting, plastic):
+        tally.unconverged += 1
+    energy_lost = 0.0
+    for c in range(contacts.shape[0]):
+        k = contacts[c]
+        if k.mode >= ROLL or c == impacting:
+            ux, uy, uz = slip_velocity(q, k, v, p)
+            impulse, u = k.impulse, k.slip
+            # twice the work of the impulse, P . (u- + u+)
+            work = impulse[0] * (ux + u[0]) + impulse[1] * (uy + u[1]) + impulse[2] * (uz + u[2])
+            energy_lost -= 0.5 * work
+            k.impact_loss -= 0.5 * work
+            for a in range(3):
+                k.impact_impulse[a] += impulse[a]
+    return energy_lost
 
 
 @kernel

@@ -38,12 +38,14 @@ from stiction.rods.contact.kernels import (
     slip_velocity,
 )
 from stiction.rods.contact.local_coulomb_kernels import (
-    MAX_BOUND_RATIO,
+    FORCES,
+    STEP_END,
     add_normal_rotation_rate,
-    normal_impulse_to_stop,
-    tangential_impulse,
+    coulomb_force,
+    end_impulse,
 )
-from stiction.rods.contact.observe_kernels import contact_rates, slip_drift, solve3
+from stiction.rods.contact.newton_kernels import solve_by_newton
+from stiction.rods.contact.observe_kernels import contact_rates, slip_drift
 from stiction.rods.rod_kernels import State
 
 # a contact that opens without velocity is open at a gap of this fraction of the reach. Chosen,
@@ -74,47 +76,6 @@ def count_closed(contacts: Contacts) -> int:
         if k.mode >= ROLL:
             closed += 1
     return closed
-
-
-@kernel
-def coulomb_force(
-    k: Contact, is_painleve: bool, ux: float, uy: float, uz: float
-) -> tuple[float, float, float, int]:
-    """Return the force of one contact [N] for its rate u' without this force, and its mode.
-
-    (ux, uy, uz) is u' [m/s^2]. Sets `normal_force` and `stick_excess`. With `is_painleve` friction
-    opposes the slip acceleration, not the present slip.
-    """
-    # the normal force first: at a round contact it does not depend on the tangential one
-    n, pn = k.normal, normal_impulse_to_stop(k, ux, uy, uz)
-    k.normal_force = pn
-    # a contact opens by tension beyond rounding, or because its surfaces separate (`parts`)
-    if k.may_open == 1 and (pn <= -k.noise or k.parts == 1):
-        k.normal_force = min(pn, 0.0)
-        return 0.0, 0.0, 0.0, OPEN
-    if k.may_open == 1:
-        pn = max(pn, 0.0)
-    mu = k.friction
-    # inf times 0 would be NaN
-    bound = math.inf if mu == math.inf else mu * max(pn, 0.0)
-    if k.mode == SLIP and k.slip_speed > 0.0:
-        if is_painleve:
-            lx, ly, lz, _ = tangential_impulse(k, ux, uy, uz, bound)
-            return lx - pn * n[0], ly - pn * n[1], lz - pn * n[2], SLIP
-        # friction opposes the present slip
-        u, un, b = k.slip, dot(k.slip, n), bound / k.slip_speed
-        lx, ly, lz = -b * (u[0] - un * n[0]), -b * (u[1] - un * n[1]), -b * (u[2] - un * n[2])
-        return lx - pn * n[0], ly - pn * n[1], lz - pn * n[2], SLIP
-    # stick: the force that makes u' zero, G l = -u', if its tangential part is within the bound
-    lx, ly, lz = solve3(k, -ux, -uy, -uz)
-    ln = lx * n[0] + ly * n[1] + lz * n[2]
-    tx, ty, tz = lx - ln * n[0], ly - ln * n[1], lz - ln * n[2]
-    k.stick_excess = math.sqrt(tx * tx + ty * ty + tz * tz) - bound
-    if k.stick_excess <= k.noise:
-        return tx - pn * n[0], ty - pn * n[1], tz - pn * n[2], ROLL
-    # slip starts now, so there is no direction yet: the law holds for the rate u'_T
-    lx, ly, lz, _ = tangential_impulse(k, ux, uy, uz, bound)
-    return lx - pn * n[0], ly - pn * n[1], lz - pn * n[2], SLIP
 
 
 @kernel
@@ -270,11 +231,16 @@ def solve_forces(
         if is_painleve:
             continue
         if has_friction and size > MAX_FORCE_GROWTH * first:
-            # friction increases the normal force without bound (Painleve): restart
-            good, is_painleve, former = False, True, math.inf
+            # the sweeps diverge: a solution may exist, or friction increases the normal force
+            # without bound (Painleve), and the sweeps restart
             remove_contact_forces(q, contact_set, mobility, av, ap)
+            if solve_by_newton(q, contacts, mobility, av, ap, FORCES, -1, True):
+                break
+            good, is_painleve, former = False, True, math.inf
         elif sweep == FORCE_SWEEPS - 1:
-            good = change <= 1e-8 * size
+            good = change <= 1e-8 * size or solve_by_newton(
+                q, contacts, mobility, av, ap, FORCES, -1, True
+            )
             break
     record_sweeps(sweep + 1, good, tally)
 
@@ -291,48 +257,6 @@ def remove_contact_forces(
             x, y, z = -force[0], -force[1], -force[2]
             push(q, k, x, y, z, mobility, av, ap)
             put(force, 0.0, 0.0, 0.0)
-
-
-@kernel
-def end_impulse(k: Contact, ux: float, uy: float, uz: float) -> tuple[float, float, float, int]:
-    """Return the impulse of the second half kick at one contact [N s], and its mode afterwards.
-
-    (ux, uy, uz) is the slip velocity without this impulse [m/s]. A rolling contact continues to
-    roll unless its impulse exceeds a multiple of the bound, because forces decide the mode. A
-    closed contact remains closed: a tensile impulse is at most the compressive one of the first
-    half kick.
-    """
-    n, first, least = k.normal, k.first_impulse, -math.inf
-    if k.may_open == 1:
-        least = min(dot(first, n), 0.0)
-    if k.mode == ROLL:
-        lx, ly, lz = solve3(k, -ux, -uy, -uz)
-        pn = -(lx * n[0] + ly * n[1] + lz * n[2])
-        # the normal part is bounded below by `least`; n is an eigenvector of G, so the tangential
-        # part may stay as it is
-        excess = min(pn - least, 0.0)
-        lx, ly, lz = lx + excess * n[0], ly + excess * n[1], lz + excess * n[2]
-        if k.may_open == 0 or (k.friction == math.inf and excess == 0.0):
-            return lx, ly, lz, ROLL
-        # forces decide slip, but the normal impulse of the whole step bounds friction
-        hn = dot(first, n)
-        hx, hy, hz = first[0] - hn * n[0], first[1] - hn * n[1], first[2] - hn * n[2]
-        # the whole step has the normal impulse pn - hn and the tangential one l_T + h_T
-        pn = max(pn, least)
-        bound = 0.0
-        if k.friction < math.inf:
-            bound = MAX_BOUND_RATIO * k.friction * max(pn - hn, 0.0)
-        tx, ty, tz = lx + pn * n[0] + hx, ly + pn * n[1] + hy, lz + pn * n[2] + hz
-        if tx * tx + ty * ty + tz * tz <= bound * bound:
-            return lx, ly, lz, ROLL
-        # slip: l_T + h_T goes to the bound; u' - G h is the slip without either half
-        ox, oy, oz = slip_per(k, hx, hy, hz)
-        tx, ty, tz, _ = tangential_impulse(k, ux - ox, uy - oy, uz - oz, bound)
-        return tx - hx - pn * n[0], ty - hy - pn * n[1], tz - hz - pn * n[2], SLIP
-    # a contact that slips obeys the law at the velocity after the impulse
-    pn = max(normal_impulse_to_stop(k, ux, uy, uz), least)
-    lx, ly, lz, mode = tangential_impulse(k, ux, uy, uz, k.friction * max(pn, 0.0))
-    return lx - pn * n[0], ly - pn * n[1], lz - pn * n[2], mode
 
 
 @kernel
@@ -390,6 +314,7 @@ def solve_step_end(
             break
         former = change
         good = sweep < END_SWEEPS - 1 or change <= 1e-10 * size
+    good = good or solve_by_newton(q, contacts, mobility, v, p, STEP_END, -1, True)
     record_sweeps(sweep + 1, good, tally)
 
 

@@ -12,11 +12,15 @@ from __future__ import annotations
 import math
 
 from stiction.numerics.jit import kernel
-from stiction.rods.contact.kernels import ROLL, SLIP, Contact, slip_per
+from stiction.rods.contact.kernels import OPEN, ROLL, SLIP, Contact, dot, slip_per
+from stiction.rods.contact.observe_kernels import solve3
 
 # largest ratio of the tangential impulse of a rolling step to the bound of friction. Chosen: in a
 # step that begins to slip the impulse of rolling exceeds the bound a little
 MAX_BOUND_RATIO = 2.0
+# laws of one contact: of a kick, of an impact, of the forces of a state, of the impulse at the end
+# of a step
+KICK, IMPACT, FORCES, STEP_END = range(4)
 
 
 @kernel
@@ -92,6 +96,131 @@ def tangential_impulse(
             size = math.sqrt(l1 * l1 + l2 * l2)
             l1, l2 = l1 * bound / size, l2 * bound / size
     return l1 * ax + l2 * bx, l1 * ay + l2 * by, l1 * az + l2 * bz, mode
+
+
+@kernel
+def local_impulse(k: Contact, ux: float, uy: float, uz: float) -> tuple[float, float, float, int]:
+    """Return the impulse [N s] of one contact for its u' without this impulse, and its mode."""
+    n, pn = k.normal, normal_impulse_to_stop(k, ux, uy, uz)
+    if k.may_open == 1 and pn <= 0.0:
+        return 0.0, 0.0, 0.0, OPEN
+    # inf times 0 would be NaN
+    bound = math.inf
+    if k.friction < math.inf:
+        bound = k.friction * max(pn, 0.0)
+    lx, ly, lz, mode = tangential_impulse(k, ux, uy, uz, bound)
+    return lx - pn * n[0], ly - pn * n[1], lz - pn * n[2], mode
+
+
+@kernel
+def coulomb_force(
+    k: Contact, is_painleve: bool, ux: float, uy: float, uz: float
+) -> tuple[float, float, float, int]:
+    """Return the force of one contact [N] for its rate u' without this force, and its mode.
+
+    (ux, uy, uz) is u' [m/s^2]. Sets `normal_force` and `stick_excess`. With `is_painleve` friction
+    opposes the slip acceleration, not the present slip.
+    """
+    # the normal force first: at a round contact it does not depend on the tangential one
+    n, pn = k.normal, normal_impulse_to_stop(k, ux, uy, uz)
+    k.normal_force = pn
+    # a contact opens by tension beyond rounding, or because its surfaces separate (`parts`)
+    if k.may_open == 1 and (pn <= -k.noise or k.parts == 1):
+        k.normal_force = min(pn, 0.0)
+        return 0.0, 0.0, 0.0, OPEN
+    if k.may_open == 1:
+        pn = max(pn, 0.0)
+    mu = k.friction
+    # inf times 0 would be NaN
+    bound = math.inf if mu == math.inf else mu * max(pn, 0.0)
+    if k.mode == SLIP and k.slip_speed > 0.0:
+        if is_painleve:
+            lx, ly, lz, _ = tangential_impulse(k, ux, uy, uz, bound)
+            return lx - pn * n[0], ly - pn * n[1], lz - pn * n[2], SLIP
+        # friction opposes the present slip
+        u, un, b = k.slip, dot(k.slip, n), bound / k.slip_speed
+        lx, ly, lz = -b * (u[0] - un * n[0]), -b * (u[1] - un * n[1]), -b * (u[2] - un * n[2])
+        return lx - pn * n[0], ly - pn * n[1], lz - pn * n[2], SLIP
+    # stick: the force that makes u' zero, G l = -u', if its tangential part is within the bound
+    lx, ly, lz = solve3(k, -ux, -uy, -uz)
+    ln = lx * n[0] + ly * n[1] + lz * n[2]
+    tx, ty, tz = lx - ln * n[0], ly - ln * n[1], lz - ln * n[2]
+    k.stick_excess = math.sqrt(tx * tx + ty * ty + tz * tz) - bound
+    if k.stick_excess <= k.noise:
+        return tx - pn * n[0], ty - pn * n[1], tz - pn * n[2], ROLL
+    # slip starts now, so there is no direction yet: the law holds for the rate u'_T
+    lx, ly, lz, _ = tangential_impulse(k, ux, uy, uz, bound)
+    return lx - pn * n[0], ly - pn * n[1], lz - pn * n[2], SLIP
+
+
+@kernel
+def end_impulse(k: Contact, ux: float, uy: float, uz: float) -> tuple[float, float, float, int]:
+    """Return the impulse of the second half kick at one contact [N s], and its mode afterwards.
+
+    (ux, uy, uz) is the slip velocity without this impulse [m/s]. A rolling contact continues to
+    roll unless its impulse exceeds a multiple of the bound, because forces decide the mode. A
+    closed contact remains closed: a tensile impulse is at most the compressive one of the first
+    half kick.
+    """
+    n, first, least = k.normal, k.first_impulse, -math.inf
+    if k.may_open == 1:
+        least = min(dot(first, n), 0.0)
+    if k.mode == ROLL:
+        lx, ly, lz = solve3(k, -ux, -uy, -uz)
+        pn = -(lx * n[0] + ly * n[1] + lz * n[2])
+        # the normal part is bounded below by `least`; n is an eigenvector of G, so the tangential
+        # part may stay as it is
+        excess = min(pn - least, 0.0)
+        lx, ly, lz = lx + excess * n[0], ly + excess * n[1], lz + excess * n[2]
+        if k.may_open == 0 or (k.friction == math.inf and excess == 0.0):
+            return lx, ly, lz, ROLL
+        # forces decide slip, but the normal impulse of the whole step bounds friction
+        hn = dot(first, n)
+        hx, hy, hz = first[0] - hn * n[0], first[1] - hn * n[1], first[2] - hn * n[2]
+        # the whole step has the normal impulse pn - hn and the tangential one l_T + h_T
+        pn = max(pn, least)
+        bound = 0.0
+        if k.friction < math.inf:
+            bound = MAX_BOUND_RATIO * k.friction * max(pn - hn, 0.0)
+        tx, ty, tz = lx + pn * n[0] + hx, ly + pn * n[1] + hy, lz + pn * n[2] + hz
+        if tx * tx + ty * ty + tz * tz <= bound * bound:
+            return lx, ly, lz, ROLL
+        # slip: l_T + h_T goes to the bound; u' - G h is the slip without either half
+        ox, oy, oz = slip_per(k, hx, hy, hz)
+        tx, ty, tz, _ = tangential_impulse(k, ux - ox, uy - oy, uz - oz, bound)
+        return tx - hx - pn * n[0], ty - hy - pn * n[1], tz - hz - pn * n[2], SLIP
+    # a contact that slips obeys the law at the velocity after the impulse
+    pn = max(normal_impulse_to_stop(k, ux, uy, uz), least)
+    lx, ly, lz, mode = tangential_impulse(k, ux, uy, uz, k.friction * max(pn, 0.0))
+    return lx - pn * n[0], ly - pn * n[1], lz - pn * n[2], mode
+
+
+@kernel
+def local_law(
+    k: Contact, law: int, ux: float, uy: float, uz: float
+) -> tuple[float, float, float, int]:
+    """Return the impulse or force of one contact by one of the laws, and its mode."""
+    if law == FORCES:
+        return coulomb_force(k, False, ux, uy, uz)
+    if law == STEP_END:
+        return end_impulse(k, ux, uy, uz)
+    return local_impulse(k, ux, uy, uz)
+
+
+@kernel
+def known_velocity(k: Contact, law: int, restitutes: bool) -> tuple[float, float, float]:
+    """Return what a law adds to the slip velocity (or its rate) for its unknown."""
+    slip, drift = k.slip, k.drift
+    if law == KICK:
+        return slip[0], slip[1], slip[2]
+    if law == FORCES:
+        return drift[0], drift[1], drift[2]
+    if law == IMPACT and restitutes:
+        # the unknown is u+ + et u-_T + en u-_n, in place of u' of a kick
+        n, en, et = k.normal, k.restitution, k.tangential_restitution
+        bn = (en - et) * dot(slip, n)
+        return et * slip[0] + bn * n[0], et * slip[1] + bn * n[1], et * slip[2] + bn * n[2]
+    return 0.0, 0.0, 0.0
 
 
 @kernel

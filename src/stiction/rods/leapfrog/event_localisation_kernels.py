@@ -15,8 +15,12 @@ import math
 
 from stiction.numerics.arrays import Integers, Table
 from stiction.numerics.jit import kernel
-from stiction.rods.contact.gauss_seidel_kernels import drive_work, locate_all, measure
-from stiction.rods.contact.impact_law_kernels import solve_impact
+from stiction.rods.contact.gauss_seidel_kernels import (
+    drive_work,
+    locate_all,
+    measure,
+    solve_impact,
+)
 from stiction.rods.contact.kernels import (
     INSIDE,
     OPEN,
@@ -282,6 +286,7 @@ def apply_impacts(
     `saved.contacts` gets the modes before the impacts, with ROLL for a contact that closes.
     """
     q, v, p, contacts, sums = state.q, state.v, state.p, contact_set.contacts, workspace.sums[0]
+    tally = workspace.tally[0]
     any_impact = False
     copy_modes(contacts, saved.contacts)
     for c in range(contacts.shape[0]):
@@ -294,7 +299,7 @@ def apply_impacts(
             continue
         # the steps do not resolve so short a bounce: apply a plastic impact
         plastic = k.restitution == 0.0 or step < k.bounces_from
-        sums.impact += solve_impact(q, contacts, table.mobility, v, p, c, plastic)
+        sums.impact += solve_impact(q, contacts, table.mobility, v, p, c, plastic, tally)
         sums.external += drive_work(q, contacts, table.mobility, v, p)
         k.bounces_from = step + BOUNCE_STEPS
         kind, any_impact, before = BOUNCES, True, k.mode

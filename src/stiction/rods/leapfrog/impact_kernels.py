@@ -18,9 +18,10 @@ from stiction.rods.contact.gauss_seidel_kernels import (
     drive_work,
     kick_contacts,
     locate_all,
+    record_sweeps,
     set_modes_from_impulses,
+    solve_impact,
 )
-from stiction.rods.contact.impact_law_kernels import solve_impact
 from stiction.rods.contact.kernels import (
     INSIDE,
     OPEN,
@@ -171,7 +172,7 @@ def impacts(
         plastic = k.restitution == 0.0 or count > MAX_IMPACTS // 2
         # the steps do not resolve so short a bounce: apply a plastic impact
         plastic = plastic or step < k.bounces_from
-        sums.impact += solve_impact(q, contacts, mobility, v, p, c, plastic)
+        sums.impact += solve_impact(q, contacts, mobility, v, p, c, plastic, tally)
         sums.external += drive_work(q, contacts, mobility, v, p)
         k.bounces_from = step + BOUNCE_STEPS
         before, kind = k.mode, BOUNCES
@@ -201,16 +202,21 @@ def impacts(
 
 @kernel
 def release_and_resolve(
-    state: State, mobility: Matrix, contact_set: ContactSet, work: Matrix, next_drift: float
+    state: State,
+    mobility: Matrix,
+    contact_set: ContactSet,
+    workspace: Workspace,
+    next_drift: float,
 ) -> None:
     """Release tensile contacts, then solve the remaining contacts again."""
     q, v, p, contacts = state.q, state.v, state.p, contact_set.contacts
     release(q, contacts, mobility, v, p)
     # the other impulses belong to a tensile one: solve all again
     remove_contact_impulses(q, contacts, mobility, v, p)
-    kick_contacts(q, contacts, mobility, v, p)
+    sweeps = kick_contacts(q, contacts, mobility, v, p)
+    record_sweeps(sweeps, sweeps >= 0, workspace.tally[0])
     set_modes_from_impulses(contacts)
-    constrain_gaps(state, contact_set, mobility, next_drift, work)
+    constrain_gaps(state, contact_set, mobility, next_drift, workspace.work)
 
 
 @kernel

@@ -25,7 +25,6 @@ from stiction.rods.assembly import Flat, assemble, third_directors
 from stiction.rods.contact import gauss_seidel_kernels as tk
 from stiction.rods.contact import kernels as ck
 from stiction.rods.contact import observe_kernels as ok
-from stiction.rods.contact.impact_law_kernels import solve_impact
 from stiction.rods.contact.overlap import deepest, refuse_overlap
 from stiction.rods.contact.state import ContactState
 from stiction.rods.driving_kernels import (
@@ -250,8 +249,9 @@ class LeapfrogStepper:
             speed = float(ik.approach_speed(f.q, one, f.v, f.p))
             if speed > 1e-12 * scale and np.isfinite(one.friction):
                 # this loss precedes the ledger, as does the projection of rolling contacts
-                lost = solve_impact(f.q, contact_state.contacts, mobility, f.v, f.p, c, True)
-                self.now.projected += lost
+                self.now.projected += tk.solve_impact(
+                    f.q, contact_state.contacts, mobility, f.v, f.p, c, True, self.tally[0]
+                )
             elif speed < -1e-12 * scale:
                 one.mode = ck.OPEN
 
@@ -421,7 +421,7 @@ class LeapfrogStepper:
                 if code != ck.INSIDE:
                     break
             elif code == mk.TENSION:
-                ik.release_and_resolve(state, self.mobility, contact_set, self.work, farther)
+                ik.release_and_resolve(state, self.mobility, contact_set, workspace, farther)
             elif code == mk.MODE_CHANGE:
                 now = float(self.sums[0].time)
                 ik.note_changes(state, contact_set, self.modes, w, now, self.buffer, self.written)
@@ -576,7 +576,7 @@ class LeapfrogStepper:
                     float(tally.unconverged),
                     0.0,
                     None,
-                    "kicks in which the coupled contacts did not converge",
+                    "kicks and impacts in which the coupled contacts did not converge",
                     kind=Kind.CONVERGENCE,
                 ),
             ),
