@@ -8,6 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from references import reference
 
 from stiction.exact import switching as exact
+from stiction.switching.wheel.line import line_changes
 from stiction.switching.wheel.model import WheelOnTurntable
 
 NUMBERS = {

@@ -129,7 +129,7 @@ def test_the_bound_of_a_law_with_states(baseline, huge):
 
 @pytest.mark.parametrize("share", [0.05, 0.95])
 def test_many_intervals_become_bins(share):
-    """Three thousand cycles with stick in a share of each, and one long stick among them."""
+    """Three thousand cycles with stick in a fraction of each, and one long stick among them."""
     begin = np.arange(3000.0)
     begin = begin[(begin < 1000.0) | (begin >= 1500.0)]
     intervals = np.column_stack([begin, begin + share])
