@@ -278,7 +278,7 @@ def _least_value(samples: Floats) -> Floats:
     c = np.tensordot(np.linalg.inv(powers), samples, axes=1)
     with np.errstate(divide="ignore", invalid="ignore"):
         if count == 3:
-            critical = -c[1:2] / (2.0 * c[2:])
+            critical = (-c[1] / (2.0 * c[2]))[None]
         else:
             # roots of c1 + 2 c2 p + 3 c3 p^2, without cancellation
             q = -(c[2] + np.copysign(np.sqrt(c[2] ** 2 - 3.0 * c[3] * c[1]), c[2]))
