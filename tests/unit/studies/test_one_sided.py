@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 import stiction as st
+from stiction.core.tangents import NotDifferentiable, QuantityTangent, Tangents
+from stiction.studies.sensitivity.one_sided import one_sided_derivatives
 
 
 def differences(system, span, of, name, side, step=1e-4):
@@ -42,6 +44,54 @@ def pair(second):
         supports="both",
         normal_force=[4.0, second * 4.0],
     )
+
+
+class MadeUp:
+    """A model whose runs have a given value and derivative at a parameter r; it admits r < most."""
+
+    def __init__(self, row, most=np.inf, r=0.0, scales=(1.0, 1e6)):
+        self.row, self.most, self.r, self.start_scales = row, most, r, np.array(scales)
+
+    def parameter(self, name):
+        return self.r
+
+    def with_parameter(self, name, r):
+        if r >= self.most:
+            raise st.ModelError("MadeUp.r", r, f"less than {self.most}", "it is.", "give less.")
+        return MadeUp(self.row, self.most, r, self.start_scales)
+
+    def tangents(self, method=None, span=None, names=("r",), failures=()):
+        value, slope = self.row(self.r)
+        # beside displacements, velocities a million times larger
+        final, by = np.array([value, 1e6]), np.array([[slope], [1e6]])
+        quantity = QuantityTangent("force", "N", value, np.array([slope]))
+        large = QuantityTangent("energy", "J", 1e6, np.array([1e6]))
+        return Tangents(("r",), 0.0, 1.0, final, by, final, (), failures, (quantity, large))
+
+    def above(self):
+        found = self.tangents(failures=(NotDifferentiable(0.5, "grazing", ""),))
+        return one_sided_derivatives(self, None, (0.0, 1.0), found, "r", 1.0)
+
+
+def test_small_rows_are_judged_by_their_own_size():
+    """Beside rows of other units, whose derivatives are a million times larger."""
+    smooth = MadeUp(lambda r: (1e-6 * (1.0 + r), 1e-6)).above()
+    np.testing.assert_allclose(smooth, [1e-6, 1e6, 1e-6, 1e6], rtol=1e-9)
+    # a derivative that diverges as 1 / sqrt(r), and a value that jumps
+    for row in (
+        lambda r: (2e-6 * np.sqrt(r), 1e-6 / np.sqrt(r) if r else np.nan),
+        lambda r: (2e-6 if r > 0.0 else 1e-6, 0.0),
+    ):
+        np.testing.assert_array_equal(MadeUp(row).above(), [np.nan, 1e6, np.nan, 1e6])
+
+
+@pytest.mark.parametrize(("r", "most"), [(0.9995, 1.0), (0.0, 1e-9), (1.0, 1.0)])
+def test_distances_are_within_what_the_model_admits(r, most):
+    found = MadeUp(lambda r: (1e-6 * r, 1e-6), most, r).above()
+    if r == most:
+        assert found is None
+    else:
+        np.testing.assert_allclose(found, [1e-6, 1e6, 1e-6, 1e6], rtol=1e-9)
 
 
 def test_two_masses_that_slip_together():

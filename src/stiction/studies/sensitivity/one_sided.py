@@ -29,12 +29,15 @@ _KINDS = (
     *("grazing", "degenerate thresholds", "event at a breakpoint", "event at the end"),
     *("start on the surface", "start on a surface", "codimension-2 intersection"),
 )
-# distances, as fractions of the value, or of 1 if it is zero; a shorter one is used if the order of
-# events changes between the runs
-_DISTANCES = (1e-4, 1e-5, 1e-6)
+# distances, as fractions of the value; a shorter one is used if the order of events changes between
+# the runs, or if a value is not admissible. The absolute distances from zero, whose size is not
+# known, have three more
+_DISTANCES, _FROM_ZERO = (1e-4, 1e-5, 1e-6), (1e-8, 1e-10, 1e-12)
 _POINTS = np.array([1.0, 2.0, 4.0, 8.0])
 # relative tolerances: agreement of two extrapolations; continuity of the values at the run itself
 _AGREE, _CONTINUOUS = 1e-7, 1e-6
+# least sizes of derivatives and of values, over the largest one of the same kind
+_SMALL_SLOPE, _SMALL_VALUE = 1e-3, 1e-6
 
 
 def one_sided_derivatives(
@@ -56,7 +59,8 @@ def one_sided_derivatives(
     if not all(one.kind in _KINDS for one in found.failures):
         return None
     value = system.parameter(name)
-    for distance in _DISTANCES:
+    alike = _Alike(system, found)
+    for distance in _DISTANCES if value else (*_DISTANCES, *_FROM_ZERO):
         step = side * distance * (abs(value) or 1.0)
         try:
             runs = [
@@ -64,19 +68,37 @@ def one_sided_derivatives(
                 for p in _POINTS
             ]
         except (ModelError, SolveError):
-            # the model does not admit values on this side
-            return None
+            # the model does not admit a value at this distance, or on this side
+            continue
         orders = {run.order for run in runs}
         if len(orders) > 1 or any(run.failures for run in runs):
             continue
         slopes = np.array([_columns(run, len(found.events))[1] for run in runs])
         values = np.array([_columns(run, len(found.events))[0] for run in runs])
-        limits = _limits(slopes)
+        limits = _limits(slopes, alike)
         known = _columns(found, len(found.events))[0]
-        limits[~_continuous(known, values)] = np.nan
+        limits[~_continuous(known, values, alike)] = np.nan
         if not np.isnan(limits).all():
             return limits
     return None
+
+
+class _Alike:
+    """Numbers of a run that share a scale: its state, its times, quantities of one unit."""
+
+    def __init__(self, system: Any, found: Tangents) -> None:
+        units = sorted({q.unit for q in found.quantities})
+        kinds = [0] * found.final.size + [1] * len(found.events)
+        self.kinds = np.array([*kinds, *(2 + units.index(q.unit) for q in found.quantities)])
+        self.scales = np.ones(self.kinds.size)
+        self.scales[: found.final.size] = system.start_scales
+
+    def at_least(self, sizes: Floats, fraction: float) -> Floats:
+        """Return sizes (k,) that are at least a fraction of the largest one of their kind."""
+        relative = np.nan_to_num(sizes / self.scales)
+        largest = np.zeros(self.kinds.max(initial=0) + 1)
+        np.maximum.at(largest, self.kinds, relative)
+        return np.asarray(np.maximum(sizes, fraction * largest[self.kinds] * self.scales))
 
 
 def _columns(run: Tangents, events: int) -> tuple[Floats, Floats]:
@@ -98,11 +120,11 @@ def _extrapolated(rows: Floats, count: int, power: float = 1.0) -> Floats:
     return found
 
 
-def _limits(slopes: Floats) -> Floats:
+def _limits(slopes: Floats, alike: _Alike) -> Floats:
     """Return the limits of derivatives at four distances; NaN if two extrapolations disagree."""
     sizes = np.abs(slopes).max(axis=0)
     limits = np.full(sizes.size, np.nan)
-    size = np.maximum(sizes, 1e-3 * np.nanmax(sizes, initial=0.0))
+    size = alike.at_least(sizes, _SMALL_SLOPE)
     for power in (0.5, 1.0):
         end, lower = (_extrapolated(slopes, count, power) for count in (4, 3))
         good = np.abs(end - lower) <= _AGREE * size
@@ -110,10 +132,9 @@ def _limits(slopes: Floats) -> Floats:
     return limits
 
 
-def _continuous(known: Floats, values: Floats) -> npt.NDArray[np.bool_]:
+def _continuous(known: Floats, values: Floats, alike: _Alike) -> npt.NDArray[np.bool_]:
     """Return whether the values at four distances converge to those of the run."""
-    size = np.maximum(np.abs(known), np.abs(values).max(axis=0))
-    size = np.maximum(size, 1e-6 * np.nanmax(np.abs(known), initial=0.0))
+    size = alike.at_least(np.maximum(np.abs(known), np.abs(values).max(axis=0)), _SMALL_VALUE)
     found: npt.NDArray[np.bool_] = np.abs(_extrapolated(values, 4) - known) <= _CONTINUOUS * size
     return found
 
