@@ -12,10 +12,11 @@ U = np.linspace(0.0, 10.0, 1001)
 YES, PARTLY, NO = "holds", "holds partly", "does not hold"
 
 
-def run(fx, fy, slides=None):
+def run(fx, fy, slides=None, ok=True):
     values = {"displacement": U, "force_x": fx, "force_y": fy}
     return SimpleNamespace(
         variables={name: SimpleNamespace(values=v) for name, v in values.items()},
+        status=SimpleNamespace(ok=ok),
         quantities={"full_sliding_at": SimpleNamespace(value=slides)},
     )
 
@@ -39,7 +40,12 @@ def made(monkeypatch):
 
 @pytest.mark.parametrize(
     ("more", "vertical", "strong", "weak"),
-    [(0.01, YES, PARTLY, YES), (0.04, PARTLY, PARTLY, YES), (0.1, NO, YES, PARTLY)],
+    [
+        (0.01, YES, NO, YES),
+        (0.04, PARTLY, PARTLY, YES),
+        (0.1, NO, YES, PARTLY),
+        (0.3, NO, YES, NO),
+    ],
 )
 def test_forces_of_both_models(made, more, vertical, strong, weak):
     runs, _ = made
@@ -61,12 +67,21 @@ def test_forces_are_compared_while_both_stick(made):
     for at, apart in ((6.3, True), (6.4, False)):
         late = 2.0 * U
         late[np.argmin(np.abs(U - at))] += 5.0
-        runs[DI, 0.05] = run(runs[EA, 0.05].variables["force_x"].values, late)
-        # the largest force so far is 2 * 6.36
+        runs[DI, 0.05] = run(late, late)
+        runs[EA, 0.05] = run(2.0 * U, 2.0 * U)
+        # the largest force so far is 2 * 6.36, that of the whole curve 20
         largest = 2.0 * U[np.sqrt(2.0) * U <= 9.0][-1]
-        assert tape._largest_difference(0.05, "force_y", False) == pytest.approx(
-            apart * 5.0 / largest
-        )
+        vertical, _, horizontal, _, *_ = tape._rows(False)
+        assert vertical.ours == pytest.approx(5.0 / 20.0)
+        assert horizontal.ours == pytest.approx(apart * 5.0 / largest)
+
+
+def test_runs_that_ended_early_judge_nothing(made):
+    runs, _ = made
+    runs[DI, 0.05] = run(*(2 * [2.0 * U]), ok=False)
+    rows = tape._rows(False)[:4]
+    assert [row.verdict for row in rows[::2]] == ["DI ended at u = 14.1 L0"] * 2
+    assert rows[1].verdict == YES
 
 
 @pytest.mark.parametrize(
