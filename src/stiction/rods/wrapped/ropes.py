@@ -9,7 +9,7 @@ from stiction.errors import ModelError
 from stiction.exact.rods import rope_radius
 from stiction.numerics.checks import number, whole
 from stiction.rods.centreline import Helix
-from stiction.rods.rod import Clamped, CosseratRod, Driven
+from stiction.rods.rod import BYTES_OF_ELEMENT, Clamped, CosseratRod, Driven
 from stiction.rods.section import Section
 from stiction.rods.wrapped.curves import closest, curve_at
 
@@ -65,6 +65,8 @@ def laid_rope(
     """
     why, try_ = "strands meet their neighbours.", "give 3."
     whole("laid_rope.strands", strands, least=2, most=100, why=why, try_=try_)
+    why, try_ = "each strand has so many elements.", "give 40."
+    whole("laid_rope.elements", elements, least=4, each=BYTES_OF_ELEMENT, why=why, try_=try_)
     why, try_ = "at larger angles a strand meets its neighbours at several places.", "give 0.2."
     number("laid_rope.lay", lay, unit="rad", rule="positive", why=why, try_=try_)
     if lay > _MOST_LAY:
