@@ -42,7 +42,7 @@ def laid_rope(
     Parameters
     ----------
     section : of each strand, with a radius
-    strands : number of strands around the empty middle of the rope, at least 2
+    strands : their number, at least 2, around an empty middle
     lay : angle between a strand and the rope, up to 0.6 [rad]
     turns : number of turns of a strand about the rope [1]
     elements : of each strand
@@ -90,20 +90,10 @@ def laid_rope(
     for line in lines(radius):
         end = line.points(elements + 1)[-1]
         angle = twist * end[2]
-        moved = Driven(
-            velocity=[-angle * end[1], angle * end[0], strain * end[2]],
-            angular_velocity=[0.0, 0.0, angle],
-        )
-        rods.append(
-            CosseratRod(
-                section,
-                line,
-                elements=elements,
-                left=Clamped(),
-                right=moved,
-                natural_curvature=None,
-            )
-        )
+        velocity = [-angle * end[1], angle * end[0], strain * end[2]]
+        moved = Driven(velocity=velocity, angular_velocity=[0.0, 0.0, angle])
+        ends = {"left": Clamped(), "right": moved}
+        rods.append(CosseratRod(section, line, elements=elements, natural_curvature=None, **ends))
     return tuple(rods)
 
 
