@@ -36,8 +36,9 @@ def test_rope_under_tension_and_twist():
     # reason: 2 % is the aim; strands of 32 elements a turn and clamped ends are within it
     assert loads == pytest.approx(stiffness @ [strain, twist], rel=0.02)
     assert (path.mode[-1] == 2).mean() > 0.95
-    # to first order in the lay angle: the strands pull along themselves
+    # to first order in the lay angle the strands pull along themselves
     first = strands * (strain + twist * rope_radius(strands, LAY)[0] * LAY)
+    # reason: terms of second order in the lay angle are left out
     assert loads[0] == pytest.approx(first, rel=2.0 * LAY**2)
 
 

@@ -91,6 +91,7 @@ GIVEN = {
         "partners": [st.rods.CylinderPartner([0, 0, -1], [0, 1, 0], 0.5)],
         "times": [0.0, 1.0],
     },
+    "laid_rope": {"section": st.rods.CircularSection(0.01, 1e6)},
     "LatinHypercube": {"members": 4},
     "Sobol": {"members": 4},
     "Saltelli": {"members": 4},

@@ -214,7 +214,7 @@ def blocks(at: Kinematics, traction: Floats) -> Blocks:
     # d(lambda_n n + B lambda_t) = lambda_n dn - n (B lambda_t . dn)
     size = traction[:, 0, None, None] * np.eye(3) - n[:, :, None] * tangential[:, None, :]
     turned = size[:, None] @ tilt
-    # the weights of nodes and frames change with the place
+    # weights of nodes and frames change with the place
     moves = force[:, None, :, None] * by_place[:, :, None, :]
     force_by_node = pairs.share[:, :, None, None, None] * turned[:, None]
     force_by_node += pairs.share_rate[:, :, None, None, None] * moves[:, None]

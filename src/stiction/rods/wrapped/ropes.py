@@ -9,7 +9,7 @@ from stiction.errors import ModelError
 from stiction.exact.rods import rope_radius
 from stiction.numerics.checks import number, whole
 from stiction.rods.centreline import Helix
-from stiction.rods.rod import Clamped, CosseratRod, Driven
+from stiction.rods.rod import BYTES_OF_ELEMENT, Clamped, CosseratRod, Driven
 from stiction.rods.section import Section
 from stiction.rods.wrapped.curves import closest, curve_at
 
@@ -42,7 +42,7 @@ def laid_rope(
     Parameters
     ----------
     section : of each strand, with a radius
-    strands : number of strands around the empty middle of the rope, at least 2
+    strands : their number, at least 2, around an empty middle
     lay : angle between a strand and the rope, up to 0.6 [rad]
     turns : number of turns of a strand about the rope [1]
     elements : of each strand
@@ -65,6 +65,8 @@ def laid_rope(
     """
     why, try_ = "strands meet their neighbours.", "give 3."
     whole("laid_rope.strands", strands, least=2, most=100, why=why, try_=try_)
+    why, try_ = "each strand has so many elements.", "give 40."
+    whole("laid_rope.elements", elements, least=4, each=BYTES_OF_ELEMENT, why=why, try_=try_)
     why, try_ = "at larger angles a strand meets its neighbours at several places.", "give 0.2."
     number("laid_rope.lay", lay, unit="rad", rule="positive", why=why, try_=try_)
     if lay > _MOST_LAY:
@@ -88,20 +90,10 @@ def laid_rope(
     for line in lines(radius):
         end = line.points(elements + 1)[-1]
         angle = twist * end[2]
-        moved = Driven(
-            velocity=[-angle * end[1], angle * end[0], strain * end[2]],
-            angular_velocity=[0.0, 0.0, angle],
-        )
-        rods.append(
-            CosseratRod(
-                section,
-                line,
-                elements=elements,
-                left=Clamped(),
-                right=moved,
-                natural_curvature=None,
-            )
-        )
+        velocity = [-angle * end[1], angle * end[0], strain * end[2]]
+        moved = Driven(velocity=velocity, angular_velocity=[0.0, 0.0, angle])
+        ends = {"left": Clamped(), "right": moved}
+        rods.append(CosseratRod(section, line, elements=elements, natural_curvature=None, **ends))
     return tuple(rods)
 
 
