@@ -150,7 +150,7 @@ def test_a_node_in_stick_at_the_bound(monkeypatch):
     # runs beside the orbit beyond the corner settle on it
     last = branch.cycles[-1]
     beyond = last.system.at_state(last.state).tangents(RUNS, (last.start, last.period), ()).final
-    beside = last.system.at_state(beyond + [0.0, 1e-3, 1e-3, 0.0, 0.0, 0.0])
+    beside = last.system.at_state(beyond + np.array([0.0, 1e-3, 1e-3, 0.0, 0.0, 0.0]))
     run = beside.tangents(RUNS, (0.0, 60.0 * period_of(beside)), ())
     np.testing.assert_allclose(run.final, beyond, atol=1e-9)
 
