@@ -135,7 +135,7 @@ def test_corners_of_branches():
 def test_a_node_in_stick_at_the_bound(monkeypatch):
     """Mass 2 sticks at a node with a force that reaches its bound at a corner; mass 1 rests."""
     # the location of the corner is not tested here
-    monkeypatch.setattr(st.studies.cycles.branch, "_HALVINGS", 2)
+    monkeypatch.setattr("stiction.studies.cycles.branch._HALVINGS", 2)
     chain = st.Chain(
         mass=[1.73891, 0.774415, 1.56289],
         stiffness=[12.399, 36.6291, 35.1136],
