@@ -40,14 +40,15 @@ from stiction.rods.contact.local_coulomb_kernels import (
     local_law,
 )
 
-# number of contacts up to which the method is used: one step takes some (3 n)^3 / 3 multiplications
-MOST_CONTACTS = 64
+# number of contacts up to which the method is used: a step takes some (3 n)^3 / 3 multiplications,
+# and the steps of a problem without a solution then take as long as its sweeps
+MOST_CONTACTS = 32
 # shift of G in the derivative: half the digits, as in `friction_problem.newton`
 SHIFT = 1e-8
 # step of the difference quotient, relative to the velocity
 DIFFERENCE = 1e-7
 # largest numbers of steps, and of halvings of a step
-STEPS, HALVINGS = 40, 8
+STEPS, HALVINGS = 20, 8
 # residuals of a solution, and of rounding, relative to the velocities without impulses
 SOLVED, ROUNDING = 1e-10, 1e-15
 
@@ -145,7 +146,9 @@ def newton_steps(
     error = residual(contacts, closed, law, w, q, x, free, r)
     least, stalled = error, 0
     for _ in range(STEPS):
-        if error <= ROUNDING * scale or stalled == 3:
+        # a residual some 100 times above rounding that no longer decreases is rounding too
+        most = 1 if least <= 100.0 * ROUNDING * scale else 3
+        if error <= ROUNDING * scale or stalled >= most:
             break
         linearise(contacts, closed, law, w, x, free, system)
         for a in range(n):
