@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -269,7 +269,8 @@ def friction_panel(ax: Axes, data: ChainData, i: int) -> None:
     if data.stick_bound is not None:
         bound = data.stick_bound[:, i]
         limit = max(limit, style.largest(bound))
-        keep, dashes = style.thin(bound), {"color": style.INK, "lw": 0.6, "ls": (0, (4, 3))}
+        keep = style.thin(bound)
+        dashes: dict[str, Any] = {"color": style.INK, "lw": 0.6, "ls": (0, (4, 3))}
         for sign in (-1.0, 1.0):
             if np.ptp(bound) > 0.0:
                 ax.plot(data.time[keep], sign * bound[keep], **dashes)

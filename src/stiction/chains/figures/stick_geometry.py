@@ -105,7 +105,7 @@ class Shadow:
     def _bound(self) -> Floats:
         bound = self.data.stick_bound
         assert bound is not None
-        return bound[self.at]
+        return np.asarray(bound[self.at])
 
     @property
     def _push(self) -> Floats:

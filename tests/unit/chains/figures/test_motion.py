@@ -127,16 +127,16 @@ def test_the_bound_of_a_law_with_states(baseline, huge):
     assert after.any()
 
 
-@pytest.mark.parametrize("share", [0.05, 0.95])
-def test_many_intervals_become_bins(share):
+@pytest.mark.parametrize("fraction", [0.05, 0.95])
+def test_many_intervals_become_bins(fraction):
     """Three thousand cycles with stick in a fraction of each, and one long stick among them."""
     begin = np.arange(3000.0)
     begin = begin[(begin < 1000.0) | (begin >= 1500.0)]
-    intervals = np.column_stack([begin, begin + share])
+    intervals = np.column_stack([begin, begin + fraction])
     long = np.concatenate([intervals[:1000], [[1000.0, 1500.0]], intervals[1000:]])
     shaded = _merged(long, (0.0, 3000.0))
     width = 3000.0 / style.MOST_POINTS
-    if share < 0.5:
+    if fraction < 0.5:
         assert shaded == pytest.approx(np.array([[1000.0, 1500.0]]), abs=width)
     else:
         assert shaded == pytest.approx(np.array([[0.0, 3000.0]]), abs=width)
