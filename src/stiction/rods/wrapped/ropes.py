@@ -92,8 +92,8 @@ def laid_rope(
         angle = twist * end[2]
         velocity = [-angle * end[1], angle * end[0], strain * end[2]]
         moved = Driven(velocity=velocity, angular_velocity=[0.0, 0.0, angle])
-        ends = {"left": Clamped(), "right": moved}
-        rods.append(CosseratRod(section, line, elements=elements, natural_curvature=None, **ends))
+        # the unloaded shape is the given one: no other natural curvature
+        rods.append(CosseratRod(section, line, None, elements, Clamped(), moved, None))
     return tuple(rods)
 
 
