@@ -244,8 +244,9 @@ def _weakening_range(w: Work) -> float:
                 continue
             # the speed is 1.1 times the range there, by linear interpolation between two probes; if
             # it belongs to neither side at the first of them already, the step ends there
-            part: float = PROBES[j - 1] + (PROBES[j] - PROBES[j - 1]) * (1.1 - low) / (high - low)
-            return max(part, PROBES[j - 1])
+            first = float(PROBES[j - 1])
+            part: float = first + (PROBES[j] - first) * (1.1 - low) / (high - low)
+            return max(part, first)
     return 1.0
 
 
