@@ -118,7 +118,7 @@ def present_name(name: str, known: Container[str]) -> str:
 
 def _text(path: Path) -> str:
     try:
-        # editors may write a byte order mark
+        # without the signature of three bytes that some editors write first
         return path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
         got, needs = "bytes that are not UTF-8 text", "a TOML file in UTF-8"
