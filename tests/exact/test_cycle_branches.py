@@ -269,6 +269,13 @@ def test_kinds_of_changes_of_a_chain():
     more = type("Orbit", (), {"events": events, "order": order, **span})
     fewer = type("Orbit", (), {"events": events[:2], "order": order[:2], **span})
     assert change_of_order(fewer, more) == change_of_order(more, fewer) == "crossing-sliding"
+    # the events that merge are not the closest pair, which belongs to two contacts
+    order = ("stick 1", "slip- 1", "slip- 2", "slip+ 1", "slip+ 2")
+    times = (1.0, 1.02, 4.0, 4.005, 7.0)
+    events = [type("Event", (), {"time": time, "state": np.zeros(2)}) for time in times]
+    more = type("Orbit", (), {"events": events, "order": order, "start": 0.0, "period": 9.0})
+    fewer = type("Orbit", (), {"events": events[1:], "order": order[1:], **span})
+    assert change_of_order(fewer, more) == change_of_order(more, fewer) == "crossing-sliding"
 
 
 def driven(side):

@@ -157,7 +157,7 @@ def merged_events(one: Cycle, other: Cycle) -> Merged | str:
     if first.contact != second.contact:
         return "codimension-2 intersection"
     kind = _kind(first, second)
-    label = _merged_label(first, second)
+    label = _merged_label(first, second, more.order[(k + 1) % size])
     time = float(times[k] + 0.5 * gaps[k])
     if time > more.start + more.period:
         time -= more.period
@@ -185,15 +185,19 @@ def _without(order: Sequence[str], k: int) -> list[str]:
     first, second = _change(order, k), _change(order, (k + 1) % len(order))
     if first is None or second is None or first.contact != second.contact:
         return list(order)
-    label = _merged_label(first, second)
+    label = _merged_label(first, second, order[(k + 1) % len(order)])
     rest = [order[(k + 2 + j) % len(order)] for j in range(len(order) - 2)]
     return rest if label is None else [label, *rest]
 
 
-def _merged_label(first: _Change, second: _Change) -> str | None:
+def _merged_label(first: _Change, second: _Change, second_label: str) -> str | None:
+    """Return the label of the event into which two events merge; None if the mode persists."""
     a, b = first.before, second.after
     if a == b:
         return None
+    if _LABEL.fullmatch(second_label) is None:
+        # the label of an event of a chain holds the new mode, which is that of the second event
+        return second_label
     kind = "slide" if b == _STICK else "leave" if a == _STICK else "cross"
     return f"{kind} {first.contact}: {a} to {b}"
 

@@ -498,7 +498,7 @@ class _HalfBranch(Half):
         cycle = nearest if len(last.order) <= len(new.order) else new
         value = float(nearest.system.parameter(self.parameter))
         kind = change_of_order(nearest, new)
-        return Bifurcation(kind, value, cycle, last.order, new.order)
+        return Bifurcation(kind, value, cycle, last.order, new.order, self.parameter)
 
     def _shift_nodes(self) -> bool:
         """Continue with nodes at other times of the orbit; return whether it succeeded.
