@@ -549,6 +549,7 @@ class LeapfrogStepper:
         """Return the records up to the last saved time that the run reached."""
         upto = self.now.reached + 1
         events, tally = self.events.rows, self.tally[0]
+        end = self.save[upto - 1]
         return RodHistory(
             time=self.save[:upto],
             position=self.position[:upto],
@@ -556,7 +557,7 @@ class LeapfrogStepper:
             heat=self.heat[:upto],
             momentum=self.momentum[:upto],
             contact={name: values[:upto] for name, values in self.contact.items()},
-            events=events[events["time"] <= self.save[upto - 1] * (1.0 + 1e-12)],
+            events=events[events["time"] <= end + 1e-12 * abs(end)],
             pairs=self.contact_state.contacts["bodies"] + 1,
             first=self.flat.first,
             ds=self.flat.ds,

@@ -5,6 +5,7 @@ Source: Gay-Balmaz, Putkaradze 2012, (11)-(13); formulas sheet (docs/formulas/ro
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
@@ -38,6 +39,7 @@ _ENDS = Choice(
     "for example ends = 'fixed'.",
 )
 _CONTACT = Finite("1", "it is a parameter of the contact.", "give a finite number.")
+_GOLDEN = 0.5 * (math.sqrt(5.0) - 1.0)
 _TRY_SHAPE = "for example Sine(2, 1.0), from stiction.rods."
 _SHAPE = Part("it is the initial shape or velocity of a string.", _TRY_SHAPE, "a shape or None")
 _RESISTANCE = NonNegative("1", "a resistance dissipates energy.", "leave it out for ideal strings.")
@@ -122,7 +124,9 @@ class RollingStrings(Declared):
         if shape is None:
             return
         where = f"RollingStrings.{name}"
-        x = np.linspace(0.0, length, 65)
+        # both ends, and points at irrational fractions, at which no sine of the length vanishes
+        inner = np.sort(np.arange(1, 64) * _GOLDEN % 1.0)
+        x = length * np.concatenate([[0.0], inner, [1.0]])
         values = [shape.value(x, length, self.ends)]
         if name in ("u0", "v0"):
             values.append(shape.slope(x, length, self.ends))

@@ -42,6 +42,13 @@ def test_bad_strings_are_refused(fields, words):
     assert words in str(error.value)
 
 
+@pytest.mark.parametrize("ends", ["fixed", "periodic"])
+@pytest.mark.parametrize("waves", [32, 64, 128])
+def test_many_waves_vanish_at_the_ends(ends, waves):
+    # they vanish at 65 equally spaced points too
+    assert RollingStrings(u0=Sine(waves, 1e-3), ends=ends).u0.value(0.0, 1.0, ends) == 0.0
+
+
 def test_mobilities_and_ratio_may_have_either_sign():
     system = RollingStrings(F=-1.0, G1=-0.5, G2=0.5, u0=Sine(2, 0.1))
     assert system.mobilities.tolist() == [0.5, 0.5]
