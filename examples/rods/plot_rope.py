@@ -84,7 +84,7 @@ lays = np.linspace(LAYS[0] - 0.05, LAYS[-1] + 0.02, 50)
 def small(lay: float) -> float:
     """Return the moment F R tan(lay) of small angles [N m]."""
     radius = rope_radius(STRANDS, lay)[0] * WIRE.radius
-    return STRANDS * WIRE.axial_stiffness * STRAIN * radius * np.tan(lay)
+    return float(STRANDS * WIRE.axial_stiffness * STRAIN * radius * np.tan(lay))
 
 
 for index, mu in enumerate(FRICTIONS):
