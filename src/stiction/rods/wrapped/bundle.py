@@ -14,7 +14,7 @@ __all__ = ["StaticRods"]
 
 
 class StaticRods(StaticRod):
-    """State and equations of rods whose slots follow one another.
+    """State, forces, stiffness and increments of rods whose slots follow one another.
 
     The slot before and the slot after each rod have no stiffness, so rods do not act on their
     neighbours. Node i of a rod is in slot `offset + 1 + i`, and element i too.

@@ -12,12 +12,16 @@ from stiction.errors import ModelError
 from stiction.laws.coulomb import Coulomb
 from stiction.rods.contact.partners import CylinderPartner, RodPartner, SpherePartner
 from stiction.rods.rod import Clamped, CosseratRod, Driven, Pinned, Turned
+from stiction.rods.wrapped.curves import axis_points, closest
 from stiction.rods.wrapped.pairs import Contacts, Strand
 
 __all__ = [
+    "MOST_OVERLAP",
+    "MOST_TURN",
     "check_fineness",
     "check_friction",
     "check_gaps",
+    "check_overlap",
     "check_rods",
     "check_supports",
     "overlap",
@@ -27,7 +31,12 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 # turning of the axis from one element to the next: at this value the ratio of tensions is 0.6 % off
-_MOST_TURN = 0.2
+MOST_TURN = 0.2
+# overlap at nodes, over the radius, that counts as none. Chosen
+MOST_OVERLAP = 1e-3
+# the same between nodes: where the curvature jumps, the axis between nodes has an error of second
+# order in the length of elements. Chosen
+_BETWEEN = 0.02
 # deepest overlap that counts as none, over the radius
 _TOUCHING = 1e-6
 # largest exponent of a ratio of tensions: Newton's method balances forces to 1e-8 of the largest
@@ -143,12 +152,12 @@ def check_fineness(nodes: Floats, touching: Ints) -> None:
     elements = len(nodes) - 1
     inner = touching[(touching > 0) & (touching < elements)]
     turn = _turning(nodes)[inner - 1]
-    if not turn.max(initial=0.0) <= _MOST_TURN:
+    if not turn.max(initial=0.0) <= MOST_TURN:
         worst = int(turn.argmax())
-        least = math.ceil(elements * float(turn[worst]) / _MOST_TURN)
+        least = math.ceil(elements * float(turn[worst]) / MOST_TURN)
         got, needs = f"{elements} elements", f"at least {least}"
         why = f"at node {inner[worst] + 1}, in contact, the axis turns by {turn[worst]:.3g} rad"
-        why += f" from one element to the next; {_MOST_TURN:g} is the most."
+        why += f" from one element to the next; {MOST_TURN:g} is the most."
         raise ModelError("wrapped_path.rod.elements", got, needs, why, f"give {least}.")
 
 
@@ -161,6 +170,10 @@ def _turning(nodes: Floats) -> Floats:
 
 def check_gaps(gap: Floats, contacts: Contacts, strands: Sequence[Strand], bodies: int) -> None:
     """Raise ModelError if a given rod is inside a body or a rod, with all gaps (k,) [m]."""
+    if not gap.size:
+        got, needs = "rods that can touch nothing", "a free node that can touch a body or a rod"
+        why = "a rod meets itself only beyond half a circle of contact along it."
+        raise ModelError("wrapped_path.rod", got, needs, why, "give a longer rod, or partners.")
     worst = int(gap.argmin())
     deepest, radius = -float(gap[worst]), contacts.radius
     if deepest <= _TOUCHING * radius:
@@ -185,7 +198,7 @@ def check_gaps(gap: Floats, contacts: Contacts, strands: Sequence[Strand], bodie
 
 def _check_turns(rod: CosseratRod) -> None:
     depth = overlap([rod], [rod.nodes()])
-    if depth > 1e-3:
+    if depth > MOST_OVERLAP:
         distance = (2.0 - depth) * rod.section.radius
         got = f"axes {distance:.6g} m apart"
         needs = f"at least twice the radius, {2.0 * rod.section.radius:.6g}"
@@ -193,20 +206,57 @@ def _check_turns(rod: CosseratRod) -> None:
         raise ModelError("wrapped_path.rod.centreline", got, needs, why, "give a larger pitch.")
 
 
-def overlap(rods: Sequence[CosseratRod], nodes: Sequence[Floats]) -> float:
-    """Return how deep rods are inside themselves and each other at their nodes, over the radius.
+def check_overlap(rods: Sequence[CosseratRod], nodes: Sequence[Floats]) -> None:
+    """Raise ModelError if axes of different rods are too close, also between their nodes."""
+    depth = overlap(rods, nodes) if len(rods) > 1 else 0.0
+    if depth > MOST_OVERLAP:
+        radius = rods[0].section.radius
+        got = f"axes of two rods {(2.0 - depth) * radius:.6g} m apart"
+        needs = f"at least twice the radius, {2.0 * radius:.6g}"
+        why, try_ = "surfaces may touch, but not overlap.", "move a centreline."
+        raise ModelError("wrapped_path.rod.centreline", got, needs, why, try_)
 
-    Neighbours on a rod within half a circle of contact do not count.
+
+def overlap(rods: Sequence[CosseratRod], nodes: Sequence[Floats]) -> float:
+    """Return how deep rods are inside themselves and each other, over the radius.
+
+    Nodes are compared with nodes; neighbours on a rod within half a circle of contact do not
+    count. Between nodes only an overlap beyond 0.02 counts, as of rods that cross there: nodes and
+    middles of elements of each rod are compared with the axes of the others.
 
     nodes : (elements + 1, 3) of each rod [m]
+
+    Verified by: tests/unit/rods/wrapped/test_wrapped_rods.py::test_rods_that_cross_between_nodes
     """
     from scipy.spatial import cKDTree
 
     radius, every = rods[0].section.radius, np.concatenate(nodes)
     owner = np.repeat(np.arange(len(rods)), [len(x) for x in nodes])
     along = np.array([np.pi * radius * rod.elements / rod.rest_length for rod in rods])
-    pairs = cKDTree(every).query_pairs(2.0 * radius, output_type="ndarray")
-    one, other = pairs.T
+    one, other = cKDTree(every).query_pairs(2.0 * radius, output_type="ndarray").T
     far = (owner[one] != owner[other]) | (np.abs(one - other) > along[owner[one]] + 1.0)
     apart = np.linalg.norm(every[one] - every[other], axis=1)[far]
-    return float(2.0 - apart.min(initial=2.0 * radius) / radius)
+    at_nodes = 2.0 - float(apart.min(initial=2.0 * radius)) / radius
+    between = 2.0 - _least_distance(nodes, 2.0 * radius) / radius
+    return max(at_nodes, between) if between > _BETWEEN else at_nodes
+
+
+def _least_distance(nodes: Sequence[Floats], bound: float) -> float:
+    """Return the smallest distance of axes [m], from nodes and middles of elements; or `bound`."""
+    from scipy.spatial import cKDTree
+
+    least = bound
+    for i, axis in enumerate(nodes):
+        tree = cKDTree(axis)
+        # a point of an axis is closer to a node than the length of its element
+        reach = bound + float(np.linalg.norm(np.diff(axis, axis=0), axis=1).max())
+        for j, other in enumerate(nodes):
+            if j == i:
+                continue
+            points = axis_points(other, 0.5 * np.arange(2 * len(other) - 1))
+            near = points[np.isfinite(tree.query(points, distance_upper_bound=reach)[0])]
+            if len(near):
+                place, _ = closest(near, axis, np.zeros(len(near), dtype=np.int64))
+                apart = np.linalg.norm(near - axis_points(axis, place), axis=1)
+                least = min(least, float(apart.min()))
+    return least

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Curve", "closest", "curve_at"]
+__all__ = ["Curve", "axis_points", "closest", "curve_at"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -64,6 +64,12 @@ def curve_at(place: Floats, elements: int) -> Curve:
     return Curve(nodes, weight, rate, second)
 
 
+def axis_points(nodes: Floats, place: Floats) -> Floats:
+    """Return the points (k, 3) of an axis with nodes (elements + 1, 3) at places (k,) [m]."""
+    curve = curve_at(place, len(nodes) - 1)
+    return np.asarray(np.einsum("kj,kja->ka", curve.weight, nodes[curve.nodes]))
+
+
 def closest(points: Floats, nodes: Floats, first: Ints) -> tuple[Floats, npt.NDArray[np.bool_]]:
     """Return the places of an axis closest to points, and whether each is between its bounds.
 
@@ -75,8 +81,9 @@ def closest(points: Floats, nodes: Floats, first: Ints) -> tuple[Floats, npt.NDA
 
     Returns
     -------
-    (k,) places in elements from the start, and (k,) False where the distance would fall beyond
-    the lowest place or the end.
+    (k,) places in elements from the start, and (k,) whether the distance is stationary there. If
+    it is not, the place is that of the nearest node: the lowest place or the end, or a place at a
+    distance above the radius of curvature.
 
     Verified by: tests/unit/rods/wrapped/test_wrapped_rods.py::test_closest_points
     """
@@ -97,7 +104,6 @@ def closest(points: Floats, nodes: Floats, first: Ints) -> tuple[Floats, npt.NDA
         return (away * dx).sum(axis=1), (away * ddx - dx * dx).sum(axis=1)
 
     inside = (slope(low)[0] > 0.0) & (slope(high)[0] < 0.0)
-    before = slope(low)[0] <= 0.0
     place = nearest.astype(np.float64)
     for _ in range(_MOST):
         value, rate = slope(place)
@@ -110,5 +116,4 @@ def closest(points: Floats, nodes: Floats, first: Ints) -> tuple[Floats, npt.NDA
         place = new
         if moved[inside].max(initial=0.0) <= _TOLERANCE * elements:
             break
-    ends = np.where(before, np.maximum(nearest - 1, first), np.minimum(nearest + 1, elements))
-    return np.where(inside, place, ends), inside
+    return np.where(inside, place, nearest), inside

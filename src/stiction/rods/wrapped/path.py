@@ -19,9 +19,11 @@ from stiction.rods.assembly import third_directors
 from stiction.rods.contact.partners import RodPartner
 from stiction.rods.rod import CosseratRod
 from stiction.rods.wrapped.checks import (
+    MOST_OVERLAP,
     check_fineness,
     check_friction,
     check_gaps,
+    check_overlap,
     check_rods,
     check_supports,
     overlap,
@@ -243,13 +245,14 @@ class _Stepper:
 
     def start(self, mu: float) -> None:
         """Apply loads and natural curvature in steps, from the given centreline."""
-        problem, time = self.problem, self.state.time
+        problem, time, initial = self.problem, self.state.time, self.state
         viscosity = 0.0 if self.held or mu > 0.0 else _VISCOSITY * problem.stiffness
         places = problem.placements(time)
         reference = problem.reference(self.state, time)
         at = problem.kinematics(reference, self.state.basis, places)
         gap = at.gap
         check_gaps(gap, problem.contacts, problem.strands, len(problem.partners))
+        check_overlap(problem.rods, [initial.r[:, s.nodes].T for s in problem.strands])
         self._check_fineness(at, gap <= TOUCHING * problem.contacts.radius)
         first = min(0.1, 0.5 / max(problem.static.natural_turn, 0.5))
         part, step = 0.0, first
@@ -266,7 +269,7 @@ class _Stepper:
                         raise self._unsolved(f"{100.0 * part:.3g} % of the first loads")
                     # a slack rod springs off what it touches before it is tight
                     problem.loads_first = True
-                    self.state, part, step = problem.initial(), 0.0, first
+                    self.state, part, step = initial, 0.0, first
                 continue
             self.state, self.solution = found
             self.iterations += self.solution.iterations
@@ -518,8 +521,8 @@ class _Stepper:
         (value, when), limit = worst["depth"], 1e-6 * self.problem.contacts.radius
         note = "deepest node inside a body or a rod [m]"
         checks.append(Check("no_interpenetration", bool(value <= limit), value, limit, when, note))
-        (value, when), limit = worst["overlap"], 1e-3
-        note = "deepest overlap of rods at their nodes, over the radius"
+        (value, when), limit = worst["overlap"], MOST_OVERLAP
+        note = "deepest overlap of rods at nodes, or between them beyond 0.02, over the radius"
         checks.append(Check("no_overlap", bool(value <= limit), value, limit, when, note))
         if not has_friction:
             return checks

@@ -338,6 +338,8 @@ class WrappedProblem:
             scale = self.force_scale()
             worst = max(float(np.abs(trial.right).max()), trial.law.error) / scale
             if iteration > 0 and worst <= self.tolerance:
+                if self._pass_through(trial.at):
+                    return None
                 state = State(*static.copy_state(), trial.traction, trial.at.basis, time)
                 return state, Solution(trial.at, trial.law, worst, iteration)
             step = self._step(trial)
@@ -345,10 +347,22 @@ class WrappedProblem:
                 return None
             trial = self._shortened(given, trial, step)
             deep = ~trial.closed & (trial.at.gap < -_DEEP * self.contacts.radius)
-            if deep[self.contacts.bodies :].any():
+            deep[: self.contacts.bodies] = False
+            if deep.any():
                 # without them the rods would find the equilibrium of rods that pass each other
                 trial = self._trial(given, trial.at.basis, trial.traction, trial.closed | deep)
         return None
+
+    def _pass_through(self, at: Kinematics) -> bool:
+        """Return whether a node has moved to the other side of a rod in a step.
+
+        The separation of the same two points of the rods has then changed its side.
+        """
+        rods = slice(self.contacts.bodies, None)
+        normal = at.pairs.normal[rods]
+        distance = at.gap[rods] + 2.0 * self.contacts.radius
+        before = distance - (at.pairs.moved[rods] * normal).sum(axis=1)
+        return bool((before < 0.0).any())
 
     def _trial(
         self,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import numpy.typing as npt
 
@@ -11,7 +13,8 @@ from stiction.numerics.checks import number, whole
 from stiction.rods.centreline import Helix
 from stiction.rods.rod import BYTES_OF_ELEMENT, Clamped, CosseratRod, Driven
 from stiction.rods.section import Section
-from stiction.rods.wrapped.curves import closest, curve_at
+from stiction.rods.wrapped.checks import MOST_TURN
+from stiction.rods.wrapped.curves import axis_points, closest
 
 __all__ = ["laid_rope"]
 
@@ -71,6 +74,16 @@ def laid_rope(
     number("laid_rope.lay", lay, unit="rad", rule="positive", why=why, try_=try_)
     if lay > _MOST_LAY:
         raise ModelError("laid_rope.lay", f"{lay:.6g} rad", f"up to {_MOST_LAY:g}", why, try_)
+    if not section.radius > 0.0:
+        got, needs = f"a {type(section).__name__} without a radius", "a section with one"
+        why, try_ = "strands touch at their surfaces.", "give CircularSection(radius, young)."
+        raise ModelError("laid_rope.section", got, needs, why, try_)
+    fewest = math.ceil(2.0 * np.pi * turns * np.sin(lay) / MOST_TURN)
+    if elements < fewest:
+        why = "the axis of a strand turns by " + f"{MOST_TURN:g} rad at most from one to the next."
+        raise ModelError(
+            "laid_rope.elements", elements, f"at least {fewest}", why, f"give {fewest}."
+        )
     a = section.radius
     radius = a * rope_radius(strands, lay)[0]
 
@@ -100,6 +113,4 @@ def laid_rope(
 def _distance(points: Floats, axis: Floats) -> float:
     """Return the smallest distance of points (k, 3) from an axis with nodes (n + 1, 3)."""
     place, _ = closest(points, axis, np.zeros(len(points), dtype=np.int64))
-    curve = curve_at(place, len(axis) - 1)
-    there = np.einsum("kj,kja->ka", curve.weight, axis[curve.nodes])
-    return float(np.linalg.norm(points - there, axis=1).min())
+    return float(np.linalg.norm(points - axis_points(axis, place), axis=1).min())

@@ -3,7 +3,17 @@
 import numpy as np
 import pytest
 
-from stiction.rods import Clamped, CosseratRod, CylinderPartner, Free, Helix
+from stiction.errors import ModelError
+from stiction.rods import (
+    Clamped,
+    CosseratRod,
+    CylinderPartner,
+    Driven,
+    Free,
+    Helix,
+    Straight,
+    wrapped_path,
+)
 from stiction.rods.section import CircularSection
 from stiction.rods.statics import StaticRod
 from stiction.rods.wrapped.bundle import StaticRods
@@ -146,3 +156,49 @@ def test_rods_do_not_act_on_each_other():
         assert np.allclose(both.elastic()[:, slots], alone.elastic(), rtol=1e-12, atol=1e-9)
         matrix = both.stiffness().reshape(23, -1, 6)[:, slots].reshape(23, -1)
         assert np.allclose(matrix, alone.stiffness(), rtol=1e-9, atol=1e-6)
+
+
+def crossing(elements, gap, *, swap=False, push=0.02, radius=0.05):
+    """Return two rods that cross at a right angle, of which one is pushed onto the other."""
+    section = CircularSection(radius, 1e6)
+    pushed = Driven(velocity=[0, 0, -push])
+    up = 2.0 * radius + gap
+    one = CosseratRod(
+        section,
+        Straight([-1, 0, 0], [1, 0, 0]),
+        elements=elements[0],
+        left=Clamped(),
+        right=Clamped(),
+    )
+    other = CosseratRod(
+        section, Straight([0, -1, up], [0, 1, up]), elements=elements[1], left=pushed, right=pushed
+    )
+    return (other, one) if swap else (one, other)
+
+
+@pytest.mark.parametrize("swap", [False, True])
+def test_rods_that_cross_between_nodes(swap):
+    """Only nodes of the first rod meet the other; what they miss is refused or in the audit."""
+    with pytest.raises(ModelError, match=r"axes of two rods 0.02 m apart|inside rod 2"):
+        wrapped_path(crossing((9, 10), -0.08, swap=swap), [], [0.0, 1.0])
+    path = wrapped_path(crossing((9, 10), 1e-4, swap=swap), [], [0.0, 1.0], steps=5)
+    overlaps = next(c for c in path.audit.checks if c.check == "no_overlap")
+    assert overlaps.ok == (path.normal_force[-1].max() > 0.0) == swap
+
+
+@pytest.mark.parametrize("steps", [1, 10])
+def test_rods_do_not_pass_through_each_other(steps):
+    """Twenty radii of motion in one step: the rods meet in the middle, by symmetry."""
+    rods = crossing((60, 60), 1e-3, push=0.1, radius=0.005)
+    path = wrapped_path(rods, [], [0.0, 1.0], steps=steps)
+    low, high = (path.position[-1, path.nodes_of(i)][30, 2] for i in range(2))
+    assert high - low == pytest.approx(0.01, rel=1e-6)
+    assert low == pytest.approx(-0.5 * (0.1 - 1e-3), rel=0.02)
+
+
+def test_a_short_rod_cannot_meet_itself():
+    short = CosseratRod(
+        CircularSection(0.05, 1e6), Straight([0, 0, 0], [0.15, 0, 0]), elements=4, left=Clamped()
+    )
+    with pytest.raises(ModelError, match="can touch nothing"):
+        wrapped_path(short, [], [0.0, 1.0], self_contact=True)
