@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from stiction.io.interrupts import uninterrupted
+from stiction.core.interrupts import uninterrupted
 
 __all__ = ["Sink", "hdf5_file"]
 

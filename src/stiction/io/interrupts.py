@@ -11,10 +11,11 @@ import contextlib
 import os
 import signal
 import sys
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from types import FrameType
 from typing import Any
+
+from stiction.core.interrupts import SIGNALS, in_main_thread
 
 __all__ = [
     "Interrupts",
@@ -22,10 +23,8 @@ __all__ = [
     "end_at_once",
     "exit_code",
     "interrupts_caught",
-    "uninterrupted",
 ]
 
-_SIGNALS: tuple[int, ...] = (signal.SIGINT, signal.SIGTERM)
 _heard: list[int] = []
 
 
@@ -45,7 +44,7 @@ def end_at_once() -> None:
 
     Verified by: tests/scenarios/test_kill.py::test_ctrl_c_in_imports_leaves_no_traceback
     """
-    for number in _SIGNALS if _in_main_thread() else ():
+    for number in SIGNALS if in_main_thread() else ():
         if signal.getsignal(number) in (signal.default_int_handler, signal.SIG_DFL):
             signal.signal(number, _end)
 
@@ -56,7 +55,7 @@ def catching_interrupts() -> Iterator[None]:
 
     Verified by: tests/scenarios/test_kill.py::test_interrupted_runs_say_how_to_go_on
     """
-    numbers = _SIGNALS if _in_main_thread() else ()
+    numbers = SIGNALS if in_main_thread() else ()
     ending = [number for number in numbers if signal.getsignal(number) is _end]
     try:
         for number in ending:
@@ -100,7 +99,7 @@ class Interrupts:
         self._hook = sys.unraisablehook
 
     def __enter__(self) -> Interrupts:
-        for number in _SIGNALS if _in_main_thread() else ():
+        for number in SIGNALS if in_main_thread() else ():
             # a background job ignores Ctrl-C, and continues to do so
             if signal.getsignal(number) in (signal.default_int_handler, _raise):
                 self._before[number] = signal.signal(number, self._catch)
@@ -126,31 +125,3 @@ class Interrupts:
     def _unraisable(self, dropped: sys.UnraisableHookArgs) -> None:
         if not (self._caught and isinstance(dropped.exc_value, KeyboardInterrupt)):
             self._hook(dropped)
-
-
-@contextlib.contextmanager
-def uninterrupted() -> Iterator[None]:
-    """Defer Ctrl-C to the end of the context: within a call from HDF5 it would damage the file."""
-    before: dict[int, Callable[[int, FrameType | None], Any]] = {}
-    for number in _SIGNALS if _in_main_thread() else ():
-        handler = signal.getsignal(number)
-        if callable(handler):
-            before[number] = handler
-    pressed: list[int] = []
-
-    def note(number: int, frame: FrameType | None) -> None:
-        pressed.append(number)
-
-    for number in before:
-        signal.signal(number, note)
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-        if pressed:
-            signal.raise_signal(pressed[-1])
-
-
-def _in_main_thread() -> bool:
-    return threading.current_thread() is threading.main_thread()

@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from stiction.core.files import regular
-from stiction.io.interrupts import uninterrupted
+from stiction.core.interrupts import uninterrupted
 from stiction.numerics.compiling.file_lock import TAKEN as _TAKEN
 from stiction.numerics.compiling.file_lock import kernel_lock as _kernel_lock
 

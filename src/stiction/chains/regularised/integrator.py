@@ -16,6 +16,7 @@ from stiction.chains.regularised.equations import Equations
 from stiction.chains.regularised.state import Contact, Progress, Tables
 from stiction.core.checkpoint import Log, StateArray, check_count, pack, restore
 from stiction.core.driver import Pause, run_to_end
+from stiction.core.interrupts import uninterrupted
 from stiction.core.run import Request
 from stiction.errors import Status
 from stiction.numerics.checks import MOST_WORK
@@ -45,8 +46,6 @@ class Integrator(abc.ABC):
         self.equations, self.request = equations, request
         self.max_steps, self.max_events = max_steps, max_events
         self.status, self.reason = Status.SOLVED, ""
-        # during a step the state is inconsistent: heat may be added before the time
-        self._in_step = False
         n, y, rows = equations.n, equations.start(), len(request.save)
         progress, contacts = Progress.table(), Contact.table(n)
         now = progress[0]
@@ -86,7 +85,7 @@ class Integrator(abc.ABC):
         except KeyboardInterrupt:
             t = self.now.time
             self.status, self.reason = Status.INTERRUPTED, f"interrupted at t = {t:.9g} s"
-            if self.request.checkpoint is not None and not self._in_step:
+            if self.request.checkpoint is not None:
                 self.request.checkpoint.save(pack(self._state()))
 
     # ---- the loop
@@ -105,9 +104,9 @@ class Integrator(abc.ABC):
             if len(tables.events) >= self.max_events:
                 self._end(Status.WORK_LIMIT, f"max_events = {self.max_events} were used up")
                 return
-            self._in_step = True
-            self._advance()
-            self._in_step = False
+            # within a step heat is added before the time
+            with uninterrupted():
+                self._advance()
             if now.steps % PAUSE_EVERY == 0:
                 done = (now.time - request.t_start) / span
                 yield Pause(float(done), f"{len(tables.events)} events", self._state)

@@ -30,6 +30,7 @@ from stiction.chains.theta.setup import (
 from stiction.core.audit import Check
 from stiction.core.checkpoint import StateArray, check_count, like, pack, refused, restore
 from stiction.core.driver import Pause, run_to_end
+from stiction.core.interrupts import uninterrupted
 from stiction.core.ledger import Ledger
 from stiction.core.run import Request
 from stiction.errors import Status
@@ -101,16 +102,18 @@ class ThetaIntegrator:
         now = self.now
         while True:
             start, before = wall.perf_counter(), now.step
-            code = advance(self.problem, self.work, self.saved, self.events, steps)
-            for call in self.calls.values():
-                call.check()
-            self.law.check()
+            # the state within a step, or before what ended the chunk is handled, is not saved
+            with uninterrupted():
+                code = advance(self.problem, self.work, self.saved, self.events, steps)
+                for call in self.calls.values():
+                    call.check()
+                self.law.check()
+                if self._is_over(code):
+                    return
             spent = max(wall.perf_counter() - start, 1e-6)
             # the clock sets the length of a chunk only, never the numbers computed in it
             made = int(now.step - before)
             steps = max(1, int(min(made * _CHUNK_S / spent, 20.0 * steps, _MOST_STEPS)))
-            if self._is_over(code):
-                return
             done = float(now.step / self.problem.n_step)
             yield Pause(done, f"{self.n_events} events", self._pack)
 

@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+import signal
 
 import numpy as np
 import pytest
@@ -570,6 +571,27 @@ def test_an_interrupted_run_resumes(monkeypatch):
     (page,) = notebook.pages
     resumed = st.solve(CHAIN, method, (0.0, 10.0), checkpoint=Memory(page))
     assert_same_run(st.solve(CHAIN, method, (0.0, 10.0)), resumed)
+
+
+def test_ctrl_c_waits_for_the_end_of_a_step():
+    """The signal comes in a user's load; the run that goes on has the same bits."""
+    times = []
+
+    def force(t):
+        times.append(t)
+        if len(times) == 2500:
+            signal.raise_signal(signal.SIGINT)
+        return 12.0 * t
+
+    chain = dataclasses.replace(CHAIN, load=st.UserLoad(force))
+    method = st.ThetaStepper(1e-3, 0.6)
+    notebook = Memory()
+    notebook.due = lambda: False
+    short = st.solve(chain, method, (0.0, 4.0), throw=False, checkpoint=notebook)
+    assert short.status is st.Status.INTERRUPTED
+    (page,) = notebook.pages
+    resumed = st.solve(chain, method, (0.0, 4.0), checkpoint=Memory(page))
+    assert_same_run(st.solve(chain, method, (0.0, 4.0)), resumed)
 
 
 def test_progress_rises_to_the_end():
