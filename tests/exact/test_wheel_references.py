@@ -100,6 +100,7 @@ def test_the_direction_of_sliding_changes_once_where_the_branches_intersect():
         assert abs(change.r) < 1e-15
         assert change.lost == ("slide 0+ out", "slide 0- in")
         assert change.gained == ("slide 0+ in", "slide 0- out")
+    assert line_changes(WheelOnTurntable(), 1e-3, -1e-3, 40)[0].lost == change.lost
 
 
 def test_merging_rays_of_the_line():

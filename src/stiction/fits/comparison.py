@@ -82,7 +82,12 @@ def compare_fits(fits: Sequence[Fit], *, folds: int = 5) -> pd.DataFrame:
 
 def _equal(one: Curve, other: Curve) -> bool:
     """Return whether two curves have the same rows; None equals None alone."""
-    return all(np.array_equal(getattr(one, c), getattr(other, c)) for c in _COLUMNS)
+
+    def column(curve: Curve, name: str) -> object:
+        given = getattr(curve, name)
+        return None if given is None else np.broadcast_to(given, np.shape(curve.force))
+
+    return all(np.array_equal(column(one, c), column(other, c)) for c in _COLUMNS)  # type: ignore[arg-type]
 
 
 def _row(one: Fit, common: Sequence[Bools], folds: int) -> dict[str, object]:

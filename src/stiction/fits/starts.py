@@ -80,7 +80,7 @@ def _scale_bouc_wen(
     def drawn(field: str) -> bool:
         return field in place and parameters[place[field]].start is None
 
-    if "power" not in fixed:
+    if not {"sigma0", "a", "beta", "gamma", "power"} <= place.keys() | fixed.keys():
         return
     if drawn("beta"):
         scale = value("a") * (value("sigma0") / peak) ** value("power")

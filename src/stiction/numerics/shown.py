@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import html
+import types
 from collections.abc import Iterable, Sequence
 
 import numpy as np
@@ -90,6 +91,11 @@ def exact_text(value: object) -> str:
             return f"{len(entries)} x {exact_text(entries[0])}"
         return f"[{', '.join(map(exact_text, entries))}]"
     short = brief(value)
+    if isinstance(value, types.FunctionType):
+        # functions of one name can differ; this import would slow down the printing of records
+        from stiction.numerics.compiling.user_functions import fingerprint
+
+        return f"{short} {fingerprint(value)!r}"
     if isinstance(value, float | np.floating):
         return short if float(short) == value else repr(float(value))
     return repr(value) if isinstance(value, str) else short

@@ -182,6 +182,7 @@ def test_rules_count_however_they_are_written():
 def test_annotations_of_users_are_left_alone():
     class Unknown(Declared):
         part: NotThere  # noqa: F821
+        n: "a name" = 1  # noqa: F722
 
     assert rules_of(Unknown) == {}
 

@@ -80,7 +80,7 @@ def test_runs_that_ended_early_judge_nothing(made):
     runs, _ = made
     runs[DI, 0.05] = run(*(2 * [2.0 * U]), ok=False)
     rows = tape._rows(False)[:4]
-    assert [row.verdict for row in rows[::2]] == ["DI ended at u = 14.1 L0"] * 2
+    assert [row.verdict for row in rows[::2]] == ["does not hold: DI ended at u = 14.1 L0"] * 2
     assert rows[1].verdict == YES
 
 

@@ -7,6 +7,7 @@ import pytest
 
 import stiction as st
 from stiction.studies import Grid, Paired, Range, Sobol, Study
+from stiction.studies.members import label_of
 from stiction.studies.results import STATUSES
 from stiction.studies.study import screen
 
@@ -196,6 +197,11 @@ def test_objects_that_differ_in_omitted_entries(tmp_path):
         study = sweep.run(tmp_path / path, workers=1)
         assert study.table["mu"].tolist() == bounds
         assert len(set(study.table[path])) == 3
+
+
+def test_functions_of_one_name_are_different_values():
+    laws = [st.UserFriction(lambda v, mu=mu: mu, lambda v: 0.0) for mu in (0.3, 0.5)]
+    assert len({label_of(law) for law in laws}) == 2
 
 
 def test_a_field_with_the_name_of_an_axis_is_swept(chain, tmp_path):

@@ -73,7 +73,7 @@ def _ended_early(mu: float, full: bool) -> str:
         run = _run(model, mu, full)
         if not run.status.ok:
             ends.append(f"{model.__name__} ended at u = {_curve(run, 'force_y')[0][-1]:.3g} L0")
-    return ", ".join(ends)
+    return "does not hold: " + ", ".join(ends) if ends else ""
 
 
 def _rows(full: bool) -> list[Row]:

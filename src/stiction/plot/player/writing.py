@@ -47,7 +47,7 @@ def write_movie(filmed: Filmed, path: Path, *, seconds: float, fps: float) -> Pa
     for name, value, unit in (("seconds", seconds, "s"), ("fps", fps, "1/s")):
         number(f"animate.{name}", value, rule="positive", unit=unit, why=why, try_=try_)
     fps = min(fps, _MOST_GIF_FPS) if kind == ".gif" else fps
-    count = int(np.clip(round(seconds * fps), 2, _MOST_FRAMES))
+    count = int(np.clip(seconds * fps + 1e-9, 2, _MOST_FRAMES))
     try:
         with written(path) as partial:
             if kind == ".html":

@@ -161,7 +161,7 @@ def line_exits_at(wheel: WheelOnTurntable, x: npt.ArrayLike) -> tuple[LineExit, 
 def line_changes(
     wheel: WheelOnTurntable, r_low: float, r_high: float, count: int = 400
 ) -> tuple[LineChange, ...]:
-    """Return the changes of the set of rays between r_low and r_high, by bisection.
+    """Return the changes of the set of rays between two values of r, in rising order, by bisection.
 
     The labels of the rays are compared at the ends of `count` intervals; two changes within one
     interval of which the second reverses the first are not located.
@@ -173,8 +173,9 @@ def line_changes(
     def labels(r: float) -> tuple[str, ...]:
         return tuple(sorted(ray.label for ray in line_rays_at(wheel, (r, 0.0, wheel.omega0))))
 
+    r_low, r_high = min(r_low, r_high), max(r_low, r_high)
     changes: list[LineChange] = []
-    spacing = abs(r_high - r_low) / count
+    spacing = (r_high - r_low) / count
     points = np.linspace(r_low, r_high, count + 1).tolist()
     sets = [labels(r) for r in points]
     for i in range(count):
