@@ -411,7 +411,7 @@ def rescue(p: Problem, f: Floats, m: ModeArray, now: Progress) -> bool:
         if not nested(p, f, m, now, last):
             return False
         # constant friction is done unless masses that slip now get their kinetic bound; other
-        # friction is done when its secants no longer change
+        # friction is done when its secants no longer change, and meet the law
         if p.constant:
             if not (p.jump and release(p, f, m)):
                 return True

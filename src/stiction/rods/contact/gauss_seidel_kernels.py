@@ -193,8 +193,8 @@ def solve_impact(
 ) -> float:
     """Solve the impact of contact `impacting` with all closed ones; return the energy lost [J].
 
-    After SWEEPS sweeps the last impulses are used. If they still change by more than 1e-10 of the
-    largest, `tally` counts the impact as one that did not converge.
+    What SWEEPS sweeps leave unsolved (changes above 1e-10 of the largest impulse) is solved by
+    Newton's method. If that fails too, the last impulses are used, and `tally` counts the impact.
 
     q, v, p : (4, slots) quaternions, (3, slots) velocities and angular momenta over inertia;
         v and p are changed
