@@ -253,7 +253,7 @@ def _least_distance(nodes: Sequence[Floats], bound: float) -> float:
         for j, other in enumerate(nodes):
             if j == i:
                 continue
-            points = axis_points(other, 0.5 * np.arange(2 * len(other) - 1))
+            points = axis_points(other, np.arange(2 * len(other) - 1) / 2.0)
             near = points[np.isfinite(tree.query(points, distance_upper_bound=reach)[0])]
             if len(near):
                 place, _ = closest(near, axis, np.zeros(len(near), dtype=np.int64))
