@@ -117,9 +117,10 @@ def test_the_algorithmic_column_is_that_of_the_sheet(chain, method):
 def test_no_step_is_left_unsettled(chain, method):
     """Where the problem of a step is monotone it has a solution, found in bounded work."""
     run = steps_of(chain, method)
-    assert run.status.ok
-    limits = [line.ok for line in run.audit if line.check == "step_below_weakening_limit"]
-    if all(limits):
+    monotone = all(line.ok for line in run.audit if line.check == "step_below_weakening_limit")
+    assert run.status in (st.Status.SOLVED, st.Status.UNTRUSTED)
+    if monotone:
+        assert run.status.ok
         assert run.stats["unconverged_steps"] == 0
     assert run.stats["most_iterations"] <= 30 + method.max_solves + 1
     assert all(line.ok for line in run.audit if line.check == "stick_within_bound")

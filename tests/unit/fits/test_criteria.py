@@ -81,7 +81,7 @@ def test_rows_that_are_left_out_are_predicted_by_the_others(monkeypatch, folds):
 @pytest.mark.parametrize("free", [1, 4])
 def test_the_noise_is_that_of_the_rows_less_the_parameters(monkeypatch, free):
     monkeypatch.setattr(comparison, "minimised", minimised)
-    monkeypatch.setattr(comparison, "_place", lambda one: np.zeros(1))
+    monkeypatch.setattr(comparison, "_coordinates", lambda one: np.zeros(1))
     data = np.random.default_rng(2).normal(size=10)
     estimates = [SimpleNamespace(value=0.0)] * free
     one = SimpleNamespace(

@@ -175,7 +175,11 @@ def kick_contacts(q: Matrix, contacts: Contacts, mobility: Matrix, v: Matrix, p:
         # one contact is exact after one pass; the second pass removes its rounding
         if closed == 1 and sweep == 1:
             return 2
-    if change <= 1e-10 * size or solve_by_newton(q, contacts, mobility, v, p, KICK, -1, True):
+    # a constant in a call would compile the kernel once more
+    law, impacting, plastic = KICK, -1, True
+    if change <= 1e-10 * size or solve_by_newton(
+        q, contacts, mobility, v, p, law, impacting, plastic
+    ):
         return SWEEPS
     return -1
 
@@ -232,8 +236,8 @@ def solve_impact(
         if sweep > 0 and change <= 1e-14 * size:
             break
     # as in a kick; roundoff of the velocities may keep the change above the bound of the sweeps
-    good = change <= 1e-10 * size
-    if not good and not solve_by_newton(q, contacts, mobility, v, p, IMPACT, impacting, plastic):
+    good, law = change <= 1e-10 * size, IMPACT
+    if not good and not solve_by_newton(q, contacts, mobility, v, p, law, impacting, plastic):
         tally.unconverged += 1
     energy_lost = 0.0
     for c in range(contacts.shape[0]):

@@ -197,6 +197,8 @@ def solve_forces(
             push(q, k, force[0], force[1], force[2], mobility, av, ap)
     change, size, former, sweep = 0.0, 0.0, math.inf, 0
     good, is_painleve, first = True, False, 0.0
+    # a constant in a call would compile the kernel once more
+    law, impacting, plastic = FORCES, -1, True
     for sweep in range(2 * FORCE_SWEEPS):
         change, size = 0.0, 0.0
         for c in range(contacts.shape[0]):
@@ -234,12 +236,12 @@ def solve_forces(
             # the sweeps diverge: a solution may exist, or friction increases the normal force
             # without bound (Painleve), and the sweeps restart
             remove_contact_forces(q, contact_set, mobility, av, ap)
-            if solve_by_newton(q, contacts, mobility, av, ap, FORCES, -1, True):
+            if solve_by_newton(q, contacts, mobility, av, ap, law, impacting, plastic):
                 break
             good, is_painleve, former = False, True, math.inf
         elif sweep == FORCE_SWEEPS - 1:
             good = change <= 1e-8 * size or solve_by_newton(
-                q, contacts, mobility, av, ap, FORCES, -1, True
+                q, contacts, mobility, av, ap, law, impacting, plastic
             )
             break
     record_sweeps(sweep + 1, good, tally)
@@ -290,6 +292,7 @@ def solve_step_end(
                 put(impulse, k.first_impulse[0], k.first_impulse[1], k.first_impulse[2])
                 push(q, k, impulse[0], impulse[1], impulse[2], mobility, v, p)
     change, size, former, sweep, good = 0.0, 0.0, math.inf, 0, True
+    law, impacting, plastic = STEP_END, -1, True
     # block Gauss-Seidel: each contact in turn, exactly, for the present impulses of the others
     for sweep in range(END_SWEEPS):
         change, size = 0.0, 0.0
@@ -314,7 +317,7 @@ def solve_step_end(
             break
         former = change
         good = sweep < END_SWEEPS - 1 or change <= 1e-10 * size
-    good = good or solve_by_newton(q, contacts, mobility, v, p, STEP_END, -1, True)
+    good = good or solve_by_newton(q, contacts, mobility, v, p, law, impacting, plastic)
     record_sweeps(sweep + 1, good, tally)
 
 
