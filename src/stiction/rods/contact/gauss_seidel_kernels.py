@@ -211,7 +211,7 @@ def solve_impact(
         if k.mode >= ROLL or c == impacting:
             response(q, k, mobility)
             k.slip[0], k.slip[1], k.slip[2] = slip_velocity(q, k, v, p)
-    change, size = 0.0, 0.0
+    change, size, law = 0.0, 0.0, IMPACT
     for sweep in range(SWEEPS):
         change, size = 0.0, 0.0
         for c in range(contacts.shape[0]):
@@ -222,7 +222,7 @@ def solve_impact(
             ux, uy, uz = slip_velocity(q, k, v, p)
             # Newton's law u_n+ = -en u_n- (sheet, section 4), its tangential counterpart with et;
             # contacts that were closed have no restitution
-            bx, by, bz = known_velocity(k, IMPACT, c == impacting and not plastic)
+            bx, by, bz = known_velocity(k, law, c == impacting and not plastic)
             ux, uy, uz = ux + bx, uy + by, uz + bz
             ox, oy, oz = slip_per(k, impulse[0], impulse[1], impulse[2])
             ux, uy, uz = ux - ox, uy - oy, uz - oz
@@ -236,7 +236,7 @@ def solve_impact(
         if sweep > 0 and change <= 1e-14 * size:
             break
     # as in a kick; roundoff of the velocities may keep the change above the bound of the sweeps
-    good, law = change <= 1e-10 * size, IMPACT
+    good = change <= 1e-10 * size
     if not good and not solve_by_newton(q, contacts, mobility, v, p, law, impacting, plastic):
         tally.unconverged += 1
     energy_lost = 0.0

@@ -200,8 +200,10 @@ def local_law(
     k: Contact, law: int, ux: float, uy: float, uz: float
 ) -> tuple[float, float, float, int]:
     """Return the impulse or force of one contact by one of the laws, and its mode."""
+    # a constant in a call would compile the kernel once more
+    is_painleve = False
     if law == FORCES:
-        return coulomb_force(k, False, ux, uy, uz)
+        return coulomb_force(k, is_painleve, ux, uy, uz)
     if law == STEP_END:
         return end_impulse(k, ux, uy, uz)
     return local_impulse(k, ux, uy, uz)
