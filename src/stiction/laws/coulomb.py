@@ -336,7 +336,7 @@ class UserFriction(Friction):
                     "a finite mu >= 0 with a finite slope at every speed",
                     "negative friction creates energy, and an infinite slope at zero speed "
                     "makes the motion non-unique.",
-                    "bound the function, for example mu0 - a*v/(v + v0) instead of a root.",
+                    "bound mu and its slope: mu0 - a*v/(v + v0), not mu0 - a*sqrt(v).",
                 )
             step = 1e-6 * max(v, 1e-2)
             low = max(v - step, 0.0)

@@ -76,9 +76,10 @@ class Body(Declared):
             raise ModelError("Body.element", "reduced=True", needs, why, try_)
         if self.element.reduced and self.element.ORDER == 1 and self.mesh.triangles.all():
             got = f"{type(self.element).__name__}(reduced=True) on linear triangles"
-            why = "their one integration point cannot be reduced: they lock volumetrically."
+            why = "linear triangles have one integration point in any case, and lock."
             try_ = "use Q2(reduced=True) or Q2N2(reduced=True), or mesh with quadrilaterals."
-            raise ModelError("Body.element", got, "elements with fewer points", why, try_)
+            needs = "elements with several integration points"
+            raise ModelError("Body.element", got, needs, why, try_)
 
     def discretised(self, boundaries: tuple[str, ...]) -> Discretisation:
         """Return the arrays of this body with these contact boundaries."""

@@ -152,8 +152,8 @@ def growth(data: StringData, other: Run) -> PaperFigure:
         raise ModelError(
             "plot.growth",
             "a run saved at other times or on another grid",
-            "a run of the same system and save, from a start that differs a little",
-            "the states of both are subtracted.",
+            "a run of the same system with the same `save`, from a start that differs a little",
+            "the states of one run are subtracted from those of the other.",
             "change s2 by 1e-7, solve again, and give that run.",
         )
     square = sum(
