@@ -186,3 +186,13 @@ def test_legs_of_a_hairpin_meet():
     # without self-contact the legs pass each other
     loose = st.rods.wrapped_path(rod, [st.rods.PlanePartner([0, 0, -2])], [0.0, 1.0], steps=4)
     assert "no_overlap" in [check.check for check in loose.audit.checks if not check.ok]
+
+
+def test_ropes_that_cannot_be_laid_are_refused():
+    for given, words in (
+        ({"turns": 10.0, "elements": 10}, r"laid_rope\.elements: got 10; needs at least 63"),
+        ({"lay": 0.7}, r"laid_rope\.lay"),
+        ({"strands": 1}, r"laid_rope\.strands"),
+    ):
+        with pytest.raises(ModelError, match=words):
+            laid_rope(st.rods.CircularSection(0.001, 1e9), **given)

@@ -66,24 +66,7 @@ def laid_rope(
     >>> len(laid_rope(wire, strands=3, lay=0.2, strain=1e-3))
     3
     """
-    why, try_ = "strands meet their neighbours.", "give 3."
-    whole("laid_rope.strands", strands, least=2, most=100, why=why, try_=try_)
-    why, try_ = "each strand has so many elements.", "give 40."
-    whole("laid_rope.elements", elements, least=4, each=BYTES_OF_ELEMENT, why=why, try_=try_)
-    why, try_ = "at larger angles a strand meets its neighbours at several places.", "give 0.2."
-    number("laid_rope.lay", lay, unit="rad", rule="positive", why=why, try_=try_)
-    if lay > _MOST_LAY:
-        raise ModelError("laid_rope.lay", f"{lay:.6g} rad", f"up to {_MOST_LAY:g}", why, try_)
-    if not section.radius > 0.0:
-        got, needs = f"a {type(section).__name__} without a radius", "a section with one"
-        why, try_ = "strands touch at their surfaces.", "give CircularSection(radius, young)."
-        raise ModelError("laid_rope.section", got, needs, why, try_)
-    fewest = math.ceil(2.0 * np.pi * turns * np.sin(lay) / MOST_TURN)
-    if elements < fewest:
-        why = "the axis of a strand turns by " + f"{MOST_TURN:g} rad at most from one to the next."
-        raise ModelError(
-            "laid_rope.elements", elements, f"at least {fewest}", why, f"give {fewest}."
-        )
+    _check_rope(section, strands, lay, turns, elements)
     a = section.radius
     radius = a * rope_radius(strands, lay)[0]
 
@@ -108,6 +91,28 @@ def laid_rope(
         # the unloaded shape is the given one: no other natural curvature
         rods.append(CosseratRod(section, line, None, elements, Clamped(), moved, None))
     return tuple(rods)
+
+
+def _check_rope(section: Section, strands: int, lay: float, turns: float, elements: int) -> None:
+    """Raise ModelError for arguments of `laid_rope` outside their bounds."""
+    why, try_ = "strands meet their neighbours.", "give 3."
+    whole("laid_rope.strands", strands, least=2, most=100, why=why, try_=try_)
+    why, try_ = "each strand has so many elements.", "give 40."
+    whole("laid_rope.elements", elements, least=4, each=BYTES_OF_ELEMENT, why=why, try_=try_)
+    why, try_ = "at larger angles a strand meets its neighbours at several places.", "give 0.2."
+    number("laid_rope.lay", lay, unit="rad", rule="positive", why=why, try_=try_)
+    if lay > _MOST_LAY:
+        raise ModelError("laid_rope.lay", f"{lay:.6g} rad", f"up to {_MOST_LAY:g}", why, try_)
+    if not section.radius > 0.0:
+        got, needs = f"a {type(section).__name__} without a radius", "a section with one"
+        why, try_ = "strands touch at their surfaces.", "give CircularSection(radius, young)."
+        raise ModelError("laid_rope.section", got, needs, why, try_)
+    fewest = math.ceil(2.0 * np.pi * turns * np.sin(lay) / MOST_TURN)
+    if elements < fewest:
+        why = "the axis of a strand turns by " + f"{MOST_TURN:g} rad at most from one to the next."
+        raise ModelError(
+            "laid_rope.elements", elements, f"at least {fewest}", why, f"give {fewest}."
+        )
 
 
 def _distance(points: Floats, axis: Floats) -> float:
