@@ -13,7 +13,7 @@ import dataclasses
 import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -45,6 +45,8 @@ Floats = npt.NDArray[np.float64]
 _BATCHES, _SURE = 8, 3.0
 # default step of the paths, and a tolerance that never shortens a step
 _DEFAULT_STEP, _NO_TOLERANCE = 5e-3, 1e300
+# a distance of two motions needs neither a second run nor located corners
+_OF_DISTANCES: dict[str, Any] = {"check": False, "corners": 0, "tolerance": _NO_TOLERANCE}
 _FIELDS = ("s1", "s2")
 # what ends a run before its end time
 _ENDS = {
@@ -158,7 +160,7 @@ def exponent(
         )
         raise ModelError("exponent", got, needs, why, try_)
     given = Characteristics(step=_DEFAULT_STEP) if method is None else method
-    solver = dataclasses.replace(given, check=False, corners=0, tolerance=_NO_TOLERANCE)
+    solver = dataclasses.replace(given, **_OF_DISTANCES)
     ends = np.arange(0.0, t_end * (1.0 + 1e-12), block)
     request = Request(0.0, float(ends[-1]), ends)
     one, two = _neighbours(system, solver, request, field, size)

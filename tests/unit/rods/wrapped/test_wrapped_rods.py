@@ -193,7 +193,7 @@ def test_rods_do_not_pass_through_each_other(steps):
     path = wrapped_path(rods, [], [0.0, 1.0], steps=steps)
     low, high = (path.position[-1, path.nodes_of(i)][30, 2] for i in range(2))
     assert high - low == pytest.approx(0.01, rel=1e-6)
-    assert low == pytest.approx(-0.5 * (0.1 - 1e-3), rel=0.02)
+    assert low == pytest.approx(-0.5 * (0.1 - 1e-3), rel=1e-6)
 
 
 def test_a_short_rod_cannot_meet_itself():
