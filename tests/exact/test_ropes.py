@@ -196,3 +196,18 @@ def test_ropes_that_cannot_be_laid_are_refused():
     ):
         with pytest.raises(ModelError, match=words):
             laid_rope(st.rods.CircularSection(0.001, 1e9), **given)
+
+
+def test_a_rope_in_other_units_order_and_times():
+    """Scaled by 1000, with strands in another order, started at another time: the same loads."""
+
+    def loads(scale=1.0, order=(0, 1, 2), start=0.0):
+        wire = st.rods.CircularSection(0.001 * scale, 1e9, poisson=0.3)
+        rope = laid_rope(wire, strands=3, lay=0.3, turns=0.5, elements=16, strain=1e-3)
+        path = st.rods.wrapped_path(
+            [rope[i] for i in order], [], [start, start + 1.0], friction=st.Coulomb(0.3), steps=2
+        )
+        force, moment = (load[-1, 2] for load in path.end_load())
+        return force / scale**2, moment / scale**3
+
+    np.testing.assert_allclose(loads(1e3, (1, 0, 2), -30.0), loads(), rtol=1e-9)

@@ -391,7 +391,7 @@ def _resolved(base: type, name: str, hint: Any) -> Any:
     names = vars(sys.modules[base.__module__]) if base.__module__ in sys.modules else {}
     try:
         found = inspect.get_annotations(one, globals=names, locals=dict(vars(base)), eval_str=True)
-    except Exception:
+    except (NameError, AttributeError, TypeError, SyntaxError):
         # names that are imported for type checkers only declare no rule, but "Annotated" does
         if "Annotated" in hint:
             raise

@@ -105,14 +105,20 @@ def test_certificate_of_what_sweeps_leave(monkeypatch, mu, impact):
     assert residual(problem, impulses) < 1e-12
 
 
-def test_no_newton_steps_leave_impulses_as_they_are(monkeypatch):
-    # more contacts than the method takes
+def test_newton_steps_that_fail_leave_impulses_as_they_are(monkeypatch):
+    """As with more contacts than the method takes, where it makes no step."""
     monkeypatch.setattr(gk, "SWEEPS", 2)
-    monkeypatch.setattr(nk, "MOST_CONTACTS", 3)
-    with jit.running("plain"):
-        groove = Groove(0.3)
-        f = groove.flat
-        assert gk.kick_contacts(f.q, groove.contacts, groove.mobility, f.v, f.p) == -1
+    found = []
+    for name, value in (("MOST_CONTACTS", 3), ("STEPS", 1)):
+        with monkeypatch.context() as patch, jit.running("plain"):
+            patch.setattr(nk, name, value)
+            groove = Groove(0.3)
+            f = groove.flat
+            assert gk.kick_contacts(f.q, groove.contacts, groove.mobility, f.v, f.p) == -1
+            found.append([f.v.copy(), f.p.copy(), groove.contacts["impulse"].copy()])
+    assert np.abs(found[0][2]).max() > 0.0
+    for untried, failed in zip(*found, strict=True):
+        assert np.array_equal(untried, failed)
 
 
 def test_friction_that_grows_without_bound_is_reported():
