@@ -23,18 +23,20 @@ Ints = npt.NDArray[np.int64]
 
 # rows: coefficients of 1, u, u^2, u^3; columns: nodes
 _CUBIC = 0.5 * np.array([[0, 2, 0, 0], [-1, 0, 1, 0], [2, -5, 4, -1], [-1, 3, -3, 1]], dtype=float)
-# rows: the four nodes of an end arc, one of them beyond the end; columns: the last four of the rod
+# rows: the four nodes of an end arc, one of them beyond the end; columns: the four nodes of the rod
+# that are nearest to this end
 _START = np.vstack([[4.0, -6.0, 4.0, -1.0], np.eye(4)[:3]])
 _END = np.vstack([np.eye(4)[1:], [-1.0, 4.0, -6.0, 4.0]])
-# iterations of Newton's method with bisection
-_MOST = 60
-# of the place of the closest point, in elements
+# most iterations of Newton's method with bisection
+_ITERATIONS = 60
+# of the place of the closest point, over the number of elements: rounding
 _TOLERANCE = 1e-14
 
 
 class Curve(NamedTuple):
-    """Weights of nodes at k places of an axis; `nodes` (k, 4) counts from 0, the rest is (k, 4).
+    """The nodes of k places of an axis, and their weights; all arrays are (k, 4).
 
+    nodes : numbers from 0
     weight, rate, second : w_j, and their first and second derivative by the place [1]
     """
 
@@ -105,7 +107,7 @@ def closest(points: Floats, nodes: Floats, first: Ints) -> tuple[Floats, npt.NDA
 
     inside = (slope(low)[0] > 0.0) & (slope(high)[0] < 0.0)
     place = nearest.astype(np.float64)
-    for _ in range(_MOST):
+    for _ in range(_ITERATIONS):
         value, rate = slope(place)
         low, high = np.where(value > 0.0, place, low), np.where(value > 0.0, high, place)
         with np.errstate(divide="ignore", invalid="ignore"):

@@ -167,8 +167,9 @@ def wrapped_path(
 
     Parameters
     ----------
-    rod : one rod, or several of one radius, in contact with each other; ends `Free`, `Pinned`,
-        `Clamped` or `Driven`; the section needs a radius. Friction may hold rods with free ends
+    rod : one rod, or several of one radius, in contact with each other, those with the shortest
+        elements first: their nodes meet the axes of later ones; ends `Free`, `Pinned`, `Clamped` or
+        `Driven`; the section needs a radius. Friction may hold rods with free ends
     partners : rigid bodies, fixed or driven; may be empty where rods touch each other
     times : rising; velocities of ends and bodies start at the first [s]
     friction : Coulomb's law of all contacts; None for no friction

@@ -99,6 +99,7 @@ def test_derivatives(self_contact):
     slip = np.einsum("kjia,kja->ki", by.slip_by_node, dr)
     slip += np.einsum("kjia,kja->ki", by.slip_by_frame, turns)
     assert np.allclose((seen[0].slip - seen[1].slip) / (2.0 * step), slip, atol=1e-6)
+    assert np.abs(slip).max() > 0.01
     gap = np.einsum("ka,kj,kja->k", at.normal, pairs.share, dr)
     assert np.allclose((seen[0].gap - seen[1].gap) / (2.0 * step), gap, atol=1e-6)
     # contacts with rods, most of them between the ends of the axis
