@@ -510,6 +510,7 @@ CATALOGUE: Mapping[str, Kind] = {
             "follow_path": "stiction.rods.statics",
             "wrapped_path": "stiction.rods.wrapped.path",
             "laid_rope": "stiction.rods.wrapped.ropes",
+            "overhand_knot": "stiction.rods.wrapped.knots",
             "fastest_frequency": "stiction.rods.stability",
             "step_limit": "stiction.rods.stability",
             "linear_crossed_rods": "stiction.rods.linear_rods",

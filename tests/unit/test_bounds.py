@@ -92,6 +92,7 @@ GIVEN = {
         "times": [0.0, 1.0],
     },
     "laid_rope": {"section": st.rods.CircularSection(0.01, 1e6)},
+    "overhand_knot": {"section": st.rods.CircularSection(0.01, 1e6)},
     "LatinHypercube": {"members": 4},
     "Sobol": {"members": 4},
     "Saltelli": {"members": 4},

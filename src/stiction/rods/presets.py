@@ -521,7 +521,7 @@ class TighteningKnot(RodSystem):
         arm = np.column_stack([x, up, end[2] * (1.0 - part**2 * (3.0 - 2.0 * part))])
         # the knot is symmetric under a half turn about x
         points = resample(np.vstack([arm[::-1], knot, arm * (1.0, -1.0, -1.0)]), 4001)
-        return _rounded(points, 50)
+        return rounded(points, 50)
 
 
 def resample(points: Floats, count: int) -> Floats:
@@ -531,7 +531,7 @@ def resample(points: Floats, count: int) -> Floats:
     return np.column_stack([np.interp(at, arclength, points[:, a]) for a in range(3)])
 
 
-def _rounded(points: Floats, width: int) -> Floats:
+def rounded(points: Floats, width: int) -> Floats:
     """Return a polygon smoothed by a Gaussian of `width` points, extended straight at its ends."""
     reach = 3 * width
     weights = np.exp(-0.5 * (np.arange(-reach, reach + 1) / width) ** 2)

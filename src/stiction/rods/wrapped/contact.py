@@ -47,6 +47,7 @@ __all__ = [
     "force_and_moment",
     "kinematics",
     "laws",
+    "only",
     "rotation_since",
     "tangential_basis",
 ]
@@ -193,6 +194,12 @@ def kinematics(pairs: Pairs, frames: Floats, basis: Floats) -> Kinematics:
     s = pairs.moved - np.cross(turn, pairs.arm)
     slip = np.einsum("kai,ka->ki", basis, s)
     return Kinematics(pairs, basis, slip, (s * pairs.normal).sum(axis=1), phi, rate)
+
+
+def only(at: Kinematics, chosen: npt.NDArray[np.bool_]) -> Kinematics:
+    """Return the chosen contacts."""
+    pairs = Pairs(at.pairs.radius, *(x[chosen] for x in at.pairs[1:]))
+    return Kinematics(pairs, *(x[chosen] for x in at[1:]))
 
 
 def force_and_moment(at: Kinematics, traction: Floats) -> tuple[Floats, Floats]:

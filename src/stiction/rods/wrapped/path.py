@@ -51,12 +51,18 @@ _FEW, _GROWTH, _CAUTIOUS = 8, 1.5, 4
 _SHORTEST = 2.0**-20
 # resistance to slip in the first guess of friction, over mu c with c = `problem.stiffness`
 _RESISTANCE = 0.1
+# step, over the longest, below which rods without friction relax to their next equilibrium. Chosen
+_SNAPS = 2.0**-6
 # step at which the loss of hold is located, over the longest
 _LOCATED = 2.0**-10
 # relative distance of friction from its bound that counts as none, where hold is lost
 _AT_BOUND = 1e-3
-# the same over c for a rod that nothing holds, while it takes its first loads
-_VISCOSITY = 1e-6
+# relaxation: drag of the first step over c, its factor after a step that fails, its bound over c,
+# and the most steps. Chosen
+_DRAG, _MORE_DRAG, _MOST_DRAG, _MOST_RELAXATIONS = 0.1, 3.0, 1e6, 1000
+# its factor after a step of up to so many iterations. Chosen: few iterations mean that the rods
+# have come near their equilibrium
+_LESS_DRAG = ((3, 0.01), (6, 0.6), (9, 0.85))
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,8 +94,9 @@ class WrappedPath:
     energy : the ledger of energies
     audit : checks over all steps
     steps, iterations : number of accepted steps, and of iterations of Newton's method
-    losses : why the path ends before the last time: `no_continuation`, where all friction is at
-        its bound and loads rise beyond it; the last record is the last equilibrium
+    losses : `no_continuation` where the path ends before the last time, since all friction is at
+        its bound and loads rise beyond it; `limit_point` where rods without friction moved to
+        another equilibrium, or slid freely along themselves
     """
 
     time: Floats
@@ -160,8 +167,8 @@ def wrapped_path(
 ) -> WrappedPath:
     """Return the equilibria of rods in contact with rigid bodies and each other, at `times`.
 
-    At the first time the loads of that time and the natural curvature act in full; then ends and
-    bodies move, and loads follow their histories, without inertia. Contacts of the nodes open and
+    At the first time the loads of that time and the natural curvature act in full, and the rods move
+    from the given centreline against drag until they rest; then ends and bodies move, and loads follow their histories, without inertia. Contacts of the nodes open and
     close; where they are closed they stick or slip by Coulomb's law, with the slip of all steps as
     history.
 
@@ -216,7 +223,7 @@ def wrapped_path(
     for time in times[1:].tolist():
         stepper.advance(time)
         stepper.save()
-        if stepper.losses:
+        if stepper.losses and stepper.losses[-1].ends_run:
             break
     return stepper.path(friction is not None)
 
@@ -245,48 +252,52 @@ class _Stepper:
         self.losses: list[Loss] = []
 
     def start(self, mu: float) -> None:
-        """Apply loads and natural curvature in steps, from the given centreline."""
-        problem, time, initial = self.problem, self.state.time, self.state
-        viscosity = 0.0 if self.held or mu > 0.0 else _VISCOSITY * problem.stiffness
-        places = problem.placements(time)
-        reference = problem.reference(self.state, time)
+        """Apply loads and natural curvature of the first time, from the given centreline."""
+        problem = self.problem
+        places = problem.placements(self.state.time)
+        reference = problem.reference(self.state, self.state.time)
         at = problem.kinematics(reference, self.state.basis, places)
-        gap = at.gap
-        check_gaps(gap, problem.contacts, problem.strands, len(problem.partners))
-        check_overlap(problem.rods, [initial.r[:, s.nodes].T for s in problem.strands])
-        self._check_fineness(at, gap <= TOUCHING * problem.contacts.radius)
-        first = min(0.1, 0.5 / max(problem.static.natural_turn, 0.5))
-        part, step = 0.0, first
-        while part < 1.0:
-            target = min(1.0, part + step)
-            guess = self._guess(mu, time, target) if mu > 0.0 and part == 0.0 else None
-            found = problem.newton(
-                self.state, time, mu=mu, part=target, viscosity=viscosity, guess=guess
-            )
-            if found is None:
-                step *= 0.5
-                if step < 1e-5:
-                    if problem.loads_first or problem.static.natural_turn == 0.0:
-                        raise self._unsolved(f"{100.0 * part:.3g} % of the first loads")
-                    # a slack rod springs off what it touches before it is tight
-                    problem.loads_first = True
-                    self.state, part, step = initial, 0.0, first
-                continue
-            self.state, self.solution = found
-            self.iterations += self.solution.iterations
-            part = target
-            step *= _GROWTH if self.solution.iterations <= _FEW else 1.0
+        check_gaps(at.gap, problem.contacts, problem.strands, len(problem.partners))
+        check_overlap(problem.rods, [self.state.r[:, s.nodes].T for s in problem.strands])
+        self._check_fineness(at, at.gap <= TOUCHING * problem.contacts.radius)
+        self._relax(self.state.time, mu)
         # the path of slip starts here
         self._accept(None)
         self.save()
 
-    def _guess(self, mu: float, time: float, part: float = 1.0) -> State | None:
+    def _relax(self, time: float, mu: float) -> None:
+        """Let the rods move from the given centreline against drag, until they rest.
+
+        Loads and natural curvature act in full. The less a step of implicit Euler moves the rods,
+        the less the drag of the next one: the motion is no model, its end is an equilibrium. So
+        rods come to rest that no path of equilibria leads to, such as a knot tied in a straight
+        rod, and rods that slide freely.
+        """
+        problem, drag = self.problem, _DRAG * self.problem.stiffness
+        guess = self._guess(mu, time) if mu > 0.0 else None
+        for _ in range(_MOST_RELAXATIONS):
+            found = problem.newton(self.state, time, mu=mu, drag=drag, guess=guess)
+            guess = None
+            if found is None:
+                drag *= _MORE_DRAG
+                if drag > _MOST_DRAG * problem.stiffness:
+                    break
+                continue
+            self.state, self.solution = found
+            self.iterations += self.solution.iterations
+            if self.solution.drag <= problem.tolerance:
+                return
+            taken = self.solution.iterations
+            drag *= next((factor for most, factor in _LESS_DRAG if taken <= most), 1.0)
+        raise self._unsolved(f"a relaxation with the drag {drag:.3g} N/m")
+
+    def _guess(self, mu: float, time: float) -> State | None:
         """Return the state with viscosity in place of friction, then limited to Coulomb's bound.
 
         Without forces of contact all bounds are zero, so no direction of slip is known.
         """
         problem, slow = self.problem, _RESISTANCE * mu * self.problem.stiffness
-        found = problem.newton(self.state, time, mu=0.0, part=part, viscosity=slow)
+        found = problem.newton(self.state, time, mu=0.0, viscosity=slow)
         if found is None:
             return None
         traction = found[0].traction.copy()
@@ -313,15 +324,31 @@ class _Stepper:
                     return
                 if self.step_length < _SHORTEST * self.longest:
                     raise self._unsolved(f"{self.steps} steps")
-                continue
+                if self.mu > 0.0 or self.step_length > _SNAPS * self.longest:
+                    continue
             before = self.state
-            self.state, self.solution = found
-            self.iterations += self.solution.iterations
+            if found is None:
+                self._snap(target)
+            else:
+                self.state, self.solution = found
+                self.iterations += self.solution.iterations
             self.steps += 1
             self._accept(before)
             cautious -= 1
             if self.solution.iterations <= _FEW and cautious <= 0:
                 self.step_length = min(self.longest, _GROWTH * self.step_length)
+
+    def _snap(self, time: float) -> None:
+        """Relax to the equilibrium at a time, where none is found beside the last; record that.
+
+        Rods without friction that slide freely meet such places too, without a change of energy.
+        """
+        before = self.state.r
+        self._relax(time, 0.0)
+        where = {"largest displacement": float(np.abs(self.state.r - before).max())}
+        choice = "the equilibrium to which drag leads"
+        units = {"largest displacement": "m"}
+        self.losses.append(Loss(time, "limit_point", where, choice, units))
 
     def _loses_hold(self, step: float) -> bool:
         """Return whether a failed step means that nothing holds the rod, and record that.

@@ -32,6 +32,8 @@ from stiction.rods.wrapped.contact import (
     force_and_moment,
     kinematics,
     laws,
+    only,
+    rotation_since,
     tangential_basis,
 )
 from stiction.rods.wrapped.obstacles import Placement, elapsed, placement_at
@@ -44,6 +46,7 @@ __all__ = ["TOUCHING", "Solution", "State", "WrappedProblem"]
 
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
+Ints = npt.NDArray[np.int64]
 
 # longest rotation of a Newton step [rad]
 _MOST_TURN = 0.3
@@ -74,12 +77,14 @@ class Solution(NamedTuple):
 
     at, laws : of the contacts
     residual : largest unbalanced force over the largest force in the rod [1]
+    drag : largest force of drag in that balance, over the same force [1]
     iterations : of Newton's method
     """
 
     at: Kinematics
     laws: Laws
     residual: float
+    drag: float
     iterations: int
 
 
@@ -91,6 +96,7 @@ class _Given(NamedTuple):
     places: list[Placement]
     mu: float
     viscosity: float
+    drag: float
 
 
 class _Trial(NamedTuple):
@@ -136,7 +142,6 @@ class WrappedProblem:
     ) -> None:
         self.rods, self.partners, self.start_time = rods, partners, start
         self.tolerance, self.max_iterations = tolerance, max_iterations
-        self.loads_first = False
         self.static = StaticRods([_at_rest(rod) for rod in rods], tolerance, max_iterations)
         self.moved, self.loads, self.strands = [], [], []
         rows = rk.material_of(self.static.mat)
@@ -302,8 +307,8 @@ class WrappedProblem:
         time: float,
         *,
         mu: float,
-        part: float = 1.0,
         viscosity: float = 0.0,
+        drag: float = 0.0,
         guess: State | None = None,
     ) -> tuple[State, Solution] | None:
         """Return the state at a time, from that at the start of the step; None without success.
@@ -311,20 +316,18 @@ class WrappedProblem:
         Parameters
         ----------
         mu : coefficient of friction [1]
-        part : of loads and natural curvature [1]; with `loads_first` its first half is of loads
         viscosity : see `laws` [N/m]
+        drag : resistance of each node to its displacement in the step [N/m]; that of a frame to its
+            rotation is the same times the square of the radius
         guess : first iterate; None for the state at the start of the step
         """
         static, first = self.static, start if guess is None else guess
         static.restore((first.r, first.q))
-        loaded, bent = (part, part)
-        if self.loads_first:
-            loaded, bent = min(1.0, 2.0 * part), max(0.0, 2.0 * part - 1.0)
-        static.set_natural_curvature(bent)
+        static.set_natural_curvature(1.0)
         self.set_ends(time)
-        loads, places = loaded * self.loads_at(time), self.placements(time)
+        loads, places = self.loads_at(time), self.placements(time)
         reference = self.reference(start, time)
-        given = _Given(reference, loads, places, mu, viscosity)
+        given = _Given(reference, loads, places, mu, viscosity, drag)
         # at the start slip is zero: what slipped in the last step is at its bound, and slips on
         basis = reference.basis if guess is None else guess.basis
         trial = self._trial(given, basis, first.traction, None, slides=True)
@@ -341,11 +344,13 @@ class WrappedProblem:
                 if self._pass_through(trial.at):
                     return None
                 state = State(*static.copy_state(), trial.traction, trial.at.basis, time)
-                return state, Solution(trial.at, trial.law, worst, iteration)
-            step = self._step(trial)
+                moves = self._moves(reference) if drag > 0.0 else np.zeros(1)
+                resistance = drag * float(np.abs(moves).max()) / scale
+                return state, Solution(trial.at, trial.law, worst, resistance, iteration)
+            step = self._step(trial, drag)
             if step is None:
                 return None
-            trial = self._shortened(given, trial, step)
+            trial = self._moved_by(given, trial, step)
             deep = ~trial.closed & (trial.at.gap < -_DEEP * self.contacts.radius)
             deep[: self.contacts.bodies] = False
             if deep.any():
@@ -379,7 +384,10 @@ class WrappedProblem:
             # rounding must not decide which contacts of the given shape are closed
             near = 0.0 if traction.any() else TOUCHING * self.contacts.radius
             closed = traction[:, 0] - self.stiffness * (at.gap - near) > 0.0
+        traction = np.where(closed[:, None], traction, 0.0)
         total = self.elastic() + given.loads + self.contact_forces(at, traction)
+        if given.drag > 0.0:
+            total -= given.drag * self._moves(given.start)
         right = np.concatenate([total[0], total[1]]).T.ravel() * self.static.free
         law = laws(
             at,
@@ -393,57 +401,69 @@ class WrappedProblem:
         size = float(np.sqrt(right @ right + (law.inner**2).sum()))
         return _Trial(at, traction, closed, right, law, size)
 
-    def _shortened(self, given: _Given, before: _Trial, step: Floats) -> _Trial:
-        """Take a Newton step, shortened until residuals fall; at most to an eighth."""
-        static, saved = self.static, self.static.copy_state()
-        change, more = step[: static.size], step[static.size :].reshape(-1, 3)
+    def _moves(self, start: Reference) -> Floats:
+        """Return (2, 3, slots) displacements, and rotations times the square of the radius."""
+        turn, _ = rotation_since(start.frames.T, self.static.q.T)
+        return np.stack([self.static.r - start.nodes, self.contacts.radius**2 * turn.T])
+
+    def _moved_by(self, given: _Given, before: _Trial, step: tuple[Floats, Floats]) -> _Trial:
+        """Take a Newton step, shortened to a rotation.
+
+        A search along it for a smaller residual would stop at the first stretch of a slender rod,
+        which the next steps undo.
+        """
+        change, more = step
         largest = float(np.abs(change.reshape(-1, 6)[:, 3:]).max())
         factor = min(1.0, _MOST_TURN / largest) if largest > 0.0 else 1.0
-        for shorter in (1.0, 0.5, 0.25, 0.125):
-            static.restore(saved)
-            static.apply_increment(shorter * factor * change)
-            traction = before.traction + shorter * factor * more
-            trial = self._trial(given, before.at.basis, traction, before.closed)
-            if trial.size < before.size:
-                break
-        return trial
+        # a step may diverge to what is not finite, which ends the iteration
+        with np.errstate(over="ignore", invalid="ignore"):
+            self.static.apply_increment(factor * change)
+            traction = before.traction + factor * more
+            return self._trial(given, before.at.basis, traction, before.closed)
 
-    def _step(self, trial: _Trial) -> Floats | None:
-        """Return the Newton step of all unknowns, and of the tractions behind them."""
+    def _step(self, trial: _Trial, drag: float) -> tuple[Floats, Floats] | None:
+        """Return the Newton step of all unknowns, and of the tractions (k, 3)."""
         from scipy.sparse.linalg import splu
 
+        closed, size = trial.closed, self.static.size
+        law = trial.law.residual[closed]
         try:
-            step = splu(self._matrix(trial)).solve(
-                np.concatenate([trial.right, -trial.law.residual.ravel()])
-            )
+            step = splu(self._matrix(trial, drag)).solve(np.append(trial.right, -law.ravel()))
         except RuntimeError:
             return None
-        return step if np.isfinite(step).all() else None
+        more = np.zeros_like(trial.traction)
+        more[closed] = step[size:].reshape(-1, 3)
+        return (step[:size], more) if np.isfinite(step).all() else None
 
-    def _matrix(self, trial: _Trial) -> csc_array:
-        """Return Newton's matrix: of forces by unknowns and tractions, and of the laws by both."""
+    def _matrix(self, trial: _Trial, drag: float) -> csc_array:
+        """Return Newton's matrix: of forces by unknowns and tractions, and of the laws by both.
+
+        Only closed contacts enter: open ones have no traction.
+        """
         from scipy.sparse import coo_array, csc_array, dia_array
 
-        size, law, pairs = self.static.size, trial.law, trial.at.pairs
+        closed, size = trial.closed, self.static.size
+        at = only(trial.at, closed)
+        by_gap, by_slip, by_traction = (x[closed] for x in trial.law[2:5])
         offsets = BAND - np.arange(2 * BAND + 1)
         elastic = dia_array((self.static.stiffness(), offsets), shape=(size, size)).tocoo()
-        by = blocks(trial.at, trial.traction)
+        by, pairs = blocks(at, trial.traction[closed]), at.pairs
         three = np.arange(3)
         node = 6 * pairs.nodes[:, :, None] + three
         frame = 6 * pairs.frames[:, :, None] + 3 + three
         own = (size + 3 * np.arange(len(node))[:, None] + three)[:, None]
         normal = pairs.share[:, :, None] * pairs.normal[:, None]
-        law_by_node = law.by_gap[:, None, :, None] * normal[:, :, None]
-        law_by_node = law_by_node + law.by_slip[:, None] @ by.slip_by_node
+        law_by_node = by_gap[:, None, :, None] * normal[:, :, None]
+        law_by_node = law_by_node + by_slip[:, None] @ by.slip_by_node
         # per contact: three rows of each of i, three columns of each of j
         entries = [
             (node, node, -by.force_by_node),
             (node, own, -by.force[:, :, None]),
             (frame, node, -by.moment_by_node),
             (frame, own, -by.moment[:, :, None]),
-            (own, own, law.by_traction[:, None, None]),
+            (own, own, by_traction[:, None, None]),
             (own, node, law_by_node[:, None]),
-            (own, frame, (law.by_slip[:, None] @ by.slip_by_frame)[:, None]),
+            (own, frame, (by_slip[:, None] @ by.slip_by_frame)[:, None]),
         ]
         rows, columns = [], []
         for i, j, value in entries:
@@ -457,7 +477,15 @@ class WrappedProblem:
         where = np.concatenate([elastic.coords, [row[there], column[there]]], axis=1)
         total = size + own.size
         every = np.concatenate([elastic.data, values[there]])
+        if drag > 0.0:
+            where, every = self._with_drag(where, every, drag)
         return csc_array(coo_array((every, tuple(where)), shape=(total, total)))
+
+    def _with_drag(self, where: Ints, values: Floats, drag: float) -> tuple[Ints, Floats]:
+        """Return places and values of a matrix with the resistance of the free unknowns."""
+        free = np.flatnonzero(self.static.free)
+        resists = np.where(free % 6 < 3, drag, drag * self.contacts.radius**2)
+        return np.hstack([where, np.vstack([free, free])]), np.concatenate([values, resists])
 
 
 def _at_rest(rod: CosseratRod) -> CosseratRod:

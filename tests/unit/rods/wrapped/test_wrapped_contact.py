@@ -50,7 +50,7 @@ def test_an_open_contact_stays_open_at_the_start_of_a_step(setting):
     static.r[:, problem.contacts.node] = start.r.T
     normal = problem.kinematics(start, start.basis, places).normal
     static.r[:, problem.contacts.node[3]] += 1e-8 * normal[3]
-    given = _Given(start, problem.loads_at(0.0), places, 0.3, 0.0)
+    given = _Given(start, problem.loads_at(0.0), places, 0.3, 0.0, 0.0)
     traction = np.zeros_like(traction)
     assert problem._trial(given, start.basis, traction, None, slides=True).closed.all()
     traction[:, 0] = np.arange(len(traction)) != 3
