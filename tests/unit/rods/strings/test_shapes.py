@@ -5,6 +5,7 @@ import pytest
 
 import stiction as st
 from stiction.rods import Bump, Pluck, RollingStrings, Samples, Sine, Sum, UserShape
+from stiction.rods.strings.model import _GOLDEN
 
 LENGTH = 5.0
 X = np.linspace(0.0, LENGTH, 101)[1:-1]
@@ -98,6 +99,11 @@ def test_a_derivative_of_another_function_is_refused():
     for wrong in (lambda x: -slope(x), lambda x: 1.01 * slope(x), lambda x: slope(x) + 1e-3):
         with pytest.raises(st.ModelError, match=got):
             RollingStrings(length=LENGTH, u0=Sum([Sine(2, 0.1), UserShape(bow, wrong)]))
+
+    # a narrow pulse at one of the points that are compared, and beside it
+    for aside in (0.0, 0.3e-4, 0.9e-4):
+        pulse = Bump(LENGTH * ((7.0 * _GOLDEN) % 1.0 + aside), LENGTH * 1e-4, 0.1)
+        RollingStrings(length=LENGTH, u0=pulse)
 
     # a kink has no derivative, and two slopes next to it
     def corner(x):
