@@ -251,7 +251,7 @@ def start_of(system: Cells, method: Cycles, request: Request) -> Table[Progress]
     now.rtol, now.level, now.plate_speed = method.rtol, method.level, system.plate_speed
     now.traced_v, now.traced_age, now.apart = np.inf, np.inf, _TRACE_DISTANCE
     now.v_least = now.age_least = now.mu_least = np.inf
-    now.v_most = now.age_most = now.mu_most = -np.inf
+    now.v_most = now.age_most = now.mu_most = now.v_peak = -np.inf
     return progress
 
 

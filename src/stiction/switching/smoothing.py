@@ -119,7 +119,8 @@ def smoothed_run(
     Raises
     ------
     ModelError : for a system of several surfaces, or a sign this package does not know.
-    SolveError : if LSODA fails, or needs more than five million evaluations.
+    SolveError : if LSODA fails, or needs more than five million evaluations; if the field of the
+        other side of h = 0, continued to a saved state, contributes as if it were near the surface.
 
     Verified by: tests/unit/switching/test_smoothing.py::test_sliding_is_approached
 
@@ -174,7 +175,37 @@ def smoothed_run(
     )
     if not answer.success:
         raise SolveError(f"smoothed_run: LSODA failed: {answer.message}")
+    for t, x in zip(answer.t.tolist(), answer.y.T, strict=True):
+        if not np.isfinite(x).all() or _other_side_acts(system, x, sign, width):
+            raise SolveError(
+                f"smoothed_run: at t = {t:.6g} the field of the other side of h = 0 acts on the "
+                f"solution, although |h| is large against the width {width:.3g}; its weight "
+                "decreases less than the field grows away from its side. Take a smaller width, or "
+                "TanhSign(), whose weight decreases exponentially"
+            )
     return np.asarray(answer.y.T)
+
+
+def _other_side_acts(system: SwitchingSystem, x: Floats, sign: SmoothSign, width: float) -> bool:
+    """Return whether the field of the other side contributes much at a state far from h = 0.
+
+    Its weight (1 - |s|) / 2 is below 0.05 there. Much is a quarter of the jump at the surface.
+    """
+    h, scale = float(system.surfaces_at(x)[0]), np.asarray(system.compiled.scale)
+    s = abs(float(sign.sign(h, width)))
+    if s < 0.9:
+        return False
+
+    def jump(at: Floats) -> tuple[float, float]:
+        side = float(np.sign(h))
+        own, other = (system.field(at, k) / scale for k in (side, -side))
+        return float(np.abs(other - own).max()), float(np.abs(own).max())
+
+    normal = system.gradient(x)[0] * scale
+    nearest = x - scale * normal * (h / float(normal @ normal))
+    apart, own = jump(x)
+    acts = 0.5 * (1.0 - s) * apart
+    return acts > max(0.25 * jump(nearest)[0], 0.01 * own)
 
 
 def smoothing_study(
@@ -217,6 +248,8 @@ def smoothing_study(
         why="the runs start at 0.",
         try_="give an end time such as 2.5.",
     )
+    why, try_ = "a run leaves the surface at this |h|.", "give 0.005."
+    number("smoothing_study.away", away, rule="positive", why=why, try_=try_)
     why, each = "runs are compared there.", 8.0 * system.compiled.n * (2 + len(signs) * wide.size)
     whole("smoothing_study.saves", saves, least=2, each=each, why=why, try_="401.")
     time = np.linspace(0.0, float(t_end), saves)

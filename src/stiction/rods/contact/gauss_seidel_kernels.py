@@ -278,8 +278,10 @@ def set_modes_from_impulses(contacts: Contacts) -> None:
 @kernel
 def constrain_gaps(
     state: State, contact_set: ContactSet, mobility: Matrix, h: float, trial: Matrix
-) -> None:
+) -> bool:
     """Correct normal impulses so that the gaps of closed contacts are zero after a drift (SHAKE).
+
+    Returns whether twenty sweeps were enough.
 
     h : length of the drift, in which nodes move with v [s]
     trial : (3 or more, slots) work array for nodes after the drift [m]
@@ -326,7 +328,8 @@ def constrain_gaps(
             impulse[2] += dz
         # one sweep reduces the error by orders of magnitude: stop without another check
         if worst < 1e-10:
-            break
+            return True
+    return False
 
 
 @kernel
@@ -406,7 +409,8 @@ def locate_all(r: Matrix, contacts: Contacts) -> tuple[int, int]:
     The code is INSIDE, or ends the run: a closed contact leaves its rod (OUTSIDE), its closest
     points are not unique (SINGULAR), or its rods are NEAR_PARALLEL. A contact of the search does
     not end the run in the last two cases. It becomes a point of a line contact, with a constant
-    position on the first rod, and contact number -2 requests a new search.
+    position on the first rod, and contact number -2 requests a new search. An open contact of the
+    search that cannot be located is removed; a declared one stays, and is located at a later state.
     """
     contact = -1
     for c in range(contacts.shape[0]):
@@ -432,5 +436,6 @@ def locate_all(r: Matrix, contacts: Contacts) -> tuple[int, int]:
                 return code, c
             # a line-contact point that leaves the other rod: the contact of the rod end replaces it
             contact = -2
-        k.mode = EMPTY
+        if k.from_search == 1:
+            k.mode = EMPTY
     return INSIDE, contact

@@ -141,11 +141,12 @@ def _is_held(rod: CosseratRod, mu: float) -> bool:
     return False
 
 
-def check_fineness(nodes: Floats, touching: Ints) -> None:
+def check_fineness(rod: int, nodes: Floats, touching: Ints) -> None:
     """Raise ModelError if the axis turns too much at nodes that are in contact.
 
     Parameters
     ----------
+    rod : number of the rod, from 1
     nodes : (elements + 1, 3) [m]
     touching : (k,) numbers of nodes, from 0; others do not count
     """
@@ -156,8 +157,8 @@ def check_fineness(nodes: Floats, touching: Ints) -> None:
         worst = int(turn.argmax())
         least = math.ceil(elements * float(turn[worst]) / MOST_TURN)
         got, needs = f"{elements} elements", f"at least {least}"
-        why = f"at node {inner[worst] + 1}, in contact, the axis turns by {turn[worst]:.3g} rad"
-        why += f" from one element to the next; {MOST_TURN:g} is the most."
+        why = f"at node {inner[worst] + 1} of rod {rod}, in contact, the axis turns by "
+        why += f"{turn[worst]:.3g} rad from one element to the next; {MOST_TURN:g} is the most."
         raise ModelError("wrapped_path.rod.elements", got, needs, why, f"give {least}.")
 
 

@@ -5,6 +5,7 @@ import pytest
 from tangent_cases import derivatives, random_chain
 
 import stiction as st
+from stiction.chains.tangents.adjoint import seed_of
 
 SPAN = (0.0, 3.0)
 
@@ -82,6 +83,9 @@ def test_what_has_no_adjoint_is_refused():
         plain.gradients(st.ThetaStepper(step=0.1), SPAN, ["x[0]"], ["mass[0]"])
     with pytest.raises(st.ModelError, match="starts from one of them"):
         plain.gradients(None, SPAN, ["friction_heat[0]"], ["mass[0]"])
+    # a list of the names that is cut says so
+    with pytest.raises(st.ModelError, match=r"v\[7\] \.\.\."):
+        seed_of("x", st.Chain(mass=[1.0] * 12, stiffness=1.0), 0)
 
 
 def test_a_start_without_a_derivative_says_why():
