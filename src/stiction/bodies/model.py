@@ -218,11 +218,11 @@ class RigidBodies(Declared):
 
     def _check_springs(self) -> None:
         parts = f"(bodies: {self.n}, supports: {len(self.supports)})"
-        count, why = self.n + len(self.supports), "it would move nothing."
+        count, why = self.n + len(self.supports), "a spring between other parts moves nothing."
         for k, spring in enumerate(self.springs):
             first, second = spring.first, spring.second
             got = f"the parts {first} and {second} {parts}"
-            needs, try_ = "a body and another part", "correct `first` or `second`."
+            needs, try_ = "a body and a different part", "correct `first` or `second`."
             if max(first, second) > count:
                 needs, why = f"numbers up to {count}", "supports are numbered after the bodies."
             elif first != second and min(first, second) <= self.n:

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.core.run import Request
-from stiction.errors import ModelError, SolveError
+from stiction.errors import ModelError, SolveError, explain
 from stiction.laws.smoothed import SmoothSign, SquareRootSign, TanhSign
 from stiction.numerics.checks import Record, number, numbers, whole
 from stiction.switching.flow.state import Addresses
@@ -160,10 +160,9 @@ def smoothed_run(
         nonlocal calls
         calls += 1
         if calls > _MOST_CALLS:
-            raise SolveError(
-                f"smoothed_run: {_MOST_CALLS} evaluations were used up before the last time; "
-                "take a larger width or rtol"
-            )
+            got, needs = f"no end after {_MOST_CALLS} evaluations", "a run up to the last time"
+            why, try_ = "the number of evaluations is bounded.", "take a larger width or rtol."
+            raise SolveError(explain("smoothed_run", got, needs, why, try_))
         smooth_rates(addresses, c.params, x, tanh, width, out, work)
         return out.copy()
 
@@ -173,7 +172,9 @@ def smoothed_run(
         rates, span, start, "LSODA", t_eval=time, rtol=rtol, atol=1e-3 * rtol * c.scale
     )
     if not answer.success:
-        raise SolveError(f"smoothed_run: LSODA failed: {answer.message}")
+        got, needs = f"a run that failed at t = {answer.t[-1]:.6g}", "a run up to the last time"
+        why, try_ = f"LSODA reports: {answer.message}", "take a larger width or rtol."
+        raise SolveError(explain("smoothed_run", got, needs, why, try_))
     return np.asarray(answer.y.T)
 
 

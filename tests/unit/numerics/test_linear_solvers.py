@@ -276,7 +276,7 @@ def test_singular_matrix_is_an_error_of_this_package(solver, name):
     matrix = SINGULAR[name]
     b = np.random.default_rng(8).normal(size=matrix.shape[0])
     with solver.start() as workspace:
-        with pytest.raises(LinearSolveError, match="regular to working precision"):
+        with pytest.raises(LinearSolveError, match="nonsingular to working precision"):
             workspace.factorise(matrix).solve(b)
         # the workspace is as good as new
         good = laplacian(3, 3)

@@ -79,11 +79,13 @@ class NonlinearSlip(SlipMotion):
         if not self.weak.strengthens and eigen[0] <= 1e-12 * eigen[-1]:
             raise ModelError(
                 "Quasistatic",
-                "friction that weakens with slip and dampers on some springs only",
+                "friction that does not rise strictly with the slip rate, and dampers that do not "
+                "resist every motion of the masses",
                 "dampers that resist every motion, or none at all",
-                "motions without a damper would have to jump at the first slip while the "
-                "others move on.",
-                "give every spring a damping > 0.",
+                "at the first slip, motions without a damper would jump, and those with dampers "
+                "would not.",
+                "give every spring, one of them to a wall, a damping > 0; or use "
+                "ThetaStepper(step=...).",
             )
 
     def _lag(self) -> float:
