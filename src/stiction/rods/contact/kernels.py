@@ -304,7 +304,7 @@ def locate(r: Matrix, k: Contact) -> int:
             move2 *= 0.5 / size
         s1 = min(max(s1 + move1, 0.0), float(count1))
         s2 = min(max(s2 + move2, 0.0), float(count2))
-        # Newton's error after this move is about its square
+        # Newton's error after this move is about its square, 1e-16 of an element
         if size < 1e-8:
             break
     k.place[0], k.place[1] = s1, s2
@@ -349,6 +349,7 @@ def locate_on(r: Matrix, k: Contact) -> int:
                 return SINGULAR
             move = f1 / (t11 - c1)
             s = min(max(s + min(max(move, -0.5), 0.5), 0.0), float(count))
+            # as in `locate`
             if abs(move) < 1e-8:
                 break
         k.place[0] = s
