@@ -222,7 +222,7 @@ class RigidBodies(Declared):
         for k, spring in enumerate(self.springs):
             first, second = spring.first, spring.second
             got = f"the parts {first} and {second} {parts}"
-            needs, try_ = "a body and a different part", "correct `first` or `second`."
+            needs, try_ = "a body and another part", "correct `first` or `second`."
             if max(first, second) > count:
                 needs, why = f"numbers up to {count}", "supports are numbered after the bodies."
             elif first != second and min(first, second) <= self.n:
