@@ -111,8 +111,8 @@ class Pattern:
             self.gather = np.argsort(place, kind="stable")
             if not np.all(np.diff(place[self.gather]) > 0):
                 why, hint = "each coefficient is stored once", "call matrix.sum_duplicates()"
-            got, needs = "two entries of one row and column", "one entry for each place"
-            raise ModelError(_bad_matrix(got, needs, why, hint))
+                got, needs = "two entries of one row and column", "one entry for each place"
+                raise ModelError(_bad_matrix(got, needs, why, hint))
             indices = indices[self.gather]
         self.indptr, self.indices, self.rows = indptr, indices, rows
 
