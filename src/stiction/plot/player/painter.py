@@ -35,10 +35,8 @@ _SHADES = LinearSegmentedColormap.from_list("shades", ["#2166ac", "#f7f7f7", "#b
 _WIDTH_FLAT, _WIDTH_SINGLE, _WIDTH_OF_SEVERAL = 7.0, 5.6, 3.5
 _FLAT = 0.35  # a view with a smaller ratio of height to width is flat
 _TOP, _LINE, _EDGE = 0.22, 0.15, 0.06  # heights of clock and text line, width of margin [in]
-# margins left of, right of and below axes with labels [in]
-_AXES_LEFT, _AXES_RIGHT, _AXES_BELOW = 0.56, 0.12, 0.4
-_DPI = 120
-_LETTER = 0.062  # width of a letter, about [in]
+_AXES_LEFT, _AXES_RIGHT, _AXES_BELOW = 0.56, 0.12, 0.4  # margins of axes with labels [in]
+_DPI, _LETTER = 120, 0.062  # dots per inch; width of a letter, about [in]
 _PIXEL = 0.75  # one CSS pixel [pt]
 _ZIGZAG = np.array([0.0, 0.0, *([4.0, -4.0] * 6), 0.0, 0.0])  # of a spring, to its side [pt]
 _MOST_ZIGZAGS = 14  # more springs are straight lines
@@ -62,8 +60,7 @@ def frames(movie: m.Movie, count: int) -> Iterator[Pixels]:
         times = movie.time[0] + (fraction + 1e-12) * (movie.time[-1] - movie.time[0])
         picked = np.searchsorted(movie.time, times, side="right") - 1
     figure, panels = _laid_out(movie)
-    clock = figure.texts[0]
-    # decimals of the clock that resolve 1/1000 of the time span
+    clock = figure.texts[0]  # its decimals resolve 1/1000 of the time span
     digits = np.ceil(-np.log10((float(movie.time[-1] - movie.time[0]) or 1.0) / 1000.0))
     canvas: Any = FigureCanvasAgg(figure)
     canvas.draw()
@@ -115,9 +112,8 @@ def _laid_out(movie: m.Movie) -> tuple[PaperFigure, list[_Panel]]:
     panels = []
     for i, (view, title) in enumerate(zip(movie.views, titles, strict=True)):
         write("\n".join(title), i * wide, foot + tallest, "bottom")
-        left = right = below = _EDGE
-        if view.axes and view.low.size == 2:
-            left, right, below = _AXES_LEFT, _AXES_RIGHT, _AXES_BELOW
+        margins = _AXES_LEFT, _AXES_RIGHT, _AXES_BELOW
+        left, right, below = margins if view.axes and view.low.size == 2 else (_EDGE,) * 3
         size = np.array([wide - left - right, tallest - below - 0.5 * _EDGE])
         at = np.array([i * wide + left, foot + below, *size]) / [width, height, width, height]
         panels.append(_Panel(figure.add_axes(tuple(at)), view, size))
@@ -138,16 +134,13 @@ class _Panel:
             # axes that are not lengths of one space are scaled separately
             scale = np.ones(3) if view.equal else float(np.linalg.norm(extent)) / extent
             self.turned = np.column_stack([right, np.cross(out, right), out]) * scale[:, None]
-            # half of the projected box, and 8 % more room
-            half = 0.54 * extent @ np.abs(self.turned[:, :2])
+            half = 0.54 * extent @ np.abs(self.turned[:, :2])  # half the box, and 8 % more room
             low, high = -half, half
         # an axis may grow downwards
         middle, half = 0.5 * (low + high), 0.5 * np.where(high == low, 1e-300, high - low)
         if view.equal or view.low.size == 3:
             half = size * float((half / size).max())
-        # on paper per unit of the view, across and upwards [pt]: 72 pt per inch, over the full
-        # width 2 `half`
-        self.points = 36.0 * size / half
+        self.points = 36.0 * size / half  # per unit of the view [pt]: 72 pt/inch, over 2 `half`
         ax.set_xlim(middle[0] - half[0], middle[0] + half[0])
         ax.set_ylim(middle[1] - half[1], middle[1] + half[1])
         if view.axes and view.low.size == 2:
