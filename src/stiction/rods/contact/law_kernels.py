@@ -240,7 +240,6 @@ def solve_forces(
                 break
             good, is_painleve, former = False, True, math.inf
         elif sweep == FORCE_SWEEPS - 1:
-            # chosen: eight digits suffice for the modes that follow from forces
             good = change <= 1e-8 * size or solve_by_newton(
                 q, contacts, mobility, av, ap, law, impacting, plastic
             )

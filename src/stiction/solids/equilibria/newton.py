@@ -133,10 +133,9 @@ def solve_step(
         u += increment
         supports_move = False
     trial, matrix = problem.evaluate(state, u, t, fixed_states, data=True)
-    if trial.inverted:
-        return Outcome(None, 0, (), "an element is inverted at the first guess")
-    if not np.isfinite(trial.residual).all():
-        return Outcome(None, 0, (), "a force is not finite at the first guess")
+    if trial.inverted or not np.isfinite(trial.residual).all():
+        found = "an element is inverted" if trial.inverted else "a force is not finite"
+        return Outcome(None, 0, (), f"{found} at the first guess")
     for iteration in range(limits.iterations):
         norm = size_of(trial.residual.ravel()[problem.free])
         size = norm / force_scale(problem, trial)
@@ -150,7 +149,6 @@ def solve_step(
             if releases > _MOST_RELEASES:
                 return Outcome(None, iteration, tuple(residuals), "stick and slip cycle")
             continue
-        # contact states have been free for many iterations without convergence
         undecided = fixed_states is None and free_iterations >= _FREE_ITERATIONS
         if not supports_move and undecided and problem.has_friction(t):
             fixed_states, free_iterations = problem.contact_states(trial), 0
@@ -173,8 +171,7 @@ def solve_step(
         change[problem.free] = step
         if supports_move:
             change += increment.ravel()
-        # no search while supports move, because the residual at the start does not measure the
-        # step; nor with multipliers, because their solution is a saddle point without descent
+        # no search while supports move, as residuals do not measure steps, nor at saddle points
         slope = 0.0 if supports_move or problem.carriers else inner(residual, step)
         accepted = _advance(problem, state, u, change.reshape(u.shape), t, fixed_states, slope)
         if accepted is None:

@@ -75,6 +75,9 @@ from stiction.switching.flow.tableau import AT_END
 __all__ = ["NO_EVENT", "TOO_LONG", "advance", "after_step"]
 
 _EPS = 2.220446049250313e-16  # of float64
+# In `advance` the shortest step is 16 roundings of the time: its first node, a twentieth of it,
+# must change the time. The factor of the next step has the order 8 and the safety factor 0.9 of
+# DOP853; bounds near its 0.333 and 6 were chosen
 # largest number of steps of one call that are as short as the rounding of the time. Chosen: a
 # singularity of the field needs them without end, a short steep transient does not
 _FORCED = 2000
@@ -130,8 +133,6 @@ def advance(
         left = (t_end - a[Y, n]) * now.direction
         if left <= 0.0:
             return DONE
-        # 16 roundings of the time: the first node of a step, a twentieth of it, still changes the
-        # time
         h, least = _step_length(w, left, single), 16.0 * _EPS * abs(a[Y, n])
         if left <= 0.5 * least:
             a[Y, n] = t_end
@@ -156,7 +157,6 @@ def advance(
             now.plane, fresh = 0, True
             now.rejected += 1
             continue
-        # order 8, and the safety factor 0.9 of DOP853; bounds near its 0.333 and 6 were chosen
         factor = 10.0 if error < 1e-10 else min(10.0, max(0.3, 0.9 * error ** (-0.125)))
         now.next_step = h * (min(factor, 1.0) if rejected else factor)
         now.drift += min(error, 1.0) * now.tightening  # enters the margins
