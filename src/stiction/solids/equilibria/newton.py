@@ -126,16 +126,15 @@ def solve_step(
     increment = np.where(problem.fixed, target - u, 0.0)
     fixed_states: list[Ints] | None = None
     residuals: list[float] = []
-    releases, free_iterations = 0, 0
+    releases, free_iterations, supports_move = 0, 0, bool(increment.any())
     factors: Factors | None = None
-    supports_move = bool(increment.any())
     if supports_move and guess is not None:
         u += increment
         supports_move = False
     trial, matrix = problem.evaluate(state, u, t, fixed_states, data=True)
     if trial.inverted or not np.isfinite(trial.residual).all():
-        found = "an element is inverted" if trial.inverted else "a force is not finite"
-        return Outcome(None, 0, (), f"{found} at the first guess")
+        what = "an element is inverted" if trial.inverted else "a force is not finite"
+        return Outcome(None, 0, (), f"{what} at the first guess")
     for iteration in range(limits.iterations):
         norm = size_of(trial.residual.ravel()[problem.free])
         size = norm / force_scale(problem, trial)
