@@ -84,7 +84,8 @@ class _Integrator:
         if not (sigma > 0.0).all():
             got, needs = f"{sigma.min():.4g} Pa at the start", "more than 0 in every cell"
             where, why = "Fault.normal_stress less pore pressure", "an open fault has no friction."
-            raise ModelError(where, got, needs, why, "begin earlier, or inject less.")
+            try_ = "begin earlier, inject less, or give a higher normal stress."
+            raise ModelError(where, got, needs, why, try_)
         m.cells["stress_start"] = mu * sigma + self.system.damping * v
         m.progress[0].own_stiffness = abs(self._product(np.eye(1, n)[0])[0])
 

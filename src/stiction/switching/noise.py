@@ -246,8 +246,8 @@ def _checked(
             "noise_study",
             f"{steps} steps for {paths} paths and {level.size} levels",
             f"at most {_MOST_STEPS:.0e} steps in all",
-            "all of them are computed.",
-            "take a longer step or fewer paths.",
+            "the time of the study is that of all steps.",
+            "take a longer step, an earlier end, or fewer paths or levels.",
         )
     return level, steps
 

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.core.run import Request
-from stiction.errors import ModelError, SolveError
+from stiction.errors import ModelError, SolveError, explain
 from stiction.laws.smoothed import SmoothSign, SquareRootSign, TanhSign
 from stiction.numerics.checks import Record, number, numbers, whole
 from stiction.switching.flow.state import Addresses
@@ -161,10 +161,9 @@ def smoothed_run(
         nonlocal calls
         calls += 1
         if calls > _MOST_CALLS:
-            raise SolveError(
-                f"smoothed_run: {_MOST_CALLS} evaluations were used up before the last time; "
-                "take a larger width or rtol"
-            )
+            got, needs = f"no end after {_MOST_CALLS} evaluations", "a run up to the last time"
+            why, try_ = "the number of evaluations is bounded.", "take a larger width or rtol."
+            raise SolveError(explain("smoothed_run", got, needs, why, try_))
         smooth_rates(addresses, c.params, x, tanh, width, out, work)
         return out.copy()
 
@@ -174,15 +173,18 @@ def smoothed_run(
         rates, span, start, "LSODA", t_eval=time, rtol=rtol, atol=1e-3 * rtol * c.scale
     )
     if not answer.success:
-        raise SolveError(f"smoothed_run: LSODA failed: {answer.message}")
+        # times before the first saved one are not in the answer
+        reached = max([span[0], *answer.t])
+        got, needs = f"a run that failed after t = {reached:.6g}", "a run up to the last time"
+        why, try_ = f"LSODA reports: {answer.message}", "take a larger width or rtol."
+        raise SolveError(explain("smoothed_run", got, needs, why, try_))
     for t, x in zip(answer.t.tolist(), answer.y.T, strict=True):
         if not np.isfinite(x).all() or _other_side_acts(system, x, sign, width):
-            raise SolveError(
-                f"smoothed_run: at t = {t:.6g} the field of the other side of h = 0 acts on the "
-                f"solution, although |h| is large against the width {width:.3g}; its weight "
-                "decreases less than the field grows away from its side. Take a smaller width, or "
-                "TanhSign(), whose weight decreases exponentially"
-            )
+            got = f"the field of the other side of h = 0 acting on the solution at t = {t:.6g}"
+            needs = f"fields that grow less away from their side, where |h| > {width:.3g}"
+            why = "the weight of the smoothed sign decreases less than that field grows."
+            try_ = "take a smaller width, or TanhSign(), whose weight decreases exponentially."
+            raise SolveError(explain("smoothed_run", got, needs, why, try_))
     return np.asarray(answer.y.T)
 
 

@@ -174,7 +174,7 @@ def refresh_slots(state: ContactState, flat: Flat) -> None:
             "ContactSearch.max_contacts",
             search.max_contacts,
             f"room for at least {state.size - state.known - len(free) + len(new)} contacts",
-            f"{len(new)} more pairs came near each other.",
+            f"{len(new)} more pairs of points came closer than `margin`.",
             "raise `max_contacts`, or lower `margin`.",
         )
     for c, candidate in zip(free, new, strict=False):

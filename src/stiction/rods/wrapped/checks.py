@@ -73,7 +73,7 @@ def check_rods(
 ) -> None:
     """Raise ModelError for rods and bodies that can have no contact."""
     if not rods:
-        why, try_ = "the path is that of rods.", "give a CosseratRod."
+        why, try_ = "a path of equilibria is that of rods.", "give a CosseratRod."
         raise ModelError("wrapped_path.rod", "none", "one rod or more", why, try_)
     for rod in rods:
         _check_rod(rod)
@@ -136,7 +136,8 @@ def _is_held(rod: CosseratRod, mu: float) -> bool:
         pinned = any(isinstance(end, Pinned) for end in ends)
         got = "a pin and a free end" if pinned else "free ends"
         needs = "an end that is clamped or driven, two pins, or friction"
-        why, try_ = "nothing holds the rod.", "give left = Clamped(), or friction = Coulomb(0.3)."
+        why = "nothing prevents a rigid motion of the rod."
+        try_ = "give left = Clamped(), or friction = Coulomb(0.3)."
         raise ModelError("wrapped_path.rod", f"{got} without friction", needs, why, try_)
     return False
 
